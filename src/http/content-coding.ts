@@ -25,3 +25,16 @@ export function readCoding(value: string | undefined): Coding | 'unsupported' | 
 export function isZlib(body: Uint8Array): boolean {
   return ((body[0] ?? 0) & 0x0f) === 8;
 }
+
+/**
+ * Returns the members of an `Accept-Encoding` (RFC 9110 §12.5.3) whose coding is among `codings`, with `identity` and `*`; `identity`
+ * where none is left, and the same text where all are.
+ */
+export function acceptedCodings(value: string, codings: readonly Coding[]): string {
+  // Every runtime decodes gzip, which has a second name.
+  const readable = new Set<string>(['', 'identity', '*', 'x-gzip', ...codings]);
+  const members = value.split(',');
+  const kept = members.filter((member) => readable.has(member.replace(/;.*/, '').trim().toLowerCase()));
+  if (kept.length === members.length) return value;
+  return kept.join(',').trim() || 'identity';
+}

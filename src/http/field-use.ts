@@ -28,6 +28,7 @@ const NAMED_USES = [
   'trailer',
   'upgrade',
   'expect',
+  'accept-encoding',
 ] as const;
 
 const USES_BY_NAME: ReadonlyMap<string, FieldUse> = new Map(NAMED_USES.map((name) => [name, name]));
@@ -47,7 +48,7 @@ export const BODY_USES: ReadonlySet<FieldUse> = new Set<FieldUse>([
 const LINKS: ReadonlySet<string> = new Set(['location', 'content-location', 'link']);
 
 /** Names of other fields that nearly every client sends. */
-const COMMON_NAMES = ['accept', 'accept-encoding', 'accept-language', 'user-agent', 'cookie', 'origin'];
+const COMMON_NAMES = ['accept', 'accept-language', 'user-agent', 'cookie', 'origin'];
 
 /** Names in lower case that most fields have. */
 export const USUAL_NAMES: readonly string[] = [...NAMED_USES, ...COMMON_NAMES];
@@ -71,7 +72,7 @@ export function useOfLower(lower: string): FieldUse {
 /** Servers that follow CGI read X_API_VERSION as X-API-VERSION, which would bypass every check. */
 function isAlias(lower: string): boolean {
   const plain = lower.replaceAll('_', '-');
-  const isRead = USES_BY_NAME.has(plain) && plain !== 'expect';
+  const isRead = USES_BY_NAME.has(plain) && plain !== 'expect' && plain !== 'accept-encoding';
   return isRead || isHopByHop(plain) || isForwarding(plain);
 }
 

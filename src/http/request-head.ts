@@ -28,6 +28,8 @@ export interface RequestHead extends ForwardedFields {
   readonly traceparent: string | undefined;
   readonly upgrade: string | undefined;
   readonly expect: string | undefined;
+  /** All values of `Accept-Encoding`, joined with commas. */
+  readonly acceptEncoding: string | undefined;
   /**
    * The fields to forward, in order and spelling as received: without hop-by-hop fields, those that `Connection` lists, `Host`,
    * `Expect` and the framing, and without `Forwarded` and similar fields unless the peer is trusted. `Trailer` is one of them where the
@@ -89,6 +91,7 @@ export abstract class HeadReader implements RequestHead {
   traceparent: string | undefined = undefined;
   upgrade: string | undefined = undefined;
   expect: string | undefined = undefined;
+  acceptEncoding: string | undefined = undefined;
   private readonly trusted: boolean;
   private length: string | undefined = undefined;
   private coding: string | undefined = undefined;
@@ -163,6 +166,7 @@ export abstract class HeadReader implements RequestHead {
     else if (use === 'content-encoding') this.contentEncoding = joined(this.contentEncoding, value, ',');
     else if (use === 'upgrade') this.upgrade = joined(this.upgrade, value, ', ');
     else if (use === 'expect') this.expect = joined(this.expect, value, ', ');
+    else if (use === 'accept-encoding') this.acceptEncoding = joined(this.acceptEncoding, value, ', ');
     else if (use === 'connection' && namesOthers(value)) (this.connection ??= []).push(value);
   }
 

@@ -1,3 +1,4 @@
+import { ALL_CODINGS } from '../http/content-coding.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import { readTraceparent } from '../http/trace-context.ts';
 import { chooseApiVersion } from '../migrate/api-version.ts';
@@ -89,10 +90,10 @@ function explanationOf(
 
 /** The request to V2; undefined when the gateway refuses. */
 function sentRequest(
-  { target, head, body }: RequestToExplain,
+  { method, target, head, body }: RequestToExplain,
   decision: Decision,
   outcome: BodyOutcome,
-  { rules }: ExplainParts,
+  { rules, limits }: ExplainParts,
 ): { readonly target: string; readonly headers: HeaderList; readonly body: Uint8Array } | undefined {
   if (outcome.verdict === 'refused' || decision.route === 'none' || decision.route === 'self-service')
     return undefined;
@@ -100,9 +101,11 @@ function sentRequest(
   const isRewritten = outcome.verdict === 'rewritten';
   const hasTrace = readTraceparent(head.traceparent) !== undefined;
   const version = chooseApiVersion(head.apiVersion, rules.ruleBook, Date.now());
+  const plan = rules.responsePlan(decision.operation, method);
+  const codings = plan.isEmpty ? undefined : (limits.codings ?? ALL_CODINGS);
   return {
     target: migratedTarget(decision),
-    headers: new MigratedHead(head, { version, isRewritten, hasTrace }).forwardedHeaders,
+    headers: new MigratedHead(head, { version, isRewritten, hasTrace, codings }).forwardedHeaders,
     body: isRewritten ? outcome.body : body,
   };
 }

@@ -1,3 +1,4 @@
+import { acceptedCodings, type Coding } from '../http/content-coding.ts';
 import { BODY_USES, type FieldUse, useOfName } from '../http/field-use.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import type { ForwardedFields, RequestHead } from '../http/request-head.ts';
@@ -16,6 +17,8 @@ export interface HeadMigration {
   readonly hasTrace: boolean;
   /** The `traceparent` to send if the client's is absent or invalid; undefined leaves the field as received. */
   readonly traceparent?: string | undefined;
+  /** The codings that the response may have, so that it can be rewritten; undefined leaves `Accept-Encoding` as received. */
+  readonly codings?: readonly Coding[] | undefined;
 }
 
 /** The header fields of a migrated request. */
@@ -27,16 +30,21 @@ export class MigratedHead implements ForwardedFields {
   private readonly version: string | undefined;
   private readonly requestId: string | undefined;
   private readonly traceparent: string | undefined;
+  private readonly acceptEncoding: string | undefined;
   private list: HeaderList | undefined = undefined;
 
   constructor(received: RequestHead, migration: HeadMigration) {
-    const { version, isRewritten, requestId, hasTrace, traceparent } = migration;
+    const { version, isRewritten, requestId, hasTrace, traceparent, codings } = migration;
     this.received = received;
     this.isRewritten = isRewritten;
     this.hasTrace = hasTrace;
     this.version = version.why === 'client' ? undefined : version.sent;
     this.requestId = isRequestId(received.requestId) ? undefined : requestId;
     this.traceparent = hasTrace ? undefined : traceparent;
+    const accepted = received.acceptEncoding;
+    const readable =
+      accepted === undefined || codings === undefined ? accepted : acceptedCodings(accepted, codings);
+    this.acceptEncoding = readable === accepted ? undefined : readable;
   }
 
   get forwardedHeaders(): HeaderList {
@@ -47,6 +55,7 @@ export class MigratedHead implements ForwardedFields {
   get forwardedLines(): string | undefined {
     const { received, version, requestId, traceparent } = this;
     // A field that is replaced keeps its place.
+    if (this.acceptEncoding !== undefined) return undefined;
     if (version !== undefined && received.apiVersion !== undefined) return undefined;
     if (requestId !== undefined && received.requestId !== undefined) return undefined;
     if (traceparent !== undefined && received.traceparent !== undefined) return undefined;
@@ -68,7 +77,8 @@ export class MigratedHead implements ForwardedFields {
       const name = forwardedHeaders[at] ?? '';
       if (this.isKept(useOfName(name))) headers.push(name, forwardedHeaders[at + 1] ?? '');
     }
-    const { version, requestId, traceparent } = this;
+    const { version, requestId, traceparent, acceptEncoding } = this;
+    if (acceptEncoding !== undefined) setField(headers, 'accept-encoding', acceptEncoding);
     if (version !== undefined) setField(headers, 'x-api-version', version);
     if (requestId !== undefined) setField(headers, 'x-request-id', requestId);
     if (traceparent !== undefined) setField(headers, 'traceparent', traceparent);

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { acceptedCodings, ALL_CODINGS } from '../../src/http/content-coding.ts';
 import { writeFieldLines } from '../../src/http/field-lines.ts';
 import { readHeadLines } from '../../src/http/request-head-lines.ts';
 import { readHead } from '../../src/http/request-head.ts';
@@ -15,6 +16,7 @@ const migrations: fc.Arbitrary<HeadMigration> = fc.record({
   requestId: fc.constantFrom(undefined, '0192f0c1-5b1e-7c4a-8f2d-3a9b1c2d4e5f'),
   hasTrace: fc.boolean(),
   traceparent: fc.constantFrom(undefined, TRACEPARENT),
+  codings: fc.constantFrom(undefined, ALL_CODINGS),
 });
 
 function migrated(lines: readonly string[], migration: Partial<HeadMigration>): readonly string[] {
@@ -90,4 +92,27 @@ test('fields that describe the body that came are left out where another one is 
   const version = { sent: '2024-06-30', why: 'client' } as const;
   expect(migrated(received, { version })).toEqual(['Content-Type', 'a/b']);
   expect(migrated(received, { version, isRewritten: false })).toEqual(received);
+});
+
+// Otherwise a client that takes zstd, as browsers do, would read V2's names.
+test.each([
+  ['gzip, deflate', 'gzip, deflate'],
+  ['gzip;q=0.5, br , X-GZIP, identity;q=0, *', 'gzip;q=0.5, br , X-GZIP, identity;q=0, *'],
+  ['gzip, deflate, br, zstd', 'gzip, deflate, br'],
+  ['zstd;q=1.0, GZIP;q=0.8', 'GZIP;q=0.8'],
+  ['compress,zstd', 'identity'],
+  ['', ''],
+])('of the codings %j V2 is asked for %j where its response may be rewritten', (accepted, asked) => {
+  expect(acceptedCodings(accepted, ALL_CODINGS)).toBe(asked);
+  const received = ['accept-encoding', accepted, 'A', 'b'];
+  const version = { sent: '2024-06-30', why: 'client' } as const;
+  expect(migrated(received, { version, codings: ALL_CODINGS })).toEqual(['accept-encoding', asked, 'A', 'b']);
+  expect(migrated(received, { version })).toEqual(received);
+});
+
+test('a runtime that reads fewer codings asks for fewer, and several fields become one', () => {
+  expect(acceptedCodings('gzip, br', ['gzip', 'deflate'])).toBe('gzip');
+  const received = ['Accept-Encoding', 'zstd', 'A', 'b', 'Accept-Encoding', 'br'];
+  const version = { sent: '2024-06-30', why: 'client' } as const;
+  expect(migrated(received, { version, codings: ALL_CODINGS })).toEqual(['Accept-Encoding', 'br', 'A', 'b']);
 });

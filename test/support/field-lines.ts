@@ -19,12 +19,22 @@ const name = fc.constantFrom(
   'tracestate',
   'Content-Digest',
   'content-encoding',
+  'Accept-Encoding',
   'X-Gone',
   'Authorization',
   'Expect',
   'x',
 );
-const value = fc.constantFrom('', '1', 'chunked', 'keep-alive', 'X-Gone', 'close, keep-alive', 'caf\u00e9 x');
+const value = fc.constantFrom(
+  '',
+  '1',
+  'chunked',
+  'keep-alive',
+  'X-Gone',
+  'close, keep-alive',
+  'gzip, zstd',
+  'caf\u00e9 x',
+);
 const separator = fc.constantFrom(': ', ': ', ': ', ': ', ': ', ': ', ': ', ':', ':  ');
 /** Lines that a client or a server may send, most of them written as `Name: value`. */
 export const arbitraryLines = fc

@@ -1,5 +1,5 @@
 // Longer than other files: what all V1 exchanges share; each kind of exchange has a file of its own.
-import type { Coding } from '../../http/content-coding.ts';
+import { ALL_CODINGS, type Coding } from '../../http/content-coding.ts';
 import type { CollectorMemory } from '../../http/byte-collector.ts';
 import { type HeaderList, headerValue } from '../../http/header-list.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
@@ -155,7 +155,10 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     }
     const { requestId } = entry;
     const traceparent = trace?.header;
-    const fields = new MigratedHead(head, { version, isRewritten, requestId, hasTrace, traceparent });
+    // V2 must not respond in a coding in which the gateway cannot rewrite.
+    const codings = this.responsePlan.isEmpty ? undefined : (options.codings ?? ALL_CODINGS);
+    const migration = { version, isRewritten, requestId, hasTrace, traceparent, codings };
+    const fields = new MigratedHead(head, migration);
     return new ForwardedRequest(received, fields, options.forwarded, target, body);
   }
 
