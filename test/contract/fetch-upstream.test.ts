@@ -45,6 +45,21 @@ describe('the upstream on fetch, in workerd', () => {
     expect(events).toEqual([{ kind: 'aborted' }]);
   });
 
+  test('no trailers are announced that the platform cannot send', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const events: Event[] = [];
+    const headers = ['Trailer', 'X-Sum', 'X-Other', 'stays'];
+    sendToWorker(
+      await startWorker(),
+      { ...get(v2.origin), headers },
+      null,
+      (event) => void events.push(event),
+    );
+    await until(() => events.at(-1)?.kind === 'end');
+    expect(v2.received.join('')).toMatch(/x-other: stays/i);
+    expect(v2.received.join('')).not.toMatch(/trailer/i);
+  });
+
   test('a response that is paused is held back, and goes on when it is resumed', async () => {
     const v2 = await rawServer((socket) => socket.write(ok('x'.repeat(5_000_000))));
     const events: Event[] = [];
