@@ -5,7 +5,6 @@ import type {
   UpstreamReceiver,
   UpstreamRequest,
 } from '../gateway/upstream.ts';
-import { FieldNames, withoutFields } from '../http/header-list.ts';
 import { responseHeaders, toHeaders } from '../http/web-headers.ts';
 import { PartBody } from './part-body.ts';
 import { fixedLength } from './platform.ts';
@@ -30,9 +29,6 @@ export function createFetchUpstream(options: FetchUpstreamOptions): Upstream {
     },
   };
 }
-
-/** `Trailer`: the platform hands over no trailers and sends none. */
-const UNSENDABLE = new FieldNames(['trailer']);
 
 class FetchCall implements UpstreamCall {
   private readonly receiver: UpstreamReceiver;
@@ -65,7 +61,7 @@ class FetchCall implements UpstreamCall {
   async run(request: UpstreamRequest): Promise<void> {
     const init: ManualRequestInit = {
       method: request.method,
-      headers: toHeaders(withoutFields(request.headers, UNSENDABLE)),
+      headers: toHeaders(request.headers),
       body: bodyOf(request),
       redirect: 'manual',
       signal: this.aborter.signal,
