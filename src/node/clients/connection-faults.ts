@@ -210,6 +210,11 @@ function failureOfParser(code: string): Failure {
       return failure('client-timeout');
     case 'HPE_INVALID_VERSION':
       return failure('unsupported-version');
+    case 'HPE_INVALID_METHOD':
+      return failure(
+        'bad-request',
+        'The request is not valid HTTP, or has a method that the gateway does not know.',
+      );
     default:
       return failure('bad-request');
   }

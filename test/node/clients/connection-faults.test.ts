@@ -33,6 +33,15 @@ test('the faults of clients never open the circuit', async () => {
   expect((await exchange(gateway.port, GET)).text).toMatch(/^HTTP\/1\.1 200 /);
 });
 
+// Any token is a method (RFC 9110 §9.1): Node's parser has a list, and takes all others for broken requests.
+test('a request with a method that Node does not know is not called invalid', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await gatewayFor(v2.origin);
+  const { text } = await exchange(gateway.port, GET.replace('GET', 'FOO'));
+  expect(text).toMatch(/^HTTP\/1\.1 400 [^]*or has a method that the gateway does not know/);
+  expect((await exchange(gateway.port, GET.replace('GET', 'REPORT'))).text).toMatch(/^HTTP\/1\.1 200 /);
+});
+
 describe('a faulty request gets the response that it gets alone, behind the responses before it', () => {
   const faulty = [
     ['a chunked body for V2', FAULTY, 'bad-framing', 400],
