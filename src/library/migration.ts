@@ -104,7 +104,7 @@ export class Migration {
         return { action: 'pass' };
       case 'migrate': {
         const { rules, signals } = this;
-        return startV1Request({ rules, signals, method, head, host, decision }, hasBody);
+        return startV1Request({ rules, signals, method, head, host, decision, codings }, hasBody);
       }
     }
   }

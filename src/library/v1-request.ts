@@ -1,4 +1,4 @@
-import type { Coding } from '../http/content-coding.ts';
+import { ALL_CODINGS, type Coding } from '../http/content-coding.ts';
 import type { RequestHead } from '../http/request-head.ts';
 import { readTraceparent } from '../http/trace-context.ts';
 import { chooseApiVersion } from '../migrate/api-version.ts';
@@ -23,6 +23,8 @@ export interface V1RequestParts {
   /** `Host` as received. */
   readonly host: string | undefined;
   readonly decision: MigrateDecision;
+  /** The content codings that the adapter decodes; none where its caller does, who is asked for any that can be. */
+  readonly codings: readonly Coding[];
 }
 
 /** Starts a V1 request: without a body, or with one that no rule concerns, it is complete. */
@@ -88,16 +90,20 @@ function withoutBodyEdits(
 }
 
 function migratedHead(
-  { rules, method, head, host, decision }: V1RequestParts,
+  { rules, method, head, host, decision, codings: decoded }: V1RequestParts,
   isRewritten: boolean,
   records: readonly EditRecord[],
 ): MigratedRequestHead {
   const version = chooseApiVersion(head.apiVersion, rules.ruleBook, Date.now());
   const hasTrace = readTraceparent(head.traceparent) !== undefined;
+  const readable = decoded.length === 0 ? ALL_CODINGS : decoded;
+  const codings = rules.responsePlan(decision.operation, method).isEmpty ? undefined : readable;
   return {
     method,
     target: migratedTarget(decision),
-    headers: headerFieldsOf(new MigratedHead(head, { version, isRewritten, hasTrace }).forwardedHeaders),
+    headers: headerFieldsOf(
+      new MigratedHead(head, { version, isRewritten, hasTrace, codings }).forwardedHeaders,
+    ),
     operation: decision.operation?.id,
     apiVersion: version,
     host,
