@@ -31,10 +31,12 @@ export function isZlib(body: Uint8Array): boolean {
  * where none is left, and the same text where all are.
  */
 export function acceptedCodings(value: string, codings: readonly Coding[]): string {
-  // Every runtime decodes gzip, which has a second name.
-  const readable = new Set<string>(['', 'identity', '*', 'x-gzip', ...codings]);
   const members = value.split(',');
-  const kept = members.filter((member) => readable.has(member.replace(/;.*/, '').trim().toLowerCase()));
+  const kept = members.filter((member) => {
+    const name = (member.split(';', 1)[0] ?? '').trim();
+    const coding = readCoding(name);
+    return name === '*' || coding === undefined || (coding !== 'unsupported' && codings.includes(coding));
+  });
   if (kept.length === members.length) return value;
   return kept.join(',').trim() || 'identity';
 }

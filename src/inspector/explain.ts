@@ -1,9 +1,8 @@
-import { ALL_CODINGS } from '../http/content-coding.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import { readTraceparent } from '../http/trace-context.ts';
 import { chooseApiVersion } from '../migrate/api-version.ts';
 import { type Decision, type DecisionLimits, decide, editsOf, migratedTarget } from '../migrate/decision.ts';
-import { MigratedHead } from '../migrate/migrated-head.ts';
+import { codingsFor, MigratedHead } from '../migrate/migrated-head.ts';
 import type { EditRecord } from '../rewrite/rewrite.ts';
 import type { Verdict } from '../rewrite-log/entry.ts';
 import { maskHeaders } from '../rewrite-log/mask-headers.ts';
@@ -101,8 +100,7 @@ function sentRequest(
   const isRewritten = outcome.verdict === 'rewritten';
   const hasTrace = readTraceparent(head.traceparent) !== undefined;
   const version = chooseApiVersion(head.apiVersion, rules.ruleBook, Date.now());
-  const plan = rules.responsePlan(decision.operation, method);
-  const codings = plan.isEmpty ? undefined : (limits.codings ?? ALL_CODINGS);
+  const codings = codingsFor(rules.responsePlan(decision.operation, method), limits.codings);
   return {
     target: migratedTarget(decision),
     headers: new MigratedHead(head, { version, isRewritten, hasTrace, codings }).forwardedHeaders,

@@ -1,11 +1,11 @@
-import { ALL_CODINGS, type Coding } from '../http/content-coding.ts';
+import type { Coding } from '../http/content-coding.ts';
 import type { RequestHead } from '../http/request-head.ts';
 import { readTraceparent } from '../http/trace-context.ts';
 import { chooseApiVersion } from '../migrate/api-version.ts';
 import { editsOf, type MigrateDecision, migratedTarget } from '../migrate/decision.ts';
 import type { DecodedBody } from '../migrate/decoded-body.ts';
 import { bodyTooLarge, migrateBody } from '../migrate/migrate-body.ts';
-import { MigratedHead } from '../migrate/migrated-head.ts';
+import { codingsFor, MigratedHead } from '../migrate/migrated-head.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { EditRecord } from '../rewrite/rewrite.ts';
 import type { SignalHeaders } from '../rollout/signal-headers.ts';
@@ -96,8 +96,8 @@ function migratedHead(
 ): MigratedRequestHead {
   const version = chooseApiVersion(head.apiVersion, rules.ruleBook, Date.now());
   const hasTrace = readTraceparent(head.traceparent) !== undefined;
-  const readable = decoded.length === 0 ? ALL_CODINGS : decoded;
-  const codings = rules.responsePlan(decision.operation, method).isEmpty ? undefined : readable;
+  const plan = rules.responsePlan(decision.operation, method);
+  const codings = codingsFor(plan, decoded.length === 0 ? undefined : decoded);
   return {
     method,
     target: migratedTarget(decision),

@@ -1,9 +1,10 @@
-import { acceptedCodings, type Coding } from '../http/content-coding.ts';
+import { acceptedCodings, ALL_CODINGS, type Coding } from '../http/content-coding.ts';
 import { BODY_USES, type FieldUse, useOfName } from '../http/field-use.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import type { ForwardedFields, RequestHead } from '../http/request-head.ts';
 import { setField } from '../http/set-field.ts';
 import { isRequestId } from '../http/trace-context.ts';
+import type { ResponsePlan } from '../rewrite/response-plan.ts';
 import type { ApiVersion } from './api-version.ts';
 
 /** The inputs that determine the header fields of a migrated request. */
@@ -19,6 +20,14 @@ export interface HeadMigration {
   readonly traceparent?: string | undefined;
   /** The codings that the response may have, so that it can be rewritten; undefined leaves `Accept-Encoding` as received. */
   readonly codings?: readonly Coding[] | undefined;
+}
+
+/** The codings that V2's response may have: those that the runtime decodes, where a response rule may apply; any where none does. */
+export function codingsFor(
+  plan: ResponsePlan,
+  decoded: readonly Coding[] = ALL_CODINGS,
+): readonly Coding[] | undefined {
+  return plan.isEmpty ? undefined : decoded;
 }
 
 /** The header fields of a migrated request. */

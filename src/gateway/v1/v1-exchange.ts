@@ -1,5 +1,5 @@
 // Longer than other files: what all V1 exchanges share; each kind of exchange has a file of its own.
-import { ALL_CODINGS, type Coding } from '../../http/content-coding.ts';
+import type { Coding } from '../../http/content-coding.ts';
 import type { CollectorMemory } from '../../http/byte-collector.ts';
 import { type HeaderList, headerValue } from '../../http/header-list.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
@@ -8,7 +8,7 @@ import { decideResponse, type ResponseNote } from '../../migrate/decide-response
 import { type MigrateDecision } from '../../migrate/decision.ts';
 import type { DecodedBody } from '../../migrate/decoded-body.ts';
 import { Failure } from '../../migrate/failure.ts';
-import { MigratedHead } from '../../migrate/migrated-head.ts';
+import { codingsFor, MigratedHead } from '../../migrate/migrated-head.ts';
 import type { ResponseContext, ResponseRewrite, RewrittenResponse } from '../../rewrite/response-rewrite.ts';
 import { withoutValues } from '../../rewrite/patch.ts';
 import type { PatchOperation, Rewrite } from '../../rewrite/rewrite.ts';
@@ -155,8 +155,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     }
     const { requestId } = entry;
     const traceparent = trace?.header;
-    // V2 must not respond in a coding in which the gateway cannot rewrite.
-    const codings = this.responsePlan.isEmpty ? undefined : (options.codings ?? ALL_CODINGS);
+    const codings = codingsFor(this.responsePlan, options.codings);
     const migration = { version, isRewritten, requestId, hasTrace, traceparent, codings };
     const fields = new MigratedHead(head, migration);
     return new ForwardedRequest(received, fields, options.forwarded, target, body);
