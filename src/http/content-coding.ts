@@ -28,9 +28,10 @@ export function isZlib(body: Uint8Array): boolean {
 
 /**
  * Returns the members of an `Accept-Encoding` (RFC 9110 §12.5.3) whose coding is among `codings`, with `identity` and `*`; `identity`
- * where none is left, and the same text where all are.
+ * where none is left that the client allows, and the same text where all are.
  */
 export function acceptedCodings(value: string, codings: readonly Coding[]): string {
+  if (plainListOf(codings).test(value)) return value;
   const members = value.split(',');
   const kept = members.filter((member) => {
     const name = (member.split(';', 1)[0] ?? '').trim();
@@ -38,5 +39,22 @@ export function acceptedCodings(value: string, codings: readonly Coding[]): stri
     return name === '*' || coding === undefined || (coding !== 'unsupported' && codings.includes(coding));
   });
   if (kept.length === members.length) return value;
-  return kept.join(',').trim() || 'identity';
+  return kept.every(isRefused) ? 'identity' : kept.join(',').trim();
 }
+
+/** True for a member of weight 0 (RFC 9110 §12.4.2), and for an empty one. */
+function isRefused(member: string): boolean {
+  return member.trim() === '' || /;[ \t]*q=0(?:\.0*)?[ \t]*$/i.test(member);
+}
+
+/** Matches a list of nothing but these codings, as nearly all clients write it: to take it apart costs ten times as much. */
+function plainListOf(codings: readonly Coding[]): RegExp {
+  const known = plainLists.get(codings);
+  if (known !== undefined) return known;
+  const member = `(?:${[...codings, 'identity'].join('|')})(?:;q=[0-9.]+)?`;
+  const pattern = new RegExp(`^${member}(?:, ?${member})*$`);
+  plainLists.set(codings, pattern);
+  return pattern;
+}
+
+const plainLists = new WeakMap<readonly Coding[], RegExp>();

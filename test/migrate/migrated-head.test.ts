@@ -101,6 +101,9 @@ test.each([
   ['gzip, deflate, br, zstd', 'gzip, deflate, br'],
   ['zstd;q=1.0, GZIP;q=0.8', 'GZIP;q=0.8'],
   ['compress,zstd', 'identity'],
+  ['zstd, *;q=0', 'identity'],
+  ['zstd, identity;q=0.0 , gzip; q=0', 'identity'],
+  ['zstd, gzip;q=0.5, *;q=0', 'gzip;q=0.5, *;q=0'],
   ['', ''],
 ])('of the codings %j V2 is asked for %j where its response may be rewritten', (accepted, asked) => {
   expect(acceptedCodings(accepted, ALL_CODINGS)).toBe(asked);
