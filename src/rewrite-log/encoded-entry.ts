@@ -1,15 +1,15 @@
 import type { Entry } from './entry.ts';
-import { EntryPieces, listJson, type SharedList } from './entry-line.ts';
+import { EntryText, listJson, type SharedList } from './entry-line.ts';
 
 /**
- * The text of an entry as ASCII bytes, in pieces with a shared list between each two. The log and the inspector take the same ones; they
+ * An entry as ASCII bytes, with an index of one digit in the place of each shared list. The log and the inspector take the same ones; they
  * are valid until the next entry is encoded.
  */
 export interface EncodedEntry {
-  readonly pieces: readonly Uint8Array[];
+  readonly bytes: Uint8Array;
   readonly lists: readonly SharedList[];
-  /** Bytes of all pieces. */
-  readonly length: number;
+  /** Where the index of each list stands. */
+  readonly places: readonly number[];
 }
 
 const encoder = new TextEncoder();
@@ -28,27 +28,25 @@ export function encodedEntry(entry: Entry): EncodedEntry {
 }
 
 function encode(entry: Entry): EncodedEntry {
-  const { pieces: texts, lists } = new EntryPieces(entry);
-  const length = texts.reduce((sum, text) => sum + text.length, 0);
-  if (length > room.length) room = new Uint8Array(length * 2);
-  let used = 0;
-  const pieces = texts.map((text) => {
-    const piece = room.subarray(used, used + text.length);
-    encoder.encodeInto(text, piece);
-    used += text.length;
-    return piece;
-  });
-  return { pieces, lists, length };
+  const { text, lists, places } = new EntryText(entry);
+  if (text.length > room.length) room = new Uint8Array(text.length * 2);
+  encoder.encodeInto(text, room);
+  return { bytes: room.subarray(0, text.length), lists, places };
 }
 
 /** The line of an entry in the log, with the line feed (`entryLine`), in parts that are valid until the next entry is encoded. */
 export function encodedLine(entry: Entry): readonly Uint8Array[] {
-  const { pieces, lists } = encodedEntry(entry);
-  return lists.length === 0 ? pieces : pieces.flatMap((piece, at) => withListBefore(piece, lists[at - 1]));
-}
-
-function withListBefore(piece: Uint8Array, list: SharedList | undefined): readonly Uint8Array[] {
-  return list === undefined ? [piece] : [encodedList(list), piece];
+  const { bytes, lists, places } = encodedEntry(entry);
+  if (lists.length === 0) return [bytes];
+  const parts: Uint8Array[] = [];
+  let from = 0;
+  for (let index = 0; index < lists.length; index += 1) {
+    const place = places[index] ?? 0;
+    parts.push(bytes.subarray(from, place), encodedList(lists[index] ?? []));
+    from = place + 1;
+  }
+  parts.push(bytes.subarray(from));
+  return parts;
 }
 
 /** Plans return the same list for bodies of the same shape, so its bytes are kept as long as the list exists. */

@@ -14,19 +14,26 @@ type ListText = (list: SharedList) => string;
  * forge a line nor control a terminal. `listed` returns the text for a list that entries share.
  */
 export function entryLine(entry: Entry, listed: ListText = listText): string {
-  const { pieces, lists } = new EntryPieces(entry);
-  let line = pieces[0] ?? '';
-  for (let at = 0; at < lists.length; at += 1) line += listed(lists[at] ?? []) + (pieces[at + 1] ?? '');
-  return line;
+  const { text, lists, places } = new EntryText(entry);
+  let line = '';
+  let from = 0;
+  for (const [index, list] of lists.entries()) {
+    const place = places[index] ?? 0;
+    line += text.slice(from, place) + listed(list);
+    from = place + 1;
+  }
+  return line + text.slice(from);
 }
 
 /**
- * The text of an entry without its shared lists, one of which stands between each two pieces. Written member by member, since
- * `JSON.stringify` takes three times as long (3.0 against 1.1 µs for an order with seven members moved).
+ * The text of an entry, with an index of one digit in the place of each shared list. Written member by member, since `JSON.stringify`
+ * takes three times as long (3.0 against 1.1 µs for an order with seven members moved).
  */
-export class EntryPieces {
-  readonly pieces: string[] = [];
+export class EntryText {
+  readonly text: string;
   readonly lists: SharedList[] = [];
+  /** Where the index of each list stands. */
+  readonly places: number[] = [];
 
   constructor(entry: Entry) {
     let line = `{"time":"${entry.time}","level":"${entry.level}","requestId":${quoted(entry.requestId)}`;
@@ -44,11 +51,13 @@ export class EntryPieces {
     }
     if (entry.mode !== undefined) line += rolloutMembers(entry);
     line += `,"verdict":"${entry.verdict}","edits":`;
-    line = entry.edits.length === 0 ? `${line}[]` : this.split(line, entry.edits);
-    if (entry.patch !== undefined) line = this.split(`${line},"patch":`, entry.patch);
+    line = entry.edits.length === 0 ? `${line}[]` : this.withIndex(line, entry.edits);
+    if (entry.patch !== undefined) line = this.withIndex(`${line},"patch":`, entry.patch);
     if (entry.heldMs !== undefined) line += `,"heldMs":${millisecondsText(entry.heldMs)}`;
-    if (entry.responseEdits !== undefined) line = this.split(`${line},"responseEdits":`, entry.responseEdits);
-    if (entry.responsePatch !== undefined) line = this.split(`${line},"responsePatch":`, entry.responsePatch);
+    if (entry.responseEdits !== undefined)
+      line = this.withIndex(`${line},"responseEdits":`, entry.responseEdits);
+    if (entry.responsePatch !== undefined)
+      line = this.withIndex(`${line},"responsePatch":`, entry.responsePatch);
     if (entry.responseEditsOmitted !== undefined)
       line += `,"responseEditsOmitted":${entry.responseEditsOmitted}`;
     if (entry.responseNote !== undefined) line += `,"responseNote":"${entry.responseNote}"`;
@@ -66,16 +75,15 @@ export class EntryPieces {
     if (entry.upstreamMs !== undefined) line += `,"upstreamMs":${millisecondsText(entry.upstreamMs)}`;
     line += `,"totalMs":${millisecondsText(entry.totalMs)}`;
     if (entry.rewriteMs !== undefined) line += `,"rewriteMs":${millisecondsText(entry.rewriteMs)}`;
-    if (entry.attributes !== undefined) line = this.split(`${line},"attributes":`, entry.attributes);
+    if (entry.attributes !== undefined) line = this.withIndex(`${line},"attributes":`, entry.attributes);
     if (entry.attempts !== undefined) line += `,"attempts":${entry.attempts}`;
-    this.pieces.push(`${line},"ruleBook":"${entry.ruleBook}"}\n`);
+    this.text = `${line},"ruleBook":"${entry.ruleBook}"}\n`;
   }
 
-  /** Ends a piece before a list; returns the empty beginning of the next one. */
-  private split(piece: string, list: SharedList): string {
-    this.pieces.push(piece);
-    this.lists.push(list);
-    return '';
+  /** Adds the index of a list to the text before it. */
+  private withIndex(text: string, list: SharedList): string {
+    this.places.push(text.length);
+    return `${text}${this.lists.push(list) - 1}`;
   }
 }
 

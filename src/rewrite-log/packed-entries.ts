@@ -11,12 +11,6 @@ export interface PackedEntry {
 /** Bytes of a page: some hundred entries. A longer entry has a page of its own. */
 const PAGE_BYTES = 64 * 1024;
 
-/** The code of the digit 0. */
-const ZERO = 0x30;
-/** Bytes of the index of a list: an entry has five at the most. */
-const INDEX_BYTES = 1;
-
-const nothing = new Uint8Array();
 const NO_LISTS: readonly SharedList[] = [];
 
 const decoder = new TextDecoder();
@@ -32,15 +26,10 @@ class Page {
     this.bytes = new Uint8Array(size);
   }
 
-  add(piece: Uint8Array): void {
-    this.bytes.set(piece, this.used);
-    this.used += piece.length;
-  }
-
-  /** Writes the index of a list as one digit. */
-  addIndex(index: number): void {
-    this.bytes[this.used] = ZERO + index;
-    this.used += INDEX_BYTES;
+  add(bytes: Uint8Array): void {
+    this.bytes.set(bytes, this.used);
+    this.used += bytes.length;
+    this.entries += 1;
   }
 }
 
@@ -68,19 +57,14 @@ export class PackedEntries {
 
   /** Puts an entry into a slot, in place of the one there. */
   put(slot: number, entry: Entry): void {
-    const { pieces, lists, length } = encodedEntry(entry);
+    const { bytes, lists } = encodedEntry(entry);
     this.leave(slot);
-    const bytes = length + lists.length * INDEX_BYTES;
-    const page = this.pageFor(bytes);
+    const page = this.pageFor(bytes.length);
     this.pages[slot] = page;
     this.starts[slot] = page.used;
-    this.lengths[slot] = bytes;
+    this.lengths[slot] = bytes.length;
     this.lists[slot] = this.shared(lists);
-    for (let at = 0; at < pieces.length; at += 1) {
-      if (at > 0) page.addIndex(at - 1);
-      page.add(pieces[at] ?? nothing);
-    }
-    page.entries += 1;
+    page.add(bytes);
   }
 
   /** Returns the entry in a slot; undefined when it is empty. */
