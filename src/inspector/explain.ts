@@ -1,9 +1,16 @@
 import type { HeaderList } from '../http/header-list.ts';
 import { readTraceparent } from '../http/trace-context.ts';
-import { chooseApiVersion } from '../migrate/api-version.ts';
-import { type Decision, type DecisionLimits, decide, editsOf, migratedTarget } from '../migrate/decision.ts';
-import { codingsFor, MigratedHead } from '../migrate/migrated-head.ts';
+import {
+  type Decision,
+  type DecisionLimits,
+  decide,
+  editsOf,
+  migratedTarget,
+  verdictOf,
+} from '../migrate/decision.ts';
+import { migrateHead } from '../migrate/migrated-head.ts';
 import type { EditRecord } from '../rewrite/rewrite.ts';
+import { pinnedRelease } from '../rollout/scope.ts';
 import type { Verdict } from '../rewrite-log/entry.ts';
 import { maskHeaders } from '../rewrite-log/mask-headers.ts';
 import type { BodyView, ExplainRequest, Explanation, RequestView } from './api.ts';
@@ -64,7 +71,7 @@ function explanationOf(
   return {
     ruleBook: ruleBook.hash,
     ...(operation === undefined ? {} : { operation: operation.id }),
-    verdict: verdictOf(outcome, decision),
+    verdict: entryVerdict(outcome, decision),
     edits,
     patch: 'patch' in outcome ? outcome.patch : [],
     ...(outcome.verdict === 'refused' ? { refusal: outcome.refusal } : {}),
@@ -98,23 +105,29 @@ function sentRequest(
     return undefined;
   if (decision.route === 'pass') return { target, headers: head.forwardedHeaders, body };
   const isRewritten = outcome.verdict === 'rewritten';
-  const hasTrace = readTraceparent(head.traceparent) !== undefined;
-  const version = chooseApiVersion(head.apiVersion, rules.ruleBook, Date.now());
-  const codings = codingsFor(rules.responsePlan(decision.operation, method), limits.codings);
+  const { operation } = decision;
+  const { fields } = migrateHead(head, {
+    ruleBook: rules.ruleBook,
+    plan: rules.responsePlan(operation, method),
+    now: Date.now(),
+    // Whose request it is, is not known.
+    pinned: pinnedRelease(rules.ruleBook, { client: undefined, operation: operation?.id }),
+    codings: limits.codings,
+    isRewritten,
+    hasTrace: readTraceparent(head.traceparent) !== undefined,
+  });
   return {
     target: migratedTarget(decision),
-    headers: new MigratedHead(head, { version, isRewritten, hasTrace, codings }).forwardedHeaders,
+    headers: fields.forwardedHeaders,
     body: isRewritten ? outcome.body : body,
   };
 }
 
-function verdictOf(outcome: BodyOutcome, decision: Decision): Verdict {
+function entryVerdict(outcome: BodyOutcome, decision: Decision): Verdict {
   if (decision.route === 'pass') return 'passed';
   if (decision.route === 'self-service') return 'served';
-  if (outcome.verdict === 'refused') return 'refused';
-  const isRewritten = decision.route === 'migrate' && decision.query.records.length > 0;
-  if (outcome.verdict === 'unread') return isRewritten ? 'rewritten' : 'unchanged';
-  return isRewritten ? 'rewritten' : outcome.verdict;
+  if (decision.route === 'none' || outcome.verdict === 'refused') return 'refused';
+  return verdictOf(decision, outcome.verdict === 'unread' ? 'unchanged' : outcome.verdict);
 }
 
 /** The edits of the query and of the body; a refused request has none. */

@@ -1,4 +1,4 @@
-import { isWrapped } from '../rewrite/deprecated-attributes.ts';
+import { decideResponse } from '../migrate/decide-response.ts';
 import { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import type { KeptExchange } from '../rewrite-log/kept-exchange.ts';
@@ -152,10 +152,12 @@ function responseOf(
   const text = origin === undefined && v2Response !== undefined ? bodyText(v2Response.body) : undefined;
   if (text === undefined || v2Response === undefined) return undefined;
   const { status } = v2Response;
+  const headers = v2Response.headers.flatMap(({ name, value }) => [name, value]);
+  if (decideResponse(status, headers, rules.ruleBook.limits.response).action === 'forward') return text;
   const plan = rules.responsePlan(operationOf(rules.ruleBook, operation), v1Request.method);
-  const deprecated = rules.deprecatedAttributes.inV1(edits);
-  if (!plan.appliesTo(status, deprecated.length > 0)) return text;
-  const outcome = plan.rewrite(encoder.encode(text), { status, deprecated, isWrapped: isWrapped(edits) });
+  const context = rules.responseContext(status, edits);
+  if (!plan.appliesTo(status, context.deprecated.length > 0)) return text;
+  const outcome = plan.rewrite(encoder.encode(text), context);
   return decoder.decode(outcome.body);
 }
 

@@ -1,11 +1,10 @@
 import type { Coding } from '../http/content-coding.ts';
 import type { RequestHead } from '../http/request-head.ts';
 import { readTraceparent } from '../http/trace-context.ts';
-import { chooseApiVersion } from '../migrate/api-version.ts';
-import { editsOf, type MigrateDecision, migratedTarget } from '../migrate/decision.ts';
+import { editsOf, type MigrateDecision, migratedTarget, verdictOf } from '../migrate/decision.ts';
 import type { DecodedBody } from '../migrate/decoded-body.ts';
 import { bodyTooLarge, migrateBody } from '../migrate/migrate-body.ts';
-import { codingsFor, MigratedHead } from '../migrate/migrated-head.ts';
+import { migrateHead } from '../migrate/migrated-head.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { EditRecord } from '../rewrite/rewrite.ts';
 import type { SignalHeaders } from '../rollout/signal-headers.ts';
@@ -85,25 +84,28 @@ function withoutBodyEdits(
   note: string | undefined,
 ): MigratedRequest {
   const head = migratedHead(parts, false, records);
-  if (parts.decision.query.records.length === 0) return { verdict: 'unchanged', ...head, body, note };
+  if (verdictOf(parts.decision, 'unchanged') === 'unchanged')
+    return { verdict: 'unchanged', ...head, body, note };
   return { verdict: 'rewritten', ...head, body, patch: [], omitted: 0 };
 }
 
 function migratedHead(
-  { rules, method, head, host, decision, codings: decoded }: V1RequestParts,
+  { rules, method, head, host, decision, codings }: V1RequestParts,
   isRewritten: boolean,
   records: readonly EditRecord[],
 ): MigratedRequestHead {
-  const version = chooseApiVersion(head.apiVersion, rules.ruleBook, Date.now());
-  const hasTrace = readTraceparent(head.traceparent) !== undefined;
-  const plan = rules.responsePlan(decision.operation, method);
-  const codings = codingsFor(plan, decoded.length === 0 ? undefined : decoded);
+  const { version, fields } = migrateHead(head, {
+    ruleBook: rules.ruleBook,
+    plan: rules.responsePlan(decision.operation, method),
+    now: Date.now(),
+    codings: codings.length === 0 ? undefined : codings,
+    isRewritten,
+    hasTrace: readTraceparent(head.traceparent) !== undefined,
+  });
   return {
     method,
     target: migratedTarget(decision),
-    headers: headerFieldsOf(
-      new MigratedHead(head, { version, isRewritten, hasTrace, codings }).forwardedHeaders,
-    ),
+    headers: headerFieldsOf(fields.forwardedHeaders),
     operation: decision.operation?.id,
     apiVersion: version,
     host,

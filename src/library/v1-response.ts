@@ -7,7 +7,6 @@ import type { DecodedBody } from '../migrate/decoded-body.ts';
 import { rewriteLinks } from '../migrate/rewrite-links.ts';
 import { contentlessFields, type RequestFacts, restoredQuery } from '../migrate/v1-response.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
-import { isWrapped } from '../rewrite/deprecated-attributes.ts';
 import type { SignalHeaders } from '../rollout/signal-headers.ts';
 import { type HeaderFields, headerFieldsOf } from './header-fields.ts';
 import type { MigratedRequestHead } from './request-verdict.ts';
@@ -60,8 +59,7 @@ class CollectedV1Response implements CollectedResponse {
     const { rules, request, status, headers } = parts;
     if (typeof decoded === 'string') return unchanged(parts, received ?? null, NOTE_OF_UNDECODED[decoded]);
     const { method, operation } = requestFacts(parts);
-    const deprecated = rules.deprecatedAttributes.inV1(request.edits);
-    const context = { status, deprecated, isWrapped: isWrapped(request.edits) };
+    const context = rules.responseContext(status, request.edits);
     const outcome = rules.responsePlan(operation, method).rewrite(decoded, context);
     if (outcome.verdict === 'unchanged') return unchanged(parts, received ?? decoded, outcome.note);
     const { body, records: edits, patch, omitted } = outcome;

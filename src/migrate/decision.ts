@@ -119,6 +119,14 @@ export function editsOf({ query }: MigrateDecision, body: readonly EditRecord[])
   return query.records.length === 0 ? body : [...query.records, ...body];
 }
 
+/** The verdict on a request, given the one on its body: a rewritten query alone makes it `rewritten`. */
+export function verdictOf(
+  { query }: MigrateDecision,
+  body: 'rewritten' | 'unchanged',
+): 'rewritten' | 'unchanged' {
+  return query.records.length > 0 ? 'rewritten' : body;
+}
+
 function unchangedQuery({ query }: Target): RewrittenQuery {
   return { query, records: [], rules: [] };
 }

@@ -5,7 +5,8 @@ import type { ForwardedFields, RequestHead } from '../http/request-head.ts';
 import { setField } from '../http/set-field.ts';
 import { isRequestId } from '../http/trace-context.ts';
 import type { ResponsePlan } from '../rewrite/response-plan.ts';
-import type { ApiVersion } from './api-version.ts';
+import type { RuleBook } from '../rules/rule-book.ts';
+import { type ApiVersion, chooseApiVersion } from './api-version.ts';
 
 /** The inputs that determine the header fields of a migrated request. */
 export interface HeadMigration {
@@ -22,12 +23,33 @@ export interface HeadMigration {
   readonly codings?: readonly Coding[] | undefined;
 }
 
-/** The codings that V2's response may have: those that the runtime decodes, where a response rule may apply; any where none does. */
-export function codingsFor(
-  plan: ResponsePlan,
-  decoded: readonly Coding[] = ALL_CODINGS,
-): readonly Coding[] | undefined {
-  return plan.isEmpty ? undefined : decoded;
+/** The inputs of {@link migrateHead}. */
+export interface MigratedHeadParts extends Omit<HeadMigration, 'version' | 'codings'> {
+  readonly ruleBook: Pick<RuleBook, 'version' | 'policies'>;
+  /** The plan for the response. */
+  readonly plan: ResponsePlan;
+  /** Time in milliseconds since 1970. */
+  readonly now: number;
+  /** The release pinned for the request, if any. */
+  readonly pinned?: string | undefined;
+  /** The content codings that the runtime decodes; all by default. */
+  readonly codings?: readonly Coding[] | undefined;
+}
+
+/**
+ * Returns the header fields of a migrated request, and the dated release that it asks for. Live exchanges, explanations and the library
+ * all call it, so that none of them can differ from the others.
+ */
+export function migrateHead(
+  received: RequestHead,
+  parts: MigratedHeadParts,
+): { readonly version: ApiVersion; readonly fields: MigratedHead } {
+  const { ruleBook, plan, now, pinned, isRewritten, requestId, hasTrace, traceparent } = parts;
+  const version = chooseApiVersion(received.apiVersion, ruleBook, now, pinned);
+  // Where no response rule can apply, V2's response may have any coding.
+  const codings = plan.isEmpty ? undefined : (parts.codings ?? ALL_CODINGS);
+  const migration = { version, isRewritten, requestId, hasTrace, traceparent, codings };
+  return { version, fields: new MigratedHead(received, migration) };
 }
 
 /** The header fields of a migrated request. */

@@ -1,10 +1,12 @@
 import { OperationTable } from '../rules/operation-table.ts';
 import type { Operation, RuleBook } from '../rules/rule-book.ts';
-import { DeprecatedAttributes } from './deprecated-attributes.ts';
+import { DeprecatedAttributes, isWrapped } from './deprecated-attributes.ts';
 import { canBeRewritten, isRewritten } from '../rules/rewritten-methods.ts';
 import { compilePlans, type Plan, type Plans } from './plan.ts';
 import { compileQueryPlans, type QueryPlan, type QueryPlans } from './query-plan.ts';
 import { compileResponsePlans, type ResponsePlan, type ResponsePlans } from './response-plan.ts';
+import type { ResponseContext } from './response-rewrite.ts';
+import type { EditRecord } from './rewrite.ts';
 
 /**
  * A rule book with its compiled parts: the matching of operations and the plans of both directions, each compiled on first use.
@@ -56,5 +58,10 @@ export class CompiledRuleBook {
   /** Returns the plan for response bodies; `undefined` is for requests without an operation in the rule book. */
   responsePlan(operation: Operation | undefined, method: string): ResponsePlan {
     return this.responsePlans.of(operation, method);
+  }
+
+  /** Returns what the plan for a response depends on: its status, and the edits of its request. */
+  responseContext(status: number, edits: readonly EditRecord[]): ResponseContext {
+    return { status, deprecated: this.deprecatedAttributes.inV1(edits), isWrapped: isWrapped(edits) };
   }
 }

@@ -1,4 +1,5 @@
 import type { Scope } from '../rules/rollout.ts';
+import type { RuleBook } from '../rules/rule-book.ts';
 
 /** Client and operation of a V1 request. */
 export interface Sender {
@@ -13,4 +14,9 @@ export function isInScope({ clients, except, operations }: Scope, { client, oper
   if (clients !== undefined && (client === undefined || !clients.includes(client))) return false;
   if (except !== undefined && client !== undefined && except.includes(client)) return false;
   return operations === undefined || (operation !== undefined && operations.includes(operation));
+}
+
+/** Returns the dated release that the rule book pins for the request, instead of its own; undefined without one. */
+export function pinnedRelease({ rollout }: Pick<RuleBook, 'rollout'>, sender: Sender): string | undefined {
+  return rollout?.pins.find((pin) => isInScope(pin, sender))?.version;
 }

@@ -6,7 +6,8 @@ import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Explanation } from '../../src/inspector/api.ts';
 import { explain } from '../../src/inspector/explain.ts';
-import type { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
+import { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
+import { readRuleBook } from '../../src/rules/read-rule-book.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { anyDocument, brokenDocument } from '../rewrite/documents.ts';
 import { gatewayFor, type TestGateway } from '../support/gateway.ts';
@@ -47,6 +48,19 @@ describe('explaining and serving', () => {
     const counts = await expectAlike([...requests, ...fc.sample(ruledRequest, 1500)], rules);
     for (const verdict of ['rewritten', 'unchanged', 'passed', '400', '415'])
       expect([verdict, (counts.get(verdict) ?? 0) > 5]).toEqual([verdict, true]);
+  });
+
+  test('a release pinned for an operation is sent, and explained', async () => {
+    const shipped = readFileSync(new URL('../../config/rules.yaml', import.meta.url), 'utf8');
+    const pins = 'pins: [{ version: 2025-06-01, operations: [order_floor_plan] }]';
+    const reading = await readRuleBook(`${shipped}\n${pins}\n`, 'rules.yaml');
+    if (!reading.ok) throw new Error(JSON.stringify(reading.faults));
+    const requests = ['/orders/floor_plans', '/bookings'].map((path): SentRequest => {
+      const headers = [['Content-Type', 'application/json'] as const, lengthOf(Buffer.from('{}'))];
+      return { method: 'POST', target: `/api/v1${path}`, headers, body: Buffer.from('{}') };
+    });
+    const counts = await expectAlike(requests, new CompiledRuleBook(reading.ruleBook));
+    expect(counts).toEqual(new Map([['unchanged', 2]]));
   });
 
   test('10,000 random requests give the same verdicts, failures, targets, header fields and bytes', async () => {

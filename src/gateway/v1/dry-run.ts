@@ -1,6 +1,6 @@
 import { ByteCollector } from '../../http/byte-collector.ts';
 import { codingOf } from '../../migrate/decide-body.ts';
-import { editsOf, type MigrateDecision } from '../../migrate/decision.ts';
+import { editsOf, type MigrateDecision, verdictOf } from '../../migrate/decision.ts';
 import type { Coding } from '../../http/content-coding.ts';
 import type { DecodedBody } from '../../migrate/decoded-body.ts';
 import { type Failure, failureOf } from '../../migrate/failure.ts';
@@ -72,7 +72,7 @@ export class DryRun {
     if (body === null || decided.action === 'forward') {
       const note = body === null || decided.action !== 'forward' ? undefined : decided.note;
       this.parts.done({
-        would: { verdict: this.verdict('unchanged') },
+        would: { verdict: verdictOf(this.decision, 'unchanged') },
         edits: editsOf(this.decision, []),
         ...(note === undefined ? {} : { note }),
         ...(body === null ? {} : { migrated: 'not-read' }),
@@ -170,18 +170,13 @@ export class DryRun {
       return;
     }
     this.parts.done({
-      would: { verdict: this.verdict(outcome.verdict) },
+      would: { verdict: verdictOf(this.decision, outcome.verdict) },
       edits: editsOf(this.decision, outcome.records),
       body,
       ...(outcome.verdict === 'unchanged'
         ? { note: outcome.note, migrated: body }
         : { ...listed(outcome), migrated: outcome.body }),
     });
-  }
-
-  /** The verdict on the whole request, for that on its body. */
-  private verdict(body: 'rewritten' | 'unchanged'): 'rewritten' | 'unchanged' {
-    return this.decision.query.records.length > 0 ? 'rewritten' : body;
   }
 
   private refused({ code, pointer }: Failure, body?: Uint8Array): void {

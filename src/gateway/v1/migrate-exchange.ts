@@ -1,5 +1,5 @@
 import { codingOf } from '../../migrate/decide-body.ts';
-import { editsOf, migratedTarget } from '../../migrate/decision.ts';
+import { editsOf, migratedTarget, verdictOf } from '../../migrate/decision.ts';
 import { bufferFull, failureOf } from '../../migrate/failure.ts';
 import { bodyTooLarge, undecoded } from '../../migrate/migrate-body.ts';
 import type { EditRecord, Rewrite } from '../../rewrite/rewrite.ts';
@@ -64,7 +64,7 @@ export class MigrateExchange extends V1Exchange {
   override onBody(body: Body): void {
     const { body: decided } = this.decision;
     if (body !== null && decided.action === 'forward') this.entry.note = decided.note;
-    this.noteEdits(NO_EDITS);
+    this.noteEdits('unchanged', NO_EDITS);
     this.forward(body);
   }
 
@@ -92,23 +92,22 @@ export class MigrateExchange extends V1Exchange {
       this.refuse(failureOf(outcome.refusal));
       return;
     }
-    this.noteEdits(outcome.records);
+    this.noteEdits(outcome.verdict, outcome.records);
     if (outcome.verdict === 'unchanged') {
       entry.note = outcome.note;
       this.forward(original.length === 0 ? null : original);
       return;
     }
-    entry.verdict = 'rewritten';
     if (outcome.omitted > 0) entry.editsOmitted = outcome.omitted;
     else entry.patch = this.loggedPatch(outcome.patch);
     this.forward(outcome.body, true);
   }
 
-  /** Logs the edits of the query and of the body. */
-  private noteEdits(body: readonly EditRecord[]): void {
+  /** Logs the verdict on the request, and the edits of its query and body. */
+  private noteEdits(body: 'rewritten' | 'unchanged', edits: readonly EditRecord[]): void {
     const { decision, entry } = this;
-    entry.edits = editsOf(decision, body);
-    if (decision.query.records.length > 0) entry.verdict = 'rewritten';
+    entry.edits = editsOf(decision, edits);
+    entry.verdict = verdictOf(decision, body);
   }
 
   private forward(body: Body, isRewritten = false): void {

@@ -8,14 +8,12 @@ import { decideResponse, type ResponseNote } from '../../migrate/decide-response
 import { type MigrateDecision } from '../../migrate/decision.ts';
 import type { DecodedBody } from '../../migrate/decoded-body.ts';
 import { Failure } from '../../migrate/failure.ts';
-import { codingsFor, MigratedHead } from '../../migrate/migrated-head.ts';
-import type { ResponseContext, ResponseRewrite, RewrittenResponse } from '../../rewrite/response-rewrite.ts';
+import { migrateHead } from '../../migrate/migrated-head.ts';
+import type { ResponseRewrite, RewrittenResponse } from '../../rewrite/response-rewrite.ts';
 import { withoutValues } from '../../rewrite/patch.ts';
 import type { PatchOperation, Rewrite } from '../../rewrite/rewrite.ts';
-import { isWrapped } from '../../rewrite/deprecated-attributes.ts';
 import type { ResponsePlan } from '../../rewrite/response-plan.ts';
 import { ResponseCollector, type ResponseCollectorOwner } from './response-collector.ts';
-import { chooseApiVersion } from '../../migrate/api-version.ts';
 import { rewriteSmall, rewriteSmallResponse, type WithoutEdits } from '../body-rewriter.ts';
 import type { ReceivedRequest } from '../received-request.ts';
 import type { Body } from '../exchange.ts';
@@ -24,7 +22,7 @@ import { ProxiedExchange } from '../proxied-exchange.ts';
 import type { GatewayContext } from '../gateway-context.ts';
 import type { Retired } from '../../rollout/retirement.ts';
 import type { QueuedRequest } from '../../rollout/rate-limit-queue.ts';
-import { isInScope } from '../../rollout/scope.ts';
+import { pinnedRelease } from '../../rollout/scope.ts';
 import { newTrace } from '../../http/trace-context.ts';
 import { hasLinks, rewriteLinks } from '../../migrate/rewrite-links.ts';
 import { contentlessFields, type RequestFacts, restoredQuery } from '../../migrate/v1-response.ts';
@@ -132,32 +130,30 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     this.refuse(new Failure(retired));
   }
 
-  /** The dated release that the rule book pins for this client or operation. */
-  private pinned(): string | undefined {
-    const { routing, rules } = this;
-    if (routing === undefined) return undefined;
-    return rules.ruleBook.rollout?.pins.find((pin) => isInScope(pin, routing.sender))?.version;
-  }
-
   /** Returns the request for V2, and logs the version; starts a trace if there is none. */
   protected v2Request(target: string, body: Body, isRewritten: boolean): UpstreamRequest {
     const { received } = this;
     const { head } = received;
     const { parts, options } = this.gateway;
-    const version = chooseApiVersion(head.apiVersion, this.rules.ruleBook, parts.time(), this.pinned());
-    const { entry } = this;
-    entry.apiVersion = version;
+    const { entry, rules, routing } = this;
     const hasTrace = entry.traceId !== undefined;
     const trace = hasTrace ? undefined : newTrace(parts.newTraceHex());
     if (trace !== undefined) {
       entry.traceId = trace.traceId;
       entry.spanId = trace.spanId;
     }
-    const { requestId } = entry;
-    const traceparent = trace?.header;
-    const codings = codingsFor(this.responsePlan, options.codings);
-    const migration = { version, isRewritten, requestId, hasTrace, traceparent, codings };
-    const fields = new MigratedHead(head, migration);
+    const { version, fields } = migrateHead(head, {
+      ruleBook: rules.ruleBook,
+      plan: this.responsePlan,
+      now: parts.time(),
+      pinned: routing && pinnedRelease(rules.ruleBook, routing.sender),
+      codings: options.codings,
+      isRewritten,
+      hasTrace,
+      requestId: entry.requestId,
+      traceparent: trace?.header,
+    });
+    entry.apiVersion = version;
     return new ForwardedRequest(received, fields, options.forwarded, target, body);
   }
 
@@ -204,7 +200,8 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   }
 
   rewriteSmallResponse(status: number, body: Uint8Array): ResponseRewrite | undefined {
-    return rewriteSmallResponse(this.responsePlan, body, this.responseContext(status), this.responseRoom);
+    const context = this.rules.responseContext(status, this.entry.edits);
+    return rewriteSmallResponse(this.responsePlan, body, context, this.responseRoom);
   }
 
   rewriteResponse(
@@ -212,8 +209,8 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     body: Uint8Array,
     done: (outcome: WithoutEdits<ResponseRewrite>, body: Uint8Array) => void,
   ): void {
-    const context = this.responseContext(status);
     const { rules, responseRoom: room } = this;
+    const context = rules.responseContext(status, this.entry.edits);
     const { operation } = this.decision;
     const { method } = this.received.exchange;
     this.work(({ take }, finish) => {
@@ -229,11 +226,6 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
           }),
       );
     }, 1);
-  }
-
-  private responseContext(status: number): ResponseContext {
-    const { edits } = this.entry;
-    return { status, deprecated: this.rules.deprecatedAttributes.inV1(edits), isWrapped: isWrapped(edits) };
   }
 
   /** Where the memory for a rewritten response comes from: where nobody knows when the client has it, from nowhere. */
