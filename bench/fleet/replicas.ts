@@ -122,8 +122,7 @@ export class Replicas {
           if (this.rules === undefined) throw new Error('no rule book is loaded');
           return this.rules;
         },
-        upstream: services.v2,
-        originPath: '',
+        v2: { upstream: services.v2, path: '', host: undefined },
         v1: { upstream: services.v1, path: '', host: undefined },
         rollout: control,
         record: logWriter('info', (entry) => appendFileSync(this.current[replica] ?? '', entryLine(entry))),

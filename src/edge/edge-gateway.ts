@@ -1,4 +1,5 @@
 import { Gateway } from '../gateway/gateway.ts';
+import type { OriginParts } from '../gateway/gateway-context.ts';
 import type { V2Schemas } from '../gateway/v1/body-checks.ts';
 import { noticeLine } from '../gateway/notice.ts';
 import { modesInForce, needsV1 } from '../rollout/modes.ts';
@@ -10,7 +11,6 @@ import { readSettings, type Settings } from '../settings/read-settings.ts';
 import type { OriginSetting } from '../settings/setting-kinds.ts';
 import { settingConflicts } from '../settings/setting-conflicts.ts';
 import { environmentName, settings as table } from '../settings/settings.ts';
-import type { Upstream } from '../gateway/upstream.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { entryLine } from '../rewrite-log/entry-line.ts';
@@ -202,11 +202,9 @@ function gatewayOf(
   return new Gateway(
     {
       rules: () => rules,
-      upstream: upstreamOf(settings, origin),
-      originPath: origin.path,
-      originHost: new URL(origin.origin).host,
+      v2: originParts(settings, origin),
+      v1: v1 && originParts(settings, v1),
       rollout,
-      v1: v1 && { upstream: upstreamOf(settings, v1), path: v1.path, host: new URL(v1.origin).host },
       v2Schemas: () => v2Schemas,
       record: (entry) => {
         write(entry);
@@ -246,12 +244,13 @@ function gatewayOf(
   );
 }
 
-function upstreamOf(settings: Settings, origin: OriginSetting): Upstream {
-  return createFetchUpstream({
-    origin: origin.origin,
+function originParts(settings: Settings, { origin, path }: OriginSetting): OriginParts {
+  const upstream = createFetchUpstream({
+    origin,
     headersTimeout: settings.get(table.upstreamHeadersTimeout),
     bodyTimeout: settings.get(table.upstreamBodyTimeout),
   });
+  return { upstream, path, host: new URL(origin).host };
 }
 
 /** Bytes for buffered bodies: an isolate has 128 MB for everything. */

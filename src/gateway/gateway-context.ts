@@ -18,28 +18,27 @@ import { type BodyRewriter, immediateRewriter } from './body-rewriter.ts';
 import { BufferBudget } from './buffer-budget.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
 import { circuitNotice, type GatewayNotice } from './notice.ts';
-import { ResendBudget } from './resend-budget.ts';
+import { RetryBudget } from './retry-budget.ts';
 import { describeV1 } from './describe-v1.ts';
 import { type Describe, DescriptionCache } from './description-cache.ts';
 import { ExchangeWatchdog } from './exchange-watchdog.ts';
 import type { Origin } from './origin.ts';
 import { type AfterReads, RecordQueue } from './record-queue.ts';
 import { TrustedProxies } from './trusted-proxies.ts';
-import type { Upstream } from './upstream.ts';
 import { BodyChecks, type V2Schemas } from './v1/body-checks.ts';
 import { Comparisons } from './v1/comparisons.ts';
+
+/** A service behind the gateway, and the way to it. */
+export type OriginParts = Pick<Origin, 'upstream' | 'path' | 'host'>;
 
 /** Parts that the runtime provides. */
 export interface GatewayParts {
   /** Returns the rule book in force; called once per exchange. */
   readonly rules: () => CompiledRuleBook;
-  readonly upstream: Upstream;
-  /** Path of the origin, without a trailing slash: the prefix of every target that is sent. */
-  readonly originPath: string;
-  /** Host and port of the origin, for recognising its addresses in responses. Without it only paths are compared. */
-  readonly originHost?: string | undefined;
+  /** The V2 service. */
+  readonly v2: OriginParts;
   /** The V1 service, if there is one beside V2. */
-  readonly v1?: Pick<Origin, 'upstream' | 'path' | 'host'> | undefined;
+  readonly v1?: OriginParts | undefined;
   /** Modes of V1 traffic; without it, those of the rule book apply, and a rollback lasts as long as the process. */
   readonly rollout?: RolloutControl | undefined;
   /** Receives the entry of each exchange once it is over. */
@@ -126,23 +125,18 @@ export class GatewayContext {
     this.rewriter = parts.rewriter ?? immediateRewriter;
     this.bodyMemory = parts.bodyMemory ?? newMemory;
     const { breakerFailures: failures, breakerOpenMs: openMs } = options;
-    const { upstream, originPath: path, originHost: host, v1, now } = parts;
-    const breakerOf = (origin: 'v1' | 'v2'): CircuitBreaker =>
-      new CircuitBreaker({
+    const { v1, v2, now } = parts;
+    const originOf = (version: 'v1' | 'v2', { upstream, path, host }: OriginParts): Origin => {
+      const breaker = new CircuitBreaker({
         failures,
         openMs,
         now,
-        onChange: (before, after) => this.notify(circuitNotice(origin, before, after)),
+        onChange: (before, after) => this.notify(circuitNotice(version, before, after)),
       });
-    this.v2 = {
-      version: 'v2',
-      upstream,
-      breaker: breakerOf('v2'),
-      resends: new ResendBudget(now),
-      path,
-      host,
+      return { version, upstream, breaker, retryBudget: new RetryBudget(now), path, host };
     };
-    this.v1 = v1 && { version: 'v1', breaker: breakerOf('v1'), resends: new ResendBudget(now), ...v1 };
+    this.v2 = originOf('v2', v2);
+    this.v1 = v1 && originOf('v1', v1);
     this.selfServiceLimits = {
       reportReads: new RateLimit(REPORT_READS, now),
       unseenKeys: new RateLimit(UNSEEN_KEYS, now),

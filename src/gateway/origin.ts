@@ -1,5 +1,5 @@
 import type { CircuitBreaker } from './circuit-breaker.ts';
-import type { ResendBudget } from './resend-budget.ts';
+import type { RetryBudget } from './retry-budget.ts';
 import type { Upstream } from './upstream.ts';
 
 /** A service behind the gateway. */
@@ -8,7 +8,7 @@ export interface Origin {
   readonly upstream: Upstream;
   /** Each origin has its own breaker. */
   readonly breaker: CircuitBreaker;
-  readonly resends: ResendBudget;
+  readonly retryBudget: RetryBudget;
   /** The prefix of every target that is sent, without a trailing slash. */
   readonly path: string;
   /** Host and port, for recognising the origin's addresses in responses. Without it only paths are compared. */

@@ -19,7 +19,7 @@ import type { Origin } from './origin.ts';
 import { isRequestId, readTraceparent } from '../http/trace-context.ts';
 import type { UpstreamCall, UpstreamFault, UpstreamReceiver, UpstreamRequest } from './upstream.ts';
 import { UnwritableHead } from './unwritable-head.ts';
-import { failureForFault, isCounted, mayResend, resendDelay } from './upstream-failure.ts';
+import { failureForFault, isCounted, mayRetry, retryDelayMs } from './upstream-failure.ts';
 
 const NO_HEADERS: HeaderList = [];
 const NO_EDITS: Entry['edits'] = [];
@@ -27,7 +27,7 @@ const ascii = new TextEncoder();
 
 /**
  * One exchange from end to end: sends the request, with a retry if allowed, streams the response back and logs the exchange. One
- * object with methods instead of closures, for this is the hot path.
+ * object with methods instead of closures, because this is the hot path.
  */
 export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, WatchedExchange, EndedExchange {
   protected readonly gateway: GatewayContext;
@@ -36,7 +36,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
   protected readonly entry: OpenEntry;
   /** Number of times the request was sent. */
   protected attempts = 0;
-  /** Target that V2 received, without the path of the origin. */
+  /** Target that the origin received, without the path of the origin itself. */
   protected upstreamTarget: string | undefined = undefined;
   /** Collects the exchange for the observer; undefined when it captures nothing of this exchange. */
   protected readonly recorder: ExchangeRecorder | undefined;
@@ -52,7 +52,6 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
   private sentAt = 0;
   /** Status that the client received, or 0. */
   private status = 0;
-  /** True once no response is awaited: one is being written, or the client disconnected. */
   private settled = false;
   private finished = false;
   private readonly watchdogSlot: number;
@@ -170,7 +169,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
   protected send(request: UpstreamRequest): void {
     if (this.settled) return;
     const { parts } = this.gateway;
-    const { breaker, resends, upstream, version } = this.origin;
+    const { breaker, retryBudget, upstream, version } = this.origin;
     const isFirst = this.attempts === 0;
     if (isFirst && !breaker.admit(upstream.recoveries)) {
       this.refuse(failure('circuit-open', undefined, ['Retry-After', String(breaker.retryAfter())]));
@@ -179,7 +178,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     this.request = request;
     this.attempts += 1;
     this.sentAt = parts.now();
-    if (isFirst) resends.count(this.sentAt);
+    if (isFirst) retryBudget.count(this.sentAt);
     if (request.body instanceof Uint8Array) this.entry.bytesOut = request.body.length;
     if (version === 'v2') this.recorder?.upstreamRequest(request);
     this.call = upstream.send(
@@ -247,8 +246,8 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     return receiver;
   }
 
-  /** True once no response is awaited. */
-  get isOver(): boolean {
+  /** True once nothing waits for a response: one is being written, or the client disconnected. */
+  get isSettled(): boolean {
     return this.settled;
   }
 
@@ -321,7 +320,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     this.finish();
   }
 
-  // The side of V2.
+  // The origin's side.
 
   /** Parts go straight to the client; whoever keeps one copies it. */
   get borrowsParts(): boolean {
@@ -375,8 +374,8 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
       return;
     }
     const { attempts } = this;
-    if (request !== undefined && mayResend(request, fault, attempts) && this.origin.resends.take()) {
-      this.resend(request);
+    if (request !== undefined && mayRetry(request, fault, attempts) && this.origin.retryBudget.take()) {
+      this.retry(request);
       return;
     }
     const last = { ...fault, sent: fault.sent || attempts > 1 };
@@ -387,10 +386,10 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
   }
 
   /** Retries the request; all attempts share one timeout. */
-  private resend(request: UpstreamRequest): void {
+  private retry(request: UpstreamRequest): void {
     const { after, now, random } = this.gateway.parts;
     const { sentAt } = this;
-    after(resendDelay(random()), () =>
+    after(retryDelayMs(random()), () =>
       this.guarded(() => this.send({ ...request, headers: request.headers, spentMs: now() - sentAt })),
     );
   }

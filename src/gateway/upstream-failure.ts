@@ -8,17 +8,17 @@ import type { UpstreamFault, UpstreamRequest } from './upstream.ts';
 const SMALL_BODY_BYTES = 16 * 1024;
 
 /**
- * Decides on a retry: when the connection closed before a response, once more for idempotent methods
- * whose body is still available. Anything else is never retried, for an order must not be placed twice. While nothing was sent,
- * the upstream itself keeps connecting until the timeout.
+ * Decides on a retry: one, of an idempotent method whose body is still available, when the connection closed before a response.
+ * Nothing else is retried, because an order must not be placed twice. While nothing was sent, the upstream itself keeps connecting
+ * until the timeout.
  */
-export function mayResend(request: UpstreamRequest, fault: UpstreamFault, attempts: number): boolean {
+export function mayRetry(request: UpstreamRequest, fault: UpstreamFault, attempts: number): boolean {
   if (!fault.sent || fault.kind !== 'closed' || attempts > 1) return false;
   return isIdempotent(request.method) && (request.body === null || request.body instanceof Uint8Array);
 }
 
 /** Milliseconds before a retry: 25, with jitter from half to one and a half of it. `random` is at least 0 and less than 1. */
-export function resendDelay(random: number): number {
+export function retryDelayMs(random: number): number {
   return Math.round(25 * (0.5 + random));
 }
 
@@ -26,7 +26,7 @@ export function resendDelay(random: number): number {
 export function failureForFault(fault: UpstreamFault): Failure {
   switch (fault.kind) {
     case 'unreachable':
-      // Of a retry: its first attempt reached V2, which closed the connection.
+      // Of a retry: its first attempt reached the origin, which closed the connection.
       return failure(fault.sent ? 'upstream-closed' : 'upstream-unreachable');
     case 'timeout':
       return failure('upstream-timeout');

@@ -3,7 +3,7 @@ import type { HeaderList } from '../http/header-list.ts';
 import type { ResponseHead } from '../http/response-head.ts';
 import type { Body } from './exchange.ts';
 
-/** A request to V2. The upstream adds the framing and `Host` itself. */
+/** A request to an origin. The upstream adds the framing and `Host` itself. */
 export interface UpstreamRequest {
   readonly method: string;
   /** Raw, in origin form. */
@@ -36,7 +36,7 @@ export interface UpstreamFault {
    * request cannot be written. `crowded`: too many others wait.
    */
   readonly kind: 'unreachable' | 'timeout' | 'closed' | 'invalid' | 'rejected' | 'crowded';
-  /** True when a byte of the request may have reached V2. */
+  /** True when a byte of the request may have reached the origin. */
   readonly sent: boolean;
   /** The system's error code, such as `ECONNREFUSED`, or a few words, such as `no response head in time`: for the log, never for the client. */
   readonly cause: string;
@@ -68,11 +68,11 @@ export interface UpstreamCall {
 }
 
 /**
- * Sends requests to V2: the only way to it. It never sends twice, follows no redirect and decodes nothing. While it knows that
- * nothing was sent, it keeps trying until the timeout, so that such a fault is final.
+ * Sends requests to one origin, V1 or V2: the only way to it. It never sends twice, follows no redirect and decodes nothing. While it
+ * knows that nothing was sent, it keeps trying until the timeout, so that such a fault is final.
  */
 export interface Upstream {
-  /** Number of times that V2 became reachable again; undefined when unknown. */
+  /** Number of times that the origin became reachable again; undefined when unknown. */
   readonly recoveries?: number;
   send(request: UpstreamRequest, receiver: UpstreamReceiver): UpstreamCall;
 }

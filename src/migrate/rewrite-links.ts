@@ -2,9 +2,9 @@ import { useOfName } from '../http/field-use.ts';
 import { type HeaderList, isNamed } from '../http/header-list.ts';
 import { mapLinkTargets } from '../http/link-targets.ts';
 
-/** The addresses of V2 and of the gateway. */
+/** The addresses of the origin and of the gateway. */
 export interface LinkRewriting {
-  /** Host of V2, with its port unless it is the scheme's default; undefined when unknown. */
+  /** Host of the origin, with its port unless it is the scheme's default; undefined when unknown. */
   readonly upstreamHost: string | undefined;
   /** Prefix of every target that is sent, without a trailing slash. */
   readonly upstreamPath: string;
@@ -12,7 +12,7 @@ export interface LinkRewriting {
   readonly prefix: '/api/v1' | '/api/v2';
   /**
    * The gateway as the client addressed it, such as `https://gateway.example`; undefined for a client that sent no `Host`;
-   * `same-origin` if V2 is addressed alike.
+   * `same-origin` if the origin is addressed by the same scheme and host.
    */
   readonly gateway: string | undefined;
   /**
@@ -23,8 +23,8 @@ export interface LinkRewriting {
 }
 
 /**
- * Points `Location`, `Content-Location` and `Link` of a response back to V1, in place: `/api/v2/` of the upstream becomes
- * `/api/v1/` of the gateway, query rules are undone, and every other character stays.
+ * Points `Location`, `Content-Location` and `Link` of a response to `/api/v1/` of the gateway where they point to the API of the
+ * origin, in place. Query rules are undone, and every other character stays.
  */
 export function rewriteLinks(headers: string[], places: LinkRewriting): void {
   for (let at = 0; at < headers.length; at += 2) {
@@ -46,13 +46,13 @@ function isAddress(name: string | undefined): boolean {
   return isNamed(name, 'location') || isNamed(name, 'content-location');
 }
 
-/** Returns the address for the client; unchanged when it points anywhere else than below `/api/v2` of the upstream. */
+/** Returns the address for the client; unchanged when it points anywhere else than to the origin's API. */
 export function rewrittenLink(uri: string, places: LinkRewriting): string {
   if (uri.startsWith('?')) return withQuery(uri, undefined, places);
   const absolute = /^(?:(https?):)?\/\/([^/?#]*)(.*)$/is.exec(uri);
   if (absolute === null) return rewrittenPath(uri, places) ?? uri;
   const [, scheme, host = '', path = ''] = absolute;
-  if (places.upstreamHost === undefined || !isHost(host, scheme, places.upstreamHost)) return uri;
+  if (places.upstreamHost === undefined || !isUpstreamHost(host, scheme, places.upstreamHost)) return uri;
   const rewritten = rewrittenPath(path, places);
   if (rewritten === undefined) return uri;
   if (places.gateway === undefined) return rewritten;
@@ -80,7 +80,7 @@ function withQuery(text: string, path: string | undefined, { restoreQuery }: Lin
 }
 
 /** Some services write `http` in their addresses behind a TLS terminator: the scheme is not compared. */
-function isHost(host: string, scheme: string | undefined, upstream: string): boolean {
+function isUpstreamHost(host: string, scheme: string | undefined, upstream: string): boolean {
   const lower = host.toLowerCase();
   if (lower === upstream) return true;
   return lower === `${upstream}:${scheme?.toLowerCase() === 'http' ? 80 : 443}`;

@@ -217,9 +217,11 @@ function gatewayOf(
   return new Gateway(
     {
       rules: () => ruleBooks.current,
-      upstream,
-      originPath: parts.origin.path,
-      originHost: settings.get(table.upstreamHost) ?? new URL(parts.origin.origin).host,
+      v2: {
+        upstream,
+        path: parts.origin.path,
+        host: settings.get(table.upstreamHost) ?? new URL(parts.origin.origin).host,
+      },
       v1: v1 && { upstream: v1.upstream, path: v1.origin.path, host: new URL(v1.origin.origin).host },
       rollout: parts.rollout,
       v2Schemas: parts.v2Schemas,

@@ -13,7 +13,7 @@ export interface LastFacts {
   readonly time: number;
   /** Raw, as the client sent it. */
   readonly target: string;
-  /** Raw, as V2 received it; undefined when nothing was sent. */
+  /** Raw, as the origin received it; undefined when nothing was sent. */
   readonly upstreamTarget: string | undefined;
   /** Number of times the request was sent. */
   readonly attempts: number;

@@ -1,13 +1,13 @@
 // Longer than other files: the order in which requests go, and what other replicas sent, is one decision.
 import type { Shield } from '../rules/rollout.ts';
 import { WINDOW_PARTS, type WindowAddition, type WindowCounts, type WindowPart } from './store.ts';
-import { UnaskedRequests } from './unasked-requests.ts';
+import { UnclaimedRequests } from './unclaimed-requests.ts';
 import type { WindowSource } from './window-exchange.ts';
 
 /** A request in the queue. */
 export interface QueuedRequest {
-  /** True once its client disconnected. */
-  readonly isOver: boolean;
+  /** True once nothing waits for a response: its client disconnected, or got one from the gateway. */
+  readonly isSettled: boolean;
   /** Releases the request; called once, with the milliseconds for which it was held. */
   release(heldMs: number): void;
 }
@@ -50,7 +50,7 @@ interface Client {
   /** Requests released here that other replicas do not know of yet. */
   unshared: number;
   /** Those of them that had no claim. */
-  unasked: UnaskedRequests;
+  unclaimed: UnclaimedRequests;
   /** Slots claimed for queued requests: by the exchange under way, and in the store until the next one ends the claim. */
   claimed: number;
   claimedBefore: number;
@@ -106,14 +106,14 @@ export class RateLimitQueue implements WindowSource {
     const now = this.parts.now();
     const client = this.clientOf(name, shield, now);
     if (client.queue.length === 0 && this.dispatchTime(client, now, 0) <= now && this.mayGo(client, now)) {
-      this.releaseUnasked(client, request, now);
+      this.releaseUnclaimed(client, request, now);
       return;
     }
-    const waiting = client.queue.filter((held) => !held.request.isOver).length;
+    const waiting = client.queue.filter((held) => !held.request.isSettled).length;
     const waitMs = this.dispatchTime(client, now, waiting) - now;
     if (waiting >= shield.queue || waitMs > shield.wait) {
       // A slot that seems free is used, though nobody granted it.
-      if (waitMs <= 0) this.releaseUnasked(client, request, now);
+      if (waitMs <= 0) this.releaseUnclaimed(client, request, now);
       else request.release(0);
       return;
     }
@@ -160,7 +160,7 @@ export class RateLimitQueue implements WindowSource {
       const isOfInterest = waitingOf(client).length > 0 || (all && (isNearLimit || isInTurn));
       if (add.every((number) => number === 0) && !isOfInterest) return [];
       client.unshared = 0;
-      client.unasked.beginExchange();
+      client.unclaimed.beginExchange();
       client.claimedBefore = claims;
       const windowMs = windowOf(shield);
       return [{ key: `shield/${windowMs}/${name}`, windowMs, add }];
@@ -201,35 +201,35 @@ export class RateLimitQueue implements WindowSource {
 
   /** Free slots beyond those that other replicas may use without asking. */
   private claimable(client: Client): number {
-    return Math.max(0, freeSlots(client) - client.unasked.leftForOthers(this.replicas));
+    return Math.max(0, freeSlots(client) - client.unclaimed.leftForOthers(this.replicas));
   }
 
   /** Gives claimed slots, and those that need no claim, to queued requests: each notices when it next looks. */
   private grant(client: Client, now: number): void {
-    client.unasked.endExchange(Math.max(0, freeSlots(client)), now);
+    client.unclaimed.endExchange(Math.max(0, freeSlots(client)), now);
     const slots = Math.min(client.claimed, this.claimable(client));
-    client.unasked.grant(slots);
+    client.unclaimed.grant(slots);
     if (client.claimed > 0) client.isRefused = slots < client.claimed;
     client.claimed = 0;
     for (const [index, held] of waitingOf(client).entries()) {
       if (index >= slots) {
         if (client.blockedUntil > now || freeSlots(client) <= 0 || !this.mayGo(client, now)) return;
-        client.unasked.count();
+        client.unclaimed.count();
       }
       client.sent.push(now);
       held.grantedAt = now;
     }
   }
 
-  private releaseUnasked(client: Client, request: QueuedRequest, now: number): void {
+  private releaseUnclaimed(client: Client, request: QueuedRequest, now: number): void {
     send(client, now);
-    client.unasked.count();
+    client.unclaimed.count();
     request.release(0);
   }
 
   /** True when a request needs no claim. */
-  private mayGo({ unasked }: Client, now: number): boolean {
-    return !this.isClaiming || unasked.isAllowed(now, this.replicas);
+  private mayGo({ unclaimed }: Client, now: number): boolean {
+    return !this.isClaiming || unclaimed.isAllowed(now, this.replicas);
   }
 
   /** True while queued requests of other replicas might take the same slots. */
@@ -259,7 +259,7 @@ export class RateLimitQueue implements WindowSource {
       sent: [],
       elsewhere: [],
       unshared: 0,
-      unasked: new UnaskedRequests(shield),
+      unclaimed: new UnclaimedRequests(shield),
       claimed: 0,
       claimedBefore: 0,
       isRefused: false,
@@ -293,9 +293,9 @@ export class RateLimitQueue implements WindowSource {
     const now = this.parts.now();
     const { request, since, grantedAt } = held;
     forget(client, now);
-    client.queue = client.queue.filter((other) => other === held || !other.request.isOver);
+    client.queue = client.queue.filter((other) => other === held || !other.request.isSettled);
     const at =
-      request.isOver || grantedAt !== undefined
+      request.isSettled || grantedAt !== undefined
         ? now
         : Math.min(this.nextLook(client, held, now), since + client.shield.wait);
     if (at > now) {
@@ -303,7 +303,7 @@ export class RateLimitQueue implements WindowSource {
       return;
     }
     client.queue = client.queue.filter((other) => other !== held);
-    if (request.isOver) return;
+    if (request.isSettled) return;
     if (grantedAt !== undefined) client.sent = client.sent.toSpliced(client.sent.indexOf(grantedAt), 1);
     send(client, now);
     request.release(now - since);
@@ -360,7 +360,7 @@ function standingClaims(parts: readonly WindowPart[]): number {
 
 /** Queued requests that have no slot yet. */
 function waitingOf({ queue }: Client): readonly HeldRequest[] {
-  return queue.filter(({ request, grantedAt }) => grantedAt === undefined && !request.isOver);
+  return queue.filter(({ request, grantedAt }) => grantedAt === undefined && !request.isSettled);
 }
 
 function freeSlots({ shield, sent, elsewhere, claimedElsewhere }: Client): number {
@@ -374,7 +374,7 @@ function send(client: Client, now: number): void {
 
 /** Number of queued requests that have a slot, and use it at their next check: their claims stand until then. */
 function grantedOf({ queue }: Client): number {
-  return queue.filter(({ request, grantedAt }) => grantedAt !== undefined && !request.isOver).length;
+  return queue.filter(({ request, grantedAt }) => grantedAt !== undefined && !request.isSettled).length;
 }
 
 /** Forgets what is older than the period. */

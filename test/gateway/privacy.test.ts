@@ -94,7 +94,7 @@ describe('lines cannot be forged', () => {
 test('the operator sees a bug, and the client only that there was one', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
   const gateway = await gatewayFor(v2.origin);
-  gateway.gateway.parts.upstream.send = () => {
+  gateway.gateway.parts.v2.upstream.send = () => {
     throw new Error(`a bug in ${import.meta.filename}`);
   };
   const response = await exchange(gateway.port, 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n');

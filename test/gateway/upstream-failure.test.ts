@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { UpstreamFault, UpstreamRequest } from '../../src/gateway/upstream.ts';
-import { isCounted, mayResend, resendDelay } from '../../src/gateway/upstream-failure.ts';
+import { isCounted, mayRetry, retryDelayMs } from '../../src/gateway/upstream-failure.ts';
 
 describe('the retry table', () => {
   const request = (method: string, body: UpstreamRequest['body'] = null): UpstreamRequest => ({
@@ -16,7 +16,7 @@ describe('the retry table', () => {
 
   test('unsent: not by the gateway, because the upstream has already retried to connect until its timeout', () => {
     for (const method of ['GET', 'PUT', 'POST'])
-      expect(mayResend(request(method, bytes), unsent, 1)).toBe(false);
+      expect(mayRetry(request(method, bytes), unsent, 1)).toBe(false);
   });
 
   test.each([
@@ -27,17 +27,17 @@ describe('the retry table', () => {
     ['PATCH', false],
     ['REPORT', false],
   ])('%s, closed before a response: %s', (method, again) => {
-    expect(mayResend(request(method, bytes), closed, 1)).toBe(again);
-    expect(mayResend(request(method, bytes), closed, 2)).toBe(false);
+    expect(mayRetry(request(method, bytes), closed, 1)).toBe(again);
+    expect(mayRetry(request(method, bytes), closed, 2)).toBe(false);
   });
 
   test('a streamed body cannot be resent, and a request is not resent after a timeout or an invalid response', () => {
     const streamed = request('PUT', {
       [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new Error('gone')) }),
     });
-    expect(mayResend(streamed, closed, 1)).toBe(false);
+    expect(mayRetry(streamed, closed, 1)).toBe(false);
     for (const kind of ['timeout', 'invalid'] as const)
-      expect(mayResend(request('GET'), { ...closed, kind }, 1)).toBe(false);
+      expect(mayRetry(request('GET'), { ...closed, kind }, 1)).toBe(false);
   });
 
   test("a close during a large body is not a sign of V2's health: the refusal is lost in the reset", () => {
@@ -48,6 +48,6 @@ describe('the retry table', () => {
   });
 
   test('retries are spread from 13 to 37 milliseconds', () => {
-    expect([resendDelay(0), resendDelay(0.5), resendDelay(0.999)]).toEqual([13, 25, 37]);
+    expect([retryDelayMs(0), retryDelayMs(0.5), retryDelayMs(0.999)]).toEqual([13, 25, 37]);
   });
 });

@@ -278,7 +278,7 @@ describe('V2 breaks in the body of its response: so does the connection of the c
     expect((await exchange(gateway.port, GET)).text).toMatch(/"two"$/);
   });
 
-  test('unasked bytes on an idle connection are nobody’s response (response-queue poisoning)', async () => {
+  test('unsolicited bytes on an idle connection are nobody’s response (response-queue poisoning)', async () => {
     const v2 = await rawServer((socket, _request, number) => socket.write(ok(`"${number}"`)));
     const gateway = await gatewayFor(v2.origin);
     expect((await exchange(gateway.port, GET)).text).toMatch(/"1"$/);

@@ -25,7 +25,7 @@ class Clock {
 }
 
 class Request implements QueuedRequest {
-  isOver = false;
+  isSettled = false;
   releasedAt: number | undefined;
   heldMs: number | undefined;
   private readonly clock: Clock;
@@ -101,7 +101,7 @@ test('a client that is gone gives its turn to the next', () => {
   const { clock, shielded, send } = setUp();
   const requests = Array.from({ length: 5 }, () => send());
   const [, , third, fourth, fifth] = requests;
-  if (third !== undefined) third.isOver = true;
+  if (third !== undefined) third.isSettled = true;
   clock.to(1100);
   expect(times([fourth, fifth].filter((request) => request !== undefined))).toEqual([100, 100]);
   expect(third?.releasedAt).toBeUndefined();
@@ -142,7 +142,7 @@ describe('whatever comes', () => {
             clock.to(clock.now + pause);
             const request = send(name, { requests: limit });
             all.push({ name, request });
-            if (leaves && request.releasedAt === undefined) request.isOver = true;
+            if (leaves && request.releasedAt === undefined) request.isSettled = true;
           }
           clock.to(clock.now + 1000);
           expect(shielded.held).toBe(0);
@@ -152,7 +152,7 @@ describe('whatever comes', () => {
             expect(released).toEqual(released.toSorted((one, other) => one - other));
           }
           for (const { request } of all) {
-            expect(request.isOver || request.releasedAt !== undefined).toBe(true);
+            expect(request.isSettled || request.releasedAt !== undefined).toBe(true);
             expect(request.heldMs ?? 0).toBeLessThanOrEqual(SHIELD.wait + 1);
           }
         },

@@ -57,7 +57,7 @@ class Fleet {
       times.push(this.time.now);
       this.held.push(heldMs);
     };
-    queue?.admit(this.shield, client, { isOver: false, release });
+    queue?.admit(this.shield, client, { isSettled: false, release });
   }
 
   /** Sends requests at so many a second, in turn to each replica. */

@@ -54,7 +54,7 @@ export class MigrateExchange extends V1Exchange {
     this.decodeBody(coding, body, bodyLimit, (decoded) => {
       // The decoder may still be at work on the body in its thread.
       if (typeof decoded === 'string') this.memory.abandon();
-      if (this.isOver) return;
+      if (this.isSettled) return;
       if (typeof decoded === 'string') this.refuse(undecoded(decoded, bodyLimit));
       else this.migrate(decoded, body);
     });
@@ -79,7 +79,7 @@ export class MigrateExchange extends V1Exchange {
     const { now } = this.gateway.parts;
     const before = now();
     this.rewriteRequest(decoded, (outcome, body) => {
-      if (this.isOver) return;
+      if (this.isSettled) return;
       this.entry.rewriteMs = now() - before;
       if (body.length > 0) this.recorder?.clientBody(body);
       this.settle(outcome, received ?? body);

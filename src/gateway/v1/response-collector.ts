@@ -11,8 +11,8 @@ import type { UpstreamFault, UpstreamReceiver } from '../upstream.ts';
 
 /** The exchange that a response is collected for; it receives the response as if V2 had sent it in one piece. */
 export interface ResponseCollectorOwner extends UpstreamReceiver {
-  /** True once no response is awaited. */
-  readonly isOver: boolean;
+  /** True once nothing waits for a response: one is being written, or the client disconnected. */
+  readonly isSettled: boolean;
   /** Memory for a response that is collected. */
   readonly responseMemory: CollectorMemory;
   /** Maximum decoded bytes of a response to rewrite. */
@@ -105,7 +105,7 @@ export class ResponseCollector implements UpstreamReceiver {
       return;
     }
     this.owner.decodeResponse(coding, body, (decoded) => {
-      if (this.owner.isOver) return;
+      if (this.owner.isSettled) return;
       if (typeof decoded !== 'string') {
         this.rewrite(pending, decoded, body, trailers);
         return;
@@ -146,7 +146,7 @@ export class ResponseCollector implements UpstreamReceiver {
     trailers: HeaderList,
   ): void {
     this.owner.rewriteResponse(head.status, decoded, (outcome, body) => {
-      if (this.owner.isOver) return;
+      if (this.owner.isSettled) return;
       const settled = this.settled(head, outcome, body);
       if (settled === head) {
         this.send(head, received ?? body, trailers);

@@ -22,12 +22,10 @@ export class PassExchange extends ProxiedExchange {
 
   override onBody(body: Body): void {
     const { received } = this;
-    const { options, parts } = this.gateway;
+    const { forwarded } = this.gateway.options;
     const { target } = received.exchange;
     this.upstreamTarget = target;
-    this.send(
-      new ForwardedRequest(received, received.head, options.forwarded, parts.originPath + target, body),
-    );
+    this.send(new ForwardedRequest(received, received.head, forwarded, this.origin.path + target, body));
   }
 
   protected override headForClient(head: ResponseHead): ResponseHead {

@@ -34,7 +34,7 @@ export type ResponseFault =
   | 'unrequested upgrade'
   | 'invalid framing'
   | 'invalid chunk'
-  | 'unasked';
+  | 'unsolicited bytes';
 
 type State =
   | 'idle'
@@ -157,7 +157,7 @@ export class ResponseReader {
     this.trailerList = NO_HEADERS;
     this.room = nothing;
     this.events.complete(trailers, isLast ? this.keepAliveMs : 0);
-    return isLast || this.keepAliveMs <= 0 ? undefined : 'unasked';
+    return isLast || this.keepAliveMs <= 0 ? undefined : 'unsolicited bytes';
   }
 
   /** Reads one part from `at` on: returns where the next begins, or -1 when it is incomplete. */
@@ -166,7 +166,7 @@ export class ResponseReader {
       case 'idle':
       case 'whole':
         // Unsolicited bytes must not be read as the response to the next request.
-        return 'unasked';
+        return 'unsolicited bytes';
       case 'head':
         return this.head(bytes, at);
       case 'length':

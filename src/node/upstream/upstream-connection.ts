@@ -334,7 +334,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
         this.waitForTurn(turns);
       return;
     }
-    if (fault === 'unasked') this.owner.quarantine();
+    if (fault === 'unsolicited bytes') this.owner.quarantine();
     this.fail({ kind: 'invalid', sent: true, cause: fault });
   }
 

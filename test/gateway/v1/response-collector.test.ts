@@ -21,7 +21,7 @@ interface Collected {
 function collected(over: Partial<ResponseCollectorOwner> = {}): Collected {
   const calls: string[] = [];
   const owner: ResponseCollectorOwner = {
-    isOver: false,
+    isSettled: false,
     responseMemory: newMemory,
     responseLimit: 100,
     information: (status) => void calls.push(`information ${status}`),
@@ -199,5 +199,5 @@ test('a response that breaks is sent up to the break', () => {
 });
 
 test('a client that went away while its response was decoded is sent nothing', () => {
-  expect(play(collected({ planResponse: () => ({ coding: 'gzip' }), isOver: true }))).toEqual([]);
+  expect(play(collected({ planResponse: () => ({ coding: 'gzip' }), isSettled: true }))).toEqual([]);
 });

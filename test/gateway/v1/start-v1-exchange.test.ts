@@ -26,13 +26,16 @@ async function sendTo(parts: Pick<GatewayParts, 'clientOf'> & Partial<GatewayPar
   const gateway = new Gateway(
     {
       rules: () => rules,
-      upstream: {
-        recoveries: 0,
-        send: () => {
-          throw new Error('nothing is sent');
+      v2: {
+        upstream: {
+          recoveries: 0,
+          send: () => {
+            throw new Error('nothing is sent');
+          },
         },
+        path: '',
+        host: undefined,
       },
-      originPath: '',
       record: (entry) => void entries.push(entry),
       now: () => performance.now(),
       time: () => Date.now(),

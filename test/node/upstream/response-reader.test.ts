@@ -107,7 +107,7 @@ test('bytes after a response are not the response to a request that is sent when
   reader.expect('GET');
   const one = 'HTTP/1.1 201 One\r\nContent-Length: 1\r\n\r\na';
   const two = 'HTTP/1.1 202 Poison\r\nContent-Length: 0\r\n\r\n';
-  expect(reader.read(Buffer.from(one + two))).toBe('unasked');
+  expect(reader.read(Buffer.from(one + two))).toBe('unsolicited bytes');
   expect(statuses).toEqual([201]);
   expect(keptFor).toEqual([0]);
 });
@@ -170,7 +170,7 @@ test.each([
   ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n', 'invalid chunk'],
   ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n', 'invalid chunk'],
   ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\n a\r\n', 'invalid chunk'],
-  ['HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nab', 'unasked'],
+  ['HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nab', 'unsolicited bytes'],
   [`HTTP/1.1 200 OK\r\nX: ${'y'.repeat(1000)}\r\n\r\n`, 'head too large'],
   [`HTTP/1.1 200 OK\r\n${'x: 1\r\n'.repeat(11)}\r\n`, 'too many header fields'],
   ['HTTP/1.1 101 Switching Protocols\r\n\r\n', 'unrequested upgrade'],

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { ResendBudget } from '../../src/gateway/resend-budget.ts';
+import { RetryBudget } from '../../src/gateway/retry-budget.ts';
 
 test('a fifth of the requests of ten seconds may be resent, and ten in any case', () => {
   let now = 0;
-  const budget = new ResendBudget(() => now);
+  const budget = new RetryBudget(() => now);
   const taken = (): number => {
     let count = 0;
     while (budget.take()) count += 1;

@@ -11,7 +11,7 @@ const LEAST_PERIOD_MS = 4 * NEW_MS;
  * their last exchange, so each may send half its share of the free slots before the next, and whoever asks leaves that much for
  * the others. A replica without new counts may send its share of the slots that were free when it last knew.
  */
-export class UnaskedRequests {
+export class UnclaimedRequests {
   private readonly slots: number;
   private readonly period: number;
   private free: number;

@@ -9,10 +9,10 @@ const MIN_RETRIES = 10;
  * Limits retries to a fifth of the requests of the last 10 seconds, and ten in any case, like the retry budgets of Envoy and
  * linkerd. A service that resets every connection does not cause a retry storm.
  */
-export class ResendBudget {
+export class RetryBudget {
   private readonly now: () => number;
   private readonly requests = new Array<number>(SLOTS).fill(0);
-  private readonly resends = new Array<number>(SLOTS).fill(0);
+  private readonly retries = new Array<number>(SLOTS).fill(0);
   /** Number of the current second. */
   private second = 0;
 
@@ -31,9 +31,9 @@ export class ResendBudget {
   /** Returns true, and counts a retry, when a request may be sent again. */
   take(): boolean {
     this.advance(this.now());
-    if (sum(this.resends) >= Math.max(MIN_RETRIES, RETRY_SHARE * sum(this.requests))) return false;
+    if (sum(this.retries) >= Math.max(MIN_RETRIES, RETRY_SHARE * sum(this.requests))) return false;
     const slot = this.second % SLOTS;
-    this.resends[slot] = (this.resends[slot] ?? 0) + 1;
+    this.retries[slot] = (this.retries[slot] ?? 0) + 1;
     return true;
   }
 
@@ -42,7 +42,7 @@ export class ResendBudget {
     for (let count = Math.min(second - this.second, SLOTS); count > 0; count -= 1) {
       const slot = (second - count + 1) % SLOTS;
       this.requests[slot] = 0;
-      this.resends[slot] = 0;
+      this.retries[slot] = 0;
     }
     this.second = second;
   }
