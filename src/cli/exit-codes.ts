@@ -10,7 +10,7 @@ export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] =
   [SUCCESS, 'Success.'],
   [
     FAILURE,
-    'The command ran, and the result is negative: a request is refused, responses differ, an input file is junk, or the gateway refuses what was asked.',
+    'The command ran, and the result is negative: a request is refused, responses differ, an input file cannot be parsed, or the gateway refuses what was asked.',
   ],
   [
     NOT_STARTED,

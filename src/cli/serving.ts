@@ -238,10 +238,10 @@ function openRewriteLog(settings: Settings, log: WriteProcessLine): RewriteLog |
 function reopenLog(rewriteLog: RewriteLog, log: WriteProcessLine): void {
   try {
     if (rewriteLog.reopen())
-      log({ level: 'info', event: 'log-reopened', message: 'log: the log file is opened anew.' });
+      log({ level: 'info', event: 'log-reopened', message: 'log: the log file was reopened.' });
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    const message = `log: the log file cannot be opened anew (${code}); lines go to the old one.`;
+    const message = `log: the log file cannot be reopened (${code}); lines go to the old one.`;
     log({ level: 'error', event: 'log-trouble', message });
   }
 }

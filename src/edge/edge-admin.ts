@@ -3,7 +3,7 @@ import { failureBody } from '../inspector/failure-body.ts';
 import { requestRate, sameSite, secureHeaders, tokenGate } from '../inspector/guard.ts';
 import { createRolloutAdmin } from '../inspector/rollout-admin.ts';
 import { rolloutRoutes } from '../inspector/rollout-routes.ts';
-import { type Rate, RateLimit } from '../rollout/rate-limit.ts';
+import { type Rate, TokenBuckets } from '../rollout/token-buckets.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import type { EdgeReplica } from './edge-replica.ts';
@@ -33,8 +33,8 @@ export function createEdgeAdmin(parts: EdgeAdminParts): (request: Request) => Pr
   const { control, replica, totals, ruleBook, v1Origin, isSticky } = parts;
   const app = new Hono();
   app.use(secureHeaders(), sameSite(parts));
-  app.use(requestRate(new RateLimit(REQUEST_RATE, Date.now)));
-  app.use(tokenGate(parts, new RateLimit(WRONG_TOKEN_RATE, Date.now)));
+  app.use(requestRate(new TokenBuckets(REQUEST_RATE, Date.now)));
+  app.use(tokenGate(parts, new TokenBuckets(WRONG_TOKEN_RATE, Date.now)));
   app.use(async (c, next) => {
     await replica.sync();
     if (!replica.isTogether || !(await totals.refresh()))
@@ -58,11 +58,13 @@ export function createEdgeAdmin(parts: EdgeAdminParts): (request: Request) => Pr
       names: () => new Map(),
     }),
   );
-  app.notFound((c) => c.json(failureBody(404, 'not-found', 'There is GET and POST /rollout here.'), 404));
+  app.notFound((c) =>
+    c.json(failureBody(404, 'not-found', 'Only GET and POST /rollout are served here.'), 404),
+  );
   return async (request) => app.fetch(request);
 }
 
 const UNREACHABLE =
   'The Durable Object that all isolates share does not respond; nothing was changed. Try again.';
 const NOT_STORED =
-  'The Durable Object that all isolates share did not take the choice in time; it may still do so. Look with GET /rollout.';
+  'The Durable Object that all isolates share did not store the choice in time, but may still do so. Check with GET /rollout.';

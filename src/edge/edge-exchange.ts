@@ -2,6 +2,7 @@ import type { ClientFault, Exchange, ExchangeOwner } from '../gateway/exchange.t
 import { readDecimal } from '../http/decimal.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import type { ResponseHead } from '../http/response-head.ts';
+import { splitUrl } from '../http/split-url.ts';
 import { EdgeResponse } from './edge-response.ts';
 import { requestHeaders } from '../http/web-headers.ts';
 import { PartBody } from './part-body.ts';
@@ -44,7 +45,7 @@ export class EdgeExchange implements Exchange {
     this.ended = resolve;
     this.request = request;
     this.method = request.method;
-    this.target = rawTarget(request.url);
+    this.target = splitUrl(request.url).target;
     this.headers = requestHeaders(request.headers, facts.clientAcceptEncoding);
     this.version = facts.httpProtocol === 'HTTP/1.0' ? '1.0' : facts.httpProtocol === 'HTTP/2' ? '2' : '1.1';
     this.remote = request.headers.get('cf-connecting-ip') ?? '';
@@ -144,11 +145,6 @@ export class EdgeExchange implements Exchange {
 }
 
 /** The raw target from the request's address, which workerd does not normalise; `new URL()` would. */
-function rawTarget(url: string): string {
-  const path = url.indexOf('/', url.indexOf('://') + 3);
-  return path === -1 ? '/' : url.slice(path);
-}
-
 function platformFacts(request: Request): PlatformFacts {
   if (!('cf' in request)) return {};
   const { cf } = request;

@@ -2,7 +2,7 @@ import { Gateway } from '../gateway/gateway.ts';
 import type { OriginParts } from '../gateway/gateway-context.ts';
 import type { V2Schemas } from '../gateway/v1/body-checks.ts';
 import { noticeLine } from '../gateway/notice.ts';
-import { modesInForce, needsV1 } from '../rollout/modes.ts';
+import { missingV1Fault, modesInForce } from '../rollout/modes.ts';
 import type { ReplicaNotice } from '../rollout/replica.ts';
 import { RolloutControl } from '../rollout/rollout-control.ts';
 import { gatewayOptions } from '../settings/gateway-options.ts';
@@ -19,7 +19,7 @@ import { hexOf } from '../rules/digest.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { createClientHash } from './client-hash.ts';
 import { createEdgeAdmin, type EdgeAdminParts } from './edge-admin.ts';
-import { decodeWebBody } from '../migrate/decode-web-body.ts';
+import { decodeWebBody, WEB_CODINGS } from '../migrate/decode-web-body.ts';
 import { dataPoint, type EdgeBindings, environmentOf } from './edge-bindings.ts';
 import { edgeProcessLine } from './edge-process-line.ts';
 import { EdgeReplica } from './edge-replica.ts';
@@ -64,35 +64,11 @@ export function createEdgeGateway(parts: EdgeGatewayParts): EdgeGateway {
   const outcome = readSettings({ flags: {}, environment, readFile: noFile });
   if ('faults' in outcome) return outcome;
   const { settings } = outcome;
-  const conflicts = settingConflicts(settings, { ...memoryShares(), bufferBytes: ISOLATE_BYTES });
-  if (conflicts.length > 0) return { faults: conflicts };
   const origin = settings.get(table.upstream);
-  if (origin === undefined) {
-    return {
-      faults: [`${environmentName(table.upstream)} is needed here: there is no embedded V2 at the edge.`],
-    };
-  }
-  if (settings.get(table.selfService))
-    return {
-      faults: [
-        `${environmentName(table.selfService)} needs a process that counts; an isolate at the edge has no report. Leave it out.`,
-      ],
-    };
-  const v1Origin = settings.get(table.v1Upstream);
-  if (settings.get(table.store).kind !== 'memory' || settings.get(table.rolloutFile) !== undefined)
-    return {
-      faults: [
-        'At the edge the Durable Object ROLLOUT is the store; leave GATEWAY_STORE and GATEWAY_ROLLOUT_FILE out.',
-      ],
-    };
-  if (origin.socketPath !== undefined || v1Origin?.socketPath !== undefined)
-    return { faults: ['There are no Unix sockets at the edge; set an http or https address.'] };
-  if (v1Origin === undefined && needsV1(modesInForce(parts.ruleBook.rollout?.modes, undefined))) {
-    const name = environmentName(table.v1Upstream);
-    return { faults: [`There are modes that send requests to V1; set ${name}, or take them out.`] };
-  }
-  const adminFault = adminFaultOf(parts.bindings, settings);
-  if (adminFault !== undefined) return { faults: [adminFault] };
+  const faults = edgeFaults(parts, settings);
+  if (origin === undefined)
+    faults.push(`Set ${environmentName(table.upstream)}: there is no embedded V2 at the edge.`);
+  if (origin === undefined || faults.length > 0) return { faults };
   const { print } = parts;
   const control = new RolloutControl({
     time: Date.now,
@@ -108,6 +84,24 @@ export function createEdgeGateway(parts: EdgeGatewayParts): EdgeGateway {
     replica,
     admin: replica && adminOf(parts, settings, { control, replica, totals }),
   };
+}
+
+/** All that keeps these settings from being used at the edge, as sentences. */
+function edgeFaults({ bindings, ruleBook }: EdgeGatewayParts, settings: Settings): string[] {
+  const faults = [...settingConflicts(settings, { ...memoryShares(), bufferBytes: ISOLATE_BYTES })];
+  const [origin, v1Origin] = [settings.get(table.upstream), settings.get(table.v1Upstream)];
+  if (settings.get(table.selfService))
+    faults.push(`Unset ${environmentName(table.selfService)}: an isolate at the edge keeps no report.`);
+  if (settings.get(table.store).kind !== 'memory' || settings.get(table.rolloutFile) !== undefined) {
+    const names = `${environmentName(table.store)} and ${environmentName(table.rolloutFile)}`;
+    faults.push(`Unset ${names}: at the edge the Durable Object ROLLOUT is the store.`);
+  }
+  if (origin?.socketPath !== undefined || v1Origin?.socketPath !== undefined)
+    faults.push('There are no Unix sockets at the edge; set an http or https address.');
+  const modes = modesInForce(ruleBook.rollout?.modes, undefined);
+  const missing = v1Origin === undefined && missingV1Fault(modes, environmentName(table.v1Upstream));
+  const adminFault = adminFaultOf(bindings, settings);
+  return [...faults, ...(missing ? [missing] : []), ...(adminFault === undefined ? [] : [adminFault])];
 }
 
 /** Everybody can reach the address of a worker, so nothing is served to operators without a token. */
@@ -223,7 +217,7 @@ function gatewayOf(
       },
       decode: decodeWebBody,
       // No Brotli: the `DecompressionStream` of Workers does not support it.
-      codings: ['gzip', 'deflate'],
+      codings: WEB_CODINGS,
       after: (milliseconds, run) => {
         setTimeout(run, milliseconds);
       },

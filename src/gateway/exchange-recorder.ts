@@ -2,6 +2,7 @@ import { ByteCollector } from '../http/byte-collector.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import type { ResponseHead } from '../http/response-head.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
+import { hasFailed } from '../rewrite-log/entry-outcome.ts';
 import type {
   CapturedExchange,
   ObservedResponse,
@@ -45,30 +46,30 @@ export class ExchangeRecorder {
   }
 
   /** Records the client's decoded body, without a copy. */
-  clientBody(body: Uint8Array): void {
+  recordRequestBody(body: Uint8Array): void {
     this.decodedBody = body;
   }
 
   /** Records the request to V2. */
-  upstreamRequest(request: UpstreamRequest): void {
+  recordUpstreamRequest(request: UpstreamRequest): void {
     this.v2Request = request;
   }
 
-  /** Records the head that the client got, and V2's, where it is from there; `upstreamResponse` overrides the fields of V2's. */
-  responded(received: ResponseHead | undefined, sent: ResponseHead): void {
+  /** Records the head that the client got, and V2's, where it is from there; `recordUpstreamResponse` overrides the fields of V2's. */
+  recordHeads(received: ResponseHead | undefined, sent: ResponseHead): void {
     this.v2Head = received;
     this.clientHead = sent;
   }
 
   /** Records a copy of a chunk of V2's response. */
-  responseChunk(chunk: Uint8Array): void {
+  recordChunk(chunk: Uint8Array): void {
     this.bytes += chunk.length;
     if (this.isOrdinary(this.clientHead?.status)) return;
     if (this.bytes <= this.observer.bodyLimit) this.chunks.add(chunk, true);
   }
 
   /** Records V2's own response with its decoded body, when the client receives a rewritten one. */
-  upstreamResponse(status: number, headers: HeaderList, body: Uint8Array): void {
+  recordUpstreamResponse(status: number, headers: HeaderList, body: Uint8Array): void {
     this.upstreamHeaders = headers;
     if (this.isOrdinary(status)) {
       this.response = { withheld: 'ordinary' };
@@ -101,7 +102,7 @@ export class ExchangeRecorder {
     };
     const captured: CapturedExchange = {
       remote,
-      v1Request: { method, target, headers, ...this.request() },
+      v1Request: { method, target, headers, ...this.observedRequestBody() },
       v2Request: this.v2Request && headOf(this.v2Request),
       v2Response:
         this.response === undefined || v2Response === undefined
@@ -117,7 +118,7 @@ export class ExchangeRecorder {
     return this.level === 'failure' && status !== undefined && status < 400;
   }
 
-  private request(): ObservedBody {
+  private observedRequestBody(): ObservedBody {
     const body = this.decodedBody;
     if (body === undefined) return this.exchange.hasBody ? { withheld: 'streamed' } : {};
     return body.length > this.observer.bodyLimit ? { withheld: 'too-large' } : { body };
@@ -137,13 +138,4 @@ export class ExchangeRecorder {
 
 function headOf({ method, target, headers }: UpstreamRequest): ObservedHead {
   return { method, target, headers };
-}
-
-/** True for an exchange that ended in a failure of either side, or without a response. */
-export function hasFailed({
-  failure,
-  incomplete,
-  status,
-}: Pick<Entry, 'failure' | 'incomplete' | 'status'>): boolean {
-  return failure !== undefined || incomplete === true || status === 0 || status >= 400;
 }

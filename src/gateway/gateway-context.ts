@@ -7,7 +7,7 @@ import { AttributeNames } from '../rewrite-log/attribute-names.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import type { Observer } from '../rewrite-log/observer.ts';
 import type { OwnReportOutcome, OwnReportType } from '../report/own-report.ts';
-import { type Rate, RateLimit } from '../rollout/rate-limit.ts';
+import { type Rate, TokenBuckets } from '../rollout/token-buckets.ts';
 import { RateLimitQueue } from '../rollout/rate-limit-queue.ts';
 import { RolloutControl } from '../rollout/rollout-control.ts';
 import { SignalHeaders } from '../rollout/signal-headers.ts';
@@ -102,7 +102,7 @@ export class GatewayContext {
   readonly bodyChecks: BodyChecks;
   readonly rateLimitQueue: RateLimitQueue;
   /** Limits of reports that clients read: by client, and by address while its keys are not known. */
-  readonly selfServiceLimits: { readonly reportReads: RateLimit; readonly unseenKeys: RateLimit };
+  readonly selfServiceLimits: { readonly reportReads: TokenBuckets; readonly unseenKeys: TokenBuckets };
   /** V1's descriptions, derived from V2's. */
   readonly descriptions: DescriptionCache;
   /** Lists the names in a body, for the attribute census. */
@@ -138,8 +138,8 @@ export class GatewayContext {
     this.v2 = originOf('v2', v2);
     this.v1 = v1 && originOf('v1', v1);
     this.selfServiceLimits = {
-      reportReads: new RateLimit(REPORT_READS, now),
-      unseenKeys: new RateLimit(UNSEEN_KEYS, now),
+      reportReads: new TokenBuckets(REPORT_READS, now),
+      unseenKeys: new TokenBuckets(UNSEEN_KEYS, now),
     };
     this.comparisons = new Comparisons(now);
     this.bodyChecks = new BodyChecks(now, parts.v2Schemas ?? (() => undefined));

@@ -14,7 +14,8 @@ import { GuardedOwner, GuardedReceiver } from './guard.ts';
 import type { WatchedExchange } from './exchange-watchdog.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { ExchangeMemory } from './exchange-memory.ts';
-import { ExchangeRecorder, hasFailed } from './exchange-recorder.ts';
+import { ExchangeRecorder } from './exchange-recorder.ts';
+import { hasFailed } from '../rewrite-log/entry-outcome.ts';
 import type { Origin } from './origin.ts';
 import { isRequestId, readTraceparent } from '../http/trace-context.ts';
 import type { UpstreamCall, UpstreamFault, UpstreamReceiver, UpstreamRequest } from './upstream.ts';
@@ -155,11 +156,11 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     this.addSignals(headers);
     const head = { status, reason: undefined, headers, lines: undefined };
     exchange.head(head);
-    this.recorder?.responded(undefined, head);
+    this.recorder?.recordHeads(undefined, head);
     if (!isGone) this.status = status;
     if (!isGone && exchange.method !== 'HEAD' && body.length > 0) {
       this.entry.responseBytes = body.length;
-      this.recorder?.responseChunk(body);
+      this.recorder?.recordChunk(body);
       exchange.data(body, true);
     }
     exchange.end(NO_HEADERS);
@@ -180,7 +181,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     this.sentAt = parts.now();
     if (isFirst) retryBudget.count(this.sentAt);
     if (request.body instanceof Uint8Array) this.entry.bytesOut = request.body.length;
-    if (version === 'v2') this.recorder?.upstreamRequest(request);
+    if (version === 'v2') this.recorder?.recordUpstreamRequest(request);
     this.call = upstream.send(
       request,
       new GuardedReceiver(this.sampled(this.receiver()), this.failInternally),
@@ -344,13 +345,13 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     const forClient = this.headForClient(head);
     exchange.head(forClient);
     this.status = head.status;
-    this.recorder?.responded(head, forClient);
+    this.recorder?.recordHeads(head, forClient);
   }
 
   data(chunk: Uint8Array, isLast?: boolean): void {
     if (this.received.exchange.dropsContent === true) return;
     this.entry.responseBytes += chunk.length;
-    this.recorder?.responseChunk(chunk);
+    this.recorder?.recordChunk(chunk);
     if (!this.received.exchange.data(chunk, isLast)) this.call?.pause();
   }
 

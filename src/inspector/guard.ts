@@ -1,6 +1,6 @@
 import type { MiddlewareHandler } from 'hono';
 import { failureBody, tooManyRequests } from './failure-body.ts';
-import type { RateLimit } from '../rollout/rate-limit.ts';
+import type { TokenBuckets } from '../rollout/token-buckets.ts';
 import { hexOf } from '../rules/digest.ts';
 import { addressOf } from './remote-address.ts';
 
@@ -87,14 +87,14 @@ function isOwnHost(host: string, allowed: ReadonlySet<string>): boolean {
 }
 
 /** Limits the request rate per address: a client that floods the listener blocks no other. */
-export function requestRate(requests: RateLimit): MiddlewareHandler {
+export function requestRate(requests: TokenBuckets): MiddlewareHandler {
   return async (c, next) => (requests.take(addressOf(c.env)) ? next() : tooManyRequests());
 }
 
 const COOKIE = 'inspector';
 
 /** Requires the token, as a bearer or in the cookie from `loginCookie`. `tries` counts wrong tokens. */
-export function tokenGate({ token }: GuardOptions, tries: RateLimit): MiddlewareHandler {
+export function tokenGate({ token }: GuardOptions, tries: TokenBuckets): MiddlewareHandler {
   return async (c, next) => {
     if (token === undefined) return next();
     const bearer = /^bearer (.+)$/i.exec(c.req.header('authorization') ?? '')?.[1];

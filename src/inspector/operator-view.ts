@@ -58,15 +58,15 @@ export class OperatorView implements Observer {
     return tally;
   }
 
-  observe(entry: Entry, material?: CapturedExchange): void {
+  observe(entry: Entry, captured?: CapturedExchange): void {
     const seq = this.ring.add(entry);
     this.metrics.add(entry);
     this.history.add(entry, this.options.time());
     this.tally.add(entry);
     this.bodyChecks.add(entry);
-    if (material !== undefined) {
-      if (entry.client !== undefined) this.traces.add(entry.client, material.v1Request, material.remote);
-      this.capture.keep(seq, material, entry.edits, isNotable(entry));
+    if (captured !== undefined) {
+      if (entry.client !== undefined) this.traces.add(entry.client, captured.v1Request, captured.remote);
+      this.capture.keep(seq, captured, entry.edits, isNotable(entry));
       this.capture.forget(this.ring.oldest - 1, this.ring.oldestFailure - 1);
     }
     this.options.also?.(entry, seq);

@@ -2,7 +2,7 @@ import type { Hono } from 'hono';
 import type { PageFile } from './api.ts';
 import { bodyFailure, failureBody, tooManyRequests } from './failure-body.ts';
 import { type GuardOptions, loginCookie } from './guard.ts';
-import type { RateLimit } from '../rollout/rate-limit.ts';
+import type { TokenBuckets } from '../rollout/token-buckets.ts';
 import { addressOf } from './remote-address.ts';
 import { readBody } from './read-body.ts';
 
@@ -36,7 +36,7 @@ export function pageRoutes(app: Hono, page: () => ReadonlyMap<string, PageFile>)
  * Accepts the token as `{"token":"…"}` and sets a session cookie, because an event stream cannot send a header field. `tries`
  * counts wrong tokens.
  */
-export function loginRoute(app: Hono, { token }: GuardOptions, tries: RateLimit): void {
+export function loginRoute(app: Hono, { token }: GuardOptions, tries: TokenBuckets): void {
   app.post('/login', async (c) => {
     const address = addressOf(c.env);
     if (tries.isSpent(address)) return tooManyRequests();

@@ -1,4 +1,5 @@
 import type { ClientReport, Report } from './api.ts';
+import { counted } from '../report/number-text.ts';
 import { chooseMode } from '../rollout/modes.ts';
 import type { ModeView, RolloutRequest, RolloutView } from '../rollout/rollout-view.ts';
 import type { Modes } from '../rules/rollout.ts';
@@ -150,8 +151,4 @@ const MAX_NAMES = 20;
 function listed(names: readonly string[]): string {
   const rest = names.length - MAX_NAMES;
   return `${names.slice(0, MAX_NAMES).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
-}
-
-function counted(value: number, noun: string): string {
-  return `${value.toLocaleString('en-GB')} ${noun}${value === 1 ? '' : 's'}`;
 }

@@ -4,8 +4,9 @@ import type { HeaderFields } from './header-fields.ts';
 import { isV1Target } from './is-v1-target.ts';
 import type { Migration } from './migration.ts';
 import type { MigratedRequest, RefusedRequest } from './request-verdict.ts';
-import { splitUrl } from './split-url.ts';
-import { collectStream, continueStream, finishWith, WEB_CODINGS, type WebBody } from './web-body.ts';
+import { splitUrl } from '../http/split-url.ts';
+import { WEB_CODINGS } from '../migrate/decode-web-body.ts';
+import { collectStream, continueStream, finishWith, type WebBody } from './web-body.ts';
 
 /** A handler in the shape of `fetch`; everything that the platform passes beside the request is handed on. */
 export type FetchHandler<Rest extends readonly unknown[] = []> = (

@@ -44,9 +44,6 @@ export function continueStream(
   });
 }
 
-/** Content codings that web streams decode everywhere: the `DecompressionStream` of Workers does not support Brotli. */
-export const WEB_CODINGS: readonly Coding[] = ['gzip', 'deflate'];
-
 /** A whole body that is rewritten: a part of a request or response that was started. */
 interface Finishing<Outcome> {
   readonly coding: Coding | undefined;

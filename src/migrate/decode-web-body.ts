@@ -3,6 +3,9 @@ import { type Coding, isZlib } from '../http/content-coding.ts';
 import type { WorkMemory } from '../json/work-memory.ts';
 import type { DecodedBody } from './decoded-body.ts';
 
+/** Content codings that web streams decode everywhere: the `DecompressionStream` of Workers does not support Brotli. */
+export const WEB_CODINGS: readonly Coding[] = ['gzip', 'deflate'];
+
 /** Decodes a body, up to `limit` bytes; decoding stops as soon as the output exceeds it (a decompression bomb), or the memory there is. */
 export function decodeWebBody(
   coding: Coding,

@@ -1,6 +1,7 @@
 import { type ClientReport, dayBefore } from './client-report.ts';
 import type { LogGap } from './log-gaps.ts';
 import { dayNumber } from './active-days.ts';
+import { counted } from './number-text.ts';
 
 /** One condition of switching V1 off, as it was at the time of the report. */
 export interface Condition {
@@ -102,7 +103,7 @@ function coverage({ since, until, days, gaps, now, goneAfterDays }: SwitchOffFac
   }
   const [gap, ...more] = gaps.filter((one) => one.until > from);
   if (gap !== undefined) {
-    const others = more.length === 0 ? '' : ` So it is with ${counted(more.length, 'more gap')} of replicas.`;
+    const others = more.length === 0 ? '' : ` The same applies to ${counted(more.length, 'more gap')}.`;
     return {
       state: 'unknown',
       text: `${gap.sentence} Its traffic of that time, if any, is not known.${others}`,
@@ -136,8 +137,4 @@ function named(clients: readonly ClientReport[]): string {
   });
   const more = clients.length - names.length;
   return more === 0 ? names.join(', ') : `${names.join(', ')} and ${counted(more, 'other')}`;
-}
-
-function counted(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }

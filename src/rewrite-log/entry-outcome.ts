@@ -56,3 +56,12 @@ export function isNotable({ status, incomplete, verdict, failure, would, compari
     comparison?.verdict === 'different'
   );
 }
+
+/** True for an exchange that ended in a failure of either side, or without a response. */
+export function hasFailed({
+  failure,
+  incomplete,
+  status,
+}: Pick<Entry, 'failure' | 'incomplete' | 'status'>): boolean {
+  return failure !== undefined || incomplete === true || status === 0 || status >= 400;
+}

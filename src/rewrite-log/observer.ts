@@ -54,6 +54,9 @@ export interface Observer {
   begin(): CaptureLevel;
   /** Whether to record spans of a trace; absent without span export. `parent` is the client's own decision. */
   readonly isSampled?: ((traceId: string, parent: boolean | undefined) => boolean) | undefined;
-  /** `material` is passed unless `begin` returned `nothing`; the observer owns the entry from here on. */
-  observe(entry: Entry, material?: CapturedExchange): void;
+  /**
+   * `captured` is absent where `begin` returned `nothing`, or `failure` and the exchange did not fail. The observer owns the entry
+   * from here on.
+   */
+  observe(entry: Entry, captured?: CapturedExchange): void;
 }

@@ -33,6 +33,13 @@ export function needsV1(modes: Modes): boolean {
   );
 }
 
+/** Returns why these modes cannot be in force without a V1 service, as a sentence; undefined if they can. `setting` names it. */
+export function missingV1Fault(modes: Modes, setting: string): string | undefined {
+  return needsV1(modes)
+    ? `There are modes that send requests to V1; set ${setting}, or remove those modes.`
+    : undefined;
+}
+
 /** Chooses the mode of a request: the client's own, the operation's, the default. */
 export function chooseMode(modes: Modes, { client, operation }: Sender): RoutedMode {
   const ofOperation = operation === undefined ? undefined : ownMode(modes.operations, operation);
@@ -60,7 +67,7 @@ function originOf({ mode, share = 0 }: Mode, client: string | undefined): Routed
   return share >= 100 || shareOf(client) < share ? 'v2' : 'v1';
 }
 
-/** Names come from requests and files: `constructor` must not match an inherited member. */
-function ownMode(modes: Readonly<Record<string, Mode>>, name: string): Mode | undefined {
+/** Returns the mode of a name, which comes from a request or a file: `constructor` must not match an inherited member. */
+export function ownMode(modes: Readonly<Record<string, Mode>>, name: string): Mode | undefined {
   return Object.hasOwn(modes, name) ? modes[name] : undefined;
 }

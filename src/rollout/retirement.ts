@@ -43,7 +43,7 @@ function brownoutRefusal(brownout: Brownout, rollout: Rollout, time: number): Re
   const when = end === undefined ? 'V1 is being retired' : `V1 ends on ${dayOf(end)}`;
   const detail =
     message ??
-    `${when}, and is switched off for a while to remind of it; use V2 under /api/v2.${hint(rollout)}`;
+    `${when}, and is switched off for a while as a reminder; use V2 under /api/v2.${hint(rollout)}`;
   // Of a share, the next request may pass.
   const retryAt = share < 100 ? time : until;
   const isTimed = status === 503 && retryAt !== undefined;

@@ -1,3 +1,4 @@
+import { ownMode } from './modes.ts';
 import type { Mode } from '../rules/rollout.ts';
 import {
   commanded,
@@ -58,11 +59,6 @@ function lastRollback({ rollbacks }: RolloutState, { operation }: RolloutAim): s
 function chosenMode(state: RolloutState, { operation, client }: RolloutAim): Mode | undefined {
   if (client !== undefined) return ownMode(state.clients, client);
   return operation === undefined ? state.default : ownMode(state.operations, operation);
-}
-
-/** Names come from requests and files: `constructor` must not match an inherited member. */
-function ownMode(modes: Readonly<Record<string, Mode>>, name: string): Mode | undefined {
-  return Object.hasOwn(modes, name) ? modes[name] : undefined;
 }
 
 function isSameMode(one: Mode | undefined, other: Mode | undefined): boolean {

@@ -2,8 +2,13 @@ import { expect, test } from 'vitest';
 import { createEdgeGateway } from '../../src/edge/edge-gateway.ts';
 import { compiledShippedRuleBook } from '../support/shipped-rule-book.ts';
 
-test('an isolate has no report of clients: the setting that offers it is a fault', async () => {
-  const bindings: object = { GATEWAY_UPSTREAM: 'https://v2.test', GATEWAY_SELF_SERVICE: 'on' };
+test('everything that keeps a worker from serving is a fault, and all faults are named at once', async () => {
+  const bindings: object = {
+    GATEWAY_V1_UPSTREAM: 'unix:/run/v1.sock',
+    GATEWAY_SELF_SERVICE: 'on',
+    GATEWAY_STORE: 'file:/tmp/store.json',
+    GATEWAY_ADMIN_HOSTS: 'admin.test',
+  };
   const outcome = createEdgeGateway({
     bindings,
     ruleBook: (await compiledShippedRuleBook()).ruleBook,
@@ -11,7 +16,13 @@ test('an isolate has no report of clients: the setting that offers it is a fault
     later: () => {},
   });
   expect(outcome).toMatchObject({
-    faults: [expect.stringMatching(/^GATEWAY_SELF_SERVICE .* an isolate at the edge has no report/)],
+    faults: [
+      'Unset GATEWAY_SELF_SERVICE: an isolate at the edge keeps no report.',
+      'Unset GATEWAY_STORE and GATEWAY_ROLLOUT_FILE: at the edge the Durable Object ROLLOUT is the store.',
+      'There are no Unix sockets at the edge; set an http or https address.',
+      'GATEWAY_ADMIN_HOSTS is set; set the secret GATEWAY_ADMIN_TOKEN, too.',
+      'Set GATEWAY_UPSTREAM: there is no embedded V2 at the edge.',
+    ],
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { RateLimit } from '../../src/rollout/rate-limit.ts';
+import { TokenBuckets } from '../../src/rollout/token-buckets.ts';
 import { bodyFailure } from '../../src/inspector/failure-body.ts';
 import { readBody } from '../../src/inspector/read-body.ts';
 import { jsonParts, jsonResponse } from '../../src/inspector/json-response.ts';
@@ -84,7 +84,7 @@ describe('tries', () => {
 
   test('are counted by address, so many at once and so many a second', () => {
     let now = 0;
-    const limit = new RateLimit({ burst: 3, perSecond: 2 }, () => now);
+    const limit = new TokenBuckets({ burst: 3, perSecond: 2 }, () => now);
     const takes = (address: string): number => {
       let count = 0;
       while (limit.take(address)) count += 1;

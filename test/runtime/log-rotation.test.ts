@@ -43,7 +43,7 @@ async function rotate(configuration: (file: string, pid: number) => string): Pro
     await until(() => load.sent() > before + 200);
     execFileSync('logrotate', ['--force', '--state', join(folder, 'state'), config]);
     if (!configuration(file, 0).includes('copytruncate'))
-      await until(() => gateway.stderr().split('opened anew').length > rotation);
+      await until(() => gateway.stderr().split('was reopened').length > rotation);
   }
   const before = load.sent();
   await until(() => load.sent() > before + 200);
@@ -155,7 +155,7 @@ test('a log file that cannot be reopened is reported, and the old one stays in u
   const gateway = await spawnGateway({ upstream: v2.origin, 'log-file': file });
   execFileSync('mv', [join(folder, 'a'), join(folder, 'b')]);
   gateway.child.kill('SIGHUP');
-  await until(() => gateway.stderr().includes('cannot be opened anew (ENOENT)'));
+  await until(() => gateway.stderr().includes('cannot be reopened (ENOENT)'));
   await sendRequest(new Agent(), gateway.port, 1);
   const written = (): string => readFileSync(join(folder, 'b', 'log.ndjson'), 'utf8');
   await until(() => written() !== '');

@@ -3,7 +3,7 @@ import type { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
 import { isHopByHop } from '../../src/http/hop-by-hop.ts';
 import { createMigration, type HeaderFields, type Migration } from '../../src/library/capture-gateway.ts';
 import { migrateFetch } from '../../src/library/fetch.ts';
-import { splitUrl } from '../../src/library/split-url.ts';
+import { splitUrl } from '../../src/http/split-url.ts';
 import { migrateListener } from '../../src/node/library/migrate-listener.ts';
 import { gatewayFor } from './gateway.ts';
 import { exchange } from './raw-client.ts';

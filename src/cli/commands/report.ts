@@ -9,7 +9,7 @@ import { addFormat, rulesOption } from './shared-options.ts';
 export function report(command: Command): void {
   command
     .description(
-      'Reads rewrite logs, plain, gzip or Zstandard, and lists the clients that still need V1, with their reasons. Logs of many replicas are read as one, by time; the times that one of them lacks are told. Without a file it reads stdin.',
+      'Reads rewrite logs, plain, gzip or Zstandard, and lists the clients that still need V1, with their reasons. Logs of many replicas are read as one, by time; gaps in one of them are reported. Without a file it reads stdin.',
     )
     .argument('[files...]', 'log files, folders of logs, or glob patterns; - is stdin')
     .optionsGroup('Clients:')

@@ -81,7 +81,7 @@ export class MigrateExchange extends V1Exchange {
     this.rewriteRequest(decoded, (outcome, body) => {
       if (this.isSettled) return;
       this.entry.rewriteMs = now() - before;
-      if (body.length > 0) this.recorder?.clientBody(body);
+      if (body.length > 0) this.recorder?.recordRequestBody(body);
       this.settle(outcome, received ?? body);
     });
   }

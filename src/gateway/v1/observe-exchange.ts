@@ -1,6 +1,6 @@
 import type { MigrateDecision } from '../../migrate/decision.ts';
 import type { ReceivedRequest } from '../received-request.ts';
-import { hasFailed } from '../exchange-recorder.ts';
+import { hasFailed } from '../../rewrite-log/entry-outcome.ts';
 import type { CheckableBody } from './body-checks.ts';
 import { DryRun } from './dry-run.ts';
 import type { Body } from '../exchange.ts';
@@ -47,7 +47,7 @@ export class ObserveExchange extends V1Exchange {
         this.entry.note = outcome.note;
         if (outcome.patch !== undefined) this.entry.patch = this.loggedPatch(outcome.patch);
         if (outcome.omitted !== undefined) this.entry.editsOmitted = outcome.omitted;
-        if (outcome.body !== undefined) this.recorder?.clientBody(outcome.body);
+        if (outcome.body !== undefined) this.recorder?.recordRequestBody(outcome.body);
         this.checkable = this.gateway.bodyChecks.keep(outcome.migrated);
       },
       over: () => {

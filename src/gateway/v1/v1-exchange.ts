@@ -22,6 +22,7 @@ import { ProxiedExchange } from '../proxied-exchange.ts';
 import type { GatewayContext } from '../gateway-context.ts';
 import type { Retired } from '../../rollout/retirement.ts';
 import type { QueuedRequest } from '../../rollout/rate-limit-queue.ts';
+import { hasFailedForCanary } from '../../rollout/canary-outcome.ts';
 import { pinnedRelease } from '../../rollout/scope.ts';
 import { newTrace } from '../../http/trace-context.ts';
 import { hasLinks, rewriteLinks } from '../../migrate/rewrite-links.ts';
@@ -30,7 +31,7 @@ import { beginSpan, withSpan } from './trace-span.ts';
 import type { UpstreamReceiver, UpstreamRequest } from '../upstream.ts';
 import { ResponseSample } from './response-sample.ts';
 import { addFindings } from './sample-findings.ts';
-import { isFailed, type V1Routing } from './v1-routing.ts';
+import type { V1Routing } from './v1-routing.ts';
 import { RateLimitReset } from '../../rollout/rate-limit-reset.ts';
 
 /** A V1 exchange: its response is one that a V1 client can read. */
@@ -88,7 +89,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     this.beginSpan();
     if (this.sample !== undefined) addFindings(this.entry, this.sample, this.rules, this.decision);
     const { routed } = this.routing ?? {};
-    const failed = routed?.canary === undefined ? undefined : isFailed(this.entry, status);
+    const failed = routed?.canary === undefined ? undefined : hasFailedForCanary(status, this.entry.failure);
     if (this.attempts > 0 && this.entry.sent !== false)
       this.gateway.rollout.requests[routed?.origin ?? 'v2'] += 1;
     if (routed !== undefined && failed !== undefined) this.gateway.rollout.count(routed, failed);
@@ -288,7 +289,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   }
 
   observeResponse(status: number, headers: HeaderList, body: Uint8Array): void {
-    this.recorder?.upstreamResponse(status, headers, body);
+    this.recorder?.recordUpstreamResponse(status, headers, body);
   }
 
   protected override receiver(): UpstreamReceiver {

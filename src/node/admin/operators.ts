@@ -116,7 +116,7 @@ export async function createOperators(parts: OperatorParts): Promise<Operators> 
         parts.log?.({
           level: 'warn',
           event: 'store-lost',
-          message: `report: the counts of this replica wait, since the store does not take them (${reason}).`,
+          message: `report: counts of this replica are queued, because the store rejects them (${reason}).`,
         }),
       onFound: (aloneMs) =>
         parts.log?.({

@@ -10,6 +10,7 @@ import type { ResponseHead } from '../../http/response-head.ts';
 import { ALREADY_SENT } from './already-sent.ts';
 import { IS_NODE } from '../is-node.ts';
 import type { Peer } from './busy-peers.ts';
+import { isFarFromComplete } from './early-response.ts';
 import { IncomingBody, type IncomingBodyOptions, type IncomingBodyOwner } from './incoming-body.ts';
 import { isFinalStatus, isInterimStatus, ResponseFraming } from './response-framing.ts';
 import { type ReaderLimits, type SlowReader, SlowReaderGuard } from './slow-reader-guard.ts';
@@ -24,8 +25,6 @@ export interface H1ExchangeOptions extends ReaderLimits, IncomingBodyOptions {
 }
 
 const nothing = Buffer.alloc(0);
-/** Bytes of the remaining request that are read after an early response, so that the connection can be kept alive. */
-const SMALL_REST_BYTES = 1024 * 1024;
 
 /** An exchange on Node's own HTTP/1.1 server; no web `Request` or `Response` is ever created for it. */
 export class H1Exchange implements Exchange, IncomingBodyOwner, SlowReader {
@@ -134,7 +133,7 @@ export class H1Exchange implements Exchange, IncomingBodyOwner, SlowReader {
     const isWritable = areFieldLines(fields) && isFieldValue(reason ?? '');
     if (!isWritable || !isFinalStatus(status)) throw new UnwritableHead(status);
     this.framing = framing;
-    if (this.options.draining || this.isMuchToCome) outgoing.shouldKeepAlive = false;
+    if (this.options.draining || this.isFarFromComplete) outgoing.shouldKeepAlive = false;
     outgoing.sendDate = false;
     if (reason === undefined) outgoing.writeHead(status, fields);
     else outgoing.writeHead(status, reason, fields);
@@ -224,14 +223,10 @@ export class H1Exchange implements Exchange, IncomingBodyOwner, SlowReader {
     return this.incoming.complete;
   }
 
-  /**
-   * True when much of the request, or an unknown amount, is still to come: its client goes on sending, and the next request is
-   * far off.
-   */
-  private get isMuchToCome(): boolean {
+  private get isFarFromComplete(): boolean {
     if (!this.hasBody || this.taken) return false;
     const length = Number(this.incoming.headers['content-length'] ?? Infinity);
-    return this.expectsContinue || length - this.bytesIn > SMALL_REST_BYTES;
+    return isFarFromComplete({ length, received: this.bytesIn, expectsContinue: this.expectsContinue });
   }
 
   /** Sends 100 Continue, so that the client sends its body (RFC 9110 §10.1.1). */

@@ -2,13 +2,12 @@ import type { Body, ClientFault } from '../../gateway/exchange.ts';
 import type { CollectorMemory } from '../../http/byte-collector.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
+import { isFarFromComplete } from './early-response.ts';
 import type { FastPathRequest } from './fast-path-request.ts';
 import { IncomingBody, type IncomingBodyOptions, type IncomingBodyOwner } from './incoming-body.ts';
 import type { SocketBody } from './socket-body.ts';
 import { type ExchangeConnection, SocketExchange } from './socket-exchange.ts';
 
-/** Bytes of a body that may follow an early response on a connection that is kept. */
-const SMALL_REST_BYTES = 1024 * 1024;
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
 const NO_BODY = Buffer.alloc(0);
 
@@ -64,7 +63,7 @@ export class LongBodyExchange extends SocketExchange implements IncomingBodyOwne
   }
 
   override head(head: ResponseHead): void {
-    if (this.isMuchToCome || (this.expectsContinue && !this.hasContinued)) this.closeAfterResponse();
+    if (this.isFarFromComplete || (this.expectsContinue && !this.hasContinued)) this.closeAfterResponse();
     super.head(head);
   }
 
@@ -116,13 +115,9 @@ export class LongBodyExchange extends SocketExchange implements IncomingBodyOwne
     if (!this.incoming.complete) this.fault('client-timeout');
   }
 
-  /**
-   * True when much of the request, or an unknown amount, is still to come: its client goes on sending, and the next request is far
-   * off.
-   */
-  private get isMuchToCome(): boolean {
-    if (this.incoming.complete) return false;
-    return this.expectsContinue || this.length - this.bytesIn > SMALL_REST_BYTES;
+  private get isFarFromComplete(): boolean {
+    const { incoming, length, bytesIn: received, expectsContinue } = this;
+    return !incoming.complete && isFarFromComplete({ length, received, expectsContinue });
   }
 
   private writeContinue(): void {

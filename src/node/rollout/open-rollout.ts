@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { parsedJson } from '../../rewrite-log/parsed-json.ts';
-import { modesInForce, needsV1 } from '../../rollout/modes.ts';
+import { missingV1Fault, modesInForce } from '../../rollout/modes.ts';
 import { Replica, type ReplicaNotice } from '../../rollout/replica.ts';
 import { RolloutControl } from '../../rollout/rollout-control.ts';
 import { initialRollout, type RolloutState } from '../../rollout/rollout-state.ts';
@@ -11,7 +11,7 @@ import type { Rollout, Scope } from '../../rules/rollout.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import type { Settings } from '../../settings/read-settings.ts';
 import type { OriginSetting } from '../../settings/setting-kinds.ts';
-import { settings as table } from '../../settings/settings.ts';
+import { environmentName, settings as table } from '../../settings/settings.ts';
 import { SYSTEM_CLOCK } from '../system-clock.ts';
 import type { ProcessLine, WriteProcessLine } from '../log/process-log.ts';
 import { copyOf, type OpenStore, openStore } from './open-store.ts';
@@ -100,9 +100,8 @@ export function storedRolloutFault(settings: Settings, book: RuleBook): string |
 }
 
 function v1Fault(settings: Settings, { rollout }: RuleBook, state: RolloutState): string | undefined {
-  if (settings.get(table.v1Upstream) !== undefined || !needsV1(modesInForce(rollout?.modes, state)))
-    return undefined;
-  return 'There are modes that send requests to V1; set GATEWAY_V1_UPSTREAM, or take them out.';
+  if (settings.get(table.v1Upstream) !== undefined) return undefined;
+  return missingV1Fault(modesInForce(rollout?.modes, state), environmentName(table.v1Upstream));
 }
 
 function damageOf(place: string): string {

@@ -9,6 +9,7 @@ import { readHeadLines } from '../../../http/request-head-lines.ts';
 import type { ResponseHead } from '../../../http/response-head.ts';
 import type { Flow } from '../../piece-turns.ts';
 import { ALREADY_SENT } from '../already-sent.ts';
+import { isFarFromComplete } from '../early-response.ts';
 import { IncomingBody, type IncomingBodyOptions, type IncomingBodyOwner } from '../incoming-body.ts';
 import { isFinalStatus, isInterimStatus, ResponseFraming } from '../response-framing.ts';
 import { type ReaderLimits, type SlowReader, SlowReaderGuard } from '../slow-reader-guard.ts';
@@ -46,8 +47,7 @@ export interface StreamConnection {
 const MAX_WAITING_BYTES = 64 * 1024;
 /** Bytes of a body that are read before its window grows by as many again. */
 const OWED_BYTES = FIRST_WINDOW_BYTES >> 1;
-/** Bytes of a body that may follow an early response, and the milliseconds in which they have to arrive. */
-const SMALL_REST_BYTES = 1024 * 1024;
+/** Milliseconds in which the rest of a body has to arrive after an early response. */
 const REST_MS = 5000;
 const nothing = Buffer.alloc(0);
 
@@ -449,8 +449,9 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
   private awaitRest(): void {
     this.incoming?.stop(new Error('early response'));
     this.grant();
-    const rest = (this.contentLength ?? Infinity) - this.body.bytes;
-    if (rest <= SMALL_REST_BYTES && !this.isFaulty) this.restTimer = setTimeout(leaveRest, REST_MS, this);
+    const { contentLength: length = Infinity, isFaulty } = this;
+    const isFar = isFarFromComplete({ length, received: this.body.bytes, expectsContinue: false });
+    if (!isFar && !isFaulty) this.restTimer = setTimeout(leaveRest, REST_MS, this);
     else this.leaveRest(ERROR.none);
   }
 
