@@ -17,7 +17,7 @@ export async function secureGateway(
 /** Opens a connection of HTTP/2 to a gateway of `secureGateway`; it ends with the test. */
 export function session(
   gateway: TestGateway,
-  settings: { readonly initialWindowSize?: number } = {},
+  settings: { readonly initialWindowSize?: number; readonly headerTableSize?: number } = {},
 ): ClientHttp2Session {
   const client = connect(`https://localhost:${gateway.port}`, { ca: ca.cert, settings });
   client.on('error', () => {});

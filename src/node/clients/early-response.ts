@@ -1,5 +1,5 @@
-/** Bytes of a body that may follow an early response, one that is complete before its request, on a connection that is kept. */
-const SMALL_REST_BYTES = 1024 * 1024;
+/** Bytes of a body that are still read after an early response, one that is complete before its request. */
+export const SMALL_REST_BYTES = 1024 * 1024;
 
 /** A request whose body has not arrived. */
 interface PartialBody {
@@ -10,7 +10,7 @@ interface PartialBody {
   readonly expectsContinue: boolean;
 }
 
-/** True when so much of a body may be missing that it is not read to its end after an early response (RFC 9112 §9.6). */
+/** True when so much of a body may be missing that its connection closes after an early response (RFC 9112 §9.6). */
 export function isFarFromComplete({ length, received, expectsContinue }: PartialBody): boolean {
   return expectsContinue || length - received > SMALL_REST_BYTES;
 }

@@ -26,6 +26,7 @@ export const FLAG = { ack: 1, endStream: 1, endHeaders: 4, padded: 8, priority: 
 
 /** The settings that the gateway reads or sends (RFC 9113 §6.5.2). */
 export const SETTING = {
+  headerTableSize: 1,
   enablePush: 2,
   maxConcurrentStreams: 3,
   initialWindowSize: 4,

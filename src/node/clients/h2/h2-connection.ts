@@ -272,6 +272,9 @@ export class H2Connection
   onSetting(setting: number, value: number): void {
     this.options.turns.count(1);
     switch (setting) {
+      case SETTING.headerTableSize:
+        this.output.emptyTable();
+        return;
       case SETTING.enablePush:
         if (value > 1) this.fail(ERROR.protocol);
         return;

@@ -9,7 +9,7 @@ import { readHeadLines } from '../../../http/request-head-lines.ts';
 import type { ResponseHead } from '../../../http/response-head.ts';
 import type { Flow } from '../../piece-turns.ts';
 import { ALREADY_SENT } from '../already-sent.ts';
-import { isFarFromComplete } from '../early-response.ts';
+import { SMALL_REST_BYTES } from '../early-response.ts';
 import { IncomingBody, type IncomingBodyOptions, type IncomingBodyOwner } from '../incoming-body.ts';
 import { isFinalStatus, isInterimStatus, ResponseFraming } from '../response-framing.ts';
 import { type ReaderLimits, type SlowReader, SlowReaderGuard } from '../slow-reader-guard.ts';
@@ -49,6 +49,8 @@ const MAX_WAITING_BYTES = 64 * 1024;
 const OWED_BYTES = FIRST_WINDOW_BYTES >> 1;
 /** Milliseconds in which the rest of a body has to arrive after an early response. */
 const REST_MS = 5000;
+/** Milliseconds from an early response to a reset: curl and Node lose a response that they read together with its reset. */
+const RESET_DELAY_MS = 500;
 const nothing = Buffer.alloc(0);
 
 /** An exchange on an HTTP/2 stream. */
@@ -83,6 +85,8 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
   private owner: ExchangeOwner | undefined = undefined;
   /** Bytes of its body that the client may send, and those that were read and that it may not send again yet. */
   private receiveWindow = FIRST_WINDOW_BYTES;
+  /** Bytes of the body that are still read behind the response. */
+  private restBytes = 0;
   private owedBytes = 0;
   private isPaused = false;
   /** True once its body is not the one that the request has announced: no more of it is read. */
@@ -247,7 +251,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
     }
     this.owedBytes += frameBytes;
     if (this.isClosed) {
-      this.drop(isEnd);
+      this.drop(frameBytes, isEnd);
       return;
     }
     if (this.isFaulty) return;
@@ -447,18 +451,23 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
    * the response is whole; otherwise the client has to stop sending (RFC 9113 §8.1).
    */
   private awaitRest(): void {
+    const { contentLength, body, isFaulty } = this;
     this.incoming?.stop(new Error('early response'));
-    this.grant();
-    const { contentLength: length = Infinity, isFaulty } = this;
-    const isFar = isFarFromComplete({ length, received: this.body.bytes, expectsContinue: false });
-    if (!isFar && !isFaulty) this.restTimer = setTimeout(leaveRest, REST_MS, this);
-    else this.leaveRest(ERROR.none);
+    const missing = contentLength === undefined ? SMALL_REST_BYTES : contentLength - body.bytes;
+    this.restBytes = isFaulty || missing > SMALL_REST_BYTES ? 0 : missing;
+    this.readRest();
+    this.restTimer = setTimeout(leaveRest, this.restBytes > 0 ? REST_MS : RESET_DELAY_MS, this);
   }
 
   /** Drops a part of the body that comes behind the response. */
-  private drop(isEnd: boolean): void {
+  private drop(bytes: number, isEnd: boolean): void {
+    this.restBytes -= bytes;
     if (isEnd) this.leave();
-    else this.grant();
+    else this.readRest();
+  }
+
+  private readRest(): void {
+    if (this.restBytes > 0) this.grant();
   }
 
   private leave(): void {

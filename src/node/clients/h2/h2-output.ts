@@ -18,6 +18,8 @@ const FULL_BYTES = 64 * 1024;
 const CONGESTED_BYTES = 256 * 1024;
 const CONGESTED_RESPONSES = 128;
 const nothing = Buffer.alloc(0);
+/** A table size of 0 (RFC 7541 §6.3). */
+const EMPTY_TABLE = Buffer.from([0x20]);
 
 /** The connection whose output it is. */
 export interface H2OutputOwner {
@@ -50,6 +52,7 @@ export class H2Output {
   private untakenBytes = 0;
   private untakenResponses = 0;
   private isStopped = false;
+  private isTableSizeDue = false;
 
   constructor(socket: Socket, memory: BodyMemory, owner: H2OutputOwner) {
     this.socket = socket;
@@ -113,8 +116,18 @@ export class H2Output {
     writeNumber(this.piece, at + 4, code);
   }
 
+  /**
+   * The client has said how large a table of fields it keeps. The next block tells that none is kept, which some clients insist on
+   * (RFC 7541 §4.2); no block refers to it.
+   */
+  emptyTable(): void {
+    this.isTableSizeDue = true;
+  }
+
   /** Writes a block of fields, in as many frames as it takes (RFC 9113 §6.2, §6.10). */
-  fields(stream: number, block: Buffer, isEnd: boolean): void {
+  fields(stream: number, fields: Buffer, isEnd: boolean): void {
+    const block = this.isTableSizeDue ? Buffer.concat([EMPTY_TABLE, fields]) : fields;
+    this.isTableSizeDue = false;
     let from = 0;
     do {
       const to = Math.min(block.length, from + FRAME_BYTES);

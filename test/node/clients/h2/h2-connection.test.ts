@@ -537,6 +537,22 @@ describe('the end of a connection', () => {
     expect(refused.map(({ failure }) => failure)).toEqual(rest === undefined ? [] : ['client-timeout']);
   });
 
+  test.each([0, 100, 4095, 4096, 65_536])(
+    'a client whose table of fields has %i bytes reads every response',
+    async (headerTableSize) => {
+      const v2 = await rawServer((socket) =>
+        socket.write(`HTTP/1.1 103 Hints\r\nLink: </a>\r\n\r\n${ok('"z"')}`),
+      );
+      const gateway = await secureGateway(v2.origin);
+      const client = session(gateway, { headerTableSize });
+      for (let count = 0; count < 2; count += 1)
+        expect(await sendRequest(client, { ':path': '/api/v2/x' })).toMatchObject({ body: '"z"', code: 0 });
+      client.settings({ headerTableSize: 10 });
+      expect(await sendRequest(client, { ':path': '/api/v2/x' })).toMatchObject({ body: '"z"', code: 0 });
+      expect(gateway.surprises).toEqual([]);
+    },
+  );
+
   test('a client of a library is served again and again on one connection', async () => {
     const { gateway } = await connected();
     const client = session(gateway);

@@ -274,6 +274,38 @@ describe('a response that is whole before its request', () => {
     expect(gateway.surprises).toEqual([]);
   });
 
+  test.each([
+    ['much is to come', { 'content-length': '6000000' }],
+    ['its length is not known', {}],
+  ])('a client of a library reads it: %s', async (_what, length) => {
+    const v2 = await rawServer(() => {});
+    v2.server.on('connection', (socket) =>
+      socket.once('data', () => socket.write(ok('"no"').replace('200 OK', '401 No'))),
+    );
+    const gateway = await secureGateway(v2.origin);
+    const fields = { ':path': '/api/v2/x', ':method': 'POST', ...length };
+    const { headers, body } = await sendRequest(session(gateway), fields, Buffer.alloc(6_000_000));
+    expect([headers[':status'], body]).toEqual([401, '"no"']);
+    expect(gateway.surprises).toEqual([]);
+  });
+
+  test('no more of a body without a length is read than of one with', async () => {
+    const v2 = await rawServer(() => {});
+    const gateway = await secureGateway(v2.origin);
+    const raw = await rawH2(gateway.port, ca.cert);
+    raw.head(1, requestHead('/other', 'POST'), true);
+    await until(() => raw.frames.some(({ type, stream }) => type === DATA && stream === 1));
+    let sent = 0;
+    while (!raw.frames.some(({ type }) => type === RST_STREAM)) {
+      const part = Math.min(16_000, grantedBytes(raw, 1) - sent);
+      if (part > 0) raw.frame(DATA, 0, 1, Buffer.alloc(part, 'x'));
+      sent += Math.max(0, part);
+      await new Promise(setImmediate);
+    }
+    expect(sent).toBeGreaterThan(1_000_000);
+    expect(sent).toBeLessThan(1_400_000);
+  });
+
   test('the rest is not waited for without end, and a client may reset it', async () => {
     const v2 = await rawServer(() => {});
     const gateway = await secureGateway(v2.origin);
