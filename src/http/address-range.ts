@@ -25,8 +25,8 @@ export function isWithin(address: string, ranges: readonly AddressRange[]): bool
   return ranges.some((range) => bits >> BigInt(128 - range.bits) === range.base >> BigInt(128 - range.bits));
 }
 
-/** The 128 bits of an address, with or without a zone (`fe80::1%eth0`). */
-function addressBits(text: string): bigint | undefined {
+/** The 128 bits of an address, with or without a zone (`fe80::1%eth0`); undefined for anything else. */
+export function addressBits(text: string): bigint | undefined {
   const [address = ''] = text.split('%');
   if (!address.includes(':')) {
     const ipv4 = parseIpv4(address);

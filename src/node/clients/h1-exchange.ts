@@ -15,6 +15,7 @@ import { IncomingBody, type IncomingBodyOptions, type IncomingBodyOwner } from '
 import { isFinalStatus, isInterimStatus, ResponseFraming } from './response-framing.ts';
 import { type ReaderLimits, type SlowReader, SlowReaderGuard } from './slow-reader-guard.ts';
 import { takenBytes } from './taken-bytes.ts';
+import { unacknowledgedBytes } from './unacknowledged-bytes.ts';
 
 /** Options shared by every exchange of a server. Times are milliseconds. */
 export interface H1ExchangeOptions extends ReaderLimits, IncomingBodyOptions {
@@ -97,6 +98,10 @@ export class H1Exchange implements Exchange, IncomingBodyOwner, SlowReader {
   get bytesTaken(): number {
     const { socket } = this.incoming;
     return takenBytes(socket);
+  }
+
+  unacknowledged(): Promise<number | undefined> {
+    return unacknowledgedBytes(this.incoming.socket);
   }
 
   attach(owner: ExchangeOwner): void {

@@ -10,7 +10,7 @@ export interface RateLimits {
 export interface RatedTransfer {
   /** Bytes that the client has sent, or read, so far. */
   readonly transferred: number;
-  /** The client fell behind the minimum rate for longer than the grace. Called once. */
+  /** The client fell behind the minimum rate for longer than the grace: the transfer is to end, or to be recounted. */
   tooSlow(): void;
 }
 
@@ -72,16 +72,28 @@ export class MinimumRate {
     else this.start();
   }
 
+  /** Goes on with a transfer that was too slow, if it is known by now to have moved enough bytes; false otherwise. */
+  recount(): boolean {
+    this.earn();
+    if (this.creditMs <= 0) return false;
+    this.start();
+    return true;
+  }
+
   private get isRunning(): boolean {
     return this.timer !== undefined || this.reading !== undefined;
   }
 
   private settle(): void {
+    this.creditMs -= performance.now() - this.since;
+    this.earn();
+  }
+
+  private earn(): void {
     const { transferred } = this.transfer;
     const earned = ((transferred - this.counted) / this.rate) * 1000;
-    const spent = performance.now() - this.since;
     this.counted = transferred;
-    this.creditMs = Math.min(this.creditMs + earned - spent, MAX_CREDIT_MS);
+    this.creditMs = Math.min(this.creditMs + earned, MAX_CREDIT_MS);
   }
 }
 

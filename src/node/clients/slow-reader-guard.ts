@@ -10,17 +10,22 @@ export interface ReaderLimits extends RateLimits {
 export interface SlowReader {
   /** Bytes that have left for the client. The number never decreases. */
   readonly bytesTaken: number;
+  /** How many of them the client's system has not acknowledged; undefined where that is not known. */
+  unacknowledged(): Promise<number | undefined>;
   /** Ends the response: its client reads too slowly, or not at all. */
   reset(): void;
 }
 
 /** Milliseconds before a client's rate is measured: bytes that only fill the system's buffers say nothing about it. */
 const PROBE_MS = 250;
+/** Bytes that the system of a client acknowledges though the client has read nothing yet. */
+const RECEIVE_BUFFER_BYTES = 256 * 1024;
 
 /**
  * Ends a response whose client reads below the minimum rate, or nothing for the body time. It watches only while bytes are
  * buffered for the client, so that a slow V2 costs the client nothing, and also after the last part: a window of 0 must not hold
- * a slot for ever.
+ * a slot for ever. The system takes megabytes at a time, and then nothing until a third of them is acknowledged: before a client
+ * is too slow, what it has acknowledged is looked at.
  */
 export class SlowReaderGuard implements RatedTransfer {
   private readonly reader: SlowReader;
@@ -28,17 +33,26 @@ export class SlowReaderGuard implements RatedTransfer {
   private rate: MinimumRate | undefined = undefined;
   private probe: NodeJS.Timeout | undefined = undefined;
   private idle: NodeJS.Timeout | undefined = undefined;
+  /** Bytes that had left when the guard first measured. */
   private takenBefore = 0;
-  private takenAtCheck = 0;
+  /** Acknowledged bytes when the guard first measured, and when it looked last; undefined where they are not known. */
+  private acknowledgedBefore: number | undefined = undefined;
+  private acknowledged: number | undefined = undefined;
+  private progressAtCheck = 0;
 
   constructor(limits: ReaderLimits, reader: SlowReader) {
     this.limits = limits;
     this.reader = reader;
   }
 
-  /** Bytes that the client has read since the guard first waited for it. */
+  /** Bytes that the client has read, as far as is known: since the guard first measured, or on the whole connection. */
   get transferred(): number {
-    return this.reader.bytesTaken - this.takenBefore;
+    const { acknowledged = 0, acknowledgedBefore = acknowledged } = this;
+    return Math.max(
+      this.reader.bytesTaken - this.takenBefore,
+      acknowledged - acknowledgedBefore,
+      acknowledged - RECEIVE_BUFFER_BYTES,
+    );
   }
 
   /** Starts waiting for the client; no effect while it waits. */
@@ -56,8 +70,9 @@ export class SlowReaderGuard implements RatedTransfer {
   }
 
   tooSlow(): void {
-    this.stop();
-    this.reader.reset();
+    void this.look().then(() => {
+      if (this.isWaiting && this.rate?.recount() === false) this.end();
+    });
   }
 
   /** Starts to measure the client's rate. */
@@ -68,20 +83,42 @@ export class SlowReaderGuard implements RatedTransfer {
       this.rate = new MinimumRate(limits, this);
     }
     this.rate.start();
-    if (limits.bodyTimeout === 0) return;
-    this.takenAtCheck = reader.bytesTaken;
-    this.idle = setTimeout(checkProgress, limits.bodyTimeout, this);
+    if (limits.bodyTimeout > 0) this.idle = setTimeout(checkProgress, limits.bodyTimeout, this);
+    void this.look().then(() => {
+      this.progressAtCheck = this.progress;
+    });
   }
 
   /** The body time is over. */
   checkProgress(): void {
-    const { bytesTaken } = this.reader;
-    if (bytesTaken === this.takenAtCheck) {
-      this.tooSlow();
-      return;
-    }
-    this.takenAtCheck = bytesTaken;
-    this.idle?.refresh();
+    void this.look().then(() => {
+      if (!this.isWaiting) return;
+      const { progress } = this;
+      if (progress === this.progressAtCheck) this.end();
+      this.progressAtCheck = progress;
+      this.idle?.refresh();
+    });
+  }
+
+  private get isWaiting(): boolean {
+    return this.probe !== undefined;
+  }
+
+  private get progress(): number {
+    return this.acknowledged ?? this.reader.bytesTaken;
+  }
+
+  /** Looks at what the client has acknowledged. */
+  private async look(): Promise<void> {
+    const unacknowledged = await this.reader.unacknowledged();
+    if (unacknowledged === undefined) return;
+    this.acknowledged = Math.max(this.acknowledged ?? 0, this.reader.bytesTaken - unacknowledged);
+    this.acknowledgedBefore ??= this.acknowledged;
+  }
+
+  private end(): void {
+    this.stop();
+    this.reader.reset();
   }
 }
 

@@ -19,6 +19,7 @@ import { type ReaderLimits, type SlowReader, SlowReaderGuard } from './slow-read
 import { flushAfterReads } from './held-heads.ts';
 import { type QueuedResponse, queueResponse } from './response-queue.ts';
 import { takenBytes } from './taken-bytes.ts';
+import { unacknowledgedBytes } from './unacknowledged-bytes.ts';
 import { WholeBody } from './whole-body.ts';
 
 /** The connection that an exchange is on. */
@@ -115,6 +116,10 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
   /** Bytes of the connection that the system has taken; only one response is written on it at a time. */
   get bytesTaken(): number {
     return takenBytes(this.connection.socket);
+  }
+
+  unacknowledged(): Promise<number | undefined> {
+    return unacknowledgedBytes(this.connection.socket);
   }
 
   readHead(limits: HeadLimits, trusted: boolean, targetBytes: number): RequestHead {

@@ -75,6 +75,38 @@ describe.each(Object.entries(LANES))('%s', (_who, lane) => {
     expect((await gateway.entry()).status).toBe(200);
   });
 
+  test('a client that pauses for longer than the grace, behind megabytes that it read, gets all of it', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok('x'.repeat(20_000_000))));
+    const { gateway, client } = await lane(v2.origin);
+    let bytes = 0;
+    let hasPaused = false;
+    for await (const chunk of client) {
+      bytes += (chunk as Buffer).length;
+      if (bytes > 3_000_000 && !hasPaused) {
+        hasPaused = true;
+        await pause(2000);
+      }
+      if (bytes > 20_000_000) break;
+    }
+    expect(bytes).toBeGreaterThan(20_000_000);
+    expect((await gateway.entry()).incomplete).toBeUndefined();
+  });
+
+  test('a client that reads steadily, twice as fast as that, is not reset', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok('x'.repeat(20_000_000))));
+    const { gateway, client } = await lane(v2.origin);
+    const end = performance.now() + 3000;
+    let bytes = 0;
+    for await (const chunk of client) {
+      bytes += (chunk as Buffer).length;
+      // Faster, where the machine was slow.
+      while (performance.now() < end && bytes > (performance.now() - end + 3000) * 400) await pause(5);
+      if (bytes > 20_000_000) break;
+    }
+    expect(bytes).toBeGreaterThan(20_000_000);
+    expect((await gateway.entry()).incomplete).toBeUndefined();
+  });
+
   test('a V2 that is slow costs the client nothing', async () => {
     const v2 = await rawServer((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n');

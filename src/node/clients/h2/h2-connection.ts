@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { copyOf, SharedReads } from '../shared-reads.ts';
 import { type SlowReader, SlowReaderGuard } from '../slow-reader-guard.ts';
 import { takenBytes } from '../taken-bytes.ts';
+import { unacknowledgedBytes } from '../unacknowledged-bytes.ts';
 import { FieldBlocks } from './field-block.ts';
 import { FloodGuard } from './flood-guard.ts';
 import { type FrameConsumer, FrameRules } from './frame-rules.ts';
@@ -125,6 +126,10 @@ export class H2Connection
   /** Bytes of the connection that the system has taken. */
   get bytesTaken(): number {
     return takenBytes(this.socket);
+  }
+
+  unacknowledged(): Promise<number | undefined> {
+    return unacknowledgedBytes(this.socket);
   }
 
   /** Asks the client to send no further requests; those that are on their way are served. */

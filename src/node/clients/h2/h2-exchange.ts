@@ -69,6 +69,8 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
   readonly releasesChunks = true;
   /** Bytes of its body that the client takes (RFC 9113 §6.9.1). */
   sendWindow: number;
+  /** The window that the client had given for its response when the stream began. */
+  private readonly firstWindow: number;
   /** Bytes of the response that have left for the client. */
   bytesTaken = 0;
   private readonly connection: StreamConnection;
@@ -122,6 +124,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
     this.remote = connection.remote;
     this.hasBody = hasBody;
     this.sendWindow = sendWindow;
+    this.firstWindow = sendWindow;
     this.contentLength = section.contentLength;
     this.expectsContinue = section.expectsContinue;
     this.body = new H2Body(this);
@@ -130,6 +133,11 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
 
   get bytesIn(): number {
     return this.body.bytes;
+  }
+
+  /** What the first window took; more is taken only once the client has read that. */
+  unacknowledged(): Promise<number> {
+    return Promise.resolve(Math.min(this.firstWindow, this.bytesTaken));
   }
 
   get isGone(): boolean {

@@ -388,6 +388,26 @@ describe('a client that does not read its response', () => {
     },
   );
 
+  test('over HTTP/2, a stream that is paused for longer than the grace, behind megabytes that were read, goes on', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok('x'.repeat(8_000_000))));
+    const gateway = await secureGateway(v2.origin, {
+      'min-data-rate': '200000',
+      'min-data-rate-grace': '300',
+    });
+    const stream = session(gateway).request({ ':path': '/api/v2/x' });
+    let bytes = 0;
+    let hasPaused = false;
+    for await (const chunk of stream) {
+      bytes += (chunk as Buffer).length;
+      if (bytes > 3_000_000 && !hasPaused) {
+        hasPaused = true;
+        await new Promise((resolve) => void setTimeout(resolve, 2000));
+      }
+    }
+    expect(bytes).toBe(8_000_000);
+    expect((await gateway.entry()).incomplete).toBeUndefined();
+  });
+
   test('over HTTP/2, one stream that is not read costs the others of its connection nothing', async () => {
     const v2 = await rawServer((socket) => socket.write(ok('x'.repeat(100_000))));
     const gateway = await secureGateway(v2.origin, { 'min-data-rate-grace': '200' });
