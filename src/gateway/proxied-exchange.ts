@@ -310,8 +310,8 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     this.finish();
   }
 
-  /** Gives the request up for its client; the log says if nothing of it was sent. */
-  private abort(): void {
+  /** Gives the request up; the log says if nothing of it was sent. */
+  protected abort(): void {
     const { call } = this;
     if (call?.isSent === false && this.attempts === 1) this.entry.sent = false;
     call?.abort();

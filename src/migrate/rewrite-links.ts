@@ -52,7 +52,7 @@ export function rewrittenLink(uri: string, places: LinkRewriting): string {
   const absolute = /^(?:(https?):)?\/\/([^/?#]*)(.*)$/is.exec(uri);
   if (absolute === null) return rewrittenPath(uri, places) ?? uri;
   const [, scheme, host = '', path = ''] = absolute;
-  if (places.upstreamHost === undefined || !isUpstreamHost(host, scheme, places.upstreamHost)) return uri;
+  if (!isOwnHost(host, scheme, places)) return uri;
   const rewritten = rewrittenPath(path, places);
   if (rewritten === undefined) return uri;
   if (places.gateway === undefined) return rewritten;
@@ -79,9 +79,19 @@ function withQuery(text: string, path: string | undefined, { restoreQuery }: Lin
   return restoreQuery(path, query) + text.slice(query.length);
 }
 
-/** Some services write `http` in their addresses behind a TLS terminator: the scheme is not compared. */
-function isUpstreamHost(host: string, scheme: string | undefined, upstream: string): boolean {
+/**
+ * True for the host of the origin, and for the one by which the client addressed the gateway: an origin that is told that builds its
+ * addresses from it. Some services write `http` in their addresses behind a TLS terminator: the scheme is not compared.
+ */
+function isOwnHost(
+  host: string,
+  scheme: string | undefined,
+  { upstreamHost, gateway }: LinkRewriting,
+): boolean {
   const lower = host.toLowerCase();
-  if (lower === upstream) return true;
-  return lower === `${upstream}:${scheme?.toLowerCase() === 'http' ? 80 : 443}`;
+  const port = scheme?.toLowerCase() === 'http' ? 80 : 443;
+  const addressed = gateway?.replace(/^https?:\/\//, '').toLowerCase();
+  return [upstreamHost, addressed].some(
+    (own) => own !== undefined && (lower === own || lower === `${own}:${port}`),
+  );
 }

@@ -15,6 +15,9 @@ test.each([
   ['http://captur3d.io:80/api/v2/', 'https://gateway.example:8443/api/v1/'],
   ['//captur3d.io/api/v2/x', '//gateway.example:8443/api/v1/x'],
   ['/api/v2/x', '/api/v1/x'],
+  // Of an origin that is told how the client addressed the gateway.
+  ['https://gateway.example:8443/api/v2/x', 'https://gateway.example:8443/api/v1/x'],
+  ['//Gateway.example:8443/api/v2/x', '//gateway.example:8443/api/v1/x'],
 ])('%s leads back: %s', (uri, expected) => {
   expect(rewrittenLink(uri, PLACES)).toBe(expected);
 });
@@ -25,6 +28,7 @@ test.each([
   'https://captur3d.io@evil.test/api/v2/x',
   'https://evil@captur3d.io/api/v2/x',
   'https://captur3d.io:8080/api/v2/x',
+  'https://gateway.example/api/v2/x',
   'ftp://captur3d.io/api/v2/x',
   'https:/api/v2/x',
   'https://captur3d.io/api/v20/x',

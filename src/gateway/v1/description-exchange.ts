@@ -9,6 +9,7 @@ import {
 import type { ResponseHead } from '../../http/response-head.ts';
 import { setField } from '../../http/set-field.ts';
 import type { MigrateDecision } from '../../migrate/decision.ts';
+import { plainSpelling } from '../../rules/template.ts';
 import type { DescriptionText } from '../describe-v1.ts';
 import { type UpstreamReceiver, type UpstreamRequest, withHeaders } from '../upstream.ts';
 import { MigrateExchange } from './migrate-exchange.ts';
@@ -37,8 +38,9 @@ const SHARED_FIELDS = new FieldNames([
 ]);
 
 /**
- * Responds to `GET /api/v1/openapi.json` with V1's description, derived from V2's. The request is migrated as any other, so that
- * V2 sees its credentials and decides; a response that is no OpenAPI description is forwarded.
+ * Responds to `GET /api/v1/openapi.json` with V1's description, derived from V2's, and to HEAD with the same head (RFC 9110 §9.3.2). The
+ * request is migrated as any other, so that V2 sees its credentials and decides; a response that is no OpenAPI description is
+ * forwarded.
  */
 export class DescriptionExchange extends MigrateExchange {
   private derived: DescriptionText | undefined = undefined;
@@ -46,7 +48,7 @@ export class DescriptionExchange extends MigrateExchange {
 
   /** True for a request for V1's description. */
   static isFor(method: string, decision: MigrateDecision): boolean {
-    return decision.target.rest === '/openapi.json' && method === 'GET';
+    return (method === 'GET' || method === 'HEAD') && plainSpelling(decision.target.rest) === '/openapi.json';
   }
 
   override start(): void {
@@ -67,7 +69,8 @@ export class DescriptionExchange extends MigrateExchange {
   protected override send(request: UpstreamRequest): void {
     const headers = withoutFields(request.headers, FIELDS_OF_THE_COPY);
     setField(headers, 'accept-encoding', 'identity');
-    super.send(withHeaders(request, headers));
+    // The length and the tag of the description are known once it is derived, for which it is needed whole.
+    super.send({ ...withHeaders(request, headers), method: 'GET' });
   }
 
   protected override receiver(): UpstreamReceiver {
@@ -78,6 +81,11 @@ export class DescriptionExchange extends MigrateExchange {
     if (status !== 200) return super.planResponse(status, headers);
     this.noteResponseTime();
     return this.planRewrite(status, headers);
+  }
+
+  /** V2's own description is better than none. */
+  override refuseResponse(): boolean {
+    return false;
   }
 
   override rewriteSmallResponse(

@@ -21,6 +21,8 @@ export interface ResponseCollectorOwner extends UpstreamReceiver {
   planResponse(status: number, headers: HeaderList): { readonly coding: Coding | undefined } | undefined;
   /** Reserves bytes in the budget; false when they do not fit. */
   takeResponse(bytes: number): boolean;
+  /** Responds itself where there is no memory to rewrite the response; false if that is then to be streamed unchanged. */
+  refuseResponse(): boolean;
   decodeResponse(coding: Coding, body: Uint8Array, done: (outcome: DecodedBody) => void): void;
   /** Rewrites a small response at once, where it is; undefined for a larger one. */
   rewriteSmallResponse(status: number, body: Uint8Array): ResponseRewrite | undefined;
@@ -87,7 +89,7 @@ export class ResponseCollector implements UpstreamReceiver {
     if (isWhole && this.rewriteWhole(pending, chunk, isLast)) return;
     const taken = pending.body.add(chunk, true);
     if (pending.body.length > this.owner.responseLimit) this.stream(pending, 'response-too-large');
-    else if (taken > 0 && !this.owner.takeResponse(taken)) this.stream(pending, 'response-buffer-full');
+    else if (taken > 0 && !this.owner.takeResponse(taken)) this.streamOrRefuse(pending);
   }
 
   end(trailers: HeaderList): void {
@@ -110,6 +112,7 @@ export class ResponseCollector implements UpstreamReceiver {
         this.rewrite(pending, decoded, body, trailers);
         return;
       }
+      if (decoded === 'buffer-full' && this.owner.refuseResponse()) return;
       this.owner.noteResponse(NOTE_OF_UNDECODED[decoded]);
       this.send(pending.head, body, trailers);
     });
@@ -133,6 +136,7 @@ export class ResponseCollector implements UpstreamReceiver {
     const outcome = owner.rewriteSmallResponse(head.status, body);
     if (outcome === undefined) return false;
     this.pending = undefined;
+    if (isWithoutMemory(outcome) && owner.refuseResponse()) return true;
     const kept = outcome.body === body && owner.borrowsParts !== true ? new Uint8Array(body) : outcome.body;
     this.begin(this.settled(head, outcome, body), kept, isLast);
     return true;
@@ -147,6 +151,7 @@ export class ResponseCollector implements UpstreamReceiver {
   ): void {
     this.owner.rewriteResponse(head.status, decoded, (outcome, body) => {
       if (this.owner.isSettled) return;
+      if (isWithoutMemory(outcome) && this.owner.refuseResponse()) return;
       const settled = this.settled(head, outcome, body);
       if (settled === head) {
         this.send(head, received ?? body, trailers);
@@ -190,10 +195,19 @@ export class ResponseCollector implements UpstreamReceiver {
     if (body.length > 0) this.owner.data(body, isLast);
   }
 
+  private streamOrRefuse(pending: PendingResponse): void {
+    if (this.owner.refuseResponse()) this.pending = undefined;
+    else this.stream(pending, 'response-buffer-full');
+  }
+
   /** Streams the response from here on, unchanged. */
   private stream(pending: PendingResponse, note: ResponseNote | undefined): void {
     this.pending = undefined;
     if (note !== undefined) this.owner.noteResponse(note);
     this.begin(pending.head, pending.body.take(), false);
   }
+}
+
+function isWithoutMemory(outcome: WithoutEdits<ResponseRewrite>): boolean {
+  return outcome.verdict === 'unchanged' && outcome.note === 'response-buffer-full';
 }

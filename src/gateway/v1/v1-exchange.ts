@@ -4,10 +4,11 @@ import type { CollectorMemory } from '../../http/byte-collector.ts';
 import { type HeaderList, headerValue } from '../../http/header-list.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
 import { isHost } from '../../http/host.ts';
+import { isRead } from '../../http/methods.ts';
 import { decideResponse, type ResponseNote } from '../../migrate/decide-response.ts';
 import { type MigrateDecision } from '../../migrate/decision.ts';
 import type { DecodedBody } from '../../migrate/decoded-body.ts';
-import { Failure } from '../../migrate/failure.ts';
+import { bufferFull, Failure } from '../../migrate/failure.ts';
 import { migrateHead } from '../../migrate/migrated-head.ts';
 import type { ResponseRewrite, RewrittenResponse } from '../../rewrite/response-rewrite.ts';
 import { withoutValues } from '../../rewrite/patch.ts';
@@ -99,6 +100,12 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   release(heldMs: number): void {
     if (heldMs > 0) this.entry.heldMs = heldMs;
     this.guarded(() => this.start());
+  }
+
+  override information(status: number, received: HeaderList): void {
+    const headers = [...received];
+    this.rewriteLinks(headers);
+    super.information(status, headers);
   }
 
   override head(head: ResponseHead): void {
@@ -194,6 +201,14 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
 
   takeResponse(bytes: number): boolean {
     return this.reserve(bytes);
+  }
+
+  /** A read can be sent again, and V2's names would break its client. A write is carried out: it must not look as if it were not. */
+  refuseResponse(): boolean {
+    if (!isRead(this.received.exchange.method)) return false;
+    this.abort();
+    this.refuse(bufferFull());
+    return true;
   }
 
   decodeResponse(coding: Coding, body: Uint8Array, done: (outcome: DecodedBody) => void): void {
@@ -314,18 +329,22 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     const headers = [
       ...(isFromV2 ? contentlessFields(this.requestFacts, this.rules, status, received) : received),
     ];
-    if (hasLinks(headers)) {
-      const { host, path, version } = this.origin;
-      rewriteLinks(headers, {
-        upstreamHost: host,
-        upstreamPath: path,
-        prefix: `/api/${version}`,
-        gateway: gatewayAddress(this.received),
-        restoreQuery: (linked, query) => this.restoredQuery(linked, query),
-      });
-    }
+    this.rewriteLinks(headers);
     this.addSignals(headers);
     return headers;
+  }
+
+  /** Points the links of a response to V1 of the gateway, in place. */
+  private rewriteLinks(headers: string[]): void {
+    if (!hasLinks(headers)) return;
+    const { host, path, version } = this.origin;
+    rewriteLinks(headers, {
+      upstreamHost: host,
+      upstreamPath: path,
+      prefix: `/api/${version}`,
+      gateway: gatewayAddress(this.received),
+      restoreQuery: (linked, query) => this.restoredQuery(linked, query),
+    });
   }
 
   protected override addSignals(headers: string[]): void {

@@ -166,13 +166,23 @@ test('V2’s address is no server for V1 clients', async () => {
   );
 });
 
-test('HEAD and other methods are migrated as any request', async () => {
-  const { gateway, v2 } = await play(
-    `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n`,
+test('HEAD has the head of GET, however the path is spelled', async () => {
+  const { gateway } = await play(
+    `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nETag: "v2"\r\nLast-Modified: x\r\nContent-Length: ${text.length}\r\n\r\n${text}`,
   );
-  const response = await fetch(`${gateway.origin}/api/v1/openapi.json`, { method: 'HEAD' });
-  expect(response.headers.get('content-length')).toBe(String(text.length));
-  expect(v2.received[0]).toMatch(/^HEAD \/api\/v2\/openapi\.json /);
+  const got = await fetch(`${gateway.origin}/api/v1/openapi.json`);
+  const { length } = await got.text();
+  for (const path of ['openapi.json', 'openapi%2Ejson']) {
+    const response = await fetch(`${gateway.origin}/api/v1/${path}`, { method: 'HEAD' });
+    expect(Number(response.headers.get('content-length'))).toBe(length);
+    expect(response.headers.get('etag')).toBe(got.headers.get('etag'));
+    expect(response.headers.get('last-modified')).toBeNull();
+  }
+  const again = await fetch(`${gateway.origin}/api/v1/openapi.json`, {
+    method: 'HEAD',
+    headers: { Authorization: 'Bearer k', 'If-None-Match': got.headers.get('etag') ?? '' },
+  });
+  expect(again.status).toBe(304);
 });
 
 test('in front of the reference, it is what the derivation makes of V2’s', async () => {

@@ -30,6 +30,7 @@ function collected(over: Partial<ResponseCollectorOwner> = {}): Collected {
     end: (trailers) => void calls.push(`end ${trailers.join(' ')}`.trim()),
     fail: ({ kind }) => void calls.push(`fail ${kind}`),
     planResponse: () => ({ coding: undefined }),
+    refuseResponse: () => false,
     takeResponse: () => true,
     decodeResponse: (_coding, _body, done) => done(Buffer.from('decoded')),
     rewriteSmallResponse: () => undefined,

@@ -8,6 +8,7 @@ import { gatewayFor, type TestGatewayOptions } from '../../support/gateway.ts';
 import { exchange, rawClient, statusOf } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
 import { testRuleBook } from '../../support/rule-book.ts';
+import { compiledShippedRuleBook } from '../../support/shipped-rule-book.ts';
 import { until } from '../../support/until.ts';
 
 const ALIAS: ResponseRule = { rule: 'alias', path: ['data', 'new'], as: 'old', status: ['2xx'] };
@@ -158,7 +159,7 @@ describe('a response that is left alone', () => {
     });
   });
 
-  test('a response for which there is no room', async () => {
+  test('a response to a write for which there is no room: it is carried out, and must not be sent again', async () => {
     const collected = `{"data":{"new":"${'x'.repeat(20_000)}"}}`;
     const v2 = await rawServer((socket) => socket.write(ok(collected)));
     const gateway = await gatewayFor(v2.origin, withRules([ALIAS], { flags: { 'buffer-bytes': '64' } }));
@@ -335,6 +336,51 @@ describe('a response that breaks while it is collected', () => {
     await until(() => gateway.gateway.budget.held === 0);
     expect(gateway.surprises).toEqual([]);
   });
+});
+
+test.each([
+  ['on its way', (body: string) => ok(body)],
+  ['once it is decoded', (body: string) => encoded(gzipSync(body), 'gzip')],
+])(
+  'a read for whose response there is no room gets 503, and none of V2’s names: %s',
+  async (_what, response) => {
+    const collected = `{"data":[{"highlight_type":"${'x'.repeat(100_000)}"}]}`;
+    const v2 = await rawServer((socket) => socket.write(response(collected)));
+    const gateway = await gatewayFor(v2.origin, {
+      rules: await compiledShippedRuleBook(),
+      flags: { 'buffer-bytes': '20000' },
+    });
+    const get = 'GET /api/v1/orders/post_productions HTTP/1.1\r\nHost: gw\r\n\r\n';
+    const { text } = await exchange(gateway.port, get);
+    expect(text).toMatch(/^HTTP\/1\.1 503 /);
+    expect(text).toMatch(/\r\nRetry-After: 1\r\n/);
+    expect(text).not.toContain('highlight_type');
+    expect(await gateway.entry()).toMatchObject({ status: 503, failure: 'buffer-full', bytesIn: 0 });
+    await until(() => gateway.gateway.budget.held === 0);
+    expect(gateway.surprises).toEqual([]);
+  },
+);
+
+test('links of a 103 lead back to the gateway, too', async () => {
+  const links = 'Link: </api/v2/things?page=2>; rel=next\r\n';
+  const v2 = await rawServer((socket) =>
+    socket.write(`HTTP/1.1 103 Early Hints\r\n${links}\r\n${ok('{}', links)}`),
+  );
+  const gateway = await gatewayFor(v2.origin);
+  const { text } = await exchange(gateway.port, post());
+  expect(text.match(/Link: <[^>]*>/g)).toEqual(
+    Array.from({ length: 2 }, () => 'Link: </api/v1/things?page=2>'),
+  );
+});
+
+test('addresses that an origin builds from what it is told of the client lead back as well', async () => {
+  const v2 = await rawServer((socket) =>
+    socket.write(ok('{}', 'Location: http://gw.test:81/api/v2/things/1\r\n')),
+  );
+  const gateway = await gatewayFor(v2.origin, { flags: { forwarded: 'x-forwarded' } });
+  expect((await exchange(gateway.port, post())).text).toContain(
+    'Location: http://gw.test:81/api/v1/things/1\r\n',
+  );
 });
 
 test('addresses lead back to the gateway as the client addressed it', async () => {
