@@ -137,13 +137,13 @@ export const settings = {
     'header-bytes',
     bytes,
     '16KiB',
-    'Maximum size of a header section, with the target; beyond it, 431.',
+    'Maximum size of the header section of a request, with the target; beyond it, 431.',
   ),
   headerCount: withDefault(
     'header-count',
     positive,
     '100',
-    'Maximum number of header fields; beyond it, 431.',
+    'Maximum number of header fields of a request; beyond it, 431.',
   ),
   clientHeadersTimeout: withDefault(
     'client-headers-timeout',
@@ -211,6 +211,18 @@ export const settings = {
     milliseconds,
     '60000',
     'Maximum time between two parts of a response from V2.',
+  ),
+  upstreamHeaderBytes: withDefault(
+    'upstream-header-bytes',
+    bytes,
+    '64KiB',
+    'Maximum size of the header section of a response from V2, with those of interim responses; beyond it, 502.',
+  ),
+  upstreamHeaderCount: withDefault(
+    'upstream-header-count',
+    positive,
+    '1000',
+    'Maximum number of header fields of a response from V2; beyond it, 502.',
   ),
   upstreamIdleTimeout: withDefault(
     'upstream-idle-timeout',
