@@ -1,10 +1,14 @@
 import {
   type BrotliDecompress,
+  brotliDecompressSync,
   createBrotliDecompress,
   createGunzip,
   createInflate,
   createInflateRaw,
   type Gunzip,
+  gunzipSync,
+  inflateRawSync,
+  inflateSync,
 } from 'node:zlib';
 import { concatBytes } from '../http/byte-collector.ts';
 import { type Coding, isZlib } from '../http/content-coding.ts';
@@ -46,8 +50,40 @@ export function decodeBody(
   decoder.end(body);
 }
 
+/** Decodes a body as {@link decodeBody} does, but before it returns. */
+export function decodeBodySync(coding: Coding, body: Uint8Array, limit: number): DecodedBody {
+  try {
+    const decoded = decodeWhole(coding, body, limit);
+    return isWithEngine(decoded) && decoded.engine.bytesWritten === body.length
+      ? decoded.buffer
+      : 'undecodable';
+  } catch (error) {
+    const isTooLarge = error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
+    return isTooLarge ? 'too-large' : 'undecodable';
+  }
+}
+
+/** Returns what zlib's types leave out: with `info`, the output and its engine. */
+function decodeWhole(coding: Coding, body: Uint8Array, limit: number): unknown {
+  const options = { chunkSize: chunkSizeFor(body), maxOutputLength: limit, info: true };
+  switch (coding) {
+    case 'gzip':
+      return gunzipSync(body, options);
+    case 'br':
+      return brotliDecompressSync(body, options);
+    case 'deflate':
+      return isZlib(body) ? inflateSync(body, options) : inflateRawSync(body, options);
+  }
+}
+
+function isWithEngine(
+  decoded: unknown,
+): decoded is { readonly buffer: Uint8Array; readonly engine: { readonly bytesWritten: number } } {
+  return typeof decoded === 'object' && decoded !== null && 'engine' in decoded;
+}
+
 function decoderOf(coding: Coding, body: Uint8Array): Gunzip | BrotliDecompress {
-  const options = { chunkSize: Math.min(OUTPUT_BYTES, Math.max(1024, body.length * 8)) };
+  const options = { chunkSize: chunkSizeFor(body) };
   switch (coding) {
     case 'gzip':
       return createGunzip(options);
@@ -56,4 +92,8 @@ function decoderOf(coding: Coding, body: Uint8Array): Gunzip | BrotliDecompress 
     case 'deflate':
       return isZlib(body) ? createInflate(options) : createInflateRaw(options);
   }
+}
+
+function chunkSizeFor(body: Uint8Array): number {
+  return Math.min(OUTPUT_BYTES, Math.max(1024, body.length * 8));
 }

@@ -4,14 +4,15 @@ import type { ServerResponse } from 'node:http';
 /** The arguments of `write` and `end`, in any of their forms. */
 export interface WriteArguments {
   readonly chunk: Uint8Array | undefined;
-  readonly callback: (() => void) | undefined;
+  readonly callback: ((...outcome: unknown[]) => void) | undefined;
 }
 
 /** Reads the arguments of `write` or `end`: a chunk, an encoding and a callback, each of which may be absent. */
 export function readWriteArguments(given: readonly unknown[]): WriteArguments {
   const [chunk, encoding] = given;
   const last = given.findLast((argument) => typeof argument === 'function');
-  const callback = last === undefined ? undefined : () => void Reflect.apply(last, undefined, []);
+  const callback =
+    last === undefined ? undefined : (...outcome: unknown[]) => void Reflect.apply(last, undefined, outcome);
   if (chunk instanceof Uint8Array) return { chunk, callback };
   if (typeof chunk !== 'string') return { chunk: undefined, callback };
   const isNamed = typeof encoding === 'string' && Buffer.isEncoding(encoding);

@@ -1,12 +1,11 @@
 import { ServerResponse } from 'node:http';
 import { ByteCollector } from '../../http/byte-collector.ts';
 import { isHopByHop } from '../../http/hop-by-hop.ts';
-import { unlimitedMemory } from '../../json/work-memory.ts';
 import type { Migration } from '../../library/migration.ts';
 import type { ResponseVerdict } from '../../library/response-verdict.ts';
 import type { CollectedResponse } from '../../library/started-response.ts';
 import type { RequestOfResponse } from '../../library/v1-response.ts';
-import { decodeBody } from '../decode-body.ts';
+import { decodeBodySync } from '../decode-body.ts';
 import { applyHead, fieldsOf, readWriteArguments, setFields } from './outgoing-arguments.ts';
 
 /**
@@ -107,12 +106,12 @@ class RewrittenOutgoing {
     }
     const whole = body.take();
     const { coding, limit } = started;
-    if (coding === undefined || whole.length === 0) this.finish(started.finish(whole), callback);
-    else
-      decodeBody(coding, whole, limit, unlimitedMemory, (decoded) =>
-        this.finish(started.finish(decoded, whole), callback),
-      );
-    return this.outgoing;
+    // At once: for the service, a response has ended when `end` returns.
+    const isCoded = coding !== undefined && whole.length > 0;
+    const outcome = started.finish(isCoded ? decodeBodySync(coding, whole, limit) : whole, whole);
+    this.collected = undefined;
+    this.replaceFields(outcome);
+    return this.call('end', outcome.body === null ? [callback] : [outcome.body, callback]);
   }
 
   /** Decides on the response, once its head is complete. */
@@ -130,12 +129,6 @@ class RewrittenOutgoing {
     this.collected = undefined;
     this.replaceFields(started.unchanged);
     return this.call('write', [body.take()]);
-  }
-
-  private finish(outcome: ResponseVerdict, callback: (() => void) | undefined): void {
-    this.collected = undefined;
-    this.replaceFields(outcome);
-    this.call('end', outcome.body === null ? [callback] : [outcome.body, callback]);
   }
 
   /** Hop-by-hop fields are the service's own: the connection is, too. Only the framing changes with the body. */
