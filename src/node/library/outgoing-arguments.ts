@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer';
 import type { ServerResponse } from 'node:http';
+import { isFieldValue } from '../../http/field-characters.ts';
 
 /** The arguments of `write` and `end`, in any of their forms. */
 export interface WriteArguments {
@@ -19,34 +20,49 @@ export function readWriteArguments(given: readonly unknown[]): WriteArguments {
   return { chunk: Buffer.from(chunk, isNamed ? encoding : 'utf8'), callback };
 }
 
-/** Applies the arguments of `writeHead` to the response: a status, a reason, and fields as an object or a flat list. */
-export function applyHead(outgoing: ServerResponse, given: readonly unknown[]): void {
-  const [status, second, third] = given;
-  outgoing.statusCode = Number(status);
-  if (typeof second === 'string') outgoing.statusMessage = second;
-  const fields = typeof second === 'string' ? third : second;
-  if (Array.isArray(fields)) setFields(outgoing, fields.map(String));
-  else if (typeof fields === 'object' && fields !== null) {
-    for (const [name, value] of Object.entries(fields)) {
-      if (value !== undefined)
-        outgoing.setHeader(name, Array.isArray(value) ? value.map(String) : String(value));
-    }
-  }
+/**
+ * Applies the arguments of `writeHead`: a status, a reason that may be absent, and fields as an object, a flat list or pairs. Returns
+ * false for those that Node refuses, but for names and values, which throw.
+ */
+export function applyHead(outgoing: ServerResponse, [code, second, third]: readonly unknown[]): boolean {
+  const status = Math.trunc(Number(code));
+  const reason = typeof second === 'string' ? second : undefined;
+  const fields = pairsOf(reason === undefined ? (third ?? second) : third);
+  const isTaken = status >= 100 && status <= 999 && isFieldValue(reason ?? '');
+  if (!isTaken || fields === undefined) return false;
+  outgoing.statusCode = status;
+  if (reason !== undefined) outgoing.statusMessage = reason;
+  setFields(outgoing, fields);
+  return true;
 }
 
-/** Sets fields from a flat list; repeated ones stay apart, and those that have their value already keep their spelling. */
-export function setFields(outgoing: ServerResponse, list: readonly string[]): void {
-  const byName = new Map<string, { readonly name: string; readonly values: string[] }>();
-  for (let at = 0; at < list.length; at += 2) {
-    const name = list[at] ?? '';
-    const value = list[at + 1] ?? '';
+/** A field as a service gives it to Node: its value may be a number, or the values of several lines. */
+type GivenField = readonly [name: string, value: unknown];
+
+/** Returns fields of any form as pairs; undefined for a list that ends with a name. */
+function pairsOf(fields: unknown): readonly GivenField[] | undefined {
+  if (typeof fields !== 'object' || fields === null) return [];
+  if (!Array.isArray(fields)) return Object.entries(fields);
+  const list: readonly unknown[] = fields.every(Array.isArray) ? fields.flat() : fields;
+  if (list.length % 2 !== 0) return undefined;
+  return list.flatMap((name, at): GivenField[] => (at % 2 === 0 ? [[String(name), list[at + 1]]] : []));
+}
+
+/** Sets fields; repeated ones stay apart, and those that have their value already keep their spelling. */
+export function setFields(outgoing: ServerResponse, fields: readonly GivenField[]): void {
+  // Node refuses what is no value.
+  const setter: { setHeader(name: string, value: unknown): unknown } = outgoing;
+  const byName = new Map<string, { readonly name: string; readonly values: unknown[] }>();
+  for (const [name, value] of fields) {
+    const values: readonly unknown[] = Array.isArray(value) ? value : [value];
     const known = byName.get(name.toLowerCase());
-    if (known === undefined) byName.set(name.toLowerCase(), { name, values: [value] });
-    else known.values.push(value);
+    if (known === undefined) byName.set(name.toLowerCase(), { name, values: [...values] });
+    else known.values.push(...values);
   }
   for (const { name, values } of byName.values()) {
-    const isSet = linesOf(outgoing, name).join('\n') === values.join('\n');
-    if (!isSet) outgoing.setHeader(name, values.length === 1 ? (values[0] ?? '') : values);
+    const lines = linesOf(outgoing, name);
+    const isSet = lines.length === values.length && lines.every((line, at) => line === values[at]);
+    if (!isSet) setter.setHeader(name, values.length === 1 ? values[0] : values);
   }
 }
 
@@ -58,5 +74,5 @@ export function fieldsOf(outgoing: ServerResponse): string[] {
 function linesOf(outgoing: ServerResponse, name: string): readonly string[] {
   const value = outgoing.getHeader(name);
   if (value === undefined) return [];
-  return Array.isArray(value) ? value : [String(value)];
+  return Array.isArray(value) ? value.map(String) : [String(value)];
 }

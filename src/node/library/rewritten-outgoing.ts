@@ -18,8 +18,11 @@ export function rewriteResponse(
   outgoing: ServerResponse,
 ): void {
   const rewritten = new RewrittenOutgoing(migration, request, outgoing);
+  const writeHead = (...given: unknown[]): unknown => rewritten.writeHead(given);
   Object.assign(outgoing, {
-    writeHead: (...given: unknown[]) => rewritten.writeHead(given),
+    writeHead,
+    // Its old name.
+    writeHeader: writeHead,
     write: (...given: unknown[]) => rewritten.write(given),
     end: (...given: unknown[]) => rewritten.end(given),
     flushHeaders: () => rewritten.flushHeaders(),
@@ -71,7 +74,8 @@ class RewrittenOutgoing {
         code: 'ERR_HTTP_HEADERS_SENT',
       });
     }
-    applyHead(outgoing, given);
+    // Node says what is wrong.
+    if (!applyHead(outgoing, given)) return this.call('writeHead', given);
     this.begin();
     if (this.collected === undefined) this.call('writeHead', [outgoing.statusCode]);
     return outgoing;
@@ -141,7 +145,7 @@ class RewrittenOutgoing {
       const stays = isHopByHop(name) ? !(isFraming && verdict === 'rewritten') : kept.has(name);
       if (!stays) outgoing.removeHeader(name);
     }
-    setFields(outgoing, fields.flat());
+    setFields(outgoing, fields);
   }
 
   private call(method: Method, given: readonly unknown[]): unknown {

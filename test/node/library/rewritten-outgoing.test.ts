@@ -39,6 +39,11 @@ function codeOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : error;
 }
 
+/** Calls a method with arguments that its type may not allow. */
+function callMethod(outgoing: ServerResponse, name: string, given: readonly unknown[]): void {
+  Reflect.apply(Reflect.get(outgoing, name), outgoing, given);
+}
+
 const JSON_FIELDS = { 'content-type': 'application/json' };
 const BODY = '{"data":{"highlight_type":"x"}}';
 
@@ -79,3 +84,98 @@ test.each([
     expect(migrated.text).toMatch(/^HTTP\/1\.1 200 [^]*\r\n\r\n\{"data":\{"transition_type":"x"\}\}$/);
   },
 );
+
+const MAP = new Map([['x-a', '1']]);
+
+/** Each form of the arguments of `writeHead` that Node takes, or refuses. */
+const HEADS: readonly (readonly unknown[])[] = [
+  [200],
+  [200, 'Fine'],
+  [200, 'Fine', { 'x-a': '1' }],
+  [200, 'Fine', undefined],
+  [200, undefined, { 'x-a': '1' }],
+  [200, null, { 'x-a': '1' }],
+  [200, { 'x-a': '1' }, undefined],
+  [200, { 'x-a': '1' }, { 'x-b': '2' }],
+  [200, { 'x-a': 1, 'x-b': ['1', '2'], 'x-c': [1, 2], 'x-d': [], 'x-e': '', 'x-f': null }],
+  [200, ['x-a', '1', 'X-B', '2', 'x-a', '3', 'x-c', ['4', '5']]],
+  [200, 'Fine', ['x-a', 1]],
+  [200, undefined, ['x-a', 1]],
+  [200, []],
+  [200, MAP],
+  [200, new Headers({ 'x-a': '1' })],
+  ['201', { 'x-a': '1' }],
+  [201.9],
+  [99],
+  [1000],
+  ['many'],
+  [],
+  [200, ['x-a', '1', 'x-b']],
+  [200, 'Fi\nne'],
+  [200, { 'x-a': undefined }],
+  [200, { 'x-a': '1\n2' }],
+  [200, { 'x a': '1' }],
+];
+
+/** The pairs that Node takes where no field was set before; it has no name for them. */
+const PAIRS: readonly (readonly unknown[])[] = [
+  [200, [['x-a', '1']]],
+  [
+    200,
+    'Fine',
+    [
+      ['x-a', '1'],
+      ['x-b', ['2', '3']],
+      ['x-a', 4],
+    ],
+  ],
+];
+
+/** The status line and the fields of a response, but those that depend on its body and on the time. */
+function headOf({ text }: Played): readonly string[] {
+  const [head = ''] = text.split('\r\n\r\n');
+  const isOwn = /^(?:date|content-length|transfer-encoding): /i;
+  return head
+    .split('\r\n')
+    .filter((line) => !isOwn.test(line))
+    .toSorted();
+}
+
+test.each([
+  ...[...HEADS, ...PAIRS].map((given) => ({ given, isSetBefore: false })),
+  ...HEADS.map((given) => ({ given, isSetBefore: true })),
+])(
+  'writeHead takes $given as Node does; with fields set before: $isSetBefore',
+  async ({ given, isSetBefore }) => {
+    const { plain, migrated } = await playBoth((outgoing, see) => {
+      if (isSetBefore) outgoing.setHeader('x-a', ['0', '00']).setHeader('x-z', 0);
+      try {
+        callMethod(outgoing, 'writeHead', given);
+      } catch (error) {
+        see(codeOf(error));
+        outgoing.statusCode = 500;
+        outgoing.statusMessage = 'Failed';
+      }
+      outgoing.end(BODY);
+    });
+    expect(migrated.seen).toEqual(plain.seen);
+    expect(headOf(migrated)).toEqual(headOf(plain));
+  },
+);
+
+test.each<readonly [method: string, given: readonly unknown[]]>([
+  ['writeHead', [200, undefined, JSON_FIELDS]],
+  ['writeHead', [200, Object.entries(JSON_FIELDS)]],
+  ['writeHeader', [200, JSON_FIELDS]],
+  ['setHeaders', [new Headers(JSON_FIELDS)]],
+  ['appendHeader', ['content-type', 'application/json']],
+  ['setHeader', ['content-type', ['application/json']]],
+  ['setHeaders', [new Map(Object.entries({ 'x-n': [1, 2], ...JSON_FIELDS }))]],
+])('a response whose fields are set by %s is in names of V1', async (method, given) => {
+  const { plain, migrated } = await playBoth((outgoing) => {
+    callMethod(outgoing, method, given);
+    outgoing.end(BODY);
+  });
+  expect(headOf(migrated)).toEqual(headOf(plain));
+  expect(migrated.text).toMatch(/\{"data":\{"transition_type":"x"\}\}$/);
+});
