@@ -4,8 +4,14 @@ import { isFieldValue } from '../../http/field-characters.ts';
 
 /** The arguments of `write` and `end`, in any of their forms. */
 export interface WriteArguments {
-  readonly chunk: Uint8Array | undefined;
+  /** The bytes of a chunk, if there is one. */
+  readonly bytes: Uint8Array | undefined;
   readonly callback: ((...outcome: unknown[]) => void) | undefined;
+}
+
+/** True for a chunk of a body as Node takes it. */
+export function isChunk(chunk: unknown): chunk is string | Uint8Array {
+  return typeof chunk === 'string' || chunk instanceof Uint8Array;
 }
 
 /** Reads the arguments of `write` or `end`: a chunk, an encoding and a callback, each of which may be absent. */
@@ -14,10 +20,10 @@ export function readWriteArguments(given: readonly unknown[]): WriteArguments {
   const last = given.findLast((argument) => typeof argument === 'function');
   const callback =
     last === undefined ? undefined : (...outcome: unknown[]) => void Reflect.apply(last, undefined, outcome);
-  if (chunk instanceof Uint8Array) return { chunk, callback };
-  if (typeof chunk !== 'string') return { chunk: undefined, callback };
+  if (chunk instanceof Uint8Array) return { bytes: chunk, callback };
+  if (typeof chunk !== 'string') return { bytes: undefined, callback };
   const isNamed = typeof encoding === 'string' && Buffer.isEncoding(encoding);
-  return { chunk: Buffer.from(chunk, isNamed ? encoding : 'utf8'), callback };
+  return { bytes: Buffer.from(chunk, isNamed ? encoding : 'utf8'), callback };
 }
 
 /**

@@ -6,7 +6,7 @@ import type { ResponseVerdict } from '../../library/response-verdict.ts';
 import type { CollectedResponse } from '../../library/started-response.ts';
 import type { RequestOfResponse } from '../../library/v1-response.ts';
 import { decodeBodySync } from '../decode-body.ts';
-import { applyHead, fieldsOf, readWriteArguments, setFields } from './outgoing-arguments.ts';
+import { applyHead, fieldsOf, isChunk, readWriteArguments, setFields } from './outgoing-arguments.ts';
 
 /**
  * Makes everything that a V2 service writes to `outgoing` the response to a migrated request, as its V1 client reads it. The
@@ -87,22 +87,27 @@ class RewrittenOutgoing {
   }
 
   write(given: readonly unknown[]): unknown {
+    // What Node refuses begins no response.
+    if (!isChunk(given[0])) return this.call('write', given);
     this.begin();
     const { collected } = this;
     if (collected === undefined) return this.call('write', given);
-    const { chunk, callback } = readWriteArguments(given);
+    const { bytes, callback } = readWriteArguments(given);
     // The service may use its buffer again.
-    if (chunk !== undefined) collected.body.add(chunk, true);
+    if (bytes !== undefined) collected.body.add(bytes, true);
     if (callback !== undefined) queueMicrotask(callback);
     return collected.body.length > collected.started.limit ? this.stream(collected) : true;
   }
 
   end(given: readonly unknown[]): unknown {
+    const [chunk] = given;
+    const hasChunk = Boolean(chunk) && typeof chunk !== 'function';
+    if (hasChunk && !isChunk(chunk)) return this.call('end', given);
     this.begin();
     const { collected } = this;
     if (collected === undefined) return this.call('end', given);
-    const { chunk, callback } = readWriteArguments(given);
-    if (chunk !== undefined) collected.body.add(chunk);
+    const { bytes, callback } = readWriteArguments(given);
+    if (bytes !== undefined) collected.body.add(bytes);
     const { started, body } = collected;
     if (body.length > started.limit) {
       this.stream(collected);
@@ -136,8 +141,10 @@ class RewrittenOutgoing {
   }
 
   /** Hop-by-hop fields are the service's own: the connection is, too. Only the framing changes with the body. */
-  private replaceFields({ verdict, headers }: ResponseVerdict): void {
+  private replaceFields({ verdict, status, headers }: ResponseVerdict): void {
     const { outgoing } = this;
+    // The service may have set another one since, which Node would not send any more.
+    outgoing.statusCode = status;
     const fields = headers.filter(([name]) => !isHopByHop(name));
     const kept = new Set(fields.map(([name]) => name.toLowerCase()));
     for (const name of outgoing.getHeaderNames()) {

@@ -179,3 +179,47 @@ test.each<readonly [method: string, given: readonly unknown[]]>([
   expect(headOf(migrated)).toEqual(headOf(plain));
   expect(migrated.text).toMatch(/\{"data":\{"transition_type":"x"\}\}$/);
 });
+
+// Without JSON.stringify, say: an empty 200 would hide it.
+test.each([
+  ['write', null],
+  ['write', undefined],
+  ['write', 5],
+  ['write', { data: {} }],
+  ['end', 5],
+  ['end', { data: {} }],
+])(
+  '%s refuses the chunk %j as Node does, and the service can respond with an error',
+  async (method, chunk) => {
+    const { plain, migrated } = await playBoth((outgoing, see) => {
+      outgoing.setHeader('content-type', 'application/json');
+      try {
+        callMethod(outgoing, method, [chunk]);
+      } catch (error) {
+        see([codeOf(error), outgoing.headersSent]);
+      }
+      outgoing.setHeader('content-type', 'text/plain');
+      outgoing.statusCode = 500;
+      outgoing.end('failed');
+    });
+    expect(migrated.seen).toEqual(plain.seen);
+    expect(headOf(migrated)).toEqual(headOf(plain));
+    expect(migrated.text).toMatch(/^HTTP\/1\.1 500 [^]*\r\n\r\nfailed$/);
+  },
+);
+
+test.each([[null], [0], ['']])('end(%j) ends a response without a chunk', async (chunk) => {
+  const { plain, migrated } = await playBoth((outgoing) => callMethod(outgoing, 'end', [chunk]));
+  expect(headOf(migrated)).toEqual(headOf(plain));
+});
+
+test('a status that is set after the head is not sent', async () => {
+  const { plain, migrated } = await playBoth((outgoing) => {
+    outgoing.setHeader('content-type', 'application/json');
+    outgoing.write(BODY);
+    outgoing.statusCode = 500;
+    outgoing.end();
+  });
+  expect(headOf(plain)).toContain('HTTP/1.1 200 OK');
+  expect(headOf(migrated)).toEqual(headOf(plain));
+});
