@@ -82,7 +82,7 @@ function unchanged(
   return { verdict: 'unchanged', status, headers: fields, body: body?.length === 0 ? null : body, note };
 }
 
-/** Returns the header fields for the client: links lead to V1, and the end of V1 is announced. */
+/** Returns the header fields for the client: links lead to V1, and the end of V1 is announced in the final ones. */
 function clientFields(parts: V1ResponseParts, headers: HeaderList): HeaderFields {
   const { rules, signals, request, status } = parts;
   const facts = requestFacts(parts);
@@ -94,7 +94,7 @@ function clientFields(parts: V1ResponseParts, headers: HeaderList): HeaderFields
     gateway: 'same-origin',
     restoreQuery: (path, query) => restoredQuery(facts, rules, path, query),
   });
-  signals?.addTo(fields, rules.deprecatedAttributes.of(request.edits));
+  if (status >= 200) signals?.addTo(fields, rules.deprecatedAttributes.of(request.edits));
   return headerFieldsOf(fields);
 }
 

@@ -43,10 +43,10 @@ export function applyHead(outgoing: ServerResponse, [code, second, third]: reado
 }
 
 /** A field as a service gives it to Node: its value may be a number, or the values of several lines. */
-type GivenField = readonly [name: string, value: unknown];
+export type GivenField = readonly [name: string, value: unknown];
 
-/** Returns fields of any form as pairs; undefined for a list that ends with a name. */
-function pairsOf(fields: unknown): readonly GivenField[] | undefined {
+/** Returns fields in any form that Node takes as pairs; undefined for a list that ends with a name. */
+export function pairsOf(fields: unknown): readonly GivenField[] | undefined {
   if (typeof fields !== 'object' || fields === null) return [];
   if (!Array.isArray(fields)) return Object.entries(fields);
   const list: readonly unknown[] = fields.every(Array.isArray) ? fields.flat() : fields;

@@ -7,6 +7,7 @@ import type { CollectedResponse } from '../../library/started-response.ts';
 import type { RequestOfResponse } from '../../library/v1-response.ts';
 import { decodeBodySync } from '../decode-body.ts';
 import { applyHead, fieldsOf, isChunk, readWriteArguments, setFields } from './outgoing-arguments.ts';
+import { rewriteInformation } from './rewritten-information.ts';
 
 /**
  * Makes everything that a V2 service writes to `outgoing` the response to a migrated request, as its V1 client reads it. The
@@ -27,6 +28,7 @@ export function rewriteResponse(
     end: (...given: unknown[]) => rewritten.end(given),
     flushHeaders: () => rewritten.flushHeaders(),
   });
+  rewriteInformation(migration, request, outgoing);
   // For the service, the head is sent as soon as it can no longer change it.
   Object.defineProperty(outgoing, 'headersSent', { configurable: true, get: () => rewritten.headersSent });
 }
