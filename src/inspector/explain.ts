@@ -107,8 +107,8 @@ function sentRequest(
   const isRewritten = outcome.verdict === 'rewritten';
   const { operation } = decision;
   const { fields } = migrateHead(head, {
-    ruleBook: rules.ruleBook,
-    plan: rules.responsePlan(operation, method),
+    rules,
+    request: { method, rest: decision.target.rest, operation },
     now: Date.now(),
     // Whose request it is, is not known.
     pinned: pinnedRelease(rules.ruleBook, { client: undefined, operation: operation?.id }),

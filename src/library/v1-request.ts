@@ -95,8 +95,8 @@ function migratedHead(
   records: readonly EditRecord[],
 ): MigratedRequestHead {
   const { version, fields } = migrateHead(head, {
-    ruleBook: rules.ruleBook,
-    plan: rules.responsePlan(decision.operation, method),
+    rules,
+    request: { method, rest: decision.target.rest, operation: decision.operation },
     now: Date.now(),
     codings: codings.length === 0 ? undefined : codings,
     isRewritten,

@@ -4,9 +4,9 @@ import type { HeaderList } from '../http/header-list.ts';
 import type { ForwardedFields, RequestHead } from '../http/request-head.ts';
 import { setField } from '../http/set-field.ts';
 import { isRequestId } from '../http/trace-context.ts';
-import type { ResponsePlan } from '../rewrite/response-plan.ts';
-import type { RuleBook } from '../rules/rule-book.ts';
+import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { type ApiVersion, chooseApiVersion } from './api-version.ts';
+import { representationPlan, type RequestFacts } from './v1-response.ts';
 
 /** The inputs that determine the header fields of a migrated request. */
 export interface HeadMigration {
@@ -25,9 +25,8 @@ export interface HeadMigration {
 
 /** The inputs of {@link migrateHead}. */
 export interface MigratedHeadParts extends Omit<HeadMigration, 'version' | 'codings'> {
-  readonly ruleBook: Pick<RuleBook, 'version' | 'policies'>;
-  /** The plan for the response. */
-  readonly plan: ResponsePlan;
+  readonly rules: CompiledRuleBook;
+  readonly request: RequestFacts;
   /** Time in milliseconds since 1970. */
   readonly now: number;
   /** The release pinned for the request, if any. */
@@ -44,10 +43,10 @@ export function migrateHead(
   received: RequestHead,
   parts: MigratedHeadParts,
 ): { readonly version: ApiVersion; readonly fields: MigratedHead } {
-  const { ruleBook, plan, now, pinned, isRewritten, requestId, hasTrace, traceparent } = parts;
-  const version = chooseApiVersion(received.apiVersion, ruleBook, now, pinned);
+  const { rules, request, now, pinned, isRewritten, requestId, hasTrace, traceparent } = parts;
+  const version = chooseApiVersion(received.apiVersion, rules.ruleBook, now, pinned);
   // Where no response rule can apply, V2's response may have any coding.
-  const codings = plan.isEmpty ? undefined : (parts.codings ?? ALL_CODINGS);
+  const codings = representationPlan(request, rules).isEmpty ? undefined : (parts.codings ?? ALL_CODINGS);
   const migration = { version, isRewritten, requestId, hasTrace, traceparent, codings };
   return { version, fields: new MigratedHead(received, migration) };
 }

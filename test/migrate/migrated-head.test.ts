@@ -4,8 +4,9 @@ import { acceptedCodings, ALL_CODINGS } from '../../src/http/content-coding.ts';
 import { writeFieldLines } from '../../src/http/field-lines.ts';
 import { readHeadLines } from '../../src/http/request-head-lines.ts';
 import { readHead } from '../../src/http/request-head.ts';
-import { type HeadMigration, MigratedHead } from '../../src/migrate/migrated-head.ts';
+import { type HeadMigration, MigratedHead, migrateHead } from '../../src/migrate/migrated-head.ts';
 import { arbitraryLines } from '../support/field-lines.ts';
+import { compiledShippedRuleBook } from '../support/shipped-rule-book.ts';
 
 const LIMITS = { count: 100, bytes: 16_384 };
 const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
@@ -119,3 +120,26 @@ test('a runtime that reads fewer codings asks for fewer, and several fields beco
   const version = { sent: '2024-06-30', why: 'client' } as const;
   expect(migrated(received, { version, codings: ALL_CODINGS })).toEqual(['Accept-Encoding', 'br', 'A', 'b']);
 });
+
+// RFC 9110 §9.3.2: its fields are those of the GET.
+test.each([
+  ['/orders/post_productions', 'identity'],
+  ['/images/1', 'zstd'],
+])(
+  'of the codings that a client takes, V2 is asked for those of %s by HEAD as by GET: %s',
+  async (rest, asked) => {
+    const rules = await compiledShippedRuleBook();
+    const head = readHead(['Accept-Encoding', 'zstd', 'X-Api-Version', '2025-01-01'], LIMITS, false);
+    for (const method of ['GET', 'HEAD']) {
+      const request = { method, rest, operation: rules.match(method, rest) };
+      const { fields } = migrateHead(head, {
+        rules,
+        request,
+        now: Date.now(),
+        isRewritten: false,
+        hasTrace: true,
+      });
+      expect(fields.forwardedHeaders.slice(0, 2)).toEqual(['Accept-Encoding', asked]);
+    }
+  },
+);

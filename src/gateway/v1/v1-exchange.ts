@@ -151,8 +151,8 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
       entry.spanId = trace.spanId;
     }
     const { version, fields } = migrateHead(head, {
-      ruleBook: rules.ruleBook,
-      plan: this.responsePlan,
+      rules,
+      request: this.requestFacts,
       now: parts.time(),
       pinned: routing && pinnedRelease(rules.ruleBook, routing.sender),
       codings: options.codings,

@@ -7,6 +7,7 @@ import { entrySchema } from '../../../src/rewrite-log/entry-schema.ts';
 import { gatewayFor, type TestGatewayOptions } from '../../support/gateway.ts';
 import { exchange, rawClient, statusOf } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
+import { compiledShippedRuleBook } from '../../support/shipped-rule-book.ts';
 import { testRuleBook } from '../../support/rule-book.ts';
 import { compiledShippedRuleBook } from '../../support/shipped-rule-book.ts';
 import { until } from '../../support/until.ts';
@@ -219,6 +220,17 @@ describe('a HEAD', () => {
     }
   });
 });
+
+test.each(['GET', 'HEAD'])(
+  '%s asks V2 for no coding in which the response to a GET could not be rewritten',
+  async (method) => {
+    const v2 = await rawServer((socket) => socket.write(ok('')));
+    const gateway = await gatewayFor(v2.origin, { ruleBook: (await compiledShippedRuleBook()).ruleBook });
+    const fields = 'Host: g\r\nConnection: close\r\nAccept-Encoding: zstd, gzip\r\n';
+    await exchange(gateway.port, `${method} /api/v1/orders/post_productions HTTP/1.1\r\n${fields}\r\n`);
+    expect(v2.received[0]).toMatch(/\r\naccept-encoding: gzip\r\n/i);
+  },
+);
 
 describe('a resource that is rewritten', () => {
   const read = { id: 'read', method: 'GET', template: '/clients/{id}', assumed: false };
