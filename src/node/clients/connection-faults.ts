@@ -94,7 +94,7 @@ export class ConnectionFaults {
       socket.destroy();
       return;
     }
-    const refused = failureOfParser(code);
+    const refused = failureOfParser(error, code);
     for (const [exchange, outgoing] of connection.exchanges) {
       if (exchange.taken) continue;
       const fault = refused.code === 'client-timeout' ? 'client-timeout' : 'bad-framing';
@@ -202,14 +202,15 @@ function isInHeadRequest(error: Error): boolean {
     .startsWith('HEAD ');
 }
 
-function failureOfParser(code: string): Failure {
+function failureOfParser(error: Error, code: string): Failure {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
       return failure('headers-too-large');
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return failure('client-timeout');
     case 'HPE_INVALID_VERSION':
-      return failure('unsupported-version');
+      // The same code is that of a request line with a version that is none, or that does not end with CRLF.
+      return failure(namesOtherVersion(error) ? 'unsupported-version' : 'bad-request');
     case 'HPE_INVALID_METHOD':
       return failure(
         'bad-request',
@@ -218,4 +219,9 @@ function failureOfParser(code: string): Failure {
     default:
       return failure('bad-request');
   }
+}
+
+/** True when the version in the request line is one, and not HTTP/1.0 or 1.1. */
+function namesOtherVersion(error: Error): boolean {
+  return 'reason' in error && error.reason === 'Invalid HTTP version';
 }
