@@ -16,10 +16,10 @@ export interface CallTimes {
   readonly due: number;
 }
 
-/** The queue of calls for a connection. */
+/** A queue of calls for a connection. */
 interface CallQueue {
-  /** Removes a call from the queue. */
-  leave(call: PooledCall): void;
+  /** Removes a call, if it waits here. */
+  remove(call: PooledCall): void;
 }
 
 /**
@@ -40,19 +40,16 @@ export class PooledCall implements UpstreamCall, PendingRequest {
   connection: UpstreamConnection | undefined = undefined;
   /** True when the response is paused, also before there is a connection. */
   isPaused = false;
-  /** True while it waits in the queue, between these two. */
-  isWaiting = false;
+  /** The queue in which it waits, between these two. */
+  queue: CallQueue | undefined = undefined;
   previous: PooledCall | undefined = undefined;
   next: PooledCall | undefined = undefined;
-  private readonly queue: CallQueue;
 
   constructor(
-    queue: CallQueue,
     { method, isBackground = false }: UpstreamRequest,
     receiver: UpstreamReceiver,
     times: CallTimes,
   ) {
-    this.queue = queue;
     this.method = method;
     this.receiver = receiver;
     this.since = times.since;
@@ -99,7 +96,7 @@ export class PooledCall implements UpstreamCall, PendingRequest {
   }
 
   abort(): void {
-    if (this.connection === undefined) this.queue.leave(this);
+    if (this.connection === undefined) this.queue?.remove(this);
     else if (this.connection.has(this)) this.connection.abort();
   }
 }

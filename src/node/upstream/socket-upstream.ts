@@ -50,6 +50,8 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
   /** Connections whose response completed in this turn of the event loop. */
   private readonly cooling: UpstreamConnection[] = [];
   private readonly waiting = new WaitingCalls();
+  /** Calls with a streamed body that do not wait for a connection yet: others would wait for its client. */
+  private readonly held = new WaitingCalls();
   /** Number of requests without a client that were given a connection, since they were last ended for others. */
   private background = 0;
   /** Idle connections that were closed to make room, and have not emitted `close` yet. */
@@ -77,7 +79,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
   }
 
   get hasWaitingCalls(): boolean {
-    return this.waiting.count > 0;
+    return this.waiting.count + this.held.count > 0;
   }
 
   send(request: UpstreamRequest, receiver: UpstreamReceiver): UpstreamCall {
@@ -88,7 +90,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
       since: this.now,
       due: headersTimeout > 0 ? this.now + headersTimeout - spentMs : Number.POSITIVE_INFINITY,
     };
-    const call = new PooledCall(this, request, receiver, times);
+    const call = new PooledCall(request, receiver, times);
     const head = headOf(request, this.destination.host);
     if (head === undefined) {
       receiver.fail({ kind: 'rejected', sent: false, cause: 'not a request' });
@@ -144,9 +146,10 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
   dispatch(): void {
     this.isDispatchScheduled = false;
     const { waiting, idle, cooling } = this;
-    if (waiting.count > 0) {
+    if (this.hasWaitingCalls) {
       this.now = performance.now();
       this.serveWaiting();
+      if (this.admitStreams()) this.serveWaiting();
     }
     const fresh = cooling.length;
     for (const connection of cooling) idle.add(connection);
@@ -169,17 +172,12 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
     this.onRoom();
   }
 
-  /** Removes a call from the queue for a connection. */
-  leave(call: PooledCall): void {
-    this.waiting.remove(call);
-  }
-
   /** Resolves when the last socket is closed, and every request has been notified. */
   async close(): Promise<void> {
     this.isClosed = true;
     clearInterval(this.timer);
     this.reconnection.stop();
-    this.waiting.fail(() => ({ kind: 'unreachable', sent: false, cause: 'closed' }));
+    this.failWaiting(() => ({ kind: 'unreachable', sent: false, cause: 'closed' }));
     for (const connection of this.all) connection.close();
     this.endIfEmpty();
     await this.emptied.promise;
@@ -194,7 +192,8 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
       call.receiver.fail({ kind: 'crowded', sent: false, cause: 'too many requests wait' });
       return call;
     }
-    this.waiting.add(call);
+    if (call.parts === undefined) this.waiting.add(call);
+    else this.held.add(call);
     this.scheduleDispatch();
     return call;
   }
@@ -202,8 +201,9 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
   /** True when the queue for an unreachable V2 is full, in requests or in bytes. */
   private isCrowded(next: PooledCall): boolean {
     if (this.reconnection.outage === undefined) return false;
+    const { waiting, held } = this;
     const { count, bytes } = this.options.waiting;
-    return this.waiting.count >= count || this.waiting.heldBytes + next.heldBytes > bytes;
+    return waiting.count + held.count >= count || waiting.heldBytes + held.heldBytes + next.heldBytes > bytes;
   }
 
   /** True when a request without a client takes nothing from others: V2 is reachable, and half of the connections are free. */
@@ -223,6 +223,26 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
 
   private endIfEmpty(): void {
     if (this.isClosed && this.all.size === 0) this.emptied.resolve();
+  }
+
+  /**
+   * Lets streamed bodies wait for a connection, the oldest first; returns true if there are any. They leave one connection in eight
+   * to other requests, and one in two while some wait: a client may send its body as slowly as it likes.
+   */
+  private admitStreams(): boolean {
+    const { held, waiting } = this;
+    if (held.count === 0) return false;
+    const { connections } = this.options;
+    const share = waiting.count > waiting.streamed ? 2 : 8;
+    let room = Math.max(1, connections - Math.ceil(connections / share)) - waiting.streamed;
+    for (const { isStreaming } of this.all) if (isStreaming) room -= 1;
+    if (room <= 0) return false;
+    for (let call = held.first; call !== undefined && room > 0; call = held.first) {
+      held.remove(call);
+      waiting.addByAge(call);
+      room -= 1;
+    }
+    return true;
   }
 
   private serveWaiting(): void {
@@ -321,7 +341,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
     const hasHope = this.destination.addresses.hasHope(this.now);
     this.reconnection.failed(began, fault, this.now, hasHope);
     if (hasHope) return;
-    if (isLasting(fault)) this.waiting.fail(() => fault);
+    if (isLasting(fault)) this.failWaiting(() => fault);
     this.failExpired();
     this.reconnection.next(this.now);
   }
@@ -344,14 +364,19 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
     this.failExpired();
     // Dispatches calls queued behind a failed one, and tries another address.
     this.onRoom();
-    if (this.all.size + this.waiting.count > 0) return;
+    if (this.all.size > 0 || this.hasWaitingCalls) return;
     clearInterval(this.timer);
     this.timer = undefined;
   }
 
   /** Fails calls that have waited too long: for V2 to be reachable, or for a free connection. */
   private failExpired(): void {
-    this.waiting.fail((call) => this.lateFault(call));
+    this.failWaiting((call) => this.lateFault(call));
+  }
+
+  private failWaiting(faultOf: (call: PooledCall) => UpstreamFault | undefined): void {
+    this.waiting.fail(faultOf);
+    this.held.fail(faultOf);
   }
 
   private lateFault(call: PooledCall): UpstreamFault | undefined {

@@ -161,6 +161,11 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
     return this.request === request;
   }
 
+  /** True while part of a streamed body is still to come. */
+  get isStreaming(): boolean {
+    return this.writer?.isWhole === false;
+  }
+
   pause(): void {
     this.isPaused = true;
     this.socket.pause();

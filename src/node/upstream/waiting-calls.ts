@@ -2,12 +2,14 @@ import type { UpstreamFault } from '../../gateway/upstream.ts';
 import type { PooledCall } from './pooled-call.ts';
 
 /**
- * The queue of calls that wait for a connection, in order of arrival; those without a client come last. The calls themselves are linked:
+ * A queue of calls that wait for a connection, in order of arrival; those without a client come last. The calls themselves are linked:
  * each leaves in the same time however many wait, when clients go or deadlines pass for thousands of them at once.
  */
 export class WaitingCalls {
   /** Number of calls. */
   count = 0;
+  /** Number of those whose body arrives in parts. */
+  streamed = 0;
   /** Bytes that they hold while they wait. */
   heldBytes = 0;
   first: PooledCall | undefined = undefined;
@@ -24,14 +26,18 @@ export class WaitingCalls {
     let previous = this.last;
     if (!call.isBackground) while (previous?.isBackground === true) previous = previous.previous;
     this.link(previous, call, previous === undefined ? this.first : previous.next);
-    this.count += 1;
-    this.heldBytes += call.heldBytes;
-    call.isWaiting = true;
   }
 
-  /** Removes a call, if it waits. */
+  /** Adds a call that has waited elsewhere: it comes before all that arrived later. */
+  addByAge(call: PooledCall): void {
+    let next = this.first;
+    while (next !== undefined && !next.isBackground && next.since <= call.since) ({ next } = next);
+    this.link(next === undefined ? this.last : next.previous, call, next);
+  }
+
+  /** Removes a call, if it waits here. */
   remove(call: PooledCall): void {
-    if (!call.isWaiting) return;
+    if (call.queue !== this) return;
     const { previous, next } = call;
     if (previous === undefined) this.first = next;
     else previous.next = next;
@@ -39,8 +45,9 @@ export class WaitingCalls {
     else next.previous = previous;
     call.previous = undefined;
     call.next = undefined;
-    call.isWaiting = false;
+    call.queue = undefined;
     this.count -= 1;
+    if (call.parts !== undefined) this.streamed -= 1;
     this.heldBytes -= call.heldBytes;
   }
 
@@ -59,7 +66,7 @@ export class WaitingCalls {
       if (fault !== undefined) failed.push([call, fault]);
     }
     for (const [call, fault] of failed) {
-      if (!call.isWaiting) continue;
+      if (call.queue !== this) continue;
       this.remove(call);
       call.receiver.fail(fault);
     }
@@ -72,5 +79,9 @@ export class WaitingCalls {
     else previous.next = call;
     if (next === undefined) this.last = call;
     else next.previous = call;
+    call.queue = this;
+    this.count += 1;
+    if (call.parts !== undefined) this.streamed += 1;
+    this.heldBytes += call.heldBytes;
   }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import type { NodeUpstream } from '../../../src/node/upstream/node-upstream.ts';
 import { ok, type RawResponse, type RawServer, rawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
 import { Call, inParts, upstreamTo } from './upstream-calls.ts';
@@ -93,6 +94,66 @@ describe('bodies that come in parts and those that are whole have one budget of 
     await Promise.all(calls.map(({ over }) => over));
     expect(calls.map(({ outcome }) => outcome)).toEqual(calls.map(() => 'fail timeout'));
     expect(calls.map(({ fault }) => fault?.sent)).toEqual([true, false, false]);
+  });
+});
+
+describe('clients that send their bodies slowly', () => {
+  /** A V2 that responds to whole requests, but for `/silent`, and the targets that it got. */
+  async function slowClients(
+    connections: number,
+    count: number,
+  ): Promise<{ upstream: NodeUpstream; targets: () => string[]; finish: ((last: Buffer) => void)[] }> {
+    const v2 = await rawServer((socket, request) => {
+      if (targetOf(request) !== '/silent') socket.write(ok(targetOf(request)));
+    });
+    const upstream = upstreamTo(v2.origin, { connections });
+    const finish: ((last: Buffer) => void)[] = [];
+    for (let number = 0; number < count; number += 1) {
+      const { promise, resolve } = Promise.withResolvers<Buffer>();
+      finish.push(resolve);
+      const body = (async function* parts() {
+        yield Buffer.from('x');
+        yield await promise;
+      })();
+      void new Call(upstream, { method: 'POST', target: `/slow${number}`, body, length: 2 });
+    }
+    onTestFinished(() => {
+      for (const resolve of finish) resolve(Buffer.from('x'));
+    });
+    const targets = (): string[] =>
+      v2.received
+        .join('')
+        .match(/(?<=(?:GET|POST) )\S+/g)
+        ?.toSorted() ?? [];
+    return { upstream, targets, finish };
+  }
+
+  // Attack: forty uploads of a few bytes a second each, on all connections.
+  test.each([
+    [2, 1],
+    [4, 3],
+    [16, 14],
+  ])('of %i connections have %i at most, and others are served meanwhile', async (connections, most) => {
+    const { upstream, targets } = await slowClients(connections, 40);
+    await until(() => targets().length === most);
+    const calls = Array.from({ length: 100 }, () => new Call(upstream));
+    await Promise.all(calls.map(({ over }) => over));
+    expect(targets().filter((target) => target.startsWith('/slow'))).toHaveLength(most);
+  });
+
+  test('have half of the connections while others wait, and the oldest is next', async () => {
+    const { upstream, targets, finish } = await slowClients(4, 5);
+    await until(() => targets().length === 3);
+    void new Call(upstream, { target: '/silent' });
+    void new Call(upstream, { target: '/silent' });
+    await until(() => targets().length === 4);
+    finish[0]?.(Buffer.from('x'));
+    await until(() => targets().length === 5);
+    expect(targets()).toEqual(['/silent', '/silent', '/slow0', '/slow1', '/slow2']);
+    void new Call(upstream, { target: '/late' });
+    finish[1]?.(Buffer.from('x'));
+    await until(() => targets().length === 6);
+    expect(targets()).toContain('/slow3');
   });
 });
 

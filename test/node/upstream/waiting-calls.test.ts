@@ -3,13 +3,20 @@ import { expect, test } from 'vitest';
 import type { UpstreamFault } from '../../../src/gateway/upstream.ts';
 import { PooledCall } from '../../../src/node/upstream/pooled-call.ts';
 import { WaitingCalls } from '../../../src/node/upstream/waiting-calls.ts';
+import { inParts } from './upstream-calls.ts';
 
 const TIMEOUT: UpstreamFault = { kind: 'timeout', sent: false, cause: 'no connection in time' };
 
 const step = fc.oneof(
-  fc.record({ do: fc.constant('add' as const), isBackground: fc.boolean(), bytes: fc.nat(9) }),
+  fc.record({
+    do: fc.constant('add' as const),
+    isBackground: fc.boolean(),
+    isStreamed: fc.boolean(),
+    bytes: fc.nat(9),
+  }),
   fc.record({ do: fc.constantFrom('remove' as const, 'removeAgain' as const), at: fc.nat(30) }),
   fc.record({ do: fc.constant('takeFirst' as const) }),
+  fc.record({ do: fc.constant('addByAge' as const), at: fc.nat(30) }),
   // What fails removes another one, as an exchange does that ends with its client.
   fc.record({ do: fc.constant('fail' as const), every: fc.integer({ min: 1, max: 4 }), removes: fc.nat(30) }),
 );
@@ -29,7 +36,7 @@ test('the queue is a list that calls enter in order, those without a client last
       for (const made of steps) {
         switch (made.do) {
           case 'add': {
-            const call = callOf(all.length, made.isBackground, made.bytes, (one) => onFail(one));
+            const call = callOf(all.length, made, (one) => onFail(one));
             all.push(call);
             queue.add(call);
             const first = listed.findIndex(({ isBackground }) => isBackground);
@@ -42,6 +49,14 @@ test('the queue is a list that calls enter in order, those without a client last
           case 'removeAgain':
             drop(all[made.at]);
             break;
+          case 'addByAge': {
+            const call = all[made.at];
+            if (call === undefined || call.queue !== undefined || call.isBackground) break;
+            queue.addByAge(call);
+            const next = listed.findIndex(({ isBackground, since }) => isBackground || since > call.since);
+            listed.splice(next === -1 ? listed.length : next, 0, call);
+            break;
+          }
           case 'takeFirst':
             expect(queue.takeFirst()).toBe(listed.shift());
             break;
@@ -63,7 +78,10 @@ test('the queue is a list that calls enter in order, those without a client last
         expect(callsOf(queue)).toEqual(listed);
         expect(queue.count).toBe(listed.length);
         expect(queue.heldBytes).toBe(listed.reduce((sum, { heldBytes }) => sum + heldBytes, 0));
-        expect(all.filter(({ isWaiting }) => isWaiting)).toEqual(all.filter((call) => listed.includes(call)));
+        expect(queue.streamed).toBe(listed.filter(({ parts }) => parts !== undefined).length);
+        expect(all.filter((call) => call.queue === queue)).toEqual(
+          all.filter((call) => listed.includes(call)),
+        );
       }
     }),
   );
@@ -78,11 +96,12 @@ function callsOf(queue: WaitingCalls): readonly PooledCall[] {
 /** `id` tells calls apart where a test compares them. */
 function callOf(
   id: number,
-  isBackground: boolean,
-  bytes: number,
+  made: { readonly isBackground: boolean; readonly isStreamed: boolean; readonly bytes: number },
   onFail: (call: PooledCall) => void,
 ): PooledCall {
-  const request = { method: 'GET', target: '/', headers: [], body: null, length: undefined, isBackground };
+  const { isBackground, isStreamed, bytes } = made;
+  const body = isStreamed ? inParts() : null;
+  const request = { method: 'POST', target: '/', headers: [], body, length: undefined, isBackground };
   const ignore = (): void => {};
   const receiver = {
     information: ignore,
@@ -91,7 +110,7 @@ function callOf(
     end: ignore,
     fail: () => onFail(call),
   };
-  const call = new PooledCall({ leave: ignore }, request, receiver, { since: id, due: 0 });
+  const call = new PooledCall(request, receiver, { since: id, due: 0 });
   call.set('x'.repeat(bytes), request);
   return call;
 }
