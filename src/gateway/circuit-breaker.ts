@@ -1,4 +1,4 @@
-/** `closed` admits every request, `open` none, `probing` one that tests whether the origin has recovered. */
+/** `closed` admits every request, `open` none, `probing` a few that test whether the origin has recovered. */
 export type BreakerState = 'closed' | 'open' | 'probing';
 
 /** Thresholds and clock of a circuit breaker. */
@@ -15,7 +15,9 @@ export interface BreakerOptions {
 
 /** Milliseconds between the first two probes; each later interval is twice as long. */
 const FIRST_PROBE_INTERVAL_MS = 100;
-/** Milliseconds that a probe without an outcome is waited for, at least, before another one is sent. */
+/** Probes without an outcome that are sent at these intervals: the request may be slow, and not the origin. */
+const PROBES_IN_FLIGHT = 5;
+/** Milliseconds between further ones, at least: an origin that hangs must not collect a probe at each interval. */
 const PROBE_WAIT_MS = 5000;
 
 /**
@@ -29,7 +31,11 @@ export class CircuitBreaker {
   private firstFailureAt = 0;
   private openUntil = 0;
   private probeIntervalMs = 0;
+  /** Number of probes in flight. */
+  private probes = 0;
+  /** Times of the first and the last probe since one failed. */
   private probedAt = 0;
+  private lastProbeAt = 0;
   private recoveries = 0;
   private readonly options: BreakerOptions;
 
@@ -39,18 +45,23 @@ export class CircuitBreaker {
 
   /**
    * Returns true when a request may be sent. An `open` circuit admits one as a probe once its wait is over, or when the upstream
-   * reports by a changed number of `recoveries` that it can connect again.
+   * reports by a changed number of `recoveries` that it can connect again; it is `probing` then, and `probeOver` has to be called.
    */
   admit(recoveries = 0): boolean {
     if (this.state === 'closed') return true;
     const now = this.options.now();
-    if (now < this.openUntil && recoveries === this.recoveries) return false;
+    if (now < this.nextProbeAt && recoveries === this.recoveries) return false;
+    if (this.state === 'open') this.probedAt = now;
     this.changeState('probing');
     this.recoveries = recoveries;
-    this.probedAt = now;
-    // A probe that never ends must not keep the circuit open forever, nor may an origin that hangs collect one at each interval.
-    this.openUntil = now + Math.max(PROBE_WAIT_MS, this.options.openMs);
+    this.lastProbeAt = now;
+    this.probes += 1;
     return true;
+  }
+
+  /** A probe is over, with or without an outcome: its client may have disconnected. */
+  probeOver(): void {
+    if (this.probes > 0) this.probes -= 1;
   }
 
   /** Seconds until a request may be admitted, at least 1; during a probe, whose outcome admits all, 1. */
@@ -61,7 +72,9 @@ export class CircuitBreaker {
 
   succeeded(): void {
     this.failureCount = 0;
-    if (this.state !== 'closed') this.changeState('closed');
+    if (this.state === 'closed') return;
+    this.probes = 0;
+    this.changeState('closed');
   }
 
   /**
@@ -87,6 +100,13 @@ export class CircuitBreaker {
     if (this.state === 'open' || sentAt < this.probedAt) return;
     this.open(this.probeIntervalMs);
     this.probeIntervalMs = Math.min(this.probeIntervalMs * 2, openMs);
+  }
+
+  private get nextProbeAt(): number {
+    if (this.state === 'open') return this.openUntil;
+    const isFull = this.probes >= PROBES_IN_FLIGHT;
+    const wait = isFull ? Math.max(PROBE_WAIT_MS, this.options.openMs) : this.probeIntervalMs;
+    return this.lastProbeAt + wait;
   }
 
   private open(waitMs: number): void {

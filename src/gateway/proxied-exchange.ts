@@ -51,6 +51,8 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
   private call: UpstreamCall | undefined = undefined;
   private request: UpstreamRequest | undefined = undefined;
   private sentAt = 0;
+  /** True when it tests whether its origin has recovered. */
+  private isProbe = false;
   /** Status that the client received, or 0. */
   private status = 0;
   private settled = false;
@@ -179,7 +181,10 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     this.request = request;
     this.attempts += 1;
     this.sentAt = parts.now();
-    if (isFirst) retryBudget.count(this.sentAt);
+    if (isFirst) {
+      retryBudget.count(this.sentAt);
+      this.isProbe = breaker.state === 'probing';
+    }
     if (request.body instanceof Uint8Array) this.entry.bytesOut = request.body.length;
     if (version === 'v2') this.recorder?.recordUpstreamRequest(request);
     this.call = upstream.send(
@@ -441,6 +446,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     this.finished = true;
     this.releaseSlot();
     const { gateway, received, entry } = this;
+    if (this.isProbe) this.origin.breaker.probeOver();
     gateway.watchdog.end(this.watchdogSlot);
     this.releaseBuffers();
     entry.bytesIn = received.exchange.bytesIn;

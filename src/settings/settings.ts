@@ -271,7 +271,7 @@ export const settings = {
     'breaker-open',
     milliseconds,
     '200',
-    'Maximum time between two probes of an open circuit: the first is sent at once, the second after 100 ms, each later one after twice the time.',
+    'Maximum time between two probes of an open circuit: the first is sent at once, the second after 100 ms, each later one after twice the time. While five have no response, the next is sent after 5 s.',
   ),
 
   workers: withDefault(

@@ -47,20 +47,50 @@ describe('the circuit breaker', () => {
     expect(gaps).toEqual(gaps.map(() => true));
   });
 
-  test('probes again when a probe never ends, and at once when the upstream has connected again', () => {
+  test('probes at once when the upstream has connected again', () => {
+    const { circuit } = breaker();
+    circuit.failed(undefined, 7);
+    circuit.failed(undefined, 7);
+    const admitted = [7, 7, 8, 8].map((recoveries) => circuit.admit(recoveries));
+    expect(admitted).toEqual([true, false, true, false]);
+  });
+
+  test('probes at the interval while probes have no outcome, and every 5 s once five of them have none', () => {
     const { circuit, pass } = breaker();
-    circuit.failed(undefined, 7);
-    circuit.failed(undefined, 7);
-    expect([circuit.admit(7), circuit.admit(7), circuit.admit(8), circuit.admit(8)]).toEqual([
-      true,
-      false,
-      true,
-      false,
-    ]);
-    pass(4999);
-    expect(circuit.admit(8)).toBe(false);
-    pass(1);
-    expect(circuit.admit(8)).toBe(true);
+    circuit.failed();
+    circuit.failed();
+    const gaps = [0, 100, 100, 100, 100, 5000, 5000].map((gap) => {
+      pass(Math.max(0, gap - 1));
+      const early = gap > 0 && circuit.admit();
+      pass(1);
+      return !early && circuit.admit();
+    });
+    expect(gaps).toEqual(gaps.map(() => true));
+  });
+
+  test('does not count probes that are over, whatever their outcome was', () => {
+    const { circuit, pass } = breaker();
+    circuit.failed();
+    circuit.failed();
+    const admitted = Array.from({ length: 30 }, () => {
+      pass(100);
+      const isAdmitted = circuit.admit();
+      circuit.probeOver();
+      return isAdmitted;
+    });
+    expect(admitted).not.toContain(false);
+    expect(circuit.state).toBe('probing');
+  });
+
+  test('opens for a probe that fails, though another one was sent after it', () => {
+    const { circuit, pass } = breaker();
+    circuit.failed();
+    circuit.failed();
+    circuit.admit();
+    pass(100);
+    circuit.admit();
+    circuit.failed(1);
+    expect(circuit.state).toBe('open');
   });
 
   test('as it ships, probes at least every 200 ms however long the origin fails: one that is back serves within 300 ms', () => {

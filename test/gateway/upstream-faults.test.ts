@@ -400,6 +400,29 @@ test('a circuit opens when V2 fails again and again, responds at once, and close
   expect(statusOf(await exchange(gateway.port, post))).toBe(200);
 });
 
+test('probes whose clients disconnect do not keep a circuit open', async () => {
+  const v2 = await rawServer((socket, request) => {
+    if (request.includes('/api/v2/fail')) socket.destroy();
+    else if (!request.includes('/api/v2/hang')) socket.write(ok());
+  });
+  const flags = { 'breaker-failures': '1', 'breaker-open': '600000' };
+  const gateway = await gatewayFor(v2.origin, { flags });
+  const fail = 'POST /api/v2/fail HTTP/1.1\r\nHost: g\r\nContent-Length: 0\r\n\r\n';
+  expect(statusOf(await exchange(gateway.port, fail))).toBe(502);
+  for (let count = 2; count < 10; count += 1) {
+    await until(async () => {
+      const client = rawClient(gateway.port);
+      client.write('GET /api/v2/hang HTTP/1.1\r\nHost: g\r\n\r\n');
+      await until(() => v2.received.length === count || client.text() !== '');
+      client.socket.destroy();
+      await until(() => gateway.gateway.inFlight === 0);
+      return v2.received.length === count;
+    });
+  }
+  await until(async () => statusOf(await exchange(gateway.port, GET)) === 200);
+  expect(gateway.gateway.v2.breaker.state).toBe('closed');
+});
+
 test('the circuit counts requests, however often each was sent', async () => {
   const v2 = await rawServer((socket) => socket.destroy());
   const gateway = await gatewayFor(v2.origin, { flags: { 'breaker-failures': '3' } });
