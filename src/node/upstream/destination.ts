@@ -1,9 +1,9 @@
-import { isIP, type LookupFunction, type OnReadOpts, type Socket } from 'node:net';
+import { isIP, type LookupFunction, type OnReadOpts, Socket } from 'node:net';
 import type { IpcSocketConnectOpts, TcpSocketConnectOpts } from 'node:net';
 import { type ConnectionOptions, connect as connectSecurely, createSecureContext } from 'node:tls';
 import { type Address, Addresses } from './addresses.ts';
 import type { UpstreamOptions } from './node-upstream.ts';
-import { UpstreamSocket } from './upstream-socket.ts';
+import { readOnceMore } from './read-once-more.ts';
 
 /** Target of connections, computed once for all of them. */
 export class Destination {
@@ -65,15 +65,17 @@ export class Destination {
     const target = { ...this.target, lookup, ...(onread && { onread }) };
     const failed = (): void => this.addresses.failed(taken, performance.now());
     if (!this.isSecure) {
-      const plain = new UpstreamSocket(onread && { onread }).connect({ ...this.target, lookup });
+      const plain = readOnceMore(new Socket(onread && { onread })).connect({ ...this.target, lookup });
       plain.on('error', failed).on('connect', () => plain.off('error', failed));
       return plain;
     }
-    const socket = connectSecurely({
-      ...target,
-      ...this.secure,
-      ...(this.session && { session: this.session }),
-    });
+    const socket = readOnceMore(
+      connectSecurely({
+        ...target,
+        ...this.secure,
+        ...(this.session && { session: this.session }),
+      }),
+    );
     socket.on('error', failed).on('secureConnect', () => socket.off('error', failed));
     socket.on('session', (fresh) => {
       this.session = fresh;
