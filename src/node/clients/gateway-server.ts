@@ -29,6 +29,7 @@ import { LingeringConnections } from './lingering-connections.ts';
 import type { ReaderLimits } from './slow-reader-guard.ts';
 import { PieceTurns } from '../piece-turns.ts';
 import { ProxiedConnections } from './proxied-connections.ts';
+import { ResetConnections } from './reset-connections.ts';
 import { StreamedBodies } from './streamed-bodies.ts';
 import { listen } from '../listen.ts';
 import type { TlsTexts } from '../tls-files.ts';
@@ -130,7 +131,11 @@ export class GatewayServer
       : undefined;
     this.server = options.tls === undefined ? this.plain() : this.secure(options.tls);
     this.proxied?.readBefore(this.server);
-    this.server.on('connection', (socket: Socket) => this.limit.add(socket));
+    const resets = new ResetConnections(this.limit.sockets);
+    this.server.on('connection', (socket: Socket) => {
+      this.limit.add(socket);
+      if (IS_NODE) resets.watch();
+    });
     // The system may be out of descriptors for a moment: the server keeps running.
     this.server.on('error', ignore);
   }

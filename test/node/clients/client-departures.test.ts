@@ -87,6 +87,38 @@ test('a request that comes with the end of its connection is unusual or not: it 
   expect(gateway.gateway.inFlight).toBe(0);
 });
 
+describe('a client that resets its connection while it is not read has gone away', () => {
+  const upload = Buffer.concat([
+    Buffer.from('POST /api/v2/x HTTP/1.1\r\nHost: g\r\nContent-Length: 100000000\r\n\r\n'),
+    Buffer.alloc(30_000_000),
+  ]);
+  const pipelined = Buffer.from(GET.replace('\r\n\r\n', `\r\nX: ${'x'.repeat(4000)}\r\n\r\n`).repeat(60));
+
+  test.each([
+    ['V2 takes no more of its body', 'the gateway itself', '', upload],
+    ['V2 takes no more of its body', "Node's server", '\r\n', upload],
+    ['many requests wait behind one', 'the gateway itself', '', pipelined],
+  ])('%s: %s', async (_why, _reader, front, bytes) => {
+    const v2 = await rawServer(() => {});
+    v2.server.on('connection', (socket) => {
+      if (bytes === upload) socket.pause();
+    });
+    const gateway = await gatewayFor(v2.origin);
+    const client = rawClient(gateway.port);
+    client.write(front);
+    client.write(bytes);
+    await until(() => v2.sockets.length === 1);
+    await pause(500);
+    client.socket.resetAndDestroy();
+    expect(await gateway.entry()).toMatchObject({ status: 0, verdict: 'passed' });
+    expect(gateway.entries()[0]).not.toHaveProperty('failure');
+    v2.sockets[0]?.resume();
+    await until(() => v2.sockets[0]?.destroyed === true);
+    await until(() => gateway.gateway.inFlight === 0);
+    expect(gateway.gateway.v2.breaker.state).toBe('closed');
+  });
+});
+
 describe('a client that leaves while the rest of its refused body is dropped', () => {
   const REQUESTS = 400;
 

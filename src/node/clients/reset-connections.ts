@@ -1,0 +1,47 @@
+import type { Socket } from 'node:net';
+import { callHandle, systemHandle } from './system-handle.ts';
+
+/** Milliseconds between two checks. */
+const CHECK_MS = 1000;
+
+/**
+ * Closes connections that their clients reset while they are not read, because V2 takes a body slowly, or because more requests than
+ * are read ahead have arrived: Node reports nothing of them by then. The end of a connection that was closed in order stands behind
+ * the unread bytes, and is found with them.
+ */
+export class ResetConnections {
+  private readonly sockets: ReadonlySet<Socket>;
+  private timer: NodeJS.Timeout | undefined = undefined;
+
+  /** `sockets` are all connections with clients. */
+  constructor(sockets: ReadonlySet<Socket>) {
+    this.sockets = sockets;
+  }
+
+  /** Checks all connections now and then, as long as there are any. */
+  watch(): void {
+    this.timer ??= setInterval(check, CHECK_MS, this).unref();
+  }
+
+  /** Closes those that are reset. */
+  check(): void {
+    for (const socket of this.sockets) if (isReset(socket)) socket.destroy();
+    if (this.sockets.size > 0) return;
+    clearInterval(this.timer);
+    this.timer = undefined;
+  }
+}
+
+/** True where the system says so of a connection that is not read: on Linux, one that was reset has no peer. */
+function isReset(socket: Socket): boolean {
+  const handle = systemHandle(socket);
+  if (handle === undefined) return false;
+  const isRead = Reflect.get(handle, 'reading') === true && !socket.isPaused();
+  if (isRead) return false;
+  const fault = callHandle(handle, 'getpeername', {});
+  return typeof fault === 'number' && fault < 0;
+}
+
+function check(connections: ResetConnections): void {
+  connections.check();
+}
