@@ -5,6 +5,8 @@ import { callHandle, systemHandle } from './system-handle.ts';
 
 /** Turns of the event loop in which new connections may still arrive before the port is closed regardless. */
 const MAX_TURNS = 200;
+/** Turns after which the listen queue stays at length one: under load a longer one is never empty. */
+const FULL_QUEUE_TURNS = 50;
 /** Milliseconds of a turn of the event loop in which nothing happens. */
 const QUIET_TURN_MS = 0.05;
 
@@ -29,8 +31,10 @@ export async function closePort(server: Server, options: ListenQueueOptions): Pr
   for (let count = 0; count < MAX_TURNS && server.listening; count += 1) {
     // A process that has just slept is not likely to be suspended before it closes its port.
     await pause(1);
-    if (options.isOwn) await closeEmptyQueue(server, close);
+    const backlog = count < FULL_QUEUE_TURNS ? LISTEN_BACKLOG : 0;
+    if (options.isOwn) await closeEmptyQueue(server, backlog, close);
     else if (await isTurnQuiet(options)) close();
+    else callHandle(systemHandle(server), 'listen', backlog);
   }
   if (server.listening) close();
 }
@@ -46,9 +50,10 @@ async function isTurnQuiet({ accepted }: ListenQueueOptions): Promise<boolean> {
 /**
  * Takes the only place of a queue of length one with a connection of its own, and runs `close` in the same turn of the event loop,
  * unless somebody else had the place. Without this a connection can arrive between the last look at the queue and the close. With
- * it the system ignores what arrives: that client asks again a second later, and is refused.
+ * it the system ignores what arrives: that client asks again a second later, and is refused. If somebody had it, the queue gets the
+ * length `backlog`.
  */
-function closeEmptyQueue(server: Server, close: () => void): Promise<void> {
+function closeEmptyQueue(server: Server, backlog: number, close: () => void): Promise<void> {
   const handle = systemHandle(server);
   const address = server.address();
   if (address === null || typeof address === 'string') {
@@ -63,7 +68,7 @@ function closeEmptyQueue(server: Server, close: () => void): Promise<void> {
     process.nextTick(() => {
       const isConnected = callHandle(systemHandle(placeholder), 'getpeername', {}) === 0;
       if (isConnected) close();
-      else callHandle(handle, 'listen', LISTEN_BACKLOG);
+      else callHandle(handle, 'listen', backlog);
       placeholder.destroy();
       resolve();
     });

@@ -1,10 +1,12 @@
 import { connect, createServer } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { closePort } from '../../../src/node/clients/listen-queue.ts';
 import { listen } from '../../../src/node/listen.ts';
 import { freePort } from '../../support/free-port.ts';
 
 const TURNS = 100;
+const CLIENTS = 64;
 
 /** Connects to `port`, and resolves to how that ended: the bytes received, or the code of the error. */
 function outcomeOf(port: number): Promise<string> {
@@ -39,6 +41,24 @@ test('connections that arrive in every turn in which a port is closed are served
   await closed.promise;
   expect(ended.filter((outcome) => outcome === 'served')).toHaveLength(accepted);
   expect(ended.filter((outcome) => outcome !== 'served' && outcome !== 'ECONNREFUSED')).toEqual([]);
+});
+
+test('clients that connect again and again while a port is closed are served or refused, never reset', async () => {
+  const port = await freePort();
+  const server = createServer((socket) => socket.end('served'));
+  await listen(server, { host: '127.0.0.1', port }, 'http');
+  const outcomes = new Set<string>();
+  const connectAgain = async (): Promise<void> => {
+    while (server.listening) {
+      outcomes.add(await outcomeOf(port));
+      await pause(Math.random() * 5);
+    }
+  };
+  const clients = Array.from({ length: CLIENTS }, connectAgain);
+  await closePort(server, { accepted: () => 0, isOwn: true, onClosed: () => {} });
+  await Promise.all(clients);
+  outcomes.delete('ECONNREFUSED');
+  expect([...outcomes]).toEqual(['served']);
 });
 
 test('a port that others listen on, too, is closed after a turn that brought no connection', async () => {
