@@ -5,6 +5,8 @@ import { setExitDeadline } from './exit-deadline.ts';
 export interface LifeCycle {
   /** Drains the exchanges in flight; called once. */
   readonly stop: () => Promise<void>;
+  /** Closes the connections of clients, even ones with an exchange in flight; at a second signal. */
+  readonly cut: () => void;
   /** Reloads rule book and certificates; SIGHUP also reopens the log file. */
   readonly reload: (why: 'SIGHUP' | 'changed') => Promise<void>;
   /** Flushes the log; called last. */
@@ -37,7 +39,10 @@ export function liveUntilSignal(life: LifeCycle): Promise<number> {
   return new Promise((resolve, reject) => {
     let stopping = false;
     const end = (): void => {
-      if (stopping) process.exit(1);
+      if (stopping) {
+        life.cut();
+        process.exit(1);
+      }
       stopping = true;
       for (const file of life.watched) unwatchFile(file);
       setExitDeadline(life.drain);

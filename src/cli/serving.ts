@@ -353,6 +353,7 @@ function lifeOf({
       if (why === 'SIGHUP') await description?.reload();
       if (faults.length === 0) running.server.reload?.();
     },
+    cut: () => running.server.cut(),
     stop: async () => {
       log.write({
         level: 'info',

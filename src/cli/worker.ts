@@ -83,6 +83,10 @@ async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<v
     if (!isToWorker(message)) return;
     if (message.kind === 'reload') void life.reload('changed');
     if (message.kind === 'stop') void stop();
+    if (message.kind === 'cut') {
+      running.server.cut();
+      process.exit(1);
+    }
   });
   // If the first process is gone, nothing else would ever stop this one.
   process.on('disconnect', () => void stop());

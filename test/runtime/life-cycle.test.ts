@@ -153,17 +153,23 @@ describe('stop', () => {
     );
   });
 
-  test('a second signal exits at once', async () => {
-    const v2 = await rawServer(() => {});
-    const gateway = await spawnGateway({ upstream: v2.origin });
-    const client = rawClient(gateway.port);
-    client.write(GET);
-    await until(() => v2.received.length > 0);
-    gateway.child.kill('SIGINT');
-    await until(() => gateway.stderr().includes('stopping'));
-    gateway.child.kill('SIGINT');
-    expect((await gateway.exit()).code).toBe(1);
-  });
+  test.each(['1', '2'])(
+    'a second signal exits at once, and a response that the close would end is reset; workers: %s',
+    async (workers) => {
+      const v2 = await rawServer(
+        (socket) => void socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\npart\r\n'),
+      );
+      const gateway = await spawnGateway({ upstream: v2.origin, workers });
+      const client = rawClient(gateway.port);
+      client.write(GET.replace('1.1', '1.0'));
+      await client.until(/part$/);
+      gateway.child.kill('SIGINT');
+      await until(() => gateway.stderr().includes('stopping'));
+      gateway.child.kill('SIGINT');
+      expect((await gateway.exit()).code).toBe(1);
+      expect((await client.end()).reset).toBe(true);
+    },
+  );
 });
 
 const ONE_RULE = `version: 2025-01-01

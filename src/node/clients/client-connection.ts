@@ -115,6 +115,11 @@ export class ClientConnection implements ExchangeConnection {
     return this.exchange === undefined && this.body === undefined && !this.hasBegun && !this.isClosing;
   }
 
+  /** True while an exchange is in flight: the system has not taken all of its response. */
+  get isResponding(): boolean {
+    return this.exchange !== undefined;
+  }
+
   /** When the incomplete head of a request began, by the clock of `performance`; undefined without one. */
   get partialHeadSince(): number | undefined {
     return this.isClosing ? undefined : this.partialHead?.since;

@@ -103,8 +103,13 @@ export class ClientConnections implements ClientConnectionOwner {
 
   /** True while a request, beyond an incomplete head, is in flight on a connection that the gateway reads. */
   isBusy(socket: Socket): boolean {
-    const connection = this.all.get(socket) ?? this.secure.get(peerName(socket));
+    const connection = this.of(socket);
     return connection !== undefined && !connection.isIdle && connection.partialHeadSince === undefined;
+  }
+
+  /** True while the response to a request on a connection that the gateway reads is incomplete. */
+  isResponding(socket: Socket): boolean {
+    return this.of(socket)?.isResponding === true;
   }
 
   /** Closes the connections with nothing in flight, except new ones: their first request may be on its way. */
@@ -114,6 +119,10 @@ export class ClientConnections implements ClientConnectionOwner {
       const isNew = !connection.isUsed && now - connection.idleSince < FIRST_REQUEST_GRACE_MS;
       if (connection.isIdle && !isNew) connection.socket.destroy();
     }
+  }
+
+  private of(socket: Socket): ClientConnection | undefined {
+    return this.all.get(socket) ?? this.secure.get(peerName(socket));
   }
 
   addressOf(socket: Socket): string {

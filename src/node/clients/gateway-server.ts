@@ -26,6 +26,7 @@ import type { BodyResources } from './incoming-body.ts';
 import { RequestLines } from './request-lines.ts';
 import { closePort } from './listen-queue.ts';
 import { LingeringConnections } from './lingering-connections.ts';
+import { resetConnection } from './reset-connection.ts';
 import type { ReaderLimits } from './slow-reader-guard.ts';
 import { PieceTurns } from '../piece-turns.ts';
 import { ProxiedConnections } from './proxied-connections.ts';
@@ -177,7 +178,10 @@ export class GatewayServer
   /** Closes every connection, even one with an exchange in flight. */
   cut(): void {
     this.unfinished = this.gateway.inFlight;
-    for (const socket of this.limit.sockets) socket.destroy();
+    for (const socket of this.limit.sockets) {
+      if (this.connections.isResponding(socket) || this.busy.has(socket)) resetConnection(socket);
+      else socket.destroy();
+    }
   }
 
   closeIdle(): void {

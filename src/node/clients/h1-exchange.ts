@@ -1,5 +1,4 @@
 import { type IncomingMessage, STATUS_CODES, type ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import type { Body, ClientFault, Exchange, ExchangeOwner } from '../../gateway/exchange.ts';
 import { UnwritableHead } from '../../gateway/unwritable-head.ts';
 import type { CollectorMemory } from '../../http/byte-collector.ts';
@@ -12,6 +11,7 @@ import { IS_NODE } from '../is-node.ts';
 import type { Peer } from './busy-peers.ts';
 import { isFarFromComplete } from './early-response.ts';
 import { IncomingBody, type IncomingBodyOptions, type IncomingBodyOwner } from './incoming-body.ts';
+import { resetConnection } from './reset-connection.ts';
 import { isFinalStatus, isInterimStatus, ResponseFraming } from './response-framing.ts';
 import { type ReaderLimits, type SlowReader, SlowReaderGuard } from './slow-reader-guard.ts';
 import { takenBytes } from './taken-bytes.ts';
@@ -195,10 +195,7 @@ export class H1Exchange implements Exchange, IncomingBodyOwner, SlowReader {
   }
 
   reset(): void {
-    const { socket } = this.incoming;
-    // Where the end of the connection ends the response, only a reset shows that the response is incomplete.
-    if ('resetAndDestroy' in socket && !this.secure) (socket satisfies Socket).resetAndDestroy();
-    else socket.destroy();
+    resetConnection(this.incoming.socket);
   }
 
   /** The body is broken: no more of it arrives. */

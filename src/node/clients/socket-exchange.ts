@@ -14,6 +14,7 @@ import { ALREADY_SENT } from './already-sent.ts';
 import type { BodyMemory } from '../body-memory.ts';
 import { fill, SMALL_WRITE_BYTES, writeTogether } from '../small-writes.ts';
 import type { FastPathRequest } from './fast-path-request.ts';
+import { resetConnection } from './reset-connection.ts';
 import { isFinalStatus, isInterimStatus, ResponseFraming } from './response-framing.ts';
 import { type ReaderLimits, type SlowReader, SlowReaderGuard } from './slow-reader-guard.ts';
 import { flushAfterReads } from './held-heads.ts';
@@ -244,11 +245,7 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
   }
 
   reset(): void {
-    if (this.isOver) return;
-    const { socket } = this.connection;
-    // Where the end of the connection ends the response, only a reset shows that the response is incomplete.
-    if (this.secure) socket.destroy();
-    else socket.resetAndDestroy();
+    if (!this.isOver) resetConnection(this.connection.socket);
   }
 
   /** Writes the held head: nothing followed it within the turn. */

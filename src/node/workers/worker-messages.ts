@@ -14,6 +14,8 @@ export type ToWorker =
   | { readonly kind: 'reload' }
   /** Finish requests in flight, then exit. */
   | { readonly kind: 'stop' }
+  /** Close all connections, and exit at once. */
+  | { readonly kind: 'cut' }
   /** The report that a worker asked for. */
   | { readonly kind: 'own-report'; readonly id: number; readonly outcome: OwnReportOutcome }
   /** The outcome of a call of the store. */

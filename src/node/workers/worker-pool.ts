@@ -109,13 +109,17 @@ export class WorkerPool implements ClientListener {
     this.unsubscribe();
     const ended = [...this.workers.values()].map(({ child }) => once(child, 'exit'));
     this.broadcast({ kind: 'stop' });
-    const deadline = setTimeout(() => this.cut(), milliseconds);
+    const deadline = setTimeout(() => this.kill(), milliseconds);
     await Promise.all(ended);
     clearTimeout(deadline);
   }
 
   cut(): void {
     this.stopping = true;
+    this.broadcast({ kind: 'cut' });
+  }
+
+  private kill(): void {
     for (const { child } of this.workers.values()) child.kill('SIGKILL');
   }
 
