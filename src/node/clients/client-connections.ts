@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { Exchange } from '../../gateway/exchange.ts';
 import { peerName } from './busy-peers.ts';
 import { ClientConnection, type ClientConnectionOwner } from './client-connection.ts';
+import { FIRST_REQUEST_GRACE_MS } from './drain-connections.ts';
 import type { IncomingBodyOptions } from './incoming-body.ts';
 import type { ReaderLimits } from './slow-reader-guard.ts';
 import { callHandle, systemHandle } from './system-handle.ts';
@@ -45,8 +46,6 @@ const PUT_BACK = 512;
 const PARTIAL_BODY_WAIT_MS = 25;
 /** Milliseconds by which a kept-alive connection outlives the timeout sent to its client: a request may be on its way by then. */
 const KEEP_ALIVE_GRACE_MS = 1000;
-/** Milliseconds for which a new connection stays open without a request while the server drains. */
-const FIRST_REQUEST_GRACE_MS = 500;
 
 /**
  * The connections that the gateway reads itself: all that begin with a fast-path request, until something unusual arrives.

@@ -12,6 +12,8 @@ export interface DrainingServer {
   cut(): void;
 }
 
+/** Milliseconds for which a new connection stays open without a request while the server drains. */
+export const FIRST_REQUEST_GRACE_MS = 500;
 /** Milliseconds in which a kept-alive connection may send one more request, whose response says `Connection: close`. */
 const IDLE_GRACE_MS = 500;
 /** Milliseconds between two checks for idle connections. */

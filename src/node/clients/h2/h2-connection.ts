@@ -61,6 +61,8 @@ export class H2Connection
   readonly remote: string;
   readonly options: H2ConnectionOwner;
   readonly output: H2Output;
+  /** When it was accepted, by the clock of `performance`. */
+  readonly since = performance.now();
   private readonly responses: H2Responses<H2Exchange>;
   private readonly rules: FrameRules;
   private readonly sharedReads: SharedReads | undefined;
@@ -109,13 +111,17 @@ export class H2Connection
       options.headerBytes + SPARE_BLOCK_BYTES,
     ]);
     this.output.widen(0, WINDOW_BYTES - FIRST_WINDOW_BYTES);
-    if (options.draining) this.drain();
   }
 
   /** True while an exchange is in flight, or bytes wait to be read. */
   get isBusy(): boolean {
     if (this.isClosed) return false;
     return this.streams.size > 0 || this.backlog.length > 0 || this.output.waitingBytes > 0;
+  }
+
+  /** True once a request has arrived on it. */
+  get isUsed(): boolean {
+    return this.lastStream > 0;
   }
 
   /** True when nothing more is to be read for now. */
@@ -132,9 +138,12 @@ export class H2Connection
     return unacknowledgedBytes(this.socket);
   }
 
-  /** Asks the client to send no further requests; those that are on their way are served. */
+  /**
+   * Asks the client to send no further requests; those that are on their way are served. A new connection is for its first
+   * request: many clients do not send it, or fail it, when they are asked before.
+   */
   drain(): void {
-    if (this.isClosed || this.isEnding) return;
+    if (this.isClosed || this.isEnding || !this.isUsed) return;
     this.isEnding = true;
     this.output.goAway(MAX_31_BITS, ERROR.none);
   }
@@ -194,6 +203,7 @@ export class H2Connection
   /** Begins the exchanges whose requests have arrived: a body that came with its request is whole by now. */
   private startExchanges(): void {
     if (this.starting.length === 0) return;
+    if (this.options.draining) this.drain();
     const { starting } = this;
     this.starting = [];
     for (const exchange of starting) exchange.begin();

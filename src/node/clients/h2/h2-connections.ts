@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { peerName } from '../busy-peers.ts';
+import { FIRST_REQUEST_GRACE_MS } from '../drain-connections.ts';
 import { TurnQueue } from '../turn-queue.ts';
 import { H2Connection, type H2ConnectionOwner } from './h2-connection.ts';
 import type { H2Exchange, H2ExchangeOptions } from './h2-exchange.ts';
@@ -79,14 +80,18 @@ export class H2Connections {
     return this.all.get(peerName(socket))?.isBusy === true;
   }
 
-  /** Asks all clients to send no further requests. */
+  /** Asks all clients to send no further requests, beyond the first one of a new connection. */
   drain(): void {
     for (const connection of this.all.values()) connection.drain();
   }
 
-  /** Closes the connections with nothing in flight. */
+  /** Closes the connections with nothing in flight, except new ones: their first request may be on its way. */
   closeIdle(): void {
-    for (const connection of this.all.values()) connection.closeIdle();
+    const now = performance.now();
+    for (const connection of this.all.values()) {
+      const isNew = !connection.isUsed && now - connection.since < FIRST_REQUEST_GRACE_MS;
+      if (!isNew) connection.closeIdle();
+    }
   }
 
   /** Closes the connections whose clients keep them waiting for too long. */

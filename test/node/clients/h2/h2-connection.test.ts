@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:tls';
+import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { TestGateway } from '../../../support/gateway.ts';
 import {
@@ -514,6 +515,54 @@ describe('the end of a connection', () => {
       [0x7fff_ffff, NO_ERROR],
       [3, NO_ERROR],
     ]);
+  });
+
+  test.each(['before', 'after'])(
+    'draining: one made %s that is asked to end with its first request',
+    async (when) => {
+      const v2 = await rawServer((socket) => socket.write(ok('"first"')));
+      const gateway = await secureGateway(v2.origin, { 'drain-delay': '10000' });
+      const early = when === 'before' ? await rawH2(gateway.port, ca.cert) : undefined;
+      if (early !== undefined) await until(() => early.frames.some(({ type }) => type === SETTINGS));
+      const stopped = gateway.stop();
+      const raw = early ?? (await rawH2(gateway.port, ca.cert));
+      raw.frame(PING, 0, 0, Buffer.alloc(8));
+      await until(() => raw.frames.some(({ type }) => type === PING));
+      expect(raw.frames.filter(({ type }) => type === GOAWAY)).toEqual([]);
+      raw.head(1, requestHead('/api/v2/x'));
+      await until(() => hasEnded(raw, 1));
+      expect(raw.frames.find(({ type }) => type === GOAWAY)?.payload.readUInt32BE(0)).toBe(0x7fff_ffff);
+      raw.socket.destroy();
+      gateway.server.cut();
+      await stopped;
+    },
+  );
+
+  test('draining: one accepted as the delay ends has time for its first request', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok('"first"')));
+    const gateway = await secureGateway(v2.origin, { drain: '2500', 'drain-delay': '600' });
+    const used = await rawH2(gateway.port, ca.cert);
+    used.head(1, requestHead('/api/v2/x'));
+    await until(() => hasEnded(used, 1));
+    const stopped = gateway.stop();
+    // One after the other, and the last that is accepted is the late one: when the delay ends is up to the machine, too.
+    const made: RawH2[] = [];
+    const isClosed = (raw: RawH2): boolean => raw.socket.destroyed || raw.socket.readableEnded;
+    let accepted: readonly RawH2[] = [];
+    while (!isClosed(used)) {
+      accepted = made.filter(({ frames }) => frames.some(({ type }) => type === SETTINGS));
+      void rawH2(gateway.port, ca.cert).then(
+        (raw) => made.push(raw),
+        () => {},
+      );
+      await pause(20);
+    }
+    const late = accepted.findLast((raw) => !isClosed(raw));
+    late?.head(1, requestHead('/api/v2/x'));
+    await until(() => late === undefined || hasEnded(late, 1) || isClosed(late));
+    expect(late && bodyOf(late, 1)).toBe('"first"');
+    for (const { socket } of made) socket.destroy();
+    await stopped;
   });
 
   test.each([
