@@ -14,14 +14,20 @@ export interface DrainingServer {
 
 /** Milliseconds for which a new connection stays open without a request while the server drains. */
 export const FIRST_REQUEST_GRACE_MS = 500;
-/** Milliseconds in which a kept-alive connection may send one more request, whose response says `Connection: close`. */
-const IDLE_GRACE_MS = 500;
+/**
+ * Milliseconds in which a kept-alive connection may send one more request, whose response says `Connection: close`: the shorter of the
+ * longest time and a share of the drain time, but not less than the shortest time.
+ */
+const MIN_IDLE_GRACE_MS = 500;
+const MAX_IDLE_GRACE_MS = 5000;
+const IDLE_GRACE_SHARE = 0.25;
 /** Milliseconds between two checks for idle connections. */
 const IDLE_CHECK_MS = 50;
 
 /**
- * Drains a server within `limit` milliseconds. It goes on accepting for the first `delay` of them, while each response closes its
- * connection: by then load balancers have noticed, and clients hold no connection on which a request could cross with the close.
+ * Drains a server within `limit` milliseconds. It goes on accepting for the first `delay` of them, by the end of which load balancers
+ * have noticed. Each response closes its connection. Idle connections outlive the port, so that few clients hold one on which a request
+ * could cross with the close; when none is left, the drain is over.
  */
 export async function drainConnections(server: DrainingServer, delay: number, limit: number): Promise<void> {
   const deadline = setTimeout(() => server.cut(), limit);
@@ -36,7 +42,7 @@ export async function drainConnections(server: DrainingServer, delay: number, li
       setImmediate(() => server.closeIdle());
       idleTimer = setInterval(() => setImmediate(() => server.closeIdle()), IDLE_CHECK_MS);
     },
-    Math.min(Math.max(0, IDLE_GRACE_MS - wait), limit - wait),
+    Math.min(Math.max(0, idleGrace(limit) - wait), limit - wait),
   );
   await closed.promise;
   // The server stops counting a connection before the connection emits its own `close`.
@@ -44,4 +50,8 @@ export async function drainConnections(server: DrainingServer, delay: number, li
   clearTimeout(deadline);
   clearTimeout(grace);
   clearInterval(idleTimer);
+}
+
+function idleGrace(limit: number): number {
+  return Math.max(MIN_IDLE_GRACE_MS, Math.min(MAX_IDLE_GRACE_MS, limit * IDLE_GRACE_SHARE));
 }

@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { gatewayFor } from '../../support/gateway.ts';
 import { exchange, type RawClient, rawClient, statusOf } from '../../support/raw-client.ts';
@@ -44,9 +45,23 @@ test('connections in the listen queue when the delay ends are served', async () 
   await stopped;
 });
 
+test('a kept connection outlives the port for one more request; an idle one does not hold up the drain', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await gatewayFor(v2.origin, { flags: { drain: '600000' } });
+  const [asking, idle] = [rawClient(gateway.port), rawClient(gateway.port)];
+  for (const client of [asking, idle]) client.write(GET);
+  for (const client of [asking, idle]) await client.until(/\}$/);
+  const stopped = gateway.stop();
+  await delay(1000);
+  asking.write(GET);
+  expect((await asking.end()).text).toMatch(/\r\nConnection: close\r\n[^]*\}$/i);
+  await stopped;
+  expect((await idle.end()).reset).toBe(false);
+});
+
 test('a connection accepted as the delay ends has time to send its first request', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin, { flags: { 'drain-delay': '600' } });
+  const gateway = await gatewayFor(v2.origin, { flags: { drain: '2500', 'drain-delay': '600' } });
   const kept = rawClient(gateway.port);
   kept.write(GET);
   await kept.until(/\}$/);
