@@ -9,6 +9,8 @@ export interface LifeCycle {
   readonly cut: () => void;
   /** Reloads rule book and certificates; SIGHUP also reopens the log file. */
   readonly reload: (why: 'SIGHUP' | 'changed') => Promise<void>;
+  /** Reloads the certificates alone. */
+  readonly reloadCertificates: () => void;
   /** Flushes the log; called last. */
   readonly flush: () => Promise<void>;
   /** Handles an uncaught error: it is logged and counted, and the process goes on serving. */

@@ -334,6 +334,7 @@ function lifeOf({
   description,
   endSharing,
 }: Parts): LifeCycle {
+  const reloadCertificates = (): void => reloadTls(running, settings, log.write);
   return {
     watched: [path],
     drain: settings.get(table.drain),
@@ -349,10 +350,11 @@ function lifeOf({
       if (faults.length > 0) logReload('error', 'rule-book-refused', `rule book ${hash} stays in force.`);
       else if (changed || wasRefused || why === 'SIGHUP')
         logReload('info', 'rule-book-in-force', `rule book ${hash} is in force.`);
-      reloadTls(running, settings, log.write);
+      reloadCertificates();
       if (why === 'SIGHUP') await description?.reload();
-      if (faults.length === 0) running.server.reload?.();
+      running.server.reload?.(faults.length === 0 ? 'all' : 'certificates');
     },
+    reloadCertificates,
     cut: () => running.server.cut(),
     stop: async () => {
       log.write({

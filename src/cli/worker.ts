@@ -81,7 +81,8 @@ async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<v
   };
   process.on('message', (message) => {
     if (!isToWorker(message)) return;
-    if (message.kind === 'reload') void life.reload('changed');
+    if (message.kind === 'reload' && message.what === 'all') void life.reload('changed');
+    if (message.kind === 'reload' && message.what === 'certificates') life.reloadCertificates();
     if (message.kind === 'stop') void stop();
     if (message.kind === 'cut') {
       running.server.cut();

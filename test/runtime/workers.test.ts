@@ -3,10 +3,12 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { connect } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import type { RolloutView } from '../../src/rollout/rollout-view.ts';
+import { certificate } from '../support/certificates.ts';
 import { COMPILE_CACHE } from '../support/compile-cache.ts';
 import { exchange, rawClient } from '../support/raw-client.ts';
 import { ok, type RawServer, rawServer } from '../support/raw-server.ts';
@@ -66,7 +68,7 @@ async function many(count: string, v2: RawServer, more: readonly string[] = []):
   createInterface({ input: child.stderr }).on('line', (line) => said.push(line));
   createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
   const portOf = (name: string): number =>
-    Number(new RegExp(`^ {2}${name} +http://127\\.0\\.0\\.1:(\\d+)`, 'm').exec(said.join('\n'))?.[1] ?? 0);
+    Number(new RegExp(`^ {2}${name} +https?://127\\.0\\.0\\.1:(\\d+)`, 'm').exec(said.join('\n'))?.[1] ?? 0);
   await Promise.race([until(() => portOf('admin') > 0), exit]);
   return {
     port: portOf('clients'),
@@ -181,6 +183,38 @@ test('SIGHUP has every worker read the rule book again', async () => {
   );
   expect(after.size).toBe(1);
   expect(after).not.toContain(before);
+});
+
+test('SIGHUP has every worker read the certificates again, though the rule book has a fault', async () => {
+  const folder = temporaryFolder('certificates');
+  const rules = join(folder, 'rules.yaml');
+  const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
+  const put = (name: string): void => {
+    const made = certificate({ name, hosts: ['localhost'] });
+    writeFileSync(cert, made.cert);
+    writeFileSync(key, made.key);
+  };
+  put('first');
+  writeFileSync(rules, readFileSync(join(root, 'config/rules.yaml')));
+  const files = ['--rules', rules, '--tls-cert', cert, '--tls-key', key];
+  const gateway = await many('2', await rawServer((socket) => socket.write(ok())), files);
+  const shown = async (): Promise<string> => {
+    const socket = connect({ port: gateway.port, host: '127.0.0.1', rejectUnauthorized: false });
+    await once(socket, 'secureConnect');
+    const name = String(socket.getPeerCertificate().subject.CN);
+    socket.destroy();
+    return name;
+  };
+  expect(await shown()).toBe('first');
+  writeFileSync(rules, 'nonsense');
+  put('second');
+  gateway.signal('SIGHUP');
+  // The system spreads connections over the workers: so many do not all reach the same one.
+  await until(async () => {
+    const names = await Promise.all(Array.from({ length: 16 }, shown));
+    return names.every((name) => name === 'second');
+  });
+  expect(gateway.said.join('\n')).toMatch(/rule book \w+ stays in force\./);
 });
 
 test('an address that cannot be had ends the start', async () => {

@@ -1,6 +1,9 @@
 import type { ListenAddress } from '../../settings/setting-kinds.ts';
 import type { TlsTexts } from '../tls-files.ts';
 
+/** Files that are read again: a rule book with a fault is not in force anywhere. */
+export type ReloadedFiles = 'all' | 'certificates';
+
 /** Where clients connect: a server of this process, or processes that share the port. */
 export interface ClientListener {
   /** True while no more requests should be sent here: it stops, or none of its processes is up. */
@@ -15,6 +18,6 @@ export interface ClientListener {
   readonly unfinished?: number;
   /** Uses these certificates for new connections. */
   renew(tls: TlsTexts): void;
-  /** Makes the other processes read the rule book and certificates, too. */
-  reload?(): void;
+  /** Makes the other processes read the certificates, too, and the rule book. */
+  reload?(what: ReloadedFiles): void;
 }

@@ -1,4 +1,5 @@
 import type { OwnReportOutcome, OwnReportType } from '../../report/own-report.ts';
+import type { ReloadedFiles } from '../clients/client-listener.ts';
 import type { ProcessLine } from '../log/process-log.ts';
 import type { ProcessStats } from '../../rewrite-log/stat-families.ts';
 import type { CapturedExchange } from '../../rewrite-log/observer.ts';
@@ -10,8 +11,8 @@ import type { EntryBatch } from './entry-batch.ts';
 export type ToWorker =
   /** Once, first: the settings as flags; they take precedence over the environment that both have. */
   | { readonly kind: 'start'; readonly flags: Readonly<Record<string, string>> }
-  /** Read rule book and certificates again. */
-  | { readonly kind: 'reload' }
+  /** Read rule book and certificates again, or only these. */
+  | { readonly kind: 'reload'; readonly what: ReloadedFiles }
   /** Finish requests in flight, then exit. */
   | { readonly kind: 'stop' }
   /** Close all connections, and exit at once. */

@@ -7,7 +7,7 @@ import type { Store } from '../../rollout/store.ts';
 import { ROLLOUT_KEY } from '../../rollout/stored-rollout.ts';
 import type { ListenAddress } from '../../settings/setting-kinds.ts';
 import type { WriteProcessLine } from '../log/process-log.ts';
-import type { ClientListener } from '../clients/client-listener.ts';
+import type { ClientListener, ReloadedFiles } from '../clients/client-listener.ts';
 import { carryOutStoreCall } from './store-link.ts';
 import { EntryReader } from './entry-batch.ts';
 import {
@@ -126,9 +126,9 @@ export class WorkerPool implements ClientListener {
   /** Each worker reads the certificates itself, on request. */
   renew(): void {}
 
-  /** Makes every worker read the rule book and certificates again. */
-  reload(): void {
-    this.broadcast({ kind: 'reload' });
+  /** Makes every worker read the certificates again, and the rule book. */
+  reload(what: ReloadedFiles): void {
+    this.broadcast({ kind: 'reload', what });
   }
 
   private start(number: number): Promise<string> {
