@@ -62,7 +62,8 @@ function storeFiles(settings: Settings): ReturnType<typeof readTlsFiles> {
   return readTlsFiles({ ca: { setting: 'store-ca', path: settings.get(table.storeCa) } });
 }
 
-function upstreamFiles(settings: Settings): ReturnType<typeof readTlsFiles> {
+/** Reads the TLS certificate files for V2. */
+export function upstreamFiles(settings: Settings): ReturnType<typeof readTlsFiles> {
   return readTlsFiles({
     ca: { setting: 'upstream-ca', path: settings.get(table.upstreamCa) },
     cert: { setting: 'upstream-cert', path: settings.get(table.upstreamCert) },

@@ -23,11 +23,12 @@ import { type RunningGateway, startGateway } from '../node/start-gateway.ts';
 import { noticeLine } from '../gateway/notice.ts';
 import { LimitedLines } from '../node/log/limited-lines.ts';
 import type { ProcessEvent, ProcessLevel, WriteProcessLine } from '../node/log/process-log.ts';
+import type { TlsTexts } from '../node/tls-files.ts';
 import type { WorkerLink } from '../node/workers/worker-link.ts';
 import { WorkerFault, type WorkerPool } from '../node/workers/worker-pool.ts';
 import { startedLine } from './banner.ts';
 import { packageVersion } from './package-version.ts';
-import { clientFiles, preflight } from './preflight.ts';
+import { clientFiles, preflight, upstreamFiles } from './preflight.ts';
 import type { ProcessLog } from './process-log.ts';
 import { rowWriter } from './row-writer.ts';
 import { terminalOf } from './terminal.ts';
@@ -191,16 +192,19 @@ function once<Result>(work: () => Result): () => Result {
   return () => (done ??= { result: work() }).result;
 }
 
-/** Reloads the TLS certificates presented to clients; invalid ones are refused, and the current ones stay in use. */
+/** Reloads the TLS certificates for clients and for V2; invalid ones are refused, and the current ones stay in use. */
 function reloadTls(running: RunningGateway, settings: Settings, log: WriteProcessLine): void {
-  const outcome = clientFiles(settings);
-  if ('fault' in outcome)
-    log({
-      level: 'error',
-      event: 'certificate-refused',
-      message: `certificate refused: ${outcome.fault} The current one stays in use.`,
-    });
-  else if (outcome.tls !== undefined) running.server.renew(outcome.tls);
+  const reload = (outcome: ReturnType<typeof clientFiles>, renew: (tls: TlsTexts) => void): void => {
+    if ('fault' in outcome)
+      log({
+        level: 'error',
+        event: 'certificate-refused',
+        message: `certificate refused: ${outcome.fault} The current one stays in use.`,
+      });
+    else if (outcome.tls !== undefined) renew(outcome.tls);
+  };
+  reload(clientFiles(settings), (tls) => running.server.renew(tls));
+  reload(upstreamFiles(settings), (tls) => running.renewUpstream(tls));
 }
 
 /** Where entries are logged: in this process, or by way of the first one. */

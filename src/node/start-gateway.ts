@@ -74,6 +74,8 @@ export interface RunningGateway {
   /** Such as `http://127.0.0.1:8080`. */
   readonly origin: string;
   readonly adminOrigin: string;
+  /** Uses these PEM texts for new connections to V2, and their authorities for V1. */
+  renewUpstream(tls: TlsTexts): void;
   /** Stops accepting, finishes requests in flight within the drain time, and closes everything. */
   stop(): Promise<void>;
 }
@@ -87,7 +89,7 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
   const upstream = upstreamOf(parts, parts.origin, parts.upstreamTls);
   const v1 = parts.v1Origin && {
     origin: parts.v1Origin,
-    upstream: upstreamOf(parts, parts.v1Origin, v1Tls(parts)),
+    upstream: upstreamOf(parts, parts.v1Origin, v1Tls(parts.upstreamTls)),
   };
   const rewriter = new ThreadedRewriter();
   const memory = new BodyMemory();
@@ -106,10 +108,15 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
     const origin = await server.listen(settings.get(table.listen));
     listening = true;
     watchdog = watch(gateway, settings);
-    return { gateway, server, origin, adminOrigin, stop };
+    return { gateway, server, origin, adminOrigin, renewUpstream, stop };
   } catch (error) {
     await stop();
     throw error;
+  }
+
+  function renewUpstream(tls: TlsTexts): void {
+    upstream.renew(tls);
+    v1?.upstream.renew(v1Tls(tls));
   }
 
   async function stop(): Promise<void> {
@@ -166,7 +173,7 @@ function serverOf(
 }
 
 /** Certificates that V1 is checked against. The client certificate for V2 is sent to no other server. */
-function v1Tls({ upstreamTls }: NodeGatewayParts): TlsTexts | undefined {
+function v1Tls(upstreamTls: TlsTexts | undefined): TlsTexts | undefined {
   return upstreamTls?.ca === undefined ? undefined : { ca: upstreamTls.ca };
 }
 

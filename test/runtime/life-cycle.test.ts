@@ -4,7 +4,7 @@ import { openSync, readFileSync, writeFileSync, mkdtempSync, rmSync } from 'node
 import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
-import { connect as tlsConnect } from 'node:tls';
+import { connect as tlsConnect, createServer } from 'node:tls';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { certificate } from '../support/certificates.ts';
@@ -268,6 +268,33 @@ test('certificates in files are read again on SIGHUP; bad ones are refused, and 
   gateway.child.kill('SIGHUP');
   await until(() => gateway.stderr().includes('certificate refused: --tls-cert, --tls-key'));
   expect(await shown()).toBe('second');
+});
+
+test('authorities of V2 are read again on SIGHUP; bad ones are refused, and the old ones stay', async () => {
+  const [first, second] = ['first', 'second'].map((name) => certificate({ name, hosts: ['localhost'] }));
+  const v2 = createServer({ ...first }, (socket) => socket.on('data', () => socket.end(ok())));
+  onTestFinished(() => void v2.close());
+  await once(v2.listen(0, '127.0.0.1'), 'listening');
+  const bound = v2.address();
+  const port = typeof bound === 'object' ? bound?.port : undefined;
+  const file = join(folder(), 'ca.pem');
+  writeFileSync(file, first?.cert ?? '');
+  const gateway = await spawnGateway({
+    upstream: `https://localhost:${port}`,
+    'upstream-ca': file,
+    'upstream-connect-timeout': '2000',
+  });
+  const status = async (): Promise<number> => statusOf(await exchange(gateway.port, GET));
+  expect(await status()).toBe(200);
+  v2.setSecureContext({ ...second });
+  await until(async () => (await status()) === 502);
+  writeFileSync(file, second?.cert ?? '');
+  gateway.child.kill('SIGHUP');
+  await until(async () => (await status()) === 200);
+  writeFileSync(file, 'nonsense');
+  gateway.child.kill('SIGHUP');
+  await until(() => gateway.stderr().includes('certificate refused: --upstream-ca names a file'));
+  expect(await status()).toBe(200);
 });
 
 describe('the log is never in the way', () => {

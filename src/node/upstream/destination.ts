@@ -14,7 +14,7 @@ export class Destination {
   readonly host: string;
   private readonly hostname: string;
   private readonly target: TcpSocketConnectOpts | IpcSocketConnectOpts;
-  private readonly secure: ConnectionOptions;
+  private secure: ConnectionOptions;
   /** The session that the next TLS handshake resumes (RFC 8446 §2.2). */
   private session: Buffer | undefined = undefined;
 
@@ -39,6 +39,13 @@ export class Destination {
           ...(servername !== undefined && { servername }),
         }
       : {};
+  }
+
+  /** Uses these certificates for new connections; no session of the old ones is resumed, because that checks none. */
+  renew(tls: UpstreamOptions['tls']): void {
+    if (!this.isSecure) return;
+    this.secure = { ...this.secure, secureContext: createSecureContext(tls) };
+    this.session = undefined;
   }
 
   /** Maximum milliseconds for one attempt: all addresses are tried within the connect timeout; 0 is no limit. */
@@ -69,16 +76,17 @@ export class Destination {
       plain.on('error', failed).on('connect', () => plain.off('error', failed));
       return plain;
     }
+    const { secure } = this;
     const socket = readOnceMore(
       connectSecurely({
         ...target,
-        ...this.secure,
+        ...secure,
         ...(this.session && { session: this.session }),
       }),
     );
     socket.on('error', failed).on('secureConnect', () => socket.off('error', failed));
     socket.on('session', (fresh) => {
-      this.session = fresh;
+      if (this.secure === secure) this.session = fresh;
     });
     // Whatever the error was, the next handshake is a full one.
     socket.on('error', () => {

@@ -4,6 +4,8 @@ import type { Upstream } from '../../gateway/upstream.ts';
 
 /** An upstream that keeps connections alive. */
 export interface NodeUpstream extends Upstream {
+  /** Uses these certificates for new connections; without effect where the origin is reached without TLS. */
+  renew(tls: UpstreamOptions['tls']): void;
   /** Closes the connections, even ones with a request in flight. */
   close(): Promise<void>;
 }

@@ -100,6 +100,10 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
     return this.enqueue(call);
   }
 
+  renew(tls: UpstreamOptions['tls']): void {
+    this.destination.renew(tls);
+  }
+
   opened(connection: UpstreamConnection): void {
     this.connecting.delete(connection);
     if (connection.address !== undefined) connection.address.failedUntil = 0;

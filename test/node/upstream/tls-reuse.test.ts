@@ -26,6 +26,20 @@ async function secureV2(version: string): Promise<string> {
   return `https://localhost:${String(port).trim()}`;
 }
 
+test('other authorities are asked by the next connection: no session of the old ones lets V2 pass', async () => {
+  const origin = await secureV2('TLSv1.3');
+  const other = certificate({ name: 'other', hosts: ['localhost'] });
+  const upstream = upstreamTo(origin, { maxRequests: 1, tls: { ca: leaf.cert } });
+  const outcomes: string[] = [];
+  for (const ca of [leaf.cert, leaf.cert, other.cert, leaf.cert]) {
+    if (outcomes.length > 1) upstream.renew({ ca });
+    const call = new Call(upstream);
+    await call.over;
+    outcomes.push(call.fault?.kind ?? call.outcome);
+  }
+  expect(outcomes).toEqual(['end', 'end', 'unreachable', 'end']);
+});
+
 test.each([
   ['TLSv1.2', 1, 500],
   ['TLSv1.3', 1, 500],
