@@ -7,7 +7,6 @@ import { entrySchema } from '../../../src/rewrite-log/entry-schema.ts';
 import { gatewayFor, type TestGatewayOptions } from '../../support/gateway.ts';
 import { exchange, rawClient, statusOf } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
-import { compiledShippedRuleBook } from '../../support/shipped-rule-book.ts';
 import { testRuleBook } from '../../support/rule-book.ts';
 import { compiledShippedRuleBook } from '../../support/shipped-rule-book.ts';
 import { until } from '../../support/until.ts';
