@@ -50,7 +50,12 @@ const LINE_BOUNDARIES: ReadonlyMap<string, RegExp> = new Map([
   ['x-api-version', /, /],
 ]);
 
+/** The boundary between two joined lines of cookies: a comma before the name of the next cookie (RFC 6265 §4.1.1). */
+const COOKIE_BOUNDARY = /, (?=[\w!#$%&'*+.^`|~-]+=)/g;
+
 function linesOf(name: string, value: string): readonly string[] {
+  // RFC 9113 §8.2.3: after a comma, they would be a part of the cookie before them.
+  if (name === 'cookie') return [value.replaceAll(COOKIE_BOUNDARY, '; ')];
   const boundary = LINE_BOUNDARIES.get(name);
   return boundary === undefined ? [value] : value.split(boundary);
 }

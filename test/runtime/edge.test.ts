@@ -117,6 +117,16 @@ describe('the gateway keeps its promises', () => {
     expect(edge.v2.received.join('')).toBe('');
   });
 
+  test('lines of cookies are joined by a semicolon, and a comma in a cookie stays', async () => {
+    const edge = await edgeFor((socket) => socket.write(ok()));
+    for (const version of ['v1', 'v2']) {
+      const lines = 'Cookie: a=b\r\nCookie: c=1, 2; d=e\r\ncookie: f=g\r\n';
+      await exchange(edge.port, `GET /api/${version}/x HTTP/1.1\r\nHost: a\r\n${lines}\r\n`);
+    }
+    const cookies = edge.v2.received.join('').match(/(?<=\r\ncookie: )[^\r]*/gi);
+    expect(cookies).toEqual(['a=b; c=1, 2; d=e; f=g', 'a=b; c=1, 2; d=e; f=g']);
+  });
+
   // An attacker hopes that the address is normalised after it was judged.
   test.each([
     '/api/v1/../v2/x',
