@@ -68,6 +68,18 @@ test('a response that is no gzip, or in Brotli, is left as it is', async () => {
   }
 });
 
+test('gzip in several members, which the decoder of the platform does not read, is a 400, or left as it is', async () => {
+  const inTwo = (start: string, rest: string): Uint8Array<ArrayBuffer> =>
+    new Uint8Array(Buffer.concat([gzipSync(start), gzipSync(rest)]));
+  const coded = { ...JSON_TYPE, 'content-encoding': 'gzip' };
+  const sent = inTwo('{"data":', '{"highlight_type":1}}');
+  const serve = migrateFetch(migrationOf(), () => new Response(sent, { headers: coded }));
+  const refused = await serve(order(inTwo('{"data":', '{}}'), coded));
+  expect([refused.status, refused.headers.get('x-gateway-error')]).toEqual([400, 'undecodable-body']);
+  const response = await serve(order('{"data":{}}'));
+  expect(new Uint8Array(await response.arrayBuffer())).toEqual(sent);
+});
+
 // A client that sends without end must not fill the memory of the service.
 test('a body that is larger than the limit is a 413 before it ends, and the service gets nothing', async () => {
   let pulled = 0;

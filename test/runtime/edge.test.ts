@@ -332,6 +332,26 @@ describe('limits of the platform', () => {
     expect(edge.v2.received.join('')).toBe('');
   });
 
+  test('gzip in several members cannot be decoded, and is refused', async () => {
+    const edge = await edgeFor((socket) => socket.write(ok()));
+    const body = Buffer.concat([gzipSync('{"data":'), gzipSync('{}}')]);
+    const response = await exchange(edge.port, order('Content-Encoding: gzip\r\n', body));
+    expect(response.text).toMatch(/^HTTP\/1\.1 400 [^]*\r\nx-gateway-error: undecodable-body\r\n/i);
+    expect(edge.v2.received.join('')).toBe('');
+  });
+
+  test('a few characters of a target are percent-encoded, or refused by the platform', async () => {
+    const edge = await edgeFor((socket) => socket.write(ok()));
+    const get = (target: string): Promise<{ readonly text: string }> =>
+      exchange(edge.port, `GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    await get(`/api/v2/"{}^'|[]!$()*,;:@~?{}^'|[]!$()*,;:@~\``);
+    expect(edge.v2.received[0]?.split(' ')[1]).toBe(
+      "/api/v2/%22%7B%7D%5E'|[]!$()*,;:@~?{}^%27|[]!$()*,;:@~`",
+    );
+    for (const target of ['/api/v2/<', '/api/v2/>', '/api/v2/`', '/api/v2/?<', '/api/v2/?>', '/api/v2/?"'])
+      expect((await get(target)).text).toMatch(/^HTTP\/1\.1 400 [^]*\r\n\r\ninvalid URI$/);
+  });
+
   test('a GET with a body cannot be sent', async () => {
     const edge = await edgeFor((socket) => socket.write(ok()));
     const response = await exchange(
