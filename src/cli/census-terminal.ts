@@ -1,5 +1,5 @@
 import type { Census } from '../report/census.ts';
-import { count } from '../report/number-text.ts';
+import { count, counted } from '../report/number-text.ts';
 import { terminalLines, terminalText } from '../report/untrusted-text.ts';
 import { printColumns } from './columns.ts';
 import { painter, type Terminal } from './terminal.ts';
@@ -21,7 +21,7 @@ export function censusTerminal(census: Census, terminal: Terminal): string {
   };
   const sections = [
     wrapLines(
-      `${paint('bold', 'Attributes that V1 clients send')}  ${count(census.sampled)} of ${count(census.exchanges)} requests were sampled`,
+      `${paint('bold', 'Attributes that V1 clients send')}  ${count(census.sampled)} of ${counted(census.exchanges, 'request')} sampled`,
       columns,
     ),
     printColumns(

@@ -2,7 +2,7 @@ import type { ClientClass, ClientReport } from '../report/client-report.ts';
 import type { Report } from '../report/report.ts';
 import { count, counted } from '../report/number-text.ts';
 import { bodyCheckWords, mistakeWords, percentWords, responseWords } from '../report/outcome-words.ts';
-import { CLASS_WORDS } from '../report/report-text.ts';
+import { CLASS_WORDS, skippedLines } from '../report/report-text.ts';
 import { terminalText } from '../report/untrusted-text.ts';
 import { printColumns } from './columns.ts';
 import { painter, type Style, type Terminal } from './terminal.ts';
@@ -73,7 +73,7 @@ export function reportTerminal(report: Report, terminal: Terminal): string {
         ]),
       { right: [2, 3, 4], columns },
     ),
-    more(report.clients.length, 'clients'),
+    more(report.clients.length, 'client'),
     printColumns(
       ['day (UTC)', 'V1', 'V2', 'clients', ''],
       report.days
@@ -89,7 +89,7 @@ export function reportTerminal(report: Report, terminal: Terminal): string {
     ),
     fitted(logLines(report.logs ?? [])),
     fitted(gapLines(report.gaps ?? [])),
-    report.unreadable === 0 ? '' : `${count(report.unreadable)} lines were not entries.`,
+    report.unreadable === 0 ? '' : `Skipped: ${skippedLines(report.unreadable)}.`,
     report.omittedClients === 0
       ? ''
       : `${counted(report.omittedClients, 'request')} came from clients beyond the limit.`,
@@ -103,15 +103,15 @@ function logLines(logs: NonNullable<Report['logs']>): string {
     .slice(0, MAX_LOGS)
     .map(
       ({ file, since, until, entries }) =>
-        `${terminalText(file)}: ${since === undefined ? 'no entries' : `${count(entries)} entries from ${terminalText(since)} to ${terminalText(until ?? since)}`}`,
+        `${terminalText(file)}: ${since === undefined ? 'no entries' : `${entries === 1 ? '1 entry' : `${count(entries)} entries`} from ${terminalText(since)} to ${terminalText(until ?? since)}`}`,
     );
-  return [...lines, ...(logs.length > MAX_LOGS ? [more(logs.length, 'logs', MAX_LOGS)] : [])].join('\n');
+  return [...lines, ...(logs.length > MAX_LOGS ? [more(logs.length, 'log', MAX_LOGS)] : [])].join('\n');
 }
 
 /** The times that the logs of replicas lack. */
 function gapLines(gaps: NonNullable<Report['gaps']>): string {
   const lines = gaps.slice(0, MAX_LOGS).map(({ sentence }) => terminalText(sentence));
-  return [...lines, ...(gaps.length > MAX_LOGS ? [more(gaps.length, 'gaps', MAX_LOGS)] : [])].join('\n');
+  return [...lines, ...(gaps.length > MAX_LOGS ? [more(gaps.length, 'gap', MAX_LOGS)] : [])].join('\n');
 }
 
 /** The work of a client in both directions, and its mistakes. */
@@ -131,5 +131,5 @@ function workWords(client: ClientReport): string {
 }
 
 function more(all: number, noun: string, shown = MAX_ROWS): string {
-  return all > shown ? `… and ${count(all - shown)} more ${noun}; --format json has all.` : '';
+  return all > shown ? `… and ${counted(all - shown, `more ${noun}`)}; --format json has all.` : '';
 }

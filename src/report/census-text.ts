@@ -1,6 +1,6 @@
 import type { Census } from './census.ts';
 import { tableLines } from './markdown-table.ts';
-import { count } from './number-text.ts';
+import { count, counted } from './number-text.ts';
 import { markdownBlock, markdownCode, markdownText } from './untrusted-text.ts';
 
 /** Formats the attribute census as Markdown. */
@@ -15,13 +15,13 @@ export function censusSections(census: Census): readonly Iterable<string>[] {
   if (census.rows.length === 0) return [];
   return [
     ['## Attribute census'],
-    [`${count(census.sampled)} of ${count(census.exchanges)} V1 requests were sampled for attribute names.`],
+    [`Sampled for attribute names: ${count(census.sampled)} of ${counted(census.exchanges, 'V1 request')}.`],
     tableLines(
       ['operation', 'attribute', 'requests', 'V2 2xx', 'V2 422', 'at it', 'V1 2xx', 'deprecated', 'change'],
       rowsOf(census),
     ),
     ...(census.omitted > 0
-      ? [[`Other names occurred ${count(census.omitted)} times and are not listed.`]]
+      ? [[`Other names occurred ${counted(census.omitted, 'time')} and are not listed.`]]
       : []),
     ...(census.proposal === ''
       ? []

@@ -2,7 +2,7 @@ import { type ClientReport, clientReport, type Usage } from './client-report.ts'
 import type { ClientTally } from './client-tally.ts';
 import type { GuideDocument } from './guide-document.ts';
 import { guideHtml } from './guide-html.ts';
-import { count } from './number-text.ts';
+import { count, counted } from './number-text.ts';
 import { outcomeWords } from './outcome-words.ts';
 import type { ReportCoverage } from './report-totals.ts';
 import { htmlText } from './untrusted-text.ts';
@@ -73,11 +73,11 @@ function ownReportHtml({ at, since, coverage, report, omitted, guide }: OwnRepor
   const { v1, v2, firstSeen, lastSeen, operations, outcomes } = report;
   return guideHtml(guide, [
     `<p>Counted from ${htmlText(since)} to ${htmlText(at)}. ${COVERAGE[coverage]}</p>`,
-    `<p>${count(v1)} requests to V1, the first at ${htmlText(firstSeen)} and the last at ${htmlText(lastSeen)}; ${count(v2)} to V2.</p>`,
+    `<p>${counted(v1, 'request')} to V1, ${v1 === 1 ? '' : `the first at ${htmlText(firstSeen)} and the last `}at ${htmlText(lastSeen)}; ${count(v2)} to V2.</p>`,
     `<p>${WORK[report.class]}${report.unknown.map((reason) => ` ${htmlText(reason)}`).join('')}</p>`,
     `<p>Responses: ${htmlText(outcomeWords(outcomes))}.</p>`,
     `<ul>${operations.map(({ operation, count: seen, lastSeen: last }) => `<li>${htmlText(operation)}: ${count(seen)}, the last at ${htmlText(last)}</li>`).join('')}</ul>`,
-    omitted > 0 ? `<p>${count(omitted)} further rows are not shown.</p>` : '',
+    omitted > 0 ? `<p>Not shown: ${counted(omitted, 'further row')}.</p>` : '',
   ]);
 }
 

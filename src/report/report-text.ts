@@ -114,7 +114,10 @@ function sectionsOf(report: Report): readonly Iterable<string>[] {
         [CLASS_WORDS['unwrap-only'], count(classes['unwrap-only'])],
         [CLASS_WORDS['url-only'], count(classes['url-only'])],
         [`${CLASS_WORDS.unknown} (the log does not say)`, count(classes.unknown)],
-        [`${CLASS_WORDS.gone} (no V1 request for ${report.goneAfterDays} days or more)`, count(classes.gone)],
+        [
+          `${CLASS_WORDS.gone} (no V1 request for ${counted(report.goneAfterDays, 'day')} or more)`,
+          count(classes.gone),
+        ],
       ],
     ),
     ['## Clients'],
@@ -158,8 +161,13 @@ function sectionsOf(report: Report): readonly Iterable<string>[] {
       ]),
     ),
     list((report.gaps ?? []).map(({ sentence }) => markdownText(sentence))),
-    report.unreadable > 0 ? [`${count(report.unreadable)} lines are not entries and were skipped.`] : [],
+    report.unreadable > 0 ? [`Skipped: ${skippedLines(report.unreadable)}.`] : [],
   ];
+}
+
+/** The number of lines that are not entries: `1 line that is not an entry`. */
+export function skippedLines(lines: number): string {
+  return `${counted(lines, 'line')} that ${lines === 1 ? 'is not an entry' : 'are not entries'}`;
 }
 
 function clientRow(client: ClientReport): string[] {

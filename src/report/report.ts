@@ -1,6 +1,7 @@
 import type { Census } from './census.ts';
 import { type ClientClass, type ClientReport, clientReport } from './client-report.ts';
 import type { LogGap } from './log-gaps.ts';
+import { counted } from './number-text.ts';
 import type { OpenApiNames } from './openapi-names.ts';
 import type { ReportCoverage, ReportTally } from './report-totals.ts';
 import { type SwitchOff, switchOff } from './switch-off.ts';
@@ -191,7 +192,7 @@ function coverageOf(coverage: ReportCoverage): Omit<ReportCoverage, 'gaps' | 'si
 function remaining(clients: readonly ClientReport[], classes: Report['classes']): string[] {
   const sentences: string[] = [];
   const add = (count: number, one: string, many: string): void => {
-    if (count > 0) sentences.push(count === 1 ? `1 client ${one}.` : `${count} clients ${many}.`);
+    if (count > 0) sentences.push(`${counted(count, 'client')} ${count === 1 ? one : many}.`);
   };
   add(classes['field-work'], 'has fields to change', 'have fields to change');
   add(classes['unwrap-only'], 'only has to drop the wrapper', 'only have to drop the wrapper');
@@ -210,6 +211,8 @@ function remaining(clients: readonly ClientReport[], classes: Report['classes'])
   );
   const keyless = active.find((client) => client.client === '-');
   if (keyless !== undefined)
-    sentences.push(`${keyless.v1} V1 requests had no API key, so their clients are unknown.`);
+    sentences.push(
+      `${counted(keyless.v1, 'V1 request')} had no API key, so ${keyless.v1 === 1 ? 'its client is' : 'their clients are'} unknown.`,
+    );
   return sentences;
 }

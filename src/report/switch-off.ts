@@ -65,12 +65,15 @@ function silence({ clients, now, goneAfterDays }: SwitchOffFacts): Condition {
     const last = clients.reduce((latest, { lastSeen }) => (lastSeen > latest ? lastSeen : latest), '');
     return {
       state: 'met',
-      text: `No V1 request for ${goneAfterDays} days: the last one was at ${last}.`,
+      text:
+        goneAfterDays === 0
+          ? `No V1 request since ${last}.`
+          : `No V1 request for ${counted(goneAfterDays, 'day')}: the last one was at ${last}.`,
     };
   }
   return {
     state: 'not-met',
-    text: `${counted(recent.length, 'client')} used V1 in the last ${goneAfterDays} days: ${named(recent)}.`,
+    text: `${counted(recent.length, 'client')} used V1 in the last ${goneAfterDays === 1 ? 'day' : `${goneAfterDays} days`}: ${named(recent)}.`,
   };
 }
 
@@ -89,7 +92,7 @@ function coverage({ since, until, days, gaps, now, goneAfterDays }: SwitchOffFac
   if (since === undefined || until === undefined || since > from) {
     return {
       state: 'unknown',
-      text: `The log begins at ${since ?? '–'}, later than ${goneAfterDays} days ago.`,
+      text: `The log begins at ${since ?? '–'}, later than ${counted(goneAfterDays, 'day')} ago.`,
     };
   }
   if (until < dayBefore(now, 1))

@@ -76,7 +76,7 @@ describe('a V1 client reads its own report', () => {
     const page = await response.text();
     expect(page).toContain('&#60;img src=x');
     expect(page).not.toMatch(/<img|<script|\u202e/);
-    expect(page).toContain('1 requests to V1');
+    expect(page).toContain('1 request to V1, at ');
   });
 
   test('HEAD has the fields of GET and no body; the query is of no account', async () => {

@@ -33,7 +33,7 @@ export function ClientsCard(props: ClientsCardProps): VNode {
   const hasChecks = clients.some(({ bodyChecks }) => bodyChecks.length > 0);
   return card(
     counted(clients.length, 'client'),
-    `gone after ${goneAfterDays} days without V1`,
+    `gone after ${counted(goneAfterDays, 'day')} without V1`,
     clients.length === 0 && el('p', { class: 'empty' }, 'No V1 request has been seen yet.'),
     clients.length > 0 &&
       scrollTable(
