@@ -37,7 +37,11 @@ const BAR = { most: 30, least: 8, others: 48 } as const;
 export function reportTerminal(report: Report, terminal: Terminal): string {
   const paint = painter(terminal);
   const { columns } = terminal;
-  if (report.since === undefined) return `${report.switchOff.sentence} The log has no entries.\n`;
+  if (report.since === undefined) {
+    const { sentence, conditions } = report.switchOff;
+    const others = conditions.length === 0 ? 'entries' : 'other entries';
+    return `${[sentence, ...conditions.map(({ text }) => text)].join(' ')} The log has no ${others}.\n`;
+  }
   const bar = Math.max(BAR.least, Math.min(BAR.most, (columns ?? Infinity) - BAR.others));
   const fitted = (text: string): string => wrapLines(text, columns);
   const busiest = Math.max(1, ...report.days.map((day) => day.v1));
@@ -103,7 +107,7 @@ function logLines(logs: NonNullable<Report['logs']>): string {
     .slice(0, MAX_LOGS)
     .map(
       ({ file, since, until, entries }) =>
-        `${terminalText(file)}: ${since === undefined ? 'no entries' : `${entries === 1 ? '1 entry' : `${count(entries)} entries`} from ${terminalText(since)} to ${terminalText(until ?? since)}`}`,
+        `${terminalText(file)}: ${since === undefined ? 'no entries' : `${counted(entries, 'entry', 'entries')} from ${terminalText(since)} to ${terminalText(until ?? since)}`}`,
     );
   return [...lines, ...(logs.length > MAX_LOGS ? [more(logs.length, 'log', MAX_LOGS)] : [])].join('\n');
 }

@@ -59,7 +59,8 @@ async function print(files: readonly string[], options: ReportOptions): Promise<
   const schema = await schemaOf(options);
   if (schema !== undefined && 'fault' in schema) return schema;
   const tally = new Tally();
-  const lines = new LineTally(tally);
+  const now = (): string => options.at ?? new Date().toISOString();
+  const lines = new LineTally(tally, now);
   for (const file of files) lines.begin(nameOf(file));
   try {
     await readAll(files, (bytes, file) => lines.add(bytes, nameOf(file)));
@@ -68,9 +69,10 @@ async function print(files: readonly string[], options: ReportOptions): Promise<
   }
   const made = makeReport(tally, {
     names,
-    now: options.at ?? new Date().toISOString(),
+    now: now(),
     goneAfterDays: options.goneAfter,
     unreadable: lines.unreadable,
+    later: lines.later,
     logs: lines.coverage,
     gaps: lines.gaps,
     schema,

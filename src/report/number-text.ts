@@ -4,6 +4,6 @@ export function count(value: number): string {
 }
 
 /** A number and its noun, which is plural unless the number is 1: `1 request`, `2,310 requests`. */
-export function counted(value: number, noun: string): string {
-  return `${count(value)} ${noun}${value === 1 ? '' : 's'}`;
+export function counted(value: number, noun: string, plural = `${noun}s`): string {
+  return `${count(value)} ${value === 1 ? noun : plural}`;
 }

@@ -97,7 +97,7 @@ function sectionsOf(report: Report): readonly Iterable<string>[] {
     ['# Who still needs V1'],
     [
       since === undefined
-        ? 'There are no entries yet.'
+        ? 'There are no entries up to the time of the report.'
         : `From ${markdownText(since)} to ${markdownText(until ?? since)}: ${counted(report.v1, 'request')} through V1, ${count(report.v2)} through V2.`,
     ],
     report.coverage === undefined ? [] : [markdownText(report.coverage.sentence)],

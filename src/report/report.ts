@@ -4,6 +4,7 @@ import type { LogGap } from './log-gaps.ts';
 import { counted } from './number-text.ts';
 import type { OpenApiNames } from './openapi-names.ts';
 import type { ReportCoverage, ReportTally } from './report-totals.ts';
+import type { Span } from './span.ts';
 import { type SwitchOff, switchOff } from './switch-off.ts';
 
 /** Traffic of one day (UTC), for the burn-down. */
@@ -80,6 +81,8 @@ export interface ReportOptions {
   /** Display names by client hash. */
   readonly names?: ReadonlyMap<string, string> | undefined;
   readonly unreadable?: number | undefined;
+  /** Entries dated after `now`, which the tally does not have. */
+  readonly later?: Readonly<Span> | undefined;
 }
 
 const WEIGHT: Readonly<Record<ClientClass, number>> = {
@@ -141,6 +144,7 @@ function* reportSteps(tally: ReportTally, options: ReportOptions): Generator<und
     until: observed?.until ?? textOrNone(tally.until),
     days: observed === undefined ? daysSeen(tally) : undefined,
     gaps: gaps ?? [],
+    later: options.later,
     unreadable: options.unreadable ?? 0,
     omittedClients: tally.omittedClients,
   });

@@ -2,6 +2,7 @@ import { type ClientReport, dayBefore } from './client-report.ts';
 import type { LogGap } from './log-gaps.ts';
 import { dayNumber } from './active-days.ts';
 import { counted } from './number-text.ts';
+import type { Span } from './span.ts';
 
 /** One condition of switching V1 off, as it was at the time of the report. */
 export interface Condition {
@@ -33,6 +34,8 @@ export interface SwitchOffFacts {
   readonly days?: ReadonlySet<number> | undefined;
   /** Times that the logs of replicas lack. */
   readonly gaps: readonly LogGap[];
+  /** Entries dated after `now`, which nothing else counts; absent when the gateway itself observed. */
+  readonly later?: Readonly<Span> | undefined;
   readonly unreadable: number;
   readonly omittedClients: number;
 }
@@ -41,7 +44,12 @@ export interface SwitchOffFacts {
 export function switchOff(facts: SwitchOffFacts): SwitchOff {
   const { now, clients } = facts;
   if (clients.length === 0)
-    return { at: now, verdict: 'nothing-seen', sentence: 'No V1 request was seen yet.', conditions: [] };
+    return {
+      at: now,
+      verdict: 'nothing-seen',
+      sentence: 'No V1 request was seen yet.',
+      conditions: leftOut(facts),
+    };
   const conditions = [silence(facts), pauses(facts), coverage(facts), completeness(facts)];
   const isMet = (state: Condition['state']): boolean =>
     conditions.some((condition) => condition.state === state);
@@ -87,7 +95,10 @@ function pauses({ clients, goneAfterDays }: SwitchOffFacts): Condition {
   };
 }
 
-function coverage({ since, until, days, gaps, now, goneAfterDays }: SwitchOffFacts): Condition {
+function coverage(facts: SwitchOffFacts): Condition {
+  const { since, until, days, gaps, now, goneAfterDays } = facts;
+  const [later] = leftOut(facts);
+  if (later !== undefined) return later;
   const from = dayBefore(now, goneAfterDays);
   if (since === undefined || until === undefined || since > from) {
     return {
@@ -113,6 +124,18 @@ function coverage({ since, until, days, gaps, now, goneAfterDays }: SwitchOffFac
     };
   }
   return { state: 'met', text: `The log covers the time from ${since} to ${until}.` };
+}
+
+/** A clock that was wrong, or a time of the report that lies in the past: the times of the log do not tell its end. */
+function leftOut({ later }: SwitchOffFacts): Condition[] {
+  if (later === undefined || later.count === 0) return [];
+  const { count, last } = later;
+  const dated =
+    count === 1
+      ? 'is dated after the time of the report, at'
+      : 'are dated after the time of the report, the latest at';
+  const text = `${counted(count, 'entry', 'entries')} ${dated} ${last}, and left out.`;
+  return [{ state: 'unknown', text }];
 }
 
 /** Whole days between two times without any entry. */

@@ -1,6 +1,7 @@
 import { parsedJson } from '../rewrite-log/parsed-json.ts';
 import { type LogGap, logGaps } from './log-gaps.ts';
 import { LogLineReader } from './log-line.ts';
+import { recordUse, type Span } from './span.ts';
 import { ReplicaLog, replicaOfFile, replicaOfPrefix } from './replica-log.ts';
 import type { LogCoverage } from './report.ts';
 import type { Tally } from './tally.ts';
@@ -13,6 +14,9 @@ const MAX_REPLICAS = 5000;
 /** Maximum length of what a collector writes before a line, in bytes. */
 const MAX_PREFIX_BYTES = 256;
 
+/** Later than any time in RFC 3339. */
+const NEVER = '~';
+
 const decoder = new TextDecoder();
 
 /** Adds lines of rewrite logs to a tally, and notes the part of the time that each log and each replica covers. */
@@ -22,13 +26,20 @@ export class LineTally {
   /** Lines of the process log, which containers merge with the rewrite log. */
   others = 0;
   lines = 0;
+  /** Entries dated after the time of the report: the tally has none of them. */
+  readonly later: Span = { count: 0, first: '', last: '' };
   private readonly tally: Tally;
+  private readonly now: () => string;
+  /** The time of the report when it was last asked for. */
+  private latest = '';
   private readonly reader = new LogLineReader();
   private readonly logs = new Map<string, MutableCoverage>();
   private readonly replicas = new Map<string, ReplicaLog>();
 
-  constructor(tally: Tally) {
+  /** `now` is the time of the report in RFC 3339, which advances while a log is read that still grows. */
+  constructor(tally: Tally, now: () => string = () => NEVER) {
     this.tally = tally;
+    this.now = now;
   }
 
   /** The time that each log covers, in the order in which they were begun. */
@@ -60,13 +71,20 @@ export class LineTally {
         const entry = this.reader.read(bytes, start, end);
         if (entry === undefined) this.skip(bytes.subarray(start, end), log, replica);
         else {
-          this.tally.add(entry);
+          if (this.isLater(entry.time)) recordUse(this.later, entry.time);
+          else this.tally.add(entry);
           replica?.add(entry.time);
           if (log !== undefined) cover(log, entry.time);
         }
       }
       start = end + 1;
     }
+  }
+
+  private isLater(time: string): boolean {
+    if (time <= this.latest) return false;
+    this.latest = this.now();
+    return time > this.latest;
   }
 
   private replica(name: string): ReplicaLog | undefined {

@@ -20,7 +20,11 @@ export function report(command: Command): void {
       wholeNumber,
       14,
     )
-    .option('--at <time>', 'time from which silence counts, such as 2026-11-22; now by default', pointInTime)
+    .option(
+      '--at <time>',
+      'time from which silence counts, such as 2026-11-22; later entries are left out; now by default',
+      pointInTime,
+    )
     .optionsGroup('Guides and digests:')
     .option('--guide', 'print the migration guide of one client: md, html or json')
     .option('--client <hash>', 'first digits of a client hash, for --guide')

@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import { reportTerminal } from '../../src/cli/report-terminal.ts';
+import { PLAIN } from '../../src/cli/terminal.ts';
+import { makeReport, type Report } from '../../src/report/report.ts';
+import { reportMarkdown } from '../../src/report/report-text.ts';
+import { LineTally } from '../../src/report/tally-lines.ts';
+import { Tally } from '../../src/report/tally.ts';
+import { v1TallyEntry } from '../support/v1-tally-entry.ts';
+
+const NOW = '2026-11-24T11:30:00.000Z';
+
+/** A line of a client's request, or of native traffic, so many days before `NOW`. */
+function line(client: string, daysAgo: number): string {
+  const time = new Date(Date.parse(NOW) - daysAgo * 86_400_000).toISOString();
+  const more = client === 'native' ? { route: 'pass' as const, verdict: 'passed' as const } : {};
+  return `${JSON.stringify(v1TallyEntry(client, time, more))}\n`;
+}
+
+function reportAt(now: string, lines: readonly string[]): Report {
+  const tally = new Tally();
+  const tallied = new LineTally(tally, () => now);
+  tallied.add(new TextEncoder().encode(lines.join('')));
+  return makeReport(tally, { now, later: tallied.later });
+}
+
+/** A client that left V1 in time, and native traffic on each day. */
+const LEFT = [line('c', 60), line('c', 45), ...Array.from({ length: 60 }, (_, day) => line('native', day))];
+
+test('entries of the future do not stand for those that a log lacks', () => {
+  const ended = LEFT.filter((_, at) => at !== 2 && at !== 3);
+  const { switchOff, until, v1, v2 } = reportAt(NOW, [...ended, line('native', -30)]);
+  expect(switchOff.verdict).toBe('unknown');
+  expect(switchOff.conditions.map(({ text }) => text)).toContain(
+    '1 entry is dated after the time of the report, at 2026-12-24T11:30:00.000Z, and left out.',
+  );
+  expect([until, v1, v2]).toEqual(['2026-11-22T11:30:00.000Z', 2, 58]);
+  expect(reportAt(NOW, LEFT).switchOff.verdict).toBe('yes');
+});
+
+test('a report of an earlier time names no use of V1 after it', () => {
+  const { switchOff, clients } = reportAt(NOW, [...LEFT, line('d', -1), line('d', -2)]);
+  expect(clients.map(({ client }) => client)).toEqual(['c']);
+  expect(switchOff.conditions.map(({ state }) => state)).toEqual(['met', 'met', 'unknown', 'met']);
+  expect(switchOff.conditions[2]?.text).toBe(
+    '2 entries are dated after the time of the report, the latest at 2026-11-26T11:30:00.000Z, and left out.',
+  );
+});
+
+test('a report of a time before the first entry does not say that there are none', () => {
+  const report = reportAt(NOW, [line('d', -1)]);
+  const sentence =
+    '1 entry is dated after the time of the report, at 2026-11-25T11:30:00.000Z, and left out.';
+  expect(reportTerminal(report, PLAIN)).toBe(
+    `No V1 request was seen yet. ${sentence} The log has no other entries.\n`,
+  );
+  expect(reportMarkdown(report).replaceAll('\\', '')).toContain(`- not known: ${sentence}`);
+  expect(reportTerminal(reportAt(NOW, []), PLAIN)).toBe(
+    'No V1 request was seen yet. The log has no entries.\n',
+  );
+});
+
+test('what is written while a log is read is not of the future', () => {
+  const tally = new Tally();
+  let clock = Date.parse(NOW);
+  const tallied = new LineTally(tally, () => new Date(clock).toISOString());
+  const encoder = new TextEncoder();
+  tallied.add(encoder.encode(line('c', 0)));
+  clock += 86_400_000;
+  tallied.add(encoder.encode(line('c', -0.5)));
+  expect([tally.v1, tallied.later.count]).toEqual([2, 0]);
+});
