@@ -22,7 +22,7 @@ export interface Usage {
 
 /** One kind of response that a client received. */
 export interface Outcome extends Usage {
-  /** The service that responded, or the gateway itself. */
+  /** The service that responded, or the gateway itself; when the client disconnected, the one that its request was sent to, or the gateway if it was not. */
   readonly by: 'v1' | 'v2' | 'gateway';
   /** Status that the client received; 0 when it disconnected before. */
   readonly status: number;

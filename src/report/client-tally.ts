@@ -5,7 +5,7 @@ import type { EditSummary, Work } from './client-work.ts';
 import { Outcomes } from './outcomes.ts';
 import type { DifferingMembers, ResponseSide } from './response-changes.ts';
 import { countUse, firstUse, recordUse, type Span } from './span.ts';
-import { isMistake, refusalOf, type TallyEntry } from './tally-entry.ts';
+import { isMistake, isUnread, refusalOf, type TallyEntry } from './tally-entry.ts';
 
 /** Maximum operations, changes or other names of one client. */
 const MAX_NAMES = 1000;
@@ -111,9 +111,4 @@ function judge(call: CallTally, { time, origin }: TallyEntry, side: ResponseSide
   }
   if (origin === 'v1') call.isV1Judged = true;
   if (time > call.lastJudged) call.lastJudged = time;
-}
-
-/** Whether V1 responded without the gateway having read the body. */
-function isUnread({ origin, would }: TallyEntry): boolean {
-  return origin === 'v1' && would === undefined;
 }

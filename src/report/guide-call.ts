@@ -7,6 +7,7 @@ import { bodyChecksOf, outcomesOf, responsesOf } from './client-report.ts';
 import type { GuideBody, GuideCall } from './guide-document.ts';
 import { Outcomes } from './outcomes.ts';
 import { type DifferingMembers, ResponseChanges } from './response-changes.ts';
+import { isUnread } from './tally-entry.ts';
 import { OTHER_SHAPE, printedRequest, shapeKey } from './guide-shape.ts';
 
 /** Maximum shapes of bodies that are kept of one call, and that are shown. */
@@ -50,6 +51,7 @@ export class CallGuide {
   private readonly named = new Map<string, number>();
   private isCompared = false;
   private isUnknown = false;
+  private unread = 0;
   private omitted = 0;
 
   constructor(name: string, method: string) {
@@ -75,6 +77,10 @@ export class CallGuide {
     if (side === 'same' || side === 'different') this.isCompared = true;
     if (side === 'unknown') this.isUnknown = true;
     if (entry.verdict === 'refused') return;
+    if (isUnread(entry)) {
+      this.unread += 1;
+      return;
+    }
     const { edits, attributes, path, bytesIn, time } = entry;
     const key = shapeKey(edits, attributes);
     const known = this.shapes.get(key);
@@ -114,6 +120,7 @@ export class CallGuide {
       responsesUnknown: this.isUnknown && !this.isCompared,
       outcomes: outcomesOf(this.outcomes),
       ...(checks === undefined ? {} : { bodyChecks: checks }),
+      unread: this.unread,
       omitted: this.omitted + hidden,
     };
   }

@@ -38,6 +38,8 @@ export interface GuideCall {
   readonly outcomes: readonly Outcome[];
   /** Verdicts of V2's schema on bodies of this call that were not sent to V2; absent when none was checked. */
   readonly bodyChecks?: BodyChecks;
+  /** Requests that the gateway did not read in full: the client left in the middle of them, or V1 received them as they were. */
+  readonly unread: number;
   /** Requests with bodies of further shapes. */
   readonly omitted: number;
 }

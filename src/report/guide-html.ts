@@ -50,7 +50,7 @@ ${[...lead, ...body].filter((part) => part !== '').join('\n')}
 }
 
 function callSection(call: GuideCall): string {
-  const { name, last, bodies, omitted, responses, responsesUnknown, outcomes, bodyChecks } = call;
+  const { name, last, bodies, unread, omitted, responses, responsesUnknown, outcomes, bodyChecks } = call;
   return [
     `<h2>${htmlText(name)}</h2>`,
     `<p>${counted(call.count, 'request')}, the last at ${htmlText(last)}. Responses: ${htmlText(outcomeWords(outcomes))}.</p>`,
@@ -58,6 +58,9 @@ function callSection(call: GuideCall): string {
     bodyChecks === undefined
       ? ''
       : `<p>V2's schema, which is not V2: ${htmlText(bodyCheckCounts(bodyChecks))}.</p>`,
+    unread > 0
+      ? `<p>Not shown: ${counted(unread, 'request')} that the gateway did not read in full.</p>`
+      : '',
     omitted > 0 ? `<p>Not shown: ${counted(omitted, 'request')} with other bodies.</p>` : '',
     responsesUnknown
       ? "<h3>Responses</h3><p>Not known: no response of V1 was compared with V2's yet.</p>"

@@ -32,6 +32,9 @@ function callSection(call: GuideCall): string {
     ...(call.bodyChecks === undefined
       ? []
       : [`V2's schema, which is not V2: ${markdownText(bodyCheckCounts(call.bodyChecks))}.`]),
+    ...(call.unread > 0
+      ? [`Not shown: ${counted(call.unread, 'request')} that the gateway did not read in full.`]
+      : []),
     ...(call.omitted > 0 ? [`Not shown: ${counted(call.omitted, 'request')} with other bodies.`] : []),
     ...responseSection(call),
   ].join('\n\n');

@@ -52,6 +52,8 @@ export class LogLineReader {
     let foundBits = 0;
     let method = 0;
     let path = 0;
+    let upstreamPath = 0;
+    let sent = 0;
     at += 1;
     while (at < end) {
       const byte = bytes[at] ?? 0;
@@ -66,6 +68,8 @@ export class LogLineReader {
       while (at < end && (bytes[at] === COLON || (bytes[at] ?? 0) <= 0x20)) at += 1;
       if (length === 6 && isWord(bytes, key, METHOD)) method = at;
       else if (length === 4 && isWord(bytes, key, PATH)) path = at;
+      else if (length === 12 && isWord(bytes, key, UPSTREAM_PATH)) upstreamPath = at;
+      else if (length === 4 && isWord(bytes, key, SENT)) sent = at;
       const list = bytes[at] === OPEN_LIST ? this.takeList(entry, bytes, key, length, at, end) : 0;
       if (list < 0) return undefined;
       if (list > 0) {
@@ -83,6 +87,9 @@ export class LogLineReader {
       entry.method = this.words.of(bytes, method, valueStop(bytes, method, end));
       entry.path = textAt(bytes, path, valueStop(bytes, path, end));
     }
+    if (entry.status === 0 && upstreamPath > 0)
+      entry.upstreamPath = textAt(bytes, upstreamPath, valueStop(bytes, upstreamPath, end));
+    if (entry.status === 0 && sent > 0) entry.sent = isWord(bytes, sent, TRUE);
     return entry;
   }
 
@@ -205,6 +212,9 @@ const WOULD = ascii('would');
 const FAILURE = ascii('failure');
 const METHOD = ascii('method');
 const PATH = ascii('path');
+const UPSTREAM_PATH = ascii('upstreamPath');
+const SENT = ascii('sent');
+const TRUE = ascii('true');
 const RESPONSE_NOTE = ascii('responseNote');
 const RESPONSE_EDITS = ascii('responseEdits');
 /** Names before 1.0. */

@@ -3,12 +3,14 @@ import { count } from './number-text.ts';
 
 const BY = { v1: 'V1', v2: 'V2', gateway: 'gateway' } as const;
 
-/** Describes the responses of a client, such as `V2 201 412×, V2 422 3× (/legacy_code 3×), gateway 503 brownout 5×`; a client that disconnected has the service of its request behind it. */
+/** Describes the responses of a client, such as `V2 201 412×, V2 422 3× (/legacy_code 3×), gateway 503 brownout 5×`; a client that disconnected has the service behind it that its request was sent to. */
 export function outcomeWords(outcomes: readonly Outcome[]): string {
   return outcomes
     .map(({ by, status, code, count: seen, pointers }) => {
       const places = pointers.map(({ pointer, count: times }) => `${pointer} ${count(times)}×`).join(', ');
-      const what = status === 0 ? `client disconnected (${BY[by]})` : `${BY[by]} ${status}`;
+      const isUnsent = by === 'gateway' && code === undefined;
+      const left = `client disconnected ${isUnsent ? 'before its request was sent' : `(${BY[by]})`}`;
+      const what = status === 0 ? left : `${BY[by]} ${status}`;
       const named = code === undefined ? what : `${what} ${code}`;
       return `${named} ${count(seen)}×${places === '' ? '' : ` (${places})`}`;
     })

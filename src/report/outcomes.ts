@@ -1,9 +1,10 @@
+import { sentTo } from '../rewrite-log/entry-outcome.ts';
 import type { TallyEntry } from './tally-entry.ts';
 import { countUse, firstUse, recordUse, type Span } from './span.ts';
 
 /** One kind of response to a client's V1 requests. */
 export interface OutcomeTally extends Span {
-  /** The service that responded, or for a client that disconnected the one that its request was for; or the gateway itself. */
+  /** The service that responded, or for a client that disconnected the one that its request was sent to; or the gateway itself. */
   readonly by: 'v1' | 'v2' | 'gateway';
   /** Status that the client received; 0 when it disconnected before. */
   readonly status: number;
@@ -22,8 +23,10 @@ export class Outcomes {
   readonly all = new Map<string, OutcomeTally>();
   private last: OutcomeTally | undefined = undefined;
 
-  add({ time, status, failure, origin, errorPointers }: TallyEntry): void {
-    const isOfService = failure === undefined || failure === 'upstream-broken';
+  add(entry: TallyEntry): void {
+    const { time, status, failure, origin, errorPointers } = entry;
+    const isUnsent = status === 0 && sentTo(entry) === undefined;
+    const isOfService = !isUnsent && (failure === undefined || failure === 'upstream-broken');
     const by = isOfService ? (origin ?? 'v2') : 'gateway';
     const outcome = this.of(by, status, failure, time);
     if (outcome === undefined || errorPointers === undefined) return;

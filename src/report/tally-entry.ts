@@ -11,6 +11,9 @@ export interface TallyEntry {
   /** Method and path are read where there is no operation. */
   readonly method?: string | undefined;
   readonly path?: string | undefined;
+  /** These two are read where the client disconnected without a response. */
+  readonly upstreamPath?: string | undefined;
+  readonly sent?: boolean | undefined;
   readonly verdict: Entry['verdict'];
   readonly status: number;
   readonly edits: Entry['edits'];
@@ -35,6 +38,16 @@ export function refusalOf({
 }: Pick<TallyEntry, 'verdict' | 'failure' | 'would'>): string | undefined {
   if (verdict === 'refused') return failure ?? 'refused';
   return would?.verdict === 'refused' ? (would.failure ?? 'refused') : undefined;
+}
+
+/** Whether the gateway did not read the request in full: V1 received it as it was, or the client left in the middle of it. */
+export function isUnread({
+  origin,
+  would,
+  status,
+  upstreamPath,
+}: Pick<TallyEntry, 'origin' | 'would' | 'status' | 'upstreamPath'>): boolean {
+  return origin === 'v1' ? would === undefined : status === 0 && upstreamPath === undefined;
 }
 
 /** Refusals that say nothing about the request: others of the client's would be refused at that moment as well. */

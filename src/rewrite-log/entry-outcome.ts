@@ -21,7 +21,12 @@ export function modeOf({ mode, route }: Entry): EntryMode | undefined {
  * The service that got the request, or may have got a part of it; undefined when nothing of it was sent. A copy of a shadowed read
  * does not count.
  */
-export function sentTo({ upstreamPath, origin, sent, verdict }: Entry): 'v1' | 'v2' | undefined {
+export function sentTo({
+  upstreamPath,
+  origin,
+  sent,
+  verdict,
+}: Pick<Entry, 'upstreamPath' | 'origin' | 'sent' | 'verdict'>): 'v1' | 'v2' | undefined {
   if (upstreamPath === undefined || sent === false || verdict === 'refused') return undefined;
   return origin ?? 'v2';
 }

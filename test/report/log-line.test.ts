@@ -32,6 +32,9 @@ const anyEntry: fc.Arbitrary<Entry> = fc
           at: oddText,
         }),
         failure: oddText,
+        status: fc.constant(0),
+        upstreamPath: fc.oneof(oddText, fc.constant(undefined)),
+        sent: fc.boolean(),
         responseEdits: fc.array(
           fc.record({ change: oddText, rule: fc.constant('alias' as const), from: oddText, path: oddText }),
           { maxLength: 2 },
@@ -76,6 +79,7 @@ describe('reading a line', () => {
           const { origin, would, failure, method, path: target } = JSON.parse(line) as Entry;
           const { responseEdits, responseWould, responseNote, errorPointers, deprecated, unechoed } =
             JSON.parse(line) as Entry;
+          const { upstreamPath, sent } = JSON.parse(line) as Entry;
           const isUnnamed = route === 'migrate' && operation === undefined;
           expect(read).toEqual({
             time,
@@ -89,6 +93,7 @@ describe('reading a line', () => {
             ...(apiVersion === undefined ? {} : { apiVersion }),
             ...defined({ origin, would, failure, responseEdits, responseWould, responseNote }),
             ...defined({ errorPointers, deprecated, unechoed }),
+            ...(status === 0 ? defined({ upstreamPath, sent }) : {}),
             ...(isUnnamed ? { method, path: target } : {}),
           });
           // The next piece of a file is read into the same memory.

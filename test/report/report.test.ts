@@ -249,7 +249,8 @@ describe('the guide', () => {
     const bodyOf = (...entries: readonly Entry[]): GuideBody | undefined =>
       guideOf(...entries).calls[0]?.bodies[0];
     expect(bodyOf(order())?.isVerified).toBe(true);
-    expect(bodyOf(order({ origin: 'v1', mode: 'observe', verdict: 'passed' }))?.isVerified).toBe(false);
+    const observed = { origin: 'v1', mode: 'observe', would: { verdict: 'rewritten' } } as const;
+    expect(bodyOf(order({ ...observed, verdict: 'passed' }))?.isVerified).toBe(false);
     expect(bodyOf(order({ status: 422 }))?.isVerified).toBe(false);
     const { attributes: _attributes, ...unrecorded } = order();
     expect(bodyOf(unrecorded)).toMatchObject({
@@ -321,6 +322,19 @@ describe('the guide', () => {
     expect(guide.calls[0]?.outcomes.map(({ code }) => code)).toContain('brownout');
   });
 
+  test.each([
+    ['client disconnected before its request was sent 1×', { status: 0, upstreamPath: undefined }],
+    ['V1 201 1×', { origin: 'v1', mode: 'canary' }],
+  ] as const)('shows nothing of a request that was not read: %s', (outcome, more) => {
+    const guide = guideOf(order({ edits: [], verdict: 'unchanged', attributes: undefined, ...more }));
+    expect(guide.calls).toMatchObject([{ count: 1, bodies: [], unread: 1 }]);
+    for (const text of [guideMarkdown(guide), guideHtml(guide)]) {
+      expect(text).not.toContain('Only the address changes');
+      expect(text).toContain('Not shown: 1 request that the gateway did not read in full.');
+      expect(text).toContain(outcome);
+    }
+  });
+
   test('says what a client reads today, and what it will read', () => {
     const alias = { change: 'highlight-type', rule: 'alias', from: '/data/b', path: '/data/a' } as const;
     const text = guideMarkdown(guideOf(order({ responseEdits: [alias] })));
@@ -339,6 +353,18 @@ test('a client that only reads, and gets its responses rewritten, has more to ch
     class: 'field-work',
     responses: [{ v1: '/data/a', v2: '/data/b', count: 1 }],
   });
+});
+
+// A client that leaves in the middle of its body: nothing was read, and nothing was sent.
+test('an upload that broke off shows no work, and is no response of V2', () => {
+  const left = v1('c', 1, [], { status: 0, upstreamPath: undefined, bytesOut: 0 });
+  const [client] = makeReport(tallyOf([left]), options).clients;
+  expect(client).toMatchObject({ class: 'unknown', outcomes: [{ by: 'gateway', status: 0, count: 1 }] });
+  expect(client?.unknown).toEqual(['No request was accepted, so that none shows the work.']);
+  const [sent] = makeReport(tallyOf([v1('c', 1, [], { status: 0 })]), options).clients;
+  expect(sent?.outcomes).toMatchObject([{ by: 'v2', status: 0 }]);
+  const queued = v1('c', 1, [UNWRAP], { status: 0, sent: false });
+  expect(makeReport(tallyOf([queued]), options).clients[0]?.outcomes).toMatchObject([{ by: 'gateway' }]);
 });
 
 test('a client of which every request was refused is not known', () => {
