@@ -1,4 +1,5 @@
 import type { ClientReport } from '../../src/report/client-report.ts';
+import { reasonsOf } from '../../src/report/outcome-words.ts';
 import type { Report } from '../../src/report/report.ts';
 import { DEPRECATED } from './character.ts';
 import { DEPRECATIONS, knowable, type LedgerLine } from './ledger.ts';
@@ -128,6 +129,15 @@ function checkGone(
   );
 }
 
+/** Whether V2 refused the members of a call each time. */
+function isRefused(lines: readonly LedgerLine[]): boolean {
+  const byV2 = Map.groupBy(
+    lines.filter(({ by }) => by === 'v2'),
+    ({ call }) => call,
+  );
+  return [...byV2.values()].some((all) => all.every(({ status }) => status === 422));
+}
+
 function checkClass(
   client: ClientReport,
   lines: readonly LedgerLine[],
@@ -146,7 +156,7 @@ function checkClass(
     differing.some((pointer) => pointer !== DEPRECATIONS);
   const readsDiffer = [...latestReads.values()].some((line) => differs(line));
   const writesDiffer = read.some((line) => !line.isRead && differs(line));
-  const hasFields = [...changes].some((change) => change !== 'body-wrapper');
+  const hasFields = [...changes].some((change) => change !== 'body-wrapper') || isRefused(read);
   const truth =
     read.length === 0
       ? 'unknown'
@@ -156,7 +166,7 @@ function checkClass(
           ? 'unwrap-only'
           : 'url-only';
   const judgement =
-    client.class === 'unknown' && client.unknown.length > 0
+    client.class === 'unknown' && reasonsOf(client).length > 0
       ? 'not-known'
       : client.class === truth
         ? 'right'

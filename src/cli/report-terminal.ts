@@ -1,7 +1,13 @@
 import type { ClientClass, ClientReport } from '../report/client-report.ts';
 import type { Report } from '../report/report.ts';
 import { count, counted } from '../report/number-text.ts';
-import { bodyCheckWords, mistakeWords, percentWords, responseWords } from '../report/outcome-words.ts';
+import {
+  bodyCheckWords,
+  mistakeWords,
+  percentWords,
+  reasonsOf,
+  responseWords,
+} from '../report/outcome-words.ts';
 import { CLASS_WORDS, skippedLines } from '../report/report-text.ts';
 import { terminalText } from '../report/untrusted-text.ts';
 import { printColumns } from './columns.ts';
@@ -129,7 +135,7 @@ function workWords(client: ClientReport): string {
     responses === '' ? '' : `responses: ${responses}`,
     mistakes === '' ? '' : `mistakes: ${mistakes}`,
     checks === '' ? '' : `V2's schema: ${checks}`,
-    client.class === 'unknown' ? client.unknown.join(' ') : '',
+    reasonsOf(client).join(' '),
   ];
   return parts.filter((part) => part !== '').join('; ');
 }

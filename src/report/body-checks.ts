@@ -17,6 +17,11 @@ export interface BodyCheckSums {
 const MAX_OPERATIONS = 1000;
 const MAX_POINTERS = 40;
 
+/** Whether V2's schema refuses a body that V1 accepted. */
+export function isRefusedBySchema({ would, status }: Pick<TallyEntry, 'would' | 'status'>): boolean {
+  return would?.v2 === 'invalid' && status > 0 && status < 400;
+}
+
 /** Counts the checks of one client's bodies, by operation. */
 export class BodyCheckCounts {
   readonly all = new Map<string, BodyCheckSums>();

@@ -4,11 +4,12 @@ import type { Work } from './client-work.ts';
 import type { Outcomes, OutcomeTally } from './outcomes.ts';
 import type { DifferingMembers } from './response-changes.ts';
 import type { Span } from './span.ts';
+import { type PendingRefusal, pendingRefusals, refusalSentences } from './v2-verdicts.ts';
 
 /**
  * Dependence of a client on V1. `gone`: silent for so long that it is not expected back; `url-only`: neither requests nor
  * responses were edited; `unwrap-only`: only the wrapper of requests has to go; `field-work`: members of requests or of responses
- * are moved, renamed or removed; `unknown`: the log does not say, for the reasons in `unknown`. Only requests of the last
+ * are moved, renamed or removed, or V2 or its schema refuses them; `unknown`: the log does not say, for the reasons in `unknown` and `refusals`. Only requests of the last
  * `goneAfterDays` days count (of a silent client: the days before its last request), so a client that was fixed moves on.
  */
 export type ClientClass = 'gone' | 'unknown' | Work;
@@ -64,6 +65,8 @@ export interface ClientReport {
   readonly class: ClientClass;
   /** Why the class is `unknown`, in sentences. */
   readonly unknown: readonly string[];
+  /** Calls whose last request V2 did not accept, in sentences. */
+  readonly refusals: readonly string[];
   readonly v1: number;
   readonly v2: number;
   /** Share of all V1 requests, from 0 to 1. */
@@ -125,11 +128,13 @@ export function clientReport(
     clock.goneAfterDays,
   );
   const unknown = unknownParts(tally, from);
+  const refusals = pendingRefusals(tally.calls, from);
   return {
     client: hash,
     ...(name === undefined ? {} : { name }),
-    class: silentDays >= goneAfterDays ? 'gone' : activeClass(tally, from, unknown),
+    class: silentDays >= goneAfterDays ? 'gone' : activeClass(tally, from, refusals, unknown),
     unknown,
+    refusals: refusalSentences(refusals),
     v1: tally.v1.count,
     v2: tally.v2.count,
     share: clock.allV1 === 0 ? 0 : tally.v1.count / clock.allV1,
@@ -168,11 +173,13 @@ function patience({ days }: ClientTally, goneAfterDays: number): number {
 function activeClass(
   { lastWork, lastResponseWork }: ClientTally,
   from: string,
+  refusals: readonly PendingRefusal[],
   unknown: readonly string[],
 ): ClientClass {
   const isRecent = (time: string): boolean => time !== '' && time >= from;
   if (isRecent(lastWork['field-work']) || isRecent(lastResponseWork)) return 'field-work';
-  if (unknown.length > 0) return 'unknown';
+  if (refusals.some(({ isOfMembers }) => isOfMembers)) return 'field-work';
+  if (unknown.length > 0 || refusals.length > 0) return 'unknown';
   return isRecent(lastWork['unwrap-only']) ? 'unwrap-only' : 'url-only';
 }
 

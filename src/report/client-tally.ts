@@ -1,11 +1,12 @@
 import { ActiveDays } from './active-days.ts';
-import { BodyCheckCounts } from './body-checks.ts';
+import { BodyCheckCounts, isRefusedBySchema } from './body-checks.ts';
 import { OTHER_CALLS } from './call-name.ts';
 import type { EditSummary, Work } from './client-work.ts';
 import { Outcomes } from './outcomes.ts';
 import type { DifferingMembers, ResponseSide } from './response-changes.ts';
 import { countUse, firstUse, recordUse, type Span } from './span.ts';
 import { isMistake, isUnread, refusalOf, type TallyEntry } from './tally-entry.ts';
+import { noteVerdict, noVerdicts, type V2Verdicts } from './v2-verdicts.ts';
 
 /** Maximum operations, changes or other names of one client. */
 const MAX_NAMES = 1000;
@@ -20,6 +21,7 @@ export interface CallTally extends Span {
   lastUnknown: string;
   /** Whether a response of V1 itself was compared. */
   isV1Judged: boolean;
+  readonly v2: V2Verdicts;
 }
 
 /** Counts of one client. */
@@ -44,7 +46,7 @@ export class ClientTally {
   readonly mistakes = new Map<string, Span>();
   /** Members of responses that V2 names or places otherwise. */
   readonly responseMembers: DifferingMembers = new Map();
-  /** Last time of each kind of work on requests. */
+  /** Last time of each kind of work on requests: what a request needs that was not accepted is known only if it is field work. */
   readonly lastWork: Record<Work, string> = { 'url-only': '', 'unwrap-only': '', 'field-work': '' };
   /** Last time of a response that V2 gives otherwise. */
   lastResponseWork = '';
@@ -69,11 +71,13 @@ export class ClientTally {
       if (entry.verdict === 'refused') return;
     }
     judge(known, entry, side);
+    noteVerdict(known.v2, entry);
     if (side === 'different' && time > this.lastResponseWork) this.lastResponseWork = time;
     if (refusal !== undefined || isUnread(entry)) return;
     this.countChanges(summary, time);
-    const { work } = summary;
-    if (time > this.lastWork[work]) this.lastWork[work] = time;
+    const work = isRefusedBySchema(entry) ? 'field-work' : summary.work;
+    const showsWork = work === 'field-work' || (entry.status > 0 && entry.status < 400);
+    if (showsWork && time > this.lastWork[work]) this.lastWork[work] = time;
   }
 
   private callOf(name: string, time: string): CallTally {
@@ -84,7 +88,7 @@ export class ClientTally {
     }
     const isFull = this.calls.size >= (name.includes(' ') ? MAX_UNNAMED_CALLS : MAX_NAMES);
     if (isFull && name !== OTHER_CALLS) return this.callOf(OTHER_CALLS, time);
-    const call = { ...firstUse(time), lastJudged: '', lastUnknown: '', isV1Judged: false };
+    const call = { ...firstUse(time), lastJudged: '', lastUnknown: '', isV1Judged: false, v2: noVerdicts() };
     this.calls.set(name, call);
     return call;
   }

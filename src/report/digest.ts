@@ -1,6 +1,6 @@
 import type { ClientReport } from './client-report.ts';
 import { count, counted } from './number-text.ts';
-import { bodyCheckCounts } from './outcome-words.ts';
+import { bodyCheckCounts, reasonsOf } from './outcome-words.ts';
 import type { Report } from './report.ts';
 import { markdownText } from './untrusted-text.ts';
 
@@ -47,7 +47,7 @@ const WORK: Readonly<Record<ClientReport['class'], string>> = {
 };
 
 function sentencesOf(client: ClientReport): string[] {
-  const { operations, changes, responses, bodyChecks, mistakes, unknown } = client;
+  const { operations, changes, responses, bodyChecks, mistakes } = client;
   return [
     WORK[client.class],
     `Calls: ${operations.map(({ operation, count: seen }) => `${operation} ${count(seen)}×`).join(', ')}.`,
@@ -64,6 +64,6 @@ function sentencesOf(client: ClientReport): string[] {
     ...mistakes.map(
       ({ code, count: seen, lastSeen }) => `Mistake ${code}: ${count(seen)}×, the last at ${lastSeen}.`,
     ),
-    ...(client.class === 'unknown' ? unknown : []),
+    ...reasonsOf(client),
   ];
 }

@@ -143,7 +143,8 @@ export class CallGuide {
     const heads = { before: `${this.method} ${path}`, after: `${this.method} ${v2Target(path, edits)}` };
     const members = v2Members(shape);
     if (!hasBody) {
-      const evidence = shape.byV2 > 0 ? `V2 responded to it ${shape.byV2}×.` : 'V2 has not received it.';
+      const evidence =
+        shape.byV2 > 0 ? `V2 responded to it ${shape.byV2}×.` : 'Not verified: V2 has not accepted it yet.';
       return { count, last, ...heads, moves, isVerified: shape.byV2 > 0, evidence };
     }
     if (members === undefined) {

@@ -1,4 +1,5 @@
 import type { GuideBody, GuideCall, GuideDocument } from './guide-document.ts';
+import { shapeWords } from './guide-shape.ts';
 import { count, counted } from './number-text.ts';
 import { bodyCheckCounts, outcomeWords } from './outcome-words.ts';
 import { htmlLines, htmlText } from './untrusted-text.ts';
@@ -74,9 +75,10 @@ function callSection(call: GuideCall): string {
   ].join('\n');
 }
 
-function bodySection({ before, after, moves, isVerified, evidence, count: seen }: GuideBody): string {
+function bodySection(body: GuideBody): string {
+  const { before, after, moves, isVerified, evidence } = body;
   return [
-    `<p>${counted(seen, 'request')} like this.${moves.length === 0 ? ' Only the address changes.' : ''}</p>`,
+    `<p>${shapeWords(body)}</p>`,
     `<h3>Before</h3><pre>${htmlLines(before)}</pre>`,
     `<h3>After</h3><pre>${htmlLines(after)}</pre>`,
     `<p class="${isVerified ? 'verified' : 'unverified'}">${htmlText(evidence)}</p>`,

@@ -1,4 +1,5 @@
 import type { GuideBody, GuideCall, GuideDocument, GuideMistake } from './guide-document.ts';
+import { shapeWords } from './guide-shape.ts';
 import { table } from './markdown-table.ts';
 import { count, counted } from './number-text.ts';
 import { bodyCheckCounts, outcomeWords } from './outcome-words.ts';
@@ -40,14 +41,15 @@ function callSection(call: GuideCall): string {
   ].join('\n\n');
 }
 
-function bodySection({ before, after, moves, count: seen, evidence }: GuideBody): string {
+function bodySection(body: GuideBody): string {
+  const { before, after, moves, evidence } = body;
   const rows = moves.map(({ from, to, remark }) => [
     markdownCode(from),
     to === undefined ? 'leave out' : markdownCode(to),
     markdownText(remark),
   ]);
   return [
-    `${counted(seen, 'request')} like this.${moves.length === 0 ? ' Only the address changes.' : ''}`,
+    shapeWords(body),
     fence('Before', before),
     fence('After', after),
     markdownText(evidence),

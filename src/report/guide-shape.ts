@@ -1,4 +1,6 @@
 import type { EditRecord } from '../rewrite/rewrite.ts';
+import type { GuideBody } from './guide-document.ts';
+import { counted } from './number-text.ts';
 import { sketchJson } from './json-sketch.ts';
 
 /** Stands for the members of a body that were not recorded. */
@@ -7,6 +9,17 @@ export const OTHER_SHAPE = '…';
 /** Identifies requests that are alike: the same members, edited in the same way. */
 export function shapeKey(edits: readonly EditRecord[], attributes: readonly string[] | undefined): string {
   return JSON.stringify([edits, attributes ?? null]);
+}
+
+/** The number of requests of a shape, and whether the address is all that changes: of one that V2 was not seen to accept, only so far. */
+export function shapeWords({
+  count,
+  moves,
+  isVerified,
+}: Pick<GuideBody, 'count' | 'moves' | 'isVerified'>): string {
+  const words = `${counted(count, 'request')} like this.`;
+  if (moves.length > 0) return words;
+  return `${words} ${isVerified ? 'Only the address changes.' : 'The migration changes only the address.'}`;
 }
 
 /** Prints a request line and a sketch of its body; `further` is a member that stands for others. */

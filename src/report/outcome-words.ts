@@ -63,6 +63,16 @@ export function bodyCheckCounts({ valid, invalid, refusedByBoth, unknown, pointe
   return parts.filter((part) => part !== '').join(', ');
 }
 
+/** What keeps the work of a client from being done with, or from being known, in sentences; of one that is gone, none. */
+export function reasonsOf({
+  class: kind,
+  refusals,
+  unknown,
+}: Pick<ClientReport, 'class' | 'refusals' | 'unknown'>): readonly string[] {
+  if (kind === 'gone') return [];
+  return kind === 'unknown' ? [...refusals, ...unknown] : refusals;
+}
+
 /** Describes the members of responses that V2 has elsewhere, such as `/data/transition_type from /data/highlight_type 3×`. */
 export function responseWords({ responses }: ClientReport): string {
   return responses

@@ -3,7 +3,7 @@ import type { ClientTally } from './client-tally.ts';
 import type { GuideDocument } from './guide-document.ts';
 import { guideHtml } from './guide-html.ts';
 import { count, counted } from './number-text.ts';
-import { outcomeWords } from './outcome-words.ts';
+import { outcomeWords, reasonsOf } from './outcome-words.ts';
 import type { ReportCoverage } from './report-totals.ts';
 import { htmlText } from './untrusted-text.ts';
 
@@ -74,7 +74,9 @@ function ownReportHtml({ at, since, coverage, report, omitted, guide }: OwnRepor
   return guideHtml(guide, [
     `<p>Counted from ${htmlText(since)} to ${htmlText(at)}. ${COVERAGE[coverage]}</p>`,
     `<p>${counted(v1, 'request')} to V1, ${v1 === 1 ? '' : `the first at ${htmlText(firstSeen)} and the last `}at ${htmlText(lastSeen)}; ${count(v2)} to V2.</p>`,
-    `<p>${WORK[report.class]}${report.unknown.map((reason) => ` ${htmlText(reason)}`).join('')}</p>`,
+    `<p>${WORK[report.class]}${reasonsOf(report)
+      .map((reason) => ` ${htmlText(reason)}`)
+      .join('')}</p>`,
     `<p>Responses: ${htmlText(outcomeWords(outcomes))}.</p>`,
     `<ul>${operations.map(({ operation, count: seen, lastSeen: last }) => `<li>${htmlText(operation)}: ${count(seen)}, the last at ${htmlText(last)}</li>`).join('')}</ul>`,
     omitted > 0 ? `<p>Not shown: ${counted(omitted, 'further row')}.</p>` : '',
@@ -93,5 +95,5 @@ const WORK: Readonly<Record<ClientReport['class'], string>> = {
   unknown: 'The work left is not known yet.',
   'url-only': 'Only the address has to change.',
   'unwrap-only': 'Only the data wrapper around request bodies has to go.',
-  'field-work': 'Members of requests or of responses are moved, renamed or removed in V2.',
+  'field-work': 'Members of requests or of responses have to change.',
 };

@@ -3,7 +3,14 @@ import type { Report } from './report.ts';
 import { censusSections } from './census-text.ts';
 import { tableLines } from './markdown-table.ts';
 import { count, counted } from './number-text.ts';
-import { bodyCheckWords, mistakeWords, outcomeWords, percentWords, responseWords } from './outcome-words.ts';
+import {
+  bodyCheckWords,
+  mistakeWords,
+  outcomeWords,
+  percentWords,
+  reasonsOf,
+  responseWords,
+} from './outcome-words.ts';
 import { csvField, markdownCode, markdownText } from './untrusted-text.ts';
 
 /** Display names of the classes. */
@@ -37,6 +44,7 @@ const COLUMNS = [
   'mistakes',
   'unknown',
   'v2_schema',
+  'v2_refusals',
 ] as const;
 
 /** Formats the clients of a report as CSV (RFC 4180), one per line. */
@@ -67,6 +75,7 @@ export function* reportCsvLines(report: Report): Generator<string, void, undefin
       mistakeWords(client),
       client.unknown.join(' '),
       bodyCheckWords(client),
+      client.refusals.join(' '),
     ];
     yield `${fields.map(csvField).join(',')}\r\n`;
   }
@@ -175,9 +184,9 @@ function clientRow(client: ClientReport): string[] {
     client.name === undefined
       ? markdownCode(client.client)
       : `${markdownText(client.name)} ${markdownCode(client.client)}`,
-    client.class === 'unknown'
-      ? `${CLASS_WORDS.unknown}: ${markdownText(client.unknown.join(' '))}`
-      : CLASS_WORDS[client.class],
+    [CLASS_WORDS[client.class], markdownText(reasonsOf(client).join(' '))]
+      .filter((part) => part !== '')
+      .join(': '),
     count(client.v1),
     percentWords(client.share),
     count(client.v2),

@@ -63,6 +63,11 @@ describe('a V1 client reads its own report', () => {
       isVerified: false,
       evidence: expect.stringMatching(/^Not verified/) as string,
     });
+    const page = await (await ask(gateway, 'acme', HTML)).text();
+    expect(page).toContain(
+      'Members of requests or of responses have to change. V2 did not accept the last create_client: 422 at /name.',
+    );
+    expect(page).not.toContain('Only the');
   });
 
   test('a page has names of clients as text, and may run nothing', async () => {

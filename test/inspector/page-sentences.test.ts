@@ -180,6 +180,7 @@ test('rules that the census proposes are copied as they stand', async () => {
     return report.census.proposal !== '';
   });
   const { page } = await toldBy(gateway, '?view=retirement');
+  await page.getByText('V2 did not accept the last create_client: 422 at /colour.').waitFor();
   await page.getByRole('button', { name: 'Copy the YAML' }).click();
   await page.getByRole('status').filter({ hasText: 'Copied: the proposed rules.' }).waitFor();
   const copied = await page.evaluate<string>('navigator.clipboard.readText()');

@@ -309,6 +309,25 @@ describe('the guide', () => {
     ]);
   });
 
+  test.each([
+    [201, undefined, 'Only the address changes.'],
+    [415, undefined, 'The migration changes only the address.'],
+    [201, { verdict: 'unchanged', v2: 'invalid', at: '/note' }, 'The migration changes only the address.'],
+  ] as const)(
+    'says that only the address changes where V2 takes the rest: %i, %j',
+    (status, would, sentence) => {
+      const sent = order({ edits: [FLAT], status, attributes: ['/note'] });
+      const guide = guideOf(would === undefined ? sent : { ...sent, origin: 'v1', would });
+      for (const text of [guideMarkdown(guide), guideHtml(guide)])
+        expect(text).toContain(`1 request like this. ${sentence}`);
+    },
+  );
+
+  test('says of a read that V2 refused that it was not accepted, not that it was not received', () => {
+    const read = order({ method: 'GET', bytesIn: 0, edits: [], attributes: undefined, status: 404 });
+    expect(guideOf(read).calls[0]?.bodies[0]?.evidence).toBe('Not verified: V2 has not accepted it yet.');
+  });
+
   test('lists mistakes apart, and brownouts as neither a call nor a mistake', () => {
     const guide = guideOf(
       order(),

@@ -1,5 +1,5 @@
 import type { ComponentChildren, VNode } from 'preact';
-import { bodyCheckLines } from '../../report/outcome-words.ts';
+import { bodyCheckLines, reasonsOf } from '../../report/outcome-words.ts';
 import type { ClientReport, Report } from '../api.ts';
 import { card } from './card.ts';
 import { ClientName, type ClientNameProps } from './client-name.ts';
@@ -12,7 +12,7 @@ import { visibleText } from './visible-text.ts';
 
 /** The work that each class of client needs. */
 export const CLIENT_CLASSES = {
-  'field-work': 'members of requests or responses move, change name or go',
+  'field-work': 'members of requests or responses have to change',
   'unwrap-only': 'only the wrapper is in the way',
   'url-only': 'nothing was edited: a new address is all they need',
   unknown: 'the log does not say yet',
@@ -92,6 +92,7 @@ function clientRow(
       'td',
       null,
       el('span', { class: `class class-${client.class}`, title: CLIENT_CLASSES[client.class] }, client.class),
+      reasonsOf(client).map((reason) => el('div', { key: reason }, visibleText(reason))),
     ),
     el('td', { class: 'number' }, count(client.v1)),
     el('td', { class: 'number' }, count(client.v2)),

@@ -3,6 +3,7 @@ import { type CallTally, ClientTally } from '../client-tally.ts';
 import { later, mergeSpan } from './merge-spans.ts';
 import { DamagedRecord, type FieldReader, packNumbers, packSpan, packTime } from './record-fields.ts';
 import type { Span } from '../span.ts';
+import { mergeVerdicts, noVerdicts, type V2Verdicts } from '../v2-verdicts.ts';
 
 /** Maximum rows of each list in a record, the most frequent first: one client cannot fill a store. */
 const MAX_CALLS = 60;
@@ -77,6 +78,7 @@ export function readClient(fields: FieldReader): ClientTally {
       lastJudged: call.time(),
       lastUnknown: call.time(),
       isV1Judged: call.number() === 1,
+      v2: call.isOver ? noVerdicts() : readVerdicts(call),
     });
   for (const change of fields.lists())
     tally.changes.set(change.text(), { ...change.span(), rules: new Set(change.texts()) });
@@ -119,24 +121,35 @@ export function readNamed(fields: FieldReader): Map<string, Span> {
   return new Map(fields.lists().map((one) => [one.text(), one.span()]));
 }
 
+/** Records of earlier versions have none. */
+function readVerdicts(call: FieldReader): V2Verdicts {
+  return { lastAccepted: call.time(), lastRefused: call.time(), status: call.number(), at: call.text() };
+}
+
 /** Calls beyond the limit are no longer told apart. */
 function packCalls(calls: ReadonlyMap<string, CallTally>): readonly unknown[] {
   const kept = new Map(most([...calls], MAX_CALLS));
   for (const [name, call] of calls) {
     if (kept.has(name)) continue;
-    const other = { ...(kept.get(OTHER_CALLS) ?? { ...call, count: 0 }) };
+    const { v2, ...known } = kept.get(OTHER_CALLS) ?? { ...call, count: 0 };
+    const other = { ...known, v2: { ...v2 } };
     mergeSpan(other, call);
     other.lastJudged = later(other.lastJudged, call.lastJudged);
     other.lastUnknown = later(other.lastUnknown, call.lastUnknown);
     other.isV1Judged ||= call.isV1Judged;
+    mergeVerdicts(other.v2, call.v2);
     kept.set(OTHER_CALLS, other);
   }
-  return [...kept].map(([name, { lastJudged, lastUnknown, isV1Judged, ...span }]) => [
+  return [...kept].map(([name, { lastJudged, lastUnknown, isV1Judged, v2, ...span }]) => [
     name,
     ...packSpan(span),
     packTime(lastJudged),
     packTime(lastUnknown),
     isV1Judged ? 1 : 0,
+    packTime(v2.lastAccepted),
+    packTime(v2.lastRefused),
+    v2.status,
+    v2.at,
   ]);
 }
 

@@ -3,6 +3,7 @@ import type { ClientTally } from '../client-tally.ts';
 import { later, mergeSpan, mergeSpans } from './merge-spans.ts';
 import type { Outcomes } from '../outcomes.ts';
 import type { DifferingMembers } from '../response-changes.ts';
+import { mergeVerdicts } from '../v2-verdicts.ts';
 
 /** Adds the counts of a client to other counts of the same client; `from` stays as it is. */
 export function mergeClient(into: ClientTally, from: ClientTally): void {
@@ -36,13 +37,14 @@ function mergeCalls({ calls: into }: ClientTally, { calls: from }: ClientTally):
   for (const [name, call] of from) {
     const known = into.get(name);
     if (known === undefined) {
-      into.set(name, { ...call });
+      into.set(name, { ...call, v2: { ...call.v2 } });
       continue;
     }
     mergeSpan(known, call);
     known.lastJudged = later(known.lastJudged, call.lastJudged);
     known.lastUnknown = later(known.lastUnknown, call.lastUnknown);
     known.isV1Judged ||= call.isV1Judged;
+    mergeVerdicts(known.v2, call.v2);
   }
 }
 

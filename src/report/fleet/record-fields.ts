@@ -50,6 +50,11 @@ export class FieldReader {
     this.fields = listOf(value);
   }
 
+  /** True after the last field: a record of an earlier version has fewer. */
+  get isOver(): boolean {
+    return this.at >= this.fields.length;
+  }
+
   number(): number {
     const value = this.next();
     if (typeof value !== 'number' || !Number.isFinite(value)) throw new DamagedRecord('no number');
