@@ -78,7 +78,10 @@ async function print(files: readonly string[], options: ReportOptions): Promise<
     schema,
   });
   if (options.apply === true) return apply(made, options);
-  await write(options.census === true ? printCensus(made, options) : printReport(made, options));
+  if (options.digest === true && options.census !== true) {
+    const fault = await printDigests(made, options);
+    if (fault !== undefined) return fault;
+  } else await write(options.census === true ? printCensus(made, options) : printReport(made, options));
   const junk = lines.coverage.find(({ entries, unreadable }) => entries === 0 && unreadable > 0);
   return junk && noRewriteLog(junk.file, junk.unreadable);
 }
@@ -111,11 +114,18 @@ async function schemaOf({ openapi, rules }: ReportOptions): Promise<OpenApiNames
   return new OpenApiNames(document, operations);
 }
 
-function printReport(made: Report, { format, digest }: ReportOptions): string {
-  if (digest === true) {
-    const all = digests(made);
-    return format === 'json' ? `${JSON.stringify(all, null, 2)}\n` : digestMarkdown(all);
-  }
+async function printDigests(
+  made: Report,
+  { format, rules }: ReportOptions,
+): Promise<CommandFault | undefined> {
+  const book = await loadRuleBook(rules);
+  if ('faults' in book) return { fault: book.faults.join('\n') };
+  const all = digests(made, book.rules.ruleBook.changes);
+  await write(format === 'json' ? `${JSON.stringify(all, null, 2)}\n` : digestMarkdown(all));
+  return undefined;
+}
+
+function printReport(made: Report, { format }: ReportOptions): string {
   switch (format) {
     case 'json':
       return `${JSON.stringify(made, null, 2)}\n`;

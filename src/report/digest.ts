@@ -1,4 +1,5 @@
 import type { ClientReport } from './client-report.ts';
+import type { GuideChange } from './guide-document.ts';
 import { count, counted } from './number-text.ts';
 import { bodyCheckCounts, reasonsOf } from './outcome-words.ts';
 import type { Report } from './report.ts';
@@ -13,15 +14,16 @@ export interface ClientDigest {
   readonly sentences: readonly string[];
 }
 
-/** Makes the digests of the clients that still use V1. */
-export function digests(report: Report): readonly ClientDigest[] {
+/** Makes the digests of the clients that still use V1, for a rule book with these changes. */
+export function digests(report: Report, changes: readonly GuideChange[]): readonly ClientDigest[] {
+  const summaries = new Map([BYTE_ORDER_MARK, ...changes].map(({ id, summary }) => [id, summary]));
   return report.clients
     .filter((client) => client.class !== 'gone')
     .map((client) => ({
       client: client.client,
       ...(client.name === undefined ? {} : { name: client.name }),
       subject: `V1 of the API: ${counted(client.v1, 'request')}, the last at ${client.lastSeen}`,
-      sentences: sentencesOf(client),
+      sentences: sentencesOf(client, summaries),
     }));
 }
 
@@ -40,20 +42,23 @@ export function digestMarkdown(all: readonly ClientDigest[]): string {
 
 const WORK: Readonly<Record<ClientReport['class'], string>> = {
   'field-work': 'Members of requests or responses have to change before V2 can be used.',
-  'unwrap-only': 'Only the wrapper of the requests has to go.',
+  'unwrap-only': 'Only what is around the parameters of the requests has to go.',
   'url-only': 'Only the address has to change.',
   unknown: 'The work is not known yet.',
   gone: 'No V1 request is expected any more.',
 };
 
-function sentencesOf(client: ClientReport): string[] {
+/** No rule book declares it: JSON has none. */
+const BYTE_ORDER_MARK: GuideChange = { id: 'byte-order-mark', summary: 'Leave out the byte order mark.' };
+
+function sentencesOf(client: ClientReport, summaries: ReadonlyMap<string, string>): string[] {
   const { operations, changes, responses, bodyChecks, mistakes } = client;
   return [
     WORK[client.class],
     `Calls: ${operations.map(({ operation, count: seen }) => `${operation} ${count(seen)}×`).join(', ')}.`,
     ...changes.map(
       ({ change, count: seen, lastSeen }) =>
-        `Requests need ${change}: ${count(seen)}×, the last at ${lastSeen}.`,
+        `${summaries.get(change) ?? `The rule book does not have the change ${change}.`} This concerns ${counted(seen, 'request')}, the last at ${lastSeen}.`,
     ),
     ...responses.map(({ v1, v2 }) =>
       v2 === undefined ? `Responses of V2 have no ${v1}.` : `Read ${v2} instead of ${v1} in responses.`,

@@ -94,6 +94,6 @@ const WORK: Readonly<Record<ClientReport['class'], string>> = {
   gone: 'It no longer uses V1.',
   unknown: 'The work left is not known yet.',
   'url-only': 'Only the address has to change.',
-  'unwrap-only': 'Only the data wrapper around request bodies has to go.',
+  'unwrap-only': 'Only what is around the parameters in request bodies has to go.',
   'field-work': 'Members of requests or of responses have to change.',
 };

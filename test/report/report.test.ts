@@ -289,11 +289,13 @@ describe('the guide', () => {
     expect(guideHtml(guideOf(valid, invalid, both, unknown))).toContain(
       sentence.slice("V2's schema, ".length),
     );
-    const [digest] = digests(makeReport(tallyOf([valid, invalid, both, unknown]), options));
+    const [digest] = digests(makeReport(tallyOf([valid, invalid, both, unknown]), options), []);
     expect(digest?.sentences).toContain(
       "V2's schema, for order_floor_plan: 1 of 3 refused that V1 accepted (/note 1×), 1 refused by both, 1 not known.",
     );
-    expect(digests(makeReport(tallyOf([valid]), options))[0]?.sentences.join(' ')).not.toContain('schema');
+    expect(digests(makeReport(tallyOf([valid]), options), [])[0]?.sentences.join(' ')).not.toContain(
+      'schema',
+    );
   });
 
   test('leaves out members that V2 refused each time, and says that nobody accepted the rest', () => {
@@ -398,11 +400,23 @@ test('a digest tells each owner of a client on V1 what to change, and nobody who
     ...options,
     names: new Map([['c', '<b>Acme</b>']]),
   });
-  const all = digests(report);
+  const summary = 'Parameters are no longer wrapped in a data object.';
+  const all = digests(report, [{ id: 'body-wrapper', summary }]);
   expect(all.map(({ client }) => client)).toEqual(['c']);
   expect(all[0]?.sentences).toContain(
     'Members of requests or responses have to change before V2 can be used.',
   );
+  expect(all[0]?.sentences.filter((sentence) => sentence.includes('This concerns'))).toEqual([
+    `${summary} This concerns 1 request, the last at 2026-11-20T12:00:00.000Z.`,
+    'The rule book does not have the change property-address. This concerns 1 request, the last at 2026-11-20T12:00:00.000Z.',
+  ]);
+  const mark: EditRecord = { change: 'byte-order-mark', rule: 'strip', note: 'byte-order-mark' };
+  const [marked] = digests(makeReport(tallyOf([v1('c', 1, [mark, FLAT])]), options), []);
+  expect(marked?.sentences.slice(0, 3)).toEqual([
+    'Only what is around the parameters of the requests has to go.',
+    'Calls: order_floor_plan 1×.',
+    'Leave out the byte order mark. This concerns 1 request, the last at 2026-11-20T12:00:00.000Z.',
+  ]);
   expect(digestMarkdown(all)).toContain(String.raw`## \<b\>Acme\</b\>`);
   expect(digestMarkdown([])).toBe('No client uses V1.\n');
 });

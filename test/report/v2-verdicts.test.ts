@@ -73,7 +73,7 @@ describe('a client of whose requests V2 refuses', () => {
   test('is told so wherever its work is told', () => {
     const report = reportOf(on(20, REFUSED), on(21, REFUSED));
     expect(report.remaining).toEqual(['1 client has fields to change.']);
-    const digest = digests(report);
+    const digest = digests(report, []);
     const texts = [
       reportTerminal(report, PLAIN),
       reportMarkdown(report).replaceAll('\\', ''),

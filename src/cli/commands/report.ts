@@ -33,7 +33,7 @@ export function report(command: Command): void {
     .option('--census', 'print the attribute census only, with strip rules to paste')
     .option('--openapi <file>', 'OpenAPI description of V2, for the census: JSON or YAML')
     .option('--apply', 'with --census: write the proposed strip rules into the rule book')
-    .addOption(rulesOption('rule book, for --guide, --apply and --openapi'));
+    .addOption(rulesOption('rule book, for --guide, --digest, --apply and --openapi'));
   addFormat(command, ['text', 'json', 'csv', 'md', 'html']).action(
     async (files: readonly string[], options: ReportOptions) => {
       const { runReport } = await import('../report.ts');
