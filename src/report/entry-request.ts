@@ -1,4 +1,5 @@
 import type { Entry } from '../rewrite-log/entry.ts';
+import { MovedMembers } from '../rewrite-log/moved-member.ts';
 import { isOfQuery } from '../rewrite/rewrite.ts';
 import { sketchJson } from './json-sketch.ts';
 
@@ -27,6 +28,6 @@ export function requestLike(entry: Entry): LikeRequest | undefined {
   return {
     ...head,
     headers: [['Content-Type', 'application/json']],
-    body: sketchJson([...new Set(pointers)]),
+    body: sketchJson([...new Set(pointers)], new MovedMembers(edits).wrapper),
   };
 }

@@ -8,31 +8,22 @@ import type { GuideBody, GuideCall } from './guide-document.ts';
 import { Outcomes } from './outcomes.ts';
 import { type DifferingMembers, ResponseChanges } from './response-changes.ts';
 import { isUnread } from './tally-entry.ts';
+import {
+  emptyEvidence,
+  evidenceOfSchema,
+  type GuideShape,
+  learnCheck,
+  unreadNote,
+  wholeEvidence,
+} from './guide-evidence.ts';
 import { OTHER_SHAPE, printedRequest, shapeKey } from './guide-shape.ts';
 
 /** Maximum shapes of bodies that are kept of one call, and that are shown. */
 const MAX_SHAPES = 50;
 const MAX_SHOWN = 4;
 
-/** Maximum places of one shape at which V2's schema refused it. */
-const MAX_PLACES = 8;
-
 /** An entry lists no more names: a body with that many may have others. */
 const MAX_ATTRIBUTES = 64;
-
-interface Shape {
-  readonly edits: readonly EditRecord[];
-  /** Undefined when the members were not recorded. */
-  readonly attributes: readonly string[] | undefined;
-  readonly path: string;
-  readonly hasBody: boolean;
-  count: number;
-  last: string;
-  byV2: number;
-  /** Bodies that V2's schema accepted, and the places at which it refused those that V1 accepted. */
-  bySchema: number;
-  readonly refusedAt: Map<string, number>;
-}
 
 /** Collects one kind of call of one client. */
 export class CallGuide {
@@ -40,7 +31,7 @@ export class CallGuide {
   count = 0;
   last = '';
   private readonly method: string;
-  private readonly shapes = new Map<string, Shape>();
+  private readonly shapes = new Map<string, GuideShape>();
   private readonly outcomes = new Outcomes();
   private readonly members: DifferingMembers = new Map();
   private readonly responses = new ResponseChanges();
@@ -81,8 +72,8 @@ export class CallGuide {
       this.unread += 1;
       return;
     }
-    const { edits, attributes, path, bytesIn, time } = entry;
-    const key = shapeKey(edits, attributes);
+    const { edits, attributes, path, bytesIn, note, time } = entry;
+    const key = shapeKey(entry);
     const known = this.shapes.get(key);
     if (known === undefined && this.shapes.size >= MAX_SHAPES) {
       this.omitted += 1;
@@ -93,6 +84,7 @@ export class CallGuide {
       attributes,
       path,
       hasBody: bytesIn > 0,
+      note: unreadNote(note),
       count: 0,
       last: '',
       byV2: 0,
@@ -126,7 +118,7 @@ export class CallGuide {
   }
 
   /** Learns from V2's own response to a request. */
-  private learn(shape: Shape, { status, errorPointers }: Entry): void {
+  private learn(shape: GuideShape, { status, errorPointers }: Entry): void {
     if (status >= 200 && status < 300) {
       shape.byV2 += 1;
       const members = v2Members(shape);
@@ -137,7 +129,7 @@ export class CallGuide {
     for (const pointer of errorPointers ?? []) this.named.set(pointer, (this.named.get(pointer) ?? 0) + 1);
   }
 
-  private body(shape: Shape): GuideBody {
+  private body(shape: GuideShape): GuideBody {
     const { count, last, path, edits, hasBody } = shape;
     const moves = movesOf(edits);
     const heads = { before: `${this.method} ${path}`, after: `${this.method} ${v2Target(path, edits)}` };
@@ -147,18 +139,23 @@ export class CallGuide {
         shape.byV2 > 0 ? `V2 responded to it ${shape.byV2}×.` : 'Not verified: V2 has not accepted it yet.';
       return { count, last, ...heads, moves, isVerified: shape.byV2 > 0, evidence };
     }
+    const ofBody = edits.filter((edit) => !isOfQuery(edit));
+    const whole = wholeEvidence(shape, ofBody);
+    if (whole !== undefined) {
+      const [before, after] = [`${heads.before}\n\n${OTHER_SHAPE}`, `${heads.after}\n\n${OTHER_SHAPE}`];
+      return { count, last, before, after, moves, ...whole };
+    }
     if (members === undefined) {
-      const ofBody = edits.filter((edit) => !isOfQuery(edit));
       const known = ofBody.filter(({ note }) => note !== 'already-flat').map(({ from = '' }) => from);
       const moved = new MovedMembers(ofBody);
       return {
         count,
         last,
-        before: printedRequest(heads.before, known, OTHER_SHAPE),
+        before: printedRequest(heads.before, known, `${moved.wrapper}/${OTHER_SHAPE}`),
         after: printedRequest(
           heads.after,
           known.flatMap((pointer) => moved.of(pointer) ?? []),
-          OTHER_SHAPE,
+          `/${OTHER_SHAPE}`,
         ),
         moves,
         isVerified: false,
@@ -169,12 +166,18 @@ export class CallGuide {
     const kept = members.filter(
       (member) => !refused.some((outer) => member === outer || member.startsWith(`${outer}/`)),
     );
-    const isAccepted = this.accepted.has(leavesOf(kept));
-    const schemaEvidence = evidenceOfSchema(shape, refused.length);
+    const isAccepted = kept.length > 0 && this.accepted.has(leavesOf(kept));
+    const schemaEvidence =
+      kept.length === 0 ? emptyEvidence(members) : evidenceOfSchema(shape, refused.length);
     return {
       count,
       last,
-      before: printedRequest(heads.before, shape.attributes ?? [], undefined),
+      before: printedRequest(
+        heads.before,
+        shape.attributes ?? [],
+        undefined,
+        new MovedMembers(ofBody).wrapper,
+      ),
       after: printedRequest(heads.after, kept, undefined),
       moves: [
         ...moves,
@@ -183,7 +186,7 @@ export class CallGuide {
       isVerified: isAccepted || schemaEvidence?.isVerified === true,
       evidence: isAccepted
         ? 'Verified: V2 accepted a body with these members.'
-        : (schemaEvidence?.sentence ??
+        : (schemaEvidence?.evidence ??
           (shape.byV2 === 0 && this.named.size === 0
             ? 'Not verified: V2 has not accepted this body yet.'
             : 'Not verified: V2 has not accepted a body with exactly these members.')),
@@ -191,39 +194,17 @@ export class CallGuide {
   }
 }
 
-/** Learns from the check of a body that was not sent to V2. V1's 4xx and 5xx, and clients that left, say nothing about a shape. */
-function learnCheck(shape: Shape, { would, status }: Entry): void {
-  if (would?.v2 === undefined || status === 0 || status >= 400) return;
-  if (would.v2 === 'valid') shape.bySchema += 1;
-  if (would.v2 !== 'invalid') return;
-  const at = would.at ?? '';
-  if (shape.refusedAt.size < MAX_PLACES || shape.refusedAt.has(at))
-    shape.refusedAt.set(at, (shape.refusedAt.get(at) ?? 0) + 1);
-}
-
-/** What V2's schema says of a shape; undefined when none of its bodies was checked. `left` members were left out of it. */
-function evidenceOfSchema(
-  { bySchema, refusedAt }: Shape,
-  left: number,
-): { readonly isVerified: boolean; readonly sentence: string } | undefined {
-  if (refusedAt.size > 0) {
-    const places = [...refusedAt].map(([at, times]) => `${at === '' ? 'the body' : at} ${times}×`);
-    return { isVerified: false, sentence: `Not verified: V2's schema refuses ${places.join(', ')}.` };
-  }
-  if (bySchema === 0 || left > 0) return undefined;
-  const sentence = `Verified: V2's schema accepts such a body (${bySchema} checked). V2 itself was not asked.`;
-  return { isVerified: true, sentence };
-}
-
 /** Requests whose members were not recorded count for the shape with the same edits. */
-function mergedShapes(shapes: readonly Shape[]): readonly Shape[] {
-  const recorded = shapes.filter(({ attributes, hasBody }) => attributes !== undefined || !hasBody);
+function mergedShapes(shapes: readonly GuideShape[]): readonly GuideShape[] {
+  const recorded = shapes.filter(
+    ({ attributes, hasBody, note }) => attributes !== undefined || !hasBody || note !== undefined,
+  );
   const merged = recorded.map((shape) => ({ ...shape }));
   const others = shapes.filter((shape) => !recorded.includes(shape));
-  const left: Shape[] = [];
+  const left: GuideShape[] = [];
   const homes = new Map<string, (typeof merged)[number]>();
   if (others.length > 0)
-    for (const shape of merged.filter(({ hasBody }) => hasBody).reverse())
+    for (const shape of merged.filter(({ hasBody, note }) => hasBody && note === undefined).reverse())
       homes.set(JSON.stringify(shape.edits), shape);
   for (const shape of others) {
     const home = homes.get(JSON.stringify(shape.edits));
@@ -234,7 +215,7 @@ function mergedShapes(shapes: readonly Shape[]): readonly Shape[] {
 }
 
 /** Members of the body that V2 gets for a shape; undefined when the members were not recorded in full. */
-function v2Members({ attributes, edits }: Shape): readonly string[] | undefined {
+function v2Members({ attributes, edits }: GuideShape): readonly string[] | undefined {
   if (attributes === undefined || attributes.length >= MAX_ATTRIBUTES) return undefined;
   const moved = new MovedMembers(edits.filter((edit) => !isOfQuery(edit)));
   const members = attributes
@@ -249,13 +230,18 @@ function leavesOf(members: readonly string[]): string {
   return JSON.stringify(members.filter((member) => !containers.has(member)).sort());
 }
 
+const REMARKS: ReadonlyMap<string, string> = new Map([
+  ['map', 'the value changes too'],
+  ['byte-order-mark', 'JSON does not allow it'],
+]);
+
 function movesOf(edits: readonly EditRecord[]): GuideBody['moves'] {
   return edits
     .filter(({ note }) => note !== 'already-flat')
     .map(({ rule, from = '', path, note }) => ({
-      from,
+      from: note === 'byte-order-mark' ? 'byte order mark' : from,
       ...(path === undefined ? {} : { to: path === '' ? '/' : path }),
-      remark: note ?? (rule === 'map' ? 'the value changes too' : ''),
+      remark: REMARKS.get(note ?? rule) ?? note ?? '',
     }));
 }
 

@@ -330,6 +330,71 @@ describe('the guide', () => {
     expect(guideOf(read).calls[0]?.bodies[0]?.evidence).toBe('Not verified: V2 has not accepted it yet.');
   });
 
+  describe('shows no body that nobody sent', () => {
+    const bodyOf = (more: Partial<Entry>): GuideBody | undefined =>
+      guideOf(order({ operation: 'create_client', path: '/api/v1/clients', ...more })).calls[0]?.bodies[0];
+    const forwarded = { edits: [], verdict: 'unchanged', attributes: undefined } as const;
+
+    test.each([
+      [415, 'The body is not JSON, and is forwarded as it is. V2 has not accepted it yet.', 'media-type'],
+      [201, 'The body is not JSON, and is forwarded as it is. V2 responded to it 1×.', 'media-type'],
+      [
+        201,
+        'The gateway does not read the coding of the body, and forwards it as it is. V2 responded to it 1×.',
+        'unsupported: forward',
+      ],
+    ])('a body that was forwarded unread: %i, %s', (status, evidence, note) => {
+      const [before, after] = ['POST /api/v1/clients\n\n…', 'POST /api/v2/clients\n\n…'];
+      expect(bodyOf({ ...forwarded, status, note })).toMatchObject({
+        before,
+        after,
+        evidence,
+        isVerified: status === 201,
+      });
+      // It does not count as one whose members were not recorded.
+      const read = order({ ...forwarded, attributes: ['/name'] });
+      expect(guideOf(read, order({ ...forwarded, note, status })).calls[0]?.bodies).toHaveLength(2);
+    });
+
+    test('an empty wrapper, and nothing in it that V2 could have accepted', () => {
+      expect(bodyOf({ edits: [UNWRAP], attributes: ['/data'] })).toMatchObject({
+        before: 'POST /api/v1/clients\n\n{\n  "data": {}\n}',
+        after: 'POST /api/v2/clients\n\n{}',
+        isVerified: false,
+        evidence: 'Not verified: this body has no members.',
+      });
+      const refused = { attributes: ['/data', '/data/zip'], status: 422, errorPointers: ['/zip'] };
+      expect(bodyOf({ edits: [UNWRAP], ...refused })?.evidence).toBe(
+        'Not verified: V2 refused each member of this body.',
+      );
+    });
+
+    test('an array, of which the log has no members', () => {
+      expect(bodyOf({ ...forwarded, attributes: [] })).toMatchObject({
+        before: 'POST /api/v1/clients\n\n…',
+        isVerified: false,
+        evidence: 'Not verified: this body is an array or a single value, or has no members.',
+      });
+      expect(bodyOf({ ...forwarded, attributes: ['/*/name'] })?.before).toContain('[{');
+    });
+
+    test('a body that was not recorded', () => {
+      expect(bodyOf(forwarded)).toMatchObject({
+        before: 'POST /api/v1/clients\n\n…',
+        evidence: 'Not verified: the members of this body were not recorded.',
+      });
+      const wrapped = bodyOf({ edits: [UNWRAP], attributes: undefined });
+      expect(wrapped?.before).toContain('{\n  "data": {\n    "…": "…"\n  }\n}');
+      expect(wrapped?.after).toContain('{\n  "…": "…"\n}');
+    });
+
+    test('a byte order mark, which has a name in the table', () => {
+      const mark: EditRecord = { change: 'byte-order-mark', rule: 'strip', note: 'byte-order-mark' };
+      const text = guideMarkdown(guideOf(order({ edits: [mark, FLAT], attributes: ['/name'] })));
+      expect(text).toContain('| `byte order mark` | leave out | JSON does not allow it |');
+    });
+  });
+
   test('lists mistakes apart, and brownouts as neither a call nor a mistake', () => {
     const guide = guideOf(
       order(),
