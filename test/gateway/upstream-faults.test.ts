@@ -110,7 +110,12 @@ const broken: readonly (readonly [bytes: string, status: number, code: string, t
     'length and chunks',
   ],
   [`HTTP/1.1 200 OK\r\nX: ${'y'.repeat(70_000)}\r\n\r\n`, 502, 'upstream-invalid', 'a head beyond the limit'],
-  [`HTTP/1.1 200 OK\r\n${'x: 1\r\n'.repeat(1001)}\r\n`, 502, 'upstream-invalid', 'more fields than the limit'],
+  [
+    `HTTP/1.1 200 OK\r\n${'x: 1\r\n'.repeat(1001)}\r\n`,
+    502,
+    'upstream-invalid',
+    'more fields than the limit',
+  ],
   [
     'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n',
     502,
