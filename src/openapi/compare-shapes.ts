@@ -1,6 +1,6 @@
 import type { Path } from '../rules/rule.ts';
 import { ASKED_FROM, type Comparison, type Finding, pathText, PROPOSED_FROM } from './finding.ts';
-import { findNests, type FoundNest } from './find-nests.ts';
+import { findNests, findPlaces, type FoundNest } from './find-nests.ts';
 import { findRenames, type FoundRename } from './find-renames.ts';
 import { findValueMap } from './find-value-map.ts';
 import { isCompatible, type MemberShape, type Shape } from './shape.ts';
@@ -32,14 +32,14 @@ interface Work extends ShapeSource {
 
 function compareObjects(v1: Shape, v2: Shape, path: Path, work: Work): void {
   const gone = [...v1.members.keys()].filter((name) => !v2.members.has(name));
-  const nests = findNests(v1, v2, gone);
+  const nests = findNests(v1, v2, gone, work.isRecorded);
   const nested = new Map(nests.flatMap((nest) => nest.members.map(({ from }) => [from, nest] as const)));
   const renames = findRenames(v1, v2, { nests, isRecorded: work.isRecorded });
   for (const rename of renames.accepted) addRename(rename, path, work);
   const renamed = new Map(renames.accepted.map((rename) => [rename.from, rename] as const));
   for (const name of gone) {
     if (nested.has(name) || renamed.has(name)) continue;
-    addGone(name, v1.members.get(name), renames.rejected.get(name), path, work);
+    addGone(name, { v1, v2, candidate: renames.rejected.get(name), path, work });
   }
   for (const nest of nests) addNest(nest, renames.accepted, { v2, path, work });
   const arrived = new Set([...renames.accepted.map(({ to }) => to), ...nests.map(({ under }) => under)]);
@@ -133,32 +133,45 @@ function addNest(
 
 function addGone(
   name: string,
-  member: MemberShape | undefined,
-  candidate: FoundRename | undefined,
-  path: Path,
-  work: Work,
+  {
+    v1,
+    v2,
+    candidate,
+    path,
+    work,
+  }: {
+    readonly v1: Shape;
+    readonly v2: Shape;
+    readonly candidate: FoundRename | undefined;
+    readonly path: Path;
+    readonly work: Work;
+  },
 ): void {
-  const at = pathText(path, name);
+  const question = questionOf(candidate, findPlaces(name, v1, v2), path);
+  const isDeprecated = v1.members.get(name)?.shape.isDeprecated === true;
   const evidence = work.goneWords(path, name);
+  if (question !== undefined) work.questions.push(`${pathText(path, name)}: ${question}`);
+  work.findings.push({
+    found: { rule: 'strip', in: path, member: name },
+    // A guess either way would lose data or be refused.
+    confidence: question !== undefined ? PROPOSED_FROM - 0.1 : isDeprecated ? 0.97 : 0.85,
+    evidence: isDeprecated ? `${evidence}, and V1's calls it deprecated` : evidence,
+  });
+}
+
+/** What to ask about a member that V2 may have by another name, or in a sub-object; undefined when it is gone. */
+function questionOf(
+  candidate: FoundRename | undefined,
+  places: readonly Path[],
+  path: Path,
+): string | undefined {
   if (candidate !== undefined && candidate.confidence >= ASKED_FROM) {
     const now = pathText(candidate.under === undefined ? path : [...path, candidate.under], candidate.to);
     const why = candidate.evidence === '' ? '' : ` (${candidate.evidence})`;
-    work.questions.push(`${at}: is it called ${now} in V2${why}, or gone?`);
-    // A guess either way would lose data or be refused.
-    work.findings.push({
-      found: { rule: 'strip', in: path, member: name },
-      confidence: PROPOSED_FROM - 0.1,
-      evidence,
-    });
-    return;
+    return `is it called ${now} in V2${why}, or gone?`;
   }
-  const isDeprecated = member?.shape.isDeprecated === true;
-  const words = isDeprecated ? `${evidence}, and V1's calls it deprecated` : evidence;
-  work.findings.push({
-    found: { rule: 'strip', in: path, member: name },
-    confidence: isDeprecated ? 0.97 : 0.85,
-    evidence: words,
-  });
+  if (places.length === 0) return undefined;
+  return `is it ${places.map((place) => pathText([...path, ...place])).join(' or ')} in V2, or gone?`;
 }
 
 function addMap(name: string, v1: Shape, v2: Shape, path: Path, work: Work): void {
