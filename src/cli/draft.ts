@@ -57,7 +57,7 @@ async function run(options: DraftOptions): Promise<CommandFault | undefined> {
     if (options.out === undefined) stdout.write(text);
     process.stderr.write(trial?.text ?? '');
   }
-  if (trial !== undefined && trial.refused > 0) process.exitCode = FAILURE;
+  if (faults.length > 0 || (trial !== undefined && trial.refused > 0)) process.exitCode = FAILURE;
   return undefined;
 }
 

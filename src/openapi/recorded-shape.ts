@@ -20,13 +20,13 @@ export interface RecordedBody {
 
 /**
  * The shape of recorded bodies. Where most of them have the wrapper, the others are taken as if they had it too, and members
- * beside it are left out, as V1 ignored them.
+ * beside it are left out, as V1 ignored them. A wrapper that has no object is no member.
  */
 export function recordedShape(bodies: readonly RecordedBody[], v2: Shape): RecordedBodies {
   const wrapper = wrapperIn(bodies, v2);
   const inner = bodies.map(({ value, count }) => {
     const inside = wrapper === undefined ? undefined : memberOf(value, wrapper);
-    return { value: isObject(inside) ? inside : value, count };
+    return { value: isObject(inside) ? inside : without(value, wrapper), count };
   });
   const counts = new Map<string, number>();
   for (const { value, count } of inner) {
@@ -39,26 +39,36 @@ export function recordedShape(bodies: readonly RecordedBody[], v2: Shape): Recor
   return { shape: { ...EMPTY, types: new Set(['object']), members }, requests, counts };
 }
 
+function without(value: unknown, member: string | undefined): unknown {
+  if (member === undefined || !isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).filter(([name]) => name !== member));
+}
+
 /** The key of a member in the counts. */
 export function recordedKey(path: readonly string[], name: string): string {
   return JSON.stringify([...path, name]);
 }
 
-/** The member with an object that V2 does not have, in at least half of the requests. */
+/** The member with an object, as far as values are known, that V2 does not have, in at least half of the requests. */
 function wrapperIn(bodies: readonly RecordedBody[], v2: Shape): string | undefined {
   const counts = new Map<string, number>();
   let all = 0;
   for (const { value, count } of bodies) {
     all += count;
     for (const [name, inside] of Object.entries(isObject(value) ? value : {})) {
-      if (isObject(inside) && !v2.members.has(name)) counts.set(name, (counts.get(name) ?? 0) + count);
+      if (isObject(inside) || inside === MASKED) counts.set(name, (counts.get(name) ?? 0) + count);
     }
   }
-  const [best] = [...counts].toSorted(([, one], [, other]) => other - one);
-  if (best === undefined || best[1] * 2 < all) return undefined;
-  const inside = bodies.flatMap(({ value }) => Object.keys(objectMember(value, best[0])));
-  // A sub-object that V2 no longer has is no wrapper.
-  return v2.members.size > 0 && inside.some((name) => isKnown(name, v2)) ? best[0] : undefined;
+  const [best] = [...counts]
+    .filter(([name]) => !v2.members.has(name) && holdsKnown(name, bodies, v2))
+    .toSorted(([, one], [, other]) => other - one);
+  return best === undefined || best[1] * 2 < all ? undefined : best[0];
+}
+
+/** True when V2 has what is in a member: a sub-object that V2 no longer has is no wrapper. */
+function holdsKnown(member: string, bodies: readonly RecordedBody[], v2: Shape): boolean {
+  const names = bodies.flatMap(({ value }) => Object.keys(objectMember(value, member)));
+  return names.some((name) => isKnown(name, v2));
 }
 
 function isKnown(name: string, v2: Shape): boolean {

@@ -136,6 +136,20 @@ test('values that a log does not have are not judged', async () => {
   expect(out).toContain('- { strip: old }');
 });
 
+test('a draft with faults is written, and is a failure as it is for check', async () => {
+  const parameters = { get: { operationId: 'x', responses: {} } };
+  const faulty = file('faulty.json', {
+    openapi: '3.0.3',
+    info: { title: 'Orders', version: 'next' },
+    paths: { '/api/v2/{a}': parameters, '/api/v2/{b}': parameters },
+  });
+  const out = join(folder, 'faulty.yaml');
+  const drafted = await run('--v1', faulty, '--v2', faulty, '--out', out);
+  expect(drafted.err).toMatch(/faulty\.yaml:\d+:\d+ /);
+  expect([drafted.code, (await run('--v1', faulty, '--v2', faulty, '--json')).code]).toEqual([1, 1]);
+  expect(await command(['check', '--rules', out]).exit).toBe(2);
+});
+
 test('says what it cannot do', async () => {
   expect(await run('--v2', v2)).toMatchObject({ code: 2, err: expect.stringContaining('Give --v1') });
   expect(await run('--v2', 'nothing.json')).toMatchObject({

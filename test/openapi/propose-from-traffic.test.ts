@@ -59,3 +59,20 @@ test('a member that V2 has in a sub-object is never stripped', () => {
   expect(draft).toContain('# - create: suburb: is it address.suburb in V2, or gone?');
   expect(draft).toMatch(/^ *# +- \{ strip: suburb \}$/m);
 });
+
+test.each([
+  [
+    'some have another value than an object',
+    [{ data: { name: 'x', old: 'x' } }, { data: {} }, { data: 'x' }],
+  ],
+  ['most have no known value', [{ data: { name: '…', old: '…' } }, { data: '…' }, { data: '…' }]],
+  [
+    'another member is as frequent',
+    [
+      { old: '…', data: { name: '…', old: '…' } },
+      { old: '…', data: '…' },
+    ],
+  ],
+])('the wrapper is unwrapped and not stripped where %s', (_, bodies) => {
+  expect(rulesOf(draftOf({ name: text }, bodies))).toEqual(['{ unwrap: data }', '{ strip: old }']);
+});

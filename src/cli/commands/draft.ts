@@ -6,7 +6,7 @@ import { adminOption, OUTPUT } from './shared-options.ts';
 export function draft(command: Command): void {
   command
     .description(
-      "Compares V1's and V2's OpenAPI descriptions and writes a rule book, each rule with its evidence and a confidence in a comment, and questions where it cannot decide. Without --v1, recorded requests take the place of V1's description. Recorded requests are then migrated with the draft, and what V2's schemas would refuse is listed on stderr. Exit code 1 if there is any.",
+      "Compares V1's and V2's OpenAPI descriptions and writes a rule book, each rule with its evidence and a confidence in a comment, and questions where it cannot decide. Without --v1, recorded requests take the place of V1's description. Recorded requests are then migrated with the draft, and what V2's schemas would refuse is listed on stderr. Exit code 1 if there is any, or if the draft has faults.",
     )
     .optionsGroup('Descriptions:')
     .requiredOption('--v2 <description>', "V2's description: a file or a URL")
