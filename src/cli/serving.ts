@@ -111,8 +111,8 @@ export async function startServing(
       page: once(loadInspectorPage),
       also: traces === undefined ? undefined : (entry) => traces.observe(entry),
       isSampled: traces?.isSampled,
-      merge: (own) => mergedStats(own, front?.stats ?? [], front?.dropped ?? 0),
-      mergeRollout: (own) => mergedRollout(own, () => (front?.stats ?? []).map(({ rollout }) => rollout)),
+      merge: (own) => mergedStats(own, front),
+      mergeRollout: (own) => mergedRollout(own, () => front?.rollouts ?? []),
     });
     const front =
       worker === undefined

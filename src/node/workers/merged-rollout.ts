@@ -10,24 +10,32 @@ export interface WorkerRollout {
 
 /** Merges what the processes of one gateway counted; `workers` are read anew each time. */
 export function mergedRollout(own: RolloutCounts, workers: () => readonly WorkerRollout[]): RolloutCounts {
+  const all = (): WorkerRollout =>
+    mergedRollouts([{ requests: own.requests, shadows: own.comparisons.list }, ...workers()]);
   return {
     get requests() {
-      const all = [own.requests, ...workers().map(({ requests }) => requests)];
-      return {
-        v1: sum(all.map(({ v1 }) => v1)),
-        v2: sum(all.map(({ v2 }) => v2)),
-      };
+      return all().requests;
     },
     comparisons: {
       get list() {
-        const all = new ComparisonTally();
-        for (const list of [own.comparisons.list, ...workers().map(({ shadows }) => shadows)])
-          all.merge(list);
-        return all.list;
+        return all().shadows;
       },
     },
     // The first process counts these from the entries of all.
     bodyChecks: own.bodyChecks,
+  };
+}
+
+/** The sums of what several workers counted. */
+export function mergedRollouts(all: readonly WorkerRollout[]): WorkerRollout {
+  const shadows = new ComparisonTally();
+  for (const worker of all) shadows.merge(worker.shadows);
+  return {
+    requests: {
+      v1: sum(all.map(({ requests }) => requests.v1)),
+      v2: sum(all.map(({ requests }) => requests.v2)),
+    },
+    shadows: shadows.list,
   };
 }
 

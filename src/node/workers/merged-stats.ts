@@ -1,13 +1,19 @@
 import type { GatewayStats, ProcessStats } from '../../rewrite-log/stat-families.ts';
+import type { EndedWorkers } from './ended-workers.ts';
 import type { WorkerStats } from './worker-messages.ts';
 
-/** Merges the stats of a gateway and of its workers; `dropped` lines were lost on their way from the workers. */
-export function mergedStats(
-  own: GatewayStats,
-  workers: readonly WorkerStats[],
-  dropped: number,
-): GatewayStats {
-  if (workers.length === 0) return own;
+/** The workers of a gateway: the last stats of those that run, and the sums of those that have ended. */
+export interface PoolStats {
+  readonly stats: readonly WorkerStats[];
+  readonly ended: Pick<EndedWorkers, 'cpuSeconds'>;
+  /** Lines of the log that were lost on their way from the workers. */
+  readonly dropped: number;
+}
+
+/** Merges the stats of a gateway and of its workers, if it has any. */
+export function mergedStats(own: GatewayStats, pool: PoolStats | undefined): GatewayStats {
+  if (pool === undefined) return own;
+  const { stats: workers, ended, dropped } = pool;
   const breakers = [own.breaker, ...workers.map(({ breaker }) => breaker)];
   return {
     ...own,
@@ -16,16 +22,16 @@ export function mergedStats(
     bufferedBytes: own.bufferedBytes + sum(workers.map(({ bufferedBytes }) => bufferedBytes)),
     breaker:
       breakers.find((state) => state === 'open') ?? breakers.find((state) => state === 'probing') ?? 'closed',
-    process: mergedProcesses([
-      ...(own.process === undefined ? [] : [own.process]),
-      ...workers.map(({ process }) => process),
-    ]),
+    process: mergedProcesses(
+      [...(own.process === undefined ? [] : [own.process]), ...workers.map(({ process }) => process)],
+      ended.cpuSeconds,
+    ),
   };
 }
 
-function mergedProcesses(all: readonly ProcessStats[]): ProcessStats {
+function mergedProcesses(all: readonly ProcessStats[], endedCpuSeconds: number): ProcessStats {
   return {
-    cpuSeconds: sum(all.map(({ cpuSeconds }) => cpuSeconds)),
+    cpuSeconds: endedCpuSeconds + sum(all.map(({ cpuSeconds }) => cpuSeconds)),
     residentBytes: sum(all.map(({ residentBytes }) => residentBytes)),
     // All processes are in one container.
     limitBytes: all[0]?.limitBytes,

@@ -9,7 +9,9 @@ import type { ListenAddress } from '../../settings/setting-kinds.ts';
 import type { WriteProcessLine } from '../log/process-log.ts';
 import type { ClientListener, ReloadedFiles } from '../clients/client-listener.ts';
 import { carryOutStoreCall } from './store-link.ts';
+import { EndedWorkers } from './ended-workers.ts';
 import { EntryReader } from './entry-batch.ts';
+import type { WorkerRollout } from './merged-rollout.ts';
 import {
   type FromWorker,
   isFromWorker,
@@ -58,13 +60,12 @@ interface Worker {
 
 /** Processes that share the port of the clients (`SO_REUSEPORT`): the kernel spreads connections over them. */
 export class WorkerPool implements ClientListener {
+  readonly ended = new EndedWorkers();
   private readonly parts: WorkerPoolParts;
   private readonly workers = new Map<number, Worker>();
   private readonly ends = new Map<number, number>();
   private address: ListenAddress = { host: '127.0.0.1', port: 0 };
   private stopping = false;
-  /** Losses of workers that have ended. */
-  private lost = 0;
   private unsubscribe = (): void => {};
 
   constructor(parts: WorkerPoolParts) {
@@ -82,7 +83,12 @@ export class WorkerPool implements ClientListener {
 
   /** Lines of the log that were lost on their way from the workers, since the start. */
   get dropped(): number {
-    return this.stats.reduce((sum, { dropped }) => sum + dropped, this.lost);
+    return this.stats.reduce((sum, { dropped }) => sum + dropped, this.ended.dropped);
+  }
+
+  /** What workers counted of the rollout since the start. */
+  get rollouts(): readonly WorkerRollout[] {
+    return [this.ended.rollout, ...this.stats.map(({ rollout }) => rollout)];
   }
 
   /** The process ids of the workers. */
@@ -151,7 +157,7 @@ export class WorkerPool implements ClientListener {
       });
       child.on('exit', (code, signal) => {
         reject(new WorkerFault(`A worker ended while it started (${signal ?? String(code)}).`));
-        this.ended(worker, signal ?? `exit code ${code}`);
+        this.handleEnd(worker, signal ?? `exit code ${code}`);
       });
     });
   }
@@ -218,9 +224,9 @@ export class WorkerPool implements ClientListener {
     send(child, { kind: 'store-outcome', id, outcome });
   }
 
-  private ended(worker: Worker, how: string): void {
+  private handleEnd(worker: Worker, how: string): void {
     this.workers.delete(worker.number);
-    this.lost += worker.stats?.dropped ?? 0;
+    if (worker.stats !== undefined) this.ended.add(worker.stats);
     // A worker that never listened fails the start instead: its settings are the same each time.
     if (this.stopping || (!worker.up && !this.ends.has(worker.number))) return;
     const before = Date.now() - worker.since > SETTLED_MS ? 0 : (this.ends.get(worker.number) ?? 0);

@@ -1,0 +1,17 @@
+import { mergedRollouts, type WorkerRollout } from './merged-rollout.ts';
+import type { WorkerStats } from './worker-messages.ts';
+
+/** Sums of what workers counted that have ended: counts of a gateway never fall. */
+export class EndedWorkers {
+  /** Lines of the log that the first process did not take in time. */
+  dropped = 0;
+  cpuSeconds = 0;
+  rollout: WorkerRollout = mergedRollouts([]);
+
+  /** Adds what a worker last reported. */
+  add({ dropped, process, rollout }: WorkerStats): void {
+    this.dropped += dropped;
+    this.cpuSeconds += process.cpuSeconds;
+    this.rollout = mergedRollouts([this.rollout, rollout]);
+  }
+}
