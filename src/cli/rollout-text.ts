@@ -44,9 +44,18 @@ export function rolloutText(view: RolloutView, { columns }: Pick<Terminal, 'colu
   return `${lines.map((line) => wrapLines(terminalLines(line), columns, line.startsWith(' ') ? 2 : LABEL)).join('\n')}\n`;
 }
 
-function requestsLine({ requests, countedSince }: RolloutView): string {
-  const since = countedSince === undefined ? '' : `; all counts are of all isolates since ${countedSince}`;
-  return `requests    ${requests.v2} migrated, ${requests.v1} to V1${since}`;
+function requestsLine(view: RolloutView): string {
+  const { v1, v2 } = view.requests;
+  return `requests    ${v2} migrated, ${v1} to V1${scopeWords(view)}`;
+}
+
+/** Whose the counts are, where there are others than this gateway. */
+function scopeWords({ countedSince, replica }: RolloutView): string {
+  if (countedSince !== undefined) return `; all counts are of all isolates since ${countedSince}`;
+  if (replica === undefined) return '';
+  return replica.aloneSince === undefined
+    ? '; counts are of this replica, windows of all'
+    : '; counts are of this replica';
 }
 
 function replicaLines({ name, replicas, aloneSince, aloneReason, waiting }: ReplicaView): string[] {

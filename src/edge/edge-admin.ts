@@ -52,6 +52,7 @@ export function createEdgeAdmin(parts: EdgeAdminParts): (request: Request) => Pr
       control,
       counts: totals,
       replica,
+      hasStore: true,
       ruleBook: () => ruleBook,
       v1Origin,
       isSticky,

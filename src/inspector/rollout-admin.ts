@@ -22,8 +22,10 @@ export interface RolloutCounts {
 export interface RolloutAdminParts {
   readonly control: RolloutControl;
   readonly counts: RolloutCounts;
-  /** This gateway among others; absent without a store. */
+  /** This gateway among others, or among its own processes; absent for one process without a store. */
   readonly replica?: Pick<Replica, 'status' | 'isTogether' | 'follow'> | undefined;
+  /** False where only the processes of this gateway share anything: nobody is told of replicas then. */
+  readonly hasStore: boolean;
   readonly ruleBook: () => RuleBook;
   /** Origin of V1; undefined when there is none. */
   readonly v1Origin: string | undefined;
@@ -134,7 +136,7 @@ function viewOf(parts: RolloutAdminParts): RolloutView {
   const ofBook = book.rollout?.modes;
   return {
     ...(v1Origin === undefined ? {} : { v1Origin }),
-    ...(parts.replica === undefined ? {} : { replica: replicaView(parts.replica.status) }),
+    ...(parts.replica === undefined || !parts.hasStore ? {} : { replica: replicaView(parts.replica.status) }),
     revision: state.revision,
     ...(state.revision === 0 ? {} : { changed: state.changed }),
     isSticky,

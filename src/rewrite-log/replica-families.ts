@@ -19,7 +19,7 @@ export function replicaFamilies({ aloneSince, replicas, waiting }: ReplicaView):
     {
       name: 'gateway_replicas',
       type: 'gauge',
-      help: 'Replicas that share the store, when they were last counted.',
+      help: 'Gateways that share the store, each with all its workers, when they were last counted.',
       samples: replicas === undefined ? [] : [{ labels: [], value: replicas }],
     },
     {

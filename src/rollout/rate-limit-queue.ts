@@ -25,8 +25,8 @@ export interface RateLimitQueueParts {
 export interface RateLimitSharing {
   /** True while the counts of other replicas are known. */
   readonly isTogether: boolean;
-  /** Number of replicas when they were last counted; undefined before. */
-  readonly replicas: number | undefined;
+  /** Number of processes that send requests, of all replicas, when they were last counted; undefined before. */
+  readonly processes: number | undefined;
   /** Asks for an exchange of counts before its time. */
   hurry(): void;
 }
@@ -240,7 +240,7 @@ export class RateLimitQueue implements WindowSource {
   /** Number of replicas, or the highest of the last minute: a replica may be counted late. */
   private get replicas(): number {
     const now = this.parts.now();
-    const count = this.sharing?.replicas ?? 1;
+    const count = this.sharing?.processes ?? 1;
     if (count >= this.counted.replicas || now - this.counted.at > REPLICAS_MS)
       this.counted = { replicas: count, at: now };
     return this.counted.replicas;
@@ -330,9 +330,9 @@ export class RateLimitQueue implements WindowSource {
   private dispatchTime(client: Client, now: number, before: number): number {
     const { shield, sent, elsewhere, blockedUntil } = client;
     const open = Math.max(now, blockedUntil);
-    const { isTogether = true, replicas = 1 } = this.sharing ?? {};
+    const { isTogether = true, processes = 1 } = this.sharing ?? {};
     if (!isTogether)
-      return freeSlot(sent, Math.max(1, Math.floor(shield.requests / replicas)), shield.per, open, before);
+      return freeSlot(sent, Math.max(1, Math.floor(shield.requests / processes)), shield.per, open, before);
     const used =
       elsewhere.length === 0 ? sent : [...sent, ...elsewhere].toSorted((one, other) => one - other);
     return freeSlot(used, shield.requests, shield.per, open, before);

@@ -4,24 +4,25 @@ import type { WindowSource } from './window-exchange.ts';
 const WINDOW_MS = 60_000;
 /** Milliseconds between two signs of life. */
 const SIGN_MS = WINDOW_MS / WINDOW_PARTS;
-const KEY = 'replicas';
-/** Complete parts whose mean is the number of replicas: a sign may fall into the part beside its own. */
+/** Complete parts whose mean is the number: a sign may fall into the part beside its own. */
 const MEAN_PARTS = 3;
 
-/** Counts the replicas: each adds one to a shared window at intervals of one part. */
+/** Counts processes, or gateways: each adds one to a shared window at intervals of one part. */
 export class ReplicaPresence implements WindowSource {
   private readonly time: () => number;
+  private readonly key: 'replicas' | 'gateways';
   private readonly isCounted: boolean;
   private nextAt = 0;
   private known: number | undefined;
 
   /** `time` is a clock in milliseconds; one that is not counted only reads. */
-  constructor(time: () => number, isCounted: boolean) {
+  constructor(time: () => number, key: 'replicas' | 'gateways', isCounted: boolean) {
     this.time = time;
+    this.key = key;
     this.isCounted = isCounted;
   }
 
-  /** Number of replicas when it was last known; undefined before. */
+  /** The number when it was last known; undefined before. */
   get count(): number | undefined {
     return this.known;
   }
@@ -30,7 +31,9 @@ export class ReplicaPresence implements WindowSource {
     const now = this.time();
     const isDue = now >= this.nextAt || this.nextAt - now > SIGN_MS;
     if (isDue) this.nextAt = now + SIGN_MS;
-    return isDue || all ? [{ key: KEY, windowMs: WINDOW_MS, add: [isDue && this.isCounted ? 1 : 0] }] : [];
+    return isDue || all
+      ? [{ key: this.key, windowMs: WINDOW_MS, add: [isDue && this.isCounted ? 1 : 0] }]
+      : [];
   }
 
   /** The current part is not complete: it only counts where it is larger than the mean. */

@@ -22,7 +22,7 @@ export interface ReplicaStatus {
   readonly aloneSince?: number;
   /** Why the store is out of reach. */
   readonly aloneReason?: string;
-  /** Replicas when they were last counted; absent before. */
+  /** Gateways when they were last counted, each with all its processes; absent before. */
   readonly replicas?: number;
   /** Number of changes that hold here only, and wait for the store. */
   readonly waiting: number;
@@ -48,8 +48,10 @@ export interface ReplicaParts {
   readonly store: Store;
   /** Name of this replica, for people. */
   readonly name: string;
-  /** False for a process that only steers others; it is not counted. */
+  /** False for a process that only steers others: it sends no requests. */
   readonly isServing?: boolean | undefined;
+  /** False for a process that another steers: it is no gateway by itself. */
+  readonly isGateway?: boolean | undefined;
   readonly clock: ReplicaClock;
   /** Parses JSON; undefined when it is none. */
   readonly parse: (text: string) => unknown;
@@ -75,7 +77,8 @@ export class Replica implements RateLimitSharing {
   private readonly contact: StoreContact;
   private readonly rollout: SharedRollout;
   private readonly windows: WindowExchange;
-  private readonly presence: ReplicaPresence;
+  private readonly serving: ReplicaPresence;
+  private readonly gateways: ReplicaPresence;
   private readonly ends: (() => void)[] = [];
   private surveyAt = 0;
   private hurriedAt = -Infinity;
@@ -96,8 +99,10 @@ export class Replica implements RateLimitSharing {
     });
     this.rollout = new SharedRollout({ ...parts, contact: this.contact });
     this.windows = new WindowExchange(store, this.contact);
-    this.presence = new ReplicaPresence(clock.time, parts.isServing !== false);
-    this.windows.add(this.presence);
+    this.serving = new ReplicaPresence(clock.time, 'replicas', parts.isServing !== false);
+    this.gateways = new ReplicaPresence(clock.time, 'gateways', parts.isGateway !== false);
+    this.windows.add(this.serving);
+    this.windows.add(this.gateways);
     this.windows.add(control);
   }
 
@@ -117,7 +122,7 @@ export class Replica implements RateLimitSharing {
 
   get status(): ReplicaStatus {
     const { lost } = this.contact;
-    const { count } = this.presence;
+    const { count } = this.gateways;
     return {
       name: this.name,
       ...(lost === undefined ? {} : { aloneSince: lost.at, aloneReason: lost.reason }),
@@ -126,9 +131,9 @@ export class Replica implements RateLimitSharing {
     };
   }
 
-  /** Number of replicas when they were last counted; undefined before. */
-  get replicas(): number | undefined {
-    return this.presence.count;
+  /** Number of serving processes, of all gateways, when they were last counted; undefined before. */
+  get processes(): number | undefined {
+    return this.serving.count;
   }
 
   /** Makes the rate limits of clients those of all replicas together. */

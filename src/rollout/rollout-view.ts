@@ -46,7 +46,7 @@ export interface ShadowView {
 /** A replica among those that share a store. */
 export interface ReplicaView {
   readonly name: string;
-  /** Number of replicas when they were last counted; absent before. */
+  /** Number of gateways that share the store, each with all its processes, when they were last counted; absent before. */
   readonly replicas?: number;
   /** RFC 3339: time since which the store is out of reach, and what was last known holds; absent while it is in reach. */
   readonly aloneSince?: string;

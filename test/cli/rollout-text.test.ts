@@ -31,6 +31,20 @@ test('a body that V2’s schema did not check is not counted as one that it did 
   expect(text).not.toContain('0 refused');
 });
 
+test('counts of one replica among others say so', () => {
+  const shown = (replica?: RolloutView['replica']): string =>
+    rolloutText({ ...view([]), ...(replica && { replica }) }, { columns: undefined });
+  const replica = { name: 'a/1', replicas: 2, waiting: 0 };
+  expect(shown()).toMatch(/^requests {4}0 migrated, 5 to V1$/m);
+  expect(shown(replica)).toMatch(
+    /^requests {4}0 migrated, 5 to V1; counts are of this replica, windows of all$/m,
+  );
+  expect(shown(replica)).toMatch(/^replicas {4}2; this is a\/1$/m);
+  expect(shown({ ...replica, aloneSince: '2026-11-22T08:00:00Z' })).toMatch(
+    /to V1; counts are of this replica$/m,
+  );
+});
+
 test('bodies that V2’s schema checked are counted by its verdict', () => {
   const text = rolloutText(view([{ ...CHECKED, ...NONE, valid: 3, refusals: [] }]), { columns: undefined });
   expect(text).toContain('0 refused that V1 accepted, 3 accepted, 0 refused by both, 0 unknown');

@@ -105,6 +105,7 @@ test('the rollout view shows modes, canaries, roll-backs, comparisons and the en
   });
   await page.getByText(leftOut).waitFor();
   await page.unroute('**/rollout');
+  await page.getByText(/^by this replica since its start: \d+ V1 requests? sent to V2, \d+ to V1$/).waitFor();
   // Without its store, the replica says since when it is alone.
   rmSync(store, { recursive: true });
   const alone = page.getByText(/^Alone since \d+:\d+:\d+.*: .+ does not reach the store \(ENOENT/);

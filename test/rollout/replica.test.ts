@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { MemoryStore } from '../../src/rollout/memory-store.ts';
 import type { RoutedMode } from '../../src/rollout/modes.ts';
-import { Replica, type ReplicaNotice } from '../../src/rollout/replica.ts';
+import { Replica, type ReplicaNotice, type ReplicaParts } from '../../src/rollout/replica.ts';
 import { RolloutControl } from '../../src/rollout/rollout-control.ts';
 import type { Store } from '../../src/rollout/store.ts';
 import { ROLLOUT_KEY } from '../../src/rollout/stored-rollout.ts';
@@ -45,7 +45,7 @@ class Fleet {
     return this;
   }
 
-  join(skew = 0): Player {
+  join(skew = 0, part: Partial<ReplicaParts> = {}): Player {
     const link = new DistantStore(this.store, this.time);
     const clock = this.time.clock(skew);
     const notices: ReplicaNotice[] = [];
@@ -57,6 +57,7 @@ class Fleet {
       clock,
       parse: JSON.parse,
       onNotice: (notice) => notices.push(notice),
+      ...part,
     });
     const player = { control, replica, link, notices };
     this.players.push(player);
@@ -318,6 +319,18 @@ test('replicas count each other', async () => {
   for (const { link } of fleet.players.slice(0, 3)) link.state = 'down';
   await fleet.time.pass(30_000);
   expect(fleet.players.map(({ replica }) => replica.status.replicas)).toEqual([5, 5, 5, 2, 2]);
+});
+
+test('the workers of a gateway share its place among replicas, but each has its part of a rate limit', async () => {
+  const fleet = new Fleet();
+  fleet.join();
+  fleet.join(0, { isServing: false });
+  fleet.join(0, { isGateway: false });
+  fleet.join(0, { isGateway: false });
+  for (const { replica } of fleet.players) void replica.start();
+  await fleet.time.pass(30_000);
+  expect(fleet.players.map(({ replica }) => replica.status.replicas)).toEqual([2, 2, 2, 2]);
+  expect(fleet.players.map(({ replica }) => replica.processes)).toEqual([3, 3, 3, 3]);
 });
 
 test('calls of the store do not grow with requests', async () => {

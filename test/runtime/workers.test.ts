@@ -270,7 +270,9 @@ test('with a V1 origin, workers share modes and windows without a store', async 
   const view = await viewed();
   expect(view).toMatchObject({ revision: 3, default: { mode: 'observe', from: 'roll-back' } });
   expect(view.rollbacks).toHaveLength(1);
-  expect(view.replica).not.toHaveProperty('aloneSince');
+  // Nobody else is there to share a store with.
+  expect(view).not.toHaveProperty('replica');
+  expect(await gateway.admin('/metrics')).not.toMatch(/^gateway_(?:replicas|store_reachable) /m);
   await until(() => gateway.said.some((line) => line.includes('rolled back to observe by')));
   expect(gateway.said.filter((line) => line.includes('rolled back to observe by'))).toHaveLength(1);
   const received = (server: RawServer): number => server.received.join('').split('POST /api/').length - 1;

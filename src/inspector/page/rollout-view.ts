@@ -104,10 +104,11 @@ function rollbackSentence({ operation, share, migrated, v1, at, by }: RollbackVi
 }
 
 function modesCard(rollout: Rollout, go: Go): VNode {
-  const { requests } = rollout;
+  const { requests, replica } = rollout;
+  const since = replica === undefined ? 'since the start' : 'by this replica since its start:';
   return card(
     'Modes',
-    `since the start ${counted(requests.v2, 'V1 request')} sent to V2, ${count(requests.v1)} to V1`,
+    `${since} ${counted(requests.v2, 'V1 request')} sent to V2, ${count(requests.v1)} to V1`,
     table(
       ['For', 'Mode', 'Chosen by'],
       [],

@@ -201,6 +201,7 @@ export async function createOperators(parts: OperatorParts): Promise<Operators> 
         control: gateway.rollout,
         counts: parts.mergeRollout?.(countsOf(gateway)) ?? countsOf(gateway),
         replica: parts.replica,
+        hasStore: parts.records !== undefined,
         names,
         ruleBook: () => ruleBooks.current.ruleBook,
         v1Origin: parts.v1Origin,

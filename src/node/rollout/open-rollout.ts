@@ -112,7 +112,7 @@ function damageOf(place: string): string {
 async function share(
   control: RolloutControl,
   { store, place, copy: copyPath, isLocal }: OpenStore,
-  { processes }: RolloutProcess,
+  { processes, store: ofFirst }: RolloutProcess,
   log: WriteProcessLine,
 ): Promise<{ readonly replica: Replica; readonly close: () => Promise<void> } | { readonly fault: string }> {
   const copy =
@@ -126,6 +126,7 @@ async function share(
     store,
     name: `${hostname()}/${process.pid}`,
     isServing: processes === 1,
+    isGateway: ofFirst === undefined,
     clock: SYSTEM_CLOCK,
     parse: parsedJson,
     onNotice: (notice) => log(noticeLine(notice)),

@@ -14,7 +14,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { ProcessLine } from '../../../src/node/log/process-log.ts';
-import { type OpenRollout, openRollout } from '../../../src/node/rollout/open-rollout.ts';
+import {
+  type OpenRollout,
+  openRollout,
+  type RolloutProcess,
+} from '../../../src/node/rollout/open-rollout.ts';
 import { readSettings, type Settings } from '../../../src/settings/read-settings.ts';
 import { testRuleBook } from '../../support/rule-book.ts';
 import { playedRedis } from '../../support/played-redis.ts';
@@ -39,18 +43,20 @@ function settingsOf(flags: Readonly<Record<string, string>>): Settings {
 const V1 = { 'v1-upstream': 'http://127.0.0.1:9', 'client-secret': 'a secret of sixteen' };
 
 /** Opens the rollout of one more replica. */
-async function open(flags: Readonly<Record<string, string>>): Promise<Opened | { readonly fault: string }> {
+async function open(
+  flags: Readonly<Record<string, string>>,
+  own?: RolloutProcess,
+): Promise<Opened | { readonly fault: string }> {
   const lines: ProcessLine[] = [];
-  const opened = await openRollout(settingsOf({ ...V1, ...flags }), testRuleBook(), (line) =>
-    lines.push(line),
-  );
+  const log = (line: ProcessLine): unknown => lines.push(line);
+  const opened = await openRollout(settingsOf({ ...V1, ...flags }), testRuleBook(), log, own);
   if ('fault' in opened) return opened;
   onTestFinished(() => opened.close());
   return { ...opened, lines };
 }
 
-async function replica(flags: Readonly<Record<string, string>>): Promise<Opened> {
-  const opened = await open(flags);
+async function replica(flags: Readonly<Record<string, string>>, own?: RolloutProcess): Promise<Opened> {
+  const opened = await open(flags, own);
   if ('fault' in opened) throw new Error(opened.fault);
   return opened;
 }
@@ -89,6 +95,19 @@ test('replicas that share the file follow each other, and lose none of their cha
   await until(() => new Set(replicas.map(({ control }) => control.state.revision)).size === 1);
   await Promise.all(replicas.map(({ close }) => close()));
   expect(namesIn(join(path, '..'))).toEqual(['rollout.json', 'rollout.json.last-good', 'rollout.json.lock']);
+});
+
+test('a gateway with workers is one replica, and as many processes as it has workers', async () => {
+  const flags = { 'rollout-file': join(folder(), 'rollout.json') };
+  const alone = await replica(flags);
+  const first = await replica(flags, { processes: 2 });
+  const workers = [
+    await replica({}, { processes: 1, store: first.store }),
+    await replica({}, { processes: 1, store: first.store }),
+  ];
+  const all = [alone, first, ...workers].flatMap(({ replica: one }) => one ?? []);
+  await until(() => all.every(({ processes, status }) => processes === 3 && status.replicas === 2));
+  expect(all).toHaveLength(4);
 });
 
 test('a file that is damaged while the gateway runs is refused, and the state stays', async () => {
