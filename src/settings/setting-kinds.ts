@@ -71,7 +71,13 @@ export const description: SettingKind<string> = {
 };
 
 /** A whole number from 0. */
-export const count: SettingKind<number> = numberKind('<n>', '', 'must be a whole number, such as 100');
+export const count: SettingKind<number> = {
+  placeholder: '<n>',
+  unit: '',
+  read: (input) => wholeNumber(input, COUNT_LIMIT) ?? { fault: 'must be a whole number, such as 100' },
+};
+
+const COUNT_LIMIT = 9_999_999_999;
 
 /** A whole number from 1. */
 export const positive: SettingKind<number> = {
@@ -87,35 +93,39 @@ export const processes: SettingKind<number | 'auto'> = {
   read: (input) => {
     if (input === 'auto') return { value: 'auto' };
     const number = Number(input);
-    return /^\d{1,3}$/.test(input) && number > 0
+    return /^\d+$/.test(input) && number > 0 && number <= PROCESS_LIMIT
       ? { value: number }
-      : { fault: 'must be auto, or a number from 1' };
+      : { fault: `must be auto, or a number from 1 to ${PROCESS_LIMIT}` };
   },
 };
+
+const PROCESS_LIMIT = 999;
 
 /** A time in milliseconds; 0 is off. */
 export const milliseconds: SettingKind<number> = {
   placeholder: '<ms>',
   unit: 'ms',
   read: (input) =>
-    /^\d{1,10}$/.test(input) && Number(input) <= TIMER_LIMIT_MS
-      ? { value: Number(input) }
-      : { fault: 'must be a whole number of milliseconds, such as 5000' },
+    wholeNumber(input, TIMER_LIMIT_MS, ' ms') ?? {
+      fault: 'must be a whole number of milliseconds, such as 5000',
+    },
 };
 
 /** Timers count in 31 bits; a longer one would fire at once. */
 const TIMER_LIMIT_MS = 2 ** 31 - 1;
 
-/** A size in bytes, with or without a binary unit: `1048576`, `1MiB`. */
+/** A size in bytes, with or without a unit: `1048576`, `1048576B`, `1MiB`. */
 export const bytes: SettingKind<number> = {
   placeholder: '<bytes>',
   unit: 'bytes',
   read: (input) => {
-    const match = /^(\d{1,15})(KiB|MiB|GiB)?$/.exec(input);
+    const match = /^(\d+)(B|KiB|MiB|GiB)?$/.exec(input);
     const scale = { KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 }[match?.[2] ?? ''] ?? 1;
-    return match === null
-      ? { fault: 'must be a number of bytes, such as 1048576 or 1MiB' }
-      : { value: Number(match[1]) * scale };
+    return (
+      wholeNumber(match?.[1] ?? '', Number.MAX_SAFE_INTEGER, ' bytes', scale) ?? {
+        fault: 'must be a number of bytes, such as 1048576 or 1MiB',
+      }
+    );
   },
 };
 
@@ -135,10 +145,9 @@ export const address: SettingKind<ListenAddress> = {
   placeholder: '<host:port>',
   unit: '',
   read: (input) => {
-    const match = /^(?:(\[[0-9a-fA-F:.]+\]|[\w.-]+)?:)?(\d{1,5})$/.exec(input);
-    if (match === null || Number(match[2]) > 65_535) {
-      return { fault: 'must be a host and a port, such as 127.0.0.1:8080 or [::1]:8080' };
-    }
+    const match = /^(?:(\[[0-9a-fA-F:.]+\]|[\w.-]+)?:)?(\d+)$/.exec(input);
+    if (match === null) return { fault: 'must be a host and a port, such as 127.0.0.1:8080 or [::1]:8080' };
+    if (Number(match[2]) > 65_535) return { fault: 'must have a port of at most 65535' };
     const host = match[1] ?? (input.startsWith(':') ? '0.0.0.0' : '127.0.0.1');
     return { value: { host: host.replaceAll(/[[\]]/g, ''), port: Number(match[2]) } };
   },
@@ -234,7 +243,8 @@ export const store: SettingKind<StoreAddress> = {
       return { fault: 'must not hold the password; put it into GATEWAY_STORE_PASSWORD_FILE' };
     if (!/^(?:\/\d{0,3})?$/.test(url.pathname) || url.search !== '' || url.hash !== '')
       return {
-        fault: 'must end with the number of a database at most, such as redis://redis.internal:6379/0',
+        fault:
+          'may only have the number of a database as its path, 0 to 999, such as redis://redis.internal:6379/0',
       };
     return { value: { kind: 'redis', url: input } };
   },
@@ -247,7 +257,9 @@ export const plainName: SettingKind<string> = {
   read: (input) =>
     /^[\w.-]{1,100}$/.test(input)
       ? { value: input }
-      : { fault: 'must be a name of letters, digits, dots and dashes, such as capture-gateway' },
+      : {
+          fault: 'must be at most 100 letters, digits, dots, dashes and underscores, such as capture-gateway',
+        },
 };
 
 /** Words separated by commas. */
@@ -286,10 +298,14 @@ export function choice<const Word extends string>(...words: readonly Word[]): Se
   };
 }
 
-function numberKind(placeholder: string, unit: string, fault: string): SettingKind<number> {
-  return {
-    placeholder,
-    unit,
-    read: (input) => (/^\d{1,10}$/.test(input) ? { value: Number(input) } : { fault }),
-  };
+/** Reads digits, times `scale`; undefined for any other text, and a fault beyond the limit. */
+function wholeNumber(
+  input: string,
+  most: number,
+  unit = '',
+  scale = 1,
+): ReturnType<SettingKind<number>['read']> | undefined {
+  if (!/^\d+$/.test(input)) return undefined;
+  const value = Number(input) * scale;
+  return value <= most ? { value } : { fault: `must be at most ${most}${unit}` };
 }

@@ -78,7 +78,7 @@ test.each([
   ],
   [
     'redis://r/name',
-    'must end with the number of a database at most, such as redis://redis.internal:6379/0, not "redis://r/name"',
+    'may only have the number of a database as its path, 0 to 999, such as redis://redis.internal:6379/0, not "redis://r/name"',
   ],
 ])('the store %s is refused, and no password is shown', (text, sentence) => {
   expect(read({ flags: { store: text } })).toEqual({ faults: [`--store ${sentence}.`] });
@@ -239,6 +239,34 @@ describe('settings that cannot hold together are faults like all others', () => 
       });
     },
   );
+
+  test.each([
+    ['header-count', '9999999999', '99999999999', 'must be at most 9999999999'],
+    ['drain', '2147483647', '99999999999', 'must be at most 2147483647 ms'],
+    ['workers', '999', '1000', 'must be auto, or a number from 1 to 999'],
+    ['listen', '127.0.0.1:65535', '127.0.0.1:65536', 'must have a port of at most 65535'],
+    ['body-limit', '8388607GiB', '8388608GiB', 'must be at most 9007199254740991 bytes'],
+    ['store', 'redis://r/999', 'redis://r/1000', /as its path, 0 to 999, such as /],
+    ['store-name', 'x'.repeat(100), 'x'.repeat(101), /^--store-name must be at most 100 letters/],
+  ])('the limit of --%s is %s, and the fault of %s names it', (name, most, beyond, sentence) => {
+    expect(read({ flags: { [name]: most } })).toHaveProperty('settings');
+    expect(read({ flags: { [name]: beyond } })).toEqual({
+      faults: [
+        typeof sentence === 'string'
+          ? `--${name} ${sentence}, not "${beyond}".`
+          : expect.stringMatching(sentence),
+      ],
+    });
+  });
+
+  test('a size may have the unit that the documentation names', () => {
+    const size = (text: string): number | undefined =>
+      sound({ flags: { 'body-limit': text } }).get(table.bodyLimit);
+    expect(['1048576', '1048576B', '1024KiB', '1MiB'].map((text) => size(text))).toEqual(
+      Array.from({ length: 4 }, () => 1_048_576),
+    );
+    expect(size('1GiB')).toBe(2 ** 30);
+  });
 
   test('a time beyond the range of timers is a fault: it would expire at once', () => {
     expect(read({ flags: { drain: '2147483647' } })).toHaveProperty('settings');

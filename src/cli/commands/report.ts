@@ -43,7 +43,8 @@ export function report(command: Command): void {
 }
 
 function wholeNumber(text: string): number {
-  if (!/^\d{1,4}$/.test(text)) throw new InvalidArgumentError('It must be a number of days, such as 14.');
+  if (!/^\d{1,4}$/.test(text))
+    throw new InvalidArgumentError('It must be a number of days up to 9999, such as 14.');
   return Number(text);
 }
 

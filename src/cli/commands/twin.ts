@@ -39,6 +39,7 @@ export function twin(command: Command): void {
 }
 
 function wholeNumber(text: string): number {
-  if (!/^\d{1,10}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
+  if (!/^\d{1,10}$/.test(text))
+    throw new InvalidArgumentError('It must be a whole number of at most 10 digits.');
   return Number(text);
 }
