@@ -39,6 +39,7 @@ export interface PlayOutcome {
 const MEASURED_S = 5;
 const CUT_MS = 20_000;
 const OUTAGE_MS = 10_000;
+const SPREAD_MS = 5000;
 
 const BOOK = `
 version: 2025-01-01
@@ -99,6 +100,8 @@ export async function playReplicas(options: FleetOptions, seed: number): Promise
     left = left.filter(({ replica }) => !replica.isTogether);
     return left.length === 0;
   });
+  // A replica may have rolled back while it was alone: its state spreads, as every other.
+  await queue.pass(SPREAD_MS, () => statesOf(fleet.players).size === 1);
   assertSame(fleet.players);
   return {
     choiceMs,
@@ -134,6 +137,10 @@ async function rateOf({ traffic }: SimulatedFleet, queue: EventQueue): Promise<T
 }
 
 function assertSame(players: readonly SimulatedReplica[]): void {
-  const states = new Set(players.map(({ control }) => rolloutText(control.state)));
-  if (states.size !== 1) throw new Error(`the replicas end in ${states.size} states`);
+  const { size } = statesOf(players);
+  if (size !== 1) throw new Error(`the replicas end in ${size} states`);
+}
+
+function statesOf(players: readonly SimulatedReplica[]): ReadonlySet<string> {
+  return new Set(players.map(({ control }) => rolloutText(control.state)));
 }

@@ -1,6 +1,5 @@
 import { DEFAULT_ROLLBACK } from '../rules/declared-rollout.ts';
 import type { Mode, Modes } from '../rules/rollout.ts';
-import type { RolloutState } from './rollout-state.ts';
 import type { Sender } from './scope.ts';
 
 /** The mode of one request. */
@@ -16,8 +15,11 @@ export interface RoutedMode {
 
 const MIGRATE: Mode = { mode: 'migrate' };
 
-/** Returns the modes in force: those set at run time take precedence over the rule book. */
-export function modesInForce(book: Modes | undefined, state: RolloutState | undefined): Modes {
+/** Returns the modes in force: those set at run time, `state`, take precedence over the rule book. */
+export function modesInForce(
+  book: Modes | undefined,
+  state: Partial<Omit<Modes, 'rollback'>> | undefined,
+): Modes {
   return {
     default: state?.default ?? book?.default ?? MIGRATE,
     operations: { ...book?.operations, ...state?.operations },
@@ -59,6 +61,11 @@ export function chooseMode(modes: Modes, { client, operation }: Sender): RoutedM
 export function shareOf(client: string | undefined): number {
   if (client === undefined) return 100;
   return (Number.parseInt(client.slice(0, 8), 16) / 2 ** 32) * 100;
+}
+
+/** True for the same mode with the same share. */
+export function isSameMode(one: Mode | undefined, other: Mode | undefined): boolean {
+  return one?.mode === other?.mode && one?.share === other?.share;
 }
 
 function originOf({ mode, share = 0 }: Mode, client: string | undefined): RoutedMode['origin'] {

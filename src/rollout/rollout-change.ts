@@ -1,4 +1,4 @@
-import { ownMode } from './modes.ts';
+import { isSameMode, ownMode } from './modes.ts';
 import type { Mode } from '../rules/rollout.ts';
 import {
   commanded,
@@ -59,8 +59,4 @@ function lastRollback({ rollbacks }: RolloutState, { operation }: RolloutAim): s
 function chosenMode(state: RolloutState, { operation, client }: RolloutAim): Mode | undefined {
   if (client !== undefined) return ownMode(state.clients, client);
   return operation === undefined ? state.default : ownMode(state.operations, operation);
-}
-
-function isSameMode(one: Mode | undefined, other: Mode | undefined): boolean {
-  return one?.mode === other?.mode && one?.share === other?.share;
 }

@@ -4,7 +4,7 @@ import { CanaryWindow, type WindowCount } from './canary-window.ts';
 import { type RoutedMode, modesInForce } from './modes.ts';
 import { rollbackSentence } from './rollback-sentence.ts';
 import { applyChange, type RolloutChange } from './rollout-change.ts';
-import { initialRollout, type RolloutCommand, type RolloutState } from './rollout-state.ts';
+import { initialRollout, type RolloutCommand, type RolloutState, stageOf } from './rollout-state.ts';
 import type { WindowAddition, WindowCounts } from './store.ts';
 
 /** Clock and notifications of a rollout. */
@@ -25,13 +25,28 @@ export interface RolloutSharing {
   keep(change: RolloutChange): void;
 }
 
+/** A canary as long as its mode and the rules are the same. */
+interface Stage {
+  readonly operation: string | undefined;
+  readonly window: CanaryWindow;
+}
+
+interface StageOrigin {
+  /** Hash of the rule book. */
+  readonly hash: string;
+  readonly state: RolloutState;
+}
+
 /** The modes in force while the gateway runs: the rule book's, those that operators set, and rollbacks. */
 export class RolloutControl {
   state: RolloutState = initialRollout;
   /** V1 requests by the origin that they were sent to. */
   readonly requests = { v1: 0, v2: 0 };
   private readonly parts: RolloutControlParts;
-  private readonly windows = new Map<string | undefined, CanaryWindow>();
+  /** Stages that are counted, by the key of their window. */
+  private readonly stages = new Map<string, Stage>();
+  /** What modes were compiled from. */
+  private readonly origins = new WeakMap<Modes, StageOrigin>();
   private sharing: RolloutSharing | undefined;
   private book: Modes | undefined;
   private bookHash = '';
@@ -48,11 +63,14 @@ export class RolloutControl {
 
   /** The modes in force with this rule book. */
   modes({ rollout, hash }: RuleBook): Modes {
-    if (this.compiledModes === undefined || this.book !== rollout?.modes) {
+    if (this.compiledModes === undefined || this.book !== rollout?.modes || this.bookHash !== hash) {
       this.book = rollout?.modes;
       this.bookHash = hash;
-      this.compiledModes = modesInForce(this.book, this.state);
-      this.windows.clear();
+      const modes = modesInForce(this.book, this.state);
+      this.compiledModes = modes;
+      this.origins.set(modes, { hash, state: this.state });
+      const current = new Set(canariesOf(modes).map((operation) => this.keyOf(operation)));
+      for (const key of this.stages.keys()) if (!current.has(key)) this.stages.delete(key);
     }
     return this.compiledModes;
   }
@@ -76,9 +94,9 @@ export class RolloutControl {
 
   /** Counts a request of a canary by the mode that was chosen for it. Rolls back when migrated requests fail too often. */
   count({ canary, origin, modes }: RoutedMode, failed: boolean): void {
-    // A request that began under other modes says nothing about the current stage.
-    if (canary === undefined || modes !== this.compiledModes) return;
-    const window = this.windowOf(canary.operation, modes);
+    // A request that began in another stage says nothing about the current one.
+    if (canary === undefined || !this.isCurrent(canary.operation, modes)) return;
+    const { window } = this.stage(canary.operation, modes);
     const failsTooOften = window.add(origin, failed, this.parts.time());
     if (failsTooOften && !this.isTogether) this.rollBack(canary.operation, canary.share, window.count);
   }
@@ -87,7 +105,7 @@ export class RolloutControl {
   get counts(): ReadonlyMap<string | undefined, WindowCount> {
     const { isTogether } = this;
     return new Map(
-      [...this.windows].map(([operation, window]) => [
+      [...this.stages.values()].map(({ operation, window }) => [
         operation,
         isTogether ? window.sharedCount : window.count,
       ]),
@@ -101,21 +119,21 @@ export class RolloutControl {
   additions(all: boolean): readonly WindowAddition[] {
     const modes = this.compiledModes;
     if (modes === undefined) return [];
-    if (all) for (const operation of canariesOf(modes)) this.windowOf(operation, modes);
-    return [...this.windows].flatMap(([operation, window]) => {
+    if (all) for (const operation of canariesOf(modes)) this.stage(operation, modes);
+    return [...this.stages].flatMap(([key, { window }]) => {
       const add = window.takeUnshared();
       if (!all && add.every((number) => number === 0)) return [];
-      return [{ key: this.keyOf(operation), windowMs: modes.rollback.window, add }];
+      return [{ key, windowMs: modes.rollback.window, add }];
     });
   }
 
   /** Takes the counts of all replicas for a window of `additions`. Rolls back when migrated requests fail too often. */
   merge(key: string, counts: WindowCounts): void {
     const modes = this.compiledModes;
-    const found = [...this.windows].find(([operation]) => this.keyOf(operation) === key);
+    const found = this.stages.get(key);
     // Modes may have changed while the counts were on their way.
     if (modes === undefined || found === undefined) return;
-    const [operation, window] = found;
+    const { operation, window } = found;
     const { share } = operation === undefined ? modes.default : (modes.operations[operation] ?? {});
     if (window.merge(counts) && share !== undefined) this.rollBack(operation, share, window.sharedCount);
   }
@@ -124,15 +142,21 @@ export class RolloutControl {
     return this.sharing?.isTogether === true;
   }
 
-  private windowOf(operation: string | undefined, modes: Modes): CanaryWindow {
-    const window = this.windows.get(operation) ?? new CanaryWindow(modes.rollback);
-    this.windows.set(operation, window);
-    return window;
+  private stage(operation: string | undefined, modes: Modes): Stage {
+    const key = this.keyOf(operation);
+    const stage = this.stages.get(key) ?? { operation, window: new CanaryWindow(modes.rollback) };
+    this.stages.set(key, stage);
+    return stage;
   }
 
-  /** A stage ends with each change of modes or rules, and counts anew. */
+  private isCurrent(operation: string | undefined, modes: Modes): boolean {
+    if (modes === this.compiledModes) return true;
+    const origin = this.origins.get(modes);
+    return origin !== undefined && keyOf(operation, origin) === this.keyOf(operation);
+  }
+
   private keyOf(operation: string | undefined): string {
-    return `canary/${this.bookHash}/${this.state.revision}/${operation ?? ''}`;
+    return keyOf(operation, { hash: this.bookHash, state: this.state });
   }
 
   private rollBack(operation: string | undefined, share: number, count: WindowCount): void {
@@ -151,6 +175,11 @@ export class RolloutControl {
     this.adopt(applyChange(this.state, change, false));
     this.sharing?.keep(change);
   }
+}
+
+/** A stage ends with each change of its own mode, or of the rules, and counts anew; choices for others leave it alone. */
+function keyOf(operation: string | undefined, { hash, state }: StageOrigin): string {
+  return `canary/${hash}/${stageOf(state, operation)}/${operation ?? ''}`;
 }
 
 function canariesOf(modes: Modes): readonly (string | undefined)[] {

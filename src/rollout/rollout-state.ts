@@ -1,4 +1,5 @@
 import type { Mode } from '../rules/rollout.ts';
+import { isSameMode, ownMode } from './modes.ts';
 
 /** Requests through one origin in the observed period. */
 export interface OriginCount {
@@ -37,6 +38,8 @@ export interface RolloutState {
   readonly clients: Readonly<Record<string, Mode>>;
   /** Newest first. */
   readonly rollbacks: readonly Rollback[];
+  /** The revision that began the stage of an operation, or, by the empty name, of the default; absent before the first choice. */
+  readonly stages?: Readonly<Record<string, number>>;
 }
 
 /** Target of a command: a client, an operation, or neither for the default. */
@@ -64,14 +67,24 @@ export const initialRollout: RolloutState = {
   rollbacks: [],
 };
 
+/** The stage of an operation, or of the default: another whenever its mode was changed. */
+export function stageOf({ stages = {} }: RolloutState, operation = ''): number {
+  return Object.hasOwn(stages, operation) ? (stages[operation] ?? 0) : 0;
+}
+
 /** Returns the state after a command at `now` (RFC 3339), which resolves the rollbacks of its target. */
 export function commanded(
   state: RolloutState,
   { mode, operation, client, by }: RolloutCommand,
   now: string,
 ): RolloutState {
-  const next = { ...changedBy(state, by), revision: state.revision + 1, changed: now };
-  if (client !== undefined) return { ...next, clients: withMode(state.clients, client, mode) };
+  const sent = { ...changedBy(state, by), revision: state.revision + 1, changed: now };
+  if (client !== undefined) return { ...sent, clients: withMode(state.clients, client, mode) };
+  const before = operation === undefined ? state.default : ownMode(state.operations, operation);
+  // The same choice again is the same stage.
+  const next = isSameMode(before, mode)
+    ? sent
+    : { ...sent, stages: { ...state.stages, [operation ?? '']: sent.revision } };
   const rollbacks = state.rollbacks.map((rollback) =>
     rollback.operation === operation && rollback.resolved === undefined
       ? { ...rollback, resolved: now }

@@ -23,6 +23,7 @@ export function rolloutText(state: RolloutState): string {
     operations,
     clients,
     rollbacks,
+    stages: state.stages,
   };
   return `${JSON.stringify(ordered, undefined, 2)}\n`;
 }
@@ -42,6 +43,7 @@ export function readRollout(value: unknown): RolloutState | undefined {
     'operations',
     'clients',
     'rollbacks',
+    'stages',
   ]);
   if (read?.['format'] !== FORMAT) return undefined;
   const { revision, changed, by } = read;
@@ -49,9 +51,11 @@ export function readRollout(value: unknown): RolloutState | undefined {
   const operations = readModes(read['operations'], () => true);
   const clients = readModes(read['clients'], (name) => /^[0-9a-f]{16}$/.test(name));
   const rollbacks = readRollbacks(read['rollbacks']);
+  const stages = readStages(read['stages']);
   if (!isWhole(revision) || revision === 0 || !isInstant(changed) || !isText(by)) return undefined;
   if (standard === undefined && read['default'] !== undefined) return undefined;
   if (operations === undefined || clients === undefined || rollbacks === undefined) return undefined;
+  if (stages === undefined && read['stages'] !== undefined) return undefined;
   return {
     revision,
     changed,
@@ -60,7 +64,16 @@ export function readRollout(value: unknown): RolloutState | undefined {
     operations,
     clients,
     rollbacks,
+    ...(stages === undefined ? {} : { stages }),
   };
+}
+
+function readStages(value: unknown): Record<string, number> | undefined {
+  const entries = Object.entries(object(value) ?? {});
+  const whole = entries.filter((entry): entry is [string, number] => isWhole(entry[1]));
+  return value === undefined || object(value) === undefined || whole.length < entries.length
+    ? undefined
+    : Object.fromEntries(whole);
 }
 
 function readMode(value: unknown): Mode | undefined {

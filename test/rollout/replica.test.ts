@@ -312,6 +312,21 @@ test('a store that takes no writes leaves the replicas alone, once', async () =>
   expect(fleet.kinds(0)).toEqual(['alone', 'together']);
 });
 
+test('a canary is judged on all its requests, whatever is chosen for others in the meantime', async () => {
+  const fleet = await new Fleet().start(0, 0);
+  fleet.player(0).control.command({ mode: CANARY });
+  await fleet.time.pass(1000);
+  fleet.serve('v2', 10, true);
+  await fleet.time.pass(1000);
+  fleet.player(1).control.command({ mode: OBSERVE, operation: 'create_client' });
+  await fleet.time.pass(1000);
+  fleet.serve('v2', 10, true);
+  await fleet.time.pass(1000);
+  expect(fleet.modes).toEqual(['observe', 'observe']);
+  const [rollback] = fleet.player(1).control.state.rollbacks;
+  expect(rollback?.migrated.requests).toBeGreaterThanOrEqual(30);
+});
+
 test('replicas count each other', async () => {
   const fleet = await new Fleet().start(0, 2000, -2000, 0, 0);
   await fleet.time.pass(30_000);

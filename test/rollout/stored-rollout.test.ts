@@ -62,6 +62,8 @@ test('what is no state is not read, whatever it is', () => {
     { operations: [] },
     { clients: { short: { mode: 'observe' } } },
     { rollbacks: [{ at: AT }] },
+    { stages: [] },
+    { stages: { '': -1 } },
     { more: true },
   ])
     expect(readRollout({ ...sound, ...damage })).toBe(undefined);
