@@ -12,9 +12,12 @@ const WITH_VALUE: ReadonlySet<string> = new Set(
   (
     '-o --output -A --user-agent -b --cookie -c --cookie-jar -e --referer -x --proxy -m --max-time -w --write-out -E --cert --key ' +
     '--cacert --capath --connect-timeout --retry --retry-delay --retry-max-time --resolve --connect-to --interface -y -Y -z -r ' +
-    '--range -K --config -T --upload-file -D --dump-header --limit-rate --max-redirs --tls-max --ciphers --noproxy --aws-sigv4 --trace --stderr'
+    '--range -D --dump-header --limit-rate --max-redirs --tls-max --ciphers --noproxy --aws-sigv4 --trace --stderr'
   ).split(' '),
 );
+
+/** Options that make another request than the rest of the command says. */
+const UNSUPPORTED: ReadonlySet<string> = new Set('-G --get -T --upload-file -K --config'.split(' '));
 
 const DATA: ReadonlySet<string> = new Set(
   '-d --data --data-ascii --data-raw --data-binary --json'.split(' '),
@@ -26,6 +29,7 @@ interface Draft {
   headers: [string, string][];
   body?: string;
   isJson: boolean;
+  isForm: boolean;
 }
 
 /** Reads a curl command as browsers and API tools copy it. `readFile` resolves `-d @file`. */
@@ -34,13 +38,18 @@ export function readCurl(command: string, readFile: (path: string) => string): E
   if (words === undefined) return { fault: 'The curl command has an unclosed quote.' };
   const [program, ...rest] = words;
   const args = program !== undefined && /(?:^|\/)curl(?:\.exe)?$/.test(program) ? rest : words;
-  const draft: Draft = { headers: [], isJson: false };
+  const draft: Draft = { headers: [], isJson: false, isForm: false };
   for (let at = 0; at < args.length; at += 1) {
     const { option, attached } = splitOption(args[at] ?? '');
     if (option === undefined) {
       draft.target = args[at] ?? '';
       continue;
     }
+    if (UNSUPPORTED.has(option))
+      return {
+        fault: `${option} of the curl command is not supported; give the address with its query, and the body with -d or --data-raw.`,
+      };
+    if (option === '-I' || option === '--head') draft.method ??= 'HEAD';
     const hasValue = takesValue(option);
     const value = hasValue ? (attached ?? args[(at += 1)]) : undefined;
     if (hasValue && value === undefined) return { fault: `${option} of the curl command has no value.` };
@@ -64,7 +73,7 @@ function splitOption(word: string): {
   // Short options may be joined, as in -sXPOST: the first one that takes a value consumes the rest.
   for (let at = 1; at < word.length; at += 1) {
     const option = `-${word[at] ?? ''}`;
-    if (takesValue(option))
+    if (takesValue(option) || option === '-I' || UNSUPPORTED.has(option))
       return { option, attached: at + 1 < word.length ? word.slice(at + 1) : undefined };
   }
   return { option: word.slice(0, 2), attached: undefined };
@@ -104,8 +113,9 @@ function take(
   } else if (option === '-u' || option === '--user') draft.headers.push(['Authorization', 'Basic …']);
   else if (option === '--oauth2-bearer') draft.headers.push(['Authorization', 'Bearer …']);
   else if (option === '-F' || option === '--form') {
-    draft.headers.push(['Content-Type', 'multipart/form-data']);
-    draft.body ??= '';
+    // What is in a form does not matter: no body is read that is not JSON.
+    draft.isForm = true;
+    draft.body = '…';
   } else if (DATA.has(option) || option === '--data-urlencode') {
     if (option === '--json') draft.isJson = true;
     const text =
@@ -134,10 +144,11 @@ function fileText(
   }
 }
 
-function finish({ method, target, headers, body, isJson }: Draft): ExplainRequest | RequestFault {
+function finish({ method, target, headers, body, isJson, isForm }: Draft): ExplainRequest | RequestFault {
   if (target === undefined) return { fault: 'The curl command has no address.' };
   const has = (name: string): boolean => headers.some(([field]) => field.toLowerCase() === name);
   if (isJson && !has('content-type')) headers.push(['Content-Type', 'application/json']);
+  if (isForm && !has('content-type')) headers.push(['Content-Type', 'multipart/form-data']);
   // curl's default media type. The gateway leaves such a body untouched, and the explanation says so.
   if (body !== undefined && !has('content-type'))
     headers.push(['Content-Type', 'application/x-www-form-urlencoded']);

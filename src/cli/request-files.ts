@@ -10,6 +10,9 @@ export interface NamedRequest {
   readonly count?: number;
 }
 
+/** Stands for a form, which the gateway does not read. */
+const UNREAD = '…';
+
 type Json = Readonly<Record<string, unknown>>;
 
 /** Reads the requests of a HAR file (1.2), as browsers and proxies save it. */
@@ -22,7 +25,8 @@ export function readHar(text: string): readonly NamedRequest[] | CommandFault {
     const request = child(entry, 'request');
     const [method, url] = [request?.['method'], request?.['url']];
     if (typeof method !== 'string' || typeof url !== 'string') return [];
-    const body = child(request, 'postData')?.['text'];
+    const post = child(request, 'postData');
+    const body = post?.['text'] ?? (hasParts(post?.['params']) ? UNREAD : undefined);
     const read: ExplainRequest = {
       method,
       target: requestTarget(url),
@@ -61,18 +65,20 @@ function postmanItem(item: unknown, folder: string, variables: ReadonlyMap<strin
   const url = typeof request['url'] === 'string' ? request['url'] : child(request, 'url')?.['raw'];
   if (typeof url !== 'string') return [];
   const body = child(request, 'body');
-  const raw = body?.['mode'] === 'raw' && typeof body['raw'] === 'string' ? fill(body['raw']) : undefined;
+  const form = formType(body);
+  const raw =
+    form === undefined
+      ? body?.['mode'] === 'raw' && typeof body['raw'] === 'string'
+        ? fill(body['raw'])
+        : undefined
+      : UNREAD;
   const headers = headersOf(request['header'], 'key').map(([field, value]): [string, string] => [
     fill(field),
     fill(value),
   ]);
-  if (
-    raw !== undefined &&
-    isJsonMode(body) &&
-    !headers.some(([field]) => field.toLowerCase() === 'content-type')
-  ) {
-    headers.push(['Content-Type', 'application/json']);
-  }
+  const type = form ?? (raw !== undefined && isJsonMode(body) ? 'application/json' : undefined);
+  if (type !== undefined && !headers.some(([field]) => field.toLowerCase() === 'content-type'))
+    headers.push(['Content-Type', type]);
   const method = typeof request['method'] === 'string' ? request['method'] : 'GET';
   return [
     {
@@ -80,6 +86,18 @@ function postmanItem(item: unknown, folder: string, variables: ReadonlyMap<strin
       request: { method, target: target(fill(url)), headers, ...(raw === undefined ? {} : { body: raw }) },
     },
   ];
+}
+
+/** The media type of a form; undefined for another body, or none. */
+function formType(body: Json | undefined): string | undefined {
+  const mode = body?.['mode'];
+  if (mode === 'formdata' && hasParts(body?.['formdata'])) return 'multipart/form-data';
+  if (mode === 'urlencoded' && hasParts(body?.['urlencoded'])) return 'application/x-www-form-urlencoded';
+  return undefined;
+}
+
+function hasParts(parts: unknown): boolean {
+  return Array.isArray(parts) && parts.length > 0;
 }
 
 /** Postman derives Content-Type from the language selected in its editor. */

@@ -25,13 +25,13 @@ export const OUTCOME_WORDS: Readonly<Record<Outcome, string>> = {
 
 /** The meaning of an outcome in a sentence. */
 export const OUTCOME_MEANINGS: Readonly<Record<Outcome, string>> = {
-  rewritten: 'V1 request with an edited body',
-  unchanged: 'V1 request with an unchanged body',
+  rewritten: 'V1 request with an edited body or query',
+  unchanged: 'V1 request, body and query unchanged',
   refused: 'refused by the gateway; nothing was sent',
   passed: 'native V2 request, passed unread',
   served: 'a client read its own report; nothing was sent',
-  'would-rewritten': 'for V1, as it came; migration would have edited its body',
-  'would-unchanged': 'for V1, as it came; migration would have left its body unchanged',
+  'would-rewritten': 'for V1, as it came; migration would have edited its body or query',
+  'would-unchanged': 'for V1, as it came; migration would have left its body and query unchanged',
   'would-refused': 'for V1, as it came; migration would have refused it',
   'to-v1': 'for V1, as it came; the outcome of a migration is not known',
 };

@@ -23,6 +23,11 @@ describe('a curl command', () => {
     ['curl https://x/a \\\n  -H "X-A: b\\"c" \\\n  -o /dev/null -k', { headers: [['X-A', 'b"c']] }],
     ["curl https://x/a -d $'it\\'s \\u00e9\\n'", { body: "it's é\n" }],
     ['curl -u me:secret https://x/a', { headers: [['Authorization', 'Basic …']] }],
+    [
+      'curl https://x/a -F a=b -F c=@d',
+      { method: 'POST', body: '…', headers: [['Content-Type', 'multipart/form-data']] },
+    ],
+    ['curl -sI https://x/a', { method: 'HEAD', target: '/a' }],
     ['# a comment\ncurl https://x/a', { target: '/a' }],
   ])('%s', (text, expected) => {
     expect(readCurl(text, noFile)).toMatchObject(expected);
@@ -31,6 +36,15 @@ describe('a curl command', () => {
   test.each(["curl 'https://x", 'curl -X', 'curl -d @nothing https://x', 'curl'])('%s is a fault', (text) => {
     expect(readCurl(text, noFile)).toHaveProperty('fault');
   });
+
+  test.each(['curl -G https://x/a -d b=c', 'curl -sT file https://x/a', 'curl --config file https://x/a'])(
+    '%s would be another request than it seems: it is not supported',
+    (text) => {
+      expect(readCurl(text, noFile)).toEqual({
+        fault: expect.stringMatching(/^-{1,2}\w+ of the curl command is not supported; give the address/),
+      });
+    },
+  );
 
   test('that we print reads as what it was printed from, whatever is in it', () => {
     fc.assert(

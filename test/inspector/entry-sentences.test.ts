@@ -209,18 +209,18 @@ test('a failure is told with the place and the cause that are known, a duration 
 
 // Each meaning is compared with what the outcome or the mode is worked out from.
 test.each<[Partial<Entry>, meaning: string]>([
-  [{ verdict: 'rewritten' }, 'V1 request with an edited body'],
-  [{ verdict: 'unchanged' }, 'V1 request with an unchanged body'],
+  [{ verdict: 'rewritten' }, 'V1 request with an edited body or query'],
+  [{ verdict: 'unchanged' }, 'V1 request, body and query unchanged'],
   [{ verdict: 'refused' }, 'refused by the gateway; nothing was sent'],
   [{ verdict: 'passed', route: 'pass' }, 'native V2 request, passed unread'],
   [{ verdict: 'served' }, 'a client read its own report; nothing was sent'],
   [
     { verdict: 'passed', origin: 'v1', would: { verdict: 'rewritten' } },
-    'for V1, as it came; migration would have edited its body',
+    'for V1, as it came; migration would have edited its body or query',
   ],
   [
     { verdict: 'passed', origin: 'v1', would: { verdict: 'unchanged' } },
-    'for V1, as it came; migration would have left its body unchanged',
+    'for V1, as it came; migration would have left its body and query unchanged',
   ],
   [
     { verdict: 'passed', origin: 'v1', would: { verdict: 'refused' } },

@@ -129,6 +129,21 @@ test('an exchange without two bodies says why', async () => {
   }
 });
 
+test('the signs of a row tell what was edited, and nothing of a request without edits', async () => {
+  const gateway = await started();
+  await gateway.send('GET', '/api/v1/orders/post_productions?transition_type=slide');
+  await gateway.send('POST', '/api/v1/clients', '{"data":"no object"}');
+  const { page } = await toldBy(gateway, '');
+  const titles = (row: string): Promise<readonly string[]> =>
+    page
+      .locator(`.row.entry${row} [title]`)
+      .evaluateAll((all) => all.map((one) => one.getAttribute('title') ?? ''));
+  await expect.poll(() => titles('.refused'), PATIENT).toContain('0 edits');
+  const edited = await titles(':not(.refused)');
+  expect(edited).toContain('1 edit: highlight-type-filter');
+  expect(edited).toContain('V1 request with an edited body or query');
+});
+
 test('a body that is not kept or not read is told apart', async () => {
   const gateway = await started({ capture: 'bodies', 'capture-body-limit': '100' });
   await gateway.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER, undefined, 'large');

@@ -132,7 +132,7 @@ function edits(entry: NumberedEntry, hueOf: HueOf): VNode {
     {
       role: 'gridcell',
       class: 'cell edits-cell',
-      title: `${editWords(entry)}: ${changes.join(', ')}`,
+      title: changes.length === 0 ? editWords(entry) : `${editWords(entry)}: ${changes.join(', ')}`,
     },
     el('span', { class: 'edit-count' }, all === 0 ? '–' : count(all)),
     changes.slice(0, 4).map((change) => el('span', { key: change, class: `dot hue-${hueOf(change)}` })),
