@@ -6,6 +6,7 @@ import type { RuleBooks } from '../node/rule-books.ts';
 import type { RunningGateway } from '../node/start-gateway.ts';
 import { type Fact, factLines } from './fact-lines.ts';
 import { packageVersion } from './package-version.ts';
+import { counted } from '../report/number-text.ts';
 
 /** The facts of a start that the banner shows. */
 export interface BannerParts {
@@ -55,7 +56,7 @@ function banner({ running, settings, ruleBooks, rulesPath, embedded, columns }: 
     ['V2', v2],
     [
       'rule book',
-      `${rulesPath}: ${book.operations.length} operations, ${book.changes.length} changes, hash ${book.hash}`,
+      `${rulesPath}: ${counted(book.operations.length, 'operation')}, ${counted(book.changes.length, 'change')}, hash ${book.hash}`,
     ],
     ['', `${assumed} of the paths ${assumed === 1 ? 'is an assumption' : 'are assumptions'} (see check)`],
     ...(secret === undefined

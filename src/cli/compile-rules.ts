@@ -4,6 +4,7 @@ import { BodySchemas } from '../openapi/body-schemas.ts';
 import { requestDescription } from '../openapi/request-description.ts';
 import { readDescription } from './description-file.ts';
 import { loadRuleBook } from '../node/rule-book-file.ts';
+import { counted } from '../report/number-text.ts';
 
 // Wrangler runs this before every bundle: the rule book is validated here, so that the worker needs neither YAML nor zod.
 const folder = new URL('../../dist/edge/', import.meta.url);
@@ -32,7 +33,7 @@ writeFileSync(
   `export const ruleBook = ${JSON.stringify(ruleBook, null, 1)};\n`,
 );
 process.stderr.write(
-  `rule book ${path} compiled: ${ruleBook.changes.length} changes, hash ${ruleBook.hash}\n`,
+  `rule book ${path} compiled: ${counted(ruleBook.changes.length, 'change')}, hash ${ruleBook.hash}\n`,
 );
 // The validator is in the bundle only if there is something to validate with.
 writeFileSync(

@@ -65,8 +65,8 @@ export async function draftTrial(
     .slice(0, MAX_REASONS)
     .map(([reason, times]) => `  ${count(times)} of ${count(all)}  ${terminalText(reason)}\n`);
   const more =
-    reasons.size > MAX_REASONS ? `  and ${count(reasons.size - MAX_REASONS)} further reasons\n` : '';
-  const head = `${count(all)} recorded requests; ${count(checked)} bodies checked against V2's schemas; ${counted(refused, 'request')} would be refused.\n`;
+    reasons.size > MAX_REASONS ? `  and ${counted(reasons.size - MAX_REASONS, 'further reason')}\n` : '';
+  const head = `${counted(all, 'recorded request')}; ${count(checked)} ${checked === 1 ? 'body' : 'bodies'} checked against V2's schemas; ${counted(refused, 'request')} would be refused.\n`;
   return {
     requests: all,
     checked,

@@ -7,6 +7,7 @@ import { NOT_STARTED, SUCCESS } from './exit-codes.ts';
 import { type Fact, factLines } from './fact-lines.ts';
 import { camelCase } from './setting-options.ts';
 import { terminalOf } from './terminal.ts';
+import { counted } from '../report/number-text.ts';
 
 /** Runs the service until it receives a signal, and sets the exit code. */
 export async function runReference(texts: Readonly<Record<string, string | undefined>>): Promise<void> {
@@ -86,7 +87,7 @@ function banner(origin: string, { host }: ListenAddress, facts: Facts): string {
     ...(dialects.includes('v2')
       ? [['releases', `${releases.join(', ')} of V2; without x-api-version the last`] as const]
       : []),
-    ['rate', rate === 0 ? 'no limit' : `${rate} requests a minute for each API key`],
+    ['rate', rate === 0 ? 'no limit' : `${counted(rate, 'request')} a minute for each API key`],
     ['API', `${origin}/api/${first}/openapi.json`],
     ...(loopback ? [] : [['careful', 'others can reach this address, and any API key is accepted'] as const]),
   ];

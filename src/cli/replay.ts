@@ -122,11 +122,14 @@ function summary(
     .sort(([, one], [, other]) => other.requests - one.requests)
     .map(([name, { requests, example: first }]) => {
       const [place, example] = [terminalText(name), terminalText(first)];
-      const where =
-        place.startsWith('/') || place.startsWith('the ') ? `change at ${place}` : `change in ${place}`;
-      return `${count(requests)} of ${counted(all, 'request')} ${where}, such as ${example}`;
+      const where = place.startsWith('/') || place.startsWith('the ') ? `at ${place}` : `in ${place}`;
+      return `${count(requests)} of ${counted(all, 'request')} ${verb(requests)} ${where}, such as ${example}`;
     });
-  return [`${count(changed)} of ${counted(all, 'request')} change.`, ...lines].join('\n');
+  return [`${count(changed)} of ${counted(all, 'request')} ${verb(changed)}.`, ...lines].join('\n');
+}
+
+function verb(requests: number): string {
+  return requests === 1 ? 'changes' : 'change';
 }
 
 async function outcomeNow(

@@ -1,3 +1,4 @@
+import { counted } from '../report/number-text.ts';
 import { terminalLines } from '../report/untrusted-text.ts';
 import type { Terminal } from './terminal.ts';
 import { wrapLines } from './wrap-text.ts';
@@ -29,7 +30,9 @@ export function rolloutText(view: RolloutView, { columns }: Pick<Terminal, 'colu
     ),
     ...view.shadows.flatMap(({ operation, same, different, unknown, fields }) => [
       `shadow      ${operation ?? '(other)'}: ${same} same, ${different} different, ${unknown} unknown`,
-      ...fields.slice(0, 10).map(({ path, kind, count }) => `              ${path}: ${kind}, ${count} times`),
+      ...fields
+        .slice(0, 10)
+        .map(({ path, kind, count }) => `              ${path}: ${kind}, ${counted(count, 'time')}`),
     ]),
     ...bodyCheckLines(view),
     ...view.brownouts.map(
@@ -98,12 +101,12 @@ function bodyCheckLines({ bodyChecks, clients, v1Origin }: RolloutView): string[
                 `the gateway ${name} ${operation ?? '(other)'}: ${refused} of ${bodies} refused that V1 accepted`,
                 ...refusals
                   .slice(0, MAX_POINTERS)
-                  .map(({ reason, count: times }) => `              ${reason}: ${times} times`),
+                  .map(({ reason, count: times }) => `              ${reason}: ${counted(times, 'time')}`),
               ]),
           `V2's schema ${name} ${operation ?? '(other)'}: ${checkWords(count)}`,
           ...pointers
             .slice(0, MAX_POINTERS)
-            .map(({ at, count: times }) => `              ${at || 'the body'}: ${times} times`),
+            .map(({ at, count: times }) => `              ${at || 'the body'}: ${counted(times, 'time')}`),
         ];
       }),
     ...(rest === 0 ? [] : [`              and ${rest} more`]),

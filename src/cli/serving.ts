@@ -34,6 +34,7 @@ import { rowWriter } from './row-writer.ts';
 import { terminalOf } from './terminal.ts';
 import type { V2Description } from './v2-description.ts';
 import { workerFront, workersOf } from './worker-front.ts';
+import { counted } from '../report/number-text.ts';
 
 /** A serving gateway, with the embedded V2 when no other is configured. */
 export interface Serving {
@@ -385,7 +386,7 @@ function lifeOf({
     flush: async () => {
       const dropped = rewriteLog.dropped + (front?.dropped ?? 0);
       if (dropped > 0) {
-        const message = `log: ${dropped} lines were lost.`;
+        const message = `log: ${counted(dropped, 'line')} ${dropped === 1 ? 'was' : 'were'} lost.`;
         log.write({ level: 'warn', event: 'log-trouble', message, fields: { dropped } });
       }
       log.write({ level: 'info', event: 'stopped', message: 'stopped.' });

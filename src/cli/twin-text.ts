@@ -23,7 +23,7 @@ export function twinText(
       ? ''
       : `${printColumns(['exchange', 'where', 'kind', 'V1', 'gateway'], rows, { columns })}\n\n`,
     ...[
-      `${count(played)} exchanges played: ${count(alike)} alike, ${count(different.length)} different, ${count(chosen.length)} different by choice.\n`,
+      `${counted(played, 'exchange')} played: ${count(alike)} alike, ${count(different.length)} different, ${count(chosen.length)} different by choice.\n`,
       ...[...byChoice(chosen)].map(
         ([choice, names]) => `${count(names.length)} ${choice}: ${CHOICES[choice]}.\n`,
       ),

@@ -10,6 +10,7 @@ import { terminalOf } from './terminal.ts';
 import { loadScripts } from './twin-scripts.ts';
 import { realStage, referenceStage, type TwinStage } from './twin-stage.ts';
 import { twinJson, twinText } from './twin-text.ts';
+import { counted } from '../report/number-text.ts';
 
 /** Options of `twin`. */
 export interface TwinOptions {
@@ -66,7 +67,7 @@ async function playReal(options: TwinOptions, scripts: readonly Script[]): Promi
   const count = scripts
     .flatMap(({ exchanges }) => exchanges)
     .filter((one) => writes === true || !isWrite(one)).length;
-  process.stderr.write(`Playing ${count} exchanges, ${rate} a minute.\n`);
+  process.stderr.write(`Playing ${counted(count, 'exchange')}, ${rate} a minute.\n`);
   return report(await playAll(stage, scripts), options);
 }
 

@@ -40,11 +40,15 @@ export function proposeFromTraffic(v2: Description, requests: readonly RecordedR
   const { changes, questions } = proposeFor(pairs, (id) => sourceOf(recorded.get(id)));
   const unknown = byOperation.get('')?.length ?? 0;
   const general =
-    unknown === 0 ? [] : [`${unknown} recorded requests are for operations that V2 does not describe.`];
+    unknown === 0
+      ? []
+      : [
+          `${unknown === 1 ? '1 recorded request is for an operation' : `${unknown} recorded requests are for operations`} that V2 does not describe.`,
+        ];
   return {
     origin: [
       "A draft of a rule book, from V2's description and recorded V1 requests.",
-      `${recorded.size} operations have recorded bodies. Attributes that no request had are not in it.`,
+      `${recorded.size === 1 ? '1 operation has' : `${recorded.size} operations have`} recorded bodies. Attributes that no request had are not in it.`,
     ],
     version: releaseOf(v2),
     operations: named.map(({ operation }) => operation),

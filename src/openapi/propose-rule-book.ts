@@ -56,7 +56,7 @@ export function proposeRuleBook(v1: Description, v2: Description): ProposedRuleB
   return {
     origin: [
       `A draft of a rule book, from V1's description (${titleOf(v1)}) and V2's (${titleOf(v2)}).`,
-      `${matched.length} operations are in both; the bodies of ${described.length} were compared.`,
+      `${matched.length === 1 ? '1 operation is' : `${matched.length} operations are`} in both; the bodies of ${described.length} were compared.`,
     ],
     version: releaseOf(v2),
     operations: bodies.map(({ operation }) => operation),

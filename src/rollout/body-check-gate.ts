@@ -18,24 +18,34 @@ export function bodyCheckFault(
 ): string | undefined {
   const concerned = counts.filter((count) => isConcerned(count, aim, modes));
   const { margin } = modes.rollback;
-  const tooMany = `and V1 accepted those: more than the ${margin} % that a roll-back allows.`;
   const invalid = sum(concerned, 'invalid');
   const checked = invalid + sum(concerned, 'valid') + sum(concerned, 'refusedByBoth');
   const faults: string[] = [];
   if (invalid > 0 && (invalid / checked) * 100 > margin) {
     const named = namedPairs(concerned, 'invalid', (count) => pairWords(count, nameOf));
     faults.push(
-      `V2's schema refuses ${invalid} of ${checked} checked bodies that a migration would send, ${tooMany} ${named}.`,
+      `V2's schema refuses ${invalid} of ${checked} checked ${noun(checked)} that a migration would send, ${tooMany(invalid, margin)} ${named}.`,
     );
   }
   const refused = sum(concerned, 'refused');
   const bodies = sum(concerned, 'bodies');
   if (refused > 0 && (refused / bodies) * 100 > margin) {
     const named = namedPairs(concerned, 'refused', (count) => refusalWords(count, nameOf));
-    faults.push(`The gateway would refuse ${refused} of ${bodies} bodies, ${tooMany} ${named}.`);
+    faults.push(
+      `The gateway would refuse ${refused} of ${bodies} ${noun(bodies)}, ${tooMany(refused, margin)} ${named}.`,
+    );
   }
   if (faults.length === 0) return undefined;
   return `${faults.join(' ')} Change the rules or the clients, or insist with --force.`;
+}
+
+function noun(bodies: number): string {
+  return bodies === 1 ? 'body' : 'bodies';
+}
+
+function tooMany(bodies: number, margin: number): string {
+  const those = bodies === 1 ? 'it' : 'those';
+  return `and V1 accepted ${those}: more than the ${margin} % that a roll-back allows.`;
 }
 
 function namedPairs(

@@ -131,7 +131,7 @@ test('values that a log does not have are not judged', async () => {
   const { code, out, err } = await run('--v2', v2, '--log', log);
   expect([code, err]).toEqual([
     0,
-    "1 recorded requests; 1 bodies checked against V2's schemas; 0 requests would be refused.\n",
+    "1 recorded request; 1 body checked against V2's schemas; 0 requests would be refused.\n",
   ]);
   expect(out).toContain('- { strip: old }');
 });

@@ -49,3 +49,23 @@ test('bodies that V2’s schema checked are counted by its verdict', () => {
   const text = rolloutText(view([{ ...CHECKED, ...NONE, valid: 3, refusals: [] }]), { columns: undefined });
   expect(text).toContain('0 refused that V1 accepted, 3 accepted, 0 refused by both, 0 unknown');
 });
+
+test('what was counted once has no plural', () => {
+  const once = { ...CHECKED, ...NONE, invalid: 1, pointers: [{ at: '/zip', count: 1 }], refusals: [] };
+  const twice = [{ reason: 'malformed-json', count: 2 }];
+  const shadows = [
+    {
+      same: 0,
+      different: 1,
+      unknown: 0,
+      fields: [{ path: '/data', kind: 'missing' as const, count: 1 }],
+    },
+  ];
+  const text = rolloutText(
+    { ...view([once, { ...CHECKED, ...NONE, refusals: twice }]), shadows },
+    { columns: undefined },
+  );
+  expect(text).toMatch(/^ +\/zip: 1 time$/m);
+  expect(text).toMatch(/^ +\/data: missing, 1 time$/m);
+  expect(text).toMatch(/^ +malformed-json: 2 times$/m);
+});

@@ -76,3 +76,7 @@ test.each([
 ])('the wrapper is unwrapped and not stripped where %s', (_, bodies) => {
   expect(rulesOf(draftOf({ name: text }, bodies))).toEqual(['{ unwrap: data }', '{ strip: old }']);
 });
+
+test('one operation is told as one', () => {
+  expect(draftOf({ name: text }, [{ name: 'x' }])).toContain('# 1 operation has recorded bodies. ');
+});

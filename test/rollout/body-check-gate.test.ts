@@ -55,6 +55,12 @@ test('the sentence names clients, counts and pointers', () => {
   );
 });
 
+test('one body is told as one', () => {
+  expect(faultOf([[ACME, 'create_client', 1, invalid('/name')]])).toMatch(
+    /^V2's schema refuses 1 of 1 checked body that a migration would send, and V1 accepted it: more/,
+  );
+});
+
 test.each<[string, readonly Add[], boolean]>([
   ['nothing was checked', [], false],
   ['nothing is known', [[ACME, 'a', 9, { v2: 'unknown', why: 'budget' }]], false],
@@ -153,6 +159,12 @@ describe('refusals of the gateway itself', () => {
       ]),
     ).toBe(
       'The gateway would refuse 2 of 10 bodies, and V1 accepted those: more than the 5 % that a roll-back allows. Client aaaaaaaaaaaaaaaa, a: 2, duplicate-member at /data/a 2×. Change the rules or the clients, or insist with --force.',
+    );
+  });
+
+  test('one is told as one', () => {
+    expect(faultAfter([[1, 201, refused]])).toMatch(
+      /^The gateway would refuse 1 of 1 body, and V1 accepted it: more/,
     );
   });
 

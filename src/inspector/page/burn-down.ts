@@ -59,7 +59,7 @@ function readout(day: ReportDay | undefined): (VNode | string)[] {
     ),
     ...(day === undefined
       ? []
-      : [el('span', { class: 'legend' }, `${count(day.v1)} requests on V1, ${count(day.v2)} on V2`)]),
+      : [el('span', { class: 'legend' }, `${counted(day.v1, 'request')} on V1, ${count(day.v2)} on V2`)]),
   ];
 }
 

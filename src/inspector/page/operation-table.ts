@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import type { OperationView } from '../api.ts';
 import { el } from './element.ts';
-import { ago, count } from './format.ts';
+import { ago, count, counted } from './format.ts';
 import type { HueOf } from './hues.ts';
 import type { Go } from './page-state.ts';
 import { scrollTable } from './scroll-table.ts';
@@ -49,7 +49,7 @@ export function OperationTable({ operations, hueOf, go }: OperationTableProps): 
                 {
                   type: 'button',
                   class: 'link',
-                  'aria-label': `Show the ${count(operation.hits)} exchanges of ${operation.id}`,
+                  'aria-label': `Show the ${counted(operation.hits, 'exchange')} of ${operation.id}`,
                   onClick: () =>
                     go({ view: 'traffic', filter: operationFilter(operation), entry: undefined }),
                 },
