@@ -39,7 +39,7 @@ const START_MS = 250;
 const STUCK_MS = 15_000;
 
 /**
- * Drives the replica of an isolate by its requests, for an isolate has no time of its own: each request that finds the last
+ * Drives the replica of an isolate by its requests, because an isolate has no time of its own: each request that finds the last
  * exchange too old begins another, and sees to it that its counts are shared. No request waits for them.
  */
 export class EdgeReplica {

@@ -5,7 +5,7 @@ import type { RolloutTotals } from '../rollout/rollout-tally.ts';
 import type { EdgeBindings, RemoteStore, RemoteTotals } from './edge-bindings.ts';
 import { type SharedTotals, TotalsTable } from './totals-table.ts';
 
-/** Windows that outlive the object in memory: few, and a rollback depends on them. Those of the rate shield begin anew. */
+/** Windows that outlive the object in memory: few, and a rollback depends on them. Those of the rate shield start over. */
 const KEPT_WINDOWS = 'canary/';
 
 /** Windows of the rate shield are as many as clients. */

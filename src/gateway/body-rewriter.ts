@@ -30,7 +30,7 @@ export type WithoutEdits<Outcome> = Outcome extends { readonly edits: unknown }
   : Outcome;
 
 /**
- * Rewrites bodies, at once or beside the event loop. Each job calls `done` once, with the body, which may then be in other memory:
+ * Rewrites bodies, at once or in a worker thread. Each job calls `done` once, with the body, which may then be in other memory:
  * the caller must not use the one in the job again.
  */
 export interface BodyRewriter {

@@ -17,7 +17,7 @@ interface Derivation {
   bytes: number;
 }
 
-/** Derives a description, at once or beside the event loop. */
+/** Derives a description, at once or in a worker thread. */
 export type Describe = (job: DescriptionJob) => Promise<DescriptionText | undefined>;
 
 /** Maximum number of derived descriptions to keep: those of some dated releases, before and after a reload. */

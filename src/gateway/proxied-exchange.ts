@@ -201,7 +201,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
   }
 
   /**
-   * Runs work that may go on beside the event loop. Everything reserved stays so until it calls `finish`, even if the client
+   * Runs work that may go on in another thread. Everything reserved stays so until it calls `finish`, even if the client
    * disconnects, and what follows is skipped if the exchange is over by then. The memory that the work takes is reserved like
    * buffered bytes, or, with `copies`, as often as that and for the time of the work alone.
    */

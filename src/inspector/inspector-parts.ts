@@ -34,7 +34,7 @@ export interface InspectorParts extends GuardOptions {
   readonly rulesOf: (hash: string) => CompiledRuleBook | undefined;
   readonly limits: ExplainParts['limits'];
   readonly decode: ExplainParts['decode'];
-  /** Does large work beside the event loop; absent where the runtime has no threads. */
+  /** Does large work in a worker thread; absent where the runtime has no threads. */
   readonly beside?: WorkBeside | undefined;
   /** Called when somebody begins to watch the entries, who may soon open a large one; the returned function when they leave. */
   readonly watch?: (() => () => void) | undefined;

@@ -48,7 +48,7 @@ export interface OperatorText {
   readonly bytes: Uint8Array;
 }
 
-/** Does work beside the event loop. */
+/** Does work in a worker thread. */
 export type WorkBeside = (work: OperatorWork) => Promise<OperatorText>;
 
 /** The runtime's parts for the work; `pause` is awaited before each large step. */
@@ -60,7 +60,7 @@ export interface WorkParts {
   readonly pause: () => Promise<void>;
 }
 
-/** Bytes of clients from which work is done beside the event loop: below, it takes less than a millisecond. */
+/** Bytes of clients from which work is done in a worker thread: below, it takes less than a millisecond. */
 const LARGE_BYTES = 16 * 1024;
 
 /** Whether work is worth a thread. */

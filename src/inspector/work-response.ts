@@ -7,7 +7,7 @@ import { doOperatorWork, isLargeWork, type OperatorWork } from './operator-work.
 const PART_BYTES = 256 * 1024;
 
 /**
- * Responds with the result of work: large work is done beside the event loop, where the runtime has threads. `rules` is the
+ * Responds with the result of work: large work is done in a worker thread, where the runtime has threads. `rules` is the
  * compiled rule book of the work; `textHeaders` are the fields for a result that is a text.
  */
 export async function workResponse(

@@ -17,7 +17,7 @@ export const STRING = 6;
 /** A number, `true`, `false` or `null`; a shape does not distinguish it from a string. */
 export const SCALAR = 7;
 
-/** Integers that a tape keeps between texts, so that one huge text does not hold memory for ever. */
+/** Integers that a tape keeps between texts, so that one huge text does not hold memory forever. */
 const MAX_RETAINED_CELLS = 1 << 18;
 
 const KIND_MASK = 7;

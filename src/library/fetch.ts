@@ -47,7 +47,7 @@ async function migrateRequest(
   if (body === null) throw new Error('a request without a body is complete');
   const read = await collectStream(body, started.bodyLimit);
   if ('reader' in read) {
-    // The rest is of no account; a client that went away meanwhile neither.
+    // The rest is ignored, and so is a client that has left.
     read.reader.cancel().catch(() => {});
     return started.tooLarge();
   }

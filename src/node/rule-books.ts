@@ -9,7 +9,7 @@ export interface LoadedRuleBook {
 /** Result of reading the rule book: one that can be in force, or all of its faults. */
 export type RuleBookOutcome = LoadedRuleBook | { readonly faults: readonly string[] };
 
-/** What reading the rule book again has come to. */
+/** Outcome of a reload. */
 export interface Reload {
   /** True where another one is in force now. */
   readonly changed: boolean;

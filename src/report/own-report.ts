@@ -84,7 +84,7 @@ function ownReportHtml({ at, since, coverage, report, omitted, guide }: OwnRepor
 }
 
 const COVERAGE: Readonly<Record<OwnReport['coverage'], string>> = {
-  gateway: 'A restart of the gateway begins anew.',
+  gateway: 'A restart of the gateway starts over.',
   fleet: 'All instances of the gateway count together; what comes below of single calls is of this one.',
   alone:
     'The instances of the gateway cannot reach each other: requests that others received lately may be missing.',

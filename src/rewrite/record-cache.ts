@@ -5,7 +5,7 @@ interface Step {
   records: Records | undefined;
 }
 
-/** Maximum number of cached steps; requests of more shapes have their records created anew each time. */
+/** Maximum number of cached steps; requests of more shapes have their records created each time. */
 const MAX_STEPS = 4096;
 
 /** Caches the records for a list of step codes: old clients send few shapes, again and again. */

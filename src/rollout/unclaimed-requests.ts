@@ -3,7 +3,7 @@ import type { Shield } from '../rules/rollout.ts';
 /** Milliseconds for which the counts of all replicas are taken as new: a little longer than from one survey to the next. */
 const NEW_MS = 1500;
 
-/** Shortest period for which it is worth the while to ask: counts are exchanged several times in it. */
+/** Shortest period for which it is worth asking: counts are exchanged several times in it. */
 const LEAST_PERIOD_MS = 4 * NEW_MS;
 
 /**

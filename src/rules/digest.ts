@@ -1,4 +1,4 @@
-/** The first `length` bytes of the SHA-256 of `bytes`, in hex. The runtime works it out beside the event loop. */
+/** The first `length` bytes of the SHA-256 of `bytes`, in hex. The runtime computes it off the event loop. */
 export async function digestOf(bytes: Uint8Array, length: number): Promise<string> {
   const digest = await crypto.subtle.digest('SHA-256', new Uint8Array(bytes));
   return hexOf(new Uint8Array(digest, 0, length));

@@ -13,7 +13,7 @@ export const FIELDS_LEFT_OUT: ReadonlyMap<string, string> = new Map([
   ['alt-svc', 'of the server, not of the response'],
   ['server', 'of the server, not of the response'],
   ['via', 'of the path to the service'],
-  ['x-request-id', 'made anew for each request'],
+  ['x-request-id', 'new for each request'],
   ['x-runtime', 'a measurement'],
   ['x-api-version', 'V2 names its release; V1 has no such field'],
   ['x-gateway-error', 'tells refusals of the gateway from those of V2'],

@@ -244,7 +244,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     }, 1);
   }
 
-  /** Where the memory for a rewritten response comes from: where nobody knows when the client has it, from nowhere. */
+  /** Allocates memory for a rewritten response; undefined where the adapter does not say when the client has read it. */
   private get responseRoom(): ((bytes: number) => Uint8Array) | undefined {
     return this.received.exchange.releasesChunks === true ? this.room : undefined;
   }

@@ -137,7 +137,7 @@ function requestOf({ v1Request }: EntryDetail): ExplainRequest | undefined {
   };
 }
 
-/** Fields that say how the body was sent: the text here is decoded and laid out anew. */
+/** Fields that say how the body was sent: the text here is decoded and laid out again. */
 const OMITTED: ReadonlySet<string> = new Set(['content-length', 'content-encoding', 'transfer-encoding']);
 
 function sourceWords(

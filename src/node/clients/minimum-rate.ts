@@ -17,7 +17,7 @@ export interface RatedTransfer {
 /** Maximum credit in milliseconds that fast bytes earn: a burst does not buy an hour of silence. */
 const MAX_CREDIT_MS = 300_000;
 /** Minimum grace in milliseconds: late timers and busy turns are not the client's fault. */
-const LEAST_GRACE_MS = 100;
+const MIN_GRACE_MS = 100;
 /** Milliseconds to which times are rounded up: timers of one length share a list. */
 const TIMER_STEP_MS = 50;
 
@@ -37,7 +37,7 @@ export class MinimumRate {
 
   constructor(limits: RateLimits, transfer: RatedTransfer) {
     this.rate = limits.minDataRate;
-    this.creditMs = Math.max(limits.minDataRateGrace, LEAST_GRACE_MS);
+    this.creditMs = Math.max(limits.minDataRateGrace, MIN_GRACE_MS);
     this.transfer = transfer;
   }
 

@@ -24,7 +24,7 @@ const RECEIVE_BUFFER_BYTES = 256 * 1024;
 /**
  * Ends a response whose client reads below the minimum rate, or nothing for the body time. It watches only while bytes are
  * buffered for the client, so that a slow V2 costs the client nothing, and also after the last part: a window of 0 must not hold
- * a slot for ever. The system takes megabytes at a time, and then nothing until a third of them is acknowledged: before a client
+ * a slot forever. The system takes megabytes at a time, and then nothing until a third of them is acknowledged: before a client
  * is too slow, what it has acknowledged is looked at.
  */
 export class SlowReaderGuard implements RatedTransfer {

@@ -78,7 +78,7 @@ function fileWriter(descriptor: number): Writer {
 }
 
 /**
- * A pipe is written without a thread: a write to one with a stuck reader would block a thread of the pool for ever, and with it
+ * A pipe is written without a thread: a write to one with a stuck reader would block a thread of the pool forever, and with it
  * the exit of the process. Files and terminals have no alternative.
  */
 function pipeWriter(descriptor: number): Writer {

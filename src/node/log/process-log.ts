@@ -24,7 +24,7 @@ import { processLineText } from './process-line-text.ts';
  * | `upstream-fault` | warn | no response of an origin, or no whole one; repetitions are counted | `origin`, `kind`, `cause`, `sent`, `repeated` |
  * | `worker-ended` | error | one of several processes ended and is started again | |
  * | `log-trouble` | warn | lines of the rewrite log are lost | `dropped` |
- * | `log-reopened` | info | SIGHUP opened the file of the rewrite log anew | |
+ * | `log-reopened` | info | SIGHUP reopened the file of the rewrite log | |
  * | `trace-trouble` | warn | spans are lost | |
  * | `reference-error` | error | the embedded V2 met a bug | `stack` |
  * | `unexpected-error` | error | the gateway met a bug; repetitions are counted | `stack`, `repeated` |

@@ -105,7 +105,7 @@ function v1Fault(settings: Settings, { rollout }: RuleBook, state: RolloutState)
 }
 
 function damageOf(place: string): string {
-  return `The rollout in ${place} (--rollout-file, --store) is damaged; remove it to begin anew.`;
+  return `The rollout in ${place} (--rollout-file, --store) is damaged; remove it to start over.`;
 }
 
 /** Makes this gateway one of those that share the store. */
@@ -138,7 +138,7 @@ async function share(
     await copy?.close();
   };
   const last = copy?.read();
-  // A file that was removed begins anew; a store that was emptied does not.
+  // A file that was removed starts over; a store that was emptied does not.
   if (!isLocal && last !== undefined) replica.begin(last);
   await replica.start();
   const { aloneSince, aloneReason } = replica.status;

@@ -13,7 +13,7 @@ export interface TwinServices {
   /** Such as `http://127.0.0.1:4711`. */
   readonly v1: string;
   readonly v2: string;
-  /** Starts both anew, with empty data and, if given, other settings. */
+  /** Restarts both, with empty data and, if given, other settings. */
   reset(settings?: ServiceSettings): void;
   /** Breaks the stores of both, holds them, or repairs them. Throws if one has met a bug since the last call. */
   setStore(state: 'broken' | 'busy' | undefined): void;

@@ -41,7 +41,7 @@ export class Addresses {
   }
 
   /** True while some address is not known to fail. */
-  hasHope(now: number): boolean {
+  hasUsableAddress(now: number): boolean {
     return this.list.some(({ failedUntil }) => failedUntil <= now);
   }
 

@@ -18,7 +18,7 @@ export interface Outage {
 
 const FIRST_DELAY_MS = 20;
 /** Maximum milliseconds until a V2 that is back is noticed, plus the time of connecting. */
-const LONGEST_DELAY_MS = 100;
+const MAX_DELAY_MS = 100;
 /** Milliseconds for which reconnecting goes on when no request waits: refused clients retry. */
 const SEARCH_MS = 30_000;
 
@@ -50,13 +50,13 @@ export class Reconnection {
     this.stop();
   }
 
-  /** An attempt that began at `began` failed. It is an outage unless some address has `hope`. */
-  failed(began: number, fault: UpstreamFault, now: number, hasHope: boolean): void {
+  /** An attempt that began at `began` failed. It is an outage unless another address may still accept. */
+  failed(began: number, fault: UpstreamFault, now: number, hasUsableAddress: boolean): void {
     this.failingSince ??= began;
-    if (hasHope) return;
+    if (hasUsableAddress) return;
     this.outage = { since: this.outage?.since ?? this.failingSince, fault };
     this.retryAt = now + this.delay;
-    this.delay = Math.min(this.delay * 2, LONGEST_DELAY_MS);
+    this.delay = Math.min(this.delay * 2, MAX_DELAY_MS);
   }
 
   /** In an outage, makes the next attempt, now or when it is due. */

@@ -342,9 +342,9 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
 
   private notReached(began: number, fault: UpstreamFault): void {
     this.now = performance.now();
-    const hasHope = this.destination.addresses.hasHope(this.now);
-    this.reconnection.failed(began, fault, this.now, hasHope);
-    if (hasHope) return;
+    const hasUsableAddress = this.destination.addresses.hasUsableAddress(this.now);
+    this.reconnection.failed(began, fault, this.now, hasUsableAddress);
+    if (hasUsableAddress) return;
     if (isLasting(fault)) this.failWaiting(() => fault);
     this.failExpired();
     this.reconnection.next(this.now);

@@ -8,7 +8,7 @@ export interface WorkerRollout {
   readonly shadows: RolloutView['shadows'];
 }
 
-/** Merges what the processes of one gateway counted; `workers` are read anew each time. */
+/** Merges what the processes of one gateway counted; `workers` are read each time. */
 export function mergedRollout(own: RolloutCounts, workers: () => readonly WorkerRollout[]): RolloutCounts {
   const all = (): WorkerRollout =>
     mergedRollouts([{ requests: own.requests, shadows: own.comparisons.list }, ...workers()]);
