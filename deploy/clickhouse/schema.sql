@@ -3,7 +3,7 @@
 --   clickhouse-client --date_time_input_format best_effort --input_format_skip_unknown_fields 1 \
 --     --query 'INSERT INTO entries FORMAT JSONEachRow' < rewrite.log
 -- vector.yaml beside this file does the same all the time. A table of an earlier release needs its new columns first:
---   ALTER TABLE entries ADD COLUMN IF NOT EXISTS origin LowCardinality(String), and so on for the response columns.
+--   ALTER TABLE entries ADD COLUMN IF NOT EXISTS origin LowCardinality(String), and so on for the response columns and errorPointers.
 
 CREATE TABLE IF NOT EXISTS entries
 (
@@ -36,6 +36,7 @@ CREATE TABLE IF NOT EXISTS entries
     rewriteMs Float64,
     attempts UInt8 DEFAULT 1,
     attributes Array(String),
+    errorPointers Array(String),
     ruleBook LowCardinality(String)
 )
 ENGINE = MergeTree
@@ -53,6 +54,7 @@ SELECT
     route,
     COALESCE(NULLIF(operation, ''), '(other)') AS operation,
     verdict,
+    status,
     COALESCE(apiVersion.why, '') AS versionWhy,
     arrayDistinct(arrayMap(edit -> edit.change, arrayFilter(edit -> COALESCE(edit.note, '') <> 'already-flat', edits))) AS changes,
     CASE
@@ -61,5 +63,13 @@ SELECT
         WHEN length(responseWould) > 0 THEN 'field-work'
         WHEN length(arrayFilter(edit -> COALESCE(edit.note, '') <> 'already-flat', edits)) > 0 THEN 'unwrap-only'
         ELSE 'url-only'
-    END AS work
+    END AS work,
+    -- What V2 itself made of the request; empty where it did not respond.
+    CASE
+        WHEN COALESCE(origin, '') <> '' OR COALESCE(failure, '') <> '' OR status = 0 THEN ''
+        WHEN status < 400 THEN 'accepted'
+        WHEN status NOT IN (400, 422) THEN 'failed'
+        WHEN length(errorPointers) > 0 THEN 'members-refused'
+        ELSE 'refused'
+    END AS v2
 FROM entries;
