@@ -217,7 +217,7 @@ test('a canary waits for bodies that V2’s schema accepts, unless it is forced'
   const refused = await rollout(gateway, 'canary', '10%');
   expect(refused.code).toBe(1);
   expect(refused.err).toMatch(
-    /^V2's schema refuses (\d+) of \1 checked bodies.*Client [0-9a-f]{16}, create_client: \1, at \/colour \1×.*--force/,
+    /^V2's schema refuses (\d+) of \1 checked bod(?:y|ies).*Client [0-9a-f]{16}, create_client: \1, at \/colour \1×.*--force/,
   );
   expect((await rollout(gateway, 'migrate', '--operation', 'create_client')).code).toBe(1);
   expect((await rollout(gateway, 'migrate', '--operation', 'create_booking')).code).toBe(0);
