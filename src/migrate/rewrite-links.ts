@@ -90,7 +90,7 @@ function isOwnHost(
 ): boolean {
   const lower = host.toLowerCase();
   const port = scheme?.toLowerCase() === 'http' ? 80 : 443;
-  const addressed = gateway?.replace(/^https?:\/\//, '').toLowerCase();
+  const addressed = gateway === SAME_ORIGIN ? undefined : gateway?.replace(/^https?:\/\//, '').toLowerCase();
   return [upstreamHost, addressed].some(
     (own) => own !== undefined && (lower === own || lower === `${own}:${port}`),
   );

@@ -51,6 +51,12 @@ test('an upstream below a path, and one whose host is not known', () => {
   );
 });
 
+test('where the origin is addressed alike, no host but its own is taken for it', () => {
+  const alike = { ...PLACES, gateway: 'same-origin' };
+  expect(rewrittenLink('https://captur3d.io/api/v2/x', alike)).toBe('https://captur3d.io/api/v1/x');
+  expect(rewrittenLink('https://same-origin/api/v2/x', alike)).toBe('https://same-origin/api/v2/x');
+});
+
 test('a client without Host gets a path', () => {
   expect(rewrittenLink('https://captur3d.io/api/v2/x', { ...PLACES, gateway: undefined })).toBe('/api/v1/x');
 });
