@@ -45,6 +45,7 @@ export class EdgeExchange implements Exchange {
     this.ended = resolve;
     this.request = request;
     this.method = request.method;
+    // `new URL()` would resolve dot segments.
     this.target = splitUrl(request.url).target;
     this.headers = requestHeaders(request.headers, facts.clientAcceptEncoding);
     this.version = facts.httpProtocol === 'HTTP/1.0' ? '1.0' : facts.httpProtocol === 'HTTP/2' ? '2' : '1.1';
@@ -144,7 +145,6 @@ export class EdgeExchange implements Exchange {
   }
 }
 
-/** The raw target from the request's address, which workerd does not normalise; `new URL()` would. */
 function platformFacts(request: Request): PlatformFacts {
   if (!('cf' in request)) return {};
   const { cf } = request;

@@ -216,7 +216,6 @@ function gatewayOf(
         return name;
       },
       decode: decodeWebBody,
-      // No Brotli: the `DecompressionStream` of Workers does not support it.
       codings: WEB_CODINGS,
       after: (milliseconds, run) => {
         setTimeout(run, milliseconds);

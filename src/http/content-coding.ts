@@ -47,7 +47,7 @@ function isRefused(member: string): boolean {
   return member.trim() === '' || /;[ \t]*q=0(?:\.0*)?[ \t]*$/i.test(member);
 }
 
-/** Matches a list of nothing but these codings, as nearly all clients write it: to take it apart costs ten times as much. */
+/** Matches a list of nothing but these codings, as nearly all clients write it: to take it apart costs twenty times as much. */
 function plainListOf(codings: readonly Coding[]): RegExp {
   const known = plainLists.get(codings);
   if (known !== undefined) return known;
