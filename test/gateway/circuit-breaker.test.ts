@@ -7,15 +7,21 @@ describe('the circuit breaker', () => {
   function breaker(failures = 2): {
     readonly circuit: CircuitBreaker;
     readonly pass: (milliseconds: number) => void;
+    /** Whether a request is admitted after so many milliseconds, and none a millisecond earlier. */
+    readonly admitsAfter: (milliseconds: number) => boolean;
   } {
     let now = 0;
     const circuit = new CircuitBreaker({ failures, openMs: 1000, now: () => now });
-    return {
-      circuit,
-      pass: (milliseconds) => {
-        now += milliseconds;
-      },
+    const pass = (milliseconds: number): void => {
+      now += milliseconds;
     };
+    const admitsAfter = (milliseconds: number): boolean => {
+      pass(Math.max(0, milliseconds - 1));
+      const early = milliseconds > 0 && circuit.admit();
+      pass(1);
+      return !early && circuit.admit();
+    };
+    return { circuit, pass, admitsAfter };
   }
 
   test('opens after failures in a row, lets one probe through at once, and closes at its success', () => {
@@ -33,16 +39,13 @@ describe('the circuit breaker', () => {
   });
 
   test('probes after 100 ms when the first probe fails, then after twice the time up to the maximum', () => {
-    const { circuit, pass } = breaker();
+    const { circuit, admitsAfter } = breaker();
     circuit.failed();
     circuit.failed();
     const gaps = [0, 100, 200, 400, 800, 1000, 1000].map((gap) => {
-      pass(Math.max(0, gap - 1));
-      const early = gap > 0 && circuit.admit();
-      pass(1);
-      const admitted = circuit.admit();
+      const isAdmitted = admitsAfter(gap);
       circuit.failed();
-      return !early && admitted;
+      return isAdmitted;
     });
     expect(gaps).toEqual(gaps.map(() => true));
   });
@@ -56,15 +59,10 @@ describe('the circuit breaker', () => {
   });
 
   test('probes at the interval while probes have no outcome, and every 5 s once five of them have none', () => {
-    const { circuit, pass } = breaker();
+    const { circuit, admitsAfter } = breaker();
     circuit.failed();
     circuit.failed();
-    const gaps = [0, 100, 100, 100, 100, 5000, 5000].map((gap) => {
-      pass(Math.max(0, gap - 1));
-      const early = gap > 0 && circuit.admit();
-      pass(1);
-      return !early && circuit.admit();
-    });
+    const gaps = [0, 100, 100, 100, 100, 5000, 5000].map(admitsAfter);
     expect(gaps).toEqual(gaps.map(() => true));
   });
 

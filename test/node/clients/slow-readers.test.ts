@@ -2,6 +2,7 @@ import { connect, type Socket } from 'node:net';
 import { connect as tlsConnect } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { gatewayFor, type TestGateway } from '../../support/gateway.ts';
+import { readWithPause } from '../../support/paused-reading.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
 import { ca, secureGateway } from '../../support/secure-gateway.ts';
 import { until } from '../../support/until.ts';
@@ -78,17 +79,7 @@ describe.each(Object.entries(LANES))('%s', (_who, lane) => {
   test('a client that pauses for longer than the grace, behind megabytes that it read, gets all of it', async () => {
     const v2 = await rawServer((socket) => socket.write(ok('x'.repeat(20_000_000))));
     const { gateway, client } = await lane(v2.origin);
-    let bytes = 0;
-    let hasPaused = false;
-    for await (const chunk of client) {
-      bytes += (chunk as Buffer).length;
-      if (bytes > 3_000_000 && !hasPaused) {
-        hasPaused = true;
-        await pause(2000);
-      }
-      if (bytes > 20_000_000) break;
-    }
-    expect(bytes).toBeGreaterThan(20_000_000);
+    expect(await readWithPause(client, 20_000_000)).toBeGreaterThan(20_000_000);
     expect((await gateway.entry()).incomplete).toBeUndefined();
   });
 

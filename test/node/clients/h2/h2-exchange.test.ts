@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { exchange, rawClient } from '../../../support/raw-client.ts';
 import { gatewayFor } from '../../../support/gateway.ts';
+import { readWithPause } from '../../../support/paused-reading.ts';
 import {
   DATA,
   END_STREAM,
@@ -395,16 +396,7 @@ describe('a client that does not read its response', () => {
       'min-data-rate-grace': '300',
     });
     const stream = session(gateway).request({ ':path': '/api/v2/x' });
-    let bytes = 0;
-    let hasPaused = false;
-    for await (const chunk of stream) {
-      bytes += (chunk as Buffer).length;
-      if (bytes > 3_000_000 && !hasPaused) {
-        hasPaused = true;
-        await new Promise((resolve) => void setTimeout(resolve, 2000));
-      }
-    }
-    expect(bytes).toBe(8_000_000);
+    expect(await readWithPause(stream)).toBe(8_000_000);
     expect((await gateway.entry()).incomplete).toBeUndefined();
   });
 
