@@ -39,7 +39,7 @@ function compareObjects(v1: Shape, v2: Shape, path: Path, work: Work): void {
   const renamed = new Map(renames.accepted.map((rename) => [rename.from, rename] as const));
   for (const name of gone) {
     if (nested.has(name) || renamed.has(name)) continue;
-    addGone(name, { v1, v2, candidate: renames.rejected.get(name), path, work });
+    addGone(name, { v1, v2, path, candidate: renames.rejected.get(name) }, work);
   }
   for (const nest of nests) addNest(nest, renames.accepted, { v2, path, work });
   const arrived = new Set([...renames.accepted.map(({ to }) => to), ...nests.map(({ under }) => under)]);
@@ -131,22 +131,15 @@ function addNest(
   work.findings.push({ found: { rule: 'nest', in: path, members, under }, confidence, evidence });
 }
 
-function addGone(
-  name: string,
-  {
-    v1,
-    v2,
-    candidate,
-    path,
-    work,
-  }: {
-    readonly v1: Shape;
-    readonly v2: Shape;
-    readonly candidate: FoundRename | undefined;
-    readonly path: Path;
-    readonly work: Work;
-  },
-): void {
+/** Where a member was that V2 does not have there, and what may have become of it. */
+interface GonePlace {
+  readonly v1: Shape;
+  readonly v2: Shape;
+  readonly path: Path;
+  readonly candidate: FoundRename | undefined;
+}
+
+function addGone(name: string, { v1, v2, path, candidate }: GonePlace, work: Work): void {
   const question = questionOf(candidate, findPlaces(name, v1, v2), path);
   const isDeprecated = v1.members.get(name)?.shape.isDeprecated === true;
   const evidence = work.goneWords(path, name);

@@ -21,7 +21,7 @@ export interface RateLimitQueueParts {
   readonly random: () => number;
 }
 
-/** The other replicas, as one replica sees them. */
+/** The other replicas, as one replica sees them; each process that sends requests is one here. */
 export interface RateLimitSharing {
   /** True while the counts of other replicas are known. */
   readonly isTogether: boolean;

@@ -70,10 +70,10 @@ export function readRollout(value: unknown): RolloutState | undefined {
 
 function readStages(value: unknown): Record<string, number> | undefined {
   const entries = Object.entries(object(value) ?? {});
-  const whole = entries.filter((entry): entry is [string, number] => isWhole(entry[1]));
-  return value === undefined || object(value) === undefined || whole.length < entries.length
+  const stages = entries.filter((entry): entry is [string, number] => isWhole(entry[1]));
+  return object(value) === undefined || stages.length < entries.length
     ? undefined
-    : Object.fromEntries(whole);
+    : Object.fromEntries(stages);
 }
 
 function readMode(value: unknown): Mode | undefined {

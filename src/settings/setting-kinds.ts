@@ -1,3 +1,4 @@
+// Longer than other files: one kind of setting stands after the other.
 import { type AddressRange, readRange } from '../http/address-range.ts';
 import { isHost } from '../http/host.ts';
 import { readTarget } from '../http/target.ts';

@@ -9,7 +9,7 @@ const CHECK_MS = 1000;
  * are read ahead have arrived: Node reports nothing of them by then. The end of a connection that was closed in order stands behind
  * the unread bytes, and is found with them.
  */
-export class ResetConnections {
+export class ClientResets {
   private readonly sockets: ReadonlySet<Socket>;
   private timer: NodeJS.Timeout | undefined = undefined;
 
@@ -42,6 +42,6 @@ function isReset(socket: Socket): boolean {
   return typeof fault === 'number' && fault < 0;
 }
 
-function check(connections: ResetConnections): void {
-  connections.check();
+function check(resets: ClientResets): void {
+  resets.check();
 }

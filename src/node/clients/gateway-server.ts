@@ -17,6 +17,7 @@ import { IS_NODE } from '../is-node.ts';
 import { BusyPeers, type Peer } from './busy-peers.ts';
 import { ClientConnections, type ClientConnectionsOwner } from './client-connections.ts';
 import type { ClientListener } from './client-listener.ts';
+import { ClientResets } from './client-resets.ts';
 import { ConnectionFaults } from './connection-faults.ts';
 import { ConnectionLimit } from './connection-limit.ts';
 import { drainConnections, type DrainingServer } from './drain-connections.ts';
@@ -30,7 +31,6 @@ import { resetConnection } from './reset-connection.ts';
 import type { ReaderLimits } from './slow-reader-guard.ts';
 import { PieceTurns } from '../piece-turns.ts';
 import { ProxiedConnections } from './proxied-connections.ts';
-import { ResetConnections } from './reset-connections.ts';
 import { StreamedBodies } from './streamed-bodies.ts';
 import { listen } from '../listen.ts';
 import type { TlsTexts } from '../tls-files.ts';
@@ -132,7 +132,7 @@ export class GatewayServer
       : undefined;
     this.server = options.tls === undefined ? this.plain() : this.secure(options.tls);
     this.proxied?.readBefore(this.server);
-    const resets = new ResetConnections(this.limit.sockets);
+    const resets = new ClientResets(this.limit.sockets);
     this.server.on('connection', (socket: Socket) => {
       this.limit.add(socket);
       if (IS_NODE) resets.watch();

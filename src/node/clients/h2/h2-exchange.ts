@@ -87,9 +87,9 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
   private owner: ExchangeOwner | undefined = undefined;
   /** Bytes of its body that the client may send, and those that were read and that it may not send again yet. */
   private receiveWindow = FIRST_WINDOW_BYTES;
+  private owedBytes = 0;
   /** Bytes of the body that are still read behind the response. */
   private restBytes = 0;
-  private owedBytes = 0;
   private isPaused = false;
   /** True once its body is not the one that the request has announced: no more of it is read. */
   private isFaulty = false;
