@@ -14,7 +14,7 @@ import { pad } from './columns.ts';
 import { painter, type Style, type Terminal } from './terminal.ts';
 import { widthOf, wrapText } from './wrap-text.ts';
 
-/** The colours of the page; what was only worked out is in italics. */
+/** The colours of the page; what was a dry run is in italics. */
 const OUTCOME_STYLES: Readonly<Record<Outcome, Style>> = {
   rewritten: 'blue',
   unchanged: 'green',

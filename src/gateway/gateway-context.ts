@@ -98,7 +98,7 @@ export class GatewayContext {
   readonly rollout: RolloutControl;
   /** Differences that shadowed reads found. */
   readonly comparisons: Comparisons;
-  /** Checks of bodies that were only worked out. */
+  /** Checks of the bodies of dry runs. */
   readonly bodyChecks: BodyChecks;
   readonly rateLimitQueue: RateLimitQueue;
   /** Limits of reports that clients read: by client, and by address while its keys are not known. */

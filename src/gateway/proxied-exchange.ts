@@ -138,7 +138,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     this.respond(refused.status, headers, body);
   }
 
-  /** Logs that the request was refused before it was sent: V2 got neither edits nor a version. Those for V1 are worked out only. */
+  /** Logs that the request was refused before it was sent: V2 got neither edits nor a version. Those for V1 are a dry run. */
   private noteUnsent(): void {
     const { entry } = this;
     entry.verdict = 'refused';

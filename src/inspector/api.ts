@@ -17,7 +17,7 @@
  * | `GET /report` | `format=json\|csv\|md` or `Accept`; `client` with `guide` (Markdown) | `Report` |
  * | `GET`, `POST /clients` | `{"client","name"}` | `ClientsView` |
  * | `GET /rules` | | `RulesView` |
- * | `POST /rules/try` | the text of a rule book | `DryRun` |
+ * | `POST /rules/try` | the text of a rule book | `TrialOutcome` |
  * | `POST /explain` | `ExplainRequest` | `Explanation` |
  * | `GET /metrics` | | Prometheus text |
  *
@@ -258,7 +258,7 @@ export interface RulesView {
 }
 
 /** A rule book that was tried on what is kept; it is not put into force. */
-export interface DryRun {
+export interface TrialOutcome {
   /** Hash of the rule book in force, with which it was compared. */
   readonly against: string;
   /** All faults; with any there is no result. */
@@ -269,7 +269,7 @@ export interface DryRun {
     readonly patch: string;
     /** Kept V1 exchanges that were at hand, of the newest. */
     readonly kept: number;
-    /** Those that were tried: a dry run has limited time, and a request without its body cannot be tried. */
+    /** Those that were tried: a trial has limited time, and a request without its body cannot be tried. */
     readonly tried: number;
     /** Those of them with a response of V2 that is kept, whose rewriting was compared too. */
     readonly responses: number;
@@ -277,12 +277,12 @@ export interface DryRun {
     readonly withoutValues: number;
     readonly differing: number;
     /** At most 50 of those that differ, newest first. */
-    readonly exchanges: readonly DryRunDifference[];
+    readonly exchanges: readonly TrialDifference[];
   };
 }
 
 /** A kept exchange that another rule book would handle otherwise. */
-export interface DryRunDifference {
+export interface TrialDifference {
   readonly seq: number;
   readonly requestId: string;
   /** RFC 3339. */

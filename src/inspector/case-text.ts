@@ -26,24 +26,24 @@ const OMITTED: ReadonlySet<string> = new Set([
 
 /**
  * Formats an exchange as a text case, in the notation of the cases of this project: `> ` the V1 request, `= ` the request for V2,
- * `* ` V2's response, `< ` the client's. A migration that was only worked out is a case of its own, without V2's response. Undefined
+ * `* ` V2's response, `< ` the client's. A dry run is a case of its own, without V2's response. Undefined
  * when there is nothing to replay: no body was kept, or a service or the client was missing.
  */
 export function caseText(entry: Entry, kept: KeptExchange, outcome: Rewrite | undefined): string | undefined {
   const { v1Request, v2Response, clientResponse } = kept;
   const body = bodyText(v1Request.body);
   if (entry.route !== 'migrate' || (body === undefined && entry.bytesIn > 0)) return undefined;
-  const isWorkedOut = entry.origin === 'v1';
+  const isDryRun = entry.origin === 'v1';
   const isRefused = outcome?.verdict === 'refused';
-  if (!isWorkedOut && !isRefused && v2Response === undefined) return undefined;
+  if (!isDryRun && !isRefused && v2Response === undefined) return undefined;
   if (entry.verdict === 'refused' && !isRefused) return undefined;
   const sent = outcome !== undefined && 'body' in outcome ? decoder.decode(outcome.body) : body;
   return [
     `# ${entryName(entry)}, ${OUTCOME_WORDS[outcomeOf(entry)]}`,
     ...message('>', `${v1Request.method} ${targetOf(v1Request)}`, fieldsOf(v1Request.headers, true), body),
     ...(isRefused ? [] : message('=', `${v1Request.method} ${v2Target(kept)}`, sentFields(entry), sent)),
-    ...(isWorkedOut || v2Response === undefined ? [] : responseLines('*', v2Response)),
-    ...(isWorkedOut || clientResponse === undefined
+    ...(isDryRun || v2Response === undefined ? [] : responseLines('*', v2Response)),
+    ...(isDryRun || clientResponse === undefined
       ? message('<', isRefused ? statusOf(outcome) : '200', [], ANY)
       : message('<', String(clientResponse.status), [], exactly(clientResponse))),
     '',

@@ -39,7 +39,7 @@ export const OUTCOME_MEANINGS: Readonly<Record<Outcome, string>> = {
 /** The meaning of a mode in a sentence. */
 export const MODE_MEANINGS: Readonly<Record<EntryMode, string>> = {
   migrate: 'V1 requests go to V2',
-  observe: 'V1 responds; migration is only worked out',
+  observe: 'V1 responds; migration is a dry run',
   shadow: 'V1 responds; reads are repeated on V2 and compared',
   canary: 'some clients are migrated, V1 responds to the others',
 };
@@ -94,7 +94,7 @@ export function durationWords(entry: Entry): string {
 }
 
 /**
- * The account of an exchange: what was sent to whom, who responded after how long, what was only worked out. Each sentence is a
+ * The account of an exchange: what was sent to whom, who responded after how long, what was a dry run. Each sentence is a
  * fact of the entry; a fact that the entry does not have is said to be unknown.
  */
 export function accountOf(entry: Entry): readonly string[] {
@@ -202,7 +202,7 @@ function wouldSentence(entry: Entry): string | undefined {
       : 'What a migration would have done is not known: the gateway did not read the whole body.';
   }
   const isCopied = entry.comparison !== undefined;
-  const start = `Only worked out, ${isCopied ? 'not for the client' : 'sent to nobody'}: a migration`;
+  const start = `Dry run, ${isCopied ? 'not for the client' : 'sent to nobody'}: a migration`;
   switch (would.verdict) {
     case 'rewritten':
       return `${start} would have made ${editWords(entry)}.`;
@@ -239,7 +239,7 @@ const UNKNOWN_CHECKS: Readonly<Record<string, string>> = {
   budget: 'the checks of that second were used up',
 };
 
-/** Verdict of V2's schema on the body of a migration that was only worked out, such as `V2 would refuse /name`. */
+/** Verdict of V2's schema on the body of a dry run, such as `V2 would refuse /name`. */
 export function bodyCheckWords({ would }: Pick<Entry, 'would'>): string | undefined {
   if (would?.v2 === undefined) return undefined;
   switch (would.v2) {
@@ -296,7 +296,7 @@ export function editsTitle(entry: Entry): string {
     case 'would-refused':
       return 'It would have been refused: no edits';
     case 'would-rewritten':
-      return `Only worked out: ${editWords(entry)}`;
+      return `Dry run: ${editWords(entry)}`;
     case 'rewritten':
       return editWords(entry);
     case 'unchanged':
@@ -312,7 +312,7 @@ export function bodyCaptions(entry: Entry): { readonly before: string; readonly 
     const isReceived = statusFrom(entry) === 'v1';
     return {
       before: isReceived ? `${before} and V1 received it` : before,
-      after: 'only worked out, sent to nobody',
+      after: 'dry run, sent to nobody',
     };
   }
   if (sentTo(entry) === undefined) return { before, after: 'made, but not sent' };

@@ -33,7 +33,7 @@ export class OperatorView implements Observer {
   readonly metrics = new Metrics();
   /** Counts for the report: since the start, or where a fleet takes them since that. */
   tally = new Tally(MAX_CLIENTS);
-  /** Migrations that were only worked out since the start, under the rule book in force. */
+  /** Dry runs since the start, under the rule book in force. */
   readonly bodyChecks = new BodyCheckTally();
   readonly capture: Capture;
   readonly traces = new ClientTraces();

@@ -8,9 +8,9 @@ import { exportEntry, type ExportParts } from './export-entry.ts';
 import { isExplainRequest } from './explain-request.ts';
 import type { OperatorResult } from './operator-result.ts';
 import { failureBody } from './failure-body.ts';
-import { type DryRunParts, tryRules } from './try-rules.ts';
+import { type RulesTrialParts, tryRules } from './try-rules.ts';
 
-/** Work for an operator that grows with the bytes of a client: an explanation, an entry or its file, or a dry run. It holds only data. */
+/** Work for an operator that grows with the bytes of a client: an explanation, an entry or its file, or a trial of rules. It holds only data. */
 export type OperatorWork = ExplainWork | DetailWork | ExportWork | TryWork;
 
 /** A request to explain, as the JSON text that the operator sent. */
@@ -30,7 +30,7 @@ export interface DetailWork extends Omit<DetailParts, 'rules'> {
 }
 
 /** Another rule book, to be tried on kept exchanges. */
-export interface TryWork extends Omit<DryRunParts, 'current' | 'decode' | 'now'> {
+export interface TryWork extends Omit<RulesTrialParts, 'current' | 'decode' | 'now'> {
   readonly kind: 'try';
   readonly ruleBook: RuleBook;
 }

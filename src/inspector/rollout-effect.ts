@@ -27,9 +27,7 @@ export function rolloutEffect(
   if (mode === undefined)
     return {
       title,
-      sentences: [
-        'The mode of the rule book applies again. Which clients that moves is not worked out here.',
-      ],
+      sentences: ['The mode of the rule book applies again. Which clients that moves is not computed here.'],
     };
   return {
     title,

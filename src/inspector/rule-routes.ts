@@ -13,7 +13,7 @@ const EXPLAIN_BYTES = 512 * 1024;
 /** Maximum bytes of a rule book to try. */
 const RULES_BYTES = 512 * 1024;
 
-/** Kept exchanges that a dry run gets, newest first, and their bytes. */
+/** Kept exchanges that a trial gets, newest first, and their bytes. */
 const MAX_TRIED = 500;
 const MAX_TRIED_BYTES = 8 * 1024 * 1024;
 

@@ -3,7 +3,7 @@ import { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import type { KeptExchange } from '../rewrite-log/kept-exchange.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
-import type { DryRun, DryRunDifference, Explanation } from './api.ts';
+import type { Explanation, TrialDifference, TrialOutcome } from './api.ts';
 import { entryName } from './entry-words.ts';
 import { bodyDifferences, differences, outcomeOf } from './explained-outcome.ts';
 import { explain, type ExplainParts } from './explain.ts';
@@ -18,8 +18,11 @@ export interface TriedExchange {
   readonly kept: KeptExchange;
 }
 
-/** A dry run: another rule book, and the exchanges on which it is compared with the one in force. */
-export interface DryRunParts extends Pick<ExplainParts, 'limits' | 'gatewayOrigin' | 'origin' | 'decode'> {
+/** A trial: another rule book, and the exchanges on which it is compared with the one in force. */
+export interface RulesTrialParts extends Pick<
+  ExplainParts,
+  'limits' | 'gatewayOrigin' | 'origin' | 'decode'
+> {
   readonly text: string;
   readonly current: CompiledRuleBook;
   readonly currentText: string;
@@ -46,7 +49,7 @@ const decoder = new TextDecoder();
  * Tries a rule book on kept exchanges, by the decision and the plans of live traffic: which of them it would handle otherwise than
  * the one in force, and how. Nothing is sent, and nothing is put into force; `pause` is awaited between exchanges.
  */
-export async function tryRules(parts: DryRunParts, pause: () => Promise<void>): Promise<DryRun> {
+export async function tryRules(parts: RulesTrialParts, pause: () => Promise<void>): Promise<TrialOutcome> {
   const { text, current, currentText, exchanges } = parts;
   const against = current.ruleBook.hash;
   const { readRuleBook } = await import('../rules/read-rule-book.ts');
@@ -58,7 +61,7 @@ export async function tryRules(parts: DryRunParts, pause: () => Promise<void>): 
     };
   const next = new CompiledRuleBook(reading.ruleBook);
   const end = parts.now() + MAX_MS;
-  const listed: DryRunDifference[] = [];
+  const listed: TrialDifference[] = [];
   let [tried, responses, withoutValues, differing] = [0, 0, 0, 0];
   for (const exchange of exchanges) {
     if (parts.now() > end) break;
@@ -92,14 +95,14 @@ export async function tryRules(parts: DryRunParts, pause: () => Promise<void>): 
 }
 
 interface Tried {
-  readonly difference: DryRunDifference;
+  readonly difference: TrialDifference;
   readonly hasResponse: boolean;
 }
 
 async function tryOne(
   { seq, entry, kept }: TriedExchange,
   next: CompiledRuleBook,
-  parts: DryRunParts,
+  parts: RulesTrialParts,
 ): Promise<Tried | undefined> {
   const { method, target, headers, body } = kept.v1Request;
   const text = bodyText(body);

@@ -1,7 +1,7 @@
 import { statusFrom } from './entry-outcome.ts';
 import type { Entry } from './entry.ts';
 
-/** Who found an error: the gateway, a service, a migration that was only worked out, or V2's schema, without asking V2. */
+/** Who found an error: the gateway, a service, a dry run, or V2's schema, without asking V2. */
 export type ErrorSource = 'gateway' | 'v1' | 'v2' | 'would' | 'schema';
 
 /** One error of an exchange. */

@@ -1,6 +1,6 @@
 import type { Entry, Verdict, Would } from './entry.ts';
 
-/** What became of a request; `would-…` is the migration of a request that went to V1, worked out only; `to-v1` is without one. */
+/** What became of a request; `would-…` is the dry run of a request that went to V1; `to-v1` is without one. */
 export type Outcome = Verdict | `would-${Would['verdict']}` | 'to-v1';
 
 /** The mode that applied to a request; undefined for one that is not V1 traffic. */

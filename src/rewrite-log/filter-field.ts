@@ -17,13 +17,12 @@ export const FILTER_FIELDS = {
   verdict: 'rewritten, unchanged, refused, passed or served',
   mode: 'migrate, observe, shadow or canary; - for V2 traffic',
   origin: 'service that got the request: v1, v2 or none',
-  would:
-    'outcome of a migration that was only worked out: rewritten, unchanged or refused; * for any, - for none',
-  v2: "verdict of V2's schema on a body that was only worked out: valid, invalid or unknown; * for any, - for none",
+  would: 'outcome of a dry run: rewritten, unchanged or refused; * for any, - for none',
+  v2: "verdict of V2's schema on the body of a dry run: valid, invalid or unknown; * for any, - for none",
   route: 'migrate, pass or none; v1 and v2 work too',
   method: 'HTTP method of the request',
   path: 'part of the V1 or V2 path',
-  failure: 'code of the failure, also of one that was only worked out; * for any, - for none',
+  failure: 'code of the failure, also of a dry run; * for any, - for none',
   error:
     'error as the view Errors groups them, such as "v2-422 /name"; a trailing * matches any ending, * any, - none',
   cause: 'part of the cause of a failure, such as ECONNREFUSED or "no response head"; * for any, - for none',

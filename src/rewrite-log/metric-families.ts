@@ -4,7 +4,7 @@ import type { Metrics, Series } from './metrics.ts';
 
 /** Returns the metric families of the counted exchanges. `templateOf` gives the path of an operation, such as `/clients`. */
 export function exchangeFamilies(
-  { series, edits, rewriting, workedOut, v1Requests, lastV1Time }: Metrics,
+  { series, edits, rewriting, dryRuns, v1Requests, lastV1Time }: Metrics,
   templateOf: (operation: string) => string | undefined,
 ): MetricFamily[] {
   const sent = series.filter((one) => one.upstreamSeen);
@@ -23,7 +23,7 @@ export function exchangeFamilies(
     family(
       'gateway_edits_total',
       'counter',
-      'Edits of V1 queries and bodies that the log lists, by change, rule and note; also of migrations that were only worked out.',
+      'Edits of V1 queries and bodies that the log lists, by change, rule and note; also of dry runs.',
       editSamples(edits),
     ),
     family(
@@ -33,10 +33,10 @@ export function exchangeFamilies(
       failures(series),
     ),
     family(
-      'gateway_worked_out_migrations_total',
+      'gateway_dry_runs_total',
       'counter',
-      "Migrations of requests that went to V1, only worked out: by the gateway's verdict and that of V2's schema.",
-      [...workedOut.values()].map(({ operation, verdict, v2, value }) => ({
+      "Dry runs of requests that went to V1, by the gateway's verdict and that of V2's schema.",
+      [...dryRuns.values()].map(({ operation, verdict, v2, value }) => ({
         labels: [
           ['operation', operation],
           ['verdict', verdict],

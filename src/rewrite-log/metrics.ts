@@ -23,7 +23,7 @@ export interface Series {
 }
 
 /** Migrations with the same operation and verdicts; `v2` is empty for a body that was not to be checked. */
-export interface WorkedOutCount extends Cell {
+export interface DryRunCount extends Cell {
   readonly operation: string;
   readonly verdict: Would['verdict'];
   readonly v2: NonNullable<Would['v2']> | '';
@@ -41,8 +41,8 @@ export class Metrics {
   /** Finished requests of V1 clients, and when the last one began (RFC 3339); empty before the first. */
   v1Requests = 0;
   lastV1Time = '';
-  /** Migrations that were only worked out, by operation, verdict of the gateway and verdict of V2's schema. */
-  readonly workedOut = new Map<string, WorkedOutCount>();
+  /** Dry runs by operation, verdict of the gateway and verdict of V2's schema. */
+  readonly dryRuns = new Map<string, DryRunCount>();
   private readonly seriesByKey = new Map<string, Map<number, Series[]>>();
   private readonly editCells = new Map<string, Cell & { readonly edit: EditRecord }>();
   private readonly cellsOfEdits = new WeakMap<readonly EditRecord[], readonly Cell[]>();
@@ -56,7 +56,7 @@ export class Metrics {
       this.v1Requests += 1;
       if (entry.time > this.lastV1Time) this.lastV1Time = entry.time;
     }
-    if (entry.would !== undefined) this.countWorkedOut(entry.operation ?? '', entry.would);
+    if (entry.would !== undefined) this.countDryRun(entry.operation ?? '', entry.would);
     if (entry.upstreamMs !== undefined) {
       series.upstream.add(entry.upstreamMs / 1000);
       series.upstreamSeen = true;
@@ -75,10 +75,10 @@ export class Metrics {
     return [...this.editCells.values()];
   }
 
-  private countWorkedOut(operation: string, { verdict, v2 }: Would): void {
+  private countDryRun(operation: string, { verdict, v2 }: Would): void {
     const key = `${operation} ${verdict} ${v2 ?? ''}`;
-    const known = this.workedOut.get(key);
-    if (known === undefined) this.workedOut.set(key, { operation, verdict, v2: v2 ?? '', value: 1 });
+    const known = this.dryRuns.get(key);
+    if (known === undefined) this.dryRuns.set(key, { operation, verdict, v2: v2 ?? '', value: 1 });
     else known.value += 1;
   }
 

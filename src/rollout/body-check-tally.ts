@@ -1,8 +1,8 @@
 import type { BodyCheck } from './body-check.ts';
 import type { Sender } from './scope.ts';
 
-/** A finished exchange, as far as its migration was only worked out. */
-export interface WorkedOut {
+/** What a finished exchange says about its dry run. */
+export interface DryRunResult {
   readonly ruleBook: string;
   readonly client?: string | undefined;
   readonly operation?: string | undefined;
@@ -19,7 +19,7 @@ interface WouldRefuse {
   readonly pointer?: string;
 }
 
-/** Migrations that were only worked out, of the bodies that one client sent to one operation. */
+/** Dry runs of the bodies that one client sent to one operation. */
 export interface BodyCheckCount {
   /** Absent for requests that the rule book does not name. */
   readonly operation?: string;
@@ -65,7 +65,7 @@ export class BodyCheckTally {
   private ruleBook = '';
 
   /** Adds an exchange. A status of V1 that says nothing about the body (0, 5xx) leaves it out. */
-  add({ ruleBook, client, operation, status, bytesIn, would }: WorkedOut): void {
+  add({ ruleBook, client, operation, status, bytesIn, would }: DryRunResult): void {
     if (would === undefined || (bytesIn === 0 && would.verdict !== 'refused')) return;
     this.begin(ruleBook);
     if (status === 0 || status >= 500) return;

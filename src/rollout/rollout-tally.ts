@@ -1,4 +1,4 @@
-import { type BodyCheckCount, BodyCheckTally, type WorkedOut } from './body-check-tally.ts';
+import { type BodyCheckCount, BodyCheckTally, type DryRunResult } from './body-check-tally.ts';
 import type { Comparison } from './comparison.ts';
 import { ComparisonTally } from './comparison-tally.ts';
 import type { RolloutView, ShadowView } from './rollout-view.ts';
@@ -23,7 +23,7 @@ export class RolloutTally {
   }
 
   /** Adds a finished exchange, whose request is counted apart. */
-  add(entry: WorkedOut & { readonly comparison?: Comparison | undefined }): void {
+  add(entry: DryRunResult & { readonly comparison?: Comparison | undefined }): void {
     if (entry.comparison !== undefined) this.comparisons.add(entry.operation, entry.comparison);
     this.bodyChecks.add(entry);
   }

@@ -77,7 +77,7 @@ export interface RolloutView {
   readonly rollbacks: readonly RollbackView[];
   readonly shadows: readonly ShadowView[];
   /**
-   * Migrations that were only worked out, under the rule book in force; absent when no description of V2 is configured and the
+   * Dry runs under the rule book in force; absent when no description of V2 is configured and the
    * gateway itself would refuse none.
    */
   readonly bodyChecks?: {

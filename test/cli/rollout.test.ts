@@ -225,7 +225,7 @@ test('a canary waits for bodies that V2’s schema accepts, unless it is forced'
   expect(out).toContain('default     observe');
   expect(out).toMatch(/V2's schema [0-9a-f]{16} create_client: \d+ refused that V1 accepted, 0 accepted/);
   expect(out).toMatch(/ {14}\/colour: \d+ times/);
-  expect(await metric(gateway, 'gateway_worked_out_migrations_total')).toMatch(
+  expect(await metric(gateway, 'gateway_dry_runs_total')).toMatch(
     /\{operation="create_client",verdict="rewritten",v2="invalid"\} [1-9]/,
   );
   const forced = await rollout(gateway, 'canary', '10%', '--force');

@@ -207,7 +207,7 @@ test('a failure is told with the place and the cause that are known, a duration 
   expect(durationWords(without(entryWith({ totalMs: 1204 }), 'upstreamMs'))).toBe('1,204 ms');
 });
 
-// Each meaning is compared with what the outcome or the mode is worked out from.
+// Each meaning is compared with what the outcome or the mode is derived from.
 test.each<[Partial<Entry>, meaning: string]>([
   [{ verdict: 'rewritten' }, 'V1 request with an edited body or query'],
   [{ verdict: 'unchanged' }, 'V1 request, body and query unchanged'],
@@ -238,7 +238,7 @@ test.each<[Partial<Entry>, meaning: string]>([
 
 test.each<[Entry['mode'], meaning: string]>([
   [undefined, 'V1 requests go to V2'],
-  ['observe', 'V1 responds; migration is only worked out'],
+  ['observe', 'V1 responds; migration is a dry run'],
   ['shadow', 'V1 responds; reads are repeated on V2 and compared'],
   ['canary', 'some clients are migrated, V1 responds to the others'],
 ])('the mode %s means: %s', (mode, meaning) => {

@@ -43,24 +43,24 @@ function told(entry: Entry): readonly string[] {
 }
 
 describe('a request in mode observe', () => {
-  test('is told as sent to V1 as it came; its migration as worked out', async () => {
+  test('is told as sent to V1 as it came; its migration as a dry run', async () => {
     const run = await twoServices(observe, { v1: (socket) => socket.write(CREATED) });
     const { entry, got } = await play(run, post(ORDER));
     expect(got).toEqual({ v1: 1, v2: 0 });
     expect(told(entry)).toEqual([
       'Sent to V1 as it came.',
       'V1 responded with 201 after N ms.',
-      'Only worked out, sent to nobody: a migration would have made 2 edits.',
+      'Dry run, sent to nobody: a migration would have made 2 edits.',
     ]);
     expect([modeOf(entry), outcomeOf(entry), sentToWords(entry), editsTitle(entry)]).toEqual([
       'observe',
       'would-rewritten',
       'V1',
-      'Only worked out: 2 edits',
+      'Dry run: 2 edits',
     ]);
     expect(bodyCaptions(entry)).toEqual({
       before: 'as the client sent it and V1 received it',
-      after: 'only worked out, sent to nobody',
+      after: 'dry run, sent to nobody',
     });
     expect(isNotable(entry)).toBe(false);
   });
@@ -72,7 +72,7 @@ describe('a request in mode observe', () => {
     expect(told(entry)).toEqual([
       'Sent to V1 as it came.',
       'V1 responded with 201 after N ms.',
-      'Only worked out, sent to nobody: a migration would have been refused (wrapper-not-object at /data).',
+      'Dry run, sent to nobody: a migration would have been refused (wrapper-not-object at /data).',
     ]);
     expect(outcomeOf(entry)).toBe('would-refused');
     expect(editsTitle(entry)).toBe('It would have been refused: no edits');
@@ -82,7 +82,7 @@ describe('a request in mode observe', () => {
   test('with a flat body counts no edit', async () => {
     const { entry } = await play(await twoServices(observe), post('{"name":1}'));
     expect(told(entry)[2]).toBe(
-      'Only worked out, sent to nobody: a migration would have gone to V2 with its body unchanged, as it was already flat.',
+      'Dry run, sent to nobody: a migration would have gone to V2 with its body unchanged, as it was already flat.',
     );
     expect([outcomeOf(entry), editCount(entry)]).toEqual(['would-unchanged', 0]);
   });
@@ -93,7 +93,7 @@ describe('a request in mode observe', () => {
     const { entry } = await play(run, post(`{${members},"data":{"a":1}}`));
     expect(editCount(entry)).toBe(5001);
     expect(entry.edits.length).toBeLessThan(5001);
-    expect(editsTitle(entry)).toBe(`Only worked out: 5,001 edits, ${entry.edits.length} of them listed`);
+    expect(editsTitle(entry)).toBe(`Dry run: 5,001 edits, ${entry.edits.length} of them listed`);
     expect(entry.patch).toBeUndefined();
   });
 });
@@ -106,7 +106,7 @@ describe('a read in mode shadow', () => {
     expect(told(entry)).toEqual([
       'Sent to V1 as it came.',
       'V1 responded with 200 after N ms.',
-      'Only worked out, not for the client: a migration would have gone to V2 without a body.',
+      'Dry run, not for the client: a migration would have gone to V2 without a body.',
       'After the response, the read was repeated on V1 and, migrated in both directions, on V2: V2 differs in 1 field.',
     ]);
     expect(sentToWords(entry)).toBe('V1, V2');

@@ -53,7 +53,7 @@ const PLAYS: readonly Play[] = [
     name: 'canaried',
     modes: { default: { mode: 'canary', share: 100 } },
     request: WRITE,
-    never: ['worked out', 'Sent to V1'],
+    never: ['ry run', 'Sent to V1'],
   },
   {
     name: 'canaried to V1',

@@ -5,7 +5,7 @@ import { startBrowser } from '../support/browser.ts';
 import { FLOOR_PLAN_ORDER, inspectGateway } from '../support/inspected-gateway.ts';
 import { until } from '../support/until.ts';
 
-test('the rule book is edited in the page as a dry run, and exported as a patch', async () => {
+test('the rule book is edited in the page as a trial, and exported as a patch', async () => {
   const [gateway, browser] = await Promise.all([inspectGateway(), startBrowser()]);
   onTestFinished(async () => {
     await Promise.all([gateway.stop(), browser.close()]);

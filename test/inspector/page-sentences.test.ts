@@ -234,7 +234,7 @@ test('an explanation is sent to nobody', async () => {
     'Shows what the gateway would do with a request, by the same plan as live traffic. Nothing is sent.',
   );
   await page.getByRole('button', { name: 'Explain' }).click();
-  await expect.poll(text, PATIENT).toContain('only worked out: nothing is sent');
+  await expect.poll(text, PATIENT).toContain('dry run: nothing is sent');
   const { latest } = (await (await fetch(`${gateway.adminOrigin}/entries`)).json()) as {
     readonly latest: number;
   };
@@ -353,7 +353,7 @@ test('what a view leaves out is counted', async () => {
   );
 });
 
-test('a dry run says how much of what is kept it could try', async () => {
+test('a trial says how much of what is kept it could try', async () => {
   const gateway = await started();
   const { page, text } = await toldBy(gateway, '?view=rules');
   const tryIt = page.getByRole('button', { name: 'Try it' });

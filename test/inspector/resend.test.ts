@@ -137,7 +137,7 @@ describe('a kept request', () => {
     await browser.closePages();
   });
 
-  test('is sent to V2 as it was worked out, once, with the key that the operator enters', async () => {
+  test('is sent to V2 as the dry run made it, once, with the key that the operator enters', async () => {
     const services = await played(ALLOWED);
     const { page, complaints } = await browser.open(services.gateway.adminOrigin);
     await page.locator('.entry').first().click();

@@ -75,7 +75,7 @@ test.each<[RolloutRequest, SeenClients, string]>([
   [
     { operation: 'create_client' },
     seen([{ client: LOW, v1: 1 }]),
-    'The mode of the rule book applies again. Which clients that moves is not worked out here.',
+    'The mode of the rule book applies again. Which clients that moves is not computed here.',
   ],
 ])('%j: what is not known is said', (request, clients, sentence) => {
   expect(rolloutEffect(request, rolloutOf(), clients).sentences).toEqual([sentence]);

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
-import type { DryRun, EntriesPage, EntryDetail, RulesView } from '../../src/inspector/api.ts';
+import type { TrialOutcome, EntriesPage, EntryDetail, RulesView } from '../../src/inspector/api.ts';
 import { until } from '../support/until.ts';
 import { inspectGateway, FLOOR_PLAN_ORDER } from '../support/inspected-gateway.ts';
 
@@ -35,10 +35,10 @@ test.each(['off', 'bodies'])(
     await send('POST', '/api/v1/clients', '{"data":[]}');
     await send('GET', '/api/v1/clients');
     await send('GET', '/api/v2/clients');
-    const tryOut = async (text: string): Promise<DryRun> =>
+    const tryOut = async (text: string): Promise<TrialOutcome> =>
       (await (
         await fetch(`${gateway.adminOrigin}/rules/try`, { method: 'POST', body: text })
-      ).json()) as DryRun;
+      ).json()) as TrialOutcome;
     const before = await read<RulesView>('/rules');
     const { entries } = await read<EntriesPage>('/entries');
     const details = await Promise.all(entries.map(({ seq }) => read<EntryDetail>(`/entries/${seq}`)));

@@ -89,14 +89,14 @@ describe('metrics', () => {
     expect(printed(metrics)).toContain('\ngateway_v1_last_request_timestamp_seconds 1767225601.5\n');
   });
 
-  test('count the migrations that were only worked out, by both verdicts', () => {
+  test('count dry runs by both verdicts', () => {
     const metrics = new Metrics();
     const observed = (would: Entry['would']): void =>
       metrics.add({ ...sampleEntry(1, 0), operation: 'create_client', would });
     observed({ verdict: 'rewritten', v2: 'invalid', at: '/x' });
     observed({ verdict: 'rewritten', v2: 'invalid', at: '/y' });
     observed({ verdict: 'refused', failure: 'duplicate-member' });
-    const name = '\ngateway_worked_out_migrations_total{operation="create_client",';
+    const name = '\ngateway_dry_runs_total{operation="create_client",';
     expect(printed(metrics)).toContain(`${name}verdict="rewritten",v2="invalid"} 2\n`);
     expect(printed(metrics)).toContain(`${name}verdict="refused",v2=""} 1\n`);
   });

@@ -201,7 +201,7 @@ describe('whatever V2 answers', () => {
     );
   });
 
-  test('what is remembered of a shape is what is worked out for each response', () => {
+  test('what is remembered of a shape is what is computed for each response', () => {
     const listed = someRules.filter(
       (all) => !all.includes('unnest x') && !all.includes('unnest data.address'),
     );

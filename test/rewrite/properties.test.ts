@@ -251,7 +251,7 @@ test('records remembered from other bodies are those written down for this one',
       fc.array(small, { minLength: 2, maxLength: 8 }),
       (rules, policies, texts) => {
         const shared = planOf(rules, policies);
-        // What is worked out for a shape is kept when that is met again.
+        // What is computed for a shape is kept when that is met again.
         for (const text of [
           ...texts,
           ...texts,

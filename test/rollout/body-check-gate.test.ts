@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { bodyCheckFault } from '../../src/rollout/body-check-gate.ts';
-import { BodyCheckTally, type WorkedOut } from '../../src/rollout/body-check-tally.ts';
+import { BodyCheckTally, type DryRunResult } from '../../src/rollout/body-check-tally.ts';
 import type { BodyCheck } from '../../src/rollout/body-check.ts';
 import type { RolloutAim } from '../../src/rollout/rollout-state.ts';
 import type { Modes } from '../../src/rules/rollout.ts';
@@ -12,13 +12,13 @@ const invalid = (at: string): BodyCheck => ({ v2: 'invalid', at });
 /** Adds `times` checks of one client and operation; `status` is V1's. */
 type Add = readonly [client: string, operation: string, times: number, check: BodyCheck, status?: number];
 
-function workedOut(
+function dryRun(
   ruleBook: string,
   client: string,
   operation: string,
   status: number,
-  would: NonNullable<WorkedOut['would']>,
-): WorkedOut {
+  would: NonNullable<DryRunResult['would']>,
+): DryRunResult {
   return { ruleBook, client, operation, status, bytesIn: 2, would };
 }
 
@@ -26,7 +26,7 @@ function tallyOf(adds: readonly Add[], ruleBook = 'now'): BodyCheckTally {
   const tally = new BodyCheckTally();
   for (const [client, operation, times, check, status = 201] of adds) {
     for (let time = 0; time < times; time += 1)
-      tally.add(workedOut(ruleBook, client, operation, status, { verdict: 'rewritten', ...check }));
+      tally.add(dryRun(ruleBook, client, operation, status, { verdict: 'rewritten', ...check }));
   }
   return tally;
 }
@@ -116,7 +116,7 @@ test('it concerns only the requests that the command would send to V2', () => {
 test('a new rule book starts anew: it makes other bodies', () => {
   const tally = tallyOf([[ACME, 'a', 3, invalid('/x')]], 'old');
   expect(tally.list('new')).toEqual([]);
-  tally.add(workedOut('new', ACME, 'a', 201, { verdict: 'rewritten', ...VALID }));
+  tally.add(dryRun('new', ACME, 'a', 201, { verdict: 'rewritten', ...VALID }));
   expect(tally.list('new')).toMatchObject([{ valid: 1, invalid: 0, pointers: [] }]);
 });
 
@@ -124,8 +124,8 @@ test('a new rule book starts anew: it makes other bodies', () => {
 test('invented keys and names take no more memory than the limits', () => {
   const tally = new BodyCheckTally();
   for (let at = 0; at < 3000; at += 1) {
-    tally.add(workedOut('now', `key ${at}`, 'a', 201, { verdict: 'rewritten', ...invalid('/x') }));
-    tally.add(workedOut('now', ACME, 'a', 201, { verdict: 'rewritten', ...invalid(`/name ${at}`) }));
+    tally.add(dryRun('now', `key ${at}`, 'a', 201, { verdict: 'rewritten', ...invalid('/x') }));
+    tally.add(dryRun('now', ACME, 'a', 201, { verdict: 'rewritten', ...invalid(`/name ${at}`) }));
   }
   const all = tally.list('now');
   expect(all.length).toBeLessThanOrEqual(1001);
@@ -147,7 +147,7 @@ describe('refusals of the gateway itself', () => {
   ): string | undefined => {
     const tally = new BodyCheckTally();
     for (const [times, status, would] of adds)
-      for (let time = 0; time < times; time += 1) tally.add(workedOut('now', ACME, 'a', status, would));
+      for (let time = 0; time < times; time += 1) tally.add(dryRun('now', ACME, 'a', status, would));
     return bodyCheckFault(tally.list('now'), {}, all, () => undefined);
   };
 

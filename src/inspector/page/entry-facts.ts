@@ -15,7 +15,7 @@ import { bytes, clockTime } from './format.ts';
 import type { Go } from './page-state.ts';
 import { visibleText } from './visible-text.ts';
 
-/** What happened, in sentences: who got what, who responded, and what was only worked out. */
+/** What happened, in sentences: who got what, who responded, and what was a dry run. */
 export function EntryAccount({ entry }: { readonly entry: NumberedEntry }): VNode {
   return el(
     'ul',

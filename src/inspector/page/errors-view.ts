@@ -17,7 +17,7 @@ const SOURCES: Readonly<Record<ErrorSource, string>> = {
   gateway: 'the gateway',
   v1: 'V1',
   v2: 'V2',
-  would: 'a migration, only worked out',
+  would: 'a dry run',
   schema: 'V2’s schema, V2 was not asked',
 };
 

@@ -178,7 +178,7 @@ function explained(explanation: Explanation, { hueOf, summaryOf, announce }: Exp
         editsTitle: refusal === undefined ? editWords({ edits }) : 'Refused: no edits',
         captions: {
           before: 'as the client would send it',
-          after: 'only worked out: nothing is sent',
+          after: 'dry run: nothing is sent',
         },
         missing: refusal === undefined ? 'There is nothing to compare.' : 'Nothing would be sent to V2.',
       },

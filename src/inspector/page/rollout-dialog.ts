@@ -7,7 +7,7 @@ import { el } from './element.ts';
 import { sentence } from './sentence.ts';
 import { visibleText } from './visible-text.ts';
 
-/** A command with its effect, as worked out from one state of the rollout. */
+/** A command with its effect, as computed from one state of the rollout. */
 export interface CheckedCommand {
   readonly request: RolloutRequest;
   readonly effect: RolloutEffect;

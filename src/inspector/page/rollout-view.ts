@@ -246,7 +246,7 @@ const COUNTERS = ['invalid', 'refusedByBoth', 'valid', 'unknown', 'refused'] as 
 
 function bodyChecksCard({ bodyChecks, clients, v1Origin }: Rollout): VNode | false {
   if (v1Origin === undefined) return false;
-  const title = 'Bodies for V2, worked out, checked against its schema, and not sent';
+  const title = 'Dry runs: bodies for V2, checked against its schema and not sent';
   if (bodyChecks === undefined)
     return card(title, undefined, el('p', null, 'None: GATEWAY_V2_OPENAPI is not set.'));
   const { counts, omitted } = bodyChecks;

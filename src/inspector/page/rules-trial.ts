@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { DryRun, DryRunDifference } from '../api.ts';
+import type { TrialDifference, TrialOutcome } from '../api.ts';
 import { asFailure, postText } from './admin-client.ts';
 import { card } from './card.ts';
 import { CopyButton } from './copy-button.ts';
@@ -17,16 +17,16 @@ export interface RulesTrialProps {
   readonly announce: (sentence: string) => void;
 }
 
-/** Edits the rule book as a dry run: tells which of the kept exchanges would differ, and exports the change as a patch. */
+/** Edits the rule book as a trial: tells which of the kept exchanges would differ, and exports the change as a patch. */
 export function RulesTrial({ text, go, announce }: RulesTrialProps): VNode {
   const [draft, setDraft] = useState<string | undefined>(undefined);
-  const [run, setRun] = useState<DryRun | undefined>(undefined);
+  const [run, setRun] = useState<TrialOutcome | undefined>(undefined);
   const [fault, setFault] = useState('');
   const [isBusy, setIsBusy] = useState(false);
   const tryOut = async (): Promise<void> => {
     setIsBusy(true);
     try {
-      setRun(await postText<DryRun>('rules/try', draft ?? text));
+      setRun(await postText<TrialOutcome>('rules/try', draft ?? text));
       setFault('');
     } catch (error) {
       setFault(asFailure(error).message);
@@ -83,7 +83,11 @@ export function RulesTrial({ text, go, announce }: RulesTrialProps): VNode {
   );
 }
 
-function outcome({ faults, result, against }: DryRun, go: Go, announce: (sentence: string) => void): VNode {
+function outcome(
+  { faults, result, against }: TrialOutcome,
+  go: Go,
+  announce: (sentence: string) => void,
+): VNode {
   if (result === undefined)
     return el(
       'div',
@@ -134,14 +138,14 @@ function outcome({ faults, result, against }: DryRun, go: Go, announce: (sentenc
   );
 }
 
-function summary({ tried, differing }: NonNullable<DryRun['result']>): string {
+function summary({ tried, differing }: NonNullable<TrialOutcome['result']>): string {
   if (tried === 0) return 'No kept exchange could be tried.';
   return `${differing === 0 ? 'None' : count(differing)} of the ${counted(tried, 'exchange')} that could be tried would differ.`;
 }
 
 /** The limits of the trial, so that nobody takes it for more than it is. */
 function notes(
-  { kept, tried, responses, withoutValues, patch }: NonNullable<DryRun['result']>,
+  { kept, tried, responses, withoutValues, patch }: NonNullable<TrialOutcome['result']>,
   against: string,
 ): string {
   return [
@@ -164,7 +168,7 @@ function notes(
   ].join(' ');
 }
 
-function differenceItem(difference: DryRunDifference, go: Go): VNode {
+function differenceItem(difference: TrialDifference, go: Go): VNode {
   const { seq, requestId, name, time, request, response, before, now } = difference;
   return el(
     'details',

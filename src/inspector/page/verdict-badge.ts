@@ -3,14 +3,14 @@ import type { Outcome } from '../../rewrite-log/entry-outcome.ts';
 import { OUTCOME_MEANINGS, OUTCOME_WORDS } from '../entry-words.ts';
 import { classes, el } from './element.ts';
 
-/** An outcome as words with a symbol, so that it is readable without colour; dashed if it was only worked out. */
+/** An outcome as words with a symbol, so that it is readable without colour; dashed for a dry run. */
 export function VerdictBadge({ outcome }: { readonly outcome: Outcome }): VNode {
-  const isWorkedOut = outcome.startsWith('would-');
-  const hue = isWorkedOut ? outcome.slice('would-'.length) : outcome;
+  const isDryRun = outcome.startsWith('would-');
+  const hue = isDryRun ? outcome.slice('would-'.length) : outcome;
   return el(
     'span',
     {
-      class: classes('verdict', `verdict-${hue}`, isWorkedOut && 'worked-out'),
+      class: classes('verdict', `verdict-${hue}`, isDryRun && 'dry-run'),
       title: OUTCOME_MEANINGS[outcome],
     },
     el(
