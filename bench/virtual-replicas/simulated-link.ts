@@ -1,4 +1,4 @@
-import type { Store, WindowAddition, WindowCounts } from '../../src/rollout/store.ts';
+import type { Store, WindowAddition, SharedWindow } from '../../src/rollout/store.ts';
 import type { EventQueue } from './event-queue.ts';
 
 /** A network between replicas and their store. */
@@ -45,7 +45,7 @@ export class SimulatedLink implements Store {
     return this.call([key, before, after], () => this.store.compareAndSet(key, before, after));
   }
 
-  count(additions: readonly WindowAddition[]): Promise<readonly WindowCounts[]> {
+  count(additions: readonly WindowAddition[]): Promise<readonly SharedWindow[]> {
     const isWrite = additions.some(({ add }) => add.some((number) => number !== 0));
     this.traffic[isWrite ? 'writes' : 'reads'] += 1;
     return this.call(additions, () => this.store.count(additions));

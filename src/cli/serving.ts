@@ -110,7 +110,7 @@ export async function startServing(
       gatewayOrigin: () => running.origin,
       version: packageVersion(),
       page: once(loadInspectorPage),
-      also: traces === undefined ? undefined : (entry) => traces.observe(entry),
+      onEntry: traces === undefined ? undefined : (entry) => traces.observe(entry),
       isSampled: traces?.isSampled,
       merge: (own) => mergedStats(own, front),
       mergeRollout: (own) => mergedRollout(own, () => front?.rollouts ?? []),

@@ -1,4 +1,4 @@
-import type { Store, WindowAddition, WindowCounts } from '../rollout/store.ts';
+import type { SharedWindow, Store, WindowAddition } from '../rollout/store.ts';
 import type { RemoteStore, RolloutNamespace } from './edge-bindings.ts';
 
 /** Name of the object of a deployment. */
@@ -32,7 +32,7 @@ export class EdgeStore implements Store {
     return isSet;
   }
 
-  async count(additions: readonly WindowAddition[]): Promise<readonly WindowCounts[]> {
+  async count(additions: readonly WindowAddition[]): Promise<readonly SharedWindow[]> {
     return this.object().count(additions);
   }
 

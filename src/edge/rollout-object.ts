@@ -1,5 +1,5 @@
 import { DurableObject } from 'cloudflare:workers';
-import { WINDOW_PARTS, type WindowAddition, type WindowCounts } from '../rollout/store.ts';
+import { type SharedWindow, WINDOW_PARTS, type WindowAddition } from '../rollout/store.ts';
 import { type KeptWindow, WindowTable } from '../rollout/window-table.ts';
 import type { RolloutTotals } from '../rollout/rollout-tally.ts';
 import type { EdgeBindings, RemoteStore, RemoteTotals } from './edge-bindings.ts';
@@ -59,7 +59,7 @@ export class RolloutObject extends DurableObject<EdgeBindings> implements Remote
     return true;
   }
 
-  async count(additions: readonly WindowAddition[]): Promise<readonly WindowCounts[]> {
+  async count(additions: readonly WindowAddition[]): Promise<readonly SharedWindow[]> {
     const isKept = additions.some(
       ({ key, add }) => key.startsWith(KEPT_WINDOWS) && add.some((number) => number !== 0),
     );
@@ -115,7 +115,7 @@ export class RolloutObject extends DurableObject<EdgeBindings> implements Remote
 }
 
 /** The window of an isolate that nobody else adds to. */
-function countAlone({ windowMs, add }: WindowAddition, now: number): WindowCounts {
+function countAlone({ windowMs, add }: WindowAddition, now: number): SharedWindow {
   const part = Math.floor((now / windowMs) * WINDOW_PARTS);
   return { part, parts: [{ part, counts: add }] };
 }

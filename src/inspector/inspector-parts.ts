@@ -5,7 +5,7 @@ import type { GatewayStats } from '../rewrite-log/stat-families.ts';
 import type { PageFile } from './api.ts';
 import type { ExplainParts } from './explain.ts';
 import type { GuardOptions } from './guard.ts';
-import type { WorkBeside } from './operator-work.ts';
+import type { RunInThread } from './operator-work.ts';
 import type { OperatorView } from './operator-view.ts';
 import type { RolloutAdmin } from './rollout-routes.ts';
 
@@ -35,7 +35,7 @@ export interface InspectorParts extends GuardOptions {
   readonly limits: ExplainParts['limits'];
   readonly decode: ExplainParts['decode'];
   /** Does large work in a worker thread; absent where the runtime has no threads. */
-  readonly beside?: WorkBeside | undefined;
+  readonly runInThread?: RunInThread | undefined;
   /** Called when somebody begins to watch the entries, who may soon open a large one; the returned function when they leave. */
   readonly watch?: (() => () => void) | undefined;
   /** Scheme, host and port of the gateway and of V2. */

@@ -20,7 +20,7 @@ export interface OperatorViewOptions {
   /** The clock, in milliseconds since 1970. */
   readonly time: () => number;
   /** Called with each entry and its number, such as an exporter of traces. */
-  readonly also?: ((entry: Entry, seq: number) => void) | undefined;
+  readonly onEntry?: ((entry: Entry, seq: number) => void) | undefined;
 }
 
 /**
@@ -69,6 +69,6 @@ export class OperatorView implements Observer {
       this.capture.keep(seq, captured, entry.edits, isNotable(entry));
       this.capture.forget(this.ring.oldest - 1, this.ring.oldestFailure - 1);
     }
-    this.options.also?.(entry, seq);
+    this.options.onEntry?.(entry, seq);
   }
 }

@@ -49,7 +49,7 @@ export interface OperatorText {
 }
 
 /** Does work in a worker thread. */
-export type WorkBeside = (work: OperatorWork) => Promise<OperatorText>;
+export type RunInThread = (work: OperatorWork) => Promise<OperatorText>;
 
 /** The runtime's parts for the work; `pause` is awaited before each large step. */
 export interface WorkParts {

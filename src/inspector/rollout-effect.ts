@@ -83,8 +83,8 @@ function moveWords(
   const after = modesAfter(request, before, concerned[0]?.client);
   const { operation } = request;
   const origins = concerned.map((client) => {
-    const sender = { client: client.client === '-' ? undefined : client.client, operation };
-    const [from, to] = [before, after].map((modes) => chooseMode(modes, sender).origin);
+    const subject = { client: client.client === '-' ? undefined : client.client, operation };
+    const [from, to] = [before, after].map((modes) => chooseMode(modes, subject).origin);
     return { client, from, to };
   });
   const moved = (to: 'v1' | 'v2'): readonly SeenClients['clients'][number][] =>

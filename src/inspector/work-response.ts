@@ -13,11 +13,11 @@ const PART_BYTES = 256 * 1024;
 export async function workResponse(
   work: OperatorWork,
   rules: CompiledRuleBook | undefined,
-  { beside, decode, time }: Pick<InspectorParts, 'beside' | 'decode' | 'time'>,
+  { runInThread, decode, time }: Pick<InspectorParts, 'runInThread' | 'decode' | 'time'>,
   textHeaders: Readonly<Record<string, string>> = {},
 ): Promise<Response> {
-  if (beside !== undefined && isLargeWork(work)) {
-    const { status, isJson, bytes } = await beside(work);
+  if (runInThread !== undefined && isLargeWork(work)) {
+    const { status, isJson, bytes } = await runInThread(work);
     return new Response(inParts(bytes), { status, headers: isJson ? JSON_HEADERS : textHeaders });
   }
   const compiled = (): CompiledRuleBook => {

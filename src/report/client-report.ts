@@ -122,7 +122,7 @@ export function clientReport(
   name: string | undefined,
 ): ClientReport {
   const silentDays = daysSince(tally.v1.last, clock.now);
-  const goneAfterDays = patience(tally, clock.goneAfterDays);
+  const goneAfterDays = silentDaysUntilGone(tally, clock.goneAfterDays);
   const from = dayBefore(
     silentDays < clock.goneAfterDays ? new Date(clock.now).toISOString() : tally.v1.last,
     clock.goneAfterDays,
@@ -164,7 +164,7 @@ function daysSince(time: string, now: number): number {
 }
 
 /** Days of silence after which a client counts as gone. */
-function patience({ days }: ClientTally, goneAfterDays: number): number {
+function silentDaysUntilGone({ days }: ClientTally, goneAfterDays: number): number {
   const { span, longestPause } = days.rhythm;
   const rhythm = Math.ceil(longestPause * PAUSE_FACTOR);
   return Math.max(goneAfterDays, rhythm, span < goneAfterDays ? goneAfterDays * UNKNOWN_RHYTHM_FACTOR : 0);

@@ -1,6 +1,6 @@
 import type { Modes } from '../rules/rollout.ts';
 import type { BodyCheckCount } from './body-check-tally.ts';
-import type { RolloutAim } from './rollout-state.ts';
+import type { RolloutTarget } from './rollout-state.ts';
 
 /** Pairs of client and operation, and pointers of each, that a sentence names. */
 const MAX_NAMED = 5;
@@ -12,11 +12,11 @@ const MAX_POINTERS = 3;
  */
 export function bodyCheckFault(
   counts: readonly BodyCheckCount[],
-  aim: RolloutAim,
+  target: RolloutTarget,
   modes: Modes,
   nameOf: (client: string) => string | undefined,
 ): string | undefined {
-  const concerned = counts.filter((count) => isConcerned(count, aim, modes));
+  const concerned = counts.filter((count) => isConcerned(count, target, modes));
   const { margin } = modes.rollback;
   const invalid = sum(concerned, 'invalid');
   const checked = invalid + sum(concerned, 'valid') + sum(concerned, 'refusedByBoth');
@@ -63,12 +63,12 @@ function namedPairs(
 /** A command for everything leaves operations and clients with modes of their own as they are. */
 function isConcerned(
   { operation, client }: BodyCheckCount,
-  aim: RolloutAim,
+  target: RolloutTarget,
   { operations, clients }: Modes,
 ): boolean {
-  if (aim.client !== undefined) return client === aim.client;
+  if (target.client !== undefined) return client === target.client;
   if (client !== undefined && Object.hasOwn(clients, client)) return false;
-  if (aim.operation !== undefined) return operation === aim.operation;
+  if (target.operation !== undefined) return operation === target.operation;
   return operation === undefined || !Object.hasOwn(operations, operation);
 }
 

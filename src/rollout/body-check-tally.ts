@@ -1,5 +1,5 @@
 import type { BodyCheck } from './body-check.ts';
-import type { Sender } from './scope.ts';
+import type { RolloutSubject } from './scope.ts';
 
 /** What a finished exchange says about its dry run. */
 export interface DryRunResult {
@@ -54,7 +54,7 @@ const COUNTERS = ['valid', 'invalid', 'refusedByBoth', 'unknown', 'bodies', 'ref
 type Counter = (typeof COUNTERS)[number];
 
 type Count = { -readonly [Name in Counter]: number } & {
-  readonly sender: Partial<Sender>;
+  readonly subject: Partial<RolloutSubject>;
   readonly pointers: Map<string, number>;
   readonly refusals: Map<string, number>;
 };
@@ -107,7 +107,7 @@ export class BodyCheckTally {
   list(ruleBook: string): readonly BodyCheckCount[] {
     if (ruleBook !== this.ruleBook) return [];
     return [...this.counts.values()]
-      .map(({ sender: { operation, client }, pointers, refusals, ...count }) => ({
+      .map(({ subject: { operation, client }, pointers, refusals, ...count }) => ({
         ...(operation === undefined ? {} : { operation }),
         ...(client === undefined ? {} : { client }),
         ...count,
@@ -123,14 +123,14 @@ export class BodyCheckTally {
     this.ruleBook = ruleBook;
   }
 
-  private countOf({ operation, client }: Sender): Count {
+  private countOf({ operation, client }: RolloutSubject): Count {
     const key = `${client ?? ''} ${operation ?? ''}`;
     const known = this.counts.get(key);
     if (known !== undefined) return known;
     if (client !== undefined && this.counts.size >= MAX_PAIRS)
       return this.countOf({ operation, client: undefined });
     const count = {
-      sender: { operation, client },
+      subject: { operation, client },
       valid: 0,
       invalid: 0,
       refusedByBoth: 0,

@@ -1,6 +1,6 @@
 import type { RollbackRule } from '../rules/rollout.ts';
 import type { OriginCount } from './rollout-state.ts';
-import { WINDOW_PARTS, type WindowCounts, windowSums } from './store.ts';
+import { type SharedWindow, WINDOW_PARTS, windowSums } from './store.ts';
 
 interface Counters {
   readonly v1: { requests: number; failures: number };
@@ -13,7 +13,7 @@ interface Part extends Counters {
 }
 
 /** Counts of a window: migrated requests, and those that V1 served. */
-export interface WindowCount {
+export interface CanaryCount {
   readonly migrated: OriginCount;
   readonly v1: OriginCount;
 }
@@ -23,7 +23,7 @@ export class CanaryWindow {
   private readonly rule: RollbackRule;
   private readonly parts: Part[] = [];
   private unshared: Counters = counters();
-  private shared: WindowCount | undefined;
+  private shared: CanaryCount | undefined;
 
   constructor(rule: RollbackRule) {
     this.rule = rule;
@@ -53,7 +53,7 @@ export class CanaryWindow {
   }
 
   /** Takes the counts of all replicas; returns true when their migrated requests fail too often. */
-  merge(counts: WindowCounts): boolean {
+  merge(counts: SharedWindow): boolean {
     const [v1Requests = 0, v1Failures = 0, v2Requests = 0, v2Failures = 0] = windowSums(counts, 4);
     this.shared = {
       migrated: { requests: v2Requests, failures: v2Failures },
@@ -63,12 +63,12 @@ export class CanaryWindow {
   }
 
   /** Counts of all replicas when they were last known, or else of this one. */
-  get sharedCount(): WindowCount {
+  get sharedCount(): CanaryCount {
     return this.shared ?? this.count;
   }
 
   /** Counts of the window in this replica. */
-  get count(): WindowCount {
+  get count(): CanaryCount {
     const sum = (origin: 'v1' | 'v2'): OriginCount => ({
       requests: this.parts.reduce((total, part) => total + part[origin].requests, 0),
       failures: this.parts.reduce((total, part) => total + part[origin].failures, 0),
@@ -81,7 +81,7 @@ function counters(): Counters {
   return { v1: { requests: 0, failures: 0 }, v2: { requests: 0, failures: 0 } };
 }
 
-function failsTooOften({ migrated, v1 }: WindowCount, { requests, margin }: RollbackRule): boolean {
+function failsTooOften({ migrated, v1 }: CanaryCount, { requests, margin }: RollbackRule): boolean {
   return migrated.requests >= requests && percent(migrated) > percent(v1) + margin;
 }
 

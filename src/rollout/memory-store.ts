@@ -1,4 +1,4 @@
-import type { Store, WindowAddition, WindowCounts } from './store.ts';
+import type { SharedWindow, Store, WindowAddition } from './store.ts';
 import { WindowTable } from './window-table.ts';
 
 /** A store in the memory of one process: for the processes of one gateway, for tests and for simulations. */
@@ -24,7 +24,7 @@ export class MemoryStore implements Store {
     return true;
   }
 
-  async count(additions: readonly WindowAddition[]): Promise<readonly WindowCounts[]> {
+  async count(additions: readonly WindowAddition[]): Promise<readonly SharedWindow[]> {
     const now = this.time();
     return additions.map((addition) => this.windows.add(addition, now));
   }

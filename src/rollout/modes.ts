@@ -1,6 +1,6 @@
 import { DEFAULT_ROLLBACK } from '../rules/declared-rollout.ts';
 import type { Mode, Modes } from '../rules/rollout.ts';
-import type { Sender } from './scope.ts';
+import type { RolloutSubject } from './scope.ts';
 
 /** The mode of one request. */
 export interface RoutedMode {
@@ -43,7 +43,7 @@ export function missingV1Fault(modes: Modes, setting: string): string | undefine
 }
 
 /** Chooses the mode of a request: the client's own, the operation's, the default. */
-export function chooseMode(modes: Modes, { client, operation }: Sender): RoutedMode {
+export function chooseMode(modes: Modes, { client, operation }: RolloutSubject): RoutedMode {
   const ofOperation = operation === undefined ? undefined : ownMode(modes.operations, operation);
   const stage = ofOperation ?? modes.default;
   const mode = (client === undefined ? undefined : ownMode(modes.clients, client)) ?? stage;

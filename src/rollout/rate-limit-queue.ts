@@ -1,6 +1,6 @@
 // Longer than other files: the order in which requests go, and what other replicas sent, is one decision.
 import type { Shield } from '../rules/rollout.ts';
-import { WINDOW_PARTS, type WindowAddition, type WindowCounts, type WindowPart } from './store.ts';
+import { type SharedWindow, WINDOW_PARTS, type WindowAddition, type WindowPart } from './store.ts';
 import { UnclaimedRequests } from './unclaimed-requests.ts';
 import type { WindowSource } from './window-exchange.ts';
 
@@ -173,7 +173,7 @@ export class RateLimitQueue implements WindowSource {
    * Takes the requests of all replicas, and releases queued ones whose claim holds. Requests of others are taken to have been sent
    * at the last moment that is possible, so that the limit is never exceeded for being guessed too early.
    */
-  merge(key: string, window: WindowCounts, [released = 0]: readonly number[]): void {
+  merge(key: string, window: SharedWindow, [released = 0]: readonly number[]): void {
     const client = this.clients.get(key.slice(key.lastIndexOf('/') + 1));
     if (client === undefined) return;
     const now = this.parts.now();

@@ -1,4 +1,4 @@
-import { WINDOW_PARTS, type WindowAddition, type WindowCounts } from './store.ts';
+import { type SharedWindow, WINDOW_PARTS, type WindowAddition } from './store.ts';
 import type { WindowSource } from './window-exchange.ts';
 
 const WINDOW_MS = 60_000;
@@ -37,7 +37,7 @@ export class ReplicaPresence implements WindowSource {
   }
 
   /** The current part is not complete: it only counts where it is larger than the mean. */
-  merge(_key: string, { part, parts }: WindowCounts): void {
+  merge(_key: string, { part, parts }: SharedWindow): void {
     const countOf = (wanted: number): number =>
       parts.find((candidate) => candidate.part === wanted)?.counts[0] ?? 0;
     const complete = Array.from({ length: MEAN_PARTS }, (_, index) => countOf(part - 1 - index));

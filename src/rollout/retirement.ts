@@ -1,9 +1,9 @@
 import type { HeaderList } from '../http/header-list.ts';
 import type { Brownout, Rollout } from '../rules/rollout.ts';
-import { isInScope, type Sender } from './scope.ts';
+import { isInScope, type RolloutSubject } from './scope.ts';
 
 /** Refusal of a V1 request because V1 is being retired. */
-export interface Retired {
+export interface RetirementRefusal {
   readonly code: 'brownout' | 'sunset';
   readonly status: number;
   readonly title: string;
@@ -15,19 +15,24 @@ export interface Retired {
 }
 
 /** Returns the refusal if the sunset or a brownout applies to a request; `random` is a number from 0 up to 1. */
-export function retired(rollout: Rollout, sender: Sender, time: number, random: number): Retired | undefined {
+export function retirementRefusal(
+  rollout: Rollout,
+  subject: RolloutSubject,
+  time: number,
+  random: number,
+): RetirementRefusal | undefined {
   const { gone, signals, brownouts } = rollout;
   if (
     gone !== undefined &&
     signals?.sunset !== undefined &&
     time >= signals.sunset &&
-    isInScope(gone, sender)
+    isInScope(gone, subject)
   ) {
     const detail = `V1 ended on ${dayOf(signals.sunset)}; use V2 under /api/v2.${hint(rollout)}`;
     return { code: 'sunset', status: 410, title: 'Gone', detail, headers: [], note: 'sunset' };
   }
   for (const brownout of brownouts) {
-    if (!isOn(brownout, time) || !isInScope(brownout, sender) || random * 100 >= brownout.share) continue;
+    if (!isOn(brownout, time) || !isInScope(brownout, subject) || random * 100 >= brownout.share) continue;
     return brownoutRefusal(brownout, rollout, time);
   }
   return undefined;
@@ -37,7 +42,7 @@ function isOn({ from, until }: Brownout, time: number): boolean {
   return (from === undefined || time >= from) && (until === undefined || time < until);
 }
 
-function brownoutRefusal(brownout: Brownout, rollout: Rollout, time: number): Retired {
+function brownoutRefusal(brownout: Brownout, rollout: Rollout, time: number): RetirementRefusal {
   const { id, status, message, until, share } = brownout;
   const end = rollout.signals?.sunset;
   const when = end === undefined ? 'V1 is being retired' : `V1 ends on ${dayOf(end)}`;

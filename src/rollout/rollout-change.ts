@@ -3,7 +3,7 @@ import type { Mode } from '../rules/rollout.ts';
 import {
   commanded,
   type Rollback,
-  type RolloutAim,
+  type RolloutTarget,
   type RolloutCommand,
   rolledBack,
   type RolloutState,
@@ -41,22 +41,22 @@ export function isOvertaken(state: RolloutState, change: RolloutChange): boolean
 }
 
 /** True when a canary is rolled back, and no operator has set a mode since. */
-export function isRolledBack({ rollbacks }: RolloutState, { operation }: RolloutAim): boolean {
+export function isRolledBack({ rollbacks }: RolloutState, { operation }: RolloutTarget): boolean {
   return rollbacks.some((other) => other.operation === operation && other.resolved === undefined);
 }
 
-function isSameChoice(state: RolloutState, base: RolloutState, aim: RolloutAim): boolean {
+function isSameChoice(state: RolloutState, base: RolloutState, target: RolloutTarget): boolean {
   return (
-    isSameMode(chosenMode(state, aim), chosenMode(base, aim)) &&
-    lastRollback(state, aim) === lastRollback(base, aim)
+    isSameMode(chosenMode(state, target), chosenMode(base, target)) &&
+    lastRollback(state, target) === lastRollback(base, target)
   );
 }
 
-function lastRollback({ rollbacks }: RolloutState, { operation }: RolloutAim): string | undefined {
+function lastRollback({ rollbacks }: RolloutState, { operation }: RolloutTarget): string | undefined {
   return rollbacks.find((rollback) => rollback.operation === operation)?.at;
 }
 
-function chosenMode(state: RolloutState, { operation, client }: RolloutAim): Mode | undefined {
+function chosenMode(state: RolloutState, { operation, client }: RolloutTarget): Mode | undefined {
   if (client !== undefined) return ownMode(state.clients, client);
   return operation === undefined ? state.default : ownMode(state.operations, operation);
 }

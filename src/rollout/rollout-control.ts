@@ -1,11 +1,11 @@
 import type { Modes } from '../rules/rollout.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
-import { CanaryWindow, type WindowCount } from './canary-window.ts';
+import { CanaryWindow, type CanaryCount } from './canary-window.ts';
 import { type RoutedMode, modesInForce } from './modes.ts';
 import { rollbackSentence } from './rollback-sentence.ts';
 import { applyChange, type RolloutChange } from './rollout-change.ts';
 import { initialRollout, type RolloutCommand, type RolloutState, stageOf } from './rollout-state.ts';
-import type { WindowAddition, WindowCounts } from './store.ts';
+import type { SharedWindow, WindowAddition } from './store.ts';
 
 /** Clock and notifications of a rollout. */
 export interface RolloutControlParts {
@@ -102,7 +102,7 @@ export class RolloutControl {
   }
 
   /** Counts of the active canaries, by operation; `undefined` is the default's. */
-  get counts(): ReadonlyMap<string | undefined, WindowCount> {
+  get counts(): ReadonlyMap<string | undefined, CanaryCount> {
     const { isTogether } = this;
     return new Map(
       [...this.stages.values()].map(({ operation, window }) => [
@@ -128,7 +128,7 @@ export class RolloutControl {
   }
 
   /** Takes the counts of all replicas for a window of `additions`. Rolls back when migrated requests fail too often. */
-  merge(key: string, counts: WindowCounts): void {
+  merge(key: string, counts: SharedWindow): void {
     const modes = this.compiledModes;
     const found = this.stages.get(key);
     // Modes may have changed while the counts were on their way.
@@ -159,7 +159,7 @@ export class RolloutControl {
     return keyOf(operation, { hash: this.bookHash, state: this.state });
   }
 
-  private rollBack(operation: string | undefined, share: number, count: WindowCount): void {
+  private rollBack(operation: string | undefined, share: number, count: CanaryCount): void {
     const rollback = {
       at: new Date(this.parts.time()).toISOString(),
       ...(this.sharing === undefined ? {} : { by: this.sharing.name }),

@@ -43,13 +43,13 @@ export interface RolloutState {
 }
 
 /** Target of a command: a client, an operation, or neither for the default. */
-export interface RolloutAim {
+export interface RolloutTarget {
   readonly operation?: string | undefined;
   readonly client?: string | undefined;
 }
 
 /** Sets a mode; without one, the rule book's applies again. */
-export interface RolloutCommand extends RolloutAim {
+export interface RolloutCommand extends RolloutTarget {
   readonly mode?: Mode | undefined;
   /** Name of the replica that took the command. */
   readonly by?: string | undefined;

@@ -19,7 +19,7 @@ export interface WindowPart {
 }
 
 /** Counts of a window after an addition. */
-export interface WindowCounts {
+export interface SharedWindow {
   /** The current part, which took the addition. */
   readonly part: number;
   /** Parts of the window with counts, the oldest first. Parts older than the window are left out. */
@@ -37,7 +37,7 @@ export interface Store {
   /** Replaces `before` (undefined: no text) by `after`. Resolves to false, and changes nothing, when the text is another. */
   compareAndSet(key: string, before: string | undefined, after: string): Promise<boolean>;
   /** Adds to windows; resolves to the counts of each, in the order of the additions. */
-  count(additions: readonly WindowAddition[]): Promise<readonly WindowCounts[]>;
+  count(additions: readonly WindowAddition[]): Promise<readonly SharedWindow[]>;
   /**
    * Calls `changed` when the text of a key may be another; the function that it returns ends this. A call may be lost while the
    * store is out of reach, so callers also read from time to time.
@@ -48,7 +48,7 @@ export interface Store {
 }
 
 /** Sums the parts of a window, number by number; `length` is how many numbers it has. */
-export function windowSums({ parts }: WindowCounts, length: number): readonly number[] {
+export function windowSums({ parts }: SharedWindow, length: number): readonly number[] {
   return Array.from({ length }, (_, index) =>
     parts.reduce((sum, { counts }) => sum + (counts[index] ?? 0), 0),
   );

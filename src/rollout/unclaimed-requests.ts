@@ -1,10 +1,10 @@
 import type { Shield } from '../rules/rollout.ts';
 
 /** Milliseconds for which the counts of all replicas are taken as new: a little longer than from one survey to the next. */
-const NEW_MS = 1500;
+const FRESH_MS = 1500;
 
 /** Shortest period for which it is worth asking: counts are exchanged several times in it. */
-const LEAST_PERIOD_MS = 4 * NEW_MS;
+const MIN_SHARED_PERIOD_MS = 4 * FRESH_MS;
 
 /**
  * The requests of a client that a replica sends without asking the store first. The replicas do not know of each other's since
@@ -32,7 +32,7 @@ export class UnclaimedRequests {
   /** True when one more may be sent, if there is a free slot. */
   isAllowed(now: number, replicas: number): boolean {
     if (!this.canDivide(replicas)) return true;
-    if (now - this.readAt >= NEW_MS) return this.sent < this.share(this.free, replicas);
+    if (now - this.readAt >= FRESH_MS) return this.sent < this.share(this.free, replicas);
     const share = this.share(this.free, 2 * replicas);
     const isMost = this.isMost(this.free);
     return this.sent < (isMost ? share : Math.min(share, this.free - this.leftForOthers(replicas)));
@@ -57,7 +57,7 @@ export class UnclaimedRequests {
     const readings =
       this.readings.length === 0 ? [{ at: now, free: this.slots }] : [...this.readings, { at: now, free }];
     // The last of those that are too old held until the next one.
-    const first = readings.findLastIndex(({ at }) => at <= now - NEW_MS);
+    const first = readings.findLastIndex(({ at }) => at <= now - FRESH_MS);
     this.readings = readings.slice(Math.max(0, first));
   }
 
@@ -76,7 +76,7 @@ export class UnclaimedRequests {
 
   /** A limit of less than two requests for each replica, or of seconds, would make most requests wait for the store. */
   private canDivide(replicas: number): boolean {
-    return this.slots >= 2 * replicas && this.period >= LEAST_PERIOD_MS;
+    return this.slots >= 2 * replicas && this.period >= MIN_SHARED_PERIOD_MS;
   }
 
   /** While most slots are free, nobody waits for the store. */

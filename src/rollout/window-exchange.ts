@@ -1,4 +1,4 @@
-import type { Store, WindowAddition, WindowCounts } from './store.ts';
+import type { SharedWindow, Store, WindowAddition } from './store.ts';
 import type { StoreContact } from './store-contact.ts';
 
 /** Something that counts in windows of all replicas. */
@@ -6,7 +6,7 @@ export interface WindowSource {
   /** Returns what was counted since the last call; with `all`, also windows without counts whose sums are of interest. */
   additions(all: boolean): readonly WindowAddition[];
   /** Takes the counts of all replicas for a window of `additions`, the addition included. */
-  merge(key: string, counts: WindowCounts, added: readonly number[]): void;
+  merge(key: string, counts: SharedWindow, added: readonly number[]): void;
 }
 
 /** Maximum number of windows in one call of the store. */

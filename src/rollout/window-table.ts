@@ -1,4 +1,4 @@
-import { WINDOW_PARTS, type WindowAddition, type WindowCounts, type WindowPart } from './store.ts';
+import { type SharedWindow, WINDOW_PARTS, type WindowAddition, type WindowPart } from './store.ts';
 
 /** A window with its parts, the oldest first. */
 export interface KeptWindow {
@@ -27,7 +27,7 @@ export class WindowTable {
   }
 
   /** Adds to a window at `now` (milliseconds since 1970); returns its counts. */
-  add({ key, windowMs, add }: WindowAddition, now: number): WindowCounts {
+  add({ key, windowMs, add }: WindowAddition, now: number): SharedWindow {
     const part = partOf(now, windowMs);
     const { parts } = this.windowOf(key, windowMs, now);
     for (const old of parts.keys()) if (old <= part - WINDOW_PARTS) parts.delete(old);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { bodyCheckFault } from '../../src/rollout/body-check-gate.ts';
 import { BodyCheckTally, type DryRunResult } from '../../src/rollout/body-check-tally.ts';
 import type { BodyCheck } from '../../src/rollout/body-check.ts';
-import type { RolloutAim } from '../../src/rollout/rollout-state.ts';
+import type { RolloutTarget } from '../../src/rollout/rollout-state.ts';
 import type { Modes } from '../../src/rules/rollout.ts';
 
 const [ACME, OTHER] = ['aaaaaaaaaaaaaaaa', 'bbbbbbbbbbbbbbbb'];
@@ -31,7 +31,11 @@ function tallyOf(adds: readonly Add[], ruleBook = 'now'): BodyCheckTally {
   return tally;
 }
 
-function faultOf(adds: readonly Add[], aim: RolloutAim = {}, modes: Partial<Modes> = {}): string | undefined {
+function faultOf(
+  adds: readonly Add[],
+  target: RolloutTarget = {},
+  modes: Partial<Modes> = {},
+): string | undefined {
   const all: Modes = {
     default: { mode: 'observe' },
     operations: {},
@@ -39,7 +43,9 @@ function faultOf(adds: readonly Add[], aim: RolloutAim = {}, modes: Partial<Mode
     rollback: { window: 60_000, margin: 5, requests: 20 },
     ...modes,
   };
-  return bodyCheckFault(tallyOf(adds).list('now'), aim, all, (hash) => (hash === ACME ? 'Acme' : undefined));
+  return bodyCheckFault(tallyOf(adds).list('now'), target, all, (hash) =>
+    hash === ACME ? 'Acme' : undefined,
+  );
 }
 
 test('the sentence names clients, counts and pointers', () => {
@@ -100,8 +106,8 @@ test('it concerns only the requests that the command would send to V2', () => {
     [ACME, 'a', 1, invalid('/x')],
     [OTHER, 'b', 9, VALID],
   ];
-  const isFault = (aim: RolloutAim, modes?: Partial<Modes>): boolean =>
-    faultOf(adds, aim, modes) !== undefined;
+  const isFault = (target: RolloutTarget, modes?: Partial<Modes>): boolean =>
+    faultOf(adds, target, modes) !== undefined;
   expect(isFault({})).toBe(true);
   expect(isFault({ operation: 'a' })).toBe(true);
   expect(isFault({ operation: 'b' })).toBe(false);

@@ -149,7 +149,7 @@ export class DescriptionExchange extends MigrateExchange {
       this.rules.ruleBook.hash,
       head.apiVersion ?? '',
       exchange.target,
-      this.routing?.sender,
+      this.routing?.subject,
     ]);
   }
 

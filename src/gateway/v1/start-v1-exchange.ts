@@ -1,7 +1,7 @@
 import type { MigrateDecision } from '../../migrate/decision.ts';
 import { failure } from '../../migrate/failure.ts';
 import { chooseMode } from '../../rollout/modes.ts';
-import { retired } from '../../rollout/retirement.ts';
+import { retirementRefusal } from '../../rollout/retirement.ts';
 import type { Shield } from '../../rules/rollout.ts';
 import type { GatewayContext } from '../gateway-context.ts';
 import type { ReceivedRequest } from '../received-request.ts';
@@ -45,11 +45,11 @@ function route(
 ): void {
   const { ruleBook } = received.rules;
   const { time, random } = gateway.parts;
-  const sender = { client, operation: decision.operation?.id };
-  const routed = chooseMode(gateway.rollout.modes(ruleBook), sender);
-  const exchange = exchangeFor(gateway, received, decision, { sender, routed });
+  const subject = { client, operation: decision.operation?.id };
+  const routed = chooseMode(gateway.rollout.modes(ruleBook), subject);
+  const exchange = exchangeFor(gateway, received, decision, { subject, routed });
   exchange.guarded(() => {
-    const refusal = ruleBook.rollout && retired(ruleBook.rollout, sender, time(), random());
+    const refusal = ruleBook.rollout && retirementRefusal(ruleBook.rollout, subject, time(), random());
     if (refusal !== undefined) exchange.retire(refusal);
     // Such modes are refused at startup and on reload: a request meant for V1 must not get V2 instead.
     else if (routed.origin === 'v1' && gateway.v1 === undefined) exchange.refuse(failure('no-v1-origin'));

@@ -21,7 +21,7 @@ import type { Body } from '../exchange.ts';
 import { ForwardedRequest } from '../forwarded-request.ts';
 import { ProxiedExchange } from '../proxied-exchange.ts';
 import type { GatewayContext } from '../gateway-context.ts';
-import type { Retired } from '../../rollout/retirement.ts';
+import type { RetirementRefusal } from '../../rollout/retirement.ts';
 import type { QueuedRequest } from '../../rollout/rate-limit-queue.ts';
 import { hasFailedForCanary } from '../../rollout/canary-outcome.ts';
 import { pinnedRelease } from '../../rollout/scope.ts';
@@ -124,18 +124,18 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     const { rateLimitReset, routing } = this;
     if (
       rateLimitReset !== undefined &&
-      routing?.sender.client !== undefined &&
+      routing?.subject.client !== undefined &&
       this.origin.version === 'v2'
     ) {
-      this.gateway.rateLimitQueue.block(routing.sender.client, rateLimitReset.seconds ?? 0);
+      this.gateway.rateLimitQueue.block(routing.subject.client, rateLimitReset.seconds ?? 0);
     }
     super.end(trailers);
   }
 
   /** Refuses the request because V1 is being retired. */
-  retire(retired: Retired): void {
-    this.entry.note = retired.note;
-    this.refuse(new Failure(retired));
+  retire(refusal: RetirementRefusal): void {
+    this.entry.note = refusal.note;
+    this.refuse(new Failure(refusal));
   }
 
   /** Returns the request for V2, and logs the version; starts a trace if there is none. */
@@ -154,7 +154,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
       rules,
       request: this.requestFacts,
       now: parts.time(),
-      pinned: routing && pinnedRelease(rules.ruleBook, routing.sender),
+      pinned: routing && pinnedRelease(rules.ruleBook, routing.subject),
       codings: options.codings,
       isRewritten,
       hasTrace,

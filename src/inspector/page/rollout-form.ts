@@ -31,7 +31,7 @@ export function RolloutForm({ rollout, operations, announce, onChanged }: Rollou
   const hasV1 = rollout.v1Origin !== undefined;
   const [mode, setMode] = useState<string>(hasV1 ? 'observe' : 'migrate');
   const [share, setShare] = useState('5');
-  const [aim, setAim] = useState('');
+  const [target, setTarget] = useState('');
   const [client, setClient] = useState('');
   const [checked, setChecked] = useState<CheckedCommand | undefined>(undefined);
   const [fault, setFault] = useState('');
@@ -41,7 +41,7 @@ export function RolloutForm({ rollout, operations, announce, onChanged }: Rollou
         getJson<RolloutView>('rollout'),
         getJson<Report>('report?format=json'),
       ]);
-      const request = commandOf(mode, share, aim, client);
+      const request = commandOf(mode, share, target, client);
       setChecked({ request, effect: rolloutEffect(request, now, report), revision: now.revision });
       setFault('');
     } catch (error) {
@@ -71,12 +71,12 @@ export function RolloutForm({ rollout, operations, announce, onChanged }: Rollou
           void check();
         },
       },
-      select('rollout-aim', 'For', aim, setAim, [
+      select('rollout-target', 'For', target, setTarget, [
         ['', 'everything else'],
         ...operations.map((id) => [id, id] as const),
         [CLIENT, 'one client'],
       ]),
-      aim === CLIENT && input('rollout-client', 'Client, by name or hash', client, setClient, {}),
+      target === CLIENT && input('rollout-client', 'Client, by name or hash', client, setClient, {}),
       select(
         'rollout-mode',
         'Mode',
@@ -99,12 +99,12 @@ export function RolloutForm({ rollout, operations, announce, onChanged }: Rollou
 
 const CLIENT = '(client)';
 
-function commandOf(mode: string, share: string, aim: string, client: string): RolloutRequest {
+function commandOf(mode: string, share: string, target: string, client: string): RolloutRequest {
   const named = MODES.find(([name]) => name === mode)?.[0] ?? '';
   return {
     ...(named === '' ? {} : { mode: named }),
     ...(named === 'canary' ? { share: Number(share) } : {}),
-    ...(aim === CLIENT ? { client: client.trim() } : aim === '' ? {} : { operation: aim }),
+    ...(target === CLIENT ? { client: client.trim() } : target === '' ? {} : { operation: target }),
   };
 }
 

@@ -54,7 +54,7 @@ export interface OperatorParts {
   /** Merges the counts of the rollout of other processes with those of this one. */
   readonly mergeRollout?: ((own: RolloutCounts) => RolloutCounts) | undefined;
   /** Receives each entry, such as an exporter of traces. */
-  readonly also?: ((entry: Entry) => void) | undefined;
+  readonly onEntry?: ((entry: Entry) => void) | undefined;
   /** See `Observer.isSampled`. */
   readonly isSampled?: Observer['isSampled'];
 }
@@ -94,12 +94,12 @@ export async function createOperators(parts: OperatorParts): Promise<Operators> 
   const view = new OperatorView({
     entries: settings.get(table.inspectorEntries),
     time: Date.now,
-    also: parts.also,
+    onEntry: parts.onEntry,
     capture,
   });
   const books = new Books();
   const thread = new OperatorThread();
-  const processFigures = watchProcess();
+  const processStats = watchProcess();
   const { names, nameClient } = await openNamesFile(settings.get(table.clientNames));
   const logFile = settings.get(table.logFile);
   const run = randomBytes(4).toString('hex');
@@ -138,7 +138,7 @@ export async function createOperators(parts: OperatorParts): Promise<Operators> 
       view.observe(entry, captured);
     },
   };
-  const figuresOf = (gateway: Gateway): GatewayStats => ({
+  const statsOf = (gateway: Gateway): GatewayStats => ({
     version,
     inFlight: gateway.inFlight,
     bufferedBytes: gateway.budget.held,
@@ -152,7 +152,7 @@ export async function createOperators(parts: OperatorParts): Promise<Operators> 
       refusedReloads: ruleBooks.refused,
       reloadSeconds: ruleBooks.reloadSeconds,
     },
-    process: processFigures(),
+    process: processStats(),
   });
   const countsOf = ({ rollout, comparisons, bodyChecks }: Gateway): RolloutCounts => ({
     requests: rollout.requests,
@@ -166,13 +166,13 @@ export async function createOperators(parts: OperatorParts): Promise<Operators> 
       run,
       startedAt,
       time: Date.now,
-      stats: () => parts.merge?.(figuresOf(gateway)) ?? figuresOf(gateway),
+      stats: () => parts.merge?.(statsOf(gateway)) ?? statsOf(gateway),
       rules: () => ruleBooks,
       loggedEntry: logFile === undefined ? undefined : (id) => findLoggedEntry(logFile, id),
       rulesOf: (hash) => books.of(hash),
       limits: gateway.options,
       decode: gateway.parts.decode,
-      beside: thread.do,
+      runInThread: thread.run,
       watch: () =>
         thread.hold(() =>
           warmUpWork({

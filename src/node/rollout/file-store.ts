@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { open, readFile, rename, stat, unlink } from 'node:fs/promises';
-import type { Store, WindowAddition, WindowCounts } from '../../rollout/store.ts';
+import type { SharedWindow, Store, WindowAddition } from '../../rollout/store.ts';
 import { FileRecords } from './file-records.ts';
 import { FileWindows } from './file-windows.ts';
 import { lockFile } from './file-lock.ts';
@@ -48,7 +48,7 @@ export class FileStore implements Store {
     }
   }
 
-  count(additions: readonly WindowAddition[]): Promise<readonly WindowCounts[]> {
+  count(additions: readonly WindowAddition[]): Promise<readonly SharedWindow[]> {
     return this.windows.count(additions);
   }
 

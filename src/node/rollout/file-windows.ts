@@ -6,7 +6,7 @@ import { parsedJson } from '../../rewrite-log/parsed-json.ts';
 import {
   WINDOW_PARTS,
   type WindowAddition,
-  type WindowCounts,
+  type SharedWindow,
   type WindowPart,
 } from '../../rollout/store.ts';
 import { type KeptWindow, WindowTable } from '../../rollout/window-table.ts';
@@ -42,7 +42,7 @@ export class FileWindows {
   }
 
   /** Adds to windows; resolves to the counts of all replicas. */
-  count(additions: readonly WindowAddition[]): Promise<readonly WindowCounts[]> {
+  count(additions: readonly WindowAddition[]): Promise<readonly SharedWindow[]> {
     const counted = this.work.then(() => this.countNow(additions));
     this.work = counted.catch(() => {});
     return counted;
@@ -54,7 +54,7 @@ export class FileWindows {
     await rm(this.path, { force: true });
   }
 
-  private async countNow(additions: readonly WindowAddition[]): Promise<readonly WindowCounts[]> {
+  private async countNow(additions: readonly WindowAddition[]): Promise<readonly SharedWindow[]> {
     const now = this.time();
     const own = additions.map((addition) => this.own.add(addition, now));
     if (additions.some(({ add }) => add.some((number) => number !== 0))) {
@@ -101,7 +101,7 @@ async function readWindows(path: string): Promise<readonly KeptWindow[]> {
   return outcome.success ? outcome.data : [];
 }
 
-function merged(sum: WindowCounts, parts: readonly WindowPart[]): WindowCounts {
+function merged(sum: SharedWindow, parts: readonly WindowPart[]): SharedWindow {
   const byPart = new Map(sum.parts.map(({ part, counts }) => [part, counts]));
   for (const { part, counts } of parts) {
     if (part <= sum.part - WINDOW_PARTS) continue;

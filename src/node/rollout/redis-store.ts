@@ -1,6 +1,6 @@
 import type { RedisClientType } from '@redis/client';
 import type { RecordStore } from '../../rollout/record-store.ts';
-import { type Store, WINDOW_PARTS, type WindowAddition, type WindowCounts } from '../../rollout/store.ts';
+import { type SharedWindow, type Store, WINDOW_PARTS, type WindowAddition } from '../../rollout/store.ts';
 import { RedisRecords } from './redis-records.ts';
 import { COMPARE_AND_SET, COUNT, type RedisScript } from './redis-scripts.ts';
 
@@ -80,7 +80,7 @@ export class RedisStore implements Store {
     return (await this.run(COMPARE_AND_SET, [this.keyOf(key)], args)) === 1;
   }
 
-  async count(additions: readonly WindowAddition[]): Promise<readonly WindowCounts[]> {
+  async count(additions: readonly WindowAddition[]): Promise<readonly SharedWindow[]> {
     const keys = additions.map(({ key }) => this.keyOf(`window:${key}`));
     const args = additions.flatMap(({ windowMs, add }) => [windowMs, add.length, ...add].map(String));
     const replies = await this.run(COUNT, keys, [String(WINDOW_PARTS), ...args]);
@@ -165,7 +165,7 @@ export class RedisStore implements Store {
 }
 
 /** Reads the current part, and fields `part:index` with their values. */
-function readCounts(reply: unknown): WindowCounts {
+function readCounts(reply: unknown): SharedWindow {
   const [part, ...pairs]: readonly unknown[] = Array.isArray(reply) ? reply : [];
   const parts = new Map<number, number[]>();
   for (let at = 0; at + 1 < pairs.length; at += 2) {

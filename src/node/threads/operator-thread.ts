@@ -20,7 +20,7 @@ export class OperatorThread {
   private holders = 0;
 
   /** Does the work; rejects when the thread ends before it is done. */
-  readonly do = (work: OperatorWork): Promise<OperatorText> =>
+  readonly run = (work: OperatorWork): Promise<OperatorText> =>
     new Promise((resolve, reject) => {
       this.queue.push({ work, resolve, reject });
       if (this.current === undefined) this.next();
@@ -31,7 +31,7 @@ export class OperatorThread {
     this.holders += 1;
     clearTimeout(this.idle);
     // Its result is of no use, and neither is a fault of it.
-    if (this.worker === undefined) this.do(warmUp()).catch(() => undefined);
+    if (this.worker === undefined) this.run(warmUp()).catch(() => undefined);
     let isHeld = true;
     return () => {
       if (!isHeld) return;

@@ -1,10 +1,10 @@
 import type { Addresses } from './addresses.ts';
-import { IdleLife } from './idle-life.ts';
+import { IdleLimit } from './idle-limit.ts';
 import type { UpstreamConnection } from './upstream-connection.ts';
 
 /** The free connections, the most recently used at the end: the others grow old, and close. */
 export class IdleConnections {
-  readonly life = new IdleLife();
+  readonly idleLimit = new IdleLimit();
   private readonly addresses: Addresses;
   private readonly list: UpstreamConnection[] = [];
 
@@ -61,7 +61,7 @@ export class IdleConnections {
   }
 
   private suits(connection: UpstreamConnection, isRepeatable: boolean, now: number): boolean {
-    return now - connection.idleSince <= this.life.limit || isRepeatable;
+    return now - connection.idleSince <= this.idleLimit.ms || isRepeatable;
   }
 
   /** Moves a connection of the least used address to the end. */

@@ -165,7 +165,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
   }
 
   closedIdle(age: number): void {
-    this.idle.life.closed(age, performance.now());
+    this.idle.idleLimit.closed(age, performance.now());
   }
 
   closed(connection: UpstreamConnection): void {
@@ -363,7 +363,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
   checkTimeouts(): void {
     const now = performance.now();
     this.now = now;
-    this.idle.life.update(now);
+    this.idle.idleLimit.update(now);
     for (const connection of this.all) connection.check(now);
     this.failExpired();
     // Dispatches calls queued behind a failed one, and tries another address.

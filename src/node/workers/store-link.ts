@@ -1,4 +1,4 @@
-import type { Store, WindowAddition, WindowCounts } from '../../rollout/store.ts';
+import type { SharedWindow, Store, WindowAddition } from '../../rollout/store.ts';
 
 /** A call of the store that the first process keeps for its workers. */
 export type StoreCall =
@@ -15,7 +15,7 @@ export type StoreCall =
 export type StoreOutcome =
   | { readonly text: string | undefined }
   | { readonly isSet: boolean }
-  | { readonly counts: readonly WindowCounts[] }
+  | { readonly counts: readonly SharedWindow[] }
   | { readonly fault: string };
 
 /** Carries out a call for a worker. Never rejects. */
@@ -56,7 +56,7 @@ export class StoreLink implements Store {
     return 'isSet' in outcome && outcome.isSet;
   }
 
-  async count(additions: readonly WindowAddition[]): Promise<readonly WindowCounts[]> {
+  async count(additions: readonly WindowAddition[]): Promise<readonly SharedWindow[]> {
     const outcome = await this.call({ method: 'count', additions });
     return 'counts' in outcome ? outcome.counts : [];
   }

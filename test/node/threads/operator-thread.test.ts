@@ -43,7 +43,7 @@ describe('work in the thread', () => {
     const counting = setInterval(() => {
       turns += 1;
     }, 0);
-    const { status, bytes } = await new OperatorThread().do(work);
+    const { status, bytes } = await new OperatorThread().run(work);
     clearInterval(counting);
     expect(status).toBe(expected.status);
     expect(textOf(bytes)).toBe(JSON.stringify(expected.value));
@@ -56,7 +56,7 @@ describe('work in the thread', () => {
     const order: number[] = [];
     await Promise.all(
       [explainWork(WIDE), faulty, explainWork('{}')].map(async (work) => {
-        order.push((await thread.do(work)).status);
+        order.push((await thread.run(work)).status);
       }),
     );
     expect(order).toEqual([200, 400, 200]);
@@ -72,14 +72,14 @@ test("a thread that is held is warmed up once, and a fault of that is nobody's",
   };
   const leave = [thread.hold(warmUp), thread.hold(warmUp)];
   expect(warmed).toBe(1);
-  const { status, bytes } = await thread.do(warmUp());
+  const { status, bytes } = await thread.run(warmUp());
   expect(status).toBe(200);
   // The same plan as for a body of a client, and as large as one that is folded.
   expect(JSON.parse(textOf(bytes))).toMatchObject({ verdict: 'rewritten', edits: [{ rule: 'unwrap' }] });
   for (const each of [...leave, ...leave]) each();
   const broken = new OperatorThread();
   broken.hold(() => ({ ...warmUp(), ruleBook: undefined }) as unknown as OperatorWork);
-  expect((await broken.do(explainWork('{}'))).status).toBe(200);
+  expect((await broken.run(explainWork('{}'))).status).toBe(200);
 });
 
 test('a large entry and a large explanation come from the thread, small ones at once', async () => {
@@ -135,7 +135,7 @@ test.each(['har', 'case'] as const)('a %s file comes from the thread as it does 
     origin: 'http://v2',
   };
   const work: OperatorWork = { kind: 'export', ...parts };
-  const { status, isJson, bytes } = await new OperatorThread().do(work);
+  const { status, isJson, bytes } = await new OperatorThread().run(work);
   const expected = exportEntry(parts, rules);
   expect(status).toBe(expected.status);
   expect(isJson).toBe(typeof expected.value !== 'string');

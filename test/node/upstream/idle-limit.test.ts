@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { IdleLife } from '../../../src/node/upstream/idle-life.ts';
+import { IdleLimit } from '../../../src/node/upstream/idle-limit.ts';
 
 function limitAfter(...ages: readonly number[]): number {
-  const life = new IdleLife();
-  for (const age of ages) life.closed(age, 0);
-  return life.limit;
+  const idleLimit = new IdleLimit();
+  for (const age of ages) idleLimit.closed(age, 0);
+  return idleLimit.ms;
 }
 
 test('without a closing there is no limit; with one it is four fifths of it', () => {
@@ -21,10 +21,10 @@ test('a restart, which closes connections of any age, says nothing', () => {
 });
 
 test('is forgotten after a while, for V2 may keep connections longer by now', () => {
-  const life = new IdleLife();
-  life.closed(2000, 0);
-  life.update(599_999);
-  expect(life.limit).toBe(1600);
-  life.update(600_000);
-  expect(life.limit).toBe(Number.POSITIVE_INFINITY);
+  const idleLimit = new IdleLimit();
+  idleLimit.closed(2000, 0);
+  idleLimit.update(599_999);
+  expect(idleLimit.ms).toBe(1600);
+  idleLimit.update(600_000);
+  expect(idleLimit.ms).toBe(Number.POSITIVE_INFINITY);
 });

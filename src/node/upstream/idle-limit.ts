@@ -16,9 +16,9 @@ interface Closing {
  * The time for which V2 keeps idle connections, learnt from those that it closed: a request that must not be sent twice never
  * uses one that is about to be closed. Times are milliseconds.
  */
-export class IdleLife {
+export class IdleLimit {
   /** Idle time from which a connection is too old; infinite until V2 is seen to close one. */
-  limit = Number.POSITIVE_INFINITY;
+  ms = Number.POSITIVE_INFINITY;
   private closings: readonly Closing[] = [];
 
   /** V2 closed a connection that had been idle for `age`. */
@@ -34,6 +34,6 @@ export class IdleLife {
     const ages = this.closings.map(({ age }) => age);
     // A restart closes connections of any age: ages below half of the longest are ignored.
     const half = Math.max(...ages) / 2;
-    this.limit = TRUSTED_PART * Math.min(...ages.filter((age) => age >= half));
+    this.ms = TRUSTED_PART * Math.min(...ages.filter((age) => age >= half));
   }
 }
