@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import type { Hono } from 'hono';
 import type { Gateway } from '../../gateway/gateway.ts';
 import type { GatewayParts } from '../../gateway/gateway-context.ts';
-import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { memoryShares } from '../../settings/memory-shares.ts';
 import { captureOptions } from '../../settings/capture-options.ts';
 import type { Settings } from '../../settings/read-settings.ts';
@@ -10,6 +9,7 @@ import { settings as table } from '../../settings/settings.ts';
 import type { PageFile } from '../../inspector/api.ts';
 import type { ExplainParts } from '../../inspector/explain.ts';
 import { createInspector } from '../../inspector/inspector.ts';
+import type { InspectorParts } from '../../inspector/inspector-parts.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import type { GatewayStats } from '../../rewrite-log/stat-families.ts';
 import { FleetTotals } from '../../report/fleet/fleet-totals.ts';
@@ -21,13 +21,15 @@ import type { Observer } from '../../rewrite-log/observer.ts';
 import { OwnReports } from '../../inspector/own-reports.ts';
 import { OperatorView } from '../../inspector/operator-view.ts';
 import { findLoggedEntry } from '../log/find-logged-entry.ts';
-import { openNamesFile } from './names-file.ts';
+import { type NamesFile, openNamesFile } from './names-file.ts';
 import type { LogQueue } from '../log/log-sink.ts';
 import type { WriteProcessLine } from '../log/process-log.ts';
 import { resendThrough } from './resend.ts';
 import { OperatorThread } from '../threads/operator-thread.ts';
 import { watchProcess } from './process-stats.ts';
+import { RecentRuleBooks } from './recent-rule-books.ts';
 import { createRolloutAdmin, type RolloutCounts } from '../../inspector/rollout-admin.ts';
+import type { RolloutAdmin } from '../../inspector/rollout-routes.ts';
 import { warmUpWork } from '../../inspector/warm-up.ts';
 import { memoryLimit } from '../memory-limit.ts';
 import type { RuleBooks } from '../rule-books.ts';
@@ -70,9 +72,6 @@ export interface Operators {
   readonly ownReport: NonNullable<GatewayParts['ownReport']>;
 }
 
-/** Maximum number of earlier rule books whose entries can still be inspected. */
-const BOOKS = 8;
-
 const DAY_MS = 86_400_000;
 
 /**
@@ -89,7 +88,7 @@ export function adminFault(settings: Settings): string | undefined {
 
 /** Creates the store of recent exchanges, and the routes that show them. */
 export async function createOperators(parts: OperatorParts): Promise<Operators> {
-  const { settings, ruleBooks, sink, version } = parts;
+  const { settings, ruleBooks } = parts;
   const capture = { ...captureOptions(settings, memoryShares(memoryLimit())), now: () => performance.now() };
   const view = new OperatorView({
     entries: settings.get(table.inspectorEntries),
@@ -97,144 +96,179 @@ export async function createOperators(parts: OperatorParts): Promise<Operators> 
     onEntry: parts.onEntry,
     capture,
   });
-  const books = new Books();
-  const thread = new OperatorThread();
-  const processStats = watchProcess();
-  const { names, nameClient } = await openNamesFile(settings.get(table.clientNames));
-  const logFile = settings.get(table.logFile);
+  const books = new RecentRuleBooks();
   const run = randomBytes(4).toString('hex');
   const startedAt = Date.now();
-  const fleet =
-    parts.records &&
-    new FleetTotals({
-      records: parts.records,
-      clock: SYSTEM_CLOCK,
-      name: parts.replica?.name ?? run,
-      id: randomBytes(8).toString('hex'),
-      keepMs: settings.get(table.reportKeep) * DAY_MS,
-      onLost: (reason) =>
-        parts.log?.({
-          level: 'warn',
-          event: 'store-lost',
-          message: `report: counts of this replica are queued, because the store rejects them (${reason}).`,
-        }),
-      onFound: (aloneMs) =>
-        parts.log?.({
-          level: 'info',
-          event: 'store-found',
-          message: `report: counts are shared again after ${(aloneMs / 1000).toFixed(1)} s.`,
-        }),
-      own: () => view.tally,
-      take: () => view.takeTally(),
-    });
+  const fleet = parts.records && fleetTotals(parts, parts.records, view, run);
   const totals = fleet ?? new GatewayTotals(view.tally, startedAt);
-  const observer: Observer = {
-    bodyLimit: view.bodyLimit,
-    begin: () => view.begin(),
-    isSampled: parts.isSampled,
-    logsValues: capture.mode === 'bodies' && capture.masks.length === 0,
-    observe: (entry, captured) => {
-      books.see(ruleBooks.current);
-      view.observe(entry, captured);
-    },
+  const state: OperatorState = {
+    parts,
+    view,
+    totals,
+    books,
+    run,
+    startedAt,
+    thread: new OperatorThread(),
+    processStats: watchProcess(),
+    namesFile: await openNamesFile(settings.get(table.clientNames)),
   };
-  const statsOf = (gateway: Gateway): GatewayStats => ({
-    version,
+  const ownReports = new OwnReports({ view, totals, time: Date.now, rules: () => ruleBooks });
+  return {
+    view,
+    observer: {
+      bodyLimit: view.bodyLimit,
+      begin: () => view.begin(),
+      isSampled: parts.isSampled,
+      logsValues: capture.mode === 'bodies' && capture.masks.length === 0,
+      observe: (entry, captured) => {
+        books.add(ruleBooks.current);
+        view.observe(entry, captured);
+      },
+    },
+    admin: (gateway) => createInspector(inspectorParts(state, gateway)),
+    share: () => {
+      fleet?.start();
+      return () => fleet?.close() ?? Promise.resolve();
+    },
+    ownReport: (client, type) => ownReports.of(client, type),
+  };
+}
+
+/** What the routes of operators read. */
+interface OperatorState {
+  readonly parts: OperatorParts;
+  readonly view: OperatorView;
+  readonly totals: FleetTotals | GatewayTotals;
+  readonly books: RecentRuleBooks;
+  /** Differs after each start. */
+  readonly run: string;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+  readonly thread: OperatorThread;
+  readonly processStats: ReturnType<typeof watchProcess>;
+  readonly namesFile: NamesFile;
+}
+
+/** Totals of all replicas; the log says when the store is lost and found again. */
+function fleetTotals(
+  parts: OperatorParts,
+  records: RecordStore,
+  view: OperatorView,
+  run: string,
+): FleetTotals {
+  return new FleetTotals({
+    records,
+    clock: SYSTEM_CLOCK,
+    name: parts.replica?.name ?? run,
+    id: randomBytes(8).toString('hex'),
+    keepMs: parts.settings.get(table.reportKeep) * DAY_MS,
+    onLost: (reason) =>
+      parts.log?.({
+        level: 'warn',
+        event: 'store-lost',
+        message: `report: counts of this replica are queued, because the store rejects them (${reason}).`,
+      }),
+    onFound: (aloneMs) =>
+      parts.log?.({
+        level: 'info',
+        event: 'store-found',
+        message: `report: counts are shared again after ${(aloneMs / 1000).toFixed(1)} s.`,
+      }),
+    own: () => view.tally,
+    take: () => view.takeTally(),
+  });
+}
+
+function inspectorParts(state: OperatorState, gateway: Gateway): InspectorParts {
+  const { parts, view, totals, books, run, startedAt, thread, namesFile } = state;
+  const { settings, ruleBooks, gatewayOrigin, origin } = parts;
+  const logFile = settings.get(table.logFile);
+  return {
+    view,
+    totals,
+    run,
+    startedAt,
+    time: Date.now,
+    stats: () => {
+      const own = gatewayStats(state, gateway);
+      return parts.merge?.(own) ?? own;
+    },
+    rules: () => ruleBooks,
+    loggedEntry: logFile === undefined ? undefined : (id) => findLoggedEntry(logFile, id),
+    rulesOf: (hash) => books.get(hash),
+    limits: gateway.options,
+    decode: gateway.parts.decode,
+    runInThread: thread.run,
+    watch: () =>
+      thread.hold(() =>
+        warmUpWork({
+          ruleBook: ruleBooks.current.ruleBook,
+          limits: plainLimits(gateway.options),
+          gatewayOrigin: gatewayOrigin(),
+          origin,
+        }),
+      ),
+    gatewayOrigin,
+    origin,
+    names: namesFile.names,
+    resend:
+      settings.get(table.inspectorResend) === 'off'
+        ? undefined
+        : (request) => resendThrough(gatewayOrigin(), request),
+    nameClient: namesFile.nameClient,
+    token: settings.get(table.adminToken),
+    hosts: settings.get(table.adminHosts),
+    every: (milliseconds, work) => {
+      const timer = setInterval(work, milliseconds);
+      return () => clearInterval(timer);
+    },
+    page: parts.page,
+    rollout: rolloutAdmin(state, gateway),
+  };
+}
+
+function rolloutAdmin({ parts, view, namesFile }: OperatorState, gateway: Gateway): RolloutAdmin {
+  const { settings, ruleBooks, replica, records, v1Origin, mergeRollout } = parts;
+  const { rollout, comparisons, bodyChecks } = gateway;
+  const own: RolloutCounts = {
+    requests: rollout.requests,
+    comparisons,
+    bodyChecks: { isOn: bodyChecks.isOn, tally: view.bodyChecks },
+  };
+  return createRolloutAdmin({
+    control: rollout,
+    counts: mergeRollout?.(own) ?? own,
+    replica,
+    hasStore: records !== undefined,
+    names: namesFile.names,
+    ruleBook: () => ruleBooks.current.ruleBook,
+    v1Origin,
+    isSticky: settings.get(table.clientSecret) !== undefined,
+  });
+}
+
+function gatewayStats({ parts, processStats }: OperatorState, gateway: Gateway): GatewayStats {
+  const { ruleBooks } = parts;
+  const { hash, version } = ruleBooks.current.ruleBook;
+  return {
+    version: parts.version,
     inFlight: gateway.inFlight,
     bufferedBytes: gateway.budget.held,
-    droppedLogLines: sink.dropped,
+    droppedLogLines: parts.sink.dropped,
     breaker: gateway.v2.breaker.state,
     ruleBook: {
-      hash: ruleBooks.current.ruleBook.hash,
-      version: ruleBooks.current.ruleBook.version,
+      hash,
+      version,
       since: ruleBooks.since,
       reloads: ruleBooks.reloads,
       refusedReloads: ruleBooks.refused,
       reloadSeconds: ruleBooks.reloadSeconds,
     },
     process: processStats(),
-  });
-  const countsOf = ({ rollout, comparisons, bodyChecks }: Gateway): RolloutCounts => ({
-    requests: rollout.requests,
-    comparisons,
-    bodyChecks: { isOn: bodyChecks.isOn, tally: view.bodyChecks },
-  });
-  const admin = (gateway: Gateway): Hono =>
-    createInspector({
-      view,
-      totals,
-      run,
-      startedAt,
-      time: Date.now,
-      stats: () => parts.merge?.(statsOf(gateway)) ?? statsOf(gateway),
-      rules: () => ruleBooks,
-      loggedEntry: logFile === undefined ? undefined : (id) => findLoggedEntry(logFile, id),
-      rulesOf: (hash) => books.of(hash),
-      limits: gateway.options,
-      decode: gateway.parts.decode,
-      runInThread: thread.run,
-      watch: () =>
-        thread.hold(() =>
-          warmUpWork({
-            ruleBook: ruleBooks.current.ruleBook,
-            limits: plainLimits(gateway.options),
-            gatewayOrigin: parts.gatewayOrigin(),
-            origin: parts.origin,
-          }),
-        ),
-      gatewayOrigin: parts.gatewayOrigin,
-      origin: parts.origin,
-      names,
-      resend:
-        settings.get(table.inspectorResend) === 'off'
-          ? undefined
-          : (request) => resendThrough(parts.gatewayOrigin(), request),
-      nameClient,
-      token: settings.get(table.adminToken),
-      hosts: settings.get(table.adminHosts),
-      every: (milliseconds, work) => {
-        const timer = setInterval(work, milliseconds);
-        return () => clearInterval(timer);
-      },
-      page: parts.page,
-      rollout: createRolloutAdmin({
-        control: gateway.rollout,
-        counts: parts.mergeRollout?.(countsOf(gateway)) ?? countsOf(gateway),
-        replica: parts.replica,
-        hasStore: parts.records !== undefined,
-        names,
-        ruleBook: () => ruleBooks.current.ruleBook,
-        v1Origin: parts.v1Origin,
-        isSticky: settings.get(table.clientSecret) !== undefined,
-      }),
-    });
-  const own = new OwnReports({ view, totals, time: Date.now, rules: () => ruleBooks });
-  const share = (): (() => Promise<void>) => {
-    fleet?.start();
-    return () => fleet?.close() ?? Promise.resolve();
   };
-  return { view, observer, admin, share, ownReport: (client, type) => own.of(client, type) };
 }
 
 /** Only what can be sent to a thread. */
 function plainLimits({ count, bytes, bodyLimit, codings }: ExplainParts['limits']): ExplainParts['limits'] {
   return { count, bytes, bodyLimit, codings };
-}
-
-/** Remembers the rule books that were recently in force. */
-class Books {
-  private readonly known = new Map<string, CompiledRuleBook>();
-  private last: CompiledRuleBook | undefined;
-
-  see(rules: CompiledRuleBook): void {
-    if (rules === this.last) return;
-    this.last = rules;
-    this.known.set(rules.ruleBook.hash, rules);
-    const [oldest] = this.known.keys();
-    if (this.known.size > BOOKS && oldest !== undefined) this.known.delete(oldest);
-  }
-
-  of(hash: string): CompiledRuleBook | undefined {
-    return this.known.get(hash);
-  }
 }
