@@ -51,7 +51,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
   tracestate: 'Vendor data of the trace (W3C Trace Context).',
   trailer: 'Fields that follow the body (RFC 9110 §6.6.2).',
   'transfer-encoding': 'Framing of the body on this connection; the next one gets its own (RFC 9112 §6.1).',
-  upgrade: 'Asks for another protocol; the gateway refuses it (RFC 9110 §7.8).',
+  upgrade:
+    'Offers another protocol; the gateway ignores h2c, HTTP/2.0 and TLS, and refuses others (RFC 9110 §7.8).',
   'user-agent': 'Software of the client (RFC 9110 §10.1.5).',
   vary: 'Request fields that the response depends on (RFC 9110 §12.5.5).',
   via: 'Proxies that the message came through (RFC 9110 §7.6.3).',

@@ -32,13 +32,15 @@ export function headFailure({ method, version, head }: CheckedHead): Failure | u
     return failure('bad-request', 'HTTP/1.0 does not define Transfer-Encoding.');
   }
   if (method === 'CONNECT') return failure('upgrade-refused');
-  // Java's HttpClient offers h2c with every first request. RFC 9110 §7.8 allows a server to ignore the offer.
-  if (head.upgrade !== undefined && !/^h2c?(?:[ \t]*,[ \t]*h2c?)*$/i.test(head.upgrade))
-    return failure('upgrade-refused');
+  // HTTP clients for Java offer h2c or TLS with requests that need neither. RFC 9110 §7.8 allows a server to ignore an offer.
+  if (head.upgrade !== undefined && !IGNORED_OFFERS.test(head.upgrade)) return failure('upgrade-refused');
   if (head.expect !== undefined && head.expect.toLowerCase() !== '100-continue')
     return failure('expectation-failed');
   return undefined;
 }
+
+/** A list of protocols that say again what HTTP/1.1 says, so that the client does without them; behind any other follow other bytes. */
+const IGNORED_OFFERS = /^(?:(?:h2c?|HTTP\/2\.0|TLS\/1\.\d)[ \t]*(?:,[ \t]*|$))+$/i;
 
 const CODE_OF_STATUS = {
   400: 'bad-request',

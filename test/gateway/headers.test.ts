@@ -144,12 +144,15 @@ test('V2 gets the client in the fields that the setting names, and none that the
   expect(v2.received.join('')).toContain('Forwarded: for=6.6.6.6, for=127.0.0.1;host="g";proto=http\r\n');
 });
 
-test('Java offers h2c with its first request: the offer is ignored, and nothing of it crosses', async () => {
+test.each([
+  ["Java's HttpClient offers h2c with its first request", 'h2c'],
+  ["Apache's HttpClient offers TLS with every one", 'TLS/1.2'],
+])('%s: the offer is ignored, and nothing of it crosses', async (_client, offer) => {
   const v2 = await rawServer((socket) => socket.write(ok()));
   const gateway = await gatewayFor(v2.origin);
   const response = await exchange(
     gateway.port,
-    'GET /api/v2/x HTTP/1.1\r\nHost: g\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAA\r\n\r\n',
+    `GET /api/v2/x HTTP/1.1\r\nHost: g\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: ${offer}\r\nHTTP2-Settings: AAEAAEAA\r\n\r\n`,
   );
   expect(statusOf(response)).toBe(200);
   expect(linesOf(v2.received[0])).toEqual([]);

@@ -80,7 +80,7 @@ const PLAYED: Readonly<Record<string, RegExp>> = {
   te: /not forwarded/,
   'transfer-encoding': /the next one gets its own/,
   expect: /the gateway itself responds/,
-  upgrade: /the gateway refuses it/,
+  upgrade: /the gateway ignores h2c, HTTP\/2\.0 and TLS, and refuses others/,
   host: /for V2 that of its origin/,
   'content-length': /of a body that the gateway edits, that of the edited one/,
   location: /for V1 clients under \/api\/v1/,
@@ -158,7 +158,18 @@ describe('a request with fields that the explanations make claims of', () => {
     expect(kept).not.toMatch(/secret-/);
   });
 
-  test('that asks for another protocol is refused, by a response of the gateway that names its failure', async () => {
+  test('that offers TLS is served', async () => {
+    const gateway = await inspected();
+    const { port } = new URL(gateway.origin);
+    const { text } = await exchange(
+      Number(port),
+      'GET /api/v1/clients HTTP/1.1\r\nHost: g\r\nConnection: upgrade, close\r\nUpgrade: TLS/1.2\r\n\r\n',
+    );
+    expect(text).not.toMatch(/x-gateway-error/i);
+    expect(gateway.v2.received).toHaveLength(1);
+  });
+
+  test('that asks for a protocol of other bytes is refused, by a response of the gateway that names its failure', async () => {
     const gateway = await inspected();
     const { port } = new URL(gateway.origin);
     const { text } = await exchange(

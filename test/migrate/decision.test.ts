@@ -55,6 +55,14 @@ describe('a request is decided by its head', () => {
     ['GET /api/v1/%2e%2e/v2/x', [], 'bad-target'],
     ['GET /api/v1/clients', ['Host', 'h'], 'bad-request, closes'],
     ['CONNECT g:443', [], 'upgrade-refused, closes'],
+    ['GET /api/v1/clients', ['Upgrade', 'h2c'], 'unnamed: forward'],
+    ['GET /api/v1/clients', ['Upgrade', 'TLS/1.2'], 'unnamed: forward'],
+    ['GET /api/v1/clients', ['Upgrade', 'TLS/1.0, HTTP/2.0,h2c'], 'unnamed: forward'],
+    ['GET /api/v1/clients', ['Upgrade', 'h2c', 'Upgrade', 'tls/1.3'], 'unnamed: forward'],
+    ['GET /api/v1/clients', ['Upgrade', 'websocket'], 'upgrade-refused, closes'],
+    ['GET /api/v1/clients', ['Upgrade', 'TLS/1.2, websocket'], 'upgrade-refused, closes'],
+    ['GET /api/v1/clients', ['Upgrade', 'TLS/1.2 h2c'], 'upgrade-refused, closes'],
+    ['GET /api/v1/clients', ['Upgrade', ''], 'upgrade-refused, closes'],
     ['GET /api/v1/clients', ['Expect', 'x'], 'expectation-failed, closes'],
   ])('%s %j: %s', (line, fields, words) => {
     expect(wordsOf(decided(line, fields))).toBe(words);
