@@ -77,9 +77,10 @@ function v1Parameter(
 ): RenamedParameter | undefined {
   let renamed: RenamedParameter | undefined;
   rewriteString(rule, run, parameter, (raw) => {
-    const name = raw.includes('\\') ? raw : (rule.query?.v1Name(raw) ?? raw);
-    if (name === raw) return v1Sentence(rule.v1, raw);
-    renamed = { v2: raw, v1: JSON.stringify(name).slice(1, -1) };
+    const text = stringText(raw);
+    const name = rule.query?.v1Name(text) ?? text;
+    if (name === text) return v1Sentence(rule.v1, raw);
+    renamed = { v2: raw, v1: spelled(name) };
     return renamed.v1;
   });
   return renamed;
@@ -114,24 +115,30 @@ function rewriteString(
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 const encoder = new TextEncoder();
 
-/** Serializers of some languages write `\/`; a pointer with any other escape is left unchanged. */
+/** Serializers of some languages write `\/`, others nothing but ASCII: a token that V1 has too keeps its spelling. */
 function v1Pointer(v1: V1Names, raw: string, isWrapped: boolean): string {
-  const isEscaped = raw.includes(String.raw`\/`);
-  const plain = raw.replaceAll(String.raw`\/`, '/');
-  if (plain.includes('\\')) return raw;
-  const changed = v1.pointer(plain, isWrapped);
-  return isEscaped ? changed.replaceAll('/', String.raw`\/`) : changed;
+  const plain = raw.replaceAll(/\\(.)/g, (escape, letter: string) => (letter === '/' ? letter : escape));
+  const spellings = new Map(plain.split('/').map((token) => [stringText(token), token]));
+  const changed = v1
+    .pointer(stringText(plain), isWrapped)
+    .replaceAll(/[^/]+/g, (token) => spellings.get(token) ?? spelled(token));
+  return plain === raw ? changed : changed.replaceAll('/', String.raw`\/`);
 }
 
 /** A sentence of the rule takes the place of V2's; in any other, names become V1's. */
 function v1Text(rule: CompiledErrors, raw: string): string {
   const sentence = rule.details.size === 0 ? undefined : rule.details.get(stringText(raw));
-  return sentence === undefined ? v1Sentence(rule.v1, raw) : JSON.stringify(sentence).slice(1, -1);
+  return sentence === undefined ? v1Sentence(rule.v1, raw) : spelled(sentence);
 }
 
 /** Matches only whole words and names joined by dots; the letter of an escape is not part of a word. */
 function v1Sentence(v1: V1Names, raw: string): string {
   return raw.replaceAll(/\\(?:u[0-9a-fA-F]{4}|.)|[A-Za-z_]\w*(?:\.[A-Za-z_0-9]\w*)*/g, (word) =>
-    word.startsWith('\\') ? word : v1.name(word),
+    word.startsWith('\\') ? word : spelled(v1.name(word)),
   );
+}
+
+/** The text of a string between its quotes. */
+function spelled(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
 }

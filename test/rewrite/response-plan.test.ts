@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { applyEdits } from '../../src/json/edit.ts';
 import type { ResponseContext } from '../../src/rewrite/response-rewrite.ts';
+import type { RequestRule } from '../../src/rules/rule.ts';
 import { planOf, SHIPPED } from '../support/plan-of.ts';
 import { responsePlanOf, responseRule } from '../support/response-plan-of.ts';
 import { bytesOf, editsOf, textOf } from './notation.ts';
@@ -244,6 +245,14 @@ describe('errors', () => {
     ['/name', '/data/name'],
     ['', '/data'],
     [String.raw`\/highlight_type`, String.raw`\/data\/transition_type`],
+    [String.raw`/a\"b`, String.raw`/data/a\"b`],
+    [String.raw`\/a\\\/b\n`, String.raw`\/data\/a\\\/b\n`],
+    [String.raw`/a\\/b\n`, String.raw`/data/a\\/b\n`],
+    [String.raw`/caf\u00e9/\ud800`, String.raw`/data/caf\u00e9/\ud800`],
+    [String.raw`/property/address/a\\`, String.raw`/data/property/address/a\\`],
+    [String.raw`/propert\u0079/addr\u0065ss/suburb`, String.raw`/data/propert\u0079/suburb`],
+    [String.raw`/highlight\u005ftype`, '/data/transition_type'],
+    [String.raw`/a\u002fhighlight_type~1\"`, String.raw`/data/a/highlight_type~1\"`],
   ])('pointer %s is %s for V1', (pointer, expected) => {
     const text = (at: string): string => `{"errors":[{"source":{"pointer":"${at}"}}]}`;
     expect(turned(text(pointer))).toBe(text(expected));
@@ -268,6 +277,18 @@ describe('errors', () => {
     const text = (sentence: string): string => `{"errors":[{"status":"422","detail":"${sentence}"}]}`;
     const outcome = turned(text(detail));
     expect(outcome === 'unchanged' ? text(detail) : outcome).toBe(text(expected));
+  });
+
+  test('a V1 name with a quote is escaped, wherever an error names it', () => {
+    const request: RequestRule[] = [{ rule: 'rename', member: 'a"b', in: [], to: 'ab' }];
+    const text = '{"errors":[{"detail":"ab is wrong","source":{"pointer":"/ab"}}]}';
+    const outcome = responsePlanOf([responseRule('errors')], request).rewrite(bytesOf(text), {
+      ...OK,
+      status: 422,
+    });
+    expect(JSON.parse(textOf(outcome.body))).toEqual({
+      errors: [{ detail: 'a"b is wrong', source: { pointer: '/a"b' } }],
+    });
   });
 
   test('what is not the envelope is left alone, and so is a success', () => {
