@@ -122,8 +122,8 @@ export class Replicas {
           if (this.rules === undefined) throw new Error('no rule book is loaded');
           return this.rules;
         },
-        v2: { upstream: services.v2, path: '', host: undefined },
-        v1: { upstream: services.v1, path: '', host: undefined },
+        v2: { upstream: services.v2, path: '', hosts: [] },
+        v1: { upstream: services.v1, path: '', hosts: [] },
         rollout: control,
         record: logWriter('info', (entry) => appendFileSync(this.current[replica] ?? '', entryLine(entry))),
         observer: structureObserver(50, () => clock.now),

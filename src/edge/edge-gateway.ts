@@ -243,7 +243,7 @@ function originParts(settings: Settings, { origin, path }: OriginSetting): Origi
     headersTimeout: settings.get(table.upstreamHeadersTimeout),
     bodyTimeout: settings.get(table.upstreamBodyTimeout),
   });
-  return { upstream, path, host: new URL(origin).host };
+  return { upstream, path, hosts: [new URL(origin).host] };
 }
 
 /** Bytes for buffered bodies: an isolate has 128 MB for everything. */

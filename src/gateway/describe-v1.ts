@@ -1,5 +1,6 @@
 import { hasByteOrderMark } from '../json/byte-order-mark.ts';
 import { Scanner } from '../json/scanner.ts';
+import { bareHost } from '../http/host.ts';
 import { type DerivationRules, deriveV1, v1Url } from '../openapi/derive-v1.ts';
 import { isDescription } from '../openapi/description.ts';
 import { printJsonText, readJsonText } from '../openapi/json-text.ts';
@@ -11,7 +12,7 @@ import { rewrittenLink } from '../migrate/rewrite-links.ts';
 export interface DescriptionJob {
   readonly source: Uint8Array;
   readonly rules: DerivationRules;
-  readonly v2: Pick<Origin, 'host' | 'path'>;
+  readonly v2: Pick<Origin, 'hosts' | 'path'>;
 }
 
 /** V1's description as it is sent. */
@@ -44,10 +45,10 @@ export async function describeV1({
 }
 
 /** V2's address is not for V1 clients: a server there is named relative to the gateway. */
-function serverForClients(url: string, { host, path }: DescriptionJob['v2']): string {
-  const places = { upstreamHost: host, upstreamPath: path, prefix: '/api/v2', gateway: undefined } as const;
+function serverForClients(url: string, { hosts, path }: DescriptionJob['v2']): string {
+  const places = { upstreamHosts: hosts, upstreamPath: path, prefix: '/api/v2', gateway: undefined } as const;
   const linked = rewrittenLink(url, places);
   if (linked !== url) return linked;
   const named = URL.parse(url);
-  return named !== null && named.host === host ? '/' : v1Url(url);
+  return named !== null && hosts.some((own) => bareHost(own) === bareHost(named.host)) ? '/' : v1Url(url);
 }

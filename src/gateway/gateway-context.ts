@@ -29,7 +29,7 @@ import { BodyChecks, type V2Schemas } from './v1/body-checks.ts';
 import { Comparisons } from './v1/comparisons.ts';
 
 /** A service behind the gateway, and the way to it. */
-export type OriginParts = Pick<Origin, 'upstream' | 'path' | 'host'>;
+export type OriginParts = Pick<Origin, 'upstream' | 'path' | 'hosts'>;
 
 /** Parts that the runtime provides. */
 export interface GatewayParts {
@@ -126,14 +126,14 @@ export class GatewayContext {
     this.bodyMemory = parts.bodyMemory ?? newMemory;
     const { breakerFailures: failures, breakerOpenMs: openMs } = options;
     const { v1, v2, now } = parts;
-    const originOf = (version: 'v1' | 'v2', { upstream, path, host }: OriginParts): Origin => {
+    const originOf = (version: 'v1' | 'v2', { upstream, path, hosts }: OriginParts): Origin => {
       const breaker = new CircuitBreaker({
         failures,
         openMs,
         now,
         onChange: (before, after) => this.notify(circuitNotice(version, before, after)),
       });
-      return { version, upstream, breaker, retryBudget: new RetryBudget(now), path, host };
+      return { version, upstream, breaker, retryBudget: new RetryBudget(now), path, hosts };
     };
     this.v2 = originOf('v2', v2);
     this.v1 = v1 && originOf('v1', v1);

@@ -11,6 +11,6 @@ export interface Origin {
   readonly retryBudget: RetryBudget;
   /** The prefix of every target that is sent, without a trailing slash. */
   readonly path: string;
-  /** Host and port, for recognising the origin's addresses in responses. Without it only paths are compared. */
-  readonly host: string | undefined;
+  /** Hosts with their ports, for recognising the origin's addresses in responses. Without any only paths are compared. */
+  readonly hosts: readonly string[];
 }

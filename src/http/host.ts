@@ -10,3 +10,8 @@ export function isHost(value: string): boolean {
   lastValid = value;
   return true;
 }
+
+/** A host as two that are the same are compared: in lower case, and without the default port of HTTP or HTTPS. */
+export function bareHost(host: string): string {
+  return host.toLowerCase().replace(/:(?:80|443)?$/, '');
+}

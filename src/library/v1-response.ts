@@ -88,7 +88,7 @@ function clientFields(parts: V1ResponseParts, headers: HeaderList): HeaderFields
   const facts = requestFacts(parts);
   const fields = [...contentlessFields(facts, rules, status, endToEnd(headers, true))];
   rewriteLinks(fields, {
-    upstreamHost: request.host?.toLowerCase(),
+    upstreamHosts: request.host === undefined ? [] : [request.host],
     upstreamPath: '',
     prefix: '/api/v2',
     gateway: 'same-origin',

@@ -1,11 +1,12 @@
 import { useOfName } from '../http/field-use.ts';
 import { type HeaderList, isNamed } from '../http/header-list.ts';
+import { bareHost } from '../http/host.ts';
 import { mapLinkTargets } from '../http/link-targets.ts';
 
 /** The addresses of the origin and of the gateway. */
 export interface LinkRewriting {
-  /** Host of the origin, with its port unless it is the scheme's default; undefined when unknown. */
-  readonly upstreamHost: string | undefined;
+  /** The hosts of the origin, with their ports; without any only paths are recognised. */
+  readonly upstreamHosts: readonly string[];
   /** Prefix of every target that is sent, without a trailing slash. */
   readonly upstreamPath: string;
   /** Prefix of the origin's API. */
@@ -52,7 +53,7 @@ export function rewrittenLink(uri: string, places: LinkRewriting): string {
   const absolute = /^(?:(https?):)?\/\/([^/?#]*)(.*)$/is.exec(uri);
   if (absolute === null) return rewrittenPath(uri, places) ?? uri;
   const [, scheme, host = '', path = ''] = absolute;
-  if (!isOwnHost(host, scheme, places)) return uri;
+  if (!isOwnHost(host, places)) return uri;
   const rewritten = rewrittenPath(path, places);
   if (rewritten === undefined) return uri;
   if (places.gateway === undefined) return rewritten;
@@ -80,18 +81,12 @@ function withQuery(text: string, path: string | undefined, { restoreQuery }: Lin
 }
 
 /**
- * True for the host of the origin, and for the one by which the client addressed the gateway: an origin that is told that builds its
+ * True for a host of the origin, and for the one by which the client addressed the gateway: an origin that is told that builds its
  * addresses from it. Some services write `http` in their addresses behind a TLS terminator: the scheme is not compared.
  */
-function isOwnHost(
-  host: string,
-  scheme: string | undefined,
-  { upstreamHost, gateway }: LinkRewriting,
-): boolean {
-  const lower = host.toLowerCase();
-  const port = scheme?.toLowerCase() === 'http' ? 80 : 443;
-  const addressed = gateway === SAME_ORIGIN ? undefined : gateway?.replace(/^https?:\/\//, '').toLowerCase();
-  return [upstreamHost, addressed].some(
-    (own) => own !== undefined && (lower === own || lower === `${own}:${port}`),
-  );
+function isOwnHost(host: string, { upstreamHosts, gateway }: LinkRewriting): boolean {
+  const bare = bareHost(host);
+  const addressed =
+    gateway === undefined || gateway === SAME_ORIGIN ? [] : [gateway.replace(/^https?:\/\//, '')];
+  return [...upstreamHosts, ...addressed].some((own) => bareHost(own) === bare);
 }

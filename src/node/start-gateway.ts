@@ -227,9 +227,12 @@ function gatewayOf(
       v2: {
         upstream,
         path: parts.origin.path,
-        host: settings.get(table.upstreamHost) ?? new URL(parts.origin.origin).host,
+        // The one that V2 is told, and the one where it is.
+        hosts: [settings.get(table.upstreamHost), new URL(parts.origin.origin).host].filter(
+          (host) => host !== undefined,
+        ),
       },
-      v1: v1 && { upstream: v1.upstream, path: v1.origin.path, host: new URL(v1.origin.origin).host },
+      v1: v1 && { upstream: v1.upstream, path: v1.origin.path, hosts: [new URL(v1.origin.origin).host] },
       rollout: parts.rollout,
       v2Schemas: parts.v2Schemas,
       record: parts.record,

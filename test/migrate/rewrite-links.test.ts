@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { rewriteLinks, rewrittenLink, type LinkRewriting } from '../../src/migrate/rewrite-links.ts';
 
 const PLACES: LinkRewriting = {
-  upstreamHost: 'captur3d.io',
+  upstreamHosts: ['captur3d.io'],
   upstreamPath: '',
   prefix: '/api/v2',
   gateway: 'https://gateway.example:8443',
@@ -46,9 +46,23 @@ test('an upstream below a path, and one whose host is not known', () => {
     'https://gateway.example:8443/api/v1/x',
   );
   expect(rewrittenLink('/api/v2/x', below)).toBe('/api/v2/x');
-  expect(rewrittenLink('https://captur3d.io/api/v2/x', { ...PLACES, upstreamHost: undefined })).toBe(
+  expect(rewrittenLink('https://captur3d.io/api/v2/x', { ...PLACES, upstreamHosts: [] })).toBe(
     'https://captur3d.io/api/v2/x',
   );
+});
+
+test.each([
+  [['V2.Example'], 'gw.test', 'http://v2.example/api/v2/x'],
+  [['V2.Example:80'], 'gw.test', 'https://v2.example/api/v2/x'],
+  [['v2.example:443'], 'gw.test', '//V2.example/api/v2/x'],
+  [['[::1]:80'], 'gw.test', 'http://[::1]/api/v2/x'],
+  [['v2.example', '10.0.0.1:8090'], 'gw.test', 'http://10.0.0.1:8090/api/v2/x'],
+  [['v2.example'], 'GW.test:80', 'http://gw.test/api/v2/x'],
+  [['v2.example'], 'gw.test', 'http://gw.test:80/api/v2/x'],
+])('hosts are compared without case and default port: of %j at %s, %s', (upstreamHosts, gateway, uri) => {
+  const places = { ...PLACES, upstreamHosts, gateway: `http://${gateway}` };
+  const scheme = uri.startsWith('//') ? '' : 'http:';
+  expect(rewrittenLink(uri, places)).toBe(`${scheme}//${gateway}/api/v1/x`);
 });
 
 test('where the origin is addressed alike, no host but its own is taken for it', () => {

@@ -337,9 +337,9 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   /** Points the links of a response to V1 of the gateway, in place. */
   private rewriteLinks(headers: string[]): void {
     if (!hasLinks(headers)) return;
-    const { host, path, version } = this.origin;
+    const { hosts, path, version } = this.origin;
     rewriteLinks(headers, {
-      upstreamHost: host,
+      upstreamHosts: hosts,
       upstreamPath: path,
       prefix: `/api/${version}`,
       gateway: gatewayAddress(this.received),

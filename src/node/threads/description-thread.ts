@@ -26,7 +26,7 @@ export class DescriptionThread {
 
 function inThread({ source, rules, v2 }: DescriptionJob): Promise<DescriptionText | undefined> {
   // Only data crosses to the thread.
-  const workerData: DescriptionJob = { source, rules, v2: { host: v2.host, path: v2.path } };
+  const workerData: DescriptionJob = { source, rules, v2: { hosts: v2.hosts, path: v2.path } };
   const resourceLimits = {
     maxOldGenerationSizeMb: Math.ceil(FIXED_MIB + (source.length * DERIVATION_BYTES_PER_BYTE) / 2 ** 20),
     maxYoungGenerationSizeMb: YOUNG_MIB,

@@ -276,7 +276,7 @@ test('the same text is derived once, whatever release it was asked for, and howe
   const rules = testRuleBook();
   const derive = (title: string, take = true): ReturnType<DescriptionCache['derive']> => {
     const source = new TextEncoder().encode(text.replace('V2', title));
-    return cache.derive({ source, rules, v2: { host: undefined, path: '' } }, { take: () => take });
+    return cache.derive({ source, rules, v2: { hosts: [], path: '' } }, { take: () => take });
   };
   const [first, second] = await Promise.all([derive('a'), derive('a')]);
   expect(second).toBe(first);
@@ -303,7 +303,7 @@ test('derived descriptions are kept up to a number of bytes', async () => {
     const job = {
       source: new TextEncoder().encode(title),
       rules: testRuleBook(),
-      v2: { host: undefined, path: '' },
+      v2: { hosts: [], path: '' },
     };
     return cache.derive(job, { take: () => true });
   };

@@ -419,6 +419,16 @@ test('addresses lead back to the gateway as the client addressed it', async () =
   expect(forwarded.text).toContain('Location: https://api.test/api/v1/things/1\r\n');
 });
 
+test('addresses of the host that V2 is told and of the one where it is lead back alike', async () => {
+  let links = '';
+  const v2 = await rawServer((socket) => socket.write(ok('{}', links)));
+  links = `Location: http://v2.example/api/v2/things/1\r\nContent-Location: ${v2.origin}/api/v2/things/1\r\n`;
+  const gateway = await gatewayFor(v2.origin, { flags: { 'upstream-host': 'V2.Example:80' } });
+  expect((await exchange(gateway.port, post())).text).toContain(
+    'Location: http://gw.test:81/api/v1/things/1\r\nContent-Location: http://gw.test:81/api/v1/things/1\r\n',
+  );
+});
+
 // Attack: a service that was taken over writes its response byte by byte, and each byte is kept as an object of 400.
 test('a response in chunks of one byte is rewritten, and takes little more memory than it is long', async () => {
   const body = `{"data":{"new":"${'x'.repeat(2_000_000)}"}}`;

@@ -34,7 +34,7 @@ async function sendTo(parts: Pick<GatewayParts, 'clientOf'> & Partial<GatewayPar
           },
         },
         path: '',
-        host: undefined,
+        hosts: [],
       },
       record: (entry) => void entries.push(entry),
       now: () => performance.now(),
