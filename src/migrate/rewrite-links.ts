@@ -65,8 +65,10 @@ export function rewrittenLink(uri: string, places: LinkRewriting): string {
 const SAME_ORIGIN = 'same-origin';
 
 function rewrittenPath(target: string, places: LinkRewriting): string | undefined {
-  const prefix = places.upstreamPath + places.prefix;
-  if (!target.startsWith(prefix)) return undefined;
+  // A service behind a proxy that takes the path away does not know it.
+  const prefixes = [places.upstreamPath + places.prefix, places.prefix];
+  const prefix = prefixes.find((start) => target.startsWith(start));
+  if (prefix === undefined) return undefined;
   const rest = target.slice(prefix.length);
   if (!(rest === '' || /^[/?#]/.test(rest))) return undefined;
   const path = /^[^?#]*/.exec(rest)?.[0] ?? '';

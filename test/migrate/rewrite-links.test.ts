@@ -45,7 +45,11 @@ test('an upstream below a path, and one whose host is not known', () => {
   expect(rewrittenLink('https://captur3d.io/base/api/v2/x', below)).toBe(
     'https://gateway.example:8443/api/v1/x',
   );
-  expect(rewrittenLink('/api/v2/x', below)).toBe('/api/v2/x');
+  // V2 may not know of the path: the proxy before it takes it away.
+  expect(rewrittenLink('/api/v2/x', below)).toBe('/api/v1/x');
+  expect(rewrittenLink('https://captur3d.io/api/v2/x', below)).toBe('https://gateway.example:8443/api/v1/x');
+  expect(rewrittenLink('/other/api/v2/x', below)).toBe('/other/api/v2/x');
+  expect(rewrittenLink('https://elsewhere.test/api/v2/x', below)).toBe('https://elsewhere.test/api/v2/x');
   expect(rewrittenLink('https://captur3d.io/api/v2/x', { ...PLACES, upstreamHosts: [] })).toBe(
     'https://captur3d.io/api/v2/x',
   );
