@@ -27,19 +27,23 @@ export function isZlib(body: Uint8Array): boolean {
 }
 
 /**
- * Returns the members of an `Accept-Encoding` (RFC 9110 §12.5.3) whose coding is among `codings`, with `identity` and `*`; `identity`
- * where none is left that the client allows, and the same text where all are.
+ * Returns the members of an `Accept-Encoding` (RFC 9110 §12.5.3) whose coding is among `codings`, with `identity`, and those of them that
+ * `*` stands for in its place; `identity` where none is left that the client allows, and the same text where all are.
  */
 export function acceptedCodings(value: string, codings: readonly Coding[]): string {
   if (plainListOf(codings).test(value)) return value;
   const members = value.split(',');
-  const kept = members.filter((member) => {
-    const name = (member.split(';', 1)[0] ?? '').trim();
-    const coding = readCoding(name);
-    return name === '*' || coding === undefined || (coding !== 'unsupported' && codings.includes(coding));
+  const named = members.map((member) => readCoding(member.split(';', 1)[0]));
+  const kept = members.flatMap((member, at) => {
+    const coding = named[at];
+    if (coding !== 'unsupported') return coding === undefined || codings.includes(coding) ? member : [];
+    if (!/^[ \t]*\*/.test(member)) return [];
+    if (isRefused(member)) return member;
+    return codings.filter((other) => !named.includes(other)).map((other) => member.replace('*', other));
   });
-  if (kept.length === members.length) return value;
-  return kept.every(isRefused) ? 'identity' : kept.join(',').trim();
+  const text = kept.join(',');
+  if (text === value) return value;
+  return kept.every(isRefused) ? 'identity' : text.trim();
 }
 
 /** True for a member of weight 0 (RFC 9110 §12.4.2), and for an empty one. */

@@ -98,7 +98,13 @@ test('fields that describe the body that came are left out where another one is 
 // Otherwise a client that takes zstd, as browsers do, would read V2's names.
 test.each([
   ['gzip, deflate', 'gzip, deflate'],
-  ['gzip;q=0.5, br , X-GZIP, identity;q=0, *', 'gzip;q=0.5, br , X-GZIP, identity;q=0, *'],
+  ['gzip;q=0.5, br , X-GZIP, identity;q=0', 'gzip;q=0.5, br , X-GZIP, identity;q=0'],
+  ['gzip;q=0.5, X-GZIP, identity;q=0, *', 'gzip;q=0.5, X-GZIP, identity;q=0, deflate, br'],
+  ['*', 'gzip,deflate,br'],
+  ['*;q=0.5, zstd', 'gzip;q=0.5,deflate;q=0.5,br;q=0.5'],
+  ['br;q=0, * ;q=0.1', 'br;q=0, gzip ;q=0.1, deflate ;q=0.1'],
+  ['identity, *;q=0', 'identity, *;q=0'],
+  ['gzip, deflate;q=0.3, br, *', 'gzip, deflate;q=0.3, br'],
   ['gzip, deflate, br, zstd', 'gzip, deflate, br'],
   ['zstd;q=1.0, GZIP;q=0.8', 'GZIP;q=0.8'],
   ['compress,zstd', 'identity'],
