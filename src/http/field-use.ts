@@ -4,10 +4,10 @@ import { isHopByHop } from './hop-by-hop.ts';
 
 /**
  * What a field is to the gateway: the name of one that it reads or sets, or a kind. `hop-by-hop` and `body` are those that have no name
- * of their own here, `forwarding` claim where a request came from, a `link` leads to an address, and an `alias` may be read as another
- * field.
+ * of their own here, `forwarding` claim where a request came from, a `range` asks for a part, a `link` leads to an address, and an
+ * `alias` may be read as another field.
  */
-export type FieldUse = NamedUse | 'hop-by-hop' | 'body' | 'forwarding' | 'link' | 'alias' | 'other';
+export type FieldUse = NamedUse | 'hop-by-hop' | 'body' | 'forwarding' | 'range' | 'link' | 'alias' | 'other';
 
 type NamedUse = (typeof NAMED_USES)[number];
 
@@ -45,7 +45,13 @@ export const BODY_USES: ReadonlySet<FieldUse> = new Set<FieldUse>([
   ...NAMED_USES.filter(isBodyField),
 ]);
 
-const LINKS: ReadonlySet<string> = new Set(['location', 'content-location', 'link']);
+const KINDS: ReadonlyMap<string, FieldUse> = new Map<string, FieldUse>([
+  ['location', 'link'],
+  ['content-location', 'link'],
+  ['link', 'link'],
+  ['range', 'range'],
+  ['if-range', 'range'],
+]);
 
 /** Names of other fields that nearly every client sends. */
 const COMMON_NAMES = ['accept', 'accept-language', 'user-agent', 'cookie', 'origin'];
@@ -60,12 +66,11 @@ export function useOfName(name: string): FieldUse {
 
 /** The use of a field by its name in lower case. */
 export function useOfLower(lower: string): FieldUse {
-  const use = USES_BY_NAME.get(lower);
+  const use = USES_BY_NAME.get(lower) ?? KINDS.get(lower);
   if (use !== undefined) return use;
   if (isHopByHop(lower)) return 'hop-by-hop';
   if (isBodyField(lower)) return 'body';
   if (isForwarding(lower)) return 'forwarding';
-  if (LINKS.has(lower)) return 'link';
   return lower.includes('_') && isAlias(lower) ? 'alias' : 'other';
 }
 

@@ -19,7 +19,10 @@ export interface HeadMigration {
   readonly hasTrace: boolean;
   /** The `traceparent` to send if the client's is absent or invalid; undefined leaves the field as received. */
   readonly traceparent?: string | undefined;
-  /** The codings that the response may have, so that it can be rewritten; undefined leaves `Accept-Encoding` as received. */
+  /**
+   * The codings that the response may have, so that it can be rewritten; undefined where it is not, and leaves `Accept-Encoding` and
+   * `Range` as received.
+   */
   readonly codings?: readonly Coding[] | undefined;
 }
 
@@ -55,6 +58,7 @@ export function migrateHead(
 export class MigratedHead implements ForwardedFields {
   private readonly received: RequestHead;
   private readonly isRewritten: boolean;
+  private readonly isResponseRewritten: boolean;
   private readonly hasTrace: boolean;
   /** The fields that are set; undefined leaves one as received. */
   private readonly version: string | undefined;
@@ -67,6 +71,7 @@ export class MigratedHead implements ForwardedFields {
     const { version, isRewritten, requestId, hasTrace, traceparent, codings } = migration;
     this.received = received;
     this.isRewritten = isRewritten;
+    this.isResponseRewritten = codings !== undefined;
     this.hasTrace = hasTrace;
     this.version = version.why === 'client' ? undefined : version.sent;
     this.requestId = isRequestId(received.requestId) ? undefined : requestId;
@@ -95,6 +100,8 @@ export class MigratedHead implements ForwardedFields {
   }
 
   private readonly isKept = (use: FieldUse): boolean => {
+    // A part of V2's body is none of V1's (RFC 9110 §14.2 allows the whole).
+    if (use === 'range') return !this.isResponseRewritten;
     // The state of a trace that is not continued does not apply to the new one (W3C Trace Context §3.3).
     if (use === 'tracestate') return this.hasTrace;
     return !this.isRewritten || !BODY_USES.has(use);

@@ -22,6 +22,7 @@ test.each([
   ['Tracestate', 'tracestate'],
   ['Content-Location', 'link'],
   ['link', 'link'],
+  ['If-Range', 'range'],
   ['X_Api_Version', 'alias'],
   ['x_forwarded_for', 'alias'],
   ['X_Other', 'other'],

@@ -120,6 +120,13 @@ test.each([
   expect(migrated(received, { version })).toEqual(received);
 });
 
+test('a part is asked for only where the response is not rewritten: it would be one of another body', () => {
+  const received = ['Range', 'bytes=0-9', 'If-Range', '"v7"', 'A', 'b'];
+  const version = { sent: '2024-06-30', why: 'client' } as const;
+  expect(migrated(received, { version, codings: ALL_CODINGS })).toEqual(['A', 'b']);
+  expect(migrated(received, { version })).toEqual(received);
+});
+
 test('a runtime that reads fewer codings asks for fewer, and several fields become one', () => {
   expect(acceptedCodings('gzip, br', ['gzip', 'deflate'])).toBe('gzip');
   const received = ['Accept-Encoding', 'zstd', 'A', 'b', 'Accept-Encoding', 'br'];

@@ -23,6 +23,7 @@ const name = fc.constantFrom(
   'X-Gone',
   'Authorization',
   'Expect',
+  'Range',
   'x',
 );
 const value = fc.constantFrom(

@@ -261,6 +261,23 @@ describe('a resource that is rewritten', () => {
     expect(text).not.toMatch(/content-length|repr-digest|content-encoding/i);
   });
 
+  test('is sent whole to a client that asks for a part: it would be one of the body of V2', async () => {
+    const v2 = await rawServer((socket, request) => {
+      if (/\r\nrange: /i.test(request)) socket.write('HTTP/1.1 416 Range\r\nContent-Length: 0\r\n\r\n');
+      else socket.write(ok('{"new":1}'));
+    });
+    const gateway = await gatewayFor(v2.origin, { ruleBook });
+    const get = async (path: string) =>
+      await exchange(
+        gateway.port,
+        `GET ${path} HTTP/1.1\r\nHost: g\r\nConnection: close\r\nRange: bytes=0-3\r\nIf-Range: "a"\r\n\r\n`,
+      );
+    expect((await get('/api/v1/clients/1')).text).toMatch(/^HTTP\/1\.1 200 [^]*\{"old":1\}$/);
+    expect(v2.received[0]).not.toMatch(/if-range/i);
+    expect((await get('/api/v1/images/1')).text).toMatch(/^HTTP\/1\.1 416 /);
+    expect((await get('/api/v2/clients/1')).text).toMatch(/^HTTP\/1\.1 416 /);
+  });
+
   test('has the fields that V1 sends, where V1 responds', async () => {
     const v1 = await rawServer((socket) =>
       socket.write(`HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n${described}\r\n`),
