@@ -7,7 +7,16 @@ import { isHopByHop } from './hop-by-hop.ts';
  * of their own here, `forwarding` claim where a request came from, a `range` asks for a part, a `link` leads to an address, and an
  * `alias` may be read as another field.
  */
-export type FieldUse = NamedUse | 'hop-by-hop' | 'body' | 'forwarding' | 'range' | 'link' | 'alias' | 'other';
+export type FieldUse =
+  | NamedUse
+  | 'hop-by-hop'
+  | 'body'
+  | 'forwarding'
+  | 'if-match'
+  | 'range'
+  | 'link'
+  | 'alias'
+  | 'other';
 
 type NamedUse = (typeof NAMED_USES)[number];
 
@@ -49,6 +58,7 @@ const KINDS: ReadonlyMap<string, FieldUse> = new Map<string, FieldUse>([
   ['location', 'link'],
   ['content-location', 'link'],
   ['link', 'link'],
+  ['if-match', 'if-match'],
   ['range', 'range'],
   ['if-range', 'range'],
 ]);

@@ -30,6 +30,8 @@ export interface RequestHead extends ForwardedFields {
   readonly expect: string | undefined;
   /** All values of `Accept-Encoding`, joined with commas. */
   readonly acceptEncoding: string | undefined;
+  /** All values of `If-Match`, joined with commas. */
+  readonly ifMatch: string | undefined;
   /**
    * The fields to forward, in order and spelling as received: without hop-by-hop fields, those that `Connection` lists, `Host`,
    * `Expect` and the framing, and without `Forwarded` and similar fields unless the peer is trusted. `Trailer` is one of them where the
@@ -92,6 +94,7 @@ export abstract class HeadReader implements RequestHead {
   upgrade: string | undefined = undefined;
   expect: string | undefined = undefined;
   acceptEncoding: string | undefined = undefined;
+  ifMatch: string | undefined = undefined;
   private readonly trusted: boolean;
   private length: string | undefined = undefined;
   private coding: string | undefined = undefined;
@@ -167,6 +170,7 @@ export abstract class HeadReader implements RequestHead {
     else if (use === 'upgrade') this.upgrade = joined(this.upgrade, value, ', ');
     else if (use === 'expect') this.expect = joined(this.expect, value, ', ');
     else if (use === 'accept-encoding') this.acceptEncoding = joined(this.acceptEncoding, value, ', ');
+    else if (use === 'if-match') this.ifMatch = joined(this.ifMatch, value, ', ');
     else if (use === 'connection' && namesOthers(value)) (this.connection ??= []).push(value);
   }
 

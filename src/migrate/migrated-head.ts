@@ -65,6 +65,7 @@ export class MigratedHead implements ForwardedFields {
   private readonly requestId: string | undefined;
   private readonly traceparent: string | undefined;
   private readonly acceptEncoding: string | undefined;
+  private readonly ifMatch: string | undefined;
   private list: HeaderList | undefined = undefined;
 
   constructor(received: RequestHead, migration: HeadMigration) {
@@ -76,7 +77,10 @@ export class MigratedHead implements ForwardedFields {
     this.version = version.why === 'client' ? undefined : version.sent;
     this.requestId = isRequestId(received.requestId) ? undefined : requestId;
     this.traceparent = hasTrace ? undefined : traceparent;
-    const accepted = received.acceptEncoding;
+    const { acceptEncoding: accepted, ifMatch } = received;
+    // V2 never matches a weak tag (RFC 9110 §13.1.1), and the gateway weakens its own.
+    const strong = ifMatch?.replaceAll(/(?:W\/)?("[^"]*")/g, '$1');
+    this.ifMatch = strong === ifMatch ? undefined : strong;
     const readable =
       accepted === undefined || codings === undefined ? accepted : acceptedCodings(accepted, codings);
     this.acceptEncoding = readable === accepted ? undefined : readable;
@@ -90,7 +94,7 @@ export class MigratedHead implements ForwardedFields {
   get forwardedLines(): string | undefined {
     const { received, version, requestId, traceparent } = this;
     // A field that is replaced keeps its place.
-    if (this.acceptEncoding !== undefined) return undefined;
+    if (this.acceptEncoding !== undefined || this.ifMatch !== undefined) return undefined;
     if (version !== undefined && received.apiVersion !== undefined) return undefined;
     if (requestId !== undefined && received.requestId !== undefined) return undefined;
     if (traceparent !== undefined && received.traceparent !== undefined) return undefined;
@@ -114,8 +118,9 @@ export class MigratedHead implements ForwardedFields {
       const name = forwardedHeaders[at] ?? '';
       if (this.isKept(useOfName(name))) headers.push(name, forwardedHeaders[at + 1] ?? '');
     }
-    const { version, requestId, traceparent, acceptEncoding } = this;
+    const { version, requestId, traceparent, acceptEncoding, ifMatch } = this;
     if (acceptEncoding !== undefined) setField(headers, 'accept-encoding', acceptEncoding);
+    if (ifMatch !== undefined) setField(headers, 'if-match', ifMatch);
     if (version !== undefined) setField(headers, 'x-api-version', version);
     if (requestId !== undefined) setField(headers, 'x-request-id', requestId);
     if (traceparent !== undefined) setField(headers, 'traceparent', traceparent);

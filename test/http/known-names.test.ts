@@ -23,6 +23,7 @@ test.each([
   ['Content-Location', 'link'],
   ['link', 'link'],
   ['If-Range', 'range'],
+  ['If-Match', 'if-match'],
   ['X_Api_Version', 'alias'],
   ['x_forwarded_for', 'alias'],
   ['X_Other', 'other'],

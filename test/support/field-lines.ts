@@ -24,6 +24,7 @@ const name = fc.constantFrom(
   'Authorization',
   'Expect',
   'Range',
+  'If-Match',
   'x',
 );
 const value = fc.constantFrom(
@@ -34,6 +35,7 @@ const value = fc.constantFrom(
   'X-Gone',
   'close, keep-alive',
   'gzip, zstd',
+  'W/"a"',
   'caf\u00e9 x',
 );
 const separator = fc.constantFrom(': ', ': ', ': ', ': ', ': ', ': ', ': ', ':', ':  ');
