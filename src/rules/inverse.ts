@@ -36,13 +36,18 @@ export class InverseIndex {
     });
   }
 
+  /** The changes of the requests that write the resource of an operation, in the order of the rule book. */
+  writing(operation: Operation | undefined): readonly Change[] {
+    return this.changesOf(keyOf(operation));
+  }
+
   /** The places of resources in a resource: its own, and those of the resources that it embeds. */
   private placesOf(
     operation: Operation | undefined,
     prefix: Path,
     around: readonly string[],
   ): readonly ResourcePlace[] {
-    const resource = operation === undefined ? UNNAMED : resourceOf(operation);
+    const resource = keyOf(operation);
     const own: ResourcePlace = { resource, prefix };
     // A resource that embeds itself would never end.
     if (around.includes(resource)) return [];
@@ -54,15 +59,16 @@ export class InverseIndex {
     return [own, ...inner];
   }
 
-  /** The changes of the requests that write a resource, in the order of the rule book. */
   private changesOf(resource: string): readonly Change[] {
     const ids = new Set((this.resources.get(resource) ?? []).map(({ id }) => id));
     return this.changes.filter(({ on }) => on === 'every' || on.some((id) => ids.has(id)));
   }
 }
 
-/** The key for requests without an operation; no path has a space. */
-const UNNAMED = ' ';
+/** The key of a resource; no path has a space, as that of requests without an operation. */
+function keyOf(operation: Operation | undefined): string {
+  return operation === undefined ? ' ' : resourceOf(operation);
+}
 
 interface ResourcePlace {
   readonly resource: string;
