@@ -41,6 +41,10 @@ export class GuardedOwner implements ExchangeOwner {
     }
   }
 
+  get isCarriedOut(): boolean {
+    return this.owner.isCarriedOut;
+  }
+
   drained(): void {
     try {
       this.owner.drained();
