@@ -14,15 +14,26 @@ const MIN_NAMED = 3;
 /** Judges the attributes that no rule handles. Attributes that nothing speaks against have no judgement. */
 export function judgeRows(rows: readonly CensusRow[]): readonly Judgement[] {
   const moves = new Map<string, CensusRow>();
-  for (const row of rows)
+  const accepted = new Set<string>();
+  for (const row of rows) {
     if (row.rule === 'nest' || row.rule === 'rename') moves.set(lastName(row.pointer), row);
+    if (row.accepted === 0) continue;
+    accepted.add(placeOf(row.operation, ''));
+    accepted.add(placeOf(row.operation, row.pointer));
+  }
   return rows.flatMap((row) => {
-    const judgement = judge(row, moves.get(lastName(row.pointer)));
+    const isDispensable = row.accepted === 0 && accepted.has(placeOf(row.operation, outerOf(row.pointer)));
+    const judgement = judge(row, moves.get(lastName(row.pointer)), isDispensable);
     return judgement === undefined ? [] : [{ row, ...judgement }];
   });
 }
 
-function judge(row: CensusRow, moved: CensusRow | undefined): Omit<Judgement, 'row'> | undefined {
+/** `isDispensable`: V2 accepted requests that had the object around it, and never one that had it as well. */
+function judge(
+  row: CensusRow,
+  moved: CensusRow | undefined,
+  isDispensable: boolean,
+): Omit<Judgement, 'row'> | undefined {
   const { change, accepted, echoed, unechoed, named, unprocessable, deprecated, inSchema } = row;
   if (change !== undefined || echoed > 0) return undefined;
   const isAgainst = named > 0 || deprecated > 0 || unechoed > 0 || inSchema === false;
@@ -43,13 +54,19 @@ function judge(row: CensusRow, moved: CensusRow | undefined): Omit<Judgement, 'r
       : { verdict: 'strip', why: counts };
   }
   if (accepted > 0) return unechoed > 0 ? unknown('V2 may read it without echoing it') : undefined;
-  if (named >= MIN_NAMED && row.acceptedByV1 > 0 && row.namedByV1 === 0)
-    return { verdict: 'strip', why: counts };
-  return unknown(
-    named > 0
-      ? 'whether V2 refuses the name or its value is not known: V1 was not seen to accept it'
-      : "V2's errors do not say which member they are about",
-  );
+  const doubt = doubtOf(row, isDispensable);
+  if (doubt !== undefined) return unknown(doubt);
+  return { verdict: 'strip', why: `${counts}, V2 accepted requests without it` };
+}
+
+/** Why V2's refusals do not show that it does not take the name; undefined when they do. */
+function doubtOf({ named, acceptedByV1, namedByV1 }: CensusRow, isDispensable: boolean): string | undefined {
+  if (named === 0) return "V2's errors do not say which member they are about";
+  const doubt = 'whether V2 refuses the name or its value is not known';
+  if (acceptedByV1 === 0) return `${doubt}: V1 was not seen to accept it`;
+  if (namedByV1 > 0) return `${doubt}: V1 refused it, too`;
+  if (!isDispensable) return `${doubt}: V2 was not seen to accept a request without it`;
+  return named < MIN_NAMED ? `${doubt} from so few requests` : undefined;
 }
 
 function evidence(row: CensusRow): string {
@@ -69,4 +86,13 @@ function evidence(row: CensusRow): string {
 
 function lastName(pointer: string): string {
   return pointer.slice(pointer.lastIndexOf('/') + 1);
+}
+
+/** The pointer of the object or list around a member; empty for the body. */
+function outerOf(pointer: string): string {
+  return pointer.slice(0, pointer.lastIndexOf('/'));
+}
+
+function placeOf(operation: string, pointer: string): string {
+  return `${operation} ${pointer}`;
 }

@@ -181,13 +181,14 @@ test('rules that the census proposes are copied as they stand', async () => {
   const v1 = await rawServer((socket) => socket.write(ok('{"data":{}}')));
   const gateway = await started({ 'v1-upstream': v1.origin });
   await until(async () => {
-    // V1 accepts the name, and V2 refuses it.
+    // V1 accepts the name, and V2 refuses it, but not the rest.
     for (const mode of ['observe', 'migrate']) {
       await fetch(`${gateway.adminOrigin}/rollout`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ mode, force: true }),
       });
+      await gateway.send('POST', '/api/v1/clients', '{"data":{"name":"Ada"}}');
       for (let sent = 0; sent < 5; sent += 1)
         await gateway.send('POST', '/api/v1/clients', '{"data":{"name":"Ada","colour":"red"}}');
     }

@@ -208,6 +208,38 @@ describe('the census', () => {
   });
 });
 
+test.each([
+  ['V2 was seen to accept no request', [], 'V2 was not seen to accept a request without it'],
+  ['only clients that send another value were accepted', [['/name', '/email']], undefined],
+  ['V2 accepted a request without it', [['/email']], 'proposed'],
+] as const)(
+  'a refused member is proposed where the name is refused, not its value: %s',
+  (_, taken, expected) => {
+    const sent = (names: readonly string[], more: Partial<Entry>): Entry =>
+      v1('c', 0, [UNWRAP], { attributes: ['/data', ...names.map((name) => `/data${name}`)], ...more });
+    const census = makeReport(
+      tallyOf([
+        sent(['/name', '/email'], { mode: 'observe', origin: 'v1' }),
+        ...Array.from({ length: 4 }, () =>
+          sent(['/name', '/email'], { status: 422, errorPointers: ['/name'] }),
+        ),
+        ...taken.map((names) => sent(names, { unechoed: [] })),
+      ]),
+      options,
+    ).census;
+    expect(census.proposal.includes('- strip: [name]')).toBe(expected === 'proposed');
+    const why = census.suspects
+      .filter(({ pointer }) => pointer === '/name')
+      .map(({ why: reason }) => reason.split('; ')[1]);
+    expect(why).toEqual(
+      expected === undefined || expected === 'proposed'
+        ? []
+        : [`whether V2 refuses the name or its value is not known: ${expected}`],
+    );
+    if (expected === 'proposed') expect(census.proposal).toContain('V2 accepted requests without it');
+  },
+);
+
 // Attack: names that are data, 230,000 of them, after which a report took 1.7 s and 9 MB.
 test('the census keeps the names that come again, and counts those it dropped', () => {
   const tally = new Tally();
