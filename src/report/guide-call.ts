@@ -163,8 +163,9 @@ export class CallGuide {
       };
     }
     const refused = members.filter((member) => this.named.has(member) && !this.acceptedMembers.has(member));
+    const dropped = refused.filter((member) => this.isDispensable(member));
     const kept = members.filter(
-      (member) => !refused.some((outer) => member === outer || member.startsWith(`${outer}/`)),
+      (member) => !dropped.some((outer) => member === outer || member.startsWith(`${outer}/`)),
     );
     const isAccepted = kept.length > 0 && this.accepted.has(leavesOf(kept));
     const schemaEvidence =
@@ -179,10 +180,7 @@ export class CallGuide {
         new MovedMembers(ofBody).wrapper,
       ),
       after: printedRequest(heads.after, kept, undefined),
-      moves: [
-        ...moves,
-        ...refused.map((from) => ({ from, remark: `V2 refused it ${this.named.get(from) ?? 0}×` })),
-      ],
+      moves: [...moves, ...this.refusedMoves(shape, refused)],
       isVerified: isAccepted || schemaEvidence?.isVerified === true,
       evidence: isAccepted
         ? 'Verified: V2 accepted a body with these members.'
@@ -191,6 +189,26 @@ export class CallGuide {
             ? 'Not verified: V2 has not accepted this body yet.'
             : 'Not verified: V2 has not accepted a body with exactly these members.')),
     };
+  }
+  /** Whether V2 accepted requests that have the object around a member: without it, where it never accepted one with it. */
+  private isDispensable(member: string): boolean {
+    const outer = member.slice(0, member.lastIndexOf('/'));
+    return outer === '' ? this.acceptedMembers.size > 0 : this.acceptedMembers.has(outer);
+  }
+
+  /** Members that V2 refused, at their places in the V1 body: those to leave out, and those of which that is not known. */
+  private refusedMoves(
+    { attributes = [], edits }: GuideShape,
+    refused: readonly string[],
+  ): GuideBody['moves'] {
+    const moved = new MovedMembers(edits.filter((edit) => !isOfQuery(edit)));
+    return refused.map((to) => {
+      const from = attributes.find((attribute) => moved.of(attribute) === to) ?? to;
+      const times = `V2 refused it ${this.named.get(to) ?? 0}×`;
+      return this.isDispensable(to)
+        ? { from, remark: `${times}, and accepted requests without it` }
+        : { from, to, remark: `${times}; whether for its name or its value is not known` };
+    });
   }
 }
 

@@ -330,16 +330,32 @@ describe('the guide', () => {
     );
   });
 
-  test('leaves out members that V2 refused each time, and says that nobody accepted the rest', () => {
+  test('leaves out a refused member only where V2 accepted requests without it, and names its place in V1', () => {
     const refused = order({ status: 422, errorPointers: ['/note'] });
     const [body] = guideOf(refused).calls[0]?.bodies ?? [];
-    expect(body?.after).not.toContain('note');
+    expect(body?.after).toContain('note');
     expect(body).toMatchObject({ isVerified: false });
-    expect(body?.moves.at(-1)).toEqual({ from: '/note', remark: 'V2 refused it 1×' });
+    const moves = body?.moves.at(-1);
+    expect(moves).toEqual({
+      from: '/data/note',
+      to: '/note',
+      remark: 'V2 refused it 1×; whether for its name or its value is not known',
+    });
     const without = order({ attributes: ATTRIBUTES.slice(0, 3) });
-    expect(guideOf(refused, without).calls[0]?.bodies.map(({ isVerified }) => isVerified)).toEqual([
-      true,
-      true,
+    const bodies = guideOf(refused, without).calls[0]?.bodies;
+    expect(bodies?.map(({ isVerified }) => isVerified)).toEqual([true, true]);
+    expect(bodies?.map(({ moves: all }) => all.at(-1))).toContainEqual({
+      from: '/data/note',
+      remark: 'V2 refused it 1×, and accepted requests without it',
+    });
+    for (const { after } of bodies ?? []) expect(after).not.toContain('note');
+  });
+
+  test("takes no body for verified by V2's schema of which V2 refused a member", () => {
+    const refused = order({ status: 422, errorPointers: ['/note'] });
+    const valid = order({ origin: 'v1', mode: 'observe', would: { verdict: 'rewritten', v2: 'valid' } });
+    expect(guideOf(refused, valid).calls[0]?.bodies).toEqual([
+      expect.objectContaining({ isVerified: false }),
     ]);
   });
 
@@ -396,7 +412,11 @@ describe('the guide', () => {
         evidence: 'Not verified: this body has no members.',
       });
       const refused = { attributes: ['/data', '/data/zip'], status: 422, errorPointers: ['/zip'] };
-      expect(bodyOf({ edits: [UNWRAP], ...refused })?.evidence).toBe(
+      const bodies = guideOf(
+        order({ edits: [UNWRAP], ...refused }),
+        order({ edits: [UNWRAP], attributes: ['/data', '/data/city'] }),
+      ).calls[0]?.bodies;
+      expect(bodies?.map(({ evidence }) => evidence)).toContain(
         'Not verified: V2 refused each member of this body.',
       );
     });
