@@ -1,6 +1,7 @@
 import { parsedJson } from '../rewrite-log/parsed-json.ts';
 import { type LogGap, logGaps } from './log-gaps.ts';
 import { LogLineReader } from './log-line.ts';
+import { missingFiles } from './missing-files.ts';
 import { recordUse, type Span } from './span.ts';
 import { ReplicaLog, replicaOfFile, replicaOfPrefix } from './replica-log.ts';
 import type { LogCoverage } from './report.ts';
@@ -49,7 +50,7 @@ export class LineTally {
 
   /** The times that the logs of replicas lack. */
   get gaps(): readonly LogGap[] {
-    return logGaps([...this.replicas.values()]);
+    return [...logGaps([...this.replicas.values()]), ...missingFiles(this.coverage)];
   }
 
   /** Begins a log, so that it is listed even if it has no line. */

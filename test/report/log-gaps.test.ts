@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { logGaps } from '../../src/report/log-gaps.ts';
+import { missingFiles } from '../../src/report/missing-files.ts';
 import { LineTally } from '../../src/report/tally-lines.ts';
 import { makeReport } from '../../src/report/report.ts';
 import { ReplicaLog, replicaOfFile, replicaOfPrefix } from '../../src/report/replica-log.ts';
@@ -85,6 +86,101 @@ describe('gaps of replicas', () => {
     const gaps = logGaps([log('a', [0, 600]), log('b', ...spans)]);
     expect(gaps).toHaveLength(20);
     expect(gaps.some(({ from }) => from === time(301))).toBe(true);
+  });
+});
+
+describe('the line of a stop', () => {
+  test('excuses the time up to the next start, and no more', () => {
+    const lost = log('b', [0, 40]);
+    lost.addEvent('stopped', time(40));
+    lost.addEvent('started', time(60));
+    expect(logGaps([log('a', [0, 100]), lost]).map(({ sentence }) => sentence)).toEqual([
+      `The log of b has nothing between ${time(60)} and ${time(100 - 1 / 12)}, while others have.`,
+    ]);
+    const restarted = log('b', [0, 40], [90, 100]);
+    restarted.addEvent('stopped', time(40.1));
+    restarted.addEvent('started', time(40.2));
+    expect(logGaps([log('a', [0, 100]), restarted])).toMatchObject([
+      { kind: 'silent', from: time(40.2), until: time(90) },
+    ]);
+  });
+});
+
+describe('a single log', () => {
+  const WEEK = 168;
+  /** An entry every five minutes of the hours of five weeks that `isBusy` takes. */
+  const weeks = (isBusy: (hour: number) => boolean): ReplicaLog =>
+    log(
+      'a',
+      ...Array.from({ length: 5 * WEEK }, (_, hour) => [hour, hour + 1] as const).filter(([hour]) =>
+        isBusy(hour),
+      ),
+    );
+  const isDaytime = (hour: number): boolean => hour % 24 >= 8 && hour % 24 < 18 && hour % WEEK < 120;
+  const lacks =
+    (from: number, until: number) =>
+    (hour: number): boolean =>
+      hour < from || hour >= until;
+
+  test('is judged by its own weeks: a lost file is told, quiet nights and weekends are not', () => {
+    const isLost = lacks(600, 624);
+    expect(logGaps([weeks(isLost)])).toMatchObject([
+      {
+        kind: 'silent',
+        from: time(600),
+        until: time(624),
+        sentence: `The log of a has nothing between ${time(600)} and ${time(624)}, unlike at that time of other weeks.`,
+      },
+    ]);
+    expect(kindsOf(weeks(isDaytime))).toEqual([]);
+    expect(kindsOf(weeks((hour) => isDaytime(hour) && isLost(hour)))).toEqual(['a silent']);
+  });
+
+  test('has no gap while it was stopped, and none where traffic came or went for good', () => {
+    const stopped = weeks(lacks(600, 624));
+    stopped.addEvent('stopped', time(600));
+    expect(kindsOf(stopped)).toEqual([]);
+    expect(kindsOf(weeks((hour) => hour < 400 || hour % 48 === 0))).toEqual([]);
+    expect(kindsOf(weeks((hour) => hour > 400 || hour % 48 === 0))).toEqual([]);
+  });
+});
+
+describe('files of a rotation', () => {
+  const files = (...names: readonly (readonly [name: string, from: number, until: number])[]): string[] =>
+    missingFiles(
+      names.map(([file, from, until]) => ({
+        file,
+        since: time(from),
+        until: time(until),
+        entries: 9,
+        unreadable: 0,
+      })),
+    ).map(({ sentence }) => sentence);
+  const dated = (isThere: (day: number) => boolean): string[] =>
+    files(
+      ...Array.from({ length: 28 }, (_, day) => day)
+        .filter(isThere)
+        .map((day) => {
+          const date = time(day * 24).slice(0, 10);
+          return [`r.log-${date.replaceAll('-', '')}`, day * 24 - 20, day * 24 + 4] as const;
+        }),
+    );
+
+  test('are missed by their numbers where there is a time without entries', () => {
+    expect(files(['r.log', 90, 99], ['r.log.1', 60, 90], ['r.log.3.gz', 0, 30])).toEqual([
+      `A file of r.log is missing between r.log.1 and r.log.3.gz: nothing is between ${time(30)} and ${time(60)}.`,
+    ]);
+    expect(files(['r.log', 60, 90], ['r.log.1', 30, 60], ['r.log.3', 0, 30])).toEqual([]);
+    expect(files(['r.log.1', 60, 90], ['r.log.4', 30, 50], ['r.log.7', 0, 20])).toEqual([]);
+    expect(files(['pod-7.log', 30, 60], ['pod-9.log', 0, 10])).toEqual([]);
+  });
+
+  test('are missed by their dates, but not on days that have none each week', () => {
+    expect(dated((day) => day !== 16)).toEqual([
+      `A file of r.log is missing between r.log-20261125 and r.log-20261127: nothing is between ${time(364)} and ${time(388)}.`,
+    ]);
+    expect(dated((day) => day % 7 < 5)).toEqual([]);
+    expect(dated((day) => day % 5 === 0)).toEqual([]);
   });
 });
 
