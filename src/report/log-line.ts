@@ -83,7 +83,7 @@ export class LogLineReader {
       at = stop;
     }
     if (foundBits !== NEEDED || bytes[at] !== CLOSE) return undefined;
-    if (entry.route === 'migrate' && entry.operation === undefined && method > 0 && path > 0) {
+    if (entry.route !== 'pass' && entry.operation === undefined && method > 0 && path > 0) {
       entry.method = this.words.of(bytes, method, valueStop(bytes, method, end));
       entry.path = textAt(bytes, path, valueStop(bytes, path, end));
     }

@@ -20,7 +20,7 @@ export interface ReportCoverage {
 /** The totals that a report is made from: a tally, or one whose clients are read one by one, once, from wherever they are. */
 export interface ReportTally extends Pick<
   Tally,
-  'entries' | 'v1' | 'v2' | 'since' | 'until' | 'days' | 'census' | 'omittedClients'
+  'entries' | 'v1' | 'v2' | 'since' | 'until' | 'days' | 'census' | 'omittedClients' | 'unread'
 > {
   /** Complete the days, too. */
   readonly clients: Iterable<readonly [hash: string, client: ClientTally]>;

@@ -147,6 +147,7 @@ function* reportSteps(tally: ReportTally, options: ReportOptions): Generator<und
     later: options.later,
     unreadable: options.unreadable ?? 0,
     omittedClients: tally.omittedClients,
+    unread: tally.unread,
   });
   return {
     ...(tally.since === '' ? {} : { since: tally.since, until: tally.until }),

@@ -38,6 +38,8 @@ export interface SwitchOffFacts {
   readonly later?: Readonly<Span> | undefined;
   readonly unreadable: number;
   readonly omittedClients: number;
+  /** Requests that the gateway could not read. */
+  readonly unread: Readonly<Span>;
 }
 
 /** States whether V1 can be switched off, with every condition that was checked. */
@@ -48,9 +50,9 @@ export function switchOff(facts: SwitchOffFacts): SwitchOff {
       at: now,
       verdict: 'nothing-seen',
       sentence: 'No V1 request was seen yet.',
-      conditions: leftOut(facts),
+      conditions: [...leftOut(facts), ...unread(facts)],
     };
-  const conditions = [silence(facts), pauses(facts), coverage(facts), completeness(facts)];
+  const conditions = [silence(facts), pauses(facts), coverage(facts), completeness(facts), ...unread(facts)];
   const isMet = (state: Condition['state']): boolean =>
     conditions.some((condition) => condition.state === state);
   const verdict = isMet('not-met') ? 'no' : isMet('unknown') ? 'unknown' : 'yes';
@@ -153,6 +155,13 @@ function completeness({ unreadable, omittedClients }: SwitchOffFacts): Condition
     state: 'unknown',
     text: `${counted(unreadable, 'line')} could not be read, and ${counted(omittedClients, 'request')} came from clients beyond the limit.`,
   };
+}
+
+/** Requests of the time that decides which could not be read have no path and no client. */
+function unread({ unread: { count, last }, now, goneAfterDays }: SwitchOffFacts): Condition[] {
+  if (count === 0 || last < dayBefore(now, goneAfterDays)) return [];
+  const text = `${counted(count, 'request')} could not be read, the last at ${last}: whether V1 clients sent ${count === 1 ? 'it' : 'them'} is not known.`;
+  return [{ state: 'unknown', text }];
 }
 
 function named(clients: readonly ClientReport[]): string {

@@ -6,6 +6,7 @@ import { ClientTally } from './client-tally.ts';
 import { EditSummaries } from './client-work.ts';
 import { ResponseChanges } from './response-changes.ts';
 import { countUse, recordUse, type Span } from './span.ts';
+import { isOfV1 } from '../rewrite-log/entry-outcome.ts';
 import type { TallyEntry } from './tally-entry.ts';
 
 /** Counts of one day. */
@@ -39,6 +40,8 @@ export class Tally {
   readonly operations = new Map<string, Span>();
   readonly changes = new Map<string, Span>();
   readonly rules = new Map<string, Span>();
+  /** Requests that could not be read: nobody knows which version they were for. */
+  readonly unread: Span = { count: 0, first: '', last: '' };
   entries = 0;
   v1 = 0;
   v2 = 0;
@@ -62,7 +65,11 @@ export class Tally {
     this.entries += 1;
     if (this.since === '' || entry.time < this.since) this.since = entry.time;
     if (entry.time > this.until) this.until = entry.time;
-    if (entry.route === 'none') return;
+    const isV1 = isOfV1(entry);
+    if (entry.route === 'none' && !isV1) {
+      if (entry.verdict === 'refused' && entry.path === '') recordUse(this.unread, entry.time);
+      return;
+    }
     const day = this.dayOf(entry.time);
     if (entry.route === 'pass') {
       this.v2 += 1;

@@ -17,6 +17,27 @@ export function modeOf({ mode, route }: Entry): EntryMode | undefined {
   return route === 'migrate' ? (mode ?? 'migrate') : undefined;
 }
 
+/** Whether a V1 client sent the request: also one that was refused before it was routed, but not a read of a client's own report. */
+export function isOfV1({
+  route,
+  verdict,
+  path = '',
+  failure = '',
+}: Pick<Entry, 'route' | 'verdict' | 'failure'> & { readonly path?: string | undefined }): boolean {
+  if (route !== 'none') return route === 'migrate';
+  return verdict === 'refused' && V1_PATH.test(path) && !OF_OWN_REPORT.has(failure);
+}
+
+const V1_PATH = /^\/api\/v1(?:[/?]|$)/;
+const OF_OWN_REPORT: ReadonlySet<string> = new Set([
+  'only-get',
+  'no-api-key',
+  'too-many-requests',
+  'not-seen',
+  'not-found',
+  'overloaded',
+]);
+
 /**
  * The service that got the request, or may have got a part of it; undefined when nothing of it was sent. A copy of a shadowed read
  * does not count.

@@ -1,5 +1,6 @@
 import { methodLabel } from '../http/methods.ts';
 import type { EditRecord } from '../rewrite/rewrite.ts';
+import { isOfV1 } from './entry-outcome.ts';
 import type { Entry, Route, Verdict, Would } from './entry.ts';
 import { MetricHistogram, REQUEST_BUCKETS, REWRITE_BUCKETS } from './metric-histogram.ts';
 
@@ -52,7 +53,7 @@ export class Metrics {
     const series = this.seriesOf(entry);
     series.exchanges += 1;
     series.duration.add(entry.totalMs / 1000);
-    if (entry.route === 'migrate') {
+    if (isOfV1(entry)) {
       this.v1Requests += 1;
       if (entry.time > this.lastV1Time) this.lastV1Time = entry.time;
     }

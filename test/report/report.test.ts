@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
+import { Metrics } from '../../src/rewrite-log/metrics.ts';
 import { digestMarkdown, digests } from '../../src/report/digest.ts';
 import { Guide } from '../../src/report/guide.ts';
 import { guideHtml } from '../../src/report/guide-html.ts';
@@ -578,6 +579,51 @@ describe('the statement on switching V1 off', () => {
     const text = at(time, ...daily, ...recent).conditions.map((one) => one.text)[0] ?? '';
     expect(text).toMatch(new RegExp(`^${clients} clients used V1 in the last \\d+ days: .+Z${others}\\.$`));
     expect(text.match(/ at \d{4}-/g)).toHaveLength(3);
+  });
+
+  test.each([
+    ['bad-target', '/api/v1/..;/clients', 'no'],
+    ['upgrade', '/api/v1', 'no'],
+    ['no-api-key', '/api/v1/migration', 'yes'],
+    ['bad-target', '/api/v2/..;/clients', 'yes'],
+    ['bad-target', '/api/v10', 'yes'],
+  ])('counts a request that was refused before it was routed: %s %s', (failure, path, verdict) => {
+    const refused = v1('c', 1, [], {
+      route: 'none',
+      verdict: 'refused',
+      failure,
+      path,
+      operation: undefined,
+    });
+    const report = makeReport(tallyOf([...daily, ...left, refused]), { now: time });
+    expect(report.switchOff.verdict).toBe(verdict);
+    expect(report.v1).toBe(verdict === 'no' ? 3 : 2);
+    const metrics = new Metrics();
+    metrics.add(refused);
+    expect(metrics.v1Requests).toBe(verdict === 'no' ? 1 : 0);
+  });
+
+  test('is not known while requests could not be read, which have no client', () => {
+    const { client: _client, ...unread } = v1('c', 2, [], {
+      route: 'none',
+      verdict: 'refused',
+      failure: 'headers-too-large',
+      method: '',
+      path: '',
+    });
+    const sentence =
+      '2 requests could not be read, the last at 2026-11-20T12:00:00.000Z: whether V1 clients sent them is not known.';
+    const both = [unread, { ...unread, time: '2026-11-20T12:00:00.000Z' }];
+    const statement = at(time, ...daily, ...left, ...both);
+    expect(statement).toMatchObject({ verdict: 'unknown' });
+    expect(statement.conditions.at(-1)).toEqual({ state: 'unknown', text: sentence });
+    expect(at(time, ...daily, ...both)).toMatchObject({
+      verdict: 'nothing-seen',
+      conditions: [{ text: sentence }],
+    });
+    const [one] = at(time, unread).conditions;
+    expect(one?.text).toMatch(/^1 request could not be read, .*: whether V1 clients sent it is not known\.$/);
+    expect(at(time, ...daily, ...left, { ...unread, time: '2026-11-01T12:00:00.000Z' }).verdict).toBe('yes');
   });
 
   test('is not made while lines could not be read', () => {

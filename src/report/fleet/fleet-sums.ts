@@ -1,6 +1,6 @@
-import { type FieldReader, packTime } from './record-fields.ts';
+import { type FieldReader, packSpan, packTime } from './record-fields.ts';
 import { packNamed, readNamed } from './client-record.ts';
-import { earlier, later, mergeSpans } from './merge-spans.ts';
+import { earlier, later, mergeSpan, mergeSpans } from './merge-spans.ts';
 import type { Span } from '../span.ts';
 import type { Tally } from '../tally.ts';
 
@@ -27,6 +27,8 @@ export interface FleetSums {
   sampled: number;
   exchanges: number;
   omittedNames: number;
+  /** Requests that could not be read. */
+  readonly unread: Span;
 }
 
 /** Maximum names of operations, changes and rules of one record. */
@@ -45,6 +47,7 @@ export function noSums(): FleetSums {
     sampled: 0,
     exchanges: 0,
     omittedNames: 0,
+    unread: { count: 0, first: '', last: '' },
   };
 }
 
@@ -59,6 +62,7 @@ export function sumsOf(tally: Tally): FleetSums {
   sums.sampled = census.sampled;
   sums.exchanges = census.exchanges;
   sums.omittedNames = census.omitted;
+  mergeSpan(sums.unread, tally.unread);
   omit(sums, until, tally.omittedClients);
   return sums;
 }
@@ -91,6 +95,7 @@ export function mergeSums(into: FleetSums, from: FleetSums): void {
   into.sampled += from.sampled;
   into.exchanges += from.exchanges;
   into.omittedNames += from.omittedNames;
+  mergeSpan(into.unread, from.unread);
 }
 
 /** The sums as a list for a record, without days before `from` (RFC 3339). */
@@ -109,6 +114,7 @@ export function packSums(sums: FleetSums, from: string): readonly unknown[] {
     sums.sampled,
     sums.exchanges,
     sums.omittedNames,
+    packSpan(sums.unread),
   ];
 }
 
@@ -131,5 +137,6 @@ export function readSums(fields: FieldReader): FleetSums {
   sums.sampled = fields.number();
   sums.exchanges = fields.number();
   sums.omittedNames = fields.number();
+  if (!fields.isOver) mergeSpan(sums.unread, fields.list().span());
   return sums;
 }

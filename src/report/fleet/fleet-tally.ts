@@ -5,6 +5,7 @@ import { countsOf, type FleetCounts } from './fleet-batch.ts';
 import { type FleetSums, mergeSums, noSums, sumsOf } from './fleet-sums.ts';
 import type { LogGap } from '../log-gaps.ts';
 import { mergeClient } from './merge-clients.ts';
+import { mergeSpan } from './merge-spans.ts';
 import { clientKey } from './record-keys.ts';
 import { readReplicas } from './replica-record.ts';
 import type { ReadTotals } from '../report-totals.ts';
@@ -41,8 +42,8 @@ export async function fleetTally(parts: TallyParts, pause: () => Promise<void>):
   for (const { census } of parts.counts)
     for (const names of census.values()) mergeCensus(tally.census.operations, names);
   mergeCensus(tally.census.operations, parts.own.census.operations);
-  const { entries, v1, v2, since, until, days, census, omittedClients } = tally;
-  const sums = { entries, v1, v2, since, until, days, census, omittedClients };
+  const { entries, v1, v2, since, until, days, census, omittedClients, unread } = tally;
+  const sums = { entries, v1, v2, since, until, days, census, omittedClients, unread };
   return { tally: { ...sums, clients: clientsOf(parts, tally.days, gaps) }, gaps };
 }
 
@@ -132,4 +133,5 @@ function setSums(tally: Tally, sums: FleetSums, first: string): void {
   tally.census.sampled = sums.sampled;
   tally.census.exchanges = sums.exchanges;
   tally.census.omitted = sums.omittedNames;
+  mergeSpan(tally.unread, sums.unread);
 }
