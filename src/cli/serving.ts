@@ -192,7 +192,7 @@ function operatorParts(
 
 function frontParts(
   { checked: { settings }, flags, rewriteLog, rollout, embedded, log }: Opened,
-  { observer, ownReport }: Operators,
+  { observer, ownReport, gaps }: Operators,
   clientSecret: string,
 ): WorkerFrontParts {
   return {
@@ -203,6 +203,7 @@ function frontParts(
     clientSecret,
     record: (entry) => rewriteLog.record(entry),
     observer,
+    onLost: (number, from, how) => gaps.addWorkerEnd(number, from, how),
     ownReport,
     store: rollout.store,
     log: log.write,

@@ -26,6 +26,8 @@ export interface WorkerFrontParts {
   readonly ownReport: WorkerPoolParts['ownReport'];
   /** See `WorkerPoolParts`. */
   readonly store: WorkerPoolParts['store'];
+  /** See `WorkerPoolParts`. */
+  readonly onLost: WorkerPoolParts['onLost'];
   readonly log: WriteProcessLine;
 }
 
@@ -67,6 +69,7 @@ export async function workerFront(parts: WorkerFrontParts): Promise<WorkerPool |
     observe: (entry, captured) => observer.observe(entry, captured),
     ownReport: parts.ownReport,
     store: parts.store,
+    onLost: parts.onLost,
     log,
   });
 }

@@ -1,4 +1,5 @@
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
+import type { LogGap } from '../report/log-gaps.ts';
 import type { ReportTotals } from '../report/report-totals.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import type { GatewayStats } from '../rewrite-log/stat-families.ts';
@@ -14,6 +15,8 @@ export interface InspectorParts extends GuardOptions {
   readonly view: OperatorView;
   /** What report and rule book count: this gateway's exchanges, or those of all replicas. */
   readonly totals: ReportTotals;
+  /** Times of which counts of this gateway are lacking or wrong, beside what `totals` knows. */
+  readonly gaps?: (() => readonly LogGap[]) | undefined;
   /** Identifies this run of the gateway. */
   readonly run: string;
   /** Start of this run, in milliseconds since 1970. */

@@ -46,10 +46,11 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
     const now = new Date(time()).toISOString();
     const { tally, gaps } = await parts.totals.tally(pause);
     const known = parts.totals.coverage();
+    const own = parts.gaps?.() ?? [];
     const coverage = {
       ...known,
       get gaps() {
-        return [...known.gaps, ...gaps];
+        return [...known.gaps, ...own, ...gaps];
       },
     };
     const options = {

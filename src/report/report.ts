@@ -145,6 +145,7 @@ function* reportSteps(tally: ReportTally, options: ReportOptions): Generator<und
     days: observed === undefined ? daysSeen(tally) : undefined,
     gaps: gaps ?? [],
     later: options.later,
+    latest: observed && textOrNone(tally.until),
     unreadable: options.unreadable ?? 0,
     omittedClients: tally.omittedClients,
     unread: tally.unread,

@@ -36,6 +36,8 @@ export interface SwitchOffFacts {
   readonly gaps: readonly LogGap[];
   /** Entries dated after `now`, which nothing else counts; absent when the gateway itself observed. */
   readonly later?: Readonly<Span> | undefined;
+  /** Time of the latest entry that the gateway itself observed, RFC 3339; absent for logs. */
+  readonly latest?: string | undefined;
   readonly unreadable: number;
   readonly omittedClients: number;
   /** Requests that the gateway could not read. */
@@ -128,8 +130,15 @@ function coverage(facts: SwitchOffFacts): Condition {
   return { state: 'met', text: `The log covers the time from ${since} to ${until}.` };
 }
 
+/** Clocks of replicas are not quite the same. */
+const CLOCKS_DIFFER_MS = 60_000;
+
 /** A clock that was wrong, or a time of the report that lies in the past: the times of the log do not tell its end. */
-function leftOut({ later }: SwitchOffFacts): Condition[] {
+function leftOut({ later, latest, now }: SwitchOffFacts): Condition[] {
+  if (latest !== undefined && Date.parse(latest) - Date.parse(now) > CLOCKS_DIFFER_MS) {
+    const text = `The latest request is dated ${latest}, after the time of the report: a clock was wrong.`;
+    return [{ state: 'unknown', text }];
+  }
   if (later === undefined || later.count === 0) return [];
   const { count, last } = later;
   const dated =
@@ -150,7 +159,7 @@ function missingDays(days: ReadonlySet<number>, from: string, now: string): stri
 
 function completeness({ unreadable, omittedClients }: SwitchOffFacts): Condition {
   if (unreadable === 0 && omittedClients === 0)
-    return { state: 'met', text: 'Every line was read, and every client is counted.' };
+    return { state: 'met', text: 'Every line was read, and every client in it is counted.' };
   return {
     state: 'unknown',
     text: `${counted(unreadable, 'line')} could not be read, and ${counted(omittedClients, 'request')} came from clients beyond the limit.`,

@@ -603,6 +603,20 @@ describe('the statement on switching V1 off', () => {
     expect(metrics.v1Requests).toBe(verdict === 'no' ? 1 : 0);
   });
 
+  test('is not known where the gateway counted requests at a time that is still to come', () => {
+    const statementOf = (daysAgo: number): SwitchOff =>
+      makeReport(tallyOf([...left, native(daysAgo)]), {
+        now: time,
+        observed: { since: '2026-01-01T00:00:00.000Z', until: time },
+      }).switchOff;
+    expect(statementOf(0.0001).verdict).toBe('yes');
+    expect(statementOf(-0.0005).verdict).toBe('yes');
+    expect(statementOf(-40)).toMatchObject({ verdict: 'unknown' });
+    expect(statementOf(-40).conditions[2]?.text).toBe(
+      'The latest request is dated 2026-12-31T12:00:00.000Z, after the time of the report: a clock was wrong.',
+    );
+  });
+
   test('is not known while requests could not be read, which have no client', () => {
     const { client: _client, ...unread } = v1('c', 2, [], {
       route: 'none',

@@ -13,6 +13,7 @@ import type { InspectorParts } from '../../inspector/inspector-parts.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import type { GatewayStats } from '../../rewrite-log/stat-families.ts';
 import { FleetTotals } from '../../report/fleet/fleet-totals.ts';
+import { OwnGaps } from '../../report/own-gaps.ts';
 import { GatewayTotals } from '../../report/gateway-totals.ts';
 import type { RecordStore } from '../../rollout/record-store.ts';
 import { SYSTEM_CLOCK } from '../system-clock.ts';
@@ -70,9 +71,13 @@ export interface Operators {
   readonly share: () => () => Promise<void>;
   /** See `GatewayParts.ownReport`. */
   readonly ownReport: NonNullable<GatewayParts['ownReport']>;
+  /** What is lacking in the counts of this gateway. */
+  readonly gaps: OwnGaps;
 }
 
 const DAY_MS = 86_400_000;
+/** Milliseconds after which the clock is compared with one that nobody sets. */
+const CLOCK_CHECK_MS = 10_000;
 
 /**
  * Returns why the settings of the admin listener are refused, as a sentence. It exposes traffic, so beyond loopback it requires a
@@ -101,10 +106,12 @@ export async function createOperators(parts: OperatorParts): Promise<Operators> 
   const startedAt = Date.now();
   const fleet = parts.records && fleetTotals(parts, parts.records, view, run);
   const totals = fleet ?? new GatewayTotals(view.tally, startedAt);
+  const gaps = new OwnGaps(Date.now, () => performance.now());
   const state: OperatorState = {
     parts,
     view,
     totals,
+    gaps,
     books,
     run,
     startedAt,
@@ -128,9 +135,14 @@ export async function createOperators(parts: OperatorParts): Promise<Operators> 
     admin: (gateway) => createInspector(inspectorParts(state, gateway)),
     share: () => {
       fleet?.start();
-      return () => fleet?.close() ?? Promise.resolve();
+      const checks = setInterval(() => gaps.checkClock(), CLOCK_CHECK_MS).unref();
+      return () => {
+        clearInterval(checks);
+        return fleet?.close() ?? Promise.resolve();
+      };
     },
     ownReport: (client, type) => ownReports.of(client, type),
+    gaps,
   };
 }
 
@@ -139,6 +151,7 @@ interface OperatorState {
   readonly parts: OperatorParts;
   readonly view: OperatorView;
   readonly totals: FleetTotals | GatewayTotals;
+  readonly gaps: OwnGaps;
   readonly books: RecentRuleBooks;
   /** Differs after each start. */
   readonly run: string;
@@ -180,12 +193,13 @@ function fleetTotals(
 }
 
 function inspectorParts(state: OperatorState, gateway: Gateway): InspectorParts {
-  const { parts, view, totals, books, run, startedAt, thread, namesFile } = state;
+  const { parts, view, totals, gaps, books, run, startedAt, thread, namesFile } = state;
   const { settings, ruleBooks, gatewayOrigin, origin } = parts;
   const logFile = settings.get(table.logFile);
   return {
     view,
     totals,
+    gaps: () => gaps.all,
     run,
     startedAt,
     time: Date.now,

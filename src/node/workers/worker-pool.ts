@@ -34,6 +34,8 @@ export interface WorkerPoolParts {
   readonly ownReport: (client: string, type: OwnReportType) => Promise<OwnReportOutcome>;
   /** What all processes share; undefined when they share nothing. */
   readonly store: Store | undefined;
+  /** Called when a worker ends that was not asked to; what it counted since `from` (milliseconds since 1970) may be lost. */
+  readonly onLost?: ((number: number, from: number, how: string) => void) | undefined;
   readonly log: WriteProcessLine;
 }
 
@@ -55,6 +57,8 @@ interface Worker {
   readonly since: number;
   readonly reader: EntryReader;
   up: boolean;
+  /** Time of its last message, in milliseconds since 1970. */
+  heard: number;
   stats: WorkerStats | undefined;
 }
 
@@ -145,6 +149,7 @@ export class WorkerPool implements ClientListener {
       since: Date.now(),
       reader: new EntryReader(),
       up: false,
+      heard: Date.now(),
       stats: undefined,
     };
     this.workers.set(number, worker);
@@ -168,6 +173,7 @@ export class WorkerPool implements ClientListener {
     listening: (origin: string) => void,
     failed: (error: Error) => void,
   ): void {
+    worker.heard = Date.now();
     switch (message.kind) {
       case 'listening':
         worker.up = true;
@@ -229,6 +235,7 @@ export class WorkerPool implements ClientListener {
     if (worker.stats !== undefined) this.ended.add(worker.stats);
     // A worker that never listened fails the start instead: its settings are the same each time.
     if (this.stopping || (!worker.up && !this.ends.has(worker.number))) return;
+    if (worker.up) this.parts.onLost?.(worker.number, worker.heard, how);
     const before = Date.now() - worker.since > SETTLED_MS ? 0 : (this.ends.get(worker.number) ?? 0);
     this.ends.set(worker.number, before + 1);
     const delay = Math.min(BACK_OFF_MS[1], BACK_OFF_MS[0] * 2 ** before);

@@ -31,6 +31,27 @@ function reportingWorker(): ChildProcess {
   });
 }
 
+test('a worker that ends by itself is told, and one that is asked to end is not', async () => {
+  const lost: string[] = [];
+  const pool = new WorkerPool({
+    count: 1,
+    fork: reportingWorker,
+    flags: {},
+    record: () => {},
+    observe: () => {},
+    ownReport: () => Promise.resolve({ kind: 'busy' }),
+    store: undefined,
+    onLost: (number, from, how) => lost.push(`${number} ${how} ${from <= Date.now()}`),
+    log: () => {},
+  });
+  await pool.listen({ host: '127.0.0.1', port: 0 });
+  for (const pid of pool.pids) process.kill(pid, 'SIGKILL');
+  await until(() => lost.length > 0);
+  await until(() => !pool.draining);
+  await pool.drain(1000);
+  expect(lost).toEqual(['1 SIGKILL true']);
+});
+
 test('no count falls when a worker ends', async () => {
   const pool = new WorkerPool({
     count: 2,
