@@ -72,6 +72,7 @@ async function print(files: readonly string[], options: ReportOptions): Promise<
     now: now(),
     goneAfterDays: options.goneAfter,
     unreadable: lines.unreadable,
+    withoutInfo: lines.withoutInfo,
     later: lines.later,
     logs: lines.coverage,
     gaps: lines.gaps,

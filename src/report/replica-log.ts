@@ -12,6 +12,8 @@ export class ReplicaLog {
   since = Number.POSITIVE_INFINITY;
   until = Number.NEGATIVE_INFINITY;
   entries = 0;
+  /** Whether it has an entry of level `info`: of a request that the gateway did not fail. */
+  hasInfo = false;
   /** Times at which the process log says that the replica started, and that it stopped. */
   readonly starts: number[] = [];
   readonly stops: number[] = [];
@@ -21,7 +23,8 @@ export class ReplicaLog {
   }
 
   /** Adds the time of an entry; text that is no time is ignored. */
-  add(time: string): void {
+  add(time: string, isInfo = true): void {
+    if (isInfo) this.hasInfo = true;
     const at = Date.parse(time);
     if (Number.isNaN(at)) return;
     this.entries += 1;

@@ -81,6 +81,8 @@ export interface ReportOptions {
   /** Display names by client hash. */
   readonly names?: ReadonlyMap<string, string> | undefined;
   readonly unreadable?: number | undefined;
+  /** Logs that have entries, but none of level `info`. */
+  readonly withoutInfo?: readonly string[] | undefined;
   /** Entries dated after `now`, which the tally does not have. */
   readonly later?: Readonly<Span> | undefined;
 }
@@ -149,6 +151,7 @@ function* reportSteps(tally: ReportTally, options: ReportOptions): Generator<und
     unreadable: options.unreadable ?? 0,
     omittedClients: tally.omittedClients,
     unread: tally.unread,
+    withoutInfo: options.withoutInfo ?? [],
   });
   return {
     ...(tally.since === '' ? {} : { since: tally.since, until: tally.until }),

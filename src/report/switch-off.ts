@@ -42,6 +42,8 @@ export interface SwitchOffFacts {
   readonly omittedClients: number;
   /** Requests that the gateway could not read. */
   readonly unread: Readonly<Span>;
+  /** Logs without an entry of level `info`. */
+  readonly withoutInfo: readonly string[];
 }
 
 /** States whether V1 can be switched off, with every condition that was checked. */
@@ -52,9 +54,16 @@ export function switchOff(facts: SwitchOffFacts): SwitchOff {
       at: now,
       verdict: 'nothing-seen',
       sentence: 'No V1 request was seen yet.',
-      conditions: [...leftOut(facts), ...unread(facts)],
+      conditions: [...leftOut(facts), ...unread(facts), ...failuresOnly(facts)],
     };
-  const conditions = [silence(facts), pauses(facts), coverage(facts), completeness(facts), ...unread(facts)];
+  const conditions = [
+    silence(facts),
+    pauses(facts),
+    coverage(facts),
+    completeness(facts),
+    ...unread(facts),
+    ...failuresOnly(facts),
+  ];
   const isMet = (state: Condition['state']): boolean =>
     conditions.some((condition) => condition.state === state);
   const verdict = isMet('not-met') ? 'no' : isMet('unknown') ? 'unknown' : 'yes';
@@ -170,6 +179,14 @@ function completeness({ unreadable, omittedClients }: SwitchOffFacts): Condition
 function unread({ unread: { count, last }, now, goneAfterDays }: SwitchOffFacts): Condition[] {
   if (count === 0 || last < dayBefore(now, goneAfterDays)) return [];
   const text = `${counted(count, 'request')} could not be read, the last at ${last}: whether V1 clients sent ${count === 1 ? 'it' : 'them'} is not known.`;
+  return [{ state: 'unknown', text }];
+}
+
+/** A log from `warn` on looks complete, but has no request that succeeded. */
+function failuresOnly({ withoutInfo: [log, ...more] }: SwitchOffFacts): Condition[] {
+  if (log === undefined) return [];
+  const others = more.length === 0 ? '' : ` The same applies to ${counted(more.length, 'more log')}.`;
+  const text = `The log of ${log} has failures only, as GATEWAY_REWRITE_LOG_LEVEL=warn makes it: requests without one are not in it.${others}`;
   return [{ state: 'unknown', text }];
 }
 

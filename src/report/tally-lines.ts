@@ -53,6 +53,13 @@ export class LineTally {
     return [...logGaps([...this.replicas.values()]), ...missingFiles(this.coverage)];
   }
 
+  /** Logs that have entries, but none of level `info`: their gateway was told not to write those. */
+  get withoutInfo(): readonly string[] {
+    return [...this.replicas.values()]
+      .filter(({ entries, hasInfo }) => entries > 0 && !hasInfo)
+      .map(({ name }) => name);
+  }
+
   /** Begins a log, so that it is listed even if it has no line. */
   begin(file: string): void {
     this.logs.set(file, { file, entries: 0, unreadable: 0 });
@@ -74,7 +81,7 @@ export class LineTally {
         else {
           if (this.isLater(entry.time)) recordUse(this.later, entry.time);
           else this.tally.add(entry);
-          replica?.add(entry.time);
+          replica?.add(entry.time, entry.failure === undefined);
           if (log !== undefined) cover(log, entry.time);
         }
       }

@@ -5,9 +5,14 @@ import { makeReport, type Report } from '../../src/report/report.ts';
 import { reportMarkdown } from '../../src/report/report-text.ts';
 import { LineTally } from '../../src/report/tally-lines.ts';
 import { Tally } from '../../src/report/tally.ts';
+import { entryLine } from '../../src/rewrite-log/entry-line.ts';
+import type { Entry } from '../../src/rewrite-log/entry.ts';
+import { sampleEntry } from '../support/sample-entries.ts';
 import { v1TallyEntry } from '../support/v1-tally-entry.ts';
 
 const NOW = '2026-11-24T11:30:00.000Z';
+
+const encoder = new TextEncoder();
 
 /** A line of a client's request, or of native traffic, so many days before `NOW`. */
 function line(client: string, daysAgo: number): string {
@@ -25,6 +30,22 @@ function reportAt(now: string, lines: readonly string[]): Report {
 
 /** A client that left V1 in time, and native traffic on each day. */
 const LEFT = [line('c', 60), line('c', 45), ...Array.from({ length: 60 }, (_, day) => line('native', day))];
+
+test('a log that has failures only is told, for its gateway may have been told to write no others', () => {
+  const failed = { ...sampleEntry(1, 0), verdict: 'refused', failure: 'malformed-json' } as const;
+  const reportOf = (...entries: readonly Entry[]): Report => {
+    const tally = new Tally();
+    const lines = new LineTally(tally);
+    for (const file of ['a.log', 'a.log.1', 'b.log'])
+      for (const entry of entries) lines.add(encoder.encode(entryLine(entry)), file);
+    return makeReport(tally, { now: '2026-11-24T12:00:00.000Z', withoutInfo: lines.withoutInfo });
+  };
+  expect(reportOf(failed).switchOff.conditions.at(-1)).toEqual({
+    state: 'unknown',
+    text: 'The log of a.log has failures only, as GATEWAY_REWRITE_LOG_LEVEL=warn makes it: requests without one are not in it. The same applies to 1 more log.',
+  });
+  expect(JSON.stringify(reportOf(failed, sampleEntry(2, 0)))).not.toContain('failures only');
+});
 
 test('entries of the future do not stand for those that a log lacks', () => {
   const ended = LEFT.filter((_, at) => at !== 2 && at !== 3);
