@@ -63,6 +63,14 @@ export function bodyCheckCounts({ valid, invalid, refusedByBoth, unknown, pointe
   return parts.filter((part) => part !== '').join(', ');
 }
 
+/** Whether a client counts as gone only after more days than others: it paused for long before, or is hardly known. */
+export function isWaitedFor(
+  { class: work, goneAfterDays }: Pick<ClientReport, 'class' | 'goneAfterDays'>,
+  usualDays: number,
+): boolean {
+  return work !== 'gone' && goneAfterDays > usualDays;
+}
+
 /** What keeps the work of a client from being done with, or from being known, in sentences; of one that is gone, none. */
 export function reasonsOf({
   class: kind,

@@ -5,6 +5,7 @@ import { tableLines } from './markdown-table.ts';
 import { count, counted } from './number-text.ts';
 import {
   bodyCheckWords,
+  isWaitedFor,
   mistakeWords,
   outcomeWords,
   percentWords,
@@ -124,7 +125,7 @@ function sectionsOf(report: Report): readonly Iterable<string>[] {
         [CLASS_WORDS['url-only'], count(classes['url-only'])],
         [`${CLASS_WORDS.unknown} (the log does not say)`, count(classes.unknown)],
         [
-          `${CLASS_WORDS.gone} (no V1 request for ${counted(report.goneAfterDays, 'day')} or more)`,
+          `${CLASS_WORDS.gone} (no V1 request for ${counted(report.goneAfterDays, 'day')} or more, and none for as long as the client is waited for)`,
           count(classes.gone),
         ],
       ],
@@ -147,7 +148,7 @@ function sectionsOf(report: Report): readonly Iterable<string>[] {
         'mistakes',
         "V2's schema",
       ],
-      mapped(report.clients, clientRow),
+      mapped(report.clients, (client) => clientRow(client, report.goneAfterDays)),
     ),
     ['## Burn-down'],
     tableLines(
@@ -179,7 +180,7 @@ export function skippedLines(lines: number): string {
   return `${counted(lines, 'line')} that ${lines === 1 ? 'is not an entry' : 'are not entries'}`;
 }
 
-function clientRow(client: ClientReport): string[] {
+function clientRow(client: ClientReport, usualDays: number): string[] {
   return [
     client.name === undefined
       ? markdownCode(client.client)
@@ -192,7 +193,8 @@ function clientRow(client: ClientReport): string[] {
     count(client.v2),
     count(client.refused),
     markdownText(client.firstSeen),
-    markdownText(client.lastSeen),
+    markdownText(client.lastSeen) +
+      (isWaitedFor(client, usualDays) ? `, gone after ${counted(client.goneAfterDays, 'day')}` : ''),
     client.operations
       .map(({ operation, count: seen }) => `${markdownText(operation)} ${count(seen)}`)
       .join(', '),

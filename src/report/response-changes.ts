@@ -21,6 +21,12 @@ interface ListedMember extends DifferingMember {
   readonly key: string;
 }
 
+/** The members of one list, and the changes that concern them, each once. */
+interface ListedMembers {
+  readonly members: readonly ListedMember[];
+  readonly changes: readonly string[];
+}
+
 interface ListedEdit {
   readonly change: string;
   readonly rule?: string;
@@ -33,12 +39,12 @@ export type DifferingMembers = Map<string, Span & DifferingMember>;
 
 /** Judges responses by the members that V2 has elsewhere; each list is read once, for the gateway shares them. */
 export class ResponseChanges {
-  private readonly known = new WeakMap<object, readonly ListedMember[]>();
+  private readonly known = new WeakMap<object, ListedMembers>();
 
   /** Judges the response of one exchange, and counts the members that differ in `members`. */
   add(entry: TallyEntry, members: DifferingMembers): ResponseSide {
-    const list = entry.origin === 'v1' ? entry.responseWould : entry.responseEdits;
-    const listed = list === undefined ? [] : this.membersOf(list);
+    const list = listOf(entry);
+    const listed = list === undefined ? [] : this.listed(list).members;
     if (listed.length > 0) {
       for (const { key, ...member } of listed) countMember(members, key, member, entry.time);
       return 'different';
@@ -48,7 +54,13 @@ export class ResponseChanges {
     return entry.responseNote === undefined ? 'same' : 'unknown';
   }
 
-  private membersOf(list: readonly ListedEdit[]): readonly ListedMember[] {
+  /** The changes that concern members of a response, each once. */
+  changesOf(entry: TallyEntry): readonly string[] {
+    const list = listOf(entry);
+    return list === undefined ? [] : this.listed(list).changes;
+  }
+
+  private listed(list: readonly ListedEdit[]): ListedMembers {
     const known = this.known.get(list);
     if (known !== undefined) return known;
     const members = new Map<string, ListedMember>();
@@ -60,10 +72,17 @@ export class ResponseChanges {
       const key = `${change} ${v1} ${place.v2 ?? ''}`;
       members.set(key, { key, change, v1, ...place });
     }
-    const listed = [...members.values()];
+    const listed = {
+      members: [...members.values()],
+      changes: [...new Set([...members.values()].map(({ change }) => change))],
+    };
     this.known.set(list, listed);
     return listed;
   }
+}
+
+function listOf(entry: TallyEntry): readonly ListedEdit[] | undefined {
+  return entry.origin === 'v1' ? entry.responseWould : entry.responseEdits;
 }
 
 function countMember(members: DifferingMembers, key: string, member: DifferingMember, time: string): void {

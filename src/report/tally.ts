@@ -120,6 +120,9 @@ export class Tally {
       countUse(this.changes, change, entry.time, MAX_NAMES);
       for (const name of ruleNames) countUse(this.rules, name, entry.time, MAX_NAMES);
     }
+    for (const change of this.responses.changesOf(entry))
+      if (!summary.changes.some((one) => one.change === change))
+        countUse(this.changes, change, entry.time, MAX_NAMES);
     const client = this.clientOf(entry.client ?? NO_KEY);
     const side = this.responses.add(entry, client.responseMembers);
     client.add(entry, callName(entry.operation, entry.method, entry.path), summary, side);

@@ -70,6 +70,8 @@ const STATES: readonly {
     after: [
       /Clients on V1 by day: 1 client on \d{4}-\d\d-\d\d\./,
       'clients with edits',
+      'gone after 14 days without V1, unless a row says otherwise',
+      'gone after 42 days',
       'without an edit that was seen',
       'No rule to propose: nothing shows for certain that V2 does not take an attribute.',
     ],

@@ -495,6 +495,27 @@ test('a client that only reads, and gets its responses rewritten, has more to ch
 });
 
 // A client that leaves in the middle of its body: nothing was read, and nothing was sent.
+test('a client that is waited for longer is told with its own days', () => {
+  const text = reportMarkdown(makeReport(tallyOf([v1('c', 20, [])]), options));
+  expect(text).toContain('2026-11-01T12:00:00.000Z, gone after 42 days |');
+  expect(text).toContain(
+    '| gone (no V1 request for 14 days or more, and none for as long as the client is waited for) | 0 |',
+  );
+});
+
+test('a change that rewrites responses only counts as used, once for each exchange', () => {
+  const edits = ['/data/a', '/data/b'].map(
+    (path) => ({ change: 'names', rule: 'rename', path, from: `${path}2` }) as const,
+  );
+  const errors = { change: 'errors', rule: 'errors', path: '/errors', from: '/errors' } as const;
+  const tally = tallyOf([
+    v1('c', 1, [], { responseEdits: [...edits, errors] }),
+    v1('c', 1, [{ ...NEST, change: 'names' }], { responseEdits: edits }),
+    v1('c', 1, [], { origin: 'v1', responseWould: edits }),
+  ]);
+  expect([...tally.changes].map(([change, { count }]) => [change, count])).toEqual([['names', 3]]);
+});
+
 test('an upload that broke off shows no work, and is no response of V2', () => {
   const left = v1('c', 1, [], { status: 0, upstreamPath: undefined, bytesOut: 0 });
   const [client] = makeReport(tallyOf([left]), options).clients;

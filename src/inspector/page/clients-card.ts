@@ -1,5 +1,5 @@
 import type { ComponentChildren, VNode } from 'preact';
-import { bodyCheckLines, reasonsOf } from '../../report/outcome-words.ts';
+import { bodyCheckLines, isWaitedFor, reasonsOf } from '../../report/outcome-words.ts';
 import type { ClientReport, Report } from '../api.ts';
 import { card } from './card.ts';
 import { ClientName, type ClientNameProps } from './client-name.ts';
@@ -33,7 +33,7 @@ export function ClientsCard(props: ClientsCardProps): VNode {
   const hasChecks = clients.some(({ bodyChecks }) => bodyChecks.length > 0);
   return card(
     counted(clients.length, 'client'),
-    `gone after ${counted(goneAfterDays, 'day')} without V1`,
+    `gone after ${counted(goneAfterDays, 'day')} without V1, unless a row says otherwise`,
     clients.length === 0 && el('p', { class: 'empty' }, 'No V1 request has been seen yet.'),
     clients.length > 0 &&
       scrollTable(
@@ -63,7 +63,7 @@ export function ClientsCard(props: ClientsCardProps): VNode {
 
 function clientRow(
   client: ClientReport,
-  { go, hueOf, clients, announce, onNamed }: ClientsCardProps,
+  { report, go, hueOf, clients, announce, onNamed }: ClientsCardProps,
   hasChecks: boolean,
 ): VNode {
   const { client: hash, name } = client;
@@ -107,7 +107,7 @@ function clientRow(
     el(
       'td',
       { class: 'change-dots' },
-      client.changes.map(({ change, count: times, rules }) =>
+      changesOf(client).map(({ change, count: times, rules }) =>
         el(
           'span',
           { key: change, class: 'change-name', title: rules.join(', ') },
@@ -123,9 +123,31 @@ function clientRow(
         null,
         checks(client, () => go({ view: 'traffic', filter: `client:${hash} v2:invalid`, entry: undefined })),
       ),
-    el('td', null, el('time', { dateTime: client.lastSeen }, ago(client.lastSeen))),
+    el(
+      'td',
+      null,
+      el('time', { dateTime: client.lastSeen }, ago(client.lastSeen)),
+      isWaitedFor(client, report.goneAfterDays) &&
+        el('div', null, `gone after ${counted(client.goneAfterDays, 'day')}`),
+    ),
     el('td', null, el('a', { href: guide, 'aria-label': `Migration guide for ${name ?? hash}` }, 'Guide')),
   );
+}
+
+/** The changes of its requests, and those that only its responses need. */
+function changesOf({
+  changes,
+  responses,
+}: ClientReport): Pick<ClientReport['changes'][number], 'change' | 'count' | 'rules'>[] {
+  const others = responses.filter(({ change }) => !changes.some((one) => one.change === change));
+  return [
+    ...changes,
+    ...[...Map.groupBy(others, ({ change }) => change)].map(([change, members]) => ({
+      change,
+      count: Math.max(...members.map(({ count: times }) => times)),
+      rules: ['responses'],
+    })),
+  ];
 }
 
 /** What V2's schema says of bodies that were not sent to V2, with the exchanges that it refuses. */
