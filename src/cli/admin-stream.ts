@@ -9,14 +9,10 @@ const RETRY_DELAY_MS = 1000;
 /**
  * Follows the entries of a running gateway; resumes after a lost connection where it stopped. Throws when the listener refuses.
  */
-export async function* streamEntries(
-  client: AdminClient,
-  filter: string,
-  signal: AbortSignal,
-): AsyncGenerator<Entry> {
+export async function* streamEntries(client: AdminClient, filter: string): AsyncGenerator<Entry> {
   let last: string | undefined;
   let isFirst = true;
-  while (!signal.aborted) {
+  for (;;) {
     const path = `/entries/stream?filter=${encodeURIComponent(filter)}`;
     const response = await client.ask(path, resume(last)).catch((error: unknown) => {
       if (isFirst) throw error;
@@ -30,12 +26,11 @@ export async function* streamEntries(
     }
     isFirst = false;
     for await (const event of eventsOf(response?.body)) {
-      if (signal.aborted) return;
       last = event.id ?? last;
       const entry = event.name === 'entry' ? parseEntry(event.data) : undefined;
       if (entry !== undefined) yield entry;
     }
-    await wait(RETRY_DELAY_MS, undefined, { signal }).catch(() => {});
+    await wait(RETRY_DELAY_MS);
   }
 }
 

@@ -45,7 +45,6 @@ async function run(options: DraftOptions): Promise<CommandFault | undefined> {
     isRecorded && reading.ok
       ? await draftTrial(new CompiledRuleBook(reading.ruleBook), v2, requests)
       : undefined;
-  stdout.on('error', () => {});
   const unwritten = options.out === undefined ? undefined : writeOutput(options.out, text);
   if (unwritten !== undefined) return unwritten;
   if (options.json === true) {

@@ -14,7 +14,7 @@ export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] =
   ],
   [
     NOT_STARTED,
-    'The command could not start: an argument or a setting is wrong, the rule book has faults, a file is missing, or the gateway cannot be reached.',
+    'The command could not start: an argument or a setting is wrong, the rule book has faults, a file is missing, stdout cannot be written, or the gateway cannot be reached.',
   ],
 ];
 

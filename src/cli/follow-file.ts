@@ -8,15 +8,11 @@ const POLL_INTERVAL_MS = 200;
  * Yields the lines of a file as they are appended, from its end or its beginning; a truncated or replaced file is read from its
  * start.
  */
-export async function* followFile(
-  path: string,
-  fromStart: boolean,
-  signal: AbortSignal,
-): AsyncGenerator<string> {
+export async function* followFile(path: string, fromStart: boolean): AsyncGenerator<string> {
   let { size, ino } = fromStart ? { size: 0, ino: (await stat(path)).ino } : await stat(path);
   let rest = '';
   const decoder = new TextDecoder();
-  while (!signal.aborted) {
+  for (;;) {
     const now = await stat(path).catch(() => undefined);
     if (now !== undefined && (now.ino !== ino || now.size < size)) {
       size = 0;
@@ -31,7 +27,7 @@ export async function* followFile(
       yield* lines;
       continue;
     }
-    await wait(POLL_INTERVAL_MS, undefined, { signal }).catch(() => {});
+    await wait(POLL_INTERVAL_MS);
   }
 }
 

@@ -28,8 +28,6 @@ async function print(
   if (isFault(v2)) return v2;
   const { description, notes } = deriveV1(v2, book.rules.ruleBook);
   for (const note of notes) process.stderr.write(`note: ${terminalText(note)}\n`);
-  // A reader such as head closes early.
-  stdout.on('error', () => {});
   const json = printJsonText(description, 2);
   stdout.write(format === 'json' ? `${json}\n` : stringify(parse(json, { intAsBigInt: true })));
   return undefined;

@@ -28,9 +28,6 @@ async function show(file: string | undefined, options: TailOptions): Promise<Com
   if (isFilterFault(filter)) return { fault: filter.message };
   if (file === undefined && options.admin === undefined && process.stdin.isTTY)
     return { fault: 'Name a log file, or use --admin.' };
-  const aborter = new AbortController();
-  // A pipe reader that stops early, such as head, is not a failure.
-  stdout.on('error', () => aborter.abort());
   const terminal = terminalOf(stdout);
   const lines = { entries: 0, others: 0 };
   let isHeadDue = options.format === 'text';
@@ -41,8 +38,7 @@ async function show(file: string | undefined, options: TailOptions): Promise<Com
   // Entries that are still to come may take a while.
   if (options.admin !== undefined || options.follow === true) printHead();
   try {
-    for await (const entry of entriesOf(file, options, aborter.signal, lines)) {
-      if (aborter.signal.aborted) break;
+    for await (const entry of entriesOf(file, options, lines)) {
       if (!filter.accepts(entry)) continue;
       printHead();
       stdout.write(`${options.format === 'json' ? JSON.stringify(entry) : entryRow(entry, terminal)}\n`);
@@ -57,21 +53,14 @@ async function show(file: string | undefined, options: TailOptions): Promise<Com
 async function* entriesOf(
   file: string | undefined,
   { admin, filter, follow }: TailOptions,
-  signal: AbortSignal,
   counts: { entries: number; others: number },
 ): AsyncGenerator<Entry> {
   if (admin !== undefined) {
-    yield* streamEntries(
-      new AdminClient({ url: admin, token: process.env['GATEWAY_ADMIN_TOKEN'] }),
-      filter,
-      signal,
-    );
+    yield* streamEntries(new AdminClient({ url: admin, token: process.env['GATEWAY_ADMIN_TOKEN'] }), filter);
     return;
   }
   const lines =
-    follow === true && file !== undefined && file !== '-'
-      ? followFile(file, true, signal)
-      : linesOf(file ?? '-');
+    follow === true && file !== undefined && file !== '-' ? followFile(file, true) : linesOf(file ?? '-');
   for await (const line of lines) {
     const entry = parseEntry(line);
     if (entry !== undefined) {
