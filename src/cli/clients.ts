@@ -3,6 +3,8 @@ import type { ClientsView } from '../inspector/api.ts';
 import { nameClient } from '../node/admin/name-client.ts';
 import { createClientHash } from '../node/client-hash.ts';
 import { terminalText } from '../report/untrusted-text.ts';
+import { readSetting } from '../settings/read-settings.ts';
+import { settings as table } from '../settings/settings.ts';
 import { AdminClient } from './admin-client.ts';
 import { printColumns } from './columns.ts';
 import { type CommandFault, endWith } from './command-fault.ts';
@@ -64,7 +66,7 @@ async function nameOne(
   name: string | undefined,
   { names, admin, format }: NameOptions,
 ): Promise<Outcome> {
-  const path = names ?? process.env['GATEWAY_CLIENT_NAMES'];
+  const path = readSetting(table.clientNames, { flags: { 'client-names': names }, environment: process.env });
   const out =
     format === 'json'
       ? `${JSON.stringify({ client, name: name?.trim() ?? null })}\n`

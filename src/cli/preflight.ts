@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { readSettings, type Settings } from '../settings/read-settings.ts';
+import { readSetting, readSettings, type Settings } from '../settings/read-settings.ts';
 import { settingConflicts } from '../settings/setting-conflicts.ts';
 import { memoryShares } from '../settings/memory-shares.ts';
 import { settings as table } from '../settings/settings.ts';
@@ -28,7 +28,7 @@ export async function preflight(
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<Preflight | { readonly faults: readonly string[] }> {
   const read = readSettings({ flags, environment, readFile: (path) => readFileSync(path, 'utf8') });
-  const rulesPath = flags['rules'] ?? environment['GATEWAY_RULES'] ?? table.rules.value;
+  const rulesPath = readSetting(table.rules, { flags, environment });
   const ruleBook = await loadRuleBook(rulesPath);
   const faults = 'faults' in ruleBook ? ruleBook.faults : [];
   if ('faults' in read) return { faults: [...read.faults, ...faults] };

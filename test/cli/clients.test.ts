@@ -96,6 +96,11 @@ describe('the command clients', () => {
     expect(await run(['clients', 'hash'], 'key')).toMatchObject({ code: 2 });
     expect(await run(['clients', 'hash'], '', { GATEWAY_CLIENT_SECRET: 's' })).toMatchObject({ code: 2 });
     expect(await run(['clients', 'name', HASH, 'Acme'])).toMatchObject({ code: 2 });
+    expect(await run(['clients', 'name', HASH, 'Acme'], '', { GATEWAY_CLIENT_NAMES: '' })).toEqual({
+      code: 2,
+      out: '',
+      err: 'Give --names or --admin, or set GATEWAY_CLIENT_NAMES.\n',
+    });
   });
 });
 
