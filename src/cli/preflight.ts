@@ -1,5 +1,5 @@
-import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { accessSync, constants, existsSync, readFileSync, realpathSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { readSetting, readSettings, type Settings } from '../settings/read-settings.ts';
 import { settingConflicts } from '../settings/setting-conflicts.ts';
 import { memoryShares } from '../settings/memory-shares.ts';
@@ -36,7 +36,7 @@ export async function preflight(
   const upstreamTls = upstreamFiles(settings);
   const clientTls = clientFiles(settings);
   const all = [
-    ...settingConflicts(settings, memoryShares(memoryLimit(), workersOf(settings))),
+    ...settingConflicts(settings, memoryShares(memoryLimit(), workersOf(settings)), realPath),
     ...[adminFault(settings), logFileFault(settings), await namesFault(settings)].filter(
       (fault) => fault !== undefined,
     ),
@@ -48,6 +48,15 @@ export async function preflight(
   if (all.length > 0 || 'faults' in ruleBook || 'fault' in upstreamTls || 'fault' in clientTls)
     return { faults: all };
   return { settings, rulesPath, ruleBook, upstreamTls: upstreamTls.tls, clientTls: clientTls.tls };
+}
+
+/** Resolves a path, links included; one of a file that is not there yet only by its text. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return resolve(path);
+  }
 }
 
 /** Reads the TLS certificate files for the client-facing listener. */

@@ -9,11 +9,12 @@ const MIN_SECRET_CHARACTERS = 16;
 
 /**
  * Finds settings that are valid alone but conflict with each other; each fault is a sentence with their names and the remedy.
- * `shares` are the defaults of memory settings that are unset.
+ * `shares` are the defaults of memory settings that are unset; `resolve` gives all paths of a file the same text.
  */
 export function settingConflicts(
   settings: Settings,
   shares: MemoryShares = memoryShares(),
+  resolve: (path: string) => string = (path) => path,
 ): readonly string[] {
   return [
     ...shortSecrets(settings),
@@ -23,7 +24,7 @@ export function settingConflicts(
     ...breakerThatNeverOpens(settings),
     ...sharedAddress(settings),
     ...loops(settings),
-    ...sharedFiles(settings),
+    ...sharedFiles(settings, resolve),
     ...unusedTls(settings),
     ...store(settings),
     ...unusedProxyProtocol(settings),
@@ -116,18 +117,44 @@ function isOwn({ origin }: OriginSetting, { host, port }: ListenAddress): boolea
   return name === host || (LOOPBACKS.has(name) && (LOOPBACKS.has(host) || WILDCARDS.has(host)));
 }
 
-/** A file that one part writes must not be written or read by another. */
-function sharedFiles(settings: Settings): readonly string[] {
-  const written = [table.logFile, table.rolloutFile, table.referenceDb];
-  const read = [table.rules, table.clientNames, table.tlsCert, table.tlsKey, table.upstreamCa];
+interface NamedFile {
+  readonly setting: Setting<unknown>;
+  readonly path: string;
+}
+
+/** A file that one part writes must not be written or read by another; `resolve` tells which paths are the same. */
+function sharedFiles(settings: Settings, resolve: (path: string) => string): readonly string[] {
+  const filesOf = (...list: readonly Setting<string | undefined>[]): readonly NamedFile[] =>
+    list.flatMap((setting) => {
+      const path = settings.get(setting);
+      return path === undefined ? [] : [{ setting, path }];
+    });
+  const address = settings.get(table.store);
+  const stored: readonly NamedFile[] =
+    address.kind === 'file' ? [{ setting: table.store, path: address.path }] : filesOf(table.rolloutFile);
+  const written = [...filesOf(table.logFile), ...stored, ...filesOf(table.referenceDb, table.clientNames)];
+  const read = filesOf(
+    table.rules,
+    table.v2Openapi,
+    table.tlsCert,
+    table.tlsKey,
+    table.upstreamCa,
+    table.upstreamCert,
+    table.upstreamKey,
+    table.storeCa,
+  );
   return written.flatMap((one, index) =>
     [...written.slice(index + 1), ...read]
-      .filter((other) => settings.get(one) !== undefined && settings.get(one) === settings.get(other))
-      .map(
-        (other) =>
-          `${environmentName(one)} and ${environmentName(other)} are both ${settings.get(one)}; give each a file of its own.`,
-      ),
+      .filter((other) => resolve(one.path) === resolve(other.path))
+      .map((other) => sharedFile(one, other)),
   );
+}
+
+function sharedFile(one: NamedFile, other: NamedFile): string {
+  const [first, second] = [one, other].map(({ setting }) => environmentName(setting));
+  return one.path === other.path
+    ? `${first} and ${second} are both ${one.path}; give each a file of its own.`
+    : `${first} (${one.path}) and ${second} (${other.path}) are the same file; give each a file of its own.`;
 }
 
 function unusedTls(settings: Settings): readonly string[] {

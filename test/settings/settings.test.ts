@@ -202,6 +202,10 @@ describe('settings that cannot hold together are faults like all others', () => 
     [{ 'store-password': 'x' }, /STORE_PASSWORD is for a Redis store/],
     [{ store: 'redis://r', 'store-ca': 'ca.pem' }, /STORE_CA is for TLS, and the store is no rediss/],
     [{ 'log-file': 'config/rules.yaml' }, /LOG_FILE and GATEWAY_RULES are both/],
+    [{ store: 'file:config/rules.yaml' }, /STORE and GATEWAY_RULES are both config\/rules\.yaml; give each/],
+    [{ store: 'file:a', 'log-file': 'a' }, /LOG_FILE and GATEWAY_STORE are both a;/],
+    [{ 'log-file': 'v2.json', 'v2-openapi': 'v2.json' }, /LOG_FILE and GATEWAY_V2_OPENAPI are both/],
+    [{ 'client-names': 'config/rules.yaml' }, /CLIENT_NAMES and GATEWAY_RULES are both/],
     [{ 'self-service-link': 'on' }, /SELF_SERVICE_LINK is on, and GATEWAY_SELF_SERVICE is off/],
     [{ 'proxy-protocol': 'on' }, /PROXY_PROTOCOL is on, and GATEWAY_TRUSTED_PROXIES names no proxy/],
     [

@@ -105,7 +105,7 @@ function v1Fault(settings: Settings, { rollout }: RuleBook, state: RolloutState)
 }
 
 function damageOf(place: string): string {
-  return `The rollout in ${place} (--rollout-file, --store) is damaged; remove it to start over.`;
+  return `${place} (--rollout-file, --store) is not a stored rollout; name another file, or, if it was one, remove it to start over.`;
 }
 
 /** Makes this gateway one of those that share the store. */
