@@ -80,8 +80,6 @@ export interface Exchange {
 
 /** Receives the events of the client's side of an exchange. */
 export interface ExchangeOwner {
-  /** True once V2 has a request that is not safe: it may be carried out, whether the client learns that or not. */
-  readonly isCarriedOut: boolean;
   /** Called for every chunk read by `collect`, with its size in bytes; false stops reading. */
   acceptChunk(bytes: number): boolean;
   onWholeBody(body: Uint8Array): void;

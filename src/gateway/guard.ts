@@ -41,10 +41,6 @@ export class GuardedOwner implements ExchangeOwner {
     }
   }
 
-  get isCarriedOut(): boolean {
-    return this.owner.isCarriedOut;
-  }
-
   drained(): void {
     try {
       this.owner.drained();

@@ -2,7 +2,6 @@
 import type { WorkMemory } from '../json/work-memory.ts';
 import { endToEnd, interimFields, trailersOf } from '../http/hop-by-hop.ts';
 import type { HeaderList } from '../http/header-list.ts';
-import { isRead } from '../http/methods.ts';
 import type { ResponseHead } from '../http/response-head.ts';
 import { closeEntry, type OpenEntry, openEntry } from '../rewrite-log/open-entry.ts';
 import type { Entry, Route } from '../rewrite-log/entry.ts';
@@ -307,10 +306,6 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     }
     this.received.exchange.closeAfterResponse();
     this.refuse(failure(fault));
-  }
-
-  get isCarriedOut(): boolean {
-    return this.call?.isSent === true && !isRead(this.received.exchange.method);
   }
 
   disconnected(): void {

@@ -73,7 +73,6 @@ export async function heldConnection(onTake: (exchange: Exchange) => void = () =
 /** Records the calls of an exchange to its owner, in order. */
 export class RecordingOwner implements ExchangeOwner {
   readonly events: string[] = [];
-  readonly isCarriedOut = false;
   acceptChunk(): boolean {
     return true;
   }

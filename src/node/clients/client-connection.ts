@@ -47,8 +47,6 @@ const LARGE_READ_BYTES = 8 * 1024;
 const READ_AHEAD_BYTES = 16 * 1024;
 /** Requests that are served directly before other connections have their turn. */
 const REQUESTS_PER_TURN = 16;
-/** Milliseconds for which a client that closed its side is taken for one that waits, while nothing is written. */
-export const HALF_CLOSED_MS = 10_000;
 const nothing = Buffer.alloc(0);
 
 /**
@@ -377,10 +375,7 @@ export class ClientConnection implements ExchangeConnection {
     this.owner.handOver(this, bytes);
   }
 
-  /**
-   * The client closed its side: it has disconnected, unless its response is already on the way, or it may wait for that to what V2
-   * carries out.
-   */
+  /** The client closed its side: it has disconnected, unless its response is already on the way. */
   private readonly ended = (): void => {
     const { socket } = this;
     this.abandonBody();
@@ -389,18 +384,8 @@ export class ClientConnection implements ExchangeConnection {
       this.stopReading();
       socket.end();
     } else if (this.exchange.isResponded) this.stopReading();
-    else if (this.body === undefined && this.exchange.isCarriedOut && !this.exchange.secure)
-      this.respondHalfClosed(this.exchange);
     else socket.destroy();
   };
-
-  private respondHalfClosed(exchange: SocketExchange): void {
-    this.stopReading();
-    exchange.closeAfterResponse();
-    // A reset is found on a connection that is not read.
-    this.socket.pause();
-    this.socket.setTimeout(HALF_CLOSED_MS, () => this.socket.destroy());
-  }
 
   private readonly closed = (): void => {
     this.abandonBody();

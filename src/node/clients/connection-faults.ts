@@ -1,10 +1,7 @@
 import type { ServerResponse } from 'node:http';
-import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { ClientFault } from '../../gateway/exchange.ts';
 import { type Failure, failure } from '../../migrate/failure.ts';
-import { IS_NODE } from '../is-node.ts';
-import { HALF_CLOSED_MS } from './client-connection.ts';
 import type { H1Exchange } from './h1-exchange.ts';
 import type { LingeringConnections } from './lingering-connections.ts';
 
@@ -171,7 +168,6 @@ export class ConnectionFaults {
     };
     this.connections.set(socket, connection);
     this.lingerOnClose(socket, connection);
-    if (IS_NODE) socket.once('end', () => onEnd(socket, connection));
     return connection;
   }
 
@@ -183,18 +179,6 @@ export class ConnectionFaults {
       this.lingering.close(socket);
     };
   }
-}
-
-/** The client closed its side: it has disconnected, unless it may wait for the response to what V2 carries out. */
-function onEnd(socket: Duplex, { exchanges }: Connection): void {
-  const [first, ...others] = exchanges.keys();
-  if (first === undefined) return;
-  if (others.length > 0 || first.secure || !first.isCarriedOut || !(socket instanceof Socket)) {
-    socket.end();
-    return;
-  }
-  first.closeAfterResponse();
-  socket.setTimeout(HALF_CLOSED_MS);
 }
 
 /** Pauses reading while many requests are queued, or while the body of a queued request would be buffered in many small parts. */

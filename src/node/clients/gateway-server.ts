@@ -198,8 +198,6 @@ export class GatewayServer
     const server = createServer({ ...this.timeLimits(), noDelay: true, highWaterMark: 64 * 1024 });
     // Node truncates longer lists silently: a trailing Authorization would be lost. The gateway counts the fields itself.
     server.maxHeadersCount = 0;
-    // Node would close its side as soon as the client closes its own.
-    Object.assign(server, { httpAllowHalfOpen: true });
     server.on('request', (incoming, outgoing) => this.serve(incoming, outgoing, false));
     server.on('checkContinue', (incoming, outgoing) => this.serve(incoming, outgoing, true));
     server.on('checkExpectation', (incoming, outgoing) => this.serve(incoming, outgoing, false));

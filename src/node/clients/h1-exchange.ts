@@ -225,11 +225,6 @@ export class H1Exchange implements Exchange, IncomingBodyOwner, SlowReader {
     return this.incoming.complete;
   }
 
-  /** True once V2 may carry the request out. */
-  get isCarriedOut(): boolean {
-    return this.owner?.isCarriedOut === true;
-  }
-
   private get isFarFromComplete(): boolean {
     if (!this.hasBody || this.taken) return false;
     const length = Number(this.incoming.headers['content-length'] ?? Infinity);

@@ -263,11 +263,6 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
     return this.isWritten;
   }
 
-  /** True once V2 may carry the request out. */
-  get isCarriedOut(): boolean {
-    return this.owner?.isCarriedOut === true;
-  }
-
   /** The system has taken the response. */
   flushed(): void {
     if (this.isOver) return;
