@@ -40,6 +40,23 @@ function answered(rules: RuleBook, to: Operation, text: string): ResponseRewrite
   return compileResponsePlans(rules).of(to, to.method).rewrite(bytesOf(text), OK);
 }
 
+test.each([READ, LIST, operation('delete', 'DELETE', '/things/{id}')])(
+  'errors of $method $template have the names that writes have, and no others',
+  (to) => {
+    const errors: ResponseRule = { rule: 'errors', details: {}, status: ['4xx'] };
+    const rename = change('rename', [{ rule: 'rename', member: 'a', in: [], to: 'b' }]);
+    const rules = book([{ ...rename, response: [errors] }]);
+    const plans = compileResponsePlans({ ...rules, operations: [...rules.operations, to] });
+    const text = '{"errors":[{"detail":"b","source":{"pointer":"/b"}}]}';
+    const context = { ...OK, status: 409, isWrapped: false };
+    expect(textOf(plans.of(to, to.method).rewrite(bytesOf(text), context).body)).toBe(
+      '{"errors":[{"detail":"a","source":{"pointer":"/a"}}]}',
+    );
+    expect(plans.of(to, to.method).appliesTo(200, false)).toBe(false);
+    expect(plans.of(HOUSE, 'GET').appliesTo(409, false)).toBe(false);
+  },
+);
+
 // What V1 could send has none of the names that the rules give: those are V2's.
 const V1_NAMES = ['a', 'b', 'c', 'p', 'q'];
 const member = fc.constantFrom(...V1_NAMES);
