@@ -97,6 +97,7 @@ export function reportTerminal(report: Report, terminal: Terminal): string {
         ]),
       { right: [1, 2, 3], columns },
     ),
+    more(report.days.length, 'earlier day', MAX_ROWS, ''),
     fitted(logLines(report.logs ?? [])),
     fitted(gapLines(report.gaps ?? [])),
     report.unreadable === 0 ? '' : `Skipped: ${skippedLines(report.unreadable)}.`,
@@ -140,6 +141,6 @@ function workWords(client: ClientReport): string {
   return parts.filter((part) => part !== '').join('; ');
 }
 
-function more(all: number, noun: string, shown = MAX_ROWS): string {
-  return all > shown ? `… and ${counted(all - shown, `more ${noun}`)}; --format json has all.` : '';
+function more(all: number, noun: string, shown = MAX_ROWS, kind = 'more '): string {
+  return all > shown ? `… and ${counted(all - shown, `${kind}${noun}`)}; --format json has all.` : '';
 }

@@ -91,7 +91,7 @@ export interface ErrorGroups {
 export interface ErrorGroup {
   readonly error: EntryError;
   readonly count: number;
-  /** Number of clients; requests without a key count as one. */
+  /** Number of clients; requests without a key count as one, and those that could not be read as none. */
   readonly clients: number;
   /** Ids of at most ten operations; `-` for none. */
   readonly operations: readonly string[];

@@ -44,6 +44,8 @@ export async function errorGroups(stores: SearchedStores, pause: () => Promise<v
       group.count += 1;
       if (time < group.firstSeen) group.firstSeen = time;
       if (time > group.lastSeen) group.lastSeen = time;
+      // A request that could not be read has neither a client nor an operation.
+      if (entry.path === '') continue;
       if (group.clients.size < MAX_CLIENTS) group.clients.add(client);
       if (group.operations.size < MAX_OPERATIONS) group.operations.add(operation);
     }

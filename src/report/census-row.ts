@@ -1,5 +1,8 @@
 import type { RequestRuleName } from '../rules/rule.ts';
 
+/** Maximum clients that are listed for a name: of that many, there may be more. */
+export const MAX_ROW_CLIENTS = 10;
+
 /** One attribute name that clients of an operation send, with the evidence of every source. */
 export interface CensusRow {
   readonly operation: string;

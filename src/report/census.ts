@@ -1,7 +1,7 @@
 import { generalPointer } from '../json/json-pointer.ts';
 import { MovedMembers } from '../rewrite-log/moved-member.ts';
 import type { RequestRuleName } from '../rules/rule.ts';
-import type { CensusRow } from './census-row.ts';
+import { type CensusRow, MAX_ROW_CLIENTS } from './census-row.ts';
 import type { OpenApiNames } from './openapi-names.ts';
 import { proposalYaml, proposeStrips, type StripProposal, type Suspect } from './strip-proposal.ts';
 import { refusalOf, type TallyEntry } from './tally-entry.ts';
@@ -65,9 +65,6 @@ const KEPT_SHARE = 0.5;
 
 /** An entry lists no more of them: a longer list does not say that the others were echoed. */
 const MAX_UNECHOED = 16;
-
-/** Maximum clients listed for a row. */
-const MAX_CLIENTS = 10;
 
 /** Counts the names that V1 clients send, by operation and outcome. */
 export class CensusTally {
@@ -184,7 +181,7 @@ const NO_COUNTS = {
 function count({ row, v1, v2 }: PlacedRow, entry: TallyEntry): void {
   const { client, status, failure, origin } = entry;
   row.count += 1;
-  if (client !== undefined && row.clients.size < MAX_CLIENTS) row.clients.add(client);
+  if (client !== undefined && row.clients.size < MAX_ROW_CLIENTS) row.clients.add(client);
   // Where no service responded, nobody has an opinion of a name.
   if (failure !== undefined) return;
   const isAccepted = status >= 200 && status < 300;

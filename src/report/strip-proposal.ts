@@ -1,5 +1,5 @@
 import { tokenName } from '../json/json-pointer.ts';
-import type { CensusRow } from './census-row.ts';
+import { type CensusRow, MAX_ROW_CLIENTS } from './census-row.ts';
 import { judgeRows, type Judgement } from './strip-evidence.ts';
 import { terminalText } from './untrusted-text.ts';
 
@@ -91,14 +91,19 @@ function printChange(operation: string | undefined, strips: readonly StripPropos
   const on = operation === undefined ? 'every' : `[${printName(operation)}]`;
   const rules = [...places].map(([place, members]) => {
     const evidence = members.map(
-      ({ member, why, clients }) =>
-        `        # ${quotedName(member)}: ${why}; of ${clients.map(terminalText).join(', ') || 'unknown clients'}`,
+      ({ member, why, clients }) => `        # ${quotedName(member)}: ${why}; of ${clientWords(clients)}`,
     );
     const inside = place === undefined ? '' : `\n        in: ${printName(place)}`;
     const names = members.map(({ member }) => printName(member)).join(', ');
     return `${evidence.join('\n')}\n      - strip: [${names}]${inside}\n`;
   });
   return `  - id: ${changeIdOf(operation)}\n    summary: ${CHANGE_SUMMARY}\n    on: ${on}\n    request:\n${rules.join('')}`;
+}
+
+/** The clients that are listed, and whether there may be more. */
+function clientWords(clients: readonly string[]): string {
+  const names = clients.map(terminalText).join(', ') || 'unknown clients';
+  return clients.length < MAX_ROW_CLIENTS ? names : `${names} and perhaps more`;
 }
 
 function quotedName(name: string): string {

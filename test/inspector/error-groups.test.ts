@@ -29,6 +29,15 @@ function ringOf(...entries: readonly Partial<Entry>[]): Ring {
   return ring;
 }
 
+test('requests that could not be read have no client and no operation', async () => {
+  const { client: _client, ...unread } = sampleEntry(0, AT);
+  const failed = { route: 'none', verdict: 'refused', status: 431, failure: 'headers-too-large' } as const;
+  const ring = new Ring(10);
+  for (let n = 0; n < 3; n += 1) ring.add({ ...unread, ...failed, path: '', operation: undefined });
+  const { groups } = await groupsOf(ring);
+  expect(groups).toMatchObject([{ count: 3, clients: 0, operations: [] }]);
+});
+
 test('errors of all who find some are grouped by code and place', async () => {
   const refused = {
     verdict: 'refused',

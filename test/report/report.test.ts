@@ -495,6 +495,26 @@ test('a client that only reads, and gets its responses rewritten, has more to ch
 });
 
 // A client that leaves in the middle of its body: nothing was read, and nothing was sent.
+test('ten clients of an attribute are said to be perhaps more', () => {
+  const sent = (client: number, status: number, names: readonly string[]): Entry =>
+    v1(`c${client}`, 0, [UNWRAP], {
+      attributes: ['/data', ...names],
+      status,
+      errorPointers: status === 422 ? ['/fax'] : undefined,
+    });
+  const proposalOf = (clients: number): string =>
+    makeReport(
+      tallyOf([
+        sent(0, 201, ['/data/name']),
+        { ...sent(0, 201, ['/data/fax']), origin: 'v1' },
+        ...Array.from({ length: clients }, (_, client) => sent(client, 422, ['/data/fax'])),
+      ]),
+      options,
+    ).census.proposal;
+  expect(proposalOf(25)).toContain('c8, c9 and perhaps more\n');
+  expect(proposalOf(9)).toContain('c7, c8\n');
+});
+
 test('a client that is waited for longer is told with its own days', () => {
   const text = reportMarkdown(makeReport(tallyOf([v1('c', 20, [])]), options));
   expect(text).toContain('2026-11-01T12:00:00.000Z, gone after 42 days |');

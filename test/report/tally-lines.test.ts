@@ -31,6 +31,19 @@ function reportAt(now: string, lines: readonly string[]): Report {
 /** A client that left V1 in time, and native traffic on each day. */
 const LEFT = [line('c', 60), line('c', 45), ...Array.from({ length: 60 }, (_, day) => line('native', day))];
 
+test('a terminal says that it has not all days', () => {
+  const days = (number: number): string =>
+    reportTerminal(
+      reportAt(
+        NOW,
+        Array.from({ length: number }, (_, day) => line('native', day)),
+      ),
+      PLAIN,
+    );
+  expect(days(43)).toContain('… and 3 earlier days; --format json has all.');
+  expect(days(40)).not.toContain('earlier');
+});
+
 test('a log that has failures only is told, for its gateway may have been told to write no others', () => {
   const failed = { ...sampleEntry(1, 0), verdict: 'refused', failure: 'malformed-json' } as const;
   const reportOf = (...entries: readonly Entry[]): Report => {

@@ -42,15 +42,10 @@ function bar(day: ReportDay, index: number, plot: Plot, slots: number, max: numb
 
 function readout(day: ReportDay | undefined): (VNode | string)[] {
   const plain = day === undefined ? '' : `${count(day.clients - day.rewritten)} `;
-  const edited = day === undefined ? '' : `${count(day.rewritten)} `;
+  const edited = day === undefined ? 'clients' : counted(day.rewritten, 'client');
   return [
     ...(day === undefined ? [] : [el('strong', null, day.day)]),
-    el(
-      'span',
-      { class: 'legend' },
-      el('i', { class: 'swatch fill-rewritten' }),
-      `${edited}clients with edits`,
-    ),
+    el('span', { class: 'legend' }, el('i', { class: 'swatch fill-rewritten' }), `${edited} with edits`),
     el(
       'span',
       { class: 'legend' },

@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
+import { MAX_ROW_CLIENTS } from '../../report/census-row.ts';
 import type { Census, CensusRow } from '../api.ts';
 import { CopyButton } from './copy-button.ts';
 import { card } from './card.ts';
@@ -93,9 +94,14 @@ function censusRow(row: CensusRow): VNode {
     el('td', { class: 'number' }, count(row.count)),
     el('td', { class: 'number' }, count(row.accepted)),
     el('td', { class: 'number' }, count(row.unprocessable)),
-    el('td', { class: 'number', title: row.clients.join(', ') }, count(row.clients.length)),
+    el('td', { class: 'number', title: row.clients.join(', ') }, clientsOf(row)),
     el('td', null, row.change ?? (isRejected(row) ? el('strong', null, 'no rule yet') : '–')),
   );
+}
+
+/** The number of clients, of which only the first are listed. */
+function clientsOf({ clients }: CensusRow): string {
+  return clients.length < MAX_ROW_CLIENTS ? count(clients.length) : `${count(MAX_ROW_CLIENTS)} or more`;
 }
 
 /** True when V2 never accepted it, and no rule covers it. */

@@ -85,10 +85,12 @@ function groupRow(group: ErrorGroup, go: Go): VNode {
     el(
       'td',
       null,
-      visibleText(operations.map((operation) => (operation === '-' ? '(other)' : operation)).join(', ')),
+      operations.length === 0
+        ? 'not read'
+        : visibleText(operations.map((operation) => (operation === '-' ? '(other)' : operation)).join(', ')),
     ),
     el('td', { class: 'number' }, count(times)),
-    el('td', { class: 'number' }, count(clients)),
+    el('td', { class: 'number' }, clients === 0 ? 'not known' : count(clients)),
     el('td', null, el('time', { dateTime: firstSeen, title: firstSeen }, clockTime(firstSeen).slice(0, 8))),
     el('td', null, el('time', { dateTime: lastSeen, title: lastSeen }, ago(lastSeen))),
   );

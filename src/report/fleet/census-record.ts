@@ -1,15 +1,15 @@
 import { parsedJson } from '../../rewrite-log/parsed-json.ts';
 import { isRequestRuleName } from '../../rules/rule.ts';
 import type { CensusCounts } from '../census.ts';
+import { MAX_ROW_CLIENTS } from '../census-row.ts';
 import type { PackedRecord } from './client-shard.ts';
 import { FieldReader, unlessDamaged } from './record-fields.ts';
 
 /** Names of one record: counts by operation and pointer. */
 export type CensusShard = Map<string, Map<string, CensusCounts>>;
 
-/** Maximum characters of one record, and clients of one name. */
+/** Maximum characters of one record. */
 const MAX_CHARACTERS = 48 * 1024;
-const MAX_CLIENTS = 10;
 
 const COUNTS = [
   'count',
@@ -97,7 +97,7 @@ function sum(one: CensusCounts, other: CensusCounts): CensusCounts {
   const merged: CensusCounts = {
     ...one,
     ...ruleOf(one, other),
-    clients: new Set([...one.clients, ...other.clients].toSorted().slice(0, MAX_CLIENTS)),
+    clients: new Set([...one.clients, ...other.clients].toSorted().slice(0, MAX_ROW_CLIENTS)),
   };
   for (const name of COUNTS) merged[name] += other[name];
   return merged;
