@@ -17,6 +17,8 @@ interface Connection {
   readonly waiting: WaitingExchange[];
   /** True once further bytes are no longer read as requests. */
   closing: boolean;
+  /** True once the last request was entered; its body may still arrive. */
+  hasLast: boolean;
   /** Sent once the responses before it are complete. */
   refused: Failure | undefined;
   headless: boolean;
@@ -47,11 +49,12 @@ export class ConnectionFaults {
 
   /**
    * Starts an exchange once those before it on its connection are over: pipelined requests run in order, since the second may
-   * build on the effect of the first (RFC 9112 §9.3.2). Requests after the last one are ignored.
+   * build on the effect of the first (RFC 9112 §9.3.2). Requests after the last one, whose response closes the connection, are ignored.
    */
   enter(socket: Duplex, exchange: H1Exchange, outgoing: ServerResponse, start: () => void): void {
     const connection = this.of(socket);
-    if (connection.closing) return;
+    if (connection.closing || connection.hasLast) return;
+    connection.hasLast = !outgoing.shouldKeepAlive;
     connection.exchanges.set(exchange, outgoing);
     connection.latest = exchange;
     outgoing.on('close', () => {
@@ -81,8 +84,15 @@ export class ConnectionFaults {
     this.lingering.close(socket);
   }
 
-  /** Responds to an error of the parser, once the responses before it are complete. */
-  onParserError(error: Error, socket: Duplex): void {
+  /** Refuses the bytes behind the last request, once the responses before them are complete. */
+  refuseNext(socket: Duplex, refused: Failure): void {
+    const connection = this.of(socket);
+    if (connection.exchanges.size > 0) connection.refused ??= refused;
+    else this.refuse(socket, refused);
+  }
+
+  /** Responds to an error of the parser, once the responses before it are complete; `headless` as for `refuse`. */
+  onParserError(error: Error, socket: Duplex, headless: boolean): void {
     const code = 'code' in error ? String(error.code) : '';
     const connection = this.of(socket);
     if (code === 'ECONNRESET' || code === 'EPIPE') {
@@ -109,7 +119,7 @@ export class ConnectionFaults {
     }
     if (connection.exchanges.size > 0) {
       connection.refused = refused;
-      connection.headless = isInHeadRequest(error);
+      connection.headless = headless;
       return;
     }
     if (connection.latest?.taken === false) {
@@ -118,7 +128,7 @@ export class ConnectionFaults {
       this.lingering.close(socket);
       return;
     }
-    this.refuse(socket, refused, isInHeadRequest(error));
+    this.refuse(socket, refused, headless);
   }
 
   /** The body of an exchange is faulty: its response, from the gateway or V2, is the last. */
@@ -161,6 +171,7 @@ export class ConnectionFaults {
       latest: undefined,
       waiting: [],
       closing: false,
+      hasLast: false,
       refused: undefined,
       headless: false,
       isPaused: false,
@@ -189,17 +200,6 @@ function holdBack(socket: Duplex, connection: Connection): void {
   connection.isPaused = isPaused;
   if (isPaused) socket.pause();
   else socket.resume();
-}
-
-/** True when the request that the parser rejected is a HEAD, whose response has no body (RFC 9110 §9.3.2). */
-function isInHeadRequest(error: Error): boolean {
-  if (!('rawPacket' in error) || !('bytesParsed' in error) || !(error.rawPacket instanceof Uint8Array))
-    return false;
-  const read = Buffer.from(error.rawPacket).toString('latin1', 0, Number(error.bytesParsed));
-  return read
-    .slice(read.lastIndexOf('\r\n\r\n') + 1)
-    .trimStart()
-    .startsWith('HEAD ');
 }
 
 function failureOfParser(error: Error, code: string): Failure {

@@ -201,7 +201,7 @@ export class GatewayServer
     server.on('request', (incoming, outgoing) => this.serve(incoming, outgoing, false));
     server.on('checkContinue', (incoming, outgoing) => this.serve(incoming, outgoing, true));
     server.on('checkExpectation', (incoming, outgoing) => this.serve(incoming, outgoing, false));
-    server.on('connect', (_incoming, socket) => this.faults.refuse(socket, failure('upgrade-refused')));
+    server.on('connect', (_incoming, socket) => this.faults.refuseNext(socket, failure('upgrade-refused')));
     server.on('clientError', (error, socket) => this.onParserError(error, socket));
     if (IS_NODE) this.readBeforeNode(server, 'connection');
     return server;
@@ -243,7 +243,7 @@ export class GatewayServer
       this.serve(incoming, outgoing, false);
     });
     server.on('connect', (_incoming: IncomingMessage, socket: Duplex) =>
-      this.faults.refuse(socket, failure('upgrade-refused')),
+      this.faults.refuseNext(socket, failure('upgrade-refused')),
     );
     server.on('clientError', (error: Error, socket: Duplex) => this.onParserError(error, socket));
     return server;
@@ -281,16 +281,17 @@ export class GatewayServer
 
   private onParserError(error: Error, socket: Duplex): void {
     const isPreface = this.lines.stoppedAtPreface(error, socket);
-    this.faults.onParserError(isPreface ? new Error('the preface of HTTP/2') : error, socket);
+    const isInHead = this.lines.isInHead(error, socket);
+    this.faults.onParserError(isPreface ? new Error('the preface of HTTP/2') : error, socket, isInHead);
   }
 
   private serve(incoming: IncomingMessage, outgoing: ServerResponse, expectsContinue: boolean): void {
     const isValid = this.lines.isValid(incoming);
     const exchange = new H1Exchange(incoming, outgoing, { expectsContinue, isValid }, this);
     this.busy.begin(incoming.socket, outgoing);
-    // Node drops the bytes that arrive in one piece with an upgrade that it ignores, and would resume in the middle of a later
-    // body.
-    if (incoming.headers.upgrade !== undefined && !exchange.hasBody) exchange.closeAfterResponse();
+    // Node drops the bytes that arrive in one piece with the end of an upgrade that it ignores, and would resume in the middle of a
+    // later body.
+    if (incoming.headers.upgrade !== undefined) exchange.closeAfterResponse();
     this.faults.enter(incoming.socket, exchange, outgoing, () => this.take(exchange));
   }
 

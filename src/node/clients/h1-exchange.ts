@@ -138,7 +138,9 @@ export class H1Exchange implements Exchange, IncomingBodyOwner, SlowReader {
     const isWritable = areFieldLines(fields) && isFieldValue(reason ?? '');
     if (!isWritable || !isFinalStatus(status)) throw new UnwritableHead(status);
     this.framing = framing;
-    if (this.options.draining || this.isFarFromComplete) outgoing.shouldKeepAlive = false;
+    // Node closes after a response that ends with its connection, but goes on reading requests.
+    const endsConnection = this.options.draining || this.isFarFromComplete || framing.kind === 'close';
+    if (endsConnection) outgoing.shouldKeepAlive = false;
     outgoing.sendDate = false;
     if (reason === undefined) outgoing.writeHead(status, fields);
     else outgoing.writeHead(status, reason, fields);

@@ -59,6 +59,19 @@ export class RequestLines {
     return recent !== undefined && PREFACE_LINE.test(recent.bytes.toString('latin1', recent.checked));
   }
 
+  /** Whether the request that the parser rejected is a HEAD, whose response has no body (RFC 9110 §9.3.2). */
+  isInHead(error: Error, socket: Duplex): boolean {
+    const bytes = this.recent.get(socket)?.bytes;
+    if (bytes === undefined) return false;
+    const unread =
+      'rawPacket' in error && error.rawPacket instanceof Uint8Array && 'bytesParsed' in error
+        ? error.rawPacket.length - Number(error.bytesParsed)
+        : 0;
+    const read = bytes.toString('latin1', 0, bytes.length - unread);
+    const head = read.slice(read.lastIndexOf('\r\n\r\n') + 1);
+    return head.trimStart().startsWith('HEAD ');
+  }
+
   private add(recent: RecentBytes, chunk: Buffer): void {
     const { bytes, checked, latest } = recent;
     const isInBody = latest?.complete === false;

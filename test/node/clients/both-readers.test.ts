@@ -72,11 +72,12 @@ const requests: readonly (readonly [title: string, request: string])[] = [
   ['HEAD', `${GET}\r\n`.replace('GET', 'HEAD')],
   ['the last one, with another behind it', `${GET}Connection: close\r\n\r\n${GET}\r\n`],
   ['a client that requests keep-alive', `${GET}Connection: keep-alive\r\n\r\n`],
+  // Node's reader loses its place behind the body of such a request, so it closes the connection in any case.
   [
     'h2c',
-    `${GET}Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: A\r\nContent-Length: 1\r\n\r\nx`,
+    `${GET}Connection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: A\r\nContent-Length: 1\r\n\r\nx`,
   ],
-  ['TLS', `${GET}Upgrade: TLS/1.2\r\nConnection: Upgrade\r\nContent-Length: 1\r\n\r\nx`],
+  ['TLS', `${GET}Upgrade: TLS/1.2\r\nConnection: Upgrade, close\r\nContent-Length: 1\r\n\r\nx`],
   ['an upgrade', `${GET}Upgrade: websocket\r\nConnection: upgrade\r\n\r\n`],
   ['a body to rewrite', `${JSON_FIELDS}Content-Length: 20\r\n\r\n{"data":{"name":"A"}}`.replace('20', '21')],
   ['a body that is refused', `${JSON_FIELDS}Content-Length: 3\r\n\r\n{,}`],

@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { entryRow } from '../../../src/cli/entry-row.ts';
 import { PLAIN } from '../../../src/cli/terminal.ts';
@@ -129,4 +130,76 @@ test('a refused HEAD gets no body', async () => {
     const { text } = await client.end();
     expect(text).toMatch(/HTTP\/1\.1 400 [^]*x-gateway-error: bad-request\r\nConnection: close\r\n\r\n$/);
   }
+});
+
+test('a refused HEAD gets no body, however its head arrives', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await gatewayFor(v2.origin);
+  const client = rawClient(gateway.port);
+  client.write(`\r\n${GET}`);
+  await client.until(/200 OK/);
+  for (const part of ['HE', 'AD /api/v2/x HTTP/1.1\r\nHost: g\r\nX: ', 'x'.repeat(9000), 'x'.repeat(9000)]) {
+    client.write(part);
+    await delay(20);
+  }
+  const { text } = await client.end();
+  expect(text).toMatch(/HTTP\/1\.1 431 [^]*Connection: close\r\n\r\n$/);
+});
+
+const POST = (path: string, fields = ''): string =>
+  `POST ${path} HTTP/1.1\r\nHost: g\r\n${fields}Content-Length: 2\r\n\r\n{}`;
+const OFFER = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n';
+
+// Attack: Node drops the bytes behind an ignored upgrade, and would read the body of the request that begins there as requests.
+describe('behind a request with a body and an offer to upgrade, nothing is read as a request', () => {
+  const carrier = `POST /api/v2/carrier HTTP/1.1\r\nHost: g\r\nContent-Length: 20000\r\n\r\n`;
+  const smuggled = 'DELETE /api/v2/smuggled HTTP/1.1\r\nHost: g\r\n\r\n';
+  const chunked = `POST /api/v2/offer HTTP/1.1\r\nHost: g\r\n${OFFER}${CHUNKED}2\r\n{}\r\n0\r\n\r\n`;
+  const offer = POST('/api/v2/offer', OFFER);
+  test.each([
+    ['with a length', ['\r\n' + offer + carrier]],
+    ['in chunks', ['\r\n' + chunked + carrier]],
+    ['in a packet of its own', ['\r\n' + offer.slice(0, -2), '{}' + carrier]],
+    ['behind another', ['\r\n' + GET + offer + carrier]],
+  ])('%s', async (_form, packets) => {
+    const v2 = await rawServer((socket) => void setTimeout(() => socket.write(ok()), 50));
+    const gateway = await gatewayFor(v2.origin);
+    const client = rawClient(gateway.port);
+    for (const packet of [...packets, smuggled + 'x'.repeat(20_000 - smuggled.length)]) {
+      client.write(packet);
+      await delay(20);
+    }
+    const { text, closed } = await client.end();
+    expect(closed).toBe(true);
+    expect(text).toMatch(/200 OK[^]*Connection: close\r\n/);
+    await delay(100);
+    expect(v2.received.join('')).toContain('/api/v2/offer');
+    expect(v2.received.join('')).not.toMatch(/smuggled|carrier/);
+  });
+});
+
+// A client takes the first response for that to its first request, and would send an order again that V2 has carried out.
+test('CONNECT behind other requests gets its 501 after their responses', async () => {
+  const v2 = await rawServer((socket) => void setTimeout(() => socket.write(ok()), 30));
+  const gateway = await gatewayFor(v2.origin);
+  const client = rawClient(gateway.port);
+  client.write(`\r\n${POST('/api/v2/a')}${POST('/api/v2/b')}CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n`);
+  const { text } = await client.end();
+  expect([...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(['200', '200', '501']);
+});
+
+// RFC 9112 §9.6: after a response that closes the connection a client sends the requests behind it again.
+test('nothing is carried out behind a response that ends with its connection', async () => {
+  const v2 = await rawServer((socket) =>
+    socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n'),
+  );
+  const gateway = await gatewayFor(v2.origin);
+  const client = rawClient(gateway.port);
+  client.write(
+    `GET /api/v2/list HTTP/1.0\r\nConnection: keep-alive\r\nHost: g\r\n\r\n${POST('/api/v2/a')}${POST('/api/v2/b')}`,
+  );
+  const { text } = await client.end();
+  expect(text).toMatch(/^HTTP\/1\.1 200 [^]*Connection: close/);
+  await delay(100);
+  expect(v2.received.join('')).not.toContain('POST');
 });
