@@ -38,6 +38,7 @@ const ALWAYS = [
   'src/cli/node-version.js',
   'src/cli/main.ts',
   'src/cli/program.ts',
+  'src/cli/stdout-fault.ts',
   'commander',
   'src/cli/commands/command-table.ts',
   'src/cli/exit-codes.ts',
