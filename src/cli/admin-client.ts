@@ -27,6 +27,15 @@ export class AdminClient {
     this.token = token;
   }
 
+  /** Says why the listener responded with another status than 200, and what to do about a token. */
+  refusal(status: number): string {
+    const listener = `The admin listener at ${this.url}`;
+    if (status !== 401) return `${listener} responded with ${status}.`;
+    return this.token === undefined
+      ? `${listener} requires its token; set GATEWAY_ADMIN_TOKEN, or GATEWAY_ADMIN_TOKEN_FILE to a file that holds it.`
+      : `${listener} refused the token in GATEWAY_ADMIN_TOKEN; set the one that the gateway has.`;
+  }
+
   /**
    * Sends a GET, or a POST with a JSON `body`; rejects when the listener cannot be reached. The caller must read the response
    * body.

@@ -14,10 +14,7 @@ export async function readAdminRequests(
       `/entries?filter=route:v1&limit=500${before === undefined ? '' : `&before=${before}`}`,
     );
     const text = await body.text();
-    if (statusCode !== 200)
-      return {
-        fault: `The admin listener responded with ${statusCode}; set GATEWAY_ADMIN_TOKEN if it requires one.`,
-      };
+    if (statusCode !== 200) return { fault: client.refusal(statusCode) };
     const page: EntriesPage = JSON.parse(text);
     for (const { seq } of page.entries) {
       const found = await client.ask(`/entries/${seq}`);

@@ -6,6 +6,11 @@ import type { AdminClient } from './admin-client.ts';
 /** Milliseconds before a lost stream is requested again. */
 const RETRY_DELAY_MS = 1000;
 
+/** The listener responded, and refused; the message says why. */
+export class AdminRefusal extends Error {
+  override readonly name = 'AdminRefusal';
+}
+
 /**
  * Follows the entries of a running gateway; resumes after a lost connection where it stopped. Throws when the listener refuses.
  */
@@ -20,9 +25,7 @@ export async function* streamEntries(client: AdminClient, filter: string): Async
     });
     if (response !== undefined && response.statusCode !== 200) {
       await response.body.dump();
-      throw new Error(
-        `the admin listener responded with ${response.statusCode}; set GATEWAY_ADMIN_TOKEN if it requires one`,
-      );
+      throw new AdminRefusal(client.refusal(response.statusCode));
     }
     isFirst = false;
     for await (const event of eventsOf(response?.body)) {

@@ -4,10 +4,11 @@ import { nameClient } from '../node/admin/name-client.ts';
 import { createClientHash } from '../node/client-hash.ts';
 import { terminalText } from '../report/untrusted-text.ts';
 import { readSetting } from '../settings/read-settings.ts';
+import { shortSecret } from '../settings/setting-conflicts.ts';
 import { settings as table } from '../settings/settings.ts';
-import { AdminClient } from './admin-client.ts';
 import { printColumns } from './columns.ts';
-import { type CommandFault, endWith } from './command-fault.ts';
+import { type CommandFault, endWith, isFault } from './command-fault.ts';
+import { openAdmin, secretOf } from './secret.ts';
 import { terminalOf } from './terminal.ts';
 
 /** Options of `clients name`. */
@@ -45,12 +46,16 @@ function finish(outcome: Outcome): void {
 }
 
 async function hash(format: Format): Promise<Outcome> {
-  const secret = process.env['GATEWAY_CLIENT_SECRET'];
-  if (secret === undefined || secret === '')
+  const read = secretOf(table.clientSecret);
+  if ('fault' in read) return read;
+  const { secret } = read;
+  if (secret === undefined)
     return {
       fault:
-        'Set GATEWAY_CLIENT_SECRET to the secret of the gateway: without one its hashes change at each start.',
+        'Set GATEWAY_CLIENT_SECRET to the secret of the gateway, or GATEWAY_CLIENT_SECRET_FILE to a file that holds it: without one its hashes change at each start.',
     };
+  const short = shortSecret(table.clientSecret, secret);
+  if (short !== undefined) return { fault: short };
   if (stdin.isTTY) process.stderr.write('Enter the API key, then Ctrl-D:\n');
   let input = '';
   // The gateway reads a header field as bytes, whatever their encoding is.
@@ -95,7 +100,8 @@ async function list(admin: string, format: Format): Promise<Outcome> {
 }
 
 async function ask(admin: string, body: string | undefined): Promise<ClientsView | CommandFault> {
-  const client = new AdminClient({ url: admin, token: process.env['GATEWAY_ADMIN_TOKEN'] });
+  const client = openAdmin(admin);
+  if (isFault(client)) return client;
   try {
     const response = await client.ask('/clients', {}, body);
     const text = await response.body.text();
@@ -103,11 +109,9 @@ async function ask(admin: string, body: string | undefined): Promise<ClientsView
       const view: ClientsView = JSON.parse(text);
       return view;
     }
+    if (response.statusCode === 401) return { fault: client.refusal(401) };
     const failure: { readonly errors?: readonly { readonly detail?: string }[] } = JSON.parse(text);
-    return {
-      fault: failure.errors?.[0]?.detail ?? `The admin listener responded with ${response.statusCode}.`,
-      isJunk: response.statusCode !== 401,
-    };
+    return { fault: failure.errors?.[0]?.detail ?? client.refusal(response.statusCode), isJunk: true };
   } catch (error) {
     return {
       fault: `The admin listener at ${admin} cannot be read: ${error instanceof Error ? error.message : String(error)}.`,

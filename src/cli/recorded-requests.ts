@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { AdminClient } from './admin-client.ts';
 import { readAdminRequests } from './admin-source.ts';
-import { type CommandFault, unreadable } from './command-fault.ts';
+import { type CommandFault, isFault, unreadable } from './command-fault.ts';
 import { readLogRequests } from './log-requests.ts';
 import { type NamedRequest, readHar, readPostman } from './request-files.ts';
+import { openAdmin } from './secret.ts';
 
 /** Where recorded requests are; at most one. */
 export interface RecordingSource {
@@ -24,10 +24,10 @@ export async function readRecordedRequests({
     if (har !== undefined) return readHar(readFileSync(har, 'utf8'));
     if (postman !== undefined) return readPostman(readFileSync(postman, 'utf8'));
     if (log !== undefined) return await readLogRequests(log);
-    if (admin !== undefined)
-      return await readAdminRequests(
-        new AdminClient({ url: admin, token: process.env['GATEWAY_ADMIN_TOKEN'] }),
-      );
+    if (admin !== undefined) {
+      const client = openAdmin(admin);
+      return isFault(client) ? client : await readAdminRequests(client);
+    }
   } catch (error) {
     // A gateway that does not respond is no junk, whatever its connection fails with.
     return {

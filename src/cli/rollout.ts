@@ -1,8 +1,9 @@
 import type { RolloutRequest, RolloutView } from '../rollout/rollout-view.ts';
 import { terminalLines } from '../report/untrusted-text.ts';
-import { AdminClient } from './admin-client.ts';
+import type { AdminClient } from './admin-client.ts';
 import { type CommandFault, endWith, isFault } from './command-fault.ts';
 import { rolloutText } from './rollout-text.ts';
+import { openAdmin } from './secret.ts';
 import { terminalOf } from './terminal.ts';
 
 /** Options of every command below `rollout`. */
@@ -19,8 +20,8 @@ export async function carryOutRollout(
   options: RolloutOptions,
   request: RolloutRequest | undefined,
 ): Promise<void> {
-  const client = new AdminClient({ url: options.admin, token: process.env['GATEWAY_ADMIN_TOKEN'] });
-  const outcome = await ask(client, request);
+  const client = openAdmin(options.admin);
+  const outcome = isFault(client) ? client : await ask(client, request);
   if (isFault(outcome)) {
     endWith({ ...outcome, fault: terminalLines(outcome.fault) });
     return;
@@ -53,8 +54,8 @@ async function ask(
     const view: RolloutView = JSON.parse(text);
     return view;
   }
-  if (status === 401) return { fault: 'The admin listener requires its token; set GATEWAY_ADMIN_TOKEN.' };
-  return { fault: detailOf(text) ?? `The admin listener responded with ${status}.`, isJunk: true };
+  if (status === 401) return { fault: client.refusal(status) };
+  return { fault: detailOf(text) ?? client.refusal(status), isJunk: true };
 }
 
 function detailOf(text: string): string | undefined {

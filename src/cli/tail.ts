@@ -2,12 +2,13 @@ import { stdout } from 'node:process';
 import { readLogFile } from './log-files.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import { isFilterFault, parseFilter } from '../rewrite-log/filter.ts';
-import { AdminClient } from './admin-client.ts';
-import { streamEntries } from './admin-stream.ts';
+import type { AdminClient } from './admin-client.ts';
+import { AdminRefusal, streamEntries } from './admin-stream.ts';
 import { parseEntry } from './client-entries.ts';
-import { type CommandFault, endWith, noRewriteLog, unreadable } from './command-fault.ts';
+import { type CommandFault, endWith, isFault, noRewriteLog, unreadable } from './command-fault.ts';
 import { entryHead, entryRow } from './entry-row.ts';
 import { followFile } from './follow-file.ts';
+import { openAdmin } from './secret.ts';
 import { terminalOf } from './terminal.ts';
 
 /** Options of `tail`. */
@@ -28,6 +29,8 @@ async function show(file: string | undefined, options: TailOptions): Promise<Com
   if (isFilterFault(filter)) return { fault: filter.message };
   if (file === undefined && options.admin === undefined && process.stdin.isTTY)
     return { fault: 'Name a log file, or use --admin.' };
+  const client = options.admin === undefined ? undefined : openAdmin(options.admin);
+  if (client !== undefined && isFault(client)) return client;
   const terminal = terminalOf(stdout);
   const lines = { entries: 0, others: 0 };
   let isHeadDue = options.format === 'text';
@@ -38,12 +41,13 @@ async function show(file: string | undefined, options: TailOptions): Promise<Com
   // Entries that are still to come may take a while.
   if (options.admin !== undefined || options.follow === true) printHead();
   try {
-    for await (const entry of entriesOf(file, options, lines)) {
+    for await (const entry of entriesOf(client ?? file, options, lines)) {
       if (!filter.accepts(entry)) continue;
       printHead();
       stdout.write(`${options.format === 'json' ? JSON.stringify(entry) : entryRow(entry, terminal)}\n`);
     }
   } catch (error) {
+    if (error instanceof AdminRefusal) return { fault: error.message };
     const fault = unreadable(options.admin ?? file ?? 'stdin', error);
     return options.admin === undefined ? fault : { ...fault, isJunk: false };
   }
@@ -51,16 +55,18 @@ async function show(file: string | undefined, options: TailOptions): Promise<Com
 }
 
 async function* entriesOf(
-  file: string | undefined,
-  { admin, filter, follow }: TailOptions,
+  source: AdminClient | string | undefined,
+  { filter, follow }: TailOptions,
   counts: { entries: number; others: number },
 ): AsyncGenerator<Entry> {
-  if (admin !== undefined) {
-    yield* streamEntries(new AdminClient({ url: admin, token: process.env['GATEWAY_ADMIN_TOKEN'] }), filter);
+  if (typeof source === 'object') {
+    yield* streamEntries(source, filter);
     return;
   }
   const lines =
-    follow === true && file !== undefined && file !== '-' ? followFile(file, true) : linesOf(file ?? '-');
+    follow === true && source !== undefined && source !== '-'
+      ? followFile(source, true)
+      : linesOf(source ?? '-');
   for await (const line of lines) {
     const entry = parseEntry(line);
     if (entry !== undefined) {

@@ -57,6 +57,15 @@ export function readSetting<Value>(
   return valueOf(setting, flags[setting.name] ?? (environment[environmentName(setting)] || setting.initial));
 }
 
+/** Reads one secret, from its variable or the file that `GATEWAY_NAME_FILE` names, and checks nothing else. */
+export function readSecret(
+  setting: Setting<string | undefined>,
+  sources: SettingSources,
+): { readonly secret: string | undefined } | { readonly fault: string } {
+  const found = find(setting, sources);
+  return 'fault' in found ? found : { secret: found.text || undefined };
+}
+
 type Found = { readonly text: string | undefined; readonly from: string } | { readonly fault: string };
 
 function find(setting: Setting<unknown>, { flags, environment, readFile }: SettingSources): Found {

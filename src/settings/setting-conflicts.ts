@@ -33,11 +33,15 @@ export function settingConflicts(
 }
 
 function shortSecrets(settings: Settings): readonly string[] {
-  return [table.clientSecret, table.adminToken].flatMap((setting) => {
-    const value = settings.get(setting);
-    if (value === undefined || value.length >= MIN_SECRET_CHARACTERS) return [];
-    return [`${environmentName(setting)} must have at least ${MIN_SECRET_CHARACTERS} characters.`];
-  });
+  return [table.clientSecret, table.adminToken].flatMap(
+    (setting) => shortSecret(setting, settings.get(setting)) ?? [],
+  );
+}
+
+/** Returns the fault of a secret that is too short, as a sentence. */
+export function shortSecret(setting: Setting<unknown>, secret: string | undefined): string | undefined {
+  if (secret === undefined || secret.length >= MIN_SECRET_CHARACTERS) return undefined;
+  return `${environmentName(setting)} must have at least ${MIN_SECRET_CHARACTERS} characters.`;
 }
 
 /** Node's server refuses a request timeout below the headers timeout, for it could not tell which one expired. */

@@ -5,7 +5,7 @@ import { addFormat, adminOption, DEFAULT_ADMIN } from './shared-options.ts';
 /** Defines `clients`: hashes of API keys, and names for hashes. */
 export function clients(command: Command): void {
   command.description(
-    'A client is known by a keyed hash of its API key. The admin token is read from GATEWAY_ADMIN_TOKEN.',
+    'A client is known by a keyed hash of its API key. The admin token is read from GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE.',
   );
   addFormat(command.command('list', { isDefault: true }), ['text', 'json'])
     .description('list the clients of a running gateway: hash, name, latest User-Agent and address')
@@ -15,7 +15,9 @@ export function clients(command: Command): void {
       await listClients(admin, format);
     });
   addFormat(command.command('hash'), ['text', 'json'])
-    .description('print the hash of the API key on stdin; the secret is read from GATEWAY_CLIENT_SECRET')
+    .description(
+      'print the hash of the API key on stdin; the secret is read from GATEWAY_CLIENT_SECRET or GATEWAY_CLIENT_SECRET_FILE',
+    )
     .action(async ({ format }: { readonly format: 'text' | 'json' }) => {
       const { printHash } = await import('../clients.ts');
       await printHash(format);

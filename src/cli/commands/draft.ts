@@ -17,7 +17,7 @@ export function draft(command: Command): void {
     .option('--log <file>', 'recorded requests: a rewrite log, which has names but no values')
     .addOption(
       adminOption(
-        'recorded requests: those captured by a running gateway; its token is read from GATEWAY_ADMIN_TOKEN',
+        'recorded requests: those captured by a running gateway; its token is read from GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE',
       ),
     )
     .addOption(new Option('--out <file>', 'rule book to write (default: stdout)').helpGroup(OUTPUT))

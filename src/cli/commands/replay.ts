@@ -16,7 +16,7 @@ export function replay(command: Command): void {
     .option('--log <file>', 'record requests reconstructed from a rewrite log, without values')
     .addOption(
       adminOption(
-        'record the requests captured by a running gateway; its token is read from GATEWAY_ADMIN_TOKEN',
+        'record the requests captured by a running gateway; its token is read from GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE',
       ),
     )
     .addOption(rulesOption())

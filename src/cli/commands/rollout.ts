@@ -6,7 +6,7 @@ import { addFormat, adminOption, DEFAULT_ADMIN } from './shared-options.ts';
 /** Defines `rollout`, which shows and changes the mode of V1 traffic in a running gateway. */
 export function rollout(command: Command): void {
   command.description(
-    'Shows and changes the modes of a running gateway through its admin listener. The token is read from GATEWAY_ADMIN_TOKEN.',
+    'Shows and changes the modes of a running gateway through its admin listener. The token is read from GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE.',
   );
   common(command.command('show', { isDefault: true }))
     .description('show modes, canaries, roll-backs and the results of shadowing')

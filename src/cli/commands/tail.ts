@@ -6,7 +6,7 @@ import { addFormat, adminOption } from './shared-options.ts';
 export function tail(command: Command): void {
   command
     .description(
-      'Prints entries of a log file, of stdin, or live from the admin listener of a running gateway. The token is read from GATEWAY_ADMIN_TOKEN.',
+      'Prints entries of a log file, of stdin, or live from the admin listener of a running gateway. The token is read from GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE.',
     )
     .argument('[file]', 'log file, plain or gzipped; - is stdin')
     .optionsGroup('Entries:')
