@@ -359,9 +359,12 @@ describe('compose', () => {
   test('names existing settings, publishes on loopback only, and mounts existing files', () => {
     const env = Object.entries(compose.services['gateway']?.environment ?? {}).map(([name, value]) => ({
       name,
-      value: value.replace(/\$\{\w+:-\}/, '').replace(/\$\{.*\}/, 'a secret of 16 bytes'),
+      value: value.replace(/\$\{.*\}/, 'a secret of 16 bytes'),
     }));
     expect(settingFaults({ env })).toEqual([]);
+    // It would take precedence over gateway.env, also where it is empty.
+    expect(env.filter(({ value }) => value.includes(':-'))).toEqual([]);
+    expect(env.map(({ name }) => name)).not.toContain('GATEWAY_UPSTREAM');
     for (const { ports, volumes = [] } of Object.values(compose.services)) {
       for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/);
       for (const volume of volumes.filter((path) => path.startsWith('.')))
