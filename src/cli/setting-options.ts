@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { SETTING_GROUPS, settingGroup } from './setting-groups.ts';
+import { unitOf } from './settings-texts.ts';
 import { allSettings, environmentName, type Setting } from '../settings/settings.ts';
 
 /** Settings that only the command `reference` has: the embedded service has no V1. */
@@ -37,8 +38,7 @@ function flagOf({ name, kind }: Setting<unknown>): string {
 
 function describe(setting: Setting<unknown>): string {
   const initial = setting.initial === undefined || setting.initial === '' ? 'unset' : setting.initial;
-  const unit = setting.kind.unit === '' ? '' : ` ${setting.kind.unit}`;
-  return `${setting.sentence} (${environmentName(setting)}, default: ${initial}${initial === 'unset' ? '' : unit})`;
+  return `${setting.sentence} (${environmentName(setting)}, default: ${initial}${unitOf(setting)})`;
 }
 
 /** The name under which commander keeps a flag. */
