@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { readSetting, readSettings, type Settings } from '../settings/read-settings.ts';
-import { settingConflicts } from '../settings/setting-conflicts.ts';
+import { readSetting, readValidSettings, type Settings } from '../settings/read-settings.ts';
+import { CONFLICTS } from '../settings/setting-conflicts.ts';
 import { memoryShares } from '../settings/memory-shares.ts';
 import { settings as table } from '../settings/settings.ts';
 import { adminFault } from '../node/admin/operators.ts';
@@ -27,27 +27,50 @@ export async function preflight(
   flags: Readonly<Record<string, string | undefined>>,
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<Preflight | { readonly faults: readonly string[] }> {
-  const read = readSettings({ flags, environment, readFile: (path) => readFileSync(path, 'utf8') });
+  const { settings, faults, invalid } = readValidSettings({
+    flags,
+    environment,
+    readFile: (path) => readFileSync(path, 'utf8'),
+  });
   const rulesPath = readSetting(table.rules, { flags, environment });
   const ruleBook = await loadRuleBook(rulesPath);
-  const faults = 'faults' in ruleBook ? ruleBook.faults : [];
-  if ('faults' in read) return { faults: [...read.faults, ...faults] };
-  const { settings } = read;
   const upstreamTls = upstreamFiles(settings);
   const clientTls = clientFiles(settings);
+  const shares = memoryShares(memoryLimit(), workersOf(settings));
+  const checks: readonly ((settings: Settings) => readonly string[])[] = [
+    ...CONFLICTS.map((check) => (own: Settings) => check(own, shares, realPath)),
+    (own) => [adminFault(own)].filter((fault) => fault !== undefined),
+    (own) => [logFileFault(own)].filter((fault) => fault !== undefined),
+  ];
   const all = [
-    ...settingConflicts(settings, memoryShares(memoryLimit(), workersOf(settings)), realPath),
-    ...[adminFault(settings), logFileFault(settings), await namesFault(settings)].filter(
-      (fault) => fault !== undefined,
-    ),
+    ...faults,
+    ...checks.flatMap((check) => trueFaults(settings, invalid, check)),
+    ...[await namesFault(settings)].filter((fault) => fault !== undefined),
     ...[upstreamTls, clientTls, storeFiles(settings)].flatMap((outcome) =>
       'fault' in outcome ? [outcome.fault] : [],
     ),
-    ...faults,
+    ...('faults' in ruleBook ? ruleBook.faults : []),
   ];
   if (all.length > 0 || 'faults' in ruleBook || 'fault' in upstreamTls || 'fault' in clientTls)
     return { faults: all };
   return { settings, rulesPath, ruleBook, upstreamTls: upstreamTls.tls, clientTls: clientTls.tls };
+}
+
+/** Runs a check; what it finds does not count where it read an invalid setting, of which it only knows the default. */
+function trueFaults(
+  settings: Settings,
+  invalid: ReadonlySet<string>,
+  check: (settings: Settings) => readonly string[],
+): readonly string[] {
+  let isMisled = false;
+  const faults = check({
+    ...settings,
+    get: (setting) => {
+      isMisled ||= invalid.has(setting.name);
+      return settings.get(setting);
+    },
+  });
+  return isMisled ? [] : faults;
 }
 
 /** Resolves a path, links included; one of a file that is not there yet only by its text. */

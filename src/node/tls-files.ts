@@ -5,22 +5,22 @@ import { createSecureContext, type SecureContextOptions } from 'node:tls';
 /** PEM texts, as TLS takes them. */
 export type TlsTexts = Pick<SecureContextOptions, 'ca' | 'cert' | 'key'>;
 
-/** Reads PEM files and checks that they match; the fault is a sentence that names the setting. */
+/** Reads PEM files and checks that they match; the fault is a sentence that names the setting, or one a line for each file that cannot be read. */
 export function readTlsFiles(files: {
   readonly [Part in 'ca' | 'cert' | 'key']?: { readonly setting: string; readonly path: string | undefined };
 }): { readonly tls: TlsTexts | undefined } | { readonly fault: string } {
   const texts: { -readonly [Part in keyof TlsTexts]: string } = {};
+  const unread: string[] = [];
   for (const part of ['ca', 'cert', 'key'] as const) {
     const file = files[part];
     if (file?.path === undefined) continue;
     try {
       texts[part] = readFileSync(file.path, 'utf8');
     } catch (error) {
-      return {
-        fault: `--${file.setting} names a file that cannot be read: ${file.path} (${codeOf(error)}).`,
-      };
+      unread.push(`--${file.setting} names a file that cannot be read: ${file.path} (${codeOf(error)}).`);
     }
   }
+  if (unread.length > 0) return { fault: unread.join('\n') };
   if ((texts.cert === undefined) !== (texts.key === undefined)) {
     return {
       fault: `--${files.cert?.setting} and --${files.key?.setting} belong together; set both or none.`,

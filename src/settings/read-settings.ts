@@ -17,27 +17,48 @@ export interface Settings {
   isInitial(setting: Setting<unknown>): boolean;
 }
 
+/** Settings as far as they are valid. */
+export interface SettingsReading {
+  /** An invalid one counts as its default. */
+  readonly settings: Settings;
+  readonly faults: readonly string[];
+  /** Names of the invalid ones. */
+  readonly invalid: ReadonlySet<string>;
+}
+
 /** Reads every setting and reports every fault at once; each is a sentence with the setting, the value and the remedy. */
 export function readSettings(
   sources: SettingSources,
 ): { readonly settings: Settings } | { readonly faults: readonly string[] } {
+  const { settings, faults } = readValidSettings(sources);
+  return faults.length > 0 ? { faults } : { settings };
+}
+
+/** Reads every setting as `readSettings` does, for checks that need not wait until all are valid. */
+export function readValidSettings(sources: SettingSources): SettingsReading {
+  const invalid = new Set<string>();
   const texts = new Map<string, string | undefined>();
   const faults: string[] = [];
   for (const setting of allSettings) {
     const found = find(setting, sources);
     if ('fault' in found) {
       faults.push(found.fault);
+      invalid.add(setting.name);
       continue;
     }
     texts.set(setting.name, found.text);
     if (found.text === undefined) continue;
     const outcome = setting.kind.read(found.text);
-    if ('fault' in outcome)
-      faults.push(`${found.from} ${outcome.fault}${setting.secret ? '' : `, not "${shown(found.text)}"`}.`);
+    if (!('fault' in outcome)) continue;
+    faults.push(`${found.from} ${outcome.fault}${setting.secret ? '' : `, not "${shown(found.text)}"`}.`);
+    invalid.add(setting.name);
   }
   faults.push(...unknownNames(sources.environment));
-  if (faults.length > 0) return { faults };
-  return { settings: { get: (setting) => valueOf(setting, texts.get(setting.name)), isInitial } };
+  return {
+    settings: { get: (setting) => valueOf(setting, texts.get(setting.name)), isInitial },
+    faults,
+    invalid,
+  };
 
   function isInitial(setting: Setting<unknown>): boolean {
     return texts.get(setting.name) === setting.initial;

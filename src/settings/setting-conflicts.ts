@@ -16,21 +16,28 @@ export function settingConflicts(
   shares: MemoryShares = memoryShares(),
   resolve: (path: string) => string = (path) => path,
 ): readonly string[] {
-  return [
-    ...shortSecrets(settings),
-    ...requestTimeout(settings),
-    ...drainDelay(settings),
-    ...sizes(settings, shares),
-    ...breakerThatNeverOpens(settings),
-    ...sharedAddress(settings),
-    ...loops(settings),
-    ...sharedFiles(settings, resolve),
-    ...unusedTls(settings),
-    ...store(settings),
-    ...unusedProxyProtocol(settings),
-    ...unusedLink(settings),
-  ];
+  return CONFLICTS.flatMap((check) => check(settings, shares, resolve));
 }
+
+/** The checks of `settingConflicts`, each of one matter. */
+export const CONFLICTS: readonly ((
+  settings: Settings,
+  shares: MemoryShares,
+  resolve: (path: string) => string,
+) => readonly string[])[] = [
+  shortSecrets,
+  requestTimeout,
+  drainDelay,
+  sizes,
+  breakerThatNeverOpens,
+  sharedAddress,
+  loops,
+  (settings, _, resolve) => sharedFiles(settings, resolve),
+  unusedTls,
+  store,
+  unusedProxyProtocol,
+  unusedLink,
+];
 
 function shortSecrets(settings: Settings): readonly string[] {
   return [table.clientSecret, table.adminToken].flatMap(

@@ -16,3 +16,28 @@ test('a file is the same however its path is written', async () => {
     'GATEWAY_LOG_FILE (./config/../config/rules.yaml) and GATEWAY_RULES (config/rules.yaml) are the same file; give each a file of its own.',
   ]);
 });
+
+test('an invalid setting hides no conflict of others, and makes up none', async () => {
+  const environment = {
+    GATEWAY_BREAKER: 'yes',
+    GATEWAY_BREAKER_FAILURES: '0',
+    GATEWAY_ADMIN_LISTEN: '0.0.0.0:8081',
+    GATEWAY_LOG_FILE: '/nope/x',
+    GATEWAY_PROXY_PROTOCOL: 'on',
+    GATEWAY_STORE: 'redi',
+    GATEWAY_STORE_PASSWORD: 'x',
+  };
+  expect(await faultsOf(environment)).toEqual([
+    expect.stringMatching(/^--admin-listen 0\.0\.0\.0 can be reached/),
+    expect.stringMatching(/^--log-file cannot be opened for appending: \/nope\/x/),
+    expect.stringMatching(/^GATEWAY_BREAKER must be on or off/),
+    expect.stringMatching(/^GATEWAY_PROXY_PROTOCOL is on/),
+    expect.stringMatching(/^GATEWAY_STORE must be memory/),
+  ]);
+});
+
+test('each certificate file that is missing is named', async () => {
+  expect(await faultsOf({ GATEWAY_TLS_CERT: '/nope/cert', GATEWAY_TLS_KEY: '/nope/key' })).toEqual([
+    '--tls-cert names a file that cannot be read: /nope/cert (ENOENT).\n--tls-key names a file that cannot be read: /nope/key (ENOENT).',
+  ]);
+});
