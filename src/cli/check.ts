@@ -12,7 +12,8 @@ export async function runCheck(
   isJson: boolean,
 ): Promise<void> {
   const sound = await preflight(flags, process.env);
-  const faults = 'faults' in sound ? sound.faults : await startFaults(sound);
+  const faults =
+    'faults' in sound ? sound.faults : await startFaults(sound.settings, sound.ruleBook.rules.ruleBook);
   if ('faults' in sound || faults.length > 0) {
     if (isJson) process.stdout.write(`${JSON.stringify({ faults }, null, 2)}\n`);
     else process.stderr.write(faults.map((fault) => `${fault}\n`).join(''));

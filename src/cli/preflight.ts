@@ -51,8 +51,11 @@ export async function preflight(
     ),
     ...('faults' in ruleBook ? ruleBook.faults : []),
   ];
-  if (all.length > 0 || 'faults' in ruleBook || 'fault' in upstreamTls || 'fault' in clientTls)
-    return { faults: all };
+  if (all.length > 0 || 'faults' in ruleBook || 'fault' in upstreamTls || 'fault' in clientTls) {
+    const { misleads, startFaults } = await import('./start-faults.ts');
+    const book = 'faults' in ruleBook ? undefined : ruleBook.rules.ruleBook;
+    return { faults: [...all, ...(misleads(invalid) ? [] : await startFaults(settings, book))] };
+  }
   return { settings, rulesPath, ruleBook, upstreamTls: upstreamTls.tls, clientTls: clientTls.tls };
 }
 

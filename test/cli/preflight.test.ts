@@ -41,3 +41,10 @@ test('each certificate file that is missing is named', async () => {
     '--tls-cert names a file that cannot be read: /nope/cert (ENOENT).\n--tls-key names a file that cannot be read: /nope/key (ENOENT).',
   ]);
 });
+
+test('what a start would find is reported beside the other faults', async () => {
+  expect(await faultsOf({ GATEWAY_BREAKER: 'yes', GATEWAY_REFERENCE_DB: '/nope/x.db' })).toEqual([
+    expect.stringMatching(/^--reference-db \(GATEWAY_REFERENCE_DB\) \/nope\/x\.db: ENOENT/),
+    expect.stringMatching(/^GATEWAY_BREAKER must be on or off/),
+  ]);
+});
