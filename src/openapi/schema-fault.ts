@@ -15,10 +15,13 @@ const MASKED = '…';
 
 /** The innermost reasons among the errors of a validator, in its order, without those about masked values. */
 export function schemaFaults(errors: readonly OutputUnit[], body: unknown): readonly SchemaFault[] {
-  const faults = errors
-    .filter((error) => isInnermost(error, errors) && !isMasked(error, body))
-    .map((error) => faultOf(error, errors));
-  return faults.filter((fault) => !isOtherBranch(fault, faults));
+  const innermost = errors.filter((error) => isInnermost(error, errors));
+  const faults = innermost.map((error) => faultOf(error, errors));
+  // A masked value of the other branch tells which branch was meant, too.
+  return innermost.flatMap((error, at) => {
+    const fault = faults[at];
+    return fault === undefined || isMasked(error, body) || isOtherBranch(fault, faults) ? [] : fault;
+  });
 }
 
 function isInnermost(error: OutputUnit, errors: readonly OutputUnit[]): boolean {

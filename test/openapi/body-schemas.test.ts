@@ -53,3 +53,12 @@ test('what is not described is not judged', async () => {
   expect(schemas.faultsOf('POST', '/nothing', {})).toBeUndefined();
   expect(schemas.faultsOf('GET', '/clients', {})).toBeUndefined();
 });
+
+test('a value that was not recorded is no fault, also within an object that may be null', async () => {
+  const schemas = new BodySchemas(await referenceDescription('v2'));
+  const path = '/orders/floor_plans';
+  expect(schemas.faultsOf('POST', path, { property: { address: { latitude: '…' } } })).toEqual([]);
+  expect(
+    schemas.faultsOf('POST', path, { property: { address: { latitude: '…', other: '…' } } }),
+  ).toMatchObject([{ at: '/property/address/other' }]);
+});
