@@ -55,7 +55,10 @@ async function ask(
     return view;
   }
   if (status === 401) return { fault: client.refusal(status) };
-  return { fault: detailOf(text) ?? client.refusal(status), isJunk: true };
+  const detail = detailOf(text);
+  if (status === 404 && detail !== undefined)
+    return { fault: `${client.url} is not the admin listener; name that with --admin. It says: ${detail}` };
+  return { fault: detail ?? client.refusal(status), isJunk: true };
 }
 
 function detailOf(text: string): string | undefined {

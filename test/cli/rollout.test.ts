@@ -111,8 +111,6 @@ test('a replica without its store serves, and says since when it is alone', asyn
 });
 
 test.each([
-  [['canary', '0'], /share must be above 0/],
-  [['canary', 'ten'], /share|Send/],
   [
     ['observe', '--operation', 'order_floor_plans'],
     /no operation order_floor_plans; did you mean "order_floor_plan"/,
@@ -125,6 +123,27 @@ test.each([
   expect(code).toBe(1);
   expect(err).toMatch(sentence);
   expect((await rollout(gateway)).out).toContain('default     migrate');
+});
+
+const NO_SHARE = /argument 'percent'. It must be a number above 0, and of at most 100/;
+test.each([
+  [['canary', '0'], NO_SHARE],
+  [['canary', 'ten'], NO_SHARE],
+  [['canary', '101'], NO_SHARE],
+  [['canary', '1e1'], NO_SHARE],
+  [['canry', '10'], /unknown command 'canry'; did you mean "canary"/],
+  [['show', '--admin', '127.0.0.1:8081'], /It must be an address such as http:\/\/127\.0\.0\.1:8081/],
+])('rollout %j is refused before anything is asked', async (args, sentence) => {
+  const running = command(['rollout', ...args]);
+  expect(await running.exit).toBe(2);
+  expect(running.stderr()).toMatch(sentence);
+});
+
+test("the listener of clients is told from the operators'", async () => {
+  const gateway = await spawnGateway({ ...(await origins()), ...SECRET });
+  const running = command(['rollout', '--admin', `http://127.0.0.1:${gateway.port}`]);
+  expect(await running.exit).toBe(2);
+  expect(running.stderr()).toMatch(/:\d+ is not the admin listener; name that with --admin\./);
 });
 
 test('without V1 there is nothing but migrating, and a random secret is told', async () => {

@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
 import type { NameOptions } from '../clients.ts';
-import { addFormat, adminOption, DEFAULT_ADMIN } from './shared-options.ts';
+import { addFormat, adminOption, DEFAULT_ADMIN, defaultCommand } from './shared-options.ts';
 
 /** Defines `clients`: hashes of API keys, and names for hashes. */
 export function clients(command: Command): void {
   command.description(
     'A client is known by a keyed hash of its API key. The admin token is read from GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE.',
   );
-  addFormat(command.command('list', { isDefault: true }), ['text', 'json'])
+  addFormat(defaultCommand(command, 'list'), ['text', 'json'])
     .description('list the clients of a running gateway: hash, name, latest User-Agent and address')
     .addOption(adminOption('admin listener', DEFAULT_ADMIN))
     .action(async ({ admin, format }: { readonly admin: string; readonly format: 'text' | 'json' }) => {

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { allSettings, environmentName, type Setting, settings as table } from '../../settings/settings.ts';
 import { addSettings, flagsOf } from '../setting-options.ts';
+import { defaultCommand } from './shared-options.ts';
 
 /** Settings that do not apply to the requests of the demo, which always go to the embedded V2. */
 const EXCLUDED_SETTINGS: ReadonlySet<string> = new Set(['upstream', 'reference-listen']);
@@ -10,8 +11,7 @@ export function demo(command: Command): void {
   command.description(
     'Plays a whole migration: a fleet of named clients, V1, V2 and a gateway before both, from the first look to the sunset.',
   );
-  command
-    .command('tour', { isDefault: true })
+  defaultCommand(command, 'tour')
     .description(
       'Plays a whole migration in less than a minute: observe, census, strip, shadow, canary, a fault and its roll-back, migrate, sunset. Each step is told in sentences with the numbers of the gateway, and has the address of the page to look at. On a terminal it waits for Enter after each step. All files are in a temporary folder, which is removed at the end and on Ctrl-C.',
     )

@@ -1,4 +1,5 @@
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { didYouMean } from '../../rules/did-you-mean.ts';
 
 const DEFAULT_RULES = 'config/rules.yaml';
 
@@ -34,8 +35,24 @@ export function addFormat(command: Command, choices: readonly string[]): Command
 
 /** The option `--admin`: the admin listener of a running gateway. */
 export function adminOption(sentence: string, initial?: string): Option {
-  const option = new Option('--admin <url>', sentence).helpGroup('Running gateway:');
+  const option = new Option('--admin <url>', sentence).argParser(readAdmin).helpGroup('Running gateway:');
   return initial === undefined ? option : option.default(initial);
+}
+
+function readAdmin(text: string): string {
+  if (/^https?:$/.test(URL.parse(text)?.protocol ?? '')) return text;
+  throw new InvalidArgumentError('It must be an address such as http://127.0.0.1:8081.');
+}
+
+/** Adds the command that is meant where none is named. A word that is no command is refused as one, with what may be meant. */
+export function defaultCommand(command: Command, name: string): Command {
+  const initial = command.command(name, { isDefault: true }).allowExcessArguments();
+  return initial.hook('preAction', () => {
+    const [word] = initial.args;
+    if (word === undefined) return;
+    const known = command.commands.map((each) => each.name());
+    command.error(`error: unknown command '${word}'${didYouMean(word, known)}`);
+  });
 }
 
 /** Address of the admin listener of a gateway with default settings. */
