@@ -6,7 +6,7 @@ import type { Migration } from './migration.ts';
 import type { MigratedRequest, RefusedRequest } from './request-verdict.ts';
 import { splitUrl } from '../http/split-url.ts';
 import { WEB_CODINGS } from '../migrate/decode-web-body.ts';
-import { collectStream, continueStream, finishWith, type WebBody } from './web-body.ts';
+import { collectStream, continueStream, finishWith, isJsonText, type WebBody } from './web-body.ts';
 
 /** A handler in the shape of `fetch`; everything that the platform passes beside the request is handed on. */
 export type FetchHandler<Rest extends readonly unknown[] = []> = (
@@ -63,13 +63,15 @@ function fieldsOf({ headers, url }: Request): HeaderList {
 }
 
 function requestTo(origin: string, request: Request, sent: MigratedRequest, body: WebBody): Request {
-  const { method, signal, headers: received } = request;
+  const { method, signal, redirect, headers: received } = request;
   const headers = toHeaders(sent.headers.flat());
   const length = body instanceof Uint8Array ? String(body.length) : received.get('content-length');
   if (length !== null) headers.set('content-length', length);
   const host = received.get('host');
   if (host !== null) headers.set('host', host);
-  const init: StreamingInit = { method, headers, signal, body, duplex: 'half' };
+  // What Workers know of the client.
+  const platform = 'cf' in request ? { cf: request.cf } : {};
+  const init: StreamingInit = { method, headers, signal, redirect, body, duplex: 'half', ...platform };
   return new Request(origin + sent.target, init);
 }
 
@@ -90,7 +92,8 @@ async function migrateResponse(
   const read = await collectStream(body, started.limit);
   if ('reader' in read)
     return withFields(response, unchanged.headers, continueStream(read.start, read.reader));
-  const outcome = await finishWith(started, read.whole, started.limit);
+  const { whole } = read;
+  const outcome = isJsonText(whole) ? started.finish(whole) : await finishWith(started, whole, started.limit);
   return withFields(response, outcome.headers, outcome.body && new Uint8Array(outcome.body));
 }
 

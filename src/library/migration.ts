@@ -11,6 +11,7 @@ import type { RequestBodyFacts, StartedRequest } from './started-request.ts';
 import type { StartedResponse } from './started-response.ts';
 import { startV1Request } from './v1-request.ts';
 import { type RequestOfResponse, startV1Response } from './v1-response.ts';
+import { isJsonText } from './web-body.ts';
 
 /** A body: bytes, or text that is sent in UTF-8. */
 export type BodyLike = Uint8Array | string | null | undefined;
@@ -21,8 +22,15 @@ export interface MigrationOptions {
   readonly bodyLimit?: number;
 }
 
-/** Compiles a rule book, for requests of V1 clients and responses to them. */
+/**
+ * Compiles a rule book, for requests of V1 clients and responses to them. Throws a TypeError for what is no rule book, and for a limit
+ * that is no number of bytes.
+ */
 export function createMigration(ruleBook: RuleBook, options: MigrationOptions = {}): Migration {
+  if (!('operations' in Object(ruleBook)))
+    throw new TypeError('A migration needs a checked rule book, such as the ruleBook of readRuleBook.');
+  const { bodyLimit = 0 } = options;
+  if (!(bodyLimit >= 0)) throw new TypeError(`bodyLimit is a number of bytes, not ${bodyLimit}.`);
   return new Migration(ruleBook, options);
 }
 
@@ -66,7 +74,7 @@ export class Migration {
 
   /**
    * Returns V2's response to a migrated request as the V1 client reads it. A body with a content coding is left as it is, with the
-   * note `response-undecodable`.
+   * note `response-undecodable`, unless it is JSON already: `fetch` decodes bodies and leaves their `Content-Encoding`.
    */
   response(
     request: RequestOfResponse,
@@ -80,7 +88,8 @@ export class Migration {
       return { ...started.unchanged, body: bytes.length === 0 ? null : bytes };
     if (bytes.length > started.limit)
       return { ...started.unchanged, body: bytes, note: 'response-too-large' };
-    if (started.coding !== undefined && bytes.length > 0) return started.finish('undecodable', bytes);
+    if (started.coding !== undefined && !isJsonText(bytes) && bytes.length > 0)
+      return started.finish('undecodable', bytes);
     return started.finish(bytes);
   }
 
@@ -123,5 +132,7 @@ const EMPTY = new Uint8Array();
 
 function bytesOf(body: BodyLike): Uint8Array {
   if (body === undefined || body === null) return EMPTY;
-  return typeof body === 'string' ? new TextEncoder().encode(body) : body;
+  if (typeof body === 'string') return new TextEncoder().encode(body);
+  if (ArrayBuffer.isView(body) && 'length' in body) return body;
+  throw new TypeError('A body is a Uint8Array, text, null or undefined.');
 }

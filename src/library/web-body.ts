@@ -50,6 +50,15 @@ interface Finishing<Outcome> {
   finish(decoded: DecodedBody, received?: Uint8Array): Outcome;
 }
 
+/**
+ * True for a body that is JSON text, whatever its `Content-Encoding` says: `fetch` decodes the bodies of responses, and leaves the
+ * field. No body in gzip or zlib's format begins so.
+ */
+export function isJsonText(body: Uint8Array): boolean {
+  const first = body.find((byte) => byte > 0x20);
+  return first === 0x7b || first === 0x5b;
+}
+
 /** Finishes a request or response with its whole body, without its content coding, up to `limit` decoded bytes. */
 export function finishWith<Outcome>(
   started: Finishing<Outcome>,

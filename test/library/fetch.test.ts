@@ -1,9 +1,11 @@
+import { createServer } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { Hono } from 'hono';
 import { expect, test } from 'vitest';
 import { createMigration, type Migration } from '../../src/library/capture-gateway.ts';
 import { migrateFetch } from '../../src/library/fetch.ts';
 import { migrateV1 } from '../../src/library/hono.ts';
+import { listening } from '../support/listening.ts';
 import { testRuleBook } from '../support/rule-book.ts';
 
 const INVERSE = { rule: 'inverse', status: ['2xx'] } as const;
@@ -66,6 +68,33 @@ test('a response that is no gzip, or in Brotli, is left as it is', async () => {
     expect(response.headers.get('content-encoding')).toBe(coding);
     expect(await response.text()).toBe('{"data":{}}');
   }
+});
+
+test('what fetch received and decoded is rewritten, and neither sender nor receiver follows a redirect', async () => {
+  const v2 = createServer((incoming, outgoing) => {
+    if (incoming.url === '/api/v2/clients') {
+      outgoing.writeHead(307, { location: '/api/v2/elsewhere' }).end();
+      return;
+    }
+    outgoing.writeHead(201, { ...JSON_TYPE, 'content-encoding': 'gzip' });
+    outgoing.end(gzipSync('{"data":{"highlight_type":1.0}}'));
+  });
+  const port = await listening(v2);
+  const serve = migrateFetch(migrationOf(), async ({ url, method, headers, body, redirect }) => {
+    const init = { method, headers, body: body && (await new Response(body).text()), redirect };
+    return fetch(`http://127.0.0.1:${port}${new URL(url).pathname}`, init);
+  });
+  const response = await serve(order('{"data":{}}'));
+  expect(await response.text()).toBe('{"data":{"transition_type":1.0}}');
+  expect(response.headers.get('content-encoding')).toBeNull();
+  const request = new Request('http://v2.test/api/v1/clients', {
+    method: 'POST',
+    headers: JSON_TYPE,
+    body: '{"data":{}}',
+    redirect: 'manual',
+  });
+  const moved = await serve(request);
+  expect([moved.status, moved.headers.get('location')]).toEqual([307, '/api/v1/elsewhere']);
 });
 
 test('gzip in several members, which the decoder of the platform does not read, is a 400, or left as it is', async () => {

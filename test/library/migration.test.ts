@@ -99,6 +99,17 @@ test('a coded request is a 415 that names no coding, and a coded response stays 
   expect(response.headers).toContainEqual(['content-encoding', 'gzip']);
 });
 
+// `fetch` decodes bodies and leaves their fields.
+test('a body that was decoded is rewritten, whatever its Content-Encoding says', async () => {
+  const migration = createMigration((await compiledShippedRuleBook()).ruleBook);
+  for (const coding of ['gzip', 'deflate', 'br']) {
+    const coded = { ...TYPE, 'content-encoding': coding, 'content-length': '9' };
+    const response = migration.response(order(migration), 200, coded, ' {"data":{"highlight_type":"x"}}');
+    expect(new TextDecoder().decode(response.body ?? undefined)).toBe(' {"data":{"transition_type":"x"}}');
+    expect(response.headers.flat().join()).not.toMatch(/content-encoding|,9/);
+  }
+});
+
 test('bodies beyond the limits: a request is a 413, a response stays as it is', async () => {
   const { ruleBook } = await compiledShippedRuleBook();
   const book = { ...ruleBook, limits: { ...ruleBook.limits, response: 10 } };
@@ -145,4 +156,19 @@ test('a rule book with faults has all of them', async () => {
   expect(reading.ok).toBe(false);
   expect(!reading.ok && reading.faults.length).toBeGreaterThan(1);
   expect(!reading.ok && reading.faults[0]).toMatchObject({ file: 'mine.yaml', line: 1 });
+});
+
+test('what is no body, no rule book or no limit is refused in a sentence, and never dropped', async () => {
+  const { ruleBook } = await compiledShippedRuleBook();
+  const migration = createMigration(ruleBook);
+  const body = JSON.parse('{"data":{}}');
+  expect(() => migration.request('POST', '/api/v1/clients', TYPE, body)).toThrow(
+    /^A body is a Uint8Array, text/,
+  );
+  for (const wrong of [undefined, 'changes:', { ok: true, ruleBook }])
+    expect(() => createMigration(wrong as never)).toThrow(/^A migration needs a checked rule book/);
+  for (const bodyLimit of ['10KiB', Number.NaN, -1])
+    expect(() => createMigration(ruleBook, { bodyLimit } as never)).toThrow(
+      /^bodyLimit is a number of bytes, not /,
+    );
 });

@@ -58,10 +58,10 @@ function collect(
   const take = (chunk: Uint8Array): void => {
     body.add(chunk);
     if (body.length <= bodyLimit) return;
-    // The rest is read and dropped by the server, once the response is written.
     incoming.off('data', take);
     incoming.off('end', end);
-    incoming.pause();
+    // The rest is dropped until the server has closed the connection behind the response.
+    incoming.resume();
     done(started.tooLarge());
   };
   const end = (): void => finish(started, coding, body.take(), done);
@@ -86,6 +86,8 @@ function finish(
 }
 
 function refuse(outgoing: ServerResponse, { status, headers, body }: RefusedRequest): void {
-  outgoing.writeHead(status, headers.flat());
+  // Behind a body that is too large for the service, no other request is read: the server would read it whole first.
+  const closing = status === 413 ? ['Connection', 'close'] : [];
+  outgoing.writeHead(status, [...headers.flat(), ...closing]);
   outgoing.end(body);
 }

@@ -102,9 +102,20 @@ test('a body that is larger than the limit is a 413 before it ends, and the serv
   const head = 'POST /api/v1/clients HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n';
   client.write(`${head}Transfer-Encoding: chunked\r\n\r\n800\r\n${' '.repeat(0x800)}\r\n`);
   const { text } = await client.until(/body-too-large.*\}\]\}$/s);
-  expect(text).toMatch(/^HTTP\/1\.1 413 /);
+  expect(text).toMatch(/^HTTP\/1\.1 413 [^]*Connection: close/);
   expect(called).toBe(0);
-  client.socket.destroy();
+  expect((await client.end()).closed).toBe(true);
+});
+
+test('a body that is announced as too large is not read', async () => {
+  const port = await serve(() => {});
+  const client = rawClient(port);
+  client.write(
+    'POST /api/v1/clients HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9000000000\r\n\r\n ',
+  );
+  const { text, closed } = await client.end();
+  expect(text).toMatch(/^HTTP\/1\.1 413 [^]*Connection: close/);
+  expect(closed).toBe(true);
 });
 
 test('a client that goes away in its body never reaches the service', async () => {
