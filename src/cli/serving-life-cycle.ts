@@ -33,8 +33,8 @@ export interface ServingParts {
   readonly endSharing: () => Promise<void>;
 }
 
-/** Milliseconds of the drain time that are reserved for flushing the log. */
-const FLUSH_TIMEOUT_MS = 400;
+/** Milliseconds of the drain time that are reserved for flushing each log. */
+const FLUSH_TIMEOUT_MS = 300;
 
 /** Returns how a serving gateway reloads, stops and flushes its logs. */
 export function servingLifeCycle(parts: ServingParts): LifeCycle {
@@ -93,17 +93,14 @@ async function stop(parts: ServingParts): Promise<void> {
 }
 
 async function flush({ rewriteLog, front, log, traces }: ServingParts): Promise<void> {
+  await Promise.all([rewriteLog.flush(FLUSH_TIMEOUT_MS), traces?.close(FLUSH_TIMEOUT_MS)]);
   const dropped = rewriteLog.dropped + (front?.dropped ?? 0);
   if (dropped > 0) {
     const message = `log: ${counted(dropped, 'line')} ${dropped === 1 ? 'was' : 'were'} lost.`;
     log.write({ level: 'warn', event: 'log-trouble', message, fields: { dropped } });
   }
   log.write({ level: 'info', event: 'stopped', message: 'stopped.' });
-  await Promise.all([
-    rewriteLog.flush(FLUSH_TIMEOUT_MS),
-    log.flush(FLUSH_TIMEOUT_MS),
-    traces?.close(FLUSH_TIMEOUT_MS),
-  ]);
+  await log.flush(FLUSH_TIMEOUT_MS);
 }
 
 /** Reloads the TLS certificates for clients and for V2; invalid ones are refused, and the current ones stay in use. */

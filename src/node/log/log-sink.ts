@@ -138,7 +138,9 @@ class QueueSink implements LogSink {
   private spare: Page | undefined = undefined;
   /** Bytes not yet written. */
   private size = 0;
-  private writing = false;
+  private writing: readonly Page[] | undefined = undefined;
+  /** True while the target ends within a line, because a write broke off. */
+  private isWithinLine = false;
   private isTroubleReported = false;
   private ended = false;
   private timer: NodeJS.Timeout | undefined = undefined;
@@ -161,7 +163,7 @@ class QueueSink implements LogSink {
     const before = this.page.used;
     this.page.add(line);
     this.size += this.page.used - before;
-    if (!this.writing) this.gather();
+    if (this.writing === undefined) this.gather();
   }
 
   writeEncoded(parts: readonly Uint8Array[]): void {
@@ -172,7 +174,7 @@ class QueueSink implements LogSink {
     for (const part of parts) this.page.addEncoded(part);
     this.page.lines += 1;
     this.size += length;
-    if (!this.writing) this.gather();
+    if (this.writing === undefined) this.gather();
   }
 
   /** False for a line that is dropped. */
@@ -193,7 +195,10 @@ class QueueSink implements LogSink {
 
   flush(milliseconds: number): Promise<void> {
     return new Promise((resolve) => {
-      const deadline = setTimeout(resolve, milliseconds);
+      const deadline = setTimeout(() => {
+        this.abandon('the reader of the log is too slow');
+        resolve();
+      }, milliseconds);
       this.waiting.push(() => {
         clearTimeout(deadline);
         resolve();
@@ -206,7 +211,7 @@ class QueueSink implements LogSink {
   next(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
-    if (this.writing) return;
+    if (this.writing !== undefined) return;
     this.renew();
     if (this.size === 0) {
       for (const done of this.waiting.splice(0)) done();
@@ -214,8 +219,8 @@ class QueueSink implements LogSink {
     }
     if (this.full.length < MAX_BUFFERS && this.page.lines > 0) this.turn(0);
     const pages = this.full.splice(0, MAX_BUFFERS);
-    this.writing = true;
-    this.put(pages, bytesOf(pages));
+    this.writing = pages;
+    this.put(bytesOf(pages), 0);
   }
 
   private renew(): void {
@@ -223,6 +228,7 @@ class QueueSink implements LogSink {
     this.target.close();
     this.target = this.renewed;
     this.renewed = undefined;
+    this.isWithinLine = false;
   }
 
   /** Starts a new page, with room for so many bytes. */
@@ -243,22 +249,30 @@ class QueueSink implements LogSink {
     else if (this.size > 0) this.timer ??= setTimeout(writeNext, GATHER_MS, this);
   }
 
-  private put(pages: readonly Page[], bytes: Buffer): void {
-    this.target.writer(bytes, (error, written) => {
-      if (error === null && written < bytes.length) {
-        this.put(pages, bytes.subarray(written));
+  /** Writes the bytes of the pages in progress, from an offset on; a line that broke off stands alone. */
+  private put(bytes: Buffer, from: number): void {
+    const isContinued = from === 0 && this.isWithinLine;
+    const rest = bytes.subarray(from);
+    this.target.writer(isContinued ? Buffer.concat([LINE_END, rest]) : rest, (error, count) => {
+      if (this.ended) return;
+      const written = error === null ? Math.max(0, count - (isContinued ? LINE_END.length : 0)) : 0;
+      const to = from + written;
+      if (error === null && count > 0) this.isWithinLine = to > 0 && bytes[to - 1] !== LINE_END[0];
+      if (error === null && to < bytes.length) {
+        this.put(bytes, to);
         return;
       }
       const code = error !== null && 'code' in error ? String(error.code) : '';
       if (code === 'EAGAIN' || code === 'EINTR') {
-        setTimeout(() => this.put(pages, bytes), GATHER_MS);
+        setTimeout(() => this.put(bytes, from), GATHER_MS);
         return;
       }
-      this.writing = false;
+      const pages = this.writing ?? [];
+      this.writing = undefined;
       this.renew();
       for (const page of pages) this.size -= page.used;
       if (error !== null) {
-        this.fail(code, linesOf(pages));
+        this.fail(code, lineEnds(rest));
         return;
       }
       this.spare = pages.find((page) => page.bytes.length === this.pageSize);
@@ -269,18 +283,21 @@ class QueueSink implements LogSink {
   }
 
   private fail(code: string, count: number): void {
+    this.drop(count, isGone(code) ? 'the reader of the log is gone' : `the log cannot be written (${code})`);
     // A broken pipe never gets a reader again; a full disk may have room later.
-    this.ended =
-      code === 'EPIPE' || code === 'ECONNRESET' || code === 'ERR_STREAM_DESTROYED' || code === 'EBADF';
-    this.drop(count, this.ended ? 'the reader of the log is gone' : `the log cannot be written (${code})`);
-    if (this.ended) {
-      this.drop(this.page.lines + linesOf(this.full), '');
-      this.full = [];
-      this.page.clear();
-      this.size = 0;
-    }
+    if (isGone(code)) this.abandon('');
     for (const done of this.waiting.splice(0)) done();
     if (this.size > 0) this.timer ??= setTimeout(writeNext, RETRY_MS, this);
+  }
+
+  /** Writes no more. What is queued is lost, and so is what is being written. */
+  private abandon(why: string): void {
+    const { full, page, writing = [] } = this;
+    this.ended = true;
+    this.drop(page.lines + linesOf(full) + linesOf(writing), why);
+    this.full = [];
+    page.clear();
+    this.size = 0;
   }
 
   private drop(count: number, why: string): void {
@@ -289,6 +306,16 @@ class QueueSink implements LogSink {
     this.isTroubleReported = true;
     this.options.onNotice(`${why}; lines are dropped, and counted`);
   }
+}
+
+const LINE_END = Buffer.from('\n');
+
+function lineEnds(bytes: Uint8Array): number {
+  return bytes.reduce((sum, byte) => (byte === LINE_END[0] ? sum + 1 : sum), 0);
+}
+
+function isGone(code: string): boolean {
+  return code === 'EPIPE' || code === 'ECONNRESET' || code === 'ERR_STREAM_DESTROYED' || code === 'EBADF';
 }
 
 /** The bytes of all pages, copied only when there are several: then the reader of the log was slow. */
