@@ -7,6 +7,7 @@ import type { ModeView, ReplicaView, RolloutRequest, RolloutView } from '../roll
 import { didYouMean } from '../rules/did-you-mean.ts';
 import type { Mode } from '../rules/rollout.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
+import { ambiguityWords } from './rollout-effect.ts';
 import type { RolloutAdmin } from './rollout-routes.ts';
 
 /** What the processes of a gateway, or all isolates, counted. */
@@ -108,19 +109,21 @@ function commandOf(
         fault: `The rule book has no operation ${operation}${didYouMean(operation, ids) || `; there are ${ids.join(', ')}`}.`,
       };
   }
-  const hash = client === undefined ? undefined : hashOf(parts, client);
+  const [hash, ...others] = client === undefined ? [] : hashesOf(parts, client);
   if (client !== undefined && hash === undefined)
     return {
       fault: `No client is called ${client}; give its hash of 16 hex digits, or name it in the rule book.`,
     };
+  if (client !== undefined && hash !== undefined && others.length > 0)
+    return { fault: ambiguityWords(client, [hash, ...others]) };
   const chosen: Mode | undefined =
     mode === undefined ? undefined : { mode, ...(share === undefined ? {} : { share }) };
   return { mode: chosen, operation, client: hash };
 }
 
-function hashOf(parts: RolloutAdminParts, client: string): string | undefined {
-  if (/^[0-9a-f]{16}$/.test(client)) return client;
-  return [...namesOf(parts)].find(([, name]) => name === client)?.[0];
+function hashesOf(parts: RolloutAdminParts, client: string): readonly string[] {
+  if (/^[0-9a-f]{16}$/.test(client)) return [client];
+  return [...namesOf(parts)].flatMap(([hash, name]) => (name === client ? [hash] : []));
 }
 
 function namesOf({ ruleBook, names }: RolloutAdminParts): ReadonlyMap<string, string> {

@@ -1,6 +1,7 @@
 import type { ClientReport, Report } from './api.ts';
 import { counted } from '../report/number-text.ts';
-import { chooseMode } from '../rollout/modes.ts';
+import { OTHER_CALLS } from '../report/call-name.ts';
+import { chooseMode, ownMode } from '../rollout/modes.ts';
 import type { ModeView, RolloutRequest, RolloutView } from '../rollout/rollout-view.ts';
 import type { Modes } from '../rules/rollout.ts';
 
@@ -11,16 +12,21 @@ export interface RolloutEffect {
   readonly sentences: readonly string[];
 }
 
-/** Clients seen in this run of the gateway, with their V1 requests. */
+/** Clients that a report counts, with their V1 requests by operation, and whose traffic it counts. */
 export type SeenClients = Pick<Report, 'omittedClients'> & {
-  readonly clients: readonly Pick<ClientReport, 'client' | 'name' | 'v1'>[];
+  readonly coverage?: Pick<NonNullable<Report['coverage']>, 'sentence'>;
+  readonly clients: readonly SeenClient[];
 };
 
-/** Works out which of the clients seen in this run a command would move, by the choice that live requests go through. */
+type SeenClient = Pick<ClientReport, 'client' | 'name'> & {
+  readonly operations: readonly Pick<ClientReport['operations'][number], 'operation' | 'count'>[];
+};
+
+/** Works out which of the clients seen a command would move, with which of their requests, by the choice that live requests go through. */
 export function rolloutEffect(
   request: RolloutRequest,
   rollout: RolloutView,
-  { clients, omittedClients }: SeenClients,
+  { clients, omittedClients, coverage }: SeenClients,
 ): RolloutEffect {
   const { mode } = request;
   const title = `${commandWords(request)} ${aimWords(request)}`;
@@ -37,6 +43,7 @@ export function rolloutEffect(
       ...(omittedClients > 0
         ? [`${counted(omittedClients, 'request')} of further clients were not counted by client.`]
         : []),
+      ...(coverage === undefined ? [] : [coverage.sentence]),
       ...(mode === 'canary' ? canaryWords(request, rollout) : []),
     ],
   };
@@ -67,48 +74,102 @@ function keptWords({ operation, client }: RolloutRequest, rollout: RolloutView):
   return kept.length === 0 ? [] : [`These keep a mode of their own: ${listed(kept)}.`];
 }
 
+/** V1 requests of one client that a command is about. */
+interface ConcernedClient {
+  readonly client: SeenClient;
+  /** Service that receives them after the command. */
+  readonly to: Origin;
+  /** Number of those that another service receives before it. */
+  readonly moved: number;
+}
+
+type Origin = 'v1' | 'v2';
+
 function moveWords(
   request: RolloutRequest,
   rollout: RolloutView,
   seen: SeenClients['clients'],
 ): readonly string[] {
-  const concerned = request.client === undefined ? seen : seen.filter((one) => isClient(one, request.client));
-  if (concerned.length === 0)
+  const named = seen.filter((one) => request.client === undefined || isClient(one, request.client));
+  if (request.client !== undefined && named.length > 1)
     return [
-      request.client === undefined
-        ? 'No V1 client was seen in this run, so none can be named.'
-        : 'This client sent no V1 request in this run.',
+      ambiguityWords(
+        request.client,
+        named.map(({ client }) => client),
+      ),
     ];
-  const before = modesOf(rollout);
-  const after = modesAfter(request, before, concerned[0]?.client);
-  const { operation } = request;
-  const origins = concerned.map((client) => {
-    const subject = { client: client.client === '-' ? undefined : client.client, operation };
-    const [from, to] = [before, after].map((modes) => chooseMode(modes, subject).origin);
-    return { client, from, to };
-  });
-  const moved = (to: 'v1' | 'v2'): readonly SeenClients['clients'][number][] =>
-    origins.filter((one) => one.to === to && one.from !== to).map(({ client }) => client);
-  const stays = (at: 'v1' | 'v2'): number =>
-    origins.filter(({ from, to }) => from === at && to === at).length;
-  const all = sumV1(seen);
+  const concerned = named.flatMap((client) => concernedClient(request, rollout, client));
+  if (concerned.length === 0)
+    return ['No V1 request was seen that this concerns, so no client can be named.'];
+  const stays = (at: Origin): number => concerned.filter(({ to, moved }) => to === at && moved === 0).length;
+  const [onV1, onV2] = [stays('v1'), stays('v2')];
   return [
     ...(['v2', 'v1'] as const).flatMap((to) => {
-      const clients = moved(to);
-      if (clients.length === 0) return [];
-      const names = clients.map(
-        ({ client, name }) => name ?? (client === '-' ? 'requests without a key' : client),
-      );
-      const share = `${((sumV1(clients) / Math.max(1, all)) * 100).toFixed(0)} %`;
-      return [
-        `From V${to === 'v2' ? '1 to V2' : '2 to V1'}: ${listed(names)} (${clients.length} of ${counted(seen.length, 'client')} seen in this run, with ${share} of its V1 requests).`,
-      ];
+      const clients = concerned.filter((one) => one.to === to && one.moved > 0);
+      return clients.length === 0 ? [] : [movedWords(to, clients, seen)];
     }),
-    `No change for ${counted(stays('v1'), 'client')} on V1 and ${stays('v2')} on V2.`,
+    ...(onV1 + onV2 === 0 ? [] : [`No change for ${counted(onV1, 'client')} on V1 and ${onV2} on V2.`]),
   ];
 }
 
-function isClient({ client, name }: SeenClients['clients'][number], wanted: string | undefined): boolean {
+/** Says that a name is no choice of a client, and by what to choose one. */
+export function ambiguityWords(name: string, hashes: readonly string[]): string {
+  return `${hashes.length} clients are called ${name}: ${hashes.join(', ')}; give the hash of one.`;
+}
+
+function movedWords(to: Origin, clients: readonly ConcernedClient[], seen: readonly SeenClient[]): string {
+  const all = seen.reduce((sum, { operations }) => sum + sumOf(operations), 0);
+  const moved = clients.reduce((sum, one) => sum + one.moved, 0);
+  const names = clients.map(({ client }) => nameIn(seen, client));
+  const share = `${((moved / all) * 100).toFixed(0)} %`;
+  return `From V${to === 'v2' ? '1 to V2' : '2 to V1'}: ${listed(names)} (${clients.length} of ${counted(seen.length, 'client')} seen, with ${share} of all V1 requests).`;
+}
+
+/** A name for people, with the hash where several clients have it. */
+function nameIn(seen: readonly SeenClient[], { client, name }: SeenClient): string {
+  if (name === undefined) return client === '-' ? 'requests without a key' : client;
+  return seen.some((other) => other.name === name && other.client !== client) ? `${name} (${client})` : name;
+}
+
+/** The requests of a client that a command is about; none when it sent only others. */
+function concernedClient(
+  request: RolloutRequest,
+  rollout: RolloutView,
+  client: SeenClient,
+): readonly ConcernedClient[] {
+  const before = modesOf(rollout);
+  const after = modesAfter(request, before, client.client);
+  const calls = client.operations.flatMap(({ operation: name, count }) => {
+    const operation = operationOf(name);
+    if (!isAimedAt(request, before, operation)) return [];
+    const subject = { client: client.client === '-' ? undefined : client.client, operation };
+    return [{ count, from: chooseMode(before, subject).origin, to: chooseMode(after, subject).origin }];
+  });
+  // All have the same `to`: a command sets one mode, and its share depends on the client.
+  const to = calls[0]?.to;
+  return to === undefined ? [] : [{ client, to, moved: sumOf(calls.filter(({ from }) => from !== to)) }];
+}
+
+/** Reports name other requests by method and path, or as others. */
+function operationOf(call: string): string | undefined {
+  return call === OTHER_CALLS || call.includes(' ') ? undefined : call;
+}
+
+function isAimedAt(
+  { operation: wanted, client }: RolloutRequest,
+  { operations }: Modes,
+  operation: string | undefined,
+): boolean {
+  if (client !== undefined) return true;
+  if (wanted !== undefined) return operation === wanted;
+  return operation === undefined || ownMode(operations, operation) === undefined;
+}
+
+function sumOf(calls: readonly { readonly count: number }[]): number {
+  return calls.reduce((sum, { count }) => sum + count, 0);
+}
+
+function isClient({ client, name }: SeenClient, wanted: string): boolean {
   return client === wanted || name === wanted;
 }
 
@@ -116,7 +177,7 @@ function modesOf({ default: other, operations, clients, rollback }: RolloutView)
   return { default: other, operations, clients, rollback };
 }
 
-function modesAfter({ mode, share, operation, client }: RolloutRequest, modes: Modes, hash = ''): Modes {
+function modesAfter({ mode, share, operation, client }: RolloutRequest, modes: Modes, hash: string): Modes {
   if (mode === undefined) return modes;
   const chosen = { mode, ...(share === undefined ? {} : { share }) };
   if (operation !== undefined) return { ...modes, operations: { ...modes.operations, [operation]: chosen } };
@@ -137,10 +198,6 @@ function canaryWords({ share = 0, client }: RolloutRequest, { rollback, isSticky
           'Client hashes change at each start, and with them the clients in the share: set GATEWAY_CLIENT_SECRET.',
         ]),
   ];
-}
-
-function sumV1(clients: SeenClients['clients']): number {
-  return clients.reduce((sum, { v1 }) => sum + v1, 0);
 }
 
 /** Names that one sentence lists. */

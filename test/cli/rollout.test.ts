@@ -146,6 +146,21 @@ test("the listener of clients is told from the operators'", async () => {
   expect(running.stderr()).toMatch(/:\d+ is not the admin listener; name that with --admin\./);
 });
 
+test('a name that two clients have chooses neither', async () => {
+  const names = join(folder(), 'names.yaml');
+  writeFileSync(names, '0123456789abcdef: Acme\nfedcba9876543210: Acme\n');
+  const gateway = await spawnGateway({ ...(await origins()), ...SECRET, 'client-names': names });
+  const refused = await rollout(gateway, 'observe', '--client', 'Acme');
+  expect(refused.code).toBe(1);
+  expect(refused.err).toContain(
+    '2 clients are called Acme: 0123456789abcdef, fedcba9876543210; give the hash of one.',
+  );
+  const chosen = await rollout(gateway, 'observe', '--client', 'fedcba9876543210');
+  expect(chosen.out.match(/^client .*$/gm)).toEqual([
+    'client      Acme (fedcba9876543210): observe (chosen here)',
+  ]);
+});
+
 test('without V1 there is nothing but migrating, and a random secret is told', async () => {
   const { upstream, ...v1 } = await origins();
   const alone = await spawnGateway({ upstream, ...SECRET });

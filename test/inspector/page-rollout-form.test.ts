@@ -45,7 +45,7 @@ test('a rollout is steered from the page: with the token, after the clients were
   await dialog.waitFor();
   const named = (await dialog.innerText()).match(/[0-9a-f]{16}/g) ?? [];
   expect(await dialog.innerText()).toMatch(
-    new RegExp(`From V1 to V2: .* \\(${named.length} of 8 clients seen in this run`),
+    new RegExp(`From V1 to V2: .* \\(${named.length} of 8 clients seen, `),
   );
   await page.evaluate(axe.source);
   const { violations } = (await page.evaluate('axe.run()')) as { readonly violations: readonly unknown[] };

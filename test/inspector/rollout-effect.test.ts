@@ -24,24 +24,44 @@ function rolloutOf(parts: Partial<RolloutView> = {}): RolloutView {
   };
 }
 
-function seen(clients: SeenClients['clients'], omittedClients = 0): SeenClients {
-  return { clients, omittedClients };
+interface Sent {
+  readonly client: string;
+  readonly name?: string;
+  readonly sent: Readonly<Record<string, number>>;
+}
+
+function seen(clients: readonly Sent[], rest: Partial<Omit<SeenClients, 'clients'>> = {}): SeenClients {
+  return {
+    omittedClients: 0,
+    ...rest,
+    clients: clients.map(({ sent, ...client }) => ({
+      ...client,
+      operations: Object.entries(sent).map(([operation, count]) => ({ operation, count })),
+    })),
+  };
 }
 
 const [LOW, HIGH] = ['0000000100000000', 'ffffffff00000000'];
 
 test('a canary names the clients in its share, with their part of the traffic', () => {
   const clients = [
-    { client: LOW, name: 'acme', v1: 30 },
-    { client: HIGH, v1: 60 },
-    { client: '-', v1: 10 },
+    { client: LOW, name: 'acme', sent: { heartbeat: 20, 'GET /x': 10 } },
+    { client: HIGH, sent: { heartbeat: 60 } },
+    { client: '-', sent: { '(other)': 10 } },
   ];
-  expect(rolloutEffect({ mode: 'canary', share: 10 }, rolloutOf(), seen(clients, 4))).toEqual({
+  const coverage = { sentence: 'Counts of 3 replicas.' };
+  const effect = rolloutEffect(
+    { mode: 'canary', share: 10 },
+    rolloutOf(),
+    seen(clients, { omittedClients: 4, coverage }),
+  );
+  expect(effect).toEqual({
     title: 'Migrate 10 % of the clients for everything else',
     sentences: [
-      'From V1 to V2: acme (1 of 3 clients seen in this run, with 30 % of its V1 requests).',
+      'From V1 to V2: acme (1 of 3 clients seen, with 30 % of all V1 requests).',
       'No change for 2 clients on V1 and 0 on V2.',
       '4 requests of further clients were not counted by client.',
+      'Counts of 3 replicas.',
       'Of clients that were not seen yet, 10 % of all possible hashes are in the share.',
       "The gateway goes back to observe by itself when migrated requests fail 5 points more often than V1's, of at least 20 in 60 s.",
     ],
@@ -55,26 +75,66 @@ test('modes of their own are kept, and a way back is told as one', () => {
     clients: { [HIGH]: { mode: 'migrate', from: 'operator', name: 'globex' } },
   });
   const clients = [
-    { client: LOW, v1: 1 },
-    { client: HIGH, name: 'globex', v1: 1 },
+    { client: LOW, sent: { heartbeat: 1 } },
+    { client: HIGH, name: 'globex', sent: { heartbeat: 1 } },
   ];
   expect(rolloutEffect({ mode: 'observe' }, rollout, seen(clients)).sentences).toEqual([
     'These keep a mode of their own: create_client, globex.',
-    `From V2 to V1: ${LOW} (1 of 2 clients seen in this run, with 50 % of its V1 requests).`,
+    `From V2 to V1: ${LOW} (1 of 2 clients seen, with 50 % of all V1 requests).`,
     'No change for 0 clients on V1 and 1 on V2.',
   ]);
   expect(rolloutEffect({ mode: 'observe', client: 'globex' }, rollout, seen(clients)).sentences).toEqual([
-    'From V2 to V1: globex (1 of 2 clients seen in this run, with 50 % of its V1 requests).',
-    'No change for 0 clients on V1 and 0 on V2.',
+    'From V2 to V1: globex (1 of 2 clients seen, with 50 % of all V1 requests).',
   ]);
 });
 
+test('an operation moves those who sent it, with no more than these requests', () => {
+  const clients = seen([
+    { client: LOW, name: 'acme', sent: { heartbeat: 1, list_clients: 3 } },
+    { client: HIGH, name: 'beta', sent: { list_clients: 4 } },
+  ]);
+  expect(rolloutEffect({ mode: 'migrate', operation: 'heartbeat' }, rolloutOf(), clients).sentences).toEqual([
+    'From V1 to V2: acme (1 of 2 clients seen, with 13 % of all V1 requests).',
+  ]);
+});
+
+test('a mode of an operation keeps its requests from a change of everything else', () => {
+  const rollout = rolloutOf({ operations: { heartbeat: OBSERVE } });
+  const clients = seen([
+    { client: LOW, name: 'acme', sent: { list_clients: 1 } },
+    { client: HIGH, name: 'beta', sent: { heartbeat: 9 } },
+  ]);
+  expect(rolloutEffect({ mode: 'migrate' }, rollout, clients).sentences).toEqual([
+    'These keep a mode of their own: heartbeat.',
+    'From V1 to V2: acme (1 of 2 clients seen, with 10 % of all V1 requests).',
+  ]);
+});
+
+test('two clients of one name are told apart, and none of them is chosen by it', () => {
+  const clients = seen([
+    { client: LOW, name: 'acme', sent: { heartbeat: 1 } },
+    { client: HIGH, name: 'acme', sent: { heartbeat: 1 } },
+  ]);
+  expect(rolloutEffect({ mode: 'migrate' }, rolloutOf(), clients).sentences).toEqual([
+    `From V1 to V2: acme (${LOW}), acme (${HIGH}) (2 of 2 clients seen, with 100 % of all V1 requests).`,
+  ]);
+  expect(rolloutEffect({ mode: 'migrate', client: 'acme' }, rolloutOf(), clients).sentences).toEqual([
+    `2 clients are called acme: ${LOW}, ${HIGH}; give the hash of one.`,
+  ]);
+  expect(rolloutEffect({ mode: 'migrate', client: LOW }, rolloutOf(), clients).sentences).toEqual([
+    `From V1 to V2: acme (${LOW}) (1 of 2 clients seen, with 50 % of all V1 requests).`,
+  ]);
+});
+
+const NOBODY = 'No V1 request was seen that this concerns, so no client can be named.';
+
 test.each<[RolloutRequest, SeenClients, string]>([
-  [{ mode: 'shadow' }, seen([]), 'No V1 client was seen in this run, so none can be named.'],
-  [{ mode: 'migrate', client: 'x' }, seen([]), 'This client sent no V1 request in this run.'],
+  [{ mode: 'shadow' }, seen([]), NOBODY],
+  [{ mode: 'migrate', client: 'x' }, seen([]), NOBODY],
+  [{ mode: 'migrate', operation: 'order_plan' }, seen([{ client: LOW, sent: { heartbeat: 1 } }]), NOBODY],
   [
     { operation: 'create_client' },
-    seen([{ client: LOW, v1: 1 }]),
+    seen([{ client: LOW, sent: { heartbeat: 1 } }]),
     'The mode of the rule book applies again. Which clients that moves is not computed here.',
   ],
 ])('%j: what is not known is said', (request, clients, sentence) => {
@@ -97,7 +157,7 @@ test('the clients named are those that the choice of live requests moves', () =>
       fc.double({ min: 0.1, max: 100, noNaN: true }),
       (hashes, before, share) => {
         const rollout = rolloutOf({ default: { mode: 'canary', share: before, from: 'operator' } });
-        const clients = hashes.map((client) => ({ client, v1: 1 }));
+        const clients = hashes.map((client) => ({ client, sent: { heartbeat: 1 } }));
         const { sentences } = rolloutEffect({ mode: 'canary', share }, rollout, seen(clients));
         const modes = { default: rollout.default, operations: {}, clients: {}, rollback: rollout.rollback };
         const origin = (client: string, percent: number): string =>
