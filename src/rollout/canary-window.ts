@@ -31,18 +31,18 @@ export class CanaryWindow {
 
   /** Counts a request at `now` (milliseconds); returns true when migrated requests now fail too often. */
   add(origin: 'v1' | 'v2', failed: boolean, now: number): boolean {
-    const at = Math.floor((now / this.rule.window) * WINDOW_PARTS);
+    const at = this.partAt(now);
     let part = this.parts.at(-1);
     if (part === undefined || part.at !== at) {
       part = { at, ...counters() };
       this.parts.push(part);
-      while ((this.parts[0]?.at ?? at) <= at - WINDOW_PARTS) this.parts.shift();
+      this.dropBefore(at);
     }
     part[origin].requests += 1;
     if (failed) part[origin].failures += 1;
     this.unshared[origin].requests += 1;
     if (failed) this.unshared[origin].failures += 1;
-    return failed && origin === 'v2' && failsTooOften(this.count, this.rule);
+    return failed && origin === 'v2' && failsTooOften(this.count(now), this.rule);
   }
 
   /** Returns what was not yet added to the window of all replicas: requests and failures of V1, then of V2. */
@@ -62,18 +62,28 @@ export class CanaryWindow {
     return v2Failures > 0 && failsTooOften(this.shared, this.rule);
   }
 
-  /** Counts of all replicas when they were last known, or else of this one. */
-  get sharedCount(): CanaryCount {
-    return this.shared ?? this.count;
+  /** Counts of all replicas when they were last known, or else of this one at `now` (milliseconds). */
+  sharedCount(now: number): CanaryCount {
+    return this.shared ?? this.count(now);
   }
 
-  /** Counts of the window in this replica. */
-  get count(): CanaryCount {
+  /** Counts in this replica of the window that ends at `now` (milliseconds). */
+  count(now: number): CanaryCount {
+    this.dropBefore(this.partAt(now));
     const sum = (origin: 'v1' | 'v2'): OriginCount => ({
       requests: this.parts.reduce((total, part) => total + part[origin].requests, 0),
       failures: this.parts.reduce((total, part) => total + part[origin].failures, 0),
     });
     return { migrated: sum('v2'), v1: sum('v1') };
+  }
+
+  private partAt(now: number): number {
+    return Math.floor((now / this.rule.window) * WINDOW_PARTS);
+  }
+
+  /** Forgets parts that the window which ends with the part `at` no longer reaches. */
+  private dropBefore(at: number): void {
+    while ((this.parts[0]?.at ?? at) <= at - WINDOW_PARTS) this.parts.shift();
   }
 }
 

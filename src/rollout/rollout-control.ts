@@ -97,17 +97,19 @@ export class RolloutControl {
     // A request that began in another stage says nothing about the current one.
     if (canary === undefined || !this.isCurrent(canary.operation, modes)) return;
     const { window } = this.stage(canary.operation, modes);
-    const failsTooOften = window.add(origin, failed, this.parts.time());
-    if (failsTooOften && !this.isTogether) this.rollBack(canary.operation, canary.share, window.count);
+    const now = this.parts.time();
+    const failsTooOften = window.add(origin, failed, now);
+    if (failsTooOften && !this.isTogether) this.rollBack(canary.operation, canary.share, window.count(now));
   }
 
   /** Counts of the active canaries, by operation; `undefined` is the default's. */
   get counts(): ReadonlyMap<string | undefined, CanaryCount> {
     const { isTogether } = this;
+    const now = this.parts.time();
     return new Map(
       [...this.stages.values()].map(({ operation, window }) => [
         operation,
-        isTogether ? window.sharedCount : window.count,
+        isTogether ? window.sharedCount(now) : window.count(now),
       ]),
     );
   }
@@ -135,7 +137,8 @@ export class RolloutControl {
     if (modes === undefined || found === undefined) return;
     const { operation, window } = found;
     const { share } = operation === undefined ? modes.default : (modes.operations[operation] ?? {});
-    if (window.merge(counts) && share !== undefined) this.rollBack(operation, share, window.sharedCount);
+    if (window.merge(counts) && share !== undefined)
+      this.rollBack(operation, share, window.sharedCount(this.parts.time()));
   }
 
   private get isTogether(): boolean {

@@ -42,14 +42,21 @@ test('requests older than the window do not count', () => {
   const window = new CanaryWindow(RULE);
   add(window, 'v2', 100, 100, 0);
   add(window, 'v2', 10, 0, 54_999);
-  expect(window.count.migrated).toEqual({ requests: 110, failures: 100 });
+  expect(window.count(54_999).migrated).toEqual({ requests: 110, failures: 100 });
   window.add('v2', false, 60_000);
-  expect(window.count.migrated).toEqual({ requests: 11, failures: 0 });
+  expect(window.count(60_000).migrated).toEqual({ requests: 11, failures: 0 });
   window.add('v1', true, 10_000_000);
-  expect(window.count).toEqual({
+  expect(window.count(10_000_000)).toEqual({
     migrated: { requests: 0, failures: 0 },
     v1: { requests: 1, failures: 1 },
   });
+});
+
+test('requests older than the window do not count either when nothing comes after them', () => {
+  const window = new CanaryWindow(RULE);
+  add(window, 'v2', 18, 0, 0);
+  expect(window.count(59_999).migrated).toEqual({ requests: 18, failures: 0 });
+  expect(window.count(60_000).migrated).toEqual({ requests: 0, failures: 0 });
 });
 
 test('the window holds the requests of its last twelve parts, however they arrive', () => {
@@ -72,7 +79,7 @@ test('the window holds the requests of its last twelve parts, however they arriv
         const inside = seen.filter((each) => each.origin === origin && each.part > part - 12);
         return { requests: inside.length, failures: inside.filter(({ failed }) => failed).length };
       };
-      expect(window.count).toEqual({ migrated: counted('v2'), v1: counted('v1') });
+      expect(window.count(now)).toEqual({ migrated: counted('v2'), v1: counted('v1') });
     }),
   );
 });
