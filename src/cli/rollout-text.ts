@@ -1,3 +1,4 @@
+import { goneWords } from '../inspector/end-of-v1.ts';
 import { counted } from '../report/number-text.ts';
 import { terminalLines } from '../report/untrusted-text.ts';
 import type { Terminal } from './terminal.ts';
@@ -39,7 +40,7 @@ export function rolloutText(view: RolloutView, { columns }: Pick<Terminal, 'colu
       ({ id, state, share, status }) => `brownout    ${id}: ${state}, ${share} % get ${status}`,
     ),
     ...(view.deprecation === undefined ? [] : [`deprecation ${view.deprecation}`]),
-    ...(view.sunset === undefined ? [] : [`sunset      ${view.sunset}`]),
+    ...(view.sunset === undefined ? [] : [`sunset      ${view.sunset}: ${goneWords(view, Date.now())}`]),
     ...(view.isSticky
       ? []
       : ['careful     client hashes change at each start: set GATEWAY_CLIENT_SECRET to keep shares stable']),

@@ -170,7 +170,7 @@ function viewOf(parts: RolloutAdminParts): RolloutView {
     ...bodyChecksOf(parts),
     requests: counts.requests,
     ...(counts.since === undefined ? {} : { countedSince: counts.since }),
-    ...endOfV1(book),
+    ...endOfV1(book, names),
   };
 }
 
@@ -195,12 +195,26 @@ function isStanding({ rollbacks }: RolloutState, operation: string | undefined):
   return rollbacks.some((rollback) => rollback.operation === operation && rollback.resolved === undefined);
 }
 
-function endOfV1({ rollout }: RuleBook): Pick<RolloutView, 'sunset' | 'deprecation' | 'brownouts'> {
+function endOfV1(
+  { rollout }: RuleBook,
+  names: ReadonlyMap<string, string>,
+): Pick<RolloutView, 'sunset' | 'deprecation' | 'gone' | 'brownouts'> {
   const { since, sunset } = rollout?.signals ?? {};
+  const { clients, except } = rollout?.gone ?? {};
+  const named = (hashes: readonly string[]): readonly string[] =>
+    hashes.map((hash) => names.get(hash) ?? hash);
   const now = Date.now();
   return {
     ...(since === undefined ? {} : { deprecation: new Date(since).toISOString() }),
     ...(sunset === undefined ? {} : { sunset: new Date(sunset).toISOString() }),
+    ...(rollout?.gone === undefined
+      ? {}
+      : {
+          gone: {
+            ...(clients === undefined ? {} : { clients: named(clients) }),
+            ...(except === undefined ? {} : { except: named(except) }),
+          },
+        }),
     brownouts: (rollout?.brownouts ?? []).map(({ id, from, until, share, status }) => ({
       id,
       state:

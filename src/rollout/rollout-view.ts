@@ -95,9 +95,11 @@ export interface RolloutView {
    * Absent on Node, where they are counted since the start.
    */
   readonly countedSince?: string;
-  /** Dates from the rule book. */
+  /** RFC 3339: dates from the rule book. */
   readonly sunset?: string;
   readonly deprecation?: string;
+  /** Clients whose V1 requests get 410 from the sunset on, by name where they have one; absent when none do. */
+  readonly gone?: { readonly clients?: readonly string[]; readonly except?: readonly string[] };
   readonly brownouts: readonly {
     readonly id: string;
     readonly state: 'to-come' | 'on' | 'over';

@@ -69,3 +69,13 @@ test('what was counted once has no plural', () => {
   expect(text).toMatch(/^ +\/data: missing, 1 time$/m);
   expect(text).toMatch(/^ +malformed-json: 2 times$/m);
 });
+
+test('the sunset says who gets 410', () => {
+  const shown = (parts: Partial<RolloutView>): string =>
+    rolloutText({ ...view([]), ...parts }, { columns: undefined });
+  const sunset = '2026-01-01T00:00:00.000Z';
+  expect(shown({ sunset })).toMatch(/^sunset {6}2026-01-01T00:00:00.000Z: no request gets 410 for it$/m);
+  expect(shown({ sunset, gone: { except: ['acme'] } })).toMatch(
+    /Z: V1 requests get 410 now, except those of acme$/m,
+  );
+});

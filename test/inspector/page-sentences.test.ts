@@ -422,9 +422,11 @@ test('the rollout says what it lacks, and what V1 responses announce', async () 
   expect(response.headers.get('sunset')).toContain('30 Jun 2099');
   expect(response.headers.get('deprecation')).toMatch(/^@\d+$/);
   const { text } = await toldBy(beside, '?view=rollout');
-  await expect.poll(text, PATIENT).toContain('It ends on 2099-06-30, as V1 responses announce.');
+  await expect
+    .poll(text, PATIENT)
+    .toContain('It ends on 2099-06-30 00:00:00 UTC, as V1 responses announce: no request gets 410 for it.');
   const told = await text();
-  expect(told).toContain('Deprecated since 2026-01-01, as V1 responses announce.');
+  expect(told).toContain('Deprecated since 2026-01-01 00:00:00 UTC, as V1 responses announce.');
   expect(told).toContain('None: GATEWAY_V2_OPENAPI is not set.');
   expect(told).not.toContain('GATEWAY_CLIENT_SECRET');
   expect(told).not.toContain('No V1 service');

@@ -8,6 +8,7 @@ import type {
   RollbackView,
   RolloutView as Rollout,
 } from '../../rollout/rollout-view.ts';
+import { endSentences } from '../end-of-v1.ts';
 import { useAsked } from './admin-client.ts';
 import { card } from './card.ts';
 import { el, part } from './element.ts';
@@ -302,26 +303,23 @@ function bodyChecksCard({ bodyChecks, clients, v1Origin }: Rollout): VNode | fal
   );
 }
 
-function endCard({ deprecation, sunset, brownouts }: Rollout): VNode | false {
-  if (deprecation === undefined && sunset === undefined && brownouts.length === 0) return false;
+function endCard(rollout: Rollout): VNode | false {
+  const { brownouts } = rollout;
+  const sentences = [...endSentences(rollout, Date.now()), ...brownouts.map(brownoutSentence)];
+  if (sentences.length === 0) return false;
   return card(
     'The end of V1',
     undefined,
     el(
       'ul',
       { class: 'plain' },
-      deprecation !== undefined &&
-        el('li', null, `Deprecated since ${deprecation.slice(0, 10)}, as V1 responses announce.`),
-      sunset !== undefined && el('li', null, `It ends on ${sunset.slice(0, 10)}, as V1 responses announce.`),
-      brownouts.map(({ id, state, share, status, from, until }) =>
-        el(
-          'li',
-          { key: id },
-          `Brownout ${id} is ${state.replace('-', ' ')}: ${share} % get ${status}${from === undefined ? '' : `, from ${from}`}${until === undefined ? '' : `, until ${until}`}.`,
-        ),
-      ),
+      sentences.map((text) => el('li', { key: text }, sentence(text))),
     ),
   );
+}
+
+function brownoutSentence({ id, state, share, status, from, until }: Rollout['brownouts'][number]): string {
+  return `Brownout ${id} is ${state.replace('-', ' ')}: ${share} % get ${status}${from === undefined ? '' : `, from ${from}`}${until === undefined ? '' : `, until ${until}`}.`;
 }
 
 function countText(counted: CountView): string {

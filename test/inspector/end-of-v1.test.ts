@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { type EndOfV1, endSentences } from '../../src/inspector/end-of-v1.ts';
+
+const DAY = '2026-11-24T00:00:00.000Z';
+const [BEFORE, AFTER] = [Date.parse(DAY) - 1, Date.parse(DAY)];
+
+test.each<[EndOfV1, number, string]>([
+  [{ deprecation: DAY }, BEFORE, `Deprecated from ${DAY}, as V1 responses announce.`],
+  [{ deprecation: DAY }, AFTER, `Deprecated since ${DAY}, as V1 responses announce.`],
+  [{ sunset: DAY }, BEFORE, `It ends on ${DAY}, as V1 responses announce: no request gets 410 for it.`],
+  [{ sunset: DAY }, AFTER, `It ended on ${DAY}, as V1 responses announce: no request gets 410 for it.`],
+  [
+    { sunset: DAY, gone: {} },
+    BEFORE,
+    `It ends on ${DAY}, as V1 responses announce: V1 requests get 410 from then on.`,
+  ],
+  [
+    { sunset: DAY, gone: { except: ['acme', 'globex'] } },
+    AFTER,
+    `It ended on ${DAY}, as V1 responses announce: V1 requests get 410 now, except those of acme, globex.`,
+  ],
+  [
+    { sunset: DAY, gone: { clients: ['acme'] } },
+    AFTER,
+    `It ended on ${DAY}, as V1 responses announce: V1 requests of acme get 410 now.`,
+  ],
+])('%j at %d is told as it is', (end, now, sentence) => {
+  expect(endSentences(end, now)).toEqual([sentence]);
+});
+
+test('a V1 without an end is told nothing of', () => {
+  expect(endSentences({}, AFTER)).toEqual([]);
+});
