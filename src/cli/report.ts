@@ -24,26 +24,17 @@ import { entriesOfClient } from './client-entries.ts';
 import { type CommandFault, endWith, isFault, noRewriteLog, unreadable } from './command-fault.ts';
 import { readDescription } from './description-file.ts';
 import { ProgressBar } from './progress-bar.ts';
+import { reportOptionFault, type ReportOptions } from './report-options.ts';
 import { reportTerminal } from './report-terminal.ts';
 import { terminalOf } from './terminal.ts';
 
-/** Options of `report`. */
-export interface ReportOptions {
-  readonly format: 'text' | 'json' | 'csv' | 'md' | 'html';
-  readonly goneAfter: number;
-  readonly names?: string;
-  readonly client?: string;
-  readonly guide?: true;
-  readonly census?: true;
-  readonly apply?: true;
-  readonly digest?: true;
-  readonly openapi?: string;
-  readonly at?: string;
-  readonly rules: string;
-}
-
 /** Reads the logs, prints what the options ask for, and sets the exit code. */
 export async function runReport(given: readonly string[], options: ReportOptions): Promise<void> {
+  const fault = reportOptionFault(options);
+  if (fault !== undefined) {
+    endWith(fault);
+    return;
+  }
   const sources = await logSources(given);
   endWith('fault' in sources ? sources : await print(sources.files, options));
 }
@@ -51,11 +42,7 @@ export async function runReport(given: readonly string[], options: ReportOptions
 async function print(files: readonly string[], options: ReportOptions): Promise<CommandFault | undefined> {
   const names = options.names === undefined ? new Map<string, string>() : readClientNames(options.names);
   if ('fault' in names) return names;
-  if (options.format === 'html' && options.guide !== true)
-    return { fault: '--format html requires --guide.' };
   if (options.guide === true) return printGuide(files, options, names);
-  if (options.client !== undefined) return { fault: '--client requires --guide.' };
-  if (options.apply === true && options.census !== true) return { fault: '--apply requires --census.' };
   const schema = await schemaOf(options);
   if (schema !== undefined && 'fault' in schema) return schema;
   const tally = new Tally();
@@ -79,7 +66,7 @@ async function print(files: readonly string[], options: ReportOptions): Promise<
     schema,
   });
   if (options.apply === true) return apply(made, options);
-  if (options.digest === true && options.census !== true) {
+  if (options.digest === true) {
     const fault = await printDigests(made, options);
     if (fault !== undefined) return fault;
   } else await write(options.census === true ? printCensus(made, options) : printReport(made, options));
@@ -88,10 +75,17 @@ async function print(files: readonly string[], options: ReportOptions): Promise<
 }
 
 /** Writes the proposals of the census into the rule book. */
-async function apply({ census }: Report, { rules }: ReportOptions): Promise<CommandFault | undefined> {
+async function apply(
+  { census }: Report,
+  { rules, format }: ReportOptions,
+): Promise<CommandFault | undefined> {
   const outcome = await applyStrips(rules, census.strips);
   if ('faults' in outcome) return { fault: outcome.faults.join('\n') };
   const { written } = outcome;
+  if (format === 'json') {
+    await write(`${JSON.stringify({ rules, written }, null, 2)}\n`);
+    return undefined;
+  }
   await write(
     written.length === 0
       ? `${rules} is unchanged: the census proposes nothing that it does not strip already.\n`
@@ -164,10 +158,12 @@ async function printGuide(
     return unreadable('The log', error);
   }
   const [only, second] = guide.clients;
+  if (only === undefined)
+    return { fault: `The log has no V1 request of a client whose hash begins with ${client}.` };
   if (second !== undefined)
     return { fault: `${client} is the beginning of ${guide.clients.join(' and ')}; give more digits.` };
   const { changes, version } = book.rules.ruleBook;
-  const document = guide.document(changes, version, only === undefined ? undefined : names.get(only));
+  const document = guide.document(changes, version, names.get(only));
   await write(printedGuide(document, format));
   return undefined;
 }

@@ -105,6 +105,8 @@ describe('report', () => {
     expect(applied).toMatchObject({ code: 0, err: '' });
     expect(applied.out).toContain('now strips legacy_flag');
     expect(readFileSync(rules, 'utf8')).toContain('- id: removed-from-create-client');
+    const again = await run('report', path, '--census', '--apply', '--rules', rules, '--json');
+    expect(JSON.parse(again.out)).toEqual({ rules, written: [] });
   });
 
   test('counts silence from now, or from a given time', async () => {
@@ -128,6 +130,34 @@ describe('report', () => {
     expect(guide.out).toContain('# From V1 to V2: Harcourts Richmond');
     expect(guide.out).toContain('"address": {');
     expect((await run('report', path, '--client', '0', '--guide')).err).toContain('give more digits');
+    expect(await run('report', path, '--client', 'fffffff', '--guide')).toEqual({
+      code: 2,
+      out: '',
+      err: 'The log has no V1 request of a client whose hash begins with fffffff.\n',
+    });
+  });
+
+  test.each([
+    [
+      ['--guide', '--client', '42dd', '--format', 'csv'],
+      '--guide cannot be printed as csv; its formats are text, md, html, json.',
+    ],
+    [['--census', '--format', 'csv'], '--census cannot be printed as csv; its formats are text, md, json.'],
+    [['--digest', '--format', 'csv'], '--digest cannot be printed as csv; its formats are text, md, json.'],
+    [
+      ['--census', '--apply', '--format', 'md'],
+      '--apply cannot be printed as md; its formats are text, json.',
+    ],
+    [
+      ['--guide', '--client', '42dd', '--digest'],
+      '--guide and --digest cannot be printed together; give one of them.',
+    ],
+    [['--digest', '--census'], '--digest and --census cannot be printed together; give one of them.'],
+    [['--guide', '--client', '42dd', '--apply'], '--apply requires --census.'],
+    [['--format', 'html'], '--format html requires --guide.'],
+    [['--client', '42dd'], '--client requires --guide.'],
+  ])('refuses options that do not go together: %j', async (options, sentence) => {
+    expect(await run('report', ...options)).toEqual({ code: 2, out: '', err: `${sentence}\n` });
   });
 
   test('says what it cannot read', async () => {

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import type { ReportOptions } from '../report.ts';
+import type { ReportOptions } from '../report-options.ts';
 import { addFormat, rulesOption } from './shared-options.ts';
 
 /**
