@@ -28,10 +28,22 @@ export function rewriteResponse(
     end: (...given: unknown[]) => rewritten.end(given),
     flushHeaders: () => rewritten.flushHeaders(),
   });
+  for (const method of FIELD_METHODS) {
+    const original = outgoing[method].bind(outgoing);
+    Object.assign(outgoing, {
+      [method]: (...given: unknown[]) => {
+        rewritten.refuseFields();
+        return Reflect.apply(original, undefined, given);
+      },
+    });
+  }
   rewriteInformation(migration, request, outgoing);
   // For the service, the head is sent as soon as it can no longer change it.
   Object.defineProperty(outgoing, 'headersSent', { configurable: true, get: () => rewritten.headersSent });
 }
+
+/** The methods of a response that change its header fields. */
+const FIELD_METHODS = ['setHeader', 'appendHeader', 'removeHeader'] as const;
 
 /** The methods of a response that write to it. */
 type Method = 'writeHead' | 'write' | 'end' | 'flushHeaders';
@@ -67,14 +79,17 @@ class RewrittenOutgoing {
     return collected !== undefined || Reflect.get(ServerResponse.prototype, 'headersSent', outgoing);
   }
 
+  /** Throws where the head of a collected response was written: Node would, if it was sent. */
+  refuseFields(): void {
+    if (this.collected !== undefined) throw headersSent('change');
+  }
+
   writeHead(given: readonly unknown[]): unknown {
     const { outgoing } = this;
     if (this.hasBegun) {
       // Node calls it, too, when it sends a head that was not written.
       if (this.collected === undefined) return this.call('writeHead', given);
-      throw Object.assign(new Error('Cannot write headers after they are sent to the client'), {
-        code: 'ERR_HTTP_HEADERS_SENT',
-      });
+      throw headersSent('write');
     }
     // Node says what is wrong.
     if (!applyHead(outgoing, given)) return this.call('writeHead', given);
@@ -160,4 +175,10 @@ class RewrittenOutgoing {
   private call(method: Method, given: readonly unknown[]): unknown {
     return Reflect.apply(this.original[method], undefined, given);
   }
+}
+
+function headersSent(action: string): Error {
+  return Object.assign(new Error(`Cannot ${action} headers after they are sent to the client`), {
+    code: 'ERR_HTTP_HEADERS_SENT',
+  });
 }

@@ -223,3 +223,26 @@ test('a status that is set after the head is not sent', async () => {
   expect(headOf(plain)).toContain('HTTP/1.1 200 OK');
   expect(headOf(migrated)).toEqual(headOf(plain));
 });
+
+test('header fields that are changed after the first part of the body throw, as Node’s do', async () => {
+  const { plain, migrated } = await playBoth((outgoing, see) => {
+    outgoing.writeHead(200, JSON_FIELDS);
+    outgoing.write(BODY.slice(0, 5));
+    for (const [name, given] of [
+      ['setHeader', ['x-late', '1']],
+      ['appendHeader', ['x-late', '1']],
+      ['removeHeader', ['content-type']],
+    ] as const) {
+      try {
+        callMethod(outgoing, name, given);
+        see([name, 'taken']);
+      } catch (error) {
+        see([name, codeOf(error)]);
+      }
+    }
+    outgoing.end(BODY.slice(5));
+  });
+  expect(migrated.seen).toEqual(plain.seen);
+  expect(migrated.seen[0]).toEqual(['setHeader', 'ERR_HTTP_HEADERS_SENT']);
+  expect(migrated.text).toContain('"transition_type"');
+});
