@@ -97,8 +97,14 @@ async function migrateResponse(
   return withFields(response, outcome.headers, outcome.body && new Uint8Array(outcome.body));
 }
 
-function withFields({ status, statusText }: Response, fields: HeaderFields, body: WebBody): Response {
-  return new Response(body, { status, statusText, headers: toHeaders(fields.flat()) });
+/** Returns a response with other fields; what only Workers have stays, such as a body that is not to be compressed again. */
+function withFields(response: Response, fields: HeaderFields, body: WebBody): Response {
+  const changed = new Response(body, response);
+  const { headers } = changed;
+  const names = [...headers.keys()];
+  for (const name of names) headers.delete(name);
+  for (const [name, value] of toHeaders(fields.flat())) headers.append(name, value);
+  return changed;
 }
 
 function refusal({ status, headers, body }: RefusedRequest): Response {
