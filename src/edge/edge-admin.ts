@@ -1,6 +1,6 @@
 import { Hono } from 'hono/tiny';
 import { failureBody } from '../inspector/failure-body.ts';
-import { requestRate, sameSite, secureHeaders, tokenGate } from '../inspector/guard.ts';
+import { type AddressOf, requestRate, sameSite, secureHeaders, tokenGate } from '../inspector/guard.ts';
 import { createRolloutAdmin } from '../inspector/rollout-admin.ts';
 import { rolloutRoutes } from '../inspector/rollout-routes.ts';
 import { type Rate, TokenBuckets } from '../rollout/token-buckets.ts';
@@ -24,17 +24,20 @@ export interface EdgeAdminParts {
   readonly isSticky: boolean;
 }
 
-/** Limits in an isolate, of all addresses together. */
+/** Limits in an isolate, by address. */
 const WRONG_TOKEN_RATE: Rate = { burst: 10, perSecond: 1 };
 const REQUEST_RATE: Rate = { burst: 100, perSecond: 20 };
+
+/** The platform sets this field itself: nobody can choose the address whose tries count. */
+const addressOf: AddressOf = ({ req }) => req.header('cf-connecting-ip') ?? '';
 
 /** Creates the routes by which operators steer the rollout of all isolates. The response to a choice comes once it is stored. */
 export function createEdgeAdmin(parts: EdgeAdminParts): (request: Request) => Promise<Response> {
   const { control, replica, totals, ruleBook, v1Origin, isSticky } = parts;
   const app = new Hono();
   app.use(secureHeaders(), sameSite(parts));
-  app.use(requestRate(new TokenBuckets(REQUEST_RATE, Date.now)));
-  app.use(tokenGate(parts, new TokenBuckets(WRONG_TOKEN_RATE, Date.now)));
+  app.use(requestRate(new TokenBuckets(REQUEST_RATE, Date.now), addressOf));
+  app.use(tokenGate(parts, new TokenBuckets(WRONG_TOKEN_RATE, Date.now), addressOf));
   app.use(async (c, next) => {
     await replica.sync();
     if (!replica.isTogether || !(await totals.refresh()))

@@ -1,4 +1,4 @@
-import type { MiddlewareHandler } from 'hono';
+import type { Context, MiddlewareHandler } from 'hono';
 import { failureBody, tooManyRequests } from './failure-body.ts';
 import type { TokenBuckets } from '../rollout/token-buckets.ts';
 import { hexOf } from '../rules/digest.ts';
@@ -86,22 +86,31 @@ function isOwnHost(host: string, allowed: ReadonlySet<string>): boolean {
   return /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]+\]|localhost)$/.test(name) || allowed.has(name);
 }
 
+/** The address that a request is from, as far as the platform knows it. */
+export type AddressOf = (context: Context) => string;
+
+const socketAddress: AddressOf = ({ env }) => addressOf(env);
+
 /** Limits the request rate per address: a client that floods the listener blocks no other. */
-export function requestRate(requests: TokenBuckets): MiddlewareHandler {
-  return async (c, next) => (requests.take(addressOf(c.env)) ? next() : tooManyRequests());
+export function requestRate(requests: TokenBuckets, from: AddressOf = socketAddress): MiddlewareHandler {
+  return async (c, next) => (requests.take(from(c)) ? next() : tooManyRequests());
 }
 
 const COOKIE = 'inspector';
 
 /** Requires the token, as a bearer or in the cookie from `loginCookie`. `tries` counts wrong tokens. */
-export function tokenGate({ token }: GuardOptions, tries: TokenBuckets): MiddlewareHandler {
+export function tokenGate(
+  { token }: GuardOptions,
+  tries: TokenBuckets,
+  from: AddressOf = socketAddress,
+): MiddlewareHandler {
   return async (c, next) => {
     if (token === undefined) return next();
     const bearer = /^bearer (.+)$/i.exec(c.req.header('authorization') ?? '')?.[1];
     const cookie = cookieValue(c.req.header('cookie'));
     // A cookie is too long to guess and is not counted, so an attacker who guesses tokens cannot lock out logged-in operators.
     if (cookie !== undefined && (await isSame(cookie, await sessionOf(token)))) return next();
-    const address = addressOf(c.env);
+    const address = from(c);
     if (bearer !== undefined && tries.isSpent(address)) return tooManyRequests();
     if (bearer !== undefined && (await isSame(bearer, token))) return next();
     if (bearer !== undefined) tries.take(address);

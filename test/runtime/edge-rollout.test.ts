@@ -135,6 +135,23 @@ test('the operators’ host needs the token, and is no way to the service; other
   expect([fleet.v1.size, fleet.v2.size]).toEqual([0, 0]);
 });
 
+test('wrong tokens from one address keep no operator at another from steering', async () => {
+  const fleet = await run({ isolates: 1 });
+  const ask = async (address: string, token: string): Promise<number> =>
+    statusOf(
+      await exchange(
+        fleet.ports[0] ?? 0,
+        `GET /rollout HTTP/1.1\r\nHost: localhost\r\nCF-Connecting-IP: ${address}\r\nAuthorization: Bearer ${token}\r\n\r\n`,
+        5000,
+      ),
+    );
+  const statuses: number[] = [];
+  for (let count = 0; count < 12; count += 1) statuses.push(await ask('192.0.2.6', `wrong${count}`));
+  expect(statuses.at(-1)).toBe(429);
+  expect(await ask('192.0.2.6', TOKEN)).toBe(429);
+  expect(await ask('192.0.2.1', TOKEN)).toBe(200);
+});
+
 test('under load: a canary whose V2 breaks is rolled back once, by the sums of all isolates, everywhere', async () => {
   const fleet = await run();
   // Of each client at each isolate: isolates learn of a choice one after the other.
