@@ -10,7 +10,7 @@ import { memoryShares } from '../settings/memory-shares.ts';
 import { readSettings, type Settings } from '../settings/read-settings.ts';
 import type { OriginSetting } from '../settings/setting-kinds.ts';
 import { settingConflicts } from '../settings/setting-conflicts.ts';
-import { environmentName, settings as table } from '../settings/settings.ts';
+import { allSettings, environmentName, settings as table } from '../settings/settings.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { entryLine } from '../rewrite-log/entry-line.ts';
@@ -86,10 +86,19 @@ export function createEdgeGateway(parts: EdgeGatewayParts): EdgeGateway {
   };
 }
 
+/** Settings that promise what no isolate does, by name. */
+const NOT_AT_EDGE =
+  /^(?:upstream-(?:host|sni|ca|cert|key)|tls-.*|proxy-protocol|rules|v2-openapi|log-file|capture.*)$/;
+
 /** All that keeps these settings from being used at the edge, as sentences. */
 function edgeFaults({ bindings, ruleBook }: EdgeGatewayParts, settings: Settings): string[] {
   const faults = [...settingConflicts(settings, { ...memoryShares(), bufferBytes: ISOLATE_BYTES })];
   const [origin, v1Origin] = [settings.get(table.upstream), settings.get(table.v1Upstream)];
+  const idle = allSettings.filter(
+    (setting) => NOT_AT_EDGE.test(setting.name) && !settings.isInitial(setting),
+  );
+  if (idle.length > 0)
+    faults.push(`Unset ${idle.map(environmentName).join(', ')}: without effect at the edge.`);
   if (settings.get(table.selfService))
     faults.push(`Unset ${environmentName(table.selfService)}: an isolate at the edge keeps no report.`);
   if (settings.get(table.store).kind !== 'memory' || settings.get(table.rolloutFile) !== undefined) {

@@ -8,6 +8,9 @@ test('everything that keeps a worker from serving is a fault, and all faults are
     GATEWAY_SELF_SERVICE: 'on',
     GATEWAY_STORE: 'file:/tmp/store.json',
     GATEWAY_ADMIN_HOSTS: 'admin.test',
+    GATEWAY_UPSTREAM_HOST: 'v2.test',
+    GATEWAY_RULES: 'rules.yaml',
+    GATEWAY_LOG_FILE: 'log.ndjson',
   };
   const outcome = createEdgeGateway({
     bindings,
@@ -17,6 +20,7 @@ test('everything that keeps a worker from serving is a fault, and all faults are
   });
   expect(outcome).toMatchObject({
     faults: [
+      'Unset GATEWAY_RULES, GATEWAY_LOG_FILE, GATEWAY_UPSTREAM_HOST: without effect at the edge.',
       'Unset GATEWAY_SELF_SERVICE: an isolate at the edge keeps no report.',
       'Unset GATEWAY_STORE and GATEWAY_ROLLOUT_FILE: at the edge the Durable Object ROLLOUT is the store.',
       'There are no Unix sockets at the edge; set an http or https address.',
