@@ -17,6 +17,9 @@ const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
 const WRAPPED = '{"data":{"name":"A"}}';
 const post = `POST /api/v1/clients HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer k\r\nContent-Type: application/json\r\nContent-Length: ${WRAPPED.length}\r\n\r\n${WRAPPED}`;
 
+const pause = (milliseconds: number): Promise<void> =>
+  new Promise((resolve) => void setTimeout(resolve, milliseconds));
+
 function folder(): string {
   const path = mkdtempSync(join(tmpdir(), 'gateway-'));
   onTestFinished(() => rmSync(path, { recursive: true }));
@@ -181,6 +184,35 @@ changes:
     request:
       - unwrap: data
 `;
+
+test('a process that stood still reads what came in time before it says that it did not', async () => {
+  const v2 = await rawServer((socket) => void setTimeout(() => socket.write(ok()), 1000));
+  const gateway = await spawnGateway({
+    upstream: v2.origin,
+    'upstream-headers-timeout': '2000',
+    'client-headers-timeout': '2000',
+    'client-body-timeout': '2000',
+  });
+  const [response, body, bodyOfNode, head] = [0, 1, 2, 3].map(() => rawClient(gateway.port));
+  const half = 'x'.repeat(10_000);
+  const post = `POST /api/v2/x HTTP/1.1\r\nHost: g\r\nContent-Length: 20000\r\n\r\n${half}`;
+  body?.write(post);
+  bodyOfNode?.write(`\r\n${post}`);
+  head?.write(GET.slice(0, 20));
+  response?.write(GET);
+  await until(() => v2.received.some((text) => text.includes('GET')));
+  await pause(300);
+  gateway.child.kill('SIGSTOP');
+  body?.write(half);
+  bodyOfNode?.write(half);
+  head?.write(GET.slice(20));
+  await pause(3000);
+  gateway.child.kill('SIGCONT');
+  for (const client of [response, body, bodyOfNode, head]) {
+    await client?.until(/\r\n\r\n/);
+    expect(client?.text()).toMatch(/^HTTP\/1\.1 200 /);
+  }
+});
 
 describe('a new rule book', () => {
   test('comes into force by SIGHUP and by a changed file; a bad one is refused, and the old one stays', async () => {

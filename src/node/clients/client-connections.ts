@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { Socket } from 'node:net';
 import type { Exchange } from '../../gateway/exchange.ts';
+import { afterReads } from '../after-reads.ts';
 import { peerName } from './busy-peers.ts';
 import { ClientConnection, type ClientConnectionOwner } from './client-connection.ts';
 import { FIRST_REQUEST_GRACE_MS } from './drain-connections.ts';
@@ -212,7 +213,8 @@ export class ClientConnections implements ClientConnectionOwner {
 }
 
 function closeExpired(connections: ClientConnections): void {
-  connections.closeExpired();
+  // After the process stood still, what came in time is read first.
+  afterReads(() => connections.closeExpired());
 }
 
 function readAgain(connections: ClientConnections): void {

@@ -7,6 +7,7 @@ import { ByteCollector, type CollectorMemory } from '../../http/byte-collector.t
 import type { HeaderList } from '../../http/header-list.ts';
 import { requestTrailersOf } from '../../http/hop-by-hop.ts';
 import type { BodyMemory } from '../body-memory.ts';
+import { afterReads } from '../after-reads.ts';
 import { JoinedParts } from './joined-parts.ts';
 import { MinimumRate, type RatedTransfer, type RateLimits } from './minimum-rate.ts';
 import { PacedFlow } from './paced-flow.ts';
@@ -414,9 +415,12 @@ export class IncomingBody
     this.rate.stop();
   }
 
-  /** Nothing arrived in time. */
+  /** Nothing was read in time: after the process stood still, what has arrived in the meantime is read first. */
   expire(): void {
-    this.tooSlow();
+    const { bytes, timer } = this;
+    afterReads(() => {
+      if (this.timer === timer && this.bytes === bytes) this.tooSlow();
+    });
   }
 
   tooSlow(): void {

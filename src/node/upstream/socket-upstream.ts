@@ -6,6 +6,7 @@ import type {
   UpstreamReceiver,
   UpstreamRequest,
 } from '../../gateway/upstream.ts';
+import { afterReads } from '../after-reads.ts';
 import { PieceTurns } from '../piece-turns.ts';
 import type { NodeUpstream, UpstreamOptions } from './node-upstream.ts';
 import { Destination } from './destination.ts';
@@ -404,5 +405,6 @@ function dispatch(pool: SocketPool): void {
 }
 
 function checkTimeouts(pool: SocketPool): void {
-  pool.checkTimeouts();
+  // After the process stood still, what came in time is read first.
+  afterReads(() => pool.checkTimeouts());
 }
