@@ -80,7 +80,7 @@ class Play {
     if (this.stage.isReadOnly !== true) return undefined;
     if (isWrite(exchange)) return 'it may change data';
     const missing = this.kept.v1.missing(exchange) ?? this.kept.gateway.missing(exchange);
-    return missing === undefined ? undefined : `no response had its ${missing}`;
+    return missing === undefined ? undefined : 'no earlier response had a value that it needs';
   }
 
   private compare(
