@@ -37,7 +37,10 @@ export function readCurl(command: string, readFile: (path: string) => string): E
   const words = shellWords(command);
   if (words === undefined) return { fault: 'The curl command has an unclosed quote.' };
   const [program, ...rest] = words;
-  const args = program !== undefined && /(?:^|\/)curl(?:\.exe)?$/.test(program) ? rest : words;
+  const isCurl = program !== undefined && /(?:^|\/)curl(?:\.exe)?$/.test(program);
+  if (program !== undefined && !isCurl && isBareWord(program))
+    return { fault: `The command is not curl: it begins with ${program}.` };
+  const args = isCurl ? rest : words;
   const draft: Draft = { headers: [], isJson: false, isForm: false };
   for (let at = 0; at < args.length; at += 1) {
     const { option, attached } = splitOption(args[at] ?? '');
@@ -57,6 +60,11 @@ export function readCurl(command: string, readFile: (path: string) => string): E
     if (fault !== undefined) return fault;
   }
   return finish(draft);
+}
+
+/** A word that is neither an option nor an address: the name of another program. */
+function isBareWord(word: string): boolean {
+  return word !== 'localhost' && /^\w+$/.test(word);
 }
 
 function splitOption(word: string): {

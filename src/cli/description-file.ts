@@ -13,16 +13,17 @@ const FETCH_TIMEOUT_MS = 30_000;
 
 /** Reads an OpenAPI description from a file, an http or https address, or stdin (`-`), in JSON or YAML. */
 export async function readDescription(source: string): Promise<Description | CommandFault> {
+  const name = source === '-' ? 'stdin' : source;
   let text: string;
   try {
     text = await textFrom(source);
   } catch (error) {
     const { message } = error instanceof Error ? error : { message: String(error) };
-    return { fault: `The description ${source} cannot be read: ${message}.` };
+    return { fault: `The description ${name} cannot be read: ${message}.` };
   }
   const value = readJsonText(text) ?? readYamlText(text);
   if (isDescription(value)) return value;
-  return { fault: `${source} is not an OpenAPI description, version 3, in JSON or YAML.`, isJunk: true };
+  return { fault: `${name} is not an OpenAPI description, version 3, in JSON or YAML.`, isJunk: true };
 }
 
 /** The description of the embedded reference service. */

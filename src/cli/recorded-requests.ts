@@ -20,6 +20,8 @@ export async function readRecordedRequests({
   log,
   admin,
 }: RecordingSource): Promise<readonly NamedRequest[] | CommandFault> {
+  const sources = [har, postman, log, admin].filter((source) => source !== undefined);
+  if (sources.length !== 1) return { fault: 'Give one of --har, --postman, --log and --admin.' };
   try {
     if (har !== undefined) return readHar(readFileSync(har, 'utf8'));
     if (postman !== undefined) return readPostman(readFileSync(postman, 'utf8'));

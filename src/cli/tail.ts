@@ -1,7 +1,7 @@
 import { stdout } from 'node:process';
 import { readLogFile } from './log-files.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
-import { isFilterFault, parseFilter } from '../rewrite-log/filter.ts';
+import { hasOpenQuote, isFilterFault, parseFilter } from '../rewrite-log/filter.ts';
 import type { AdminClient } from './admin-client.ts';
 import { AdminRefusal, streamEntries } from './admin-stream.ts';
 import { parseEntry } from './client-entries.ts';
@@ -27,8 +27,11 @@ export async function runTail(file: string | undefined, options: TailOptions): P
 async function show(file: string | undefined, options: TailOptions): Promise<CommandFault | undefined> {
   const filter = parseFilter(options.filter);
   if (isFilterFault(filter)) return { fault: filter.message };
+  if (hasOpenQuote(options.filter)) return { fault: 'A double quote of the filter is not closed.' };
   if (file === undefined && options.admin === undefined && process.stdin.isTTY)
     return { fault: 'Name a log file, or use --admin.' };
+  if (file !== undefined && options.admin !== undefined)
+    return { fault: 'Name a log file, or use --admin, not both.' };
   const client = options.admin === undefined ? undefined : openAdmin(options.admin);
   if (client !== undefined && isFault(client)) return client;
   const terminal = terminalOf(stdout);

@@ -12,6 +12,9 @@ import { realStage, referenceStage, type TwinStage } from './twin-stage.ts';
 import { twinJson, twinText } from './twin-text.ts';
 import { counted } from '../report/number-text.ts';
 
+/** Maximum requests a minute to each service that runs, unless the options say another. */
+const DEFAULT_RATE = 60;
+
 /** Options of `twin`. */
 export interface TwinOptions {
   readonly script: readonly string[];
@@ -24,7 +27,7 @@ export interface TwinOptions {
   readonly v2?: string;
   readonly keyFile?: string;
   readonly writes?: true;
-  readonly rate: number;
+  readonly rate?: number;
   readonly ignore: readonly string[];
   readonly json?: true;
 }
@@ -41,13 +44,22 @@ export async function runTwin(options: TwinOptions): Promise<void> {
 
 async function run(options: TwinOptions): Promise<number> {
   const isReal = options.v1 !== undefined || options.v2 !== undefined;
+  const unused = isReal ? undefined : unusedOption(options);
+  if (unused !== undefined) return fail([`${unused} is for services that run: it requires --v1 and --v2.`]);
   const loaded = loadScripts(options.script, isReal ? 'any' : 'reference');
   if ('faults' in loaded) return fail(loaded.faults, loaded.isMissing ? NOT_STARTED : FAILURE);
   return isReal ? playReal(options, loaded.scripts) : playReference(options, loaded.scripts);
 }
 
+/** An option that has no effect on the reference services. */
+function unusedOption({ keyFile, writes, rate }: TwinOptions): string | undefined {
+  if (keyFile !== undefined) return '--key-file';
+  if (writes === true) return '--writes';
+  return rate === undefined ? undefined : '--rate';
+}
+
 async function playReal(options: TwinOptions, scripts: readonly Script[]): Promise<number> {
-  const { v1, v2, keyFile, writes, rate } = options;
+  const { v1, v2, keyFile, writes, rate = DEFAULT_RATE } = options;
   if (v1 === undefined || v2 === undefined || keyFile === undefined)
     return fail(['--v1, --v2 and --key-file belong together.']);
   if (options.long === true || options.sequences > 0)

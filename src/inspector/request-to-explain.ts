@@ -1,4 +1,5 @@
 import { decodeBase64 } from './base64.ts';
+import { isFieldName } from '../http/field-characters.ts';
 import { type HeaderList, headerValue } from '../http/header-list.ts';
 import { type HeadLimits, readHead } from '../http/request-head.ts';
 import type { DecidedRequest } from '../migrate/decision.ts';
@@ -34,6 +35,8 @@ export function requestToExplain(
   }
   if (named === undefined && request.target === undefined)
     return { fault: 'Name an operation, or give a method and a target.' };
+  if (request.method !== undefined && !isFieldName(request.method))
+    return { fault: `${JSON.stringify(request.method)} is not a method of HTTP.` };
   const body = bodyOf(request);
   if (body === undefined) return { fault: 'The bodyBase64 is not Base64.' };
   const headers = (request.headers ?? (body.length > 0 ? [JSON_TYPE] : [])).flat();

@@ -90,6 +90,11 @@ export function words(text: string): readonly FilterWord[] {
   }));
 }
 
+/** Tells whether a text ends inside double quotes, as one that is still being typed may. */
+export function hasOpenQuote(text: string): boolean {
+  return text.replaceAll(/"(?:[^"\\]|\\.)*"/gs, '').includes('"');
+}
+
 function readTerm({ text, start, end }: FilterWord): FilterTerm | FilterFault {
   const negated = text.startsWith('-') && text.length > 1;
   const rest = negated ? text.slice(1) : text;

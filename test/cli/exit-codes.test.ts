@@ -82,6 +82,24 @@ const WRITES: readonly (readonly string[])[] = [
   ['check', '--log-file'],
 ];
 
+/** Options and arguments that would have no effect, or none that was meant, with what is said about them. */
+const REFUSED: readonly (readonly [args: readonly string[], said: string])[] = [
+  [['tail', LOG, '--admin', 'http://127.0.0.1:2'], 'Name a log file, or use --admin, not both.'],
+  [['tail', LOG, '--filter', '"unclosed'], 'A double quote of the filter is not closed.'],
+  [
+    ['replay', 'record', '--log', LOG, '--har', JUNK, '--out', FIXTURE],
+    'Give one of --har, --postman, --log and --admin.',
+  ],
+  [['twin', '--rate', '5'], 'twin: --rate is for services that run: it requires --v1 and --v2.'],
+  [['twin', '--writes'], 'twin: --writes is for services that run: it requires --v1 and --v2.'],
+  [['twin', '--key-file', LOG], 'twin: --key-file is for services that run: it requires --v1 and --v2.'],
+  [
+    ['explain', '--curl', 'wget http://localhost/api/v1/clients'],
+    'The command is not curl: it begins with wget.',
+  ],
+  [['explain', '--method', 'PO ST', '--target', '/api/v1/clients'], '"PO ST" is not a method of HTTP.'],
+];
+
 /** Commands that cannot start, whatever is in their files. */
 const NOT_STARTING: readonly (readonly string[])[] = [
   ...WRITES.map((args) => [...args, join(MISSING, 'file')]),
@@ -100,6 +118,7 @@ const NOT_STARTING: readonly (readonly string[])[] = [
   ['clients', 'name', '--no-such-flag'],
   ['completion', 'tcsh'],
   ['report', '--json', '--format', 'csv'],
+  ...REFUSED.map(([args]) => args),
 ];
 
 const filled = (args: readonly string[], file: string): string[] =>
@@ -182,6 +201,10 @@ function triedBy(args: readonly string[]): readonly string[] {
 test.each(NOT_STARTING.map((args) => [args.join(' '), args] as const))('%s is 2', (_, args) => {
   const run = runOf(args);
   expect([run?.code, run?.err === '']).toEqual([NOT_STARTED, false]);
+});
+
+test.each(REFUSED)('%j is refused with a sentence', (args, said) => {
+  expect(runOf(args)).toMatchObject({ code: NOT_STARTED, out: '', err: `${said}\n` });
 });
 
 test('a gateway that cannot be reached is named, whichever command asks', () => {

@@ -53,6 +53,9 @@ test('a file in YAML, and a URL', async () => {
 });
 
 test('says what it cannot read', async () => {
+  const piped = command(['openapi', '-'], {}, 'hello');
+  expect(await piped.exit).toBe(1);
+  expect(piped.stderr()).toBe('stdin is not an OpenAPI description, version 3, in JSON or YAML.\n');
   expect(await run('nothing.json')).toMatchObject({
     code: 2,
     err: expect.stringContaining('cannot be read'),

@@ -21,7 +21,7 @@ export function twin(command: Command): void {
     .option('--v2 <url>', 'a gateway that runs, before the V2 of the same service')
     .option('--key-file <file>', 'file with the API key for --v1 and --v2')
     .option('--writes', 'also send requests that change data to --v1 and --v2')
-    .option('--rate <n>', 'maximum requests a minute to each of --v1 and --v2', wholeNumber, 60)
+    .option('--rate <n>', 'maximum requests a minute to each of --v1 and --v2 (default: 60)', wholeNumber)
     .optionsGroup('Gateway:')
     .addOption(
       new Option('--on <runtime>', 'runtime of the gateway; node-server leaves the fast path out')
