@@ -1,4 +1,4 @@
-import type { Exchange, ExchangeOwner } from '../gateway/exchange.ts';
+import type { ClientFault, Exchange, ExchangeOwner } from '../gateway/exchange.ts';
 import { readDecimal } from '../http/decimal.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import type { ResponseHead } from '../http/response-head.ts';
@@ -120,21 +120,15 @@ export class EdgeExchange implements Exchange {
   closeAfterResponse(): void {}
 
   reset(): void {
-    this.leave(500);
-  }
-
-  /** workerd reports framing that is invalid as a client that is gone, which is far more frequent, and no failure. */
-  private fault(error: unknown): void {
-    if (error instanceof Error && error.message === 'client-timeout')
-      this.owner?.onClientFault('client-timeout');
-    else this.leave(400);
-  }
-
-  /** `status` is for a client that is still there and waits for a response. */
-  private leave(status: number): void {
-    this.response.reset(status);
+    this.response.reset(500);
     this.body?.cancel();
     this.disconnect();
+  }
+
+  private fault(error: unknown): void {
+    const fault: ClientFault =
+      error instanceof Error && error.message === 'client-timeout' ? 'client-timeout' : 'bad-framing';
+    this.owner?.onClientFault(fault);
   }
 
   private flushed(): void {

@@ -6,13 +6,14 @@ import type {
   UpstreamRequest,
 } from '../gateway/upstream.ts';
 import { responseHeaders, toHeaders } from '../http/web-headers.ts';
-import { copyingPipe } from './platform.ts';
+import { PartBody } from './part-body.ts';
+import { fixedLength } from './platform.ts';
 
 /** Address and timeouts of V2. Times are in milliseconds; 0 is no limit. */
 export interface FetchUpstreamOptions {
   /** Scheme, host and port: the only host that is ever contacted. */
   readonly origin: string;
-  /** Maximum time to receive response headers, while nothing of the request is missing. */
+  /** Maximum time to receive response headers. */
   readonly headersTimeout: number;
   /** Maximum time between two chunks of the response body. */
   readonly bodyTimeout: number;
@@ -35,8 +36,6 @@ class FetchCall implements UpstreamCall {
   private readonly aborter = new AbortController();
   private paused: PromiseWithResolvers<void> | undefined = undefined;
   private timedOutPhase: string | undefined = undefined;
-  private timer: ReturnType<typeof setTimeout> | undefined = undefined;
-  private hasHead = false;
   private settled = false;
 
   constructor(receiver: UpstreamReceiver, options: FetchUpstreamOptions) {
@@ -55,24 +54,24 @@ class FetchCall implements UpstreamCall {
 
   abort(): void {
     this.settled = true;
-    clearTimeout(this.timer);
     this.aborter.abort();
     this.resume();
   }
 
   async run(request: UpstreamRequest): Promise<void> {
-    this.awaitHead();
     const init: ManualRequestInit = {
       method: request.method,
       headers: toHeaders(request.headers),
-      body: this.bodyOf(request),
+      body: bodyOf(request),
       redirect: 'manual',
       signal: this.aborter.signal,
       encodeResponseBody: 'manual',
     };
-    const response = await fetch(this.options.origin + request.target, init);
-    this.hasHead = true;
-    clearTimeout(this.timer);
+    const response = await this.withTimeout(
+      fetch(this.options.origin + request.target, init),
+      this.options.headersTimeout,
+      'response head',
+    );
     if (this.settled) return;
     const { status, statusText: reason } = response;
     if (!isReadable(response)) {
@@ -89,8 +88,6 @@ class FetchCall implements UpstreamCall {
 
   /** Reports a failure, unless the exchange has already ended. */
   settle(error: unknown): void {
-    this.hasHead = true;
-    clearTimeout(this.timer);
     if (this.settled) return;
     this.settled = true;
     this.receiver.fail(
@@ -102,56 +99,28 @@ class FetchCall implements UpstreamCall {
 
   private async read(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
     for (;;) {
-      this.startTimer(this.options.bodyTimeout, 'next byte');
-      const { value } = await reader.read();
-      clearTimeout(this.timer);
+      const { value } = await this.withTimeout(reader.read(), this.options.bodyTimeout, 'next byte');
       if (value === undefined || this.settled) return;
       this.receiver.data(value);
       await this.paused?.promise;
     }
   }
 
-  private bodyOf({ body, length }: UpstreamRequest): BodyInit | null {
-    if (body === null) return null;
-    // Copied into a buffer of its own, because `fetch` does not accept views of shared buffers.
-    if (body instanceof Uint8Array) return new Uint8Array(body);
-    const { readable, writable } = copyingPipe(length);
-    const writer = writable.getWriter();
-    writer.closed.catch(ignore);
-    this.pump(body, writer).catch((error: unknown) => writer.abort(error).catch(ignore));
-    return readable;
-  }
-
-  /** Sends the parts of a body. The time of the origin runs while it has all that the client has sent. */
-  private async pump(
-    parts: AsyncIterable<Uint8Array>,
-    writer: WritableStreamDefaultWriter<Uint8Array>,
-  ): Promise<void> {
-    this.awaitClient();
-    for await (const part of parts) {
-      this.awaitHead();
-      await writer.write(part);
-      this.awaitClient();
-    }
-    this.awaitHead();
-    await writer.close();
-  }
-
-  private awaitHead(): void {
-    if (!this.hasHead && !this.settled) this.startTimer(this.options.headersTimeout, 'response head');
-  }
-
-  private awaitClient(): void {
-    if (!this.hasHead) clearTimeout(this.timer);
-  }
-
-  private startTimer(milliseconds: number, phase: string): void {
-    clearTimeout(this.timer);
-    if (milliseconds === 0) return;
-    this.timer = setTimeout(() => {
+  private async withTimeout<Value>(
+    work: Promise<Value>,
+    milliseconds: number,
+    phase: string,
+  ): Promise<Value> {
+    if (milliseconds === 0) return work;
+    const timer = setTimeout(() => {
       this.timedOutPhase = phase;
       this.aborter.abort();
     }, milliseconds);
+    try {
+      return await work;
+    } finally {
+      clearTimeout(timer);
+    }
   }
 }
 
@@ -159,13 +128,34 @@ interface ManualRequestInit extends RequestInit {
   readonly encodeResponseBody: 'manual';
 }
 
+function bodyOf({ body, length }: UpstreamRequest): BodyInit | null {
+  if (body === null) return null;
+  // Copied into a buffer of its own, because `fetch` does not accept views of shared buffers.
+  if (body instanceof Uint8Array) return new Uint8Array(body);
+  const whole = body instanceof PartBody ? body.whole() : undefined;
+  if (whole !== undefined) return whole;
+  const stream = streamOf(body);
+  return length === undefined ? stream : stream.pipeThrough(fixedLength(length));
+}
+
+function streamOf(parts: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+  const iterator = parts[Symbol.asyncIterator]();
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { value, done } = await iterator.next();
+      if (done === true) controller.close();
+      else controller.enqueue(value);
+    },
+    async cancel() {
+      await iterator.return?.();
+    },
+  });
+}
+
 /** False for a head that no `Response` can have, or for a length that cannot be counted. */
 function isReadable({ status, headers }: Response): boolean {
   return status >= 200 && status <= 599 && !(Number(headers.get('content-length')) > Number.MAX_SAFE_INTEGER);
 }
-
-/** Ignores failures of the pipe to the origin: `fetch` reports them, too. */
-function ignore(): void {}
 
 /**
  * Workers report "Network connection lost." both for a refused connection and for one that broke midway, and mark both as

@@ -248,46 +248,6 @@ describe('the gateway keeps its promises', () => {
     expect(response.text).toMatch(/^HTTP\/1\.1 504 /);
   });
 
-  test.each([
-    ['with a length', 'Content-Length: 100\r\n\r\nabc'],
-    ['in chunks', 'Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n'],
-  ])('clients that give up an upload %s are no failure of V2', async (_, upload) => {
-    const edge = await edgeFor((socket) => socket.write(ok()), { GATEWAY_BREAKER_FAILURES: '2' });
-    for (let count = 1; count <= 4; count += 1) {
-      const client = rawClient(edge.port);
-      client.write(`PUT /api/v2/x HTTP/1.1\r\nHost: a\r\n${upload}`);
-      await new Promise((resolve) => {
-        setTimeout(resolve, 50);
-      });
-      client.socket.destroy();
-      const entry = await edge.entry(count);
-      expect(entry).toMatchObject({ level: 'info', status: 0, bytesIn: 3 });
-      expect(entry.failure).toBeUndefined();
-    }
-    const response = await exchange(edge.port, 'GET /api/v2/x HTTP/1.1\r\nHost: a\r\n\r\n');
-    expect(response.text).toMatch(/^HTTP\/1\.1 200 /);
-  });
-
-  test('the time of V2 starts with the end of an upload, and a client that stops is a 408', async () => {
-    const edge = await edgeFor((socket) => socket.write(ok()), {
-      GATEWAY_UPSTREAM_HEADERS_TIMEOUT: '300',
-      GATEWAY_CLIENT_BODY_TIMEOUT: '500',
-    });
-    const head = 'PUT /api/v2/x HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\n';
-    const slow = rawClient(edge.port);
-    slow.write(head);
-    for (let sent = 0; sent < 8; sent += 1) {
-      await new Promise((resolve) => {
-        setTimeout(resolve, 100);
-      });
-      slow.write('x');
-    }
-    expect((await slow.until(/\r\n\r\n/)).text).toMatch(/^HTTP\/1\.1 200 /);
-    const stopped = await exchange(edge.port, `${head}xxx`);
-    expect(stopped.text).toMatch(/^HTTP\/1\.1 408 /);
-    expect(await edge.entry(2)).toMatchObject({ failure: 'client-timeout', bytesIn: 3 });
-  });
-
   test.each(['600 Odd', '101 Switching Protocols'])(
     'a V2 that responds with %s is a 502, and the slot is free again',
     async (line) => {
