@@ -120,7 +120,7 @@ export class EdgeExchange implements Exchange {
   closeAfterResponse(): void {}
 
   reset(): void {
-    this.response.reset(500);
+    this.response.reset();
     this.body?.cancel();
     this.disconnect();
   }

@@ -49,7 +49,7 @@ export class EdgeResponse {
   head(head: ResponseHead): void {
     if (this.started !== undefined || this.ended) return;
     this.started = head;
-    queueMicrotask(() => void this.stream());
+    queueMicrotask(() => this.stream());
   }
 
   data(chunk: Uint8Array): boolean {
@@ -58,7 +58,7 @@ export class EdgeResponse {
       this.chunks.push(chunk);
       return true;
     }
-    void this.write(this.writer, chunk);
+    this.write(this.writer, chunk);
     this.backpressured ||= this.waiting > HIGH_WATER_BYTES;
     return !this.backpressured;
   }
@@ -75,42 +75,26 @@ export class EdgeResponse {
       return;
     }
     if (started === undefined) return;
-    this.respond(started, this.chunks.length === 0 ? null : concatBytes(this.chunks));
+    this.resolve(this.responseOf(started, this.chunks.length === 0 ? null : concatBytes(this.chunks)));
     queueMicrotask(() => this.owner?.flushed());
   }
 
-  /** Aborts the connection after what there is of the response; without a head, the client gets a bare `status`. */
-  reset(status: number): void {
-    const written = this.stream();
+  /** Aborts the connection during the body; before the headers are sent, the client gets a bare 500. */
+  reset(): void {
     this.ended = true;
-    const { writer } = this;
-    if (writer === undefined) this.resolve(new Response(null, { status }));
-    else
-      Promise.resolve(written)
-        .then(() => writer.abort(new Error('the upstream response was aborted')))
-        .catch(ignore);
+    if (this.writer === undefined) this.resolve(new Response(null, { status: 500 }));
+    else this.writer.abort(new Error('the upstream response was aborted')).catch(ignore);
   }
 
   /** The turn that sent the headers is over: the rest is streamed. */
-  private stream(): Promise<unknown> | undefined {
-    if (this.ended || this.started === undefined || this.writer !== undefined) return undefined;
+  private stream(): void {
+    if (this.ended || this.started === undefined) return;
     const { readable, writable } = this.pipe(this.started.headers);
     const writer = writable.getWriter();
     this.writer = writer;
     writer.closed.catch(() => this.owner?.disconnected());
-    this.respond(this.started, readable);
-    return Promise.all(this.chunks.splice(0).map((chunk) => this.write(writer, chunk)));
-  }
-
-  /** A head that the platform refuses is a bare 500: nobody waits for a response that cannot come. */
-  private respond(head: ResponseHead, body: BodyInit | null): void {
-    try {
-      this.resolve(this.responseOf(head, body));
-    } catch {
-      this.ended = true;
-      this.resolve(new Response(null, { status: 500 }));
-      queueMicrotask(() => this.owner?.disconnected());
-    }
+    this.resolve(this.responseOf(this.started, readable));
+    for (const chunk of this.chunks.splice(0)) this.write(writer, chunk);
   }
 
   private pipe(headers: HeaderList): TransformStream<Uint8Array, Uint8Array> {
@@ -118,9 +102,9 @@ export class EdgeResponse {
     return at === -1 ? new TransformStream() : fixedLength(Number(headers[at + 1]));
   }
 
-  private write(writer: WritableStreamDefaultWriter<Uint8Array>, chunk: Uint8Array): Promise<void> {
+  private write(writer: WritableStreamDefaultWriter<Uint8Array>, chunk: Uint8Array): void {
     this.waiting += chunk.length;
-    return writer.write(chunk).then(
+    writer.write(chunk).then(
       () => {
         this.waiting -= chunk.length;
         if (!this.backpressured || this.waiting > HIGH_WATER_BYTES / 2) return;

@@ -74,11 +74,6 @@ class FetchCall implements UpstreamCall {
     );
     if (this.settled) return;
     const { status, statusText: reason } = response;
-    if (!isReadable(response)) {
-      this.abort();
-      this.receiver.fail({ kind: 'invalid', sent: true, cause: 'invalid response head' });
-      return;
-    }
     this.receiver.head({ status, reason, headers: responseHeaders(response.headers), lines: undefined });
     if (response.body !== null) await this.read(response.body.getReader());
     if (this.settled) return;
@@ -150,11 +145,6 @@ function streamOf(parts: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> 
       await iterator.return?.();
     },
   });
-}
-
-/** False for a head that no `Response` can have, or for a length that cannot be counted. */
-function isReadable({ status, headers }: Response): boolean {
-  return status >= 200 && status <= 599 && !(Number(headers.get('content-length')) > Number.MAX_SAFE_INTEGER);
 }
 
 /**

@@ -248,37 +248,6 @@ describe('the gateway keeps its promises', () => {
     expect(response.text).toMatch(/^HTTP\/1\.1 504 /);
   });
 
-  test.each(['600 Odd', '101 Switching Protocols'])(
-    'a V2 that responds with %s is a 502, and the slot is free again',
-    async (line) => {
-      const edge = await edgeFor(
-        (socket) => socket.write(`HTTP/1.1 ${line}\r\nContent-Length: 2\r\n\r\n{}`),
-        {
-          GATEWAY_MAX_IN_FLIGHT: '1',
-        },
-      );
-      for (let count = 1; count <= 2; count += 1) {
-        const response = await exchange(edge.port, 'GET /api/v2/x HTTP/1.1\r\nHost: a\r\n\r\n');
-        expect(response.text).toMatch(/^HTTP\/1\.1 502 [^]*x-gateway-error: upstream-invalid/);
-        await edge.entry(count);
-      }
-    },
-  );
-
-  test('a response that breaks off while it is collected breaks the connection, too', async () => {
-    const edge = await edgeFor((socket) =>
-      socket.end(
-        'HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{"data":{',
-      ),
-    );
-    const client = rawClient(edge.port);
-    client.write(order('', '{"data":{}}'));
-    const { text, closed } = await client.end();
-    expect(closed).toBe(true);
-    expect(text).toMatch(/^HTTP\/1\.1 201 [^]*\{"data":\{$/);
-    expect(await edge.entry()).toMatchObject({ status: 201, failure: 'upstream-broken', responseBytes: 9 });
-  });
-
   test('faults in the settings refuse every request, and are all reported to the operator', async () => {
     const edge = await edgeFor(() => {}, { GATEWAY_UPSTREAM: 'ftp://x', GATEWAY_DRIAN: '1' });
     const response = await exchange(edge.port, 'GET /api/v2/x HTTP/1.1\r\nHost: a\r\n\r\n');
