@@ -49,7 +49,7 @@ export class EdgeResponse {
   head(head: ResponseHead): void {
     if (this.started !== undefined || this.ended) return;
     this.started = head;
-    queueMicrotask(() => this.stream());
+    queueMicrotask(() => this.streamOrReset());
   }
 
   data(chunk: Uint8Array): boolean {
@@ -86,14 +86,26 @@ export class EdgeResponse {
     else this.writer.abort(new Error('the upstream response was aborted')).catch(ignore);
   }
 
+  /** Nothing above this turn would end the exchange for a head that the platform does not accept. */
+  private streamOrReset(): void {
+    try {
+      this.stream();
+    } catch (error) {
+      this.reset();
+      this.owner?.disconnected();
+      throw error;
+    }
+  }
+
   /** The turn that sent the headers is over: the rest is streamed. */
   private stream(): void {
     if (this.ended || this.started === undefined) return;
     const { readable, writable } = this.pipe(this.started.headers);
+    const response = this.responseOf(this.started, readable);
     const writer = writable.getWriter();
     this.writer = writer;
     writer.closed.catch(() => this.owner?.disconnected());
-    this.resolve(this.responseOf(this.started, readable));
+    this.resolve(response);
     for (const chunk of this.chunks.splice(0)) this.write(writer, chunk);
   }
 

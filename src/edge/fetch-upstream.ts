@@ -5,6 +5,7 @@ import type {
   UpstreamReceiver,
   UpstreamRequest,
 } from '../gateway/upstream.ts';
+import { readDecimal } from '../http/decimal.ts';
 import { responseHeaders, toHeaders } from '../http/web-headers.ts';
 import { PartBody } from './part-body.ts';
 import { fixedLength } from './platform.ts';
@@ -73,6 +74,11 @@ class FetchCall implements UpstreamCall {
       'response head',
     );
     if (this.settled) return;
+    const fault = faultOfHead(response);
+    if (fault !== undefined) {
+      this.aborter.abort();
+      throw new InvalidHead(fault);
+    }
     const { status, statusText: reason } = response;
     this.receiver.head({ status, reason, headers: responseHeaders(response.headers), lines: undefined });
     if (response.body !== null) await this.read(response.body.getReader());
@@ -119,6 +125,16 @@ class FetchCall implements UpstreamCall {
   }
 }
 
+/** The response's head cannot be forwarded; the message says why. */
+class InvalidHead extends Error {}
+
+/** Returns why a `Response` to the client could not have this head, or undefined. */
+function faultOfHead({ status, headers }: Response): string | undefined {
+  if (status < 200 || status > 599) return `status ${status}`;
+  const length = headers.get('content-length');
+  return length === null || readDecimal(length) !== undefined ? undefined : 'content-length';
+}
+
 interface ManualRequestInit extends RequestInit {
   readonly encodeResponseBody: 'manual';
 }
@@ -153,6 +169,7 @@ function streamOf(parts: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> 
  */
 function faultOf(error: unknown): UpstreamFault {
   const cause = error instanceof Error ? error.message.slice(0, 80) : 'unknown';
+  if (error instanceof InvalidHead) return { kind: 'invalid', sent: true, cause };
   if (error instanceof TypeError) return { kind: 'rejected', sent: false, cause };
   return { kind: 'closed', sent: true, cause };
 }

@@ -215,6 +215,24 @@ describe('the gateway keeps its promises', () => {
     expect((await edge.entry()).failure).toBe('upstream-broken');
   });
 
+  // The constructor of `Response` rejects these heads, and the exchange waited for ever.
+  test.each([
+    'HTTP/1.1 101 Switching Protocols\r\n\r\n',
+    'HTTP/1.1 600 Odd\r\nContent-Length: 2\r\n\r\n{}',
+    'HTTP/1.1 999 Odd\r\nContent-Length: 2\r\n\r\n{}',
+    'HTTP/1.1 200 OK\r\nContent-Length: 9007199254740993\r\n\r\n{}',
+  ])('the head %j is a 502, and takes no place from others', async (head) => {
+    const edge = await edgeFor((socket, request) => socket.write(request.includes('/odd') ? head : ok()), {
+      GATEWAY_MAX_IN_FLIGHT: '1',
+    });
+    for (const path of ['/api/v2/odd', '/api/v1/odd']) {
+      const odd = await exchange(edge.port, `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+      expect(odd.text).toMatch(/^HTTP\/1\.1 502 [^]*x-gateway-error: upstream-invalid/);
+    }
+    const next = await exchange(edge.port, 'GET /api/v2/x HTTP/1.1\r\nHost: a\r\n\r\n');
+    expect(next.text).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
   test('a client that goes away in the middle ends the request to V2, and is in the log', async () => {
     const edge = await edgeFor((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
