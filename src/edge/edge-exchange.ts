@@ -1,10 +1,11 @@
-import type { ClientFault, Exchange, ExchangeOwner } from '../gateway/exchange.ts';
+import type { Exchange, ExchangeOwner } from '../gateway/exchange.ts';
 import { readDecimal } from '../http/decimal.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import type { ResponseHead } from '../http/response-head.ts';
 import { splitUrl } from '../http/split-url.ts';
 import { EdgeResponse } from './edge-response.ts';
 import { requestHeaders } from '../http/web-headers.ts';
+import { failure } from '../migrate/failure.ts';
 import { PartBody } from './part-body.ts';
 
 /** Options shared by every exchange of a worker. */
@@ -125,10 +126,14 @@ export class EdgeExchange implements Exchange {
     this.disconnect();
   }
 
+  /** Workers report a client that has gone and invalid framing alike; where a front end checks the framing, it is the former. */
   private fault(error: unknown): void {
-    const fault: ClientFault =
-      error instanceof Error && error.message === 'client-timeout' ? 'client-timeout' : 'bad-framing';
-    this.owner?.onClientFault(fault);
+    if (error instanceof Error && error.message === 'client-timeout') {
+      this.owner?.onClientFault('client-timeout');
+      return;
+    }
+    this.disconnect();
+    this.response.reset(failure('bad-framing'));
   }
 
   private flushed(): void {

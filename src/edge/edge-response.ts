@@ -1,6 +1,8 @@
 import { concatBytes } from '../http/byte-collector.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import type { ResponseHead } from '../http/response-head.ts';
+import { failure } from '../migrate/failure.ts';
+import { failureResponse } from './failure-response.ts';
 import { fixedLength } from './platform.ts';
 import { toHeaders } from '../http/web-headers.ts';
 
@@ -79,10 +81,10 @@ export class EdgeResponse {
     queueMicrotask(() => this.owner?.flushed());
   }
 
-  /** Aborts the connection during the body; before the headers are sent, the client gets a bare 500. */
-  reset(): void {
+  /** Aborts the connection during the body; before the headers are sent, the client gets this failure. */
+  reset(refused = failure('internal')): void {
     this.ended = true;
-    if (this.writer === undefined) this.resolve(new Response(null, { status: 500 }));
+    if (this.writer === undefined) this.resolve(failureResponse(refused));
     else this.writer.abort(new Error('the upstream response was aborted')).catch(ignore);
   }
 

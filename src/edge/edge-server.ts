@@ -3,6 +3,7 @@ import { createApp } from '../app.ts';
 import { failure } from '../migrate/failure.ts';
 import { EdgeExchange } from './edge-exchange.ts';
 import { edgeProcessLine } from './edge-process-line.ts';
+import { failureResponse } from './failure-response.ts';
 import { createEdgeGateway, type EdgeGateway, type EdgeGatewayParts } from './edge-gateway.ts';
 
 /** Serves a platform's requests with the gateway of an isolate. */
@@ -40,10 +41,7 @@ export class EdgeServer {
   private unconfigured(): Response {
     const faults = 'faults' in this.edge ? this.edge.faults : [];
     for (const fault of faults) this.parts.print(edgeProcessLine('error', 'start-refused', fault));
-    return new Response(failure('internal', 'The gateway is not configured.').envelope(), {
-      status: 500,
-      headers: { 'Content-Type': 'application/json', 'x-gateway-error': 'internal' },
-    });
+    return failureResponse(failure('internal', 'The gateway is not configured.'));
   }
 }
 

@@ -7,8 +7,7 @@ import type {
 } from '../gateway/upstream.ts';
 import { readDecimal } from '../http/decimal.ts';
 import { responseHeaders, toHeaders } from '../http/web-headers.ts';
-import { PartBody } from './part-body.ts';
-import { fixedLength } from './platform.ts';
+import { fixedLength, identity } from './platform.ts';
 
 /** Address and timeouts of V2. Times are in milliseconds; 0 is no limit. */
 export interface FetchUpstreamOptions {
@@ -37,6 +36,8 @@ class FetchCall implements UpstreamCall {
   private readonly aborter = new AbortController();
   private paused: PromiseWithResolvers<void> | undefined = undefined;
   private timedOutPhase: string | undefined = undefined;
+  private timer: ReturnType<typeof setTimeout> | undefined = undefined;
+  private isHeadDue = true;
   private settled = false;
 
   constructor(receiver: UpstreamReceiver, options: FetchUpstreamOptions) {
@@ -55,6 +56,7 @@ class FetchCall implements UpstreamCall {
 
   abort(): void {
     this.settled = true;
+    this.stopTimer();
     this.aborter.abort();
     this.resume();
   }
@@ -63,16 +65,15 @@ class FetchCall implements UpstreamCall {
     const init: ManualRequestInit = {
       method: request.method,
       headers: toHeaders(request.headers),
-      body: bodyOf(request),
+      body: this.bodyOf(request),
       redirect: 'manual',
       signal: this.aborter.signal,
       encodeResponseBody: 'manual',
     };
-    const response = await this.withTimeout(
-      fetch(this.options.origin + request.target, init),
-      this.options.headersTimeout,
-      'response head',
-    );
+    if (!(init.body instanceof ReadableStream)) this.awaitHead();
+    const response = await fetch(this.options.origin + request.target, init);
+    this.isHeadDue = false;
+    this.stopTimer();
     if (this.settled) return;
     const fault = faultOfHead(response);
     if (fault !== undefined) {
@@ -91,6 +92,7 @@ class FetchCall implements UpstreamCall {
   settle(error: unknown): void {
     if (this.settled) return;
     this.settled = true;
+    this.stopTimer();
     this.receiver.fail(
       this.timedOutPhase === undefined
         ? faultOf(error)
@@ -98,31 +100,72 @@ class FetchCall implements UpstreamCall {
     );
   }
 
+  private bodyOf({ body, length }: UpstreamRequest): BodyInit | null {
+    if (body === null) return null;
+    // Copied into a buffer of its own, because `fetch` does not accept views of shared buffers.
+    if (body instanceof Uint8Array) return new Uint8Array(body);
+    const { readable, writable } = length === undefined ? identity() : fixedLength(length);
+    void this.upload(body, writable.getWriter());
+    return readable;
+  }
+
+  /**
+   * Sends a body in parts. The time for the head of the response stands still while the next part is awaited from the client. A
+   * body that breaks off aborts the request: an aborted writer would end a chunked one as if it were whole.
+   */
+  private async upload(
+    parts: AsyncIterable<Uint8Array>,
+    writer: WritableStreamDefaultWriter<Uint8Array>,
+  ): Promise<void> {
+    try {
+      for await (const part of parts) {
+        this.awaitHead();
+        if (!(await succeeds(writer.write(part)))) return;
+        if (this.isHeadDue) this.stopTimer();
+      }
+    } catch {
+      this.aborter.abort();
+      return;
+    }
+    this.awaitHead();
+    await succeeds(writer.close());
+  }
+
   private async read(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
     for (;;) {
-      const { value } = await this.withTimeout(reader.read(), this.options.bodyTimeout, 'next byte');
+      this.startTimer(this.options.bodyTimeout, 'next byte');
+      const { value } = await reader.read();
+      this.stopTimer();
       if (value === undefined || this.settled) return;
       this.receiver.data(value);
       await this.paused?.promise;
     }
   }
 
-  private async withTimeout<Value>(
-    work: Promise<Value>,
-    milliseconds: number,
-    phase: string,
-  ): Promise<Value> {
-    if (milliseconds === 0) return work;
-    const timer = setTimeout(() => {
+  private awaitHead(): void {
+    if (this.isHeadDue && !this.settled) this.startTimer(this.options.headersTimeout, 'response head');
+  }
+
+  private startTimer(milliseconds: number, phase: string): void {
+    this.stopTimer();
+    if (milliseconds === 0) return;
+    this.timer = setTimeout(() => {
       this.timedOutPhase = phase;
       this.aborter.abort();
     }, milliseconds);
-    try {
-      return await work;
-    } finally {
-      clearTimeout(timer);
-    }
   }
+
+  private stopTimer(): void {
+    clearTimeout(this.timer);
+  }
+}
+
+/** False when nobody reads what is written any more; why, `fetch` itself reports. */
+function succeeds(writing: Promise<void>): Promise<boolean> {
+  return writing.then(
+    () => true,
+    () => false,
+  );
 }
 
 /** The response's head cannot be forwarded; the message says why. */
@@ -137,30 +180,6 @@ function faultOfHead({ status, headers }: Response): string | undefined {
 
 interface ManualRequestInit extends RequestInit {
   readonly encodeResponseBody: 'manual';
-}
-
-function bodyOf({ body, length }: UpstreamRequest): BodyInit | null {
-  if (body === null) return null;
-  // Copied into a buffer of its own, because `fetch` does not accept views of shared buffers.
-  if (body instanceof Uint8Array) return new Uint8Array(body);
-  const whole = body instanceof PartBody ? body.whole() : undefined;
-  if (whole !== undefined) return whole;
-  const stream = streamOf(body);
-  return length === undefined ? stream : stream.pipeThrough(fixedLength(length));
-}
-
-function streamOf(parts: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
-  const iterator = parts[Symbol.asyncIterator]();
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const { value, done } = await iterator.next();
-      if (done === true) controller.close();
-      else controller.enqueue(value);
-    },
-    async cancel() {
-      await iterator.return?.();
-    },
-  });
 }
 
 /**

@@ -1,4 +1,8 @@
 import { ByteCollector } from '../http/byte-collector.ts';
+import { reusesMemory } from './platform.ts';
+
+/** Size of the buffer that every part of a streamed body is read into. */
+const PART_BYTES = 64 * 1024;
 
 /** The body of a request: buffered whole, or streamed with backpressure. It can be read once. */
 export class PartBody implements AsyncIterable<Uint8Array> {
@@ -8,7 +12,7 @@ export class PartBody implements AsyncIterable<Uint8Array> {
   private readonly length: number | undefined;
   private readonly timeout: number;
   private readonly onBroken: (error: unknown) => void;
-  private reader: ReadableStreamDefaultReader<Uint8Array> | undefined = undefined;
+  private reader: PartReader | undefined = undefined;
   private done = false;
 
   /** `length` is the Content-Length; `onBroken` is called when a streamed body ends too early. */
@@ -24,17 +28,6 @@ export class PartBody implements AsyncIterable<Uint8Array> {
     this.onBroken = onBroken;
   }
 
-  /**
-   * The platform's own stream, when its length is known: forwarded as it is, its bytes never enter JavaScript. (96 MiB chunk by
-   * chunk left 128 MB of garbage in workerd.)
-   */
-  whole(): ReadableStream<Uint8Array> | undefined {
-    if (this.length === undefined || this.reader !== undefined) return undefined;
-    this.done = true;
-    this.bytes = this.length;
-    return this.stream;
-  }
-
   /** Buffers the body; undefined when `acceptBytes` stopped it. Rejects when the body breaks off. */
   async collect(acceptBytes: (bytes: number) => boolean): Promise<Uint8Array | undefined> {
     const body = new ByteCollector(this.length);
@@ -48,7 +41,9 @@ export class PartBody implements AsyncIterable<Uint8Array> {
     }
   }
 
+  /** Streams the body: a part is valid until the next one is asked for. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void> {
+    this.reader ??= reusesMemory ? lentParts(this.stream) : ownedParts(this.stream);
     for (;;) {
       let chunk: Uint8Array | undefined;
       try {
@@ -66,20 +61,20 @@ export class PartBody implements AsyncIterable<Uint8Array> {
   cancel(): void {
     if (this.done) return;
     this.done = true;
-    this.reader ??= this.stream.getReader();
+    this.reader ??= ownedParts(this.stream);
     this.reader.cancel().catch(ignore);
   }
 
   private async next(): Promise<Uint8Array | undefined> {
     if (this.done) return undefined;
-    this.reader ??= this.stream.getReader();
-    const { value } = await this.withTimeout(this.reader.read());
-    if (value === undefined) {
+    this.reader ??= ownedParts(this.stream);
+    const part = await this.withTimeout(this.reader.read());
+    if (part === undefined) {
       this.done = true;
       return undefined;
     }
-    this.bytes += value.length;
-    return value;
+    this.bytes += part.length;
+    return part;
   }
 
   private async withTimeout<Value>(reading: Promise<Value>): Promise<Value> {
@@ -92,6 +87,31 @@ export class PartBody implements AsyncIterable<Uint8Array> {
       clearTimeout(timer);
     }
   }
+}
+
+interface PartReader {
+  /** The next part; undefined at the end. */
+  read(): Promise<Uint8Array | undefined>;
+  cancel(): Promise<void>;
+}
+
+function ownedParts(stream: ReadableStream<Uint8Array>): PartReader {
+  const reader = stream.getReader();
+  return { read: async () => (await reader.read()).value, cancel: () => reader.cancel() };
+}
+
+/** Reads all parts into one buffer: with a new one for each, 96 MiB left 128 MB of garbage in workerd. */
+function lentParts(stream: ReadableStream<Uint8Array>): PartReader {
+  const reader = stream.getReader({ mode: 'byob' });
+  let buffer = new ArrayBuffer(PART_BYTES);
+  return {
+    read: async () => {
+      const { value, done } = await reader.read(new Uint8Array(buffer));
+      if (value !== undefined) buffer = value.buffer;
+      return done ? undefined : value;
+    },
+    cancel: () => reader.cancel(),
+  };
 }
 
 /** Ignores failures of a cancelled body. */

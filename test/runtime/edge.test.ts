@@ -248,6 +248,77 @@ describe('the gateway keeps its promises', () => {
   });
 
   test.each([
+    ['with its length', 'Content-Length: 100\r\n\r\nabc'],
+    ['in chunks', 'Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n'],
+  ])(
+    'clients that give up an upload %s are no failure of V2, and V2 gets no part as a whole',
+    async (_, upload) => {
+      const edge = await edgeFor((socket) => socket.write(ok()), { GATEWAY_BREAKER_FAILURES: '2' });
+      for (let count = 1; count <= 3; count += 1) {
+        const client = rawClient(edge.port);
+        client.write(`PUT /api/v2/x HTTP/1.1\r\nHost: a\r\n${upload}`);
+        await until(() => edge.v2.sockets.length >= count);
+        await sleep(50);
+        client.socket.destroy();
+        const entry = await edge.entry(count);
+        expect(entry).toMatchObject({ status: 0, bytesIn: 3 });
+        expect(entry.failure).toBeUndefined();
+        await until(() => edge.v2.sockets.every(({ destroyed }) => destroyed));
+      }
+      expect(edge.v2.received.join('')).not.toMatch(/\r\n0\r\n/);
+      const next = await exchange(edge.port, 'GET /api/v2/x HTTP/1.1\r\nHost: a\r\n\r\n');
+      expect(next.text).toMatch(/^HTTP\/1\.1 200 /);
+    },
+  );
+
+  test.each([
+    ['with its length', 'Content-Length: 6', 'x'],
+    ['in chunks', 'Transfer-Encoding: chunked', '1\r\nx\r\n'],
+  ])('an upload %s may take longer than V2’s first byte', async (_, framing, part) => {
+    const edge = await edgeFor((socket) => socket.write(ok()), { GATEWAY_UPSTREAM_HEADERS_TIMEOUT: '400' });
+    const client = rawClient(edge.port);
+    client.write(`PUT /api/v2/x HTTP/1.1\r\nHost: a\r\n${framing}\r\n\r\n`);
+    for (let sent = 0; sent < 6; sent += 1) {
+      await sleep(150);
+      client.write(part);
+    }
+    if (part.length > 1) client.write('0\r\n\r\n');
+    expect((await client.until(/\r\n\r\n/)).text).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await edge.entry()).toMatchObject({ status: 200, bytesIn: 6 });
+  });
+
+  test('V2 has its time for the first byte once the upload is whole', async () => {
+    const edge = await edgeFor(() => {}, { GATEWAY_UPSTREAM_HEADERS_TIMEOUT: '200' });
+    const upload = 'PUT /api/v2/x HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc';
+    expect((await exchange(edge.port, upload)).text).toMatch(/^HTTP\/1\.1 504 /);
+  });
+
+  test('a client that stops in the middle of an upload is a 408', async () => {
+    const edge = await edgeFor((socket) => socket.write(ok()), { GATEWAY_CLIENT_BODY_TIMEOUT: '300' });
+    const client = rawClient(edge.port);
+    client.write('PUT /api/v2/x HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nabc');
+    expect((await client.until(/client-timeout/)).text).toMatch(/^HTTP\/1\.1 408 /);
+    expect(await edge.entry()).toMatchObject({ failure: 'client-timeout', bytesIn: 3 });
+  });
+
+  test.each([
+    ['with its length', 'Content-Length: 1000\r\n\r\nabc'],
+    ['in chunks', 'Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n'],
+  ])('a V2 that refuses an upload %s early is heard', async (_, upload) => {
+    const edge = await edgeFor(() => {});
+    edge.v2.server.removeAllListeners('connection');
+    edge.v2.server.on('connection', (socket) => {
+      socket.on('error', () => {});
+      socket.once('data', () =>
+        socket.write('HTTP/1.1 413 Content Too Large\r\nContent-Length: 2\r\n\r\n{}'),
+      );
+    });
+    const client = rawClient(edge.port);
+    client.write(`PUT /api/v2/x HTTP/1.1\r\nHost: a\r\n${upload}`);
+    expect((await client.until(/\{\}/)).text).toMatch(/^HTTP\/1\.1 413 /);
+  });
+
+  test.each([
     ['POST', 1],
     ['GET', 2],
   ])('a V2 that hangs up on %s is a 502, and gets %d requests', async (method, times) => {
@@ -475,6 +546,12 @@ describe('bindings', () => {
     });
   });
 });
+
+function sleep(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, milliseconds);
+  });
+}
 
 function residentBytes(pid: number): number {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
