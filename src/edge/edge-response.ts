@@ -34,6 +34,7 @@ export class EdgeResponse {
   private started: ResponseHead | undefined = undefined;
   private chunks: Uint8Array[] = [];
   private writer: WritableStreamDefaultWriter<Uint8Array> | undefined = undefined;
+  private lastWrite = Promise.resolve();
   private waiting = 0;
   private backpressured = false;
   private ended = false;
@@ -81,11 +82,19 @@ export class EdgeResponse {
     queueMicrotask(() => this.owner?.flushed());
   }
 
-  /** Aborts the connection during the body; before the headers are sent, the client gets this failure. */
+  /** Breaks the connection off after what there is of the response; without a head, the client gets this failure. */
   reset(refused = failure('internal')): void {
+    const isStreamed = this.writer !== undefined;
+    this.stream();
     this.ended = true;
-    if (this.writer === undefined) this.resolve(failureResponse(refused));
-    else this.writer.abort(new Error('the upstream response was aborted')).catch(ignore);
+    const { writer } = this;
+    if (writer === undefined) {
+      this.resolve(failureResponse(refused));
+      return;
+    }
+    const abort = (): Promise<void> => writer.abort(new Error('the upstream response was aborted'));
+    // What is still queued in a stream that is aborted is lost, and with all of it the head.
+    (isStreamed ? abort() : this.lastWrite.then(nextTurn).then(abort)).catch(ignore);
   }
 
   /** Nothing above this turn would end the exchange for a head that the platform does not accept. */
@@ -93,6 +102,7 @@ export class EdgeResponse {
     try {
       this.stream();
     } catch (error) {
+      this.started = undefined;
       this.reset();
       this.owner?.disconnected();
       throw error;
@@ -101,7 +111,7 @@ export class EdgeResponse {
 
   /** The turn that sent the headers is over: the rest is streamed. */
   private stream(): void {
-    if (this.ended || this.started === undefined) return;
+    if (this.ended || this.started === undefined || this.writer !== undefined) return;
     const { readable, writable } = this.pipe(this.started.headers);
     const response = this.responseOf(this.started, readable);
     const writer = writable.getWriter();
@@ -118,7 +128,7 @@ export class EdgeResponse {
 
   private write(writer: WritableStreamDefaultWriter<Uint8Array>, chunk: Uint8Array): void {
     this.waiting += chunk.length;
-    writer.write(chunk).then(
+    this.lastWrite = writer.write(chunk).then(
       () => {
         this.waiting -= chunk.length;
         if (!this.backpressured || this.waiting > HIGH_WATER_BYTES / 2) return;
@@ -144,6 +154,13 @@ export class EdgeResponse {
 
 interface ManualResponseInit extends ResponseInit {
   readonly encodeBody: 'manual';
+}
+
+/** What was read from a stream is on its way to the client by then. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, 0);
+  });
 }
 
 /** Ignores write failures: the reader has already been notified. */
