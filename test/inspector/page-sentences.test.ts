@@ -63,7 +63,8 @@ const STATES: readonly {
   {
     view: 'Retirement',
     before: [
-      'No exchange was seen in this time, which says nothing about V1. The command report reads the logs of earlier times.',
+      'No V1 request was seen yet.',
+      '0 V2 requests in this time: what V1 clients need is not known. The command report reads the logs of earlier times.',
       'No V1 request has been seen yet.',
       'Clients on V1 by day: none yet.',
     ],

@@ -63,11 +63,11 @@ function responseBanner(report: Report): VNode {
     return el(
       'section',
       { class: 'response unknown' },
-      el('h3', null, 'Nothing was seen yet'),
+      el('h3', null, sentence(switchOff.sentence)),
       el(
         'p',
         null,
-        'No exchange was seen in this time, which says nothing about V1. The command report reads the logs of earlier times.',
+        `${counted(report.v2, 'V2 request')} in this time: what V1 clients need is not known. The command report reads the logs of earlier times.`,
       ),
     );
   }
