@@ -47,6 +47,8 @@ export function failureForFault(fault: UpstreamFault): Failure {
  */
 export function isCounted(fault: UpstreamFault, body: UpstreamRequest['body']): boolean {
   if (fault.kind === 'rejected' || fault.kind === 'crowded') return false;
+  // The gateway has no descriptor left for the connection.
+  if (fault.cause === 'EMFILE' || fault.cause === 'ENFILE') return false;
   if (fault.kind !== 'closed' || body === null) return true;
   return body instanceof Uint8Array && body.length <= SMALL_BODY_BYTES;
 }

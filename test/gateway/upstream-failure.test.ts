@@ -51,3 +51,7 @@ describe('the retry table', () => {
     expect([retryDelayMs(0), retryDelayMs(0.5), retryDelayMs(0.999)]).toEqual([13, 25, 37]);
   });
 });
+
+test.each(['EMFILE', 'ENFILE'])('%s says nothing about the health of the origin', (cause) => {
+  expect(isCounted({ kind: 'unreachable', sent: false, cause }, null)).toBe(false);
+});
