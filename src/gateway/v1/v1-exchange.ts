@@ -135,6 +135,8 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   /** Refuses the request because V1 is being retired. */
   retire(refusal: RetirementRefusal): void {
     this.entry.note = refusal.note;
+    // In observe and shadow, V1 does not get it either.
+    this.entry.origin = undefined;
     this.refuse(new Failure(refusal));
   }
 

@@ -60,6 +60,22 @@ const bodyOf = (text: string): string => text.slice(text.indexOf('\r\n\r\n') + 4
 describe('observe', () => {
   const observe = { default: { mode: 'observe' } } as const;
 
+  test('a request that a brownout refuses did not go to V1, and is not said to', async () => {
+    const brownout = { id: 'reminder', share: 100, status: 503 } as const;
+    const rollout = rolloutOf(observe, { brownouts: [brownout] });
+    const { v1, gateway } = await serve(observe, {}, { ruleBook: { rollout } });
+    expect((await exchange(gateway.port, post())).text).toMatch(/^HTTP\/1\.1 503 /);
+    const entry = await gateway.entry();
+    expect(entry).toMatchObject({
+      verdict: 'refused',
+      failure: 'brownout',
+      note: 'reminder',
+      mode: 'observe',
+    });
+    expect(entry.origin).toBeUndefined();
+    expect(v1.received).toEqual([]);
+  });
+
   test('trailers of a request that streams are forwarded to V1', async () => {
     const { v1, gateway } = await serve(observe);
     const order = ORDER + ' '.repeat(300_000);
