@@ -3,12 +3,12 @@ import { readDuration, readInstant } from './instant.ts';
 import { isReleaseDate } from './release-date.ts';
 import { strict } from './strict.ts';
 
-const instant = z
-  .string()
-  .refine(
-    (text) => readInstant(text) !== undefined,
-    'must be a day or a time, such as 2026-12-31 or 2026-12-31T09:00:00Z',
-  );
+const instant = z.string().refine((text) => readInstant(text) !== undefined, {
+  error: ({ input }) =>
+    readInstant(`${String(input)}Z`) === undefined
+      ? 'must be a day or a time, such as 2026-12-31 or 2026-12-31T09:00:00Z'
+      : 'has no time zone; add Z for UTC, or an offset such as +10:00',
+});
 
 const duration = z
   .string()
@@ -103,7 +103,10 @@ export const rolloutSource = {
           }).exactOptional(),
         }),
       ],
-      { error: 'a mode, or a mapping with default, operations, clients and rollback' },
+      {
+        error:
+          'migrate, observe, shadow, { canary: 10 }, or a mapping with default, operations, clients and rollback',
+      },
     )
     .exactOptional()
     .describe(

@@ -87,7 +87,7 @@ const scalar = z.union(
 
 const mapValues = z
   .record(wellFormed, scalar)
-  .refine((values) => Object.keys(values).length > 0, 'without values; write one value and its replacement');
+  .refine((values) => Object.keys(values).length > 0, 'has no values; write one value and its replacement');
 
 const map = strict({
   map: mapValues.describe(

@@ -37,8 +37,10 @@ function faultsOf(issue: Issue, base: SourcePath, source: unknown): readonly Sou
     case 'too_big':
       return [{ path, blame: 'value', message: `${label} ${sizeSentence(issue, value)}` }];
     case 'invalid_format':
-    case 'custom':
-      return [{ path, blame: 'value', message: `${label} ${show(value)} ${issue.message}` }];
+    case 'custom': {
+      const shown = typeof value === 'object' ? label : `${label} ${show(value)}`;
+      return [{ path, blame: 'value', message: `${shown} ${issue.message}` }];
+    }
     case 'invalid_element':
     case 'not_multiple_of':
       return [{ path, blame: 'value', message: `${label} ${show(value)}: ${issue.message}` }];
@@ -109,8 +111,16 @@ function typeFault(path: SourcePath, value: unknown, expected: string): SourceFa
   const suggestion = example === undefined ? '' : `; write ${example}`;
   if (value === undefined) return { path, blame: 'value', message: `${label} is missing${suggestion}` };
   const quotes = typeof value === 'number' || typeof value === 'boolean' || value === null;
-  const hint = expected === 'a text' && quotes ? '; put it in quotes' : suggestion;
+  const hint =
+    expected === 'a text' && quotes ? '; put it in quotes' : (bytesHint(path, value) ?? suggestion);
   return { path, blame: 'value', message: `${label} must be ${expected}, not ${show(value)}${hint}` };
+}
+
+/** Limits of bytes are numbers alone; settings take units. */
+function bytesHint(path: SourcePath, value: unknown): string | undefined {
+  const [holder, key] = path;
+  if (holder !== 'limits' || key === 'depth' || typeof value !== 'string') return undefined;
+  return '; write the number of bytes, such as 10485760 for 10 MiB';
 }
 
 function sizeSentence(issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig, value: unknown): string {

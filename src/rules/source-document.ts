@@ -35,7 +35,7 @@ export class SourceDocument {
       lineCounter: this.lines,
     });
     this.root = document.contents;
-    const syntaxErrors = syntaxFaults(document);
+    const syntaxErrors = syntaxFaults(document, text);
     const values = new Values((node) => this.at(offsetOf(node)));
     const value = syntaxErrors.length === 0 ? values.of(document.contents, 0) : undefined;
     this.value = values.hasGaps ? undefined : value;
@@ -158,7 +158,11 @@ class Values {
   }
 }
 
-function syntaxFaults(document: Document.Parsed): readonly { offset: number; message: string }[] {
+function syntaxFaults(
+  document: Document.Parsed,
+  text: string,
+): readonly { offset: number; message: string }[] {
+  const language = /^\s*[{[]/.test(text) ? 'JSON or YAML' : 'YAML';
   const { directives, errors, warnings } = document;
   const exhausted = errors.find((error) => error.code === 'RESOURCE_EXHAUSTION');
   if (exhausted !== undefined) {
@@ -166,7 +170,7 @@ function syntaxFaults(document: Document.Parsed): readonly { offset: number; mes
   }
   const faults = [...errors, ...warnings].map(({ code, message, pos }) => ({
     offset: pos[0],
-    message: SENTENCES[code] ?? `cannot be read as YAML: ${message}`,
+    message: SENTENCES[code] ?? `cannot be read as ${language}: ${message}`,
   }));
   if (directives.yaml.explicit === true && directives.yaml.version !== '1.2') {
     const { version } = directives.yaml;

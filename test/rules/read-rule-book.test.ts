@@ -181,6 +181,11 @@ describe('YAML', () => {
       'version: 2025-01-01\nchanges: [',
       '2:11 cannot be read as YAML: Flow sequence in block collection must be sufficiently indented and end with a ]',
     ],
+    [
+      'broken JSON',
+      '{"version": "2025-01-01"',
+      '1:25 cannot be read as JSON or YAML: Flow map must end with a }',
+    ],
     ['a key that is a list', '? [version]\n: 2025-01-01', '1:3 a key must be a plain name'],
     ['an alias of nothing', 'version: *day\nchanges: []', '1:10 no anchor "&day" precedes this alias'],
     ['an alias of itself', 'version: 2025-01-01\nchanges: &c [*c]', '2:14 "*c" is inside its own anchor'],
@@ -309,7 +314,10 @@ limits: { depth: 0 }
       'policies.flat must be migrate, refuse or forward, not "migrat"; did you mean "migrate"?',
     ],
     ['limits: { body: 1.5 }', 'limits.body must be a whole number, not 1.5'],
-    ['limits: { body: 10 MiB }', 'limits.body must be a number, not "10 MiB"'],
+    [
+      'limits: { body: 10 MiB }',
+      'limits.body must be a number, not "10 MiB"; write the number of bytes, such as 10485760 for 10 MiB',
+    ],
   ])('of a book: %s', async (source, message) => {
     expect(await messagesIn(source)).toContain(message);
   });
@@ -402,7 +410,7 @@ limits: { depth: 0 }
     ],
     [
       'on: every, request: [ { map: {}, of: x } ]',
-      'changes[0].request[0].map a mapping without values; write one value and its replacement',
+      'changes[0].request[0].map has no values; write one value and its replacement',
     ],
     [
       'on: every, query: [ { map: { "\\ud800": a }, of: x } ]',

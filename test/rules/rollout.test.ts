@@ -91,7 +91,11 @@ describe('faults: each names the thing, the value and the way out', () => {
     ['brownouts: [{ id: b, status: 500 }]', /410 or 503/],
     [`${clients}\nbrownouts: [{ id: b, clients: [acne] }]`, /client "acne" .*did you mean "acme"/],
     ['brownouts: [{ id: b, operations: [aa] }]', /operation "aa" is not among/],
-    ['modes: canary', /modes must be/],
+    [
+      'deprecation: 2027-06-30T09:00:00',
+      /"2027-06-30T09:00:00" has no time zone; add Z for UTC, or an offset/,
+    ],
+    ['modes: canarry', /modes must be migrate, observe, shadow, \{ canary: 10 \}, or a mapping with default/],
     ['modes: { operations: { nope: observe } }', /operation "nope" is not among/],
     ['modes: { clients: { nope: observe } }', /client "nope" is not among clients/],
     ['modes: { rollback: { window: soon } }', /500ms, 30s, 5m or 1h/],
