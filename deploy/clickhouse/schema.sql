@@ -56,7 +56,11 @@ SELECT
     verdict,
     status,
     COALESCE(apiVersion.why, '') AS versionWhy,
-    arrayDistinct(arrayMap(edit -> edit.change, arrayFilter(edit -> COALESCE(edit.note, '') <> 'already-flat', edits))) AS changes,
+    arrayDistinct(arrayMap(edit -> edit.change, arrayFilter(edit -> COALESCE(edit.note, '') <> 'already-flat', edits))) AS requestChanges,
+    -- Those that concern members: errors follow from the names in the request.
+    arrayDistinct(arrayMap(edit -> edit.change, arrayFilter(edit -> edit.rule <> 'errors' AND COALESCE(edit.path, '') <> '', responseEdits))) AS responseChanges,
+    arrayDistinct(arrayMap(edit -> edit.change, arrayFilter(edit -> COALESCE(edit.path, '') <> '', responseWould))) AS wouldChanges,
+    arrayDistinct(arrayConcat(requestChanges, arrayConcat(responseChanges, wouldChanges))) AS changes,
     CASE
         WHEN length(arrayFilter(edit -> edit.rule <> 'unwrap' AND COALESCE(edit.note, '') NOT IN ('already-flat', 'sibling', 'byte-order-mark'), edits)) > 0 THEN 'field-work'
         WHEN length(responseEdits) > 0 THEN 'field-work'

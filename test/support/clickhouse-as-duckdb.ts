@@ -21,9 +21,10 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
   [/\bUInt16\b/g, 'USMALLINT'],
   [/\bUInt8\b/g, 'UTINYINT'],
   [/\bFloat64\b/g, 'DOUBLE'],
-  [/\barrayFilter\((\w+) -> (.*), edits\)/g, 'list_filter(edits, lambda $1: $2)'],
+  [/\barrayFilter\((\w+) -> (.*), (edits|responseEdits|responseWould)\)/g, 'list_filter($3, lambda $1: $2)'],
   [/\barrayMap\((\w+) -> (\S+), (list_filter.*\))\)\)/g, 'list_transform($3, lambda $1: $2))'],
   [/\barrayDistinct\(/g, 'list_distinct('],
+  [/\barrayConcat\(/g, 'list_concat('],
   [/\barrayJoin\(/g, 'unnest('],
   [/\btoDate\((\w+)\)/g, 'CAST($1 AS DATE)'],
 ];
