@@ -4,7 +4,8 @@ import { DeprecatedAttributes, isWrapped } from './deprecated-attributes.ts';
 import { canBeRewritten, isRewritten } from '../rules/rewritten-methods.ts';
 import { compilePlans, type Plan, type Plans } from './plan.ts';
 import { compileQueryPlans, type QueryPlan, type QueryPlans } from './query-plan.ts';
-import { compileResponsePlans, type ResponsePlan, type ResponsePlans } from './response-plan.ts';
+import type { ResponsePlan } from './response-plan.ts';
+import { compileResponsePlans, type ResponsePlans } from './response-plans.ts';
 import type { ResponseContext } from './response-rewrite.ts';
 import type { EditRecord } from './rewrite.ts';
 

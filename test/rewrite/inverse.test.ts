@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { applyEdits } from '../../src/json/edit.ts';
 import { compilePlans } from '../../src/rewrite/plan.ts';
-import { compileResponsePlans } from '../../src/rewrite/response-plan.ts';
+import { compileResponsePlans } from '../../src/rewrite/response-plans.ts';
 import type { ResponseContext, ResponseRewrite } from '../../src/rewrite/response-rewrite.ts';
 import type { Change, Operation, RuleBook } from '../../src/rules/rule-book.ts';
 import type { RequestRule, ResponseRule } from '../../src/rules/rule.ts';

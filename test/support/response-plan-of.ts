@@ -1,4 +1,5 @@
-import { compileResponsePlans, type ResponsePlan } from '../../src/rewrite/response-plan.ts';
+import type { ResponsePlan } from '../../src/rewrite/response-plan.ts';
+import { compileResponsePlans } from '../../src/rewrite/response-plans.ts';
 import type { RequestRule, ResponseRule } from '../../src/rules/rule.ts';
 import { bookOf } from './plan-of.ts';
 
