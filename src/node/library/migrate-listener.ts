@@ -12,13 +12,17 @@ import { rewriteResponse } from './rewritten-outgoing.ts';
 
 /**
  * Wraps the request listener of a V2 service (a `node:http` listener, an Express application, …) so that it serves V1 clients, too:
- * requests under `/api/v1` reach `v2` migrated, all others untouched. For HTTP/1.1 servers, with or without TLS.
+ * requests under `/api/v1` reach `v2` migrated, all others untouched. For HTTP/1.1 servers, with or without TLS; over HTTP/2 a request under `/api/v1` gets 505.
  */
 export function migrateListener(migration: Migration, v2: RequestListener): RequestListener {
   return (incoming, outgoing) => {
     const { method = '', url = '', rawHeaders, headers } = incoming;
     if (!isV1Target(url)) {
       v2(incoming, outgoing);
+      return;
+    }
+    if (incoming.httpVersionMajor > 1) {
+      outgoing.writeHead(505).end();
       return;
     }
     const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;

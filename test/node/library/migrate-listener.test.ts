@@ -1,4 +1,10 @@
+import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
+import {
+  connect as connectHttp2,
+  createServer as createHttp2Server,
+  type IncomingHttpHeaders,
+} from 'node:http2';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import express from 'express';
 import { fastify } from 'fastify';
@@ -184,4 +190,25 @@ test('a HEAD whose GET would be rewritten has no length, and a kept connection s
   expect(text.match(/HTTP\/1\.1 200/g)).toHaveLength(2);
   expect(text).toMatch(/\r\ncontent-length: 32\r\n[^]*\{"data":\{"transition_type":"x"\}\}$/i);
   client.socket.destroy();
+});
+
+// Attack: what a request over HTTP/2 throws in a listener would end the process of the service.
+test('a V1 request over HTTP/2 gets 505, and others reach the service', async () => {
+  const migration = createMigration((await compiledShippedRuleBook()).ruleBook);
+  const listener = migrateListener(migration, (_incoming, outgoing) => void outgoing.end('own'));
+  const server = createHttp2Server();
+  server.on('request', listener as never);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const bound = server.address();
+  const client = connectHttp2(`http://127.0.0.1:${typeof bound === 'object' ? bound?.port : ''}`);
+  onTestFinished(() => {
+    client.destroy();
+    server.close();
+  });
+  const statusOf = async (path: string): Promise<unknown> => {
+    const [headers] = (await once(client.request({ ':path': path }), 'response')) as [IncomingHttpHeaders];
+    return headers[':status'];
+  };
+  expect([await statusOf('/api/v1/clients'), await statusOf('/api/v2/clients')]).toEqual([505, 200]);
 });
