@@ -22,14 +22,14 @@ type SeenClient = Pick<ClientReport, 'client' | 'name'> & {
   readonly operations: readonly Pick<ClientReport['operations'][number], 'operation' | 'count'>[];
 };
 
-/** Works out which of the clients seen a command would move, with which of their requests, by the choice that live requests go through. */
+/** Computes which of the clients seen a command would move, with which of their requests, by the choice that live requests go through. */
 export function rolloutEffect(
   request: RolloutRequest,
   rollout: RolloutView,
   { clients, omittedClients, coverage }: SeenClients,
 ): RolloutEffect {
   const { mode } = request;
-  const title = `${commandWords(request)} ${aimWords(request)}`;
+  const title = `${commandWords(request)} ${targetWords(request)}`;
   if (mode === undefined)
     return {
       title,
@@ -61,7 +61,7 @@ function commandWords({ mode, share }: RolloutRequest): string {
   return share === undefined ? COMMANDS[mode] : `${COMMANDS[mode]} ${share} % of the clients for`;
 }
 
-function aimWords({ operation, client }: RolloutRequest): string {
+function targetWords({ operation, client }: RolloutRequest): string {
   return operation ?? (client === undefined ? 'everything else' : `the client ${client}`);
 }
 
@@ -141,7 +141,7 @@ function concernedClient(
   const after = modesAfter(request, before, client.client);
   const calls = client.operations.flatMap(({ operation: name, count }) => {
     const operation = operationOf(name);
-    if (!isAimedAt(request, before, operation)) return [];
+    if (!isTargeted(request, before, operation)) return [];
     const subject = { client: client.client === '-' ? undefined : client.client, operation };
     return [{ count, from: chooseMode(before, subject).origin, to: chooseMode(after, subject).origin }];
   });
@@ -155,7 +155,7 @@ function operationOf(call: string): string | undefined {
   return call === OTHER_CALLS || call.includes(' ') ? undefined : call;
 }
 
-function isAimedAt(
+function isTargeted(
   { operation: wanted, client }: RolloutRequest,
   { operations }: Modes,
   operation: string | undefined,

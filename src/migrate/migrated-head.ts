@@ -78,7 +78,7 @@ export class MigratedHead implements ForwardedFields {
     this.requestId = isRequestId(received.requestId) ? undefined : requestId;
     this.traceparent = hasTrace ? undefined : traceparent;
     const { acceptEncoding: accepted, ifMatch } = received;
-    // V2 never matches a weak tag (RFC 9110 §13.1.1), and the gateway weakens its own.
+    // The gateway weakens V2's tags, and a weak one never matches (RFC 9110 §13.1.1).
     const strong = ifMatch?.replaceAll(/(?:W\/)?("[^"]*")/g, '$1');
     this.ifMatch = strong === ifMatch ? undefined : strong;
     const readable =

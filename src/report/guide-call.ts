@@ -190,6 +190,7 @@ export class CallGuide {
             : 'Not verified: V2 has not accepted a body with exactly these members.')),
     };
   }
+
   /** Whether V2 accepted requests that have the object around a member: without it, where it never accepted one with it. */
   private isDispensable(member: string): boolean {
     const outer = member.slice(0, member.lastIndexOf('/'));

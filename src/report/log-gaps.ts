@@ -1,4 +1,5 @@
 import { LogRhythm } from './log-rhythm.ts';
+import { lengthWords } from './number-text.ts';
 import type { ReplicaLog } from './replica-log.ts';
 import { SLOT_MS } from './time-slots.ts';
 
@@ -180,10 +181,4 @@ function lengthOf({ from, until }: LogGap): number {
 
 function text(time: number): string {
   return new Date(time).toISOString();
-}
-
-function lengthWords(milliseconds: number): string {
-  const hours = Math.floor(milliseconds / 3_600_000);
-  if (hours < 48) return hours === 1 ? '1 hour' : `${hours} hours`;
-  return `${Math.floor(hours / 24)} days`;
 }

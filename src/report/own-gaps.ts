@@ -1,5 +1,5 @@
 import type { LogGap } from './log-gaps.ts';
-import { counted } from './number-text.ts';
+import { lengthWords } from './number-text.ts';
 
 /** A difference of the clocks below it is none: they drift apart, and time servers set them right. */
 const JUMP_MS = 60_000;
@@ -54,12 +54,4 @@ export class OwnGaps {
 
 function text(time: number): string {
   return new Date(time).toISOString();
-}
-
-function lengthWords(milliseconds: number): string {
-  const minutes = Math.round(milliseconds / 60_000);
-  if (minutes < 120) return counted(minutes, 'minute');
-  return minutes < 2880
-    ? counted(Math.round(minutes / 60), 'hour')
-    : counted(Math.round(minutes / 1440), 'day');
 }

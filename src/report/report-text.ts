@@ -125,7 +125,7 @@ function sectionsOf(report: Report): readonly Iterable<string>[] {
         [CLASS_WORDS['url-only'], count(classes['url-only'])],
         [`${CLASS_WORDS.unknown} (the log does not say)`, count(classes.unknown)],
         [
-          `${CLASS_WORDS.gone} (no V1 request for ${counted(report.goneAfterDays, 'day')} or more, and none for as long as the client is waited for)`,
+          `${CLASS_WORDS.gone} (no V1 request for ${counted(report.goneAfterDays, 'day')} or more; for longer, if the client paused for longer before)`,
           count(classes.gone),
         ],
       ],

@@ -519,7 +519,7 @@ test('a client that is waited for longer is told with its own days', () => {
   const text = reportMarkdown(makeReport(tallyOf([v1('c', 20, [])]), options));
   expect(text).toContain('2026-11-01T12:00:00.000Z, gone after 42 days |');
   expect(text).toContain(
-    '| gone (no V1 request for 14 days or more, and none for as long as the client is waited for) | 0 |',
+    '| gone (no V1 request for 14 days or more; for longer, if the client paused for longer before) | 0 |',
   );
 });
 

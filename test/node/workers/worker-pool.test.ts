@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { mergedRollout } from '../../../src/node/workers/merged-rollout.ts';
 import { mergedStats } from '../../../src/node/workers/merged-stats.ts';
 import type { WorkerStats } from '../../../src/node/workers/worker-messages.ts';
-import { WorkerPool } from '../../../src/node/workers/worker-pool.ts';
+import { WorkerPool, type WorkerPoolParts } from '../../../src/node/workers/worker-pool.ts';
 import { until } from '../../support/until.ts';
 
 const PROCESS = { cpuSeconds: 2, residentBytes: 1, limitBytes: 1, heapBytes: 1, startSeconds: 1 };
@@ -31,19 +31,23 @@ function reportingWorker(): ChildProcess {
   });
 }
 
-test('a worker that ends by itself is told, and one that is asked to end is not', async () => {
-  const lost: string[] = [];
-  const pool = new WorkerPool({
-    count: 1,
+function reportingPool(count: number, onLost?: WorkerPoolParts['onLost']): WorkerPool {
+  return new WorkerPool({
+    count,
     fork: reportingWorker,
     flags: {},
     record: () => {},
     observe: () => {},
     ownReport: () => Promise.resolve({ kind: 'busy' }),
     store: undefined,
-    onLost: (number, from, how) => lost.push(`${number} ${how} ${from <= Date.now()}`),
+    onLost,
     log: () => {},
   });
+}
+
+test('a worker that ends by itself is told, and one that is asked to end is not', async () => {
+  const lost: string[] = [];
+  const pool = reportingPool(1, (number, from, how) => lost.push(`${number} ${how} ${from <= Date.now()}`));
   await pool.listen({ host: '127.0.0.1', port: 0 });
   for (const pid of pool.pids) process.kill(pid, 'SIGKILL');
   await until(() => lost.length > 0);
@@ -53,16 +57,7 @@ test('a worker that ends by itself is told, and one that is asked to end is not'
 });
 
 test('no count falls when a worker ends', async () => {
-  const pool = new WorkerPool({
-    count: 2,
-    fork: reportingWorker,
-    flags: {},
-    record: () => {},
-    observe: () => {},
-    ownReport: () => Promise.resolve({ kind: 'busy' }),
-    store: undefined,
-    log: () => {},
-  });
+  const pool = reportingPool(2);
   onTestFinished(() => pool.drain(1000));
   await pool.listen({ host: '127.0.0.1', port: 0 });
   const counts = mergedRollout(
