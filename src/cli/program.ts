@@ -9,7 +9,8 @@ import { wrapLines } from './wrap-text.ts';
 /** Runs the command that the arguments name; without one, prints the help. The exit codes are those of `EXIT_CODES`. */
 export async function run(argv: readonly string[]): Promise<void> {
   endOnStdoutFault();
-  const program = await createProgram((name) => argv.includes(name));
+  const isCompleting = argv[2] === 'completion';
+  const program = await createProgram((name) => isCompleting || argv.includes(name));
   // Without a command commander reports an error.
   if (argv.length === 2) {
     program.outputHelp();

@@ -1,7 +1,7 @@
 import type { Settings } from '../settings/read-settings.ts';
 import { settings as table } from '../settings/settings.ts';
 import type { OpenRollout } from '../node/rollout/open-rollout.ts';
-import type { Traces } from '../node/log/open-traces.ts';
+import type { Traces } from '../node/log/traces.ts';
 import type { RunningReference } from '../node/reference/reference-server.ts';
 import type { RuleBooks } from '../node/rule-books.ts';
 import type { RunningGateway } from '../node/start-gateway.ts';

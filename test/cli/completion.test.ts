@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { promisify, stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { completionScript } from '../../src/cli/completion.ts';
+import { createProgram } from '../../src/cli/program.ts';
 import { until } from '../support/until.ts';
 
 const run = promisify(execFile);
@@ -13,8 +14,9 @@ let folder = '';
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'completion-'));
+  const program = await createProgram(() => true);
   for (const shell of ['bash', 'zsh', 'fish'] as const)
-    writeFileSync(join(folder, `script.${shell}`), await completionScript(shell));
+    writeFileSync(join(folder, `script.${shell}`), completionScript(shell, program));
   writeFileSync(join(folder, 'orders day.har'), '');
 });
 

@@ -9,6 +9,6 @@ export function completion(command: Command): void {
     .addArgument(new Argument('<shell>', 'shell to complete in').choices(['bash', 'zsh', 'fish']))
     .action(async (shell: 'bash' | 'zsh' | 'fish') => {
       const { completionScript } = await import('../completion.ts');
-      process.stdout.write(await completionScript(shell));
+      process.stdout.write(completionScript(shell, command.parent ?? command));
     });
 }

@@ -1,13 +1,4 @@
-import type { Entry } from '../../rewrite-log/entry.ts';
-import type { TraceSampler } from './trace-sampler.ts';
-
-/** Turns entries into spans. */
-export interface Traces {
-  readonly isSampled: TraceSampler;
-  observe(entry: Entry): void;
-  /** Posts the remaining spans, within so many milliseconds. */
-  close(milliseconds: number): Promise<void>;
-}
+import type { Traces } from './traces.ts';
 
 /** True when OpenTelemetry's variables name a collector, and do not disable tracing. */
 export function isTraced(environment: Readonly<Record<string, string | undefined>>): boolean {

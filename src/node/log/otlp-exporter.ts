@@ -7,9 +7,9 @@ import { Agent, request } from 'undici/index.js';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import { ownEntry } from '../../rewrite-log/own-text.ts';
 import { spansOf } from '../../rewrite-log/spans.ts';
-import type { Traces } from './open-traces.ts';
 import type { OtlpOptions } from './otlp-options.ts';
 import type { TraceSampler } from './trace-sampler.ts';
+import type { Traces } from './traces.ts';
 
 /** Maximum number of queued spans; beyond it they are dropped. */
 const WAITING = 4096;
