@@ -55,7 +55,7 @@ export function entryHead(terminal: Terminal): string {
 /** Formats an entry as a row for a terminal, on several lines where it is narrow. The time is that of the log, in UTC. */
 export function entryRow(entry: Entry, terminal: Terminal): string {
   const paint = painter(terminal);
-  const { time, client, status, totalMs } = entry;
+  const { time, client, totalMs } = entry;
   const outcome = outcomeOf(entry);
   const cells = [
     paint('dim', terminalText(time.replace('T', ' '))),
@@ -63,7 +63,7 @@ export function entryRow(entry: Entry, terminal: Terminal): string {
     paint('dim', terminalText(modeOf(entry) ?? '-')),
     terminalText(sentToWords(entry)),
     paint(OUTCOME_STYLES[outcome] ?? 'dim', terminalText(OUTCOME_WORDS[outcome] ?? outcome)),
-    paint(STATUS_STYLES[statusTone(status)], statusWords(status)),
+    paint(STATUS_STYLES[statusTone(entry)], statusWords(entry)),
     totalMs.toFixed(1),
   ];
   const text = `${terminalText(requestOf(entry))}${paint('dim', terminalText(detailsOf(entry)))}`;

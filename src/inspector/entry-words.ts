@@ -330,7 +330,7 @@ export function entrySentence(entry: Entry): string {
     ...(mode === undefined ? [] : [`mode ${mode}`]),
     OUTCOME_WORDS[outcomeOf(entry)],
     editWords(entry),
-    `status ${statusWords(entry.status)}`,
+    `status ${entry.status === 0 ? 'gone' : entry.status}${entry.incomplete === true ? ', incomplete' : ''}`,
   ];
   return parts.join(', ');
 }
@@ -351,15 +351,26 @@ export function shortClient(client: string | undefined): string {
 }
 
 /** The class of a status, for colours: `ok`, `fault` or `failure`. */
-export function statusTone(status: number): 'ok' | 'fault' | 'failure' {
-  if (status >= 500 || status === 0) return 'failure';
+export function statusTone({ status, incomplete }: ClientStatus): 'ok' | 'fault' | 'failure' {
+  if (status >= 500 || status === 0 || incomplete === true) return 'failure';
   return status >= 400 ? 'fault' : 'ok';
 }
 
-/** The text of a status: `gone` when the client disconnected before one was sent. */
-export function statusWords(status: number): string {
-  return status === 0 ? 'gone' : String(status);
+/** The text of a status: `gone` when the client disconnected before one was sent, `200…` when it did not get the whole response. */
+export function statusWords({ status, incomplete }: ClientStatus): string {
+  if (status === 0) return 'gone';
+  return incomplete === true ? `${status}…` : String(status);
 }
+
+/** The reason of a status that the gateway chose, and that its response is incomplete; undefined when neither applies. */
+export function statusTitle(entry: Entry): string | undefined {
+  const failed = failureWords(entry);
+  if (entry.incomplete !== true) return failed;
+  const words = 'incomplete: the client did not get the end of its response';
+  return failed === undefined ? words : `${words}; ${failed}`;
+}
+
+type ClientStatus = Pick<Entry, 'status' | 'incomplete'>;
 
 function millisecondWords(value: number): string {
   return `${value < 10 ? value.toFixed(1) : Math.round(value).toLocaleString('en-GB')} ms`;

@@ -16,7 +16,7 @@ export interface Completion {
 /** Values that never change. */
 const FIXED: KnownValues = {
   ...FIXED_VALUES,
-  status: ['2xx', '3xx', '4xx', '5xx', '422', '429'],
+  status: ['2xx', '3xx', '4xx', '5xx', '422', '429', 'incomplete'],
   route: ['v1', 'v2', 'none'],
   failure: ['*', '-'],
   cause: ['*', '-'],

@@ -13,7 +13,8 @@ export const FILTER_FIELDS = {
   op: 'operation; a trailing * matches any ending; - for none',
   change: 'id of a change that made an edit',
   rule: 'unwrap, nest, rename, strip, only or map',
-  status: '404, 4xx, 400-451 or >=500',
+  status:
+    '404, 4xx, 400-451 or >=500; 0: no response; incomplete: the client did not get the end of its response',
   verdict: 'rewritten, unchanged, refused, passed or served',
   mode: 'migrate, observe, shadow or canary; - for V2 traffic',
   origin: 'service that got the request: v1, v2 or none',
@@ -119,6 +120,7 @@ export function fieldTest(field: FilterField, value: string): FilterTest | Value
       return (entry) =>
         entry.requestId.toLowerCase().startsWith(value) || entry.traceId?.startsWith(value) === true;
     case 'status':
+      if (value === 'incomplete') return (entry) => entry.incomplete === true;
       return /^[1-5]xx$/.test(value)
         ? (entry) => Math.floor(entry.status / 100) === Number(value[0])
         : amount(field, value, (entry) => entry.status);

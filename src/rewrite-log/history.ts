@@ -12,7 +12,7 @@ export interface HistoryMinute {
   readonly outcomes: Readonly<Record<HourOutcome, number>>;
   /** Responses of V1 and V2 with a status from 400 to 499. */
   readonly faults: Readonly<Record<'v1' | 'v2', number>>;
-  /** Responses of 500 and above, and disconnected clients. */
+  /** Responses of 500 and above, and clients that did not get a whole response. */
   readonly failed: number;
   readonly total?: Quantiles;
   /** Until V2 began to respond. */
@@ -70,7 +70,7 @@ export class History {
     const from = statusFrom(entry);
     const isFault = entry.status >= 400 && entry.status < 500;
     if (isFault && from !== undefined && from !== 'gateway') minute.faults[from] += 1;
-    if (entry.status >= 500 || entry.status === 0) minute.failed += 1;
+    if (entry.status >= 500 || entry.status === 0 || entry.incomplete === true) minute.failed += 1;
     minute.total.add(entry.totalMs);
     if (entry.upstreamMs !== undefined) minute[entry.origin ?? 'v2'].add(entry.upstreamMs);
   }

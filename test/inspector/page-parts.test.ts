@@ -140,6 +140,8 @@ describe('the sampler', () => {
       { verdict: 'passed', would: { verdict: 'refused' }, status: 201, totalMs: 1 },
       { verdict: 'passed', comparison: { verdict: 'different' }, status: 200, totalMs: 1 },
       { verdict: 'rewritten', failure: 'upstream-broken', status: 200, totalMs: 1 },
+      { verdict: 'rewritten', status: 200, incomplete: true, totalMs: 1 },
+      { verdict: 'passed', would: { verdict: 'rewritten', v2: 'invalid' }, status: 200, totalMs: 1 },
     ].map((entry) => JSON.stringify(entry));
     let drawn: readonly string[] = [];
     for (let tick = 1; tick <= 12; tick += 1) {

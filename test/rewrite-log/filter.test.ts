@@ -98,6 +98,14 @@ describe('a filter', () => {
     expect([base, refused, native].map((entry) => filter(text).accepts(entry))).toEqual(expected);
   });
 
+  test('status:incomplete is a response whose end the client did not get', () => {
+    const cut: Entry = { ...base, status: 200, incomplete: true };
+    expect([cut, base].map((entry) => filter('status:5xx,0,incomplete').accepts(entry))).toEqual([
+      true,
+      false,
+    ]);
+  });
+
   test.each([
     ['  colour:red', 'There is no field colour', 2, 12],
     ['x status:4yy', 'status: wants', 2, 12],

@@ -140,6 +140,13 @@ describe('the history', () => {
     expect(minute?.v2?.p99).toBeLessThan(20);
   });
 
+  test('counts a response as failed that the client did not get whole, whatever its status', () => {
+    const history = new History();
+    const start = Date.UTC(2026, 10, 21, 10, 0, 30);
+    history.add({ ...sampleEntry(1, start), status: 200, incomplete: true }, start);
+    expect(history.minutes(start).at(-1)?.failed).toBe(1);
+  });
+
   test('tells the last whole second', () => {
     const history = new History();
     for (let n = 0; n < 7; n += 1) history.add(sampleEntry(n, 0), 5_000_000 + n * 100);

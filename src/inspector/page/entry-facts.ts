@@ -8,6 +8,7 @@ import {
   failureWords,
   MODE_MEANINGS,
   sentToWords,
+  statusTitle,
   statusTone,
   statusWords,
 } from '../entry-words.ts';
@@ -53,7 +54,11 @@ export function EntryFacts({
     { class: 'facts' },
     fact(
       'Status',
-      el('span', { class: `status status-${statusTone(entry.status)}` }, statusWords(entry.status)),
+      el(
+        'span',
+        { class: `status status-${statusTone(entry)}`, title: statusTitle(entry) },
+        statusWords(entry),
+      ),
     ),
     fact('Time', el('time', { dateTime: entry.time, title: entry.time }, clockTime(entry.time))),
     fact('Client', [

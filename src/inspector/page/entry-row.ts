@@ -6,10 +6,10 @@ import {
   accountOf,
   editWords,
   entryName,
-  failureWords,
   MODE_MEANINGS,
   sentToWords,
   shortClient,
+  statusTitle,
   statusTone,
   statusWords,
 } from '../entry-words.ts';
@@ -88,7 +88,7 @@ export function EntryRow({
       part(VerdictBadge, { outcome: outcomeOf(entry) }),
     ),
     edits(entry, hueOf),
-    cell(`status status-${statusTone(entry.status)}`, statusWords(entry.status), failureWords(entry)),
+    cell(`status status-${statusTone(entry)}`, statusWords(entry), statusTitle(entry)),
     cell('ms upstream', entry.upstreamMs === undefined ? '–' : milliseconds(entry.upstreamMs)),
     cell('ms total', milliseconds(entry.totalMs)),
   );

@@ -61,7 +61,7 @@ function responseLine({ status }: ResponseView): VNode {
     'p',
     { class: 'first-line' },
     'Status ',
-    el('strong', { class: `status status-${statusTone(status)}` }, status),
+    el('strong', { class: `status status-${statusTone({ status })}` }, status),
   );
 }
 

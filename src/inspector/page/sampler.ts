@@ -61,4 +61,5 @@ function isFailure(text: string): boolean {
   return FAILURE.test(text);
 }
 
-const FAILURE = /"status":(?:0|[45]\d\d)[,}]|"verdict":"(?:refused|different)"|"failure":"/;
+const FAILURE =
+  /"status":(?:0|[45]\d\d)[,}]|"verdict":"(?:refused|different)"|"failure":"|"incomplete":true|"v2":"invalid"/;
