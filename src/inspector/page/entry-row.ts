@@ -13,7 +13,7 @@ import {
   statusTone,
   statusWords,
 } from '../entry-words.ts';
-import { clockTime, count, milliseconds } from './format.ts';
+import { count, milliseconds, rowTime } from './format.ts';
 import type { HueOf } from './hues.ts';
 import { VerdictBadge } from './verdict-badge.ts';
 import { visibleText } from './visible-text.ts';
@@ -76,7 +76,7 @@ export function EntryRow({
       style: { transform: `translateY(${top}px)` },
       onClick: () => onOpen(entry),
     },
-    cell('time', clockTime(entry.time)),
+    cell('time', rowTime(entry.time), entry.time),
     cell('client', nameOf(entry.client) ?? shortClient(entry.client), entry.client),
     name(entry),
     account(entry),

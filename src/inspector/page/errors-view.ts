@@ -5,7 +5,7 @@ import { printFilter } from '../../rewrite-log/filter.ts';
 import { useAsked } from './admin-client.ts';
 import { card } from './card.ts';
 import { el, part } from './element.ts';
-import { ago, clockTime, count, counted } from './format.ts';
+import { ago, count, counted, dayTime } from './format.ts';
 import { Loading } from './loading.ts';
 import type { Go } from './page-state.ts';
 import { scrollTable } from './scroll-table.ts';
@@ -91,7 +91,7 @@ function groupRow(group: ErrorGroup, go: Go): VNode {
     ),
     el('td', { class: 'number' }, count(times)),
     el('td', { class: 'number' }, clients === 0 ? 'not known' : count(clients)),
-    el('td', null, el('time', { dateTime: firstSeen, title: firstSeen }, clockTime(firstSeen).slice(0, 8))),
+    el('td', null, el('time', { dateTime: firstSeen, title: firstSeen }, dayTime(firstSeen))),
     el('td', null, el('time', { dateTime: lastSeen, title: lastSeen }, ago(lastSeen))),
   );
 }

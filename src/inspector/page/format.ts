@@ -9,9 +9,25 @@ const minute = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-di
 
 const whole = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 0 });
 
-/** A time of today, local, with milliseconds. */
+/** Local time to the second, with the date where it is not today's: `09:30:00`, `2026-11-22 09:30:00`. */
+export function dayTime(time: string): string {
+  return clockTime(time).slice(0, -'.000'.length);
+}
+
+/** As `dayTime`, with milliseconds. */
 export function clockTime(time: string): string {
-  return clock.format(new Date(time));
+  const date = new Date(time);
+  const of = clock.format(date);
+  return isToday(date) ? of : `${date.toLocaleDateString('en-CA')} ${of}`;
+}
+
+/** As `clockTime`, cut to the room of a row: of another day, month, day and seconds, such as `11-22 09:30:00`. */
+export function rowTime(time: string): string {
+  return isToday(new Date(time)) ? clockTime(time) : dayTime(time).slice('2026-'.length);
+}
+
+function isToday(date: Date): boolean {
+  return date.toDateString() === new Date().toDateString();
 }
 
 /** Hour and minute, local. */
@@ -27,7 +43,7 @@ export function ago(time: string | undefined, now: number = Date.now()): string 
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
   if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h ago`;
   const days = Math.floor(seconds / 86_400);
-  return days === 1 ? 'yesterday' : `${days} days ago`;
+  return `${counted(days, 'day')} ago`;
 }
 
 /** A count with thousands separators. */

@@ -3,7 +3,7 @@ import type { ChangeView, Hits, RulesView as Rules } from '../api.ts';
 import type { Asked } from './admin-client.ts';
 import { card } from './card.ts';
 import { el, part } from './element.ts';
-import { ago, clockTime, count, counted } from './format.ts';
+import { ago, count, counted, dayTime } from './format.ts';
 import type { HueOf } from './hues.ts';
 import { Loading } from './loading.ts';
 import { assumedSign, OperationTable } from './operation-table.ts';
@@ -33,7 +33,7 @@ export function RulesView({ asked, go, hueOf, announce }: RulesViewProps): VNode
       'Targets V2 release ',
       el('strong', null, rules.version),
       '. In force since ',
-      el('time', { dateTime: rules.loadedAt }, clockTime(rules.loadedAt).slice(0, 8)),
+      el('time', { dateTime: rules.loadedAt }, dayTime(rules.loadedAt)),
       ', hash ',
       el('code', null, rules.hash),
       '.',

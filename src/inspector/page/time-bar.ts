@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import type { EntryHistogram } from '../api.ts';
 import { useAsked } from './admin-client.ts';
 import { el } from './element.ts';
-import { clockTime, count, counted } from './format.ts';
+import { count, counted, dayTime } from './format.ts';
 import { type TimeRange, timeRangeOf, withTimeRange } from './time-range.ts';
 
 /** Properties of the time bar. */
@@ -115,7 +115,7 @@ function markedIn(list: HTMLElement): number | undefined {
 
 function barWords({ time, count: all, notable }: EntryHistogram['bars'][number], step: number): string {
   const end = new Date(Date.parse(time) + step * 1000).toISOString();
-  return `${shortTime(time)} to ${shortTime(end)}: ${counted(all, 'exchange')}, ${count(notable)} of them failed, refused or different`;
+  return `${dayTime(time)} to ${dayTime(end)}: ${counted(all, 'exchange')}, ${count(notable)} of them failed, refused or different`;
 }
 
 function spanWords(histogramOf: EntryHistogram | undefined, range: TimeRange | undefined): string {
@@ -127,20 +127,9 @@ function spanWords(histogramOf: EntryHistogram | undefined, range: TimeRange | u
   const all = bars.reduce((sum, bar) => sum + bar.count, 0);
   const only =
     wholeSince !== undefined && first.time < wholeSince.slice(0, 19)
-      ? `; failures only before ${shortTime(wholeSince)}`
+      ? `; failures only before ${dayTime(wholeSince)}`
       : '';
   return `${dayTime(first.time)} to ${dayTime(end)}, ${counted(all, 'matching exchange')}${only}`;
-}
-
-function shortTime(time: string): string {
-  return clockTime(time).slice(0, 8);
-}
-
-/** Local time, with the date where it is not today's. */
-function dayTime(time: string): string {
-  const date = new Date(time);
-  const isToday = date.toDateString() === new Date().toDateString();
-  return isToday ? shortTime(time) : `${date.toLocaleDateString('en-CA')} ${shortTime(time)}`;
 }
 
 function timeField(
