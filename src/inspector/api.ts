@@ -235,8 +235,11 @@ export interface Diff {
   readonly marks: readonly DiffMark[];
 }
 
-/** The last 60 minutes, oldest first, ending with the current one. */
+/** The last hour. */
 export interface HistoryView {
+  /** RFC 3339: the start of this run. */
+  readonly since: string;
+  /** Oldest first, ending with the current one: at most 60, and none that was over before this run. */
   readonly minutes: readonly HistoryMinute[];
 }
 

@@ -16,10 +16,13 @@ import { jsonResponse, partsResponse, pause } from './json-response.ts';
 
 /** Adds `/state`, `/history`, `/metrics` and `/report`. */
 export function statRoutes(app: Hono, parts: InspectorParts): void {
-  const { view, time } = parts;
+  const { view, time, startedAt } = parts;
   app.get('/state', (c) => c.json(stateOf(parts)));
   app.get('/history', (c) => {
-    const history: HistoryView = { minutes: view.history.minutes(time()) };
+    const history: HistoryView = {
+      since: new Date(startedAt).toISOString(),
+      minutes: view.history.minutes(time(), startedAt),
+    };
     return c.json(history);
   });
   app.get('/metrics', () => {

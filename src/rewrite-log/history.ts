@@ -81,11 +81,12 @@ export class History {
     return this.countInLastSecond;
   }
 
-  /** The minutes up to `time`, oldest first, including those without traffic. */
-  minutes(time: number): readonly HistoryMinute[] {
+  /** The minutes up to `time` that were not over at `since`, oldest first, including those without traffic. */
+  minutes(time: number, since = 0): readonly HistoryMinute[] {
     const latest = Math.floor(time / MINUTE_MS) * MINUTE_MS;
-    return this.ringOfMinutes.map((_, at) => {
+    return this.ringOfMinutes.flatMap((_, at) => {
       const start = latest - (this.ringOfMinutes.length - 1 - at) * MINUTE_MS;
+      if (start + MINUTE_MS <= since) return [];
       const minute = this.ringOfMinutes[(start / MINUTE_MS) % this.ringOfMinutes.length];
       return historyMinute(start, minute?.start === start ? minute : undefined);
     });

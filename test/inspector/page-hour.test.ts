@@ -45,3 +45,23 @@ test('a response that V2 broke off is among the failed of the last hour, and mar
   expect(entryRow(entry, PLAIN)).toContain(' 200… ');
   expect(complaints).toEqual([]);
 });
+
+test('what was before the start of the gateway is not known, rather than none', async () => {
+  const [browser, { gateway }] = await Promise.all([opened(), watchedServices({})]);
+  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=hour`);
+  const lead = page.locator('.lead');
+  await lead.waitFor();
+  expect(await lead.innerText()).toMatch(/^The figures begin at \d\d:\d\d:\d\d, when/);
+  expect(await lead.innerText()).toContain(', when this gateway started; what was before is not known here.');
+  const charts = page.locator('.chart');
+  expect(await charts.locator('svg text').getByText('not known', { exact: true }).count()).toBe(3);
+  expect(await charts.first().locator('svg').getAttribute('aria-label')).toMatch(
+    /^Exchanges of the last (?:minute|2 minutes) by outcome: 0 rewritten, /,
+  );
+  const { x, y, width, height } = (await charts.first().boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
+  await page.mouse.move(x + width / 2, y + height / 2);
+  expect(await charts.first().locator('.readout').innerText()).toMatch(/^\d\d:\d\d\s+not known$/);
+  await page.mouse.move(x + width - 25, y + height / 2);
+  await expect.poll(() => charts.first().locator('.readout').innerText()).toMatch(/^\d\d:\d\d\s+0 rewritten/);
+  expect(complaints).toEqual([]);
+});

@@ -80,8 +80,8 @@ const STATES: readonly {
   {
     view: 'Last hour',
     before: [
-      'Response times for clients: no requests in the last hour.',
-      'Response times of V2: no requests in the last hour.',
+      'Response times for clients: no requests in the last ',
+      'Response times of V2: no requests in the last ',
     ],
     after: [/Response times for clients, by minute; the latest: p99 [\d,.]+ ms/],
   },

@@ -108,6 +108,11 @@ describe('the history', () => {
     expect(minutes.at(-2)?.total?.p50).toBeGreaterThan(13);
     expect(minutes.at(-1)).toMatchObject({ outcomes: { rewritten: 0 } });
     expect(minutes.at(-1)).not.toHaveProperty('total');
+    // The minute in which a run began has been counted in part; those before it are not known.
+    expect(history.minutes(start + 60_000, start).map(({ time }) => time)).toEqual([
+      '2026-11-21T10:00:00.000Z',
+      '2026-11-21T10:01:00.000Z',
+    ]);
     expect(history.minutes(start + 61 * 60_000).every(({ outcomes }) => outcomes.rewritten === 0)).toBe(true);
     history.add(entry, start + 3_600_000);
     expect(history.minutes(start + 3_600_000).at(-1)?.outcomes).toMatchObject({ rewritten: 1, refused: 0 });

@@ -25,6 +25,8 @@ export interface ChartFrameProps {
   readonly ticks: readonly Tick[];
   /** Labels under the chart; each is centred in an equal share of the width. */
   readonly slots: readonly string[];
+  /** Number of slots, from the first, of which nothing is known; none by default. */
+  readonly unknown?: number;
   /** Every how many labels one is drawn, counted from the last. */
   readonly labelEvery: number;
   /** Label of the slot under the pointer. */
@@ -34,7 +36,7 @@ export interface ChartFrameProps {
 
 /** The axes of a chart, and the label under the pointer. Drawn at the available width, so that lines stay sharp. */
 export function ChartFrame(props: ChartFrameProps): VNode {
-  const { summary, ticks, slots, readout, draw } = props;
+  const { summary, ticks, slots, unknown = 0, readout, draw } = props;
   const frame = useRef<HTMLDivElement>(null);
   const { width, scale, stretch } = useSize(frame);
   const height = props.height * scale * stretch;
@@ -49,6 +51,7 @@ export function ChartFrame(props: ChartFrameProps): VNode {
     height: height - 36 * scale,
   };
   const slotWidth = plot.width / Math.max(1, slots.length);
+  const isUnknown = slot !== undefined && slot < unknown;
   const follow = (event: MouseEvent): void => {
     const x = event.clientX - (frame.current?.getBoundingClientRect().left ?? 0) - plot.left;
     const index = Math.floor(x / slotWidth);
@@ -57,7 +60,7 @@ export function ChartFrame(props: ChartFrameProps): VNode {
   return el(
     'div',
     { class: 'chart', ref: frame, onMouseMove: follow, onMouseLeave: () => setSlot(undefined) },
-    el('p', { class: 'readout' }, readout(slot)),
+    el('p', { class: 'readout' }, isUnknown ? [el('strong', null, slots[slot]), 'not known'] : readout(slot)),
     el(
       'svg',
       { width, height, role: 'img', 'aria-label': summary },
@@ -85,6 +88,24 @@ export function ChartFrame(props: ChartFrameProps): VNode {
             label,
           ),
       ),
+      unknown > 0 &&
+        el('rect', {
+          class: 'unknown',
+          x: plot.left,
+          y: plot.top,
+          width: slotWidth * unknown,
+          height: plot.height,
+        }),
+      slotWidth * unknown > 2 * LABEL_WIDTH * scale &&
+        el(
+          'text',
+          {
+            x: plot.left + (slotWidth * unknown) / 2,
+            y: plot.top + plot.height / 2,
+            'text-anchor': 'middle',
+          },
+          'not known',
+        ),
       slot !== undefined &&
         el('rect', {
           class: 'slot',

@@ -3,6 +3,7 @@ import type { HistoryMinute, Quantiles } from '../api.ts';
 import { ChartFrame, type Plot } from './chart-frame.ts';
 import { el, part } from './element.ts';
 import { milliseconds, minuteTime } from './format.ts';
+import { HOUR_SLOTS, hourSlots, hourWords } from './hour-slots.ts';
 import { logShare, logTicks } from './scale.ts';
 
 const QUANTILES = ['p99', 'p90', 'p50'] as const;
@@ -18,18 +19,18 @@ type Measured = 'total' | 'v1' | 'v2';
 
 /** Quantiles of durations by minute, as lines on a logarithmic scale. */
 export function DurationChart({ minutes, of }: DurationChartProps): VNode {
-  const known = minutes.flatMap((minute) => minute[of] ?? []);
+  const known = quantilesOf(minutes, of);
+  const hour = hourSlots(minutes);
   const ticks = logTicks(
     Math.min(...known.map(({ p50 }) => p50), 1),
     Math.max(...known.map(({ p99 }) => p99), 10),
   );
   return part(ChartFrame, {
-    summary: summaryOf(known, of),
+    summary: summaryOf(minutes, of),
     height: 220,
     ticks: ticks.map((tick) => ({ label: tickLabel(tick), share: logShare(tick, ticks) })),
-    slots: minutes.map(({ time }) => minuteTime(time)),
-    labelEvery: 10,
-    readout: (slot) => readout(slot === undefined ? undefined : minutes[slot], of),
+    ...hour,
+    readout: (slot) => readout(slot === undefined ? undefined : minutes[slot - hour.unknown], of),
     draw: (plot) =>
       QUANTILES.map((quantile) =>
         el('path', {
@@ -49,7 +50,8 @@ function linePath(
   plot: Plot,
   ticks: readonly number[],
 ): string {
-  const width = plot.width / Math.max(1, minutes.length);
+  const width = plot.width / HOUR_SLOTS;
+  const unknown = HOUR_SLOTS - minutes.length;
   let isDrawing = false;
   return minutes
     .map((minute, index) => {
@@ -57,7 +59,7 @@ function linePath(
       const isJoined = isDrawing;
       isDrawing = quantiles !== undefined;
       if (quantiles === undefined) return '';
-      const x = plot.left + width * (index + 0.5);
+      const x = plot.left + width * (unknown + index + 0.5);
       const y = plot.top + plot.height * (1 - logShare(quantiles[quantile], ticks));
       return isJoined ? `L ${x.toFixed(1)} ${y.toFixed(1)}` : `M ${(x - 1).toFixed(1)} ${y.toFixed(1)} h 2`;
     })
@@ -83,10 +85,14 @@ function tickLabel(tick: number): string {
   return tick >= 1000 ? `${tick / 1000} s` : `${Number(tick.toFixed(1))} ms`;
 }
 
-function summaryOf(known: readonly Quantiles[], of: Measured): string {
+function quantilesOf(minutes: readonly HistoryMinute[], of: Measured): readonly Quantiles[] {
+  return minutes.flatMap((minute) => minute[of] ?? []);
+}
+
+function summaryOf(minutes: readonly HistoryMinute[], of: Measured): string {
   const whose = of === 'total' ? 'Response times for clients' : `Response times of ${of.toUpperCase()}`;
-  const last = known.at(-1);
-  if (last === undefined) return `${whose}: no requests in the last hour.`;
+  const last = quantilesOf(minutes, of).at(-1);
+  if (last === undefined) return `${whose}: no requests in ${hourWords(minutes)}.`;
   const words = QUANTILES.map((quantile) => `${quantile} ${milliseconds(last[quantile])} ms`);
   return `${whose}, by minute; the latest: ${words.join(', ')}.`;
 }

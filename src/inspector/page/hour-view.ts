@@ -4,7 +4,8 @@ import { useAsked } from './admin-client.ts';
 import { DurationChart } from './duration-chart.ts';
 import { card } from './card.ts';
 import { el, part } from './element.ts';
-import { count, milliseconds, minuteTime } from './format.ts';
+import { count, dayTime, milliseconds, minuteTime } from './format.ts';
+import { HOUR_SLOTS } from './hour-slots.ts';
 import { Loading } from './loading.ts';
 import type { Go } from './page-state.ts';
 import { allOf, HOUR_OUTCOMES, totalOf, VerdictChart } from './verdict-chart.ts';
@@ -30,11 +31,12 @@ const FIGURES = [
 export function HourView({ go }: { readonly go: Go }): VNode {
   const { response, failure } = useAsked<HistoryView>('history', REFRESH);
   if (response === undefined) return part(Loading, { failure, subject: 'the last hour' });
-  const { minutes } = response;
+  const { minutes, since } = response;
   return el(
     'div',
     { class: 'view hour' },
     el('h2', null, 'Last hour'),
+    minutes.length < HOUR_SLOTS && el('p', { class: 'lead' }, unknownWords(since)),
     tiles(minutes, go),
     card('Exchanges per minute, by outcome', undefined, part(VerdictChart, { minutes })),
     el(
@@ -47,6 +49,10 @@ export function HourView({ go }: { readonly go: Go }): VNode {
     ),
     figures(minutes, go),
   );
+}
+
+function unknownWords(since: string): string {
+  return `The figures begin at ${dayTime(since)}, when this gateway started; what was before is not known here.`;
 }
 
 /** A count for each outcome, linked to its exchanges. */

@@ -4,7 +4,8 @@ import { OUTCOME_MEANINGS } from '../entry-words.ts';
 import type { HourOutcome } from '../../rewrite-log/history.ts';
 import { ChartFrame, type Plot } from './chart-frame.ts';
 import { el, part } from './element.ts';
-import { count, counted, minuteTime } from './format.ts';
+import { count, minuteTime } from './format.ts';
+import { HOUR_SLOTS, hourSlots, hourWords } from './hour-slots.ts';
 import { linearTicks } from './scale.ts';
 
 /** The outcomes in the order in which charts and tiles show them, with name, meaning and filter. */
@@ -40,14 +41,14 @@ export const HOUR_OUTCOMES: readonly {
 export function VerdictChart({ minutes }: { readonly minutes: readonly HistoryMinute[] }): VNode {
   const ticks = linearTicks(Math.max(...minutes.map(allOf), 1), 4);
   const max = ticks.at(-1) ?? 1;
+  const hour = hourSlots(minutes);
   return part(ChartFrame, {
     summary: summaryOf(minutes),
     height: 240,
     ticks: ticks.map((tick) => ({ label: count(tick), share: tick / max })),
-    slots: minutes.map(({ time }) => minuteTime(time)),
-    labelEvery: 10,
-    readout: (slot) => readout(slot === undefined ? undefined : minutes[slot]),
-    draw: (plot) => minutes.map((minute, index) => bar(minute, index, plot, minutes.length, max)),
+    ...hour,
+    readout: (slot) => readout(slot === undefined ? undefined : minutes[slot - hour.unknown]),
+    draw: (plot) => minutes.map((minute, index) => bar(minute, hour.unknown + index, plot, max)),
   });
 }
 
@@ -61,8 +62,8 @@ export function totalOf(minutes: readonly HistoryMinute[], outcome: HourOutcome)
   return minutes.reduce((sum, { outcomes }) => sum + outcomes[outcome], 0);
 }
 
-function bar(minute: HistoryMinute, index: number, plot: Plot, slots: number, max: number): VNode {
-  const width = plot.width / slots;
+function bar(minute: HistoryMinute, slot: number, plot: Plot, max: number): VNode {
+  const width = plot.width / HOUR_SLOTS;
   let y = plot.top + plot.height;
   return el(
     'g',
@@ -75,7 +76,7 @@ function bar(minute: HistoryMinute, index: number, plot: Plot, slots: number, ma
         el('rect', {
           key: outcome,
           class: `fill-${outcome}`,
-          x: plot.left + width * index + width * 0.12,
+          x: plot.left + width * slot + width * 0.12,
           y,
           width: width * 0.76,
           height: Math.max(height - 0.5, 0.5),
@@ -113,5 +114,5 @@ function readout(minute: HistoryMinute | undefined): (VNode | string)[] {
 
 function summaryOf(minutes: readonly HistoryMinute[]): string {
   const parts = HOUR_OUTCOMES.map(({ outcome, name }) => `${count(totalOf(minutes, outcome))} ${name}`);
-  return `Exchanges of the last ${counted(minutes.length, 'minute')} by outcome: ${parts.join(', ')}.`;
+  return `Exchanges of ${hourWords(minutes)} by outcome: ${parts.join(', ')}.`;
 }
