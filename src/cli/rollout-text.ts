@@ -128,7 +128,7 @@ function checkWords({
 const SOURCES: Readonly<Record<ModeView['from'], string>> = {
   default: 'built-in default',
   'rule-book': 'the rule book',
-  operator: 'chosen here',
+  operator: 'chosen by an operator',
   'roll-back': 'rolled back',
 };
 

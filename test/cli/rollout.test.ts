@@ -52,7 +52,7 @@ test('commands change what V1 traffic goes through, and a restart keeps it', asy
   const observed = await rollout(first, 'observe');
   expect(observed).toMatchObject({
     code: 0,
-    out: expect.stringContaining('default     observe (chosen here)'),
+    out: expect.stringContaining('default     observe (chosen by an operator)'),
   });
   expect(await sendRequest(first)).toContain('"v1"');
   expect(await metric(first, 'gateway_rollout_mode')).toBe(
@@ -60,7 +60,7 @@ test('commands change what V1 traffic goes through, and a restart keeps it', asy
   );
   expect(await metric(first, 'gateway_rollout_requests_total{origin="v1"}')).toMatch(/ 1$/);
   const canary = await rollout(first, 'canary', '10%', '--operation', 'order_floor_plan');
-  expect(canary.out).toContain('operation   order_floor_plan: canary 10 % of the clients (chosen here)');
+  expect(canary.out).toContain('operation   order_floor_plan: canary 10 % of the clients (chosen by an operator)');
   await rollout(first, 'migrate', '--client', '0123456789abcdef');
   first.child.kill('SIGTERM');
   await first.exit();
@@ -98,7 +98,7 @@ test('a replica without its store serves, and says since when it is alone', asyn
   expect(out).toMatch(
     /^alone {7}since \S+Z \(connect ECONNREFUSED .+\): what was last known holds; 1 choice waits for the store, and holds on this replica only$/m,
   );
-  expect(out).toContain('default     observe (chosen here)');
+  expect(out).toContain('default     observe (chosen by an operator)');
   expect(await sendRequest(gateway)).toContain('"v1"');
   const ready = await fetch(`http://127.0.0.1:${gateway.adminPort}/readyz`);
   expect([ready.status, await ready.json()]).toEqual([
@@ -157,7 +157,7 @@ test('a name that two clients have chooses neither', async () => {
   );
   const chosen = await rollout(gateway, 'observe', '--client', 'fedcba9876543210');
   expect(chosen.out.match(/^client .*$/gm)).toEqual([
-    'client      Acme (fedcba9876543210): observe (chosen here)',
+    'client      Acme (fedcba9876543210): observe (chosen by an operator)',
   ]);
 });
 

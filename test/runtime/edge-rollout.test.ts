@@ -112,7 +112,7 @@ test('a choice made through one isolate holds in all of them, and `rollout` make
       env: { ...process.env, GATEWAY_ADMIN_TOKEN: TOKEN },
     },
   );
-  expect(stdout).toContain('default     canary 20 % of the clients (chosen here)');
+  expect(stdout).toContain('default     canary 20 % of the clients (chosen by an operator)');
   const since = Date.now();
   for (const isolate of [0, 1, 2]) await until(async () => (await fleet.order(isolate, one)) === 'v2');
   console.log(`in force in all isolates ${Date.now() - since} ms after the choice`);
