@@ -36,13 +36,19 @@ export class ReplicaPresence implements WindowSource {
       : [];
   }
 
-  /** The current part is not complete: it only counts where it is larger than the mean. */
+  /**
+   * The current part is not complete: it only counts where it is larger than the mean. Neither is a part after an empty one, in
+   * which the store came into reach: until the next one is over, what was known holds.
+   */
   merge(_key: string, { part, parts }: SharedWindow): void {
     const countOf = (wanted: number): number =>
       parts.find((candidate) => candidate.part === wanted)?.counts[0] ?? 0;
-    const complete = Array.from({ length: MEAN_PARTS }, (_, index) => countOf(part - 1 - index));
-    const begun = complete.filter((count) => count > 0);
-    const mean = begun.length === 0 ? 0 : begun.reduce((sum, count) => sum + count, 0) / begun.length;
-    this.known = Math.max(this.isCounted ? 1 : 0, Math.round(mean), countOf(part));
+    const begun = Array.from({ length: MEAN_PARTS }, (_, index) => part - 1 - index).filter(
+      (one) => countOf(one) > 0,
+    );
+    const whole = begun.filter((one) => countOf(one - 1) > 0).map(countOf);
+    const mean = whole.reduce((sum, count) => sum + count, 0) / Math.max(1, whole.length);
+    const held = whole.length > 0 ? [] : [this.known ?? 0, ...begun.map(countOf)];
+    this.known = Math.max(this.isCounted ? 1 : 0, Math.round(mean), countOf(part), ...held);
   }
 }

@@ -336,6 +336,23 @@ test('replicas count each other', async () => {
   expect(fleet.players.map(({ replica }) => replica.status.replicas)).toEqual([5, 5, 5, 2, 2]);
 });
 
+test('replicas that come back to the store hold their number until they were counted again', async () => {
+  const fleet = await new Fleet().start(0, 2000, -2000, 0, 0);
+  await fleet.time.pass(30_000);
+  for (const { link } of fleet.players) link.state = 'down';
+  await fleet.time.pass(40_000);
+  for (const { link } of fleet.players) link.state = 'up';
+  const told = new Set<number | undefined>();
+  for (let step = 0; step < 60; step += 1) {
+    await fleet.time.pass(250);
+    for (const { replica } of fleet.players) told.add(replica.status.replicas);
+  }
+  expect([...told]).toEqual([5]);
+  for (const { link } of fleet.players.slice(0, 3)) link.state = 'down';
+  await fleet.time.pass(30_000);
+  expect(fleet.players.map(({ replica }) => replica.status.replicas)).toEqual([5, 5, 5, 2, 2]);
+});
+
 test('the workers of a gateway share its place among replicas, but each has its part of a rate limit', async () => {
   const fleet = new Fleet();
   fleet.join();
