@@ -14,15 +14,15 @@
  * | `GET /errors` | | `ErrorGroups` |
  * | `GET /state` | | `State` |
  * | `GET /history` | | `HistoryView`, the last hour by minute |
- * | `GET /report` | `format=json\|csv\|md` or `Accept`; `client` with `guide` (Markdown) | `Report` |
+ * | `GET /report` | `format=json\|csv\|md` or `Accept`, `gone-after` (days); `client`: its guide, `format=json\|html\|md` | `Report` |
  * | `GET`, `POST /clients` | `{"client","name"}` | `ClientsView` |
  * | `GET /rules` | | `RulesView` |
  * | `POST /rules/try` | the text of a rule book | `TrialOutcome` |
  * | `POST /explain` | `ExplainRequest` | `Explanation` |
  * | `GET /metrics` | | Prometheus text |
  *
- * Failures are `{"errors":[{"status","title","detail","code"}]}`. With a token every route but `/livez` and `/readyz`
- * requires `Authorization: Bearer <token>`, or the cookie that `POST /login` sets for the page.
+ * Failures are `{"errors":[{"status","title","detail","code"}]}`; a value that a query parameter does not take is one. With a
+ * token every route but `/livez` and `/readyz` requires `Authorization: Bearer <token>`, or the cookie that `POST /login` sets for the page.
  */
 import type { PatchOperation, EditRecord, Refusal } from '../rewrite/rewrite.ts';
 import type { EntryError } from '../rewrite-log/entry-errors.ts';

@@ -8,6 +8,7 @@ import { entryStream } from './entry-stream.ts';
 import { errorGroups } from './error-groups.ts';
 import { failureBody } from './failure-body.ts';
 import { jsonResponse, pause } from './json-response.ts';
+import { queryFault, WHOLE_NUMBER } from './query-fault.ts';
 import { contentOf, searchEntries } from './search-entries.ts';
 import { stateOf } from './stat-routes.ts';
 import { workResponse } from './work-response.ts';
@@ -33,6 +34,8 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
   app.get('/entries', async (c) => {
     const filter = parseFilter(c.req.query('filter') ?? '');
     if (isFilterFault(filter)) return c.json(failureBody(400, 'bad-filter', filter.message), 400);
+    const fault = queryFault(c.req.query(), { limit: WHOLE_NUMBER, before: WHOLE_NUMBER });
+    if (fault !== undefined) return c.json(failureBody(400, 'bad-query', fault), 400);
     const limit = Math.min(MAX_PAGE_ENTRIES, wholeNumber(c.req.query('limit')) ?? 100);
     const before = wholeNumber(c.req.query('before')) ?? ring.latest + 1;
     const search = { before, limit: Math.max(1, limit), accepts: filter.accepts };
@@ -61,6 +64,8 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
   app.get('/entries/stream', (c) => {
     const filter = parseFilter(c.req.query('filter') ?? '');
     if (isFilterFault(filter)) return c.json(failureBody(400, 'bad-filter', filter.message), 400);
+    const fault = queryFault(c.req.query(), { after: WHOLE_NUMBER });
+    if (fault !== undefined) return c.json(failureBody(400, 'bad-query', fault), 400);
     const after =
       resumeAt(c.req.header('last-event-id'), parts) ?? wholeNumber(c.req.query('after')) ?? ring.latest;
     return entryStream({
@@ -75,6 +80,8 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
     });
   });
   app.get('/entries/find', async (c) => {
+    const fault = queryFault(c.req.query(), { n: WHOLE_NUMBER });
+    if (fault !== undefined) return c.json(failureBody(400, 'bad-query', fault), 400);
     const id = c.req.query('id') ?? '';
     const found = ring.withRequestId(id);
     const hinted = wholeNumber(c.req.query('n'));

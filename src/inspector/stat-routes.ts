@@ -13,6 +13,7 @@ import { clientGuide } from './client-guide.ts';
 import { failureBody } from './failure-body.ts';
 import type { InspectorParts } from './inspector-parts.ts';
 import { jsonResponse, partsResponse, pause } from './json-response.ts';
+import { queryFault } from './query-fault.ts';
 
 /** Adds `/state`, `/history`, `/metrics` and `/report`. */
 export function statRoutes(app: Hono, parts: InspectorParts): void {
@@ -37,6 +38,11 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
   });
   app.get('/report', async (c) => {
     const client = c.req.query('client');
+    const fault = queryFault(c.req.query(), {
+      format: client === undefined ? ['json', 'csv', 'md'] : ['json', 'html', 'md'],
+      'gone-after': DAYS,
+    });
+    if (fault !== undefined) return c.json(failureBody(400, 'bad-query', fault), 400);
     if (client !== undefined) {
       const guide = await guideOf(client, parts);
       if (guide === undefined) return c.json(failureBody(404, 'no-client', noGuide(parts)), 404);
@@ -45,7 +51,7 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
       if (wanted === 'html') return c.body(guideHtml(guide), 200, { 'Content-Type': HTML_TYPE });
       return c.body(guideMarkdown(guide), 200, { 'Content-Type': MARKDOWN_TYPE });
     }
-    const days = /^\d{1,4}$/.exec(c.req.query('gone-after') ?? '')?.[0];
+    const days = c.req.query('gone-after');
     const now = new Date(time()).toISOString();
     const { tally, gaps } = await parts.totals.tally(pause);
     const known = parts.totals.coverage();
@@ -71,6 +77,10 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
   });
 }
 
+const DAYS = {
+  accepts: (value: string): boolean => /^\d{1,4}$/.test(value),
+  words: 'a number of days, at most 9999',
+};
 const MARKDOWN_TYPE = 'text/markdown; charset=utf-8';
 const HTML_TYPE = 'text/html; charset=utf-8';
 const CSV_TYPE = 'text/csv; charset=utf-8';

@@ -60,7 +60,9 @@ test('commands change what V1 traffic goes through, and a restart keeps it', asy
   );
   expect(await metric(first, 'gateway_rollout_requests_total{origin="v1"}')).toMatch(/ 1$/);
   const canary = await rollout(first, 'canary', '10%', '--operation', 'order_floor_plan');
-  expect(canary.out).toContain('operation   order_floor_plan: canary 10 % of the clients (chosen by an operator)');
+  expect(canary.out).toContain(
+    'operation   order_floor_plan: canary 10 % of the clients (chosen by an operator)',
+  );
   await rollout(first, 'migrate', '--client', '0123456789abcdef');
   first.child.kill('SIGTERM');
   await first.exit();

@@ -250,6 +250,27 @@ describe('the other routes', () => {
     );
   });
 
+  test.each([
+    ['/report?format=xml', 'The query parameter format takes one of json, csv, md, not "xml".'],
+    ['/report?format=', 'The query parameter format takes one of json, csv, md, not "".'],
+    ['/report?client=a&format=csv', 'The query parameter format takes one of json, html, md, not "csv".'],
+    [
+      '/report?gone-after=1w',
+      'The query parameter gone-after takes a number of days, at most 9999, not "1w".',
+    ],
+    ['/entries?limit=all', 'The query parameter limit takes a whole number, not "all".'],
+    ['/entries?before=-1', 'The query parameter before takes a whole number, not "-1".'],
+    ['/entries/stream?after=x', 'The query parameter after takes a whole number, not "x".'],
+    ['/entries/find?id=a&n=x', 'The query parameter n takes a whole number, not "x".'],
+  ])('%s is refused', async (path, detail) => {
+    const gateway = await inspected();
+    const response = await fetch(`${gateway.adminOrigin}${path}`);
+    expect([response.status, await response.json()]).toEqual([
+      400,
+      { errors: [{ status: '400', title: 'Bad request', detail, code: 'bad-query' }] },
+    ]);
+  });
+
   test('/rules has the book with hits, /history the minute, /state the run', async () => {
     const gateway = await withOrders(2);
     const rules = await gateway.readJson<RulesView>('/rules');
