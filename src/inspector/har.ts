@@ -30,19 +30,24 @@ export function harOf({ version, entry, kept, outcome, gatewayOrigin, origin }: 
   const front = {
     startedDateTime: entry.time,
     time: entry.totalMs,
-    request: request(v1Request, gatewayOrigin, bodyText(v1Request.body)),
-    response: response(clientResponse, entry.status),
+    request: request(v1Request, gatewayOrigin, bodyText(v1Request.body), entry.bytesIn),
+    response: response(clientResponse, entry.status, entry.responseBytes),
     cache: {},
-    timings: { send: 0, wait: entry.totalMs, receive: 0 },
+    timings: timings(entry.totalMs, 'The time of the whole exchange; its parts were not measured.'),
     comment: [...accountOf(entry), ...structureNote(v1Request.body)].join(' '),
   };
   const back = v2Request && {
     startedDateTime: entry.time,
     time: entry.upstreamMs ?? 0,
-    request: request(v2Request, origin, sent),
-    response: response(v2Response, 0),
+    request: request(v2Request, origin, sent, entry.bytesOut),
+    response: response(v2Response, 0, -1),
     cache: {},
-    timings: { send: 0, wait: entry.upstreamMs ?? 0, receive: 0 },
+    timings: timings(
+      entry.upstreamMs ?? 0,
+      entry.upstreamMs === undefined
+        ? 'How long V2 took is not known.'
+        : 'The time until the head of the response; the rest was not measured.',
+    ),
     comment: ['The request as the gateway made it for V2.', ...structureNote(v1Request.body)].join(' '),
   };
   return {
@@ -54,11 +59,21 @@ export function harOf({ version, entry, kept, outcome, gatewayOrigin, origin }: 
   };
 }
 
+/** HAR 1.2 takes -1 for what does not apply or is not known, but not as time to send, wait and receive. */
+function timings(wait: number, comment: string): object {
+  return { blocked: -1, dns: -1, connect: -1, ssl: -1, send: 0, wait, receive: 0, comment };
+}
+
 function structureNote({ state }: KeptBody): readonly string[] {
   return state === 'structure' ? ['Values were not kept: placeholders stand in their place.'] : [];
 }
 
-function request({ method, target, headers }: KeptHead, origin: string, body: string | undefined): object {
+function request(
+  { method, target, headers }: KeptHead,
+  origin: string,
+  body: string | undefined,
+  bodySize: number,
+): object {
   const url = new URL(target.replaceAll('…', ''), origin);
   return {
     method,
@@ -68,12 +83,13 @@ function request({ method, target, headers }: KeptHead, origin: string, body: st
     headers: shown(headers),
     queryString: [...url.searchParams].map(([name, value]) => ({ name, value })),
     headersSize: -1,
-    bodySize: body === undefined ? 0 : new TextEncoder().encode(body).length,
+    bodySize,
     ...(body === undefined ? {} : { postData: { mimeType: typeOf(headers), text: body } }),
   };
 }
 
-function response(kept: KeptResponse | undefined, status: number): object {
+/** `bytes` is the size of a body that was not kept; -1 where it is not known. */
+function response(kept: KeptResponse | undefined, status: number, bytes: number): object {
   const text = kept && bodyText(kept.body);
   const mimeType = kept === undefined ? '' : typeOf(kept.headers);
   return {
@@ -82,10 +98,10 @@ function response(kept: KeptResponse | undefined, status: number): object {
     httpVersion: 'HTTP/1.1',
     cookies: [],
     headers: kept === undefined ? [] : shown(kept.headers),
-    content: { size: kept?.bodyBytes ?? 0, mimeType, ...(text === undefined ? {} : { text }) },
+    content: { size: kept?.bodyBytes ?? bytes, mimeType, ...(text === undefined ? {} : { text }) },
     redirectURL: '',
     headersSize: -1,
-    bodySize: kept?.bodyBytes ?? 0,
+    bodySize: kept?.bodyBytes ?? bytes,
   };
 }
 

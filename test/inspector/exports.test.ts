@@ -38,12 +38,17 @@ async function exported(
   return { status: response.status, text: await response.text() };
 }
 
-/** The comments on the requests of an archive. */
-function commentsOf(text: string): readonly string[] {
+/** The exchanges of an archive. */
+function entriesOf(text: string): readonly { readonly comment: string }[] {
   const { log } = JSON.parse(text) as {
     readonly log: { readonly entries: readonly { readonly comment: string }[] };
   };
-  return log.entries.map(({ comment }) => comment);
+  return log.entries;
+}
+
+/** The comments on the requests of an archive. */
+function commentsOf(text: string): readonly string[] {
+  return entriesOf(text).map(({ comment }) => comment);
 }
 
 /** Plays a case as those of this project are; returns its faults. */
@@ -133,6 +138,37 @@ describe('an archive', () => {
     ]);
     expect(text).not.toContain('Enmore');
     expect(text).not.toContain('1.50');
+  });
+
+  test('says of which times are not known that they are not, rather than 0 ms', async () => {
+    const silent = await watchedServices({}, { v2: (socket) => socket.destroy() });
+    await exchange(silent.gateway.port, 'DELETE /api/v1/clients/1 HTTP/1.1\r\nHost: g\r\n\r\n');
+    await silent.gateway.entry();
+    const unknown = { blocked: -1, dns: -1, connect: -1, ssl: -1, send: 0, receive: 0 };
+    const whole = {
+      ...unknown,
+      wait: expect.any(Number),
+      comment: 'The time of the whole exchange; its parts were not measured.',
+    };
+    const { text } = await exported(await played({}, ORDER, 'off'), 'har');
+    expect(entriesOf(text)).toMatchObject([
+      { timings: whole, request: { bodySize: ORDER.length } },
+      {
+        timings: {
+          ...unknown,
+          comment: 'The time until the head of the response; the rest was not measured.',
+        },
+        response: { bodySize: 17 },
+      },
+    ]);
+    expect(entriesOf((await exported(silent, 'har')).text)).toMatchObject([
+      { timings: whole },
+      {
+        time: 0,
+        timings: { ...unknown, wait: 0, comment: 'How long V2 took is not known.' },
+        response: { status: 0, bodySize: -1 },
+      },
+    ]);
   });
 
   test('of an observed exchange has no request to V2', async () => {
