@@ -49,3 +49,23 @@ test('a bar of the histogram, or two times, narrow the list to what is kept of t
   await page.getByText(/, 1 matching exchange$/).waitFor();
   expect(complaints).toEqual([]);
 });
+
+test('the time bar never says that nothing is kept beside a row', async () => {
+  const [gateway, browser] = await Promise.all([inspectGateway(), startBrowser()]);
+  onTestFinished(async () => {
+    await Promise.all([gateway.stop(), browser.close()]);
+  });
+  const { page, complaints } = await browser.open(gateway.adminOrigin);
+  const words = page.locator('.time-bar > summary');
+  await expect.poll(() => words.innerText()).toMatch(/nothing is kept yet$/);
+  await gateway.send('GET', '/api/v1/heartbeat');
+  await page.locator('.entry').waitFor();
+  expect(await words.innerText()).not.toContain('nothing');
+  await page.getByText(/, 1 matching exchange$/).waitFor();
+  await words.click();
+  await expect.poll(() => words.innerText()).toBe('Time');
+  await page.reload();
+  await page.locator('.entry').waitFor();
+  expect(await words.innerText()).toBe('Time');
+  expect(complaints).toEqual([]);
+});

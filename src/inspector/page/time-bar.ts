@@ -9,21 +9,25 @@ import { type TimeRange, timeRangeOf, withTimeRange } from './time-range.ts';
 /** Properties of the time bar. */
 export interface TimeBarProps {
   readonly filter: string;
+  /** True once the list has a row: what is kept is counted again then. */
+  readonly hasRows: boolean;
   readonly onFilter: (filter: string) => void;
 }
 
 const REFRESH_MS = 5000;
+/** Differs from the other, so that a first row has what is kept counted at once. */
+const EMPTY_REFRESH_MS = 2500;
 const OPEN_KEY = 'capture-gateway.time';
 
 /** The kept exchanges that match the filter, by time: a bar or a range chosen here becomes a term of the filter. */
-export function TimeBar({ filter, onFilter }: TimeBarProps): VNode {
+export function TimeBar({ filter, hasRows, onFilter }: TimeBarProps): VNode {
   const [isOpen, setIsOpen] = useState(() => localStorage.getItem(OPEN_KEY) !== 'closed');
   const range = timeRangeOf(filter);
   const choose = (chosen: TimeRange): void => onFilter(withTimeRange(filter, chosen));
   const query = new URLSearchParams(filter === '' ? {} : { filter });
   const { response } = useAsked<EntryHistogram>(
     isOpen ? `entries/histogram?${query.toString()}` : undefined,
-    REFRESH_MS,
+    hasRows ? REFRESH_MS : EMPTY_REFRESH_MS,
   );
   return el(
     'details',
@@ -35,7 +39,12 @@ export function TimeBar({ filter, onFilter }: TimeBarProps): VNode {
         localStorage.setItem(OPEN_KEY, currentTarget.open ? 'open' : 'closed');
       },
     },
-    el('summary', null, 'Time', el('small', null, spanWords(response, range))),
+    el(
+      'summary',
+      null,
+      'Time',
+      el('small', null, response === undefined ? '' : spanWords(response, range, hasRows)),
+    ),
     response !== undefined && histogram(response, choose),
     el(
       'div',
@@ -118,11 +127,16 @@ function barWords({ time, count: all, notable }: EntryHistogram['bars'][number],
   return `${dayTime(time)} to ${dayTime(end)}: ${counted(all, 'exchange')}, ${count(notable)} of them failed, refused or different`;
 }
 
-function spanWords(histogramOf: EntryHistogram | undefined, range: TimeRange | undefined): string {
-  const { bars = [], step = 1, wholeSince } = histogramOf ?? {};
+function spanWords(
+  { bars, step, wholeSince }: EntryHistogram,
+  range: TimeRange | undefined,
+  hasRows: boolean,
+): string {
   const [first, last] = [bars[0], bars.at(-1)];
-  if (first === undefined || last === undefined)
+  if (first === undefined || last === undefined) {
+    if (hasRows) return '';
     return range === undefined ? 'nothing is kept yet' : 'nothing is kept of the chosen time';
+  }
   const end = new Date(Date.parse(last.time) + step * 1000).toISOString();
   const all = bars.reduce((sum, bar) => sum + bar.count, 0);
   const only =

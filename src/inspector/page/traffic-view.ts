@@ -57,7 +57,11 @@ export function TrafficView(props: TrafficViewProps): VNode {
       { class: 'toolbar' },
       part(FilterBar, { filter, known, onFilter: (text) => go({ filter: text }, 'replace') }),
       flow(view, live),
-      part(TimeBar, { filter, onFilter: (text) => go({ filter: text }, 'replace') }),
+      part(TimeBar, {
+        filter,
+        hasRows: view.rows.length > 0,
+        onFilter: (text) => go({ filter: text }, 'replace'),
+      }),
     ),
     el(
       'div',
