@@ -19,7 +19,8 @@ export function explainText(name: string, explanation: Explanation, terminal: Te
   const paint = painter(terminal);
   const columns = terminal.columns === undefined ? undefined : terminal.columns - INDENT.length;
   const title = (text: string): string => paint('bold', text);
-  const { verdict, operation, v1Request, v2Request, refusal, edits, diff, policies, rules } = explanation;
+  const { verdict, operation, v1Request, v2Request, refusal, edits, diff, policies, rules, live } =
+    explanation;
   const silent = rules.filter((rule) => !rule.applied);
   const used = policies.filter((policy) => policy.used);
   // That the body is flat already is told by its policy and its rule: nothing is edited.
@@ -29,6 +30,11 @@ export function explainText(name: string, explanation: Explanation, terminal: Te
     refusal === undefined
       ? ''
       : `${paint('red', `${refusal.status} ${refusal.code}`)}${refusal.pointer === undefined ? '' : ` at ${refusal.pointer === '' ? 'the body' : terminalText(refusal.pointer)}`}\n${wrapLines(terminalText(refusalText(refusal)), terminal.columns, 0)}`,
+    live === undefined
+      ? ''
+      : `${title('Live traffic, by the rule book alone')}\n${indent(
+          wrapLines([...live.map(terminalText), RUN_TIME_MODES].join('\n'), columns, 0),
+        )}`,
     made.length === 0
       ? ''
       : `${title('Edits')}\n${indent(
@@ -81,6 +87,8 @@ export function explainText(name: string, explanation: Explanation, terminal: Te
   ];
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
 }
+
+const RUN_TIME_MODES = 'Modes that operators chose at run time are not known to this command.';
 
 const INDENT = '  ';
 

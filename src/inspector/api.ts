@@ -365,6 +365,8 @@ export interface Explanation {
   readonly diff?: Diff;
   readonly policies: readonly PolicyView[];
   readonly rules: readonly RuleOutcome[];
+  /** Sentences: why such a request would not, or not always, be migrated at the moment. Absent when it would. */
+  readonly live?: readonly string[];
   readonly curl: { readonly v1: string; readonly v2?: string };
 }
 

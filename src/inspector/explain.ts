@@ -10,7 +10,9 @@ import {
 } from '../migrate/decision.ts';
 import { migrateHead } from '../migrate/migrated-head.ts';
 import type { EditRecord } from '../rewrite/rewrite.ts';
+import { modesInForce } from '../rollout/modes.ts';
 import { pinnedRelease } from '../rollout/scope.ts';
+import type { Modes } from '../rules/rollout.ts';
 import type { Verdict } from '../rewrite-log/entry.ts';
 import { maskHeaders } from '../rewrite-log/mask-headers.ts';
 import type { BodyView, ExplainRequest, Explanation, RequestView } from './api.ts';
@@ -20,6 +22,7 @@ import { type BodyExplainer, type ExplainedBody, explainBody } from './explain-b
 import { type BodyOutcome, policyViews, ruleOutcomes } from './explain-rules.ts';
 import { compareHeaders } from './header-views.ts';
 import { layOutJson } from './json-layout.ts';
+import { liveSentences } from './live-sentences.ts';
 import { type ExplainFault, type RequestToExplain, requestToExplain } from './request-to-explain.ts';
 import type { HeadLimits } from '../http/request-head.ts';
 
@@ -29,6 +32,8 @@ export interface ExplainParts extends BodyExplainer {
   /** Scheme, host and port of the gateway and of V2, for commands. */
   readonly gatewayOrigin: string;
   readonly origin: string;
+  /** The modes in force; those of the rule book where it is not known what was chosen at run time. */
+  readonly modes?: Modes | undefined;
 }
 
 /**
@@ -85,6 +90,7 @@ function explanationOf(
       : { diff: makeDiff(read, 'records' in outcome ? { ...outcome, records: edits } : outcome, ruleBook) }),
     policies: policyViews(ruleBook, outcome, note),
     rules: ruleOutcomes(ruleBook, { operation, method, queryRules }, outcome),
+    ...liveIn(decision, parts),
     curl: {
       v1: curlCommand(rawBody(v1Request, body), parts.gatewayOrigin),
       ...(v2Request === undefined || sent === undefined
@@ -92,6 +98,19 @@ function explanationOf(
         : { v2: curlCommand(rawBody(v2Request, sent.body), parts.origin) }),
     },
   };
+}
+
+/** A request that is not V1 traffic, or is refused before its body is read, is handled alike in every mode. */
+function liveIn(decision: Decision, { rules, modes }: ExplainParts): Pick<Explanation, 'live'> {
+  if (decision.route !== 'migrate') return {};
+  const { rollout } = rules.ruleBook;
+  const live = liveSentences({
+    rollout,
+    modes: modes ?? modesInForce(rollout?.modes, undefined),
+    operation: decision.operation?.id,
+    now: Date.now(),
+  });
+  return live.length === 0 ? {} : { live };
 }
 
 /** The request to V2; undefined when the gateway refuses. */

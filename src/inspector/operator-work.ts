@@ -14,7 +14,7 @@ import { type RulesTrialParts, tryRules } from './try-rules.ts';
 export type OperatorWork = ExplainWork | DetailWork | ExportWork | TryWork;
 
 /** A request to explain, as the JSON text that the operator sent. */
-export interface ExplainWork extends Pick<ExplainParts, 'limits' | 'gatewayOrigin' | 'origin'> {
+export interface ExplainWork extends Pick<ExplainParts, 'limits' | 'gatewayOrigin' | 'origin' | 'modes'> {
   readonly kind: 'explain';
   readonly text: string;
   readonly ruleBook: RuleBook;
@@ -94,9 +94,16 @@ export async function doOperatorWork(work: OperatorWork, parts: WorkParts): Prom
     const detail = 'Send {"operation" or "method" and "target", "headers": [[name, value]], "body": text}.';
     return { status: 400, value: failureBody(400, 'bad-request', detail) };
   }
-  const { limits, gatewayOrigin, origin, ruleBook } = work;
+  const { limits, gatewayOrigin, origin, modes, ruleBook } = work;
   const rules = parts.compiled(ruleBook);
-  const explanation = await explain(request, { rules, limits, decode: parts.decode, gatewayOrigin, origin });
+  const explanation = await explain(request, {
+    rules,
+    limits,
+    decode: parts.decode,
+    gatewayOrigin,
+    origin,
+    modes,
+  });
   if ('fault' in explanation)
     return { status: 422, value: failureBody(422, 'not-explained', explanation.fault) };
   return { status: 200, value: explanation };

@@ -173,7 +173,8 @@ function isClient({ client, name }: SeenClient, wanted: string): boolean {
   return client === wanted || name === wanted;
 }
 
-function modesOf({ default: other, operations, clients, rollback }: RolloutView): Modes {
+/** Returns the modes of a view of the rollout. */
+export function modesOf({ default: other, operations, clients, rollback }: RolloutView): Modes {
   return { default: other, operations, clients, rollback };
 }
 

@@ -3,6 +3,7 @@ import { bodyFailure } from './failure-body.ts';
 import type { InspectorParts } from './inspector-parts.ts';
 import { jsonResponse } from './json-response.ts';
 import { readBody } from './read-body.ts';
+import { modesOf } from './rollout-effect.ts';
 import { rulesView } from './rules-view.ts';
 import type { TriedExchange } from './try-rules.ts';
 import { workResponse } from './work-response.ts';
@@ -45,10 +46,12 @@ export function ruleRoutes(app: Hono, parts: InspectorParts): void {
     if (typeof body === 'string') return bodyFailure(body, EXPLAIN_BYTES);
     const { count, bytes, bodyLimit, codings } = parts.limits;
     const { current } = parts.rules();
+    const view = parts.rollout?.view();
     const work = {
       kind: 'explain',
       text: body.text,
       ruleBook: current.ruleBook,
+      modes: view && modesOf(view),
       limits: { count, bytes, bodyLimit, codings },
       gatewayOrigin: parts.gatewayOrigin(),
       origin: parts.origin,

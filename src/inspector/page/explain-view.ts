@@ -8,6 +8,7 @@ import { classes, el, part } from './element.ts';
 import { editWords } from '../entry-words.ts';
 import { type EntryLink, findAddress } from './page-state.ts';
 import type { HueOf } from './hues.ts';
+import { sentence } from './sentence.ts';
 import { VerdictBadge } from './verdict-badge.ts';
 
 /** Properties of an explanation. */
@@ -163,11 +164,12 @@ function targetOf(template: string, query: string): string {
 }
 
 function explained(explanation: Explanation, { hueOf, summaryOf, announce }: ExplainViewProps): VNode {
-  const { verdict, v1Request, v2Request, diff, edits, refusal, note, curl } = explanation;
+  const { verdict, v1Request, v2Request, diff, edits, refusal, note, curl, live } = explanation;
   return el(
     'section',
     { class: 'card', 'aria-label': 'Explanation' },
     el('h3', null, part(VerdictBadge, { outcome: verdict }), ' ', refusal?.detail ?? note ?? ''),
+    live !== undefined && liveNotes(live),
     part(DiffPane, {
       changed: {
         v1Request,
@@ -200,6 +202,19 @@ function explained(explanation: Explanation, { hueOf, summaryOf, announce }: Exp
           el('span', null, used ? 'decided here' : 'not needed'),
         ),
       ),
+    ),
+  );
+}
+
+function liveNotes(live: readonly string[]): VNode {
+  return el(
+    'section',
+    { class: 'response no', 'aria-label': 'Live traffic' },
+    el('p', null, 'Live traffic is not handled like this at the moment, or not all of it:'),
+    el(
+      'ul',
+      { class: 'plain' },
+      live.map((text) => el('li', { key: text }, sentence(text))),
     ),
   );
 }
