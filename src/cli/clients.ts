@@ -48,13 +48,13 @@ function finish(outcome: Outcome): void {
 async function hash(format: Format): Promise<Outcome> {
   const read = secretOf(table.clientSecret);
   if ('fault' in read) return read;
-  const { secret } = read;
+  const { secret, name } = read;
   if (secret === undefined)
     return {
       fault:
         'Set GATEWAY_CLIENT_SECRET to the secret of the gateway, or GATEWAY_CLIENT_SECRET_FILE to a file that holds it: without one its hashes change at each start.',
     };
-  const short = shortSecret(table.clientSecret, secret);
+  const short = shortSecret(secret, name);
   if (short !== undefined) return { fault: short };
   if (stdin.isTTY) process.stderr.write('Enter the API key, then Ctrl-D:\n');
   let input = '';

@@ -9,7 +9,7 @@ import { counted } from '../report/number-text.ts';
 // Wrangler runs this before every bundle: the rule book is validated here, so that the worker needs neither YAML nor zod.
 const folder = new URL('../../dist/edge/', import.meta.url);
 const path = process.env[environmentName(settings.rules)] || settings.rules.value;
-const outcome = await loadRuleBook(path);
+const outcome = await loadRuleBook(path, environmentName(settings.rules));
 if ('faults' in outcome) {
   process.stderr.write(outcome.faults.map((fault) => `${fault}\n`).join(''));
   process.exit(2);

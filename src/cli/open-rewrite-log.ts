@@ -42,7 +42,10 @@ export function openRewriteLog(
     };
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-    return { fault: `--log-file cannot be opened for appending: ${path ?? 'stdout'} (${code}).` };
+    const name = path === undefined ? 'stdout' : settings.nameOf(table.logFile);
+    return {
+      fault: `${name} cannot be opened for appending${path === undefined ? '' : `: ${path}`} (${code}).`,
+    };
   }
 }
 

@@ -1,14 +1,14 @@
 import { accessSync, constants, existsSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { readSetting, readValidSettings, type Settings } from '../settings/read-settings.ts';
-import { CONFLICTS } from '../settings/setting-conflicts.ts';
+import { NODE_CONFLICTS } from '../settings/node-conflicts.ts';
 import { memoryShares } from '../settings/memory-shares.ts';
-import { settings as table } from '../settings/settings.ts';
+import { type Setting, settings as table } from '../settings/settings.ts';
 import { adminFault } from '../node/admin/operators.ts';
 import { memoryLimit } from '../node/memory-limit.ts';
 import { loadRuleBook } from '../node/rule-book-file.ts';
 import type { LoadedRuleBook } from '../node/rule-books.ts';
-import { readTlsFiles, type TlsTexts } from '../node/tls-files.ts';
+import { type NamedFile, readTlsFiles, type TlsTexts } from '../node/tls-files.ts';
 import { workersOf } from './worker-front.ts';
 
 /** Validated settings, rule book and certificates. */
@@ -33,12 +33,12 @@ export async function preflight(
     readFile: (path) => readFileSync(path, 'utf8'),
   });
   const rulesPath = readSetting(table.rules, { flags, environment });
-  const ruleBook = await loadRuleBook(rulesPath);
+  const ruleBook = await loadRuleBook(rulesPath, settings.nameOf(table.rules));
   const upstreamTls = upstreamFiles(settings);
   const clientTls = clientFiles(settings);
   const shares = memoryShares(memoryLimit(), workersOf(settings));
   const checks: readonly ((settings: Settings) => readonly string[])[] = [
-    ...CONFLICTS.map((check) => (own: Settings) => check(own, shares, realPath)),
+    ...NODE_CONFLICTS.map((check) => (own: Settings) => check(own, shares, realPath)),
     (own) => [adminFault(own)].filter((fault) => fault !== undefined),
     (own) => [logFileFault(own)].filter((fault) => fault !== undefined),
   ];
@@ -88,22 +88,26 @@ function realPath(path: string): string {
 /** Reads the TLS certificate files for the client-facing listener. */
 export function clientFiles(settings: Settings): ReturnType<typeof readTlsFiles> {
   return readTlsFiles({
-    cert: { setting: 'tls-cert', path: settings.get(table.tlsCert) },
-    key: { setting: 'tls-key', path: settings.get(table.tlsKey) },
+    cert: namedFile(settings, table.tlsCert),
+    key: namedFile(settings, table.tlsKey),
   });
 }
 
 function storeFiles(settings: Settings): ReturnType<typeof readTlsFiles> {
-  return readTlsFiles({ ca: { setting: 'store-ca', path: settings.get(table.storeCa) } });
+  return readTlsFiles({ ca: namedFile(settings, table.storeCa) });
 }
 
 /** Reads the TLS certificate files for V2. */
 export function upstreamFiles(settings: Settings): ReturnType<typeof readTlsFiles> {
   return readTlsFiles({
-    ca: { setting: 'upstream-ca', path: settings.get(table.upstreamCa) },
-    cert: { setting: 'upstream-cert', path: settings.get(table.upstreamCert) },
-    key: { setting: 'upstream-key', path: settings.get(table.upstreamKey) },
+    ca: namedFile(settings, table.upstreamCa),
+    cert: namedFile(settings, table.upstreamCert),
+    key: namedFile(settings, table.upstreamKey),
   });
+}
+
+function namedFile(settings: Settings, setting: Setting<string | undefined>): NamedFile {
+  return { name: settings.nameOf(setting), path: settings.get(setting) };
 }
 
 /** Returns the fault of the file of client names. One that is not there is made when the first client gets a name. */
@@ -112,7 +116,7 @@ async function namesFault(settings: Settings): Promise<string | undefined> {
   if (path === undefined || !existsSync(path)) return undefined;
   const { readClientNames } = await import('../node/admin/client-names.ts');
   const read = readClientNames(path);
-  return 'fault' in read ? `--client-names (GATEWAY_CLIENT_NAMES): ${read.fault}` : undefined;
+  return 'fault' in read ? `${settings.nameOf(table.clientNames)}: ${read.fault}` : undefined;
 }
 
 /** Returns the fault that prevents appending to the log file, without creating the file. */
@@ -124,6 +128,6 @@ function logFileFault(settings: Settings): string | undefined {
     return undefined;
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-    return `--log-file cannot be opened for appending: ${path} (${code}).`;
+    return `${settings.nameOf(table.logFile)} cannot be opened for appending: ${path} (${code}).`;
   }
 }

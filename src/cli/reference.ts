@@ -50,7 +50,10 @@ async function run(texts: Readonly<Record<string, string | undefined>>): Promise
     await running.close();
     return SUCCESS;
   } catch (error) {
-    if (error instanceof ReferenceFault) return fail([error.message]);
+    if (error instanceof ReferenceFault)
+      return fail([
+        `--${error.option} (${environmentName({ name: `reference-${error.option}` })}) ${error.message}`,
+      ]);
     throw error;
   }
 }

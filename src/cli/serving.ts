@@ -75,7 +75,7 @@ export async function startServing(
     return { faults: [serving.fault] };
   } catch (error) {
     await Promise.all([rollout.close(), embedded?.close()]);
-    return { faults: [startFault(error)] };
+    return { faults: [startFault(error, settings)] };
   }
 }
 
@@ -155,9 +155,9 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
   return { running, settings, ruleBooks, life };
 }
 
-function openRuleBooks({ rulesPath, ruleBook }: Preflight, rollout: OpenRollout): RuleBooks {
+function openRuleBooks({ settings, rulesPath, ruleBook }: Preflight, rollout: OpenRollout): RuleBooks {
   const load = async (): Promise<RuleBookOutcome> => {
-    const next = await loadRuleBook(rulesPath);
+    const next = await loadRuleBook(rulesPath, settings.nameOf(table.rules));
     const fault = 'faults' in next ? undefined : rollout.faultOf(next.rules.ruleBook);
     return fault === undefined ? next : { faults: [fault] };
   };
@@ -270,12 +270,12 @@ function descriptionSource(settings: Settings, embedded: RunningReference | unde
   return settings.get(table.v2Openapi) ?? (embedded && `${embedded.origin}/api/v2/openapi.json`);
 }
 
-function startFault(error: unknown): string {
-  if (error instanceof ReferenceFault || error instanceof WorkerFault) return error.message;
+function startFault(error: unknown, settings: Settings): string {
+  if (error instanceof WorkerFault) return error.message;
+  if (error instanceof ReferenceFault) return `${settings.nameOf(table.referenceDb)} ${error.message}`;
   if (error instanceof Error && 'code' in error && 'syscall' in error) {
-    const where =
-      'address' in error && 'port' in error ? ` on ${String(error.address)}:${String(error.port)}` : '';
-    return `cannot listen${where} (${String(error.code)}); choose another address with --listen or --admin-listen.`;
+    const names = `${settings.nameOf(table.listen)} or ${settings.nameOf(table.adminListen)}`;
+    return `cannot listen: ${error.message}; choose another address with ${names}.`;
   }
   throw error;
 }

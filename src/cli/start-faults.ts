@@ -53,6 +53,6 @@ function storeFault(settings: Settings): string | undefined {
     else accessSync(dirname(path), constants.W_OK);
     return undefined;
   } catch (error) {
-    return `--reference-db (GATEWAY_REFERENCE_DB) ${path}: ${error instanceof Error ? error.message : String(error)}. Choose a new file, or one that a reference service made.`;
+    return `${settings.nameOf(table.referenceDb)} ${path}: ${error instanceof Error ? error.message : String(error)}. Choose a new file, or one that a reference service made.`;
   }
 }

@@ -8,16 +8,16 @@ import { shippedRuleBook } from './shipped-rule-book.ts';
 
 /**
  * Reads, checks and compiles the rule book in a file; faults name file, line and column. Where the working directory has no rule
- * book, the default is the package's own.
+ * book, the default is the package's own. `name` is how the path was given.
  */
-export async function loadRuleBook(path: string): Promise<RuleBookOutcome> {
+export async function loadRuleBook(path: string, name = '--rules (GATEWAY_RULES)'): Promise<RuleBookOutcome> {
   let text: string;
   try {
     const isShipped = path === settings.rules.value && !existsSync(path);
     text = await readFile(isShipped ? new URL(`../../${path}`, import.meta.url) : path, 'utf8');
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-    return { faults: [`--rules names a file that cannot be read: ${path} (${code}).`] };
+    return { faults: [`${name} names a file that cannot be read: ${path} (${code}).`] };
   }
   const shipped = await shippedRuleBook(text);
   if (shipped !== undefined) return { text, rules: new CompiledRuleBook(shipped) };

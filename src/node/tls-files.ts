@@ -5,9 +5,15 @@ import { createSecureContext, type SecureContextOptions } from 'node:tls';
 /** PEM texts, as TLS takes them. */
 export type TlsTexts = Pick<SecureContextOptions, 'ca' | 'cert' | 'key'>;
 
+/** A file of a setting; the name is how the setting was set. */
+export interface NamedFile {
+  readonly name: string;
+  readonly path: string | undefined;
+}
+
 /** Reads PEM files and checks that they match; the fault is a sentence that names the setting, or one a line for each file that cannot be read. */
 export function readTlsFiles(files: {
-  readonly [Part in 'ca' | 'cert' | 'key']?: { readonly setting: string; readonly path: string | undefined };
+  readonly [Part in 'ca' | 'cert' | 'key']?: NamedFile;
 }): { readonly tls: TlsTexts | undefined } | { readonly fault: string } {
   const texts: { -readonly [Part in keyof TlsTexts]: string } = {};
   const unread: string[] = [];
@@ -17,22 +23,22 @@ export function readTlsFiles(files: {
     try {
       texts[part] = readFileSync(file.path, 'utf8');
     } catch (error) {
-      unread.push(`--${file.setting} names a file that cannot be read: ${file.path} (${codeOf(error)}).`);
+      unread.push(`${file.name} names a file that cannot be read: ${file.path} (${codeOf(error)}).`);
     }
   }
   if (unread.length > 0) return { fault: unread.join('\n') };
   if ((texts.cert === undefined) !== (texts.key === undefined)) {
     return {
-      fault: `--${files.cert?.setting} and --${files.key?.setting} belong together; set both or none.`,
+      fault: `${files.cert?.name} and ${files.key?.name} belong together; set both or none.`,
     };
   }
   if (texts.ca !== undefined && !areCertificates(texts.ca))
-    return { fault: `--${files.ca?.setting} names a file without PEM certificates: ${files.ca?.path}.` };
+    return { fault: `${files.ca?.name} names a file without PEM certificates: ${files.ca?.path}.` };
   if (Object.keys(texts).length === 0) return { tls: undefined };
   try {
     createSecureContext(texts);
   } catch (error) {
-    const names = Object.values(files).map(({ setting }) => `--${setting}`);
+    const names = Object.values(files).flatMap(({ name, path }) => (path === undefined ? [] : [name]));
     return { fault: `${names.join(', ')}: not valid PEM, or not a pair (${codeOf(error)}).` };
   }
   return { tls: texts };

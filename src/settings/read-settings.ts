@@ -15,6 +15,8 @@ export interface Settings {
   get<Value>(setting: Setting<Value>): Value;
   /** True when the default was not replaced. */
   isInitial(setting: Setting<unknown>): boolean;
+  /** The flag or the variable by which the setting is set, for sentences; the variable when it is not. */
+  nameOf(setting: Setting<unknown>): string;
 }
 
 /** Settings as far as they are valid. */
@@ -38,6 +40,7 @@ export function readSettings(
 export function readValidSettings(sources: SettingSources): SettingsReading {
   const invalid = new Set<string>();
   const texts = new Map<string, string | undefined>();
+  const names = new Map<string, string>();
   const faults: string[] = [];
   for (const setting of allSettings) {
     const found = find(setting, sources);
@@ -47,6 +50,7 @@ export function readValidSettings(sources: SettingSources): SettingsReading {
       continue;
     }
     texts.set(setting.name, found.text);
+    names.set(setting.name, found.from);
     if (found.text === undefined) continue;
     const outcome = setting.kind.read(found.text);
     if (!('fault' in outcome)) continue;
@@ -55,7 +59,11 @@ export function readValidSettings(sources: SettingSources): SettingsReading {
   }
   faults.push(...unknownNames(sources.environment));
   return {
-    settings: { get: (setting) => valueOf(setting, texts.get(setting.name)), isInitial },
+    settings: {
+      get: (setting) => valueOf(setting, texts.get(setting.name)),
+      isInitial,
+      nameOf: (setting) => names.get(setting.name) ?? environmentName(setting),
+    },
     faults,
     invalid,
   };
@@ -78,13 +86,13 @@ export function readSetting<Value>(
   return valueOf(setting, flags[setting.name] ?? (environment[environmentName(setting)] || setting.initial));
 }
 
-/** Reads one secret, from its variable or the file that `GATEWAY_NAME_FILE` names, and checks nothing else. */
+/** Reads one secret, from its variable or the file that `GATEWAY_NAME_FILE` names, the `name` of the outcome, and checks nothing else. */
 export function readSecret(
   setting: Setting<string | undefined>,
   sources: SettingSources,
-): { readonly secret: string | undefined } | { readonly fault: string } {
+): { readonly secret: string | undefined; readonly name: string } | { readonly fault: string } {
   const found = find(setting, sources);
-  return 'fault' in found ? found : { secret: found.text || undefined };
+  return 'fault' in found ? found : { secret: found.text || undefined, name: found.from };
 }
 
 type Found = { readonly text: string | undefined; readonly from: string } | { readonly fault: string };

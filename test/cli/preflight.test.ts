@@ -28,9 +28,9 @@ test('an invalid setting hides no conflict of others, and makes up none', async 
     GATEWAY_STORE_PASSWORD: 'x',
   };
   expect(await faultsOf(environment)).toEqual([
-    expect.stringMatching(/^--admin-listen 0\.0\.0\.0 can be reached/),
-    expect.stringMatching(/^--log-file cannot be opened for appending: \/nope\/x/),
+    expect.stringMatching(/^GATEWAY_ADMIN_LISTEN 0\.0\.0\.0 can be reached/),
     expect.stringMatching(/^GATEWAY_BREAKER must be on or off/),
+    expect.stringMatching(/^GATEWAY_LOG_FILE cannot be opened for appending: \/nope\/x/),
     expect.stringMatching(/^GATEWAY_PROXY_PROTOCOL is on/),
     expect.stringMatching(/^GATEWAY_STORE must be memory/),
   ]);
@@ -38,13 +38,13 @@ test('an invalid setting hides no conflict of others, and makes up none', async 
 
 test('each certificate file that is missing is named', async () => {
   expect(await faultsOf({ GATEWAY_TLS_CERT: '/nope/cert', GATEWAY_TLS_KEY: '/nope/key' })).toEqual([
-    '--tls-cert names a file that cannot be read: /nope/cert (ENOENT).\n--tls-key names a file that cannot be read: /nope/key (ENOENT).',
+    'GATEWAY_TLS_CERT names a file that cannot be read: /nope/cert (ENOENT).\nGATEWAY_TLS_KEY names a file that cannot be read: /nope/key (ENOENT).',
   ]);
 });
 
 test('what a start would find is reported beside the other faults', async () => {
   expect(await faultsOf({ GATEWAY_BREAKER: 'yes', GATEWAY_REFERENCE_DB: '/nope/x.db' })).toEqual([
-    expect.stringMatching(/^--reference-db \(GATEWAY_REFERENCE_DB\) \/nope\/x\.db: ENOENT/),
     expect.stringMatching(/^GATEWAY_BREAKER must be on or off/),
+    expect.stringMatching(/^GATEWAY_REFERENCE_DB \/nope\/x\.db: ENOENT/),
   ]);
 });

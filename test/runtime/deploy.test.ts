@@ -7,7 +7,7 @@ import { validate as lintDockerfile } from 'dockerfile-utils';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { readSettings } from '../../src/settings/read-settings.ts';
-import { settingConflicts } from '../../src/settings/setting-conflicts.ts';
+import { nodeConflicts } from '../../src/settings/node-conflicts.ts';
 import { buildKustomization, renderChart } from '../support/rendered.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { type KubernetesObject, kubernetesFaults, readObjects } from '../support/kubernetes.ts';
@@ -458,7 +458,7 @@ function settingFaults(container: Pick<Container, 'env'> | undefined): readonly 
     (container?.env ?? []).map(({ name, value }) => [name, value ?? 'a secret of 16 bytes']),
   );
   const outcome = readSettings({ flags: {}, environment, readFile: () => 'a secret of 16 bytes' });
-  return 'faults' in outcome ? outcome.faults : settingConflicts(outcome.settings);
+  return 'faults' in outcome ? outcome.faults : nodeConflicts(outcome.settings);
 }
 
 function run(

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { readSettings, type Settings, type SettingSources } from '../../src/settings/read-settings.ts';
 import { originText } from '../../src/settings/setting-kinds.ts';
-import { settingConflicts } from '../../src/settings/setting-conflicts.ts';
-import { settings as table } from '../../src/settings/settings.ts';
+import { nodeConflicts } from '../../src/settings/node-conflicts.ts';
+import { environmentName, settings as table } from '../../src/settings/settings.ts';
 
 function read(sources: Partial<SettingSources>): ReturnType<typeof readSettings> {
   return readSettings({ flags: {}, environment: {}, readFile: () => '', ...sources });
@@ -158,9 +158,32 @@ describe('values', () => {
   });
 });
 
+/** The environment that sets what these flags would. */
+function variables(flags: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(flags).map(([name, text]) => [environmentName({ name }), text]));
+}
+
 function raise(): never {
   throw new Error('ENOENT');
 }
+
+test('a conflict names each setting as it was set: by a flag, a variable or the file of a secret', () => {
+  const settings = sound({
+    flags: { 'drain-delay': '3000', listen: ':9000' },
+    environment: {
+      GATEWAY_DRAIN: '2000',
+      GATEWAY_ADMIN_LISTEN: '9000',
+      GATEWAY_ADMIN_TOKEN_FILE: '/s',
+      GATEWAY_LISTEN: '1',
+    },
+    readFile: () => 'short',
+  });
+  expect(nodeConflicts(settings).toSorted()).toEqual([
+    expect.stringMatching(/^--drain-delay \(3000 ms\) does not fit into GATEWAY_DRAIN \(2000 ms\)/),
+    '--listen and GATEWAY_ADMIN_LISTEN are both on port 9000; give one of them another port.',
+    'GATEWAY_ADMIN_TOKEN_FILE must have at least 16 characters.',
+  ]);
+});
 
 describe('settings that cannot hold together are faults like all others', () => {
   const SECRET = 'x'.repeat(16);
@@ -213,7 +236,7 @@ describe('settings that cannot hold together are faults like all others', () => 
       /UPSTREAM_CA is for TLS, and no upstream is an https/,
     ],
   ])('%j', (flags, fault) => {
-    expect(settingConflicts(sound({ flags }))).toEqual([expect.stringMatching(fault)]);
+    expect(nodeConflicts(sound({ environment: variables(flags) }))).toEqual([expect.stringMatching(fault)]);
   });
 
   test.each<Record<string, string>>([
@@ -232,7 +255,7 @@ describe('settings that cannot hold together are faults like all others', () => 
     { store: 'file:a' },
     { listen: '10.0.0.1:8080', upstream: 'http://127.0.0.1:8080' },
   ])('%j is sound', (flags) => {
-    expect(settingConflicts(sound({ flags }))).toEqual([]);
+    expect(nodeConflicts(sound({ environment: variables(flags) }))).toEqual([]);
   });
 
   test.each(['max-in-flight', 'header-count', 'upstream-connections', 'inspector-entries'])(

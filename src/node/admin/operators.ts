@@ -88,7 +88,7 @@ export function adminFault(settings: Settings): string | undefined {
   const isLoopback = host === 'localhost' || host === '::1' || host.startsWith('127.');
   const token = settings.get(table.adminToken);
   if (isLoopback || token !== undefined) return undefined;
-  return `--admin-listen ${host} can be reached from other machines; set GATEWAY_ADMIN_TOKEN, or listen on 127.0.0.1.`;
+  return `${settings.nameOf(table.adminListen)} ${host} can be reached from other machines; set GATEWAY_ADMIN_TOKEN, or listen on 127.0.0.1.`;
 }
 
 /** Creates the store of recent exchanges, and the routes that show them. */

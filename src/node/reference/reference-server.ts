@@ -42,7 +42,8 @@ export async function startReference(options: ReferenceOptions): Promise<Running
     store.close();
     const { message } = asError(error);
     throw new ReferenceFault(
-      `--listen (GATEWAY_REFERENCE_LISTEN) ${address.host}:${address.port}: ${message}. Choose another address or port.`,
+      'listen',
+      `${address.host}:${address.port}: ${message}. Choose another address or port.`,
       { cause: error },
     );
   }
@@ -64,7 +65,8 @@ function checkDeprecated(names: readonly string[]): void {
   for (const name of names) {
     if (schemas.every((known) => isFreeName(name, known))) continue;
     throw new ReferenceFault(
-      `--deprecated (GATEWAY_REFERENCE_DEPRECATED) ${JSON.stringify(name)}: V2 has an attribute of this name, or it is no plain word. Choose another, such as legacy_code.`,
+      'deprecated',
+      `${JSON.stringify(name)}: V2 has an attribute of this name, or it is no plain word. Choose another, such as legacy_code.`,
     );
   }
 }
@@ -75,7 +77,8 @@ function openStore(path: string | undefined): Store {
   } catch (error) {
     const { message } = asError(error);
     throw new ReferenceFault(
-      `--db (GATEWAY_REFERENCE_DB) ${path ?? 'in memory'}: ${message}. Choose a new file, or one that a reference service made.`,
+      'db',
+      `${path ?? 'in memory'}: ${message}. Choose a new file, or one that a reference service made.`,
       { cause: error },
     );
   }

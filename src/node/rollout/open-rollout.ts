@@ -11,10 +11,10 @@ import type { Rollout, Scope } from '../../rules/rollout.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import type { Settings } from '../../settings/read-settings.ts';
 import type { OriginSetting } from '../../settings/setting-kinds.ts';
-import { environmentName, settings as table } from '../../settings/settings.ts';
+import { settings as table } from '../../settings/settings.ts';
 import { SYSTEM_CLOCK } from '../system-clock.ts';
 import type { ProcessLine, WriteProcessLine } from '../log/process-log.ts';
-import { copyOf, type OpenStore, openStore } from './open-store.ts';
+import { copyOf, type OpenStore, openStore, placeOf } from './open-store.ts';
 import { RolloutCopy } from './rollout-copy.ts';
 
 /** Routes V1 traffic while the gateway runs. */
@@ -96,16 +96,16 @@ export function storedRolloutFault(settings: Settings, book: RuleBook): string |
   if (path === undefined || !existsSync(path)) return v1Fault(settings, book, initialRollout);
   const noFault = (): void => {};
   const state = new RolloutCopy(path, noFault).read() ?? new RolloutCopy(copyOf(path), noFault).read();
-  return state === undefined ? damageOf(path) : v1Fault(settings, book, state);
+  return state === undefined ? damageOf(placeOf(settings, path)) : v1Fault(settings, book, state);
 }
 
 function v1Fault(settings: Settings, { rollout }: RuleBook, state: RolloutState): string | undefined {
   if (settings.get(table.v1Upstream) !== undefined) return undefined;
-  return missingV1Fault(modesInForce(rollout?.modes, state), environmentName(table.v1Upstream));
+  return missingV1Fault(modesInForce(rollout?.modes, state), settings.nameOf(table.v1Upstream));
 }
 
 function damageOf(place: string): string {
-  return `${place} (--rollout-file, --store) is not a stored rollout; name another file, or, if it was one, remove it to start over.`;
+  return `${place} is not a stored rollout; name another file, or, if it was one, remove it to start over.`;
 }
 
 /** Makes this gateway one of those that share the store. */

@@ -10,7 +10,7 @@ import { RedisStore } from './redis-store.ts';
 /** A store of the settings. */
 export interface OpenStore {
   readonly store: Store;
-  /** The place, for people. */
+  /** The setting that names it, as the operator set it, and the place. */
   readonly place: string;
   /** File for the last known state. */
   readonly copy: string | undefined;
@@ -36,7 +36,7 @@ export async function openStore(settings: Settings, processes: number): Promise<
       name: settings.get(table.storeName),
     });
     const records = store.records(settings.get(table.reportKeep) * DAY_MS);
-    return { store, place: address.url, copy: file, isLocal: false, records };
+    return { store, place: placeOf(settings, address.url), copy: file, isLocal: false, records };
   }
   const path = address.kind === 'file' ? address.path : file;
   if (path === undefined) {
@@ -50,7 +50,13 @@ export async function openStore(settings: Settings, processes: number): Promise<
     };
   }
   const store = new FileStore(path, Date.now);
-  return { store, place: path, copy: copyOf(path), isLocal: true, records: store.records };
+  return { store, place: placeOf(settings, path), copy: copyOf(path), isLocal: true, records: store.records };
+}
+
+/** Names the place of a store with its setting, as the operator set it. */
+export function placeOf(settings: Settings, place: string): string {
+  const setting = settings.get(table.store).kind === 'memory' ? table.rolloutFile : table.store;
+  return `${settings.nameOf(setting)} ${place}`;
 }
 
 const DAY_MS = 86_400_000;

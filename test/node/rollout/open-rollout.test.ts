@@ -151,7 +151,7 @@ test('a damaged file without a good copy stops the start, and so does one that c
   const path = join(made, 'rollout.json');
   writeFileSync(path, 'x');
   expect(await open({ 'rollout-file': path })).toEqual({
-    fault: `${path} (--rollout-file, --store) is not a stored rollout; name another file, or, if it was one, remove it to start over.`,
+    fault: `--rollout-file ${path} is not a stored rollout; name another file, or, if it was one, remove it to start over.`,
   });
   mkdirSync(join(made, 'directory'));
   expect(await open({ 'rollout-file': join(made, 'directory') })).toEqual({
