@@ -5,6 +5,7 @@ import { settings as table } from '../settings/settings.ts';
 import type { LifeCycle } from './life-cycle.ts';
 import { loadInspectorPage } from './inspector-assets.ts';
 import { allocateYoung } from '../node/allocate-young.ts';
+import { fewFilesLine, openFilesLimit } from '../node/connection-limits.ts';
 import { type OpenRollout, openRollout } from '../node/rollout/open-rollout.ts';
 import { mergedRollout } from '../node/workers/merged-rollout.ts';
 import { mergedStats } from '../node/workers/merged-stats.ts';
@@ -66,6 +67,7 @@ export async function startServing(
     await rollout.close();
     return { faults: [rewriteLog.fault] };
   }
+  if (worker === undefined) warnOfFewFiles(settings, log.write);
   let embedded: RunningReference | undefined;
   try {
     embedded = settings.get(table.upstream) === undefined ? await embed(settings, log.write) : undefined;
@@ -77,6 +79,12 @@ export async function startServing(
     await Promise.all([rollout.close(), embedded?.close()]);
     return { faults: [startFault(error, settings)] };
   }
+}
+
+/** Workers have the same limit, and do not repeat the warning. */
+function warnOfFewFiles(settings: Settings, log: WriteProcessLine): void {
+  const line = fewFilesLine(settings, openFilesLimit());
+  if (line !== undefined) log(line);
 }
 
 /** What is open before the gateway begins to serve. */

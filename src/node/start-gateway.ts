@@ -16,6 +16,7 @@ import type { OriginSetting } from '../settings/setting-kinds.ts';
 import type { Observer } from '../rewrite-log/observer.ts';
 import { afterReads } from './after-reads.ts';
 import { BodyMemory } from './body-memory.ts';
+import { connectionLimits, openFilesLimit } from './connection-limits.ts';
 import { createAdminServer } from './admin/admin-server.ts';
 import type { ClientListener } from './clients/client-listener.ts';
 import { createClientHash } from './client-hash.ts';
@@ -152,6 +153,7 @@ function serverOf(
   gateway: Gateway,
   memory: BodyMemory,
 ): GatewayServer {
+  const { clients, upstream } = connectionLimits(settings, openFilesLimit());
   return new GatewayServer(gateway, {
     memory,
     headerBytes: settings.get(table.headerBytes),
@@ -163,10 +165,10 @@ function serverOf(
     minDataRateGrace: settings.get(table.minDataRateGrace),
     requestTimeout: settings.get(table.clientRequestTimeout),
     drainDelay: settings.get(table.drainDelay),
-    connections: settings.get(table.clientConnections),
+    connections: clients,
     proxyProtocol: settings.get(table.proxyProtocol),
     trustedProxies: settings.get(table.trustedProxies),
-    upstreamConnections: settings.get(table.upstreamConnections),
+    upstreamConnections: upstream,
     tls: clientTls,
     reusePort: isWorker,
   });
@@ -186,7 +188,7 @@ function upstreamOf(
   const isV2 = origin === parts.origin;
   return createSocketUpstream({
     origin: origin.origin,
-    connections: settings.get(table.upstreamConnections),
+    connections: connectionLimits(settings, openFilesLimit()).upstream,
     connectTimeout: settings.get(table.upstreamConnectTimeout),
     headersTimeout: settings.get(table.upstreamHeadersTimeout),
     bodyTimeout: settings.get(table.upstreamBodyTimeout),

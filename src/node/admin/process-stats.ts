@@ -1,5 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import type { ProcessStats } from '../../rewrite-log/stat-families.ts';
+import { openFilesLimit } from '../connection-limits.ts';
 import { memoryLimit } from '../memory-limit.ts';
 import { watchLoopDelay } from './loop-delay.ts';
 
@@ -29,15 +30,6 @@ export function watchProcess(): () => ProcessStats {
 function openFiles(): number | undefined {
   try {
     return readdirSync('/proc/self/fd').length;
-  } catch {
-    return undefined;
-  }
-}
-
-function openFilesLimit(): number | undefined {
-  try {
-    const limit = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];
-    return limit === undefined ? undefined : Number(limit);
   } catch {
     return undefined;
   }

@@ -9,6 +9,7 @@ import { processLineText } from './process-line-text.ts';
  * |---|---|---|---|
  * | `started` | info | clients are served | `version`, `node`, `clients`, `admin`, `upstream`, `ruleBook` |
  * | `start-refused` | error | settings, rule book or addresses have a fault; one line each, then exit 2 | |
+ * | `few-files` | warn | the process may not open enough files for the connections of the settings; they are limited to what it may | `files`, `clients`, `upstream` |
  * | `rule-book-in-force` | info | a rule book was read again: it takes effect, or is the one in force after one that was refused | `ruleBook` |
  * | `rule-book-refused` | error | a rule book has a fault; the old one stays in force | `ruleBook` |
  * | `certificate-refused` | error | a certificate has a fault; the old one stays | |
@@ -36,6 +37,7 @@ import { processLineText } from './process-line-text.ts';
 export type ProcessEvent =
   | 'started'
   | 'start-refused'
+  | 'few-files'
   | 'rule-book-in-force'
   | 'rule-book-refused'
   | 'certificate-refused'
