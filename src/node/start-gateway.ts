@@ -145,7 +145,8 @@ function watch(gateway: Gateway, settings: Settings): NodeJS.Timeout | undefined
   ].map((setting) => settings.get(setting));
   if (limits.includes(0)) return undefined;
   const limitMs = limits.reduce((sum, limit) => sum + limit, WATCHDOG_SLACK_MS);
-  return setInterval(() => gateway.watchdog.check(performance.now(), limitMs), limitMs / 8).unref();
+  const check = (): void => void gateway.watchdog.check(performance.now(), limitMs);
+  return setInterval(() => afterReads(check), limitMs / 8).unref();
 }
 
 function serverOf(

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ClientFault } from '../../gateway/exchange.ts';
+import { afterReads } from '../after-reads.ts';
 import { type Failure, failure } from '../../migrate/failure.ts';
 import type { H1Exchange } from './h1-exchange.ts';
 import type { LingeringConnections } from './lingering-connections.ts';
@@ -89,6 +90,20 @@ export class ConnectionFaults {
     const connection = this.of(socket);
     if (connection.exchanges.size > 0) connection.refused ??= refused;
     else this.refuse(socket, refused);
+  }
+
+  /**
+   * Calls `respond` if the request that Node's server found late still is, once what has arrived is read: the process may have stood
+   * still.
+   */
+  onTimeout(socket: Duplex, respond: () => void): void {
+    const connection = this.of(socket);
+    const { latest } = connection;
+    const isInBody = latest?.taken === false;
+    afterReads(() => {
+      const isReceived = connection.latest !== latest || (isInBody && latest.taken);
+      if (!isReceived) respond();
+    });
   }
 
   /** Responds to an error of the parser, once the responses before it are complete; `headless` as for `refuse`. */

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
+import { afterReads } from '../after-reads.ts';
 
 /** A server that can be drained. */
 export interface DrainingServer {
@@ -30,7 +31,7 @@ const IDLE_CHECK_MS = 50;
  * could cross with the close; when none is left, the drain is over.
  */
 export async function drainConnections(server: DrainingServer, delay: number, limit: number): Promise<void> {
-  const deadline = setTimeout(() => server.cut(), limit);
+  const deadline = setTimeout(() => afterReads(() => server.cut()), limit);
   const wait = Math.min(delay, limit);
   await pause(wait);
   const closed = Promise.withResolvers<void>();

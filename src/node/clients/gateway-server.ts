@@ -13,6 +13,7 @@ import type { AddressRange } from '../../http/address-range.ts';
 import type { ListenAddress } from '../../settings/setting-kinds.ts';
 import { BufferBudget } from '../../gateway/buffer-budget.ts';
 import type { BodyMemory } from '../body-memory.ts';
+import { afterReads } from '../after-reads.ts';
 import { IS_NODE } from '../is-node.ts';
 import { BusyPeers, type Peer } from './busy-peers.ts';
 import { ClientConnections, type ClientConnectionsOwner } from './client-connections.ts';
@@ -202,7 +203,8 @@ export class GatewayServer
     server.on('checkContinue', (incoming, outgoing) => this.serve(incoming, outgoing, true));
     server.on('checkExpectation', (incoming, outgoing) => this.serve(incoming, outgoing, false));
     server.on('connect', (_incoming, socket) => this.faults.refuseNext(socket, failure('upgrade-refused')));
-    server.on('clientError', (error, socket) => this.onParserError(error, socket));
+    server.on('clientError', (error, socket) => this.onClientError(error, socket));
+    server.on('timeout', closeIfSilent);
     if (IS_NODE) this.readBeforeNode(server, 'connection');
     return server;
   }
@@ -245,7 +247,8 @@ export class GatewayServer
     server.on('connect', (_incoming: IncomingMessage, socket: Duplex) =>
       this.faults.refuseNext(socket, failure('upgrade-refused')),
     );
-    server.on('clientError', (error: Error, socket: Duplex) => this.onParserError(error, socket));
+    server.on('clientError', (error: Error, socket: Duplex) => this.onClientError(error, socket));
+    server.on('timeout', closeIfSilent);
     return server;
   }
 
@@ -277,6 +280,12 @@ export class GatewayServer
 
   logRefused(code: 'client-timeout' | 'bad-request'): void {
     this.gateway.logRefused(failure(code));
+  }
+
+  private onClientError(error: Error, socket: Duplex): void {
+    const isLate = 'code' in error && error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
+    if (isLate) this.faults.onTimeout(socket, () => this.onParserError(error, socket));
+    else this.onParserError(error, socket);
   }
 
   private onParserError(error: Error, socket: Duplex): void {
@@ -336,6 +345,14 @@ function serveOldProtocols(socket: TLSSocket): void {
 /** Deno takes a list instead, and refuses a client that offers nothing but HTTP/1.0. */
 function chooseProtocol({ protocols }: { readonly protocols: readonly string[] }): string | undefined {
   return PROTOCOLS.find((name) => protocols.includes(name));
+}
+
+/** Closes an idle connection of Node's server, unless its next request came while the process stood still. */
+function closeIfSilent(socket: Socket): void {
+  const { bytesRead } = socket;
+  afterReads(() => {
+    if (socket.bytesRead === bytesRead) socket.destroy();
+  });
 }
 
 /** An error closes the connection, and its exchanges report that. */

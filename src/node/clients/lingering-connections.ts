@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream';
+import { afterReads } from '../after-reads.ts';
 
 /** Maximum number of lingering connections; beyond it the oldest is closed. */
 const MAX_LINGERING = 512;
@@ -99,5 +100,6 @@ function readAndDrop(lingering: Lingering): void {
 }
 
 function check(lingering: Lingering): void {
-  lingering.check();
+  // After the process stood still, what came in time is read first: to close before that would reset the connection.
+  afterReads(() => lingering.check());
 }

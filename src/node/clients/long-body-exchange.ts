@@ -2,6 +2,7 @@ import type { Body, ClientFault } from '../../gateway/exchange.ts';
 import type { CollectorMemory } from '../../http/byte-collector.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
+import { afterReads } from '../after-reads.ts';
 import { isFarFromComplete } from './early-response.ts';
 import type { FastPathRequest } from './fast-path-request.ts';
 import { IncomingBody, type IncomingBodyOptions, type IncomingBodyOwner } from './incoming-body.ts';
@@ -112,7 +113,7 @@ export class LongBodyExchange extends SocketExchange implements IncomingBodyOwne
 
   /** The whole request was due. */
   expire(): void {
-    if (!this.incoming.complete) this.fault('client-timeout');
+    if (!this.isGone && !this.incoming.complete) this.fault('client-timeout');
   }
 
   private get isFarFromComplete(): boolean {
@@ -133,5 +134,6 @@ export class LongBodyExchange extends SocketExchange implements IncomingBodyOwne
 }
 
 function expire(exchange: LongBodyExchange): void {
-  exchange.expire();
+  // After the process stood still, what came in time is read first.
+  afterReads(() => exchange.expire());
 }

@@ -1,5 +1,6 @@
 import type { Server, Socket } from 'node:net';
 import { type AddressRange, isWithin } from '../../http/address-range.ts';
+import { afterReads } from '../after-reads.ts';
 import { type Peer, peerName } from './busy-peers.ts';
 import { readProxyHeader } from './proxy-header.ts';
 
@@ -46,13 +47,19 @@ export class ProxiedConnections {
 
   private read(socket: Socket, serve: () => void): void {
     const { headersTimeout, onMalformed } = this.options;
-    const timer = headersTimeout > 0 ? setTimeout(() => socket.destroy(), headersTimeout) : undefined;
+    let isRead = false;
+    const expire = (): void => {
+      if (!isRead) socket.destroy();
+    };
+    // After the process stood still, what came in time is read first.
+    const timer = headersTimeout > 0 ? setTimeout(() => afterReads(expire), headersTimeout) : undefined;
     let received: Buffer | undefined;
     const close = (): void => clearTimeout(timer);
     const take = (chunk: Buffer): void => {
       received = received === undefined ? chunk : Buffer.concat([received, chunk]);
       const header = readProxyHeader(received);
       if (header === 'partial') return;
+      isRead = true;
       clearTimeout(timer);
       socket.off('data', take);
       socket.off('error', ignore);

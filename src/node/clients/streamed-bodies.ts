@@ -1,3 +1,4 @@
+import { afterReads } from '../after-reads.ts';
 import { Slots } from '../../gateway/slots.ts';
 
 /** A body that is forwarded while it arrives, on a connection to V2 that no other request can use meanwhile. */
@@ -64,5 +65,6 @@ export class StreamedBodies {
 }
 
 function endSlowest(bodies: StreamedBodies): void {
-  bodies.endSlowest();
+  // After the process stood still, what came in time is read first.
+  afterReads(() => bodies.endSlowest());
 }

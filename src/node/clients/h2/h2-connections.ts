@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { afterReads } from '../../after-reads.ts';
 import { peerName } from '../busy-peers.ts';
 import { FIRST_REQUEST_GRACE_MS } from '../drain-connections.ts';
 import { TurnQueue } from '../turn-queue.ts';
@@ -109,5 +110,6 @@ export class H2Connections {
 }
 
 function check(connections: H2Connections): void {
-  connections.check();
+  // After the process stood still, what came in time is read first.
+  afterReads(() => connections.check());
 }

@@ -10,6 +10,7 @@ import type { ResponseHead } from '../../../http/response-head.ts';
 import type { Flow } from '../../piece-turns.ts';
 import { ALREADY_SENT } from '../already-sent.ts';
 import { SMALL_REST_BYTES } from '../early-response.ts';
+import { afterReads } from '../../after-reads.ts';
 import { IncomingBody, type IncomingBodyOptions, type IncomingBodyOwner } from '../incoming-body.ts';
 import { isFinalStatus, isInterimStatus, ResponseFraming } from '../response-framing.ts';
 import { type ReaderLimits, type SlowReader, SlowReaderGuard } from '../slow-reader-guard.ts';
@@ -374,7 +375,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
 
   /** The whole request was due. */
   expire(): void {
-    if (!this.body.isComplete) this.fault('client-timeout');
+    if (this.isOpen && !this.body.isComplete) this.fault('client-timeout');
   }
 
   /** The exchange ends without its response. */
@@ -511,5 +512,6 @@ function leaveRest(exchange: H2Exchange): void {
 }
 
 function expire(exchange: H2Exchange): void {
-  exchange.expire();
+  // After the process stood still, what came in time is read first.
+  afterReads(() => exchange.expire());
 }
