@@ -27,6 +27,8 @@ export function rewriteResponse(
     write: (...given: unknown[]) => rewritten.write(given),
     end: (...given: unknown[]) => rewritten.end(given),
     flushHeaders: () => rewritten.flushHeaders(),
+    // Node sends a head that was not written by it, and so does express-session.
+    _implicitHeader: () => rewritten.implicitHeader(),
   });
   for (const method of FIELD_METHODS) {
     const original = outgoing[method].bind(outgoing);
@@ -96,6 +98,11 @@ class RewrittenOutgoing {
     this.begin();
     if (this.collected === undefined) this.call('writeHead', [outgoing.statusCode]);
     return outgoing;
+  }
+
+  /** Once only: what calls it cannot see that the head of a collected response was written. */
+  implicitHeader(): void {
+    if (this.collected === undefined) this.outgoing.writeHead(this.outgoing.statusCode);
   }
 
   flushHeaders(): unknown {
