@@ -14,6 +14,8 @@ export interface GatewayStats {
     readonly since: number;
     readonly reloads?: number | undefined;
     readonly refusedReloads?: number | undefined;
+    /** True while the one to be read was refused, and an earlier one is in force. */
+    readonly isStale?: boolean | undefined;
     /** Duration of the last reload, in seconds. */
     readonly reloadSeconds?: number | undefined;
   };
@@ -79,6 +81,11 @@ export function statFamilies(stats: GatewayStats, captured: { readonly bytes: nu
       'gateway_rule_book_refused_total',
       'Number of refused rule book reloads.',
       ruleBook.refusedReloads,
+    ),
+    gauge(
+      'gateway_rule_book_stale',
+      '1 while the rule book was refused when it was last read, and the one before stays in force.',
+      ruleBook.isStale === undefined ? undefined : Number(ruleBook.isStale),
     ),
     {
       ...gauge('gateway_build_info', 'The program.', 1),

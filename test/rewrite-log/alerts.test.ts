@@ -164,9 +164,10 @@ const PLAYS: readonly (readonly [alert: string, time: string, firing: Series, si
   ],
   [
     'GatewayRuleBookRefused',
-    '10m',
-    { [`gateway_rule_book_refused_total{${A}}`]: '0x20 1x30' },
-    { [`gateway_rule_book_refused_total{${A}}`]: '1x50' },
+    // As long as a start would be refused, and no longer.
+    '3h',
+    { [`gateway_rule_book_stale{${A}}`]: '0x20 1x800' },
+    { [`gateway_rule_book_stale{${A}}`]: '1x700 0x120' },
   ],
   [
     'GatewayRuleBooksDiffer',

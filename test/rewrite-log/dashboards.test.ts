@@ -38,7 +38,15 @@ function series(): ReadonlyMap<string, ReadonlySet<string>> {
     bufferedBytes: 0,
     droppedLogLines: 0,
     breaker: 'closed' as const,
-    ruleBook: { hash: 'a', version: 'b', since: 0, reloads: 0, refusedReloads: 0, reloadSeconds: 0 },
+    ruleBook: {
+      hash: 'a',
+      version: 'b',
+      since: 0,
+      reloads: 0,
+      refusedReloads: 0,
+      reloadSeconds: 0,
+      isStale: false,
+    },
     process: {
       cpuSeconds: 0,
       residentBytes: 0,

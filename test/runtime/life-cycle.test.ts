@@ -241,10 +241,17 @@ describe('a new rule book', () => {
     writeFileSync(rules, ONE_RULE);
     const v2 = await rawServer((socket) => socket.write(ok()));
     const gateway = await spawnGateway({ upstream: v2.origin, rules });
+    const stale = async (): Promise<string | undefined> => {
+      const metrics = await fetch(`http://127.0.0.1:${gateway.adminPort}/metrics`);
+      return /^gateway_rule_book_stale (.+)$/m.exec(await metrics.text())?.[1];
+    };
+    expect(await stale()).toBe('0');
     writeFileSync(rules, 'changes: nonsense');
     await until(() => gateway.stderr().includes('stays in force.'));
+    expect(await stale()).toBe('1');
     writeFileSync(rules, ONE_RULE);
     await until(() => gateway.stderr().includes('is in force.'));
+    expect(await stale()).toBe('0');
     expect(gateway.stderr()).toMatch(/rule book (\w+) stays in force\.\n[^]*rule book \1 is in force\./);
   });
 

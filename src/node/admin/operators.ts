@@ -276,6 +276,7 @@ function gatewayStats({ parts, processStats }: OperatorState, gateway: Gateway):
       since: ruleBooks.since,
       reloads: ruleBooks.reloads,
       refusedReloads: ruleBooks.refused,
+      isStale: ruleBooks.refusal !== undefined,
       reloadSeconds: ruleBooks.reloadSeconds,
     },
     process: processStats(),
