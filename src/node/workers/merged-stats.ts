@@ -30,6 +30,7 @@ export function mergedStats(own: GatewayStats, pool: PoolStats | undefined): Gat
 }
 
 function mergedProcesses(all: readonly ProcessStats[], endedCpuSeconds: number): ProcessStats {
+  const [fullest] = all.toSorted((one, other) => shareOfFiles(other) - shareOfFiles(one));
   return {
     cpuSeconds: endedCpuSeconds + sum(all.map(({ cpuSeconds }) => cpuSeconds)),
     residentBytes: sum(all.map(({ residentBytes }) => residentBytes)),
@@ -37,11 +38,16 @@ function mergedProcesses(all: readonly ProcessStats[], endedCpuSeconds: number):
     limitBytes: all[0]?.limitBytes,
     heapBytes: sum(all.map(({ heapBytes }) => heapBytes)),
     startSeconds: Math.min(...all.map(({ startSeconds }) => startSeconds)),
-    openFiles: sum(all.map(({ openFiles }) => openFiles ?? 0)),
-    maxFiles: Math.min(...all.map(({ maxFiles }) => maxFiles ?? Number.POSITIVE_INFINITY)),
+    // The limit is that of each process: those of the one that is nearest to it.
+    openFiles: fullest?.openFiles,
+    maxFiles: fullest?.maxFiles,
     // The slowest event loop delays its own clients, however punctual the others are.
     loopDelaySeconds: Math.max(...all.map(({ loopDelaySeconds }) => loopDelaySeconds ?? 0)),
   };
+}
+
+function shareOfFiles({ openFiles = 0, maxFiles = Number.POSITIVE_INFINITY }: ProcessStats): number {
+  return openFiles / maxFiles;
 }
 
 function sum(numbers: readonly number[]): number {
