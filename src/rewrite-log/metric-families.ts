@@ -92,6 +92,7 @@ function exchanges(all: readonly Series[]): MetricSample[] {
     ['operation', operation],
     ['verdict', verdict],
     ['status_class', status === 0 ? 'none' : `${Math.floor(status / 100)}xx`],
+    ['status', statusLabel(status)],
   ]);
 }
 
@@ -137,9 +138,13 @@ function durationLabels({ method, status, failure }: Series, route: string): Met
   return [
     ['http_request_method', method],
     ['http_route', route],
-    ['http_response_status_code', status === 0 ? '' : String(status)],
+    ['http_response_status_code', statusLabel(status)],
     ['error_type', failure],
   ];
+}
+
+function statusLabel(status: number): string {
+  return status === 0 ? '' : String(status);
 }
 
 function routeOf(

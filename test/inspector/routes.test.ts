@@ -206,7 +206,7 @@ describe('the other routes', () => {
     const gateway = await withOrders(3);
     const text = await (await fetch(`${gateway.adminOrigin}/metrics`)).text();
     expect(text).toContain(
-      'gateway_exchanges_total{route="migrate",operation="order_floor_plan",verdict="rewritten",status_class="2xx"} 3',
+      'gateway_exchanges_total{route="migrate",operation="order_floor_plan",verdict="rewritten",status_class="2xx",status="201"} 3',
     );
     expect(text).toContain('gateway_log_lines_dropped_total 3');
     expect(text).toMatch(/gateway_rewrite_duration_seconds_count 3/);

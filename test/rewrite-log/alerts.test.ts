@@ -113,14 +113,17 @@ const PLAYS: readonly (readonly [alert: string, time: string, firing: Series, si
     {
       [`gateway_exchanges_total{route="migrate",operation="o",verdict="rewritten",status_class="2xx",${A}}`]:
         '0+6x240',
-      [`gateway_exchanges_total{route="migrate",operation="o",verdict="rewritten",status_class="4xx",${A}}`]:
+      [`gateway_exchanges_total{route="migrate",operation="o",verdict="rewritten",status_class="4xx",status="422",${A}}`]:
         '0+3x240',
     },
     {
       [`gateway_exchanges_total{route="migrate",operation="o",verdict="rewritten",status_class="2xx",${A}}`]:
         '0+9x240',
-      [`gateway_exchanges_total{route="migrate",operation="o",verdict="rewritten",status_class="4xx",${A}}`]:
+      [`gateway_exchanges_total{route="migrate",operation="o",verdict="rewritten",status_class="4xx",status="422",${A}}`]:
         '0+1x240',
+      // Keys that V2 does not know, and resources that are gone, are no matter of rules.
+      [`gateway_exchanges_total{route="migrate",operation="o",verdict="rewritten",status_class="4xx",status="401",${A}}`]:
+        '0+9x240',
       [`gateway_exchanges_total{route="pass",operation="",verdict="passed",status_class="4xx",${A}}`]:
         '0+9x240',
     },
