@@ -1,4 +1,4 @@
-import type { Body } from '../../gateway/exchange.ts';
+import type { Body, BodyParts } from '../../gateway/exchange.ts';
 import type { UpstreamCall, UpstreamReceiver, UpstreamRequest } from '../../gateway/upstream.ts';
 import { expectsContent, isIdempotent } from '../../http/methods.ts';
 import { isFieldName } from '../../http/field-characters.ts';
@@ -35,7 +35,7 @@ export class PooledCall implements UpstreamCall, PendingRequest {
   head = '';
   smallBody: Uint8Array = nothing;
   body: Uint8Array | undefined = undefined;
-  parts: AsyncIterable<Uint8Array> | undefined = undefined;
+  parts: BodyParts | undefined = undefined;
   length: number | undefined = undefined;
   connection: UpstreamConnection | undefined = undefined;
   /** True when the response is paused, also before there is a connection. */

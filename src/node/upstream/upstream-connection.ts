@@ -61,6 +61,10 @@ const nothing = Buffer.alloc(0);
 
 /** One connection to V2, with one request on it at a time. */
 export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
+  /** When connecting began, on the clock of `performance`. */
+  readonly began = performance.now();
+  /** Since when it is idle, on the same clock. */
+  idleSince = 0;
   private readonly owner: ConnectionOwner;
   private readonly options: UpstreamOptions;
   /** Its address, once that is known. */
@@ -68,7 +72,6 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
   private readonly socket: Socket;
   private readonly reader: ResponseReader;
   private readonly destination: Destination;
-  private readonly attemptedAt = performance.now();
   private request: PendingRequest | undefined = undefined;
   /** Writes the request's body, where that arrives in parts. */
   private writer: BodyWriter | undefined = undefined;
@@ -86,7 +89,6 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
   private due = 0;
   /** Time until which it may be idle, once the last request is sent. */
   private idleUntil = 0;
-  private freeSince = 0;
   /** Time from which it is too old for another request. */
   private retiredAt = Number.POSITIVE_INFINITY;
   private requests = 0;
@@ -111,7 +113,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
     this.options = options;
     this.destination = destination;
     this.reader = new ResponseReader(options, this);
-    if (options.maxAge > 0) this.retiredAt = this.attemptedAt + options.maxAge * (1 - spread / 10);
+    if (options.maxAge > 0) this.retiredAt = this.began + options.maxAge * (1 - spread / 10);
     this.socket = destination.connect(
       {
         buffer,
@@ -132,16 +134,6 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
     });
     this.socket.on('end', () => this.ended());
     this.socket.on('close', () => this.onClose());
-  }
-
-  /** When connecting began, on the clock of `performance`. */
-  get began(): number {
-    return this.attemptedAt;
-  }
-
-  /** Start of the idle time, on the owner's clock. */
-  get idleSince(): number {
-    return this.freeSince;
   }
 
   /** True when a request can be sent: a closed socket emits `close` only later in the turn of the event loop. */
@@ -206,7 +198,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
     const { request, options } = this;
     if (!this.connected) {
       const { attemptTimeout } = this.destination;
-      if (attemptTimeout > 0 && now >= this.attemptedAt + attemptTimeout) this.expire();
+      if (attemptTimeout > 0 && now >= this.began + attemptTimeout) this.expire();
       return;
     }
     if (request === undefined) {
@@ -294,7 +286,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
   };
 
   private releaseAt(now: number): void {
-    this.freeSince = now;
+    this.idleSince = now;
     this.due = Math.min(this.idleUntil, this.retiredAt);
     this.owner.released(this);
   }
@@ -306,8 +298,8 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
 
   private ready(): void {
     this.connected = true;
-    this.freeSince = performance.now();
-    this.due = this.freeSince + UNUSED_MS;
+    this.idleSince = performance.now();
+    this.due = this.idleSince + UNUSED_MS;
     this.owner.opened(this);
   }
 
@@ -370,7 +362,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
       return;
     }
     // Node does not report whether TLS was closed in order (RFC 8446 §6.1) or cut.
-    if ('encrypted' in this.socket) this.request.receiver.endUnproven?.();
+    if (this.destination.isSecure) this.request.receiver.endUnproven?.();
     this.complete([], 0);
   }
 
@@ -384,7 +376,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
       return;
     }
     if (request === undefined && !this.isGivenUp && this.requests > 0)
-      owner.closedIdle(performance.now() - this.freeSince);
+      owner.closedIdle(performance.now() - this.idleSince);
     this.fail(this.fault());
     owner.closed(this);
   }
