@@ -64,6 +64,8 @@ describe('a request is decided by its head', () => {
     ['GET /api/v1/clients', ['Upgrade', 'TLS/1.2 h2c'], 'upgrade-refused, closes'],
     ['GET /api/v1/clients', ['Upgrade', ''], 'upgrade-refused, closes'],
     ['GET /api/v1/clients', ['Expect', 'x'], 'expectation-failed, closes'],
+    ['GET /api/v1/clients', ['Expect', '100-Continue'], 'unnamed: forward'],
+    ['POST /api/v1/clients', [...JSON_TYPE, 'Transfer-Encoding', 'chunked'], 'create_client: rewrite'],
   ])('%s %j: %s', (line, fields, words) => {
     expect(wordsOf(decided(line, fields))).toBe(words);
   });

@@ -73,10 +73,11 @@ test('the version, the id and the trace of the gateway replace those that are re
 });
 
 test("the client's own version, id and trace stay as they came", () => {
-  const received = ['X-Api-Version', '2024-06-30', 'x-request-id', 'mine', 'tracestate', 'a=1'];
-  expect(
-    migrated(received, { version: { sent: '2024-06-30', why: 'client' }, requestId: 'id-1', hasTrace: true }),
-  ).toEqual(received);
+  const version = { sent: '2024-06-30', why: 'client' } as const;
+  const trace = ['traceparent', TRACEPARENT.replace('-01', '-00'), 'tracestate', 'a=1'];
+  const received = ['X-Api-Version', '2024-06-30', 'x-request-id', 'mine', ...trace];
+  const set = { version, requestId: 'id-1', hasTrace: true, traceparent: TRACEPARENT };
+  expect(migrated(received, set)).toEqual(received);
 });
 
 test('fields that describe the body that came are left out where another one is sent', () => {
