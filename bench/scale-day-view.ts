@@ -8,7 +8,7 @@ import { watchProcess } from '../src/node/admin/process-stats.ts';
 import type { LoadedRuleBook } from '../src/node/rule-books.ts';
 import { GatewayTotals } from '../src/report/gateway-totals.ts';
 import { OperatorView } from '../src/inspector/operator-view.ts';
-import type { CaptureLevel } from '../src/rewrite-log/observer.ts';
+import type { CaptureLevel } from '../src/rewrite-log/attributes/observer.ts';
 import { DayTraffic } from './scale-day-traffic.ts';
 
 /** When the day begins, in milliseconds since 1970, and those of a minute. */

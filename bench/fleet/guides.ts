@@ -1,7 +1,7 @@
-import { parseEntry } from '../../src/cli/client-entries.ts';
-import { readLogFile } from '../../src/cli/log-files.ts';
-import { Guide } from '../../src/report/guide.ts';
-import type { GuideBody, GuideDocument } from '../../src/report/guide-document.ts';
+import { parseEntry } from '../../src/cli/logs/client-entries.ts';
+import { readLogFile } from '../../src/cli/logs/log-files.ts';
+import { Guide } from '../../src/report/guide/guide.ts';
+import type { GuideBody, GuideDocument } from '../../src/report/guide/guide-document.ts';
 import type { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
 import { knowable, type LedgerLine } from './ledger.ts';
 import type { Services } from './services.ts';

@@ -1,7 +1,7 @@
 import type { SettingSources } from '../settings/read-settings.ts';
 import { readSetting } from '../settings/read-settings.ts';
 import { settings as table } from '../settings/settings.ts';
-import { hasColour } from './terminal.ts';
+import { hasColour } from './terminal/terminal.ts';
 import { openLogSink } from '../node/log/log-sink.ts';
 import { openProcessLog, type WriteProcessLine } from '../node/log/process-log.ts';
 

@@ -3,8 +3,8 @@ import { COMMANDS } from './commands/command-table.ts';
 import { EXIT_CODES, NOT_STARTED, SUCCESS } from './exit-codes.ts';
 import { packageVersion } from './package-version.ts';
 import { endOnStdoutFault } from './stdout-fault.ts';
-import { hasColour, painter } from './terminal.ts';
-import { wrapLines } from './wrap-text.ts';
+import { hasColour, painter } from './terminal/terminal.ts';
+import { wrapLines } from './terminal/wrap-text.ts';
 
 /** Runs the command that the arguments name; without one, prints the help. The exit codes are those of `EXIT_CODES`. */
 export async function run(argv: readonly string[]): Promise<void> {

@@ -3,10 +3,10 @@ import * as z from 'zod';
 import { entrySchema } from '../rewrite-log/entry-schema.ts';
 import { ruleBookSource } from '../rules/rule-book-source.ts';
 import { exitCodesTable } from './exit-codes.ts';
-import { logFieldsTable } from './log-fields-text.ts';
-import { manualPage } from './manual-page.ts';
-import { prometheusRule, RULE_FILES } from './prometheus-rule.ts';
-import { settingsExample, settingsTable } from './settings-texts.ts';
+import { logFieldsTable } from './manual/log-fields-text.ts';
+import { manualPage } from './manual/manual-page.ts';
+import { prometheusRule, RULE_FILES } from './manual/prometheus-rule.ts';
+import { settingsExample, settingsTable } from './settings/settings-texts.ts';
 
 /** The generated JSON Schemas, by path below the project's root. */
 export const schemas: readonly (readonly [file: string, schema: z.ZodType])[] = [

@@ -4,13 +4,13 @@ import { readSetting } from '../settings/read-settings.ts';
 import { settings as table } from '../settings/settings.ts';
 import { watchProcess } from '../node/admin/process-stats.ts';
 import type { WriteProcessLine } from '../node/log/process-log.ts';
-import { CaptureRate } from '../rewrite-log/capture-rate.ts';
+import { CaptureRate } from '../rewrite-log/capture/capture-rate.ts';
 import { StoreLink } from '../node/workers/store-link.ts';
 import { ReportRequests } from '../node/workers/report-requests.ts';
 import { WorkerLink } from '../node/workers/worker-link.ts';
 import { type FromWorker, isToWorker, type ToWorker } from '../node/workers/worker-messages.ts';
 import { setExitDeadline } from './exit-deadline.ts';
-import { startServing } from './serving.ts';
+import { startServing } from './serve/serving.ts';
 
 // One of the processes that share the port (`workers`). Only the first process handles signals: a terminal sends them to every
 // process.

@@ -1,8 +1,8 @@
 import { Hono } from 'hono/tiny';
-import { failureBody } from '../inspector/failure-body.ts';
+import { failureBody } from '../inspector/entries/failure-body.ts';
 import { type AddressOf, requestRate, sameSite, secureHeaders, tokenGate } from '../inspector/guard.ts';
 import { createRolloutAdmin } from '../inspector/rollout-admin.ts';
-import { rolloutRoutes } from '../inspector/rollout-routes.ts';
+import { rolloutRoutes } from '../inspector/routes/rollout-routes.ts';
 import { type Rate, TokenBuckets } from '../rollout/token-buckets.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
 import type { RuleBook } from '../rules/rule-book.ts';

@@ -1,5 +1,5 @@
-import { CaptureRate } from '../rewrite-log/capture-rate.ts';
-import type { Observer } from '../rewrite-log/observer.ts';
+import { CaptureRate } from '../rewrite-log/capture/capture-rate.ts';
+import type { Observer } from '../rewrite-log/attributes/observer.ts';
 
 /**
  * Requests the attribute names of at most `perSecond` exchanges a second, so that entries carry them as on Node; stores nothing.

@@ -1,7 +1,7 @@
 import { hasByteOrderMark } from '../json/byte-order-mark.ts';
 import { Scanner } from '../json/scanner.ts';
 import { bareHost } from '../http/host.ts';
-import { type DerivationRules, deriveV1, v1Url } from '../openapi/derive-v1.ts';
+import { type DerivationRules, deriveV1, v1Url } from '../openapi/derive/derive-v1.ts';
 import { isDescription } from '../openapi/description.ts';
 import { printJsonText, readJsonText } from '../openapi/json-text.ts';
 import { digestOf } from '../rules/digest.ts';

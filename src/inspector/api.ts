@@ -32,8 +32,8 @@ import type { HistoryMinute } from '../rewrite-log/history.ts';
 import type { Policies } from '../rules/rule-book.ts';
 import type { Path, RequestRuleName, ResponseRule } from '../rules/rule.ts';
 
-export type { Census } from '../report/census.ts';
-export type { CensusRow } from '../report/census-row.ts';
+export type { Census } from '../report/census/census.ts';
+export type { CensusRow } from '../report/census/census-row.ts';
 export type { HistoryMinute, Quantiles } from '../rewrite-log/history.ts';
 export type { Entry } from '../rewrite-log/entry.ts';
 export type { ClientReport } from '../report/client-report.ts';

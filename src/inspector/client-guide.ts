@@ -1,4 +1,4 @@
-import { Guide } from '../report/guide.ts';
+import { Guide } from '../report/guide/guide.ts';
 import type { Ring } from '../rewrite-log/ring.ts';
 
 /** Entries processed without a pause. */

@@ -1,5 +1,5 @@
 import type { Context, MiddlewareHandler } from 'hono';
-import { failureBody, tooManyRequests } from './failure-body.ts';
+import { failureBody, tooManyRequests } from './entries/failure-body.ts';
 import type { TokenBuckets } from '../rollout/token-buckets.ts';
 import { hexOf } from '../rules/digest.ts';
 import { addressOf } from './remote-address.ts';

@@ -1,14 +1,14 @@
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
-import type { LogGap } from '../report/log-gaps.ts';
+import type { LogGap } from '../report/gaps/log-gaps.ts';
 import type { ReportTotals } from '../report/report-totals.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
-import type { GatewayStats } from '../rewrite-log/stat-families.ts';
+import type { GatewayStats } from '../rewrite-log/metrics/stat-families.ts';
 import type { PageFile } from './api.ts';
-import type { ExplainParts } from './explain.ts';
+import type { ExplainParts } from './explain/explain.ts';
 import type { GuardOptions } from './guard.ts';
 import type { RunInThread } from './operator-work.ts';
 import type { OperatorView } from './operator-view.ts';
-import type { RolloutAdmin } from './rollout-routes.ts';
+import type { RolloutAdmin } from './routes/rollout-routes.ts';
 
 /** The data that the inspector reads. It writes nothing itself; changes of the rollout go through `RolloutAdmin`. */
 export interface InspectorParts extends GuardOptions {

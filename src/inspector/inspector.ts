@@ -1,14 +1,14 @@
 import { Hono } from 'hono';
-import { clientRoutes } from './client-routes.ts';
-import { entryRoutes } from './entry-routes.ts';
+import { clientRoutes } from './routes/client-routes.ts';
+import { entryRoutes } from './routes/entry-routes.ts';
 import type { InspectorParts } from './inspector-parts.ts';
-import { statRoutes } from './stat-routes.ts';
+import { statRoutes } from './routes/stat-routes.ts';
 import { requestRate, sameSite, secureHeaders, tokenGate } from './guard.ts';
-import { loginRoute, pageRoutes } from './page-routes.ts';
+import { loginRoute, pageRoutes } from './routes/page-routes.ts';
 import { type Rate, TokenBuckets } from '../rollout/token-buckets.ts';
-import { resendRoute } from './resend-route.ts';
-import { ruleRoutes } from './rule-routes.ts';
-import { rolloutRoutes } from './rollout-routes.ts';
+import { resendRoute } from './routes/resend-route.ts';
+import { ruleRoutes } from './routes/rule-routes.ts';
+import { rolloutRoutes } from './routes/rollout-routes.ts';
 
 /** Limit of wrong tokens from one address. */
 const WRONG_TOKEN_RATE: Rate = { burst: 10, perSecond: 1 };

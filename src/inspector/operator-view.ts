@@ -1,13 +1,13 @@
-import { Capture, type CaptureOptions } from '../rewrite-log/capture.ts';
+import { Capture, type CaptureOptions } from '../rewrite-log/capture/capture.ts';
 import { ClientTraces } from '../rewrite-log/client-traces.ts';
 import { isNotable } from '../rewrite-log/entry-outcome.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import { History } from '../rewrite-log/history.ts';
-import { Metrics } from '../rewrite-log/metrics.ts';
-import type { CapturedExchange, Observer, CaptureLevel } from '../rewrite-log/observer.ts';
+import { Metrics } from '../rewrite-log/metrics/metrics.ts';
+import type { CapturedExchange, Observer, CaptureLevel } from '../rewrite-log/attributes/observer.ts';
 import { Ring } from '../rewrite-log/ring.ts';
 import { BodyCheckTally } from '../rollout/body-check-tally.ts';
-import { Tally } from '../report/tally.ts';
+import { Tally } from '../report/tally/tally.ts';
 
 /** Maximum clients that a running gateway counts separately; `report` counts more, from the log. */
 const MAX_CLIENTS = 5000;

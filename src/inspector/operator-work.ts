@@ -2,13 +2,13 @@ import type { DecodeBody } from '../migrate/decoded-body.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { parsedJson } from '../rewrite-log/parsed-json.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
-import { type DetailParts, entryDetail } from './entry-detail.ts';
-import { explain, type ExplainParts } from './explain.ts';
-import { exportEntry, type ExportParts } from './export-entry.ts';
-import { isExplainRequest } from './explain-request.ts';
+import { type DetailParts, entryDetail } from './entries/entry-detail.ts';
+import { explain, type ExplainParts } from './explain/explain.ts';
+import { exportEntry, type ExportParts } from './entries/export-entry.ts';
+import { isExplainRequest } from './explain/explain-request.ts';
 import type { OperatorResult } from './operator-result.ts';
-import { failureBody } from './failure-body.ts';
-import { type RulesTrialParts, tryRules } from './try-rules.ts';
+import { failureBody } from './entries/failure-body.ts';
+import { type RulesTrialParts, tryRules } from './explain/try-rules.ts';
 
 /** Work for an operator that grows with the bytes of a client: an explanation, an entry or its file, or a trial of rules. It holds only data. */
 export type OperatorWork = ExplainWork | DetailWork | ExportWork | TryWork;

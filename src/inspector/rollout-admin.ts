@@ -8,7 +8,7 @@ import { didYouMean } from '../rules/did-you-mean.ts';
 import type { Mode } from '../rules/rollout.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { ambiguityWords } from './rollout-effect.ts';
-import type { RolloutAdmin } from './rollout-routes.ts';
+import type { RolloutAdmin } from './routes/rollout-routes.ts';
 
 /** What the processes of a gateway, or all isolates, counted. */
 export interface RolloutCounts {

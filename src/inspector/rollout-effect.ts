@@ -1,6 +1,6 @@
 import type { ClientReport, Report } from './api.ts';
-import { counted } from '../report/number-text.ts';
-import { OTHER_CALLS } from '../report/call-name.ts';
+import { counted } from '../report/text/number-text.ts';
+import { OTHER_CALLS } from '../report/text/call-name.ts';
 import { chooseMode, ownMode } from '../rollout/modes.ts';
 import type { ModeView, RolloutRequest, RolloutView } from '../rollout/rollout-view.ts';
 import type { Modes } from '../rules/rollout.ts';

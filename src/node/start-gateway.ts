@@ -13,7 +13,7 @@ import type { RolloutControl } from '../rollout/rollout-control.ts';
 import { connectionDrainTime } from '../settings/drain-times.ts';
 import { settings as table } from '../settings/settings.ts';
 import type { OriginSetting } from '../settings/setting-kinds.ts';
-import type { Observer } from '../rewrite-log/observer.ts';
+import type { Observer } from '../rewrite-log/attributes/observer.ts';
 import { afterReads } from './after-reads.ts';
 import { BodyMemory } from './body-memory.ts';
 import { connectionLimits, openFilesLimit } from './connection-limits.ts';

@@ -2,7 +2,7 @@ import { dereference, type OutputUnit, type Schema, type SchemaDraft, validate }
 import { OperationTable } from '../rules/operation-table.ts';
 import { type DescribedOperation, type Description, followed, isJsonMedia } from './description.ts';
 import { isObject, memberOf, objectIn } from './json-object.ts';
-import { describedOperations, templateOf } from './match-operations.ts';
+import { describedOperations, templateOf } from './draft/match-operations.ts';
 import { requestSchema } from './request-schema.ts';
 import { type SchemaFault, schemaFaults } from './schema-fault.ts';
 

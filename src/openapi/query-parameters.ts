@@ -1,7 +1,7 @@
 import { scalarValue } from '../json/json-scalar.ts';
 import type { Change } from '../rules/rule-book.ts';
 import type { QueryRule } from '../rules/rule.ts';
-import { marked } from './change-mark.ts';
+import { marked } from './draft/change-mark.ts';
 import { type Description, followed } from './description.ts';
 import { isObject, type JsonObject } from './json-object.ts';
 

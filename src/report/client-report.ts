@@ -1,10 +1,10 @@
-import type { BodyCheckCounts } from './body-checks.ts';
-import type { ClientTally } from './client-tally.ts';
-import type { Work } from './client-work.ts';
-import type { Outcomes, OutcomeTally } from './outcomes.ts';
-import type { DifferingMembers } from './response-changes.ts';
-import type { Span } from './span.ts';
-import { type PendingRefusal, pendingRefusals, refusalSentences } from './v2-verdicts.ts';
+import type { BodyCheckCounts } from './tally/body-checks.ts';
+import type { ClientTally } from './tally/client-tally.ts';
+import type { Work } from './tally/client-work.ts';
+import type { Outcomes, OutcomeTally } from './tally/outcomes.ts';
+import type { DifferingMembers } from './tally/response-changes.ts';
+import type { Span } from './tally/span.ts';
+import { type PendingRefusal, pendingRefusals, refusalSentences } from './tally/v2-verdicts.ts';
 
 /**
  * Dependence of a client on V1. `gone`: silent for so long that it is not expected back; `url-only`: neither requests nor

@@ -1,7 +1,7 @@
 import type { Entry } from '../rewrite-log/entry.ts';
 import { MovedMembers } from '../rewrite-log/moved-member.ts';
 import { isOfQuery } from '../rewrite/rewrite.ts';
-import { sketchJson } from './json-sketch.ts';
+import { sketchJson } from './guide/json-sketch.ts';
 
 /** A request like that of an entry: the log has no values, so they are `…`, and only the names it recorded. */
 export interface LikeRequest {

@@ -1,6 +1,6 @@
-import type { ClientTally } from './client-tally.ts';
+import type { ClientTally } from './tally/client-tally.ts';
 import type { ReadTotals, ReportCoverage, ReportTotals } from './report-totals.ts';
-import type { Tally } from './tally.ts';
+import type { Tally } from './tally/tally.ts';
 
 /** Totals of one gateway without a store. */
 export class GatewayTotals implements ReportTotals {

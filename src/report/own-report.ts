@@ -1,11 +1,11 @@
 import { type ClientReport, clientReport, type Usage } from './client-report.ts';
-import type { ClientTally } from './client-tally.ts';
-import type { GuideDocument } from './guide-document.ts';
-import { guideHtml } from './guide-html.ts';
-import { count, counted } from './number-text.ts';
-import { outcomeWords, reasonsOf } from './outcome-words.ts';
+import type { ClientTally } from './tally/client-tally.ts';
+import type { GuideDocument } from './guide/guide-document.ts';
+import { guideHtml } from './guide/guide-html.ts';
+import { count, counted } from './text/number-text.ts';
+import { outcomeWords, reasonsOf } from './text/outcome-words.ts';
 import type { ReportCoverage } from './report-totals.ts';
-import { htmlText } from './untrusted-text.ts';
+import { htmlText } from './text/untrusted-text.ts';
 
 /** A client's report about itself: nothing in it is of other clients, and nothing is the operator's own word for it. */
 export interface OwnReport {

@@ -1,6 +1,6 @@
-import type { ClientTally } from './client-tally.ts';
-import type { LogGap } from './log-gaps.ts';
-import type { Tally } from './tally.ts';
+import type { ClientTally } from './tally/client-tally.ts';
+import type { LogGap } from './gaps/log-gaps.ts';
+import type { Tally } from './tally/tally.ts';
 
 /** The gateways whose traffic a report counts. */
 export interface ReportCoverage {

@@ -1,10 +1,10 @@
-import type { Census } from './census.ts';
+import type { Census } from './census/census.ts';
 import { type ClientClass, type ClientReport, clientReport } from './client-report.ts';
-import type { LogGap } from './log-gaps.ts';
-import { counted } from './number-text.ts';
-import type { OpenApiNames } from './openapi-names.ts';
+import type { LogGap } from './gaps/log-gaps.ts';
+import { counted } from './text/number-text.ts';
+import type { OpenApiNames } from './text/openapi-names.ts';
 import type { ReportCoverage, ReportTally } from './report-totals.ts';
-import type { Span } from './span.ts';
+import type { Span } from './tally/span.ts';
 import { type SwitchOff, switchOff } from './switch-off.ts';
 
 /** Traffic of one day (UTC), for the burn-down. */

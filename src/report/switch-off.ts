@@ -1,8 +1,8 @@
 import { type ClientReport, dayBefore } from './client-report.ts';
-import type { LogGap } from './log-gaps.ts';
-import { dayNumber } from './active-days.ts';
-import { counted } from './number-text.ts';
-import type { Span } from './span.ts';
+import type { LogGap } from './gaps/log-gaps.ts';
+import { dayNumber } from './tally/active-days.ts';
+import { counted } from './text/number-text.ts';
+import type { Span } from './tally/span.ts';
 
 /** One condition of switching V1 off, as it was at the time of the report. */
 export interface Condition {

@@ -1,5 +1,5 @@
 import { headerValue } from '../http/header-list.ts';
-import type { ObservedHead } from './observer.ts';
+import type { ObservedHead } from './attributes/observer.ts';
 import { ownText } from './own-text.ts';
 
 /** What a client that has no name yet is recognised by. */

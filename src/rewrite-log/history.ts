@@ -1,4 +1,4 @@
-import { DurationSteps } from './duration-steps.ts';
+import { DurationSteps } from './metrics/duration-steps.ts';
 import type { Entry, Verdict } from './entry.ts';
 import { outcomeOf, statusFrom } from './entry-outcome.ts';
 

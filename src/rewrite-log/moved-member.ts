@@ -1,6 +1,6 @@
 import { generalPointer } from '../json/json-pointer.ts';
 import type { EditRecord } from '../rewrite/rewrite.ts';
-import { movedPointer } from './value-masks.ts';
+import { movedPointer } from './capture/value-masks.ts';
 
 /** Places of the members of a V1 body in the V2 body, according to the edits of the request; `*` for every index. */
 export class MovedMembers {

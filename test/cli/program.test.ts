@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { COMMANDS } from '../../src/cli/commands/command-table.ts';
 import { describeCommand, everyCommand } from '../../src/cli/command-spec.ts';
 import { createProgram } from '../../src/cli/program.ts';
-import { settingGroup, SETTING_GROUPS } from '../../src/cli/setting-groups.ts';
+import { settingGroup, SETTING_GROUPS } from '../../src/cli/settings/setting-groups.ts';
 import { allSettings } from '../../src/settings/settings.ts';
 import { COMPILE_CACHE } from '../support/compile-cache.ts';
 
@@ -43,8 +43,8 @@ const ALWAYS = [
   'src/cli/commands/command-table.ts',
   'src/cli/exit-codes.ts',
   'src/cli/package-version.ts',
-  'src/cli/terminal.ts',
-  'src/cli/wrap-text.ts',
+  'src/cli/terminal/terminal.ts',
+  'src/cli/terminal/wrap-text.ts',
 ];
 
 describe('a command loads only the modules that it needs', () => {

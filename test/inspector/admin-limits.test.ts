@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { TokenBuckets } from '../../src/rollout/token-buckets.ts';
-import { bodyFailure } from '../../src/inspector/failure-body.ts';
-import { readBody } from '../../src/inspector/read-body.ts';
-import { jsonParts, jsonResponse } from '../../src/inspector/json-response.ts';
+import { bodyFailure } from '../../src/inspector/entries/failure-body.ts';
+import { readBody } from '../../src/inspector/routes/read-body.ts';
+import { jsonParts, jsonResponse } from '../../src/inspector/routes/json-response.ts';
 import type { EntryDetail, Explanation } from '../../src/inspector/api.ts';
 import { inspected } from '../support/inspected.ts';
 import { rawClient } from '../support/raw-client.ts';

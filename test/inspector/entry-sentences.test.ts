@@ -8,10 +8,10 @@ import {
   MODE_MEANINGS,
   OUTCOME_MEANINGS,
   sentToWords,
-} from '../../src/inspector/entry-words.ts';
+} from '../../src/inspector/entries/entry-words.ts';
 import { whyMissing } from '../../src/inspector/page/perspective-view.ts';
 import type { Perspective } from '../../src/inspector/page/page-state.ts';
-import { editReason, requestRuleWords, responseRuleWords } from '../../src/inspector/rule-words.ts';
+import { editReason, requestRuleWords, responseRuleWords } from '../../src/inspector/explain/rule-words.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { modeOf, outcomeOf } from '../../src/rewrite-log/entry-outcome.ts';
 import type { EditRecord } from '../../src/rewrite/rewrite.ts';

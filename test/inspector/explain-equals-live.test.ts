@@ -5,7 +5,7 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Explanation } from '../../src/inspector/api.ts';
-import { explain } from '../../src/inspector/explain.ts';
+import { explain } from '../../src/inspector/explain/explain.ts';
 import { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
 import { readRuleBook } from '../../src/rules/read-rule-book.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';

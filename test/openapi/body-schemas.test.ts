@@ -3,7 +3,7 @@ import addFormats from 'ajv-formats';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { BodySchemas } from '../../src/openapi/body-schemas.ts';
-import { referenceDescription } from '../../src/cli/description-file.ts';
+import { referenceDescription } from '../../src/cli/draft/description-file.ts';
 
 /* oxlint-disable typescript/no-explicit-any -- a description is a tree of anything */
 

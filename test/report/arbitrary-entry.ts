@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { TallyEntry } from '../../src/report/tally-entry.ts';
+import type { TallyEntry } from '../../src/report/tally/tally-entry.ts';
 
 /** Start of the time of random entries, in milliseconds since 1970. */
 export const ENTRIES_FROM = Date.parse('2026-10-01T00:00:00.000Z');

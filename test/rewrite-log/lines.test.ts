@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { encodedLine } from '../../src/rewrite-log/encoded-entry.ts';
 import { entryLine } from '../../src/rewrite-log/entry-line.ts';
-import { redactTarget } from '../../src/rewrite-log/redact-target.ts';
+import { redactTarget } from '../../src/rewrite-log/capture/redact-target.ts';
 import { arbitraryEntry } from '../support/arbitrary-entry.ts';
 
 test('a line is the entry in printable ASCII, whatever the texts are', () => {

@@ -2,7 +2,7 @@ import v8 from 'node:v8';
 import vm from 'node:vm';
 import { expect, test } from 'vitest';
 import { OperatorView } from '../../src/inspector/operator-view.ts';
-import { maskHeaders } from '../../src/rewrite-log/mask-headers.ts';
+import { maskHeaders } from '../../src/rewrite-log/capture/mask-headers.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { closeEntry, openEntry } from '../../src/rewrite-log/open-entry.ts';
 import { ownEntry } from '../../src/rewrite-log/own-text.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { parseEntry } from '../../src/cli/client-entries.ts';
-import { LineTally } from '../../src/report/tally-lines.ts';
+import { parseEntry } from '../../src/cli/logs/client-entries.ts';
+import { LineTally } from '../../src/report/tally/tally-lines.ts';
 import { makeReport } from '../../src/report/report.ts';
-import { Tally } from '../../src/report/tally.ts';
+import { Tally } from '../../src/report/tally/tally.ts';
 import { entryLine } from '../../src/rewrite-log/entry-line.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { readEntry } from '../../src/rewrite-log/read-entry.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { DurationSteps } from '../../src/rewrite-log/duration-steps.ts';
+import { DurationSteps } from '../../src/rewrite-log/metrics/duration-steps.ts';
 import { History } from '../../src/rewrite-log/history.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { Ring } from '../../src/rewrite-log/ring.ts';

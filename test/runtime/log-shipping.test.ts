@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { entryLine } from '../../src/rewrite-log/entry-line.ts';
 import { makeReport } from '../../src/report/report.ts';
-import { Tally } from '../../src/report/tally.ts';
+import { Tally } from '../../src/report/tally/tally.ts';
 import { clickhouseAsDuckdb } from '../support/clickhouse-as-duckdb.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
-import { DEMO_REQUESTS } from '../../src/cli/demo-requests.ts';
+import { DEMO_REQUESTS } from '../../src/cli/demo/demo-requests.ts';
 import { spawnGateway } from '../support/spawn-gateway.ts';
 import { until } from '../support/until.ts';
 

@@ -1,4 +1,4 @@
-import type { TallyEntry } from '../../src/report/tally-entry.ts';
+import type { TallyEntry } from '../../src/report/tally/tally-entry.ts';
 
 /** A V1 order of a client's, as tallies count it, at a time in RFC 3339. */
 export function v1TallyEntry(client: string, time: string, over: Partial<TallyEntry> = {}): TallyEntry {

@@ -1,4 +1,4 @@
-import { loadInspectorPage } from '../../src/cli/inspector-assets.ts';
+import { loadInspectorPage } from '../../src/cli/serve/inspector-assets.ts';
 import { createOperators, type Operators } from '../../src/node/admin/operators.ts';
 import { type LoadedRuleBook, RuleBooks, type RuleBookOutcome } from '../../src/node/rule-books.ts';
 import { readSettings } from '../../src/settings/read-settings.ts';

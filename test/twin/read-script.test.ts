@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { arbitrarySteps } from '../../src/cli/twin-arbitrary.ts';
+import { arbitrarySteps } from '../../src/cli/twin/twin-arbitrary.ts';
 import { printScript } from '../../src/twin/print-script.ts';
 import { readScript } from '../../src/twin/read-script.ts';
 import { type Script, exchange } from '../../src/twin/script.ts';

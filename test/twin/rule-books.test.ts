@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { loadScripts } from '../../src/cli/twin-scripts.ts';
-import { referenceStage } from '../../src/cli/twin-stage.ts';
+import { loadScripts } from '../../src/cli/twin/twin-scripts.ts';
+import { referenceStage } from '../../src/cli/twin/twin-stage.ts';
 import { loadRuleBook } from '../../src/node/rule-book-file.ts';
 import { startTwinServices } from '../../src/node/twin/twin-services.ts';
 import type { PlayedExchange } from '../../src/twin/play.ts';

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { loadScripts } from '../../src/cli/twin-scripts.ts';
-import { referenceStage } from '../../src/cli/twin-stage.ts';
+import { loadScripts } from '../../src/cli/twin/twin-scripts.ts';
+import { referenceStage } from '../../src/cli/twin/twin-stage.ts';
 import { loadRuleBook } from '../../src/node/rule-book-file.ts';
 import type { SenderOptions } from '../../src/node/twin/http-sender.ts';
 import { startRuntimeGateway } from '../../src/node/twin/runtime-gateway.ts';

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { addSettings, flagsOf, servedSettings } from '../setting-options.ts';
+import { addSettings, flagsOf, servedSettings } from '../settings/setting-options.ts';
 import { OUTPUT } from './shared-options.ts';
 
 /** Defines `check`, which validates everything that `serve` reads before it starts. */
@@ -10,7 +10,7 @@ export function check(command: Command): void {
   addSettings(command, servedSettings)
     .addOption(new Option('--json', 'print JSON').helpGroup(OUTPUT))
     .action(async ({ json, ...options }: Record<string, string | undefined> & { readonly json?: true }) => {
-      const { runCheck } = await import('../check.ts');
+      const { runCheck } = await import('../serve/check.ts');
       await runCheck(flagsOf(servedSettings, options), json === true);
     });
 }

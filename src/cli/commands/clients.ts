@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { NameOptions } from '../clients.ts';
+import type { NameOptions } from '../report/clients.ts';
 import { addFormat, adminOption, DEFAULT_ADMIN, defaultCommand } from './shared-options.ts';
 
 /** Defines `clients`: hashes of API keys, and names for hashes. */
@@ -11,7 +11,7 @@ export function clients(command: Command): void {
     .description('list the clients of a running gateway: hash, name, latest User-Agent and address')
     .addOption(adminOption('admin listener', DEFAULT_ADMIN))
     .action(async ({ admin, format }: { readonly admin: string; readonly format: 'text' | 'json' }) => {
-      const { listClients } = await import('../clients.ts');
+      const { listClients } = await import('../report/clients.ts');
       await listClients(admin, format);
     });
   addFormat(command.command('hash'), ['text', 'json'])
@@ -19,7 +19,7 @@ export function clients(command: Command): void {
       'print the hash of the API key on stdin; the secret is read from GATEWAY_CLIENT_SECRET or GATEWAY_CLIENT_SECRET_FILE',
     )
     .action(async ({ format }: { readonly format: 'text' | 'json' }) => {
-      const { printHash } = await import('../clients.ts');
+      const { printHash } = await import('../report/clients.ts');
       await printHash(format);
     });
   addFormat(command.command('name'), ['text', 'json'])
@@ -29,7 +29,7 @@ export function clients(command: Command): void {
     .option('--names <file>', 'names file; by default GATEWAY_CLIENT_NAMES')
     .addOption(adminOption('running gateway whose names file to change, such as http://127.0.0.1:8081'))
     .action(async (client: string, name: string | undefined, options: NameOptions) => {
-      const { giveName } = await import('../clients.ts');
+      const { giveName } = await import('../report/clients.ts');
       await giveName(client, name, options);
     });
 }

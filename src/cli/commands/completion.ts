@@ -8,7 +8,7 @@ export function completion(command: Command): void {
     )
     .addArgument(new Argument('<shell>', 'shell to complete in').choices(['bash', 'zsh', 'fish']))
     .action(async (shell: 'bash' | 'zsh' | 'fish') => {
-      const { completionScript } = await import('../completion.ts');
+      const { completionScript } = await import('../completion/completion.ts');
       process.stdout.write(completionScript(shell, command.parent ?? command));
     });
 }

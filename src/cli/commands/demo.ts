@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { allSettings, environmentName, type Setting, settings as table } from '../../settings/settings.ts';
-import { addSettings, flagsOf } from '../setting-options.ts';
+import { addSettings, flagsOf } from '../settings/setting-options.ts';
 import { defaultCommand } from './shared-options.ts';
 
 /** Settings that do not apply to the requests of the demo, which always go to the embedded V2. */
@@ -28,7 +28,7 @@ export function demo(command: Command): void {
       'Starts the gateway with the embedded V2 in two dated releases, and with the shipped rule book, in which an operator has listed one deprecated attribute, legacy_code. Sends one V1 request for each of the seven operations, prints request, result and reasons, reads an order back, shows what V2 says to requests without the strip rule and without the version header, and keeps serving. The rewrite log is written to --log-file if given, and otherwise discarded.',
     );
   addSettings(requests, settings).action(async (options: Record<string, string | undefined>) => {
-    const { runDemo } = await import('../demo.ts');
+    const { runDemo } = await import('../demo/demo.ts');
     await runDemo(flagsOf(settings, options));
   });
 }

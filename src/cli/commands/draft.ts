@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { DraftOptions } from '../draft.ts';
+import type { DraftOptions } from '../draft/draft.ts';
 import { adminOption, OUTPUT } from './shared-options.ts';
 
 /** Defines `draft`, which writes a rule book from two descriptions, or from V2's and recorded traffic. */
@@ -28,7 +28,7 @@ export function draft(command: Command): void {
       ).helpGroup(OUTPUT),
     )
     .action(async (options: DraftOptions) => {
-      const { runDraft } = await import('../draft.ts');
+      const { runDraft } = await import('../draft/draft.ts');
       await runDraft(options);
     });
 }

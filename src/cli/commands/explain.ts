@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { ExplainOptions } from '../explain.ts';
+import type { ExplainOptions } from '../explain/explain.ts';
 import { addFormat, OUTPUT, rulesOption } from './shared-options.ts';
 
 /**
@@ -30,7 +30,7 @@ export function explain(command: Command): void {
         .helpGroup(OUTPUT),
     )
     .action(async (file: string | undefined, options: ExplainOptions) => {
-      const { runExplain } = await import('../explain.ts');
+      const { runExplain } = await import('../explain/explain.ts');
       await runExplain(file, options);
     });
 }

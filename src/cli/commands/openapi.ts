@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { OpenapiOptions } from '../openapi.ts';
+import type { OpenapiOptions } from '../draft/openapi.ts';
 import { addFormat, rulesOption } from './shared-options.ts';
 
 /** Defines `openapi`, which prints V1's description. Exit code 1 when V2's is junk, 2 when it or the rule book cannot be read. */
@@ -14,7 +14,7 @@ export function openapi(command: Command): void {
     )
     .addOption(rulesOption());
   addFormat(command, ['json', 'yaml']).action(async (source: string | undefined, options: OpenapiOptions) => {
-    const { runOpenapi } = await import('../openapi.ts');
+    const { runOpenapi } = await import('../draft/openapi.ts');
     await runOpenapi(source, options);
   });
 }

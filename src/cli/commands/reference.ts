@@ -34,7 +34,7 @@ export function reference(command: Command): void {
       command.addOption(option(flag, setting).helpGroup(heading));
   }
   command.action(async (texts: Readonly<Record<string, string | undefined>>) => {
-    const { runReference } = await import('../reference.ts');
+    const { runReference } = await import('../serve/reference.ts');
     await runReference(texts);
   });
 }

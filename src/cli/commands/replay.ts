@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { CheckOptions, RecordOptions } from '../replay.ts';
+import type { CheckOptions, RecordOptions } from '../explain/replay.ts';
 import { addFormat, adminOption, OUTPUT, rulesOption } from './shared-options.ts';
 
 /** Defines `replay`: `record` writes requests to a fixture, `check` holds a changed rule book against it. */
@@ -23,7 +23,7 @@ export function replay(command: Command): void {
     .optionsGroup(OUTPUT)
     .requiredOption('--out <file>', 'fixture to write');
   addFormat(record, ['text', 'json']).action(async (options: RecordOptions) => {
-    const { recordRequests } = await import('../replay.ts');
+    const { recordRequests } = await import('../explain/replay.ts');
     await recordRequests(options);
   });
   const check = command
@@ -37,7 +37,7 @@ export function replay(command: Command): void {
     .optionsGroup(OUTPUT)
     .option('--update', 'write the current outcomes to the fixture')
     .action(async (fixture: string, options: CheckOptions) => {
-      const { checkFixture } = await import('../replay.ts');
+      const { checkFixture } = await import('../explain/replay.ts');
       await checkFixture(fixture, options);
     });
 }

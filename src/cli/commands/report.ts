@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import type { ReportOptions } from '../report-options.ts';
+import type { ReportOptions } from '../report/report-options.ts';
 import { addFormat, rulesOption } from './shared-options.ts';
 
 /**
@@ -36,7 +36,7 @@ export function report(command: Command): void {
     .addOption(rulesOption('rule book, for --guide, --digest, --apply and --openapi'));
   addFormat(command, ['text', 'json', 'csv', 'md', 'html']).action(
     async (files: readonly string[], options: ReportOptions) => {
-      const { runReport } = await import('../report.ts');
+      const { runReport } = await import('../report/report.ts');
       await runReport(files.length === 0 ? ['-'] : files, options);
     },
   );

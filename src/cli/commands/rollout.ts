@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { RolloutRequest } from '../../rollout/rollout-view.ts';
-import type { RolloutOptions } from '../rollout.ts';
+import type { RolloutOptions } from '../rollout/rollout.ts';
 import { addFormat, adminOption, DEFAULT_ADMIN, defaultCommand } from './shared-options.ts';
 
 /** Defines `rollout`, which shows and changes the mode of V1 traffic in a running gateway. */
@@ -66,6 +66,6 @@ function targetOf({ operation, client, force }: RolloutOptions): RolloutRequest 
 }
 
 async function carryOut(options: RolloutOptions, request: RolloutRequest | undefined): Promise<void> {
-  const { carryOutRollout } = await import('../rollout.ts');
+  const { carryOutRollout } = await import('../rollout/rollout.ts');
   await carryOutRollout(options, request);
 }

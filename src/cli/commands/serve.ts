@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { addSettings, flagsOf, servedSettings } from '../setting-options.ts';
+import { addSettings, flagsOf, servedSettings } from '../settings/setting-options.ts';
 
 /** Defines `serve`, which runs the gateway until SIGTERM or SIGINT. */
 export function serve(command: Command): void {
@@ -7,7 +7,7 @@ export function serve(command: Command): void {
     'Runs the gateway. SIGTERM and SIGINT finish the requests in flight and stop; SIGHUP reads rule book and certificates again, and reopens the log file.',
   );
   addSettings(command, servedSettings).action(async (options: Record<string, string | undefined>) => {
-    const { serveUntilSignal } = await import('../serve.ts');
+    const { serveUntilSignal } = await import('../serve/serve.ts');
     await serveUntilSignal(flagsOf(servedSettings, options));
   });
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { TailOptions } from '../tail.ts';
+import type { TailOptions } from '../logs/tail.ts';
 import { addFormat, adminOption } from './shared-options.ts';
 
 /** Defines `tail`, which prints the rewrite log in a readable form. */
@@ -18,7 +18,7 @@ export function tail(command: Command): void {
     .option('-f, --follow', 'follow the file as it grows')
     .addOption(adminOption('follow a running gateway, such as http://127.0.0.1:8081'));
   addFormat(command, ['text', 'json']).action(async (file: string | undefined, options: TailOptions) => {
-    const { runTail } = await import('../tail.ts');
+    const { runTail } = await import('../logs/tail.ts');
     await runTail(file, options);
   });
 }

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { TwinOptions } from '../twin.ts';
+import type { TwinOptions } from '../twin/twin.ts';
 import { OUTPUT, rulesOption } from './shared-options.ts';
 
 /**
@@ -33,7 +33,7 @@ export function twin(command: Command): void {
     .option('--ignore <fields...>', 'response header fields not to compare', [])
     .option('--json', 'print JSON')
     .action(async (options: TwinOptions) => {
-      const { runTwin } = await import('../twin.ts');
+      const { runTwin } = await import('../twin/twin.ts');
       await runTwin(options);
     });
 }

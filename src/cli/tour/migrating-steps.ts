@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { count, counted } from '../../report/number-text.ts';
+import { count, counted } from '../../report/text/number-text.ts';
 import { addToRuleBook, reloadRules } from './tour-rules.ts';
 import { FLEET, type FleetResponse } from './tour-fleet.ts';
 import type { Stage } from './tour-stage.ts';

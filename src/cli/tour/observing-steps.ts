@@ -1,5 +1,5 @@
-import { count, counted } from '../../report/number-text.ts';
-import { applyStrips } from '../apply-strips.ts';
+import { count, counted } from '../../report/text/number-text.ts';
+import { applyStrips } from '../report/apply-strips.ts';
 import { declareOperation, reloadRules, UNDECLARED_OPERATION } from './tour-rules.ts';
 import type { Stage } from './tour-stage.ts';
 import { classSentence, listed, settle, type TourStep } from './tour-step.ts';

@@ -1,4 +1,4 @@
-import { DEPRECATED_ATTRIBUTE } from '../demo-requests.ts';
+import { DEPRECATED_ATTRIBUTE } from '../demo/demo-requests.ts';
 
 /** A client of the tour: an integration that was written for V1. */
 export interface FleetClient {

@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import type { Serving } from '../serving.ts';
+import type { Serving } from '../serve/serving.ts';
 
 /** The operation that the rule book of the tour lacks at first, as the first rule book of an operator may. */
 export const UNDECLARED_OPERATION = 'list_floor_plan_orders';

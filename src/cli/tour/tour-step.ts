@@ -1,5 +1,5 @@
 import type { ClientClass } from '../../report/client-report.ts';
-import { count } from '../../report/number-text.ts';
+import { count } from '../../report/text/number-text.ts';
 import type { Report } from '../../report/report.ts';
 import type { Stage } from './tour-stage.ts';
 

@@ -1,5 +1,5 @@
 import type { BodySchemas } from '../../openapi/body-schemas.ts';
-import { ObservationBudget } from '../../rewrite-log/observation-budget.ts';
+import { ObservationBudget } from '../../rewrite-log/attributes/observation-budget.ts';
 import type { BodyCheck } from '../../rollout/body-check.ts';
 
 /**

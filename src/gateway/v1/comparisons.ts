@@ -1,4 +1,4 @@
-import { ObservationBudget } from '../../rewrite-log/observation-budget.ts';
+import { ObservationBudget } from '../../rewrite-log/attributes/observation-budget.ts';
 import type { Comparison } from '../../rollout/comparison.ts';
 import { ComparisonTally } from '../../rollout/comparison-tally.ts';
 import type { ShadowView } from '../../rollout/rollout-view.ts';

@@ -1,10 +1,10 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { FILTER_FIELDS } from '../../rewrite-log/filter-field.ts';
-import { el } from './element.ts';
+import { FILTER_FIELDS } from '../../rewrite-log/filter/filter-field.ts';
+import { el } from './parts/element.ts';
 import { KEYS } from './keys.ts';
 import type { Prefer, Preferences } from './preferences.ts';
-import { unbrokenWords } from './sentence.ts';
+import { unbrokenWords } from './parts/sentence.ts';
 
 /** Properties of the help. */
 export interface HelpDialogProps {

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { asFailure, send } from './admin-client.ts';
-import { el } from './element.ts';
+import { el } from './parts/element.ts';
 
 /** Prompts for the admin token; the gateway responds with a cookie, so the page stores nothing. */
 export function Login({ onDone }: { readonly onDone: () => void }): VNode {

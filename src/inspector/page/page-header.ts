@@ -1,8 +1,8 @@
 import type { VNode } from 'preact';
 import type { CaptureState } from '../api.ts';
-import { classes, el } from './element.ts';
-import { bytes, count } from './format.ts';
-import type { LiveView } from './live-view.ts';
+import { classes, el } from './parts/element.ts';
+import { bytes, count } from './parts/format.ts';
+import type { LiveView } from './entries/live-view.ts';
 import { type Go, type PageState, placeAddress, type View, VIEWS } from './page-state.ts';
 
 /** Titles of the views. */

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { el } from './element.ts';
+import { el } from './parts/element.ts';
 import { perspectiveName } from './perspective-view.ts';
 import { type Go, type Perspective, PERSPECTIVES } from './page-state.ts';
 

@@ -1,11 +1,11 @@
 import type { VNode } from 'preact';
 import type { ResponseView, EntryDetail, RequestView } from '../api.ts';
-import { BodyPane, HeaderTable } from './body-pane.ts';
-import { el, part } from './element.ts';
+import { BodyPane, HeaderTable } from './entries/body-pane.ts';
+import { el, part } from './parts/element.ts';
 import { statusFrom } from '../../rewrite-log/entry-outcome.ts';
-import { failureWords, statusTone } from '../entry-words.ts';
+import { failureWords, statusTone } from '../entries/entry-words.ts';
 import type { Perspective } from './page-state.ts';
-import { visibleText } from './visible-text.ts';
+import { visibleText } from './entries/visible-text.ts';
 
 /** Returns the name of a perspective; the second response is that of the service which got the request. */
 export function perspectiveName(perspective: Perspective, origin: 'v1' | 'v2'): string {

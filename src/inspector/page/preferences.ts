@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { DEFAULT_SHARE } from './pane-splitter.ts';
+import { DEFAULT_SHARE } from './parts/pane-splitter.ts';
 
 /** How much room a row takes. */
 export type Density = 'comfortable' | 'compact';

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import type { RefusedRuleBook } from '../api.ts';
-import { el } from './element.ts';
-import { clockTime, counted } from './format.ts';
+import { el } from './parts/element.ts';
+import { clockTime, counted } from './parts/format.ts';
 
 /** Says that the rule book on disk is not the one in force; it stands until a good one is read. */
 export function RefusedBanner({

@@ -1,6 +1,6 @@
 import { readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
 import { parseDocument } from 'yaml';
-import { terminalText } from '../../report/untrusted-text.ts';
+import { terminalText } from '../../report/text/untrusted-text.ts';
 import { type NamesFault, readClientNames } from './client-names.ts';
 
 /** Maximum characters of a name. */

@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs';
-import type { ProcessStats } from '../../rewrite-log/stat-families.ts';
+import type { ProcessStats } from '../../rewrite-log/metrics/stat-families.ts';
 import { openFilesLimit } from '../connection-limits.ts';
 import { memoryLimit } from '../memory-limit.ts';
 import { watchLoopDelay } from './loop-delay.ts';

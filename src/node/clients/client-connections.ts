@@ -5,7 +5,7 @@ import { afterReads } from '../after-reads.ts';
 import { peerName } from './busy-peers.ts';
 import { ClientConnection, type ClientConnectionOwner } from './client-connection.ts';
 import { FIRST_REQUEST_GRACE_MS } from './drain-connections.ts';
-import type { IncomingBodyOptions } from './incoming-body.ts';
+import type { IncomingBodyOptions } from './body/incoming-body.ts';
 import type { ReaderLimits } from './slow-reader-guard.ts';
 import { callHandle, systemHandle } from './system-handle.ts';
 import { TurnQueue } from './turn-queue.ts';

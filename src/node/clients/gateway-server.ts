@@ -24,7 +24,7 @@ import { ConnectionLimit } from './connection-limit.ts';
 import { drainConnections, type DrainingServer } from './drain-connections.ts';
 import { H1Exchange } from './h1-exchange.ts';
 import { H2Connections, type H2ConnectionsOwner } from './h2/h2-connections.ts';
-import type { BodyResources } from './incoming-body.ts';
+import type { BodyResources } from './body/incoming-body.ts';
 import { RequestLines } from './request-lines.ts';
 import { closePort } from './listen-queue.ts';
 import { LingeringConnections } from './lingering-connections.ts';
@@ -32,7 +32,7 @@ import { resetConnection } from './reset-connection.ts';
 import type { ReaderLimits } from './slow-reader-guard.ts';
 import { PieceTurns } from '../piece-turns.ts';
 import { ProxiedConnections } from './proxied-connections.ts';
-import { StreamedBodies } from './streamed-bodies.ts';
+import { StreamedBodies } from './body/streamed-bodies.ts';
 import { listen } from '../listen.ts';
 import type { TlsTexts } from '../tls-files.ts';
 

@@ -10,11 +10,11 @@ import { ALREADY_SENT } from './already-sent.ts';
 import { IS_NODE } from '../is-node.ts';
 import type { Peer } from './busy-peers.ts';
 import { isFarFromComplete } from './early-response.ts';
-import { IncomingBody, type IncomingBodyOptions, type IncomingBodyOwner } from './incoming-body.ts';
+import { IncomingBody, type IncomingBodyOptions, type IncomingBodyOwner } from './body/incoming-body.ts';
 import { resetConnection } from './reset-connection.ts';
 import { isFinalStatus, isInterimStatus, ResponseFraming } from './response-framing.ts';
 import { type ReaderLimits, type SlowReader, SlowReaderGuard } from './slow-reader-guard.ts';
-import { takenBytes } from './taken-bytes.ts';
+import { takenBytes } from './body/taken-bytes.ts';
 import { unacknowledgedBytes } from './unacknowledged-bytes.ts';
 
 /** Options shared by every exchange of a server. Times are milliseconds. */

@@ -5,8 +5,8 @@ import type { ResponseHead } from '../../http/response-head.ts';
 import { afterReads } from '../after-reads.ts';
 import { isFarFromComplete } from './early-response.ts';
 import type { FastPathRequest } from './fast-path-request.ts';
-import { IncomingBody, type IncomingBodyOptions, type IncomingBodyOwner } from './incoming-body.ts';
-import type { SocketBody } from './socket-body.ts';
+import { IncomingBody, type IncomingBodyOptions, type IncomingBodyOwner } from './body/incoming-body.ts';
+import type { SocketBody } from './body/socket-body.ts';
 import { type ExchangeConnection, SocketExchange } from './socket-exchange.ts';
 
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';

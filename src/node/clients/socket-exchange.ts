@@ -19,9 +19,9 @@ import { isFinalStatus, isInterimStatus, ResponseFraming } from './response-fram
 import { type ReaderLimits, type SlowReader, SlowReaderGuard } from './slow-reader-guard.ts';
 import { flushAfterReads } from './held-heads.ts';
 import { type QueuedResponse, queueResponse } from './response-queue.ts';
-import { takenBytes } from './taken-bytes.ts';
+import { takenBytes } from './body/taken-bytes.ts';
 import { unacknowledgedBytes } from './unacknowledged-bytes.ts';
-import { WholeBody } from './whole-body.ts';
+import { WholeBody } from './body/whole-body.ts';
 
 /** The connection that an exchange is on. */
 export interface ExchangeConnection {

@@ -1,4 +1,4 @@
-import type { GatewayStats, ProcessStats } from '../../rewrite-log/stat-families.ts';
+import type { GatewayStats, ProcessStats } from '../../rewrite-log/metrics/stat-families.ts';
 import type { EndedWorkers } from './ended-workers.ts';
 import type { WorkerStats } from './worker-messages.ts';
 

@@ -1,6 +1,6 @@
 import type { Entry } from '../../rewrite-log/entry.ts';
 import type { OwnReportOutcome, OwnReportType } from '../../report/own-report.ts';
-import type { CapturedExchange, Observer, CaptureLevel } from '../../rewrite-log/observer.ts';
+import type { CapturedExchange, Observer, CaptureLevel } from '../../rewrite-log/attributes/observer.ts';
 import type { Store } from '../../rollout/store.ts';
 import type { LogQueue } from '../log/log-sink.ts';
 import { EntryWriter } from './entry-batch.ts';

@@ -1,8 +1,8 @@
 import type { OwnReportOutcome, OwnReportType } from '../../report/own-report.ts';
 import type { ReloadedFiles } from '../clients/client-listener.ts';
 import type { ProcessLine } from '../log/process-log.ts';
-import type { ProcessStats } from '../../rewrite-log/stat-families.ts';
-import type { CapturedExchange } from '../../rewrite-log/observer.ts';
+import type { ProcessStats } from '../../rewrite-log/metrics/stat-families.ts';
+import type { CapturedExchange } from '../../rewrite-log/attributes/observer.ts';
 import type { WorkerRollout } from './merged-rollout.ts';
 import type { StoreCall, StoreOutcome } from './store-link.ts';
 import type { EntryBatch } from './entry-batch.ts';

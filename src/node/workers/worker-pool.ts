@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Entry } from '../../rewrite-log/entry.ts';
-import type { Observer } from '../../rewrite-log/observer.ts';
+import type { Observer } from '../../rewrite-log/attributes/observer.ts';
 import type { OwnReportOutcome, OwnReportType } from '../../report/own-report.ts';
 import type { Store } from '../../rollout/store.ts';
 import { ROLLOUT_KEY } from '../../rollout/stored-rollout.ts';

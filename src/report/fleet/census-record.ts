@@ -1,7 +1,7 @@
 import { parsedJson } from '../../rewrite-log/parsed-json.ts';
 import { isRequestRuleName } from '../../rules/rule.ts';
-import type { CensusCounts } from '../census.ts';
-import { MAX_ROW_CLIENTS } from '../census-row.ts';
+import type { CensusCounts } from '../census/census.ts';
+import { MAX_ROW_CLIENTS } from '../census/census-row.ts';
 import type { PackedRecord } from './client-shard.ts';
 import { FieldReader, unlessDamaged } from './record-fields.ts';
 

@@ -1,9 +1,9 @@
-import { OTHER_CALLS } from '../call-name.ts';
-import { type CallTally, ClientTally } from '../client-tally.ts';
+import { OTHER_CALLS } from '../text/call-name.ts';
+import { type CallTally, ClientTally } from '../tally/client-tally.ts';
 import { later, mergeSpan } from './merge-spans.ts';
 import { DamagedRecord, type FieldReader, packNumbers, packSpan, packTime } from './record-fields.ts';
-import type { Span } from '../span.ts';
-import { mergeVerdicts, noVerdicts, type V2Verdicts } from '../v2-verdicts.ts';
+import type { Span } from '../tally/span.ts';
+import { mergeVerdicts, noVerdicts, type V2Verdicts } from '../tally/v2-verdicts.ts';
 
 /** Maximum rows of each list in a record, the most frequent first: one client cannot fill a store. */
 const MAX_CALLS = 60;

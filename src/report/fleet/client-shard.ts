@@ -1,6 +1,6 @@
 import { parsedJson } from '../../rewrite-log/parsed-json.ts';
 import { packClient, readClient } from './client-record.ts';
-import { ClientTally } from '../client-tally.ts';
+import { ClientTally } from '../tally/client-tally.ts';
 import { later } from './merge-spans.ts';
 import { mergeClient } from './merge-clients.ts';
 import { FieldReader, packTime, unlessDamaged } from './record-fields.ts';

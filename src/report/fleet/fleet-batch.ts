@@ -1,13 +1,13 @@
 import { type CensusShard, mergeCensus, packCensus, readCensus } from './census-record.ts';
 import { addToShard, type ClientShard } from './client-shard.ts';
-import type { ClientTally } from '../client-tally.ts';
+import type { ClientTally } from '../tally/client-tally.ts';
 import type { RecordChange } from '../../rollout/record-store.ts';
 import type { FleetCopy } from './fleet-copy.ts';
 import { type FleetSums, mergeSums, noSums, omit, sumsOf } from './fleet-sums.ts';
 import { censusKey, clientKey, replicaKey } from './record-keys.ts';
 import { DamagedRecord } from './record-fields.ts';
 import { noReplicas, packReplicas, readReplicas, type ReplicaFigures } from './replica-record.ts';
-import type { Tally } from '../tally.ts';
+import type { Tally } from '../tally/tally.ts';
 
 /** Characters of one batch: about, for it is at least one record. */
 const BATCH_CHARACTERS = 32 * 1024;

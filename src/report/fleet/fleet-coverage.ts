@@ -1,4 +1,4 @@
-import type { LogGap } from '../log-gaps.ts';
+import type { LogGap } from '../gaps/log-gaps.ts';
 import type { ReplicaFigures } from './replica-record.ts';
 import type { ReportCoverage } from '../report-totals.ts';
 

@@ -1,8 +1,8 @@
 import { type FieldReader, packSpan, packTime } from './record-fields.ts';
 import { packNamed, readNamed } from './client-record.ts';
 import { earlier, later, mergeSpan, mergeSpans } from './merge-spans.ts';
-import type { Span } from '../span.ts';
-import type { Tally } from '../tally.ts';
+import type { Span } from '../tally/span.ts';
+import type { Tally } from '../tally/tally.ts';
 
 /** Sums of one day; `omitted` are requests of clients that are not listed. */
 export interface DaySums {

@@ -1,15 +1,15 @@
 import { mergeCensus, readCensus } from './census-record.ts';
 import { isForgotten, readShard } from './client-shard.ts';
-import { ClientTally } from '../client-tally.ts';
+import { ClientTally } from '../tally/client-tally.ts';
 import { countsOf, type FleetCounts } from './fleet-batch.ts';
 import { type FleetSums, mergeSums, noSums, sumsOf } from './fleet-sums.ts';
-import type { LogGap } from '../log-gaps.ts';
+import type { LogGap } from '../gaps/log-gaps.ts';
 import { mergeClient } from './merge-clients.ts';
 import { mergeSpan } from './merge-spans.ts';
 import { clientKey } from './record-keys.ts';
 import { readReplicas } from './replica-record.ts';
 import type { ReadTotals } from '../report-totals.ts';
-import { Tally } from '../tally.ts';
+import { Tally } from '../tally/tally.ts';
 
 /** Parts that totals are made of: none of them changes any more, but `own`, which only grows. */
 export interface TallyParts {

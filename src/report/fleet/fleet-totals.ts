@@ -1,7 +1,7 @@
 import type { RecordStore } from '../../rollout/record-store.ts';
 import { repeat } from '../../rollout/repeat.ts';
 import { type ReplicaClock, StoreContact } from '../../rollout/store-contact.ts';
-import type { ClientTally } from '../client-tally.ts';
+import type { ClientTally } from '../tally/client-tally.ts';
 import {
   type BatchOwner,
   changesOf,
@@ -17,7 +17,7 @@ import { fleetClient, fleetSums, fleetTally, type TallyParts } from './fleet-tal
 import { replicaKey } from './record-keys.ts';
 import { readReplicas, type ReplicaFigures, type ReplicaRecord } from './replica-record.ts';
 import type { ReadTotals, ReportCoverage, ReportTotals } from '../report-totals.ts';
-import type { Tally } from '../tally.ts';
+import type { Tally } from '../tally/tally.ts';
 
 /** Parts of the totals of a fleet. */
 export interface FleetTotalsParts {

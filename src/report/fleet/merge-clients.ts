@@ -1,9 +1,9 @@
-import type { BodyCheckCounts } from '../body-checks.ts';
-import type { ClientTally } from '../client-tally.ts';
+import type { BodyCheckCounts } from '../tally/body-checks.ts';
+import type { ClientTally } from '../tally/client-tally.ts';
 import { later, mergeSpan, mergeSpans } from './merge-spans.ts';
-import type { Outcomes } from '../outcomes.ts';
-import type { DifferingMembers } from '../response-changes.ts';
-import { mergeVerdicts } from '../v2-verdicts.ts';
+import type { Outcomes } from '../tally/outcomes.ts';
+import type { DifferingMembers } from '../tally/response-changes.ts';
+import { mergeVerdicts } from '../tally/v2-verdicts.ts';
 
 /** Adds the counts of a client to other counts of the same client; `from` stays as it is. */
 export function mergeClient(into: ClientTally, from: ClientTally): void {

@@ -1,4 +1,4 @@
-import type { Span } from '../span.ts';
+import type { Span } from '../tally/span.ts';
 
 /** Adds a span to another. */
 export function mergeSpan(into: Span, from: Span): void {

@@ -1,4 +1,4 @@
-import type { Span } from '../span.ts';
+import type { Span } from '../tally/span.ts';
 
 /** A record that nobody can read: damaged, or of another version. */
 export class DamagedRecord extends Error {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { referenceDescription } from '../../../src/cli/description-file.ts';
+import { referenceDescription } from '../../../src/cli/draft/description-file.ts';
 import { BodyChecks } from '../../../src/gateway/v1/body-checks.ts';
 import { migrateBody } from '../../../src/migrate/migrate-body.ts';
 import { startTwinServices } from '../../../src/node/twin/twin-services.ts';

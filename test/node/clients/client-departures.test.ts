@@ -4,7 +4,7 @@ import v8 from 'node:v8';
 import vm from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
-import { accountOf } from '../../../src/inspector/entry-words.ts';
+import { accountOf } from '../../../src/inspector/entries/entry-words.ts';
 import { freePort } from '../../support/free-port.ts';
 import { gatewayFor } from '../../support/gateway.ts';
 import { rawClient, statusOf } from '../../support/raw-client.ts';

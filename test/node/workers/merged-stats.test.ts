@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { GatewayStats, ProcessStats } from '../../../src/rewrite-log/stat-families.ts';
+import type { GatewayStats, ProcessStats } from '../../../src/rewrite-log/metrics/stat-families.ts';
 import { mergedStats } from '../../../src/node/workers/merged-stats.ts';
 import type { WorkerStats } from '../../../src/node/workers/worker-messages.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { MemoryStore } from '../../../src/rollout/memory-store.ts';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
-import type { CapturedExchange } from '../../../src/rewrite-log/observer.ts';
+import type { CapturedExchange } from '../../../src/rewrite-log/attributes/observer.ts';
 import { EntryReader } from '../../../src/node/workers/entry-batch.ts';
 import { WorkerLink } from '../../../src/node/workers/worker-link.ts';
 import type { FromWorker } from '../../../src/node/workers/worker-messages.ts';

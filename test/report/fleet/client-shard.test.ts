@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { addToShard, readShard } from '../../../src/report/fleet/client-shard.ts';
-import { Tally } from '../../../src/report/tally.ts';
-import type { TallyEntry } from '../../../src/report/tally-entry.ts';
+import { Tally } from '../../../src/report/tally/tally.ts';
+import type { TallyEntry } from '../../../src/report/tally/tally-entry.ts';
 import { v1TallyEntry } from '../../support/v1-tally-entry.ts';
 
 const TIME = '2026-11-22T10:00:00.000Z';

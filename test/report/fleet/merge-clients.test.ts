@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { packClient, readClient } from '../../../src/report/fleet/client-record.ts';
 import { clientReport } from '../../../src/report/client-report.ts';
-import { ClientTally } from '../../../src/report/client-tally.ts';
+import { ClientTally } from '../../../src/report/tally/client-tally.ts';
 import { mergeClient } from '../../../src/report/fleet/merge-clients.ts';
 import { FieldReader } from '../../../src/report/fleet/record-fields.ts';
-import { Tally } from '../../../src/report/tally.ts';
-import type { TallyEntry } from '../../../src/report/tally-entry.ts';
+import { Tally } from '../../../src/report/tally/tally.ts';
+import type { TallyEntry } from '../../../src/report/tally/tally-entry.ts';
 import { inOneOrder } from '../../support/played-replica.ts';
 import { arbitraryEntry, ENTRIES_FROM } from '../arbitrary-entry.ts';
 

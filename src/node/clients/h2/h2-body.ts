@@ -1,5 +1,5 @@
 import type { HeaderList } from '../../../http/header-list.ts';
-import { SocketBody } from '../socket-body.ts';
+import { SocketBody } from '../body/socket-body.ts';
 
 /** The bytes of a body on an HTTP/2 stream. */
 export class H2Body extends SocketBody {

@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import { copyOf, SharedReads } from '../shared-reads.ts';
 import { type SlowReader, SlowReaderGuard } from '../slow-reader-guard.ts';
-import { takenBytes } from '../taken-bytes.ts';
+import { takenBytes } from '../body/taken-bytes.ts';
 import { unacknowledgedBytes } from '../unacknowledged-bytes.ts';
 import { FieldBlocks } from './field-block.ts';
 import { FloodGuard } from './flood-guard.ts';

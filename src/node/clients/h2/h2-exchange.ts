@@ -11,7 +11,7 @@ import type { Flow } from '../../piece-turns.ts';
 import { ALREADY_SENT } from '../already-sent.ts';
 import { SMALL_REST_BYTES } from '../early-response.ts';
 import { afterReads } from '../../after-reads.ts';
-import { IncomingBody, type IncomingBodyOptions, type IncomingBodyOwner } from '../incoming-body.ts';
+import { IncomingBody, type IncomingBodyOptions, type IncomingBodyOwner } from '../body/incoming-body.ts';
 import { isFinalStatus, isInterimStatus, ResponseFraming } from '../response-framing.ts';
 import { type ReaderLimits, type SlowReader, SlowReaderGuard } from '../slow-reader-guard.ts';
 import { ERROR, type ErrorCode, FIRST_WINDOW_BYTES } from './frames.ts';

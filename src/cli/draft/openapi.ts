@@ -1,0 +1,34 @@
+import { stdout } from 'node:process';
+import { parse, stringify } from 'yaml';
+import { loadRuleBook } from '../../node/rule-book-file.ts';
+import { deriveV1 } from '../../openapi/derive/derive-v1.ts';
+import { printJsonText } from '../../openapi/json-text.ts';
+import { terminalText } from '../../report/text/untrusted-text.ts';
+import { type CommandFault, endWith, isFault } from '../command-fault.ts';
+import { readDescription, referenceDescription } from './description-file.ts';
+
+/** Options of `openapi`. */
+export interface OpenapiOptions {
+  readonly format: 'json' | 'yaml';
+  readonly rules: string;
+}
+
+/** Prints V1's description and sets the exit code; `source` is V2's. */
+export async function runOpenapi(source: string | undefined, options: OpenapiOptions): Promise<void> {
+  endWith(await print(source, options));
+}
+
+async function print(
+  source: string | undefined,
+  { format, rules }: OpenapiOptions,
+): Promise<CommandFault | undefined> {
+  const book = await loadRuleBook(rules);
+  if ('faults' in book) return { fault: book.faults.join('\n') };
+  const v2 = source === undefined ? await referenceDescription('v2') : await readDescription(source);
+  if (isFault(v2)) return v2;
+  const { description, notes } = deriveV1(v2, book.rules.ruleBook);
+  for (const note of notes) process.stderr.write(`note: ${terminalText(note)}\n`);
+  const json = printJsonText(description, 2);
+  stdout.write(format === 'json' ? `${json}\n` : stringify(parse(json, { intAsBigInt: true })));
+  return undefined;
+}

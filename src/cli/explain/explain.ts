@@ -1,0 +1,124 @@
+import { readFileSync } from 'node:fs';
+import { stdout } from 'node:process';
+import { text as textOf } from 'node:stream/consumers';
+import type { Explanation } from '../../inspector/api.ts';
+import { loadRuleBook } from '../../node/rule-book-file.ts';
+import { readCurl } from '../requests/curl-request.ts';
+import { explainText } from './explain-text.ts';
+import { readLogRequests } from '../requests/log-requests.ts';
+import { offlineExplainer } from './offline-explainer.ts';
+import { type NamedRequest, readHar, readPostman } from '../requests/request-files.ts';
+import { requestTarget } from '../requests/request-target.ts';
+import { type CommandFault, endWith, isFault, unreadable } from '../command-fault.ts';
+import { FAILURE } from '../exit-codes.ts';
+import { terminalOf } from '../terminal/terminal.ts';
+
+/** Options of `explain`. */
+export interface ExplainOptions {
+  readonly operation?: string;
+  readonly method?: string;
+  readonly target?: string;
+  readonly curl?: string;
+  readonly har?: string;
+  readonly postman?: string;
+  readonly log?: string;
+  readonly format: 'text' | 'json';
+  readonly failOn: 'refused' | 'edits' | 'never';
+  readonly rules: string;
+}
+
+/** Explains the request of a file or those of another source, prints the result and sets the exit code. */
+export async function runExplain(file: string | undefined, options: ExplainOptions): Promise<void> {
+  endWith(await explain(file, options));
+}
+
+async function explain(file: string | undefined, options: ExplainOptions): Promise<CommandFault | undefined> {
+  const book = await loadRuleBook(options.rules);
+  if ('faults' in book) return { fault: book.faults.join('\n') };
+  const requests = await requestsOf(file, options);
+  if (isFault(requests)) return requests;
+  const explainRequest = offlineExplainer(book.rules);
+  const explanations: { readonly name: string; readonly explanation: Explanation }[] = [];
+  for (const { name, request } of requests) {
+    const explanation = await explainRequest(request);
+    if ('fault' in explanation) return { fault: explanation.fault };
+    explanations.push({ name, explanation });
+  }
+  if (explanations.length === 0) return { fault: 'There is no request to explain.', isJunk: true };
+  stdout.write(options.format === 'json' ? printJson(explanations) : printText(explanations));
+  if (explanations.some(({ explanation }) => isFailure(explanation, options))) process.exitCode = FAILURE;
+  return undefined;
+}
+
+async function requestsOf(
+  file: string | undefined,
+  options: ExplainOptions,
+): Promise<readonly NamedRequest[] | CommandFault> {
+  const { operation, method, target, curl, har, postman, log } = options;
+  const sources = [file, curl, har, postman, log].filter((source) => source !== undefined);
+  if (sources.length > 1) return { fault: 'Give one of a file, --curl, --har, --postman and --log.' };
+  try {
+    if (curl !== undefined) {
+      const request = readCurl(curl, (path) => readFileSync(path, 'utf8'));
+      return 'fault' in request
+        ? request
+        : [{ name: `${request.method ?? 'GET'} ${request.target ?? ''}`, request }];
+    }
+    if (har !== undefined) return readHar(readFileSync(har, 'utf8'));
+    if (postman !== undefined) return readPostman(readFileSync(postman, 'utf8'));
+    if (log !== undefined) return await readLogRequests(log);
+    if (file === undefined && operation === undefined && target === undefined) {
+      return { fault: 'Name a file, or use --curl, --har, --postman or --log; see --help.' };
+    }
+    const missing = missingFlags(options);
+    if (missing !== undefined) return { fault: missing };
+    const body =
+      file === '-'
+        ? await textOf(process.stdin)
+        : file === undefined
+          ? undefined
+          : readFileSync(file, 'utf8');
+    const request = {
+      ...(operation === undefined ? {} : { operation }),
+      ...(method === undefined ? {} : { method }),
+      ...(target === undefined ? {} : { target: requestTarget(target) }),
+      ...(body === undefined ? {} : { body }),
+    };
+    return [{ name: file ?? operation ?? target ?? 'request', request }];
+  } catch (error) {
+    return unreadable(file ?? har ?? postman ?? log ?? 'The request', error);
+  }
+}
+
+/** The flags that a request lacks: a body does not say which request it is the body of. */
+function missingFlags({ operation, method, target }: ExplainOptions): string | undefined {
+  if (operation !== undefined || (method !== undefined && target !== undefined)) return undefined;
+  if (method !== undefined)
+    return `--target is missing: with --method ${method}, give the path too, such as --target /api/v1/clients.`;
+  if (target !== undefined)
+    return `--method is missing: with --target ${target}, give the method too, such as --method POST.`;
+  return '--operation is missing: a body alone does not say what it is sent to. Give --operation <id>, such as --operation create_client, or --method and --target.';
+}
+
+function printText(
+  explanations: readonly { readonly name: string; readonly explanation: Explanation }[],
+): string {
+  const terminal = terminalOf(stdout);
+  const texts = explanations.map(({ name, explanation }) => explainText(name, explanation, terminal));
+  if (texts.length === 1) return texts.join('');
+  const refused = explanations.filter(({ explanation }) => explanation.verdict === 'refused').length;
+  const edited = explanations.filter(({ explanation }) => explanation.verdict === 'rewritten').length;
+  return `${texts.join('\n')}\n${texts.length} requests: ${edited} rewritten, ${refused} refused.\n`;
+}
+
+function printJson(
+  explanations: readonly { readonly name: string; readonly explanation: Explanation }[],
+): string {
+  const all = explanations.map(({ name, explanation }) => Object.assign({ name }, explanation));
+  return `${JSON.stringify(all.length === 1 ? all[0] : all, null, 2)}\n`;
+}
+
+function isFailure({ verdict, edits }: Explanation, { failOn }: ExplainOptions): boolean {
+  if (failOn === 'never') return false;
+  return verdict === 'refused' || (failOn === 'edits' && edits.some((edit) => edit.note !== 'already-flat'));
+}

@@ -1,0 +1,141 @@
+import { stdout } from 'node:process';
+import { loadRuleBook } from '../../node/rule-book-file.ts';
+import { count, counted } from '../../report/text/number-text.ts';
+import { terminalText } from '../../report/text/untrusted-text.ts';
+import { type CommandFault, endWith, isFault, writeOutput } from '../command-fault.ts';
+import { FAILURE } from '../exit-codes.ts';
+import { readRecordedRequests, type RecordingSource } from '../requests/recorded-requests.ts';
+import { printFixture, readFixture, type Recording } from './replay-fixture.ts';
+import { differences, type Outcome, outcomeOf } from '../../inspector/explain/explained-outcome.ts';
+import { offlineExplainer } from './offline-explainer.ts';
+import type { NamedRequest } from '../requests/request-files.ts';
+import { terminalOf } from '../terminal/terminal.ts';
+import { wrapLines } from '../terminal/wrap-text.ts';
+
+/** Options of `replay record`. */
+export interface RecordOptions extends RecordingSource {
+  readonly out: string;
+  readonly format: 'text' | 'json';
+  readonly rules: string;
+}
+
+/** Options of `replay check`. */
+export interface CheckOptions {
+  readonly rules: string;
+  readonly update?: true;
+  readonly format: 'text' | 'json';
+}
+
+/** Writes requests with their current outcome to a fixture, and sets the exit code. */
+export async function recordRequests(options: RecordOptions): Promise<void> {
+  endWith(await record(options));
+}
+
+/** Prints which requests of a fixture have another outcome now, and sets the exit code. */
+export async function checkFixture(fixture: string, options: CheckOptions): Promise<void> {
+  endWith(await check(fixture, options));
+}
+
+async function record(options: RecordOptions): Promise<CommandFault | undefined> {
+  const book = await loadRuleBook(options.rules);
+  if ('faults' in book) return { fault: book.faults.join('\n') };
+  const requests = await readRecordedRequests(options);
+  if (isFault(requests)) return requests;
+  const recordings = new Map<
+    string,
+    { name: string; count: number; request: NamedRequest['request']; outcome: Outcome }
+  >();
+  const explainRequest = offlineExplainer(book.rules);
+  let all = 0;
+  for (const { name, request, count: times = 1 } of requests) {
+    all += times;
+    const outcome = await outcomeNow(request, explainRequest);
+    if (outcome === undefined) continue;
+    const key = JSON.stringify(request);
+    const known = recordings.get(key);
+    if (known === undefined) recordings.set(key, { name, count: times, request, outcome });
+    else known.count += times;
+  }
+  const unwritten = writeOutput(options.out, printFixture([...recordings.values()]));
+  if (unwritten !== undefined) return unwritten;
+  stdout.write(
+    options.format === 'json'
+      ? `${JSON.stringify({ requests: all, different: recordings.size, out: options.out })}\n`
+      : `Recorded ${counted(all, 'request')}, ${count(recordings.size)} different, in ${options.out}.\n`,
+  );
+  return undefined;
+}
+
+async function check(
+  fixture: string,
+  { rules, update, format }: CheckOptions,
+): Promise<CommandFault | undefined> {
+  const book = await loadRuleBook(rules);
+  if ('faults' in book) return { fault: book.faults.join('\n') };
+  const recordings = readFixture(fixture);
+  if (isFault(recordings)) return recordings;
+  const explainRequest = offlineExplainer(book.rules);
+  const places = new Map<string, { requests: number; readonly example: string }>();
+  let [all, changed] = [0, 0];
+  const updated: Recording[] = [];
+  for (const recording of recordings) {
+    all += recording.count;
+    const outcome = (await outcomeNow(recording.request, explainRequest)) ?? recording.outcome;
+    const found = differences(recording.outcome, outcome);
+    if (found.length > 0) changed += recording.count;
+    for (const place of found) {
+      const known = places.get(place) ?? { requests: 0, example: recording.name };
+      known.requests += recording.count;
+      places.set(place, known);
+    }
+    const { name, count: times, request } = recording;
+    updated.push({ name, count: times, request, outcome });
+  }
+  stdout.write(
+    `${format === 'json' ? summaryJson(all, changed, places) : wrapLines(summary(all, changed, places), terminalOf(stdout).columns)}\n`,
+  );
+  if (update === true) return writeOutput(fixture, printFixture(updated));
+  if (changed > 0) process.exitCode = FAILURE;
+  return undefined;
+}
+
+function summaryJson(
+  requests: number,
+  changed: number,
+  places: ReadonlyMap<string, { requests: number; readonly example: string }>,
+): string {
+  const list = [...places].map(([place, { requests: count, example }]) => ({
+    place,
+    requests: count,
+    example,
+  }));
+  return JSON.stringify({ requests, changed, places: list }, null, 2);
+}
+
+function summary(
+  all: number,
+  changed: number,
+  places: ReadonlyMap<string, { requests: number; readonly example: string }>,
+): string {
+  if (changed === 0) return `${counted(all, 'request')}; none changes.`;
+  const lines = [...places]
+    .sort(([, one], [, other]) => other.requests - one.requests)
+    .map(([name, { requests, example: first }]) => {
+      const [place, example] = [terminalText(name), terminalText(first)];
+      const where = place.startsWith('/') || place.startsWith('the ') ? `at ${place}` : `in ${place}`;
+      return `${count(requests)} of ${counted(all, 'request')} ${verb(requests)} ${where}, such as ${example}`;
+    });
+  return [`${count(changed)} of ${counted(all, 'request')} ${verb(changed)}.`, ...lines].join('\n');
+}
+
+function verb(requests: number): string {
+  return requests === 1 ? 'changes' : 'change';
+}
+
+async function outcomeNow(
+  request: NamedRequest['request'],
+  explainRequest: ReturnType<typeof offlineExplainer>,
+): Promise<Outcome | undefined> {
+  const explanation = await explainRequest(request);
+  return 'fault' in explanation ? undefined : outcomeOf(explanation);
+}

@@ -1,0 +1,120 @@
+import { stdin, stdout } from 'node:process';
+import type { ClientsView } from '../../inspector/api.ts';
+import { nameClient } from '../../node/admin/name-client.ts';
+import { createClientHash } from '../../node/client-hash.ts';
+import { terminalText } from '../../report/text/untrusted-text.ts';
+import { readSetting } from '../../settings/read-settings.ts';
+import { shortSecret } from '../../settings/setting-conflicts.ts';
+import { settings as table } from '../../settings/settings.ts';
+import { printColumns } from '../terminal/columns.ts';
+import { type CommandFault, endWith, isFault } from '../command-fault.ts';
+import { openAdmin, secretOf } from '../secret.ts';
+import { terminalOf } from '../terminal/terminal.ts';
+
+/** Options of `clients name`. */
+export interface NameOptions {
+  readonly names?: string;
+  readonly admin?: string;
+  readonly format: Format;
+}
+
+type Outcome = { readonly out: string } | CommandFault;
+type Format = 'text' | 'json';
+
+/** Prints the clients that a running gateway knows. */
+export async function listClients(admin: string, format: Format): Promise<void> {
+  finish(await list(admin, format));
+}
+
+/** Prints the hash of the API key on stdin. */
+export async function printHash(format: Format): Promise<void> {
+  finish(await hash(format));
+}
+
+/** Names a client, or takes its name away. */
+export async function giveName(
+  client: string,
+  name: string | undefined,
+  options: NameOptions,
+): Promise<void> {
+  finish(await nameOne(client, name, options));
+}
+
+function finish(outcome: Outcome): void {
+  if ('out' in outcome) process.stdout.write(outcome.out);
+  else endWith(outcome);
+}
+
+async function hash(format: Format): Promise<Outcome> {
+  const read = secretOf(table.clientSecret);
+  if ('fault' in read) return read;
+  const { secret, name } = read;
+  if (secret === undefined)
+    return {
+      fault:
+        'Set GATEWAY_CLIENT_SECRET to the secret of the gateway, or GATEWAY_CLIENT_SECRET_FILE to a file that holds it: without one its hashes change at each start.',
+    };
+  const short = shortSecret(secret, name);
+  if (short !== undefined) return { fault: short };
+  if (stdin.isTTY) process.stderr.write('Enter the API key, then Ctrl-D:\n');
+  let input = '';
+  // The gateway reads a header field as bytes, whatever their encoding is.
+  for await (const chunk of stdin.setEncoding('latin1')) input += String(chunk);
+  const key = input.trim();
+  if (key === '' || /[\r\n]/.test(key)) return { fault: 'Give one API key on stdin.' };
+  const client = createClientHash(secret)(key);
+  return { out: format === 'json' ? `${JSON.stringify({ client })}\n` : `${client}\n` };
+}
+
+async function nameOne(
+  client: string,
+  name: string | undefined,
+  { names, admin, format }: NameOptions,
+): Promise<Outcome> {
+  const path = readSetting(table.clientNames, { flags: { 'client-names': names }, environment: process.env });
+  const out =
+    format === 'json'
+      ? `${JSON.stringify({ client, name: name?.trim() ?? null })}\n`
+      : name === undefined
+        ? `${client} has no name now.\n`
+        : `${client} is called ${name.trim()}.\n`;
+  if (admin !== undefined) {
+    const body = JSON.stringify(name === undefined ? { client } : { client, name });
+    const response = await ask(admin, body);
+    return 'fault' in response ? response : { out };
+  }
+  if (path === undefined) return { fault: 'Give --names or --admin, or set GATEWAY_CLIENT_NAMES.' };
+  return nameClient(path, client, name) ?? { out };
+}
+
+async function list(admin: string, format: Format): Promise<Outcome> {
+  const response = await ask(admin, undefined);
+  if ('fault' in response) return response;
+  if (format === 'json') return { out: `${JSON.stringify(response, null, 2)}\n` };
+  const rows = response.clients.map(({ client, name, userAgents, addresses }) =>
+    [client, name ?? '-', userAgents[0] ?? '-', addresses[0] ?? '-'].map(terminalText),
+  );
+  if (rows.length === 0) return { out: 'No client was seen yet, and none has a name.\n' };
+  const { columns } = terminalOf(stdout);
+  return { out: `${printColumns(['client', 'name', 'user agent', 'address'], rows, { columns })}\n` };
+}
+
+async function ask(admin: string, body: string | undefined): Promise<ClientsView | CommandFault> {
+  const client = openAdmin(admin);
+  if (isFault(client)) return client;
+  try {
+    const response = await client.ask('/clients', {}, body);
+    const text = await response.body.text();
+    if (response.statusCode === 200) {
+      const view: ClientsView = JSON.parse(text);
+      return view;
+    }
+    if (response.statusCode === 401) return { fault: client.refusal(401) };
+    const failure: { readonly errors?: readonly { readonly detail?: string }[] } = JSON.parse(text);
+    return { fault: failure.errors?.[0]?.detail ?? client.refusal(response.statusCode), isJunk: true };
+  } catch (error) {
+    return {
+      fault: `The admin listener at ${admin} cannot be read: ${error instanceof Error ? error.message : String(error)}.`,
+    };
+  }
+}

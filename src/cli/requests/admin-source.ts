@@ -1,0 +1,44 @@
+import type { EntriesPage, EntryDetail } from '../../inspector/api.ts';
+import type { AdminClient } from '../admin-client.ts';
+import type { CommandFault } from '../command-fault.ts';
+import type { NamedRequest } from './request-files.ts';
+
+/** Reads the V1 requests that a running gateway has captured: complete while capture is on, otherwise their structure. */
+export async function readAdminRequests(
+  client: AdminClient,
+): Promise<readonly NamedRequest[] | CommandFault> {
+  const requests: NamedRequest[] = [];
+  let before: number | undefined;
+  do {
+    const { statusCode, body } = await client.ask(
+      `/entries?filter=route:v1&limit=500${before === undefined ? '' : `&before=${before}`}`,
+    );
+    const text = await body.text();
+    if (statusCode !== 200) return { fault: client.refusal(statusCode) };
+    const page: EntriesPage = JSON.parse(text);
+    for (const { seq } of page.entries) {
+      const found = await client.ask(`/entries/${seq}`);
+      const entry = await found.body.text();
+      if (found.statusCode !== 200) continue;
+      const detail: EntryDetail = JSON.parse(entry);
+      const request = requestIn(detail);
+      if (request !== undefined) requests.push(request);
+    }
+    before = page.next;
+  } while (before !== undefined);
+  return requests;
+}
+
+function requestIn({ entry, v1Request }: EntryDetail): NamedRequest | undefined {
+  if (v1Request === undefined || v1Request.body.state === 'withheld') return undefined;
+  const { method, target, headers, body } = v1Request;
+  return {
+    name: entry.operation ?? `${method} ${entry.path}`,
+    request: {
+      method,
+      target: target.replaceAll('=…', '='),
+      headers: headers.filter(({ masked }) => !masked).map(({ name, value }) => [name, value] as const),
+      ...(body.text === undefined ? {} : { body: body.text }),
+    },
+  };
+}

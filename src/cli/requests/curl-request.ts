@@ -1,0 +1,169 @@
+import type { ExplainRequest } from '../../inspector/api.ts';
+import { requestTarget } from './request-target.ts';
+import { shellWords } from './shell-words.ts';
+
+/** Explains in a sentence why a request could not be read. */
+export interface RequestFault {
+  readonly fault: string;
+}
+
+/** Options of curl that take a value and do not affect the request. */
+const WITH_VALUE: ReadonlySet<string> = new Set(
+  (
+    '-o --output -A --user-agent -b --cookie -c --cookie-jar -e --referer -x --proxy -m --max-time -w --write-out -E --cert --key ' +
+    '--cacert --capath --connect-timeout --retry --retry-delay --retry-max-time --resolve --connect-to --interface -y -Y -z -r ' +
+    '--range -D --dump-header --limit-rate --max-redirs --tls-max --ciphers --noproxy --aws-sigv4 --trace --stderr'
+  ).split(' '),
+);
+
+/** Options that make another request than the rest of the command says. */
+const UNSUPPORTED: ReadonlySet<string> = new Set('-G --get -T --upload-file -K --config'.split(' '));
+
+const DATA: ReadonlySet<string> = new Set(
+  '-d --data --data-ascii --data-raw --data-binary --json'.split(' '),
+);
+
+interface Draft {
+  method?: string;
+  target?: string;
+  headers: [string, string][];
+  body?: string;
+  isJson: boolean;
+  isForm: boolean;
+}
+
+/** Reads a curl command as browsers and API tools copy it. `readFile` resolves `-d @file`. */
+export function readCurl(command: string, readFile: (path: string) => string): ExplainRequest | RequestFault {
+  const words = shellWords(command);
+  if (words === undefined) return { fault: 'The curl command has an unclosed quote.' };
+  const [program, ...rest] = words;
+  const isCurl = program !== undefined && /(?:^|\/)curl(?:\.exe)?$/.test(program);
+  if (program !== undefined && !isCurl && isBareWord(program))
+    return { fault: `The command is not curl: it begins with ${program}.` };
+  const args = isCurl ? rest : words;
+  const draft: Draft = { headers: [], isJson: false, isForm: false };
+  for (let at = 0; at < args.length; at += 1) {
+    const { option, attached } = splitOption(args[at] ?? '');
+    if (option === undefined) {
+      draft.target = args[at] ?? '';
+      continue;
+    }
+    if (UNSUPPORTED.has(option))
+      return {
+        fault: `${option} of the curl command is not supported; give the address with its query, and the body with -d or --data-raw.`,
+      };
+    if (option === '-I' || option === '--head') draft.method ??= 'HEAD';
+    const hasValue = takesValue(option);
+    const value = hasValue ? (attached ?? args[(at += 1)]) : undefined;
+    if (hasValue && value === undefined) return { fault: `${option} of the curl command has no value.` };
+    const fault = value === undefined ? undefined : take(draft, option, value, readFile);
+    if (fault !== undefined) return fault;
+  }
+  return finish(draft);
+}
+
+/** A word that is neither an option nor an address: the name of another program. */
+function isBareWord(word: string): boolean {
+  return word !== 'localhost' && /^\w+$/.test(word);
+}
+
+function splitOption(word: string): {
+  readonly option: string | undefined;
+  readonly attached: string | undefined;
+} {
+  if (!word.startsWith('-') || word === '-') return { option: undefined, attached: undefined };
+  if (word.startsWith('--')) {
+    const equals = word.indexOf('=');
+    return equals === -1
+      ? { option: word, attached: undefined }
+      : { option: word.slice(0, equals), attached: word.slice(equals + 1) };
+  }
+  // Short options may be joined, as in -sXPOST: the first one that takes a value consumes the rest.
+  for (let at = 1; at < word.length; at += 1) {
+    const option = `-${word[at] ?? ''}`;
+    if (takesValue(option) || option === '-I' || UNSUPPORTED.has(option))
+      return { option, attached: at + 1 < word.length ? word.slice(at + 1) : undefined };
+  }
+  return { option: word.slice(0, 2), attached: undefined };
+}
+
+function takesValue(option: string): boolean {
+  return (
+    WITH_VALUE.has(option) ||
+    DATA.has(option) ||
+    [
+      '-X',
+      '--request',
+      '-H',
+      '--header',
+      '-u',
+      '--user',
+      '--url',
+      '--oauth2-bearer',
+      '--data-urlencode',
+      '-F',
+      '--form',
+    ].includes(option)
+  );
+}
+
+function take(
+  draft: Draft,
+  option: string,
+  value: string,
+  readFile: (path: string) => string,
+): RequestFault | undefined {
+  if (option === '-X' || option === '--request') draft.method = value;
+  else if (option === '--url') draft.target = value;
+  else if (option === '-H' || option === '--header') {
+    const colon = value.indexOf(':');
+    if (colon > 0) draft.headers.push([value.slice(0, colon).trim(), value.slice(colon + 1).trim()]);
+  } else if (option === '-u' || option === '--user') draft.headers.push(['Authorization', 'Basic …']);
+  else if (option === '--oauth2-bearer') draft.headers.push(['Authorization', 'Bearer …']);
+  else if (option === '-F' || option === '--form') {
+    // What is in a form does not matter: no body is read that is not JSON.
+    draft.isForm = true;
+    draft.body = '…';
+  } else if (DATA.has(option) || option === '--data-urlencode') {
+    if (option === '--json') draft.isJson = true;
+    const text =
+      value.startsWith('@') && option !== '--data-raw'
+        ? fileText(value.slice(1), option, readFile)
+        : { text: value };
+    if ('fault' in text) return text;
+    draft.body =
+      draft.body === undefined ? text.text : `${draft.body}${option === '--json' ? '' : '&'}${text.text}`;
+  }
+  return undefined;
+}
+
+function fileText(
+  path: string,
+  option: string,
+  readFile: (path: string) => string,
+): { text: string } | RequestFault {
+  try {
+    const text = readFile(path);
+    return {
+      text: option === '--data-binary' || option === '--json' ? text : text.replaceAll(/[\r\n]/g, ''),
+    };
+  } catch {
+    return { fault: `The curl command sends the file ${path}, which cannot be read.` };
+  }
+}
+
+function finish({ method, target, headers, body, isJson, isForm }: Draft): ExplainRequest | RequestFault {
+  if (target === undefined) return { fault: 'The curl command has no address.' };
+  const has = (name: string): boolean => headers.some(([field]) => field.toLowerCase() === name);
+  if (isJson && !has('content-type')) headers.push(['Content-Type', 'application/json']);
+  if (isForm && !has('content-type')) headers.push(['Content-Type', 'multipart/form-data']);
+  // curl's default media type. The gateway leaves such a body untouched, and the explanation says so.
+  if (body !== undefined && !has('content-type'))
+    headers.push(['Content-Type', 'application/x-www-form-urlencoded']);
+  return {
+    method: method ?? (body === undefined ? 'GET' : 'POST'),
+    target: requestTarget(target),
+    headers,
+    ...(body === undefined ? {} : { body }),
+  };
+}

@@ -1,0 +1,94 @@
+import type { Change, RuleBook } from '../../rules/rule-book.ts';
+import { ruleBookWarnings } from '../../rules/rule-book-warnings.ts';
+import { NOT_STARTED } from '../exit-codes.ts';
+import { preflight } from './preflight.ts';
+import { startFaults } from './start-faults.ts';
+import { terminalOf } from '../terminal/terminal.ts';
+import { wrapLines } from '../terminal/wrap-text.ts';
+
+/** Prints all faults of settings and rule book at once, or their content, and sets the exit code. */
+export async function runCheck(
+  flags: Readonly<Record<string, string | undefined>>,
+  isJson: boolean,
+): Promise<void> {
+  const sound = await preflight(flags, process.env);
+  const faults =
+    'faults' in sound ? sound.faults : await startFaults(sound.settings, sound.ruleBook.rules.ruleBook);
+  if ('faults' in sound || faults.length > 0) {
+    if (isJson) process.stdout.write(`${JSON.stringify({ faults }, null, 2)}\n`);
+    else process.stderr.write(faults.map((fault) => `${fault}\n`).join(''));
+    process.exitCode = NOT_STARTED;
+    return;
+  }
+  const book = sound.ruleBook.rules.ruleBook;
+  if (isJson) {
+    process.stdout.write(`${JSON.stringify({ rules: sound.rulesPath, ...content(book) }, null, 2)}\n`);
+    return;
+  }
+  const text = `${sound.rulesPath} is sound.\n\n${describe(book)}`;
+  process.stdout.write(wrapLines(text, terminalOf(process.stdout).columns));
+}
+
+/** The content of a rule book for programs. */
+function content(book: RuleBook): object {
+  return {
+    faults: [],
+    hash: book.hash,
+    version: book.version,
+    operations: book.operations.map(({ id, method, template, assumed }) => {
+      return { id, method, path: template, assumed };
+    }),
+    changes: book.changes.map((change) => {
+      const { id, summary, on, assumed } = change;
+      return { id, summary, on, assumed, rules: rulesOf(change) };
+    }),
+    policies: book.policies,
+    assumptions: assumptionsOf(book),
+    warnings: ruleBookWarnings(book),
+  };
+}
+
+function describe(book: RuleBook): string {
+  const width = Math.max(24, ...book.operations.map(({ id }) => id.length));
+  const operations = book.operations.map(({ id, method, template, assumed }) => {
+    return `  ${id.padEnd(width)} ${method.padEnd(6)} ${template}${assumed ? '  (assumed)' : ''}`;
+  });
+  const changes = book.changes.flatMap((change) => describeChange(change));
+  const policies = Object.entries(book.policies).map(([name, value]) => `${name}: ${value}`);
+  const assumed = assumptionsOf(book);
+  const warnings = ruleBookWarnings(book);
+  return [
+    `rule book ${book.hash}, leading to V2 ${book.version}`,
+    `\noperations (${book.operations.length}; any other POST or PATCH gets the changes on every request)`,
+    ...operations,
+    `\nchanges (${book.changes.length})`,
+    ...changes,
+    `\npolicies\n  ${policies.join(', ')}`,
+    `\nassumptions (${assumed.length}): neither specification nor documentation shows them; confirm them with the service`,
+    assumed.length === 0 ? '  none' : `  ${assumed.join(', ')}`,
+    ...(warnings.length === 0
+      ? []
+      : [`\nwarnings (${warnings.length})`, ...warnings.map((text) => `  ${text}`)]),
+    '',
+  ].join('\n');
+}
+
+function describeChange(change: Change): readonly string[] {
+  const { id, summary, on, assumed } = change;
+  const rules = rulesOf(change);
+  return [
+    `  ${id}${assumed ? ' (assumed)' : ''}: ${summary}`,
+    `    on ${on === 'every' ? 'every request' : on.join(', ')}: ${rules.length === 0 ? 'no rules' : rules.join(', ')}`,
+  ];
+}
+
+function rulesOf({ request, query = [], response }: Change): readonly string[] {
+  return [
+    ...query.map(({ rule }) => `${rule} of query`),
+    ...[...request, ...response].map(({ rule }) => rule),
+  ];
+}
+
+function assumptionsOf(book: RuleBook): readonly string[] {
+  return [...book.operations, ...book.changes].filter((part) => part.assumed).map(({ id }) => id);
+}

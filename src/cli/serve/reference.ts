@@ -1,0 +1,105 @@
+import { once } from 'node:events';
+import type { ListenAddress } from '../../settings/setting-kinds.ts';
+import { environmentName, settings, type Setting } from '../../settings/settings.ts';
+import { ReferenceFault } from '../../node/reference/reference-fault.ts';
+import { startReference } from '../../node/reference/reference-server.ts';
+import { NOT_STARTED, SUCCESS } from '../exit-codes.ts';
+import { type Fact, factLines } from '../terminal/fact-lines.ts';
+import { camelCase } from '../settings/setting-options.ts';
+import { terminalOf } from '../terminal/terminal.ts';
+import { counted } from '../../report/text/number-text.ts';
+
+/** Runs the service until it receives a signal, and sets the exit code. */
+export async function runReference(texts: Readonly<Record<string, string | undefined>>): Promise<void> {
+  process.exitCode = await run(texts);
+}
+
+async function run(texts: Readonly<Record<string, string | undefined>>): Promise<number> {
+  const faults: string[] = [];
+  const read = <Value>(flag: string, setting: Setting<Value>): Value => {
+    // Compose files and shells write an empty variable for "not set".
+    const text = texts[camelCase(flag)] || setting.initial;
+    const outcome = text === undefined ? { value: setting.value } : setting.kind.read(text);
+    if ('value' in outcome) return outcome.value;
+    faults.push(`--${flag} (${environmentName(setting)}) ${outcome.fault}, not ${JSON.stringify(text)}.`);
+    return setting.value;
+  };
+  const listen = read('listen', settings.referenceListen);
+  const db = read('db', settings.referenceDb);
+  const unknown = read('unknown', settings.referenceUnknown);
+  const rate = read('rate', settings.referenceRate);
+  const dialect = read('dialect', settings.referenceDialect);
+  const facts = {
+    db,
+    unknown,
+    rate,
+    dialects: dialect === 'both' ? (['v1', 'v2'] as const) : [dialect],
+    releases: read('release', settings.referenceRelease),
+    deprecated: read('deprecated', settings.referenceDeprecated),
+    deprecationsIn: read('deprecations', settings.referenceDeprecations),
+    readOnlyKeys: read('read-only', settings.referenceReadOnly),
+    failingKeys: read('failing', settings.referenceFailing),
+  };
+  if (faults.length > 0) return fail(faults);
+  try {
+    const running = await startReference({ ...facts, listen, report });
+    // Before the address is printed: who reads it may stop the service at once.
+    const stopped = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
+    process.stderr.write(banner(running.origin, listen, facts));
+    await stopped;
+    await running.close();
+    return SUCCESS;
+  } catch (error) {
+    if (error instanceof ReferenceFault)
+      return fail([
+        `--${error.option} (${environmentName({ name: `reference-${error.option}` })}) ${error.message}`,
+      ]);
+    throw error;
+  }
+}
+
+function fail(faults: readonly string[]): number {
+  process.stderr.write(faults.map((fault) => `reference: ${fault}\n`).join(''));
+  return NOT_STARTED;
+}
+
+function report(error: unknown): void {
+  process.stderr.write(`reference: ${error instanceof Error ? error.stack : String(error)}\n`);
+}
+
+interface Facts {
+  readonly db: string | undefined;
+  readonly unknown: string;
+  readonly rate: number;
+  readonly dialects: readonly string[];
+  readonly releases: readonly string[];
+  readonly deprecated: readonly string[];
+}
+
+function banner(origin: string, { host }: ListenAddress, facts: Facts): string {
+  const { db, unknown, rate, dialects, releases, deprecated } = facts;
+  const [first = 'v2'] = dialects.toReversed();
+  const loopback = ['127.0.0.1', '::1', 'localhost'].includes(host);
+  const lines: readonly Fact[] = [
+    ['data', db ?? 'in memory, gone when it stops'],
+    [
+      'unknown',
+      `attributes that a version does not have are ${unknown === 'refuse' ? 'refused with 422' : 'stripped silently'}`,
+    ],
+    ...(deprecated.length === 0 ? [] : [['V1 only', deprecated.join(', ')] as const]),
+    ...(dialects.includes('v2')
+      ? [['releases', `${releases.join(', ')} of V2; without x-api-version the last`] as const]
+      : []),
+    ['rate', rate === 0 ? 'no limit' : `${counted(rate, 'request')} a minute for each API key`],
+    ['API', `${origin}/api/${first}/openapi.json`],
+    ...(loopback ? [] : [['careful', 'others can reach this address, and any API key is accepted'] as const]),
+  ];
+  return [
+    `${dialects.map((name) => name.toUpperCase()).join(' and ')} reference service on ${origin}`,
+    ...factLines(lines, 10, terminalOf(process.stderr).columns),
+    '',
+    `curl ${origin}/api/${first}/clients -H 'authorization: Bearer any-key' -H 'content-type: application/json' \\`,
+    `  -d '${first === 'v1' ? '{"data":{"name":"Harbour Realty"}}' : '{"name":"Harbour Realty"}'}'`,
+    '',
+  ].join('\n');
+}

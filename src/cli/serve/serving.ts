@@ -1,0 +1,289 @@
+import { randomBytes } from 'node:crypto';
+import type { Settings } from '../../settings/read-settings.ts';
+import { type OriginSetting, originText } from '../../settings/setting-kinds.ts';
+import { settings as table } from '../../settings/settings.ts';
+import type { LifeCycle } from '../life-cycle.ts';
+import { loadInspectorPage } from './inspector-assets.ts';
+import { allocateYoung } from '../../node/allocate-young.ts';
+import { fewFilesLine, openFilesLimit } from '../../node/connection-limits.ts';
+import { type OpenRollout, openRollout } from '../../node/rollout/open-rollout.ts';
+import { mergedRollout } from '../../node/workers/merged-rollout.ts';
+import { mergedStats } from '../../node/workers/merged-stats.ts';
+import { openTraces } from '../../node/log/open-traces.ts';
+import type { Traces } from '../../node/log/traces.ts';
+import { createOperators, type OperatorParts, type Operators } from '../../node/admin/operators.ts';
+import { ReferenceFault } from '../../node/reference/reference-fault.ts';
+import type { RunningReference } from '../../node/reference/reference-server.ts';
+import { loadRuleBook } from '../../node/rule-book-file.ts';
+import { type RuleBookOutcome, RuleBooks } from '../../node/rule-books.ts';
+import { type RunningGateway, startGateway } from '../../node/start-gateway.ts';
+import { noticeLine } from '../../gateway/notice.ts';
+import { LimitedLines } from '../../node/log/limited-lines.ts';
+import type { WriteProcessLine } from '../../node/log/process-log.ts';
+import type { WorkerLink } from '../../node/workers/worker-link.ts';
+import { WorkerFault } from '../../node/workers/worker-pool.ts';
+import { startedLine } from './banner.ts';
+import { openRewriteLog, type RewriteLog } from './open-rewrite-log.ts';
+import { packageVersion } from '../package-version.ts';
+import { type Preflight, preflight } from './preflight.ts';
+import type { ProcessLog } from '../process-log.ts';
+import { servingLifeCycle } from './serving-life-cycle.ts';
+import { terminalOf } from '../terminal/terminal.ts';
+import type { V2Description } from './v2-description.ts';
+import { workerFront, type WorkerFrontParts, workersOf } from './worker-front.ts';
+
+/** A serving gateway, with the embedded V2 when no other is configured. */
+export interface Serving {
+  readonly running: RunningGateway;
+  readonly settings: Settings;
+  readonly ruleBooks: RuleBooks;
+  readonly life: LifeCycle;
+}
+
+/** A part that opened, or why it did not, as a sentence. */
+type OrFault<Part> = Part | { readonly fault: string };
+
+/**
+ * Starts everything that the settings configure. On failure, returns every fault and leaves nothing running. `worker` is set in
+ * one of several worker processes.
+ */
+export async function startServing(
+  flags: Readonly<Record<string, string | undefined>>,
+  environment: Readonly<Record<string, string | undefined>>,
+  log: ProcessLog,
+  worker?: WorkerLink,
+): Promise<Serving | { readonly faults: readonly string[] }> {
+  allocateYoung();
+  const checked = await preflight(flags, environment);
+  if ('faults' in checked) return checked;
+  const { settings } = checked;
+  const rollout = await openRollout(settings, checked.ruleBook.rules.ruleBook, log.write, {
+    processes: workersOf(settings),
+    store: worker?.store,
+  });
+  if ('fault' in rollout) return { faults: [rollout.fault] };
+  const rewriteLog = worker ?? openRewriteLog(settings, log.write);
+  if ('fault' in rewriteLog) {
+    await rollout.close();
+    return { faults: [rewriteLog.fault] };
+  }
+  if (worker === undefined) warnOfFewFiles(settings, log.write);
+  let embedded: RunningReference | undefined;
+  try {
+    embedded = settings.get(table.upstream) === undefined ? await embed(settings, log.write) : undefined;
+    const serving = await serve({ flags, environment, log, worker, checked, rollout, rewriteLog, embedded });
+    if (!('fault' in serving)) return serving;
+    await Promise.all([rollout.close(), embedded?.close()]);
+    return { faults: [serving.fault] };
+  } catch (error) {
+    await Promise.all([rollout.close(), embedded?.close()]);
+    return { faults: [startFault(error, settings)] };
+  }
+}
+
+/** Workers have the same limit, and do not repeat the warning. */
+function warnOfFewFiles(settings: Settings, log: WriteProcessLine): void {
+  const line = fewFilesLine(settings, openFilesLimit());
+  if (line !== undefined) log(line);
+}
+
+/** What is open before the gateway begins to serve. */
+interface Opened {
+  readonly flags: Readonly<Record<string, string | undefined>>;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly log: ProcessLog;
+  readonly worker: WorkerLink | undefined;
+  readonly checked: Preflight;
+  readonly rollout: OpenRollout;
+  readonly rewriteLog: RewriteLog;
+  readonly embedded: RunningReference | undefined;
+}
+
+async function serve(opened: Opened): Promise<OrFault<Serving>> {
+  const { log, worker, checked, rollout, rewriteLog, embedded } = opened;
+  const { settings, rulesPath } = checked;
+  const description = await openDescription(settings, embedded, log.write);
+  if (description !== undefined && 'fault' in description) return description;
+  const ruleBooks = openRuleBooks(checked, rollout);
+  const limited = new LimitedLines(log.write);
+  const onUnexpectedError = (error: unknown): void => reportBug(limited, error);
+  const clientSecret = settings.get(table.clientSecret) ?? randomBytes(32).toString('hex');
+  // Workers have neither workers nor traces of their own.
+  const traces = worker === undefined ? await tracesOf(opened) : undefined;
+  const operators = await createOperators({
+    ...operatorParts(opened, ruleBooks, traces),
+    gatewayOrigin: () => running.origin,
+    merge: (own) => mergedStats(own, front),
+    mergeRollout: (own) => mergedRollout(own, () => front?.rollouts ?? []),
+  });
+  const front =
+    worker === undefined ? await workerFront(frontParts(opened, operators, clientSecret)) : undefined;
+  const running: RunningGateway = await startGateway({
+    settings,
+    ruleBooks,
+    origin: originOf(settings, embedded),
+    v1Origin: rollout.v1Origin,
+    rollout: rollout.control,
+    replica: rollout.replica,
+    v2Schemas: description && (() => description.schemas),
+    clientSecret,
+    record: (entry) => rewriteLog.record(entry),
+    upstreamTls: checked.upstreamTls,
+    clientTls: checked.clientTls,
+    observer: worker ?? operators.observer,
+    admin: operators.admin,
+    ownReport: worker?.ownReport ?? operators.ownReport,
+    front,
+    isWorker: worker !== undefined,
+    onNotice: (notice) => {
+      const { key, ...line } = noticeLine(notice);
+      limited.add(key, line);
+    },
+    onUnexpectedError,
+  });
+  if (worker === undefined) {
+    const { columns } = terminalOf(process.stderr);
+    log.write(startedLine({ running, settings, ruleBooks, rulesPath, embedded: embedded?.origin, columns }));
+  }
+  const life = servingLifeCycle({
+    running,
+    settings,
+    ruleBooks,
+    rewriteLog,
+    log,
+    onUnexpectedError,
+    embedded,
+    rulesPath,
+    rollout,
+    traces,
+    front,
+    description,
+    endSharing: operators.share(),
+  });
+  return { running, settings, ruleBooks, life };
+}
+
+function openRuleBooks({ settings, rulesPath, ruleBook }: Preflight, rollout: OpenRollout): RuleBooks {
+  const load = async (): Promise<RuleBookOutcome> => {
+    const next = await loadRuleBook(rulesPath, settings.nameOf(table.rules));
+    const fault = 'faults' in next ? undefined : rollout.faultOf(next.rules.ruleBook);
+    return fault === undefined ? next : { faults: [fault] };
+  };
+  return new RuleBooks(ruleBook, load, () => Date.now());
+}
+
+function tracesOf({ environment, log }: Opened): Promise<Traces | undefined> {
+  return openTraces(environment, packageVersion(), (trouble) =>
+    log.write({ level: 'warn', event: 'trace-trouble', message: `traces: ${trouble}.` }),
+  );
+}
+
+function operatorParts(
+  { checked: { settings }, rewriteLog, rollout, embedded, log }: Opened,
+  ruleBooks: RuleBooks,
+  traces: Traces | undefined,
+): Omit<OperatorParts, 'gatewayOrigin'> {
+  return {
+    settings,
+    ruleBooks,
+    sink: rewriteLog,
+    origin: originOf(settings, embedded).origin,
+    v1Origin: rollout.v1Origin?.origin,
+    replica: rollout.replica,
+    records: rollout.records,
+    log: log.write,
+    version: packageVersion(),
+    page: once(loadInspectorPage),
+    onEntry: traces === undefined ? undefined : (entry) => traces.observe(entry),
+    isSampled: traces?.isSampled,
+  };
+}
+
+function frontParts(
+  { checked: { settings }, flags, rewriteLog, rollout, embedded, log }: Opened,
+  { observer, ownReport, gaps }: Operators,
+  clientSecret: string,
+): WorkerFrontParts {
+  return {
+    settings,
+    flags,
+    upstream: originText(originOf(settings, embedded)),
+    v2Openapi: descriptionSource(settings, embedded),
+    clientSecret,
+    record: (entry) => rewriteLog.record(entry),
+    observer,
+    onLost: (number, from, how) => gaps.addWorkerEnd(number, from, how),
+    ownReport,
+    store: rollout.store,
+    log: log.write,
+  };
+}
+
+/** Computes the result on the first call and caches it. */
+function once<Result>(work: () => Result): () => Result {
+  let done: { readonly result: Result } | undefined;
+  return () => (done ??= { result: work() }).result;
+}
+
+/** Reports an unexpected error. Repetitions are only counted, so that an attacker cannot fill the log. */
+function reportBug(limited: LimitedLines, error: unknown): void {
+  const { message, stack } = error instanceof Error ? error : { message: String(error), stack: undefined };
+  limited.add(`bug ${message}`, {
+    level: 'error',
+    event: 'unexpected-error',
+    message: `bug: ${message}`,
+    fields: { stack },
+  });
+}
+
+async function embed(settings: Settings, log: WriteProcessLine): Promise<RunningReference> {
+  const { startReference } = await import('../../node/reference/reference-server.ts');
+  return startReference({
+    db: settings.get(table.referenceDb),
+    unknown: settings.get(table.referenceUnknown),
+    rate: settings.get(table.referenceRate),
+    releases: settings.get(table.referenceRelease),
+    readOnlyKeys: settings.get(table.referenceReadOnly),
+    failingKeys: settings.get(table.referenceFailing),
+    report: (error) =>
+      log({
+        level: 'error',
+        event: 'reference-error',
+        message: `reference: ${error instanceof Error ? error.message : String(error)}`,
+        fields: { stack: error instanceof Error ? error.stack : undefined },
+      }),
+  });
+}
+
+function originOf(settings: Settings, embedded: RunningReference | undefined): OriginSetting {
+  const set = settings.get(table.upstream);
+  if (set !== undefined) return set;
+  return { origin: embedded?.origin ?? '', path: '' };
+}
+
+/** V2's description, for bodies that V1 gets instead of V2; the embedded reference has its own. */
+async function openDescription(
+  settings: Settings,
+  embedded: RunningReference | undefined,
+  log: WriteProcessLine,
+): Promise<V2Description | { readonly fault: string } | undefined> {
+  if (settings.get(table.v1Upstream) === undefined) return undefined;
+  const source = descriptionSource(settings, embedded);
+  if (source === undefined) return undefined;
+  const description = await import('./v2-description.ts');
+  return description.V2Description.open(source, log);
+}
+
+function descriptionSource(settings: Settings, embedded: RunningReference | undefined): string | undefined {
+  return settings.get(table.v2Openapi) ?? (embedded && `${embedded.origin}/api/v2/openapi.json`);
+}
+
+function startFault(error: unknown, settings: Settings): string {
+  if (error instanceof WorkerFault) return error.message;
+  if (error instanceof ReferenceFault) return `${settings.nameOf(table.referenceDb)} ${error.message}`;
+  if (error instanceof Error && 'code' in error && 'syscall' in error) {
+    const names = `${settings.nameOf(table.listen)} or ${settings.nameOf(table.adminListen)}`;
+    return `cannot listen: ${error.message}; choose another address with ${names}.`;
+  }
+  throw error;
+}

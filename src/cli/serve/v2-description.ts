@@ -1,0 +1,74 @@
+import type { V2Schemas } from '../../gateway/v1/body-checks.ts';
+import type { WriteProcessLine } from '../../node/log/process-log.ts';
+import { BodySchemas } from '../../openapi/body-schemas.ts';
+import { isFault } from '../command-fault.ts';
+import { readDescription } from '../draft/description-file.ts';
+
+/** Milliseconds after which an address that did not respond is tried again. */
+const RETRY_MS = 60_000;
+
+/** V2's OpenAPI description while the gateway runs: read at start and on SIGHUP, and from an address again until it responds. */
+export class V2Description {
+  /** Request schemas of the last description that could be read. */
+  schemas: V2Schemas;
+  private readonly source: string;
+  private readonly log: WriteProcessLine;
+  private retry: NodeJS.Timeout | undefined = undefined;
+  private isClosed = false;
+
+  private constructor(source: string, log: WriteProcessLine) {
+    this.source = source;
+    this.log = log;
+    this.schemas = 'unread';
+  }
+
+  /** Reads the description. A file with a fault stops the start; an address may be down, and does not. */
+  static async open(
+    source: string,
+    log: WriteProcessLine,
+  ): Promise<V2Description | { readonly fault: string }> {
+    const opened = new V2Description(source, log);
+    if (isAddress(source)) {
+      // Not awaited: an address that does not respond must not hold up the start.
+      void opened.reload();
+      return opened;
+    }
+    const fault = await opened.read();
+    return fault === undefined ? opened : { fault: `GATEWAY_V2_OPENAPI: ${fault}` };
+  }
+
+  /** Reads the description again; on a fault, the one in force stays, and an address is tried again later. */
+  async reload(): Promise<void> {
+    clearTimeout(this.retry);
+    const fault = await this.read();
+    if (fault === undefined || this.isClosed) return;
+    const consequence =
+      this.schemas === 'unread' ? 'No body is checked against it.' : 'The one read before stays in force.';
+    this.log({ level: 'warn', event: 'v2-openapi-unread', message: `V2's OpenAPI: ${fault} ${consequence}` });
+    if (isAddress(this.source)) this.retry = setTimeout(() => void this.reload(), RETRY_MS).unref();
+  }
+
+  /** Stops trying. */
+  close(): void {
+    this.isClosed = true;
+    clearTimeout(this.retry);
+  }
+
+  private async read(): Promise<string | undefined> {
+    const description = await readDescription(this.source);
+    if (isFault(description)) return description.fault;
+    const schemas = new BodySchemas(description);
+    try {
+      schemas.prepare();
+    } catch (error) {
+      return `The schemas of ${this.source} cannot be used: ${error instanceof Error ? error.message : String(error)}.`;
+    }
+    this.schemas = schemas;
+    return undefined;
+  }
+}
+
+/** Tells whether a description is at an address, and not in a file. */
+export function isAddress(source: string): boolean {
+  return /^https?:\/\//i.test(source);
+}

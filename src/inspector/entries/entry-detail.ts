@@ -1,0 +1,187 @@
+import type {
+  KeptResponse,
+  KeptBody,
+  KeptExchange,
+  KeptHead,
+} from '../../rewrite-log/capture/kept-exchange.ts';
+import type { Entry } from '../../rewrite-log/entry.ts';
+import type { Rewrite } from '../../rewrite/rewrite.ts';
+import type { ResponseView, BodyView, EntryDetail, NumberedEntry, RequestView } from '../api.ts';
+import { curlCommand } from './curl.ts';
+import { makeDiff } from '../diff/diff.ts';
+import { compareHeaders } from './header-views.ts';
+import {
+  type JsonLayout,
+  layOutJson,
+  layOutText,
+  SHOWN_LIMITS,
+  withContainers,
+} from '../diff/json-layout.ts';
+import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
+
+/** The parts for the detail of an entry. */
+export interface DetailParts {
+  readonly run: string;
+  readonly seq: number;
+  readonly entry: Entry;
+  readonly kept: KeptExchange | undefined;
+  /** The rule book of the entry; undefined when it is no longer known. */
+  readonly rules: CompiledRuleBook | undefined;
+  /** The origin of V2. */
+  readonly origin: string;
+}
+
+/**
+ * Shows one exchange from its four perspectives, with its edits and their reasons. Each body is laid out once, within
+ * `SHOWN_LIMITS`; `pause` is awaited before each large one, so that client traffic is not delayed.
+ */
+export async function entryDetail(parts: DetailParts, pause: () => Promise<void>): Promise<EntryDetail> {
+  const { run, seq, entry, kept, rules } = parts;
+  const numbered: NumberedEntry = { seq, ...entry };
+  if (kept === undefined) return { run, entry: numbered, kept: 'nothing', note: NOT_CAPTURED_NOTE };
+  const outcome = repeatRewrite(parts, kept);
+  const bodies = new BodyViews(pointersOf(entry, outcome));
+  for (const bytes of bytesOf(kept, outcome)) {
+    if (bytes.length < LARGE_BYTES) continue;
+    await pause();
+    bodies.layOut(bytes);
+  }
+  const headers = compareHeaders(kept.v1Request.headers, kept.v2Request?.headers);
+  const v1Request = requestView(
+    kept.v1Request,
+    headers.before,
+    bodies.view(kept.v1Request.body, entry.bytesIn),
+  );
+  const v2Request =
+    kept.v2Request &&
+    requestView(kept.v2Request, headers.after, bodies.sent(kept.v1Request.body, outcome, entry));
+  const bytes = kept.v1Request.body.bytes;
+  return {
+    run,
+    entry: numbered,
+    kept: kept.v1Request.body.state === 'values' ? 'bodies' : 'structure',
+    ...(entry.route === 'migrate' && rules === undefined ? { note: UNKNOWN_RULES_NOTE } : {}),
+    v1Request,
+    ...(v2Request === undefined ? {} : { v2Request }),
+    ...responseViews(kept, bodies),
+    ...(outcome !== undefined && bytes !== undefined && rules !== undefined
+      ? { diff: makeDiff(bytes, withEdits(outcome, entry), rules.ruleBook, (body) => bodies.layOut(body)) }
+      : {}),
+    curl: {
+      v1: curlCommand(v1Request, gatewayOrigin(kept.v1Request)),
+      ...(v2Request === undefined ? {} : { v2: curlCommand(v2Request, parts.origin) }),
+    },
+  };
+}
+
+/** Size in bytes above which a body takes more than a millisecond to lay out. */
+const LARGE_BYTES = 16 * 1024;
+
+const NOT_CAPTURED_NOTE =
+  'Only the log entry of this exchange was kept: it was not among the sample whose structure is captured at a high rate, the time for capturing in that second was used up, or newer exchanges replaced it.';
+const UNKNOWN_RULES_NOTE =
+  'The rule book of this exchange is no longer in memory, so its V2 body cannot be shown.';
+
+/**
+ * The plan has the same effect on a masked body as on the real one, except for maps: they read values, and leave a mask as it is.
+ * The edits are those of the entry.
+ */
+function repeatRewrite({ entry, rules }: DetailParts, kept: KeptExchange): Rewrite | undefined {
+  const { bytes } = kept.v1Request.body;
+  if (entry.route !== 'migrate' || bytes === undefined || rules === undefined) return undefined;
+  if (entry.note === 'media-type' || entry.note === 'unsupported: forward') return undefined;
+  const operation = rules.ruleBook.operations.find(({ id }) => id === entry.operation);
+  return rules.requestPlan(operation).rewrite(bytes);
+}
+
+/** The members that edits and response edits touch, or where a body is refused. */
+function pointersOf({ responseEdits = [], pointer }: Entry, outcome: Rewrite | undefined): readonly string[] {
+  const records = outcome === undefined || outcome.verdict === 'refused' ? [] : outcome.records;
+  const pointers = [...records, ...responseEdits].flatMap(({ from, path }) => [from, path]);
+  return [...pointers, pointer].filter((one) => one !== undefined);
+}
+
+function withEdits(outcome: Rewrite, { edits }: Entry): Rewrite {
+  return outcome.verdict === 'refused' ? outcome : { ...outcome, records: edits };
+}
+
+/** The displayed bodies of an exchange. */
+function bytesOf(kept: KeptExchange, outcome: Rewrite | undefined): Uint8Array[] {
+  const sent = outcome !== undefined && 'body' in outcome ? outcome.body : undefined;
+  const { v1Request, v2Response, clientResponse } = kept;
+  return [v1Request.body.bytes, sent, v2Response?.body.bytes, clientResponse?.body.bytes].filter(
+    (bytes) => bytes !== undefined,
+  );
+}
+
+/** Lays out each body once, however often it is displayed. */
+class BodyViews {
+  private readonly layouts = new Map<Uint8Array, JsonLayout | undefined>();
+  /** The containers that stay unfolded in a large body. */
+  private readonly unfolded: ReadonlySet<string>;
+
+  constructor(pointers: readonly string[]) {
+    this.unfolded = withContainers(pointers);
+  }
+
+  layOut(bytes: Uint8Array): JsonLayout | undefined {
+    if (!this.layouts.has(bytes)) this.layouts.set(bytes, layOutJson(bytes, SHOWN_LIMITS, this.unfolded));
+    return this.layouts.get(bytes);
+  }
+
+  view({ state, bytes, note }: KeptBody, size: number): BodyView {
+    const layout = bytes === undefined ? undefined : this.layOut(bytes);
+    const text = bytes === undefined ? undefined : (layout?.text ?? layOutText(bytes));
+    return {
+      state,
+      ...(text === undefined ? {} : { text }),
+      bytes: size,
+      ...(note === undefined ? {} : { note }),
+      ...(layout?.isFolded === true ? { isFolded: true } : {}),
+    };
+  }
+
+  /** The body that V2 received, computed by the plan from the captured one. */
+  sent(kept: KeptBody, outcome: Rewrite | undefined, entry: Entry): BodyView {
+    if (outcome === undefined) return this.view(kept, entry.bytesOut);
+    if (outcome.verdict === 'refused') return { state: 'none', bytes: 0 };
+    return this.view({ ...kept, bytes: outcome.body }, entry.bytesOut);
+  }
+}
+
+function responseViews(
+  { v2Response, clientResponse }: KeptExchange,
+  bodies: BodyViews,
+): Pick<EntryDetail, 'v2Response' | 'clientResponse'> {
+  const headers = compareHeaders(v2Response?.headers ?? [], clientResponse?.headers);
+  const view = ({ status, body, bodyBytes }: KeptResponse, shown: ResponseView['headers']): ResponseView => ({
+    status,
+    headers: shown,
+    body: bodies.view(body, bodyBytes),
+  });
+  return {
+    ...(v2Response === undefined ? {} : { v2Response: view(v2Response, headers.before) }),
+    ...(clientResponse === undefined
+      ? {}
+      : {
+          clientResponse: view(
+            clientResponse,
+            v2Response === undefined ? clientResponse.headers : headers.after,
+          ),
+        }),
+  };
+}
+
+function requestView(
+  { method, target }: KeptHead,
+  headers: RequestView['headers'],
+  body: BodyView,
+): RequestView {
+  return { method, target, headers, body };
+}
+
+/** The gateway's origin as the client addressed it. */
+function gatewayOrigin({ headers }: KeptHead): string {
+  const host = headers.find(({ name }) => name.toLowerCase() === 'host' || name === ':authority')?.value;
+  return `http://${host ?? '127.0.0.1:8080'}`;
+}

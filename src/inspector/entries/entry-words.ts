@@ -1,0 +1,377 @@
+// Longer than other files: all sentences about an exchange stand together, so that none contradicts another.
+import type { Entry } from '../../rewrite-log/entry.ts';
+import {
+  editCount,
+  type EntryMode,
+  modeOf,
+  type Outcome,
+  outcomeOf,
+  sentTo,
+  statusFrom,
+} from '../../rewrite-log/entry-outcome.ts';
+
+/** The words of an outcome, the same on the page and in `tail`. */
+export const OUTCOME_WORDS: Readonly<Record<Outcome, string>> = {
+  rewritten: 'rewritten',
+  unchanged: 'unchanged',
+  refused: 'refused',
+  passed: 'passed',
+  served: 'served',
+  'would-rewritten': 'would: rewritten',
+  'would-unchanged': 'would: unchanged',
+  'would-refused': 'would: refused',
+  'to-v1': 'to V1',
+};
+
+/** The meaning of an outcome in a sentence. */
+export const OUTCOME_MEANINGS: Readonly<Record<Outcome, string>> = {
+  rewritten: 'V1 request with an edited body or query',
+  unchanged: 'V1 request, body and query unchanged',
+  refused: 'refused by the gateway; nothing was sent',
+  passed: 'native V2 request, passed unread',
+  served: 'a client read its own report; nothing was sent',
+  'would-rewritten': 'for V1, as it came; migration would have edited its body or query',
+  'would-unchanged': 'for V1, as it came; migration would have left its body and query unchanged',
+  'would-refused': 'for V1, as it came; migration would have refused it',
+  'to-v1': 'for V1, as it came; the outcome of a migration is not known',
+};
+
+/** The meaning of a mode in a sentence. */
+export const MODE_MEANINGS: Readonly<Record<EntryMode, string>> = {
+  migrate: 'V1 requests go to V2',
+  observe: 'V1 responds; migration is a dry run',
+  shadow: 'V1 responds; reads are repeated on V2 and compared',
+  canary: 'some clients are migrated, V1 responds to the others',
+};
+
+const SERVICES: Readonly<Record<string, string>> = { v1: 'V1', v2: 'V2' };
+
+/** A log may come from anywhere: another name is shown as it is. */
+function serviceOf(origin: string): string {
+  return SERVICES[origin] ?? origin;
+}
+
+/** The service that got the request, `–` for none; a read that was also compared names both. */
+export function sentToWords(entry: Entry): string {
+  const to = sentTo(entry);
+  if (to === undefined) return '–';
+  const { verdict } = entry.comparison ?? {};
+  return verdict === 'same' || verdict === 'different' ? `${serviceOf(to)}, V2` : serviceOf(to);
+}
+
+/** Number of edits with those that the log does not list: `1 edit`, `5,001 edits, 348 of them listed`. */
+export function editWords(entry: Pick<Entry, 'edits' | 'editsOmitted'>): string {
+  const all = editCount(entry);
+  const words = `${all.toLocaleString('en-GB')} ${all === 1 ? 'edit' : 'edits'}`;
+  const { editsOmitted = 0 } = entry;
+  return editsOmitted === 0
+    ? words
+    : `${words}, ${(all - editsOmitted).toLocaleString('en-GB')} of them listed`;
+}
+
+/** The failure code with its pointer, position and cause, as far as they are known. */
+export function failureWords({
+  failure,
+  pointer,
+  position,
+  cause,
+}: Partial<Pick<Entry, 'failure' | 'pointer' | 'position' | 'cause'>>): string | undefined {
+  if (failure === undefined) return undefined;
+  const at = pointer === undefined ? '' : ` at ${pointer === '' ? '/' : pointer}`;
+  const where =
+    position === undefined
+      ? ''
+      : ` at byte ${position.offset}, line ${position.line}, column ${position.column}`;
+  return `${failure}${at}${where}${cause === undefined ? '' : ` (${cause})`}`;
+}
+
+/** The duration of an exchange, with the share of the service that responded. */
+export function durationWords(entry: Entry): string {
+  const { totalMs, upstreamMs, origin = 'v2' } = entry;
+  const share =
+    upstreamMs === undefined ? '' : `, of it ${serviceOf(origin)} ${millisecondWords(upstreamMs)}`;
+  return `${millisecondWords(totalMs)}${share}`;
+}
+
+/**
+ * The account of an exchange: what was sent to whom, who responded after how long, what was a dry run. Each sentence is a
+ * fact of the entry; a fact that the entry does not have is said to be unknown.
+ */
+export function accountOf(entry: Entry): readonly string[] {
+  return [
+    requestSentence(entry),
+    responseSentence(entry),
+    entry.incomplete === true
+      ? 'The exchange with the client ended before the end of the response.'
+      : undefined,
+    wouldSentence(entry),
+    bodyCheckSentence(entry),
+    comparisonSentence(entry),
+    responseEditSentence(entry),
+    entry.heldMs === undefined
+      ? undefined
+      : `It was held for ${millisecondWords(entry.heldMs)} for the rate limit of the service.`,
+  ].filter((sentence) => sentence !== undefined);
+}
+
+function requestSentence(entry: Entry): string {
+  const { verdict, upstreamPath, origin = 'v2', sent, cause, failure, attempts } = entry;
+  const service = serviceOf(origin);
+  if (verdict === 'refused') return refusedSentence(entry);
+  if (verdict === 'served') return servedSentence(entry);
+  if (upstreamPath === undefined) {
+    return entry.status === 0
+      ? 'The exchange with the client ended before its request was forwarded. Nothing was sent.'
+      : `The gateway sent nothing (${failure ?? 'no reason is known'}).`;
+  }
+  if (sent === false && entry.status === 0)
+    return `The exchange with the client ended while its request waited for a connection to ${service}. Nothing was sent.`;
+  if (sent === false)
+    return `Nothing of the request reached ${service} (${cause ?? failure ?? 'no cause is known'}).`;
+  const tries = attempts === undefined ? '' : ` It was tried ${attempts} times.`;
+  if (entry.status === 0 && failure === undefined && entry.upstreamMs === undefined)
+    return `The exchange with the client ended before a response. ${service} may have carried the request out.${tries}`;
+  const doubt = sent === true ? ` ${service} may have carried it out.` : '';
+  return `Sent to ${service} ${manner(entry)}.${tries}${doubt}`;
+}
+
+function refusedSentence(entry: Entry): string {
+  const { status, failure, note } = entry;
+  const end = 'Nothing was sent to V1 or V2.';
+  if (status === 0)
+    return `The gateway refused it: ${failureWords(entry) ?? 'no reason is known'}. The client received no response. ${end}`;
+  if (failure === 'brownout')
+    return `The gateway responded with ${status}: brownout ${note ?? ''} was on. ${end}`;
+  if (failure === 'sunset') return `The gateway responded with ${status}: V1 has ended. ${end}`;
+  return `The gateway refused it with ${status}: ${failureWords(entry) ?? 'no reason is known'}. ${end}`;
+}
+
+function servedSentence({ status }: Entry): string {
+  return status === 0
+    ? 'The client asked for its own report, and went away before the response. Nothing was sent to V1 or V2.'
+    : `The client asked for its own report; the gateway responded with ${status}. Nothing was sent to V1 or V2.`;
+}
+
+function manner(entry: Entry): string {
+  const { verdict, origin, bytesIn, edits, note } = entry;
+  if (origin === 'v1') return 'as it came';
+  if (verdict === 'passed') return 'unread';
+  if (verdict === 'rewritten') return `with ${editWords(entry)}`;
+  return bodyWords(bytesIn, edits, note);
+}
+
+function bodyWords(bytesIn: number, edits: Entry['edits'], note: string | undefined): string {
+  if (bytesIn === 0) return 'without a body';
+  if (edits.some((edit) => edit.note === 'already-flat'))
+    return 'with its body unchanged, as it was already flat';
+  return note === undefined ? 'with its body unchanged' : `with its body unchanged (${note})`;
+}
+
+function responseSentence(entry: Entry): string | undefined {
+  const { status, failure, cause, upstreamMs, verdict, origin = 'v2' } = entry;
+  if (verdict === 'refused' || verdict === 'served') return undefined;
+  const service = serviceOf(origin);
+  const after = upstreamMs === undefined ? '' : ` after ${millisecondWords(upstreamMs)}`;
+  const from = statusFrom(entry);
+  if (from === undefined)
+    return upstreamMs === undefined
+      ? undefined
+      : `${service} responded${after}, but the exchange with the client had ended.`;
+  if (from !== 'gateway') {
+    const broken =
+      failure === undefined ? '' : `, and its response broke off${cause === undefined ? '' : ` (${cause})`}`;
+    return `${service} responded with ${status}${after}${broken}.`;
+  }
+  const heard =
+    upstreamMs !== undefined
+      ? `${service} responded${after}, not usably`
+      : failure === 'upstream-invalid'
+        ? `${service} sent no valid response`
+        : `${service} gave no response`;
+  return entry.sent === false || failure === 'internal'
+    ? `The gateway responded with ${status} (${failure}).`
+    : `${heard}${cause === undefined ? '' : ` (${cause})`}; the gateway responded with ${status} (${failure}).`;
+}
+
+function wouldSentence(entry: Entry): string | undefined {
+  const { origin, would, verdict, edits, bytesIn, note } = entry;
+  if (origin !== 'v1') return undefined;
+  if (would === undefined) {
+    return verdict === 'refused'
+      ? undefined
+      : 'What a migration would have done is not known: the gateway did not read the whole body.';
+  }
+  const isCopied = entry.comparison !== undefined;
+  const start = `Dry run, ${isCopied ? 'not for the client' : 'sent to nobody'}: a migration`;
+  switch (would.verdict) {
+    case 'rewritten':
+      return `${start} would have made ${editWords(entry)}.`;
+    case 'unchanged':
+      return `${start} would have gone to V2 ${bodyWords(bytesIn, edits, note)}.`;
+    case 'refused':
+      return `${start} would have been refused (${failureWords(would) ?? 'no reason is known'}).`;
+  }
+}
+
+function bodyCheckSentence({ would }: Entry): string | undefined {
+  if (would?.v2 === undefined) return undefined;
+  switch (would.v2) {
+    case 'valid':
+      return "V2's schema accepts that body. V2 itself was not asked.";
+    case 'invalid':
+      return `V2's schema refuses that body at ${would.at === undefined || would.at === '' ? 'its root' : would.at}. V2 itself was not asked.`;
+    case 'unknown':
+      return `Whether V2 accepts that body is not known: ${unknownWords(would.why)}.`;
+  }
+}
+
+function unknownWords(why: string | undefined): string {
+  return UNKNOWN_CHECKS[why ?? ''] ?? why ?? 'no reason is known';
+}
+
+const UNKNOWN_CHECKS: Readonly<Record<string, string>> = {
+  'no-schema': "V2's description has no schema for the operation",
+  'unusable-schema': 'the schema could not be interpreted',
+  'no-description': "V2's description could not be read yet",
+  'not-read': 'the gateway does not read such a body',
+  'not-json': 'the body is not JSON',
+  'too-large': 'it is larger than 16 KiB',
+  budget: 'the checks of that second were used up',
+};
+
+/** Verdict of V2's schema on the body of a dry run, such as `V2 would refuse /name`. */
+export function bodyCheckWords({ would }: Pick<Entry, 'would'>): string | undefined {
+  if (would?.v2 === undefined) return undefined;
+  switch (would.v2) {
+    case 'valid':
+      return "V2's schema accepts it";
+    case 'invalid':
+      return `V2's schema refuses ${would.at === undefined || would.at === '' ? 'the body' : would.at}`;
+    case 'unknown':
+      return `V2's schema: not known (${would.why ?? 'no reason'})`;
+  }
+}
+
+function comparisonSentence({ comparison }: Entry): string | undefined {
+  if (comparison === undefined) return undefined;
+  const { verdict, differences, status, why, noise } = comparison;
+  if (verdict === 'unknown') return `V1 and V2 could not be compared (${why ?? 'no reason is known'}).`;
+  const start = 'After the response, the read was repeated on V1 and, migrated in both directions, on V2:';
+  const ignored =
+    noise === 0 ? '' : `, except for ${noise} that ${noise === 1 ? 'differs' : 'differ'} on V1 itself`;
+  if (verdict === 'same') return `${start} V2 has every field of V1 with the same value${ignored}.`;
+  const statuses = status === undefined ? '' : ` V1 responded with ${status.v1}, V2 with ${status.v2}.`;
+  const number = `${differences.length === MAX_DIFFERENCES ? 'at least ' : ''}${differences.length}`;
+  return `${start} V2 differs in ${number} ${differences.length === 1 ? 'field' : 'fields'}${ignored}.${statuses}`;
+}
+
+/** The log lists no more differences and response edits than these. */
+const MAX_DIFFERENCES = 32;
+const MAX_RESPONSE_EDITS = 64;
+
+function responseEditSentence({ responseEdits, responseNote }: Entry): string | undefined {
+  if (responseEdits !== undefined) {
+    const { length } = responseEdits;
+    const number = `${length === MAX_RESPONSE_EDITS ? 'at least ' : ''}${length}`;
+    return `Its response was rewritten for the V1 client with ${number} ${length === 1 ? 'edit' : 'edits'}.`;
+  }
+  if (responseNote === undefined) return undefined;
+  return responseNote === 'response-until-close'
+    ? 'Only the close of the TLS connection marked the end of the response.'
+    : `The response was passed on as it came, although a response rule applies (${responseNote}).`;
+}
+
+/** The heading above the edits of an exchange. */
+export function editsTitle(entry: Entry): string {
+  const outcome = outcomeOf(entry);
+  switch (outcome) {
+    case 'refused':
+      return 'Refused: no edits';
+    case 'passed':
+      return 'No edits: V2 requests pass unread';
+    case 'served':
+      return 'No edits: the gateway itself responded';
+    case 'to-v1':
+      return 'Edits are not known';
+    case 'would-refused':
+      return 'It would have been refused: no edits';
+    case 'would-rewritten':
+      return `Dry run: ${editWords(entry)}`;
+    case 'rewritten':
+      return editWords(entry);
+    case 'unchanged':
+    case 'would-unchanged':
+      return entry.bytesIn === 0 ? 'No edits: there is no body' : 'No edits: the body stays as it is';
+  }
+}
+
+/** The captions of the two bodies: who sent the left one, and what became of the right one. */
+export function bodyCaptions(entry: Entry): { readonly before: string; readonly after: string } {
+  const before = 'as the client sent it';
+  if (entry.origin === 'v1') {
+    const isReceived = statusFrom(entry) === 'v1';
+    return {
+      before: isReceived ? `${before} and V1 received it` : before,
+      after: 'dry run, sent to nobody',
+    };
+  }
+  if (sentTo(entry) === undefined) return { before, after: 'made, but not sent' };
+  return {
+    before,
+    after: statusFrom(entry) === 'v2' ? 'as V2 received it' : 'as the gateway sent it',
+  };
+}
+
+/** One sentence about an entry, for screen readers. */
+export function entrySentence(entry: Entry): string {
+  const mode = modeOf(entry);
+  const parts = [
+    entryName(entry),
+    ...(mode === undefined ? [] : [`mode ${mode}`]),
+    OUTCOME_WORDS[outcomeOf(entry)],
+    editWords(entry),
+    `status ${entry.status === 0 ? 'gone' : entry.status}${entry.incomplete === true ? ', incomplete' : ''}`,
+  ];
+  return parts.join(', ');
+}
+
+/** The operation's id, or method and path where no operation matches. */
+export function entryName(entry: Entry): string {
+  return entry.operation ?? requestLine(entry);
+}
+
+/** Method and path of a request, unless its head could not be read. */
+export function requestLine({ method, path }: Pick<Entry, 'method' | 'path'>): string {
+  return method === '' ? '(unread request)' : `${method} ${path}`;
+}
+
+/** The first half of a client's hash: enough to distinguish clients by eye. */
+export function shortClient(client: string | undefined): string {
+  return client === undefined ? '–' : client.slice(0, 8);
+}
+
+/** The class of a status, for colours: `ok`, `fault` or `failure`. */
+export function statusTone({ status, incomplete }: ClientStatus): 'ok' | 'fault' | 'failure' {
+  if (status >= 500 || status === 0 || incomplete === true) return 'failure';
+  return status >= 400 ? 'fault' : 'ok';
+}
+
+/** The text of a status: `gone` when the client disconnected before one was sent, `200…` when it did not get the whole response. */
+export function statusWords({ status, incomplete }: ClientStatus): string {
+  if (status === 0) return 'gone';
+  return incomplete === true ? `${status}…` : String(status);
+}
+
+/** The reason of a status that the gateway chose, and that its response is incomplete; undefined when neither applies. */
+export function statusTitle(entry: Entry): string | undefined {
+  const failed = failureWords(entry);
+  if (entry.incomplete !== true) return failed;
+  const words = 'incomplete: the client did not get the end of its response';
+  return failed === undefined ? words : `${words}; ${failed}`;
+}
+
+type ClientStatus = Pick<Entry, 'status' | 'incomplete'>;
+
+function millisecondWords(value: number): string {
+  return `${value < 10 ? value.toFixed(1) : Math.round(value).toLocaleString('en-GB')} ms`;
+}

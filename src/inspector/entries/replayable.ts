@@ -1,0 +1,28 @@
+import type { KeptBody, KeptExchange } from '../../rewrite-log/capture/kept-exchange.ts';
+import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
+import type { Rewrite } from '../../rewrite/rewrite.ts';
+import type { Entry } from '../../rewrite-log/entry.ts';
+import { placeholders } from './curl.ts';
+
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+const encoder = new TextEncoder();
+
+/** Returns a kept body as text, byte for byte; of a structure with placeholders of the right types. Undefined without one. */
+export function bodyText({ state, bytes }: KeptBody): string | undefined {
+  if (bytes === undefined) return undefined;
+  const text = decoder.decode(bytes);
+  return state === 'structure' ? placeholders(text) : text;
+}
+
+/** Rewrites the text of a kept V1 body by the plan of its exchange; undefined when no plan applies to it. */
+export function rewriteAgain(
+  entry: Entry,
+  { v1Request }: KeptExchange,
+  rules: CompiledRuleBook | undefined,
+): Rewrite | undefined {
+  const text = bodyText(v1Request.body);
+  if (entry.route !== 'migrate' || text === undefined || rules === undefined) return undefined;
+  if (entry.note === 'media-type' || entry.note === 'unsupported: forward') return undefined;
+  const operation = rules.ruleBook.operations.find(({ id }) => id === entry.operation);
+  return rules.requestPlan(operation).rewrite(encoder.encode(text));
+}

@@ -1,0 +1,177 @@
+import { decideResponse } from '../../migrate/decide-response.ts';
+import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
+import type { Entry } from '../../rewrite-log/entry.ts';
+import type { KeptExchange } from '../../rewrite-log/capture/kept-exchange.ts';
+import type { RuleBook } from '../../rules/rule-book.ts';
+import type { Explanation, TrialDifference, TrialOutcome } from '../api.ts';
+import { entryName } from '../entries/entry-words.ts';
+import { bodyDifferences, differences, outcomeOf } from './explained-outcome.ts';
+import { explain, type ExplainParts } from './explain.ts';
+import { layOutJson, SHOWN_LIMITS } from '../diff/json-layout.ts';
+import { bodyText } from '../entries/replayable.ts';
+import { unifiedDiff } from '../diff/unified-diff.ts';
+
+/** A kept exchange on which a rule book is tried. */
+export interface TriedExchange {
+  readonly seq: number;
+  readonly entry: Entry;
+  readonly kept: KeptExchange;
+}
+
+/** A trial: another rule book, and the exchanges on which it is compared with the one in force. */
+export interface RulesTrialParts extends Pick<
+  ExplainParts,
+  'limits' | 'gatewayOrigin' | 'origin' | 'decode'
+> {
+  readonly text: string;
+  readonly current: CompiledRuleBook;
+  readonly currentText: string;
+  /** Newest first. */
+  readonly exchanges: readonly TriedExchange[];
+  /** Monotonic clock, in milliseconds. */
+  readonly now: () => number;
+}
+
+/** Milliseconds after which no further exchange is tried, and differing exchanges that are listed. */
+const MAX_MS = 5000;
+const MAX_LISTED = 50;
+
+/** Characters of a body that are shown. */
+const MAX_SHOWN = 4000;
+
+/** The file that the patch and the faults name: where the rule book really is, the page need not know. */
+const FILE = 'rules.yaml';
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/**
+ * Tries a rule book on kept exchanges, by the decision and the plans of live traffic: which of them it would handle otherwise than
+ * the one in force, and how. Nothing is sent, and nothing is put into force; `pause` is awaited between exchanges.
+ */
+export async function tryRules(parts: RulesTrialParts, pause: () => Promise<void>): Promise<TrialOutcome> {
+  const { text, current, currentText, exchanges } = parts;
+  const against = current.ruleBook.hash;
+  const { readRuleBook } = await import('../../rules/read-rule-book.ts');
+  const reading = await readRuleBook(text, FILE);
+  if (!reading.ok)
+    return {
+      against,
+      faults: reading.faults.map(({ line, column, message }) => ({ line, column, message })),
+    };
+  const next = new CompiledRuleBook(reading.ruleBook);
+  const end = parts.now() + MAX_MS;
+  const listed: TrialDifference[] = [];
+  let [tried, responses, withoutValues, differing] = [0, 0, 0, 0];
+  for (const exchange of exchanges) {
+    if (parts.now() > end) break;
+    const outcome = await tryOne(exchange, next, parts);
+    await pause();
+    if (outcome === undefined) continue;
+    tried += 1;
+    if (outcome.hasResponse) responses += 1;
+    if (exchange.kept.v1Request.body.state === 'structure') withoutValues += 1;
+    const { difference } = outcome;
+    if (difference.request.length + difference.response.length === 0) continue;
+    differing += 1;
+    if (listed.length < MAX_LISTED) listed.push(difference);
+  }
+  const patch = unifiedDiff(FILE, currentText, text);
+  const { hash } = reading.ruleBook;
+  return {
+    against,
+    faults: [],
+    result: {
+      hash,
+      patch,
+      kept: exchanges.length,
+      tried,
+      responses,
+      withoutValues,
+      differing,
+      exchanges: listed,
+    },
+  };
+}
+
+interface Tried {
+  readonly difference: TrialDifference;
+  readonly hasResponse: boolean;
+}
+
+async function tryOne(
+  { seq, entry, kept }: TriedExchange,
+  next: CompiledRuleBook,
+  parts: RulesTrialParts,
+): Promise<Tried | undefined> {
+  const { method, target, headers, body } = kept.v1Request;
+  const text = bodyText(body);
+  if (text === undefined && body.state === 'withheld') return undefined;
+  const request = {
+    method,
+    target: target.replaceAll('…', ''),
+    headers: headers
+      .filter(({ name, masked }) => !masked && !name.startsWith(':') && !OMITTED.has(name.toLowerCase()))
+      .map(({ name, value }) => [name, value] as const),
+    ...(text === undefined ? {} : { body: text }),
+  };
+  const explained = async (rules: CompiledRuleBook): Promise<Explanation | undefined> => {
+    const explanation = await explain(request, { ...parts, rules });
+    return 'fault' in explanation ? undefined : explanation;
+  };
+  const [before, now] = [await explained(parts.current), await explained(next)];
+  if (before === undefined || now === undefined) return undefined;
+  const responses = [
+    responseOf(kept, entry, before, parts.current),
+    responseOf(kept, entry, now, next),
+  ] as const;
+  const [oldResponse, newResponse] = responses;
+  const hasResponse = oldResponse !== undefined && newResponse !== undefined;
+  return {
+    hasResponse,
+    difference: {
+      seq,
+      requestId: entry.requestId,
+      time: entry.time,
+      name: entryName(entry),
+      request: differences(outcomeOf(before), outcomeOf(now)),
+      response: hasResponse ? bodyDifferences(oldResponse, newResponse) : [],
+      before: shortened(before.v2Body ?? ''),
+      now: shortened(now.v2Body ?? ''),
+    },
+  };
+}
+
+/** The text is decoded and stands for the whole body. */
+const OMITTED: ReadonlySet<string> = new Set(['content-length', 'content-encoding', 'transfer-encoding']);
+
+/** The body that the client would get of V2's kept response; undefined when V2 gave none, or when its content is not kept. */
+function responseOf(
+  { v1Request, v2Response }: KeptExchange,
+  { origin }: Entry,
+  { edits, operation }: Explanation,
+  rules: CompiledRuleBook,
+): string | undefined {
+  const text = origin === undefined && v2Response !== undefined ? bodyText(v2Response.body) : undefined;
+  if (text === undefined || v2Response === undefined) return undefined;
+  const { status } = v2Response;
+  const headers = v2Response.headers.flatMap(({ name, value }) => [name, value]);
+  if (decideResponse(status, headers, rules.ruleBook.limits.response).action === 'forward') return text;
+  const plan = rules.responsePlan(operationOf(rules.ruleBook, operation), v1Request.method);
+  const context = rules.responseContext(status, edits);
+  if (!plan.appliesTo(status, context.deprecated.length > 0)) return text;
+  const outcome = plan.rewrite(encoder.encode(text), context);
+  return decoder.decode(outcome.body);
+}
+
+function operationOf(
+  { operations }: RuleBook,
+  id: string | undefined,
+): RuleBook['operations'][number] | undefined {
+  return operations.find((operation) => operation.id === id);
+}
+
+function shortened(body: string): string {
+  const text = layOutJson(encoder.encode(body), SHOWN_LIMITS)?.text ?? body;
+  return text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN)}…`;
+}

@@ -1,0 +1,113 @@
+import type { TextSpan } from '../../api.ts';
+import { jsonTokens, type TokenKind } from './json-tokens.ts';
+
+/** A span of a text that belongs to a mark; `part` counts the spans of one mark on one side. */
+export interface MarkedSpan extends TextSpan {
+  readonly mark: number;
+  readonly part: number;
+  /** False for brackets around a moved member: the number is shown at the member. */
+  readonly isNumbered: boolean;
+}
+
+/** A piece of one line that is drawn in one style. */
+export interface Piece {
+  readonly text: string;
+  readonly kind: TokenKind | undefined;
+  readonly span: MarkedSpan | undefined;
+  /** True at the beginning of its span, where the number of the mark is shown. */
+  readonly opens: boolean;
+}
+
+/** A line of a body, numbered from 1. */
+export interface MarkedLine {
+  readonly number: number;
+  readonly pieces: readonly Piece[];
+  /** Marks that touch the line. */
+  readonly marks: readonly number[];
+}
+
+/** Splits a text into lines, and lines at the boundaries of tokens and spans; of nested spans the innermost applies. */
+export function markedLines(text: string, spans: readonly MarkedSpan[]): readonly MarkedLine[] {
+  let from = 0;
+  return text.split('\n').map((line, index) => {
+    const start = from;
+    const end = start + line.length;
+    from = end + 1;
+    const here = spans.filter((span) => span.start <= end && span.end >= start && touches(span, start, end));
+    const pieces = cut(line, start, here);
+    return { number: index + 1, pieces, marks: [...new Set(here.map(({ mark }) => mark))] };
+  });
+}
+
+/** Lines that are omitted between two drawn ones. */
+export interface Fold {
+  readonly folded: number;
+  readonly from: number;
+}
+
+/** Omits long runs of lines without a mark; `around` lines next to a marked one stay. */
+export function foldLines(lines: readonly MarkedLine[], around: number): readonly (MarkedLine | Fold)[] {
+  const stays = lines.map(() => false);
+  lines.forEach(({ marks }, index) => {
+    if (marks.length === 0) return;
+    for (let near = Math.max(0, index - around); near <= index + around; near += 1) stays[near] = true;
+  });
+  const folded: (MarkedLine | Fold)[] = [];
+  for (let at = 0; at < lines.length;) {
+    let next = at;
+    while (next < lines.length && stays[next] !== true) next += 1;
+    const run = lines.slice(at, next);
+    if (run.length > around) folded.push({ folded: run.length, from: at + 1 });
+    if (run.length <= around) folded.push(...run);
+    const line = lines[next];
+    if (line !== undefined) folded.push(line);
+    at = next + 1;
+  }
+  return folded;
+}
+
+/** A span that ends with a line break does not include the line after it. */
+function touches(span: MarkedSpan, start: number, end: number): boolean {
+  if (span.start === span.end) return true;
+  return span.end > start && (span.start < end || (span.start === end && span.end === end + 1));
+}
+
+function cut(line: string, offset: number, spans: readonly MarkedSpan[]): readonly Piece[] {
+  const tokens = jsonTokens(line);
+  const cuts = new Set([0, line.length]);
+  for (const { start, end } of tokens) cuts.add(start).add(end);
+  for (const { start, end } of spans) cuts.add(clamp(start - offset, line)).add(clamp(end - offset, line));
+  const places = [...cuts].toSorted((one, other) => one - other);
+  const pieces: Piece[] = [];
+  for (const [index, start] of places.entries()) {
+    pieces.push(...points(spans, offset + start));
+    const end = places[index + 1];
+    if (end === undefined) break;
+    const kind = tokens.find((token) => token.start <= start && end <= token.end)?.kind;
+    const span = innermost(spans, offset + start, offset + end);
+    pieces.push({
+      text: line.slice(start, end),
+      kind,
+      span,
+      opens: span?.isNumbered === true && span.start === offset + start,
+    });
+  }
+  return pieces;
+}
+
+/** Empty spans mark a place where everything was removed. */
+function points(spans: readonly MarkedSpan[], at: number): readonly Piece[] {
+  return spans
+    .filter((span) => span.start === at && span.end === at)
+    .map((span) => ({ text: '', kind: undefined, span, opens: true }));
+}
+
+function innermost(spans: readonly MarkedSpan[], start: number, end: number): MarkedSpan | undefined {
+  return spans
+    .filter((span) => span.start <= start && end <= span.end)
+    .toSorted((one, other) => one.end - one.start - (other.end - other.start))[0];
+}
+
+function clamp(at: number, line: string): number {
+  return Math.min(Math.max(at, 0), line.length);
+}

@@ -1,0 +1,118 @@
+import type { Hono } from 'hono';
+import type { Entry } from '../../rewrite-log/entry.ts';
+import type { KeptExchange } from '../../rewrite-log/capture/kept-exchange.ts';
+import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
+import { refusalText } from '../../rewrite/malformed.ts';
+import { parsedJson } from '../../rewrite-log/parsed-json.ts';
+import type { Resent } from '../api.ts';
+import { bodyFailure, failureBody } from '../entries/failure-body.ts';
+import type { InspectorParts, RequestToResend } from '../inspector-parts.ts';
+import { pause } from './json-response.ts';
+import { readBody } from './read-body.ts';
+import { rewriteAgain } from '../entries/replayable.ts';
+
+/** Maximum bytes of a command: an API key. */
+const COMMAND_BYTES = 8192;
+
+/** Fields that belong to the connection or to one exchange. */
+const OMITTED: ReadonlySet<string> = new Set([
+  'authorization',
+  'connection',
+  'content-encoding',
+  'content-length',
+  'expect',
+  'host',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'x-request-id',
+  'traceparent',
+  'tracestate',
+]);
+
+/**
+ * Adds `POST /entries/:seq/resend`, which sends a kept request to V2 again, as the gateway made it, with the API key in
+ * `{"key": …}`: keys are never kept. It goes through the gateway as V2 traffic, so its limits and its log apply. Only where the
+ * setting allows it, and only when the values of the request are known.
+ */
+export function resendRoute(app: Hono, parts: InspectorParts): void {
+  app.post('/entries/:seq{[0-9]+}/resend', async (c) => {
+    const isJson = /^application\/json(?:;|$)/i.test(c.req.header('content-type') ?? '');
+    if (!isJson) return c.json(failureBody(400, 'bad-request', 'Send application/json.'), 400);
+    const command = await readBody(c.req.raw, COMMAND_BYTES);
+    if (typeof command === 'string') return bodyFailure(command, COMMAND_BYTES);
+    if (parts.resend === undefined)
+      return c.json(failureBody(403, 'resend-off', 'Set GATEWAY_INSPECTOR_RESEND=v2 to allow this.'), 403);
+    const seq = Number(c.req.param('seq'));
+    const [entry, kept] = [parts.view.ring.at(seq), parts.view.capture.of(seq)];
+    if (entry === undefined || kept === undefined)
+      return c.json(failureBody(404, 'no-content', 'The content of this exchange is not kept.'), 404);
+    const { masks } = parts.view.capture.options;
+    const request = masks.length > 0 ? MASKED : requestOf(entry, kept, parts.rulesOf(entry.ruleBook));
+    if (typeof request === 'string') return c.json(failureBody(422, 'not-resent', request), 422);
+    const requestId = crypto.randomUUID();
+    const key = keyIn(command.text);
+    const headers = [
+      ...request.headers,
+      ['x-request-id', requestId] as const,
+      ...(key === undefined ? [] : [['authorization', `Bearer ${key}`] as const]),
+    ];
+    const { latest } = parts.view.ring;
+    const status = await parts.resend({ ...request, headers });
+    await logged(parts, requestId, latest);
+    const resent: Resent = { requestId, ...(status === undefined ? {} : { status }) };
+    return c.json(resent);
+  });
+}
+
+/** Turns of the event loop to wait for the entry of the new exchange, which is written after its response. */
+const TURNS = 200;
+
+async function logged({ view }: InspectorParts, requestId: string, after: number): Promise<void> {
+  for (let turn = 0; turn < TURNS; turn += 1) {
+    if (view.ring.withRequestId(requestId, after).length > 0) return;
+    await pause();
+  }
+}
+
+const MASKED = 'Values are masked (GATEWAY_CAPTURE_MASK), so this is not the request that was sent.';
+const NO_VALUES = 'The values of this request are not kept: only GATEWAY_CAPTURE=bodies keeps them.';
+
+function requestOf(
+  entry: Entry,
+  kept: KeptExchange,
+  rules: CompiledRuleBook | undefined,
+): RequestToResend | string {
+  const { v1Request, v2Request } = kept;
+  const { state, bytes } = v1Request.body;
+  const source = v2Request ?? v1Request;
+  const target = source.target.replace(/^\/api\/v1(?=[/?]|$)/, '/api/v2');
+  if (state === 'structure' || state === 'withheld' || target.includes('…')) return NO_VALUES;
+  if (entry.route === 'none') return 'The request is for neither version.';
+  const outcome = rewriteAgain(entry, kept, rules);
+  if (outcome?.verdict === 'refused') return `The request would be refused: ${refusalText(outcome.refusal)}`;
+  if (entry.route === 'migrate' && rules === undefined)
+    return 'The rule book of this exchange is no longer in memory.';
+  const headers = source.headers
+    .filter(({ name, masked }) => !masked && !name.startsWith(':') && !OMITTED.has(name.toLowerCase()))
+    .map(({ name, value }) => [name, value] as const);
+  const isVersioned = headers.some(([name]) => name.toLowerCase() === 'x-api-version');
+  return {
+    method: source.method,
+    target,
+    headers:
+      isVersioned || rules === undefined || entry.route !== 'migrate'
+        ? headers
+        : [...headers, ['x-api-version', rules.ruleBook.version]],
+    body: outcome === undefined ? bytes : outcome.body,
+  };
+}
+
+function keyIn(text: string): string | undefined {
+  const value = parsedJson(text);
+  if (typeof value !== 'object' || value === null || !('key' in value)) return undefined;
+  const { key } = value;
+  return typeof key === 'string' && /^[\x21-\x7e]{1,4096}$/.test(key) ? key : undefined;
+}

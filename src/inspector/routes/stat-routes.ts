@@ -1,0 +1,148 @@
+import type { Hono } from 'hono';
+import { statFamilies } from '../../rewrite-log/metrics/stat-families.ts';
+import type { GuideDocument } from '../../report/guide/guide-document.ts';
+import { guideHtml } from '../../report/guide/guide-html.ts';
+import { guideMarkdown } from '../../report/guide/guide-markdown.ts';
+import { exchangeFamilies } from '../../rewrite-log/metrics/metric-families.ts';
+import { METRICS_TYPE, printMetrics } from '../../rewrite-log/metrics/metric-text.ts';
+import { rolloutFamilies } from '../../rewrite-log/metrics/rollout-families.ts';
+import { makeReportInSteps } from '../../report/report.ts';
+import { reportCsvLines, reportMarkdownParts } from '../../report/text/report-text.ts';
+import type { HistoryView, State } from '../api.ts';
+import { clientGuide } from '../client-guide.ts';
+import { failureBody } from '../entries/failure-body.ts';
+import type { InspectorParts } from '../inspector-parts.ts';
+import { jsonResponse, partsResponse, pause } from './json-response.ts';
+import { queryFault } from './query-fault.ts';
+
+/** Adds `/state`, `/history`, `/metrics` and `/report`. */
+export function statRoutes(app: Hono, parts: InspectorParts): void {
+  const { view, time, startedAt } = parts;
+  app.get('/state', (c) => c.json(stateOf(parts)));
+  app.get('/history', (c) => {
+    const history: HistoryView = {
+      since: new Date(startedAt).toISOString(),
+      minutes: view.history.minutes(time(), startedAt),
+    };
+    return c.json(history);
+  });
+  app.get('/metrics', () => {
+    const { operations } = parts.rules().current.ruleBook;
+    const templates = new Map(operations.map(({ id, template }) => [id, template]));
+    const families = [
+      ...exchangeFamilies(view.metrics, (operation) => templates.get(operation)),
+      ...statFamilies(parts.stats(), view.capture.held),
+      ...(parts.rollout === undefined ? [] : rolloutFamilies(parts.rollout.view())),
+    ];
+    return new Response(printMetrics(families), { headers: { 'Content-Type': METRICS_TYPE } });
+  });
+  app.get('/report', async (c) => {
+    const client = c.req.query('client');
+    const fault = queryFault(c.req.query(), {
+      format: client === undefined ? ['json', 'csv', 'md'] : ['json', 'html', 'md'],
+      'gone-after': DAYS,
+    });
+    if (fault !== undefined) return c.json(failureBody(400, 'bad-query', fault), 400);
+    if (client !== undefined) {
+      const guide = await guideOf(client, parts);
+      if (guide === undefined) return c.json(failureBody(404, 'no-client', noGuide(parts)), 404);
+      const wanted = c.req.query('format');
+      if (wanted === 'json') return jsonResponse(guide);
+      if (wanted === 'html') return c.body(guideHtml(guide), 200, { 'Content-Type': HTML_TYPE });
+      return c.body(guideMarkdown(guide), 200, { 'Content-Type': MARKDOWN_TYPE });
+    }
+    const days = c.req.query('gone-after');
+    const now = new Date(time()).toISOString();
+    const { tally, gaps } = await parts.totals.tally(pause);
+    const known = parts.totals.coverage();
+    const own = parts.gaps?.() ?? [];
+    const coverage = {
+      ...known,
+      get gaps() {
+        return [...known.gaps, ...own, ...gaps];
+      },
+    };
+    const options = {
+      now,
+      observed: { since: new Date(coverage.since).toISOString(), until: now },
+      coverage,
+      names: parts.names(),
+      goneAfterDays: days === undefined ? undefined : Number(days),
+    };
+    const report = await makeReportInSteps(tally, options, pause);
+    const format = c.req.query('format') ?? acceptedFormat(c.req.header('accept') ?? '');
+    if (format === 'csv') return partsResponse(reportCsvLines(report), CSV_TYPE, CSV_HEADERS);
+    if (format === 'md') return partsResponse(reportMarkdownParts(report), MARKDOWN_TYPE);
+    return jsonResponse(report);
+  });
+}
+
+const DAYS = {
+  accepts: (value: string): boolean => /^\d{1,4}$/.test(value),
+  words: 'a number of days, at most 9999',
+};
+const MARKDOWN_TYPE = 'text/markdown; charset=utf-8';
+const HTML_TYPE = 'text/html; charset=utf-8';
+const CSV_TYPE = 'text/csv; charset=utf-8';
+const CSV_HEADERS = { 'Content-Disposition': 'attachment; filename="v1-clients.csv"' };
+
+/** The content of the page's header. */
+export function stateOf({ view, run, startedAt, time, stats, origin, rules, resend }: InspectorParts): State {
+  const { version, ruleBook, inFlight, droppedLogLines } = stats();
+  const { mode, masks, maxEntries, maxBytes, structurePerSecond } = view.capture.options;
+  return {
+    run,
+    startedAt: new Date(startedAt).toISOString(),
+    now: new Date(time()).toISOString(),
+    version,
+    ruleBook: ruleBook.hash,
+    origin,
+    capture: { mode, masks, maxEntries, maxBytes, ...view.capture.held },
+    latest: view.ring.latest,
+    perSecond: view.history.perSecond(time()),
+    structurePerSecond,
+    inFlight,
+    droppedLogLines,
+    canResend: resend !== undefined,
+    ...refusedRuleBook(rules().refusal),
+  };
+}
+
+const MAX_FAULTS = 20;
+
+function refusedRuleBook(
+  refusal: ReturnType<InspectorParts['rules']>['refusal'],
+): Pick<State, 'refusedRuleBook'> {
+  if (refusal === undefined) return {};
+  const { at, faults } = refusal;
+  return {
+    refusedRuleBook: {
+      at: new Date(at).toISOString(),
+      faults: faults.slice(0, MAX_FAULTS),
+      omitted: Math.max(0, faults.length - MAX_FAULTS),
+    },
+  };
+}
+
+/** The guide of one client, from the entries still in the ring. */
+async function guideOf(
+  client: string,
+  { view, rules, names }: InspectorParts,
+): Promise<GuideDocument | undefined> {
+  const guide = await clientGuide(client.toLowerCase(), view.ring, pause);
+  const [only] = guide.clients;
+  if (only === undefined || guide.clients.length > 1) return undefined;
+  const { changes, version } = rules().current.ruleBook;
+  return guide.document(changes, version, names().get(only));
+}
+
+function noGuide({ totals }: InspectorParts): string {
+  if (totals.coverage().kind === 'gateway')
+    return 'No recent V1 request comes from a single matching client.';
+  return 'No recent V1 request to this replica comes from a single matching client; a guide is made of the requests that one replica keeps.';
+}
+
+function acceptedFormat(accept: string): 'json' | 'csv' | 'md' {
+  if (accept.includes('text/csv')) return 'csv';
+  return accept.includes('text/markdown') ? 'md' : 'json';
+}

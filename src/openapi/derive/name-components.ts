@@ -1,0 +1,174 @@
+import { componentName, componentReference, type Components } from '../components.ts';
+import type { Description } from '../description.ts';
+import { editMembers, isObject, type JsonObject, objectIn } from '../json-object.ts';
+
+/**
+ * Puts the components that `derived` refers to into it. A component with one form keeps its name, whatever the form is; where
+ * operations need different ones, further forms get a name of their own. Components that only V2 needed are left out.
+ */
+export function nameComponents(v2: Description, derived: Description, components: Components): Description {
+  const before = referencesFrom(v2, (name) => objectIn(objectIn(v2, 'components'), 'schemas')[name]);
+  const sections = prunedSections(v2, derived, before.others);
+  const root: JsonObject = { ...derived, components: sections };
+  const needed = schemasNeeded(root, components);
+  const kept = components.names.filter((name) => !before.schemas.has(name));
+  for (const name of kept) addNeeded(components.schema(componentReference(name)), components, needed);
+  for (const name of kept) needed.add(componentReference(name));
+
+  const names = chosenNames(needed, components);
+  const rename = (reference: string): string => {
+    const name = names.get(components.origin(reference));
+    return name === undefined ? v1Pointer(reference) : componentReference(name);
+  };
+  const entries = [...names].map(([reference, name]) => [
+    name,
+    withReferences(components.schema(reference), rename),
+  ]);
+  const { schemas: _all, ...others } = sections;
+  const schemas = entries.length === 0 ? {} : { schemas: Object.fromEntries(entries) };
+  const all = withReferences({ ...others }, rename);
+  const { components: _before, ...rest } = derived;
+  const document = withReferences(rest, rename);
+  if (!isObject(document) || !isObject(all) || v2['components'] === undefined) return derived;
+  return { ...document, components: { ...all, ...schemas } };
+}
+
+/** The names of the needed components and variants, by reference, in the order of the components. */
+function chosenNames(needed: ReadonlySet<string>, components: Components): ReadonlyMap<string, string> {
+  const taken = new Set(components.names);
+  const names = new Map<string, string>();
+  const forms = new Map<string, string>();
+  const byBase = Map.groupBy(needed, (reference) => components.baseOf(reference));
+  for (const base of components.names) {
+    const references = byBase.get(base) ?? [];
+    const own = references.includes(componentReference(base)) ? componentReference(base) : references[0];
+    for (const reference of [own, ...references]) {
+      if (reference === undefined || names.has(reference)) continue;
+      const form = `${base} ${JSON.stringify(components.schema(reference))}`;
+      const name = forms.get(form) ?? (reference === own ? base : freeName(`${base}V1`, taken));
+      forms.set(form, name);
+      taken.add(name);
+      names.set(reference, name);
+    }
+  }
+  return names;
+}
+
+function freeName(wanted: string, taken: ReadonlySet<string>): string {
+  for (let number = 1; ; number += 1) {
+    const name = number === 1 ? wanted : `${wanted}_${number}`;
+    if (!taken.has(name)) return name;
+  }
+}
+
+/** The sections beside the schemas, without the entries that were referred to before and no longer are. */
+function prunedSections(v2: Description, derived: Description, before: ReadonlySet<string>): JsonObject {
+  const { components: _before, ...document } = derived;
+  const after = new Set<string>();
+  const sections = objectIn(v2, 'components');
+  eachReferenceFrom([document], (reference, pending) => {
+    if (after.has(reference) || componentName(reference) !== undefined) return;
+    const [, , section = '', name = ''] = reference.split('/');
+    after.add(reference);
+    if (reference.startsWith('#/components/')) pending.push(objectIn(sections, section)[name]);
+  });
+  return editMembers(sections, (section, entries) => {
+    if (section === 'schemas' || !isObject(entries)) return [[section, entries]];
+    const left = editMembers(entries, (name, entry) => {
+      const reference = `#/components/${section}/${name}`;
+      return before.has(reference) && !after.has(reference) ? [] : [[name, entry]];
+    });
+    return Object.keys(left).length === 0 && Object.keys(entries).length > 0 ? [] : [[section, left]];
+  });
+}
+
+/** The references that a description contains outside of its schema components, and the schemas they lead to. */
+function referencesFrom(
+  description: Description,
+  schemaNamed: (name: string) => unknown,
+): { readonly others: ReadonlySet<string>; readonly schemas: ReadonlySet<string> } {
+  const others = new Set<string>();
+  const schemas = new Set<string>();
+  const { components, ...document } = description;
+  const { schemas: _all, ...sections } = isObject(components) ? components : {};
+  eachReferenceFrom([document, sections], (reference, pending) => {
+    const name = componentName(reference.split('/').slice(0, 4).join('/'));
+    if (name === undefined) others.add(reference);
+    else if (!schemas.has(name)) {
+      schemas.add(name);
+      pending.push(schemaNamed(name));
+    }
+  });
+  return { others, schemas };
+}
+
+function schemasNeeded(root: JsonObject, components: Components): Set<string> {
+  const needed = new Set<string>();
+  const { schemas: _all, ...sections } = objectIn(root, 'components');
+  addNeeded({ ...root, components: sections }, components, needed);
+  return needed;
+}
+
+function addNeeded(value: unknown, components: Components, needed: Set<string>): void {
+  eachReferenceFrom([value], (reference, pending) => {
+    const origin = components.origin(reference);
+    const whole = origin.split('/').slice(0, 4).join('/');
+    if (components.baseOf(whole) === undefined || needed.has(whole)) return;
+    needed.add(whole);
+    pending.push(components.schema(whole));
+  });
+}
+
+/** Calls `visit` with every reference in the values, and in those that it adds: a chain of references may be long. */
+function eachReferenceFrom(
+  values: readonly unknown[],
+  visit: (reference: string, pending: unknown[]) => void,
+): void {
+  const pending = [...values];
+  for (let at = 0; at < pending.length; at += 1)
+    eachReference(pending[at], (reference) => visit(reference, pending));
+}
+
+/** Calls `visit` with every `$ref`, and with the schemas that a `mapping` of a discriminator names. */
+function eachReference(value: unknown, visit: (reference: string) => void): void {
+  withReferences(value, (reference) => {
+    visit(reference);
+    return reference;
+  });
+}
+
+/**
+ * A copy of `value` with other references. Data, such as examples, is not searched; in a map, such as `properties`, every key is
+ * a name.
+ */
+function withReferences(value: unknown, rename: (reference: string) => string, isMap = false): unknown {
+  if (Array.isArray(value)) return value.map((element: unknown) => withReferences(element, rename));
+  if (!isObject(value)) return value;
+  return editMembers(value, (name, inside) => {
+    if (isMap) return [[name, withReferences(inside, rename)]];
+    if (typeof inside === 'string') return [[name, REFERENCES.has(name) ? rename(inside) : inside]];
+    if (name === 'mapping' && isObject(inside)) return [[name, withMapping(inside, rename)]];
+    return [[name, DATA.has(name) ? inside : withReferences(inside, rename, MAPS.has(name))]];
+  });
+}
+
+function withMapping(mapping: JsonObject, rename: (reference: string) => string): JsonObject {
+  return editMembers(mapping, (name, to) => [
+    [name, typeof to === 'string' && to.startsWith('#/') ? rename(to) : to],
+  ]);
+}
+
+const REFERENCES: ReadonlySet<string> = new Set(['$ref', 'operationRef']);
+
+const DATA: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'example', 'value']);
+
+const MAPS: ReadonlySet<string> = new Set(
+  'properties patternProperties dependentSchemas $defs schemas responses parameters requestBodies headers examples links callbacks pathItems paths webhooks content'.split(
+    ' ',
+  ),
+);
+
+/** A reference into `paths` follows the prefix. */
+function v1Pointer(reference: string): string {
+  return reference.replace(/^#\/paths\/~1api~1v2(?=~1|\/|$)/, '#/paths/~1api~1v1');
+}

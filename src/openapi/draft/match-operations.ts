@@ -1,0 +1,64 @@
+import { templateFault, templateShape } from '../../rules/template.ts';
+import { below, type DescribedOperation, type Description, operationsOf } from '../description.ts';
+import { elementsOf, memberOf, objectIn } from '../json-object.ts';
+
+/** An operation in both versions. */
+export interface MatchedOperation {
+  readonly v1: DescribedOperation;
+  readonly v2: DescribedOperation;
+}
+
+/** The operations that both versions describe, and sentences about those that only V1 does. */
+export interface MatchedOperations {
+  readonly matched: readonly MatchedOperation[];
+  readonly questions: readonly string[];
+}
+
+/** Matches operations by method and path, whatever the names of path parameters. A rule book cannot change a path. */
+export function matchOperations(v1: Description, v2: Description): MatchedOperations {
+  const [old, young] = [describedOperations(v1), describedOperations(v2)];
+  const byShape = new Map(young.map((operation) => [shapeKey(operation), operation]));
+  const matched: MatchedOperation[] = [];
+  const questions: string[] = [];
+  for (const operation of old) {
+    const partner = byShape.get(shapeKey(operation));
+    if (partner !== undefined) {
+      matched.push({ v1: operation, v2: partner });
+      continue;
+    }
+    const id = operation.operation['operationId'];
+    const named = young.find((other) => id !== undefined && other.operation['operationId'] === id);
+    const hint = named === undefined ? '' : ` ${named.method} ${named.rest} has the same operationId.`;
+    questions.push(
+      `V2 does not describe ${operation.method} ${operation.rest}, and no rule changes a path.${hint}`,
+    );
+  }
+  return { matched, questions };
+}
+
+/** The operations of a description below its prefix, without the one that returns the description. */
+export function describedOperations(description: Description): readonly DescribedOperation[] {
+  return operationsOf(description, prefixOf(description)).filter(({ rest }) => rest !== '/openapi.json');
+}
+
+/** The prefix that all paths have in common, such as `/api/v2`; empty when the servers have it. */
+function prefixOf(description: Description): string {
+  const paths = Object.keys(objectIn(description, 'paths'));
+  const servers = elementsOf(description['servers']).map((server) => memberOf(server, 'url'));
+  const isServed = servers.some((url) => typeof url === 'string' && /\/v\d+\/?$/.test(url));
+  const [first = ''] = paths;
+  const prefix = /^.*?\/v\d+(?=\/|$)/.exec(first)?.[0];
+  const isCommon = prefix !== undefined && paths.every((path) => below(path, prefix) !== undefined);
+  return isCommon && !isServed ? prefix : '';
+}
+
+/** The path of an operation as a rule book writes it; undefined when it cannot. */
+export function templateOf({ rest }: DescribedOperation): string | undefined {
+  const template = rest === '/' ? rest : rest.replace(/\/$/, '').replace(/\.json$/, '');
+  return templateFault(template) === undefined ? template : undefined;
+}
+
+function shapeKey(operation: DescribedOperation): string {
+  const template = templateOf(operation);
+  return `${operation.method} ${template === undefined ? operation.rest : templateShape(template)}`;
+}

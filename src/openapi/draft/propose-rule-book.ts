@@ -1,0 +1,171 @@
+import { compareBodies, requestShape, wrapperOf } from './compare-operations.ts';
+import type { ShapeSource } from './compare-shapes.ts';
+import { Components } from '../components.ts';
+import type { Description } from '../description.ts';
+import { memberOf, objectIn } from '../json-object.ts';
+import { findQueryRenames } from './find-query-renames.ts';
+import { resourceKey, resourceShapes, withInverse } from './find-inverse.ts';
+import { type MatchedOperation, matchOperations, templateOf } from './match-operations.ts';
+import type { ProposedOperation, ProposedRuleBook } from './print-rule-book.ts';
+import { type OperationFindings, proposeChanges } from './propose-changes.ts';
+import type { Shape } from '../shape.ts';
+
+/** The methods whose bodies a rule book can change. */
+const WRITES: ReadonlySet<string> = new Set(['POST', 'PATCH']);
+
+/** Methods that a rule book can name. */
+const NAMED_METHODS: ReadonlySet<string> = new Set([
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'OPTIONS',
+]);
+
+const DESCRIBED: ShapeSource = {
+  isRecorded: false,
+  goneWords: () => "V2's description does not have it",
+};
+
+/** Compares two descriptions of an API and proposes the rule book that leads from the first to the second. */
+export function proposeRuleBook(v1: Description, v2: Description): ProposedRuleBook {
+  const { matched, questions: unmatched } = matchOperations(v1, v2);
+  const [old, young] = [new Components(v1), new Components(v2)];
+  const named = namedOperations(matched);
+  const bodies = named.map(({ pair, operation }) => ({
+    operation,
+    v1: WRITES.has(operation.method) ? requestShape(v1, pair.v1, old) : undefined,
+    v2: WRITES.has(operation.method) ? requestShape(v2, pair.v2, young) : undefined,
+  }));
+  const described = bodies.flatMap(({ operation, v1: one, v2: other }) =>
+    one === undefined || other === undefined ? [] : [{ id: operation.id, v1: one, v2: other }],
+  );
+  const outcome = proposeFor(described, DESCRIBED);
+  const [one, other] = [
+    { description: v1, components: old },
+    { description: v2, components: young },
+  ];
+  const shapes = resourceShapes(matched, one, other);
+  const queries = findQueryRenames(named, one, other);
+  const resources = new Map(named.map(({ pair, operation }) => [operation.id, resourceKey(pair.v1)]));
+  const foreign = [...old.foreign, ...young.foreign].map(
+    (name) => `${name} is in another document and was not compared.`,
+  );
+  return {
+    origin: [
+      `A draft of a rule book, from V1's description (${titleOf(v1)}) and V2's (${titleOf(v2)}).`,
+      `${matched.length === 1 ? '1 operation is' : `${matched.length} operations are`} in both; the bodies of ${described.length} were compared.`,
+    ],
+    version: releaseOf(v2),
+    operations: bodies.map(({ operation }) => operation),
+    changes: [
+      ...outcome.changes.map((change) => {
+        const on = change.on === 'every' ? [...resources.keys()] : change.on;
+        return withInverse(
+          change,
+          on.map((id) => resources.get(id)),
+          shapes,
+        );
+      }),
+      ...queries.changes,
+    ],
+    questions: new Map([
+      ['', [...releaseQuestions(v2), ...unmatched, ...queries.questions, ...foreign]],
+      ...outcome.questions,
+    ]),
+  };
+}
+
+/** A request body in both versions, by the id of its operation. */
+export interface BodyPair {
+  readonly id: string;
+  readonly v1: Shape;
+  readonly v2: Shape;
+}
+
+/** The changes and questions that the bodies of requests suggest. */
+export function proposeFor(
+  bodies: readonly BodyPair[],
+  source: ShapeSource | ((id: string) => ShapeSource),
+): Pick<ProposedRuleBook, 'changes' | 'questions'> {
+  const wrapper = commonWrapper(bodies);
+  const questions = new Map<string, readonly string[]>();
+  const findings = bodies.map(({ id, v1, v2 }): OperationFindings => {
+    const comparison = compareBodies(v1, v2, typeof source === 'function' ? source(id) : source, wrapper);
+    questions.set(id, comparison.questions);
+    return { id, findings: comparison.findings };
+  });
+  return {
+    changes: proposeChanges(
+      findings,
+      bodies.map(({ id }) => id),
+    ),
+    questions,
+  };
+}
+
+/** The wrapper that most bodies have for certain. */
+function commonWrapper(bodies: readonly BodyPair[]): string | undefined {
+  const counts = new Map<string, number>();
+  for (const { v1, v2 } of bodies) {
+    const wrapper = wrapperOf(v1, v2);
+    if (wrapper !== undefined && wrapper.confidence >= 0.8)
+      counts.set(wrapper.member, (counts.get(wrapper.member) ?? 0) + 1);
+  }
+  return [...counts].toSorted(([, one], [, other]) => other - one)[0]?.[0];
+}
+
+/** Matched operations with an id and a path that a rule book can have. */
+export function namedOperations(
+  matched: readonly MatchedOperation[],
+): readonly { readonly pair: MatchedOperation; readonly operation: ProposedOperation }[] {
+  const taken = new Set<string>();
+  return matched.flatMap((pair) => {
+    const template = templateOf(pair.v1);
+    const { method } = pair.v1;
+    if (template === undefined || !NAMED_METHODS.has(method)) return [];
+    const id = operationId(pair, template, taken);
+    taken.add(id);
+    return [{ pair, operation: { id, method, template } }];
+  });
+}
+
+function operationId({ v1, v2 }: MatchedOperation, template: string, taken: ReadonlySet<string>): string {
+  const given = [v1, v2]
+    .map(({ operation }) => operation['operationId'])
+    .find((id) => typeof id === 'string');
+  const made = `${v1.method.toLowerCase()}${template}`;
+  const plain = (typeof given === 'string' ? given : made)
+    .replaceAll(/[^\w.-]+/g, '_')
+    .replace(/^[^A-Za-z]+|_+$/g, '');
+  const base = (plain === '' || plain === 'every' ? 'operation' : plain).slice(0, 60);
+  for (let number = 1; ; number += 1) {
+    const id = number === 1 ? base : `${base}_${number}`;
+    if (!taken.has(id)) return id;
+  }
+}
+
+function titleOf(description: Description): string {
+  const title = memberOf(objectIn(description, 'info'), 'title');
+  return typeof title === 'string' ? title : 'without a title';
+}
+
+/** The release that the rules lead to: the version of the description, if it is a date. */
+export function releaseOf(v2: Description): string {
+  const version = memberOf(objectIn(v2, 'info'), 'version');
+  return typeof version === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(version) && version >= FIRST_RELEASE
+    ? version
+    : FIRST_RELEASE;
+}
+
+/** A question about the release, when the description does not say it. */
+export function releaseQuestions(v2: Description): readonly string[] {
+  const version = memberOf(objectIn(v2, 'info'), 'version');
+  return version === releaseOf(v2)
+    ? []
+    : [`Which dated release of V2 is described? ${FIRST_RELEASE} is the first one.`];
+}
+
+const FIRST_RELEASE = '2025-01-01';

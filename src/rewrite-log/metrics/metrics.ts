@@ -1,0 +1,150 @@
+import { methodLabel } from '../../http/methods.ts';
+import type { EditRecord } from '../../rewrite/rewrite.ts';
+import { isOfV1 } from '../entry-outcome.ts';
+import type { Entry, Route, Verdict, Would } from '../entry.ts';
+import { MetricHistogram, REQUEST_BUCKETS, REWRITE_BUCKETS } from './metric-histogram.ts';
+
+/** A counter that is looked up once for many entries. */
+interface Cell {
+  value: number;
+}
+
+/** Counts of exchanges with the same route, operation, method, status, verdict and failure. */
+export interface Series {
+  readonly route: Route;
+  readonly operation: string;
+  readonly method: string;
+  readonly status: number;
+  readonly verdict: Verdict;
+  readonly failure: string;
+  exchanges: number;
+  readonly duration: MetricHistogram;
+  readonly upstream: MetricHistogram;
+  upstreamSeen: boolean;
+}
+
+/** Migrations with the same operation and verdicts; `v2` is empty for a body that was not to be checked. */
+export interface DryRunCount extends Cell {
+  readonly operation: string;
+  readonly verdict: Would['verdict'];
+  readonly v2: NonNullable<Would['v2']> | '';
+}
+
+/** Maximum number of series; further combinations are counted as one, so that no client can create labels without limit. */
+const MAX_SERIES = 500;
+
+/**
+ * Counts exchanges for `/metrics`. An entry costs a few look-ups by reference or number; no string is created before a scrape.
+ */
+export class Metrics {
+  /** Durations of rewriting bodies. */
+  readonly rewriting = new MetricHistogram(REWRITE_BUCKETS);
+  /** Finished requests of V1 clients, and when the last one began (RFC 3339); empty before the first. */
+  v1Requests = 0;
+  lastV1Time = '';
+  /** Dry runs by operation, verdict of the gateway and verdict of V2's schema. */
+  readonly dryRuns = new Map<string, DryRunCount>();
+  private readonly seriesByKey = new Map<string, Map<number, Series[]>>();
+  private readonly editCells = new Map<string, Cell & { readonly edit: EditRecord }>();
+  private readonly cellsOfEdits = new WeakMap<readonly EditRecord[], readonly Cell[]>();
+  private count = 0;
+
+  add(entry: Entry): void {
+    const series = this.seriesOf(entry);
+    series.exchanges += 1;
+    series.duration.add(entry.totalMs / 1000);
+    if (isOfV1(entry)) {
+      this.v1Requests += 1;
+      if (entry.time > this.lastV1Time) this.lastV1Time = entry.time;
+    }
+    if (entry.would !== undefined) this.countDryRun(entry.operation ?? '', entry.would);
+    if (entry.upstreamMs !== undefined) {
+      series.upstream.add(entry.upstreamMs / 1000);
+      series.upstreamSeen = true;
+    }
+    if (entry.rewriteMs !== undefined) this.rewriting.add(entry.rewriteMs / 1000);
+    if (entry.edits.length > 0) for (const cell of this.cellsOf(entry.edits)) cell.value += 1;
+  }
+
+  /** Counted series. */
+  get series(): readonly Series[] {
+    return [...this.seriesByKey.values()].flatMap((byStatus) => [...byStatus.values()].flat());
+  }
+
+  /** Number of edits by change and rule, and by the reason in `note`. */
+  get edits(): readonly { readonly edit: EditRecord; readonly value: number }[] {
+    return [...this.editCells.values()];
+  }
+
+  private countDryRun(operation: string, { verdict, v2 }: Would): void {
+    const key = `${operation} ${verdict} ${v2 ?? ''}`;
+    const known = this.dryRuns.get(key);
+    if (known === undefined) this.dryRuns.set(key, { operation, verdict, v2: v2 ?? '', value: 1 });
+    else known.value += 1;
+  }
+
+  private seriesOf(entry: Entry): Series {
+    const operation = entry.operation ?? '';
+    let byStatus = this.seriesByKey.get(operation);
+    if (byStatus === undefined) {
+      byStatus = new Map();
+      this.seriesByKey.set(operation, byStatus);
+    }
+    let list = byStatus.get(entry.status);
+    if (list === undefined) {
+      list = [];
+      byStatus.set(entry.status, list);
+    }
+    const method = methodLabel(entry.method);
+    const failure = entry.failure ?? '';
+    for (const series of list) {
+      if (series.method === method && series.verdict === entry.verdict && series.route === entry.route) {
+        if (series.failure === failure) return series;
+      }
+    }
+    if (this.count >= MAX_SERIES && operation !== OVERFLOW.operation)
+      return this.seriesOf({
+        ...entry,
+        ...OVERFLOW,
+        failure: entry.failure === undefined ? undefined : OVERFLOW.operation,
+      });
+    this.count += 1;
+    const { route, status, verdict } = entry;
+    const series: Series = {
+      route,
+      operation,
+      method,
+      status,
+      verdict,
+      failure,
+      exchanges: 0,
+      duration: new MetricHistogram(REQUEST_BUCKETS),
+      upstream: new MetricHistogram(REQUEST_BUCKETS),
+      upstreamSeen: false,
+    };
+    list.push(series);
+    return series;
+  }
+
+  private cellsOf(edits: readonly EditRecord[]): readonly Cell[] {
+    const known = this.cellsOfEdits.get(edits);
+    if (known !== undefined) return known;
+    const cells = edits.map((edit) => {
+      const key = `${edit.change} ${edit.rule} ${edit.note ?? ''}`;
+      const cell = this.editCells.get(key) ?? { value: 0, edit };
+      this.editCells.set(key, cell);
+      return cell;
+    });
+    this.cellsOfEdits.set(edits, cells);
+    return cells;
+  }
+}
+
+/** Series of the combinations beyond the limit: one of exchanges with a failure, and one of those without. */
+const OVERFLOW = {
+  operation: '(overflow)',
+  method: 'OTHER',
+  status: 0,
+  verdict: 'passed',
+  route: 'none',
+} as const;

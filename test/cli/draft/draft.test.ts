@@ -1,0 +1,159 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { command } from '../../support/command.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+const folder = temporaryFolder('draft');
+
+function file(name: string, value: unknown): string {
+  const path = join(folder, name);
+  writeFileSync(path, JSON.stringify(value));
+  return path;
+}
+
+async function run(
+  ...args: string[]
+): Promise<{ readonly code: number | null; readonly out: string; readonly err: string }> {
+  const started = command(['draft', ...args]);
+  const code = await started.exit;
+  return { code, out: started.stdout(), err: started.stderr() };
+}
+
+const description = (prefix: string, schema: unknown): unknown => ({
+  openapi: '3.0.3',
+  info: { title: 'Orders', version: '2025-01-01' },
+  paths: {
+    [`${prefix}/orders`]: {
+      post: {
+        operationId: 'order',
+        requestBody: { content: { 'application/json': { schema } } },
+        responses: {},
+      },
+    },
+  },
+});
+
+const text = { type: 'string' };
+const v2Body = {
+  type: 'object',
+  required: ['count'],
+  additionalProperties: false,
+  properties: {
+    count: { type: 'integer' },
+    note: { type: 'string', nullable: true },
+    address: { type: 'object', properties: { city: text, state: text } },
+  },
+};
+const v2 = file('v2.json', description('/api/v2', v2Body));
+
+const har = (...bodies: unknown[]): string =>
+  file('requests.har', {
+    log: {
+      entries: bodies.map((body) => ({
+        request: {
+          method: 'POST',
+          url: 'https://api.example/api/v1/orders',
+          headers: [{ name: 'Content-Type', value: 'application/json' }],
+          postData: { text: JSON.stringify(body) },
+        },
+      })),
+    },
+  });
+
+test('from two descriptions, and what V2 would refuse of recorded requests', async () => {
+  const inner = {
+    type: 'object',
+    properties: { count: { type: 'integer' }, note: text, city: text, state: text, old: text },
+  };
+  const v1 = file('v1.json', description('/api/v1', { type: 'object', properties: { data: inner } }));
+  const requests = har(
+    { data: { count: 1, note: null, city: 'x' } },
+    { data: { count: 'two', more: 1 } },
+    { data: 1 },
+  );
+  const out = join(folder, 'rules.yaml');
+  const { code, err } = await run('--v1', v1, '--v2', v2, '--har', requests, '--out', out);
+  const book = readFileSync(out, 'utf8');
+  expect(book).toContain('- { unwrap: data }');
+  expect(book).toContain('- { nest: [city, state], under: address }');
+  expect(book).toContain('- { strip: old }');
+  expect(book).toMatch(/# confidence 0\.\d\d: V2's description does not have it\n/);
+  expect(book).toContain(
+    '# - order: count is required in V2 and optional in V1: V2 refuses requests without it.',
+  );
+  expect(err.split('\n')).toEqual([
+    "3 recorded requests; 2 bodies checked against V2's schemas; 2 requests would be refused.",
+    '  1 of 3  order: /count: Instance type "string" is invalid. Expected "integer".',
+    '  1 of 3  order: the body: Property "more" does not match additional properties schema.',
+    '  1 of 3  order: the gateway refuses it: wrapper-not-object at /data',
+    '',
+  ]);
+  expect(code).toBe(1);
+  const checked = command(['check', '--rules', out]);
+  expect([await checked.exit, checked.stderr()]).toEqual([0, '']);
+});
+
+test('from recorded requests and V2’s description alone', async () => {
+  const requests = har({ data: { count: 1, old: 'x', city: 'y' } }, { data: { count: 2, state: 'z' } });
+  const { code, out, err } = await run('--v2', v2, '--har', requests);
+  expect([code, err]).toEqual([
+    0,
+    "2 recorded requests; 2 bodies checked against V2's schemas; 0 requests would be refused.\n",
+  ]);
+  expect(out).toContain('- { unwrap: data }');
+  expect(out).toContain('- { nest: [city, state], under: address }');
+  expect(out).toContain("V2's description does not have it; 1 of 2 recorded requests send it");
+  expect(out).toContain('- { strip: old }');
+  expect(out).toContain('{ only: [count, note, address] }');
+});
+
+test('values that a log does not have are not judged', async () => {
+  const log = join(folder, 'rewrite.log');
+  const entry = {
+    time: '2026-11-22T00:00:00.000Z',
+    level: 'info',
+    requestId: 'r',
+    route: 'migrate',
+    method: 'POST',
+    path: '/api/v1/orders',
+    verdict: 'rewritten',
+    edits: [{ change: 'c', rule: 'unwrap', from: '/data', path: '' }],
+    attributes: ['/data', '/data/count', '/data/old'],
+    bytesIn: 9,
+    bytesOut: 9,
+    responseBytes: 0,
+    status: 200,
+    totalMs: 1,
+    ruleBook: '0123456789abcdef',
+  };
+  writeFileSync(log, `${JSON.stringify(entry)}\n`);
+  const { code, out, err } = await run('--v2', v2, '--log', log);
+  expect([code, err]).toEqual([
+    0,
+    "1 recorded request; 1 body checked against V2's schemas; 0 requests would be refused.\n",
+  ]);
+  expect(out).toContain('- { strip: old }');
+});
+
+test('a draft with faults is written, and is a failure as it is for check', async () => {
+  const parameters = { get: { operationId: 'x', responses: {} } };
+  const faulty = file('faulty.json', {
+    openapi: '3.0.3',
+    info: { title: 'Orders', version: 'next' },
+    paths: { '/api/v2/{a}': parameters, '/api/v2/{b}': parameters },
+  });
+  const out = join(folder, 'faulty.yaml');
+  const drafted = await run('--v1', faulty, '--v2', faulty, '--out', out);
+  expect(drafted.err).toMatch(/faulty\.yaml:\d+:\d+ /);
+  expect([drafted.code, (await run('--v1', faulty, '--v2', faulty, '--json')).code]).toEqual([1, 1]);
+  expect(await command(['check', '--rules', out]).exit).toBe(2);
+});
+
+test('says what it cannot do', async () => {
+  expect(await run('--v2', v2)).toMatchObject({ code: 2, err: expect.stringContaining('Give --v1') });
+  expect(await run('--v2', 'nothing.json')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('cannot be read'),
+  });
+});

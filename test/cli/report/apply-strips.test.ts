@@ -1,0 +1,69 @@
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { applyStrips } from '../../../src/cli/report/apply-strips.ts';
+import { loadRuleBook } from '../../../src/node/rule-book-file.ts';
+import type { StripProposal } from '../../../src/report/strips/strip-proposal.ts';
+
+const SHIPPED = readFileSync('config/rules.yaml', 'utf8');
+const LEGACY: StripProposal = {
+  operation: 'create_client',
+  member: 'legacy_flag',
+  why: 'V1 called it deprecated 4×',
+  clients: ['3fa94c1d0e5b7a21'],
+};
+
+let path = '';
+
+beforeEach(() => {
+  const folder = mkdtempSync(join(tmpdir(), 'rules-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  path = join(folder, 'rules.yaml');
+  writeFileSync(path, SHIPPED);
+});
+
+test('adds lines only, behind the last change and its comments, with the counts and the clients', async () => {
+  chmodSync(path, 0o640);
+  const outcome = await applyStrips(path, [LEGACY, { ...LEGACY, in: 'items.*', member: 'odd name' }]);
+  expect(outcome).toEqual({ written: ['legacy_flag', 'items.*.odd name'] });
+  const text = readFileSync(path, 'utf8');
+  const at = text.indexOf('\n  - id: removed-from-create-client\n');
+  const end = text.indexOf('\n\n# Policies decide');
+  expect(text.slice(0, at) + text.slice(end + 1)).toBe(SHIPPED);
+  expect(text.slice(at, end)).toBe(`
+  - id: removed-from-create-client
+    summary: Attributes that V2 does not take.
+    on: [create_client]
+    request:
+        # legacy_flag: V1 called it deprecated 4×; of 3fa94c1d0e5b7a21
+      - strip: [legacy_flag]
+        # odd name: V1 called it deprecated 4×; of 3fa94c1d0e5b7a21
+      - strip: ["odd name"]
+        in: "items.*"`);
+  expect(statSync(path).mode & 0o777).toBe(0o640);
+  expect(readdirSync(join(path, '..'))).toEqual(['rules.yaml']);
+  const book = await loadRuleBook(path);
+  expect('faults' in book).toBe(false);
+});
+
+test('writes nothing twice, and gives a later change another id', async () => {
+  await applyStrips(path, [LEGACY]);
+  const once = readFileSync(path, 'utf8');
+  expect(await applyStrips(path, [LEGACY])).toEqual({ written: [] });
+  expect(readFileSync(path, 'utf8')).toBe(once);
+  await applyStrips(path, [LEGACY, { ...LEGACY, member: 'agent_fax' }]);
+  const twice = readFileSync(path, 'utf8');
+  expect(twice).toContain('- id: removed-from-create-client-2');
+  expect(twice.match(/legacy_flag\]/g)).toHaveLength(1);
+});
+
+test('leaves a rule book alone that it cannot read, or would make invalid', async () => {
+  writeFileSync(path, 'version: 2025-01-01\nchanges: []\noperations: {}\n');
+  expect(await applyStrips(path, [LEGACY])).toMatchObject({ faults: [expect.any(String)] });
+  expect(await applyStrips(join(path, 'none'), [LEGACY])).toMatchObject({ faults: [expect.any(String)] });
+  writeFileSync(path, SHIPPED);
+  const faults = await applyStrips(path, [{ ...LEGACY, operation: 'no_such_operation' }]);
+  expect(faults).toMatchObject({ faults: [expect.stringContaining('no_such_operation')] });
+  expect(readFileSync(path, 'utf8')).toBe(SHIPPED);
+});

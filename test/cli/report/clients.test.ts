@@ -1,0 +1,170 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import axe from 'axe-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { nameClient } from '../../../src/node/admin/name-client.ts';
+import { readClientNames } from '../../../src/node/admin/client-names.ts';
+import { type Browser, startBrowser } from '../../support/browser.ts';
+import { command } from '../../support/command.ts';
+import { type Inspected, inspected } from '../../support/inspected.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import type { ClientsView } from '../../../src/inspector/api.ts';
+
+const folder = temporaryFolder('clients');
+const HASH = '3fa94c1d0e5b7a21';
+let browser: Browser;
+
+beforeAll(async () => {
+  browser = await startBrowser();
+});
+
+afterAll(() => browser.close());
+
+async function run(
+  args: readonly string[],
+  input = '',
+  environment: Readonly<Record<string, string>> = {},
+): Promise<{ readonly code: number | null; readonly out: string; readonly err: string }> {
+  const started = command(args, environment, input);
+  const code = await started.exit;
+  return { code, out: started.stdout(), err: started.stderr() };
+}
+
+async function send(gateway: Inspected, key: string, agent: string): Promise<void> {
+  await gateway.post('/clients', '{"data":{}}', { authorization: `Bearer ${key}`, 'user-agent': agent });
+}
+
+describe('the names file', () => {
+  test('keeps its comments and its other names, and takes a name away', () => {
+    const path = join(folder, 'names.yaml');
+    writeFileSync(path, `# our clients\n3FA94C1D0E5B7A21: Old # the first\n1234567890123456: Numbers\n`);
+    expect(nameClient(path, HASH, ' Acme: "Ltd" ')).toBeUndefined();
+    expect(readFileSync(path, 'utf8')).toContain('# our clients');
+    expect(readClientNames(path)).toEqual(
+      new Map([
+        [HASH, 'Acme: "Ltd"'],
+        ['1234567890123456', 'Numbers'],
+      ]),
+    );
+    nameClient(path, '1234567890123456', undefined);
+    expect(readClientNames(path)).toEqual(new Map([[HASH, 'Acme: "Ltd"']]));
+  });
+
+  test.each(['new.yaml', 'new.json'])('is made when it is not there: %s', (name) => {
+    const path = join(folder, name);
+    for (const client of [HASH, '12345678901234e5', '0000000000000000'])
+      expect(nameClient(path, client, `Client ${client}`)).toBeUndefined();
+    const names = readClientNames(path);
+    expect(names).toHaveProperty('size', 3);
+    expect('get' in names && names.get('12345678901234e5')).toBe('Client 12345678901234e5');
+  });
+
+  test.each([
+    ['xyz', 'Acme', 'not a client hash'],
+    [HASH, '', 'visible'],
+    [HASH, '\u202Eemca', 'visible'],
+    [HASH, 'x'.repeat(101), 'visible'],
+  ])('refuses %s: %j', (client, name, fault) => {
+    expect(nameClient(join(folder, 'none.yaml'), client, name)?.fault).toContain(fault);
+  });
+
+  test('stays as it is when it is faulty', () => {
+    const path = join(folder, 'faulty.yaml');
+    writeFileSync(path, '- a list\n');
+    expect(nameClient(path, HASH, 'Acme')?.fault).toContain('must map hashes to names');
+    expect(readFileSync(path, 'utf8')).toBe('- a list\n');
+  });
+});
+
+describe('the command clients', () => {
+  test('prints the hash that the gateway logs, and names it in a file', async () => {
+    const gateway = await inspected();
+    await send(gateway, 'key-\u00c3\u00a9-1', 'a');
+    const { client } = await gateway.entry();
+    // The client sent the UTF-8 bytes of é, each of which fetch wants as a character.
+    const { out, code } = await run(['clients', 'hash'], 'Bearer key-é-1\n', {
+      GATEWAY_CLIENT_SECRET: 'a secret of the tests',
+    });
+    expect([code, out]).toEqual([0, `${client}\n`]);
+    const path = join(folder, 'by-command.yaml');
+    const named = await run(['clients', 'name', out.trim(), 'Acme', '--names', path]);
+    expect(named).toMatchObject({ code: 0, out: `${client} is called Acme.\n` });
+    expect(readFileSync(path, 'utf8')).toBe(`${client}: Acme\n`);
+  });
+
+  test('needs a secret, a key and a file', async () => {
+    expect(await run(['clients', 'hash'], 'key')).toMatchObject({ code: 2 });
+    expect(await run(['clients', 'hash'], '', { GATEWAY_CLIENT_SECRET: 's' })).toMatchObject({ code: 2 });
+    expect(await run(['clients', 'name', HASH, 'Acme'])).toMatchObject({ code: 2 });
+    expect(await run(['clients', 'name', HASH, 'Acme'], '', { GATEWAY_CLIENT_NAMES: '' })).toEqual({
+      code: 2,
+      out: '',
+      err: 'Give --names or --admin, or set GATEWAY_CLIENT_NAMES.\n',
+    });
+  });
+});
+
+test('a client is named on the page and by the command, and known by its traces until then', async () => {
+  const path = join(folder, 'by-page.yaml');
+  const gateway = await inspected({ 'client-names': path }, '{"data":{}}', await pageOf());
+  await send(gateway, 'one', 'Legacy CRM/1.0');
+  await send(gateway, 'two', 'Other/2');
+  const [one, two] = [(await gateway.entry(1)).client ?? '', (await gateway.entry(2)).client ?? ''];
+  const listed = await run(['clients', 'list', '--admin', gateway.adminOrigin]);
+  expect(listed.out).toMatch(new RegExp(`${two} +- +Other/2 +127\\.0\\.0\\.1`));
+  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=retirement`);
+  const row = page.getByRole('row').filter({ hasText: two });
+  await row.getByText('Other/2, from 127.0.0.1').waitFor();
+  await row.getByRole('button', { name: `Name ${two}` }).click();
+  await row.getByLabel(`Name of ${two}`).fill('Harcourts Richmond');
+  await page.keyboard.press('Enter');
+  await row.getByText('Harcourts Richmond').waitFor();
+  expect(readFileSync(path, 'utf8')).toBe(`${two}: Harcourts Richmond\n`);
+  const named = await run(['clients', 'name', one, 'Acme', '--admin', gateway.adminOrigin]);
+  expect(named).toMatchObject({ code: 0 });
+  const view = await gateway.readJson<ClientsView>('/clients');
+  expect(view.canBeNamed).toBe(true);
+  expect(new Map(view.clients.map(({ client, name }) => [client, name]))).toEqual(
+    new Map([
+      [one, 'Acme'],
+      [two, 'Harcourts Richmond'],
+    ]),
+  );
+  await row.getByRole('button', { name: `Rename ${two}` }).click();
+  await row.getByLabel(`Name of ${two}`).fill('');
+  await page.keyboard.press('Enter');
+  await page.getByText(`${two} has no name now.`).waitFor();
+  await row.getByText('Other/2, from 127.0.0.1').waitFor();
+  expect(readFileSync(path, 'utf8')).not.toContain(two);
+  await row.getByRole('button', { name: `Name ${two}` }).click();
+  await row.getByLabel(`Name of ${two}`).fill('Harcourts Richmond');
+  await page.keyboard.press('Enter');
+  await page.getByText(`${two} is called Harcourts Richmond.`).waitFor();
+  await page.reload();
+  await row.getByRole('button', { name: /^Show the exchanges of Harcourts Richmond/ }).waitFor();
+  // One client has a name, the other has none: each control is called by the text that it shows.
+  await page.evaluate(axe.source);
+  const { violations } = (await page.evaluate('axe.run()')) as {
+    readonly violations: readonly { readonly id: string }[];
+  };
+  expect(violations.map(({ id }) => id)).toEqual([]);
+  await page.keyboard.press('1');
+  await page.locator('.entry .client').filter({ hasText: 'Harcourts Richmond' }).waitFor();
+  expect(complaints).toEqual([]);
+  const nowhere = await inspected();
+  const response = await fetch(`${nowhere.adminOrigin}/clients`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ client: one, name: 'Acme' }),
+  });
+  expect([response.status, await response.text()]).toEqual([
+    422,
+    expect.stringContaining('GATEWAY_CLIENT_NAMES'),
+  ]);
+});
+
+/** The real page. */
+async function pageOf(): Promise<Parameters<typeof inspected>[2]> {
+  const { loadInspectorPage } = await import('../../../src/cli/serve/inspector-assets.ts');
+  return loadInspectorPage;
+}

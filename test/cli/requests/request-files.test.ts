@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+import type { CommandFault } from '../../../src/cli/command-fault.ts';
+import { type NamedRequest, readHar, readPostman } from '../../../src/cli/requests/request-files.ts';
+import { offlineExplainer } from '../../../src/cli/explain/offline-explainer.ts';
+import { compiledShippedRuleBook } from '../../support/shipped-rule-book.ts';
+
+const URL = 'https://api.example/api/v1/clients';
+const PARTS = [{ key: 'a', name: 'a', value: 'b' }];
+const MULTIPART = [{ name: 'Content-Type', value: 'multipart/form-data; boundary=x' }];
+
+function har(postData: unknown): readonly NamedRequest[] | CommandFault {
+  const request = { method: 'POST', url: URL, headers: MULTIPART, postData };
+  return readHar(JSON.stringify({ log: { entries: [{ request }] } }));
+}
+
+function postman(body: unknown): readonly NamedRequest[] | CommandFault {
+  return readPostman(JSON.stringify({ item: [{ name: 'n', request: { method: 'POST', url: URL, body } }] }));
+}
+
+const NO_BODY = 'There is no body.';
+
+test.each([
+  ['a form of a HAR file', har({ params: PARTS }), 'multipart/form-data; boundary=x is not JSON.'],
+  ['no form of a HAR file', har({ params: [] }), NO_BODY],
+  ['a form', postman({ mode: 'formdata', formdata: PARTS }), 'multipart/form-data is not JSON.'],
+  ['fields', postman({ mode: 'urlencoded', urlencoded: PARTS }), 'x-www-form-urlencoded is not JSON.'],
+  ['an empty form', postman({ mode: 'formdata', formdata: [] }), NO_BODY],
+])('%s is explained as the body that it is', async (_, requests, why) => {
+  const [named] = 'fault' in requests ? [] : requests;
+  const explanation = await offlineExplainer(await compiledShippedRuleBook())(named?.request ?? {});
+  expect('rules' in explanation && explanation.rules[0]?.why).toMatch(new RegExp(`${why}$`));
+});

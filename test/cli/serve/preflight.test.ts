@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest';
+import { preflight } from '../../../src/cli/serve/preflight.ts';
+
+/** The faults of an environment, sorted. */
+async function faultsOf(environment: Readonly<Record<string, string>>): Promise<readonly string[]> {
+  const outcome = await preflight({}, environment);
+  return 'faults' in outcome ? outcome.faults.toSorted() : [];
+}
+
+test('an empty variable for the rule book is not set', async () => {
+  expect(await faultsOf({ GATEWAY_RULES: '' })).toEqual([]);
+});
+
+test('a file is the same however its path is written', async () => {
+  expect(await faultsOf({ GATEWAY_LOG_FILE: './config/../config/rules.yaml' })).toEqual([
+    'GATEWAY_LOG_FILE (./config/../config/rules.yaml) and GATEWAY_RULES (config/rules.yaml) are the same file; give each a file of its own.',
+  ]);
+});
+
+test('an invalid setting hides no conflict of others, and makes up none', async () => {
+  const environment = {
+    GATEWAY_BREAKER: 'yes',
+    GATEWAY_BREAKER_FAILURES: '0',
+    GATEWAY_ADMIN_LISTEN: '0.0.0.0:8081',
+    GATEWAY_LOG_FILE: '/nope/x',
+    GATEWAY_PROXY_PROTOCOL: 'on',
+    GATEWAY_STORE: 'redi',
+    GATEWAY_STORE_PASSWORD: 'x',
+  };
+  expect(await faultsOf(environment)).toEqual([
+    expect.stringMatching(/^GATEWAY_ADMIN_LISTEN 0\.0\.0\.0 can be reached/),
+    expect.stringMatching(/^GATEWAY_BREAKER must be on or off/),
+    expect.stringMatching(/^GATEWAY_LOG_FILE cannot be opened for appending: \/nope\/x/),
+    expect.stringMatching(/^GATEWAY_PROXY_PROTOCOL is on/),
+    expect.stringMatching(/^GATEWAY_STORE must be memory/),
+  ]);
+});
+
+test('each certificate file that is missing is named', async () => {
+  expect(await faultsOf({ GATEWAY_TLS_CERT: '/nope/cert', GATEWAY_TLS_KEY: '/nope/key' })).toEqual([
+    'GATEWAY_TLS_CERT names a file that cannot be read: /nope/cert (ENOENT).\nGATEWAY_TLS_KEY names a file that cannot be read: /nope/key (ENOENT).',
+  ]);
+});
+
+test('what a start would find is reported beside the other faults', async () => {
+  expect(await faultsOf({ GATEWAY_BREAKER: 'yes', GATEWAY_REFERENCE_DB: '/nope/x.db' })).toEqual([
+    expect.stringMatching(/^GATEWAY_BREAKER must be on or off/),
+    expect.stringMatching(/^GATEWAY_REFERENCE_DB \/nope\/x\.db: ENOENT/),
+  ]);
+});

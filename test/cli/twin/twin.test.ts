@@ -1,0 +1,206 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { command } from '../../support/command.ts';
+import { ok, type RawServer, rawServer } from '../../support/raw-server.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+interface Ran {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+async function twin(...args: readonly string[]): Promise<Ran> {
+  const running = command(['twin', ...args]);
+  const code = await running.exit;
+  return { code, out: running.stdout(), err: running.stderr() };
+}
+
+function file(name: string, text: string): string {
+  const path = join(temporaryFolder('twin'), name);
+  writeFileSync(path, text);
+  return path;
+}
+
+/** A service that responds to everything with one body, such as one that hostile clients filled. */
+const service = (body: string): Promise<RawServer> =>
+  rawServer((socket, request) => socket.write(ok(request.startsWith('HEAD') ? '' : body)));
+const methodsOf = ({ received }: RawServer): ReadonlySet<string> =>
+  new Set(Array.from(received.join('').matchAll(/^(\w+) \S+ HTTP\/1\.1\r$/gm), ([, method = '']) => method));
+
+const SCRIPT =
+  '# clients are listed\n> GET /api/v1/clients\n\n# a client is created\n> POST /api/v1/clients\n>\n> {"data":{}}\n';
+
+/** Plays the script to two services, fast. */
+async function real(v1: RawServer, v2: RawServer, ...args: readonly string[]): Promise<Ran> {
+  const key = file('key', 'secret-key\n');
+  const script = file('script.txt', SCRIPT);
+  return twin(
+    '--v1',
+    v1.origin,
+    '--v2',
+    v2.origin,
+    '--key-file',
+    key,
+    '--rate',
+    '6000',
+    '--script',
+    script,
+    ...args,
+  );
+}
+
+describe('two services that run', () => {
+  test('are alike: exit code 0, with the key of the file', async () => {
+    const [v1, v2] = [await service('{"data":[]}'), await service('{"data":[]}')];
+    const { code, out } = await real(v1, v2);
+    expect(out).toContain(
+      '1 exchange played: 1 alike, 0 different, 0 different by choice.\n1 not played: it may change data.',
+    );
+    expect(code).toBe(0);
+    expect(v1.received.join('')).toContain('Authorization: Bearer secret-key\r\n');
+  });
+
+  test('get safe methods only, unless writes are allowed', async () => {
+    const list = '{"data":[{"id":5}]}';
+    const [v1, v2] = [await service(list), await service(list)];
+    await twin('--v1', v1.origin, '--v2', v2.origin, '--key-file', file('key', 'k'), '--rate', '60000');
+    for (const side of [v1, v2]) expect([...methodsOf(side)].sort()).toEqual(['GET', 'HEAD']);
+    expect((await real(v1, v2, '--writes')).out).toContain('2 exchanges played');
+    expect(methodsOf(v1).has('POST')).toBe(true);
+  });
+
+  test('are different: exit code 1, and no text of theirs steers the terminal', async () => {
+    const hostile = `{"data":{"na${String.raw`\u001b`}[2Jme":"x\u202E"}}`;
+    const { code, out } = await real(await service('{"data":{}}'), await service(hostile));
+    expect(code).toBe(1);
+    expect(out).toContain('clients are listed');
+    expect(out).toContain('extra');
+    expect(out).not.toMatch(/[[\p{Cf}\p{Cc}]--[\n]]/v);
+  });
+
+  test('are different far inside a long value: both are shown around that place, and the omission is told', async () => {
+    const body = (suburb: string): string => `{"data":"${'x'.repeat(3000)} ${suburb} ${'y'.repeat(500)}"}`;
+    const { out } = await real(await service(body('Enmore')), await service(body('Newtown')));
+    expect(out).toMatch(
+      /\/data +value +\(… 2,982 characters …\) x+ Enmore y+ \(… \d+ characters …\) .* x+ Newtown y+ \(…/,
+    );
+  });
+
+  test('are compared for programs with --json', async () => {
+    const { code, out } = await real(await service('{"data":[1]}'), await service('{"data":[2]}'), '--json');
+    expect(code).toBe(1);
+    expect(JSON.parse(out)).toMatchObject({
+      played: 1,
+      alike: 0,
+      different: [
+        {
+          name: 'clients are listed',
+          statuses: { v1: 200, gateway: 200 },
+          differences: [{ where: '/data/0', kind: 'value', v1: '1', gateway: '2' }],
+        },
+      ],
+    });
+  });
+
+  test('that limit the rate are waited for', async () => {
+    let asked = 0;
+    const limited = await rawServer((socket) => {
+      asked += 1;
+      const wait = 'HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n';
+      socket.write(asked === 1 ? wait : ok('{}'));
+    });
+    const { code } = await real(limited, await service('{}'));
+    expect(code).toBe(0);
+    expect(asked).toBe(2);
+  });
+
+  test('that are not there are different', async () => {
+    const v1 = await service('{}');
+    const gone = await service('{}');
+    gone.server.close();
+    const { code, out } = await real(v1, gone);
+    expect(code).toBe(1);
+    expect(out).toContain('ECONNREFUSED');
+  });
+});
+
+const USAGE_ERRORS: readonly (readonly [args: readonly string[], said: string])[] = [
+  [['--v1', 'http://127.0.0.1:1'], '--v1, --v2 and --key-file belong together'],
+  [
+    ['--v1', 'ftp://a', '--v2', 'http://b', '--key-file', 'package.json'],
+    'ftp://a is no http or https address',
+  ],
+  [['--v1', 'http://a', '--v2', 'http://b', '--key-file', 'package.json', '--long'], 'Random sequences'],
+  [['--rules', 'nowhere.yaml'], 'nowhere.yaml'],
+];
+
+test('a usage error ends with exit code 2', async () => {
+  const ran = await Promise.all(USAGE_ERRORS.map(([args]) => twin(...args)));
+  for (const [at, [args, said]] of USAGE_ERRORS.entries()) {
+    expect([args, ran[at]?.code, ran[at]?.err]).toEqual([args, 2, expect.stringContaining(said)]);
+  }
+});
+
+test('a script with faults ends with exit code 1, and names the lines', async () => {
+  const { code, err } = await twin('--script', 'package.json');
+  expect([code, err]).toEqual([1, expect.stringContaining('package.json:1: A line starts with')]);
+});
+
+test('a script of one’s own is played to the reference services', async () => {
+  const script = file(
+    'own.txt',
+    '# created\n! keep: one = /data/id\n> POST /api/v1/clients\n>\n> {"data":{"name":"A"}}\n# read\n> GET /api/v1/clients/${one}\n',
+  );
+  const { code, out } = await twin('--script', script, '--sequences', '1', '--seed', '5');
+  expect(out).toMatch(
+    /^\d+ exchanges played: \d+ alike, 0 different, \d+ different by choice\.\n(?:\d+ refused-first: .*\n)?$/,
+  );
+  expect(code).toBe(0);
+});
+
+test('differences by choice are counted by their name, and end with exit code 0', async () => {
+  const twice = '> POST /api/v1/clients\n>\n> {"data":{},"data":{}}\n';
+  const keyless = twice.replace('>\n', '> !Authorization\n>\n');
+  const script = file(
+    'twice.txt',
+    `# with a key\n${twice.replace('{}}', '{"name":"A"}}')}\n# without a key\n${keyless}`,
+  );
+  const { code, out } = await twin('--script', script);
+  expect(out).toContain('2 exchanges played: 0 alike, 0 different, 2 different by choice.\n');
+  expect(out).toContain('\n1 refused-first: both refuse;');
+  expect(code).toBe(0);
+  expect(JSON.parse((await twin('--script', script, '--json')).out)).toMatchObject({
+    different: [],
+    choices: { 'duplicate-member': ['with a key'], 'refused-first': ['without a key'] },
+  });
+});
+
+test(
+  'a random sequence that is different is printed as a script that shows the difference again',
+  { timeout: 120_000 },
+  async () => {
+    // Without the rule for the wrapper, V2 gets bodies that it refuses.
+    const rules = file(
+      'rules.yaml',
+      'version: 2025-01-01\noperations: { create_client: POST /clients }\nchanges: []\n',
+    );
+    const first = await twin(
+      '--rules',
+      rules,
+      '--script',
+      file('none.txt', ''),
+      '--sequences',
+      '50',
+      '--seed',
+      '1',
+    );
+    expect(first.code).toBe(1);
+    const script = first.out.slice(first.out.indexOf('# 1. '));
+    expect(script.length).toBeLessThan(400);
+    const again = await twin('--rules', rules, '--script', file('found.txt', script));
+    expect(again.code).toBe(1);
+    expect(again.out).toContain('1. ');
+  },
+);

@@ -1,0 +1,65 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, onTestFinished, test } from 'vitest';
+import { unifiedDiff } from '../../../src/inspector/diff/unified-diff.ts';
+
+/** Applies a patch as POSIX `patch` does, strictly: every context line and every number must be right. */
+function applied(before: string, patch: string): string {
+  const lines = before.split(/(?<=\n)/);
+  const out: string[] = [];
+  let at = 0;
+  for (const [, head = '', body = ''] of patch.matchAll(/^(@@ .*? @@)\n((?:[ +\-\\].*\n)*)/gm)) {
+    const [, start = '', length = '', newStart = '', newLength = ''] =
+      /^@@ -(\d+),(\d+) \+(\d+),(\d+) @@$/.exec(head) ?? [];
+    const from = Number(start) - (length === '0' ? 0 : 1);
+    out.push(...lines.slice(at, from));
+    at = from;
+    expect(out.length).toBe(Number(newStart) - (newLength === '0' ? 0 : 1));
+    let [old, now] = [0, 0];
+    for (const [, sign, text = '', unended] of body.matchAll(/^([ +-])(.*)\n(\\.*\n)?/gm)) {
+      const line = unended === undefined ? `${text}\n` : text;
+      if (sign !== '+') expect(lines[at]).toBe(line);
+      if (sign !== '+') at += 1;
+      if (sign !== '+') old += 1;
+      if (sign !== '-') now += 1;
+      if (sign !== '-') out.push(line);
+    }
+    expect([old, now]).toEqual([Number(length), Number(newLength)]);
+  }
+  return [...out, ...lines.slice(at)].join('');
+}
+
+const text = fc
+  .tuple(fc.array(fc.constantFrom('a', 'b', '', ' c', '-d', '+', '@@')), fc.boolean())
+  .map(([lines, isEnded]) => lines.join('\n') + (isEnded && lines.length > 0 ? '\n' : ''));
+
+test('a patch leads from the one text to the other, whatever they are', () => {
+  fc.assert(
+    fc.property(text, text, (before, after) => {
+      const patch = unifiedDiff('rules.yaml', before, after);
+      expect(patch === '').toBe(before === after);
+      expect(applied(before, patch)).toBe(after);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test.each([
+  ['a changed line', 'a\nb\nc\n', 'a\nB\nc\n'],
+  ['far apart', `x\n${'l\n'.repeat(20)}y\n`, `X\n${'l\n'.repeat(20)}Y\n`],
+  ['a missing line feed', 'a\nb\n', 'a\nb'],
+  ['added lines', 'a\n', 'a\nb\nc\n'],
+])('git applies it: %s', (_, before, after) => {
+  const folder = mkdtempSync(join(tmpdir(), 'patch-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'rules.yaml'), before);
+  execFileSync('git', ['apply', '-'], {
+    cwd: folder,
+    input: unifiedDiff('rules.yaml', before, after),
+    env: { PATH: process.env['PATH'] ?? '', GIT_CEILING_DIRECTORIES: tmpdir() },
+  });
+  expect(readFileSync(join(folder, 'rules.yaml'), 'utf8')).toBe(after);
+});

@@ -1,0 +1,287 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { decodeBody } from '../../../src/node/decode-body.ts';
+import { CompiledRuleBook } from '../../../src/rewrite/compiled-rule-book.ts';
+import type { ExplainRequest, Explanation } from '../../../src/inspector/api.ts';
+import { explain } from '../../../src/inspector/explain/explain.ts';
+import { bookIn } from '../../rules/reading.ts';
+import { requestRulesBook } from '../../support/request-rules-book.ts';
+import { compiledShippedRuleBook } from '../../support/shipped-rule-book.ts';
+
+let rules: CompiledRuleBook;
+
+beforeAll(async () => {
+  rules = await compiledShippedRuleBook();
+});
+
+const JSON_TYPE = ['Content-Type', 'application/json'] as const;
+
+async function explained(
+  request: ExplainRequest,
+  book = rules,
+  limits: { readonly selfService?: string } = {},
+): Promise<Explanation> {
+  const result = await explain(request, {
+    rules: book,
+    limits: { count: 100, bytes: 16_384, bodyLimit: undefined, ...limits },
+    decode: decodeBody,
+    gatewayOrigin: 'http://127.0.0.1:8080',
+    origin: 'https://v2.example',
+  });
+  if ('fault' in result) throw new Error(result.fault);
+  return result;
+}
+
+const ORDER = '{"data":{"property":{"suburb":"Enmore"}},"source":"CRM"}';
+
+describe('an explanation', () => {
+  test('has the edits, the exact V2 body, the policies and every rule with a reason', async () => {
+    const result = await explained({ operation: 'order_floor_plan', body: ORDER });
+    expect(result).toMatchObject({
+      verdict: 'rewritten',
+      operation: 'order_floor_plan',
+      v2Body: '{"property":{"address":{"suburb":"Enmore"}}}',
+      v2Request: { method: 'POST', target: '/api/v2/orders/floor_plans' },
+    });
+    expect(result.policies.filter(({ used }) => used).map(({ policy }) => policy)).toEqual(['siblings']);
+    const outcomes = result.rules.map(({ change, applied, why }) => [change, applied, why]);
+    expect(outcomes).toContainEqual(['body-wrapper', true, '2 edits.']);
+    expect(outcomes).toContainEqual(['property-address', true, '1 edit.']);
+    expect(outcomes).toContainEqual([
+      'highlight-type',
+      false,
+      'The change concerns order_post_production, not order_floor_plan.',
+    ]);
+  });
+
+  test.each([
+    [
+      { operation: 'order_post_production', body: '{"data":{}}' },
+      'highlight-type',
+      'The body has no member transition_type.',
+    ],
+    [
+      { operation: 'order_post_production', body: '{"data":{}}' },
+      'property-address',
+      'There is no property.',
+    ],
+    [
+      { operation: 'order_post_production', body: '{"data":{"property":{"a":1}}}' },
+      'property-address',
+      'property has none of street_address',
+    ],
+    [
+      { operation: 'order_post_production', body: '{"data":{"property":{}}}' },
+      'property-address',
+      'property has none of street_address',
+    ],
+    ...['null', '[{"suburb":1}]', '"suburb"'].map((property): [object, string, string] => [
+      { operation: 'order_post_production', body: `{"data":{"property":${property}}}` },
+      'property-address',
+      'property is no object.',
+    ]),
+    [
+      { operation: 'create_client', body: '{"name":"x"}' },
+      'body-wrapper',
+      'There is no member data: the body is flat already.',
+    ],
+    [
+      { method: 'POST', target: '/api/v1/clients', headers: [['Content-Type', 'text/plain']], body: 'x' },
+      'body-wrapper',
+      'text/plain is not JSON.',
+    ],
+    [
+      { method: 'PUT', target: '/api/v1/clients/1', body: '{}' },
+      'body-wrapper',
+      'Bodies of PUT are read only for an operation that a change with request rules names.',
+    ],
+    [
+      { method: 'POST', target: '/api/v2/clients', body: '{"data":{}}' },
+      'body-wrapper',
+      'V2 traffic is not read.',
+    ],
+    [
+      { method: 'POST', target: '/api/v1/unknown', body: '{"data":{}}' },
+      'highlight-type',
+      'The change concerns order_post_production, not this POST.',
+    ],
+  ] satisfies [ExplainRequest, string, string][])(
+    'of %j says why %s did nothing',
+    async (request, change, why) => {
+      const outcome = (await explained(request)).rules.find((rule) => rule.change === change);
+      expect(outcome?.applied).toBe(false);
+      expect(outcome?.why).toContain(why);
+    },
+  );
+
+  const BOOK = `version: 2025-01-01
+operations: { create_client: POST /clients }
+changes:
+  - { id: wrapper, summary: W., on: every, request: [{ unwrap: data }] }
+  - { id: schema, summary: S., on: [create_client], request: [{ only: [name] }] }
+policies: { unsupported: forward }`;
+
+  test.each<[ExplainRequest, change: string, why: string]>([
+    [
+      { operation: 'create_client', body: '{"data":{"name":"Ada"}}' },
+      'schema',
+      'The body has no other members.',
+    ],
+    [
+      { operation: 'create_client', headers: [JSON_TYPE, ['Transfer-Encoding', 'chunked']], body: '' },
+      'wrapper',
+      'The body is empty.',
+    ],
+    [
+      { operation: 'create_client', headers: [JSON_TYPE, ['Transfer-Encoding', 'chunked']], body: '' },
+      'schema',
+      'The body is empty.',
+    ],
+    [{ operation: 'create_client', body: ' [{"data":{}}]' }, 'wrapper', 'The body is no object.'],
+    [{ operation: 'create_client', body: '5' }, 'schema', 'The body is no object.'],
+    [
+      {
+        operation: 'create_client',
+        headers: [['Content-Type', 'application/json; charset=utf-16']],
+        body: '{}',
+      },
+      'wrapper',
+      'The charset or the content coding cannot be read, and the policy unsupported says forward.',
+    ],
+    [
+      { method: 'GET', target: '/api/v1/migration' },
+      'wrapper',
+      'The gateway itself responds, with the report of the client.',
+    ],
+  ])('of %j by another rule book says why %s did nothing: %s', async (request, change, why) => {
+    const { rules: outcomes, verdict } = await explained(request, new CompiledRuleBook(await bookIn(BOOK)), {
+      selfService: '/api/v1/migration',
+    });
+    const outcome = outcomes.find((rule) => rule.change === change);
+    expect(outcome).toMatchObject({ applied: false, why });
+    expect(verdict === 'served').toBe(request.target === '/api/v1/migration');
+  });
+
+  // The gateway serves two prefixes and nothing else, and an explanation must not be kinder than it is.
+  test.each([
+    [{ method: 'POST', target: '/foo', body: '{}' }, 404, 'not-found'],
+    [{ method: 'POST', target: '/api/v1/%2e%2e/v2/x', body: '{}' }, 400, 'bad-target'],
+    [{ method: 'POST', target: 'http://other/api/v1/clients', body: '{}' }, 400, 'bad-target'],
+    [
+      {
+        operation: 'create_client',
+        headers: [
+          ['Content-Type', 'application/json'],
+          ['Content-Encoding', 'zstd'],
+        ],
+        body: '{}',
+      },
+      415,
+      'unsupported-coding',
+    ],
+    [{ operation: 'create_client', body: `{"data":"${'x'.repeat(11_000_000)}"}` }, 413, 'body-too-large'],
+  ] satisfies [ExplainRequest, number, string][])(
+    'refuses %.80j as live: %i %s',
+    async (request, status, code) => {
+      const { verdict, refusal, v2Request } = await explained(request);
+      expect([verdict, refusal?.status, refusal?.code, v2Request]).toEqual([
+        'refused',
+        status,
+        code,
+        undefined,
+      ]);
+    },
+  );
+
+  test('shows no credentials, and gives commands that keep the body', async () => {
+    const body = `{"data":{"name":"it's"}}`;
+    const result = await explained({
+      operation: 'create_client',
+      headers: [
+        ['Authorization', 'Bearer hunter2'],
+        ['Content-Type', 'application/json'],
+      ],
+      body,
+    });
+    expect(JSON.stringify(result)).not.toContain('hunter2');
+    expect(result.curl.v1).toContain(String.raw`--data-raw '{"data":{"name":"it'\''s"}}'`);
+    expect(result.curl.v2).toContain(`'https://v2.example/api/v2/clients'`.replaceAll("'", ''));
+    expect(result.curl.v1).toContain('"Authorization: Bearer $API_KEY"');
+  });
+});
+
+describe('an explanation of maps and query rules', () => {
+  test.each<[request: ExplainRequest, rule: string, why: string]>([
+    [{ method: 'GET', target: '/api/v1/tours?look=day' }, 'rename ?look to ?filter[style]', '1 edit.'],
+    [{ method: 'GET', target: '/api/v1/tours' }, 'rename ?look to ?filter[style]', 'The query has no look.'],
+    [
+      { method: 'GET', target: '/api/v1/tours?x' },
+      'strip ?legacy, ?old[]',
+      'The query has no legacy, old[].',
+    ],
+    [
+      { method: 'GET', target: '/api/v1/tours?look=x' },
+      'map ?filter[style]: day to light, night to dark & stormy',
+      'The query has no filter[style] with one of these values.',
+    ],
+    [
+      { method: 'GET', target: '/api/v1/tours?per_page=1' },
+      'rename ?per_page to ?page_size',
+      'The change concerns every POST and PATCH, not list_tours.',
+    ],
+    [
+      { method: 'PUT', target: '/api/v1/tours/7', body: '{"data":{}}' },
+      'unwrap data',
+      'The change concerns every POST and PATCH, not replace_tour.',
+    ],
+    [
+      { method: 'PUT', target: '/api/v1/homes/7', body: '{"data":{}}' },
+      'unwrap data',
+      'Bodies of PUT are read only for an operation that a change with request rules names.',
+    ],
+    [
+      { operation: 'create_tour', body: '{"rooms":[{"kind":"old"}]}' },
+      'map kind in rooms.*: "old" to "new"',
+      '1 edit.',
+    ],
+    [
+      { operation: 'create_tour', body: '{"rooms":[{"kind":"x"}]}' },
+      'map kind in rooms.*: "old" to "new"',
+      'rooms.* has no kind with one of these values.',
+    ],
+  ])('%j: %s', async (request, rule, why) => {
+    const headers = [['Content-Type', 'application/json']] as const;
+    const { rules: outcomes } = await explained({ headers, ...request }, await requestRulesBook());
+    expect(outcomes.find(({ text }) => text === rule)).toMatchObject({ text: rule, why });
+  });
+
+  test('has edits of the query in front, and a reason for each place', async () => {
+    const { verdict, edits, patch, v2Request, diff } = await explained(
+      {
+        method: 'POST',
+        target: '/api/v1/tours?look=day',
+        headers: [['Content-Type', 'application/json']],
+        body: '{"data":{"style":"day"}}',
+      },
+      await requestRulesBook(),
+    );
+    expect(verdict).toBe('rewritten');
+    expect(v2Request?.target).toBe('/api/v2/tours?filter%5Bstyle%5D=light');
+    expect(edits.map(({ rule, from, path }) => [rule, from, path])).toEqual([
+      ['rename', '?look', '?filter[style]'],
+      ['map', '?look', '?filter[style]'],
+      ['unwrap', '/data', ''],
+      ['map', '/data/style', '/style'],
+    ]);
+    expect(patch.at(-1)).toEqual({ op: 'replace', path: '/style', value: 'light' });
+    const summary = 'Styles have other names, and are numbered no longer.';
+    expect(diff?.marks.map(({ reason }) => reason)).toEqual([
+      `The query parameter look is now called filter[style]. ${summary}`,
+      `A value of the query parameter look becomes the one that V2 has for it. ${summary}`,
+      'The wrapper data goes. Parameters are no longer wrapped in a data object.',
+      `The value of style becomes the one that V2 has for it. ${summary}`,
+    ]);
+    const { before = '', marks = [] } = diff ?? {};
+    const [span] = marks.at(-1)?.before ?? [];
+    expect(before.slice(span?.start, span?.end)).toBe('"style": "day"');
+  });
+});

@@ -1,0 +1,111 @@
+import { expect, test } from 'vitest';
+import { explainText } from '../../../src/cli/explain/explain-text.ts';
+import { offlineExplainer } from '../../../src/cli/explain/offline-explainer.ts';
+import { PLAIN } from '../../../src/cli/terminal/terminal.ts';
+import type { Explanation } from '../../../src/inspector/api.ts';
+import type { Modes, Rollout } from '../../../src/rules/rollout.ts';
+import { startBrowser } from '../../support/browser.ts';
+import { exchange } from '../../support/raw-client.ts';
+import { compiledTestRuleBook } from '../../support/rule-book.ts';
+import { rolloutOf } from '../../support/two-services.ts';
+import { watchedServices } from '../../support/watched-services.ts';
+
+const ORDER = '{"data":{"property":{"suburb":"Enmore"}}}';
+const CLIENT = 'fedcba9876543210';
+const YESTERDAY = Date.now() - 86_400_000;
+const SIGNALS = { sunset: YESTERDAY, links: [], attributes: false };
+const OBSERVE = 'The mode is observe: V1 gets the request as it came, and V2 nothing.';
+
+test.each<[string, Partial<Modes>, Partial<Rollout>, readonly string[] | undefined]>([
+  ['migrate', {}, {}, undefined],
+  ['observe', { default: { mode: 'observe' } }, {}, [OBSERVE]],
+  [
+    'an operation with a mode of its own',
+    { default: { mode: 'observe' }, operations: { order_floor_plan: { mode: 'migrate' } } },
+    {},
+    undefined,
+  ],
+  [
+    'shadow, with other clients',
+    { default: { mode: 'shadow' }, clients: { [CLIENT]: { mode: 'migrate' } } },
+    {},
+    [
+      'The mode is shadow: V1 gets the request as it came; of reads, V2 gets a migrated copy whose response no client sees.',
+      '1 client has another mode.',
+    ],
+  ],
+  [
+    'a canary',
+    { default: { mode: 'canary', share: 25 } },
+    {},
+    [
+      'The mode is a canary: 25 % of the clients are migrated; of the others, V1 gets the request as it came.',
+    ],
+  ],
+  ['a whole canary', { default: { mode: 'canary', share: 100 } }, {}, undefined],
+  [
+    'a brownout',
+    {},
+    {
+      brownouts: [
+        { id: 'first', share: 50, status: 503 },
+        { id: 'named', share: 100, status: 410, clients: [CLIENT] },
+        { id: 'other', share: 100, status: 503, operations: ['create_client'] },
+        { id: 'over', share: 100, status: 503, until: YESTERDAY },
+      ],
+    },
+    [
+      'Brownout first is on: 50 % of such requests get 503, and nothing is sent.',
+      'Brownout named is on: 100 % of such requests of the clients that it names get 410, and nothing is sent.',
+    ],
+  ],
+  [
+    'the end of V1',
+    {},
+    { signals: SIGNALS, gone: { except: [CLIENT] } },
+    [`V1 has ended: V1 requests get 410 now, except those of ${CLIENT}.`],
+  ],
+  ['an announced end', {}, { signals: SIGNALS }, undefined],
+])('an explanation tells of %s', async (_, modes, rollout, live) => {
+  const explain = offlineExplainer(compiledTestRuleBook({ rollout: rolloutOf(modes, rollout) }));
+  const explanation = await explain({ operation: 'order_floor_plan', body: ORDER });
+  if ('fault' in explanation) throw new Error(explanation.fault);
+  expect(explanation.live).toEqual(live);
+  const text = explainText('order', explanation, PLAIN);
+  for (const sentence of live ?? []) expect(text).toContain(`\n  ${sentence}\n`);
+  expect(text.includes('Live traffic, by the rule book alone')).toBe(live !== undefined);
+  expect(text.includes('Modes that operators chose at run time are not known to this command.')).toBe(
+    live !== undefined,
+  );
+});
+
+test('the page tells of the mode that an operator chose, as the request is really handled', async () => {
+  const [browser, { gateway, v1, v2 }] = await Promise.all([startBrowser(), watchedServices({})]);
+  try {
+    const ask = async (path: string, body: object): Promise<Response> =>
+      fetch(`${gateway.adminOrigin}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    const request = { operation: 'order_floor_plan', body: ORDER };
+    expect((await (await ask('/explain', request)).json()) as Explanation).not.toHaveProperty('live');
+    expect((await ask('/rollout', { mode: 'observe' })).status).toBe(200);
+    await exchange(
+      gateway.port,
+      `POST /api/v1/orders/floor_plans HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Length: ${ORDER.length}\r\n\r\n${ORDER}`,
+    );
+    expect([v1.received.length > 0, v2.received.length]).toEqual([true, 0]);
+    const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=explain`);
+    await page.getByRole('button', { name: 'Explain', exact: true }).click();
+    const told = page.getByRole('region', { name: 'Live traffic' });
+    await told.waitFor();
+    expect(await told.innerText()).toContain(
+      'Live traffic is not handled like this at the moment, or not all of it:',
+    );
+    expect(await told.locator('li').allInnerTexts()).toEqual([OBSERVE]);
+    expect(complaints).toEqual([]);
+  } finally {
+    await browser.close();
+  }
+});

@@ -1,0 +1,204 @@
+import axe from 'axe-core';
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { type Browser, startBrowser } from '../../support/browser.ts';
+import { FLOOR_PLAN_ORDER, inspectGateway, type InspectedGateway } from '../../support/inspected-gateway.ts';
+
+let browser: Browser;
+let gateway: InspectedGateway;
+
+beforeAll(async () => {
+  [browser, gateway] = await Promise.all([startBrowser(), inspectGateway()]);
+  await gateway.send('POST', '/api/v1/clients', '{"data":"no object"}', undefined, 'refused');
+  await gateway.send('POST', '/api/v1/clients', '{"name":"flat"}');
+  await gateway.send('POST', '/api/v2/clients', '{"name":"native"}');
+  await gateway.send('GET', '/api/v1/heartbeat');
+  await gateway.send('POST', '/api/v1/bookings', '{"data":{"no_such_name":1}}');
+  await gateway.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER, undefined, 'order');
+});
+
+afterEach(() => browser.closePages());
+
+afterAll(async () => {
+  await Promise.all([browser.close(), gateway.stop()]);
+});
+
+/** Every place of the page, by its address; the newest exchange is the floor plan order. */
+const PLACES = [
+  ['the list', '../'],
+  ['the comparison', '../?entry=order'],
+  ['a V1 request', '../?entry=order&show=v1-request'],
+  ['a V2 request', '../?entry=order&show=v2-request'],
+  ['a V2 response', '../?entry=order&show=v2-response'],
+  ['a response to the client', '../?entry=order&show=client-response'],
+  ['a refused exchange', '../?entry=refused'],
+  ['an exchange that is not there', '../?entry=4711'],
+  ['the last hour', '../?view=hour'],
+  ['the rule book', '../?view=rules'],
+  ['the retirement of V1', '../?view=retirement'],
+  ['the explanation', '../?view=explain'],
+  ['the errors', '../?view=errors'],
+  ['the rollout', '../?view=rollout'],
+] as const;
+
+interface AxeResult {
+  readonly violations: readonly {
+    readonly id: string;
+    readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
+  }[];
+}
+
+async function violations(page: Page): Promise<readonly string[]> {
+  // The page's policy admits no foreign script; the debugger bypasses it.
+  await page.evaluate(axe.source);
+  const { violations: found }: AxeResult = await page.evaluate('axe.run()');
+  return found.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 160)} ${failureSummary}`),
+  );
+}
+
+describe.each(['light', 'dark'] as const)('axe, %s', (scheme) => {
+  test.each(PLACES)('finds nothing wrong with %s', async (_, place) => {
+    const { page } = await browser.open(new URL(place, `${gateway.adminOrigin}/`).href, { scheme });
+    await settled(page);
+    expect(await violations(page)).toEqual([]);
+  });
+
+  test('finds nothing wrong with the help, completions and an explanation', async () => {
+    const { page } = await browser.open(gateway.adminOrigin, { scheme });
+    await settled(page);
+    await page.keyboard.press('?');
+    await page.getByRole('dialog').waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('/');
+    await page.getByRole('option').first().waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.goto(`${gateway.adminOrigin}/?view=explain`);
+    await page.getByLabel('V1 query').fill('page=1');
+    await page.getByRole('button', { name: 'Explain' }).click();
+    await page.getByRole('region', { name: 'Explanation' }).waitFor();
+    await page.getByText('/api/v2/orders/floor_plans?page=1').first().waitFor();
+    expect(await violations(page)).toEqual([]);
+  });
+});
+
+test.each(['../', '../?entry=order', '../?view=rollout', '../?view=retirement'])(
+  'axe finds nothing wrong with %s on a phone',
+  async (place) => {
+    const { page } = await browser.open(new URL(place, `${gateway.adminOrigin}/`).href, {
+      width: 360,
+      height: 740,
+    });
+    await settled(page);
+    expect(await violations(page)).toEqual([]);
+  },
+);
+
+describe('the keyboard', () => {
+  test('moves through the list, opens, changes perspective, closes and pauses', async () => {
+    const { page } = await browser.open(gateway.adminOrigin);
+    await settled(page);
+    await page.keyboard.press('j');
+    await expect.poll(() => active(page)).toBe('entry-6');
+    await page.keyboard.press('ArrowDown');
+    await expect.poll(() => active(page)).toBe('entry-5');
+    await page.keyboard.press('k');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'order_floor_plan' }).waitFor();
+    await page.keyboard.press(']');
+    await page.getByRole('tab', { name: 'V1 request', selected: true }).waitFor();
+    await page.keyboard.press('[');
+    await page.getByRole('tab', { name: 'What changed', selected: true }).waitFor();
+    await page.getByRole('button', { name: 'Copy curl for V1' }).first().waitFor();
+    await page.keyboard.press('c');
+    await page.getByRole('status').filter({ hasText: 'Copied' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.locator('.detail').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Go live' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Pause' }).waitFor();
+    await page.keyboard.press('3');
+    await page.getByRole('heading', { name: 'Rule book' }).waitFor();
+  });
+
+  test.each(PLACES)('reaches every control of %s with Tab', async (_, place) => {
+    const { page } = await browser.open(new URL(place, `${gateway.adminOrigin}/`).href);
+    await settled(page);
+    const wanted: number = await page.evaluate(MARK_CONTROLS);
+    expect(wanted).toBeGreaterThan(6);
+    const reached = new Set<string>();
+    for (let step = 0; step < wanted + 5; step += 1) {
+      await page.keyboard.press('Tab');
+      const control: string | null = await page.evaluate('document.activeElement.dataset.control ?? null');
+      if (control !== null) reached.add(control);
+    }
+    const missed: string[] = await page.evaluate(
+      `[...document.querySelectorAll('[data-control]')]
+        .filter((element) => !${JSON.stringify([...reached])}.includes(element.dataset.control))
+        .map((element) => element.outerHTML.slice(0, 120))`,
+    );
+    expect(missed).toEqual([]);
+  });
+
+  test('can do without single letters', async () => {
+    const { page } = await browser.open(gateway.adminOrigin);
+    await settled(page);
+    await page.keyboard.press('?');
+    await page.getByRole('checkbox', { name: 'Single-letter keys' }).uncheck();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('3');
+    await page.keyboard.press('ArrowDown');
+    await expect.poll(() => active(page)).toBe('entry-6');
+    expect(page.url()).not.toContain('rules');
+    await page.evaluate('localStorage.clear()');
+  });
+});
+
+describe.each([
+  ['a phone', 360, 740],
+  ['a laptop at 200 %', 720, 450],
+  ['a low window', 640, 360],
+])('on %s', (_, width, height) => {
+  test.each(PLACES)('%s fits the width', async (_name, place) => {
+    const { page } = await browser.open(new URL(place, `${gateway.adminOrigin}/`).href, { width, height });
+    await settled(page);
+    const size: { readonly page: number; readonly main: number; readonly window: number } =
+      await page.evaluate(
+        '({ page: document.documentElement.scrollWidth, main: document.querySelector("main").scrollWidth, window: innerWidth })',
+      );
+    expect(size.page).toBeLessThanOrEqual(size.window);
+    expect(size.main).toBeLessThanOrEqual(size.window);
+  });
+});
+
+/** Numbers every control that can be seen; arrows move within tabs, so only one of those counts. */
+const MARK_CONTROLS = `(() => {
+  const controls = [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')]
+    .filter((element) => element.checkVisibility() && element.closest('dialog') === null)
+    .filter((element) => element.getAttribute('role') !== 'tab' || element.ariaSelected === 'true');
+  controls.forEach((element, index) => { element.dataset.control = String(index); });
+  return controls.length;
+})()`;
+
+async function active(page: Page): Promise<string | null> {
+  return page.getByRole('grid').getAttribute('aria-activedescendant');
+}
+
+/** Waits until the page shows the data it requested. */
+async function settled(page: Page): Promise<void> {
+  await page.getByText(/^(Live|Paused)$/).waitFor();
+  await page.getByText('Loading ').waitFor({ state: 'detached' });
+  await expect.poll(() => page.locator('.detail-head h2:not(:empty)').count()).toBeGreaterThanOrEqual(0);
+  await page.waitForLoadState('load');
+  await expect
+    .poll(() =>
+      page
+        .locator('.detail')
+        .count()
+        .then(
+          async (count) => count === 0 || (await page.locator('.detail-body, .detail > .empty').count()) > 0,
+        ),
+    )
+    .toBe(true);
+}

@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { loadInspectorPage } from '../../../src/cli/serve/inspector-assets.ts';
+import { MemoryRecords } from '../../support/memory-records.ts';
+import type { RecordStore } from '../../../src/rollout/record-store.ts';
+import { type Browser, startBrowser } from '../../support/browser.ts';
+import { inspected, type Inspected } from '../../support/inspected.ts';
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await startBrowser();
+});
+afterAll(() => browser.close());
+
+const page = loadInspectorPage();
+
+/** A gateway with its page, which shares these records. */
+async function replicaOn(records?: RecordStore): Promise<Inspected> {
+  const replica = await inspected({}, undefined, () => page, undefined, 201, records);
+  onTestFinished(replica.operators.share());
+  return replica;
+}
+
+test('page and rule book show the clients of all replicas, and say so', async () => {
+  const records = new MemoryRecords();
+  const [one, other] = [await replicaOn(records), await replicaOn(records)];
+  await other.post('/clients', '{"data":{"name":"x"}}', { authorization: 'Bearer other' });
+  await expect
+    .poll(async () => (await one.readJson<{ v1: number }>('/report')).v1, { timeout: 25_000 })
+    .toBe(1);
+  const { page: retirement, complaints } = await browser.open(`${one.adminOrigin}/?view=retirement`);
+  const coverage = retirement.locator('p.coverage');
+  await coverage.waitFor();
+  expect(await coverage.textContent()).toMatch(
+    /^2 replicas Counts of 2 replicas, since \S+Z; the oldest is \d+ s old\.$/,
+  );
+  expect(await coverage.locator('.badge').textContent()).toBe('2 replicas');
+  await retirement.getByRole('heading', { name: '1 client' }).waitFor();
+  const { page: rules } = await browser.open(`${one.adminOrigin}/?view=rules`);
+  await rules.getByText(/^Counts of 2 replicas, since /).waitFor();
+  expect(complaints).toEqual([]);
+}, 60_000);
+
+test('without the store the page says since when the replica is alone', async () => {
+  const records = new MemoryRecords();
+  let isAway = false;
+  const way: RecordStore = {
+    changes: (...args) => (isAway ? Promise.reject(new Error('gone fishing')) : records.changes(...args)),
+    replace: (...args) => (isAway ? Promise.reject(new Error('gone fishing')) : records.replace(...args)),
+  };
+  const replica = await replicaOn(way);
+  await expect
+    .poll(async () => (await replica.readJson<{ coverage: { kind: string } }>('/report')).coverage.kind)
+    .toBe('fleet');
+  isAway = true;
+  await expect
+    .poll(async () => (await replica.readJson<{ coverage: { kind: string } }>('/report')).coverage.kind, {
+      timeout: 25_000,
+    })
+    .toBe('alone');
+  const { page: retirement } = await browser.open(`${replica.adminOrigin}/?view=retirement`);
+  const coverage = retirement.locator('p.coverage-alone');
+  await coverage.waitFor();
+  expect(await coverage.textContent()).toMatch(
+    /^alone This replica is alone since \S+Z \(gone fishing\); others were not known\.$/,
+  );
+}, 60_000);
+
+test('without a store the page says that it shows one gateway', async () => {
+  const only = await replicaOn();
+  const { page: retirement } = await browser.open(`${only.adminOrigin}/?view=retirement`);
+  const coverage = retirement.locator('p.coverage-gateway');
+  await coverage.waitFor();
+  expect(await coverage.textContent()).toMatch(
+    /^one gateway Counts of this gateway alone, since \S+Z: no store is set\.$/,
+  );
+}, 60_000);

@@ -1,0 +1,78 @@
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { type Browser, type Look, startBrowser } from '../../support/browser.ts';
+import { FLOOR_PLAN_ORDER, inspectGateway, type InspectedGateway } from '../../support/inspected-gateway.ts';
+import { textFaults } from '../../support/text-faults.ts';
+
+let browser: Browser;
+let gateway: InspectedGateway;
+
+beforeAll(async () => {
+  [browser, gateway] = await Promise.all([startBrowser(), inspectGateway({ capture: 'bodies' })]);
+  await gateway.send('POST', '/api/v1/clients', '{"data":"no object"}', undefined, 'refused');
+  await gateway.send('GET', '/api/v1/heartbeat');
+  await gateway.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER, undefined, 'order');
+}, 60_000);
+
+afterEach(() => browser.closePages());
+
+afterAll(async () => {
+  await Promise.all([browser.close(), gateway.stop()]);
+});
+
+const PLACES = [
+  '',
+  '?entry=order',
+  '?entry=order&show=v2-request',
+  '?entry=refused',
+  '?view=hour',
+  '?view=errors',
+  '?view=rules',
+  '?view=retirement',
+  '?view=rollout',
+  '?view=explain',
+] as const;
+
+async function settled(page: Page, place: string): Promise<void> {
+  await page.getByText(/^(?:Live|Paused)$/).waitFor();
+  await page.locator(place.includes('entry') ? '.detail-body' : '.traffic, .view:not(.empty)').waitFor();
+  await page.getByText('Loading ').waitFor({ state: 'detached' });
+}
+
+// WCAG 1.4.4: text can be twice as large without loss of content or function.
+describe.each<[string, Look]>([
+  ['as it is', { width: 1280, height: 900 }],
+  ['at 200 % by the zoom of the browser', { width: 1280, height: 900, zoom: 2 }],
+  ['at 200 % by the size of text alone', { width: 1280, height: 900, textSize: 32 }],
+  ['on a phone', { width: 360, height: 740 }],
+])('a page of 1280 pixels, %s', (_name, look) => {
+  test.each(PLACES)('cuts no text of %j, and none lies on other text', async (place) => {
+    const { page } = await browser.open(`${gateway.adminOrigin}/${place}`, look);
+    await settled(page, place);
+    // Lines and charts are drawn once their size is known.
+    await expect.poll(() => page.evaluate(textFaults), { timeout: 10_000 }).toEqual([]);
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+  });
+});
+
+test('text alone is twice as large where its user chose so', async () => {
+  const sizeOf = async (look: Look): Promise<number> => {
+    const { page } = await browser.open(gateway.adminOrigin, look);
+    await page.locator('.entry').first().waitFor();
+    return page.evaluate<number>(
+      'parseFloat(getComputedStyle(document.querySelector(".entry .name")).fontSize)',
+    );
+  };
+  expect(await sizeOf({ textSize: 32 })).toBeCloseTo(2 * (await sizeOf({})));
+});
+
+test('the measure finds text that is cut, and text on text', async () => {
+  const { page } = await browser.open(gateway.adminOrigin);
+  await settled(page, '');
+  await page.evaluate(
+    `document.querySelector('.brand span').style.cssText = 'width:2rem;overflow:hidden;white-space:nowrap'`,
+  );
+  expect(await page.evaluate(textFaults)).toEqual(['cut: capture-gateway']);
+  await page.evaluate(`document.querySelector('.brand span').style.cssText = 'margin-right:-6rem'`);
+  expect(await page.evaluate(textFaults)).toEqual(['on each other: capture-gateway, Traffic']);
+});

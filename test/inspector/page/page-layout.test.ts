@@ -1,0 +1,97 @@
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { type Browser, startBrowser } from '../../support/browser.ts';
+import { FLOOR_PLAN_ORDER, inspectGateway, type InspectedGateway } from '../../support/inspected-gateway.ts';
+
+let browser: Browser;
+let gateway: InspectedGateway;
+
+beforeAll(async () => {
+  [browser, gateway] = await Promise.all([startBrowser(), inspectGateway()]);
+  await gateway.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER, undefined, 'order');
+});
+
+afterEach(() => browser.closePages());
+
+afterAll(async () => {
+  await Promise.all([browser.close(), gateway.stop()]);
+});
+
+async function widthOf(page: Page, selector: string): Promise<number> {
+  return (await page.locator(selector).first().boundingBox())?.width ?? 0;
+}
+
+test('the panes are resized by keyboard and pointer, and stay so', async () => {
+  const { page } = await browser.open(`${gateway.adminOrigin}/?entry=order`);
+  const splitter = page.getByRole('separator', { name: 'Width of the list' });
+  await splitter.waitFor();
+  const before = await widthOf(page, '.list-box');
+  await splitter.focus();
+  for (let step = 0; step < 5; step += 1) await page.keyboard.press('ArrowRight');
+  expect(await splitter.getAttribute('aria-valuenow')).toBe('42');
+  expect(await widthOf(page, '.list-box')).toBeGreaterThan(before * 1.2);
+  const { x = 0, y = 0 } = (await splitter.boundingBox()) ?? {};
+  await page.mouse.move(x + 3, y + 200);
+  await page.mouse.down();
+  await page.mouse.move(1440 * 0.6, y + 220, { steps: 4 });
+  await page.mouse.up();
+  await expect.poll(() => splitter.getAttribute('aria-valuenow')).toBe('60');
+  await page.reload();
+  await splitter.waitFor();
+  expect(Math.round((await widthOf(page, '.list-box')) / 14.4)).toBe(60);
+  await splitter.dblclick();
+  expect(await splitter.getAttribute('aria-valuenow')).toBe('32');
+});
+
+test('rows are as dense as the operator wants them', async () => {
+  const { page } = await browser.open(gateway.adminOrigin);
+  const row = page.locator('.entry').first();
+  await row.waitFor();
+  const { height: comfortable = 0 } = (await row.boundingBox()) ?? {};
+  await page.keyboard.press('d');
+  await expect.poll(async () => (await row.boundingBox())?.height ?? 0).toBeLessThan(comfortable * 0.8);
+  await page.reload();
+  await row.waitFor();
+  expect((await row.boundingBox())?.height).toBeLessThan(comfortable * 0.8);
+  await page.keyboard.press('?');
+  await page.getByRole('checkbox', { name: 'Compact rows' }).uncheck();
+  await page.keyboard.press('Escape');
+  await expect.poll(async () => (await row.boundingBox())?.height ?? 0).toBe(comfortable);
+});
+
+test('header fields are explained on hover and on focus', async () => {
+  const { page } = await browser.open(`${gateway.adminOrigin}/?entry=order&show=v2-request`);
+  const term = page.locator('.header-term', { hasText: 'x-api-version' });
+  const meaning = page.getByRole('tooltip').filter({ hasText: 'Dated release of V2' });
+  await term.waitFor();
+  expect(await meaning.isVisible()).toBe(false);
+  await term.hover();
+  await meaning.waitFor();
+  await page.mouse.move(0, 0);
+  await meaning.waitFor({ state: 'hidden' });
+  await page.getByRole('tabpanel').focus();
+  for (let step = 0; step < 40 && !(await meaning.isVisible()); step += 1) await page.keyboard.press('Tab');
+  await meaning.waitFor();
+});
+
+test('on the smallest phone all views and perspectives are in reach', async () => {
+  const { page } = await browser.open(`${gateway.adminOrigin}/?entry=order`, { width: 360, height: 740 });
+  await page.getByRole('tab').first().waitFor();
+  const controls = [...(await page.locator('.views a').all()), ...(await page.getByRole('tab').all())];
+  expect(controls.length).toBe(12);
+  for (const control of controls) {
+    const { x = -1, width = 0 } = (await control.boundingBox()) ?? {};
+    expect(x).toBeGreaterThanOrEqual(0);
+    expect(x + width).toBeLessThanOrEqual(360);
+  }
+});
+
+test.each(['', '?entry=order', '?view=hour', '?view=rules', '?view=retirement', '?view=errors'])(
+  'a window of 2560 pixels is used by %j',
+  async (query) => {
+    const { page } = await browser.open(`${gateway.adminOrigin}/${query}`, { width: 2560, height: 1400 });
+    await page.locator('.traffic, .view:not(.empty)').waitFor();
+    expect(await widthOf(page, 'main > *')).toBeGreaterThan(2560 * 0.9);
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+  },
+);

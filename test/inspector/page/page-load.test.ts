@@ -1,0 +1,92 @@
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { type Browser, startBrowser } from '../../support/browser.ts';
+import { inspectGateway, type InspectedGateway } from '../../support/inspected-gateway.ts';
+
+let browser: Browser;
+let gateway: InspectedGateway;
+
+beforeAll(async () => {
+  [browser, gateway] = await Promise.all([startBrowser(), inspectGateway()]);
+});
+
+afterAll(async () => {
+  await Promise.all([browser.close(), gateway.stop()]);
+});
+
+test('the page takes at most 8 requests and 90 kB, and only its data the next time', async () => {
+  const { page } = await browser.open('about:blank');
+  const asked: string[] = [];
+  let bytes = 0;
+  const settled: Promise<void>[] = [];
+  page.on('request', (one) => asked.push(new URL(one.url()).pathname));
+  page.on('requestfinished', (one) => {
+    settled.push(
+      one.sizes().then(({ responseBodySize, responseHeadersSize }) => {
+        bytes += responseBodySize + responseHeadersSize;
+      }),
+    );
+  });
+  await page.goto(`${gateway.adminOrigin}/`);
+  await page.getByText('Live', { exact: true }).waitFor();
+  await page.getByText('nothing is kept yet').waitFor();
+  await Promise.all(settled);
+  expect(asked.length).toBeLessThanOrEqual(8);
+  expect(bytes).toBeGreaterThan(20_000);
+  expect(bytes).toBeLessThanOrEqual(90_000);
+  const first = bytes;
+  await page.goto(`${gateway.adminOrigin}/?view=rules`);
+  await page.getByRole('heading', { name: 'Rule book', exact: true }).waitFor();
+  await Promise.all(settled);
+  // Script and style come from the browser's cache.
+  expect(bytes - first).toBeLessThan(20_000);
+});
+
+/** A proxy that sends its own idea of the `Host`, as nginx does by default. */
+async function proxyWith(host: (origin: string) => string): Promise<string> {
+  const server = createServer((received, response) => {
+    const { host: origin } = new URL(gateway.adminOrigin);
+    const sent = request(
+      `${gateway.adminOrigin}${received.url}`,
+      {
+        method: received.method ?? 'GET',
+        headers: { ...received.headers, host: host(origin) },
+      },
+      (passed) => {
+        response.writeHead(passed.statusCode ?? 502, passed.headers);
+        passed.on('error', () => response.destroy());
+        passed.pipe(response);
+      },
+    );
+    // The gateway may end before the stream of entries does.
+    sent.on('error', () => response.destroy());
+    response.on('close', () => sent.destroy());
+    received.pipe(sent);
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+test('behind a proxy with a Host of its own the page says what to set', async () => {
+  const front = await proxyWith((origin) => origin);
+  const { page } = await browser.open(`${front}/?view=explain`);
+  await page.getByRole('button', { name: 'Explain' }).click();
+  // The alert is there, and empty, before there is anything to tell.
+  const fault = await page.getByRole('alert').filter({ hasText: 'from a page at' }).innerText();
+  expect(fault).toContain(`from a page at ${new URL(front).host}`);
+  expect(fault).toContain('proxy_set_header Host $host');
+  expect(fault).toContain('GATEWAY_ADMIN_HOSTS=127.0.0.1');
+
+  const named = await proxyWith(() => 'inspector.internal:8081');
+  const { page: other } = await browser.open(named);
+  const text = await other.locator('body').innerText();
+  expect(text).toContain('does not know the name inspector.internal:8081');
+  expect(text).toContain('GATEWAY_ADMIN_HOSTS=inspector.internal.');
+});

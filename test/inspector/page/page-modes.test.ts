@@ -1,0 +1,120 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import axe from 'axe-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { accountOf, editsTitle } from '../../../src/inspector/entries/entry-words.ts';
+import type { Modes, Rollout } from '../../../src/rules/rollout.ts';
+import { type Browser, startBrowser } from '../../support/browser.ts';
+import { freePort } from '../../support/free-port.ts';
+import { exchange } from '../../support/raw-client.ts';
+import { watchedServices } from '../../support/watched-services.ts';
+
+const ORDER = '{"data":{"property":{"display_name":"Loft","suburb":"Enmore","postcode":"2042"}}}';
+const CREATED =
+  'HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: 11\r\n\r\n{"data":{}}';
+const WRITE = `POST /api/v1/orders/floor_plans HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer one\r\nContent-Type: application/json\r\nContent-Length: ${ORDER.length}\r\n\r\n${ORDER}`;
+const READ = 'GET /api/v1/clients HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer one\r\n\r\n';
+const MALFORMED = WRITE.replace('{"data"', '["data"');
+
+let browser: Browser;
+
+beforeAll(async () => {
+  browser = await startBrowser();
+});
+
+afterAll(() => browser.close());
+
+interface Play {
+  readonly name: string;
+  readonly modes: Partial<Modes>;
+  readonly request: string;
+  readonly rollout?: Partial<Rollout>;
+  readonly isDown?: true;
+  /** True to look for barriers with axe, which takes seconds. */
+  readonly isChecked?: true;
+  /** Sentences that must not be on the page. */
+  readonly never: readonly string[];
+}
+
+const PLAYS: readonly Play[] = [
+  {
+    name: 'observed',
+    modes: { default: { mode: 'observe' } },
+    request: WRITE,
+    never: ['as V2 received it', 'Refused', 'V2 response'],
+  },
+  {
+    name: 'shadowed',
+    modes: { default: { mode: 'shadow' } },
+    request: READ,
+    isChecked: true,
+    never: ['as V2 received it', 'Nothing was sent'],
+  },
+  {
+    name: 'canaried',
+    modes: { default: { mode: 'canary', share: 100 } },
+    request: WRITE,
+    never: ['ry run', 'Sent to V1'],
+  },
+  {
+    name: 'canaried to V1',
+    modes: { default: { mode: 'canary', share: 0 } },
+    request: WRITE,
+    never: ['as V2 received it', 'V2 response'],
+  },
+  { name: 'refused', modes: {}, request: MALFORMED, never: ['forwarded unchanged', 'as V2 received it'] },
+  { name: 'failed', modes: {}, request: WRITE, isDown: true, never: ['times', 'as V2 received it'] },
+  {
+    name: 'brownout',
+    modes: { default: { mode: 'observe' } },
+    request: WRITE,
+    rollout: { brownouts: [{ id: 'first', share: 100, status: 503 }] },
+    never: ['Sent to V1 as', 'as V2 received it', 'sends this request to V1'],
+  },
+];
+
+test.each(PLAYS)('the page tells the truth about an exchange that was $name', async (play) => {
+  const { gateway } = await watchedServices(
+    play.modes,
+    { v1: (socket) => socket.write(CREATED), v2: (socket) => socket.write(CREATED) },
+    {
+      flags: {
+        capture: 'bodies',
+        ...(play.isDown === undefined
+          ? {}
+          : { upstream: `http://127.0.0.1:${await freePort()}`, 'upstream-connect-timeout': '100' }),
+      },
+      ...(play.rollout === undefined ? {} : { rollout: play.rollout }),
+    },
+  );
+  await exchange(gateway.port, play.request);
+  const entry = await gateway.entry();
+  const { page, complaints } = await browser.open(gateway.adminOrigin);
+  await page.locator('.entry').first().click();
+  await page.locator('.account li').first().waitFor();
+  expect(await page.locator('.account li').allTextContents()).toEqual(accountOf(entry));
+  expect(await page.getByRole('region', { name: 'Edits' }).locator('h3').textContent()).toBe(
+    editsTitle(entry),
+  );
+  const text = await page.locator('.detail').innerText();
+  for (const sentence of play.never) expect(text).not.toContain(sentence);
+  if (play.isChecked === true) await page.evaluate(axe.source);
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    await takePicture(page, `${play.name}-${colorScheme}`);
+    if (play.isChecked !== true) continue;
+    const { violations } = (await page.evaluate('axe.run(".detail-body, .list")')) as {
+      readonly violations: readonly { readonly id: string }[];
+    };
+    expect(violations.map(({ id }) => id)).toEqual([]);
+  }
+  expect(complaints).toEqual([]);
+  await browser.closePages();
+});
+
+/** Keeps a picture of each page where the variable says. */
+async function takePicture(page: { screenshot(): Promise<Uint8Array> }, name: string): Promise<void> {
+  const folder = process.env['PICTURES'];
+  if (folder === undefined) return;
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(`${folder}/${name.replaceAll(' ', '-')}.png`, await page.screenshot());
+}

@@ -1,0 +1,348 @@
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { expect, test } from 'vitest';
+import { deriveV1 } from '../../../src/openapi/derive/derive-v1.ts';
+import { printJsonText, readJsonText } from '../../../src/openapi/json-text.ts';
+import { readRuleBook } from '../../../src/rules/read-rule-book.ts';
+import type { RuleBook } from '../../../src/rules/rule-book.ts';
+
+/* oxlint-disable typescript/no-explicit-any -- a description is a tree of anything */
+
+async function rulesOf(changes: string): Promise<RuleBook> {
+  const operations = '{ create: POST /things, read: "GET /things/{id}", other: POST /others }';
+  const reading = await readRuleBook(
+    `{ version: 2025-01-01, operations: ${operations}, changes: [${changes}] }`,
+    'rules',
+  );
+  if (!reading.ok) throw new Error(reading.faults.map(({ message }) => message).join('\n'));
+  return reading.ruleBook;
+}
+
+const json = (schema: unknown, more: object = {}): unknown => ({ 'application/json': { schema, ...more } });
+const ref = (name: string): object => ({ $ref: `#/components/schemas/${name}` });
+const text = { type: 'string' };
+
+/** V2's description of POST /things with this body, and GET /things/{id} that responds with it as `data`. */
+function v2(body: unknown, schemas: object = {}, more: object = {}): any {
+  const one = { type: 'object', properties: { data: body } };
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Things V2', version: '2025-01-01' },
+    paths: {
+      '/api/v2/things': {
+        post: {
+          requestBody: { content: json(body, more) },
+          responses: { 201: { description: 'Created', content: json(one) } },
+        },
+      },
+      '/api/v2/things/{thing}': { get: { responses: { 200: { description: 'OK', content: json(one) } } } },
+      '/api/v2/others': { post: { requestBody: { content: json(body) }, responses: {} } },
+    },
+    components: { schemas },
+  };
+}
+
+/** The request body of POST /things, or of another path, as V1 has it. */
+async function v1Body(body: unknown, changes: string, schemas: object = {}): Promise<any> {
+  const { description } = deriveV1(v2(body, schemas), await rulesOf(changes));
+  return requestOf(description);
+}
+
+const requestOf = (description: any, path = '/api/v1/things'): any =>
+  description.paths[path].post.requestBody.content['application/json'].schema;
+
+const on = (request: string): string => `{ id: c, summary: s, on: [create], request: [${request}] }`;
+
+test('unwrap becomes a wrapper, rename the old name in its place, and nest members in the object around it', async () => {
+  const address = { type: 'object', required: ['city'], properties: { city: text, unit: text } };
+  const body = {
+    type: 'object',
+    required: ['address', 'kind'],
+    properties: { kind: text, address, note: text },
+  };
+  const rules = on('{ unwrap: data }, { rename: type, to: kind }, { nest: [city], under: address }');
+  const v1 = await v1Body(body, rules);
+  const mark = { 'x-change': ['c'] };
+  expect(v1).toEqual({
+    type: 'object',
+    required: ['data'],
+    properties: {
+      data: {
+        type: 'object',
+        required: ['address', 'type', 'city'],
+        properties: {
+          type: { ...text, ...mark },
+          address: { type: 'object', properties: { unit: text }, ...mark },
+          city: { ...text, ...mark },
+          note: text,
+        },
+      },
+    },
+    ...mark,
+  });
+  expect(Object.keys(v1.properties.data.properties)).toEqual(['type', 'address', 'city', 'note']);
+});
+
+test('an object that loses all of its members is gone, with its requirement', async () => {
+  const address = {
+    anyOf: [{ type: 'object', required: ['city'], properties: { city: text } }, { type: 'null' }],
+  };
+  const v1 = await v1Body(
+    { type: 'object', required: ['address'], properties: { address } },
+    on('{ nest: [city], under: address }'),
+  );
+  // Optional in V1, as an address of null has no city.
+  expect(v1).toEqual({ type: 'object', properties: { city: { ...text, 'x-change': ['c'] } } });
+});
+
+test('strip adds a deprecated member, and only lets the object have others', async () => {
+  const closed = { type: 'object', additionalProperties: false, properties: { name: text } };
+  expect(await v1Body(closed, on('{ strip: legacy }'))).toEqual({
+    ...closed,
+    properties: { name: text, legacy: { deprecated: true, 'x-change': ['c'] } },
+  });
+  expect(await v1Body(closed, on('{ only: [name] }'))).toEqual({
+    type: 'object',
+    properties: { name: text },
+    'x-change': ['c'],
+  });
+});
+
+test('an edited component leaves other users of it alone', async () => {
+  const schemas = {
+    Thing: { type: 'object', properties: { kind: text, owner: ref('Owner') } },
+    Owner: { type: 'object' },
+  };
+  const { description } = deriveV1(
+    v2(ref('Thing'), schemas),
+    await rulesOf(on('{ rename: type, to: kind }')),
+  );
+  const { components, paths } = description as any;
+  expect(requestOf(description, '/api/v1/others')).toEqual(ref('Thing'));
+  expect(requestOf(description)).toEqual(ref('ThingV1'));
+  expect(components.schemas.Thing).toEqual(schemas.Thing);
+  expect(Object.keys(components.schemas.ThingV1.properties)).toEqual(['type', 'owner']);
+  expect(paths['/api/v1/things/{thing}'].get['x-change']).toBeUndefined();
+  expect(paths['/api/v1/things'].post['x-change']).toEqual(['c']);
+});
+
+test('a component that every user needs edited keeps its name, and one that nobody needs any more is gone', async () => {
+  const schemas = {
+    Thing: { type: 'object', properties: { address: ref('Address') } },
+    Address: { type: 'object', properties: { city: text } },
+    Unused: text,
+  };
+  const everywhere = `{ id: c, summary: s, on: [create, other], request: [{ nest: [city], under: address }] },
+    { id: r, summary: s, on: [create, read], response: [{ flatten: data.address }] }`;
+  const changed = deriveV1(v2(ref('Thing'), schemas), await rulesOf(everywhere)).description as any;
+  expect(changed.components.schemas).toEqual({
+    Thing: { type: 'object', properties: { city: { ...text, 'x-change': ['c'] } } },
+    ThingV1: {
+      type: 'object',
+      properties: { address: ref('Address'), city: { ...text, 'x-change': ['r'] } },
+    },
+    Address: schemas.Address,
+    Unused: text,
+  });
+  const request = `{ id: c, summary: s, on: [create, other], request: [{ nest: [city], under: address }] }`;
+  const bodies = v2(ref('Thing'), schemas);
+  delete bodies.paths['/api/v2/things/{thing}'];
+  bodies.paths['/api/v2/things'].post.responses = {};
+  const gone = deriveV1(bodies, await rulesOf(request)).description as any;
+  expect(Object.keys(gone.components.schemas)).toEqual(['Thing', 'Unused']);
+});
+
+test('schemas that refer to themselves, to parts and to alternatives are edited to the depth of the path', async () => {
+  const schemas = {
+    Node: {
+      allOf: [ref('Base'), { type: 'object', required: ['kind'], properties: { child: ref('Node') } }],
+    },
+    Base: { type: 'object', properties: { kind: text } },
+    Loop: { anyOf: [ref('Loop'), ref('Node')] },
+  };
+  const v1 = deriveV1(v2(ref('Loop'), schemas), await rulesOf(on('{ rename: child.type, to: kind }')))
+    .description as any;
+  const { components } = v1;
+  expect(requestOf(v1)).toEqual(ref('LoopV1'));
+  expect(components.schemas.LoopV1).toEqual({ anyOf: [ref('LoopV1'), ref('NodeV1')] });
+  // Two levels: the one that holds the child, and the child itself.
+  expect(components.schemas.NodeV1.allOf[1].properties.child).toEqual(ref('NodeV1_2'));
+  expect(components.schemas.NodeV1_2.allOf[0]).toEqual(ref('BaseV1'));
+  expect(components.schemas.NodeV1_2.allOf[1].required).toEqual(['type']);
+  expect(Object.keys(components.schemas.BaseV1.properties)).toEqual(['type']);
+});
+
+test('examples, defaults and discriminators follow', async () => {
+  const body = {
+    type: 'object',
+    discriminator: { propertyName: 'kind', mapping: { a: '#/components/schemas/A' } },
+    properties: { kind: text, address: { type: 'object', properties: { city: text } } },
+    example: { kind: 'a', address: { city: 'x' } },
+  };
+  const description = v2(
+    body,
+    { A: text },
+    { example: { address: { city: 'y' }, kind: 'b' }, examples: { one: { value: { kind: 'c' } } } },
+  );
+  const rules = on('{ unwrap: data }, { rename: type, to: kind }, { nest: [city], under: address }');
+  const v1 = deriveV1(description, await rulesOf(rules)).description as any;
+  const media = v1.paths['/api/v1/things'].post.requestBody.content['application/json'];
+  expect(media.example).toEqual({ data: { city: 'y', type: 'b' } });
+  expect(media.examples.one.value).toEqual({ data: { type: 'c' } });
+  expect(media.schema.properties.data.example).toEqual({ type: 'a', city: 'x' });
+  expect(media.schema.properties.data.discriminator.propertyName).toBe('type');
+});
+
+test('referenced bodies, parameters, responses and headers are followed', async () => {
+  const description = v2({ type: 'object', properties: { kind: text } });
+  const { post } = description.paths['/api/v2/things'];
+  description.components = {
+    requestBodies: { Thing: post.requestBody },
+    parameters: {
+      version: { name: 'X-Api-Version', in: 'header', schema: text },
+      page: { name: 'page', in: 'query', schema: text },
+    },
+    headers: { version: { schema: text } },
+    responses: {
+      Created: {
+        description: 'Created',
+        headers: { 'x-api-version': { $ref: '#/components/headers/version' } },
+      },
+    },
+  };
+  post.requestBody = { $ref: '#/components/requestBodies/Thing' };
+  post.parameters = [{ $ref: '#/components/parameters/version' }, { $ref: '#/components/parameters/page' }];
+  post.responses = {
+    201: { $ref: '#/components/responses/Created' },
+    default: { $ref: '#/components/responses/Created' },
+  };
+  const v1 = deriveV1(description, await rulesOf(on('{ rename: type, to: kind }'))).description as any;
+  expect(requestOf(v1).properties).toEqual({ type: { ...text, 'x-change': ['c'] } });
+  expect(v1.paths['/api/v1/things'].post.parameters).toEqual([{ $ref: '#/components/parameters/page' }]);
+  expect(v1.paths['/api/v1/things'].post.responses[201]).toEqual({ description: 'Created', headers: {} });
+  expect(Object.keys(v1.components)).toEqual(['parameters']);
+});
+
+test('prefix and servers change, and everything else is as V2 has it', async () => {
+  const description = v2(text);
+  description.servers = [{ url: 'https://api.example/api/v2' }, { url: '/' }];
+  description.paths['/api/v2/things'].post.callbacks = {
+    x: { '{$url}': { post: { operationRef: '#/paths/~1api~1v2~1things/post' } } },
+  };
+  const v1 = deriveV1(description, await rulesOf(on('{ rename: type, to: kind }'))) as any;
+  expect(v1.description.servers).toEqual([{ url: 'https://api.example/api/v1' }, { url: '/' }]);
+  expect(Object.keys(v1.description.paths)).toEqual([
+    '/api/v1/things',
+    '/api/v1/things/{thing}',
+    '/api/v1/others',
+  ]);
+  expect(JSON.stringify(v1.description.paths['/api/v1/things'].post.callbacks)).toContain(
+    '#/paths/~1api~1v1~1things/post',
+  );
+  expect(v1.notes).toEqual(['change "c": V2\'s description shows no place for its rename of type to kind']);
+  expect(v1.description.info).toEqual({
+    title: 'Things V1',
+    version: '2025-01-01',
+    'x-derived-from': { release: '2025-01-01', 'rule-book': expect.stringMatching(/^[0-9a-f]{16}$/) },
+  });
+});
+
+test('what cannot be read is said', async () => {
+  const description = v2({ $ref: 'other.json#/Thing' });
+  description.paths = { '/things': description.paths['/api/v2/things'] };
+  const { notes } = deriveV1(description, await rulesOf(on('{ unwrap: data }, { rename: type, to: kind }')));
+  expect(notes).toEqual([
+    'neither a path nor a server of the description is below /api/v2; its paths are taken as relative to it',
+    'other.json#/Thing is in another document and was not read',
+    'change "c": V2\'s description shows no place for its rename of type to kind',
+  ]);
+});
+
+test('names of data and of members are not taken for keywords', async () => {
+  const member = { $ref: '#/components/schemas/Thing' };
+  const body = {
+    type: 'object',
+    properties: { default: member, value: member, enum: member, kind: text },
+    example: { $ref: '#/components/schemas/Gone' },
+  };
+  const v1 = deriveV1(
+    v2(body, { Thing: { type: 'object', properties: { kind: text } } }),
+    await rulesOf(on('{ rename: default.type, to: kind }')),
+  ).description;
+  const { properties, example } = requestOf(v1);
+  expect([properties.default, properties.value, properties.enum]).toEqual([ref('ThingV1'), member, member]);
+  expect(example).toEqual({ $ref: '#/components/schemas/Gone' });
+});
+
+test('a member called __proto__ is a member', async () => {
+  const body = readJsonText(
+    '{"type":"object","properties":{"__proto__":{"type":"string"},"kind":{"type":"string"}}}',
+  );
+  const v1 = await v1Body(body, on('{ rename: type, to: kind }'));
+  expect(Object.keys(v1.properties)).toEqual(['__proto__', 'type']);
+  expect(({} as any).type).toBeUndefined();
+});
+
+test('numbers beyond a double keep their text', () => {
+  const text =
+    '{"maximum":9223372036854775807,"exclusiveMaximum":18446744073709551616,"minimum":1.5,"x":1e3}';
+  expect(printJsonText(readJsonText(text))).toBe(text.replace('1e3', '1000'));
+  expect(readJsonText('{')).toBeUndefined();
+});
+
+test('a derived description is valid OpenAPI 3.0 and 3.1', async () => {
+  const rules = await rulesOf(
+    on('{ unwrap: data }, { rename: type, to: kind }, { nest: [city], under: address }, { strip: old }'),
+  );
+  for (const openapi of ['3.0.3', '3.1.0']) {
+    const schemas = {
+      Thing: { type: 'object', properties: { kind: ref('Kind'), address: ref('Address') } },
+      Kind: text,
+      Address: { type: 'object', properties: { city: ref('Kind') } },
+    };
+    const description = { ...v2(ref('Thing'), schemas), openapi };
+    description.paths['/api/v2/others'].post.responses = { 200: { description: 'OK' } };
+    description.paths['/api/v2/things/{thing}'].get.parameters = [
+      { name: 'thing', in: 'path', required: true, schema: text },
+    ];
+    const outcome = await new Validator().validate(deriveV1(description, rules).description);
+    expect(outcome.errors ?? []).toEqual([]);
+    expect(outcome.valid).toBe(true);
+  }
+});
+
+test('mapped values and query parameters are V1’s again', async () => {
+  const kind = { type: 'string', enum: ['a', 'b', 'z'], default: 'a' };
+  const description = v2(
+    { type: 'object', properties: { kind, nested: { $ref: '#/components/schemas/Kind' } } },
+    { Kind: kind },
+  );
+  description.paths['/api/v2/things/{thing}'].get.parameters = [
+    { name: 'sort_by', in: 'query', schema: { type: 'string', enum: ['up', 'down'] } },
+    { name: 'sort', in: 'header', schema: text },
+  ];
+  const rules =
+    await rulesOf(`{ id: m, summary: s, on: [create], request: [{ map: { one: a, two: b, 2: b }, of: kind }, { map: { one: a }, of: nested }], response: inverse },
+    { id: q, summary: s, on: [read], query: [{ rename: order, to: sort_by }, { map: { asc: up }, of: sort_by }, { strip: old }] }`);
+  const { description: derived, notes } = deriveV1(description, rules);
+  const v1 = derived as any;
+  expect(notes).toEqual([]);
+  const { properties } = requestOf(v1);
+  expect(properties.kind).toEqual({
+    ...kind,
+    enum: ['one', 2, 'two', 'z'],
+    default: 'one',
+    'x-change': ['m'],
+  });
+  expect(properties.nested).toEqual(ref('KindV1'));
+  expect(v1.components.schemas.KindV1.enum).toEqual(['one', 'b', 'z']);
+  const { get } = v1.paths['/api/v1/things/{thing}'];
+  // Two values of V1 lead to b: which one a response means is not known.
+  const answered = get.responses[200].content['application/json'].schema.properties.data.properties.kind;
+  expect(answered.enum).toEqual(['one', 'b', 'z']);
+  expect(get.parameters).toEqual([
+    { name: 'order', in: 'query', schema: { type: 'string', enum: ['asc', 'down'] }, 'x-change': ['q'] },
+    { name: 'sort', in: 'header', schema: text },
+    { name: 'old', in: 'query', deprecated: true, schema: {}, 'x-change': ['q'] },
+  ]);
+  expect(get['x-change']).toEqual(['q', 'm']);
+});
