@@ -81,7 +81,7 @@ describe('start', () => {
     });
     const [code] = (await once(child, 'close')) as [number];
     expect(code).toBe(2);
-    expect(text).toMatch(/cannot listen .*EADDRINUSE.*--listen/);
+    expect(text).toMatch(/cannot listen: .*EADDRINUSE.*--listen/);
   });
 });
 
