@@ -4,8 +4,8 @@ import { isHopByHop } from './hop-by-hop.ts';
 
 /**
  * What a field is to the gateway: the name of one that it reads or sets, or a kind. `hop-by-hop` and `body` are those that have no name
- * of their own here, `forwarding` claim where a request came from, a `range` asks for a part, a `link` leads to an address, and an
- * `alias` may be read as another field.
+ * of their own here, `forwarding` claim where a request came from, a `range` asks for a part, a `link` has an address or the path of
+ * a cookie, and an `alias` may be read as another field.
  */
 export type FieldUse =
   | NamedUse
@@ -58,6 +58,7 @@ const KINDS: ReadonlyMap<string, FieldUse> = new Map<string, FieldUse>([
   ['location', 'link'],
   ['content-location', 'link'],
   ['link', 'link'],
+  ['set-cookie', 'link'],
   ['if-match', 'if-match'],
   ['range', 'range'],
   ['if-range', 'range'],

@@ -24,8 +24,8 @@ export interface LinkRewriting {
 }
 
 /**
- * Points `Location`, `Content-Location` and `Link` of a response to `/api/v1/` of the gateway where they point to the API of the
- * origin, in place. Query rules are undone, and every other character stays.
+ * Points `Location`, `Content-Location`, `Link` and the paths of cookies of a response to `/api/v1/` of the gateway where they point to
+ * the API of the origin, in place. Query rules are undone, and every other character stays.
  */
 export function rewriteLinks(headers: string[], places: LinkRewriting): void {
   for (let at = 0; at < headers.length; at += 2) {
@@ -34,6 +34,7 @@ export function rewriteLinks(headers: string[], places: LinkRewriting): void {
     if (isAddress(name)) headers[at + 1] = rewrittenLink(value, places);
     if (isNamed(name, 'link'))
       headers[at + 1] = mapLinkTargets(value, (target) => rewrittenLink(target, places));
+    if (isNamed(name, 'set-cookie')) headers[at + 1] = rewrittenCookie(value, places);
   }
 }
 
@@ -45,6 +46,14 @@ export function hasLinks(headers: HeaderList): boolean {
 
 function isAddress(name: string | undefined): boolean {
   return isNamed(name, 'location') || isNamed(name, 'content-location');
+}
+
+/** A V1 client would never send a cookie back whose path is V2's (RFC 6265 §5.1.4). */
+function rewrittenCookie(cookie: string, places: LinkRewriting): string {
+  return cookie.replaceAll(
+    /(;\s*path\s*=\s*)([^;\s]*)/gi,
+    (_, start: string, path: string) => start + (rewrittenPath(path, places) ?? path),
+  );
 }
 
 /** Returns the address for the client; unchanged when it points anywhere else than to the origin's API. */

@@ -109,3 +109,17 @@ test.each([
   const restoreQuery = (path: string | undefined, query: string): string => `?[${path ?? 'own'} ${query}]`;
   expect(rewrittenLink(uri, { ...PLACES, restoreQuery })).toBe(expected);
 });
+
+test.each([
+  ['s=1; Path=/api/v2; HttpOnly', 's=1; Path=/api/v1; HttpOnly'],
+  ['s=1;path = /api/v2/orders;Secure', 's=1;path = /api/v1/orders;Secure'],
+  ['s="/api/v2"; PATH=/base/api/v2/', 's="/api/v2"; PATH=/api/v1/'],
+  ['s=1; Path=/', 's=1; Path=/'],
+  ['s=1; Path=/api/v2x', 's=1; Path=/api/v2x'],
+  ['Path=/api/v2; Domain=captur3d.io', 'Path=/api/v2; Domain=captur3d.io'],
+  ['s=1; XPath=/api/v2', 's=1; XPath=/api/v2'],
+])('a cookie of V2 comes back with V1 requests: %s', (cookie, expected) => {
+  const headers = ['Set-Cookie', cookie, 'set-cookie', 'a=1', 'Cookie', cookie];
+  rewriteLinks(headers, { ...PLACES, upstreamPath: '/base' });
+  expect(headers).toEqual(['Set-Cookie', expected, 'set-cookie', 'a=1', 'Cookie', cookie]);
+});

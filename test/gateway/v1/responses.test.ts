@@ -401,6 +401,17 @@ test('links of a 103 lead back to the gateway, too', async () => {
   );
 });
 
+test('a cookie that V2 sets for its own path comes back with V1 requests', async () => {
+  const v2 = await rawServer((socket) =>
+    socket.write(ok('{}', 'Set-Cookie: s=1; Path=/api/v2; HttpOnly\r\nSet-Cookie: t=2; Path=/\r\n')),
+  );
+  const gateway = await gatewayFor(v2.origin);
+  const { text } = await exchange(gateway.port, post());
+  expect(text).toContain('Set-Cookie: s=1; Path=/api/v1; HttpOnly\r\nSet-Cookie: t=2; Path=/\r\n');
+  const ofV2 = await exchange(gateway.port, post().replace('/api/v1/', '/api/v2/'));
+  expect(ofV2.text).toContain('Set-Cookie: s=1; Path=/api/v2; HttpOnly\r\n');
+});
+
 test('addresses that an origin builds from what it is told of the client lead back as well', async () => {
   const v2 = await rawServer((socket) =>
     socket.write(ok('{}', 'Location: http://gw.test:81/api/v2/things/1\r\n')),
