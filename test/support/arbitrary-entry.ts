@@ -5,6 +5,21 @@ const text = fc.string({ unit: 'binary', maxLength: 20 });
 const optional = <Value>(value: fc.Arbitrary<Value>): fc.Arbitrary<Value | undefined> =>
   fc.option(value, { nil: undefined });
 
+/** Members that an entry has only with a mode. */
+const rollout = fc.record({
+  mode: fc.constantFrom('observe', 'canary', 'shadow'),
+  origin: optional(fc.constant('v1')),
+  would: optional(fc.record({ verdict: fc.constant('refused'), failure: text, pointer: text })),
+});
+
+/** Members that an entry has only with a failure. */
+const failure = fc.record({
+  failure: text,
+  cause: optional(text),
+  pointer: optional(text),
+  position: optional(fc.record({ offset: fc.nat(), line: fc.nat(), column: fc.nat() })),
+});
+
 /** An entry with any texts and lists. */
 export const arbitraryEntry: fc.Arbitrary<Entry> = fc
   .record({
@@ -37,14 +52,26 @@ export const arbitraryEntry: fc.Arbitrary<Entry> = fc
     totalMs: fc.nat(),
     rewriteMs: optional(fc.nat()),
     attempts: optional(fc.integer({ min: 2, max: 3 })),
+    heldMs: optional(fc.nat()),
+    editsOmitted: optional(fc.nat()),
+    responseEditsOmitted: optional(fc.nat()),
+    responseNote: optional(fc.constant('response-too-large')),
+    responseWould: optional(fc.array(fc.record({ change: text, from: text, path: text }), { maxLength: 3 })),
+    errorPointers: optional(fc.array(text, { maxLength: 3 })),
+    deprecated: optional(fc.array(text, { maxLength: 3 })),
+    unechoed: optional(fc.array(text, { maxLength: 3 })),
+    sent: optional(fc.boolean()),
+    incomplete: optional(fc.constant(true)),
     responseEdits: optional(fc.array(fc.record({ change: text, path: text }), { maxLength: 3 })),
     responsePatch: optional(fc.array(fc.record({ op: fc.constant('remove'), path: text }), { maxLength: 3 })),
     attributes: optional(fc.array(text, { maxLength: 3 })),
     ruleBook: fc.constant('d'.repeat(16)),
+    rollout: optional(rollout),
+    failed: optional(failure),
   })
   .map(
-    (entry) =>
+    ({ rollout: chosen, failed, ...entry }) =>
       Object.fromEntries(
-        Object.entries(entry).filter(([, value]) => value !== undefined),
+        Object.entries({ ...entry, ...chosen, ...failed }).filter(([, value]) => value !== undefined),
       ) as unknown as Entry,
   );
