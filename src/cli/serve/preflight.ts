@@ -41,6 +41,7 @@ export async function preflight(
     ...NODE_CONFLICTS.map((check) => (own: Settings) => check(own, shares, realPath)),
     (own) => [adminFault(own)].filter((fault) => fault !== undefined),
     (own) => [logFileFault(own)].filter((fault) => fault !== undefined),
+    (own) => [rolloutFileFault(own)].filter((fault) => fault !== undefined),
   ];
   const all = [
     ...faults,
@@ -129,5 +130,21 @@ function logFileFault(settings: Settings): string | undefined {
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     return `${settings.nameOf(table.logFile)} cannot be opened for appending: ${path} (${code}).`;
+  }
+}
+
+/** Returns the fault that prevents making the file of modes, without creating it. */
+function rolloutFileFault(settings: Settings): string | undefined {
+  const address = settings.get(table.store);
+  const isStore = address.kind === 'file';
+  const path = isStore ? address.path : settings.get(table.rolloutFile);
+  if (path === undefined || existsSync(path)) return undefined;
+  try {
+    accessSync(dirname(path), constants.W_OK);
+    return undefined;
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    const name = settings.nameOf(isStore ? table.store : table.rolloutFile);
+    return `${name} cannot be written: ${path} (${code}); make its folder writable, or name another file.`;
   }
 }

@@ -17,6 +17,15 @@ test('a file is the same however its path is written', async () => {
   ]);
 });
 
+test('a file of modes needs a folder', async () => {
+  expect(await faultsOf({ GATEWAY_ROLLOUT_FILE: '/nope/modes.json' })).toEqual([
+    'GATEWAY_ROLLOUT_FILE cannot be written: /nope/modes.json (ENOENT); make its folder writable, or name another file.',
+  ]);
+  expect(await faultsOf({ GATEWAY_STORE: 'file:/nope/store.json' })).toEqual([
+    'GATEWAY_STORE cannot be written: /nope/store.json (ENOENT); make its folder writable, or name another file.',
+  ]);
+});
+
 test('an invalid setting hides no conflict of others, and makes up none', async () => {
   const environment = {
     GATEWAY_BREAKER: 'yes',
