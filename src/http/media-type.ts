@@ -22,8 +22,9 @@ export function readJsonType(value: string | undefined): JsonReading {
 
 const token = String.raw`[!#$%&'*+.^_\`|~0-9A-Za-z-]+`;
 const quoted = String.raw`"(?:[\t \x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t \x21-\x7e\x80-\xff])*"`;
+/** White space belongs to the semicolon or the parameter before it, never to either: read two ways, a run of `; ` costs 2^n. */
 const mediaType = new RegExp(
-  `^${token}/${token}(?:[ \\t]*;[ \\t]*(?:${token}=(?:${token}|${quoted}))?)*[ \\t]*$`,
+  `^${token}/${token}[ \\t]*(?:;[ \\t]*(?:${token}=(?:${token}|${quoted})[ \\t]*)?)*$`,
 );
 /** Whatever its parameters look like, every parser that finds a type in it finds this one, and it is not JSON. */
 const otherType = new RegExp(

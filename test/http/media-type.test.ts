@@ -30,6 +30,22 @@ test.each([
   expect(readJsonType(value)).toBe(reading);
 });
 
+// A parser that can read a separator in two ways never ends here: with 40 of `; ` the process answered nobody again.
+test.each([
+  ['a/b', '; ', ';!'],
+  ['a/b', ' ;', '!'],
+  ['a/b', ';', '!'],
+  ['a/b', ' ', '!'],
+  ['a/b', '\t; \t', ','],
+  ['a/b', ';a=b ', '!'],
+  ['a/b;a="', String.raw`\"`, ''],
+  ['application/', 'json+', ','],
+  ['application/', '+json ', ','],
+  ['application/json', ' ;', ','],
+])('a type of %s and thousands of %j, ended by %j, is read in one pass', (start, separator, end) => {
+  expect(['other', 'ambiguous']).toContain(readJsonType(start + separator.repeat(16_000) + end));
+});
+
 test.each([
   [undefined, undefined],
   ['', undefined],
