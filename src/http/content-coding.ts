@@ -28,23 +28,34 @@ export function isZlib(body: Uint8Array): boolean {
 
 /**
  * Returns the members of an `Accept-Encoding` (RFC 9110 §12.5.3) whose coding is among `codings`, with `identity`, and those of them that
- * `*` stands for in its place; `identity` where none is left that the client allows, and the same text where all are.
+ * the first `*` stands for in its place; `identity` where none is left that the client allows, and the same text where all are.
  */
 export function acceptedCodings(value: string, codings: readonly Coding[]): string {
   if (plainListOf(codings).test(value)) return value;
   const members = value.split(',');
   const named = members.map((member) => readCoding(member.split(';', 1)[0]));
+  const names = new Set(named);
+  let hasAny = false;
   const kept = members.flatMap((member, at) => {
     const coding = named[at];
     if (coding !== 'unsupported') return coding === undefined || codings.includes(coding) ? member : [];
-    if (!/^[ \t]*\*/.test(member)) return [];
+    // A further `*` says nothing: written out each time, a few bytes of a client would become many for the origin.
+    if (hasAny || !isAny(member)) return [];
+    hasAny = true;
     if (isRefused(member)) return member;
-    return codings.filter((other) => !named.includes(other)).map((other) => member.replace('*', other));
+    return codings.filter((other) => !names.has(other)).map((other) => member.replace('*', other));
   });
   const text = kept.join(',');
   if (text === value) return value;
   return kept.every(isRefused) ? 'identity' : text.trim();
 }
+
+/** True for a `*`, of whatever weight; a member that is longer than one with white space and a weight is none. */
+function isAny(member: string): boolean {
+  return member.length <= MAX_ANY_LENGTH && /^[ \t]*\*[ \t]*(?:;|$)/.test(member);
+}
+
+const MAX_ANY_LENGTH = 40;
 
 /** True for a member of weight 0 (RFC 9110 §12.4.2), and for an empty one. */
 function isRefused(member: string): boolean {

@@ -70,7 +70,9 @@ function isOtherPrefix(path: string): boolean {
   return prefixOf(path) === undefined && (path.startsWith('//') || LOOSE_PREFIX.test(path));
 }
 
-const LOOSE_PREFIX = /^(?:\/|%2[fF])+api(?:(?:;|%3[bB])[^/]*)?(?:\/|%2[fF])+v[12](?=\/|%2[fF]|;|%3[bB]|$)/;
+/** Of a run of encoded slashes behind parameters only the last one is a slash to this: two readings of a run take quadratic time. */
+const LOOSE_PREFIX =
+  /^(?:\/|%2f)+api(?:(?:\/|%2f)+|(?:;|%3b)[^/]*(?:\/(?:\/|%2f)*|%2f))v[12](?=\/|%2f|;|%3b|$)/i;
 
 function prefixOf(path: string): Prefix | undefined {
   if (path.length > 7 && path.charCodeAt(7) !== SLASH) return undefined;

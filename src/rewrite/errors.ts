@@ -12,6 +12,8 @@ export interface CompiledErrors extends CompiledResponseRule {
   readonly v1: V1Names;
   /** V1's sentences by V2's. */
   readonly details: ReadonlyMap<string, string>;
+  /** Maximum characters of a sentence of `details` as spelled in a response, where each may be an escape of six. */
+  readonly detailLength: number;
   readonly source: number;
   readonly pointer: number;
   readonly parameter: number;
@@ -29,13 +31,15 @@ export function compileErrors(
   request: readonly RequestRule[],
   query: QueryPlan | undefined,
 ): CompiledErrors {
+  const details = new Map(Object.entries(rule.details));
   return {
     change,
     rule: 'errors',
     status: rule.status,
     path: [names.add('errors'), -1],
     v1: new V1Names(request),
-    details: new Map(Object.entries(rule.details)),
+    details,
+    detailLength: 6 * Math.max(0, ...[...details.keys()].map((detail) => detail.length)),
     source: names.add('source'),
     pointer: names.add('pointer'),
     parameter: names.add('parameter'),
@@ -88,10 +92,16 @@ function v1Parameter(
 
 /** An error about a parameter names only that one: it may be a common word, such as `limit`, so it counts nowhere else. */
 function withoutName(raw: string, { v2, v1 }: RenamedParameter): string {
-  return raw.split(v2).reduce((before, after) => {
-    const isWord = !/\w$/.test(before) && !/^\w/.test(after);
-    return before + (isWord ? v1 : v2) + after;
-  });
+  const [first = '', ...rest] = raw.split(v2);
+  const pieces = [first];
+  // Only the last unit of the text so far is looked at: to test all of it again for each name would be quadratic.
+  let last = first.at(-1) ?? '';
+  for (const after of rest) {
+    const name = isWordUnit(last.charCodeAt(0)) || isWordUnit(after.charCodeAt(0)) ? v2 : v1;
+    pieces.push(name, after);
+    last = after.at(-1) ?? name.at(-1) ?? last;
+  }
+  return pieces.join('');
 }
 
 /** Replaces the text of a string between its quotes, as spelled in the response: escapes are not decoded. */
@@ -117,25 +127,88 @@ const encoder = new TextEncoder();
 
 /** Serializers of some languages write `\/`, others nothing but ASCII: a token that V1 has too keeps its spelling. */
 function v1Pointer(v1: V1Names, raw: string, isWrapped: boolean): string {
-  const plain = raw.replaceAll(/\\(.)/g, (escape, letter: string) => (letter === '/' ? letter : escape));
-  const spellings = new Map(plain.split('/').map((token) => [stringText(token), token]));
-  const changed = v1
-    .pointer(stringText(plain), isWrapped)
-    .replaceAll(/[^/]+/g, (token) => spellings.get(token) ?? spelled(token));
-  return plain === raw ? changed : changed.replaceAll('/', String.raw`\/`);
+  const plain = withPlainSlashes(raw);
+  const start = startOf(plain, v1.depth);
+  const spellings = new Map(start.split('/').map((token) => [stringText(token), token]));
+  const tokens = v1.pointer(stringText(start), isWrapped).split('/');
+  const changed = tokens.map((token) => spellings.get(token) ?? spelled(token)).join('/');
+  const whole = changed + plain.slice(start.length);
+  return plain === raw ? whole : whole.replaceAll('/', String.raw`\/`);
+}
+
+/** A pointer with each `\/` as a slash; other escapes stay. */
+function withPlainSlashes(raw: string): string {
+  if (!raw.includes(String.raw`\/`)) return raw;
+  let text = '';
+  let kept = 0;
+  for (let at = raw.indexOf('\\'); at !== -1; at = raw.indexOf('\\', at + 2)) {
+    if (raw[at + 1] !== '/') continue;
+    text += raw.slice(kept, at);
+    kept = at + 1;
+  }
+  return text + raw.slice(kept);
+}
+
+/** The first tokens of a pointer, `count` at most. */
+function startOf(pointer: string, count: number): string {
+  let end = 0;
+  for (let token = 0; token < count; token += 1) {
+    end = pointer.indexOf('/', end + 1);
+    if (end === -1) return pointer;
+  }
+  return pointer.slice(0, end);
 }
 
 /** A sentence of the rule takes the place of V2's; in any other, names become V1's. */
 function v1Text(rule: CompiledErrors, raw: string): string {
-  const sentence = rule.details.size === 0 ? undefined : rule.details.get(stringText(raw));
+  const sentence = raw.length > rule.detailLength ? undefined : rule.details.get(stringText(raw));
   return sentence === undefined ? v1Sentence(rule.v1, raw) : spelled(sentence);
 }
 
 /** Matches only whole words and names joined by dots; the letter of an escape is not part of a word. */
 function v1Sentence(v1: V1Names, raw: string): string {
-  return raw.replaceAll(/\\(?:u[0-9a-fA-F]{4}|.)|[A-Za-z_]\w*(?:\.[A-Za-z_0-9]\w*)*/g, (word) =>
-    word.startsWith('\\') ? word : spelled(v1.name(word)),
-  );
+  if (!v1.mayRename(raw)) return raw;
+  let text = '';
+  let kept = 0;
+  let at = 0;
+  while (at < raw.length) {
+    const unit = raw.charCodeAt(at);
+    if (unit === BACKSLASH) {
+      at += raw.charCodeAt(at + 1) === LETTER_U ? 6 : 2;
+      continue;
+    }
+    if (!isWordUnit(unit) || isDigit(unit)) {
+      at += 1;
+      continue;
+    }
+    const start = at;
+    let isOther = false;
+    for (;;) {
+      const token = at;
+      while (isWordUnit(raw.charCodeAt(at))) at += 1;
+      isOther ||= v1.isOther(raw.slice(token, at));
+      if (raw.charCodeAt(at) !== DOT || !isWordUnit(raw.charCodeAt(at + 1))) break;
+      at += 1;
+    }
+    if (!isOther) continue;
+    text += raw.slice(kept, start) + spelled(v1.name(raw.slice(start, at)));
+    kept = at;
+  }
+  return text + raw.slice(kept);
+}
+
+const BACKSLASH = 0x5c;
+const LETTER_U = 0x75;
+const DOT = 0x2e;
+
+/** True for a letter of ASCII, a digit or `_`; false for what `charCodeAt` gives at the end of a text. */
+function isWordUnit(unit: number): boolean {
+  const lower = unit | 0x20;
+  return (lower >= 0x61 && lower <= 0x7a) || isDigit(unit) || unit === 0x5f;
+}
+
+function isDigit(unit: number): boolean {
+  return unit >= 0x30 && unit <= 0x39;
 }
 
 /** The text of a string between its quotes. */

@@ -3,11 +3,31 @@ import type { Path, RequestRule } from '../rules/rule.ts';
 
 /** Converts pointers and names of a V2 body back to those of V1: applies the request rules of an operation in reverse. */
 export class V1Names {
+  /** Tokens of a pointer that decide what becomes of it: those behind them stay as they are. */
+  readonly depth: number;
   private readonly rules: readonly RequestRule[];
+  /** Names of V2 that V1 has otherwise: a text without any of them stays as it is. */
+  private readonly others: ReadonlySet<string>;
 
   /** `rules` are the request rules of the operation, in order. */
   constructor(rules: readonly RequestRule[]) {
     this.rules = rules.toReversed();
+    const renames = rules.filter((rule) => rule.rule === 'rename');
+    const nests = rules.filter((rule) => rule.rule === 'nest');
+    this.others = new Set([...renames.map(({ to }) => to), ...nests.map(({ under }) => under)]);
+    // Each object that V1 does not have moves what is behind it one token forward.
+    this.depth = Math.max(0, ...[...renames, ...nests].map((rule) => rule.in.length)) + nests.length + 2;
+  }
+
+  /** True for a name that V1 has otherwise, in some place. */
+  isOther(name: string): boolean {
+    return this.others.has(name);
+  }
+
+  /** True for a text with a name that V1 may have otherwise. */
+  mayRename(text: string): boolean {
+    for (const name of this.others) if (text.includes(name)) return true;
+    return false;
   }
 
   /** The V1 pointer for an RFC 6901 pointer into the V2 body; `isWrapped` says whether the request had the wrapper. */

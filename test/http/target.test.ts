@@ -81,3 +81,37 @@ describe('a target that everyone reads alike', () => {
     expect(readTarget(target)).toMatchObject({ fault: undefined, prefix: undefined });
   });
 });
+
+// Attack: parameters behind `/api`, and a run of encoded slashes that can be a part of them, or slashes. In quadratic time this test does not end.
+test.each([
+  ['/api;', '%2f'],
+  ['/api%3B', '%2F%2f'],
+  ['/api;', '%2f/'],
+  ['/api', '%2f'],
+  ['', '%2f'],
+  ['', '/a;'],
+  ['/api/v1', '?'],
+  ['/api/v1?', '%'],
+  ['/api/v1/', '%'],
+  ['/api/v1/', '.%2e'],
+  ['/api/v1', '/;'],
+])('a target of %s and millions of %s is read in one pass', (start, separator) => {
+  for (const end of ['', 'v', ';', '/v1', '#']) {
+    const target = readTarget(`/${start.slice(1)}${separator.repeat(3_000_000)}${end}`);
+    expect(target.fault === undefined || target.fault.length < 100).toBe(true);
+  }
+});
+
+test.each([
+  ['/api;a%2fv1', true],
+  ['/api;a%2f%2Fv1/x', true],
+  ['/api;%2f/%2fv2;x', true],
+  ['/api;a/%2fv1%3b', true],
+  ['/api%3Ba%2fb%2fv1', true],
+  ['/api;a/b/v1', false],
+  ['/api;a/b%2fv1', false],
+  ['/api;v1', false],
+  ['/api;%2fv1x', false],
+])('%s is under another prefix for a server that drops parameters: %s', (path, isOther) => {
+  expect(readTarget(path).fault !== undefined).toBe(isOther);
+});

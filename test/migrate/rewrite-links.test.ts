@@ -79,6 +79,43 @@ test('a client without Host gets a path', () => {
   expect(rewrittenLink('https://captur3d.io/api/v2/x', { ...PLACES, gateway: undefined })).toBe('/api/v1/x');
 });
 
+// A quote that nothing closes is no quoted string.
+test.each([
+  ['"<//captur3d.io/api/v2/a>', '"</api/v1/a>'],
+  [String.raw`</api/v2/a>;x="\"<//captur3d.io/api/v2/b>;"y";z="</api/v2/c>`, undefined],
+  [String.raw`</api/v2/a>;x="\" \\\"<//captur3d.io/api/v2/b>`, String.raw`</api/v1/a>;x="\" \\\"</api/v1/b>`],
+])('the targets of %s behind an open quote are looked at', (value, expected) => {
+  const headers = ['Link', value];
+  rewriteLinks(headers, { ...PLACES, gateway: undefined });
+  expect(headers[1]).toBe(
+    expected ?? String.raw`</api/v1/a>;x="\"<//captur3d.io/api/v2/b>;"y";z="</api/v1/c>`,
+  );
+});
+
+// Attack: a V2 that reflects its input. In quadratic time this test does not end.
+test.each([
+  ['Link', String.raw`\"`],
+  ['Link', '"'],
+  ['Link', '<'],
+  ['Link', '<>'],
+  ['Link', '"<'],
+  ['Link', '>"'],
+  ['Link', ';,'],
+  ['Set-Cookie', '; path ='],
+  ['Set-Cookie', '; '],
+  ['Set-Cookie', ';path=='],
+  ['Location', '/'],
+  ['Location', '?'],
+  ['Location', '#'],
+  ['Location', '/api/v2'],
+  ['Location', '//'],
+  ['Location', ':'],
+])('a %s of a million of %j is read in one pass', (name, separator) => {
+  const headers = [name, separator.repeat(1_000_000)];
+  rewriteLinks(headers, PLACES);
+  expect(headers).toHaveLength(2);
+});
+
 test('every Link of a list is looked at, in quotes nothing is', () => {
   const headers = [
     'LINK',

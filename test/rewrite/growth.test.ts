@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { compiledShippedRuleBook } from '../support/shipped-rule-book.ts';
 import { planOf } from '../support/plan-of.ts';
 import { bytesOf } from './notation.ts';
 
@@ -30,4 +31,44 @@ test('a long name is written down once, and what follows is counted', () => {
     bytesOf(`{"${'n'.repeat(200_000)}":1,"m":2,"data":{}}`),
   );
   expect(outcome).toMatchObject({ verdict: 'rewritten', omitted: 1 });
+});
+
+/** Pieces of the texts of an error that are looked at one by one: names, escapes, separators. */
+const PIECES = [
+  'highlight_type',
+  'highlight_type ',
+  'xhighlight_type.',
+  'highlight_typo ',
+  '/highlight_type',
+  String.raw`\/`,
+  String.raw`\n`,
+  String.raw`\\`,
+  String.raw`\"`,
+  String.raw`\u0041`,
+  '~1',
+  '/',
+  '.',
+  'a.',
+  '_',
+  '9',
+  ' ',
+];
+
+// Attack: a V2 that repeats in its error what a client sent. In quadratic time this test does not end; a call for each escape takes minutes.
+test.each(PIECES)('an error whose texts are megabytes of %s is turned back in one pass', async (piece) => {
+  const rules = await compiledShippedRuleBook();
+  const text = piece.repeat(Math.ceil(8e6 / piece.length));
+  for (const [id, method, source] of [
+    ['order_post_production', 'POST', `{"pointer":"/highlight_type/${text}"}`],
+    ['list_post_production_orders', 'GET', '{"parameter":"highlight_type"}'],
+    ['list_post_production_orders', 'GET', `{"parameter":"${text}"}`],
+  ] as const) {
+    const plan = rules.responsePlan(
+      rules.ruleBook.operations.find((operation) => operation.id === id),
+      method,
+    );
+    const body = bytesOf(`{"errors":[{"detail":"${text}","source":${source}}]}`);
+    const rewrite = plan.rewrite(body, { status: 422, deprecated: [], isWrapped: true });
+    expect(rewrite.body.length).toBeGreaterThan(8e6);
+  }
 });

@@ -44,7 +44,9 @@ export function maskHeaders(headers: HeaderList, values: boolean): ShownHeader[]
  */
 export function maskQuerySecrets(target: string, records: readonly EditRecord[]): string {
   const secrets = secretNames(records);
-  return target.replace(/([?&])([^=&]*)=([^&]*)/g, (pair, mark: string, name: string) => {
+  // The value is optional: a match that could fail there would be tried again from each `?` of a name, in quadratic time.
+  return target.replace(/([?&])([^=&]*)(=[^&]*)?/g, (pair, mark: string, name: string, value?: string) => {
+    if (value === undefined) return pair;
     const isSecret = CREDENTIAL_NAME.test(name) || (secrets.size > 0 && secrets.has(decodeQueryText(name)));
     return isSecret ? `${mark}${name}=…` : pair;
   });
