@@ -71,7 +71,7 @@ const PLACEHOLDERS: ReadonlySet<string> = new Set(['n', 'url', 'file']);
 
 /** The kind of value is in the flags, such as `--breaker <on|off>` or `--out <file>`. */
 function valueOf({ flags, argChoices }: Option): ValueSpec {
-  const words = (/[<[]([^>\]]+)[>\]]/.exec(flags)?.[1] ?? '').replace(/…|\.{3}/, '').split('|');
+  const words = (/[<[]([^<>[\]]+)[>\]]/.exec(flags)?.[1] ?? '').replace(/…|\.{3}/, '').split('|');
   return {
     choices: argChoices ?? (words.length > 1 ? words.filter((word) => !PLACEHOLDERS.has(word)) : []),
     isFile: words.some((word) => FILES.test(word)),

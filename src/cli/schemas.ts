@@ -38,6 +38,7 @@ export async function generatedTexts(
 }
 
 function replaceTable(page: string, name: string, table: string): string {
+  // Not proven linear: the pages are ours.
   const marked = new RegExp(`(<!-- ${name} -->\\n)[^]*?(<!-- /${name} -->)`);
   return page.replace(marked, (_, start: string, end: string) => `${start}\n${table}\n${end}`);
 }

@@ -59,14 +59,15 @@ function rewrittenCookie(cookie: string, places: LinkRewriting): string {
 /** Returns the address for the client; unchanged when it points anywhere else than to the origin's API. */
 export function rewrittenLink(uri: string, places: LinkRewriting): string {
   if (uri.startsWith('?')) return withQuery(uri, undefined, places);
-  const absolute = /^(?:(https?):)?\/\/([^/?#]*)(.*)$/is.exec(uri);
+  const absolute = /^(?:(https?):)?\/\/([^/?#]*)/i.exec(uri);
   if (absolute === null) return rewrittenPath(uri, places) ?? uri;
-  const [, scheme, host = '', path = ''] = absolute;
+  const [start, scheme, host = ''] = absolute;
+  const path = uri.slice(start.length);
   if (!isOwnHost(host, places)) return uri;
   const rewritten = rewrittenPath(path, places);
   if (rewritten === undefined) return uri;
   if (places.gateway === undefined) return rewritten;
-  if (places.gateway === SAME_ORIGIN) return uri.slice(0, uri.length - path.length) + rewritten;
+  if (places.gateway === SAME_ORIGIN) return start + rewritten;
   // `//host/path` has no scheme, and the rewritten address has none either.
   return (scheme === undefined ? places.gateway.replace(/^https?:/, '') : places.gateway) + rewritten;
 }

@@ -46,10 +46,11 @@ export function readTlsFiles(files: {
 
 /** Node takes a text without certificates as authorities, and then trusts nobody. */
 function areCertificates(text: string): boolean {
-  const blocks = text.match(/-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----.*?-----END [^-]*-----/gs) ?? [];
+  const starts = text.match(/-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/g) ?? [];
+  const blocks = text.match(/-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----[^-]*-----END [^-]*-----/g) ?? [];
   try {
     for (const block of blocks) void new X509Certificate(block);
-    return blocks.length > 0;
+    return blocks.length > 0 && blocks.length === starts.length;
   } catch {
     return false;
   }

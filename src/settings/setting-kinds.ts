@@ -184,7 +184,7 @@ export function originText({ origin: address, path, socketPath }: OriginSetting)
 function readUnixSocket(input: string): ReturnType<SettingKind<OriginSetting>['read']> {
   const socket = /^unix:(?:\/\/)?(\/[^\0]+)$/i.exec(input)?.[1];
   if (socket !== undefined) return { value: { origin: 'http://localhost', path: '', socketPath: socket } };
-  const [, authority = '', path = ''] = /^http\+unix:\/\/([^/?#]+)([^?#]*)$/i.exec(input) ?? [];
+  const [, authority = '', path = ''] = /^http\+unix:\/\/([^/?#]+)(\/[^?#]*)?$/i.exec(input) ?? [];
   const socketPath = decoded(authority);
   return socketPath?.startsWith('/') === true
     ? withPath({ origin: 'http://localhost', path, socketPath })
@@ -200,7 +200,7 @@ function decoded(text: string): string | undefined {
 }
 
 function withPath(setting: OriginSetting): ReturnType<SettingKind<OriginSetting>['read']> {
-  const path = setting.path.replace(/\/+$/, '');
+  const path = setting.path.replace(/(?<!\/)\/+$/, '');
   if (/\/api\/v[12]$/.test(path))
     return { fault: 'must end before /api/v1 or /api/v2, which stand in the target of each request' };
   return { value: { ...setting, path } };

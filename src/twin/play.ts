@@ -98,7 +98,7 @@ class Play {
     // The body first: ids in fields are those of the body.
     const bodies = compareBodies(v1.body, withoutOwnMembers(gateway), {
       ids,
-      collection: collectionOf(exchange.target.replaceAll(/\$\{[^}]+\}/g, '1')),
+      collection: collectionOf(exchange.target.replaceAll(/\$\{[^{}]+\}/g, '1')),
       isSent: (value) => value !== '' && text.includes(value),
     });
     const origins = { v1: stage.v1.origin, gateway: stage.gateway.origin };

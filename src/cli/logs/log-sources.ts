@@ -22,7 +22,7 @@ export async function logSources(given: readonly string[]): Promise<LogSources> 
 }
 
 /** Names of logs in a folder: rotated and packed ones too, such as `rewrite.ndjson-20261122.gz`. */
-const LOG_NAME = /\.(?:log|ndjson|jsonl)(?:[.-].*)?$/;
+const LOG_NAME = /\.(?:log|ndjson|jsonl)(?:[.-]|$)/;
 
 const GLOB = /[*?[{]/;
 

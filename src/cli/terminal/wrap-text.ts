@@ -5,14 +5,15 @@ export function widthOf(text: string): number {
   return stripVTControlCharacters(text).length;
 }
 
-const ESCAPE = String.fromCodePoint(0x1b);
+const ESCAPE = '\u001B';
 /** Colour codes around a text that has none inside. */
-const PAINTED = new RegExp(`^((?:${ESCAPE}\\[\\d+m)*)([^${ESCAPE}]*)((?:${ESCAPE}\\[\\d+m)*)$`);
+const PAINTED = new RegExp(`^((?:${ESCAPE}\\[\\d+m)*)(?:([^${ESCAPE}]+)((?:${ESCAPE}\\[\\d+m)*))?$`);
 
 /** Breaks one line between words into lines of `columns` characters; a longer word stays whole. Colour is repeated on every line. */
 export function wrapText(text: string, columns: number): readonly string[] {
   if (widthOf(text) <= columns) return [text];
-  const [, start = '', inner = text, end = ''] = PAINTED.exec(text) ?? [];
+  const painted = PAINTED.exec(text);
+  const [, start = '', inner = painted === null ? text : '', end = ''] = painted ?? [];
   const lines: string[] = [];
   let line = '';
   let isBegun = false;

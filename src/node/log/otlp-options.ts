@@ -33,7 +33,7 @@ export function otlpOptions(
     onNotice(`OTEL_EXPORTER_OTLP_PROTOCOL is ${protocol}, and http/json is sent`);
   const timeout = Number(of('TIMEOUT'));
   return {
-    url: environment['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] || `${base.replace(/\/+$/, '')}/v1/traces`,
+    url: environment['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] || `${base.replace(/(?<!\/)\/+$/, '')}/v1/traces`,
     headers: Object.fromEntries(pairs(of('HEADERS'))),
     isCompressed: of('COMPRESSION') === 'gzip',
     timeoutMs: timeout > 0 ? timeout : 10_000,

@@ -139,7 +139,7 @@ function operationId({ v1, v2 }: MatchedOperation, template: string, taken: Read
   const made = `${v1.method.toLowerCase()}${template}`;
   const plain = (typeof given === 'string' ? given : made)
     .replaceAll(/[^\w.-]+/g, '_')
-    .replace(/^[^A-Za-z]+|_+$/g, '');
+    .replace(/^[^A-Za-z]+|(?<!_)_+$/g, '');
   const base = (plain === '' || plain === 'every' ? 'operation' : plain).slice(0, 60);
   for (let number = 1; ; number += 1) {
     const id = number === 1 ? base : `${base}_${number}`;

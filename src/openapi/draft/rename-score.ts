@@ -40,6 +40,7 @@ type Weight = readonly [weight: number, reason: string];
 
 function textWeight(old: LooseMember, young: LooseMember): Weight {
   const mentions = (text: string, name: string): boolean =>
+    // Not proven linear: a name of the description, and nothing in it repeats.
     new RegExp(`(?<![\\w-])${name.replaceAll(/[^\w]/g, '\\$&')}(?![\\w-])`).test(text);
   if (name3(old) && mentions(young.shape.text, old.name)) return [0.3, `V2's description names ${old.name}`];
   if (name3(young) && mentions(old.shape.text, young.name))

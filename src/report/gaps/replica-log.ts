@@ -43,6 +43,7 @@ export class ReplicaLog {
 }
 
 /** What rotation appends: a number or a date, and the packing. */
+// Not proven linear: `-0-0` in a path, which has 4,096 bytes at most.
 const ROTATED = /(?:[.-]\d[\dT:_.-]*)?(?:\.(?:gz|zst))?$/;
 /** A date before the extension, as in `rewrite-2026-11-22.ndjson`. */
 const DATED = /[.-]\d{4}-?\d{2}-?\d{2}(?:T[\d:.-]*)?(?=\.\w+$)/;

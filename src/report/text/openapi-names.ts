@@ -86,7 +86,7 @@ export class OpenApiNames {
 
 /** A path below the version, with parameters that have no names. */
 function plainPath(path: string): string {
-  return path.replace(/^\/api\/v2(?=\/|$)/, '').replaceAll(/\{[^}]*\}/g, '{}');
+  return path.replace(/^\/api\/v2(?=\/|$)/, '').replaceAll(/\{[^{}]*\}/g, '{}');
 }
 
 function memberOf(value: unknown, name: string): unknown {

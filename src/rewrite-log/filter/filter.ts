@@ -92,7 +92,7 @@ export function words(text: string): readonly FilterWord[] {
 
 /** Tells whether a text ends inside double quotes, as one that is still being typed may. */
 export function hasOpenQuote(text: string): boolean {
-  return text.replaceAll(/"(?:[^"\\]|\\.)*"/gs, '').includes('"');
+  return [...text.matchAll(/"(?:[^"\\]|\\.)*("?)/gs)].some(([, end]) => end === '');
 }
 
 function readTerm({ text, start, end }: FilterWord): FilterTerm | FilterFault {
@@ -111,9 +111,12 @@ function readTerm({ text, start, end }: FilterWord): FilterTerm | FilterFault {
 
 /** Splits at commas outside quotes, and removes the quotes. */
 function choices(text: string): readonly string[] {
-  return [...text.matchAll(/((?:"(?:[^"\\]|\\.)*"?|[^,"])*)(?:,|$)/gs)]
-    .map((match) => unquoted(match[1] ?? ''))
-    .filter((value) => value !== '');
+  const values = [''];
+  for (const [piece] of text.matchAll(/"(?:[^"\\]|\\.)*"?|[^,"]+|,/gs)) {
+    if (piece === ',') values.push('');
+    else values.push((values.pop() ?? '') + piece);
+  }
+  return values.map(unquoted).filter((value) => value !== '');
 }
 
 function unquoted(text: string): string {

@@ -3,7 +3,7 @@ import { el } from './element.ts';
 import { visibleText } from '../entries/visible-text.ts';
 
 /** An instant of RFC 3339 in UTC, a day, or a number with its unit: a line never ends within one. */
-const WHOLE = /(\d{4}-\d\d-\d\dT[\d:.]+Z|\d{4}-\d\d-\d\d|\d[\d.,]* (?:%|ms|s|min|h|days?)(?![\w]))/;
+const WHOLE = /(\d{4}-\d\d-\d\dT[\d:.]+Z|\d{4}-\d\d-\d\d|\d[\d.,]{0,30} (?:%|ms|s|min|h|days?)(?![\w]))/;
 
 /** A sentence about the gateway: instants are readable times of UTC, and figures keep their units on their line. */
 export function sentence(text: string): (VNode | ReturnType<typeof visibleText>)[] {
