@@ -1,10 +1,14 @@
 import type { RollbackRule } from '../rules/rollout.ts';
+import { type CanaryOutcome, FAILURES, isShared } from './canary-outcome.ts';
 import type { OriginCount } from './rollout-state.ts';
 import { type SharedWindow, WINDOW_PARTS, windowSums } from './store.ts';
 
+/** Requests of one origin: all of them, then those of each of `FAILURES`. */
+type Numbers = number[];
+
 interface Counters {
-  readonly v1: { requests: number; failures: number };
-  readonly v2: { requests: number; failures: number };
+  readonly v1: Numbers;
+  readonly v2: Numbers;
 }
 
 interface Part extends Counters {
@@ -12,25 +16,37 @@ interface Part extends Counters {
   readonly at: number;
 }
 
+/** How many numbers an origin has in a window. */
+const NUMBERS = 1 + FAILURES.length;
+
+/**
+ * V1's share, in percent, of a status that clients also earn, while V1 serves too few requests to know it. A canary of all clients
+ * has no control group, and a client with an old key is no fault of V2; most requests refused is one.
+ */
+const UNKNOWN_SHARE = 50;
+
 /** Counts of a window: migrated requests, and those that V1 served. */
 export interface CanaryCount {
   readonly migrated: OriginCount;
   readonly v1: OriginCount;
 }
 
-/** Counts the failures of one canary stage over a sliding window. */
+/**
+ * Counts the outcomes of one canary stage over a sliding window. V1 is the control group: V2 is judged by how much more often it
+ * answers each failing status than V1 does, so a status that both answer alike says nothing.
+ */
 export class CanaryWindow {
   private readonly rule: RollbackRule;
   private readonly parts: Part[] = [];
   private unshared: Counters = counters();
-  private shared: CanaryCount | undefined;
+  private shared: Counters | undefined;
 
   constructor(rule: RollbackRule) {
     this.rule = rule;
   }
 
   /** Counts a request at `now` (milliseconds); returns true when migrated requests now fail too often. */
-  add(origin: 'v1' | 'v2', failed: boolean, now: number): boolean {
+  add(origin: 'v1' | 'v2', outcome: CanaryOutcome, now: number): boolean {
     const at = this.partAt(now);
     let part = this.parts.at(-1);
     if (part === undefined || part.at !== at) {
@@ -38,43 +54,45 @@ export class CanaryWindow {
       this.parts.push(part);
       this.dropBefore(at);
     }
-    part[origin].requests += 1;
-    if (failed) part[origin].failures += 1;
-    this.unshared[origin].requests += 1;
-    if (failed) this.unshared[origin].failures += 1;
-    return failed && origin === 'v2' && failsTooOften(this.count(now), this.rule);
+    addOutcome(part[origin], outcome);
+    addOutcome(this.unshared[origin], outcome);
+    return outcome !== 'success' && origin === 'v2' && failsTooOften(this.sums(now), this.rule);
   }
 
-  /** Returns what was not yet added to the window of all replicas: requests and failures of V1, then of V2. */
+  /** Returns what was not yet added to the window of all replicas: the numbers of V1, then of V2. */
   takeUnshared(): readonly number[] {
     const { v1, v2 } = this.unshared;
     this.unshared = counters();
-    return [v1.requests, v1.failures, v2.requests, v2.failures];
+    return [...v1, ...v2];
   }
 
   /** Takes the counts of all replicas; returns true when their migrated requests fail too often. */
   merge(counts: SharedWindow): boolean {
-    const [v1Requests = 0, v1Failures = 0, v2Requests = 0, v2Failures = 0] = windowSums(counts, 4);
-    this.shared = {
-      migrated: { requests: v2Requests, failures: v2Failures },
-      v1: { requests: v1Requests, failures: v1Failures },
-    };
-    return v2Failures > 0 && failsTooOften(this.shared, this.rule);
+    const sums = windowSums(counts, 2 * NUMBERS);
+    this.shared = { v1: sums.slice(0, NUMBERS), v2: sums.slice(NUMBERS) };
+    return failsTooOften(this.shared, this.rule);
   }
 
   /** Counts of all replicas when they were last known, or else of this one at `now` (milliseconds). */
   sharedCount(now: number): CanaryCount {
-    return this.shared ?? this.count(now);
+    return countOf(this.shared ?? this.sums(now), this.rule);
   }
 
   /** Counts in this replica of the window that ends at `now` (milliseconds). */
   count(now: number): CanaryCount {
+    return countOf(this.sums(now), this.rule);
+  }
+
+  private sums(now: number): Counters {
     this.dropBefore(this.partAt(now));
-    const sum = (origin: 'v1' | 'v2'): OriginCount => ({
-      requests: this.parts.reduce((total, part) => total + part[origin].requests, 0),
-      failures: this.parts.reduce((total, part) => total + part[origin].failures, 0),
-    });
-    return { migrated: sum('v2'), v1: sum('v1') };
+    const sums = counters();
+    for (const part of this.parts) {
+      for (let index = 0; index < NUMBERS; index += 1) {
+        sums.v1[index] = numberAt(sums.v1, index) + numberAt(part.v1, index);
+        sums.v2[index] = numberAt(sums.v2, index) + numberAt(part.v2, index);
+      }
+    }
+    return sums;
   }
 
   private partAt(now: number): number {
@@ -88,13 +106,57 @@ export class CanaryWindow {
 }
 
 function counters(): Counters {
-  return { v1: { requests: 0, failures: 0 }, v2: { requests: 0, failures: 0 } };
+  return { v1: Array.from({ length: NUMBERS }, () => 0), v2: Array.from({ length: NUMBERS }, () => 0) };
 }
 
-function failsTooOften({ migrated, v1 }: CanaryCount, { requests, margin }: RollbackRule): boolean {
-  return migrated.requests >= requests && percent(migrated) > percent(v1) + margin;
+function addOutcome(numbers: Numbers, outcome: CanaryOutcome): void {
+  numbers[0] = numberAt(numbers, 0) + 1;
+  if (outcome === 'success') return;
+  const index = 1 + FAILURES.indexOf(outcome);
+  numbers[index] = numberAt(numbers, index) + 1;
 }
 
-function percent({ requests, failures }: OriginCount): number {
-  return requests === 0 ? 0 : (failures / requests) * 100;
+function numberAt(numbers: Numbers, index: number): number {
+  return numbers[index] ?? 0;
+}
+
+function failsTooOften(counts: Counters, rule: RollbackRule): boolean {
+  if (numberAt(counts.v2, 0) < rule.requests) return false;
+  const excess = FAILURES.reduce((sum, failure, at) => sum + excessOf(counts, failure, at, rule), 0);
+  return excess > rule.margin;
+}
+
+/** Percentage points by which V2 answers a failure more often than V1; 0 where it is the clients' as far as anybody can tell. */
+function excessOf(
+  { v1, v2 }: Counters,
+  failure: (typeof FAILURES)[number],
+  at: number,
+  { margin, requests }: RollbackRule,
+): number {
+  const share = percent(v2, at + 1);
+  if (!isShared(failure)) return Math.max(0, share - percent(v1, at + 1));
+  const least = numberAt(v1, 0) < requests ? UNKNOWN_SHARE : 0;
+  const excess = share - Math.max(least, percent(v1, at + 1));
+  return excess > margin ? excess : 0;
+}
+
+function percent(numbers: Numbers, index: number): number {
+  const all = numberAt(numbers, 0);
+  return all === 0 ? 0 : (numberAt(numbers, index) * 100) / all;
+}
+
+/**
+ * The counts for people: failures of both origins, without the statuses of clients that V2 answers as V1 does. Where V2 fails too
+ * often, only the statuses that it answers more often count, so that the numbers show why.
+ */
+function countOf(counts: Counters, rule: RollbackRule): CanaryCount {
+  const isTooOften = failsTooOften(counts, rule);
+  const counted = FAILURES.map(
+    (failure, at) => (!isTooOften && !isShared(failure)) || excessOf(counts, failure, at, rule) > 0,
+  );
+  const total = (numbers: Numbers): OriginCount => ({
+    requests: numberAt(numbers, 0),
+    failures: counted.reduce((sum, isCounted, at) => sum + (isCounted ? numberAt(numbers, at + 1) : 0), 0),
+  });
+  return { migrated: total(counts.v2), v1: total(counts.v1) };
 }

@@ -1,5 +1,6 @@
 import type { Modes } from '../rules/rollout.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
+import type { CanaryOutcome } from './canary-outcome.ts';
 import { CanaryWindow, type CanaryCount } from './canary-window.ts';
 import { type RoutedMode, modesInForce } from './modes.ts';
 import { rollbackSentence } from './rollback-sentence.ts';
@@ -93,12 +94,12 @@ export class RolloutControl {
   }
 
   /** Counts a request of a canary by the mode that was chosen for it. Rolls back when migrated requests fail too often. */
-  count({ canary, origin, modes }: RoutedMode, failed: boolean): void {
+  count({ canary, origin, modes }: RoutedMode, outcome: CanaryOutcome): void {
     // A request that began in another stage says nothing about the current one.
     if (canary === undefined || !this.isCurrent(canary.operation, modes)) return;
     const { window } = this.stage(canary.operation, modes);
     const now = this.parts.time();
-    const failsTooOften = window.add(origin, failed, now);
+    const failsTooOften = window.add(origin, outcome, now);
     if (failsTooOften && !this.isTogether) this.rollBack(canary.operation, canary.share, window.count(now));
   }
 
@@ -180,9 +181,12 @@ export class RolloutControl {
   }
 }
 
-/** A stage ends with each change of its own mode, or of the rules, and counts anew; choices for others leave it alone. */
+/**
+ * A stage ends with each change of its own mode, or of the rules, and counts anew; choices for others leave it alone. The key names
+ * what is counted: a replica of an older version, which counts less, has a window of its own.
+ */
 function keyOf(operation: string | undefined, { hash, state }: StageOrigin): string {
-  return `canary/${hash}/${stageOf(state, operation)}/${operation ?? ''}`;
+  return `canary/by-status/${hash}/${stageOf(state, operation)}/${operation ?? ''}`;
 }
 
 function canariesOf(modes: Modes): readonly (string | undefined)[] {

@@ -1,17 +1,21 @@
 import { expect, test } from 'vitest';
-import { hasFailedForCanary } from '../../src/rollout/canary-outcome.ts';
+import { canaryOutcome } from '../../src/rollout/canary-outcome.ts';
 
 test.each([
-  [200, undefined, false],
-  [422, undefined, true],
-  [500, undefined, true],
-  [401, undefined, false],
-  [429, undefined, false],
-  [200, 'upstream-broken', true],
-  [502, 'upstream-unreachable', true],
+  [200, undefined, 'success'],
+  [304, undefined, 'success'],
+  [301, undefined, '3xx'],
+  [422, undefined, '4xx'],
+  [500, undefined, '5xx'],
+  [401, undefined, '401'],
+  [403, undefined, '403'],
+  [404, undefined, '404'],
+  [429, undefined, '429'],
+  [200, 'upstream-broken', '5xx'],
+  [502, 'upstream-unreachable', '5xx'],
   [0, undefined, undefined],
   [408, 'client-timeout', undefined],
   [503, 'overloaded', undefined],
-])('status %d with failure %s has failed for a canary: %s', (status, failure, failed) => {
-  expect(hasFailedForCanary(status, failure)).toBe(failed);
+])('status %d with failure %s is for a canary: %s', (status, failure, outcome) => {
+  expect(canaryOutcome(status, failure)).toBe(outcome);
 });

@@ -87,7 +87,7 @@ class Fleet {
         canary: { operation: undefined, share },
         modes,
       };
-      for (let n = 0; n < requests; n += 1) control.count(routed, failed);
+      for (let n = 0; n < requests; n += 1) control.count(routed, failed ? '5xx' : 'success');
     }
   }
 

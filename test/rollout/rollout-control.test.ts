@@ -40,7 +40,7 @@ class Stage {
   }
 
   fail(requests: number): void {
-    for (let n = 0; n < requests; n += 1) this.control.count(this.begin(), true);
+    for (let n = 0; n < requests; n += 1) this.control.count(this.begin(), '5xx');
   }
 
   /** Migrated requests in the window of the default's canary. */
@@ -76,10 +76,10 @@ test('requests in flight count for the stage in which they began, whatever else 
   stage.choose({ mode: canary(10) });
   const begun = Array.from({ length: 10 }, () => stage.begin());
   stage.choose({ operation: OTHER, mode: OBSERVE });
-  for (const routed of begun) stage.control.count(routed, false);
+  for (const routed of begun) stage.control.count(routed, 'success');
   expect(stage.counted).toBe(10);
   stage.choose({ mode: canary(20) });
-  for (const routed of begun) stage.control.count(routed, false);
+  for (const routed of begun) stage.control.count(routed, 'success');
   expect(stage.counted ?? 0).toBe(0);
 });
 

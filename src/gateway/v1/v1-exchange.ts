@@ -23,7 +23,7 @@ import { ProxiedExchange } from '../proxied-exchange.ts';
 import type { GatewayContext } from '../gateway-context.ts';
 import type { RetirementRefusal } from '../../rollout/retirement.ts';
 import type { QueuedRequest } from '../../rollout/rate-limit-queue.ts';
-import { hasFailedForCanary } from '../../rollout/canary-outcome.ts';
+import { canaryOutcome } from '../../rollout/canary-outcome.ts';
 import { pinnedRelease } from '../../rollout/scope.ts';
 import { newTrace } from '../../http/trace-context.ts';
 import { hasLinks, rewriteLinks } from '../../migrate/rewrite-links.ts';
@@ -90,10 +90,10 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     this.beginSpan();
     if (this.sample !== undefined) addFindings(this.entry, this.sample, this.rules, this.decision);
     const { routed } = this.routing ?? {};
-    const failed = routed?.canary === undefined ? undefined : hasFailedForCanary(status, this.entry.failure);
+    const outcome = routed?.canary === undefined ? undefined : canaryOutcome(status, this.entry.failure);
     if (this.attempts > 0 && this.entry.sent !== false)
       this.gateway.rollout.requests[routed?.origin ?? 'v2'] += 1;
-    if (routed !== undefined && failed !== undefined) this.gateway.rollout.count(routed, failed);
+    if (routed !== undefined && outcome !== undefined) this.gateway.rollout.count(routed, outcome);
   }
 
   /** Called when the rate limit of the service admits the request; `heldMs` is the time it was queued. */

@@ -551,12 +551,21 @@ describe('roll-back', () => {
     expect(run.gateway.gateway.rollout.state.rollbacks).toEqual([]);
   });
 
-  test('responses about the key or the rate of a client are no failures', async () => {
-    const limited: RawResponse = (socket) => socket.write('HTTP/1.1 429 Slow\r\nContent-Length: 2\r\n\r\n{}');
-    const run = await serve({ default: canary, rollback }, { v2: limited });
-    await runAll(run);
-    expect(run.gateway.gateway.rollout.state.rollbacks).toEqual([]);
-  });
+  test.each(['301 Moved', '401 No', '403 No', '404 No', '429 Slow', '422 No'])(
+    'a %s that V2 answers to all, and V1 to none, rolls back; where both answer it, nothing does',
+    async (status) => {
+      const answering: RawResponse = (socket) =>
+        socket.write(`HTTP/1.1 ${status}\r\nLocation: /login\r\nContent-Length: 2\r\n\r\n{}`);
+      const broken = await serve({ default: canary, rollback }, { v2: answering });
+      await runAll(broken);
+      expect(broken.gateway.gateway.rollout.state.rollbacks).toMatchObject([
+        { migrated: { requests: 10, failures: 10 }, v1: { failures: 0 } },
+      ]);
+      const alike = await serve({ default: canary, rollback }, { v1: answering, v2: answering });
+      await runAll(alike);
+      expect(alike.gateway.gateway.rollout.state.rollbacks).toEqual([]);
+    },
+  );
 
   test('a request that V2 refuses where V1 does not has failed', async () => {
     const refusing: RawResponse = (socket) => socket.write('HTTP/1.1 422 No\r\nContent-Length: 2\r\n\r\n{}');
@@ -579,11 +588,11 @@ describe('roll-back', () => {
       canary: { operation: undefined, share: 50 },
       modes,
     } as const;
-    for (let n = 0; n < 9; n += 1) control.count(choice, true);
+    for (let n = 0; n < 9; n += 1) control.count(choice, '5xx');
     time += 70_000;
-    for (let n = 0; n < 9; n += 1) control.count(choice, true);
+    for (let n = 0; n < 9; n += 1) control.count(choice, '5xx');
     expect(control.state.rollbacks).toEqual([]);
-    control.count(choice, true);
+    control.count(choice, '5xx');
     expect(control.state.rollbacks).toHaveLength(1);
   });
 
@@ -599,7 +608,7 @@ describe('roll-back', () => {
       canary: { operation: undefined, share: 50 },
       modes,
     } as const;
-    for (let n = 0; n < 50; n += 1) control.count(choice, true);
+    for (let n = 0; n < 50; n += 1) control.count(choice, '5xx');
     expect(control.state.rollbacks).toEqual([]);
   });
 });

@@ -162,7 +162,7 @@ function modeText({ mode, share }: ModeView): string {
 
 function canariesCard({ canaries, rollbacks, rollback }: Rollout): VNode | false {
   if (canaries.length === 0 && rollbacks.length === 0) return false;
-  const rule = `back to observe when migrated requests fail ${rollback.margin} points more often than V1's, of at least ${rollback.requests} in ${rollback.window / 1000} s`;
+  const rule = `back to observe when migrated requests fail ${rollback.margin} points more often than V1's, status by status, of at least ${rollback.requests} in ${rollback.window / 1000} s`;
   return card(
     'Canaries',
     rule,
