@@ -49,11 +49,13 @@ const comparison = z.strictObject({
   verdict: z.enum(['same', 'different', 'unknown']),
   status: z.exactOptional(z.strictObject({ v1: count, v2: count })),
   differences: z
-    .array(z.strictObject({ path: z.string(), kind: z.enum(['missing', 'type', 'value']) }))
+    .array(
+      z.strictObject({ path: z.string(), kind: z.enum(['missing', 'type', 'value', 'length', 'order']) }),
+    )
     .max(32)
     .readonly(),
   noise: count.describe('Fields in which V1 differs from itself.'),
-  extra: count.describe('Fields that only V2 has.'),
+  extra: count.describe('Members of objects that only V2 has.'),
   why: z.exactOptional(z.string()),
 });
 

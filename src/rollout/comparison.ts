@@ -2,13 +2,16 @@
 export interface FieldDifference {
   /** RFC 6901 pointer, with `*` for elements. */
   readonly path: string;
-  /** `missing`: V2 has no such field. `type`, `value`: its type or value differs. */
-  readonly kind: 'missing' | 'type' | 'value';
+  /**
+   * `missing`: V2 has no such field. `type`, `value`: its type or value differs. `length`: a list has more elements or fewer.
+   * `order`: its elements are in another order.
+   */
+  readonly kind: 'missing' | 'type' | 'value' | 'length' | 'order';
 }
 
 /** Result of sending the same request to both origins. */
 export interface Comparison {
-  /** `same`: V2 has every field of V1 with the same value, except noise. `unknown`: the responses could not be compared. */
+  /** `same`: V2 has every field of V1 with the same value, and no list that is longer, except noise. `unknown`: the responses could not be compared. */
   readonly verdict: 'same' | 'different' | 'unknown';
   /** The statuses, if they differ. */
   readonly status?: { readonly v1: number; readonly v2: number };
@@ -16,7 +19,7 @@ export interface Comparison {
   readonly differences: readonly FieldDifference[];
   /** Number of fields in which V1 differs from itself, which are ignored. */
   readonly noise: number;
-  /** Number of fields that only V2 has: a V1 client does not read them. */
+  /** Number of members of objects that only V2 has: a V1 client does not read them. */
   readonly extra: number;
   /** Reason of `unknown`: `timeout`, `unreachable`, `too-large`, `not-json`, `budget`, … */
   readonly why?: string;

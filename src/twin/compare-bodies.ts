@@ -76,15 +76,22 @@ function compareTexts(v1: Uint8Array, gateway: Uint8Array): readonly Difference[
 
 type Path = readonly (string | number)[];
 
+/** Elements of an array above which they are paired by their places. */
+const MAX_PAIRED = 300;
+
 class TreeComparison {
   readonly differences: Difference[] = [];
   private readonly context: BodyContext;
+  private readonly isTrial: boolean;
 
-  constructor(context: BodyContext) {
+  /** A trial learns no ids, pairs elements by their places, and ends at the first difference. */
+  constructor(context: BodyContext, isTrial = false) {
     this.context = context;
+    this.isTrial = isTrial;
   }
 
   compare(v1: JsonNode, gateway: JsonNode, path: Path): void {
+    if (this.isTrial && this.differences.length > 0) return;
     if (v1.kind !== gateway.kind) this.add(path, 'type', v1, gateway);
     else if (v1.kind === 'object') this.compareMembers(v1, gateway, path);
     else if (v1.kind === 'array') this.compareElements(v1, gateway, path);
@@ -123,9 +130,37 @@ class TreeComparison {
         gateway: String(other),
       });
     }
+    const places = this.isTrial ? undefined : this.placesOf(v1, gateway, path);
+    const moved = places?.filter((place) => place !== undefined) ?? [];
+    if (moved.some((place, at) => place < (moved[at - 1] ?? 0))) this.add(path, 'order', v1, gateway);
+    const left = [...gateway.children.keys()].filter((at) => !moved.includes(at)).values();
     v1.children.forEach((node, at) => {
-      const against = gateway.children[at];
+      const place = places === undefined ? at : (places[at] ?? left.next().value);
+      const against = place === undefined ? undefined : gateway.children[place];
       if (against !== undefined) this.compare(node, against, [...path, at]);
+    });
+  }
+
+  /**
+   * The place of each element of V1 in the gateway's array: where it stood, or else the first that is alike; undefined for an element
+   * that the gateway's array has not. Undefined for arrays that are paired by place: those too long to look for every element.
+   */
+  private placesOf(v1: JsonNode, gateway: JsonNode, path: Path): readonly (number | undefined)[] | undefined {
+    const { children: others } = gateway;
+    if (Math.max(v1.children.length, others.length) > MAX_PAIRED) return undefined;
+    const taken = new Set<number>();
+    return v1.children.map((node, at) => {
+      const isAlike = (place: number): boolean => {
+        const other = others[place];
+        if (other === undefined || taken.has(place)) return false;
+        const trial = new TreeComparison(this.context, true);
+        trial.compare(node, other, [...path, at]);
+        return trial.differences.length === 0;
+      };
+      const place = isAlike(at) ? at : others.findIndex((_, other) => isAlike(other));
+      if (place === -1) return undefined;
+      taken.add(place);
+      return place;
     });
   }
 
@@ -135,7 +170,9 @@ class TreeComparison {
     const sent = this.context.isSent(unquoted(v1.text));
     const isAlike =
       kind !== undefined && isIdentifier(v1)
-        ? ids.agree(kind, v1.text, gateway.text, sent)
+        ? this.isTrial
+          ? ids.mayAgree(kind, v1.text, gateway.text, sent)
+          : ids.agree(kind, v1.text, gateway.text, sent)
         : v1.text === gateway.text ||
           (v1.kind === 'string' &&
             (ids.agreeInText(v1.text, gateway.text) || (!sent && areTimes(v1.text, gateway.text))));

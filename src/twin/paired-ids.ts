@@ -15,14 +15,22 @@ export class PairedIds {
    * that a service made up: it is new to none of them.
    */
   agree(kind: string, v1: string, gateway: string, isSent: boolean): boolean {
+    if (!this.mayAgree(kind, v1, gateway, isSent)) return false;
+    const pairs = this.pairsOf(kind);
+    if (!isSent && !pairs.forward.has(v1)) {
+      pairs.forward.set(v1, gateway);
+      pairs.backward.set(gateway, v1);
+    }
+    return true;
+  }
+
+  /** Whether `agree` would be true, without that anything is learned: for trying out which elements belong together. */
+  mayAgree(kind: string, v1: string, gateway: string, isSent: boolean): boolean {
     const pairs = this.pairsOf(kind);
     const [known, reverse] = [pairs.forward.get(v1), pairs.backward.get(gateway)];
     if (known === gateway) return true;
     if (isSent) return v1 === gateway;
-    if (known !== undefined || reverse !== undefined || !ID.test(v1) || !ID.test(gateway)) return false;
-    pairs.forward.set(v1, gateway);
-    pairs.backward.set(gateway, v1);
-    return true;
+    return known === undefined && reverse === undefined && ID.test(v1) && ID.test(gateway);
   }
 
   /** True when two texts are equal but for ids of the same resources. */

@@ -28,6 +28,16 @@ describe('two bodies', () => {
     ['null for an object', '{"a":null}', '{"a":{}}', ['/a type']],
     ['another order', '{"a":1,"b":2}', '{"b":2,"a":1}', [' order']],
     ['an element less', '{"a":[1,2]}', '{"a":[1]}', ['/a length']],
+    ['elements where V1 has none', '{"a":[]}', '{"a":[1,2,3]}', ['/a length']],
+    [
+      'an element in front',
+      '{"a":[{"n":"x"},{"n":"y"}]}',
+      '{"a":[{"n":"z"},{"n":"x"},{"n":"y"}]}',
+      ['/a length'],
+    ],
+    ['elements in another order', '{"a":[{"n":"x"},{"n":"y"}]}', '{"a":[{"n":"y"},{"n":"x"}]}', ['/a order']],
+    ['another order, and another value', '[1,2,3]', '[3,4,1]', [' order', '/1 value']],
+    ['elements of elements in another order', '[[1,2],[3]]', '[[2,1],[3]]', ['/0 order']],
     ['a member twice', '{"a":1}', '{"a":1,"a":1}', ['/a extra']],
     ['a number spelled differently', '{"a":1.0}', '{"a":1}', ['/a spelling']],
     ['a text spelled differently', String.raw`{"a":"\u00e9"}`, '{"a":"é"}', ['/a spelling']],
@@ -63,6 +73,22 @@ describe('ids', () => {
     expect(compare('{"detail":"No client 5 here."}', '{"detail":"No client 6 here."}', '', ids)).toEqual([
       '/detail value',
     ]);
+  });
+
+  test('of elements in another order are those of the same elements', () => {
+    const ids = new PairedIds();
+    expect(compare('{"id":5,"name":"A"}', '{"id":7,"name":"A"}', '', ids)).toEqual([]);
+    expect(compare('{"id":6,"name":"B"}', '{"id":8,"name":"B"}', '', ids)).toEqual([]);
+    expect(
+      compare(
+        '[{"id":5,"name":"A"},{"id":6,"name":"B"}]',
+        '[{"id":8,"name":"B"},{"id":7,"name":"A"}]',
+        '',
+        ids,
+      ),
+    ).toEqual([' order']);
+    // What was only tried is not learned.
+    expect(compare('{"id":9,"name":"C"}', '{"id":9,"name":"C"}', '', ids)).toEqual([]);
   });
 
   test('that the client sent are its own', () => {

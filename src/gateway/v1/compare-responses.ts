@@ -20,7 +20,8 @@ const REPEAT = 1;
 const V2 = 2;
 
 /**
- * Compares V2's response, after response rules, with V1's, field by field. Fields in which a second response of V1 differs from
+ * Compares V2's response, after response rules, with V1's, field by field. Members of objects that only V2 has are tolerated; a list
+ * of another length, or in another order, is different: a filter may be lost. Fields in which a second response of V1 differs from
  * the first are noise: an age, a request id, a timestamp. The work is proportional to the bodies, whose size is limited.
  */
 export function compareResponses(
@@ -38,13 +39,9 @@ export function compareResponses(
     if (isSame) return { verdict: 'same', differences: [], noise: 0, extra: 0 };
     return unknown(walker.hasTooMany ? 'too-large' : 'not-json', status);
   }
-  const noise = new Set<FieldPlace>();
-  for (const field of tree.fields) {
-    if (differenceOf(field, FIRST, REPEAT) !== undefined || differenceOf(field, REPEAT, FIRST) !== undefined)
-      noise.add(field.place);
-  }
+  const noise = noiseIn(tree.root);
   if (v1.status !== repeat.status) return { ...unknown('noise', status), noise: noise.size };
-  const found = differencesIn(tree.fields, noise);
+  const found = differencesIn(tree.root, noise);
   return {
     verdict: found.count === 0 && v1.status === v2.status ? 'same' : 'different',
     ...status,
@@ -58,54 +55,199 @@ function unknown(reason: string, status: Pick<Comparison, 'status'>): Comparison
   return { verdict: 'unknown', ...status, differences: [], noise: 0, extra: 0, why: reason };
 }
 
+/** A kind of difference, or `extra`: a member that only the other body has. */
+type Kind = FieldDifference['kind'] | 'extra';
+
+/** Places at which V1 differs from itself, with the kinds of difference. */
+type Noise = ReadonlyMap<FieldPlace, ReadonlySet<Kind>>;
+
 interface Found {
   readonly count: number;
   readonly differences: readonly FieldDifference[];
   readonly extra: number;
 }
 
-/** Differences of V2 from V1, one per place and kind, and the number of places that only V2 has. */
-function differencesIn(fields: readonly Field[], noise: ReadonlySet<FieldPlace>): Found {
-  const places = {
-    missing: new Set<FieldPlace>(),
-    type: new Set<FieldPlace>(),
-    value: new Set<FieldPlace>(),
+/** Differences of V1 from itself. What one of its responses has and the other has not is noise from both sides. */
+function noiseIn(root: Field): Noise {
+  const noise = new Map<FieldPlace, Set<Kind>>();
+  const add = (place: FieldPlace, kind: Kind): void => {
+    noise.set(place, (noise.get(place) ?? new Set()).add(kind));
   };
+  new Pairing(FIRST, REPEAT, () => false, add).compare(root, root);
+  return noise;
+}
+
+/** Differences of V2 from V1, one per place and kind, and the number of places that only V2 has. */
+function differencesIn(root: Field, noise: Noise): Found {
+  const found = new Map<FieldPlace, Set<Kind>>();
   const extra = new Set<FieldPlace>();
   const differences: FieldDifference[] = [];
-  for (const field of fields) {
-    const { place, values } = field;
-    if (values[FIRST] === undefined && values[V2] !== undefined) extra.add(place);
-    const kind = differenceOf(field, FIRST, V2);
-    if (kind === undefined || noise.has(place) || places[kind].has(place)) continue;
-    places[kind].add(place);
+  let count = 0;
+  const add = (place: FieldPlace, kind: Kind): void => {
+    if (kind === 'extra') {
+      extra.add(place);
+      return;
+    }
+    const kinds = found.get(place) ?? new Set();
+    if (isNoise(noise, place, kind) || kinds.has(kind)) return;
+    found.set(place, kinds.add(kind));
+    count += 1;
     if (differences.length < MAX_DIFFERENCES) differences.push({ path: place.pointer, kind });
-  }
-  const count = places.missing.size + places.type.size + places.value.size;
+  };
+  const isLeftOut = (place: FieldPlace): boolean => !place.isInFirst || isNoise(noise, place, 'value');
+  new Pairing(FIRST, V2, isLeftOut, add).compare(root, root);
   return { count, differences, extra: extra.size };
 }
 
-/** Kind of difference of body `other` from body `one` in a field that `one` has. */
-function differenceOf({ values }: Field, one: number, other: number): FieldDifference['kind'] | undefined {
-  const [value, against] = [values[one], values[other]];
-  if (value === undefined) return undefined;
-  if (against === undefined) return 'missing';
-  if (value.kind !== against.kind) return 'type';
-  return isSameValue(value, against) ? undefined : 'value';
+/** A list whose length or order is noise still has the type and the values that it has. */
+function isNoise(noise: Noise, place: FieldPlace, kind: Kind): boolean {
+  const kinds = noise.get(place);
+  if (kinds === undefined) return false;
+  const ofElements = Number(kinds.has('length')) + Number(kinds.has('order'));
+  return kind === 'length' || kind === 'order' ? ofElements > 0 : kinds.size > ofElements;
+}
+
+/** An element of a list in one body. */
+interface Element {
+  readonly at: number;
+  readonly field: Field;
+}
+
+/**
+ * Compares body number `one` with body number `other`. Elements of lists are paired by what they are, and only those that the other
+ * list has not at all by their places, so that one element more in front is one finding.
+ */
+class Pairing {
+  private readonly one: number;
+  private readonly other: number;
+  private readonly isLeftOut: (place: FieldPlace) => boolean;
+  private readonly add: (place: FieldPlace, kind: Kind) => void;
+  /** Numbers of values: equal ones have the same. */
+  private readonly identities = new Map<string, number>();
+  private readonly known = new Map<Field, (number | undefined)[]>();
+
+  /** Elements are told apart without the places that `isLeftOut`. */
+  constructor(
+    one: number,
+    other: number,
+    isLeftOut: (place: FieldPlace) => boolean,
+    add: (place: FieldPlace, kind: Kind) => void,
+  ) {
+    this.one = one;
+    this.other = other;
+    this.isLeftOut = isLeftOut;
+    this.add = add;
+  }
+
+  /** Compares a field with its counterpart, or with none. */
+  compare(field: Field, against: Field | undefined): void {
+    const value = field.values[this.one];
+    const counterpart = against?.values[this.other];
+    if (value === undefined) {
+      // Only the whole body has no value: there is no object that it is a member of.
+      if (counterpart !== undefined) this.add(field.place, 'type');
+      return;
+    }
+    if (counterpart === undefined) this.add(field.place, 'missing');
+    else if (value.kind !== counterpart.kind) this.add(field.place, 'type');
+    else if (!isSameValue(value, counterpart)) this.add(field.place, 'value');
+    const isAlike = value.kind === counterpart?.kind;
+    if (value.kind === 'array' && isAlike && against !== undefined) this.compareElements(field, against);
+    else this.compareMembers(field, isAlike ? against : undefined);
+  }
+
+  private compareMembers(field: Field, against: Field | undefined): void {
+    for (const [name, below] of field.below) {
+      if (below.values[this.one] !== undefined) this.compare(below, against?.below.get(name));
+    }
+    for (const [name, below] of against?.below ?? []) {
+      if (below.values[this.other] === undefined) continue;
+      if (field.below.get(name)?.values[this.one] === undefined) this.addExtra(below);
+    }
+  }
+
+  private addExtra(field: Field): void {
+    this.add(field.place, 'extra');
+    for (const below of field.below.values()) {
+      if (below.values[this.other] !== undefined) this.addExtra(below);
+    }
+  }
+
+  private compareElements(field: Field, against: Field): void {
+    const [elements, others] = [elementsOf(field, this.one), elementsOf(against, this.other)];
+    if (elements.length !== others.length) this.add(field.place, 'length');
+    const unused = new Map<number, Element[]>();
+    // The last first: elements are taken from the end.
+    for (const element of others.toReversed()) {
+      const identity = this.identityOf(element.field, this.other);
+      const alike = unused.get(identity);
+      if (alike === undefined) unused.set(identity, [element]);
+      else alike.push(element);
+    }
+    const [unpaired, taken] = [[] as Element[], new Set<number>()];
+    let [last, isInOrder] = [-1, true];
+    for (const element of elements) {
+      const counterpart = unused.get(this.identityOf(element.field, this.one))?.pop();
+      if (counterpart === undefined) {
+        unpaired.push(element);
+        continue;
+      }
+      isInOrder &&= counterpart.at > last;
+      last = counterpart.at;
+      taken.add(counterpart.at);
+      this.compare(element.field, counterpart.field);
+    }
+    if (!isInOrder) this.add(field.place, 'order');
+    const left = others.filter(({ at }) => !taken.has(at));
+    for (const [index, { field: element }] of unpaired.entries()) {
+      // The length is told already.
+      if (left[index] !== undefined) this.compare(element, left[index].field);
+    }
+  }
+
+  private identityOf(field: Field, body: number): number {
+    const known = this.known.get(field) ?? [];
+    const identity = known[body] ?? this.newIdentity(field, body);
+    known[body] = identity;
+    this.known.set(field, known);
+    return identity;
+  }
+
+  private newIdentity(field: Field, body: number): number {
+    const value = field.values[body];
+    const below = [...field.below]
+      .filter(([, { values, place }]) => values[body] !== undefined && !this.isLeftOut(place))
+      .map(([name, child]) => `${JSON.stringify(name)}:${this.identityOf(child, body)}`);
+    const key =
+      value?.kind === 'array' || value?.kind === 'object'
+        ? `${value.kind} ${below.sort().join(' ')}`
+        : `${value?.kind ?? ''} ${value === undefined ? '' : normalized(value)}`;
+    const identity = this.identities.get(key) ?? this.identities.size;
+    this.identities.set(key, identity);
+    return identity;
+  }
+}
+
+function elementsOf({ below }: Field, body: number): readonly Element[] {
+  const fields = [...below].filter(
+    ([step, { values }]) => typeof step === 'number' && values[body] !== undefined,
+  );
+  return fields.map(([step, field]) => ({ at: Number(step), field })).sort((one, other) => one.at - other.at);
 }
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 function isSameValue({ kind, bytes }: FieldValue, against: FieldValue): boolean {
   if (isSameBytes(bytes, against.bytes)) return true;
-  const [text, other] = [decoder.decode(bytes), decoder.decode(against.bytes)];
-  return kind === 'string' ? withoutEscapes(text) === withoutEscapes(other) : isSameNumber(text, other);
+  return (kind === 'string' || kind === 'scalar') && normalized({ kind, bytes }) === normalized(against);
 }
 
-/** `1.0` and `1` are equal numbers; digits beyond the precision of a double are compared literally. */
-function isSameNumber(one: string, other: string): boolean {
-  if (one.length > 15 || other.length > 15 || !/^[-\d]/.test(one) || !/^[-\d]/.test(other)) return false;
-  return Number(one) === Number(other);
+/** One text for all spellings: `1.0` and `1` are equal numbers; digits beyond the precision of a double are compared literally. */
+function normalized({ kind, bytes }: FieldValue): string {
+  const text = decoder.decode(bytes);
+  if (kind === 'string') return withoutEscapes(text);
+  const number = text.length <= 15 && /^[-\d]/.test(text) ? Number(text) : Number.NaN;
+  return Number.isFinite(number) ? String(number) : text;
 }
 
 /** Normalises escapes to one spelling per character: services escape the same text differently. */

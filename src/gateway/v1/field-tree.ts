@@ -22,6 +22,8 @@ const MAX_POINTER_CHARACTERS = 240;
 export class FieldPlace {
   private readonly parent: FieldPlace | undefined;
   private readonly name: string;
+  /** Whether the first body has a field here. */
+  isInFirst = false;
   private readonly members = new Map<string, FieldPlace>();
   private elements: FieldPlace | undefined = undefined;
 
@@ -62,10 +64,9 @@ export class FieldPlace {
 
 /** The fields of several JSON bodies, merged by place: each value costs one look-up at any depth. */
 export class FieldTree {
-  /** Every field; those of the first body come first, in its order. */
-  readonly fields: Field[] = [];
+  /** The value of each body as a whole. */
+  readonly root: Field = newField(new FieldPlace());
   private readonly walker: JsonWalker;
-  private root: Field | undefined = undefined;
 
   constructor(walker: JsonWalker) {
     this.walker = walker;
@@ -79,8 +80,8 @@ export class FieldTree {
       enter: ({ kind, path, start, end }) => {
         const step = path.at(-1);
         const parent = open[path.length - 1];
-        const field =
-          parent === undefined || step === undefined ? this.rootField() : this.field(parent, step);
+        const field = parent === undefined || step === undefined ? this.root : fieldBelow(parent, step);
+        if (number === 0) field.place.isInFirst = true;
         const isLeaf = kind === 'string' || kind === 'scalar';
         field.values[number] = { kind, bytes: isLeaf ? body.subarray(start, end) : NOTHING };
         open[path.length] = field;
@@ -88,25 +89,18 @@ export class FieldTree {
       },
     });
   }
+}
 
-  private rootField(): Field {
-    this.root ??= this.added(new FieldPlace());
-    return this.root;
-  }
+function fieldBelow(parent: Field, step: string | number): Field {
+  const known = parent.below.get(step);
+  if (known !== undefined) return known;
+  const field = newField(parent.place.below(step));
+  parent.below.set(step, field);
+  return field;
+}
 
-  private field(parent: Field, step: string | number): Field {
-    const known = parent.below.get(step);
-    if (known !== undefined) return known;
-    const field = this.added(parent.place.below(step));
-    parent.below.set(step, field);
-    return field;
-  }
-
-  private added(place: FieldPlace): Field {
-    const field: Field = { place, values: [], below: new Map() };
-    this.fields.push(field);
-    return field;
-  }
+function newField(place: FieldPlace): Field {
+  return { place, values: [], below: new Map() };
 }
 
 const NOTHING = new Uint8Array();

@@ -24,6 +24,7 @@ describe('two responses are the same', () => {
     ['in other escapes', String.raw`{"a":"\u00e9\/\n\u0022"}`, String.raw`{"a":"é/\u000a\""}`],
     ['in other spellings of a name', String.raw`{"\u0061":1}`, '{"a":1}'],
     ['with fields that only V2 has', '{"a":1}', '{"a":1,"b":[{"c":1},{"c":2}]}'],
+    ['with such fields in elements of a list', '[{"a":1},{"a":2}]', '[{"a":1,"b":1},{"b":2,"a":2}]'],
     ['when both are empty', '', ''],
     ['when both are the same bytes, if not JSON', 'pong', 'pong'],
   ])('%s', (_, v1, v2) => {
@@ -39,7 +40,7 @@ describe('two responses are the same', () => {
   });
 
   test('and fields that only V2 has are counted by place', () => {
-    expect(compared('{"list":[]}', '{"list":[{"a":1},{"a":2}],"b":3}').extra).toBe(3);
+    expect(compared('{"list":[{},{}]}', '{"list":[{"a":1},{"a":2}],"b":3}').extra).toBe(2);
   });
 });
 
@@ -49,7 +50,21 @@ describe('two responses differ', () => {
     ['{"a":1}', '{"a":"1"}', ['type /a']],
     ['{"a":1,"b":true}', '{"a":2,"b":null}', ['value /a', 'value /b']],
     ['{"a":[{"b":1},{"b":2}]}', '{"a":[{"b":3},{"b":4}]}', ['value /a/*/b']],
-    ['[1,2]', '[1]', ['missing /*']],
+    ['[1,2]', '[1]', ['length ']],
+    // A filter or a tenant's scope is lost.
+    ['{"data":[]}', '{"data":[{"a":1},{"a":2},{"a":3}]}', ['length /data']],
+    ['[{"id":1},{"id":2}]', '[{"id":3},{"id":1},{"id":2}]', ['length ']],
+    [
+      '{"data":[{"id":1,"n":"a"},{"id":2,"n":"b"}]}',
+      '{"data":[{"id":2,"n":"b"},{"id":1,"n":"a"}]}',
+      ['order /data'],
+    ],
+    ['[{"id":1},{"id":2}]', '[{"id":2,"new":1},{"id":1,"new":2}]', ['order ']],
+    ['[1,2,3]', '[3,4,1]', ['order ', 'value /*']],
+    ['[[1,2],[3,4]]', '[[2,1],[3,4]]', ['order /*']],
+    ['[1,1.0,2]', '[2,1e0,1]', ['order ']],
+    ['', '{"a":1}', ['type ']],
+    ['{"a":[1]}', '{"a":{"0":1}}', ['type /a', 'missing /a/*']],
     ['{"a/b":{"c~":1}}', '{"a/b":{"c~":2}}', ['value /a~1b/c~0']],
     ['{"a":1}', '', ['missing ', 'missing /a']],
     // A number that a double cannot hold is compared digit by digit.
@@ -80,6 +95,27 @@ describe('two responses differ', () => {
   });
 });
 
+test('a list with more, fewer or moved elements is never the same', () => {
+  const list = fc.uniqueArray(fc.integer({ min: 0, max: 50 }), { maxLength: 12 });
+  const members = (id: number): string => JSON.stringify({ id, name: `n${id}` });
+  const text = (ids: readonly number[]): string => `{"data":[${ids.map(members).join(',')}]}`;
+  fc.assert(
+    fc.property(list, list, fc.array(fc.nat(), { maxLength: 4 }), (v1, others, moves) => {
+      const moved = [...v1];
+      for (const move of moves) moved.push(...moved.splice(move % (moved.length + 1), 1));
+      const isMoved = text(moved) !== text(v1);
+      expect(linesOf(compared(text(v1), text(moved)))).toEqual(isMoved ? ['order /data'] : []);
+      const longer = [...others.filter((id) => !v1.includes(id)), ...v1];
+      expect(linesOf(compared(text(v1), text(longer)))).toEqual(
+        longer.length === v1.length ? [] : ['length /data'],
+      );
+      expect(linesOf(compared(text(longer), text(v1)))).toEqual(
+        longer.length === v1.length ? [] : ['length /data'],
+      );
+    }),
+  );
+});
+
 describe('noise', () => {
   test('is where V1 differs from itself, in any element', () => {
     const comparison = compared(
@@ -89,6 +125,13 @@ describe('noise', () => {
     );
     expect(linesOf(comparison)).toEqual(['value /list/*/name']);
     expect(comparison.noise).toBe(3);
+  });
+
+  test('is a list whose length or order changes on V1 itself; its values still count', () => {
+    expect(compared('[1,2]', '[9,1,2]', '[3,1,2]')).toMatchObject({ verdict: 'same', noise: 1 });
+    expect(compared('[1,2]', '[2,1]', '[2,1]')).toMatchObject({ verdict: 'same', noise: 1 });
+    expect(linesOf(compared('[1,2]', '[2,3,4]', '[2,1]'))).toEqual(['value /*']);
+    expect(linesOf(compared('[1,2]', '{}', '[2,1]'))).toEqual(['type ', 'missing /*']);
   });
 
   test('in the status says that nothing can be said', () => {
