@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto';
-import { readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { isMap, isSeq, parseDocument, type Document } from 'yaml';
+import { replaceFileSync } from '../../node/replace-file.ts';
 import { changeIdOf, proposalYaml, type StripProposal } from '../../report/strips/strip-proposal.ts';
 import { printFault } from '../../rules/rule-book-fault.ts';
 import { readRuleBook } from '../../rules/read-rule-book.ts';
@@ -15,10 +15,8 @@ export type AppliedStrips = { readonly written: readonly string[] } | { readonly
  */
 export async function applyStrips(path: string, strips: readonly StripProposal[]): Promise<AppliedStrips> {
   let text: string;
-  let target: string;
   try {
-    target = realpathSync(path);
-    text = readFileSync(target, 'utf8');
+    text = readFileSync(path, 'utf8');
   } catch (error) {
     return {
       faults: [`The rule book cannot be read: ${error instanceof Error ? error.message : String(error)}.`],
@@ -33,7 +31,8 @@ export async function applyStrips(path: string, strips: readonly StripProposal[]
     return { faults: [`${path}: changes is not a block list; paste the proposal of --census by hand.`] };
   const checked = await readRuleBook(next, path);
   if (!checked.ok) return { faults: checked.faults.map((fault) => printFault(fault)) };
-  replaceFile(target, next);
+  // In one step: a gateway that watches it never reads half of it.
+  replaceFileSync(path, next);
   return {
     written: missing.map(({ in: place, member }) => (place === undefined ? member : `${place}.${member}`)),
   };
@@ -92,17 +91,4 @@ function endOfChanges(text: string): { readonly offset: number; readonly indent:
 function lineAfter(text: string, offset: number): number {
   const feed = text.indexOf('\n', offset);
   return feed === -1 ? text.length : feed + 1;
-}
-
-/** Replaces a file in one step: a gateway that watches it never reads half of it. */
-function replaceFile(path: string, text: string): void {
-  const { mode } = statSync(path);
-  const draft = `${path}.${randomBytes(4).toString('hex')}`;
-  try {
-    writeFileSync(draft, text, { mode });
-    renameSync(draft, path);
-  } catch (error) {
-    rmSync(draft, { force: true });
-    throw error;
-  }
 }

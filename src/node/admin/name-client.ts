@@ -1,6 +1,7 @@
-import { readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { parseDocument } from 'yaml';
 import { terminalText } from '../../report/text/untrusted-text.ts';
+import { replaceFileSync } from '../replace-file.ts';
 import { type NamesFault, readClientNames } from './client-names.ts';
 
 /** Maximum characters of a name. */
@@ -45,17 +46,10 @@ function textWith(text: string, path: string, hash: string, name: string | undef
 }
 
 function write(path: string, text: string): NamesFault | undefined {
-  const draft = `${path}.${process.pid}.new`;
   try {
-    writeFileSync(draft, text);
-    renameSync(draft, path);
+    replaceFileSync(path, text, { mode: 0o666 });
     return undefined;
   } catch (error) {
-    try {
-      unlinkSync(draft);
-    } catch {
-      // It was not made.
-    }
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     return { fault: `The file of client names cannot be written: ${path} (${code}).` };
   }

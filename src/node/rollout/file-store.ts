@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto';
-import { open, readFile, rename, stat, unlink } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import type { SharedWindow, Store, WindowAddition } from '../../rollout/store.ts';
+import { replaceFile } from '../replace-file.ts';
 import { FileRecords } from './file-records.ts';
 import { FileWindows } from './file-windows.ts';
 import { lockFile } from './file-lock.ts';
@@ -79,22 +79,6 @@ export class FileStore implements Store {
   private pathOf(key: string): string {
     return key === ROLLOUT_KEY ? this.path : `${this.path}.${key}`;
   }
-}
-
-/** Replaces a file: a reader sees the old one or the new one, and after a crash one of them exists. */
-export async function replaceFile(path: string, text: string): Promise<void> {
-  const made = `${path}.${randomUUID()}.tmp`;
-  const file = await open(made, 'w', 0o600);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(made, path).catch(async (error: unknown) => {
-    await unlink(made);
-    throw error;
-  });
 }
 
 /** Attributes that change when the file is replaced. */

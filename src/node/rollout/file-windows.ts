@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import * as z from 'zod';
+import { replaceFile } from '../replace-file.ts';
 import { parsedJson } from '../../rewrite-log/parsed-json.ts';
 import {
   WINDOW_PARTS,
@@ -59,8 +60,7 @@ export class FileWindows {
     const own = additions.map((addition) => this.own.add(addition, now));
     if (additions.some(({ add }) => add.some((number) => number !== 0))) {
       // A reader must not see half of it; after a crash of the machine nobody misses it.
-      await writeFile(`${this.path}.tmp`, JSON.stringify(this.own.list(now)), { mode: 0o600 });
-      await rename(`${this.path}.tmp`, this.path);
+      await replaceFile(this.path, JSON.stringify(this.own.list(now)), { isDurable: false });
     }
     const others = await this.readOthers(now);
     return own.map((counts, index) => {

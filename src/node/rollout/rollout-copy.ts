@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { parsedJson } from '../../rewrite-log/parsed-json.ts';
 import type { RolloutState } from '../../rollout/rollout-state.ts';
 import { readRollout, rolloutText } from '../../rollout/stored-rollout.ts';
-import { replaceFile } from './file-store.ts';
+import { replaceFile } from '../replace-file.ts';
 
 /** The last known state of a rollout in a file, for a start at which the store is damaged or out of reach. */
 export class RolloutCopy {

@@ -1,0 +1,136 @@
+import {
+  chmodSync,
+  chownSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { applyStrips } from '../../src/cli/report/apply-strips.ts';
+import { nameClient } from '../../src/node/admin/name-client.ts';
+import { replaceFile, replaceFileSync } from '../../src/node/replace-file.ts';
+import { FileStore } from '../../src/node/rollout/file-store.ts';
+import { RolloutCopy } from '../../src/node/rollout/rollout-copy.ts';
+import { ROLLOUT_KEY } from '../../src/rollout/stored-rollout.ts';
+import { initialRollout } from '../../src/rollout/rollout-state.ts';
+
+let folder = '';
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'replace-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const modeOf = (path: string): string => (statSync(path).mode & 0o7777).toString(8);
+
+const RULES = readFileSync('config/rules.yaml', 'utf8');
+
+/** Everything that replaces a file that people or other programs share, with a first content. */
+const WRITERS: readonly (readonly [
+  name: string,
+  before: string,
+  write: (path: string) => Promise<unknown>,
+])[] = [
+  ['names', '# ours\n', async (path) => nameClient(path, '3fa94c1d0e5b7a21', 'Acme')],
+  [
+    'a rule book',
+    RULES,
+    async (path) =>
+      applyStrips(path, [
+        { operation: 'create_client', member: 'fax', why: 'V1 called it deprecated', clients: [] },
+      ]),
+  ],
+  [
+    'the rollout',
+    'old',
+    async (path) => {
+      const store = new FileStore(path, Date.now);
+      await store.compareAndSet(ROLLOUT_KEY, 'old', 'new');
+      await store.close();
+    },
+  ],
+  [
+    'the copy of the rollout',
+    'old',
+    async (path) => {
+      const copy = new RolloutCopy(path, () => {});
+      copy.write(initialRollout);
+      await copy.close();
+    },
+  ],
+  ['any file', 'old', async (path) => replaceFile(path, 'new')],
+  ['any file, at once', 'old', async (path) => replaceFileSync(path, 'new')],
+];
+
+describe.each(WRITERS)('%s', (_, before, write) => {
+  test.each([0o600, 0o640, 0o444, 0o664])('keeps its mode', async (mode) => {
+    const path = join(folder, 'file.yaml');
+    writeFileSync(path, before);
+    chmodSync(path, mode);
+    await write(path);
+    expect(readFileSync(path, 'utf8')).not.toBe(before);
+    expect(modeOf(path)).toBe(mode.toString(8));
+  });
+
+  test('stays where a link leads to it', async () => {
+    const [path, link] = [join(folder, 'file.yaml'), join(folder, 'link.yaml')];
+    writeFileSync(path, before, { mode: 0o600 });
+    symlinkSync(path, link);
+    await write(link);
+    expect(lstatSync(link).isSymbolicLink()).toBe(true);
+    expect(readFileSync(path, 'utf8')).not.toBe(before);
+    expect(modeOf(path)).toBe('600');
+  });
+
+  test.runIf(process.getuid?.() === 0)('keeps its owner', async () => {
+    const path = join(folder, 'file.yaml');
+    writeFileSync(path, before, { mode: 0o640 });
+    chownSync(path, 1234, 2345);
+    await write(path);
+    expect(statSync(path)).toMatchObject({ uid: 1234, gid: 2345 });
+    expect(modeOf(path)).toBe('640');
+  });
+});
+
+// Attack: somebody else may write to the folder, and puts a link where the next content is written first.
+test('no link at a name that can be foreseen is written through', async () => {
+  const [names, secret] = [join(folder, 'names.yaml'), join(folder, 'secret')];
+  writeFileSync(secret, 'secret', { mode: 0o600 });
+  writeFileSync(names, '');
+  for (const end of ['tmp', 'new', `${process.pid}.new`, `${process.pid}.tmp`, String(process.pid), '~'])
+    symlinkSync(secret, `${names}.${end}`);
+  expect(nameClient(names, '3fa94c1d0e5b7a21', 'Acme')).toBeUndefined();
+  expect(lstatSync(names).isSymbolicLink()).toBe(false);
+  expect(readFileSync(secret, 'utf8')).toBe('secret');
+});
+
+test('windows of a replica are not written through a link beside their file', async () => {
+  const [path, secret] = [join(folder, 'rollout.json'), join(folder, 'secret')];
+  writeFileSync(secret, 'secret');
+  const store = new FileStore(path, Date.now);
+  const add = async (): Promise<unknown> => store.count([{ key: 'w', windowMs: 60_000, add: [1] }]);
+  await add();
+  const own = readdirSync(folder).filter((name) => name.startsWith('rollout.json.counts.'));
+  expect(own).toHaveLength(1);
+  symlinkSync(secret, join(folder, `${own[0]}.tmp`));
+  await add();
+  expect(readFileSync(secret, 'utf8')).toBe('secret');
+  expect(modeOf(join(folder, own[0] ?? ''))).toBe('600');
+  await store.close();
+});
+
+test('what cannot be put in place leaves nothing behind', async () => {
+  expect(nameClient(join(folder, 'none', 'names.yaml'), '3fa94c1d0e5b7a21', 'Acme')?.fault).toContain(
+    'ENOENT',
+  );
+  writeFileSync(join(folder, 'file'), '');
+  await expect(replaceFile(join(folder, 'file', 'inside'), 'x')).rejects.toThrow('ENOTDIR');
+  expect(() => replaceFileSync(join(folder, 'file', 'inside'), 'x')).toThrow('ENOTDIR');
+  expect(readdirSync(folder)).toEqual(['file']);
+});
