@@ -68,7 +68,10 @@ const decoder = new TextDecoder();
 function asBytes(text: string): string {
   // Bytes that are not valid UTF-8 are lost: U+FFFD stays in the value, and header validation refuses it.
   if (ASCII.test(text) || text.includes('\ufffd')) return text;
-  return String.fromCharCode(...encoder.encode(text));
+  let bytes = '';
+  // One at a time: a field that is spread into arguments has more of them than a call may have.
+  for (const byte of encoder.encode(text)) bytes += String.fromCharCode(byte);
+  return bytes;
 }
 
 function asText(value: string): string {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { requestHeaders } from '../../src/http/web-headers.ts';
+import { requestHeaders, responseHeaders, toHeaders } from '../../src/http/web-headers.ts';
 
 // Workers join lines of one name by a comma, which is a part of the cookie before it (RFC 6265 §5.2).
 test.each([
@@ -16,3 +16,17 @@ test.each([
     'a=b, c=d',
   ]);
 });
+
+// A call has fewer arguments than such a field has bytes.
+test.each([10, 200_000, 2_000_000])(
+  'a field of %i characters beyond ASCII comes back as it was',
+  (length) => {
+    const value = 'é'.repeat(length);
+    const lists = [requestHeaders(new Headers(), undefined), responseHeaders(new Headers())];
+    expect(lists).toEqual([[], []]);
+    const headers = toHeaders(['x-name', Buffer.from(value).toString('latin1')]);
+    expect(headers.get('x-name')).toBe(value);
+    for (const list of [requestHeaders(headers, undefined), responseHeaders(headers)])
+      expect(list[1] === Buffer.from(value).toString('latin1')).toBe(true);
+  },
+);

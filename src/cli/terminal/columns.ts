@@ -20,8 +20,8 @@ export function printColumns(
   { right = [], columns }: Layout = {},
 ): string {
   const all = [head, ...rows];
-  const natural = head.map((_, at) => Math.max(...all.map((row) => widthOf(row[at] ?? ''))));
-  const least = head.map((_, at) => Math.max(...all.map((row) => longestWord(row[at] ?? ''))));
+  const natural = head.map((_, at) => greatest(all, (row) => widthOf(row[at] ?? '')));
+  const least = head.map((_, at) => greatest(all, (row) => longestWord(row[at] ?? '')));
   const widths =
     columns === undefined ? natural : fit(natural, least, columns - GAP.length * (head.length - 1));
   if (widths === undefined) return rows.map((row) => printBlock(head, row, columns ?? 0)).join('\n');
@@ -35,7 +35,12 @@ export function pad(cell: string, size: number, right: boolean): string {
 }
 
 function longestWord(cell: string): number {
-  return Math.max(...cell.split(' ').map((word) => widthOf(word)));
+  return greatest(cell.split(' '), widthOf);
+}
+
+/** A report has more rows than a call may have arguments. */
+function greatest<Item>(items: readonly Item[], sizeOf: (item: Item) => number): number {
+  return items.reduce((most, item) => Math.max(most, sizeOf(item)), 0);
 }
 
 /** Widths between the least and the natural ones that add up to `room`; undefined when the least ones do not fit. */

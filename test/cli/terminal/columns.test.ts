@@ -29,6 +29,11 @@ describe('a table', () => {
     );
   });
 
+  test('has as many rows as a report has clients', () => {
+    const rows = Array.from({ length: 200_000 }, (_, at) => [String(at), 'x']);
+    expect(printColumns(['number', 'name'], rows).split('\n')).toHaveLength(200_001);
+  });
+
   test('is as wide as its rows in a pipe, and where there is room', () => {
     const [head, rows] = [
       ['name', 'count'],
