@@ -1,6 +1,13 @@
 import { Hono } from 'hono/tiny';
 import { failureBody } from '../inspector/entries/failure-body.ts';
-import { type AddressOf, requestRate, sameSite, secureHeaders, tokenGate } from '../inspector/guard.ts';
+import {
+  type AddressOf,
+  requestRate,
+  sameSite,
+  secureHeaders,
+  Sessions,
+  tokenGate,
+} from '../inspector/guard.ts';
 import { createRolloutAdmin } from '../inspector/rollout-admin.ts';
 import { rolloutRoutes } from '../inspector/routes/rollout-routes.ts';
 import { type Rate, TokenBuckets } from '../rollout/token-buckets.ts';
@@ -37,7 +44,9 @@ export function createEdgeAdmin(parts: EdgeAdminParts): (request: Request) => Pr
   const app = new Hono();
   app.use(secureHeaders(), sameSite(parts));
   app.use(requestRate(new TokenBuckets(REQUEST_RATE, Date.now), addressOf));
-  app.use(tokenGate(parts, new TokenBuckets(WRONG_TOKEN_RATE, Date.now), addressOf));
+  const tries = new TokenBuckets(WRONG_TOKEN_RATE, Date.now);
+  // No page is served here, and no session begins; one that began elsewhere with the same token holds.
+  app.use(tokenGate(parts, new Sessions(parts, Date.now), tries, addressOf));
   app.use(async (c, next) => {
     await replica.sync();
     if (!replica.isTogether || !(await totals.refresh()))

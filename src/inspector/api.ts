@@ -125,6 +125,8 @@ export interface State {
   readonly droppedLogLines: number;
   /** True where operators may send a kept request to V2 again. */
   readonly canResend: boolean;
+  /** True where operators log in: the listener has a token. */
+  readonly canLogOut: boolean;
   /** The rule book that was refused last, until a good one is read: the one before it stays in force. */
   readonly refusedRuleBook?: RefusedRuleBook;
 }

@@ -98,51 +98,108 @@ export function requestRate(requests: TokenBuckets, from: AddressOf = socketAddr
 
 const COOKIE = 'inspector';
 
-/** Requires the token, as a bearer or in the cookie from `loginCookie`. `tries` counts wrong tokens. */
+/** Seconds after which a session ends, whatever it does: a working day. */
+const SESSION_SECONDS = 12 * 60 * 60;
+
+/** Sessions that were logged out before their end; beyond these, the oldest is forgotten. */
+const MAX_ENDED = 1000;
+
+/**
+ * Sessions of the page. A session is a random id and its end, signed with a key that only holders of the token can make, so
+ * every process and replica with the token knows it without a store, and another token ends them all.
+ */
+export class Sessions {
+  private readonly time: () => number;
+  private readonly key: Promise<CryptoKey> | undefined;
+  /** Ids of sessions that were logged out here. */
+  private readonly ended = new Set<string>();
+
+  /** `time` is milliseconds since 1970. */
+  constructor({ token }: GuardOptions, time: () => number) {
+    this.time = time;
+    this.key = token === undefined ? undefined : signingKey(token);
+  }
+
+  /** Returns the field value that begins a session. */
+  async begin(secure: boolean): Promise<string> {
+    const id = hexOf(crypto.getRandomValues(new Uint8Array(16)));
+    const named = `${Math.floor(this.time() / 1000) + SESSION_SECONDS}.${id}`;
+    return setCookie(`${named}.${await this.signature(named)}`, SESSION_SECONDS, secure);
+  }
+
+  /** Whether a `Cookie` field has a session that has not ended. */
+  async has(header: string | undefined): Promise<boolean> {
+    return (await this.idIn(header)) !== undefined;
+  }
+
+  /** Ends the session of a `Cookie` field, here at once; returns the field value that takes it from the browser. */
+  async end(header: string | undefined, secure: boolean): Promise<string> {
+    const id = await this.idIn(header);
+    if (id !== undefined) this.ended.add(id);
+    const [oldest] = this.ended;
+    if (this.ended.size > MAX_ENDED && oldest !== undefined) this.ended.delete(oldest);
+    return setCookie('', 0, secure);
+  }
+
+  private async idIn(header: string | undefined): Promise<string | undefined> {
+    const cookie = cookieValue(header);
+    const [, named, end, id, signature] = SESSION.exec(cookie ?? '') ?? [];
+    if (named === undefined || id === undefined || signature === undefined) return undefined;
+    if (!(await isSame(signature, await this.signature(named)))) return undefined;
+    return Number(end) * 1000 > this.time() && !this.ended.has(id) ? id : undefined;
+  }
+
+  private async signature(named: string): Promise<string> {
+    // Without a token nothing is guarded, and no session is of use.
+    if (this.key === undefined) return '';
+    return hexOf(new Uint8Array(await crypto.subtle.sign('HMAC', await this.key, encoder.encode(named))));
+  }
+}
+
+const SESSION = /^((\d{1,12})\.([0-9a-f]{32}))\.([0-9a-f]{64})$/;
+
+const encoder = new TextEncoder();
+
+async function signingKey(token: string): Promise<CryptoKey> {
+  const bytes = encoder.encode(`inspector session ${token}`);
+  return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
+}
+
+function setCookie(value: string, maxAge: number, secure: boolean): string {
+  return `${COOKIE}=${value}; Path=/; Max-Age=${maxAge}; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`;
+}
+
+/**
+ * Requires the token, as a bearer or by a session. `tries` counts wrong tokens, after the token was judged: behind a balancer all
+ * operators have one address, and whoever guesses there must not lock them out. Tokens are too long to be guessed at the rate of
+ * requests; the limit makes it known.
+ */
 export function tokenGate(
   { token }: GuardOptions,
+  sessions: Sessions,
   tries: TokenBuckets,
   from: AddressOf = socketAddress,
 ): MiddlewareHandler {
   return async (c, next) => {
-    if (token === undefined) return next();
+    if (token === undefined || (await sessions.has(c.req.header('cookie')))) return next();
     const bearer = /^bearer (.+)$/i.exec(c.req.header('authorization') ?? '')?.[1];
-    const cookie = cookieValue(c.req.header('cookie'));
-    // A cookie is too long to guess and is not counted, so an attacker who guesses tokens cannot lock out logged-in operators.
-    if (cookie !== undefined && (await isSame(cookie, await sessionOf(token)))) return next();
-    const address = from(c);
-    if (bearer !== undefined && tries.isSpent(address)) return tooManyRequests();
     if (bearer !== undefined && (await isSame(bearer, token))) return next();
-    if (bearer !== undefined) tries.take(address);
+    if (bearer !== undefined && !tries.take(from(c))) return tooManyRequests();
     c.header('WWW-Authenticate', 'Bearer');
     return c.json(failureBody(401, 'token-needed', 'The admin listener requires its token.'), 401);
   };
 }
 
-/** Returns the session cookie for the token `given`; undefined when it is wrong. The cookie does not contain the token. */
-export async function loginCookie(
-  given: string,
-  token: string,
-  secure: boolean,
-): Promise<string | undefined> {
-  if (!(await isSame(given, token))) return undefined;
-  return `${COOKIE}=${await sessionOf(token)}; Path=/; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`;
-}
-
 /** Compares in constant time: every byte of two digests of equal length. */
-async function isSame(given: string, expected: string): Promise<boolean> {
+export async function isSame(given: string, expected: string): Promise<boolean> {
   const [one, other] = await Promise.all([digest(given), digest(expected)]);
   let difference = 0;
   for (let at = 0; at < one.length; at += 1) difference |= (one[at] ?? 0) ^ (other[at] ?? 0);
   return difference === 0;
 }
 
-async function sessionOf(token: string): Promise<string> {
-  return hexOf(await digest(`inspector session ${token}`));
-}
-
 async function digest(text: string): Promise<Uint8Array> {
-  return new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
+  return new Uint8Array(await crypto.subtle.digest('SHA-256', encoder.encode(text)));
 }
 
 function cookieValue(header: string | undefined): string | undefined {

@@ -70,6 +70,21 @@ describe('tries', () => {
     expect(await throttled.json()).toMatchObject({ errors: [{ detail: 'Try again in a second.' }] });
   });
 
+  // Behind a balancer, all operators have one address.
+  test('do not lock the right token out, at the login or as a bearer', async () => {
+    const { adminOrigin } = await inspected({ 'admin-token': TOKEN });
+    const send = async (token: string): Promise<readonly number[]> => {
+      const [bearer, login] = await Promise.all([
+        fetch(`${adminOrigin}/state`, { headers: { authorization: `Bearer ${token}` } }),
+        fetch(`${adminOrigin}/login`, { method: 'POST', body: JSON.stringify({ token }) }),
+      ]);
+      return [bearer.status, login.status];
+    };
+    for (let k = 0; k < 12; k += 1) await send('wrong');
+    expect(await send('wrong')).toContain(429);
+    expect(await send(TOKEN)).toEqual([200, 204]);
+  });
+
   test('do not lock out a logged-in operator', async () => {
     const { adminOrigin } = await inspected({ 'admin-token': TOKEN });
     const response = await fetch(`${adminOrigin}/login`, {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { Sessions } from '../../src/inspector/guard.ts';
 import { adminFault } from '../../src/node/admin/operators.ts';
 import { readSettings } from '../../src/settings/read-settings.ts';
 import { inspected } from '../support/inspected.ts';
@@ -105,7 +106,7 @@ describe('the admin listener with a token', () => {
       for (const guess of guesses) {
         const headers = guess === undefined ? {} : { authorization: guess };
         const response = await fetch(`${adminOrigin}${path}`, { headers });
-        // Ten wrong tokens on, guesses are not even looked at.
+        // Ten wrong tokens on, guesses are told to wait.
         expect([path, guess, [401, 429].includes(response.status)]).toEqual([path, guess, true]);
         expect(Object.keys((await response.json()) as object)).toEqual(['errors']);
       }
@@ -133,9 +134,50 @@ describe('the admin listener with a token', () => {
     expect(cookie).not.toContain(TOKEN);
     const pair = cookie.split(';', 1)[0] ?? '';
     expect((await fetch(`${adminOrigin}/state`, { headers: { cookie: `a=b; ${pair}` } })).status).toBe(200);
-    expect(
-      (await fetch(`${adminOrigin}/state`, { headers: { cookie: `${pair.slice(0, -1)}0x` } })).status,
-    ).toBe(401);
+    for (const forged of [`${pair.slice(0, -1)}0x`, pair.replace('=', '=9'), 'inspector=', `${pair}.`])
+      expect((await fetch(`${adminOrigin}/state`, { headers: { cookie: forged } })).status).toBe(401);
+  });
+
+  test('begins another session at each login, which ends at the logout, and no other does', async () => {
+    const { adminOrigin } = await inspected({ 'admin-token': TOKEN });
+    const login = async (): Promise<string> => {
+      const granted = await fetch(`${adminOrigin}/login`, {
+        method: 'POST',
+        body: JSON.stringify({ token: TOKEN }),
+      });
+      return granted.headers.getSetCookie()[0]?.split(';', 1)[0] ?? '';
+    };
+    const state = async (cookie: string): Promise<number> =>
+      (await fetch(`${adminOrigin}/state`, { headers: { cookie } })).status;
+    const [one, other] = [await login(), await login()];
+    expect(one).not.toBe(other);
+    expect([await state(one), await state(other)]).toEqual([200, 200]);
+    const ended = await fetch(`${adminOrigin}/logout`, { method: 'POST', headers: { cookie: one } });
+    expect([ended.status, ended.headers.getSetCookie()]).toEqual([
+      204,
+      ['inspector=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict'],
+    ]);
+    expect([await state(one), await state(other)]).toEqual([401, 200]);
+    const foreign = await fetch(`${adminOrigin}/logout`, {
+      method: 'POST',
+      headers: { cookie: other, origin: 'https://evil.example' },
+    });
+    expect([foreign.status, await state(other)]).toEqual([403, 200]);
+  });
+
+  test('begins sessions that end by themselves, hold on every replica with the token, and with no other', async () => {
+    let now = Date.parse('2026-01-01T00:00:00Z');
+    const [one, replica, renewed] = [TOKEN, TOKEN, 'another token'].map(
+      (token) => new Sessions({ token, hosts: [] }, () => now),
+    );
+    const cookie = (await one?.begin(true))?.split(';', 1)[0];
+    const held = async (): Promise<readonly unknown[]> =>
+      Promise.all([one, replica, renewed].map(async (sessions) => sessions?.has(cookie)));
+    expect(await held()).toEqual([true, true, false]);
+    now += 12 * 60 * 60 * 1000 - 1;
+    expect(await held()).toEqual([true, true, false]);
+    now += 1;
+    expect(await held()).toEqual([false, false, false]);
   });
 });
 

@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
 import type { CaptureState } from '../api.ts';
+import { send } from './admin-client.ts';
 import { classes, el } from './parts/element.ts';
 import { bytes, count } from './parts/format.ts';
 import type { LiveView } from './entries/live-view.ts';
@@ -61,6 +62,8 @@ export function PageHeader({ place, go, view, onHelp }: PageHeaderProps): VNode 
         el('i', { 'aria-hidden': true }),
         view.paused && connection === 'live' ? 'Paused' : CONNECTIONS[connection],
       ),
+      state?.canLogOut === true &&
+        el('button', { type: 'button', class: 'button', onClick: () => void logOut() }, 'Log out'),
       el(
         'button',
         {
@@ -75,6 +78,12 @@ export function PageHeader({ place, go, view, onHelp }: PageHeaderProps): VNode 
       ),
     ),
   );
+}
+
+/** Shows the login again, with nothing of the session left on the page. */
+async function logOut(): Promise<void> {
+  await send('logout', {}).catch(() => undefined);
+  location.reload();
 }
 
 const CONNECTIONS = { connecting: 'Connecting', live: 'Live', lost: 'No response' } as const;

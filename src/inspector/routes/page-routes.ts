@@ -1,7 +1,7 @@
 import type { Hono } from 'hono';
 import type { PageFile } from '../api.ts';
 import { bodyFailure, failureBody, tooManyRequests } from '../entries/failure-body.ts';
-import { type GuardOptions, loginCookie } from '../guard.ts';
+import { type GuardOptions, isSame, type Sessions } from '../guard.ts';
 import type { TokenBuckets } from '../../rollout/token-buckets.ts';
 import { addressOf } from '../remote-address.ts';
 import { readBody } from './read-body.ts';
@@ -34,25 +34,34 @@ export function pageRoutes(app: Hono, page: () => ReadonlyMap<string, PageFile>)
 
 /**
  * Accepts the token as `{"token":"…"}` and sets a session cookie, because an event stream cannot send a header field. `tries`
- * counts wrong tokens.
+ * counts wrong tokens, each after it was judged. `/logout` ends the session.
  */
-export function loginRoute(app: Hono, { token }: GuardOptions, tries: TokenBuckets): void {
+export function loginRoute(
+  app: Hono,
+  { token }: GuardOptions,
+  sessions: Sessions,
+  tries: TokenBuckets,
+): void {
   app.post('/login', async (c) => {
-    const address = addressOf(c.env);
-    if (tries.isSpent(address)) return tooManyRequests();
     const body = await readBody(c.req.raw, LOGIN_BYTES);
     if (typeof body === 'string') return bodyFailure(body, LOGIN_BYTES);
     if (token === undefined) return c.body(null, 204);
     const given = tokenIn(body.text);
-    const cookie =
-      given === undefined ? undefined : await loginCookie(given, token, c.req.url.startsWith('https:'));
-    if (cookie === undefined) {
-      tries.take(address);
+    if (given === undefined || !(await isSame(given, token))) {
+      if (!tries.take(addressOf(c.env))) return tooManyRequests();
       return c.json(failureBody(401, 'wrong-token', 'This is not the token.'), 401);
     }
-    c.header('Set-Cookie', cookie);
+    c.header('Set-Cookie', await sessions.begin(isSecure(c.req.url)));
     return c.body(null, 204);
   });
+  app.post('/logout', async (c) => {
+    c.header('Set-Cookie', await sessions.end(c.req.header('cookie'), isSecure(c.req.url)));
+    return c.body(null, 204);
+  });
+}
+
+function isSecure(url: string): boolean {
+  return url.startsWith('https:');
 }
 
 function tokenIn(text: string): string | undefined {

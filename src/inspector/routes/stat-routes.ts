@@ -87,7 +87,8 @@ const CSV_TYPE = 'text/csv; charset=utf-8';
 const CSV_HEADERS = { 'Content-Disposition': 'attachment; filename="v1-clients.csv"' };
 
 /** The content of the page's header. */
-export function stateOf({ view, run, startedAt, time, stats, origin, rules, resend }: InspectorParts): State {
+export function stateOf(parts: InspectorParts): State {
+  const { view, run, startedAt, time, stats, origin, rules, resend, token } = parts;
   const { version, ruleBook, inFlight, droppedLogLines } = stats();
   const { mode, masks, maxEntries, maxBytes, structurePerSecond } = view.capture.options;
   return {
@@ -104,6 +105,7 @@ export function stateOf({ view, run, startedAt, time, stats, origin, rules, rese
     inFlight,
     droppedLogLines,
     canResend: resend !== undefined,
+    canLogOut: token !== undefined,
     ...refusedRuleBook(rules().refusal),
   };
 }
