@@ -1,16 +1,82 @@
-import { defineConfig } from 'vitest/config';
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
+import { MissingTools } from '../test/support/missing-tools.ts';
+import { IS_CI, TOOLS } from '../test/support/tools.ts';
+
+const TIERS = ['sockets', 'page', 'system'] as const;
+
+type Tier = (typeof TIERS)[number];
+
+/**
+ * Folders of each tier but the fast one, which has the rest. A name wins over a folder: `metrics.system.test.ts` is of the tier
+ * `system`, wherever it is. So each test is of one tier, and a new one of the fast tier unless its place or name says otherwise.
+ */
+const FOLDERS: Readonly<Record<Tier, readonly string[]>> = {
+  sockets: ['attack', 'contract', 'gateway', 'node'],
+  page: ['inspector/page'],
+  system: ['bench', 'edge', 'release', 'runtime'],
+};
+
+const SHARED = {
+  setupFiles: 'test/support/set-up.ts',
+  // For what hangs, and for nothing else: a machine may be several times slower, or stand still for a while.
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+  expect: { poll: { timeout: 60_000 } },
+} as const;
 
 export default defineConfig({
   root: new URL('..', import.meta.url).pathname,
   test: {
-    include: ['test/**/*.test.ts'],
-    setupFiles: ['test/support/overwritten-memory.ts'],
-    pool: 'forks',
-    // For what hangs, and for nothing else: a machine may be several times slower, or stand still for a while.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
-    expect: { poll: { timeout: 60_000 } },
     // Two cores, shared: more workers only make the socket tests wait for each other.
     maxWorkers: 2,
+    reporters: ['default', new MissingTools(), ...resultsFile()],
+    // A test is skipped where a tool that it names is missing, unless the run decides: there it fails (test/support/set-up.ts).
+    tags: Object.entries(TOOLS).map(([name, { isInstalled }]) => ({ name, skip: !IS_CI && !isInstalled() })),
+    projects: [fastTier(), ...TIERS.map((tier) => slowTier(tier))],
   },
 });
+
+/** `.ci/run` names a file for the results, from which it counts. */
+function resultsFile(): readonly ['json', { readonly outputFile: string }][] {
+  const { TEST_RESULTS } = process.env;
+  return TEST_RESULTS === undefined ? [] : [['json', { outputFile: TEST_RESULTS }]];
+}
+
+/** Tests that need Node alone: threads without a context for each file save more than half of the time. */
+function fastTier(): TestProjectInlineConfiguration {
+  const others = TIERS.flatMap((tier) => [...inFolders(tier), byName(tier)]);
+  return {
+    extends: true,
+    test: {
+      ...SHARED,
+      name: 'fast',
+      include: ['test/**/*.test.ts'],
+      exclude: others,
+      pool: 'threads',
+      isolate: false,
+      // Properties are played at a tenth of their runs here; `npm run test:long` plays them all.
+      env: { FUZZ: process.env['FUZZ'] ?? '0.1' },
+    },
+  };
+}
+
+function slowTier(tier: Tier): TestProjectInlineConfiguration {
+  return {
+    extends: true,
+    test: {
+      ...SHARED,
+      name: tier,
+      include: [...inFolders(tier), byName(tier)],
+      exclude: TIERS.filter((other) => other !== tier).map((other) => byName(other)),
+      pool: 'forks',
+    },
+  };
+}
+
+function inFolders(tier: Tier): readonly string[] {
+  return FOLDERS[tier].map((folder) => `test/${folder}/**/*.test.ts`);
+}
+
+function byName(tier: Tier): string {
+  return `test/**/*.${tier}.test.ts`;
+}

@@ -1,3 +1,7 @@
+/**
+ * @module-tag bash
+ * @module-tag curl
+ */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+/** @module-tag bash */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { appendFile } from 'node:fs/promises';
@@ -10,6 +11,7 @@ import { entryLine } from '../../src/rewrite-log/entry-line.ts';
 import { command } from '../support/command.ts';
 import { inspected } from '../support/inspected.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
+import { PROGRAM } from '../support/product.ts';
 
 let folder = '';
 
@@ -68,7 +70,7 @@ describe('report', () => {
     expect(await entriesOf(join(folder, 'fleet'))).toBe(600);
     expect(await entriesOf(join(folder, 'fleet/*.ndjson*'), join(folder, 'fleet'))).toBe(600);
     const piped = (path: string): ReturnType<typeof spawnSync> =>
-      spawnSync('bash', ['-c', `cat ${path} | node src/cli/main.ts report - --format json`], {
+      spawnSync('bash', ['-c', `cat ${path} | node ${PROGRAM} report - --format json`], {
         encoding: 'utf8',
       });
     const packed = piped(file('fleet.gz', Buffer.concat([first, second].map((text) => gzipSync(text)))));

@@ -7,6 +7,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { NOT_STARTED, SUCCESS } from '../../src/cli/exit-codes.ts';
 import { entryLine } from '../../src/rewrite-log/entry-line.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
+import { PROGRAM } from '../support/product.ts';
 
 const root = new URL('../../', import.meta.url).pathname;
 const folder = mkdtempSync(join(tmpdir(), 'stdout-'));
@@ -19,7 +20,7 @@ const PRINTING = [['openapi'], ['report', LOG], ['tail', LOG], ['--help']] as co
 
 /** Runs a command whose stdout is a file, or a pipe that nobody reads. */
 async function ended(args: readonly string[], out: number | 'unread'): Promise<unknown> {
-  const child = spawn(process.execPath, ['src/cli/main.ts', ...args], {
+  const child = spawn(process.execPath, [PROGRAM, ...args], {
     cwd: root,
     stdio: ['ignore', out === 'unread' ? 'pipe' : out, 'pipe'],
   });

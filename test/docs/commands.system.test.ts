@@ -1,3 +1,7 @@
+/**
+ * @module-tag bash
+ * @module-tag curl
+ */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
@@ -16,7 +20,8 @@ const pages = docPages().map(({ file, text }) => ({ file, commands: commandsOf(t
 /** Commands that this test does not run, with the reason. */
 const NOT_RUN: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/^npm ci$/, 'installs what this test runs with; .ci/run begins with it'],
-  [/^npm test$/, 'is what runs this test'],
+  [/^npm (?:test|run test:\w+)(?: -- .*)?$/, 'runs tests, this one among them; .ci/run runs each tier'],
+  [/^test\/system\.sh$/, 'installs what this test runs with; .ci/run runs it'],
   [/^npm run (?:check|fmt)$/, 'checks the checkout; .ci/run runs it'],
   [/^npm run dev$/, 'is `npm start` under node --watch'],
   [/^npm run bench /, 'takes minutes'],

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { gatewayFor } from '../support/gateway.ts';
 import { type RawClient, rawClient } from '../support/raw-client.ts';
 import { listening } from '../support/listening.ts';
+import { fuzzRuns } from '../support/fuzz.ts';
 
 /** The request as V2 sees it. */
 interface Seen {
@@ -155,7 +156,7 @@ test('for random requests, V2 sees the same through the gateway as directly, but
       expect(v2.seen.at(-1)).toEqual(v2.seen.at(-2));
       runs += 1;
     }),
-    { numRuns: 1000 },
+    { numRuns: fuzzRuns(1000) },
   );
   expect(runs).toBe(1000);
   for (const { socket } of clients.values()) socket.destroy();

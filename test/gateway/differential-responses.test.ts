@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { gatewayFor } from '../support/gateway.ts';
 import { rawServer } from '../support/raw-server.ts';
+import { fuzzRuns } from '../support/fuzz.ts';
 
 const token = fc
   .string({ unit: fc.constantFrom(...'abcXYZ019-_.'.split('')), minLength: 1, maxLength: 10 })
@@ -69,7 +70,7 @@ test('for random responses, a client reads the same through the gateway as direc
       const direct = await read(agent, v2.port, generated.method);
       expect(await read(agent, gateway.port, generated.method)).toEqual(direct);
     }),
-    { numRuns: 500 },
+    { numRuns: fuzzRuns(500) },
   );
 });
 

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { hexValue, PlainChunkSize } from '../../src/http/chunk-size.ts';
+import { fuzzRuns } from '../support/fuzz.ts';
 
 /** The size and the next offset that a reader finds for the line at `at`. */
 function read(text: string, at = 0): readonly number[] | undefined {
@@ -46,7 +47,7 @@ test('a line is plain where a pattern says so, from any offset', () => {
         plain === null ? undefined : [Number.parseInt(plain[1] ?? '', 16), at + plain[0].length];
       expect(read(text, at)).toEqual(expected);
     }),
-    { numRuns: 20_000 },
+    { numRuns: fuzzRuns(20_000) },
   );
 });
 

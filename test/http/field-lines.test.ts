@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { linesOf, readFieldLines, writeFieldLines } from '../../src/http/field-lines.ts';
+import { fuzzRuns } from '../support/fuzz.ts';
 
 const name = fc.stringMatching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,20}$/);
 const value = fc.stringMatching(/^(?:[!-~\x80-\xff](?:[\t -~\x80-\xff]{0,30}[!-~\x80-\xff])?)?$/);
@@ -17,7 +18,7 @@ describe('field lines', () => {
         expect(text).toBeDefined();
         expect(read(before + text, before.length)).toEqual(list);
       }),
-      { numRuns: 200 },
+      { numRuns: fuzzRuns(200) },
     );
   });
 
@@ -35,7 +36,7 @@ describe('field lines', () => {
           uses.map((_, at) => [again?.name(at), again?.value(at), again?.bytes(at), again?.offset(at)]),
         );
       }),
-      { numRuns: 500 },
+      { numRuns: fuzzRuns(500) },
     );
   });
 
@@ -52,7 +53,7 @@ describe('field lines', () => {
         const text = bytes.join('');
         expect(read(text) !== undefined).toBe(strict.test(text));
       }),
-      { numRuns: 5000 },
+      { numRuns: fuzzRuns(5000) },
     );
   });
 
@@ -107,9 +108,9 @@ describe('field lines', () => {
         if (written === undefined) refused += 1;
         else if (written !== '') copied += 1;
       }),
-      { numRuns: 5000 },
+      { numRuns: fuzzRuns(5000) },
     );
-    expect(Math.min(copied, refused)).toBeGreaterThan(500);
+    expect(Math.min(copied, refused)).toBeGreaterThan(fuzzRuns(500));
   });
 
   test.each([

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { findHeadEnd } from '../../src/http/head-end.ts';
+import { fuzzRuns } from '../support/fuzz.ts';
 
 test('the end of a head is where a plain search finds it, from any offset', () => {
   const part = fc.constantFrom('\r', '\n', 'a', 'bc', '\r\n', '\n\n', '\r\r', '\r\n\r\n', 'Host: a\r\n');
@@ -9,6 +10,6 @@ test('the end of a head is where a plain search finds it, from any offset', () =
       const text = parts.join('');
       expect(findHeadEnd(Buffer.from(text), from)).toBe(text.indexOf('\r\n\r\n', from));
     }),
-    { numRuns: 20_000 },
+    { numRuns: fuzzRuns(20_000) },
   );
 });

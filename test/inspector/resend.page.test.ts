@@ -1,3 +1,4 @@
+/** @module-tag chromium */
 import type { EntryDetail } from '../../src/inspector/api.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Browser, startBrowser } from '../support/browser.ts';

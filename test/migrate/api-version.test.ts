@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DEFAULT_POLICIES } from '../support/plan-of.ts';
 import { chooseApiVersion } from '../../src/migrate/api-version.ts';
+import { fuzzRuns } from '../support/fuzz.ts';
 
 const NOW = Date.UTC(2028, 1, 29, 9, 59);
 
@@ -73,6 +74,6 @@ test('any day is of the future exactly when it is after the day in the first tim
       const { why } = chooseApiVersion(requested, book('forward'), now);
       expect(why).toBe(requested <= latestDay(now) ? 'client' : 'future');
     }),
-    { numRuns: 5000 },
+    { numRuns: fuzzRuns(5000) },
   );
 });

@@ -6,6 +6,7 @@ import { readSettings, type Settings } from '../../src/settings/read-settings.ts
 import { rawClient, statusOf } from '../support/raw-client.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
 import { until } from '../support/until.ts';
+import { PROGRAM } from '../support/product.ts';
 
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
 
@@ -47,7 +48,7 @@ test('the log names what was cut, and the way out', () => {
 // Attack: clients that connect and send nothing, until no file is left for a connection to V2.
 test('idle clients do not take the files that V2 needs', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
-  const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+  const main = fileURLToPath(new URL(`../../${PROGRAM}`, import.meta.url));
   const args = ['serve', '--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0', '--upstream', v2.origin];
   const child = spawn('sh', ['-c', 'ulimit -n 128; exec "$@"', 'sh', process.execPath, main, ...args], {
     env: { PATH: process.env['PATH'] ?? '', GATEWAY_LOG_FORMAT: 'text' },

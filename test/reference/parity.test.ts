@@ -5,6 +5,7 @@ import { createReference } from '../../src/reference/reference.ts';
 import type { UnknownAttributes } from '../../src/reference/schemas.ts';
 import type { Store } from '../../src/reference/store.ts';
 import { play, toV1, toV2, type Outcome, type Step } from './parity.ts';
+import { fuzzRuns } from '../support/fuzz.ts';
 
 const property = {
   display_name: 'Pier 4',
@@ -224,6 +225,6 @@ test('random sequences of requests get the same from both versions', async () =>
         expect([one, v1]).toEqual([one, v2]);
       }
     }),
-    { numRuns: 200 },
+    { numRuns: fuzzRuns(200) },
   );
 });

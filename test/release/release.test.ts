@@ -1,3 +1,7 @@
+/**
+ * @module-tag git
+ * @module-tag packages
+ */
 import { Version } from '@cyclonedx/cyclonedx-library/Spec';
 import { JsonStrictValidator } from '@cyclonedx/cyclonedx-library/Validation';
 import { execFileSync } from 'node:child_process';

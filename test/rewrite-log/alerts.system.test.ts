@@ -1,3 +1,4 @@
+/** @module-tag prometheus */
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,7 @@
+/**
+ * @module-tag packages
+ * @module-tag prometheus
+ */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';

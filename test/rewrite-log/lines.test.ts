@@ -5,6 +5,7 @@ import { encodedLine } from '../../src/rewrite-log/encoded-entry.ts';
 import { entryLine } from '../../src/rewrite-log/entry-line.ts';
 import { redactTarget } from '../../src/rewrite-log/capture/redact-target.ts';
 import { arbitraryEntry } from '../support/arbitrary-entry.ts';
+import { fuzzRuns } from '../support/fuzz.ts';
 
 test('a line is the entry in printable ASCII, whatever the texts are', () => {
   fc.assert(
@@ -38,7 +39,7 @@ test('times are printed as JSON has them', () => {
       const text = JSON.stringify(totalMs);
       expect(line).toContain(`"upstreamMs":${text},"totalMs":${text},`);
     }),
-    { numRuns: 2000 },
+    { numRuns: fuzzRuns(2000) },
   );
 });
 

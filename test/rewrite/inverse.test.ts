@@ -11,6 +11,7 @@ import { bookOf } from '../support/plan-of.ts';
 import { responsePlanOf, responseRule } from '../support/response-plan-of.ts';
 import { anyDocument } from './documents.ts';
 import { bytesOf, textOf } from './notation.ts';
+import { fuzzRuns } from '../support/fuzz.ts';
 
 const OK: ResponseContext = { status: 200, deprecated: [], isWrapped: true };
 const INVERSE: ResponseRule = { rule: 'inverse', status: ['2xx'] };
@@ -141,9 +142,9 @@ describe('the inverse', () => {
           expect(patched(outcome, v2)).toEqual(plain(JSON.parse(v1)));
         }
       }),
-      { numRuns: 500 },
+      { numRuns: fuzzRuns(500) },
     );
-    expect(undone).toBeGreaterThan(500);
+    expect(undone).toBeGreaterThan(fuzzRuns(500));
   });
 
   test('of renames gives back the same bytes', () => {
@@ -158,7 +159,7 @@ describe('the inverse', () => {
         const outcome = answered(rules, READ, `{"data":${stored(rules, text)}}`);
         expect(textOf(outcome.body)).toBe(`{"data":${text}}`);
       }),
-      { numRuns: 1_000 },
+      { numRuns: fuzzRuns(1_000) },
     );
   });
 
@@ -202,7 +203,7 @@ describe('whatever V2 answers', () => {
         expect(textOf(applyEdits(bytesOf(text), together.edits))).toBe(textOf(together.body));
         expect(() => JSON.parse(textOf(together.body))).not.toThrow();
       }),
-      { numRuns: 3_000 },
+      { numRuns: fuzzRuns(3_000) },
     );
   });
 
@@ -214,7 +215,7 @@ describe('whatever V2 answers', () => {
         const outcome = responsePlanOf(texts.map(responseRule)).rewrite(bytesOf(text), OK);
         expect(patched(outcome, text)).toEqual(plain(JSON.parse(textOf(outcome.body))));
       }),
-      { numRuns: 3_000 },
+      { numRuns: fuzzRuns(3_000) },
     );
   });
 
@@ -243,7 +244,7 @@ describe('whatever V2 answers', () => {
           }
         },
       ),
-      { numRuns: 500 },
+      { numRuns: fuzzRuns(500) },
     );
   });
 

@@ -9,6 +9,7 @@ import type { RequestRule } from '../../src/rules/rule.ts';
 import { planOf } from '../support/plan-of.ts';
 import { anyDocument, brokenDocument, deepDocument } from './documents.ts';
 import { bytesOf, textOf } from './notation.ts';
+import { fuzzRuns } from '../support/fuzz.ts';
 
 const RULES: readonly RequestRule[] = [
   { rule: 'unwrap', member: 'data' },
@@ -103,7 +104,7 @@ const policies = fc.record({
   duplicate: fc.constantFrom('refuse', 'last', 'last'),
   siblings: fc.constant('drop'),
 } as const);
-const RUNS = { numRuns: 20_000 };
+const RUNS = { numRuns: fuzzRuns(20_000) };
 
 function outcomeText(outcome: Rewrite): string {
   return outcome.verdict === 'refused' ? `refused ${outcome.refusal.code}` : textOf(outcome.body);
@@ -162,9 +163,9 @@ test('one reading equals rule by rule for any rules, in any order', () => {
         expect(outcomeText(outcome)).toBe(ruleByRule(rules, policies, text, planOf));
       },
     ),
-    { numRuns: 40_000 },
+    { numRuns: fuzzRuns(40_000) },
   );
-  expect(rewritten).toBeGreaterThan(10_000);
+  expect(rewritten).toBeGreaterThan(fuzzRuns(10_000));
 }, 240_000);
 
 test('bytes outside the edits are identical, edits are in order, the outcome parses', () => {
@@ -261,7 +262,7 @@ test('records remembered from other bodies are those written down for this one',
         }
       },
     ),
-    { numRuns: 10_000 },
+    { numRuns: fuzzRuns(10_000) },
   );
 }, 240_000);
 

@@ -6,6 +6,7 @@ import type { RequestRule } from '../../src/rules/rule.ts';
 import { planOf, SHIPPED } from '../support/plan-of.ts';
 import { responsePlanOf, responseRule } from '../support/response-plan-of.ts';
 import { bytesOf, editsOf, textOf } from './notation.ts';
+import { fuzzRuns } from '../support/fuzz.ts';
 
 const OK: ResponseContext = { status: 200, deprecated: [], isWrapped: true };
 const USED = [{ attribute: 'old', message: 'old is deprecated: it is gone in V2.' }];
@@ -361,7 +362,7 @@ describe('whatever the response is', () => {
           expect(valueAt(JSON.parse(textOf(outcome.body)), path ?? '')).toBeDefined();
         }
       }),
-      { numRuns: 500 },
+      { numRuns: fuzzRuns(500) },
     );
   });
 
@@ -403,7 +404,7 @@ describe('whatever the response is', () => {
         for (const rule of rules) body = responsePlanOf([responseRule(rule)]).rewrite(body, context).body;
         expect(textOf(together.body)).toBe(textOf(body));
       }),
-      { numRuns: 500 },
+      { numRuns: fuzzRuns(500) },
     );
   });
 

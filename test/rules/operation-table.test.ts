@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { OperationTable } from '../../src/rules/operation-table.ts';
 import type { Operation } from '../../src/rules/rule-book.ts';
 import { templateFault, templateShape } from '../../src/rules/template.ts';
+import { fuzzRuns } from '../support/fuzz.ts';
 
 const table = tableOf({
   create_client: 'POST /clients',
@@ -132,7 +133,7 @@ test('the table finds the same as a search through all operations', () => {
         }
       },
     ),
-    { numRuns: 20_000 },
+    { numRuns: fuzzRuns(20_000) },
   );
   expect(found).toBeGreaterThan(1_000);
 });

@@ -4,6 +4,7 @@ import { stringify } from 'yaml';
 import { readRuleBook } from '../../src/rules/read-rule-book.ts';
 import { sources } from './arbitrary-source.ts';
 import { bookIn, faultsIn, messagesIn, withChanges } from './reading.ts';
+import { fuzzRuns } from '../support/fuzz.ts';
 
 const string = (text: string): object => ({ isString: true, text });
 const token = (text: string): object => ({ isString: false, text });
@@ -528,7 +529,7 @@ describe('properties', () => {
           expect(await bookIn(stringify(source, { collectionStyle: 'flow' }))).toEqual(fromJson);
         },
       ),
-      { numRuns: 300 },
+      { numRuns: fuzzRuns(300) },
     );
   });
 
@@ -537,7 +538,7 @@ describe('properties', () => {
       fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 200 }), async (text) => {
         expect((await readRuleBook(text, 'f')).ok).toBe(false);
       }),
-      { numRuns: 3_000 },
+      { numRuns: fuzzRuns(3_000) },
     );
   });
 
@@ -568,7 +569,7 @@ describe('properties', () => {
           for (const { line, column } of reading.faults) expect([line > 0, column > 0]).toEqual([true, true]);
         },
       ),
-      { numRuns: 2_000 },
+      { numRuns: fuzzRuns(2_000) },
     );
   });
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isReleaseDate } from '../../src/rules/release-date.ts';
+import { fuzzRuns } from '../support/fuzz.ts';
 
 /** The same, as JavaScript's calendar has it. */
 function existsInCalendar(text: string): boolean {
@@ -42,6 +43,6 @@ test('texts that are almost a date are release dates only where the calendar has
     fc.property(fc.oneof(dates, nearly, fc.string()), (text) => {
       expect(isReleaseDate(text)).toBe(existsInCalendar(text));
     }),
-    { numRuns: 20_000 },
+    { numRuns: fuzzRuns(20_000) },
   );
 });

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { sources } from './arbitrary-source.ts';
 import { bookIn } from './reading.ts';
+import { fuzzRuns } from '../support/fuzz.ts';
 
 const TEXT = `version: 2025-01-01
 operations:
@@ -138,7 +139,7 @@ test('any book has one hash, however it is printed and in whatever order its key
       expect(hash).toMatch(/^[0-9a-f]{16}$/);
       expect(await hashOf(stringify(turned(source)))).toBe(hash);
     }),
-    { numRuns: 300 },
+    { numRuns: fuzzRuns(300) },
   );
 });
 

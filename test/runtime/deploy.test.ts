@@ -1,3 +1,10 @@
+/**
+ * @module-tag helm
+ * @module-tag kubectl
+ * @module-tag packages
+ * @module-tag prometheus
+ * @module-tag systemd
+ */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,9 @@
+/**
+ * @module-tag bash
+ * @module-tag curl
+ * @module-tag java
+ * @module-tag python
+ */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,3 +1,7 @@
+/**
+ * @module-tag packages
+ * @module-tag wrangler
+ */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

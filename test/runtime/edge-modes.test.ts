@@ -1,3 +1,4 @@
+/** @module-tag wrangler */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';

@@ -1,3 +1,4 @@
+/** @module-tag wrangler */
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,6 +14,7 @@ import { ok, rawServer } from '../support/raw-server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 import { bundleWorkerWith } from '../support/workerd.ts';
+import { PROGRAM } from '../support/product.ts';
 
 const SECRET = 'a secret of the tests';
 const TOKEN = 'a token of the tests';
@@ -106,7 +108,7 @@ test('a choice made through one isolate holds in all of them, and `rollout` make
   for (const isolate of [0, 1, 2]) expect(await fleet.order(isolate, one)).toBe('v1');
   const { stdout } = await promisify(execFile)(
     process.execPath,
-    ['src/cli/main.ts', 'rollout', 'canary', '20', '--admin', `http://localhost:${fleet.ports[0]}`],
+    [PROGRAM, 'rollout', 'canary', '20', '--admin', `http://localhost:${fleet.ports[0]}`],
     {
       cwd: fileURLToPath(new URL('../../', import.meta.url)),
       env: { ...process.env, GATEWAY_ADMIN_TOKEN: TOKEN },

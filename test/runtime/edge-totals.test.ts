@@ -1,3 +1,4 @@
+/** @module-tag wrangler */
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,6 +16,7 @@ import { ok, rawServer } from '../support/raw-server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 import { bundleWorkerWith } from '../support/workerd.ts';
+import { PROGRAM } from '../support/product.ts';
 
 const TOKEN = 'a token of the tests';
 const ISOLATES = [0, 1, 2];
@@ -105,7 +107,7 @@ test('shadows are sums of all isolates, and `rollout` shows them', async () => {
   expect(view.requests).toEqual({ v1: 3, v2: 0 });
   const { stdout } = await promisify(execFile)(
     process.execPath,
-    ['src/cli/main.ts', 'rollout', '--admin', `http://localhost:${fleet.ports[2]}`],
+    [PROGRAM, 'rollout', '--admin', `http://localhost:${fleet.ports[2]}`],
     { cwd: root, env: { ...process.env, GATEWAY_ADMIN_TOKEN: TOKEN } },
   );
   expect(stdout).toMatch(

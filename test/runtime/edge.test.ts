@@ -1,3 +1,4 @@
+/** @module-tag wrangler */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

@@ -1,3 +1,7 @@
+/**
+ * @module-tag packages
+ * @module-tag wrangler
+ */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

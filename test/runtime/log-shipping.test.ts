@@ -1,3 +1,4 @@
+/** @module-tag packages */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';

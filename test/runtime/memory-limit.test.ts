@@ -7,6 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { memoryGroup } from '../support/memory-group.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
+import { PROGRAM } from '../support/product.ts';
 
 const MIB = 2 ** 20;
 /** The limit of the container that ships. */
@@ -60,7 +61,7 @@ test.each([
   'bodies of 9 MB (%s) at once in the memory of the container that ships: some get 503, and the process lives',
   async (_name, body, clients, minimum) => {
     const group = memoryGroup(LIMIT_BYTES);
-    const main = new URL('../../src/cli/main.ts', import.meta.url).pathname;
+    const main = new URL(`../../${PROGRAM}`, import.meta.url).pathname;
     const serve = `exec ${process.execPath} ${main} serve --rules ${rulesPath()} --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --upstream ${await slowV2()}`;
     const child = spawn('sh', ['-c', group === undefined ? serve : `echo $$ > ${group}; ${serve}`], {
       // Where no group can be created, the gateway is given the limit that it would find in one.

@@ -1,3 +1,4 @@
+/** @module-tag script */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { stripVTControlCharacters } from 'node:util';
@@ -6,6 +7,7 @@ import { command } from '../support/command.ts';
 import { exchange, statusOf } from '../support/raw-client.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
 import { until } from '../support/until.ts';
+import { PROGRAM } from '../support/product.ts';
 
 const ANY_PORT = ['--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0'];
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
@@ -107,15 +109,11 @@ test('on a terminal people read sentences, and the rewrite log as tail shows it'
   const v2 = await rawServer((socket) => socket.write(ok()));
   const arguments_ = ['serve', ...ANY_PORT, '--upstream', v2.origin].join(' ');
   // `script` gives the command a terminal of its own for both streams.
-  const child = spawn(
-    'script',
-    ['-qefc', `exec ${process.execPath} src/cli/main.ts ${arguments_}`, '/dev/null'],
-    {
-      cwd: new URL('../../', import.meta.url).pathname,
-      env: { PATH: process.env['PATH'] ?? '', TERM: 'xterm' },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  );
+  const child = spawn('script', ['-qefc', `exec ${process.execPath} ${PROGRAM} ${arguments_}`, '/dev/null'], {
+    cwd: new URL('../../', import.meta.url).pathname,
+    env: { PATH: process.env['PATH'] ?? '', TERM: 'xterm' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   let text = '';
   child.stdout.on('data', (chunk: Buffer) => {
     text += chunk.toString();

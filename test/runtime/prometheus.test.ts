@@ -1,3 +1,7 @@
+/**
+ * @module-tag packages
+ * @module-tag prometheus
+ */
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

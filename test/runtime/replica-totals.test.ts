@@ -1,3 +1,4 @@
+/** @module-tag redis */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';

@@ -1,3 +1,4 @@
+/** @module-tag redis */
 import { expect, test } from 'vitest';
 import { playReplicas } from '../../bench/replicas/play-replicas.ts';
 import { playedRedis } from '../support/played-redis.ts';

@@ -1,3 +1,9 @@
+/**
+ * @module-tag bun
+ * @module-tag curl
+ * @module-tag deno
+ * @module-tag wrangler
+ */
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

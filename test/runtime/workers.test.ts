@@ -14,6 +14,7 @@ import { exchange, rawClient } from '../support/raw-client.ts';
 import { ok, type RawServer, rawServer } from '../support/raw-server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
+import { PROGRAM } from '../support/product.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -42,7 +43,7 @@ async function many(count: string, v2: RawServer, more: readonly string[] = []):
     '--upstream',
     v2.origin,
   ];
-  const child = spawn(process.execPath, ['src/cli/main.ts', 'serve', ...given, ...more], {
+  const child = spawn(process.execPath, [PROGRAM, 'serve', ...given, ...more], {
     cwd: root,
     env: { ...process.env, ...COMPILE_CACHE, GATEWAY_LOG_FORMAT: 'text' },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -2,6 +2,8 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { COMPILE_CACHE } from './compile-cache.ts';
+// What is run here is a text, and no import: see product.ts.
+import './product.ts';
 
 /** What a command printed, and its exit code. */
 export interface CommandRun {

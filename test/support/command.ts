@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { onTestFinished } from 'vitest';
 import { COMPILE_CACHE } from './compile-cache.ts';
 import { NEVER_MS } from './until.ts';
+import { PROGRAM } from './product.ts';
 
 const root = new URL('../../', import.meta.url).pathname;
 
@@ -26,7 +27,7 @@ export function command(
   input?: string,
 ): RunningCommand {
   const { PATH = '' } = process.env;
-  const child = spawn(process.execPath, ['src/cli/main.ts', ...args], {
+  const child = spawn(process.execPath, [PROGRAM, ...args], {
     cwd: root,
     env: { PATH, ...COMPILE_CACHE, NO_COLOR: '1', GATEWAY_LOG_FORMAT: 'text', ...environment },
     stdio: ['pipe', 'pipe', 'pipe'],

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { COMPILE_CACHE } from './compile-cache.ts';
+import { PROGRAM } from './product.ts';
 
 const root = new URL('../../', import.meta.url).pathname;
 
@@ -27,7 +28,7 @@ export async function inspectGateway(
   };
   const args = Object.entries(all).flatMap(([name, value]) => [`--${name}`, value]);
   const { PATH = '' } = process.env;
-  const child = spawn(process.execPath, ['src/cli/main.ts', 'serve', ...args], {
+  const child = spawn(process.execPath, [PROGRAM, 'serve', ...args], {
     cwd: root,
     env: { PATH, ...COMPILE_CACHE, GATEWAY_LOG_FORMAT: 'text', ...environment },
     stdio: ['ignore', 'ignore', 'pipe'],

@@ -17,15 +17,18 @@ export function buildKustomization(folder: string): readonly KubernetesObject[] 
   return readObjects(run('kubectl', ['kustomize', fileURLToPath(new URL(`kubernetes/${folder}`, deploy))]));
 }
 
-/** Runs a tool that `.ci/run` installs. */
+/** Runs a tool that `test/system.sh` installs. */
 function run(command: string, given: readonly string[], input = ''): string {
   try {
     return execFileSync(command, given, { encoding: 'utf8', input, stdio: ['pipe', 'pipe', 'pipe'] });
   } catch (error) {
     if (!(error instanceof Error) || !('stderr' in error)) throw error;
     const said = String(error.stderr);
-    throw new Error(said === '' ? `${command} is missing: .ci/run installs it (${error.message})` : said, {
-      cause: error,
-    });
+    throw new Error(
+      said === '' ? `${command} is missing: test/system.sh installs it (${error.message})` : said,
+      {
+        cause: error,
+      },
+    );
   }
 }

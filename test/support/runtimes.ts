@@ -6,6 +6,7 @@ import { onTestFinished } from 'vitest';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import { bundleWorker, bundleWorkerWith, startWorkerd } from './workerd.ts';
+import { PROGRAM } from './product.ts';
 
 const root = new URL('../../', import.meta.url);
 const tool = (path: string): string => fileURLToPath(new URL(`node_modules/${path}`, root));
@@ -51,7 +52,7 @@ async function startMain(
 ): Promise<ProcessGateway> {
   const listen = ['--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0'];
   const settings = [...listen, '--upstream', upstream, ...more];
-  const child = spawn(command, [...given, 'src/cli/main.ts', 'serve', ...settings], {
+  const child = spawn(command, [...given, PROGRAM, 'serve', ...settings], {
     cwd: fileURLToPath(root),
     env: {
       PATH: process.env['PATH'],

@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { COMPILE_CACHE } from './compile-cache.ts';
+import { PROGRAM } from './product.ts';
 import { until } from './until.ts';
 
 /** The real main in a process of its own. */
@@ -17,7 +18,7 @@ export interface SpawnedGateway {
   exit(): Promise<{ readonly code: number | null; readonly signal: string | null }>;
 }
 
-const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+const main = fileURLToPath(new URL(`../../${PROGRAM}`, import.meta.url));
 /** Overwrites memory that is given back in the gateway's process, too. */
 const OVERWRITTEN_MEMORY = new URL('overwritten-memory.ts', import.meta.url).href;
 

@@ -5,6 +5,7 @@ import { printScript } from '../../src/twin/print-script.ts';
 import { readScript } from '../../src/twin/read-script.ts';
 import { type Script, exchange } from '../../src/twin/script.ts';
 import { sequenceScript } from '../../src/twin/sequence.ts';
+import { fuzzRuns } from '../support/fuzz.ts';
 
 const read = (text: string, shared = ''): Script => {
   const reading = readScript('script', text, shared);
@@ -93,7 +94,7 @@ describe('a script', () => {
         const script = sequenceScript('script', steps);
         expect(read(printScript(script))).toEqual(script);
       }),
-      { numRuns: 300 },
+      { numRuns: fuzzRuns(300) },
     );
   });
 });

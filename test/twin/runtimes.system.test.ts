@@ -1,3 +1,8 @@
+/**
+ * @module-tag bun
+ * @module-tag deno
+ * @module-tag wrangler
+ */
 import { resolve } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { loadScripts } from '../../src/cli/twin/twin-scripts.ts';
@@ -11,6 +16,7 @@ import { TwinTally } from '../../src/twin/tally.ts';
 import { certificate } from '../support/certificates.ts';
 import { gatewayFor } from '../support/gateway.ts';
 import { bundleWorkerWith, startWorkerd } from '../support/workerd.ts';
+import { PROGRAM } from '../support/product.ts';
 
 const ca = certificate({ name: 'private CA' });
 const own = certificate({ name: 'gateway', hosts: ['localhost'], issuer: ca });
@@ -21,7 +27,7 @@ type Start = (v2: string, rules: string) => Promise<string>;
 const onRuntime =
   (name: 'bun' | 'deno'): Start =>
   async (v2, rules) => {
-    const gateway = await startRuntimeGateway(name, 'src/cli/main.ts', v2, rules);
+    const gateway = await startRuntimeGateway(name, PROGRAM, v2, rules);
     onTestFinished(() => gateway.stop());
     return gateway.origin;
   };

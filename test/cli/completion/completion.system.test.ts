@@ -1,3 +1,9 @@
+/**
+ * @module-tag bash
+ * @module-tag fish
+ * @module-tag script
+ * @module-tag zsh
+ */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,3 +1,4 @@
+/** @module-tag mandoc */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';

@@ -1,3 +1,4 @@
+/** @module-tag chromium */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import axe from 'axe-core';

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { sender } from '../../reference/service.ts';
+import { PROGRAM } from '../../support/product.ts';
 
 interface Running {
   readonly child: ChildProcess;
@@ -14,7 +15,7 @@ interface Running {
 
 /** The real command in a process of its own. */
 function command(args: readonly string[], env: Readonly<Record<string, string>> = {}): Running {
-  const child = spawn(process.execPath, ['src/cli/main.ts', 'reference', ...args], {
+  const child = spawn(process.execPath, [PROGRAM, 'reference', ...args], {
     cwd: new URL('../../..', import.meta.url),
     env: { ...process.env, ...env },
   });

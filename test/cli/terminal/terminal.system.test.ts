@@ -1,3 +1,7 @@
+/**
+ * @module-tag bash
+ * @module-tag script
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,6 +18,7 @@ import { commandRuns } from '../../support/command-runs.ts';
 import { COMPILE_CACHE } from '../../support/compile-cache.ts';
 import { until } from '../../support/until.ts';
 import { sampleEntry } from '../../support/sample-entries.ts';
+import { PROGRAM } from '../../support/product.ts';
 
 const ESCAPE = '\u001B[';
 let folder = '';
@@ -50,7 +55,7 @@ async function output(
     environment = {},
   }: { readonly columns?: number; readonly environment?: Readonly<Record<string, string>> },
 ): Promise<string> {
-  const line = [process.execPath, 'src/cli/main.ts', ...args.map((arg) => `'${arg}'`)].join(' ');
+  const line = [process.execPath, PROGRAM, ...args.map((arg) => `'${arg}'`)].join(' ');
   const [shell, given] =
     columns === undefined
       ? (['bash', ['-c', line]] as const)
@@ -168,7 +173,7 @@ test.each([
     /60\s+requests\s+a\s+minute\s+for\s+each\s+API\s+key/,
   ],
 ] as const)('what %s says at its start fits 60 columns', async (name, flags, said) => {
-  const line = `stty cols 60 rows 50; exec ${process.execPath} src/cli/main.ts ${name} ${flags.join(' ')}`;
+  const line = `stty cols 60 rows 50; exec ${process.execPath} ${PROGRAM} ${name} ${flags.join(' ')}`;
   const child = spawn('script', ['-qefc', line, '/dev/null'], {
     cwd: new URL('../../../', import.meta.url).pathname,
     env: { PATH: process.env['PATH'] ?? '', TERM: 'xterm-256color', NO_COLOR: '1', ...COMPILE_CACHE },

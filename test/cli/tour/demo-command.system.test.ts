@@ -1,3 +1,4 @@
+/** @module-tag script */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -10,6 +11,7 @@ import { TOUR } from '../../../src/cli/tour/tour.ts';
 import { COMPILE_CACHE } from '../../support/compile-cache.ts';
 import { command } from '../../support/command.ts';
 import { until } from '../../support/until.ts';
+import { PROGRAM } from '../../support/product.ts';
 
 const ANY_PORT = ['--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0'];
 const shipped = readFileSync('config/rules.yaml', 'utf8');
@@ -23,7 +25,7 @@ function emptyFolder(): string {
 
 test('on a terminal the tour stops for Enter after each step, and leaves no file behind', async () => {
   const folder = emptyFolder();
-  const main = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
+  const main = fileURLToPath(new URL(`../../../${PROGRAM}`, import.meta.url));
   const line = [process.execPath, main, 'demo', ...ANY_PORT].join(' ');
   // It needs nothing of the folder in which it is started.
   const child = spawn('script', ['-qefc', `stty cols 80; exec ${line}`, '/dev/null'], {

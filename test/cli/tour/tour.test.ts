@@ -6,6 +6,7 @@ import { openStage, type Stage } from '../../../src/cli/tour/tour-stage.ts';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
 import type { RolloutView } from '../../../src/rollout/rollout-view.ts';
 import { until } from '../../support/until.ts';
+import { PROGRAM } from '../../support/product.ts';
 
 /** A step that was played: its sentences, the log entries of its time, and the rollout after it. */
 interface PlayedStep {
@@ -28,7 +29,7 @@ const logged = (): readonly Entry[] =>
 
 beforeAll(async () => {
   const opened = await openStage({
-    program: 'src/cli/main.ts',
+    program: PROGRAM,
     listen: '127.0.0.1:0',
     adminListen: '127.0.0.1:0',
   });

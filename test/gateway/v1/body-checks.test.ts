@@ -12,6 +12,7 @@ import { RolloutControl } from '../../../src/rollout/rollout-control.ts';
 import type { Mode } from '../../../src/rules/rollout.ts';
 import { gatewayFor, type TestGateway, type TestGatewayOptions } from '../../support/gateway.ts';
 import { compiledShippedRuleBook } from '../../support/shipped-rule-book.ts';
+import { fuzzRuns } from '../../support/fuzz.ts';
 
 async function schemasOfV2(): Promise<BodySchemas> {
   return new BodySchemas(await referenceDescription('v2'));
@@ -137,7 +138,7 @@ test('300 random bodies get the verdict that V2 itself gives them', async () => 
   ];
   const seen = { valid: 0, invalid: 0 };
   for (const [path, body] of fc.sample(fc.tuple(fc.constantFrom(...operations), arbitraryBody), {
-    numRuns: 300,
+    numRuns: fuzzRuns(300),
     seed: 14,
   })) {
     const { would } = await send(path, body);

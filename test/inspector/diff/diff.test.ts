@@ -5,6 +5,7 @@ import { makeDiff } from '../../../src/inspector/diff/diff.ts';
 import { layOutJson } from '../../../src/inspector/diff/json-layout.ts';
 import { anyDocument } from '../../rewrite/documents.ts';
 import { bookOf, DEFAULT_POLICIES, planOf, SHIPPED } from '../../support/plan-of.ts';
+import { fuzzRuns } from '../../support/fuzz.ts';
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -89,7 +90,7 @@ describe('a diff', () => {
             expect(made.marks[at]?.before.length).toBeGreaterThan(0);
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: fuzzRuns(2000) },
     );
   });
 });
@@ -104,7 +105,7 @@ describe('the layout', () => {
         const again = layOutJson(encoder.encode(layout?.text ?? ''));
         expect(again?.text).toBe(layout?.text);
       }),
-      { numRuns: 2000 },
+      { numRuns: fuzzRuns(2000) },
     );
   });
 

@@ -1,10 +1,7 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import fc from 'fast-check';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { unifiedDiff } from '../../../src/inspector/diff/unified-diff.ts';
+import { fuzzRuns } from '../../support/fuzz.ts';
 
 /** Applies a patch as POSIX `patch` does, strictly: every context line and every number must be right. */
 function applied(before: string, patch: string): string {
@@ -43,23 +40,6 @@ test('a patch leads from the one text to the other, whatever they are', () => {
       expect(patch === '').toBe(before === after);
       expect(applied(before, patch)).toBe(after);
     }),
-    { numRuns: 500 },
+    { numRuns: fuzzRuns(500) },
   );
-});
-
-test.each([
-  ['a changed line', 'a\nb\nc\n', 'a\nB\nc\n'],
-  ['far apart', `x\n${'l\n'.repeat(20)}y\n`, `X\n${'l\n'.repeat(20)}Y\n`],
-  ['a missing line feed', 'a\nb\n', 'a\nb'],
-  ['added lines', 'a\n', 'a\nb\nc\n'],
-])('git applies it: %s', (_, before, after) => {
-  const folder = mkdtempSync(join(tmpdir(), 'patch-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  writeFileSync(join(folder, 'rules.yaml'), before);
-  execFileSync('git', ['apply', '-'], {
-    cwd: folder,
-    input: unifiedDiff('rules.yaml', before, after),
-    env: { PATH: process.env['PATH'] ?? '', GIT_CEILING_DIRECTORIES: tmpdir() },
-  });
-  expect(readFileSync(join(folder, 'rules.yaml'), 'utf8')).toBe(after);
 });

@@ -7,6 +7,7 @@ import { isFilterFault, parseFilter } from '../../../src/rewrite-log/filter/filt
 import type { FilterTest } from '../../../src/rewrite-log/filter/filter-field.ts';
 import { Ring } from '../../../src/rewrite-log/ring.ts';
 import { sampleEntry } from '../../support/sample-entries.ts';
+import { fuzzRuns } from '../../support/fuzz.ts';
 
 const capture = new Capture({
   mode: 'off',
@@ -57,7 +58,7 @@ test('every kept entry is in the bar of its time, and no bar is missing', async 
         );
       },
     ),
-    { numRuns: 60 },
+    { numRuns: fuzzRuns(60) },
   );
 });
 

@@ -7,6 +7,7 @@ import type { Entry } from '../../../src/rewrite-log/entry.ts';
 import { isFilterFault, parseFilter, printFilter } from '../../../src/rewrite-log/filter/filter.ts';
 import { Ring } from '../../../src/rewrite-log/ring.ts';
 import { sampleEntry } from '../../support/sample-entries.ts';
+import { fuzzRuns } from '../../support/fuzz.ts';
 
 const capture = new Capture({
   mode: 'off',
@@ -107,7 +108,7 @@ test('the filter of a group accepts as many kept exchanges as it counts', async 
         expect([text, kept.filter((one) => filter.accepts(one)).length]).toEqual([text, count]);
       }
     }),
-    { numRuns: 100 },
+    { numRuns: fuzzRuns(100) },
   );
 });
 

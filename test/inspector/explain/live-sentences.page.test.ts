@@ -1,3 +1,4 @@
+/** @module-tag chromium */
 import { expect, test } from 'vitest';
 import { explainText } from '../../../src/cli/explain/explain-text.ts';
 import { offlineExplainer } from '../../../src/cli/explain/offline-explainer.ts';

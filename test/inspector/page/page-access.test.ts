@@ -1,3 +1,4 @@
+/** @module-tag chromium */
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';

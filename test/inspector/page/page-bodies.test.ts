@@ -1,3 +1,4 @@
+/** @module-tag chromium */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Browser, startBrowser } from '../../support/browser.ts';
 import { until } from '../../support/until.ts';

@@ -1,3 +1,4 @@
+/** @module-tag chromium */
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { loadInspectorPage } from '../../../src/cli/serve/inspector-assets.ts';
 import { MemoryRecords } from '../../support/memory-records.ts';

@@ -1,3 +1,4 @@
+/** @module-tag chromium */
 import { expect, onTestFinished, test } from 'vitest';
 import { ago, clockTime, dayTime, rowTime } from '../../../src/inspector/page/parts/format.ts';
 import { startBrowser } from '../../support/browser.ts';

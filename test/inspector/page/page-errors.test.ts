@@ -1,3 +1,4 @@
+/** @module-tag chromium */
 import { expect, onTestFinished, test } from 'vitest';
 import type { ErrorGroups } from '../../../src/inspector/api.ts';
 import { startBrowser } from '../../support/browser.ts';

@@ -1,3 +1,4 @@
+/** @module-tag chromium */
 import { expect, onTestFinished, test } from 'vitest';
 import { entryRow } from '../../../src/cli/terminal/entry-row.ts';
 import { PLAIN } from '../../../src/cli/terminal/terminal.ts';

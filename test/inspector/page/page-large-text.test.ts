@@ -1,3 +1,4 @@
+/** @module-tag chromium */
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type Browser, type Look, startBrowser } from '../../support/browser.ts';

@@ -1,3 +1,4 @@
+/** @module-tag chromium */
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { type Browser, startBrowser } from '../../support/browser.ts';

@@ -1,3 +1,4 @@
+/** @module-tag chromium */
 import type { Page } from 'playwright-core';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { EntriesPage } from '../../../src/inspector/api.ts';

@@ -1,3 +1,4 @@
+/** @module-tag chromium */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import axe from 'axe-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';

@@ -1,3 +1,4 @@
+/** @module-tag chromium */
 import axe from 'axe-core';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Report } from '../../../src/inspector/api.ts';

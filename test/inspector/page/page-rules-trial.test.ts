@@ -1,3 +1,4 @@
+/** @module-tag chromium */
 import axe from 'axe-core';
 import { expect, onTestFinished, test } from 'vitest';
 import type { EntryDetail, RulesView } from '../../../src/inspector/api.ts';

@@ -1,3 +1,4 @@
+/** @module-tag chromium */
 import { expect, onTestFinished, test } from 'vitest';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { EntriesPage } from '../../../src/inspector/api.ts';

@@ -4,6 +4,7 @@ import { gatewayFor } from '../../support/gateway.ts';
 import { rawClient, statusOf } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
+import { fuzzRuns } from '../../support/fuzz.ts';
 
 const GET = 'GET /api/v2/next HTTP/1.1\r\nHost: g\r\n\r\n';
 
@@ -49,7 +50,7 @@ describe('a body that is on its way when its exchange begins', () => {
           expect(got).toContain('GET /api/v2/next');
         },
       ),
-      { numRuns: 25 },
+      { numRuns: fuzzRuns(25) },
     );
   });
 

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readProxyHeader } from '../../../src/node/clients/proxy-header.ts';
+import { fuzzRuns } from '../../support/fuzz.ts';
 
 const line = (text: string): Buffer => Buffer.from(text, 'latin1');
 
@@ -75,7 +76,7 @@ describe('bytes that are no PROXY header', () => {
           return typeof header === 'string' || header.end <= bytes.length;
         },
       ),
-      { numRuns: 500 },
+      { numRuns: fuzzRuns(500) },
     );
     expect(outcome.failed).toBe(false);
   });

@@ -6,6 +6,7 @@ import { rawClient } from '../../support/raw-client.ts';
 import { ok, type RawServer, rawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
 import { whole } from '../../support/whole-responses.ts';
+import { fuzzRuns } from '../../support/fuzz.ts';
 
 const pause = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => void setTimeout(resolve, milliseconds));
@@ -177,7 +178,7 @@ describe('a stream of requests gives the same responses as each request alone, w
           .toSorted(([left], [right]) => left - right);
         await hold(stream, gateway, v2, places);
       }),
-      { numRuns: 60 },
+      { numRuns: fuzzRuns(60) },
     );
     expect(gateway.surprises).toEqual([]);
   });

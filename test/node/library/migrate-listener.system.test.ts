@@ -1,3 +1,4 @@
+/** @module-tag packages */
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import {

@@ -1,3 +1,4 @@
+/** @module-tag redis */
 import { expect, onTestFinished, test } from 'vitest';
 import { RedisStore } from '../../../src/node/rollout/redis-store.ts';
 import { recordContract } from '../../rollout/record-contract.ts';

@@ -4,6 +4,7 @@ import type { UpstreamRequest } from '../../../src/gateway/upstream.ts';
 import { until } from '../../support/until.ts';
 import { Call, inParts, upstreamTo } from './upstream-calls.ts';
 import { BROKEN_PLAYS, CHATTY_PLAY, type Play, playingV2, SOUND_PLAYS } from './upstream-plays.ts';
+import { fuzzRuns } from '../../support/fuzz.ts';
 
 /** One thing that happens, a while after the one before. */
 interface Step {
@@ -149,6 +150,6 @@ test('each request ends exactly once unless it is aborted, whatever happens, and
         await until(() => v2.open.size === 0);
       },
     ),
-    { numRuns: 60 },
+    { numRuns: fuzzRuns(60) },
   );
 });

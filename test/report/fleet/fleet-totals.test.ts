@@ -10,6 +10,7 @@ import { inOneOrder, PlayedReplica } from '../../support/played-replica.ts';
 import { v1TallyEntry } from '../../support/v1-tally-entry.ts';
 import { VirtualTime } from '../../support/virtual-time.ts';
 import { arbitraryEntry } from '../arbitrary-entry.ts';
+import { fuzzRuns } from '../../support/fuzz.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -74,7 +75,7 @@ test('whoever counts an entry, in whatever order, and whichever calls are lost: 
       for (const replica of replicas) expect(comparable(await replica.report(time.now))).toEqual(wanted);
       for (const { totals } of replicas) expect(totals.coverage()).toMatchObject({ kind: 'fleet', gaps: [] });
     }),
-    { numRuns: 40 },
+    { numRuns: fuzzRuns(40) },
   );
 }, 60_000);
 

@@ -6,6 +6,7 @@ import { LogLineReader } from '../../../src/report/tally/log-line.ts';
 import { LineTally } from '../../../src/report/tally/tally-lines.ts';
 import { Tally } from '../../../src/report/tally/tally.ts';
 import { sampleEntry } from '../../support/sample-entries.ts';
+import { fuzzRuns } from '../../support/fuzz.ts';
 
 const encoder = new TextEncoder();
 
@@ -100,7 +101,7 @@ describe('reading a line', () => {
           bytes.fill(0x20);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: fuzzRuns(500) },
     );
   });
 
@@ -136,7 +137,7 @@ describe('reading a line', () => {
         reader.read(broken, 0, broken.length);
         expect(reader.read(whole, 0, whole.length)).toBeDefined();
       }),
-      { numRuns: 1000 },
+      { numRuns: fuzzRuns(1000) },
     );
   });
 });

@@ -5,6 +5,7 @@ import { JsonWalker } from '../../../src/json/json-walk.ts';
 import { AttributeNames } from '../../../src/rewrite-log/attributes/attribute-names.ts';
 import { anyDocument } from '../../rewrite/documents.ts';
 import { bytesOf } from '../../rewrite/notation.ts';
+import { fuzzRuns } from '../../support/fuzz.ts';
 
 /** Names with a budget that never ends: each look at the clock is a second later. */
 function endless(): AttributeNames {
@@ -42,7 +43,7 @@ describe('the names in a body', () => {
       fc.property(anyDocument, (text) => {
         expect(names.of(bytesOf(text))).toEqual(walked(text));
       }),
-      { numRuns: 2000 },
+      { numRuns: fuzzRuns(2000) },
     );
   });
 

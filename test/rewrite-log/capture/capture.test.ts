@@ -6,6 +6,7 @@ import { maskHeaders, maskQuerySecrets } from '../../../src/rewrite-log/capture/
 import type { CapturedExchange } from '../../../src/rewrite-log/attributes/observer.ts';
 import { anyDocument, brokenDocument } from '../../rewrite/documents.ts';
 import { planOf, SHIPPED } from '../../support/plan-of.ts';
+import { fuzzRuns } from '../../support/fuzz.ts';
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -68,7 +69,7 @@ describe('structure', () => {
         expect(masked.records).toEqual(real.records);
         expect(decoder.decode(masked.body)).toBe(decoder.decode(bytesOfStructure(real.body)));
       }),
-      { numRuns: 2000 },
+      { numRuns: fuzzRuns(2000) },
     );
   });
 
@@ -92,7 +93,7 @@ describe('structure', () => {
         const structure = bytesOfStructure(bytes);
         expect(structure === undefined || isJson(decoder.decode(structure))).toBe(true);
       }),
-      { numRuns: 2000 },
+      { numRuns: fuzzRuns(2000) },
     );
   });
 });

@@ -6,6 +6,7 @@ import { movedPointer, ValueMasks } from '../../../src/rewrite-log/capture/value
 import type { EditRecord } from '../../../src/rewrite/rewrite.ts';
 import { anyDocument } from '../../rewrite/documents.ts';
 import { bytesOf, textOf } from '../../rewrite/notation.ts';
+import { fuzzRuns } from '../../support/fuzz.ts';
 
 const step = fc.constantFrom('a', 'b', 'c', 'data', 'd', '*', '0', '1', '');
 const pointer = fc.array(step, { minLength: 1, maxLength: 4 }).map(pointerOf);
@@ -29,7 +30,7 @@ test('apply to the values at their positions in the V1 body and in the V2 body',
         expect(textOf(masked ?? new Uint8Array())).toBe(naivelyMasked(walker, masks, records, text));
       },
     ),
-    { numRuns: 3000 },
+    { numRuns: fuzzRuns(3000) },
   );
 });
 

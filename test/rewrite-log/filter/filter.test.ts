@@ -9,6 +9,7 @@ import {
   printFilter,
 } from '../../../src/rewrite-log/filter/filter.ts';
 import { sampleEntry } from '../../support/sample-entries.ts';
+import { fuzzRuns } from '../../support/fuzz.ts';
 
 const base: Entry = {
   ...sampleEntry(1, Date.UTC(2026, 10, 21)),
@@ -165,7 +166,7 @@ describe('a filter', () => {
         const entry = sampleEntry(n, 0);
         expect(again.accepts(entry)).toBe(read.accepts(entry));
       }),
-      { numRuns: 2000 },
+      { numRuns: fuzzRuns(2000) },
     );
   });
 

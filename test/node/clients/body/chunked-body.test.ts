@@ -4,6 +4,7 @@ import { Duplex } from 'node:stream';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ChunkedBody } from '../../../../src/node/clients/body/chunked-body.ts';
+import { fuzzRuns } from '../../../support/fuzz.ts';
 
 const LIMIT = 2048;
 
@@ -202,7 +203,7 @@ describe("chunks are read as Node's parser reads them", () => {
         expect(read(...places.slice(1).map((place, at) => text.slice(places[at], place)))).toEqual(own);
         expect(read(...bytesOf(text))).toEqual(own);
       }),
-      { numRuns: 3000 },
+      { numRuns: fuzzRuns(3000) },
     );
     expect(Math.min(counts.partial, counts.faulty, counts.whole)).toBeGreaterThan(50);
   }, 60_000);

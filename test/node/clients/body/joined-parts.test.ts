@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { JoinedParts } from '../../../../src/node/clients/body/joined-parts.ts';
+import { fuzzRuns } from '../../../support/fuzz.ts';
 
 function readable(onPart: (bytes: number) => void = () => {}) {
   const source = new Readable({ read: () => {}, highWaterMark: 64 * 1024 });
@@ -26,7 +27,7 @@ test('all bytes arrive in their order, however they are cut', async () => {
       expect(Buffer.concat(received)).toEqual(Buffer.concat(list));
       expect(read).toEqual(list.map(({ length }) => length));
     }),
-    { numRuns: 50 },
+    { numRuns: fuzzRuns(50) },
   );
 });
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { BodyMemory } from '../../../../src/node/body-memory.ts';
 import { WaitingParts } from '../../../../src/node/clients/h2/waiting-parts.ts';
+import { fuzzRuns } from '../../../support/fuzz.ts';
 
 test('whatever is added and taken, the bytes come in their order, and memory is given back', () => {
   fc.assert(
@@ -40,6 +41,6 @@ test('whatever is added and taken, the bytes come in their order, and memory is 
         expect(given).toHaveLength(steps.filter(([length]) => length > 0).length);
       },
     ),
-    { numRuns: 50 },
+    { numRuns: fuzzRuns(50) },
   );
 });

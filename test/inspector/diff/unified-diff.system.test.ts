@@ -1,0 +1,24 @@
+/** @module-tag git */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { unifiedDiff } from '../../../src/inspector/diff/unified-diff.ts';
+
+test.each([
+  ['a changed line', 'a\nb\nc\n', 'a\nB\nc\n'],
+  ['far apart', `x\n${'l\n'.repeat(20)}y\n`, `X\n${'l\n'.repeat(20)}Y\n`],
+  ['a missing line feed', 'a\nb\n', 'a\nb'],
+  ['added lines', 'a\n', 'a\nb\nc\n'],
+])('git applies it: %s', (_, before, after) => {
+  const folder = mkdtempSync(join(tmpdir(), 'patch-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'rules.yaml'), before);
+  execFileSync('git', ['apply', '-'], {
+    cwd: folder,
+    input: unifiedDiff('rules.yaml', before, after),
+    env: { PATH: process.env['PATH'] ?? '', GIT_CEILING_DIRECTORIES: tmpdir() },
+  });
+  expect(readFileSync(join(folder, 'rules.yaml'), 'utf8')).toBe(after);
+});

@@ -1,0 +1,16 @@
+import fc from 'fast-check';
+import { beforeEach } from 'vitest';
+import { fuzzRuns } from './fuzz.ts';
+import './overwritten-memory.ts';
+import { IS_CI, TOOLS } from './tools.ts';
+
+// Properties that name no number of runs.
+fc.configureGlobal({ numRuns: fuzzRuns(100) });
+
+// Elsewhere the configuration skips such a test.
+if (IS_CI)
+  beforeEach(({ task }) => {
+    for (const tag of task.tags ?? [])
+      if (TOOLS[tag]?.isInstalled() === false)
+        throw new Error(`${TOOLS[tag].name} is not installed; \`test/system.sh\` installs it.`);
+  });
