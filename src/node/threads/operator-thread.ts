@@ -1,28 +1,48 @@
 import { Worker } from 'node:worker_threads';
 import type { OperatorText, OperatorWork } from '../../inspector/operator-work.ts';
+import { failureBody } from '../../inspector/entries/failure-body.ts';
 import { threadPath } from './thread-path.ts';
 
 /** Milliseconds without work after which the thread ends. */
 const IDLE_MS = 10_000;
 
+/** Milliseconds for one piece of work, and for waiting behind others. The largest body that is kept takes some 2 s. */
+const DEADLINE_MS = 20_000;
+
+const encoder = new TextEncoder();
+
 interface QueuedWork {
   readonly work: OperatorWork;
   readonly resolve: (text: OperatorText) => void;
   readonly reject: (error: unknown) => void;
+  /** Ends the wait, and then the work. */
+  deadline: NodeJS.Timeout | undefined;
 }
 
-/** Does work for operators in a thread, one piece after the other. It starts with the first piece, or when somebody may soon have some. */
+/**
+ * Does work for operators in a thread, one piece after the other. It starts with the first piece, or when somebody may soon have
+ * some. Work that is not done in time is answered with 503, and another thread takes the place of the one that is stuck.
+ */
 export class OperatorThread {
+  private readonly deadlineMs: number;
+  private readonly path: URL;
   private worker: Worker | undefined = undefined;
   private readonly queue: QueuedWork[] = [];
   private current: QueuedWork | undefined = undefined;
   private idle: NodeJS.Timeout | undefined = undefined;
   private holders = 0;
 
-  /** Does the work; rejects when the thread ends before it is done. */
+  constructor(deadlineMs = DEADLINE_MS, path = threadPath('operator-worker')) {
+    this.deadlineMs = deadlineMs;
+    this.path = path;
+  }
+
+  /** Does the work; rejects when the thread ends by itself before it is done. */
   readonly run = (work: OperatorWork): Promise<OperatorText> =>
     new Promise((resolve, reject) => {
-      this.queue.push({ work, resolve, reject });
+      const queued: QueuedWork = { work, resolve, reject, deadline: undefined };
+      queued.deadline = setTimeout(() => this.giveUp(queued), this.deadlineMs).unref();
+      this.queue.push(queued);
       if (this.current === undefined) this.next();
     });
 
@@ -44,28 +64,59 @@ export class OperatorThread {
   private next(): void {
     clearTimeout(this.idle);
     this.current = this.queue.shift();
-    if (this.current === undefined) return this.rest();
+    const { current } = this;
+    if (current === undefined) return this.rest();
+    clearTimeout(current.deadline);
+    current.deadline = setTimeout(() => this.replace(current), this.deadlineMs).unref();
     this.worker ??= this.start();
-    this.worker.postMessage(this.current.work);
+    this.worker.postMessage(current.work);
+  }
+
+  /** Takes work that still waits out of the queue. */
+  private giveUp(queued: QueuedWork): void {
+    const at = this.queue.indexOf(queued);
+    if (at === -1) return;
+    this.queue.splice(at, 1);
+    queued.resolve(this.tooLate('was not begun', 'The thread for operators is busy with other requests.'));
+  }
+
+  /** Ends a thread that does not come to an end; the next piece of work starts another. */
+  private replace(stuck: QueuedWork): void {
+    if (this.current !== stuck) return;
+    this.end();
+    this.next();
+    stuck.resolve(this.tooLate('was not done', 'Its thread was ended, and another takes its place.'));
+  }
+
+  private tooLate(what: string, why: string): OperatorText {
+    const detail = `This ${what} within ${this.deadlineMs / 1000} s. ${why} Clients are not affected. Try again, with less at a time if it stays so.`;
+    const body = failureBody(503, 'too-slow', detail);
+    return { status: 503, isJson: true, bytes: encoder.encode(JSON.stringify(body)) };
   }
 
   private start(): Worker {
-    const worker = new Worker(threadPath('operator-worker'));
+    const worker = new Worker(this.path);
     // A gateway that stops does not wait for it.
     worker.unref();
     worker.on('message', (text: OperatorText) => {
-      const { current } = this;
-      this.next();
-      current?.resolve(text);
-    });
-    worker.on('error', (error) => {
       if (this.worker !== worker) return;
-      const { current } = this;
-      this.worker = undefined;
-      this.next();
-      current?.reject(error);
+      this.finish((current) => current.resolve(text));
     });
+    const ended = (error: Error): void => {
+      if (this.worker !== worker) return;
+      this.worker = undefined;
+      this.finish((current) => current.reject(error));
+    };
+    worker.on('error', ended);
+    worker.on('exit', (code) => ended(new Error(`The thread for operators ended with code ${code}.`)));
     return worker;
+  }
+
+  private finish(settle: (current: QueuedWork) => void): void {
+    const { current } = this;
+    clearTimeout(current?.deadline);
+    this.next();
+    if (current !== undefined) settle(current);
   }
 
   private rest(): void {

@@ -63,6 +63,40 @@ describe('work in the thread', () => {
   });
 });
 
+describe('a thread that is stuck', () => {
+  const stuckWorker = new URL('../../support/stuck-worker.ts', import.meta.url);
+  const work = (text: string): OperatorWork => ({ ...explainWork(''), text }) as OperatorWork;
+
+  test('is replaced at the deadline; its work gets 503 with a reason, and the next is done', async () => {
+    const thread = new OperatorThread(3000, stuckWorker);
+    expect(textOf((await thread.run(work('one'))).bytes)).toBe('{"done":"one"}');
+    const stuck = thread.run(work('stuck'));
+    const next = thread.run(work('two')).then(({ status, bytes }) => [status, textOf(bytes)]);
+    const { status, bytes } = await stuck;
+    expect(status).toBe(503);
+    expect(JSON.parse(textOf(bytes))).toMatchObject({
+      errors: [{ status: '503', code: 'too-slow', detail: expect.stringContaining('within 3 s') }],
+    });
+    // It waited as long as the other was stuck, and is told so, or it was done by the new thread.
+    expect([200, 503]).toContain((await next)[0]);
+    expect(textOf((await thread.run(work('three'))).bytes)).toBe('{"done":"three"}');
+  });
+
+  test('makes nobody wait for ever behind it', async () => {
+    const thread = new OperatorThread(1000, stuckWorker);
+    const all = await Promise.all(Array.from({ length: 5 }, () => thread.run(work('stuck'))));
+    expect(all.map(({ status }) => status)).toEqual([503, 503, 503, 503, 503]);
+    expect(textOf(all[4]?.bytes ?? new Uint8Array())).toContain('busy with other requests');
+  });
+
+  test('or that ends by itself fails its work, and the next is done', async () => {
+    const thread = new OperatorThread(10_000, stuckWorker);
+    const ending = thread.run(work('exit'));
+    await expect(ending).rejects.toThrow('ended with code 3');
+    expect(textOf((await thread.run(work('one'))).bytes)).toBe('{"done":"one"}');
+  });
+});
+
 test("a thread that is held is warmed up once, and a fault of that is nobody's", async () => {
   const thread = new OperatorThread();
   let warmed = 0;
