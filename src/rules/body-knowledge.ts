@@ -43,6 +43,11 @@ export class BodyKnowledge {
     return stale;
   }
 
+  /** True where nothing can be at `path` after the rules so far. */
+  isEmptyAt(path: Path): boolean {
+    return obstacleOn(this.root, path) !== undefined;
+  }
+
   private staleParts(rule: RequestRule, change: string): readonly StalePart[] {
     const inside = rule.rule === 'unwrap' ? [] : rule.in;
     const reason = this.reason(inside, change);

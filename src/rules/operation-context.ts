@@ -1,20 +1,19 @@
-import type { DeclaredChange } from './declared-change.ts';
 import { isRewritten } from './rewritten-methods.ts';
-import type { Operation } from './rule-book.ts';
+import type { Change, Operation } from './rule-book.ts';
 
 /** Requests that the same changes apply to: those of some operations, or all that only `every` applies to. */
-export interface OperationContext {
+export interface OperationContext<Declared> {
   /** Empty for requests that only `every` applies to. */
   readonly operations: readonly string[];
   /** In the order of the rule book. */
-  readonly changes: readonly DeclaredChange[];
+  readonly changes: readonly Declared[];
 }
 
 /** Groups requests by the changes that apply to them; `on: every` is POST and PATCH only. */
-export function operationContexts(
-  changes: readonly DeclaredChange[],
+export function operationContexts<Declared extends { readonly change: Change }>(
+  changes: readonly Declared[],
   operations: readonly Operation[],
-): readonly OperationContext[] {
+): readonly OperationContext<Declared>[] {
   const every = changes.flatMap(({ change }, index) => (change.on === 'every' ? [index] : []));
   const byOperation = new Map<string, number[]>();
   for (const [index, { change }] of changes.entries()) {

@@ -26,7 +26,7 @@ export function staleResponseRules(
 
 type Faults = Map<DeclaredResponseRule, SourceFault>;
 
-function addRepeated(context: OperationContext, faults: Faults): void {
+function addRepeated(context: OperationContext<DeclaredChange>, faults: Faults): void {
   const applied = new Map<string, { readonly change: string; readonly status: readonly StatusPattern[] }[]>();
   for (const { change, response } of context.changes) {
     for (const declared of response) {

@@ -31,7 +31,7 @@ interface Finding {
 }
 
 function addFindings(
-  context: OperationContext,
+  context: OperationContext<DeclaredChange>,
   policies: Policies,
   findings: Map<DeclaredRule, Finding>,
 ): void {

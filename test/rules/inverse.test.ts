@@ -205,6 +205,69 @@ changes:
     expect(ruleBookWarnings(oneWay)).toEqual([]);
   });
 
+  const chain = async (...rules: readonly string[]): Promise<readonly string[]> => {
+    const changes = rules.map((rule, at) => `  - { id: c${at}, summary: s, on: every, ${rule} }\n`).join('');
+    const book = await bookIn(`version: 2025-01-01\nchanges:\n${changes}`);
+    return ruleBookWarnings(book).filter((text) => text.includes(' loses it; '));
+  };
+  const start = 'change "c0": "customer_name" is renamed to "name", which change "c1" ';
+  const end = ': a request that has "name" as well loses it; ';
+  const remedy = 'let each rule name the V1 member that it is for, those that free a name first';
+  const rename = 'request: [ { rename: customer_name, to: name } ]';
+
+  test.each([
+    [
+      'request: [ { nest: [email, name], under: customer } ]',
+      'then nests under "customer"',
+      'nest "customer_name" by its V1 name, and rename it there',
+    ],
+    ['request: [ { rename: name, to: title } ]', 'then renames to "title"', remedy],
+    ['request: [ { rename: owner, to: name } ]', 'also gives to "owner"', remedy],
+    ['request: [ { strip: [x, name] } ]', 'then strips', remedy],
+    ['request: [ { only: [x] } ]', 'then removes, as its only does not list it', remedy],
+  ])('a rename into a name that is taken after it: %s', async (taking, fate, way) => {
+    expect(await chain(rename, taking)).toEqual([`${start}${fate}${end}${way}`]);
+  });
+
+  test('a name that moves with the object around it is taken there', async () => {
+    expect(
+      await chain(
+        'request: [ { rename: data.a.old, to: name } ]',
+        'request: [ { unwrap: data }, { nest: [a], under: c }, { rename: c, to: d } ]',
+        'request: [ { strip: d.a.name } ]',
+      ),
+    ).toEqual([
+      `change "c0": "data.a.old" is renamed to "data.a.name", which change "c2" then strips: a request that has "data.a.name" as well loses it; ${remedy}`,
+    ]);
+  });
+
+  test.each([
+    [
+      'the nest comes first',
+      [
+        'request: [ { nest: [customer_name], under: customer }, { rename: customer.customer_name, to: name } ]',
+      ],
+    ],
+    [
+      'the name was freed before',
+      ['request: [ { rename: name, to: title } ]', rename, 'request: [ { nest: [name], under: customer } ]'],
+    ],
+    [
+      'the name was stripped before',
+      ['request: [ { strip: name } ]', rename, 'request: [ { nest: [name], under: customer } ]'],
+    ],
+    [
+      'it is in another object',
+      [rename, 'request: [ { strip: other.name }, { nest: [name], in: x, under: y } ]'],
+    ],
+    [
+      'both in one request are refused',
+      [`${rename}, policies: { conflict: refuse }`, 'request: [ { nest: [name], under: customer } ]'],
+    ],
+  ])('no warning of a chain where %s', async (_, rules) => {
+    expect(await chain(...rules)).toEqual([]);
+  });
+
   test('what has no inverse, and a resource that no operation reads back', async () => {
     const book = await bookIn(`version: 2025-01-01
 operations: { order: POST /orders, change: 'PATCH /things/{id}', read: GET /orders }
