@@ -157,11 +157,20 @@ function store(settings: Settings): readonly string[] {
     );
   if (address.kind !== 'redis' && settings.get(table.storePassword) !== undefined)
     faults.push(`${settings.nameOf(table.storePassword)} is for a Redis store; set one, or leave it out.`);
+  // A server with an open default user would take such a gateway for that one, without a word.
+  if (address.kind === 'redis' && hasUser(address.url) && settings.get(table.storePassword) === undefined)
+    faults.push(
+      `${settings.nameOf(table.store)} names a user, and ${settings.nameOf(table.storePassword)} is unset: nobody logs in without a password. Set it, also for a user that any password lets in, or leave the user out.`,
+    );
   if (!isTls && settings.get(table.storeCa) !== undefined)
     faults.push(
       `${settings.nameOf(table.storeCa)} is for TLS, and the store is no rediss address; leave it out.`,
     );
   return faults;
+}
+
+function hasUser(url: string): boolean {
+  return URL.parse(url)?.username !== '';
 }
 
 /** The PROXY header is only read from trusted proxies. */

@@ -224,6 +224,10 @@ describe('settings that cannot hold together are faults like all others', () => 
     [{ store: 'file:a', 'rollout-file': 'a' }, /STORE and GATEWAY_ROLLOUT_FILE both name a file/],
     [{ 'store-password': 'x' }, /STORE_PASSWORD is for a Redis store/],
     [{ store: 'redis://r', 'store-ca': 'ca.pem' }, /STORE_CA is for TLS, and the store is no rediss/],
+    [
+      { store: 'redis://user@r' },
+      /STORE names a user, and \S+STORE_PASSWORD is unset: nobody logs in without a password/,
+    ],
     [{ 'log-file': 'config/rules.yaml' }, /LOG_FILE and GATEWAY_RULES are both/],
     [{ store: 'file:config/rules.yaml' }, /STORE and GATEWAY_RULES are both config\/rules\.yaml; give each/],
     [{ store: 'file:a', 'log-file': 'a' }, /LOG_FILE and GATEWAY_STORE are both a;/],

@@ -31,7 +31,7 @@ export async function openStore(settings: Settings, processes: number): Promise<
     const ca = settings.get(table.storeCa);
     const store = await RedisStore.open({
       url: address.url,
-      password: settings.get(table.storePassword),
+      password: () => settings.get(table.storePassword),
       ca: ca === undefined ? undefined : readFileSync(ca, 'utf8'),
       name: settings.get(table.storeName),
     });

@@ -1,4 +1,4 @@
-import type { RedisClientType } from '@redis/client';
+import type { RedisClientOptions, RedisClientType } from '@redis/client';
 import type { RecordStore } from '../../rollout/record-store.ts';
 import { type SharedWindow, type Store, WINDOW_PARTS, type WindowAddition } from '../../rollout/store.ts';
 import { RedisRecords } from './redis-records.ts';
@@ -6,9 +6,10 @@ import { COMPARE_AND_SET, COUNT, type RedisScript } from './redis-scripts.ts';
 
 /** Where a Redis or Valkey server is, and how to log in. */
 export interface RedisAddress {
-  /** `redis:` or `rediss:` (TLS), host, port and number of the database, without a password. */
+  /** `redis:` or `rediss:` (TLS), user, host, port and number of the database, without a password. */
   readonly url: string;
-  readonly password: string | undefined;
+  /** Returns the password in force, for each new connection. */
+  readonly password: () => string | undefined;
   /** PEM text of the authorities that the server's certificate is checked against; undefined: those of the system. */
   readonly ca: string | undefined;
   /** Prefix of all keys. */
@@ -23,51 +24,60 @@ const PING_MS = 2000;
 const SILENCE_MS = 5000;
 /** Milliseconds between attempts to connect: from the first to the second. */
 const BACK_OFF_MS = [50, 1000] as const;
+/** Milliseconds without a reply of a wrong node after which the next one counts as the first. */
+const SETTLED_MS = 5000;
+
+/**
+ * Replies of a server that cannot serve these keys, though another one under the same name may: a failover left a replica here, or the
+ * cluster moved the keys. Redis before 7 wraps what a command of a script replied into a sentence of its own.
+ */
+const WRONG_NODE = /(?:^|-)(?:READONLY|MASTERDOWN|LOADING|CLUSTERDOWN|MOVED) /;
+
+/** One connection for commands and one for subscriptions, to the same server. */
+interface Connections {
+  readonly commands: RedisClientType;
+  readonly subscriptions: RedisClientType;
+}
 
 /** A store in Redis 6 or later, or in Valkey. */
 export class RedisStore implements Store {
-  private readonly commands: RedisClientType;
-  private readonly subscriptions: RedisClientType;
-  private readonly name: string;
+  private connections: Connections;
+  private address: RedisAddress;
+  private readonly create: (address: RedisAddress) => RedisClientType;
   private readonly listeners = new Map<() => void, string>();
   private lastError = 'not connected yet';
+  private isClosed = false;
+  /** Replies of a wrong node in a row, the time of the last one, and the timer of the next connection. */
+  private wrongNodes = 0;
+  private wrongNodeAt = Number.NEGATIVE_INFINITY;
+  private retry: NodeJS.Timeout | undefined = undefined;
 
-  private constructor(commands: RedisClientType, subscriptions: RedisClientType, name: string) {
-    this.commands = commands;
-    this.subscriptions = subscriptions;
-    this.name = name;
-    for (const client of [commands, subscriptions]) client.on('error', this.onError);
-    // A subscription that met a broken connection was lost; one that is there already is not doubled.
-    subscriptions.on('ready', () => {
-      for (const [listener, channel] of this.listeners) this.listen(channel, listener);
-    });
+  private constructor(address: RedisAddress, create: (address: RedisAddress) => RedisClientType) {
+    this.address = address;
+    this.create = create;
+    this.connections = this.prepared();
   }
 
   /** Opens a store; resolves when it is connected, or after two seconds: it goes on trying. */
-  static async open({ url, password, ca, name }: RedisAddress): Promise<RedisStore> {
+  static async open(address: RedisAddress): Promise<RedisStore> {
     // Loaded only here: most gateways have no such store.
     const { createClient } = await import('@redis/client');
-    const socket = {
-      connectTimeout: CONNECT_TIMEOUT_MS,
-      socketTimeout: SILENCE_MS,
-      reconnectStrategy: (retries: number) =>
-        Math.min(BACK_OFF_MS[1], BACK_OFF_MS[0] * 2 ** Math.min(retries, 10)) * (0.5 + Math.random()),
-    };
-    const commands: RedisClientType = createClient({
-      url,
-      ...(password === undefined ? {} : { password }),
-      socket: url.startsWith('rediss:')
-        ? { ...socket, tls: true, ...(ca === undefined ? {} : { ca }) }
-        : socket,
-      // While the server is out of reach, calls fail at once instead of piling up.
-      disableOfflineQueue: true,
-      pingInterval: PING_MS,
-      // Only Redis Enterprise has these; the subscription is for one channel.
-      maintNotifications: 'disabled',
-    });
-    const store = new RedisStore(commands, commands.duplicate(), name);
-    await store.connect();
+    const store = new RedisStore(address, (own) => createClient(clientOptions(own)));
+    let deadline: NodeJS.Timeout | undefined;
+    await Promise.race([
+      store.connect(),
+      new Promise((resolve) => {
+        deadline = setTimeout(resolve, FIRST_CONNECT_MS);
+      }),
+    ]);
+    clearTimeout(deadline);
     return store;
+  }
+
+  /** Checks new connections against these authorities, and connects again. */
+  renew(ca: string | undefined): void {
+    this.address = { ...this.address, ca };
+    this.reconnect(0);
   }
 
   async read(key: string): Promise<string | undefined> {
@@ -106,32 +116,86 @@ export class RedisStore implements Store {
     if (this.subscriptions.isReady) this.listen(channel, listener);
     return () => {
       this.listeners.delete(listener);
-      if (this.subscriptions.isReady) this.subscriptions.unsubscribe(channel, listener).catch(this.onError);
+      const { connections } = this;
+      const { subscriptions } = connections;
+      if (subscriptions.isReady)
+        subscriptions
+          .unsubscribe(channel, listener)
+          .catch((error: unknown) => this.onError(connections, error));
     };
   }
 
   async close(): Promise<void> {
-    for (const client of [this.commands, this.subscriptions]) if (client.isOpen) client.destroy();
+    this.isClosed = true;
+    clearTimeout(this.retry);
+    destroy(this.connections);
   }
 
-  private readonly onError = (error: unknown): void => {
-    this.lastError = messageOf(error);
-  };
+  private get commands(): RedisClientType {
+    return this.connections.commands;
+  }
 
-  private listen(channel: string, listener: () => void): void {
-    this.subscriptions.subscribe(channel, listener).catch(this.onError);
+  private get subscriptions(): RedisClientType {
+    return this.connections.subscriptions;
+  }
+
+  private prepared(): Connections {
+    const connections = { commands: this.create(this.address), subscriptions: this.create(this.address) };
+    for (const client of [connections.commands, connections.subscriptions])
+      client.on('error', (error) => {
+        this.onError(connections, error);
+      });
+    // A subscription that met a broken connection was lost; one that is there already is not doubled.
+    connections.subscriptions.on('ready', () => {
+      if (this.connections !== connections) return;
+      for (const [listener, channel] of this.listeners) this.listen(channel, listener);
+    });
+    return connections;
   }
 
   private async connect(): Promise<void> {
-    const connected = Promise.all([this.commands.connect(), this.subscriptions.connect()]);
-    let deadline: NodeJS.Timeout | undefined;
-    await Promise.race([
-      connected.catch(this.onError),
-      new Promise((resolve) => {
-        deadline = setTimeout(resolve, FIRST_CONNECT_MS);
-      }),
-    ]);
-    clearTimeout(deadline);
+    const { connections } = this;
+    const { commands, subscriptions } = connections;
+    await Promise.all([commands.connect(), subscriptions.connect()]).catch((error: unknown) =>
+      this.onError(connections, error),
+    );
+  }
+
+  private onError(connections: Connections, error: unknown): void {
+    // What those that were left behind still have to say is of no use.
+    if (this.connections !== connections || this.retry !== undefined) return;
+    this.lastError = messageOf(error);
+    this.leaveWrongNode(connections, this.lastError);
+  }
+
+  private listen(channel: string, listener: () => void): void {
+    const { connections } = this;
+    connections.subscriptions
+      .subscribe(channel, listener)
+      .catch((error: unknown) => this.onError(connections, error));
+  }
+
+  /** Connects anew where the server replied that it is the wrong one: its name is resolved again, as after a broken connection. */
+  private leaveWrongNode(connections: Connections, message: string): void {
+    // Several calls on one connection can have such a reply.
+    if (this.connections !== connections || this.retry !== undefined || !WRONG_NODE.test(message)) return;
+    this.lastError = message;
+    if (performance.now() - this.wrongNodeAt > SETTLED_MS) this.wrongNodes = 0;
+    this.wrongNodeAt = performance.now();
+    this.reconnect(backOff(this.wrongNodes));
+    this.wrongNodes += 1;
+  }
+
+  /** Replaces both connections after a delay. Until then, calls fail at once. */
+  private reconnect(delayMs: number): void {
+    if (this.isClosed) return;
+    clearTimeout(this.retry);
+    destroy(this.connections);
+    this.retry = setTimeout(() => {
+      this.retry = undefined;
+      this.connections = this.prepared();
+      void this.connect();
+    }, delayMs);
   }
 
   private async run(
@@ -150,18 +214,64 @@ export class RedisStore implements Store {
 
   /** Says why there is no connection instead of that there is none. */
   private async told<Value>(reply: Promise<Value>): Promise<Value> {
+    const { connections } = this;
     try {
       return await reply;
     } catch (error) {
-      if (this.commands.isReady) throw error;
+      this.leaveWrongNode(connections, messageOf(error));
+      if (connections.commands.isReady) throw error;
       throw new Error(this.lastError, { cause: error });
     }
   }
 
   /** In a cluster, all keys with the same word in braces are on one server, as scripts need it. */
   private keyOf(key: string): string {
-    return `{${this.name}}:${key}`;
+    return `{${this.address.name}}:${key}`;
   }
+}
+
+function clientOptions({ url, password, ca }: RedisAddress): RedisClientOptions {
+  const place = new URL(url);
+  const username = place.username === '' ? undefined : decodeURIComponent(place.username);
+  // The client takes the credentials of an address that has a user for all of them, and so forgets the password beside it.
+  place.username = '';
+  const socket = {
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    socketTimeout: SILENCE_MS,
+    reconnectStrategy: backOff,
+  };
+  return {
+    url: place.href,
+    credentialsProvider: {
+      type: 'async-credentials-provider',
+      // At each connection: the password may have been renewed.
+      credentials: async () => {
+        const current = password();
+        return current === undefined
+          ? {}
+          : { ...(username !== undefined && { username }), password: current };
+      },
+    },
+    socket: url.startsWith('rediss:')
+      ? { ...socket, tls: true, ...(ca === undefined ? {} : { ca }) }
+      : socket,
+    // While the server is out of reach, calls fail at once instead of piling up.
+    disableOfflineQueue: true,
+    // Names of libraries are for nobody, and the user would need one more command.
+    disableClientInfo: true,
+    pingInterval: PING_MS,
+    // Only Redis Enterprise has these; the subscription is for one channel.
+    maintNotifications: 'disabled',
+  };
+}
+
+function backOff(retries: number): number {
+  const delay = Math.min(BACK_OFF_MS[1], BACK_OFF_MS[0] * 2 ** Math.min(retries, 10));
+  return delay * (0.5 + Math.random());
+}
+
+function destroy({ commands, subscriptions }: Connections): void {
+  for (const client of [commands, subscriptions]) if (client.isOpen) client.destroy();
 }
 
 /** Reads the current part, and fields `part:index` with their values. */

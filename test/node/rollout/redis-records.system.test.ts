@@ -5,7 +5,7 @@ import { recordContract } from '../../rollout/record-contract.ts';
 import { playedRedis } from '../../support/played-redis.ts';
 
 async function open(url: string, name = 'test'): Promise<RedisStore> {
-  const store = await RedisStore.open({ url, password: undefined, ca: undefined, name });
+  const store = await RedisStore.open({ url, password: () => undefined, ca: undefined, name });
   onTestFinished(() => store.close());
   return store;
 }

@@ -1,6 +1,7 @@
 /** @module-tag redis */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { RedisStore } from '../../../src/node/rollout/redis-store.ts';
@@ -16,7 +17,13 @@ async function open(
   url: string,
   over: Partial<Parameters<typeof RedisStore.open>[0]> = {},
 ): Promise<RedisStore> {
-  const store = await RedisStore.open({ url, password: undefined, ca: undefined, name: 'test', ...over });
+  const store = await RedisStore.open({
+    url,
+    password: () => undefined,
+    ca: undefined,
+    name: 'test',
+    ...over,
+  });
   onTestFinished(() => store.close());
   return store;
 }
@@ -46,9 +53,9 @@ test('gateways of another name share nothing', async () => {
 
 test('a password is needed where the server has one, and a wrong one is told', async () => {
   const { url } = await playedRedis(['--requirepass', 'open sesame']);
-  const sound = await open(url, { password: 'open sesame' });
+  const sound = await open(url, { password: () => 'open sesame' });
   expect(await sound.compareAndSet('rollout', undefined, 'a')).toBe(true);
-  const wrong = await open(url, { password: 'guess' });
+  const wrong = await open(url, { password: () => 'guess' });
   await expect(wrong.read('rollout')).rejects.toThrow(/WRONGPASS/);
   const none = await open(url);
   await expect(none.read('rollout')).rejects.toThrow(/NOAUTH/);
@@ -108,3 +115,149 @@ test('over TLS the certificate is checked against the authority that is named', 
   const stranger = await open(url, { ca: certificate({ name: 'Another CA' }).cert });
   await expect(stranger.read('rollout')).rejects.toThrow(/certificate|signature/);
 });
+
+/** A Redis that responds to every command on keys with one error. */
+const WRONG_NODES = [
+  "READONLY You can't write against a read only replica.",
+  // Redis 6, for a command of a script.
+  "ERR Error running script (call to f_1): @user_script:8: @user_script: 8: -READONLY You can't write against a read only replica.",
+  "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
+  'LOADING Redis is loading the dataset in memory',
+  'CLUSTERDOWN Hash slot not served',
+  'MOVED 3999 127.0.0.1:6381',
+];
+
+test.for(WRONG_NODES)('a server that replies "%s" is left, and its address resolved again', async (reply) => {
+  const server = await playedRedis();
+  const node = await namedNode((socket) => respondAlways(socket, reply));
+  const store = await open(node.url);
+  let calls = 0;
+  store.subscribe('rollout', () => {
+    calls += 1;
+  });
+  await expect(store.compareAndSet('rollout', undefined, 'a')).rejects.toThrow(reply.split(' ')[0]);
+  node.leadTo((socket) => forward(socket, server.port));
+  await expect.poll(() => store.compareAndSet('rollout', undefined, 'a').catch(() => false)).toBe(true);
+  // The subscription is on the new server, too.
+  await expect
+    .poll(async () => {
+      const text = await store.read('rollout');
+      await store.compareAndSet('rollout', text, `${text}x`);
+      return calls;
+    })
+    .toBeGreaterThan(0);
+});
+
+test('a real server that becomes a replica is left for the one that has its name now', async () => {
+  const [before, after] = [await playedRedis(), await playedRedis()];
+  const node = await namedNode((socket) => forward(socket, before.port));
+  const store = await open(node.url);
+  expect(await store.compareAndSet('rollout', undefined, 'a')).toBe(true);
+  await command(before.port, `REPLICAOF 127.0.0.1 ${after.port}`);
+  node.leadTo((socket) => forward(socket, after.port));
+  const set = async (): Promise<boolean> => {
+    const text = await store.read('rollout').catch(() => undefined);
+    return store.compareAndSet('rollout', text, 'b').catch(() => false);
+  };
+  await expect.poll(set).toBe(true);
+  expect(await command(after.port, 'GET {test}:rollout')).toContain('b');
+});
+
+test('a wrong node that stays is asked less and less often', async () => {
+  let connections = 0;
+  const node = await namedNode((socket) => {
+    connections += 1;
+    respondAlways(socket, 'LOADING Redis is loading the dataset in memory');
+  });
+  const store = await open(node.url);
+  const until = performance.now() + 1000;
+  while (performance.now() < until) {
+    await store.read('rollout').catch(() => {});
+    await wait(5);
+  }
+  // Two at a time, after 25, 50, 100, 200, 400 ms at least.
+  expect(connections).toBeLessThanOrEqual(2 * 7);
+});
+
+test('the user of the address logs in with the password beside it', async () => {
+  const { url, port } = await playedRedis('--user gateway on >open-sesame ~* &* +@all'.split(' '));
+  const place = url.replace('//', '//gateway@');
+  const store = await open(place, { password: () => 'open-sesame' });
+  expect(await store.compareAndSet('rollout', undefined, 'a')).toBe(true);
+  const clients = await command(port, 'CLIENT LIST');
+  expect(clients.match(/user=gateway/g)).toHaveLength(2);
+  const wrong = await open(place, { password: () => 'guess' });
+  await expect(wrong.read('rollout')).rejects.toThrow(/WRONGPASS/);
+});
+
+test('a renewed password is the one of the next connection', async () => {
+  const server = await playedRedis(['--requirepass', 'first']);
+  let password = 'first';
+  const store = await open(server.url, { password: () => password });
+  expect(await store.compareAndSet('rollout', undefined, 'a')).toBe(true);
+  password = 'second';
+  await command(server.port, 'CONFIG SET requirepass second', 'first');
+  await command(server.port, 'CLIENT KILL TYPE normal', 'second');
+  await expect.poll(() => store.read('rollout').catch(() => undefined)).toBe('a');
+});
+
+/** A name of Redis, as a service or a virtual address has it: connections go where it leads when they are made. */
+async function namedNode(first: (socket: Socket) => void) {
+  let serve = first;
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => socket.destroy());
+    serve(socket);
+  });
+  const port = await freePort();
+  await new Promise<void>((resolve) => {
+    server.listen(port, '127.0.0.1', resolve);
+  });
+  onTestFinished(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    leadTo: (next: (socket: Socket) => void): void => {
+      serve = next;
+    },
+  };
+}
+
+function forward(socket: Socket, port: number): void {
+  const other = connect(port, '127.0.0.1');
+  other.on('error', () => socket.destroy());
+  socket.on('close', () => other.destroy());
+  socket.pipe(other).pipe(socket);
+}
+
+/** Speaks enough of RESP3 for a client to connect and subscribe. */
+function respondAlways(socket: Socket, reply: string): void {
+  socket.on('data', (bytes) => {
+    // Each command is an array of texts: `*2`, `$3`, `GET`, `$1`, `a`.
+    for (const [, name = '', channel = ''] of bytes
+      .toString('latin1')
+      .matchAll(/\*\d+\r\n\$\d+\r\n(\w+)(?:\r\n\$\d+\r\n([^\r]*))?/g)) {
+      if (name === 'HELLO') socket.write('%1\r\n$6\r\nserver\r\n$5\r\nredis\r\n');
+      else if (name === 'PING') socket.write('+PONG\r\n');
+      else if (name === 'SUBSCRIBE')
+        socket.write(`>3\r\n$9\r\nsubscribe\r\n$${channel.length}\r\n${channel}\r\n:1\r\n`);
+      else socket.write(`-${reply}\r\n`);
+    }
+  });
+}
+
+/** Sends one inline command to a real server, and resolves to what it replies. */
+function command(port: number, text: string, password?: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1');
+    let received = '';
+    socket.on('data', (bytes) => {
+      received += bytes.toString();
+    });
+    socket.on('end', () => resolve(received)).on('error', reject);
+    socket.end(`${password === undefined ? '' : `AUTH ${password}\r\n`}${text}\r\nQUIT\r\n`);
+  });
+}
