@@ -22,7 +22,7 @@ CREATE TABLE IF NOT EXISTS entries
     edits Array(Tuple(change String, rule String, `from` String, path String, note String)),
     origin LowCardinality(String),
     responseEdits Array(Tuple(change String, rule String, `from` String, path String)),
-    responseWould Array(Tuple(change String, `from` String, path String)),
+    responseWould Array(Tuple(change String, rule String, `from` String, path String)),
     note String,
     failure LowCardinality(String),
     cause String,

@@ -1,6 +1,6 @@
 import type { Entry, Verdict, Would } from './entry.ts';
 
-/** What became of a request; `would-…` is the dry run of a request that went to V1; `to-v1` is without one. */
+/** What became of an exchange; `would-…` is the dry run of a request that went to V1; `to-v1` is without one. */
 export type Outcome = Verdict | `would-${Would['verdict']}` | 'to-v1';
 
 /** The mode that applied to a request; undefined for one that is not V1 traffic. */
@@ -67,6 +67,14 @@ export function statusFrom(entry: Entry): 'v1' | 'v2' | 'gateway' | undefined {
 /** Number of edits, listed or not. The record of a body that was already flat is none: nothing was edited. */
 export function editCount({ edits, editsOmitted = 0 }: Pick<Entry, 'edits' | 'editsOmitted'>): number {
   return editsOmitted + edits.reduce((sum, { note }) => (note === 'already-flat' ? sum : sum + 1), 0);
+}
+
+/** Number of edits of the response, listed or not. */
+export function responseEditCount({
+  responseEdits = [],
+  responseEditsOmitted = 0,
+}: Pick<Entry, 'responseEdits' | 'responseEditsOmitted'>): number {
+  return responseEdits.length + responseEditsOmitted;
 }
 
 /** True for an exchange that an operator must not miss: refused, 4xx, 5xx, broken, left by the client, different on V2, or refused by its schema. */

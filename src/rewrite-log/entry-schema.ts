@@ -121,7 +121,11 @@ export const entrySchema = z
     heldMs: z
       .exactOptional(milliseconds)
       .describe('Milliseconds of delay for the rate limit of the service.'),
-    verdict: z.enum(['rewritten', 'unchanged', 'refused', 'passed', 'served']),
+    verdict: z
+      .enum(['rewritten', 'unchanged', 'refused', 'passed', 'served'])
+      .describe(
+        'Effect on the exchange: `rewritten` when the request was, or the body of its response; `edits` and `responseEdits` say which.',
+      ),
     edits: z
       .array(editRecord)
       .readonly()
@@ -151,6 +155,7 @@ export const entrySchema = z
           .array(
             z.strictObject({
               change: z.string().describe('Id of the change in the rule book.'),
+              rule: z.exactOptional(z.literal('map')).describe('V2 has other values of the member.'),
               from: z
                 .exactOptional(pointer)
                 .describe("Pointer in V2's response; absent if it is gone there."),

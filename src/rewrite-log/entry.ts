@@ -1,3 +1,4 @@
+import type { RequestRuleName } from '../rules/rule.ts';
 import type { ApiVersionReason } from '../migrate/api-version.ts';
 import type { ResponseRecord } from '../rewrite/response-rewrite.ts';
 import type { BodyCheck } from '../rollout/body-check.ts';
@@ -8,8 +9,9 @@ import type { EditRecord, PatchOperation } from '../rewrite/rewrite.ts';
 export type Route = 'migrate' | 'pass' | 'none';
 
 /**
- * Effect of the gateway on a request. `passed` is native V2 traffic; a `refused` request was never forwarded, and neither was a
- * `served` one: a client read its own report.
+ * Effect of the gateway on an exchange. It is `rewritten` when the request was, or the body of its response: `edits` are those of
+ * the request, `responseEdits` those of the response. `passed` is native V2 traffic; a `refused` request was never forwarded, and
+ * neither was a `served` one: a client read its own report.
  */
 export type Verdict = 'rewritten' | 'unchanged' | 'refused' | 'passed' | 'served';
 
@@ -28,6 +30,8 @@ export interface Would extends Partial<BodyCheck> {
 /** One member that a client reads from V1's response, and its place in V2's. */
 export interface ResponseDifference {
   readonly change: string;
+  /** The rule, where it is a `map`: V2 has other values of the member. */
+  readonly rule?: RequestRuleName;
   /** Pointer into V2's response; absent when V2 does not have the member. */
   readonly from?: string;
   /** Pointer into V1's response. */

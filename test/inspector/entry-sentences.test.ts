@@ -171,7 +171,7 @@ describe('the account of an entry', () => {
     );
   });
 
-  test('more differences and edits than the log lists are "at least"', () => {
+  test('more differences than the log lists are "at least", and edits beyond the list are counted', () => {
     const differences = Array.from({ length: 32 }, (_, at) => ({
       path: `/data/${at}`,
       kind: 'value' as const,
@@ -183,10 +183,14 @@ describe('the account of an entry', () => {
       path: `/b${at}`,
     }));
     const words = accountOf(
-      entryWith({ comparison: { ...SAME, verdict: 'different', differences, noise: 1 }, responseEdits }),
+      entryWith({
+        comparison: { ...SAME, verdict: 'different', differences, noise: 1 },
+        responseEdits,
+        responseEditsOmitted: 6,
+      }),
     ).join(' ');
     expect(words).toContain('V2 differs in at least 32 fields, except for 1 that differs on V1 itself.');
-    expect(words).toContain('Its response was rewritten for the V1 client with at least 64 edits.');
+    expect(words).toContain('Its response was rewritten for the V1 client with 70 edits, 64 of them listed.');
     expect(accountOf(entryWith({ comparison: SAME })).join(' ')).toContain(
       'After the response, the read was repeated on V1 and, migrated in both directions, on V2: V2 has every field of V1 with the same value.',
     );
@@ -209,8 +213,8 @@ test('a failure is told with the place and the cause that are known, a duration 
 
 // Each meaning is compared with what the outcome or the mode is derived from.
 test.each<[Partial<Entry>, meaning: string]>([
-  [{ verdict: 'rewritten' }, 'V1 request with an edited body or query'],
-  [{ verdict: 'unchanged' }, 'V1 request, body and query unchanged'],
+  [{ verdict: 'rewritten' }, 'V1 request with an edited body or query, or with an edited response'],
+  [{ verdict: 'unchanged' }, 'V1 request; body, query and response unchanged'],
   [{ verdict: 'refused' }, 'refused by the gateway; nothing was sent'],
   [{ verdict: 'passed', route: 'pass' }, 'native V2 request, passed unread'],
   [{ verdict: 'served' }, 'a client read its own report; nothing was sent'],

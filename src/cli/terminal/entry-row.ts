@@ -8,7 +8,13 @@ import {
   statusWords,
 } from '../../inspector/entries/entry-words.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
-import { modeOf, type Outcome, outcomeOf, statusFrom } from '../../rewrite-log/entry-outcome.ts';
+import {
+  modeOf,
+  type Outcome,
+  outcomeOf,
+  responseEditCount,
+  statusFrom,
+} from '../../rewrite-log/entry-outcome.ts';
 import { terminalText } from '../../report/text/untrusted-text.ts';
 import { pad } from './columns.ts';
 import { painter, type Style, type Terminal } from './terminal.ts';
@@ -102,13 +108,14 @@ function requestOf(entry: Entry): string {
 
 function detailsOf(entry: Entry): string {
   const { edits, editsOmitted = 0, note, would, upstreamMs, comparison, incomplete } = entry;
-  const counts = new Map<string, number>();
-  for (const edit of edits) {
-    const name = edit.note === undefined ? edit.change : `${edit.change} (${edit.note})`;
-    counts.set(name, (counts.get(name) ?? 0) + 1);
-  }
-  const parts = [...counts].map(([name, times]) => (times === 1 ? name : `${name} ×${times}`));
+  const parts = changeCounts(edits);
   if (editsOmitted > 0) parts.push(`${editsOmitted} more edits`);
+  if (responseEditCount(entry) > 0) {
+    const { responseEdits = [], responseEditsOmitted = 0 } = entry;
+    const made = changeCounts(responseEdits);
+    if (responseEditsOmitted > 0) made.push(`${responseEditsOmitted} more edits`);
+    parts.push(`response: ${made.join(', ')}`);
+  }
   const failure = failureWords(entry);
   if (failure !== undefined) parts.push(failure);
   const refusal = would && failureWords(would);
@@ -122,4 +129,14 @@ function detailsOf(entry: Entry): string {
   if (upstreamMs !== undefined && (from === 'v1' || from === 'v2'))
     parts.push(`${from.toUpperCase()} ${upstreamMs.toFixed(1)} ms`);
   return parts.length === 0 ? '' : `  ${parts.join(', ')}`;
+}
+
+/** The changes of edits, each once with its number: `client-name ×2`. */
+function changeCounts(edits: readonly { readonly change: string; readonly note?: string }[]): string[] {
+  const counts = new Map<string, number>();
+  for (const { change, note } of edits) {
+    const name = note === undefined ? change : `${change} (${note})`;
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return [...counts].map(([name, times]) => (times === 1 ? name : `${name} ×${times}`));
 }

@@ -53,9 +53,16 @@ function differences(records: readonly EditRecord[]): ResponseDifference[] {
   return records
     .filter(({ rule, note }) => rule !== 'unwrap' && note === undefined)
     .slice(0, MAX_DIFFERENCES)
-    .flatMap(({ change, from, path }) =>
+    .flatMap(({ change, rule, from, path }) =>
       from === undefined
         ? []
-        : [{ change, path: from, ...(path === undefined ? {} : { from: `${wrapper}${path}` }) }],
+        : [
+            {
+              change,
+              ...(rule === 'map' ? { rule } : {}),
+              path: from,
+              ...(path === undefined ? {} : { from: `${wrapper}${path}` }),
+            },
+          ],
     );
 }

@@ -294,8 +294,10 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     return (bytes) => this.memory.take(bytes);
   }
 
+  /** The verdict is on the exchange: one whose response is rewritten is, whatever became of its request. */
   noteResponseEdits({ records, patch, omitted }: WithoutEdits<RewrittenResponse>): void {
     const { entry } = this;
+    entry.verdict = 'rewritten';
     if (records.length > 0) entry.responseEdits = records;
     if (patch.length > 0) entry.responsePatch = patch;
     if (omitted > 0) entry.responseEditsOmitted = omitted;

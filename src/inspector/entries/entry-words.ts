@@ -6,6 +6,7 @@ import {
   modeOf,
   type Outcome,
   outcomeOf,
+  responseEditCount,
   sentTo,
   statusFrom,
 } from '../../rewrite-log/entry-outcome.ts';
@@ -25,8 +26,8 @@ export const OUTCOME_WORDS: Readonly<Record<Outcome, string>> = {
 
 /** The meaning of an outcome in a sentence. */
 export const OUTCOME_MEANINGS: Readonly<Record<Outcome, string>> = {
-  rewritten: 'V1 request with an edited body or query',
-  unchanged: 'V1 request, body and query unchanged',
+  rewritten: 'V1 request with an edited body or query, or with an edited response',
+  unchanged: 'V1 request; body, query and response unchanged',
   refused: 'refused by the gateway; nothing was sent',
   passed: 'native V2 request, passed unread',
   served: 'a client read its own report; nothing was sent',
@@ -61,12 +62,20 @@ export function sentToWords(entry: Entry): string {
 
 /** Number of edits with those that the log does not list: `1 edit`, `5,001 edits, 348 of them listed`. */
 export function editWords(entry: Pick<Entry, 'edits' | 'editsOmitted'>): string {
-  const all = editCount(entry);
-  const words = `${all.toLocaleString('en-GB')} ${all === 1 ? 'edit' : 'edits'}`;
-  const { editsOmitted = 0 } = entry;
-  return editsOmitted === 0
-    ? words
-    : `${words}, ${(all - editsOmitted).toLocaleString('en-GB')} of them listed`;
+  return wordsOfEdits(editCount(entry), entry.editsOmitted);
+}
+
+/** The same of the response: `3 edits of the response`; undefined without any. */
+export function responseEditWords(
+  entry: Pick<Entry, 'responseEdits' | 'responseEditsOmitted'>,
+): string | undefined {
+  const all = responseEditCount(entry);
+  return all === 0 ? undefined : wordsOfEdits(all, entry.responseEditsOmitted, ' of the response');
+}
+
+function wordsOfEdits(all: number, omitted = 0, what = ''): string {
+  const words = `${all.toLocaleString('en-GB')} ${all === 1 ? 'edit' : 'edits'}${what}`;
+  return omitted === 0 ? words : `${words}, ${(all - omitted).toLocaleString('en-GB')} of them listed`;
 }
 
 /** The failure code with its pointer, position and cause, as far as they are known. */
@@ -156,7 +165,8 @@ function manner(entry: Entry): string {
   const { verdict, origin, bytesIn, edits, note } = entry;
   if (origin === 'v1') return 'as it came';
   if (verdict === 'passed') return 'unread';
-  if (verdict === 'rewritten') return `with ${editWords(entry)}`;
+  // The verdict is on the exchange: of a rewritten one, the response may be all that was edited.
+  if (verdict === 'rewritten' && editCount(entry) > 0) return `with ${editWords(entry)}`;
   return bodyWords(bytesIn, edits, note);
 }
 
@@ -265,16 +275,14 @@ function comparisonSentence({ comparison }: Entry): string | undefined {
   return `${start} V2 differs in ${number} ${differences.length === 1 ? 'field' : 'fields'}${ignored}.${statuses}`;
 }
 
-/** The log lists no more differences and response edits than these. */
+/** The log lists no more differences than these. */
 const MAX_DIFFERENCES = 32;
-const MAX_RESPONSE_EDITS = 64;
 
-function responseEditSentence({ responseEdits, responseNote }: Entry): string | undefined {
-  if (responseEdits !== undefined) {
-    const { length } = responseEdits;
-    const number = `${length === MAX_RESPONSE_EDITS ? 'at least ' : ''}${length}`;
-    return `Its response was rewritten for the V1 client with ${number} ${length === 1 ? 'edit' : 'edits'}.`;
-  }
+function responseEditSentence(entry: Entry): string | undefined {
+  const { responseNote } = entry;
+  const all = responseEditCount(entry);
+  if (all > 0)
+    return `Its response was rewritten for the V1 client with ${wordsOfEdits(all, entry.responseEditsOmitted)}.`;
   if (responseNote === undefined) return undefined;
   return responseNote === 'response-until-close'
     ? 'Only the close of the TLS connection marked the end of the response.'
@@ -298,11 +306,18 @@ export function editsTitle(entry: Entry): string {
     case 'would-rewritten':
       return `Dry run: ${editWords(entry)}`;
     case 'rewritten':
-      return editWords(entry);
+      return editCount(entry) > 0 ? editWords(entry) : unedited(entry);
     case 'unchanged':
     case 'would-unchanged':
-      return entry.bytesIn === 0 ? 'No edits: there is no body' : 'No edits: the body stays as it is';
+      return unedited(entry);
   }
+}
+
+/** The heading above a request without edits; its response may have some. */
+function unedited(entry: Entry): string {
+  const why = entry.bytesIn === 0 ? 'there is no body' : 'the body stays as it is';
+  const response = responseEditWords(entry);
+  return response === undefined ? `No edits: ${why}` : `No edits of the request: ${why}; ${response}`;
 }
 
 /** The captions of the two bodies: who sent the left one, and what became of the right one. */
@@ -330,6 +345,7 @@ export function entrySentence(entry: Entry): string {
     ...(mode === undefined ? [] : [`mode ${mode}`]),
     OUTCOME_WORDS[outcomeOf(entry)],
     editWords(entry),
+    ...(responseEditCount(entry) > 0 ? [responseEditWords(entry)] : []),
     `status ${entry.status === 0 ? 'gone' : entry.status}${entry.incomplete === true ? ', incomplete' : ''}`,
   ];
   return parts.join(', ');

@@ -1,12 +1,19 @@
 import type { VNode } from 'preact';
 import type { NumberedEntry } from '../../api.ts';
 import { classes, el, part } from '../parts/element.ts';
-import { editCount, modeOf, outcomeOf, sentTo } from '../../../rewrite-log/entry-outcome.ts';
+import {
+  editCount,
+  modeOf,
+  outcomeOf,
+  responseEditCount,
+  sentTo,
+} from '../../../rewrite-log/entry-outcome.ts';
 import {
   accountOf,
   editWords,
   entryName,
   MODE_MEANINGS,
+  responseEditWords,
   sentToWords,
   shortClient,
   statusTitle,
@@ -122,17 +129,18 @@ function mode(entry: NumberedEntry): VNode {
     : cell(`mode mode-${applied}`, applied, MODE_MEANINGS[applied]);
 }
 
-/** The number of edits, with a dot for each change that produced some. */
+/** The number of edits of request and response, with a dot for each change that produced some. */
 function edits(entry: NumberedEntry, hueOf: HueOf): VNode {
-  const all = editCount(entry);
+  const all = editCount(entry) + responseEditCount(entry);
   const made = entry.edits.filter(({ note }) => note !== 'already-flat');
-  const changes = [...new Set(made.map(({ change }) => change))];
+  const changes = [...new Set([...made, ...(entry.responseEdits ?? [])].map(({ change }) => change))];
+  const words = [editWords(entry), responseEditWords(entry)].filter((part) => part !== undefined).join(', ');
   return el(
     'span',
     {
       role: 'gridcell',
       class: 'cell edits-cell',
-      title: changes.length === 0 ? editWords(entry) : `${editWords(entry)}: ${changes.join(', ')}`,
+      title: changes.length === 0 ? words : `${words}: ${changes.join(', ')}`,
     },
     el('span', { class: 'edit-count' }, all === 0 ? '–' : count(all)),
     changes.slice(0, 4).map((change) => el('span', { key: change, class: `dot hue-${hueOf(change)}` })),

@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import type { EntriesPage, HistoryView, NumberedEntry } from '../../../src/inspector/api.ts';
+import { entryRow } from '../../../src/cli/terminal/entry-row.ts';
+import { PLAIN } from '../../../src/cli/terminal/terminal.ts';
+import { accountOf, editsTitle, entrySentence } from '../../../src/inspector/entries/entry-words.ts';
+import { CompiledRuleBook } from '../../../src/rewrite/compiled-rule-book.ts';
+import { bookIn } from '../../rules/reading.ts';
+import { inspected, type Inspected } from '../../support/inspected.ts';
+import { exchange } from '../../support/raw-client.ts';
+
+const RULES = `
+version: 2025-01-01
+operations: { create_bill: POST /bills, read_bill: 'GET /bills/{id}' }
+changes:
+  - id: due-date
+    summary: due is called due_date.
+    on: [create_bill]
+    request: [{ rename: due, to: due_date }]
+    response: inverse
+`;
+
+const READ = 'GET /api/v1/bills/1 HTTP/1.1\r\nHost: g\r\n\r\n';
+
+async function serving(body: string): Promise<Inspected> {
+  return inspected({}, body, undefined, new CompiledRuleBook(await bookIn(RULES)), 200);
+}
+
+test('an exchange whose response was rewritten is rewritten in every list and count, and its request is told as it was', async () => {
+  const gateway = await serving('{"data":{"id":1,"due_date":"2026-12-01"}}');
+  const { text } = await exchange(gateway.port, READ);
+  expect(text).toContain('{"data":{"id":1,"due":"2026-12-01"}}');
+  const entry = await gateway.entry();
+  expect(entry).toMatchObject({ verdict: 'rewritten', edits: [] });
+  const row = entryRow(entry, PLAIN);
+  expect(row).toMatch(/ rewritten .*response: due-date/);
+  expect(accountOf(entry).join(' ')).toMatch(
+    /^Sent to V2 without a body\. .*Its response was rewritten for the V1 client with 1 edit\.$/,
+  );
+  expect(editsTitle(entry)).toBe('No edits of the request: there is no body; 1 edit of the response');
+  expect(entrySentence(entry)).toContain('rewritten, 0 edits, 1 edit of the response, status 200');
+  const { minutes } = await gateway.readJson<HistoryView>('/history');
+  expect(minutes.reduce((sum, { outcomes }) => sum + outcomes.rewritten, 0)).toBe(1);
+  const found = async (filter: string): Promise<readonly NumberedEntry[]> =>
+    (await gateway.readJson<EntriesPage>(`/entries?filter=${filter}`)).entries;
+  expect(await found('verdict:rewritten')).toHaveLength(1);
+  expect(await found('verdict:unchanged')).toHaveLength(0);
+  const metrics = await fetch(`${gateway.adminOrigin}/metrics`);
+  expect(await metrics.text()).toContain(
+    'gateway_exchanges_total{route="migrate",operation="read_bill",verdict="rewritten",status_class="2xx",status="200"} 1',
+  );
+});
+
+test('a response in which no rule finds its member leaves the exchange unchanged', async () => {
+  const gateway = await serving('{"data":{"id":1}}');
+  await exchange(gateway.port, READ);
+  expect(await gateway.entry()).toMatchObject({ verdict: 'unchanged', edits: [] });
+});
