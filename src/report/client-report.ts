@@ -40,6 +40,8 @@ export interface ResponseMember extends Usage {
   readonly v1: string;
   /** Pointer in V2's response; absent when it is not there. */
   readonly v2?: string;
+  /** True where V2 has the member with values of its own. */
+  readonly hasOtherValues?: true;
 }
 
 /** Verdicts of V2's schema on the bodies of one operation that were not sent to V2. */
@@ -234,10 +236,11 @@ export function bodyChecksOf({ all }: BodyCheckCounts): readonly BodyChecks[] {
 /** The differing members of responses, the most frequent first. */
 export function responsesOf(members: DifferingMembers): readonly ResponseMember[] {
   return [...members.values()]
-    .map(({ change, v1, v2, ...span }) => ({
+    .map(({ change, v1, v2, hasOtherValues, ...span }) => ({
       change,
       v1,
       ...(v2 === undefined ? {} : { v2 }),
+      ...(hasOtherValues === true ? { hasOtherValues } : {}),
       ...usage(span),
     }))
     .sort(byCount);

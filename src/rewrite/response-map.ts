@@ -31,5 +31,5 @@ export function responseMap(rule: CompiledResponseMap, run: ResponseRun, object:
   if (text === undefined) return;
   member.literal = text;
   markChanged(object);
-  run.replace(rule, member);
+  run.replace(rule, member, member);
 }

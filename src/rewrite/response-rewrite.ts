@@ -7,7 +7,7 @@ import type { PatchOperation } from './rewrite.ts';
 export interface ResponseRecord {
   readonly change: string;
   readonly rule: ResponseRuleName;
-  /** RFC 6901 pointer into V2's body: the place of the value; absent if the gateway created or changed the value in its place. */
+  /** RFC 6901 pointer into V2's body: the place of the value, or of the one that a `map` replaced; absent if the gateway created the value, or changed a text in its place. */
   readonly from?: string;
   /** RFC 6901 pointer into the client's body; absent if the member is not in it. */
   readonly path?: string;

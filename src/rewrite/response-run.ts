@@ -116,10 +116,10 @@ export class ResponseRun {
     this.patch?.push({ op: 'add', path: this.pointerOf(made), value });
   }
 
-  /** Called after the text of a member was replaced. */
-  replace(rule: CompiledResponseRule, member: DraftMember): void {
+  /** Called after the text of a member was replaced; `source` is given where V2's own value stands in its place. */
+  replace(rule: CompiledResponseRule, member: DraftMember, source?: DraftMember): void {
     this.hasTexts = true;
-    this.write({ rule, at: member, source: undefined, note: undefined });
+    this.write({ rule, at: member, source, note: undefined });
   }
 
   /** Drops the members of `object` with the name `id`, except `kept`. */

@@ -21,6 +21,11 @@ const responseEdits = fc.constantFrom<TallyEntry['responseEdits']>(
   undefined,
   [],
   [{ change: 'highlight-type', rule: 'rename', from: '/data/highlight_type', path: '/data/transition_type' }],
+  [
+    { change: 'highlight-type', rule: 'rename', from: '/data/highlight_type', path: '/data/transition_type' },
+    { change: 'highlight-type', rule: 'map', from: '/data/highlight_type', path: '/data/transition_type' },
+    { change: 'kind', rule: 'map', path: '/data/kind' },
+  ],
 );
 
 /** Random entries of a few clients, in time order of no kind. */

@@ -536,6 +536,33 @@ test('a change that rewrites responses only counts as used, once for each exchan
   expect([...tally.changes].map(([change, { count }]) => [change, count])).toEqual([['names', 3]]);
 });
 
+test.each<
+  readonly [title: string, edits: NonNullable<Entry['responseWould'] & Entry['responseEdits']>, v2: string]
+>([
+  ['', [{ change: 'c', rule: 'map', from: '/data/status', path: '/data/status' }], '/data/status'],
+  [
+    ' of an earlier release, behind a rename',
+    [
+      { change: 'c', rule: 'rename', from: '/data/0/state', path: '/data/0/status' },
+      { change: 'c', rule: 'rename', from: '/data', path: '/data' },
+      { change: 'd', rule: 'map', path: '/data/0/status' },
+    ],
+    '/data/*/state',
+  ],
+])('a mapped value in a log%s is told as a value and not as gone', (_, edits, v2) => {
+  for (const entry of [
+    v1('c', 1, [], { responseEdits: edits }),
+    v1('c', 1, [], { origin: 'v1', responseWould: edits }),
+  ]) {
+    const report = makeReport(tallyOf([entry]), options);
+    expect(report.clients[0]?.responses).toContainEqual(
+      expect.objectContaining({ v2, hasOtherValues: true }),
+    );
+    const told = [JSON.stringify(report), reportCsv(report), digestMarkdown(digests(report, []))].join('');
+    expect(told).not.toMatch(/gone (?:in|there)|is gone|have no/);
+  }
+});
+
 test('an upload that broke off shows no work, and is no response of V2', () => {
   const left = v1('c', 1, [], { status: 0, upstreamPath: undefined, bytesOut: 0 });
   const [client] = makeReport(tallyOf([left]), options).clients;

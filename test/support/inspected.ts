@@ -21,7 +21,7 @@ export interface Inspected extends TestGateway {
 /** Starts one, with the rule book that ships unless told otherwise; V2 responds with 201 with a body. It ends with the test. */
 export async function inspected(
   flags: Readonly<Record<string, string>> = {},
-  response = '{"data":{"id":"id-of-an-order"}}',
+  response: string | (() => string) = '{"data":{"id":"id-of-an-order"}}',
   page: () => ReadonlyMap<string, PageFile> = () =>
     new Map([['/', { mediaType: 'text/html', body: '<!doctype html>' }]]),
   rulesInForce?: CompiledRuleBook,
@@ -29,8 +29,9 @@ export async function inspected(
   records?: RecordStore,
 ): Promise<Inspected> {
   const server = await rawServer((socket) => {
+    const body = typeof response === 'string' ? response : response();
     socket.write(
-      `HTTP/1.1 ${status} Created\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(response)}\r\n\r\n${response}`,
+      `HTTP/1.1 ${status} Created\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
     );
   });
   const read = readSettings({ flags, environment: {}, readFile: () => '' });

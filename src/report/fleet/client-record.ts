@@ -3,6 +3,7 @@ import { type CallTally, ClientTally } from '../tally/client-tally.ts';
 import { later, mergeSpan } from './merge-spans.ts';
 import { DamagedRecord, type FieldReader, packNumbers, packSpan, packTime } from './record-fields.ts';
 import type { Span } from '../tally/span.ts';
+import { memberKey } from '../tally/response-changes.ts';
 import { mergeVerdicts, noVerdicts, type V2Verdicts } from '../tally/v2-verdicts.ts';
 
 /** Maximum rows of each list in a record, the most frequent first: one client cannot fill a store. */
@@ -49,12 +50,15 @@ export function packClient(tally: ClientTally): readonly unknown[] {
         packNamed(pointers, MAX_POINTERS),
       ]),
     packNamed(tally.mistakes, MAX_MISTAKES),
-    most([...tally.responseMembers], MAX_MEMBERS).map(([, { change, v1, v2 = null, ...span }]) => [
-      change,
-      v1,
-      v2,
-      ...packSpan(span),
-    ]),
+    most([...tally.responseMembers], MAX_MEMBERS).map(
+      ([, { change, v1, v2 = null, hasOtherValues, ...span }]) => [
+        change,
+        v1,
+        v2,
+        ...packSpan(span),
+        ...(hasOtherValues === true ? [1] : []),
+      ],
+    ),
     packTime(lastWork['url-only']),
     packTime(lastWork['unwrap-only']),
     packTime(lastWork['field-work']),
@@ -104,7 +108,10 @@ export function readClient(fields: FieldReader): ClientTally {
   for (const member of fields.lists()) {
     const [change, v1, v2] = [member.text(), member.text(), member.textOrNone()];
     const place = v2 === undefined ? {} : { v2 };
-    tally.responseMembers.set(`${change} ${v1} ${v2 ?? ''}`, { change, v1, ...place, ...member.span() });
+    const span = member.span();
+    const values = member.isOver ? {} : { hasOtherValues: true as const };
+    const known = { change, v1, ...place, ...values };
+    tally.responseMembers.set(memberKey(known), { ...known, ...span });
   }
   for (const work of ['url-only', 'unwrap-only', 'field-work'] as const) tally.lastWork[work] = fields.time();
   tally.lastResponseWork = fields.time();

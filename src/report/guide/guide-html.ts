@@ -1,7 +1,7 @@
 import type { GuideBody, GuideCall, GuideDocument } from './guide-document.ts';
 import { shapeWords } from './guide-shape.ts';
 import { count, counted } from '../text/number-text.ts';
-import { bodyCheckCounts, outcomeWords } from '../text/outcome-words.ts';
+import { bodyCheckCounts, futureWords, outcomeWords } from '../text/outcome-words.ts';
 import { htmlLines, htmlText } from '../text/untrusted-text.ts';
 
 /** Prints a guide as one HTML page that loads nothing and runs nothing; `lead` is HTML to stand before it. */
@@ -70,7 +70,7 @@ function callSection(call: GuideCall): string {
       ? ''
       : `<h3>Responses</h3>${table(
           ['you read today', 'you will read', 'responses'],
-          responses.map(({ v1, v2, count: seen }) => [v1, v2 ?? 'gone', count(seen)]),
+          responses.map((member) => [member.v1, futureWords(member, String), count(member.count)]),
         )}`,
   ].join('\n');
 }

@@ -2,7 +2,7 @@ import type { GuideBody, GuideCall, GuideDocument, GuideMistake } from './guide-
 import { shapeWords } from './guide-shape.ts';
 import { table } from '../text/markdown-table.ts';
 import { count, counted } from '../text/number-text.ts';
-import { bodyCheckCounts, outcomeWords } from '../text/outcome-words.ts';
+import { bodyCheckCounts, futureWords, outcomeWords } from '../text/outcome-words.ts';
 import { markdownBlock, markdownCode, markdownText } from '../text/untrusted-text.ts';
 
 /** Prints a guide as Markdown. */
@@ -60,10 +60,10 @@ function bodySection(body: GuideBody): string {
 function responseSection({ responses, responsesUnknown }: GuideCall): string[] {
   if (responsesUnknown) return ['**Responses**', "Not known: no response of V1 was compared with V2's yet."];
   if (responses.length === 0) return [];
-  const rows = responses.map(({ v1, v2, count: seen }) => [
-    markdownCode(v1),
-    v2 === undefined ? 'gone' : markdownCode(v2),
-    count(seen),
+  const rows = responses.map((member) => [
+    markdownCode(member.v1),
+    futureWords(member, markdownCode),
+    count(member.count),
   ]);
   return ['**Responses**', table(['you read today', 'you will read', 'responses'], rows)];
 }

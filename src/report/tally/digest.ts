@@ -51,6 +51,14 @@ const WORK: Readonly<Record<ClientReport['class'], string>> = {
 /** No rule book declares it: JSON has none. */
 const BYTE_ORDER_MARK: GuideChange = { id: 'byte-order-mark', summary: 'Leave out the byte order mark.' };
 
+function responseSentence({ v1, v2, hasOtherValues }: ClientReport['responses'][number]): string {
+  if (v2 === undefined) return `Responses of V2 have no ${v1}.`;
+  if (hasOtherValues !== true) return `Read ${v2} instead of ${v1} in responses.`;
+  return v2 === v1
+    ? `Expect V2's own values of ${v1} in responses.`
+    : `Expect V2's own values of ${v1}, in ${v2}, in responses.`;
+}
+
 function sentencesOf(client: ClientReport, summaries: ReadonlyMap<string, string>): string[] {
   const { operations, changes, responses, bodyChecks, mistakes } = client;
   return [
@@ -60,9 +68,7 @@ function sentencesOf(client: ClientReport, summaries: ReadonlyMap<string, string
       ({ change, count: seen, lastSeen }) =>
         `${summaries.get(change) ?? `The rule book does not have the change ${change}.`} This concerns ${counted(seen, 'request')}, the last at ${lastSeen}.`,
     ),
-    ...responses.map(({ v1, v2 }) =>
-      v2 === undefined ? `Responses of V2 have no ${v1}.` : `Read ${v2} instead of ${v1} in responses.`,
-    ),
+    ...responses.map(responseSentence),
     ...bodyChecks
       .filter(({ invalid }) => invalid > 0)
       .map((checks) => `V2's schema, for ${checks.operation}: ${bodyCheckCounts(checks)}.`),

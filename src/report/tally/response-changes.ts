@@ -15,6 +15,13 @@ export interface DifferingMember {
   readonly v1: string;
   /** Pointer in V2's response; absent when it is not there. */
   readonly v2?: string;
+  /** True where V2 has the member with values of its own, which a `map` turns into V1's. */
+  readonly hasOtherValues?: true;
+}
+
+/** What tells one member from others: a renamed member whose values are mapped too is two, each with a change of its own. */
+export function memberKey({ change, v1, v2, hasOtherValues }: DifferingMember): string {
+  return `${change} ${v1} ${v2 ?? ''}${hasOtherValues === true ? ' values' : ''}`;
 }
 
 interface ListedMember extends DifferingMember {
@@ -68,9 +75,12 @@ export class ResponseChanges {
       // Errors follow from the names in the request. Without a path, a second spelling or an empty container was dropped.
       if (rule === 'errors' || path === undefined) continue;
       const v1 = generalPointer(path);
-      const place = from === undefined ? {} : { v2: generalPointer(from) };
-      const key = `${change} ${v1} ${place.v2 ?? ''}`;
-      members.set(key, { key, change, v1, ...place });
+      const member: DifferingMember =
+        rule === 'map'
+          ? { change, v1, v2: generalPointer(from ?? placeInV2(path, list)), hasOtherValues: true }
+          : { change, v1, ...(from === undefined ? {} : { v2: generalPointer(from) }) };
+      const key = memberKey(member);
+      members.set(key, { key, ...member });
     }
     const listed = {
       members: [...members.values()],
@@ -94,4 +104,15 @@ function countMember(members: DifferingMembers, key: string, member: DifferingMe
 /** A success with a body can differ; errors name no members of resources. */
 function mayDiffer({ status }: TallyEntry): boolean {
   return status >= 200 && status < 300 && status !== 204;
+}
+
+/** Where V2 has the member at `path` of V1's response, by the other edits: logs of earlier releases do not say it of a mapped value. */
+function placeInV2(path: string, list: readonly ListedEdit[]): string {
+  let [moved, to] = ['', ''];
+  for (const edit of list) {
+    if (edit.from === undefined || edit.path === undefined || edit.path.length < to.length) continue;
+    if (path !== edit.path && !path.startsWith(`${edit.path}/`)) continue;
+    [moved, to] = [edit.from, edit.path];
+  }
+  return moved + path.slice(to.length);
 }

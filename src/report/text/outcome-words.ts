@@ -1,4 +1,4 @@
-import type { BodyChecks, ClientReport, Outcome } from '../client-report.ts';
+import type { BodyChecks, ClientReport, Outcome, ResponseMember } from '../client-report.ts';
 import { count } from './number-text.ts';
 
 const BY = { v1: 'V1', v2: 'V2', gateway: 'gateway' } as const;
@@ -81,11 +81,29 @@ export function reasonsOf({
   return kind === 'unknown' ? [...refusals, ...unknown] : refusals;
 }
 
-/** Describes the members of responses that V2 has elsewhere, such as `/data/transition_type from /data/highlight_type 3×`. */
+/** Describes the members of responses that V2 has otherwise, such as `/data/transition_type is /data/highlight_type 3×`. */
 export function responseWords({ responses }: ClientReport): string {
   return responses
-    .map(({ v1, v2, count: times }) => `${v1} ${v2 === undefined ? 'is gone' : `is ${v2}`} ${count(times)}×`)
+    .map((member) => {
+      const { v1, v2, hasOtherValues, count: times } = member;
+      const what =
+        hasOtherValues === true
+          ? `has other values${v2 === v1 || v2 === undefined ? '' : ` in ${v2}`}`
+          : v2 === undefined
+            ? 'is gone'
+            : `is ${v2}`;
+      return `${v1} ${what} ${count(times)}×`;
+    })
     .join(', ');
+}
+
+/** What a client will read of a member of V1's responses, for a guide; `code` formats a pointer. */
+export function futureWords(
+  { v1, v2, hasOtherValues }: ResponseMember,
+  code: (pointer: string) => string,
+): string {
+  if (hasOtherValues === true) return `${code(v2 ?? v1)}, with other values`;
+  return v2 === undefined ? 'gone' : code(v2);
 }
 
 /** A share as a percentage, such as `12.5 %`. */
