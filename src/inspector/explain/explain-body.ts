@@ -6,19 +6,13 @@ import type { Failure } from '../../migrate/failure.ts';
 import { type MigratedBody, bodyTooLarge, migrateBody } from '../../migrate/migrate-body.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import type { Refusal } from '../../rewrite/rewrite.ts';
-import type { BodyOutcome } from './explain-rules.ts';
+import type { BodyOutcome, ExplainedBody } from './explain-rules.ts';
 import type { RequestToExplain } from './request-to-explain.ts';
 
 /** The parts of a gateway that decide the handling of a body. */
 export interface BodyExplainer {
   readonly rules: CompiledRuleBook;
   readonly decode: DecodeBody;
-}
-
-/** The outcome for a body, with the bytes that the rules read: decoded, if it has a content coding. */
-export interface ExplainedBody {
-  readonly outcome: BodyOutcome;
-  readonly read: Uint8Array;
 }
 
 /** Applies the decision to the body of a request to explain. */

@@ -1,5 +1,6 @@
 import { generalPointer } from '../../json/json-pointer.ts';
-import type { EditRecord, Rewrite } from '../../rewrite/rewrite.ts';
+import { compilePlans, type Plan } from '../../rewrite/plan.ts';
+import type { Rewrite } from '../../rewrite/rewrite.ts';
 import { isRewritten } from '../../rules/rewritten-methods.ts';
 import type { Change, Operation, Policies, RuleBook } from '../../rules/rule-book.ts';
 import type { Path, QueryRule, RequestRule } from '../../rules/rule.ts';
@@ -12,6 +13,12 @@ export type BodyOutcome =
   | Rewrite
   | { readonly verdict: 'unread'; readonly why: string; readonly note?: string };
 
+/** The outcome for a body, with the bytes that the rules read: decoded, if it has a content coding. */
+export interface ExplainedBody {
+  readonly outcome: BodyOutcome;
+  readonly read: Uint8Array;
+}
+
 /** The request whose rules are reported. */
 export interface RuledRequest {
   readonly operation: Operation | undefined;
@@ -21,8 +28,17 @@ export interface RuledRequest {
 }
 
 /** Reports the effect of each request and query rule of the book, or the reason that it had none. */
-export function ruleOutcomes(ruleBook: RuleBook, request: RuledRequest, outcome: BodyOutcome): RuleOutcome[] {
-  const names = namesIn(outcome);
+export function ruleOutcomes(
+  ruleBook: RuleBook,
+  request: RuledRequest,
+  { outcome, read }: ExplainedBody,
+): RuleOutcome[] {
+  const hasEdits = 'records' in outcome && outcome.records.length > 0;
+  const steps = hasEdits ? stepsOf(ruleBook, request.operation) : undefined;
+  const byRule = steps?.edits(read);
+  /** The last rule that edited the body, and the names that the rules behind it found; read when one of them is to be told why. */
+  let last: RequestRule | undefined;
+  let names: { readonly found: Names | undefined } | undefined;
   return ruleBook.changes.flatMap((change) => [
     ...(change.query ?? []).map((rule): RuleOutcome => {
       const edits = request.queryRules.filter((other) => other === rule).length;
@@ -30,8 +46,11 @@ export function ruleOutcomes(ruleBook: RuleBook, request: RuledRequest, outcome:
       return { change: change.id, rule: rule.rule, text: queryRuleWords(rule), applied: edits > 0, why };
     }),
     ...change.request.map((rule): RuleOutcome => {
-      const edits = 'records' in outcome ? editsOf(rule, change, outcome.records) : 0;
-      const why = edits > 0 ? editCount(edits) : whyNot(rule, change, request, outcome, names);
+      const edits = byRule?.get(rule) ?? 0;
+      if (edits > 0) [last, names] = [rule, undefined];
+      const seen = (): Names | undefined =>
+        (names ??= { found: namesIn(last === undefined ? read : (steps?.after(last, read) ?? read)) }).found;
+      const why = edits > 0 ? editCount(edits) : whyNot(rule, change, request, outcome, seen);
       return { change: change.id, rule: rule.rule, text: requestRuleWords(rule), applied: edits > 0, why };
     }),
   ]);
@@ -88,32 +107,71 @@ const POLICIES: readonly { readonly policy: keyof Policies; readonly signs: read
   { policy: 'unsupported', signs: ['unsupported: forward', 'unsupported-charset', 'unsupported-coding'] },
 ];
 
-function editsOf(rule: RequestRule, change: Change, records: readonly EditRecord[]): number {
-  return records.filter((record) => {
-    if (record.change !== change.id || record.note === 'already-flat') return false;
-    if (record.note === 'sibling') return rule.rule === 'unwrap';
-    return record.rule === rule.rule && concerns(rule, record);
-  }).length;
-}
+/**
+ * The rules of a book one by one, for the bodies of an operation. A record of the whole plan names its change, the kind of its rule,
+ * and places before the first rule and after the last: not enough to tell two rules of a kind from each other, nor to know a rule
+ * by its names when another one renamed them. So the body goes through the rules once more, each in a change of its own.
+ */
+class RuleSteps {
+  private readonly ruleBook: RuleBook;
+  private readonly operation: Operation | undefined;
+  /** In order; the id of each change is its index. */
+  private readonly changes: readonly Change[];
+  private readonly rules: readonly RequestRule[];
+  private readonly plans = new Map<number, Plan>();
 
-function concerns(rule: RequestRule, { from, path, note }: EditRecord): boolean {
-  const name = nameOf(from);
-  switch (rule.rule) {
-    case 'unwrap':
-    case 'only':
-      return true;
-    case 'nest':
-      return rule.members.includes(name) || (note === 'conflict' && rule.under === name);
-    case 'rename':
-      return rule.member === name || rule.to === name;
-    case 'map':
-      return rule.member === name || rule.member === nameOf(path);
-    case 'strip':
-      return rule.members.includes(name);
+  constructor(ruleBook: RuleBook, operation: Operation | undefined) {
+    this.ruleBook = ruleBook;
+    this.operation = operation;
+    const steps = ruleBook.changes.flatMap((change) => change.request.map((rule) => ({ change, rule })));
+    this.rules = steps.map(({ rule }) => rule);
+    this.changes = steps.map(({ change, rule }, at): Change => {
+      return { ...change, id: String(at), request: [rule], query: [] };
+    });
+  }
+
+  /** The number of edits of each rule that has any. */
+  edits(body: Uint8Array): ReadonlyMap<RequestRule, number> {
+    const outcome = this.plan(this.rules.length).rewrite(body);
+    const edits = new Map<RequestRule, number>();
+    if (outcome.verdict === 'refused') return edits;
+    for (const { change, note } of outcome.records) {
+      const rule = this.rules[Number(change)];
+      if (rule !== undefined && note !== 'already-flat') edits.set(rule, (edits.get(rule) ?? 0) + 1);
+    }
+    return edits;
+  }
+
+  /** The body as a rule left it. */
+  after(rule: RequestRule, body: Uint8Array): Uint8Array {
+    const outcome = this.plan(this.rules.indexOf(rule) + 1).rewrite(body);
+    return outcome.verdict === 'refused' ? body : outcome.body;
+  }
+
+  /** The plan of the first `count` rules. */
+  private plan(count: number): Plan {
+    const known = this.plans.get(count);
+    if (known !== undefined) return known;
+    const changes = this.changes.slice(0, count);
+    const plan = compilePlans({ ...this.ruleBook, changes }).of(this.operation);
+    this.plans.set(count, plan);
+    return plan;
   }
 }
 
-/** The values of the rewritten body, by pointer with `*` for elements. */
+/** Kept for as long as their rule book: a replay explains thousands of requests by one. */
+const stepsByBook = new WeakMap<RuleBook, Map<string, RuleSteps>>();
+
+function stepsOf(ruleBook: RuleBook, operation: Operation | undefined): RuleSteps {
+  const known = stepsByBook.get(ruleBook) ?? new Map<string, RuleSteps>();
+  stepsByBook.set(ruleBook, known);
+  const id = operation?.id ?? '';
+  const steps = known.get(id) ?? new RuleSteps(ruleBook, operation);
+  known.set(id, steps);
+  return steps;
+}
+
+/** The values of a body, by pointer with `*` for elements. */
 interface Names {
   /** The member names of each object. */
   readonly members: ReadonlyMap<string, ReadonlySet<string>>;
@@ -121,9 +179,9 @@ interface Names {
   readonly notObjects: ReadonlySet<string>;
 }
 
-/** Undefined without a body. */
-function namesIn(outcome: BodyOutcome): Names | undefined {
-  const layout = 'body' in outcome ? layOutJson(outcome.body) : undefined;
+/** Undefined for an empty body. */
+function namesIn(body: Uint8Array): Names | undefined {
+  const layout = layOutJson(body);
   if (layout === undefined) return undefined;
   const members = new Map<string, Set<string>>();
   const objects = new Set<string>();
@@ -144,7 +202,7 @@ function whyNot(
   change: Change,
   request: RuledRequest,
   outcome: BodyOutcome,
-  names: Names | undefined,
+  seen: () => Names | undefined,
 ): string {
   const isUnread = outcome.verdict === 'unread' && change.on === 'every';
   if (!isUnread && !isAbout(change, request)) return whyNotAbout(change, request);
@@ -152,6 +210,9 @@ function whyNot(
   if (outcome.verdict === 'refused') return 'The request was refused.';
   if ('note' in outcome && outcome.note !== undefined)
     return `The body was left untouched (${outcome.note}).`;
+  if ('omitted' in outcome && outcome.omitted > 0)
+    return 'Not known: the body has more edits than can be listed.';
+  const names = seen();
   if (names === undefined) return 'The body is empty.';
   if (!isObject(outcome.body)) return 'The body is no object.';
   if (rule.rule === 'unwrap') return `There is no member ${rule.member}: the body is flat already.`;

@@ -18,8 +18,8 @@ import { maskHeaders } from '../../rewrite-log/capture/mask-headers.ts';
 import type { BodyView, ExplainRequest, Explanation, RequestView } from '../api.ts';
 import { curlCommand } from '../entries/curl.ts';
 import { makeDiff } from '../diff/diff.ts';
-import { type BodyExplainer, type ExplainedBody, explainBody } from './explain-body.ts';
-import { type BodyOutcome, policyViews, ruleOutcomes } from './explain-rules.ts';
+import { type BodyExplainer, explainBody } from './explain-body.ts';
+import { type BodyOutcome, type ExplainedBody, policyViews, ruleOutcomes } from './explain-rules.ts';
 import { compareHeaders } from '../entries/header-views.ts';
 import { layOutJson } from '../diff/json-layout.ts';
 import { liveSentences } from './live-sentences.ts';
@@ -89,7 +89,7 @@ function explanationOf(
       ? {}
       : { diff: makeDiff(read, 'records' in outcome ? { ...outcome, records: edits } : outcome, ruleBook) }),
     policies: policyViews(ruleBook, outcome, note),
-    rules: ruleOutcomes(ruleBook, { operation, method, queryRules }, outcome),
+    rules: ruleOutcomes(ruleBook, { operation, method, queryRules }, { outcome, read }),
     ...liveIn(decision, parts),
     curl: {
       v1: curlCommand(rawBody(v1Request, body), parts.gatewayOrigin),

@@ -285,3 +285,52 @@ describe('an explanation of maps and query rules', () => {
     expect(before.slice(span?.start, span?.end)).toBe('"style": "day"');
   });
 });
+
+describe('each rule of a book is told by what it did itself', () => {
+  const RULES = `
+version: 2025-01-01
+operations: { create_bill: POST /bills }
+changes:
+  - id: customer
+    summary: The customer is an object.
+    on: [create_bill]
+    request:
+      - { rename: customer_name, to: name }
+      - { nest: [name, email], under: customer }
+      - { nest: [street], under: address }
+      - { rename: due, to: due_date }
+  - id: later
+    summary: It is called buyer.
+    on: [create_bill]
+    request:
+      - { rename: customer, to: buyer }
+      - { nest: [fax], in: buyer, under: old }
+`;
+
+  async function told(body: string): Promise<readonly (readonly [string, boolean, string])[]> {
+    const book = new CompiledRuleBook(await bookIn(RULES));
+    const { rules: outcomes } = await explained({ operation: 'create_bill', body }, book);
+    return outcomes.map(({ text, applied, why }) => [text, applied, why]);
+  }
+
+  test('a rule behind another that renamed its member is under the edits, and not under those that did nothing', async () => {
+    expect(await told('{"customer_name":"Acme","amount":1}')).toEqual([
+      ['rename customer_name to name', true, '1 edit.'],
+      ['nest name, email under customer', true, '1 edit.'],
+      ['nest street under address', false, 'The body has none of street.'],
+      ['rename due to due_date', false, 'The body has no member due.'],
+      ['rename customer to buyer', true, '1 edit.'],
+      ['nest fax in buyer under old', false, 'buyer has none of fax.'],
+    ]);
+  });
+
+  test('the reason is about the body as the rule found it', async () => {
+    const rules = await told('{"due":1,"email":{"a":1}}');
+    expect(rules[0]).toEqual([
+      'rename customer_name to name',
+      false,
+      'The body has no member customer_name.',
+    ]);
+    expect(rules[3]).toEqual(['rename due to due_date', true, '1 edit.']);
+  });
+});
