@@ -316,7 +316,7 @@ export interface OperationView extends Hits {
   readonly method: string;
   readonly template: string;
   readonly assumed: boolean;
-  /** Ids of the changes that affect it. */
+  /** Ids of the changes that affect its requests or its responses. */
   readonly changes: readonly string[];
 }
 

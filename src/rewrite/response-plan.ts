@@ -85,6 +85,11 @@ export class ResponsePlan {
     return this.rules.length === 0;
   }
 
+  /** Ids of the changes whose rules it applies. */
+  get changes(): ReadonlySet<string> {
+    return new Set(this.rules.map(({ change }) => change));
+  }
+
   /** True if a rule applies to responses with this status; `deprecated` says whether the request used deprecated attributes. */
   appliesTo(status: number, deprecated: boolean): boolean {
     const applied = this.rulesFor(status);

@@ -1,4 +1,6 @@
 import type { ReportTotals } from '../../report/report-totals.ts';
+import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
+import type { ResponsePlan } from '../../rewrite/response-plan.ts';
 import { ChangeIndex } from '../../rules/change-index.ts';
 import { isRewritten } from '../../rules/rewritten-methods.ts';
 import type { Change, RuleBook } from '../../rules/rule-book.ts';
@@ -8,7 +10,7 @@ import { queryRuleWords, requestRuleWords, responseRuleWords } from './rule-word
 
 /** The parts of the view of a rule book. */
 export interface RulesViewParts {
-  readonly ruleBook: RuleBook;
+  readonly rules: CompiledRuleBook;
   /** Time at which it came into force, in milliseconds since 1970. */
   readonly since: number;
   /** The source text of the file. */
@@ -19,11 +21,18 @@ export interface RulesViewParts {
 type Uses = ReturnType<ReportTotals['uses']>;
 
 /** Shows a rule book with its effects. */
-export function rulesView({ ruleBook, since, text, totals }: RulesViewParts): RulesView {
+export function rulesView({ rules, since, text, totals }: RulesViewParts): RulesView {
+  const { ruleBook } = rules;
+  /** In the order of the book: those of its requests, and those that only its responses have. */
+  const changesOf = (ofRequests: readonly Change[], plans: readonly ResponsePlan[]): readonly string[] =>
+    ruleBook.changes
+      .filter((change) => ofRequests.includes(change) || plans.some((plan) => plan.changes.has(change.id)))
+      .map(({ id }) => id);
   const uses = totals.uses();
   const index = new ChangeIndex(ruleBook.changes);
-  const named = ruleBook.operations.map(({ id, method, template, assumed }): OperationView => {
-    const changes = index.of(id, isRewritten(method)).map((change) => change.id);
+  const named = ruleBook.operations.map((operation): OperationView => {
+    const { id, method, template, assumed } = operation;
+    const changes = changesOf(index.of(id, isRewritten(method)), [rules.responsePlan(operation, method)]);
     return { id, method, template, assumed, changes, ...hits(uses.operations, id) };
   });
   const other: OperationView = {
@@ -31,7 +40,10 @@ export function rulesView({ ruleBook, since, text, totals }: RulesViewParts): Ru
     method: '*',
     template: '/*',
     assumed: false,
-    changes: index.of(undefined, true).map((change) => change.id),
+    changes: changesOf(
+      index.of(undefined, true),
+      ['POST', 'GET'].map((method) => rules.responsePlan(undefined, method)),
+    ),
     ...hits(uses.operations, '(other)'),
   };
   return {

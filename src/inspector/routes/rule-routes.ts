@@ -22,7 +22,7 @@ const MAX_TRIED_BYTES = 8 * 1024 * 1024;
 export function ruleRoutes(app: Hono, parts: InspectorParts): void {
   app.get('/rules', () => {
     const { current, since, text } = parts.rules();
-    return jsonResponse(rulesView({ ruleBook: current.ruleBook, since, text, totals: parts.totals }));
+    return jsonResponse(rulesView({ rules: current, since, text, totals: parts.totals }));
   });
   app.post('/rules/try', async (c) => {
     const body = await readBody(c.req.raw, RULES_BYTES);

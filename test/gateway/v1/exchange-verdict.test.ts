@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { EntriesPage, HistoryView, NumberedEntry } from '../../../src/inspector/api.ts';
+import type { EntriesPage, HistoryView, NumberedEntry, RulesView } from '../../../src/inspector/api.ts';
 import { entryRow } from '../../../src/cli/terminal/entry-row.ts';
 import { PLAIN } from '../../../src/cli/terminal/terminal.ts';
 import { accountOf, editsTitle, entrySentence } from '../../../src/inspector/entries/entry-words.ts';
@@ -54,4 +54,14 @@ test('a response in which no rule finds its member leaves the exchange unchanged
   const gateway = await serving('{"data":{"id":1}}');
   await exchange(gateway.port, READ);
   expect(await gateway.entry()).toMatchObject({ verdict: 'unchanged', edits: [] });
+});
+
+test('the rule book shows the changes of operations of which only responses are rewritten', async () => {
+  const gateway = await serving('{}');
+  const { operations } = await gateway.readJson<RulesView>('/rules');
+  expect(operations.map(({ id, changes }) => [id, changes])).toEqual([
+    ['create_bill', ['due-date']],
+    ['read_bill', ['due-date']],
+    ['(other)', []],
+  ]);
 });
