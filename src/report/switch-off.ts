@@ -24,6 +24,7 @@ export interface SwitchOff {
 export interface SwitchOffFacts {
   /** RFC 3339. */
   readonly now: string;
+  /** 1 or more: silence of no time says nothing. */
   readonly goneAfterDays: number;
   /** Every client that ever used V1. */
   readonly clients: readonly ClientReport[];
@@ -86,10 +87,7 @@ function silence({ clients, now, goneAfterDays }: SwitchOffFacts): Condition {
     const last = clients.reduce((latest, { lastSeen }) => (lastSeen > latest ? lastSeen : latest), '');
     return {
       state: 'met',
-      text:
-        goneAfterDays === 0
-          ? `No V1 request since ${last}.`
-          : `No V1 request for ${counted(goneAfterDays, 'day')}: the last one was at ${last}.`,
+      text: `No V1 request for ${counted(goneAfterDays, 'day')}: the last one was at ${last}.`,
     };
   }
   return {

@@ -249,10 +249,10 @@ describe('the other routes', () => {
     ['/report?format=xml', 'The query parameter format takes one of json, csv, md, not "xml".'],
     ['/report?format=', 'The query parameter format takes one of json, csv, md, not "".'],
     ['/report?client=a&format=csv', 'The query parameter format takes one of json, html, md, not "csv".'],
-    [
-      '/report?gone-after=1w',
-      'The query parameter gone-after takes a number of days, at most 9999, not "1w".',
-    ],
+    ...['1w', '0', '00'].map((days): [string, string] => [
+      `/report?gone-after=${days}`,
+      `The query parameter gone-after takes a number of days from 1 to 9999, not "${days}".`,
+    ]),
     ['/entries?limit=all', 'The query parameter limit takes a whole number, not "all".'],
     ['/entries?before=-1', 'The query parameter before takes a whole number, not "-1".'],
     ['/entries/stream?after=x', 'The query parameter after takes a whole number, not "x".'],

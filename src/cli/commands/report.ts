@@ -14,12 +14,7 @@ export function report(command: Command): void {
     .argument('[files...]', 'log files, folders of logs, or glob patterns; - is stdin')
     .optionsGroup('Clients:')
     .option('--names <file>', 'YAML or JSON file of display names by client hash')
-    .option(
-      '--gone-after <days>',
-      'days without a V1 request after which a client counts as gone',
-      wholeNumber,
-      14,
-    )
+    .option('--gone-after <days>', 'days without a V1 request after which a client counts as gone', days, 14)
     .option(
       '--at <time>',
       'time from which silence counts, such as 2026-11-22; later entries are left out; now by default',
@@ -42,9 +37,10 @@ export function report(command: Command): void {
   );
 }
 
-function wholeNumber(text: string): number {
-  if (!/^\d{1,4}$/.test(text))
-    throw new InvalidArgumentError('It must be a number of days up to 9999, such as 14.');
+/** Silence of 0 days would be that of every client between two of its requests. */
+function days(text: string): number {
+  if (!/^\d{1,4}$/.test(text) || Number(text) === 0)
+    throw new InvalidArgumentError('It must be a number of days from 1 to 9999, such as 14.');
   return Number(text);
 }
 

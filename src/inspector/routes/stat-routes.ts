@@ -78,8 +78,8 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
 }
 
 const DAYS = {
-  accepts: (value: string): boolean => /^\d{1,4}$/.test(value),
-  words: 'a number of days, at most 9999',
+  accepts: (value: string): boolean => /^\d{1,4}$/.test(value) && Number(value) > 0,
+  words: 'a number of days from 1 to 9999',
 };
 const MARKDOWN_TYPE = 'text/markdown; charset=utf-8';
 const HTML_TYPE = 'text/html; charset=utf-8';

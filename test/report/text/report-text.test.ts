@@ -72,7 +72,6 @@ test.each([
 });
 
 test.each([
-  [0, '2026-11-20T10:00:00.001Z', `No V1 request since ${TIME}.`],
   [1, '2026-11-22T10:00:00.000Z', `No V1 request for 1 day: the last one was at ${TIME}.`],
   [2, '2026-11-23T10:00:00.000Z', `No V1 request for 2 days: the last one was at ${TIME}.`],
 ])('tells a silence of %i days in the right number', (goneAfterDays, now, sentence) => {
