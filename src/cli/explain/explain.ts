@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { stdout } from 'node:process';
-import { text as textOf } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
 import type { Explanation } from '../../inspector/api.ts';
+import { bodyOfBytes } from '../../inspector/explain/explain-request.ts';
 import { loadRuleBook } from '../../node/rule-book-file.ts';
 import { readCurl } from '../requests/curl-request.ts';
 import { explainText } from './explain-text.ts';
@@ -59,7 +60,7 @@ async function requestsOf(
   if (sources.length > 1) return { fault: 'Give one of a file, --curl, --har, --postman and --log.' };
   try {
     if (curl !== undefined) {
-      const request = readCurl(curl, (path) => readFileSync(path, 'utf8'));
+      const request = readCurl(curl, (path) => readFileSync(path));
       return 'fault' in request
         ? request
         : [{ name: `${request.method ?? 'GET'} ${request.target ?? ''}`, request }];
@@ -73,16 +74,12 @@ async function requestsOf(
     const missing = missingFlags(options);
     if (missing !== undefined) return { fault: missing };
     const body =
-      file === '-'
-        ? await textOf(process.stdin)
-        : file === undefined
-          ? undefined
-          : readFileSync(file, 'utf8');
+      file === '-' ? await buffer(process.stdin) : file === undefined ? undefined : readFileSync(file);
     const request = {
       ...(operation === undefined ? {} : { operation }),
       ...(method === undefined ? {} : { method }),
       ...(target === undefined ? {} : { target: requestTarget(target) }),
-      ...(body === undefined ? {} : { body }),
+      ...(body === undefined ? {} : bodyOfBytes(body)),
     };
     return [{ name: file ?? operation ?? target ?? 'request', request }];
   } catch (error) {

@@ -1,3 +1,5 @@
+import { Buffer } from 'node:buffer';
+import { bodyOfBytes } from '../../inspector/explain/explain-request.ts';
 import type { ExplainRequest } from '../../inspector/api.ts';
 import { requestTarget } from './request-target.ts';
 import { shellWords } from './shell-words.ts';
@@ -27,13 +29,16 @@ interface Draft {
   method?: string;
   target?: string;
   headers: [string, string][];
-  body?: string;
+  body?: Uint8Array;
   isJson: boolean;
   isForm: boolean;
 }
 
 /** Reads a curl command as browsers and API tools copy it. `readFile` resolves `-d @file`. */
-export function readCurl(command: string, readFile: (path: string) => string): ExplainRequest | RequestFault {
+export function readCurl(
+  command: string,
+  readFile: (path: string) => Uint8Array,
+): ExplainRequest | RequestFault {
   const words = shellWords(command);
   if (words === undefined) return { fault: 'The curl command has an unclosed quote.' };
   const [program, ...rest] = words;
@@ -111,7 +116,7 @@ function take(
   draft: Draft,
   option: string,
   value: string,
-  readFile: (path: string) => string,
+  readFile: (path: string) => Uint8Array,
 ): RequestFault | undefined {
   if (option === '-X' || option === '--request') draft.method = value;
   else if (option === '--url') draft.target = value;
@@ -123,16 +128,16 @@ function take(
   else if (option === '-F' || option === '--form') {
     // What is in a form does not matter: no body is read that is not JSON.
     draft.isForm = true;
-    draft.body = '…';
+    draft.body = Buffer.from('…');
   } else if (DATA.has(option) || option === '--data-urlencode') {
     if (option === '--json') draft.isJson = true;
-    const text =
+    const content =
       value.startsWith('@') && option !== '--data-raw'
         ? fileText(value.slice(1), option, readFile)
-        : { text: value };
-    if ('fault' in text) return text;
-    draft.body =
-      draft.body === undefined ? text.text : `${draft.body}${option === '--json' ? '' : '&'}${text.text}`;
+        : { bytes: Buffer.from(value) };
+    if ('fault' in content) return content;
+    const joint = Buffer.from(option === '--json' ? '' : '&');
+    draft.body = draft.body === undefined ? content.bytes : Buffer.concat([draft.body, joint, content.bytes]);
   }
   return undefined;
 }
@@ -140,13 +145,12 @@ function take(
 function fileText(
   path: string,
   option: string,
-  readFile: (path: string) => string,
-): { text: string } | RequestFault {
+  readFile: (path: string) => Uint8Array,
+): { readonly bytes: Uint8Array } | RequestFault {
   try {
-    const text = readFile(path);
-    return {
-      text: option === '--data-binary' || option === '--json' ? text : text.replaceAll(/[\r\n]/g, ''),
-    };
+    const bytes = readFile(path);
+    const isWhole = option === '--data-binary' || option === '--json';
+    return { bytes: isWhole ? bytes : bytes.filter((byte) => byte !== 0x0d && byte !== 0x0a) };
   } catch {
     return { fault: `The curl command sends the file ${path}, which cannot be read.` };
   }
@@ -164,6 +168,6 @@ function finish({ method, target, headers, body, isJson, isForm }: Draft): Expla
     method: method ?? (body === undefined ? 'GET' : 'POST'),
     target: requestTarget(target),
     headers,
-    ...(body === undefined ? {} : { body }),
+    ...(body === undefined ? {} : bodyOfBytes(body)),
   };
 }

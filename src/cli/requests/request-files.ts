@@ -27,15 +27,36 @@ export function readHar(text: string): readonly NamedRequest[] | CommandFault {
     if (typeof method !== 'string' || typeof url !== 'string') return [];
     const post = child(request, 'postData');
     const body = post?.['text'] ?? (hasParts(post?.['params']) ? UNREAD : undefined);
-    const read: ExplainRequest = {
-      method,
-      target: requestTarget(url),
-      headers: headersOf(request?.['headers'], 'name'),
-    };
+    const headers = headersOf(request?.['headers'], 'name');
+    const read: ExplainRequest = { method, target: requestTarget(url), headers };
     return [
-      { name: `${method} ${pathOf(url)}`, request: typeof body === 'string' ? { ...read, body } : read },
+      {
+        name: `${method} ${pathOf(url)}`,
+        request: typeof body === 'string' ? { ...read, ...harBody(body, post?.['encoding'], headers) } : read,
+      },
     ];
   });
+}
+
+/**
+ * The body of a request in an archive. Text is that of the decoded body, as browsers have it, so that the field of its coding is no
+ * longer true of it; bytes in Base64 are those that were sent.
+ */
+function harBody(
+  text: string,
+  encoding: unknown,
+  headers: readonly (readonly [string, string])[],
+): Pick<ExplainRequest, 'body' | 'bodyBase64' | 'headers'> {
+  if (encoding === 'base64') return { bodyBase64: text };
+  return { body: text, headers: decodedFields(headers) };
+}
+
+/** The fields without those that describe a body with its coding. */
+export function decodedFields(
+  headers: readonly (readonly [name: string, value: string])[],
+): readonly (readonly [name: string, value: string])[] {
+  const isCoded = headers.some(([name]) => name.toLowerCase() === 'content-encoding');
+  return isCoded ? headers.filter(([name]) => !/^content-(?:encoding|length)$/i.test(name)) : headers;
 }
 
 /** Reads the requests of a Postman collection (2.x), including those in folders, and fills in the collection's variables. */

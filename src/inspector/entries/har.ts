@@ -7,7 +7,8 @@ import type {
 } from '../../rewrite-log/capture/kept-exchange.ts';
 import type { Rewrite } from '../../rewrite/rewrite.ts';
 import { accountOf } from './entry-words.ts';
-import { bodyText } from './replayable.ts';
+import { encodeBase64, exactText } from './base64.ts';
+import { bodyBytes } from './replayable.ts';
 
 /** The parts of an archive of one exchange. */
 export interface HarParts {
@@ -21,8 +22,6 @@ export interface HarParts {
   readonly origin: string;
 }
 
-const decoder = new TextDecoder();
-
 /**
  * Formats an exchange as an HTTP Archive (HAR 1.2): the client's request to the gateway, and the gateway's to V2 where there was
  * one. Masked header fields are left out. Of bodies whose values were not kept, placeholders of the right types stand in their
@@ -30,16 +29,16 @@ const decoder = new TextDecoder();
  */
 export function harOf({ version, entry, kept, outcome, gatewayOrigin, origin }: HarParts): object {
   const { v1Request, v2Request, v2Response, clientResponse } = kept;
-  const sent =
-    outcome !== undefined && 'body' in outcome ? decoder.decode(outcome.body) : bodyText(v1Request.body);
+  const received = bodyBytes(v1Request.body);
+  const sent = outcome !== undefined && 'body' in outcome ? outcome.body : received;
   const front = {
     startedDateTime: entry.time,
     time: entry.totalMs,
-    request: request(v1Request, gatewayOrigin, bodyText(v1Request.body), entry.bytesIn),
+    request: request(v1Request, gatewayOrigin, received, entry.bytesIn),
     response: response(clientResponse, entry.status, entry.responseBytes),
     cache: {},
     timings: timings(entry.totalMs, 'The time of the whole exchange; its parts were not measured.'),
-    comment: [...accountOf(entry), ...structureNote(v1Request.body)].join(' '),
+    comment: [...accountOf(entry), ...structureNote(v1Request.body), ...codingNote(v1Request)].join(' '),
   };
   const back = v2Request && {
     startedDateTime: entry.time,
@@ -73,29 +72,40 @@ function structureNote({ state }: KeptBody): readonly string[] {
   return state === 'structure' ? ['Values were not kept: placeholders stand in their place.'] : [];
 }
 
+/** The fields that describe a body as it was transferred, and not as it is kept: decoded. */
+const OF_CODING: ReadonlySet<string> = new Set(['content-encoding', 'content-length', 'transfer-encoding']);
+
+function codingNote({ headers, body }: KeptExchange['v1Request']): readonly string[] {
+  const coding = headers.find(({ name }) => name.toLowerCase() === 'content-encoding');
+  if (coding === undefined || body.bytes === undefined) return [];
+  return [`The body is here without its content coding (${coding.value}) and the fields about it.`];
+}
+
+/** `bodySize` is that of the transferred body; HAR has no encoding for the body of a request, so that of responses is used. */
 function request(
   { method, target, headers }: KeptHead,
   origin: string,
-  body: string | undefined,
+  body: Uint8Array | undefined,
   bodySize: number,
 ): object {
+  const isCoded = body !== undefined && headers.some(({ name }) => name.toLowerCase() === 'content-encoding');
   const url = new URL(target.replaceAll('…', ''), origin);
   return {
     method,
     url: url.href,
     httpVersion: 'HTTP/1.1',
     cookies: [],
-    headers: shown(headers),
+    headers: shown(isCoded ? headers.filter(({ name }) => !OF_CODING.has(name.toLowerCase())) : headers),
     queryString: [...url.searchParams].map(([name, value]) => ({ name, value })),
     headersSize: -1,
     bodySize,
-    ...(body === undefined ? {} : { postData: { mimeType: typeOf(headers), text: body } }),
+    ...(body === undefined ? {} : { postData: { mimeType: typeOf(headers), ...contentOf(body) } }),
   };
 }
 
 /** `bytes` is the size of a body that was not kept; -1 where it is not known. */
 function response(kept: KeptResponse | undefined, status: number, bytes: number): object {
-  const text = kept && bodyText(kept.body);
+  const body = kept && bodyBytes(kept.body);
   const mimeType = kept === undefined ? '' : typeOf(kept.headers);
   return {
     status: kept?.status ?? status,
@@ -103,11 +113,17 @@ function response(kept: KeptResponse | undefined, status: number, bytes: number)
     httpVersion: 'HTTP/1.1',
     cookies: [],
     headers: kept === undefined ? [] : shown(kept.headers),
-    content: { size: kept?.bodyBytes ?? bytes, mimeType, ...(text === undefined ? {} : { text }) },
+    content: { size: kept?.bodyBytes ?? bytes, mimeType, ...(body === undefined ? {} : contentOf(body)) },
     redirectURL: '',
     headersSize: -1,
     bodySize: kept?.bodyBytes ?? bytes,
   };
+}
+
+/** A body as HAR has it: as text, or in Base64 where its bytes are no text. */
+function contentOf(bytes: Uint8Array): { readonly text: string; readonly encoding?: 'base64' } {
+  const text = exactText(bytes);
+  return text === undefined ? { text: encodeBase64(bytes), encoding: 'base64' } : { text };
 }
 
 function shown(headers: KeptHead['headers']): readonly object[] {

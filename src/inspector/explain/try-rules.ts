@@ -8,7 +8,8 @@ import { entryName } from '../entries/entry-words.ts';
 import { bodyDifferences, differences, outcomeOf } from './explained-outcome.ts';
 import { explain, type ExplainParts } from './explain.ts';
 import { layOutJson, SHOWN_LIMITS } from '../diff/json-layout.ts';
-import { bodyText } from '../entries/replayable.ts';
+import { bodyBytes } from '../entries/replayable.ts';
+import { bodyOfBytes } from './explain-request.ts';
 import { unifiedDiff } from '../diff/unified-diff.ts';
 
 /** A kept exchange on which a rule book is tried. */
@@ -105,15 +106,15 @@ async function tryOne(
   parts: RulesTrialParts,
 ): Promise<Tried | undefined> {
   const { method, target, headers, body } = kept.v1Request;
-  const text = bodyText(body);
-  if (text === undefined && body.state === 'withheld') return undefined;
+  const bytes = bodyBytes(body);
+  if (bytes === undefined && body.state === 'withheld') return undefined;
   const request = {
     method,
     target: target.replaceAll('…', ''),
     headers: headers
       .filter(({ name, masked }) => !masked && !name.startsWith(':') && !OMITTED.has(name.toLowerCase()))
       .map(({ name, value }) => [name, value] as const),
-    ...(text === undefined ? {} : { body: text }),
+    ...(bytes === undefined ? {} : bodyOfBytes(bytes)),
   };
   const explained = async (rules: CompiledRuleBook): Promise<Explanation | undefined> => {
     const explanation = await explain(request, { ...parts, rules });
@@ -142,7 +143,7 @@ async function tryOne(
   };
 }
 
-/** The text is decoded and stands for the whole body. */
+/** The bytes are decoded and stand for the whole body. */
 const OMITTED: ReadonlySet<string> = new Set(['content-length', 'content-encoding', 'transfer-encoding']);
 
 /** The body that the client would get of V2's kept response; undefined when V2 gave none, or when its content is not kept. */
@@ -152,15 +153,16 @@ function responseOf(
   { edits, operation }: Explanation,
   rules: CompiledRuleBook,
 ): string | undefined {
-  const text = origin === undefined && v2Response !== undefined ? bodyText(v2Response.body) : undefined;
-  if (text === undefined || v2Response === undefined) return undefined;
+  const bytes = origin === undefined && v2Response !== undefined ? bodyBytes(v2Response.body) : undefined;
+  if (bytes === undefined || v2Response === undefined) return undefined;
+  const text = decoder.decode(bytes);
   const { status } = v2Response;
   const headers = v2Response.headers.flatMap(({ name, value }) => [name, value]);
   if (decideResponse(status, headers, rules.ruleBook.limits.response).action === 'forward') return text;
   const plan = rules.responsePlan(operationOf(rules.ruleBook, operation), v1Request.method);
   const context = rules.responseContext(status, edits);
   if (!plan.appliesTo(status, context.deprecated.length > 0)) return text;
-  const outcome = plan.rewrite(encoder.encode(text), context);
+  const outcome = plan.rewrite(bytes, context);
   return decoder.decode(outcome.body);
 }
 

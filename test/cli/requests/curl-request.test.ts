@@ -6,7 +6,7 @@ import { ProgressBar } from '../../../src/cli/terminal/progress-bar.ts';
 import { shellWords } from '../../../src/cli/requests/shell-words.ts';
 import { curlCommand } from '../../../src/inspector/entries/curl.ts';
 
-const noFile = (): string => {
+const noFile = (): never => {
   throw new Error('no file');
 };
 
