@@ -37,6 +37,8 @@ export class CircuitBreaker {
   private probedAt = 0;
   private lastProbeAt = 0;
   private recoveries = 0;
+  /** True while only the upstream tests whether the origin has recovered: each request is answered at once. */
+  private isAwaited = false;
   private readonly options: BreakerOptions;
 
   constructor(options: BreakerOptions) {
@@ -49,6 +51,10 @@ export class CircuitBreaker {
    */
   admit(recoveries = 0): boolean {
     if (this.state === 'closed') return true;
+    if (this.isAwaited && recoveries !== this.recoveries) {
+      this.succeeded();
+      return true;
+    }
     const now = this.options.now();
     if (now < this.nextProbeAt && recoveries === this.recoveries) return false;
     if (this.state === 'open') this.probedAt = now;
@@ -72,6 +78,7 @@ export class CircuitBreaker {
 
   succeeded(): void {
     this.failureCount = 0;
+    this.isAwaited = false;
     if (this.state === 'closed') return;
     this.probes = 0;
     this.changeState('closed');
@@ -100,6 +107,19 @@ export class CircuitBreaker {
     if (this.state === 'open' || sentAt < this.probedAt) return;
     this.open(this.probeIntervalMs);
     this.probeIntervalMs = Math.min(this.probeIntervalMs * 2, openMs);
+  }
+
+  /**
+   * Opens the circuit for an origin that accepts no connections, however few requests found that out. The upstream connects by itself:
+   * the circuit closes for all requests once it reports another number of `recoveries`.
+   */
+  away(recoveries = 0): void {
+    const { failures, openMs } = this.options;
+    if (failures === 0) return;
+    this.isAwaited = true;
+    this.recoveries = recoveries;
+    this.probeIntervalMs = Math.min(FIRST_PROBE_INTERVAL_MS, openMs);
+    if (this.state !== 'open') this.open(this.probeIntervalMs);
   }
 
   private get nextProbeAt(): number {

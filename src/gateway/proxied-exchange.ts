@@ -379,8 +379,13 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
       this.received.exchange.reset();
       return;
     }
-    const { attempts } = this;
-    if (request !== undefined && mayRetry(request, fault, attempts) && this.origin.retryBudget.take()) {
+    const { attempts, origin } = this;
+    if (fault.kind === 'away') {
+      origin.breaker.away(origin.upstream.recoveries);
+      // As with an open circuit, the request was not tried.
+      if (attempts === 1) this.attempts = 0;
+    }
+    if (request !== undefined && mayRetry(request, fault, attempts) && origin.retryBudget.take()) {
       this.retry(request);
       return;
     }

@@ -36,6 +36,11 @@ export function failureForFault(fault: UpstreamFault): Failure {
       return failure('upstream-invalid');
     case 'rejected':
       return failure('bad-request', 'The request cannot be forwarded to the service.');
+    case 'away':
+      return failure('circuit-open', 'The service accepts no connections; requests wait no longer for it.', [
+        'Retry-After',
+        '1',
+      ]);
     case 'crowded':
       return failure('overloaded', 'Too many requests are waiting for the service.', ['Retry-After', '1']);
   }
@@ -46,7 +51,7 @@ export function failureForFault(fault: UpstreamFault): Failure {
  * then discards its response: that fault is about the body.
  */
 export function isCounted(fault: UpstreamFault, body: UpstreamRequest['body']): boolean {
-  if (fault.kind === 'rejected' || fault.kind === 'crowded') return false;
+  if (fault.kind === 'rejected' || fault.kind === 'crowded' || fault.kind === 'away') return false;
   // The gateway has no descriptor left for the connection.
   if (fault.cause === 'EMFILE' || fault.cause === 'ENFILE') return false;
   if (fault.kind !== 'closed' || body === null) return true;

@@ -33,9 +33,10 @@ export interface UpstreamFault {
   /**
    * `unreachable`: no connection (refused, DNS, TLS). `timeout`: connecting, the first byte or the next byte took too long.
    * `closed`: the connection closed. `invalid`: the response is not HTTP, or shorter than its declared length. `rejected`: the
-   * request cannot be written. `crowded`: too many others wait.
+   * request cannot be written. `crowded`: too many others wait. `away`: no connection for so long that the request was not tried; the
+   * upstream itself looks for the origin's return, and counts it in `recoveries`.
    */
-  readonly kind: 'unreachable' | 'timeout' | 'closed' | 'invalid' | 'rejected' | 'crowded';
+  readonly kind: 'unreachable' | 'timeout' | 'closed' | 'invalid' | 'rejected' | 'crowded' | 'away';
   /** True when a byte of the request may have reached the origin. */
   readonly sent: boolean;
   /** The system's error code, such as `ECONNREFUSED`, or a few words, such as `no response head in time`: for the log, never for the client. */
@@ -72,7 +73,7 @@ export interface UpstreamCall {
  * knows that nothing was sent, it keeps trying until the timeout, so that such a fault is final.
  */
 export interface Upstream {
-  /** Number of times that the origin became reachable again; undefined when unknown. */
+  /** Number of times that the origin became reachable again; undefined where that is not known, and no fault is `away`. */
   readonly recoveries?: number;
   send(request: UpstreamRequest, receiver: UpstreamReceiver): UpstreamCall;
 }

@@ -1,7 +1,10 @@
 import { createServer, type Server } from 'node:net';
 import { once } from 'node:events';
+import { createServer as createSecureServer } from 'node:tls';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { GatewayNotice } from '../../src/gateway/notice.ts';
+import { certificate } from '../support/certificates.ts';
 import { freePort } from '../support/free-port.ts';
 import { gatewayFor } from '../support/gateway.ts';
 import { ownTime } from '../support/own-time.ts';
@@ -403,6 +406,82 @@ test('a circuit opens when V2 fails again and again, responds at once, and close
   sick = false;
   await until(async () => statusOf(await exchange(gateway.port, post)) === 200);
   expect(statusOf(await exchange(gateway.port, post))).toBe(200);
+});
+
+describe('V2 accepts no connection for the connect time: it is known to be away', () => {
+  const retryable = /^HTTP\/1\.1 503 [^]*x-gateway-error: circuit-open\r\n[^]*Retry-After: 1\r\n/;
+
+  test('one failed request is enough: the next ones are answered at once, and none is a probe', async () => {
+    const gateway = await gatewayFor(`http://127.0.0.1:${await freePort()}`, {
+      flags: { 'upstream-connect-timeout': '1500' },
+    });
+    expect(statusOf(await exchange(gateway.port, post))).toBe(502);
+    const spent = ownTime();
+    // More than 100 ms apart, so that a circuit that tests with requests would send some of them.
+    for (let count = 0; count < 5; count += 1) {
+      expect((await exchange(gateway.port, post)).text).toMatch(retryable);
+      await delay(150);
+    }
+    expect(spent()).toBeLessThan(5 * 150 + 1500);
+    expect(gateway.gateway.v2.breaker.state).not.toBe('closed');
+    expect(await gateway.entry(3)).toMatchObject({ verdict: 'refused', sent: false, cause: 'ECONNREFUSED' });
+  });
+
+  test('the gateway itself finds that it is back, and serves every request from then on', async () => {
+    const port = await freePort();
+    const gateway = await gatewayFor(`http://127.0.0.1:${port}`, SHORT_CONNECT);
+    expect(statusOf(await exchange(gateway.port, post))).toBe(502);
+    expect((await exchange(gateway.port, post)).text).toMatch(retryable);
+    let connections = 0;
+    const server = createServer((socket) => {
+      connections += 1;
+      socket.on('data', () => socket.write(ok()));
+      socket.on('error', () => {});
+    });
+    server.listen(port, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await until(() => connections > 0 && gateway.gateway.v2.upstream.recoveries === 1);
+    const responses = await Promise.all(Array.from({ length: 20 }, () => exchange(gateway.port, post)));
+    expect(responses.map(statusOf)).toEqual(responses.map(() => 200));
+    expect(gateway.gateway.v2.breaker.state).toBe('closed');
+  });
+
+  test('an attempt that hangs delays no other: V2 is back once it accepts one', async () => {
+    let isBack = false;
+    let attempts = 0;
+    const { cert, key } = certificate({ name: 'V2', hosts: ['127.0.0.1'] });
+    const secure = createSecureServer({ cert, key }, (socket) => {
+      socket.on('data', () => socket.write(ok()));
+      socket.on('error', () => {});
+    });
+    // Until it is back it answers no handshake, and keeps the connections: each attempt hangs for the whole connect time.
+    const front = createServer((socket) => {
+      attempts += 1;
+      socket.on('error', () => {});
+      if (isBack) secure.emit('connection', socket);
+    });
+    const port = await listening(front);
+    onTestFinished(() => void front.close());
+    const gateway = await gatewayFor(`https://127.0.0.1:${port}`, {
+      flags: { 'upstream-connect-timeout': '1000' },
+      parts: { upstreamTls: { ca: cert } },
+    });
+    expect(statusOf(await exchange(gateway.port, GET))).toBe(504);
+    isBack = true;
+    const before = attempts;
+    await until(() => gateway.gateway.v2.upstream.recoveries === 1);
+    expect(attempts).toBeGreaterThan(before);
+    expect(statusOf(await exchange(gateway.port, GET))).toBe(200);
+  });
+
+  test('with the circuit off too', async () => {
+    const gateway = await gatewayFor(`http://127.0.0.1:${await freePort()}`, {
+      flags: { ...SHORT_CONNECT.flags, breaker: 'off' },
+    });
+    expect(statusOf(await exchange(gateway.port, GET))).toBe(502);
+    for (let count = 0; count < 3; count += 1)
+      expect((await exchange(gateway.port, GET)).text).toMatch(retryable);
+  });
 });
 
 test('probes whose clients disconnect do not keep a circuit open', async () => {

@@ -2,15 +2,13 @@ import type { UpstreamFault } from '../../gateway/upstream.ts';
 
 /** The pool for which `Reconnection` reconnects. */
 export interface ReconnectionOwner {
-  /** True while some request waits for a connection. */
-  readonly hasWaitingCalls: boolean;
-  /** Starts another attempt, unless one is in progress or there is no room for it. */
+  /** Starts another attempt, unless too many are in progress or there is no room for it. */
   connectAgain(): void;
 }
 
 /** A time in which no address of V2 accepts connections. */
 export interface Outage {
-  /** When the first failed attempt began; the wait of a request counts from then on, or from its own arrival. */
+  /** When the first failed attempt began: requests wait until the connect time has passed since then. */
   readonly since: number;
   /** The error of the last attempt. */
   readonly fault: UpstreamFault;
@@ -19,10 +17,13 @@ export interface Outage {
 const FIRST_DELAY_MS = 20;
 /** Maximum milliseconds until a V2 that is back is noticed, plus the time of connecting. */
 const MAX_DELAY_MS = 100;
-/** Milliseconds for which reconnecting goes on when no request waits: refused clients retry. */
-const SEARCH_MS = 30_000;
+/** Milliseconds after which another attempt is made beside one that hangs: TCP itself asks again only after 1, 3 and 7 s. */
+const HANGING_MS = 200;
 
-/** Reconnects to a V2 that cannot be reached: one attempt at a time, after 20 ms, doubling to 100. Times are milliseconds. */
+/**
+ * Reconnects to a V2 that cannot be reached, after 20 ms, doubling to 100, until it can: also while no request waits, because those that
+ * are answered at once do not. Times are milliseconds.
+ */
 export class Reconnection {
   /** Set while V2 cannot be reached. */
   outage: Outage | undefined = undefined;
@@ -33,11 +34,15 @@ export class Reconnection {
   private failingSince: number | undefined = undefined;
   private retryAt = 0;
   private delay = FIRST_DELAY_MS;
-  private lastWaitedAt = 0;
   private timer: NodeJS.Timeout | undefined = undefined;
 
   constructor(owner: ReconnectionOwner) {
     this.owner = owner;
+  }
+
+  /** True once no attempt has succeeded for so long: V2 is known to be away. 0 is never. */
+  isAway(now: number, connectTimeout: number): boolean {
+    return this.outage !== undefined && connectTimeout > 0 && now >= this.outage.since + connectTimeout;
   }
 
   /** A connection was made. */
@@ -62,12 +67,10 @@ export class Reconnection {
   /** In an outage, makes the next attempt, now or when it is due. */
   next(now: number): void {
     if (this.outage === undefined) return;
-    if (this.owner.hasWaitingCalls) this.lastWaitedAt = now;
-    else if (now - this.lastWaitedAt > SEARCH_MS) return;
     this.stop();
     if (this.retryAt <= now) {
+      this.retryAt = now + HANGING_MS;
       this.owner.connectAgain();
-      return;
     }
     this.timer = setTimeout(() => this.next(performance.now()), Math.ceil(this.retryAt - now));
     this.timer.unref();

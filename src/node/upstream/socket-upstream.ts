@@ -34,6 +34,8 @@ const QUARANTINE_MS = 60_000;
  * Milliseconds after which another address is tried in parallel with one that has not accepted the connection yet (RFC 8305 §5).
  */
 const NEXT_ADDRESS_MS = 250;
+/** Attempts in progress at most while V2 cannot be reached: where each hangs, one more begins now and then. */
+const MAX_ATTEMPTS = 32;
 const GOLDEN_RATIO = 0.618_034;
 /** Milliseconds that responses wait for each tiny chunk: four times what reading it takes. */
 const WAIT_PER_CHUNK_MS = 0.0005;
@@ -79,7 +81,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
     return this.reconnection.recoveries;
   }
 
-  get hasWaitingCalls(): boolean {
+  private get hasWaitingCalls(): boolean {
     return this.waiting.count + this.held.count > 0;
   }
 
@@ -197,10 +199,26 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
       call.receiver.fail({ kind: 'crowded', sent: false, cause: 'too many requests wait' });
       return call;
     }
+    const away = this.awayFault();
+    if (away !== undefined) {
+      call.receiver.fail(away);
+      return call;
+    }
     if (call.parts === undefined) this.waiting.add(call);
     else this.held.add(call);
     this.scheduleDispatch();
     return call;
+  }
+
+  /**
+   * The fault of each request while V2 is known to be away: it has accepted no connection for the connect time, however many requests
+   * found that out. An idle connection still serves one: V2 may accept no new ones, and finish with the old.
+   */
+  private awayFault(): UpstreamFault | undefined {
+    const { outage } = this.reconnection;
+    if (outage === undefined || this.idle.count + this.cooling.length > 0) return undefined;
+    if (!this.reconnection.isAway(this.now, this.options.connectTimeout)) return undefined;
+    return { kind: 'away', sent: false, cause: outage.fault.cause };
   }
 
   /** True when the queue for an unreachable V2 is full, in requests or in bytes. */
@@ -338,7 +356,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
   }
 
   connectAgain(): void {
-    if (this.connecting.size === 0 && this.hasRoom() && !this.isClosed) this.open();
+    if (this.connecting.size < MAX_ATTEMPTS && this.hasRoom() && !this.isClosed) this.open();
   }
 
   private notReached(began: number, fault: UpstreamFault): void {
@@ -387,13 +405,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
   private lateFault(call: PooledCall): UpstreamFault | undefined {
     const { now, options, reconnection } = this;
     const { outage } = reconnection;
-    const { connectTimeout } = options;
-    if (
-      outage !== undefined &&
-      connectTimeout > 0 &&
-      now >= Math.max(call.since, outage.since) + connectTimeout
-    )
-      return outage.fault;
+    if (outage !== undefined && reconnection.isAway(now, options.connectTimeout)) return outage.fault;
     if (now < call.due) return undefined;
     const wait = this.connecting.size > 0 ? 'no connection in time' : 'no connection free';
     return { kind: 'timeout', sent: false, cause: outage?.fault.cause ?? wait };
