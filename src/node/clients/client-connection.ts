@@ -115,6 +115,11 @@ export class ClientConnection implements ExchangeConnection {
     return this.exchange === undefined && this.body === undefined && !this.hasBegun && !this.isClosing;
   }
 
+  /** True once its last response is written, and the client has not closed it yet. */
+  get isLingering(): boolean {
+    return this.isClosing && this.exchange === undefined;
+  }
+
   /** True while an exchange is in flight: the system has not taken all of its response. */
   get isResponding(): boolean {
     return this.exchange !== undefined;

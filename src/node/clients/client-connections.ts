@@ -94,17 +94,19 @@ export class ClientConnections implements ClientConnectionOwner {
     if ('encrypted' in socket) {
       const peer = peerName(socket);
       this.secure.set(peer, connection);
-      socket.once('close', () => this.secure.delete(peer));
+      // The next connection may come from the same port, before this one reports its end.
+      socket.once('close', () => this.secure.get(peer) === connection && this.secure.delete(peer));
     }
     if (this.idleTimer !== undefined) return;
     this.idleTimer = setInterval(closeExpired, IDLE_CHECK_MS, this);
     this.idleTimer.unref();
   }
 
-  /** True while a request, beyond an incomplete head, is in flight on a connection that the gateway reads. */
+  /** True while a request, beyond an incomplete head, is in flight on a connection that the gateway reads; one that lingers is not. */
   isBusy(socket: Socket): boolean {
     const connection = this.of(socket);
-    return connection !== undefined && !connection.isIdle && connection.partialHeadSince === undefined;
+    if (connection === undefined || connection.isIdle || connection.isLingering) return false;
+    return connection.partialHeadSince === undefined;
   }
 
   /** True while the response to a request on a connection that the gateway reads is incomplete. */

@@ -1,22 +1,35 @@
 import type { Socket } from 'node:net';
 
-/** Connections checked for one to close before a new one is rejected. */
-const MAX_CHECKS = 64;
+/** How a server tells which of its connections may close for a new one. */
+export interface ConnectionLimitOwner {
+  /** Closes a connection whose last response is written; false where there is none. */
+  closeLingering(): boolean;
+  /** True for a connection that is idle, or has received only part of a request head or TLS handshake. */
+  isExpendable(socket: Socket): boolean;
+}
+
+/** Connections that are checked for each new one, at least; a flood of those pays for no more once the checks of its time are used up. */
+const MIN_CHECKS = 64;
+/** Checks of all new connections in a stretch of time, each of which takes up to a microsecond. */
+const CHECKS = 20_000;
+const STRETCH_MS = 100;
 
 /**
- * Limits the number of client connections: at the limit, the oldest connection with nothing in flight is closed for a new one.
+ * Limits the number of client connections: at the limit, one that lingers is closed for a new one, or the oldest with nothing in
+ * flight.
  */
 export class ConnectionLimit {
   readonly sockets = new Set<Socket>();
   /** Connections accepted so far. */
   accepted = 0;
   private readonly limit: number;
-  private readonly isExpendable: (socket: Socket) => boolean;
+  private readonly owner: ConnectionLimitOwner;
+  private stretchSince = Number.NEGATIVE_INFINITY;
+  private checks = 0;
 
-  /** `isExpendable` is true for a connection that is idle, or has received only part of a request head or TLS handshake. */
-  constructor(limit: number, isExpendable: (socket: Socket) => boolean) {
+  constructor(limit: number, owner: ConnectionLimitOwner) {
     this.limit = limit;
-    this.isExpendable = isExpendable;
+    this.owner = owner;
   }
 
   /** Admits a new connection, or closes it when all others are busy. */
@@ -31,18 +44,29 @@ export class ConnectionLimit {
   }
 
   private makeRoom(): boolean {
-    let checks = 0;
+    if (this.owner.closeLingering()) return true;
+    let left = Math.min(this.sockets.size, Math.max(MIN_CHECKS, CHECKS - this.checksUsed()));
     for (const socket of this.sockets) {
+      if (left === 0) return false;
+      left -= 1;
+      this.checks += 1;
       this.sockets.delete(socket);
-      if (this.isExpendable(socket)) {
+      if (this.owner.isExpendable(socket)) {
         socket.destroy();
         return true;
       }
       // A busy connection moves to the back, to be checked after all others.
       this.sockets.add(socket);
-      checks += 1;
-      if (checks === MAX_CHECKS) return false;
     }
     return false;
+  }
+
+  private checksUsed(): number {
+    const now = performance.now();
+    if (now - this.stretchSince > STRETCH_MS) {
+      this.stretchSince = now;
+      this.checks = 0;
+    }
+    return this.checks;
   }
 }

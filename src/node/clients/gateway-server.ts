@@ -121,10 +121,11 @@ export class GatewayServer
     this.lines = new RequestLines(options.headerBytes);
     this.connections = new ClientConnections(options, this);
     this.h2 = new H2Connections(options, this);
-    this.limit = new ConnectionLimit(
-      options.connections,
-      (socket) => !this.connections.isBusy(socket) && !this.h2.isBusy(socket) && !this.busy.has(socket),
-    );
+    this.limit = new ConnectionLimit(options.connections, {
+      closeLingering: () => this.lingering.closeOldest(),
+      isExpendable: (socket) =>
+        !this.connections.isBusy(socket) && !this.h2.isBusy(socket) && !this.busy.has(socket),
+    });
     this.proxied = options.proxyProtocol
       ? new ProxiedConnections({
           ...options,

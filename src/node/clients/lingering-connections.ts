@@ -25,7 +25,7 @@ export class LingeringConnections {
   close(socket: Duplex): void {
     if (socket.destroyed || this.all.has(socket)) return;
     if (socket.writable) socket.end();
-    if (this.all.size === MAX_LINGERING) this.closeOldest();
+    if (this.all.size >= MAX_LINGERING) this.closeOldest();
     const lingering = new Lingering(socket);
     this.all.set(socket, lingering);
     socket.once('close', () => {
@@ -34,11 +34,13 @@ export class LingeringConnections {
     });
   }
 
-  private closeOldest(): void {
+  /** Closes the one that has lingered for longest; false where there is none. */
+  closeOldest(): boolean {
     const [oldest] = this.all.keys();
-    if (oldest === undefined) return;
+    if (oldest === undefined) return false;
     this.all.delete(oldest);
     oldest.destroy();
+    return true;
   }
 }
 

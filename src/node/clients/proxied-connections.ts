@@ -21,7 +21,7 @@ export interface ProxiedConnectionsOptions {
 export class ProxiedConnections {
   private readonly options: ProxiedConnectionsOptions;
   /** The addresses of clients, by the names of the load balancers' connections. */
-  private readonly addresses = new Map<string, string>();
+  private readonly addresses = new Map<string, { readonly address: string }>();
 
   constructor(options: ProxiedConnectionsOptions) {
     this.options = options;
@@ -42,7 +42,7 @@ export class ProxiedConnections {
 
   /** The address of the client on a connection: the one that a load balancer supplied, or the peer's own. */
   addressOf(peer: Peer): string {
-    return this.addresses.get(peerName(peer)) ?? peer.remoteAddress ?? '';
+    return this.addresses.get(peerName(peer))?.address ?? peer.remoteAddress ?? '';
   }
 
   private read(socket: Socket, serve: () => void): void {
@@ -55,6 +55,16 @@ export class ProxiedConnections {
     const timer = headersTimeout > 0 ? setTimeout(() => afterReads(expire), headersTimeout) : undefined;
     let received: Buffer | undefined;
     const close = (): void => clearTimeout(timer);
+    const malformed = (): void => {
+      onMalformed();
+      socket.on('error', ignore);
+      socket.destroy();
+    };
+    // The server keeps a connection whose client has closed its side: nobody else would close it.
+    const end = (): void => {
+      if (received === undefined) socket.destroy();
+      else malformed();
+    };
     const take = (chunk: Buffer): void => {
       received = received === undefined ? chunk : Buffer.concat([received, chunk]);
       const header = readProxyHeader(received);
@@ -62,11 +72,10 @@ export class ProxiedConnections {
       isRead = true;
       clearTimeout(timer);
       socket.off('data', take);
+      socket.off('end', end);
       socket.off('error', ignore);
       if (header === 'malformed') {
-        onMalformed();
-        socket.on('error', ignore);
-        socket.destroy();
+        malformed();
         return;
       }
       if (header.address !== undefined) this.remember(socket, header.address);
@@ -77,14 +86,17 @@ export class ProxiedConnections {
       if (socket.listenerCount('data') > 0) socket.resume();
     };
     socket.on('data', take);
+    socket.on('end', end);
     socket.on('error', ignore);
     socket.on('close', close);
   }
 
   private remember(socket: Socket, address: string): void {
     const name = peerName(socket);
-    this.addresses.set(name, address);
-    socket.on('close', () => this.addresses.delete(name));
+    const client = { address };
+    this.addresses.set(name, client);
+    // The next connection may come from the same port, before this one reports its end.
+    socket.on('close', () => this.addresses.get(name) === client && this.addresses.delete(name));
   }
 }
 

@@ -50,8 +50,15 @@ function writeAll(): void {
   const all = queue;
   queue = [];
   let isTaken = true;
-  for (const { response, bytes } of all)
-    isTaken = (response.writeQueued(bytes) || response.secure) && isTaken;
+  for (const { response, bytes } of all) {
+    try {
+      isTaken = (response.writeQueued(bytes) || response.secure) && isTaken;
+    } catch (error) {
+      // The others are still to be written, and what became of these bytes is not known.
+      isTaken = false;
+      throwLater(error);
+    }
+  }
   if (!isTaken) room = Buffer.allocUnsafeSlow(ROOM_BYTES);
   used = 0;
   for (const { response } of all) {

@@ -1,5 +1,6 @@
 import { connect as connectH2 } from 'node:http2';
 import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { connect as tlsConnect } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { certificate } from '../../support/certificates.ts';
@@ -11,6 +12,16 @@ import { until } from '../../support/until.ts';
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
 const ca = certificate({ name: 'private CA' });
 const leaf = certificate({ name: 'gateway', hosts: ['localhost', '127.0.0.1'], issuer: ca });
+
+/** A connection on which a request has had its response. */
+async function served(socket: Socket, request: string): Promise<Socket> {
+  socket.on('error', () => {});
+  socket.write(request);
+  const [text] = await once(socket, 'data');
+  expect(String(text)).toMatch(/^HTTP\/1\.1 200 /);
+  onTestFinished(() => void socket.destroy());
+  return socket;
+}
 
 // Attack: connections that send nothing, or half a head, until nobody else gets one.
 describe('beyond the connections that clients may have', () => {
@@ -29,6 +40,52 @@ describe('beyond the connections that clients may have', () => {
       onTestFinished(() => void next.socket.destroy());
       expect(gateway.lines).toHaveLength(index + 2);
     }
+  });
+
+  test.each([
+    ['plain', undefined],
+    ['over TLS', { cert: leaf.cert, key: leaf.key }],
+  ])(
+    'one whose last response is written goes first, however long its client goes on sending: %s',
+    async (_way, clientTls) => {
+      const v2 = await rawServer((socket) => socket.write(ok()));
+      const gateway = await gatewayFor(v2.origin, {
+        flags: { 'client-connections': '2' },
+        parts: { clientTls },
+      });
+      const open = (): Socket =>
+        clientTls === undefined
+          ? connect(gateway.port, '127.0.0.1')
+          : tlsConnect({ port: gateway.port, ca: ca.cert, servername: 'localhost' });
+      const timers: NodeJS.Timeout[] = [];
+      onTestFinished(() => timers.forEach((timer) => clearInterval(timer)));
+      const idle = await served(open(), GET);
+      const trickling = await served(open(), GET.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'));
+      timers.push(setInterval(() => trickling.write('x'.repeat(100)), 20));
+      const third = await served(open(), GET);
+      await until(() => trickling.destroyed);
+      expect([idle.destroyed, third.destroyed]).toEqual([false, false]);
+      // Nobody lingers any more: the one that is idle for longest is next.
+      const fourth = await served(open(), GET);
+      await until(() => idle.destroyed);
+      for (const socket of [third, fourth]) socket.destroy();
+    },
+  );
+
+  test('an idle one is found behind any number of older busy ones', async () => {
+    const v2 = await rawServer((socket, request) => void (request.includes('/idle') && socket.write(ok())));
+    const gateway = await gatewayFor(v2.origin, {
+      flags: { 'client-connections': '101', 'upstream-connections': '200' },
+    });
+    const busy = Array.from({ length: 100 }, () => rawClient(gateway.port));
+    onTestFinished(() => busy.forEach(({ socket }) => socket.destroy()));
+    for (const client of busy) client.write(GET);
+    await until(() => gateway.gateway.inFlight === 100);
+    const idleGet = GET.replace('/x', '/idle');
+    const idle = await served(connect(gateway.port, '127.0.0.1'), idleGet);
+    const next = await served(connect(gateway.port, '127.0.0.1'), idleGet);
+    await until(() => idle.destroyed);
+    expect(next.destroyed).toBe(false);
   });
 
   test('a new one is closed while all others are busy, in either reader', async () => {

@@ -1,6 +1,6 @@
 import { connect as connectH2 } from 'node:http2';
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, createServer, Socket } from 'node:net';
 import { connect as tlsConnect } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { certificate } from '../../support/certificates.ts';
@@ -8,6 +8,8 @@ import { gatewayFor, type TestGateway } from '../../support/gateway.ts';
 import { rawClient, statusOf } from '../../support/raw-client.ts';
 import { ok, rawServer, type RawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
+import { ProxiedConnections } from '../../../src/node/clients/proxied-connections.ts';
+import { readRange } from '../../../src/http/address-range.ts';
 
 const ca = certificate({ name: 'private CA' });
 const leaf = certificate({ name: 'gateway', hosts: ['localhost', '127.0.0.1'], issuer: ca });
@@ -19,18 +21,28 @@ interface Behind {
   readonly gateway: TestGateway;
 }
 
-async function behind(trusted: string, secure = false): Promise<Behind> {
+async function behind(trusted: string, secure = false, headersTimeout = '400'): Promise<Behind> {
   const v2 = await rawServer((socket) => socket.write(ok()));
   const gateway = await gatewayFor(v2.origin, {
     flags: {
       'proxy-protocol': 'on',
       'trusted-proxies': trusted,
       forwarded: 'x-forwarded',
-      'client-headers-timeout': '400',
+      'client-headers-timeout': headersTimeout,
     },
     ...(secure ? { parts: { clientTls: { cert: leaf.cert, key: leaf.key } } } : {}),
   });
   return { v2, gateway };
+}
+
+const LOOPBACK = [readRange('127.0.0.0/8')].filter((range) => range !== undefined);
+
+/** A socket that has no connection, and the name of one. */
+function namedSocket(): Socket {
+  return Object.defineProperties(new Socket(), {
+    remoteAddress: { value: '127.0.0.1' },
+    remotePort: { value: 4711 },
+  });
 }
 
 /** The forwarding fields that V2 got; nothing that the client sent itself is in them. */
@@ -101,4 +113,42 @@ test.each([
   client.write(bytes);
   expect(await client.end()).toMatchObject({ closed: true, text: '' });
   expect(v2.received).toEqual([]);
+});
+
+// Attack, and the health check of a balancer that knows TCP only: connections that are closed on the other side stay open on this one.
+test.each([
+  ['nothing', '', 0],
+  ['half a header', HEADER.slice(0, 20), 1],
+])(
+  'a connection that ends after %s is closed, however long a header may take',
+  async (_what, bytes, logged) => {
+    const { gateway } = await behind('127.0.0.0/8', false, '0');
+    const socket = connect({ port: gateway.port, host: '127.0.0.1', allowHalfOpen: true });
+    onTestFinished(() => void socket.destroy());
+    const closed = once(socket.resume(), 'end');
+    socket.end(bytes);
+    await closed;
+    expect(gateway.entries().map(({ failure }) => failure)).toEqual(Array(logged).fill('bad-request'));
+  },
+);
+
+test('a port that is used again keeps its client, when the connection before it ends late', async () => {
+  const proxied = new ProxiedConnections({
+    trustedProxies: LOOPBACK,
+    headersTimeout: 0,
+    onMalformed: () => {},
+  });
+  const server = createServer();
+  proxied.readBefore(server);
+  // Two connections of one name: the system may reuse a port before Node reports the end of the connection that had it.
+  const [before, after] = [namedSocket(), namedSocket()];
+  for (const [socket, address] of [
+    [before, '203.0.113.1'],
+    [after, '203.0.113.2'],
+  ] as const) {
+    server.emit('connection', socket);
+    socket.emit('data', Buffer.from(`PROXY TCP4 ${address} 10.0.0.1 1 2\r\n`));
+  }
+  before.emit('close');
+  expect(proxied.addressOf(after)).toBe('203.0.113.2');
 });

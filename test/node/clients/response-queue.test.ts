@@ -7,10 +7,14 @@ class Sockets {
   readonly events: string[] = [];
 
   /** The response of a socket; `isSlow` when it goes on reading what is written. */
-  response(name: string, { isSlow = false, secure = false, fault = false } = {}): QueuedResponse {
+  response(
+    name: string,
+    { isSlow = false, secure = false, fault = false, fails = false } = {},
+  ): QueuedResponse {
     return {
       secure,
       writeQueued: (bytes) => {
+        if (fails) throw new Error(`the write of ${name}`);
         this.written.push(bytes);
         this.events.push(`${name} written`);
         return !isSlow;
@@ -78,17 +82,23 @@ test('a large response is not queued, nor one beyond the room of a turn', async 
   await turn();
 });
 
-test('an error of one keeps no other from ending', async () => {
-  const sockets = new Sockets();
-  const errors: unknown[] = [];
-  const listeners = process.listeners('uncaughtException');
-  process.removeAllListeners('uncaughtException');
-  process.once('uncaughtException', (error) => errors.push(error));
-  queued(sockets.response('a', { fault: true }), 'one');
-  queued(sockets.response('b'), 'two');
-  await turn();
-  await turn();
-  for (const listener of listeners) process.on('uncaughtException', listener);
-  expect(sockets.events).toEqual(['a written', 'b written', 'b ended']);
-  expect(errors).toEqual([new Error('the end of a')]);
-});
+test.each([
+  ['at its write', { fails: true }, ['b written', 'a ended', 'b ended'], 'the write of a'],
+  ['at its end', { fault: true }, ['a written', 'b written', 'b ended'], 'the end of a'],
+])(
+  'an error of one keeps no other from being written and ending: %s',
+  async (_when, kind, events, message) => {
+    const sockets = new Sockets();
+    const errors: unknown[] = [];
+    const listeners = process.listeners('uncaughtException');
+    process.removeAllListeners('uncaughtException');
+    process.once('uncaughtException', (error) => errors.push(error));
+    queued(sockets.response('a', kind), 'one');
+    queued(sockets.response('b'), 'two');
+    await turn();
+    await turn();
+    for (const listener of listeners) process.on('uncaughtException', listener);
+    expect(sockets.events).toEqual(events);
+    expect(errors).toEqual([new Error(message)]);
+  },
+);
