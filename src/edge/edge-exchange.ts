@@ -49,7 +49,7 @@ export class EdgeExchange implements Exchange {
     // `new URL()` would resolve dot segments.
     this.target = splitUrl(request.url).target;
     this.headers = requestHeaders(request.headers, facts.clientAcceptEncoding);
-    this.version = facts.httpProtocol === 'HTTP/1.0' ? '1.0' : facts.httpProtocol === 'HTTP/2' ? '2' : '1.1';
+    this.version = VERSIONS[facts.httpProtocol ?? ''] ?? '1.1';
     this.remote = request.headers.get('cf-connecting-ip') ?? '';
     this.secure = request.url.startsWith('https:');
     const length = request.headers.get('content-length');
@@ -149,6 +149,14 @@ export class EdgeExchange implements Exchange {
     else this.owner.disconnected();
   }
 }
+
+/** By the names that Cloudflare has for them. */
+const VERSIONS: Readonly<Record<string, Exchange['version']>> = {
+  'HTTP/1.0': '1.0',
+  'HTTP/1.1': '1.1',
+  'HTTP/2': '2',
+  'HTTP/3': '3',
+};
 
 function platformFacts(request: Request): PlatformFacts {
   if (!('cf' in request)) return {};

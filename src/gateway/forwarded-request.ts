@@ -1,10 +1,15 @@
 import type { FieldLines } from '../http/field-lines.ts';
 import { addForwarded, type ForwardedMode } from '../http/forwarded.ts';
-import type { HeaderList } from '../http/header-list.ts';
+import { FieldNames, type HeaderList, withoutFields } from '../http/header-list.ts';
+import { type AddedFields, countedDown } from '../http/hop-fields.ts';
 import type { ForwardedFields } from '../http/request-head.ts';
+import { setField } from '../http/set-field.ts';
 import type { Body } from './exchange.ts';
+import type { GatewayContext } from './gateway-context.ts';
 import type { ReceivedRequest } from './received-request.ts';
 import type { UpstreamRequest } from './upstream.ts';
+
+const TRAILER = new FieldNames(['trailer']);
 
 /**
  * The client's request as a service receives it. Its fields are listed where somebody asks for them: most are written as the lines that
@@ -20,11 +25,16 @@ export class ForwardedRequest implements UpstreamRequest {
   private readonly received: ReceivedRequest;
   private readonly fields: ForwardedFields;
   private readonly forwarded: ForwardedMode;
+  private readonly added: AddedFields;
+  /** The number of further hops for a request that counts them. */
+  private readonly hopsLeft: number | undefined;
+  /** True for a client that names trailers which are not sent on: the body has a length, or the platform does not report them. */
+  private readonly dropsTrailer: boolean;
 
   constructor(
+    { options: { forwarded }, hopFields }: GatewayContext,
     received: ReceivedRequest,
     fields: ForwardedFields,
-    forwarded: ForwardedMode,
     target: string,
     body: Body,
   ) {
@@ -32,24 +42,43 @@ export class ForwardedRequest implements UpstreamRequest {
     this.received = received;
     this.fields = fields;
     this.forwarded = forwarded;
+    this.added = hopFields.ofRequest(exchange.version);
     this.method = exchange.method;
     this.target = target;
     this.lines = exchange.lines;
-    this.fieldText = forwarded === 'off' ? fields.forwardedLines : undefined;
     this.body = body;
     this.length = head.contentLength;
+    this.hopsLeft = head.maxForwards === undefined ? undefined : hopsLeft(exchange.method, head.maxForwards);
+    this.dropsTrailer = head.namesTrailers && !this.hasTrailers;
+    const isAsReceived = forwarded === 'off' && this.hopsLeft === undefined && !this.dropsTrailer;
+    const text = isAsReceived ? fields.forwardedLines : undefined;
+    this.fieldText = text === undefined ? undefined : text + this.added.text;
   }
 
   get headers(): HeaderList {
-    const { forwardedHeaders } = this.fields;
-    if (this.forwarded === 'off') return forwardedHeaders;
+    const { fields, forwarded, added, hopsLeft: left } = this;
+    const headers = this.dropsTrailer
+      ? withoutFields(fields.forwardedHeaders, TRAILER)
+      : [...fields.forwardedHeaders];
+    if (left !== undefined) setField(headers, 'max-forwards', String(left));
     const { exchange, head } = this.received;
-    const headers = [...forwardedHeaders];
-    addForwarded(headers, this.forwarded, {
+    addForwarded(headers, forwarded, {
       address: exchange.remote,
       secure: exchange.secure,
       host: head.host,
     });
+    headers.push(...added.fields);
     return headers;
   }
+
+  private get hasTrailers(): boolean {
+    const { body, length, received } = this;
+    const isInParts = body !== null && !(body instanceof Uint8Array);
+    return isInParts && length === undefined && received.exchange.trailers !== undefined;
+  }
+}
+
+/** Only OPTIONS and TRACE count their hops; the decision has refused those that may be forwarded no more. */
+function hopsLeft(method: string, maxForwards: string): number | undefined {
+  return method === 'OPTIONS' || method === 'TRACE' ? countedDown(maxForwards) : undefined;
 }

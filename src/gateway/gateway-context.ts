@@ -1,6 +1,7 @@
 import { type CollectorMemory, newMemory } from '../http/byte-collector.ts';
 import type { Coding } from '../http/content-coding.ts';
-import type { DecisionLimits } from '../migrate/decision.ts';
+import { HopFields } from '../http/hop-fields.ts';
+import type { HopLimits } from '../migrate/decision.ts';
 import type { DecodeBody } from '../migrate/decoded-body.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { AttributeNames } from '../rewrite-log/attributes/attribute-names.ts';
@@ -88,7 +89,7 @@ const UNSEEN_KEYS: Rate = { burst: 20, perSecond: 0.2 };
 /** State shared by all exchanges of a gateway: its parts and options, and everything that outlives an exchange. */
 export class GatewayContext {
   readonly parts: GatewayParts;
-  readonly options: GatewayOptions & DecisionLimits;
+  readonly options: GatewayOptions & HopLimits;
   readonly trustedProxies: TrustedProxies;
   readonly budget: BufferBudget;
   readonly rewriter: BodyRewriter;
@@ -105,6 +106,8 @@ export class GatewayContext {
   readonly selfServiceLimits: { readonly reportReads: TokenBuckets; readonly unseenKeys: TokenBuckets };
   /** V1's descriptions, derived from V2's. */
   readonly descriptions: DescriptionCache;
+  /** The fields that tell of this hop. */
+  readonly hopFields: HopFields;
   /** Lists the names in a body, for the attribute census. */
   readonly attributeNames: AttributeNames;
   /** Exchanges that are over, and are recorded at the end of this turn of the event loop. */
@@ -118,7 +121,12 @@ export class GatewayContext {
 
   constructor(parts: GatewayParts, options: GatewayOptions) {
     this.parts = parts;
-    this.options = parts.codings === undefined ? options : { ...options, codings: parts.codings };
+    this.hopFields = new HopFields(options.via, parts.time);
+    this.options = {
+      ...options,
+      hopFields: this.hopFields,
+      ...(parts.codings !== undefined && { codings: parts.codings }),
+    };
     this.trustedProxies = new TrustedProxies(options.trustedProxies);
     this.budget = new BufferBudget(options.bufferBytes, REWRITING_COPIES);
     this.recordQueue = new RecordQueue(parts.onUnexpectedError, parts.afterReads);

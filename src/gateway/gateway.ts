@@ -4,7 +4,7 @@ import type { Exchange } from './exchange.ts';
 import { GatewayContext } from './gateway-context.ts';
 import { ProxiedExchange } from './proxied-exchange.ts';
 import { type ReceivedRequest, receiveRequest } from './received-request.ts';
-import { SelfServiceExchange } from './self-service-exchange.ts';
+import { OptionsExchange, SelfServiceExchange } from './self-service-exchange.ts';
 import { startV1Exchange } from './v1/start-v1-exchange.ts';
 import { V1Exchange } from './v1/v1-exchange.ts';
 import { PassExchange } from './v2/pass-exchange.ts';
@@ -31,8 +31,9 @@ export class Gateway extends GatewayContext {
 
   /** Responds to a V2 request by forwarding it unchanged. */
   pass(received: ReceivedRequest): Exchange['handled'] {
-    if (received.decision.route !== 'pass') return this.refuse(received);
-    const exchange = new PassExchange(this, received);
+    const { decision } = received;
+    if (decision.route !== 'pass') return this.refuse(received);
+    const exchange = new PassExchange(this, received, decision);
     if (received.refusal === undefined) exchange.guarded(() => exchange.start());
     else exchange.refuse(received.refusal);
     return received.exchange.handled;
@@ -42,6 +43,14 @@ export class Gateway extends GatewayContext {
   serveReport(received: ReceivedRequest): Exchange['handled'] {
     const exchange = new SelfServiceExchange(this, received, 'none');
     if (received.refusal === undefined) exchange.start().catch(exchange.failInternally);
+    else exchange.refuse(received.refusal);
+    return received.exchange.handled;
+  }
+
+  /** Responds to an OPTIONS that asks about the gateway, or that may be forwarded no more. */
+  serveOptions(received: ReceivedRequest): Exchange['handled'] {
+    const exchange = new OptionsExchange(this, received, 'none');
+    if (received.refusal === undefined) exchange.guarded(() => exchange.start());
     else exchange.refuse(received.refusal);
     return received.exchange.handled;
   }

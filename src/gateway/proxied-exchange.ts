@@ -133,8 +133,14 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     this.entry.position = refused.position;
     const body = ascii.encode(refused.envelope());
     const own = ['Content-Type', 'application/json', 'Content-Length', String(body.length)];
-    const date = new Date(this.gateway.parts.time()).toUTCString();
-    const headers = [...own, 'Date', date, 'x-gateway-error', refused.code, ...refused.headers];
+    const headers = [
+      ...own,
+      'Date',
+      this.gateway.hopFields.date,
+      'x-gateway-error',
+      refused.code,
+      ...refused.headers,
+    ];
     this.respond(refused.status, headers, body);
   }
 
@@ -429,12 +435,14 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
 
   /** Returns the head of the response for the client. */
   protected headForClient({ status, reason, headers, lines }: ResponseHead): ResponseHead {
-    return { status, reason, headers: this.responseHeaders(status, endToEnd(headers, true)), lines };
+    const forwarded = this.responseHeaders(status, endToEnd(headers, true));
+    this.gateway.hopFields.addTo(forwarded);
+    return { status, reason, headers: forwarded, lines };
   }
 
-  /** Returns the header fields of the response for the client. */
-  protected responseHeaders(_status: number, headers: HeaderList): HeaderList {
-    return headers;
+  /** Returns the header fields of the response for the client, as a list of their own. */
+  protected responseHeaders(_status: number, headers: HeaderList): string[] {
+    return [...headers];
   }
 
   /** Stops counting the exchange as in flight: the client awaits nothing more. Later work is not in the logged times. */

@@ -1,6 +1,6 @@
 import { type HeadLimits, type RequestHead, readHead } from '../http/request-head.ts';
 import type { Failure } from '../migrate/failure.ts';
-import { type Decision, type DecisionLimits, decide } from '../migrate/decision.ts';
+import { type Decision, type HopLimits, decideReceived } from '../migrate/decision.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { Exchange } from './exchange.ts';
 import type { TrustedProxies } from './trusted-proxies.ts';
@@ -23,17 +23,17 @@ export interface ReceivedRequest {
 export function receiveRequest(
   exchange: Exchange,
   rules: CompiledRuleBook,
-  limits: HeadLimits & DecisionLimits,
+  limits: HeadLimits & HopLimits,
   proxies: TrustedProxies,
   clock: { readonly started: number; readonly time: number },
 ): ReceivedRequest {
   const { method, target, version, hasBody } = exchange;
   const isTrusted = proxies.has(exchange.remote);
   // The readers of HTTP/1.1 have counted it.
-  const targetBytes = version === '2' ? target.length : 0;
+  const targetBytes = version === '2' || version === '3' ? target.length : 0;
   const head =
     exchange.readHead?.(limits, isTrusted, targetBytes) ??
     readHead(exchange.headers, limits, isTrusted, targetBytes);
-  const decision = decide({ method, target, version, head, hasBody }, rules, limits);
+  const decision = decideReceived({ method, target, version, head, hasBody }, rules, limits);
   return { exchange, head, rules, decision, started: clock.started, time: clock.time };
 }

@@ -1,4 +1,5 @@
 import { preferredType } from '../http/accept.ts';
+import { API_METHODS } from '../http/methods.ts';
 import { headerValues } from '../http/header-list.ts';
 import { failure, tooManyRequests } from '../migrate/failure.ts';
 import type { OwnReportOutcome, OwnReportType } from '../report/own-report.ts';
@@ -50,13 +51,22 @@ export class SelfServiceExchange extends ProxiedExchange {
       case 'report': {
         this.entry.verdict = 'served';
         const body = new TextEncoder().encode(outcome.text);
-        const date = new Date(this.gateway.parts.time()).toUTCString();
-        const own = ['Content-Type', TYPES[type], 'Content-Length', String(body.length), 'Date', date];
-        this.respond(200, [...own, ...FIELDS], body);
+        const own = ['Content-Type', TYPES[type], 'Content-Length', String(body.length)];
+        this.respond(200, [...own, 'Date', this.gateway.hopFields.date, ...FIELDS], body);
       }
     }
   }
 }
+
+/** Responds to an OPTIONS that asks about the gateway itself (RFC 9110 §9.3.7). Nothing is sent to V1 or V2. */
+export class OptionsExchange extends ProxiedExchange {
+  start(): void {
+    this.entry.verdict = 'served';
+    this.respond(204, ['Allow', API_METHODS.join(', '), 'Date', this.gateway.hopFields.date], NOTHING);
+  }
+}
+
+const NOTHING = new Uint8Array();
 
 const NO_KEY = /^\s*(?:bearer\s*)?$/i;
 

@@ -15,6 +15,9 @@ export type FieldUse =
   | 'if-match'
   | 'range'
   | 'link'
+  | 'via'
+  | 'max-forwards'
+  | 'date'
   | 'alias'
   | 'other';
 
@@ -62,6 +65,9 @@ const KINDS: ReadonlyMap<string, FieldUse> = new Map<string, FieldUse>([
   ['if-match', 'if-match'],
   ['range', 'range'],
   ['if-range', 'range'],
+  ['via', 'via'],
+  ['max-forwards', 'max-forwards'],
+  ['date', 'date'],
 ]);
 
 /** Names of other fields that nearly every client sends. */

@@ -102,6 +102,8 @@ const PROTECTED_NAMES: ReadonlySet<string> = new Set([
   'authorization',
   'host',
   'date',
+  'via',
+  'max-forwards',
   'x-api-version',
   'x-request-id',
   'x-gateway-error',

@@ -1,6 +1,7 @@
 import type { FieldLines } from './field-lines.ts';
 import { HOP_BY_HOP_USES } from './field-use.ts';
 import type { HeaderList } from './header-list.ts';
+import type { AddedFields, HopFields } from './hop-fields.ts';
 import { endToEnd, namesOthers } from './hop-by-hop.ts';
 import type { ResponseHead } from './response-head.ts';
 
@@ -20,40 +21,45 @@ export class ReadResponseHead implements ResponseHead {
     return this.lines.fields;
   }
 
-  endToEnd(): ResponseHead | undefined {
+  forwarded(hop: HopFields): ResponseHead | undefined {
     const { status, lines } = this;
     // Its length is dropped.
     if (status === 204 || !lines.arePlain) return undefined;
     let isWhole = true;
+    let hasDate = false;
     for (let index = 0; index < lines.uses.length; index += 1) {
       const use = lines.uses[index] ?? 'other';
       if (use === 'trailer' || (use === 'connection' && namesOthers(lines.value(index)))) return undefined;
+      hasDate ||= use === 'date';
       isWhole &&= !HOP_BY_HOP_USES.has(use);
     }
-    return new EndToEndHead(this, isWhole);
+    return new ForwardedHead(this, isWhole, hop.ofResponse(hasDate));
   }
 }
 
-class EndToEndHead implements ResponseHead {
+class ForwardedHead implements ResponseHead {
   readonly status: number;
   readonly reason: string;
   readonly lines: FieldLines;
   /** True when all fields go on. */
   private readonly isWhole: boolean;
+  private readonly added: AddedFields;
 
-  constructor({ status, reason, lines }: ReadResponseHead, isWhole: boolean) {
+  constructor({ status, reason, lines }: ReadResponseHead, isWhole: boolean, added: AddedFields) {
     this.status = status;
     this.reason = reason;
     this.lines = lines;
     this.isWhole = isWhole;
+    this.added = added;
   }
 
   get headers(): HeaderList {
     const { fields } = this.lines;
-    return this.isWhole ? fields : endToEnd(fields, true);
+    return [...(this.isWhole ? fields : endToEnd(fields, true)), ...this.added.fields];
   }
 
   get fieldText(): string | undefined {
-    return this.lines.kept((use) => !HOP_BY_HOP_USES.has(use));
+    const kept = this.lines.kept((use) => !HOP_BY_HOP_USES.has(use));
+    return kept === undefined ? undefined : kept + this.added.text;
   }
 }

@@ -32,6 +32,12 @@ export interface RequestHead extends ForwardedFields {
   readonly acceptEncoding: string | undefined;
   /** All values of `If-Match`, joined with commas. */
   readonly ifMatch: string | undefined;
+  /** All values of `Via`, joined with commas. */
+  readonly via: string | undefined;
+  /** All values of `Max-Forwards`, joined with commas: more than one is not a valid one. */
+  readonly maxForwards: string | undefined;
+  /** True for a request that names trailers in `Trailer`. */
+  readonly namesTrailers: boolean;
   /**
    * The fields to forward, in order and spelling as received: without hop-by-hop fields, those that `Connection` lists, `Host`,
    * `Expect` and the framing, and without `Forwarded` and similar fields unless the peer is trusted. `Trailer` is one of them where the
@@ -95,6 +101,9 @@ export abstract class HeadReader implements RequestHead {
   expect: string | undefined = undefined;
   acceptEncoding: string | undefined = undefined;
   ifMatch: string | undefined = undefined;
+  via: string | undefined = undefined;
+  maxForwards: string | undefined = undefined;
+  namesTrailers = false;
   private readonly trusted: boolean;
   private length: string | undefined = undefined;
   private coding: string | undefined = undefined;
@@ -171,6 +180,9 @@ export abstract class HeadReader implements RequestHead {
     else if (use === 'expect') this.expect = joined(this.expect, value, ', ');
     else if (use === 'accept-encoding') this.acceptEncoding = joined(this.acceptEncoding, value, ', ');
     else if (use === 'if-match') this.ifMatch = joined(this.ifMatch, value, ', ');
+    else if (use === 'via') this.via = joined(this.via, value, ',');
+    else if (use === 'max-forwards') this.maxForwards = joined(this.maxForwards, value, ',');
+    else if (use === 'trailer') this.namesTrailers = true;
     else if (use === 'connection' && namesOthers(value)) (this.connection ??= []).push(value);
   }
 

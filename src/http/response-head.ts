@@ -1,5 +1,6 @@
 import type { FieldLines } from './field-lines.ts';
 import type { HeaderList } from './header-list.ts';
+import type { HopFields } from './hop-fields.ts';
 
 /** The head of a final response (RFC 9110 §15). */
 export interface ResponseHead {
@@ -11,6 +12,9 @@ export interface ResponseHead {
   readonly lines: FieldLines | undefined;
   /** The lines of all of these fields, in latin1, where they are known: they are checked. */
   readonly fieldText?: string | undefined;
-  /** The head without hop-by-hop fields, as the lines that came; undefined or absent where that is not all there is to change. */
-  endToEnd?(): ResponseHead | undefined;
+  /**
+   * The head without hop-by-hop fields and with those of this hop, as the lines that came; undefined or absent where that is not all
+   * there is to change.
+   */
+  forwarded?(hop: HopFields): ResponseHead | undefined;
 }

@@ -4,6 +4,8 @@ export type Prefix = '/api/v1' | '/api/v2';
 /** A request target in origin form that all parsers read alike (RFC 9112 §3.2.1). */
 export interface Target {
   readonly fault: undefined;
+  /** The whole target in origin form, as it is sent on. */
+  readonly raw: string;
   /** The prefix; undefined when the path is under neither. */
   readonly prefix: Prefix | undefined;
   /** The raw path after the prefix, empty or with a leading slash; the whole path without a prefix. */
@@ -19,7 +21,6 @@ export interface FaultyTarget {
 
 /** Reads a raw request target. Nothing is decoded or normalised: the bytes that are checked are the bytes that are sent. */
 export function readTarget(raw: string): Target | FaultyTarget {
-  if (raw === '*') return { fault: undefined, prefix: undefined, rest: raw, query: '' };
   if (raw.charCodeAt(0) !== SLASH) return { fault: 'The request target is not in origin form.' };
   const queryStart = raw.indexOf('?');
   const path = queryStart === -1 ? raw : raw.slice(0, queryStart);
@@ -31,11 +32,36 @@ export function readTarget(raw: string): Target | FaultyTarget {
   const prefix = prefixOf(path);
   return {
     fault: undefined,
+    raw,
     prefix,
     rest: prefix === undefined ? path : path.slice(prefix.length),
     query: queryStart === -1 ? '' : raw.slice(queryStart),
   };
 }
+
+/** What a target is read with. */
+export interface TargetContext {
+  readonly method: string;
+  readonly version: string;
+  readonly host: string | undefined;
+}
+
+/**
+ * The target of a request in origin form, or `*`: the absolute form becomes it where it names this server as `Host` does, byte for byte
+ * (RFC 9112 §3.2.2). Any other target is returned as it is, for `readTarget` to refuse.
+ */
+export function originForm(target: string, { method, version, host }: TargetContext): string {
+  if (host === undefined || !version.startsWith('1.')) return target;
+  const start = ABSOLUTE.find((scheme) => target.slice(0, scheme.length).toLowerCase() === scheme)?.length;
+  if (start === undefined || !target.startsWith(host, start)) return target;
+  const rest = target.slice(start + host.length);
+  if (rest.charCodeAt(0) === SLASH) return rest;
+  // Without a path, OPTIONS asks about the server (§3.2.4); for others the path is that of the root.
+  if (rest === '') return method === 'OPTIONS' ? '*' : '/';
+  return rest.startsWith('?') ? `/${rest}` : target;
+}
+
+const ABSOLUTE = ['http://', 'https://'];
 
 const SLASH = 0x2f;
 

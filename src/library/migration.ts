@@ -110,6 +110,7 @@ export class Migration {
         return { action: 'refuse', refused: refusedRequest(decision.failure, undefined) };
       case 'pass':
       case 'self-service':
+      case 'options':
         return { action: 'pass' };
       case 'migrate': {
         const { rules, signals } = this;

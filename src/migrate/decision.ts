@@ -1,5 +1,6 @@
 import { ALL_CODINGS, type Coding } from '../http/content-coding.ts';
-import { type Target, readTarget } from '../http/target.ts';
+import { countedDown, type HopFields } from '../http/hop-fields.ts';
+import { originForm, type Target, readTarget } from '../http/target.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { RewrittenQuery } from '../rewrite/query-plan.ts';
 import type { EditRecord } from '../rewrite/rewrite.ts';
@@ -25,8 +26,24 @@ export interface DecisionLimits {
   readonly selfService?: string | undefined;
 }
 
+/** The same, where requests come and go over a hop. */
+export interface HopLimits extends DecisionLimits {
+  /** Recognises a request that has been here before; absent where none is forwarded. */
+  readonly hopFields?: HopFields | undefined;
+}
+
 /** How a request is handled: refused, passed to V2 unchanged, migrated from V1 to V2, or served with the client's own report. */
-export type Decision = RefuseDecision | PassDecision | MigrateDecision | SelfServiceDecision;
+export type Decision =
+  | RefuseDecision
+  | OptionsDecision
+  | PassDecision
+  | MigrateDecision
+  | SelfServiceDecision;
+
+/** The gateway responds itself to an OPTIONS that asks about it, or that must not be forwarded. */
+export interface OptionsDecision {
+  readonly route: 'options';
+}
 
 /** The gateway responds itself, with the report of the client that asks. */
 export interface SelfServiceDecision {
@@ -58,6 +75,30 @@ export interface MigrateDecision {
   /** Maximum bytes of a body to rewrite, received or decoded. */
   readonly bodyLimit: number;
   readonly body: BodyDecision;
+}
+
+/**
+ * Decides on a request that came over a hop of its own, as `decide` does, with what HTTP asks of an intermediary besides: it finds loops
+ * (RFC 9110 §7.6.3), counts hops down (§7.6.2), speaks for itself (§9.3.7), and reads the absolute form (RFC 9112 §3.2.2).
+ */
+export function decideReceived(
+  request: DecidedRequest,
+  rules: CompiledRuleBook,
+  limits: HopLimits,
+): Decision {
+  const { head, method, version } = request;
+  const isOriginForm = request.target.startsWith('/');
+  if (isOriginForm && head.via === undefined && head.maxForwards === undefined)
+    return decide(request, rules, limits);
+  const target = isOriginForm
+    ? request.target
+    : originForm(request.target, { method, version, host: head.host });
+  const failed = headFailure(request);
+  if (failed !== undefined) return { route: 'none', failure: failed, closesConnection: true };
+  if (head.via !== undefined && limits.hopFields?.isLoop(head.via) === true)
+    return refuse(failure('loop-detected'));
+  if (target === '*' && method === 'OPTIONS') return { route: 'options' };
+  return decideMaxForwards(method, head.maxForwards) ?? decide({ ...request, target }, rules, limits);
 }
 
 /**
@@ -94,6 +135,15 @@ export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits:
       return { route: 'migrate', target, operation, query, bodyLimit, body };
     }
   }
+}
+
+/** Responds to an OPTIONS or TRACE that may be forwarded no more (RFC 9110 §7.6.2); other methods have no such limit. */
+function decideMaxForwards(method: string, maxForwards: string | undefined): Decision | undefined {
+  if (maxForwards === undefined || (method !== 'OPTIONS' && method !== 'TRACE')) return undefined;
+  const left = countedDown(maxForwards);
+  if (left === undefined) return refuse(failure('bad-request', 'Max-Forwards is not a number.'));
+  if (left >= 0) return undefined;
+  return method === 'OPTIONS' ? { route: 'options' } : refuse(failure('not-implemented'));
 }
 
 /** True for the client's own report; the query is ignored. */

@@ -130,6 +130,11 @@ const FAILURES = {
   'circuit-open': [503, 'Service Unavailable', 'The service keeps failing; requests to it are paused.'],
   'no-v1-origin': [503, 'Service Unavailable', 'The request is for V1, and no V1 service is configured.'],
   'upstream-timeout': [504, 'Gateway Timeout', 'The service did not respond in time.'],
+  'loop-detected': [
+    508,
+    'Loop Detected',
+    'The request has passed through this gateway already: its Via names it.',
+  ],
   'unsupported-version': [
     505,
     'HTTP Version Not Supported',

@@ -3,7 +3,7 @@ import type { RequestHead } from '../http/request-head.ts';
 import { type Failure, type FailureCode, failure } from './failure.ts';
 
 /** The HTTP version of a request; `other` is one that is not supported, `malformed` that of a request whose line or fields are invalid. */
-export type HttpVersion = '1.0' | '1.1' | '2' | 'other' | 'malformed';
+export type HttpVersion = '1.0' | '1.1' | '2' | '3' | 'other' | 'malformed';
 
 /** The parts of a request that decide whether its head is accepted. */
 export interface CheckedHead {

@@ -19,6 +19,8 @@ export interface GatewayOptions {
   /** Maximum bytes of a body to rewrite; undefined uses the rule book's limit. */
   readonly bodyLimit: number | undefined;
   readonly forwarded: ForwardedMode;
+  /** The pseudonym of the gateway in `Via`; empty where there is no such field. */
+  readonly via: string;
   /** Number of consecutive upstream failures that open the circuit; 0 never opens it. */
   readonly breakerFailures: number;
   readonly breakerOpenMs: number;
@@ -45,6 +47,7 @@ export function gatewayOptions(
     bufferBytes: settings.get(table.bufferBytes) ?? shares.bufferBytes,
     bodyLimit: settings.get(table.bodyLimit),
     forwarded: settings.get(table.forwarded),
+    via: settings.get(table.via),
     breakerFailures: settings.get(table.breaker) ? settings.get(table.breakerFailures) : 0,
     breakerOpenMs: settings.get(table.breakerOpen),
   };

@@ -1,5 +1,6 @@
 // Longer than other files: one kind of setting stands after the other.
 import { type AddressRange, readRange } from '../http/address-range.ts';
+import { isFieldName } from '../http/field-characters.ts';
 import { isHost } from '../http/host.ts';
 import { readTarget } from '../http/target.ts';
 import { isReleaseDate } from '../rules/release-date.ts';
@@ -127,6 +128,18 @@ export const bytes: SettingKind<number> = {
         fault: 'must be a number of bytes, such as 1048576 or 1MiB',
       }
     );
+  },
+};
+
+/** The name of the gateway in `Via`, a token (RFC 9110 §7.6.3); empty where there is none. */
+export const pseudonym: SettingKind<string> = {
+  placeholder: '<name|off>',
+  unit: '',
+  read: (input) => {
+    if (input === 'off') return { value: '' };
+    return isFieldName(input)
+      ? { value: input }
+      : { fault: 'must be off, or a name of letters, digits and hyphens, such as capture-gateway' };
   },
 };
 

@@ -15,6 +15,7 @@ import {
   plainName,
   positive,
   processes,
+  pseudonym,
   releases,
   type SettingKind,
   store,
@@ -297,6 +298,12 @@ export const settings = {
     choice('off', 'x-forwarded', 'rfc7239'),
     'off',
     'Header fields that tell V2 the address of the client.',
+  ),
+  via: withDefault(
+    'via',
+    pseudonym,
+    'capture-gateway',
+    'Name of the gateway in the Via of requests and responses; a request that bears it already is a loop (508). off adds none.',
   ),
   trustedProxies: withDefault(
     'trusted-proxies',

@@ -81,6 +81,7 @@ describe('docs/operating.md', () => {
       const without = rows.filter(([, , , cell]) => cell === '–').map(([symptom]) => symptom);
       expect(without).toEqual([
         'an HTTP/2 connection ends with `ENHANCE_YOUR_CALM`',
+        'V2 no longer compresses its responses',
         'the inspector asks for a token',
         'the inspector shows no values',
       ]);

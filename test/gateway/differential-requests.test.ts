@@ -41,6 +41,7 @@ const OF_THE_HOP = new Set([
   'content-length',
   'te',
   'trailer',
+  'via',
 ]);
 
 async function bodyOf(incoming: IncomingMessage): Promise<string> {

@@ -58,7 +58,7 @@ test('a V2 request passes unchanged, and a path under neither prefix gets a 404 
   );
   expect(statusOf(passed)).toBe(200);
   expect(v2.received[0]).toBe(
-    `POST /api/v2/x?q=%20 HTTP/1.1\r\nhost: 127.0.0.1:${v2.port}\r\nconnection: keep-alive\r\nX-A: 1\r\nx-a: 2\r\ncontent-length: 2\r\n\r\nhi`,
+    `POST /api/v2/x?q=%20 HTTP/1.1\r\nhost: 127.0.0.1:${v2.port}\r\nconnection: keep-alive\r\nX-A: 1\r\nx-a: 2\r\nvia: 1.1 capture-gateway\r\ncontent-length: 2\r\n\r\nhi`,
   );
   const other = await exchange(gateway.port, 'GET /other HTTP/1.1\r\nHost: g\r\n\r\n');
   expect(statusOf(other)).toBe(404);

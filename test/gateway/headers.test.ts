@@ -12,7 +12,7 @@ function linesOf(received: string | undefined): string[] {
       .split('\r\n\r\n', 1)[0]
       ?.split('\r\n')
       .slice(1)
-      .filter((line) => !/^(?:host|connection):/.test(line)) ?? []
+      .filter((line) => !/^(?:host|connection|via):/.test(line)) ?? []
   );
 }
 
@@ -55,7 +55,7 @@ test('headers cross to the client with order, repetition, spelling and bytes; no
     head
       .split('\r\n')
       .slice(1)
-      .filter((line) => !/^(?:Connection|Keep-Alive):/.test(line)),
+      .filter((line) => !/^(?:Connection|Keep-Alive|Via):/.test(line)),
   ).toEqual(lines);
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readTarget } from '../../src/http/target.ts';
+import { originForm, readTarget } from '../../src/http/target.ts';
 
 /** Each target with the attack that it is. */
 const REFUSED: readonly (readonly [target: string, attack: string])[] = [
@@ -10,6 +10,7 @@ const REFUSED: readonly (readonly [target: string, attack: string])[] = [
   [':81/api/v1', 'an origin put in front gets another port'],
   ['evil.example:443', 'authority form requests a tunnel'],
   ['', 'nothing at all'],
+  ['*', 'the server itself, which only OPTIONS may ask about'],
   ['/api/v1/../v2/x', 'a dot segment leaves the prefix that was judged'],
   ['/api/v1/..', 'a last dot segment leaves the prefix'],
   ['/./api/v1/clients', 'a router that resolves it sees a prefix that the bytes do not have'],
@@ -64,21 +65,59 @@ describe('a target that everyone reads alike', () => {
     ['/api/v1/a.b/..c/.d', '/api/v1', '/a.b/..c/.d', ''],
     ['/api/v2/"<>{}|^`/@x', '/api/v2', '/"<>{}|^`/@x', ''],
   ])('%s', (target, prefix, rest, query) => {
-    expect(readTarget(target)).toEqual({ fault: undefined, prefix, rest, query });
+    expect(readTarget(target)).toEqual({ fault: undefined, raw: target, prefix, rest, query });
+  });
+
+  test.each(['/', '/api', '/api/v10/x', '/api/v3', '/API/v1/x', '/api/V1/x', '/%61pi/v1/x', '/x/api/v1'])(
+    '%s is under neither prefix',
+    (target) => {
+      expect(readTarget(target)).toMatchObject({ fault: undefined, prefix: undefined });
+    },
+  );
+});
+
+describe('the absolute form', () => {
+  const at = (target: string, { method = 'GET', version = '1.1', host = 'g.example:81' } = {}) =>
+    originForm(target, { method, version, host });
+
+  test.each([
+    ['http://g.example:81/api/v1/x?y#z', '/api/v1/x?y#z'],
+    ['HTTPS://g.example:81/api//..', '/api//..'],
+    ['http://g.example:81', '/'],
+    ['http://g.example:81?q', '/?q'],
+  ])('%s is %s where its authority is Host', (target, origin) => {
+    expect(at(target)).toBe(origin);
+    expect(at(target, { version: '1.0' })).toBe(origin);
+  });
+
+  test('of OPTIONS without a path, it asks about the server', () => {
+    expect(at('http://g.example:81', { method: 'OPTIONS' })).toBe('*');
+    expect(at('http://g.example:81/', { method: 'OPTIONS' })).toBe('/');
   });
 
   test.each([
-    '/',
-    '/api',
-    '/api/v10/x',
-    '/api/v3',
-    '/API/v1/x',
-    '/api/V1/x',
-    '/%61pi/v1/x',
-    '/x/api/v1',
+    'http://G.example:81/x',
+    'http://g.example/x',
+    'http://g.example:810/x',
+    'http://g.example:81.evil/x',
+    'http://user@g.example:81/x',
+    'http://g.example:81@evil/x',
+    'http://g.example:81\\x',
+    'http://g.example:81#x',
+    'ftp://g.example:81/x',
+    'http:/g.example:81/x',
+    'http:///x',
+    'g.example:81',
     '*',
-  ])('%s is under neither prefix', (target) => {
-    expect(readTarget(target)).toMatchObject({ fault: undefined, prefix: undefined });
+  ])('%s is left as it is, to be refused', (target) => {
+    expect(at(target)).toBe(target);
+    expect(readTarget(target).fault).toBeTypeOf('string');
+  });
+
+  test('there is none without Host, nor over HTTP/2', () => {
+    const target = 'http://g.example:81/x';
+    expect(originForm(target, { method: 'GET', version: '1.1', host: undefined })).toBe(target);
+    expect(at(target, { version: '2' })).toBe(target);
   });
 });
 

@@ -169,7 +169,7 @@ function expectSame(
   const shown = v2Request.headers
     .filter(({ masked }) => !masked)
     .map(({ name, value }) => `${name}: ${value}`);
-  const added = /^(?:host|connection|content-length|transfer-encoding|traceparent|x-request-id): /i;
+  const added = /^(?:host|connection|content-length|transfer-encoding|traceparent|x-request-id|via): /i;
   expect([label, shown.filter((line) => !added.test(line))]).toEqual([
     label,
     pairs(reached.headers)

@@ -117,6 +117,7 @@ export async function throughListener(
 const VOLATILE: ReadonlySet<string> = new Set([
   'content-length',
   'date',
+  'via',
   'host',
   'traceparent',
   'x-request-id',

@@ -60,7 +60,7 @@ export class DescriptionExchange extends MigrateExchange {
     const { text, headers, age } = known;
     this.derived = text;
     const isSame = this.isKnownToClient(text);
-    const date = new Date(this.gateway.parts.time()).toUTCString();
+    const { date } = this.gateway.hopFields;
     const fields = [...headers, 'Date', date, 'ETag', text.etag, 'Age', String(Math.floor(age / 1000))];
     if (!isSame) fields.push('Content-Length', String(text.body.length));
     this.respond(isSame ? 304 : 200, fields, isSame ? EMPTY : text.body);
@@ -144,11 +144,11 @@ export class DescriptionExchange extends MigrateExchange {
 
   /** The text that V2's description depends on: rule book, release and target. */
   private get key(): string {
-    const { exchange, head } = this.received;
+    const { head } = this.received;
     return JSON.stringify([
       this.rules.ruleBook.hash,
       head.apiVersion ?? '',
-      exchange.target,
+      this.decision.target.raw,
       this.routing?.subject,
     ]);
   }

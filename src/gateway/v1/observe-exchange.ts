@@ -83,12 +83,12 @@ export class ObserveExchange extends V1Exchange {
   /** The request for V1: with the end-to-end fields unchanged. */
   protected v1Request(body: Body): UpstreamRequest {
     const { received, gateway, origin } = this;
-    const target = origin.path + received.exchange.target;
-    return new ForwardedRequest(received, received.head, gateway.options.forwarded, target, body);
+    const target = origin.path + this.decision.target.raw;
+    return new ForwardedRequest(gateway, received, received.head, target, body);
   }
 
   private forward(body: Body): void {
-    this.upstreamTarget = this.received.exchange.target;
+    this.upstreamTarget = this.decision.target.raw;
     this.send(this.v1Request(body));
   }
 }

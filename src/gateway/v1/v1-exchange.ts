@@ -164,7 +164,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
       traceparent: trace?.header,
     });
     entry.apiVersion = version;
-    return new ForwardedRequest(received, fields, options.forwarded, target, body);
+    return new ForwardedRequest(this.gateway, received, fields, target, body);
   }
 
   /** Returns the patch as it is logged: values that tell what the client sent are left out, unless capture is on. */
@@ -317,7 +317,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   }
 
   protected override headForClient(head: ResponseHead): ResponseHead {
-    const kept = this.changesFields(head) ? undefined : head.endToEnd?.();
+    const kept = this.changesFields(head) ? undefined : head.forwarded?.(this.gateway.hopFields);
     return kept ?? super.headForClient(head);
   }
 
@@ -328,7 +328,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     return isContentless || isSignalled || lines === undefined || lines.uses.includes('link');
   }
 
-  protected override responseHeaders(status: number, received: HeaderList): HeaderList {
+  protected override responseHeaders(status: number, received: HeaderList): string[] {
     const isFromV2 = this.origin.version === 'v2';
     const headers = [
       ...(isFromV2 ? contentlessFields(this.requestFacts, this.rules, status, received) : received),

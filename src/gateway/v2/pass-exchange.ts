@@ -1,4 +1,5 @@
 import type { ResponseHead } from '../../http/response-head.ts';
+import type { PassDecision } from '../../migrate/decision.ts';
 import type { ReceivedRequest } from '../received-request.ts';
 import { ForwardedRequest } from '../forwarded-request.ts';
 import { ProxiedExchange } from '../proxied-exchange.ts';
@@ -7,8 +8,11 @@ import type { GatewayContext } from '../gateway-context.ts';
 
 /** Forwards a V2 request unread: only hop-by-hop fields and `Host` change. */
 export class PassExchange extends ProxiedExchange {
-  constructor(gateway: GatewayContext, received: ReceivedRequest) {
+  private readonly target: string;
+
+  constructor(gateway: GatewayContext, received: ReceivedRequest, decision: PassDecision) {
     super(gateway, received, 'pass');
+    this.target = decision.target.raw;
   }
 
   start(): void {
@@ -21,14 +25,12 @@ export class PassExchange extends ProxiedExchange {
   }
 
   override onBody(body: Body): void {
-    const { received } = this;
-    const { forwarded } = this.gateway.options;
-    const { target } = received.exchange;
+    const { gateway, received, target } = this;
     this.upstreamTarget = target;
-    this.send(new ForwardedRequest(received, received.head, forwarded, this.origin.path + target, body));
+    this.send(new ForwardedRequest(gateway, received, received.head, this.origin.path + target, body));
   }
 
   protected override headForClient(head: ResponseHead): ResponseHead {
-    return head.endToEnd?.() ?? super.headForClient(head);
+    return head.forwarded?.(this.gateway.hopFields) ?? super.headForClient(head);
   }
 }

@@ -30,6 +30,8 @@ export async function explainBody(
       outcome: { verdict: 'unread', why: 'The gateway itself responds, with the report of the client.' },
       read,
     };
+  if (decision.route === 'options')
+    return { outcome: { verdict: 'unread', why: 'The gateway itself responds, with 204.' }, read };
   const { body } = decision;
   switch (body.action) {
     case 'refuse':

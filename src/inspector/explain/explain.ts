@@ -3,7 +3,7 @@ import { readTraceparent } from '../../http/trace-context.ts';
 import {
   type Decision,
   type DecisionLimits,
-  decide,
+  decideReceived,
   editsOf,
   migratedTarget,
   verdictOf,
@@ -46,7 +46,7 @@ export async function explain(
   const { rules, limits } = parts;
   const received = requestToExplain(request, rules.ruleBook, limits);
   if ('fault' in received) return received;
-  const decision = decide(received, rules, limits);
+  const decision = decideReceived(received, rules, limits);
   return explanationOf(received, decision, await explainBody(received, decision, parts), parts);
 }
 
@@ -115,14 +115,14 @@ function liveIn(decision: Decision, { rules, modes }: ExplainParts): Pick<Explan
 
 /** The request to V2; undefined when the gateway refuses. */
 function sentRequest(
-  { method, target, head, body }: RequestToExplain,
+  { method, head, body }: RequestToExplain,
   decision: Decision,
   outcome: BodyOutcome,
   { rules, limits }: ExplainParts,
 ): { readonly target: string; readonly headers: HeaderList; readonly body: Uint8Array } | undefined {
-  if (outcome.verdict === 'refused' || decision.route === 'none' || decision.route === 'self-service')
-    return undefined;
-  if (decision.route === 'pass') return { target, headers: head.forwardedHeaders, body };
+  if (outcome.verdict === 'refused' || decision.route === 'none') return undefined;
+  if (decision.route === 'self-service' || decision.route === 'options') return undefined;
+  if (decision.route === 'pass') return { target: decision.target.raw, headers: head.forwardedHeaders, body };
   const isRewritten = outcome.verdict === 'rewritten';
   const { operation } = decision;
   const { fields } = migrateHead(head, {
@@ -144,7 +144,7 @@ function sentRequest(
 
 function entryVerdict(outcome: BodyOutcome, decision: Decision): Verdict {
   if (decision.route === 'pass') return 'passed';
-  if (decision.route === 'self-service') return 'served';
+  if (decision.route === 'self-service' || decision.route === 'options') return 'served';
   if (decision.route === 'none' || outcome.verdict === 'refused') return 'refused';
   return verdictOf(decision, outcome.verdict === 'unread' ? 'unchanged' : outcome.verdict);
 }

@@ -1,3 +1,4 @@
+import type { HttpVersion } from '../../migrate/head-failure.ts';
 import { FieldNames, type HeaderList, isNamed, withoutFields } from '../../http/header-list.ts';
 
 const CONTENT_LENGTH = new FieldNames(['content-length']);
@@ -9,7 +10,7 @@ export type Framing = 'length' | 'chunks' | 'close' | 'none';
 /** The request that a response belongs to. */
 export interface FramedRequest {
   readonly method: string;
-  readonly version: '1.0' | '1.1' | '2' | 'other' | 'malformed';
+  readonly version: HttpVersion;
 }
 
 /**

@@ -58,6 +58,7 @@ const PASSING_REFUSALS: ReadonlySet<string> = new Set([
   'buffer-full',
   'circuit-open',
   'no-v1-origin',
+  'loop-detected',
   'internal',
 ]);
 

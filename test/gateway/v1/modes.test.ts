@@ -93,7 +93,7 @@ describe('observe', () => {
     const response = await exchange(gateway.port, post(ORDER, 'X-Own: a\r\nx-own: b\r\n'));
     expect(bodyOf(response.text)).toBe('{"from":"v1"}');
     expect(v1.received[0]).toBe(
-      `POST /api/v1/orders/floor_plans HTTP/1.1\r\nhost: 127.0.0.1:${v1.port}\r\nconnection: keep-alive\r\nX-Own: a\r\nx-own: b\r\nContent-Type: application/json\r\ncontent-length: ${ORDER.length}\r\n\r\n${ORDER}`,
+      `POST /api/v1/orders/floor_plans HTTP/1.1\r\nhost: 127.0.0.1:${v1.port}\r\nconnection: keep-alive\r\nX-Own: a\r\nx-own: b\r\nContent-Type: application/json\r\nvia: 1.1 capture-gateway\r\ncontent-length: ${ORDER.length}\r\n\r\n${ORDER}`,
     );
     expect(v2.received).toEqual([]);
     expect(await gateway.entry()).toMatchObject({

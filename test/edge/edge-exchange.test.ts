@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest';
+import { EdgeExchange } from '../../src/edge/edge-exchange.ts';
+import { HopFields } from '../../src/http/hop-fields.ts';
+
+test.each([
+  ['HTTP/1.0', '1.0'],
+  ['HTTP/1.1', '1.1'],
+  ['HTTP/2', '2'],
+  ['HTTP/3', '3'],
+  [undefined, '1.1'],
+])('a request that came over %s is one, and Via says so', (httpProtocol, version) => {
+  const request = Object.assign(new Request('https://g.example/api/v2/x'), { cf: { httpProtocol } });
+  const exchange = new EdgeExchange(request, { bodyTimeout: 0 });
+  expect(exchange.version).toBe(version);
+  expect(new HopFields('g', Date.now).ofRequest(exchange.version).text).toBe(`via: ${version} g\r\n`);
+});

@@ -1,0 +1,270 @@
+import { createServer, type IncomingMessage } from 'node:http';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { HopFields } from '../../src/http/hop-fields.ts';
+import { gatewayFor, type TestGateway } from '../support/gateway.ts';
+import { listening } from '../support/listening.ts';
+import { exchange, rawClient, statusOf } from '../support/raw-client.ts';
+import { ok, type RawServer, rawServer } from '../support/raw-server.ts';
+import { secureGateway, sendRequest, session } from '../support/secure-gateway.ts';
+
+/** Reader of a request: Node's own server takes over at an empty line. */
+const READERS = [
+  ['the gateway itself', ''],
+  ["Node's server", '\r\n'],
+] as const;
+
+async function behind(
+  response = ok(),
+  flags: Readonly<Record<string, string>> = {},
+): Promise<{ readonly v2: RawServer; readonly gateway: TestGateway }> {
+  const v2 = await rawServer((socket) => socket.write(Buffer.from(response, 'latin1')));
+  return { v2, gateway: await gatewayFor(v2.origin, { flags }) };
+}
+
+const linesNamed = (name: string, text: string | undefined): string[] =>
+  (text ?? '')
+    .split('\r\n\r\n', 1)
+    .join('')
+    .split('\r\n')
+    .filter((line) => line.toLowerCase().startsWith(`${name}:`));
+
+const get = (target: string, fields = ''): string =>
+  `GET ${target} HTTP/1.1\r\nHost: g\r\n${fields}Connection: close\r\n\r\n`;
+
+describe.each(READERS)('Via (RFC 9110 §7.6.3), read by %s', (_reader, front) => {
+  test.each(['/api/v2/x', '/api/v1/x'])('%s: behind those that came, in both directions', async (target) => {
+    const { v2, gateway } = await behind(ok().replace('\r\n', '\r\nVia: 1.0 old\r\n'));
+    const { text } = await exchange(
+      gateway.port,
+      front + get(target, 'VIA: 1.1 a (b, c)\r\nX: y\r\nvia: 2 d\r\n'),
+    );
+    expect(linesNamed('via', v2.received[0])).toEqual([
+      'VIA: 1.1 a (b, c)',
+      'via: 2 d',
+      'via: 1.1 capture-gateway',
+    ]);
+    expect(linesNamed('via', text)).toEqual(['Via: 1.0 old', 'Via: 1.1 capture-gateway']);
+  });
+
+  test('no client removes it by Connection', async () => {
+    const { v2, gateway } = await behind();
+    const fields = 'Via: 1.1 a\r\nConnection: via\r\n';
+    await exchange(
+      gateway.port,
+      `${front}GET /api/v2/x HTTP/1.1\r\nHost: g\r\n${fields}Connection: close\r\n\r\n`,
+    );
+    expect(linesNamed('via', v2.received[0])).toEqual(['Via: 1.1 a', 'via: 1.1 capture-gateway']);
+  });
+
+  test.each([
+    '1.1 capture-gateway',
+    'HTTP/1.1 Capture-Gateway (a comment)',
+    '1.0 a,\t1.1  capture-gateway , 1.1 b',
+    '1.1 a\r\nVia: 1.1 capture-gateway',
+  ])('a request that was here before is a loop: %s', async (via) => {
+    const { v2, gateway } = await behind();
+    const { text } = await exchange(gateway.port, front + get('/api/v1/x', `Via: ${via}\r\n`));
+    expect(text).toMatch(/^HTTP\/1\.1 508 [^]*x-gateway-error: loop-detected\r\n/);
+    expect(linesNamed('via', text)).toEqual([]);
+    expect(v2.received).toEqual([]);
+    expect(await gateway.entry()).toMatchObject({
+      verdict: 'refused',
+      failure: 'loop-detected',
+      status: 508,
+    });
+  });
+
+  test.each(['1.1 capture-gateway-2', '1.1 a (capture-gateway)', 'capture-gateway', ''])(
+    'one that only looks like it is none: %j',
+    async (via) => {
+      const { gateway } = await behind();
+      expect(statusOf(await exchange(gateway.port, front + get('/api/v2/x', `Via: ${via}\r\n`)))).toBe(200);
+    },
+  );
+
+  test('the name is a setting, and off adds and looks for none', async () => {
+    const named = await behind(ok(), { via: 'edge-1' });
+    await exchange(named.gateway.port, front + get('/api/v2/x', 'Via: 1.1 capture-gateway\r\n'));
+    expect(linesNamed('via', named.v2.received[0])).toEqual(['Via: 1.1 capture-gateway', 'via: 1.1 edge-1']);
+    const off = await behind(ok(), { via: 'off' });
+    const { text } = await exchange(off.gateway.port, front + get('/api/v2/x', 'Via: 1.1 off\r\n'));
+    expect([linesNamed('via', off.v2.received[0]), linesNamed('via', text)]).toEqual([['Via: 1.1 off'], []]);
+  });
+});
+
+test('two gateways in front of each other: the request is refused when it comes back', async () => {
+  let port = 0;
+  const front = createServer((incoming, outgoing) => {
+    relay(incoming, port).then(
+      ({ status, body }) => outgoing.writeHead(status).end(body),
+      () => outgoing.destroy(),
+    );
+  });
+  const gateway = await gatewayFor(`http://127.0.0.1:${await listening(front)}`);
+  onTestFinished(() => void front.close());
+  ({ port } = gateway);
+  expect(statusOf(await exchange(gateway.port, get('/api/v2/x')))).toBe(508);
+  expect(gateway.entries().map(({ status }) => status)).toEqual([508, 508]);
+});
+
+async function relay(incoming: IncomingMessage, port: number): Promise<{ status: number; body: string }> {
+  const via = incoming.headers.via ?? '';
+  const { text } = await exchange(port, get(incoming.url ?? '', `Via: ${via}\r\n`));
+  return { status: statusOf({ text }), body: text };
+}
+
+test('the version in Via is that of the request', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await gatewayFor(v2.origin);
+  await exchange(gateway.port, 'GET /api/v2/x HTTP/1.0\r\nHost: g\r\n\r\n');
+  const secure = await secureGateway(v2.origin);
+  const response = await sendRequest(session(secure), { ':path': '/api/v2/x' });
+  expect(v2.received.join('').match(/via:.*/g)).toEqual([
+    'via: 1.0 capture-gateway',
+    'via: 2 capture-gateway',
+  ]);
+  expect(response.headers).toMatchObject({ via: '1.1 capture-gateway' });
+});
+
+describe.each(READERS)('Date (RFC 9110 §6.6.1), read by %s', (_reader, front) => {
+  test.each(['/api/v2/x', '/api/v1/x', '/api/v1/clients/1'])(
+    '%s gets one where V2 sent none',
+    async (target) => {
+      const { gateway } = await behind();
+      const { text } = await exchange(gateway.port, front + get(target));
+      const dates = linesNamed('date', text);
+      expect(dates).toHaveLength(1);
+      expect(Math.abs(Date.parse(dates[0]?.slice(6) ?? '') - Date.now())).toBeLessThan(60_000);
+    },
+  );
+
+  test.each(['/api/v2/x', '/api/v1/x'])('%s keeps the one of V2', async (target) => {
+    const date = 'dAtE: Sat, 01 Jan 2000 00:00:00 GMT';
+    const { gateway } = await behind(ok().replace('\r\n', `\r\n${date}\r\n`));
+    const { text } = await exchange(gateway.port, front + get(target));
+    expect(linesNamed('date', text)).toEqual([date]);
+  });
+});
+
+test('the date is made anew each second', () => {
+  let now = 999;
+  const hop = new HopFields('', () => now);
+  const dates = [0, 1, 999, 1000, 60_000].map((after) => {
+    now = 1000 + after;
+    return [hop.ofResponse(false).text, hop.date].map((text) => text.slice(-14, -4).trim());
+  });
+  expect(new Set(dates.map(([text]) => text)).size).toBe(3);
+  expect(hop.ofResponse(true)).toEqual({ fields: [], text: '' });
+});
+
+describe.each(READERS)('OPTIONS and TRACE, read by %s', (_reader, front) => {
+  const ask = (line: string, fields = ''): string =>
+    `${front}${line} HTTP/1.1\r\nHost: g\r\n${fields}Connection: close\r\n\r\n`;
+
+  test.each(['OPTIONS *', 'OPTIONS http://g'])('%s is answered here, with 204', async (line) => {
+    const { v2, gateway } = await behind();
+    const { text } = await exchange(gateway.port, ask(line));
+    expect(text).toMatch(/^HTTP\/1\.1 204 [^]*Allow: GET, [^]*OPTIONS\r\n/);
+    expect(linesNamed('content-length', text)).toEqual([]);
+    expect(linesNamed('date', text)).toHaveLength(1);
+    expect(v2.received).toEqual([]);
+    expect(await gateway.entry()).toMatchObject({ verdict: 'served', status: 204 });
+  });
+
+  test.each(['GET *', 'POST *', 'HEAD *'])('%s is 400', async (line) => {
+    const { v2, gateway } = await behind();
+    const { text } = await exchange(
+      gateway.port,
+      ask(line, line === 'POST *' ? 'Content-Length: 0\r\n' : ''),
+    );
+    expect(text).toMatch(/^HTTP\/1\.1 400 [^]*x-gateway-error: bad-target\r\n/);
+    expect(v2.received).toEqual([]);
+  });
+
+  test.each(['/api/v2/x', '/api/v1/x'])('%s: Max-Forwards is counted down', async (target) => {
+    const { v2, gateway } = await behind();
+    for (const method of ['OPTIONS', 'TRACE'])
+      await exchange(gateway.port, ask(`${method} ${target}`, 'A: b\r\nMax-Forwards: 10\r\nC: d\r\n'));
+    expect(v2.received.join('').match(/max-forwards:.*/gi)).toEqual(['Max-Forwards: 9', 'Max-Forwards: 9']);
+  });
+
+  test.each([
+    ['OPTIONS', '0', 204],
+    ['TRACE', '0', 501],
+    ['OPTIONS', 'x', 400],
+    ['OPTIONS', '-1', 400],
+    ['TRACE', '1\r\nMax-Forwards: 2', 400],
+  ])('%s with %j crosses no further: %i', async (method, value, status) => {
+    const { v2, gateway } = await behind();
+    const response = await exchange(gateway.port, ask(`${method} /api/v2/x`, `Max-Forwards: ${value}\r\n`));
+    expect(statusOf(response)).toBe(status);
+    expect(v2.received).toEqual([]);
+  });
+
+  test.each(['0', 'x', '1\r\nMax-Forwards: 2'])('of a GET it is as it came: %j', async (value) => {
+    const { v2, gateway } = await behind();
+    await exchange(gateway.port, ask('GET /api/v2/x', `Max-Forwards: ${value}\r\n`));
+    expect(v2.received[0]).toContain(`\r\nMax-Forwards: ${value}\r\n`);
+  });
+});
+
+test('OPTIONS * over HTTP/2', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const client = session(await secureGateway(v2.origin));
+  const asked = await sendRequest(client, { ':method': 'OPTIONS', ':path': '*' });
+  const absolute = await sendRequest(client, { ':path': 'https://localhost/api/v2/x' });
+  expect([asked.headers[':status'], absolute.headers[':status']]).toEqual([204, 400]);
+  expect(v2.received).toEqual([]);
+});
+
+describe.each(READERS)('the absolute form (RFC 9112 §3.2.2), read by %s', (_reader, front) => {
+  test.each([
+    ['http://g/api/v2/a%2Fb?c=d', 'GET /api/v2/a%2Fb?c=d HTTP/1.1\r\n'],
+    ['HTTPS://g/api/v1/x?y', 'GET /api/v2/x?y HTTP/1.1\r\n'],
+  ])('%s crosses in origin form', async (target, line) => {
+    const { v2, gateway } = await behind();
+    expect(statusOf(await exchange(gateway.port, front + get(target)))).toBe(200);
+    expect(v2.received[0]).toMatch(line);
+  });
+
+  // Attack: two readers take the request for two servers.
+  test.each([
+    'http://h/api/v2/x',
+    'http://G/api/v2/x',
+    'http://g:80/api/v2/x',
+    'http://u@g/api/v2/x',
+    'ftp://g/api/v2/x',
+  ])('%s is refused beside another Host', async (target) => {
+    const { v2, gateway } = await behind();
+    expect(statusOf(await exchange(gateway.port, front + get(target)))).toBe(400);
+    expect(v2.received).toEqual([]);
+  });
+});
+
+describe.each(READERS)('Trailer of a request, read by %s', (_reader, front) => {
+  const chunked = (target: string, body: string): string =>
+    `${front}POST ${target} HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nTrailer: X-Sum\r\nTransfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\nX-Sum: 7\r\n\r\n`;
+
+  test('crosses with its trailers', async () => {
+    const { v2, gateway } = await behind();
+    const client = rawClient(gateway.port);
+    client.write(chunked('/api/v2/x', 'y'.repeat(100_000)));
+    expect(statusOf(await client.until(/\}$/))).toBe(200);
+    client.socket.destroy();
+    const received = v2.received.join('');
+    expect(linesNamed('trailer', received)).toEqual(['Trailer: X-Sum']);
+    expect(received).toMatch(/\r\n0\r\nX-Sum: 7\r\n\r\n$/);
+  });
+
+  test('does not cross where they do not: the body is rewritten, and has a length', async () => {
+    const { v2, gateway } = await behind();
+    const client = rawClient(gateway.port);
+    client.write(chunked('/api/v1/clients', '{"data":{"name":"a"}}'));
+    expect(statusOf(await client.until(/\}$/))).toBe(200);
+    client.socket.destroy();
+    const received = v2.received.join('');
+    expect(received).not.toContain('X-Sum');
+    expect(linesNamed('trailer', received)).toEqual([]);
+    expect(linesNamed('content-length', received)).toHaveLength(1);
+  });
+});
