@@ -10,6 +10,7 @@ import { lingerAttacks } from './linger-attacks.ts';
 import { loginAttacks } from './login-attacks.ts';
 import { reportAttacks } from './report-attacks.ts';
 import { responseAttacks } from './response-attacks.ts';
+import { separatorAttacks } from './separator-attacks.ts';
 import { structureAttacks } from './structure-attacks.ts';
 import { uploadAttacks } from './upload-attacks.ts';
 
@@ -28,6 +29,7 @@ export const attacks: readonly Attack[] = [
   ...loginAttacks,
   ...reportAttacks,
   ...keptAttacks,
+  ...separatorAttacks,
 ].toSorted(byId);
 
 /** Letters first, then numbers. */

@@ -21,6 +21,8 @@ const plays: Readonly<Record<string, Play>> = {
     if (url.searchParams.has('closes')) socket.end();
     else letGo(outgoing);
   },
+  /** Responds with a field or an error that is a run of one piece, as the query says. */
+  run: playRun,
   silent: () => {},
   slow: (_incoming, outgoing, url) => void setTimeout(() => outgoing.end('{"data":{}}'), number(url, 'ms')),
   /** Streams bytes for as long as they are read. */
@@ -51,6 +53,32 @@ function respond(incoming: IncomingMessage, outgoing: ServerResponse, url: URL):
   }
   const body = JSON.stringify({ data: { id: String(incoming.headers['x-id'] ?? '') } });
   outgoing.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length }).end(body);
+}
+
+/** The query has the name, start, piece, end and bytes of a field, or the piece and bytes of the texts of an error. */
+function playRun({ socket, method }: IncomingMessage, outgoing: ServerResponse, url: URL): void {
+  const given = url.searchParams.get('play') ?? '';
+  const parts = (given === '' ? [] : JSON.parse(Buffer.from(given, 'base64url').toString())) as string[];
+  const bytes = Number(parts.at(-1) ?? 0);
+  if (parts.length === 2) {
+    const text = repeated(parts[0] ?? '', bytes);
+    const source =
+      method === 'GET' ? '{"parameter":"highlight_type"}' : `{"pointer":"/highlight_type/${text}"}`;
+    const body = Buffer.from(`{"errors":[{"detail":"${text}","source":${source}}]}`);
+    outgoing.writeHead(422, { 'content-type': 'application/json', 'content-length': body.length }).end(body);
+    return;
+  }
+  const [name, start = '', piece = '', end = ''] = parts;
+  const field = name === undefined ? '' : `${name}: ${start}${repeated(piece, bytes)}${end}\r\n`;
+  const type = name === 'Content-Type' ? '' : 'Content-Type: application/json\r\n';
+  socket.write(
+    Buffer.from(`HTTP/1.1 200 OK\r\n${type}${field}Content-Length: 11\r\n\r\n{"data":{}}`, 'latin1'),
+  );
+  letGo(outgoing);
+}
+
+function repeated(piece: string, length: number): string {
+  return piece.repeat(Math.floor(length / piece.length));
 }
 
 /** A service that does not want the upload, and resets instead of reading it. */

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
 import { gatewayFor } from '../../support/gateway.ts';
 import { exchange, rawClient, statusOf } from '../../support/raw-client.ts';
+import { runOf } from '../../support/separators.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
 
 /**
@@ -67,6 +68,17 @@ async function play(way: keyof typeof WAYS, request: string, response: readonly 
   };
 }
 
+const SEPARATED: readonly (readonly [name: string, start: string, separator: string])[] = [
+  ['Accept-Encoding', '', '*,'],
+  ['Connection', 'a', ' ,'],
+  ['Cookie', 'a="', String.raw`\"`],
+  ['Forwarded', 'for="', ';'],
+  ['Content-Type', 'a/b', '; '],
+  ['If-Match', '', 'W/"'],
+  ['Range', 'bytes=', '0-,'],
+  ['traceparent', '00-', '-'],
+];
+
 const requests: readonly (readonly [title: string, request: string])[] = [
   ['GET', `${GET}\r\n`],
   ['HEAD', `${GET}\r\n`.replace('GET', 'HEAD')],
@@ -97,6 +109,15 @@ const requests: readonly (readonly [title: string, request: string])[] = [
   ['as many fields as there may be', `${GET}${'x: 1\r\n'.repeat(99)}\r\n`],
   ['one more', `${GET}${'x: 1\r\n'.repeat(100)}\r\n`],
   ['an alias', `${GET}X_Api_Version: 1\r\n\r\n`],
+  ['a target of question marks', `GET ${runOf('/api/v1/x', '?', 15_800)} HTTP/1.1\r\nHost: g\r\n\r\n`],
+  ['parameters and slashes', `GET ${runOf('/api;', '%2f', 15_800)} HTTP/1.1\r\nHost: g\r\n\r\n`],
+  ...SEPARATED.map(
+    ([name, start, separator]) =>
+      [
+        `a run of ${separator} in ${name}`,
+        `${GET.replace('v2', 'v1')}${name}: ${runOf(start, separator, 15_800, '!')}\r\n\r\n`,
+      ] as const,
+  ),
   ['several at once', `${GET}\r\n${GET}\r\n${'GET /other HTTP/1.1\r\nHost: g\r\n\r\n'.repeat(3)}`],
 ];
 

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ChunkedBody } from '../../../src/node/clients/body/chunked-body.ts';
 import { type FastPathRequest, readFastPathRequest } from '../../../src/node/clients/fast-path-request.ts';
 import { fuzzRuns, fuzzTime } from '../../support/fuzz.ts';
+import { separatorRuns } from '../../support/separators.ts';
 
 const LIMIT = 16 * 1024;
 const read = (text: string): ReturnType<typeof readFastPathRequest> =>
@@ -203,6 +204,12 @@ describe('whatever is read as a usual request, Node reads alike', () => {
         fc.string({ unit: fc.integer({ min: 0x20, max: 0xff }).map((code) => String.fromCharCode(code)) }),
       )
       .map(([name, value]) => `${name}: ${value.replaceAll('\x7f', '')}`),
+    fc
+      .tuple(
+        fc.constantFrom('Connection', 'Cookie', 'Accept', 'TE', 'Forwarded', 'Host'),
+        separatorRuns(3000),
+      )
+      .map(([name, run]) => `${name}: ${run}`),
   );
   const targets = fc
     .string({
@@ -215,6 +222,7 @@ describe('whatever is read as a usual request, Node reads alike', () => {
       method: fc.constantFrom('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY', 'get'),
       target: fc.oneof(
         targets,
+        separatorRuns(3000).map((run) => `/${run}`),
         fc.constantFrom('/', '//', '/x?y#z', '*', 'http://g/', '/##', '/?#?#', '//g/x'),
       ),
       version: fc.constantFrom('1.1', '1.1', '1.1', '1.1', '1.0', '1.2', '2.0'),

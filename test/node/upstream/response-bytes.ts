@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { separatorRuns } from '../../support/separators.ts';
 
 /** A response as a server may write it, right or wrong, and how it arrives. */
 export interface WrittenResponse {
@@ -235,6 +236,12 @@ function trailers(): fc.Arbitrary<string> {
 function field(): fc.Arbitrary<string> {
   return fc.oneof(
     { weight: 40, arbitrary: fc.constantFrom(...PLAIN_FIELDS) },
+    {
+      weight: 2,
+      arbitrary: fc
+        .tuple(fc.constantFrom('Link', 'Vary', 'Set-Cookie', 'Location', 'Content-Type'), separatorRuns(2000))
+        .map(([name, run]) => `${name}: ${run}\r\n`),
+    },
     { weight: 1, arbitrary: fc.constantFrom(...ODD_FIELDS) },
   );
 }
