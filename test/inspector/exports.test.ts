@@ -179,3 +179,34 @@ describe('an archive', () => {
     expect(text).not.toContain('Enmore');
   });
 });
+
+test.each(['access_token=hunter2', 't%6Fken=hunter2', 'next=%2F%3Ft%256Fken%3Dhunter2'])(
+  'a secret in a URL, as %s, is readable in no entry, archive or case',
+  async (secret) => {
+    const created = CREATED.replace(
+      'Content-Type',
+      `Location: https://a.example/x?a=1&${secret}\r\nLink: <x?${secret}>; rel="next"\r\nContent-Type`,
+    );
+    const services = await watchedServices(
+      {},
+      { v1: (socket) => socket.write(created), v2: (socket) => socket.write(created) },
+      { flags: { capture: 'bodies' } },
+    );
+    const { gateway } = services;
+    await exchange(
+      gateway.port,
+      `POST /api/v1/orders/floor_plans?${secret} HTTP/1.1\r\nHost: g\r\nReferer: https://a.example/?${secret}\r\nContent-Type: application/json\r\nContent-Length: ${ORDER.length}\r\n\r\n${ORDER}`,
+    );
+    await gateway.entry();
+    for (const path of ['', '/har', '/case']) {
+      const response = await fetch(`${gateway.adminOrigin}/entries/1${path}`);
+      const text = await response.text();
+      expect([path, response.status, text.includes('Enmore'), text.includes('hunter2')]).toEqual([
+        path,
+        200,
+        true,
+        false,
+      ]);
+    }
+  },
+);

@@ -64,6 +64,11 @@ describe('query values and user information are not logged', () => {
     ['/x?a==b&a=c?d=e', '/x?a=…&a=…'],
     ['http://u:p@h/x?a=1', 'http://…@h/x?a=…'],
     ['//u:p@h/x', '//…@h/x'],
+    ['/x#access_token=k', '/x#…'],
+    ['/x?a=1#access_token=k', '/x?a=…'],
+    ['https://h/x#access_token=k', 'https://h/x#…'],
+    ['/x;jsessionid=k/y', '/x;jsessionid=…'],
+    ['/x;a=b/y', '/x;a=b/y'],
   ])('%s', (target, redacted) => {
     expect(redactTarget(target)).toBe(redacted);
   });

@@ -1,3 +1,4 @@
+import { type HeaderList, headerValue } from '../../http/header-list.ts';
 import type { EditRecord } from '../../rewrite/rewrite.ts';
 import { bodyStructure } from './body-structure.ts';
 import { CaptureRate } from './capture-rate.ts';
@@ -12,6 +13,7 @@ import type {
   ObservedHead,
   CaptureLevel,
 } from '../attributes/observer.ts';
+import { maskSecrets } from './mask-secrets.ts';
 import { ownText } from '../own-text.ts';
 import { redactTarget } from './redact-target.ts';
 import { ValueMasks } from './value-masks.ts';
@@ -125,7 +127,9 @@ export class Capture {
     return {
       v1Request: {
         ...this.head(v1Request, records),
-        body: this.body(v1Request, (body) => this.masks.ofRequest(this.walker, body, records)),
+        body: this.body(v1Request, (body) =>
+          this.form(v1Request.headers, body, () => this.masks.ofRequest(this.walker, body, records)),
+        ),
       },
       ...(v2Request === undefined ? {} : { v2Request: this.head(v2Request, records) }),
       ...(keptResponse === undefined ? {} : { v2Response: keptResponse }),
@@ -175,8 +179,24 @@ export class Capture {
       status: response.status,
       bodyBytes: response.body?.length ?? 0,
       headers: maskHeaders(response.headers, this.options.mode === 'bodies'),
-      body: keptBody ?? this.body(observed, (body) => this.masks.ofResponse(this.walker, body)),
+      body:
+        keptBody ??
+        this.body(observed, (body) =>
+          this.form(response.headers, body, () => this.masks.ofResponse(this.walker, body)),
+        ),
     };
+  }
+
+  /** A form has credentials under their own names, as queries have; masks of members know nothing of forms. */
+  private form(
+    headers: HeaderList,
+    body: Uint8Array,
+    otherwise: () => Uint8Array | undefined,
+  ): Uint8Array | undefined {
+    if (!this.masks.empty || !isForm(headers)) return otherwise();
+    const text = decoder.decode(body);
+    const masked = maskSecrets(text);
+    return masked === text ? body : encoder.encode(masked);
   }
 
   private body(
@@ -217,6 +237,14 @@ const WITHHELD: Readonly<Record<string, string>> = {
 
 function hasFailed({ clientResponse }: CapturedExchange): boolean {
   return clientResponse === undefined || clientResponse.status >= 400;
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
+function isForm(headers: HeaderList): boolean {
+  const type = headerValue(headers, 'content-type')?.toLowerCase() ?? '';
+  return type.includes('form-urlencoded');
 }
 
 function isEncoded({ headers, body, isDecoded }: ObservedResponse): boolean {

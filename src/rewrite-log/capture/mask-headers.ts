@@ -2,6 +2,7 @@ import type { HeaderList } from '../../http/header-list.ts';
 import { decodeQueryText } from '../../http/query-text.ts';
 import { isOfQuery, type EditRecord } from '../../rewrite/rewrite.ts';
 import { ownText } from '../own-text.ts';
+import { isCredentialName, maskSecrets } from './mask-secrets.ts';
 import { redactTarget } from './redact-target.ts';
 
 /** A header field that may be displayed. */
@@ -25,10 +26,7 @@ const HARMLESS: ReadonlySet<string> = new Set(
 /** Fields that hold addresses: query values are masked, paths are kept as in the log. */
 const ADDRESSES: ReadonlySet<string> = new Set(['location', 'content-location', 'referer']);
 
-/** Names of standard and custom fields that hold credentials. Their values are never kept. */
-const CREDENTIAL_NAME = /auth|cookie|key|passw|secret|session|signature|token|credential/i;
-
-/** Masks a raw header list for storage. `values` keeps values that are not credentials, as capture does. */
+/** Masks a raw header list for storage. `values` keeps values that are not credentials and hold none, as capture does. */
 export function maskHeaders(headers: HeaderList, values: boolean): ShownHeader[] {
   const shown: ShownHeader[] = [];
   for (let at = 0; at < headers.length; at += 2) {
@@ -39,17 +37,12 @@ export function maskHeaders(headers: HeaderList, values: boolean): ShownHeader[]
 }
 
 /**
- * Masks query parameters of a target whose names look like credentials, in the other version too: `records` are the edits of the
- * query.
+ * Masks parameters of a target whose names look like credentials, in the other version too: `records` are the edits of the query.
  */
 export function maskQuerySecrets(target: string, records: readonly EditRecord[]): string {
   const secrets = secretNames(records);
-  // The value is optional: a match that could fail there would be tried again from each `?` of a name, in quadratic time.
-  return target.replace(/([?&])([^=&]*)(=[^&]*)?/g, (pair, mark: string, name: string, value?: string) => {
-    if (value === undefined) return pair;
-    const isSecret = CREDENTIAL_NAME.test(name) || (secrets.size > 0 && secrets.has(decodeQueryText(name)));
-    return isSecret ? `${mark}${name}=…` : pair;
-  });
+  if (secrets.size === 0) return maskSecrets(target);
+  return maskSecrets(target, (name) => isCredentialName(name) || secrets.has(decodeQueryText(name)));
 }
 
 /** Both names of each parameter that one of its names makes a credential. */
@@ -57,14 +50,18 @@ function secretNames(records: readonly EditRecord[]): ReadonlySet<string> {
   const names = records
     .filter(isOfQuery)
     .map(({ from = '', path = '' }) => [from, path])
-    .filter((both) => both.some((name) => CREDENTIAL_NAME.test(name)));
+    .filter((both) => both.some((name) => isCredentialName(name)));
   return new Set(names.flat().map((name) => name.slice(1)));
 }
 
 function maskHeader(name: string, value: string, values: boolean): ShownHeader {
   const lower = name.toLowerCase();
-  if (CREDENTIAL_NAME.test(lower)) return { name, value: maskSecret(value), masked: true };
-  if (values || HARMLESS.has(lower)) return { name, value, masked: false };
+  if (isCredentialName(lower)) return { name, value: maskSecret(value), masked: true };
+  if (values) {
+    const shown = maskSecrets(value);
+    return { name, value: shown, masked: shown !== value };
+  }
+  if (HARMLESS.has(lower)) return { name, value, masked: false };
   if (ADDRESSES.has(lower)) {
     const address = redactTarget(value);
     return { name, value: address, masked: address !== value };

@@ -255,3 +255,109 @@ describe('header masks', () => {
     expect(maskHeaders([name, 'hunter2'], true)).toEqual([{ name, value: '…', masked: true }]);
   });
 });
+
+/** Places of a secret, `hunter2`, in targets, fields and forms, as clients, proxies and services spell them. */
+const SPELLINGS = [
+  'access_token=hunter2',
+  'a=1&api_key=hunter2&b=2',
+  't%6Fken=hunter2',
+  '%74%6f%6b%65%6e=hunter2',
+  't%256Fken=hunter2',
+  'pass%77ord=hunter2',
+  'user[password]=hunter2',
+  'user%5Bpassword%5D=hunter2',
+  'a=1;session=hunter2',
+  'next=https%3A%2F%2Fa.example%2F%3Ftoken%3Dhunter2',
+  'next=%2Fx%253Ft%256Fken%253Dhunter2%2526a%253D1',
+  'client_secret=hunter2=hunter2',
+  'token="hunter2 hunter2"',
+] as const;
+
+describe('secrets', () => {
+  const FIELDS = [
+    ['Referer', 'https://a.example/x?…'],
+    ['Location', 'https://a.example/x?…'],
+    ['Location', '/x#…'],
+    ['Location', '/x;…'],
+    ['Content-Location', '/x?…'],
+    ['Link', '<https://a.example/1?a=b>; rel="prev", <https://a.example/2?…>; rel="next"'],
+    ['Refresh', '5; url=https://a.example/x?…'],
+    ['X-Original-Url', '/x?…'],
+    ['X-Next', 'see <https://a.example/x?…> or else'],
+    ['X-Form', '…'],
+  ] as const;
+
+  test.each(FIELDS)('in a URL of %s: %s are masked, and only they', (name, value) => {
+    for (const pair of SPELLINGS) {
+      const [header] = maskHeaders([name, value.replace('…', pair)], true);
+      expect([pair, header?.value, header?.masked]).toEqual([
+        pair,
+        expect.not.stringContaining('hunter2'),
+        true,
+      ]);
+    }
+    for (const [plain, isMasked] of [
+      ['a=1&page=2', false],
+      ['q=%3D', false],
+      ['next=%2Fx%3Fpage%3D2', false],
+    ] as const) {
+      const whole = value.replace('…', plain);
+      expect(maskHeaders([name, whole], true)).toEqual([{ name, value: whole, masked: isMasked }]);
+    }
+  });
+
+  test('as user information of a URL are masked', () => {
+    expect(maskHeaders(['Location', 'https://jane:hunter2@a.example/x'], true)).toEqual([
+      { name: 'Location', value: 'https://…@a.example/x', masked: true },
+    ]);
+  });
+
+  test.each(SPELLINGS)('in the query and in a form, as %s, are in nothing that is kept', (pair) => {
+    const form = ['Content-Type', 'application/x-www-form-urlencoded; charset=UTF-8'];
+    const capture = new Capture({ ...options, mode: 'bodies' });
+    capture.keep(
+      1,
+      {
+        v1Request: {
+          method: 'POST',
+          target: `/x?${pair}`,
+          headers: form,
+          body: encoder.encode(`z=9&${pair}`),
+        },
+        v2Request: { method: 'POST', target: `/x?${pair}`, headers: form },
+        v2Response: { status: 200, headers: form, body: encoder.encode(pair) },
+        clientResponse: { status: 200, headers: form, body: encoder.encode(pair) },
+      },
+      [],
+    );
+    const exchange = capture.of(1);
+    const texts = [
+      exchange?.v1Request.target,
+      exchange?.v2Request?.target,
+      ...[exchange?.v1Request, exchange?.v2Response, exchange?.clientResponse].map((side) =>
+        decoder.decode(side?.body.bytes),
+      ),
+    ];
+    for (const text of texts) {
+      expect(text).not.toContain('hunter2');
+      expect(text).toContain('…');
+    }
+    expect(texts[2]).toContain('z=9&');
+  });
+
+  test('are found in time that grows with the text', () => {
+    for (const part of ['a=', '&token="', '%2525', '?a%3D', '//x', '//@', 'a;', '%3D%253D', '#']) {
+      const text = part.repeat(Math.ceil(200_000 / part.length));
+      expect(maskHeaders(['X-Long', text], true)[0]?.name).toBe('X-Long');
+    }
+  });
+
+  test('and nothing else: text without a pair of that name stays as it is', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme-ascii', maxLength: 40 }), (text) => {
+        fc.pre(!/auth|cookie|key|passw|secret|session|signature|token|credential|@|%/i.test(text));
+        expect(maskHeaders(['X-Text', text], true)).toEqual([{ name: 'X-Text', value: text, masked: false }]);
+      }),
+    );
+  });
+});
