@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs';
+import type { LoadedRuleBook } from '../node/rule-books.ts';
 import { FAILURE, NOT_STARTED } from './exit-codes.ts';
 
 /** The reason for which a command failed, as a sentence. */
@@ -50,4 +51,14 @@ export function noRewriteLog(file: string, lines: number): CommandFault {
 /** The error of a reader may have that of the system as its cause. */
 function isFromSystem(error: Error): boolean {
   return 'syscall' in error || (error.cause instanceof Error && 'syscall' in error.cause);
+}
+
+/** Loads the rule book of a command; a note on stderr says where it is not the one that the path names. */
+export async function openRuleBook(path: string): Promise<LoadedRuleBook | CommandFault> {
+  const { loadRuleBook, shippedSentence } = await import('../node/rule-book-file.ts');
+  const book = await loadRuleBook(path);
+  if ('faults' in book) return { fault: book.faults.join('\n') };
+  const sentence = shippedSentence(book);
+  if (sentence !== undefined) process.stderr.write(`note: ${sentence}\n`);
+  return book;
 }

@@ -4,6 +4,8 @@ import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 export interface LoadedRuleBook {
   readonly rules: CompiledRuleBook;
   readonly text: string;
+  /** Path of the package's own rule book, where it stands in for a default that is not there. */
+  readonly shippedAt?: string;
 }
 
 /** Result of reading the rule book: one that can be in force, or all of its faults. */

@@ -1,10 +1,9 @@
 import { stdout } from 'node:process';
 import { parse, stringify } from 'yaml';
-import { loadRuleBook } from '../../node/rule-book-file.ts';
 import { deriveV1 } from '../../openapi/derive/derive-v1.ts';
 import { printJsonText } from '../../openapi/json-text.ts';
 import { terminalText } from '../../report/text/untrusted-text.ts';
-import { type CommandFault, endWith, isFault } from '../command-fault.ts';
+import { type CommandFault, endWith, isFault, openRuleBook } from '../command-fault.ts';
 import { readDescription, referenceDescription } from './description-file.ts';
 
 /** Options of `openapi`. */
@@ -22,8 +21,8 @@ async function print(
   source: string | undefined,
   { format, rules }: OpenapiOptions,
 ): Promise<CommandFault | undefined> {
-  const book = await loadRuleBook(rules);
-  if ('faults' in book) return { fault: book.faults.join('\n') };
+  const book = await openRuleBook(rules);
+  if (isFault(book)) return book;
   const v2 = source === undefined ? await referenceDescription('v2') : await readDescription(source);
   if (isFault(v2)) return v2;
   const { description, notes } = deriveV1(v2, book.rules.ruleBook);

@@ -3,14 +3,13 @@ import { stdout } from 'node:process';
 import { buffer } from 'node:stream/consumers';
 import type { Explanation } from '../../inspector/api.ts';
 import { bodyOfBytes } from '../../inspector/explain/explain-request.ts';
-import { loadRuleBook } from '../../node/rule-book-file.ts';
 import { readCurl } from '../requests/curl-request.ts';
 import { explainText } from './explain-text.ts';
 import { readLogRequests } from '../requests/log-requests.ts';
 import { offlineExplainer } from './offline-explainer.ts';
 import { type NamedRequest, readHar, readPostman } from '../requests/request-files.ts';
 import { requestTarget } from '../requests/request-target.ts';
-import { type CommandFault, endWith, isFault, unreadable } from '../command-fault.ts';
+import { type CommandFault, endWith, isFault, openRuleBook, unreadable } from '../command-fault.ts';
 import { FAILURE } from '../exit-codes.ts';
 import { terminalOf } from '../terminal/terminal.ts';
 
@@ -34,9 +33,9 @@ export async function runExplain(file: string | undefined, options: ExplainOptio
 }
 
 async function explain(file: string | undefined, options: ExplainOptions): Promise<CommandFault | undefined> {
-  const book = await loadRuleBook(options.rules);
-  if ('faults' in book) return { fault: book.faults.join('\n') };
-  const requests = await requestsOf(file, options);
+  const book = await openRuleBook(options.rules);
+  if (isFault(book)) return book;
+  const requests = await requestsOf(file, options, book.rules.ruleBook.hash);
   if (isFault(requests)) return requests;
   const explainRequest = offlineExplainer(book.rules);
   const explanations: { readonly name: string; readonly explanation: Explanation }[] = [];
@@ -54,6 +53,7 @@ async function explain(file: string | undefined, options: ExplainOptions): Promi
 async function requestsOf(
   file: string | undefined,
   options: ExplainOptions,
+  book: string,
 ): Promise<readonly NamedRequest[] | CommandFault> {
   const { operation, method, target, curl, har, postman, log } = options;
   const sources = [file, curl, har, postman, log].filter((source) => source !== undefined);
@@ -67,7 +67,7 @@ async function requestsOf(
     }
     if (har !== undefined) return readHar(readFileSync(har, 'utf8'));
     if (postman !== undefined) return readPostman(readFileSync(postman, 'utf8'));
-    if (log !== undefined) return await readLogRequests(log);
+    if (log !== undefined) return await readLogRequests(log, book);
     if (file === undefined && operation === undefined && target === undefined) {
       return { fault: 'Name a file, or use --curl, --har, --postman or --log; see --help.' };
     }

@@ -1,8 +1,7 @@
 import { stdout } from 'node:process';
-import { loadRuleBook } from '../../node/rule-book-file.ts';
 import { count, counted } from '../../report/text/number-text.ts';
 import { terminalText } from '../../report/text/untrusted-text.ts';
-import { type CommandFault, endWith, isFault, writeOutput } from '../command-fault.ts';
+import { type CommandFault, endWith, isFault, openRuleBook, writeOutput } from '../command-fault.ts';
 import { FAILURE } from '../exit-codes.ts';
 import { readRecordedRequests, type RecordingSource } from '../requests/recorded-requests.ts';
 import { printFixture, readFixture, type Recording } from './replay-fixture.ts';
@@ -37,9 +36,9 @@ export async function checkFixture(fixture: string, options: CheckOptions): Prom
 }
 
 async function record(options: RecordOptions): Promise<CommandFault | undefined> {
-  const book = await loadRuleBook(options.rules);
-  if ('faults' in book) return { fault: book.faults.join('\n') };
-  const requests = await readRecordedRequests(options);
+  const book = await openRuleBook(options.rules);
+  if (isFault(book)) return book;
+  const requests = await readRecordedRequests(options, book.rules.ruleBook.hash);
   if (isFault(requests)) return requests;
   const recordings = new Map<
     string,
@@ -70,8 +69,8 @@ async function check(
   fixture: string,
   { rules, update, format }: CheckOptions,
 ): Promise<CommandFault | undefined> {
-  const book = await loadRuleBook(rules);
-  if ('faults' in book) return { fault: book.faults.join('\n') };
+  const book = await openRuleBook(rules);
+  if (isFault(book)) return book;
   const recordings = readFixture(fixture);
   if (isFault(recordings)) return recordings;
   const explainRequest = offlineExplainer(book.rules);

@@ -4,7 +4,6 @@ import { readClientNames } from '../../node/admin/client-names.ts';
 import { sizeOfFiles } from '../logs/log-files.ts';
 import { logSources } from '../logs/log-sources.ts';
 import { readMergedLogs } from '../logs/merged-logs.ts';
-import { loadRuleBook } from '../../node/rule-book-file.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import { digestMarkdown, digests } from '../../report/tally/digest.ts';
 import { Guide } from '../../report/guide/guide.ts';
@@ -21,7 +20,14 @@ import { Tally } from '../../report/tally/tally.ts';
 import { applyStrips } from './apply-strips.ts';
 import { censusTerminal } from './census-terminal.ts';
 import { entriesOfClient } from '../logs/client-entries.ts';
-import { type CommandFault, endWith, isFault, noRewriteLog, unreadable } from '../command-fault.ts';
+import {
+  type CommandFault,
+  endWith,
+  isFault,
+  openRuleBook,
+  noRewriteLog,
+  unreadable,
+} from '../command-fault.ts';
 import { readDescription } from '../draft/description-file.ts';
 import { ProgressBar } from '../terminal/progress-bar.ts';
 import { reportOptionFault, type ReportOptions } from './report-options.ts';
@@ -97,8 +103,8 @@ async function apply(
 /** The names in V2's OpenAPI description, if one is given; a fault when it cannot be used. */
 async function schemaOf({ openapi, rules }: ReportOptions): Promise<OpenApiNames | CommandFault | undefined> {
   if (openapi === undefined) return undefined;
-  const book = await loadRuleBook(rules);
-  if ('faults' in book) return { fault: book.faults.join('\n') };
+  const book = await openRuleBook(rules);
+  if (isFault(book)) return book;
   const document = await readDescription(openapi);
   if (isFault(document)) return document;
   const operations = book.rules.ruleBook.operations.map(({ id, method, template }) => ({
@@ -113,8 +119,8 @@ async function printDigests(
   made: Report,
   { format, rules }: ReportOptions,
 ): Promise<CommandFault | undefined> {
-  const book = await loadRuleBook(rules);
-  if ('faults' in book) return { fault: book.faults.join('\n') };
+  const book = await openRuleBook(rules);
+  if (isFault(book)) return book;
   const all = digests(made, book.rules.ruleBook.changes);
   await write(format === 'json' ? `${JSON.stringify(all, null, 2)}\n` : digestMarkdown(all));
   return undefined;
@@ -146,8 +152,8 @@ async function printGuide(
 ): Promise<CommandFault | undefined> {
   if (client === undefined || !/^[0-9a-f]{1,16}$/i.test(client))
     return { fault: '--guide requires --client with the first hex digits of a client hash.' };
-  const book = await loadRuleBook(rules);
-  if ('faults' in book) return { fault: book.faults.join('\n') };
+  const book = await openRuleBook(rules);
+  if (isFault(book)) return book;
   const guide = new Guide(client.toLowerCase());
   try {
     await readAll(files, (bytes) => {

@@ -1,4 +1,5 @@
 import type { Change, RuleBook } from '../../rules/rule-book.ts';
+import { shippedSentence } from '../../node/rule-book-file.ts';
 import { ruleBookWarnings } from '../../rules/rule-book-warnings.ts';
 import { NOT_STARTED } from '../exit-codes.ts';
 import { preflight } from './preflight.ts';
@@ -21,11 +22,14 @@ export async function runCheck(
     return;
   }
   const book = sound.ruleBook.rules.ruleBook;
+  const shipped = shippedSentence(sound.ruleBook);
   if (isJson) {
-    process.stdout.write(`${JSON.stringify({ rules: sound.rulesPath, ...content(book) }, null, 2)}\n`);
+    process.stdout.write(
+      `${JSON.stringify({ rules: sound.ruleBook.shippedAt ?? sound.rulesPath, ...content(book) }, null, 2)}\n`,
+    );
     return;
   }
-  const text = `${sound.rulesPath} is sound.\n\n${describe(book)}`;
+  const text = `${shipped === undefined ? `${sound.rulesPath} is` : `${shipped} It is`} sound.\n\n${describe(book)}`;
   process.stdout.write(wrapLines(text, terminalOf(process.stdout).columns));
 }
 

@@ -14,7 +14,7 @@ import type { Traces } from '../../node/log/traces.ts';
 import { createOperators, type OperatorParts, type Operators } from '../../node/admin/operators.ts';
 import { ReferenceFault } from '../../node/reference/reference-fault.ts';
 import type { RunningReference } from '../../node/reference/reference-server.ts';
-import { loadRuleBook } from '../../node/rule-book-file.ts';
+import { loadRuleBook, shippedSentence } from '../../node/rule-book-file.ts';
 import { type RuleBookOutcome, RuleBooks } from '../../node/rule-books.ts';
 import { type RunningGateway, startGateway } from '../../node/start-gateway.ts';
 import { noticeLine } from '../../gateway/notice.ts';
@@ -143,7 +143,24 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
   });
   if (worker === undefined) {
     const { columns } = terminalOf(process.stderr);
-    log.write(startedLine({ running, settings, ruleBooks, rulesPath, embedded: embedded?.origin, columns }));
+    const shipped = shippedSentence(checked.ruleBook);
+    if (shipped !== undefined)
+      log.write({
+        // Before the embedded V2 it is the one that belongs to it.
+        level: embedded === undefined ? 'warn' : 'info',
+        event: 'shipped-rule-book',
+        message: `rule book: ${shipped}`,
+      });
+    log.write(
+      startedLine({
+        running,
+        settings,
+        ruleBooks,
+        rulesPath: checked.ruleBook.shippedAt ?? rulesPath,
+        embedded: embedded?.origin,
+        columns,
+      }),
+    );
   }
   const life = servingLifeCycle({
     running,

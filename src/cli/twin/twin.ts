@@ -2,7 +2,7 @@ import { startRuntimeGateway } from '../../node/twin/runtime-gateway.ts';
 import { startTwinServices } from '../../node/twin/twin-services.ts';
 import { isWrite, type Script } from '../../twin/script.ts';
 import { TwinTally } from '../../twin/tally.ts';
-import { loadRuleBook } from '../../node/rule-book-file.ts';
+import { isFault, openRuleBook } from '../command-fault.ts';
 import type { CommandFault } from '../command-fault.ts';
 import { FAILURE, NOT_STARTED, SUCCESS } from '../exit-codes.ts';
 import { readKeyFile } from './key-file.ts';
@@ -88,8 +88,8 @@ async function playReference(options: TwinOptions, scripts: readonly Script[]): 
   const sequences = options.long === true ? 20_000 : options.sequences;
   if ((sequences > 0 || options.on === 'workerd') && !hasDevelopmentPackages())
     return fail(['Random sequences and workerd need a checkout of the repository, after npm ci.']);
-  const book = await loadRuleBook(rules);
-  if ('faults' in book) return fail(book.faults);
+  const book = await openRuleBook(rules);
+  if (isFault(book)) return fail([book.fault]);
   const services = await startTwinServices();
   const runtime = options.on === 'node-server' ? 'node' : options.on;
   try {

@@ -8,6 +8,7 @@ import { processLineText } from './process-line-text.ts';
  * | event | level | when | members beside `msg` |
  * |---|---|---|---|
  * | `started` | info | clients are served | `version`, `node`, `clients`, `admin`, `upstream`, `ruleBook` |
+ * | `shipped-rule-book` | warn, info before the embedded V2 | none was named and none is here: the package's own is used | |
  * | `start-refused` | error | settings, rule book or addresses have a fault; one line each, then exit 2 | |
  * | `few-files` | warn | the process may not open enough files for the connections of the settings; they are limited to what it may | `files`, `clients`, `upstream` |
  * | `rule-book-in-force` | info | a rule book was read again: it takes effect, or is the one in force after one that was refused | `ruleBook` |
@@ -36,6 +37,7 @@ import { processLineText } from './process-line-text.ts';
  */
 export type ProcessEvent =
   | 'started'
+  | 'shipped-rule-book'
   | 'start-refused'
   | 'few-files'
   | 'rule-book-in-force'
