@@ -8,6 +8,8 @@ export type ResponseNote =
   | 'response-undecodable'
   | 'response-buffer-full'
   | 'response-malformed'
+  /** An `inverse` applies, and the response has no `data` for it. */
+  | 'response-no-resource'
   | 'response-partial';
 
 /** How the body of a response is handled, to whose status a response rule applies. */

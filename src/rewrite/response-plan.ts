@@ -14,7 +14,7 @@ import type { ResponseContext, ResponseRecord, ResponseRewrite } from './respons
 import type { PatchOperation } from './rewrite.ts';
 import { ResponseRun, isAbout } from './response-run.ts';
 import { compileDeprecations, deprecations, type CompiledDeprecations } from './deprecations.ts';
-import { Draft } from './draft.ts';
+import { Draft, find } from './draft.ts';
 import { compileErrors, errors, type CompiledErrors } from './errors.ts';
 import { compileFlatten, flatten, type CompiledFlatten } from './flatten.ts';
 import { type MembersToOpen, openLike, openPath } from './open-path.ts';
@@ -43,6 +43,8 @@ interface ShapeResult {
   readonly records: readonly ResponseRecord[];
   readonly omitted: number;
   readonly patch: readonly PatchOperation[];
+  /** True if an inverse applies, and the response has no resource for it. */
+  readonly lacksResource: boolean;
 }
 
 /** Nodes of the largest shape that is cached: that of a page of some thirty orders, which costs more to compute than to compare. */
@@ -64,11 +66,14 @@ export class ResponsePlan {
   private readonly shapes = new ShapeCache<ShapeResult>(MAX_CACHED_NODES);
   /** True if rules read only members that they name, so that all others need no place in a draft of their own. */
   private readonly isGrouped: boolean;
+  /** The id of the member with the resource; undefined where nothing is undone. */
+  private readonly resource: number | undefined;
 
   /** `changes` are those that apply to the operation; what `inverse` stands for in them is in `inverted`. */
   constructor(book: RuleBook, changes: readonly Change[], inverted: readonly InvertedRule[]) {
     this.rules = this.compile(changes, inverted);
     this.isGrouped = !this.rules.some(readsAnyName);
+    this.resource = inverted.length > 0 ? this.names.add('data') : undefined;
     // A member that a rule lifts was one level deeper before.
     const lifted = this.rules.filter(({ rule }) => rule === 'flatten' || rule === 'unnest').length;
     const record = this.rules.reduce((deepest, rule) => Math.max(deepest, reach(rule)), 0) + lifted;
@@ -116,12 +121,18 @@ export class ResponsePlan {
     if (this.scanner.scan(body, from, memory) !== undefined)
       return { verdict: 'unchanged', body, note: 'response-malformed' };
     if (this.scanner.tape.isIncomplete) return { verdict: 'unchanged', body, note: 'response-buffer-full' };
-    if (this.scanner.tape.kind(0) !== OBJECT) return { verdict: 'unchanged', body };
+    if (this.scanner.tape.kind(0) !== OBJECT)
+      return this.undoes(context.status)
+        ? { verdict: 'unchanged', body, note: 'response-no-resource' }
+        : { verdict: 'unchanged', body };
     const { tape } = this.scanner;
     const result = this.cached(context) ?? this.compute(body, context, memory);
     if (result === undefined) return { verdict: 'unchanged', body, note: 'response-buffer-full' };
-    const { recipe, records, omitted, patch } = result;
-    if (recipe === undefined) return { verdict: 'unchanged', body };
+    const { recipe, records, omitted, patch, lacksResource } = result;
+    if (recipe === undefined)
+      return lacksResource
+        ? { verdict: 'unchanged', body, note: 'response-no-resource' }
+        : { verdict: 'unchanged', body };
     const edits = recipe.edits(body, tape, 0);
     return {
       verdict: 'rewritten',
@@ -151,9 +162,24 @@ export class ResponsePlan {
     const recipe = isIdle ? undefined : printDraft(run.draft, this.keys);
     const recorded = run.isPatchable && !isIdle ? this.run(body, context, memory, true) : run;
     if (recorded.draft.isIncomplete) return undefined;
-    const result: ShapeResult = { status: context.status, recipe, omitted, ...recorded.finish() };
+    const lacksResource =
+      this.resource !== undefined &&
+      this.undoes(context.status) &&
+      find(run.draft.root, this.resource) === undefined;
+    const result: ShapeResult = {
+      status: context.status,
+      recipe,
+      omitted,
+      ...recorded.finish(),
+      lacksResource,
+    };
     if (!run.hasReadValues && this.isCacheable(context)) this.shapes.set(this.scanner.tape, result);
     return result;
+  }
+
+  /** True if an inverse applies to responses with this status: then a response without its resource is in V2's shape. */
+  private undoes(status: number): boolean {
+    return this.resource !== undefined && status >= 200 && status < 300;
   }
 
   /** Whether the effect of the rules depends on nothing but the shape: not on names that they do not list, nor on texts. */

@@ -48,5 +48,5 @@ export type ResponseRewrite =
       readonly verdict: 'unchanged';
       readonly body: Uint8Array;
       /** Why no rule could be applied. */
-      readonly note?: 'response-malformed' | 'response-buffer-full';
+      readonly note?: 'response-malformed' | 'response-buffer-full' | 'response-no-resource';
     };

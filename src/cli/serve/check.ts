@@ -1,6 +1,9 @@
 import type { Change, RuleBook } from '../../rules/rule-book.ts';
 import { shippedSentence } from '../../node/rule-book-file.ts';
 import { ruleBookWarnings } from '../../rules/rule-book-warnings.ts';
+import type { Settings } from '../../settings/read-settings.ts';
+import { settings as table } from '../../settings/settings.ts';
+import { isFault } from '../command-fault.ts';
 import { NOT_STARTED } from '../exit-codes.ts';
 import { preflight } from './preflight.ts';
 import { startFaults } from './start-faults.ts';
@@ -23,18 +26,31 @@ export async function runCheck(
   }
   const book = sound.ruleBook.rules.ruleBook;
   const shipped = shippedSentence(sound.ruleBook);
+  const warnings = [...ruleBookWarnings(book), ...(await warningsOfV2(sound.settings, book))];
   if (isJson) {
     process.stdout.write(
-      `${JSON.stringify({ rules: sound.ruleBook.shippedAt ?? sound.rulesPath, ...content(book) }, null, 2)}\n`,
+      `${JSON.stringify({ rules: sound.ruleBook.shippedAt ?? sound.rulesPath, ...content(book, warnings) }, null, 2)}\n`,
     );
     return;
   }
-  const text = `${shipped === undefined ? `${sound.rulesPath} is` : `${shipped} It is`} sound.\n\n${describe(book)}`;
+  const text = `${shipped === undefined ? `${sound.rulesPath} is` : `${shipped} It is`} sound.\n\n${describe(book, warnings)}`;
   process.stdout.write(wrapLines(text, terminalOf(process.stdout).columns));
 }
 
+/** What V2's description shows of the rule book, where there is one; an address that does not respond is a warning of its own. */
+async function warningsOfV2(settings: Settings, book: RuleBook): Promise<readonly string[]> {
+  const source = settings.get(table.v2Openapi);
+  if (source === undefined) return [];
+  const [{ readDescription }, { unmetInverses }] = await Promise.all([
+    import('../draft/description-file.ts'),
+    import('../../openapi/unmet-inverse.ts'),
+  ]);
+  const v2 = await readDescription(source);
+  return isFault(v2) ? [v2.fault] : unmetInverses(book, v2);
+}
+
 /** The content of a rule book for programs. */
-function content(book: RuleBook): object {
+function content(book: RuleBook, warnings: readonly string[]): object {
   return {
     faults: [],
     hash: book.hash,
@@ -48,11 +64,11 @@ function content(book: RuleBook): object {
     }),
     policies: book.policies,
     assumptions: assumptionsOf(book),
-    warnings: ruleBookWarnings(book),
+    warnings,
   };
 }
 
-function describe(book: RuleBook): string {
+function describe(book: RuleBook, warnings: readonly string[]): string {
   const width = Math.max(24, ...book.operations.map(({ id }) => id.length));
   const operations = book.operations.map(({ id, method, template, assumed }) => {
     return `  ${id.padEnd(width)} ${method.padEnd(6)} ${template}${assumed ? '  (assumed)' : ''}`;
@@ -60,7 +76,6 @@ function describe(book: RuleBook): string {
   const changes = book.changes.flatMap((change) => describeChange(change));
   const policies = Object.entries(book.policies).map(([name, value]) => `${name}: ${value}`);
   const assumed = assumptionsOf(book);
-  const warnings = ruleBookWarnings(book);
   return [
     `rule book ${book.hash}, leading to V2 ${book.version}`,
     `\noperations (${book.operations.length}; any other POST or PATCH gets the changes on every request)`,

@@ -284,6 +284,8 @@ function responseEditSentence(entry: Entry): string | undefined {
   if (all > 0)
     return `Its response was rewritten for the V1 client with ${wordsOfEdits(all, entry.responseEditsOmitted)}.`;
   if (responseNote === undefined) return undefined;
+  if (responseNote === 'response-no-resource')
+    return 'The response has no data, in which inverse looks for the resource: the client got it as V2 sent it.';
   return responseNote === 'response-until-close'
     ? 'Only the close of the TLS connection marked the end of the response.'
     : `The response was passed on as it came, although a response rule applies (${responseNote}).`;

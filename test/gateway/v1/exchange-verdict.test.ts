@@ -4,6 +4,7 @@ import { entryRow } from '../../../src/cli/terminal/entry-row.ts';
 import { PLAIN } from '../../../src/cli/terminal/terminal.ts';
 import { accountOf, editsTitle, entrySentence } from '../../../src/inspector/entries/entry-words.ts';
 import { CompiledRuleBook } from '../../../src/rewrite/compiled-rule-book.ts';
+import { entrySchema } from '../../../src/rewrite-log/entry-schema.ts';
 import { bookIn } from '../../rules/reading.ts';
 import { inspected, type Inspected } from '../../support/inspected.ts';
 import { exchange } from '../../support/raw-client.ts';
@@ -53,7 +54,32 @@ test('an exchange whose response was rewritten is rewritten in every list and co
 test('a response in which no rule finds its member leaves the exchange unchanged', async () => {
   const gateway = await serving('{"data":{"id":1}}');
   await exchange(gateway.port, READ);
-  expect(await gateway.entry()).toMatchObject({ verdict: 'unchanged', edits: [] });
+  const entry = await gateway.entry();
+  expect(entry).toMatchObject({ verdict: 'unchanged', edits: [] });
+  expect(entry.responseNote).toBeUndefined();
+});
+
+test.each(['{"id":1,"due_date":"2026-12-01"}', '[{"due_date":"2026-12-01"}]', '{}'])(
+  'an inverse that can meet no member of %s says so, each time',
+  async (body) => {
+    const gateway = await serving(body);
+    for (const count of [1, 2]) {
+      const { text } = await exchange(gateway.port, READ);
+      expect(text.endsWith(`\r\n\r\n${body}`)).toBe(true);
+      const entry = await gateway.entry(count);
+      expect(entry).toMatchObject({ verdict: 'unchanged', responseNote: 'response-no-resource' });
+      entrySchema.parse(entry);
+      expect(accountOf(entry).at(-1)).toBe(
+        'The response has no data, in which inverse looks for the resource: the client got it as V2 sent it.',
+      );
+    }
+  },
+);
+
+test('an operation without an inverse, and a failure, say nothing of it', async () => {
+  const gateway = await serving('{"id":1}');
+  await exchange(gateway.port, READ.replace('/bills/1', '/others/1'));
+  expect((await gateway.entry()).responseNote).toBeUndefined();
 });
 
 test('the rule book shows the changes of operations of which only responses are rewritten', async () => {

@@ -1,0 +1,67 @@
+import { InverseIndex } from '../rules/inverse.ts';
+import type { Operation, RuleBook } from '../rules/rule-book.ts';
+import { templateShape } from '../rules/template.ts';
+import { Components } from './components.ts';
+import { type Description, type DescribedOperation, followed, isJsonMedia } from './description.ts';
+import { describedOperations, templateOf } from './draft/match-operations.ts';
+import { memberOf, objectIn } from './json-object.ts';
+import { type Shape, shapeOf } from './shape.ts';
+
+/** Members that a sentence names. */
+const MAX_NAMED = 5;
+
+/**
+ * Finds, by V2's description, what `inverse` can never undo: it looks for a resource in `data`, and a response without one reaches
+ * the V1 client in V2's shape. One sentence an operation, with the way out; none where the description does not tell.
+ */
+export function unmetInverses(book: RuleBook, v2: Description): readonly string[] {
+  const inverse = new InverseIndex(book.operations, book.changes);
+  const components = new Components(v2);
+  const described = describedOperations(v2);
+  return book.operations.flatMap((operation) => {
+    const changes = new Set(inverse.of(operation).map(({ change }) => change));
+    const found = described.find((other) => isSame(other, operation));
+    if (changes.size === 0 || found === undefined) return [];
+    const without = successShapes(found, v2, components).find(({ shape }) => lacksData(shape));
+    if (without === undefined) return [];
+    const { status, shape } = without;
+    const names = [...shape.members.keys()];
+    const has =
+      shape.element === undefined
+        ? `has ${names.slice(0, MAX_NAMED).join(', ')}${names.length > MAX_NAMED ? ', …' : ''}`
+        : 'is a list';
+    return [
+      `operation "${operation.id}": inverse of ${[...changes].join(', ')} meets no member: V2's response ${status} has no data (it ${has}), so that V1 clients read V2's names; write response rules with the paths that it has`,
+    ];
+  });
+}
+
+function isSame(described: DescribedOperation, { method, template }: Operation): boolean {
+  const other = templateOf(described);
+  return (
+    described.method === method && other !== undefined && templateShape(other) === templateShape(template)
+  );
+}
+
+/** The shapes of the successful responses in JSON, by status. */
+function successShapes(
+  { operation }: DescribedOperation,
+  v2: Description,
+  components: Components,
+): readonly { readonly status: string; readonly shape: Shape }[] {
+  return Object.entries(objectIn(operation, 'responses')).flatMap(([status, declared]) => {
+    if (!status.startsWith('2')) return [];
+    const content = Object.entries(objectIn(followed(v2, declared), 'content'));
+    return content.flatMap(([name, media]) => {
+      const schema = memberOf(media, 'schema');
+      return isJsonMedia(name) && schema !== undefined
+        ? [{ status, shape: shapeOf(schema, components) }]
+        : [];
+    });
+  });
+}
+
+/** A shape that tells nothing may have anything. */
+function lacksData({ members, element }: Shape): boolean {
+  return element !== undefined || (members.size > 0 && !members.has('data'));
+}

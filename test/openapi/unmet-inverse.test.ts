@@ -1,0 +1,79 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { unmetInverses } from '../../src/openapi/unmet-inverse.ts';
+import { bookIn } from '../rules/reading.ts';
+import { commandRuns } from '../support/command-runs.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const RULES = `
+version: 2025-01-01
+operations: { create_bill: POST /bills, read_bill: 'GET /bills/{id}', list_bills: GET /bills, ping: GET /ping }
+changes:
+  - id: due-date
+    summary: due is called due_date.
+    on: [create_bill]
+    request: [{ rename: due, to: due_date }]
+    response: inverse
+`;
+
+const BILL = { type: 'object', properties: { id: { type: 'integer' }, due_date: { type: 'string' } } };
+
+/** V2, whose read of one bill responds with this schema. */
+function v2(schema: object): Parameters<typeof unmetInverses>[1] {
+  const operation = (body: object): object => ({
+    responses: {
+      200: { description: 'ok', content: { 'application/json': { schema: body } } },
+      404: { description: 'no', content: { 'application/json': { schema: { properties: { errors: {} } } } } },
+    },
+  });
+  const wrapped = { type: 'object', properties: { data: BILL } };
+  return {
+    openapi: '3.1.0',
+    info: { title: 'V2', version: '2' },
+    paths: {
+      '/api/v2/bills': { post: operation(wrapped), get: operation(wrapped) },
+      '/api/v2/bills/{bill}': { get: operation(schema) },
+      '/api/v2/ping': { get: operation(BILL) },
+    },
+    components: { schemas: { Bill: BILL } },
+  };
+}
+
+const READ = 'operation "read_bill": inverse of due-date meets no member: V2\'s response 200 has no data';
+
+test.each<readonly [what: string, schema: object, found: RegExp | undefined]>([
+  ['a wrapped resource', { type: 'object', properties: { data: { type: 'array', items: BILL } } }, undefined],
+  ['a bare resource', BILL, /\(it has id, due_date\)/],
+  ['one behind a reference', { $ref: '#/components/schemas/Bill' }, /\(it has id, due_date\)/],
+  ['a list', { type: 'array', items: BILL }, /\(it is a list\)/],
+  ['another wrapper', { allOf: [{ properties: { items: BILL } }] }, /\(it has items\)/],
+  ['a schema that tells nothing', {}, undefined],
+])('%s: an inverse that can meet no member is told, by the description of V2', async (_, schema, found) => {
+  const warnings = unmetInverses(await bookIn(RULES), v2(schema));
+  expect(warnings).toHaveLength(found === undefined ? 0 : 1);
+  if (found === undefined) return;
+  expect(warnings[0]).toMatch(found);
+  expect(warnings[0]?.startsWith(READ)).toBe(true);
+});
+
+test('check reports it with the other warnings', async () => {
+  const folder = temporaryFolder('unmet-inverse');
+  const [rules, description] = [join(folder, 'rules.yaml'), join(folder, 'v2.json')];
+  writeFileSync(rules, RULES);
+  writeFileSync(description, JSON.stringify(v2(BILL)));
+  const args = [
+    'check',
+    '--rules',
+    rules,
+    '--v2-openapi',
+    description,
+    '--v1-upstream',
+    'http://127.0.0.1:9',
+  ];
+  const [text, json] = await commandRuns([args, [...args, '--json']]);
+  expect([text?.code, text?.err]).toEqual([0, '']);
+  expect(text?.out.replaceAll(/\s+/g, ' ')).toContain(READ);
+  const { warnings } = JSON.parse(json?.out ?? '') as { readonly warnings: readonly string[] };
+  expect(warnings.some((warning) => warning.startsWith(READ))).toBe(true);
+});
