@@ -177,6 +177,11 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
   /** Sends the request, or refuses it while the circuit of the origin is open. */
   protected send(request: UpstreamRequest): void {
     if (this.settled) return;
+    // The client has cancelled it, and nobody has said so yet: HTTP/2 may bring a request and its reset in one read.
+    if (this.received.exchange.isGone === true) {
+      if (this.attempts === 0) this.entry.sent = false;
+      return;
+    }
     const { parts } = this.gateway;
     const { breaker, retryBudget, upstream, version } = this.origin;
     const isFirst = this.attempts === 0;

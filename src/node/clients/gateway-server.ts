@@ -275,8 +275,8 @@ export class GatewayServer
     this.faults.refuse(socket, failure(code));
   }
 
-  linger(socket: Socket): void {
-    this.lingering.close(socket);
+  linger(socket: Socket, maxBytes?: number): void {
+    this.lingering.close(socket, maxBytes);
   }
 
   logRefused(code: 'client-timeout' | 'bad-request'): void {

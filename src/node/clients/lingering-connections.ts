@@ -11,7 +11,7 @@ const CHECK_MS = 5000;
 const LINGER_MS = 30_000;
 /** Minimum bytes per second that it must send. */
 const SLOWEST_RATE_BYTES = 240;
-/** Maximum bytes that are read and dropped. */
+/** Maximum bytes that are read and dropped, where the protocol has no lower limit. */
 const DROPPED_BYTES = 256 * 1024 * 1024;
 
 /**
@@ -21,12 +21,12 @@ const DROPPED_BYTES = 256 * 1024 * 1024;
 export class LingeringConnections {
   private readonly all = new Map<Duplex, Lingering>();
 
-  /** Ends the writing side, and closes the connection when the client does, or when its time is over. */
-  close(socket: Duplex): void {
+  /** Ends the writing side, and closes the connection when the client does, or when its time is over or `maxBytes` have come. */
+  close(socket: Duplex, maxBytes = DROPPED_BYTES): void {
     if (socket.destroyed || this.all.has(socket)) return;
     if (socket.writable) socket.end();
     if (this.all.size >= MAX_LINGERING) this.closeOldest();
-    const lingering = new Lingering(socket);
+    const lingering = new Lingering(socket, maxBytes);
     this.all.set(socket, lingering);
     socket.once('close', () => {
       lingering.stop();
@@ -46,14 +46,16 @@ export class LingeringConnections {
 
 class Lingering {
   private readonly socket: Duplex;
+  private readonly maxBytes: number;
   private readonly since = performance.now();
   private bytes = 0;
   private checkedBytes = 0;
   private checkedAt = this.since;
   private timer: NodeJS.Timeout;
 
-  constructor(socket: Duplex) {
+  constructor(socket: Duplex, maxBytes: number) {
     this.socket = socket;
+    this.maxBytes = maxBytes;
     this.timer = this.checkAfter(SILENCE_MS);
     socket.on('error', () => socket.destroy());
     // Reading may have been paused below the stream: only pause and resume restarts it, and that takes a turn.
@@ -87,7 +89,7 @@ class Lingering {
 
   private drop(bytes: number): void {
     this.bytes += bytes;
-    if (this.bytes > DROPPED_BYTES) this.socket.destroy();
+    if (this.bytes > this.maxBytes) this.socket.destroy();
   }
 
   private checkAfter(milliseconds: number): NodeJS.Timeout {

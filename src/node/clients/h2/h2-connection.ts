@@ -34,8 +34,8 @@ export interface H2ConnectionOwner extends H2ExchangeOptions, SectionLimits {
   addressOf(socket: Socket): string;
   /** What the client sent is not HTTP/2, or a flood: the connection closes. */
   onRefused(code: 'bad-request' | 'client-timeout'): void;
-  /** The last frame is written: the connection closes once its client has read it. */
-  linger(socket: Socket): void;
+  /** The last frame is written: the connection closes once its client has read it, and at most so many bytes later. */
+  linger(socket: Socket, maxBytes: number): void;
   /** The client is gone: its exchanges have turns to end. */
   closed(connection: H2Connection, exchanges: readonly H2Exchange[]): void;
 }
@@ -50,6 +50,13 @@ const OWED_BYTES = WINDOW_BYTES >> 1;
 const SPARE_BLOCK_BYTES = 48 * 1024;
 /** Bytes of a block of fields that take as long to read as a frame. */
 const BLOCK_BYTES_PER_FRAME = 32;
+/**
+ * Bytes that are read once the connection has ended with an error: more than a client can have on its way, whose windows are no longer
+ * widened. Closing with unread bytes would reset the connection, and the client would not learn why it ended.
+ */
+const LAST_BYTES = 2 * WINDOW_BYTES;
+/** Runs of streams that a client has left out and that are remembered: it may leave some out between any two. */
+const MAX_SKIPPED = 256;
 /** The largest frame that a client may take (RFC 9113 §6.5.2). */
 const MAX_FRAME_BYTES = 0xff_ffff;
 
@@ -75,6 +82,11 @@ export class H2Connection
   /** Exchanges whose requests came with the bytes that are being read. */
   private starting: H2Exchange[] = [];
   private lastStream = 0;
+  /**
+   * Streams that the client has left out, the first and the last of each run: a later one has closed them, and nothing may come on them
+   * (RFC 9113 §5.1.1).
+   */
+  private readonly skipped: [first: number, last: number][] = [];
   /** Bytes of all bodies that the client may send, and those that were read and that it may not send again yet. */
   private receiveWindow = WINDOW_BYTES;
   private owedBytes = 0;
@@ -253,6 +265,11 @@ export class H2Connection
       else this.rejectStream(stream, ERROR.streamClosed);
       return;
     }
+    if (stream < this.lastStream) {
+      this.fail(ERROR.protocol);
+      return;
+    }
+    this.skipTo(stream);
     this.lastStream = stream;
     const section = new RequestSection(this.options);
     if (!this.blocks.read(bytes, from, to, section)) this.fail(ERROR.compression);
@@ -337,7 +354,15 @@ export class H2Connection
 
   /** True for a stream that is open, or was. */
   private isKnown(stream: number): boolean {
-    return stream % 2 === 1 && stream <= this.lastStream;
+    if (stream % 2 === 0 || stream > this.lastStream) return false;
+    return !this.skipped.some(([first, last]) => stream >= first && stream <= last);
+  }
+
+  private skipTo(stream: number): void {
+    const next = this.lastStream === 0 ? 1 : this.lastStream + 2;
+    if (stream <= next) return;
+    this.skipped.push([next, stream - 2]);
+    if (this.skipped.length > MAX_SKIPPED) this.skipped.shift();
   }
 
   // Responses.
@@ -399,7 +424,7 @@ export class H2Connection
     this.leaveAll();
     this.sharedReads?.end();
     if (code === ERROR.enhanceYourCalm) this.socket.destroySoon();
-    else this.options.linger(this.socket);
+    else this.options.linger(this.socket, LAST_BYTES);
   }
 
   private readonly ended = (): void => {

@@ -20,8 +20,8 @@ export interface H2ConnectionsOwner extends H2ExchangeOptions {
   addressOf(socket: Socket): string;
   /** A connection closes without a response: its client broke the protocol, or was too slow. */
   logRefused(code: 'bad-request' | 'client-timeout'): void;
-  /** Closes a connection once its client has read the last frame. */
-  linger(socket: Socket): void;
+  /** Closes a connection once its client has read the last frame; at most so many further bytes are read. */
+  linger(socket: Socket, maxBytes: number): void;
 }
 
 /** Milliseconds between two checks of the connections. */
@@ -56,7 +56,7 @@ export class H2Connections {
       take: (exchange) => owner.take(exchange),
       addressOf: (socket) => owner.addressOf(socket),
       onRefused: (code) => owner.logRefused(code),
-      linger: (socket) => owner.linger(socket),
+      linger: (socket, maxBytes) => owner.linger(socket, maxBytes),
       closed: (connection, exchanges) => this.end(connection, exchanges),
     };
   }

@@ -325,8 +325,8 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
     this.isClosed = true;
   }
 
-  /** The rest of the body is not waited for any longer. */
-  leaveRest(code: ErrorCode): void {
+  /** The rest of the body is not waited for any longer; a malformed request is a fault of the stream (RFC 9113 §8.1.1). */
+  leaveRest(code: ErrorCode = this.isMalformed ? ERROR.protocol : ERROR.none): void {
     this.leave();
     this.connection.refuseStream(this, code);
   }
@@ -381,6 +381,11 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
   /** The exchange ends without its response. */
   over(): void {
     this.finish(false);
+  }
+
+  /** True for a request, or a body, that a server must not serve. */
+  private get isMalformed(): boolean {
+    return this.isFaulty || this.version === 'malformed';
   }
 
   private get isOpen(): boolean {
@@ -460,10 +465,10 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
    * the response is whole; otherwise the client has to stop sending (RFC 9113 §8.1).
    */
   private awaitRest(): void {
-    const { contentLength, body, isFaulty } = this;
+    const { contentLength, body, isMalformed } = this;
     this.incoming?.stop(new Error('early response'));
     const missing = contentLength === undefined ? SMALL_REST_BYTES : contentLength - body.bytes;
-    this.restBytes = isFaulty || missing > SMALL_REST_BYTES ? 0 : missing;
+    this.restBytes = isMalformed || missing > SMALL_REST_BYTES ? 0 : missing;
     this.readRest();
     this.restTimer = setTimeout(leaveRest, this.restBytes > 0 ? REST_MS : RESET_DELAY_MS, this);
   }
@@ -508,7 +513,7 @@ function over(exchange: H2Exchange): void {
 }
 
 function leaveRest(exchange: H2Exchange): void {
-  exchange.leaveRest(ERROR.none);
+  exchange.leaveRest();
 }
 
 function expire(exchange: H2Exchange): void {

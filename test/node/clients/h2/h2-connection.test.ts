@@ -91,6 +91,22 @@ describe('frames that break the connection (RFC 9113)', () => {
     ['a body on a stream that nobody opened', PROTOCOL_ERROR, ({ frame }) => frame(DATA, 0, 1)],
     ['a head on the connection', PROTOCOL_ERROR, ({ head }) => head(0, POST)],
     ['a head on a stream of servers', PROTOCOL_ERROR, ({ head }) => head(2, POST)],
+    ...(
+      [
+        ['a head', ({ head }) => head(3, POST)],
+        ['a body', ({ frame }) => frame(DATA, END_STREAM, 3, Buffer.from('x'))],
+        ['a reset', ({ frame }) => frame(RST_STREAM, 0, 3, number(NO_ERROR))],
+        ['a window', ({ frame }) => frame(WINDOW_UPDATE, 0, 3, number(1))],
+      ] as const satisfies readonly (readonly [string, (raw: RawH2) => void])[]
+    ).map(([what, send]): [string, number, (raw: RawH2) => void] => [
+      `${what} on a lower stream that nobody opened`,
+      PROTOCOL_ERROR,
+      (raw) => {
+        raw.head(1, POST, true);
+        raw.head(7, POST, true);
+        send(raw);
+      },
+    ]),
     [
       'a head with more padding than bytes',
       PROTOCOL_ERROR,
@@ -300,11 +316,58 @@ describe('frames that break their stream alone', () => {
     expect(gateway.surprises).toEqual([]);
   });
 
-  test('a head on a stream that is closed, or was left out, is met with a reset', async () => {
+  test.each<[what: string, fields: [string, string][], body: string]>([
+    ['a field of the connection', [...POST, ['connection', 'close']], ''],
+    ['a body longer than its length', [...POST, ['content-length', '1']], 'xx'],
+  ])(
+    'a malformed request whose body stays open ends with PROTOCOL_ERROR, behind its 400: %s',
+    async (_what, fields, body) => {
+      const { raw, received } = await connected();
+      raw.head(1, fields, true);
+      if (body !== '') raw.frame(DATA, 0, 1, Buffer.from(body));
+      await until(() => resetCode(raw, 1) !== undefined);
+      expect(hasEnded(raw, 1)).toBe(true);
+      expect(resetCode(raw, 1)).toBe(PROTOCOL_ERROR);
+      expect(received).toEqual([]);
+    },
+  );
+
+  test('a request that comes in one piece with its reset never reaches V2', async () => {
+    const { gateway, raw, received } = await connected();
+    raw.socket.cork();
+    for (let stream = 1; stream < 20; stream += 2) {
+      raw.head(stream, requestHead(stream % 4 === 1 ? '/api/v1/x' : '/api/v2/x'));
+      raw.frame(RST_STREAM, 0, stream, number(8));
+    }
+    raw.head(21, requestHead('/api/v2/last'));
+    raw.socket.uncork();
+    await until(() => hasEnded(raw, 21) && gateway.lines.length === 11);
+    expect(received.join('').match(/GET \S+/g)).toEqual(['GET /api/v2/last']);
+    expect(gateway.entries().filter(({ status, sent }) => status === 0 && sent === false)).toHaveLength(10);
+  });
+
+  // Attack: a client that goes on sending, whatever it is told.
+  test('behind an error of the connection no more is read than may be on its way', async () => {
+    const { raw } = await connected();
+    raw.frame(DATA, 0, 1, Buffer.from('x'));
+    const piece = Buffer.alloc(64 * 1024);
+    let sent = 0;
+    while (!raw.socket.destroyed && sent < 64 * piece.length * 16) {
+      sent += piece.length;
+      if (!raw.socket.write(piece))
+        await Promise.race([once(raw.socket, 'drain'), once(raw.socket, 'close')]);
+    }
+    // What the buffers of both sides hold comes on top.
+    expect(sent).toBeLessThan(16 * 1024 * 1024);
+  });
+
+  test('a head on a stream that is closed is met with a reset, also between streams that were left out', async () => {
     const { raw } = await connected();
     raw.head(5, requestHead('/api/v2/x'));
     await until(() => hasEnded(raw, 5));
-    for (const stream of [3, 5]) {
+    raw.head(11, requestHead('/api/v2/x'));
+    await until(() => hasEnded(raw, 11));
+    for (const stream of [5, 11]) {
       raw.head(stream, requestHead('/api/v2/x'));
       await until(() => resetCode(raw, stream) !== undefined);
       expect(resetCode(raw, stream)).toBe(STREAM_CLOSED);
