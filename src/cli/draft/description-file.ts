@@ -18,8 +18,7 @@ export async function readDescription(source: string): Promise<Description | Com
   try {
     text = await textFrom(source);
   } catch (error) {
-    const { message } = error instanceof Error ? error : { message: String(error) };
-    return { fault: `The description ${name} cannot be read: ${message}.` };
+    return { fault: `The description ${name} cannot be read: ${causeOf(error)}.` };
   }
   const value = readJsonText(text) ?? readYamlText(text);
   if (isDescription(value)) return value;
@@ -35,6 +34,13 @@ export async function referenceDescription(dialect: DialectName): Promise<Descri
   store.close();
   if (!isDescription(value)) throw new Error('The embedded reference has no description.');
   return value;
+}
+
+/** What `fetch` says of a server that cannot be reached is only in the cause of its error, or in the causes of that. */
+function causeOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return causeOf(error.errors[0]);
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? `${error.message}: ${causeOf(error.cause)}` : error.message;
 }
 
 async function textFrom(source: string): Promise<string> {

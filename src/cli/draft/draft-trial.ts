@@ -14,6 +14,8 @@ interface DraftTrial {
   readonly requests: number;
   /** Bodies that were checked against V2's schemas. */
   readonly checked: number;
+  /** Bodies that could not be checked, because V2's schema cannot be used. */
+  readonly unchecked: number;
   /** Requests that the gateway or V2's schema would refuse. */
   readonly refused: number;
   /** Every reason with the number of requests, the most frequent first. */
@@ -33,7 +35,8 @@ export async function draftTrial(
   const explainRequest = offlineExplainer(rules);
   const schemas = new BodySchemas(v2);
   const reasons = new Map<string, number>();
-  let [all, checked, refused] = [0, 0, 0];
+  const unusable = new Map<string, number>();
+  let [all, checked, unchecked, refused] = [0, 0, 0, 0];
   for (const { name, request, count: times = 1 } of requests) {
     all += times;
     const explanation = await explainRequest(request);
@@ -46,13 +49,19 @@ export async function draftTrial(
       );
     if (v2Request !== undefined && v2Body !== undefined && v2Body !== '') {
       const target = readTarget(v2Request.target);
-      const faults =
+      const outcome =
         target.fault === undefined
-          ? schemas.faultsOf(v2Request.method, target.rest, readJsonText(v2Body))
-          : undefined;
-      if (faults !== undefined) checked += times;
-      for (const { pointer, reason } of faults ?? [])
-        found.add(`${generalPointer(pointer) || 'the body'}: ${reason}`);
+          ? checkBody(schemas, v2Request.method, target.rest, v2Body)
+          : { faults: undefined };
+      if ('unusable' in outcome) {
+        unchecked += times;
+        const key = `${operation ?? name}: V2's schema cannot be used: ${outcome.unusable}`;
+        unusable.set(key, (unusable.get(key) ?? 0) + times);
+      } else {
+        if (outcome.faults !== undefined) checked += times;
+        for (const { pointer, reason } of outcome.faults ?? [])
+          found.add(`${generalPointer(pointer) || 'the body'}: ${reason}`);
+      }
     }
     if (found.size > 0) refused += times;
     for (const reason of found) {
@@ -61,17 +70,47 @@ export async function draftTrial(
     }
   }
   const sorted = [...reasons].toSorted(([, one], [, other]) => other - one);
-  const lines = sorted
-    .slice(0, MAX_REASONS)
-    .map(([reason, times]) => `  ${count(times)} of ${count(all)}  ${terminalText(reason)}\n`);
-  const more =
-    reasons.size > MAX_REASONS ? `  and ${counted(reasons.size - MAX_REASONS, 'further reason')}\n` : '';
-  const head = `${counted(all, 'recorded request')}; ${count(checked)} ${checked === 1 ? 'body' : 'bodies'} checked against V2's schemas; ${counted(refused, 'request')} would be refused.\n`;
+  const linesOf = (found: readonly (readonly [string, number])[]): readonly string[] => [
+    ...found
+      .slice(0, MAX_REASONS)
+      .map(([reason, times]) => `  ${count(times)} of ${count(all)}  ${terminalText(reason)}\n`),
+    ...(found.length > MAX_REASONS
+      ? [`  and ${counted(found.length - MAX_REASONS, 'further reason')}\n`]
+      : []),
+  ];
+  const head = `${counted(all, 'recorded request')}; ${counted(checked, 'body', 'bodies')} checked against V2's schemas; ${counted(refused, 'request')} would be refused.\n`;
+  const lines = [
+    ...linesOf(sorted),
+    ...(unchecked === 0 ? [] : [`${counted(unchecked, 'body', 'bodies')} could not be checked:\n`]),
+    ...linesOf([...unusable].toSorted(([, one], [, other]) => other - one)),
+  ];
   return {
     requests: all,
     checked,
+    unchecked,
     refused,
     reasons: sorted.map(([reason, times]) => ({ reason, requests: times })),
-    text: `${head}${lines.join('')}${more}`,
+    text: `${head}${lines.join('')}`,
   };
+}
+
+/**
+ * What V2 refuses in a body. A schema can be none that a validator here reads: a `pattern` of another dialect than ECMA-262's, a
+ * `$ref` that leads nowhere or round in a circle, an `$id` that moves its references. That is said, and ends no draft.
+ */
+function checkBody(
+  schemas: BodySchemas,
+  method: string,
+  rest: string,
+  body: string,
+): { readonly faults: ReturnType<BodySchemas['faultsOf']> } | { readonly unusable: string } {
+  try {
+    return { faults: schemas.faultsOf(method, rest, readJsonText(body)) };
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    const isEndless = error instanceof RangeError;
+    // Its messages can have many lines.
+    const [line = ''] = error.message.split('\n');
+    return { unusable: isEndless ? 'its references go round in a circle.' : line.replace(/[^.]$/, '$&.') };
+  }
 }

@@ -95,7 +95,7 @@ test('from two descriptions, and what V2 would refuse of recorded requests', asy
 });
 
 test('from recorded requests and V2’s description alone', async () => {
-  const requests = har({ data: { count: 1, old: 'x', city: 'y' } }, { data: { count: 2, state: 'z' } });
+  const requests = har({ data: { count: 1, old: true, city: 'y' } }, { data: { count: 2, state: 'z' } });
   const { code, out, err } = await run('--v2', v2, '--har', requests);
   expect([code, err]).toEqual([
     0,
@@ -119,7 +119,7 @@ test('values that a log does not have are not judged', async () => {
     path: '/api/v1/orders',
     verdict: 'rewritten',
     edits: [{ change: 'c', rule: 'unwrap', from: '/data', path: '' }],
-    attributes: ['/data', '/data/count', '/data/old'],
+    attributes: ['/data', '/data/count', '/data/note', '/data/city', '/data/state', '/data/old'],
     bytesIn: 9,
     bytesOut: 9,
     responseBytes: 0,
@@ -134,6 +134,42 @@ test('values that a log does not have are not judged', async () => {
     "1 recorded request; 1 body checked against V2's schemas; 0 requests would be refused.\n",
   ]);
   expect(out).toContain('- { strip: old }');
+});
+
+const parts = '#/components/schemas';
+const unusual: readonly (readonly [string, unknown])[] = [
+  ['a pattern of Ruby', { type: 'string', pattern: '\\A\\w+\\z' }],
+  ['a pattern with a flag', { type: 'string', pattern: '(?i)x' }],
+  ['a pattern with a dash in a class', { type: 'string', pattern: '[\\w-.]' }],
+  ['a pattern of POSIX', { type: 'string', pattern: '[[:alnum:]]+' }],
+  ['a pattern that is none', { type: 'string', pattern: '(' }],
+  ['a reference that leads nowhere', { $ref: `${parts}/Missing` }],
+  ['a reference into another document', { $ref: 'https://api.example/other.yaml#/Note' }],
+  ['a reference to itself', { $ref: `${parts}/Circle` }],
+  ['an id', { $id: 'https://api.example/note', $ref: `${parts}/Text` }],
+  ['an id that is none', { $id: 'http://[', type: 'string' }],
+];
+
+test.each(unusual)('a description with %s is drafted from, and tried', async (what, note) => {
+  const schema = { type: 'object', properties: { count: { type: 'integer' }, note } };
+  const name = what.replaceAll(' ', '-');
+  const young = file(`${name}.json`, {
+    ...(description('/api/v2', schema) as object),
+    openapi: '3.1.0',
+    components: {
+      schemas: { Circle: { $ref: `${parts}/Circle2` }, Circle2: { $ref: `${parts}/Circle` }, Text: text },
+    },
+  });
+  const { code, out, err } = await run('--v2', young, '--har', har({ data: { count: 1, note: 'x' } }));
+  expect([code, out]).toEqual([0, expect.stringContaining('- { unwrap: data }')]);
+  expect(err).toMatch(
+    /^1 recorded request; (?:1 body|0 bodies) checked against V2's schemas; 0 requests would be refused\.\n/,
+  );
+  // A body that was not checked is told, with the reason on one line.
+  if (err.includes('0 bodies'))
+    expect(err).toMatch(
+      /1 body could not be checked:\n {2}1 of 1 {2}order: V2's schema cannot be used: .+\.\n$/,
+    );
 });
 
 test('a draft with faults is written, and is a failure as it is for check', async () => {
@@ -155,5 +191,9 @@ test('says what it cannot do', async () => {
   expect(await run('--v2', 'nothing.json')).toMatchObject({
     code: 2,
     err: expect.stringContaining('cannot be read'),
+  });
+  expect(await run('--v2', 'http://127.0.0.1:1/openapi.json')).toMatchObject({
+    code: 2,
+    err: expect.stringMatching(/cannot be read: fetch failed: .+\./),
   });
 });
