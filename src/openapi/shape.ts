@@ -1,12 +1,11 @@
-import type { Components } from './components.ts';
-import { elementsOf, isObject, type JsonObject, memberOf, stringsOf } from './json-object.ts';
-import { membersOf } from './object-schema.ts';
+import { type Components, componentReference } from './components.ts';
+import { elementsOf, isObject, type JsonObject, memberOf, objectIn, stringsOf } from './json-object.ts';
 
 /** What a description, or recorded traffic, says of a value: enough to compare two versions of it. */
 export interface Shape {
-  /** JSON types without `null`; empty when any is possible. */
+  /** JSON types without `null`, `integer` among them; empty when any is possible. */
   readonly types: ReadonlySet<string>;
-  /** The members of an object by name, in order. */
+  /** The members of an object by name, in order: those of all alternatives and of all subtypes. */
   readonly members: ReadonlyMap<string, MemberShape>;
   readonly element: Shape | undefined;
   /** The values of `enum`; empty when the description has none. */
@@ -14,7 +13,15 @@ export interface Shape {
   readonly text: string;
   /** Further keywords, such as `format` and `maxLength`, as text; empty for none. */
   readonly constraints: string;
+  /** The formats of a string, such as `date`; empty for none. Those of numbers only tell a width. */
+  readonly format: string;
+  /** What a number must be below or a multiple of, as text: another unit has another one. Empty for none. */
+  readonly limits: string;
   readonly isDeprecated: boolean;
+  /** Why the value may have members that are not listed, as the end of a sentence; empty when it has none. */
+  readonly further: string;
+  /** References of its schema that lead nowhere, or into another document: what is there is not known. */
+  readonly unread: readonly string[];
 }
 
 /** A member of an object. */
@@ -31,63 +38,177 @@ export const ANY_SHAPE: Shape = {
   values: [],
   text: '',
   constraints: '',
+  format: '',
+  limits: '',
   isDeprecated: false,
+  further: '',
+  unread: [],
 };
 
 /** Levels of nesting beyond which a description is not compared. */
 const MAX_LEVELS = 12;
 
-/** The shape that a schema describes; a schema within itself has no members. */
-export function shapeOf(schema: unknown, components: Components, open: readonly unknown[] = []): Shape {
-  const found = components.followed(schema);
-  if (!isObject(found) || open.includes(found) || open.length > MAX_LEVELS) return ANY_SHAPE;
-  const inside = [...open, found];
-  const parts = partsOf(found, components, inside);
-  const members = membersOf(found, components).map(({ name, schema: member, required }) => {
-    return [name, { shape: shapeOf(member, components, inside), required }] as const;
-  });
-  const elements = parts.flatMap((part) => (part['items'] === undefined ? [] : [part['items']]));
-  const [element] = elements;
+/** A schema that a value is described by, beside others. */
+interface Part {
+  readonly schema: JsonObject;
+  /** False for one of several alternatives. */
+  readonly isCertain: boolean;
+  /** True for a schema within itself: its members have names, and no shape of their own. */
+  readonly isWithinItself: boolean;
+}
+
+/** The shape that a schema describes; `open` are the schemas around it. */
+export function shapeOf(schema: unknown, components: Components, open: readonly JsonObject[] = []): Shape {
+  const collected = collectParts(schema, components, open);
+  const { parts, unread } = collected;
+  if (open.length > MAX_LEVELS) return { ...ANY_SHAPE, unread, further: 'it is nested too deep to compare' };
+  const inside = [...open, ...collected.main];
+  const members = membersIn(parts, components, inside);
+  const elements = parts.flatMap(({ schema: part, isWithinItself }) =>
+    isWithinItself ? [] : [...elementsOf(part['prefixItems']), part['items']].filter(isObject),
+  );
+  const schemas = parts.map((part) => part.schema);
+  const values = valuesOf(schemas);
   return {
-    types: typesOf(parts, members.length > 0),
-    members: new Map(members),
-    element: element === undefined ? undefined : shapeOf(element, components, inside),
-    values: valuesOf(parts),
-    text: textOf(isObject(schema) ? schema : {}) || parts.map(textOf).find((text) => text !== '') || '',
-    constraints: constraintsOf(parts),
-    isDeprecated: [schema, ...parts].some((part) => memberOf(part, 'deprecated') === true),
+    types: typesOf(parts, members.size > 0, values),
+    members,
+    element: elements.length === 0 ? undefined : shapeOf(oneOf(elements), components, inside),
+    values,
+    text: schemas.map(textOf).find((text) => text !== '') ?? '',
+    constraints: constraintsOf(schemas),
+    format: listed(schemas, ['format'], (format) => typeof format === 'string' && !WIDTHS.has(format)),
+    limits: listed(schemas, ['multipleOf', 'maximum', 'exclusiveMaximum'], () => true),
+    isDeprecated: schemas.some((part) => memberOf(part, 'deprecated') === true),
+    further: furtherIn(parts),
+    unread,
   };
 }
 
-/** The schema, and the schemas that it is made of. */
-function partsOf(
-  schema: JsonObject,
-  components: Components,
-  open: readonly unknown[],
-): readonly JsonObject[] {
-  if (open.length > MAX_LEVELS) return [schema];
-  const inner = ['allOf', 'anyOf', 'oneOf'].flatMap((word) => elementsOf(schema[word]));
-  const found = inner.map((part) => components.followed(part)).filter((part) => isObject(part));
-  const parts = found.filter((part) => !open.includes(part));
-  return [schema, ...parts.flatMap((part) => partsOf(part, components, [...open, part]))];
+/** One schema for several of the same value. */
+function oneOf(schemas: readonly unknown[]): unknown {
+  return schemas.length === 1 ? schemas[0] : { anyOf: schemas };
 }
 
-function typesOf(parts: readonly JsonObject[], hasMembers: boolean): ReadonlySet<string> {
-  const types = new Set<string>(hasMembers ? ['object'] : []);
-  for (const { type } of parts) {
-    for (const name of typeof type === 'string' ? [type] : stringsOf(type)) {
-      if (name !== 'null') types.add(name === 'integer' ? 'number' : name);
+interface Collected {
+  readonly parts: readonly Part[];
+  /** The schemas that references lead to from the value itself: the value is within them. */
+  readonly main: readonly JsonObject[];
+  readonly unread: readonly string[];
+}
+
+/**
+ * The schema and those that it is made of: what references lead to and what stands beside them (JSON Schema 2020-12 §8.2.3.1),
+ * alternatives, conditions, and the subtypes that a discriminator chooses from.
+ */
+function collectParts(declared: unknown, components: Components, open: readonly JsonObject[]): Collected {
+  const parts: Part[] = [];
+  const main: JsonObject[] = [];
+  const unread = new Set<string>();
+  const seen = new Set<JsonObject>();
+  const collect = (schema: unknown, how: { isCertain: boolean; isMain: boolean; isInner: boolean }): void => {
+    if (!isObject(schema) || seen.has(schema)) return;
+    seen.add(schema);
+    const isWithinItself = how.isInner || open.includes(schema);
+    // What only refers to another schema is none to be within.
+    if (how.isMain && (schema['$ref'] === undefined || Object.keys(schema).length > 1)) main.push(schema);
+    parts.push({ schema, isCertain: how.isCertain, isWithinItself });
+    const here = { ...how, isInner: isWithinItself };
+    for (const word of ['$ref', '$dynamicRef', '$recursiveRef']) {
+      const reference: unknown = schema[word];
+      if (typeof reference !== 'string') continue;
+      const found: unknown = word === '$ref' ? components.schema(reference) : undefined;
+      if (found === undefined || found === schema) unread.add(reference);
+      collect(found, here);
+    }
+    for (const part of elementsOf(schema['allOf'])) collect(part, { ...here, isMain: false });
+    const conditions = ['if', 'then', 'else'].map((word) => schema[word]);
+    const alternatives = [...elementsOf(schema['anyOf']), ...elementsOf(schema['oneOf'])];
+    const dependent = Object.values(objectIn(schema, 'dependentSchemas'));
+    const subtypes = subtypesOf(schema, components, unread);
+    for (const part of [...alternatives, ...conditions, ...dependent, ...subtypes])
+      collect(part, { ...here, isCertain: false, isMain: false });
+  };
+  collect(declared, { isCertain: true, isMain: true, isInner: false });
+  return { parts, main, unread: [...unread] };
+}
+
+/** The schemas that a discriminator chooses from: those of its mapping, and components that extend the schema (OpenAPI 3.1 §4.8.25). */
+function subtypesOf(schema: JsonObject, components: Components, unread: Set<string>): readonly unknown[] {
+  const { discriminator } = schema;
+  if (!isObject(discriminator)) return [];
+  const mapped = Object.values(objectIn(discriminator, 'mapping')).flatMap((name) => {
+    if (typeof name !== 'string') return [];
+    const isName = components.names.includes(name);
+    const found = components.schema(isName ? componentReference(name) : name);
+    if (found === undefined) unread.add(name);
+    return [found];
+  });
+  const extending = components.names
+    .map((name) => components.schema(componentReference(name)))
+    .filter((other) =>
+      elementsOf(memberOf(other, 'allOf')).some((base) => components.followed(base) === schema),
+    );
+  return [...mapped, ...extending];
+}
+
+function membersIn(
+  parts: readonly Part[],
+  components: Components,
+  open: readonly JsonObject[],
+): ReadonlyMap<string, MemberShape> {
+  const schemas = new Map<string, unknown[]>();
+  const required = new Set<string>();
+  for (const { schema, isCertain, isWithinItself } of parts) {
+    if (isCertain) for (const name of stringsOf(schema['required'])) required.add(name);
+    for (const [name, member] of Object.entries(objectIn(schema, 'properties'))) {
+      const known = schemas.get(name) ?? [];
+      schemas.set(name, known);
+      if (!isWithinItself) known.push(member);
     }
   }
-  return types;
+  return new Map(
+    [...schemas].map(([name, all]) => {
+      const shape = all.length === 0 ? ANY_SHAPE : shapeOf(oneOf(all), components, open);
+      return [name, { shape, required: required.has(name) }];
+    }),
+  );
+}
+
+function furtherIn(parts: readonly Part[]): string {
+  if (parts.some(({ isWithinItself }) => isWithinItself))
+    return 'it is within itself and was compared no further';
+  const takesMore = parts.some(({ schema }) =>
+    ['additionalProperties', 'unevaluatedProperties'].some(
+      (word) => schema[word] === true || isObject(schema[word]),
+    ),
+  );
+  const hasPatterns = parts.some(
+    ({ schema }) => Object.keys(objectIn(schema, 'patternProperties')).length > 0,
+  );
+  return takesMore || hasPatterns ? 'its description allows further members' : '';
+}
+
+function typesOf(parts: readonly Part[], hasMembers: boolean, values: Shape['values']): ReadonlySet<string> {
+  const types = new Set<string>(hasMembers ? ['object'] : []);
+  let isWhole = false;
+  for (const { schema, isCertain } of parts) {
+    const { type } = schema;
+    const names = typeof type === 'string' ? [type] : stringsOf(type);
+    for (const name of names) if (name !== 'null') types.add(name);
+    isWhole ||= isCertain && names.includes('integer') && !names.includes('number');
+  }
+  // One of several schemas that all hold makes the others narrower.
+  if (isWhole) types.delete('number');
+  if (types.size > 0) return types;
+  return new Set(values.map((value) => (Number.isInteger(value) ? 'integer' : typeof value)));
 }
 
 function valuesOf(parts: readonly JsonObject[]): Shape['values'] {
-  const listed = parts.flatMap((part) => [
+  const all = parts.flatMap((part) => [
     ...elementsOf(part['enum']),
     ...('const' in part ? [part['const']] : []),
   ]);
-  return listed.filter(
+  return all.filter(
     (value) => typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean',
   );
 }
@@ -108,8 +229,40 @@ const CONSTRAINTS: ReadonlySet<string> = new Set(
   ),
 );
 
+/** Formats that say how wide a number is, and nothing of what it means. */
+const WIDTHS: ReadonlySet<string> = new Set(['int32', 'int64', 'float', 'double', 'decimal']);
+
+/** The values of keywords as text, such as `date` or `maximum 100`. */
+function listed(
+  parts: readonly JsonObject[],
+  words: readonly string[],
+  isMeant: (value: unknown) => boolean,
+): string {
+  const found = parts.flatMap((part) =>
+    words.flatMap((word) => {
+      const value = part[word];
+      const isScalar = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+      if (!isScalar || !isMeant(value)) return [];
+      return [word === 'format' ? String(value) : `${word} ${value}`];
+    }),
+  );
+  return [...new Set(found)].toSorted().join(' or ');
+}
+
 /** True when a value of one shape may be one of the other: they have a type in common, or one of them has any. */
 export function isCompatible(one: Shape, other: Shape): boolean {
   if (one.types.size === 0 || other.types.size === 0) return true;
-  return [...one.types].some((type) => other.types.has(type));
+  return [...wide(one)].some((type) => wide(other).has(type));
+}
+
+function wide({ types }: Shape): ReadonlySet<string> {
+  return types.has('integer') ? new Set([...types, 'number']) : types;
+}
+
+/** True when every value of `old` has a type that `young` has: a number that is none of the integers is not one of them. */
+export function fitsInto(old: Shape, young: Shape): boolean {
+  if (old.types.size === 0 || young.types.size === 0) return true;
+  return [...old.types].every(
+    (type) => young.types.has(type) || (type === 'integer' && young.types.has('number')),
+  );
 }

@@ -1,9 +1,10 @@
 import type { Components } from '../components.ts';
 import { compareShapes, type ShapeSource } from './compare-shapes.ts';
 import { type DescribedOperation, type Description, followed, isJsonMedia } from '../description.ts';
-import type { Comparison, Finding } from './finding.ts';
+import { type Comparison, type Finding, isProposed, pathText } from './finding.ts';
+import { Places } from './find-places.ts';
 import { memberOf, objectIn } from '../json-object.ts';
-import { type Shape, shapeOf } from '../shape.ts';
+import { ANY_SHAPE, isCompatible, type Shape, shapeOf } from '../shape.ts';
 
 /** The body of an operation's request, as a description or recorded traffic shows it. */
 export function requestShape(
@@ -52,17 +53,62 @@ export function compareBodies(
   source: ShapeSource,
   wrapper: string | undefined,
 ): Comparison {
+  if (v2.members.size === 0) return { findings: [], questions: bodyQuestions(v1, v2) };
   const unwrap = wrapperOf(v1, v2);
   const isKnown =
     wrapper !== undefined && v1.members.size === 1 && v1.members.has(wrapper) && !v2.members.has(wrapper);
   if (unwrap === undefined && !isKnown) return compareShapes(v1, v2, source);
   const member = isKnown ? wrapper : (unwrap?.member ?? '');
   const inner = v1.members.get(member)?.shape ?? v1;
-  const { findings, questions } = compareShapes(inner, v2, source);
   const finding: Finding = {
     found: { rule: 'unwrap', member },
     confidence: isKnown ? 0.95 : (unwrap?.confidence ?? 0),
     evidence: unwrap?.evidence ?? `every other operation has the wrapper ${member}`,
+    doubt: wrapperDoubt(member, inner, v1, v2) ?? (isKnown ? undefined : emptyDoubt(member, inner)),
   };
-  return { findings: [finding, ...findings], questions };
+  const isSure = isProposed(finding);
+  const { findings, questions } = compareShapes(
+    inner,
+    v2,
+    source,
+    isSure ? undefined : `it holds only if ${pathText([member])} is a wrapper`,
+  );
+  const asked = `is ${pathText([member])} a wrapper that V2 does not have?`;
+  const why = finding.doubt === undefined ? '' : ` ${finding.doubt}.`;
+  return {
+    findings: [finding, ...findings],
+    questions: isSure ? questions : [`${asked}${why}`, ...questions],
+  };
+}
+
+/** Why an unwrap could lose a value: the wrapper may be none, or V2 may have what stands beside it. */
+function wrapperDoubt(member: string, inner: Shape, v1: Shape, v2: Shape): string | undefined {
+  const [unread] = v2.unread;
+  if (unread !== undefined) return `${unread} could not be read, and may have it`;
+  if (inner.members.has(member)) return `what is in it has a ${member} as well`;
+  const places = new Places(ANY_SHAPE, v2);
+  for (const [name, { shape }] of v1.members) {
+    if (name === member) continue;
+    const fitting = [...v2.members].find(([young, other]) => {
+      return !inner.members.has(young) && isCompatible(shape, other.shape);
+    });
+    const [place = fitting && [fitting[0]]] = places.of([[name]], shape);
+    if (place === undefined && v2.further === '') continue;
+    const where = place === undefined ? '' : ` as ${pathText(place)}`;
+    return `V1 has ${pathText([name])} beside it, which an unwrap drops and V2 may have${where}`;
+  }
+  return undefined;
+}
+
+function emptyDoubt(member: string, inner: Shape): string | undefined {
+  return inner.members.size === 0 ? `V1 does not say what is in ${member}` : undefined;
+}
+
+/** What to say about a body of which V2 describes no member: nothing is known to be gone. */
+function bodyQuestions(v1: Shape, v2: Shape): readonly string[] {
+  const [unread] = v2.unread;
+  if (unread !== undefined) return [`V2's body, ${unread}, could not be read, so that no rule is proposed.`];
+  return v1.members.size === 0
+    ? []
+    : ["V2's description names no member of the body, so that no rule is proposed."];
 }

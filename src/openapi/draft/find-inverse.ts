@@ -52,9 +52,16 @@ export function withInverse(
 function isUndone(found: FoundRule, v1: Shape, v2: Shape): boolean {
   if (found.rule !== 'rename' && found.rule !== 'nest') return false;
   const [old, young] = [shapeAt(v1, found.in), shapeAt(v2, found.in)];
-  if (old === undefined || young === undefined) return false;
-  if (found.rule === 'rename')
-    return old.has(found.member) && !young.has(found.member) && young.has(found.to);
+  if (young === undefined) return false;
+  if (found.rule === 'rename') {
+    // A rename behind a nest: V1 has the member in the object around.
+    const [around, now] = [v1, v2].map((shape) => shapeAt(shape, found.in.slice(0, -1)));
+    const isNested = around?.has(found.member) === true && now?.has(found.member) !== true;
+    const wasHere = old?.has(found.member) === true || isNested;
+    // Where V1's response has the new name as well, it is another member, which would get the old name.
+    return wasHere && old?.has(found.to) !== true && !young.has(found.member) && young.has(found.to);
+  }
+  if (old === undefined) return false;
   return young.has(found.under) && found.members.some((name) => old.has(name) && !young.has(name));
 }
 

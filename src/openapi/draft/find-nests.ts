@@ -1,15 +1,22 @@
 import { isSameName } from './name-similarity.ts';
+import { valueDoubt } from './rename-score.ts';
 import { isCompatible, type Shape } from '../shape.ts';
 import { PROPOSED_FROM } from './finding.ts';
-import type { Path } from '../../rules/rule.ts';
 
 /** Members that V1 has in an object, and V2 in a sub-object of it. */
 export interface FoundNest {
   readonly under: string;
-  /** The names in V1 and those in the sub-object; usually the same. */
-  readonly members: readonly { readonly from: string; readonly to: string }[];
+  readonly members: readonly NestedMember[];
   readonly confidence: number;
   readonly evidence: string;
+}
+
+/** The name of a member in V1 and that in the sub-object; usually the same. */
+export interface NestedMember {
+  readonly from: string;
+  readonly to: string;
+  /** Why the move could lose a value or change its meaning; undefined when nothing speaks for that. */
+  readonly doubt: string | undefined;
 }
 
 /**
@@ -48,12 +55,6 @@ function isRival(nest: FoundNest, other: FoundNest): boolean {
   );
 }
 
-/** Finds where V2 may have a member that is gone from `v1`: paths from the object. */
-export function findPlaces(name: string, v1: Shape, v2: Shape): readonly Path[] {
-  const nests = [...v2.members.keys()].flatMap((under) => nestUnder(under, v1, v2, [name], true) ?? []);
-  return nests.flatMap(({ under, members }) => members.map(({ to }) => [under, to]));
-}
-
 function nestUnder(
   under: string,
   v1: Shape,
@@ -73,10 +74,18 @@ function nestUnder(
   )
     return undefined;
   const young = [...target.members].filter(([name]) => before?.members.has(name) !== true);
-  const members = young.flatMap(([to, { shape }]) => {
-    const from = gone.find((name) => name === to) ?? gone.find((name) => isSameName(name, `${under}_${to}`));
+  const members = young.flatMap(([to, { shape }]): readonly NestedMember[] => {
+    const named = gone.filter((name) => name === to || isSameName(name, `${under}_${to}`));
+    const from = named.includes(to) ? to : named[0];
     const old = from === undefined ? undefined : v1.members.get(from)?.shape;
-    return from === undefined || old === undefined || !isCompatible(old, shape) ? [] : [{ from, to }];
+    if (from === undefined || old === undefined || !isCompatible(old, shape)) return [];
+    const other = named.find((name) => name !== from);
+    const name = from === to ? from : `${under}_${to}`;
+    const doubt =
+      other === undefined
+        ? valueDoubt({ name: from, shape: old }, { name, shape })
+        : `V1 has ${other} as well, which could be it too`;
+    return [{ from, to, doubt }];
   });
   if (members.length === 0) return undefined;
   const share = members.length / (isRecorded ? gone : young).length;
@@ -85,4 +94,15 @@ function nestUnder(
     ? `${under} of V2 has ${members.length} of the ${gone.length} recorded members that V2 no longer has here`
     : `V2 has ${members.length} of V1's members in ${under}, which has ${young.length} that V1's does not`;
   return { under, members, confidence, evidence };
+}
+
+/** Why a move into a sub-object that V1 has already could replace something there. */
+export function occupiedDoubt(from: string, under: string, before: Shape | undefined): string | undefined {
+  if (before === undefined) return undefined;
+  if (before.members.has(from)) return `V1 has a ${from} in ${under} as well, which the move would replace`;
+  if (before.further !== '' || before.unread.length > 0 || before.members.size === 0)
+    return `V1 may have a ${from} in ${under} as well, which the move would replace`;
+  return [...before.types].some((type) => type !== 'object')
+    ? `V1 may have something else than an object in ${under}, which the move would replace`
+    : undefined;
 }

@@ -2,27 +2,33 @@ import type { Components } from '../components.ts';
 import { type DescribedOperation, followed } from '../description.ts';
 import type { ResolvedDescription } from './find-inverse.ts';
 import { findRenames } from './find-renames.ts';
+import { isProposed } from './finding.ts';
+import { NO_LINK } from './rename-score.ts';
 import { elementsOf, memberOf } from '../json-object.ts';
 import type { MatchedOperation } from './match-operations.ts';
 import type { ProposedChange, ProposedQueryRule } from './propose-changes.ts';
 import { ANY_SHAPE, type MemberShape, type Shape, shapeOf } from '../shape.ts';
 
-/** Finds query parameters that V2 calls otherwise; those that are merely gone are questions. */
+/** Finds query parameters that V2 calls otherwise, as a body does in `known`; those that are merely gone are questions. */
 export function findQueryRenames(
   named: readonly { readonly pair: MatchedOperation; readonly operation: { readonly id: string } }[],
   v1: ResolvedDescription,
   v2: ResolvedDescription,
+  known: readonly ProposedChange[],
 ): { readonly changes: readonly ProposedChange[]; readonly questions: readonly string[] } {
   const changes = new Map<string, { readonly on: string[]; readonly rule: ProposedQueryRule }>();
   const questions: string[] = [];
   for (const { pair, operation } of named) {
     const [old, young] = [queryShape(pair.v1, v1), queryShape(pair.v2, v2)];
     const { accepted } = findRenames(old, young, { nests: [], isRecorded: false });
-    for (const { from, to, confidence, evidence } of accepted) {
-      const key = JSON.stringify([from, to]);
-      const change = changes.get(key) ?? { on: [], rule: { rename: from, to, confidence, evidence } };
+    for (const { from, to, confidence, evidence, ...found } of accepted) {
+      const doubt = found.doubt === NO_LINK && isKnown(from, to, known) ? undefined : found.doubt;
+      const key = JSON.stringify([from, to, doubt === undefined]);
+      const change = changes.get(key) ?? { on: [], rule: { rename: from, to, confidence, evidence, doubt } };
       changes.set(key, change);
       change.on.push(operation.id);
+      if (doubt !== undefined)
+        questions.push(`${operation.id}: is the query parameter ${from} called ${to} in V2? But ${doubt}.`);
     }
     for (const name of old.members.keys()) {
       if (young.members.has(name) || accepted.some(({ from }) => from === name)) continue;
@@ -40,6 +46,16 @@ export function findQueryRenames(
     query: [rule],
   }));
   return { changes: proposed, questions };
+}
+
+/** True when a body has the member of one name by the other one, for certain. */
+function isKnown(from: string, to: string, known: readonly ProposedChange[]): boolean {
+  return known.some(({ rules }) =>
+    rules.some((rule) => {
+      const { found } = rule;
+      return isProposed(rule) && found.rule === 'rename' && found.member === from && found.to === to;
+    }),
+  );
 }
 
 /** The query parameters of an operation as the members of an object. */

@@ -12,6 +12,8 @@ export interface FoundRename {
   readonly under: string | undefined;
   readonly confidence: number;
   readonly evidence: string;
+  /** Why the rename could lose a value or change its meaning; undefined when nothing speaks for that. */
+  readonly doubt: string | undefined;
 }
 
 interface Renames {

@@ -1,44 +1,55 @@
 import type { FoundValue } from './finding.ts';
-import { isSameName, nameSimilarity } from './name-similarity.ts';
+import { nameSimilarity } from './name-similarity.ts';
 
-/** The values of an enumeration that V2 spells otherwise. */
+/** The values of an enumeration that V2 has otherwise. */
 export interface ValueMap {
-  readonly pairs: readonly (readonly [from: FoundValue, to: FoundValue])[];
+  /** Values that V2 spells otherwise. */
+  readonly spelled: ValuePairs;
+  /** Values that V2 may call otherwise: a wrong pair changes what a request says. */
+  readonly guessed: ValuePairs;
   /** Values that V1 has and for which V2 has none. */
   readonly left: readonly FoundValue[];
-  readonly confidence: number;
-  readonly evidence: string;
+}
+
+/** Values of V1 with those of V2 in their place. */
+interface ValuePairs {
+  readonly pairs: (readonly [from: FoundValue, to: FoundValue])[];
+  confidence: number;
+  readonly reasons: string[];
 }
 
 /** Pairs the values that only V1 lists with those that only V2 lists; undefined when V2 lists all of V1's, or one lists none. */
 export function findValueMap(v1: readonly FoundValue[], v2: readonly FoundValue[]): ValueMap | undefined {
   if (v1.length === 0 || v2.length === 0) return undefined;
-  const pairs: (readonly [FoundValue, FoundValue])[] = [];
-  const reasons: string[] = [];
-  let confidence = 1;
+  const spelled: ValuePairs = { pairs: [], confidence: 1, reasons: [] };
+  const guessed: ValuePairs = { pairs: [], confidence: 1, reasons: [] };
   let old = v1.filter((value) => !v2.includes(value));
   let young = v2.filter((value) => !v1.includes(value));
   if (old.length === 0) return undefined;
   const pairUp = (
+    into: ValuePairs,
     isPair: (one: FoundValue, other: FoundValue) => boolean,
     weight: number,
     reason: string,
   ): void => {
+    const paired: FoundValue[] = [];
     for (const value of old) {
       const partners = young.filter((other) => isPair(value, other));
       const [partner] = partners;
       const rivals = old.filter((other) => partner !== undefined && isPair(other, partner));
       if (partner === undefined || partners.length > 1 || rivals.length > 1) continue;
-      pairs.push([value, partner]);
+      into.pairs.push([value, partner]);
+      paired.push(value);
       young = young.filter((other) => other !== partner);
-      confidence = Math.min(confidence, weight);
-      if (!reasons.includes(reason)) reasons.push(reason);
+      into.confidence = Math.min(into.confidence, weight);
+      if (!into.reasons.includes(reason)) into.reasons.push(reason);
     }
-    old = old.filter((value) => !pairs.some(([from]) => from === value));
+    old = old.filter((value) => !paired.includes(value));
   };
   const sameType = (one: FoundValue, other: FoundValue): boolean => typeof one === typeof other;
   pairUp(
-    (one, other) => isSameName(String(one), String(other)),
+    spelled,
+    (one, other) => sameType(one, other) && spelling(one) === spelling(other),
     0.95,
     'the values differ in case and separators',
   );
@@ -46,12 +57,24 @@ export function findValueMap(v1: readonly FoundValue[], v2: readonly FoundValue[
     const isSamePlace = (one: FoundValue, other: FoundValue): boolean =>
       v1.indexOf(one) === v2.indexOf(other);
     pairUp(
+      guessed,
       (one, other) => sameType(one, other) && isSamePlace(one, other),
       0.85,
       'the values have the same places in lists of the same length',
     );
   }
-  pairUp((one, other) => nameSimilarity(String(one), String(other)) >= 0.75, 0.7, 'the values are alike');
-  if (old.length === 1 && young.length === 1) pairUp(sameType, 0.75, 'one value is gone and one is new');
-  return { pairs, left: old, confidence, evidence: reasons.join('; ') };
+  const isAlike = (one: FoundValue, other: FoundValue): boolean =>
+    nameSimilarity(String(one), String(other)) >= 0.75;
+  pairUp(guessed, isAlike, 0.7, 'the values are alike');
+  if (old.length === 1 && young.length === 1)
+    pairUp(guessed, sameType, 0.75, 'one value is gone and one is new');
+  return { spelled, guessed, left: old };
+}
+
+/** A value without case and without separators of words; signs, and what stands between digits, mean something. */
+function spelling(value: FoundValue): string {
+  return String(value)
+    .replaceAll(/(?<=\p{Ll})(?=\p{Lu})/gu, '_')
+    .toLowerCase()
+    .replaceAll(/(?<=\p{L})[\s_-]+(?=[\p{L}\d])|(?<=\d)[\s_-]+(?=\p{L})/gu, '');
 }

@@ -23,6 +23,13 @@ export interface Finding {
   readonly confidence: number;
   /** The evidence, in words. */
   readonly evidence: string;
+  /** Why it could lose a value or change its meaning, as a sentence: such a rule is a question, however sure it is. */
+  readonly doubt?: string | undefined;
+}
+
+/** True for a rule that a draft applies; any other one is a question. */
+export function isProposed({ confidence, doubt }: Pick<Finding, 'confidence' | 'doubt'>): boolean {
+  return confidence >= PROPOSED_FROM && doubt === undefined;
 }
 
 /** The findings about one operation, in the order in which the rules apply, and what could not be decided. */

@@ -1,5 +1,5 @@
 import { templateFault, templateShape } from '../../rules/template.ts';
-import { below, type DescribedOperation, type Description, operationsOf } from '../description.ts';
+import { below, type DescribedOperation, type Description, followed, operationsOf } from '../description.ts';
 import { elementsOf, memberOf, objectIn } from '../json-object.ts';
 
 /** An operation in both versions. */
@@ -26,6 +26,11 @@ export function matchOperations(v1: Description, v2: Description): MatchedOperat
       matched.push({ v1: operation, v2: partner });
       continue;
     }
+    const unread = unreadItems(v2).find(({ path }) => path.endsWith(operation.rest));
+    if (unread !== undefined) {
+      questions.push(`V2's ${unread.path} is ${unread.reference}, which could not be read or compared.`);
+      continue;
+    }
     const id = operation.operation['operationId'];
     const named = young.find((other) => id !== undefined && other.operation['operationId'] === id);
     const hint = named === undefined ? '' : ` ${named.method} ${named.rest} has the same operationId.`;
@@ -33,7 +38,20 @@ export function matchOperations(v1: Description, v2: Description): MatchedOperat
       `V2 does not describe ${operation.method} ${operation.rest}, and no rule changes a path.${hint}`,
     );
   }
-  return { matched, questions };
+  const unread = unreadItems(v1).map(
+    ({ path, reference }) => `V1's ${path} is ${reference}, which could not be read or compared.`,
+  );
+  return { matched, questions: [...questions, ...unread] };
+}
+
+/** The path items that are in another document, or nowhere. */
+function unreadItems(
+  description: Description,
+): readonly { readonly path: string; readonly reference: string }[] {
+  return Object.entries(objectIn(description, 'paths')).flatMap(([path, item]) => {
+    const reference = memberOf(followed(description, item), '$ref');
+    return typeof reference === 'string' ? [{ path, reference }] : [];
+  });
 }
 
 /** The operations of a description below its prefix, without the one that returns the description. */

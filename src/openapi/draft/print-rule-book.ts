@@ -1,5 +1,5 @@
-import { pathText, PROPOSED_FROM } from './finding.ts';
-import type { ProposedChange, ProposedRule } from './propose-changes.ts';
+import { isProposed, pathText } from './finding.ts';
+import type { ProposedChange, ProposedQueryRule, ProposedRule } from './propose-changes.ts';
 
 /** An operation of a proposed rule book. */
 export interface ProposedOperation {
@@ -22,15 +22,7 @@ export interface ProposedRuleBook {
 /** Prints a proposed rule book as YAML: each rule with its evidence, doubtful rules and open questions as comments. */
 export function printRuleBook(book: ProposedRuleBook): string {
   const { origin, version, operations, changes, questions } = book;
-  const sure = changes
-    .map((change) => ({ ...change, rules: change.rules.filter(isProposed) }))
-    .filter(hasRules);
-  const doubtful = changes
-    .map(({ query: _sure, ...change }) => ({
-      ...change,
-      rules: change.rules.filter((rule) => !isProposed(rule)),
-    }))
-    .filter(hasRules);
+  const [sure, doubtful] = [partOf(changes, true), partOf(changes, false)];
   return [
     '# yaml-language-server: $schema=./rules.schema.json',
     '#',
@@ -44,7 +36,9 @@ export function printRuleBook(book: ProposedRuleBook): string {
     '',
     sure.length === 0 ? 'changes: []' : 'changes:',
     ...sure.flatMap((change) => [...printChange(change, '  '), '']),
-    ...(doubtful.length === 0 ? [] : ['  # Not sure enough to apply. Decide, and remove the marks.']),
+    ...(doubtful.length === 0
+      ? []
+      : ['  # Not sure enough to apply, or able to lose or change a value. Decide, and remove the marks.']),
     ...doubtful.flatMap((change) => [...printChange(change, '  ').map(commentedOut), '']),
     ...printQuestions(questions),
     '',
@@ -55,8 +49,15 @@ export function printRuleBook(book: ProposedRuleBook): string {
     .concat('\n');
 }
 
-function isProposed({ confidence }: ProposedRule): boolean {
-  return confidence >= PROPOSED_FROM;
+/** The changes with the rules that apply, or with those that are questions. */
+function partOf(changes: readonly ProposedChange[], isSure: boolean): readonly ProposedChange[] {
+  return changes
+    .map((change) => ({
+      ...change,
+      rules: change.rules.filter((rule) => isProposed(rule) === isSure),
+      query: (change.query ?? []).filter((rule) => isProposed(rule) === isSure),
+    }))
+    .filter(hasRules);
 }
 
 function hasRules({ rules, query = [] }: ProposedChange): boolean {
@@ -72,19 +73,25 @@ function printChange(
     `${indent}  summary: ${scalar(summary)}`,
     `${indent}  on: ${on === 'every' ? on : list(on)}`,
     ...(rules.length === 0 ? [] : [`${indent}  request:`]),
-    ...rules.flatMap((rule) => [
-      comment(`confidence ${rule.confidence.toFixed(2)}: ${rule.evidence}`, `${indent}    `),
-      `${indent}    - ${printRule(rule)}`,
-    ]),
+    ...rules.flatMap((rule) => [...reasons(rule, `${indent}    `), `${indent}    - ${printRule(rule)}`]),
     ...(query.length === 0 ? [] : [`${indent}  query:`]),
-    ...query.flatMap(({ rename, to, confidence, evidence }) => [
-      comment(`confidence ${confidence.toFixed(2)}: ${evidence}`, `${indent}    `),
-      `${indent}    - { rename: ${scalar(rename)}, to: ${scalar(to)} }`,
+    ...query.flatMap((rule) => [
+      ...reasons(rule, `${indent}    `),
+      `${indent}    - { rename: ${scalar(rule.rename)}, to: ${scalar(rule.to)} }`,
     ]),
     ...(isInverse === true
       ? [comment("V1's responses have V1's names and places.", `${indent}  `), `${indent}  response: inverse`]
       : []),
   ];
+}
+
+/** The evidence for a rule, and what speaks against it. */
+function reasons(
+  { confidence, evidence, doubt }: ProposedRule | ProposedQueryRule,
+  indent: string,
+): readonly string[] {
+  const words = [evidence, ...(doubt === undefined ? [] : [`but ${doubt}`])].filter((part) => part !== '');
+  return [comment(`confidence ${confidence.toFixed(2)}: ${words.join('; ')}`, indent)];
 }
 
 function printRule({ found }: ProposedRule): string {

@@ -1,5 +1,5 @@
-import type { FoundRule, Finding } from './finding.ts';
-import { pathText } from './finding.ts';
+import { type Finding, type FoundRule, isProposed, pathText } from './finding.ts';
+import { isRewritten } from '../../rules/rewritten-methods.ts';
 
 /** A change of a proposed rule book: one rule, or the attributes that are gone, for the operations that have it. */
 export interface ProposedChange {
@@ -14,11 +14,7 @@ export interface ProposedChange {
 }
 
 /** A rule with its evidence. */
-export interface ProposedRule {
-  readonly found: FoundRule;
-  readonly confidence: number;
-  readonly evidence: string;
-}
+export type ProposedRule = Finding;
 
 /** A query parameter that V2 calls otherwise, with the evidence. */
 export interface ProposedQueryRule {
@@ -26,6 +22,7 @@ export interface ProposedQueryRule {
   readonly to: string;
   readonly confidence: number;
   readonly evidence: string;
+  readonly doubt?: string | undefined;
 }
 
 /** The findings about an operation, by its id in the rule book. */
@@ -36,47 +33,67 @@ export interface OperationFindings {
 
 interface Group {
   readonly on: string[];
-  readonly found: FoundRule;
-  confidence: number;
-  readonly evidence: string;
+  rule: ProposedRule;
 }
 
 /**
- * Groups findings into changes: the same rule of several operations is one change. `writes` are all operations with a body that
- * both versions describe; a wrapper that all of them have is one of every request.
+ * Groups findings into changes: the same rule of several operations is one change, and where it is a question it is another one.
+ * `writes` are all operations with a body that a rule book can change; a wrapper that all of them have is one of every request,
+ * which does not include PUT.
  */
 export function proposeChanges(
   operations: readonly OperationFindings[],
-  writes: readonly string[],
+  writes: readonly { readonly id: string; readonly method: string }[],
 ): readonly ProposedChange[] {
   const groups = new Map<string, Group>();
   for (const { id, findings } of operations) {
-    for (const { found, confidence, evidence } of findings) {
-      const key = JSON.stringify(found);
-      const group = groups.get(key) ?? { on: [], found, confidence, evidence };
+    for (const finding of findings) {
+      const key = JSON.stringify([finding.found, isProposed(finding)]);
+      const group = groups.get(key) ?? { on: [], rule: finding };
       groups.set(key, group);
       group.on.push(id);
-      group.confidence = Math.max(group.confidence, confidence);
+      // The best evidence of all operations; a rule that is none stays one.
+      if (finding.confidence > group.rule.confidence) group.rule = finding;
     }
   }
-  const ordered = [...groups.values()].toSorted((one, other) => rank(one.found) - rank(other.found));
+  const ordered = [...groups.values()].toSorted(
+    (one, other) => rank(one.rule.found) - rank(other.rule.found),
+  );
   const changes = new Map<string, { readonly on: ProposedChange['on']; readonly rules: ProposedRule[] }>();
-  for (const { on, found, confidence, evidence } of ordered) {
-    const isEvery = found.rule === 'unwrap' && writes.length > 1 && writes.every((id) => on.includes(id));
+  for (const { on, rule } of ordered) {
+    const { found } = rule;
     // Attributes that are gone from the same operations, at the same depth, are one change.
     const part = found.rule === 'strip' ? `strip ${found.in.length}` : JSON.stringify(found);
-    const key = JSON.stringify([on, part]);
-    const change = changes.get(key) ?? { on: isEvery ? ('every' as const) : on, rules: [] };
-    changes.set(key, change);
-    change.rules.push({ found, confidence, evidence });
+    for (const some of found.rule === 'unwrap' ? reachOf(on, writes) : [on]) {
+      const key = JSON.stringify([some, part, isProposed(rule)]);
+      const change = changes.get(key) ?? { on: some, rules: [] };
+      changes.set(key, change);
+      change.rules.push(rule);
+    }
   }
   const ids = new Set<string>();
-  return [...changes.values()].map(({ on, rules }) => ({
+  // A change that is a question takes no id from one that applies.
+  const isQuestion = (rules: readonly ProposedRule[]): number => (rules.every(isProposed) ? 0 : 1);
+  const sorted = [...changes.values()].toSorted(
+    (one, other) => isQuestion(one.rules) - isQuestion(other.rules),
+  );
+  return sorted.map(({ on, rules }) => ({
     id: freeId(idOf(rules), ids),
     summary: summaryOf(rules),
     on,
     rules,
   }));
+}
+
+/** The operations of a change, or all of them as `every`, and beside it those that `every` does not include. */
+function reachOf(
+  on: readonly string[],
+  writes: readonly { readonly id: string; readonly method: string }[],
+): readonly ProposedChange['on'][] {
+  const everyWrite = writes.filter(({ method }) => isRewritten(method)).map(({ id }) => id);
+  if (everyWrite.length < 2 || !everyWrite.every((id) => on.includes(id))) return [on];
+  const others = on.filter((id) => !everyWrite.includes(id));
+  return others.length === 0 ? ['every'] : ['every', others];
 }
 
 /** Outer objects first; within an object, names before places. */
@@ -94,7 +111,9 @@ function idOf([rule]: readonly ProposedRule[]): string {
     case 'nest':
       return `nested-${found.under}`;
     case 'rename':
-      return `${found.to}-name`;
+      return [...found.in.slice(-1), found.to, ...(/name$/i.test(found.to) ? [] : ['name'])]
+        .filter((name) => name !== '*')
+        .join('-');
     case 'strip':
       return 'removed-attributes';
     case 'map':
@@ -103,9 +122,11 @@ function idOf([rule]: readonly ProposedRule[]): string {
 }
 
 function freeId(wanted: string, taken: Set<string>): string {
+  // A name in camel case is an id in kebab case, like all others.
   const plain = wanted
-    .replaceAll(/[^\w.-]/g, '-')
-    .replaceAll('_', '-')
+    .replaceAll(/(?<=[a-z\d])(?=[A-Z])/g, '-')
+    .replaceAll(/[^\w.-]|_/g, '-')
+    .toLowerCase()
     .replace(/^[^A-Za-z]+/, '')
     .slice(0, 56);
   const base = plain === '' ? 'change' : plain;
@@ -123,9 +144,9 @@ function summaryOf(rules: readonly ProposedRule[]): string {
   switch (found?.rule) {
     case undefined:
     case 'unwrap':
-      return `Parameters are no longer wrapped in a ${found?.member ?? 'data'} object.`;
+      return `Parameters are no longer wrapped in ${withArticle(found?.member ?? 'data')} object.`;
     case 'nest':
-      return `${found.members.join(', ')} of ${placeOf(found)} are nested under ${found.under}.`;
+      return `${found.members.join(', ')} of ${placeOf(found)} ${found.members.length === 1 ? 'is' : 'are'} nested under ${found.under}.`;
     case 'rename':
       return `${pathText(found.in, found.member)} is called ${found.to}.`;
     case 'strip':
@@ -135,6 +156,10 @@ function summaryOf(rules: readonly ProposedRule[]): string {
     case 'map':
       return `${pathText(found.in, found.member)} has other values.`;
   }
+}
+
+function withArticle(name: string): string {
+  return `${/^[aeiou]/i.test(name) ? 'an' : 'a'} ${name}`;
 }
 
 function placeOf({ in: path }: { readonly in: readonly string[] }): string {

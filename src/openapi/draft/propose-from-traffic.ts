@@ -8,6 +8,7 @@ import { describedOperations } from './match-operations.ts';
 import type { ProposedRuleBook } from './print-rule-book.ts';
 import { namedOperations, proposeFor, releaseOf, releaseQuestions } from './propose-rule-book.ts';
 import { recordedKey, recordedShape, type RecordedBodies, type RecordedBody } from './recorded-shape.ts';
+import { canBeRewritten } from '../../rules/rewritten-methods.ts';
 import type { Shape } from '../shape.ts';
 
 /** A recorded V1 request with a JSON body. */
@@ -31,12 +32,15 @@ export function proposeFromTraffic(v2: Description, requests: readonly RecordedR
   }
   const recorded = new Map<string, RecordedBodies & { readonly v2: Shape }>();
   for (const { pair, operation } of named) {
-    const shape = requestShape(v2, pair.v2, components);
+    const shape = canBeRewritten(operation.method) ? requestShape(v2, pair.v2, components) : undefined;
     const bodies = byOperation.get(operation.id);
     if (shape === undefined || bodies === undefined) continue;
     recorded.set(operation.id, { ...recordedShape(bodies, shape), v2: shape });
   }
-  const pairs = [...recorded].map(([id, { shape, v2: other }]) => ({ id, v1: shape, v2: other }));
+  const pairs = named.flatMap(({ operation: { id, method } }) => {
+    const found = recorded.get(id);
+    return found === undefined ? [] : [{ id, method, v1: found.shape, v2: found.v2 }];
+  });
   const { changes, questions } = proposeFor(pairs, (id) => sourceOf(recorded.get(id)));
   const unknown = byOperation.get('')?.length ?? 0;
   const general =

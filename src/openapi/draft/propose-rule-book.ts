@@ -8,10 +8,8 @@ import { resourceKey, resourceShapes, withInverse } from './find-inverse.ts';
 import { type MatchedOperation, matchOperations, templateOf } from './match-operations.ts';
 import type { ProposedOperation, ProposedRuleBook } from './print-rule-book.ts';
 import { type OperationFindings, proposeChanges } from './propose-changes.ts';
+import { canBeRewritten } from '../../rules/rewritten-methods.ts';
 import type { Shape } from '../shape.ts';
-
-/** The methods whose bodies a rule book can change. */
-const WRITES: ReadonlySet<string> = new Set(['POST', 'PATCH']);
 
 /** Methods that a rule book can name. */
 const NAMED_METHODS: ReadonlySet<string> = new Set([
@@ -36,23 +34,32 @@ export function proposeRuleBook(v1: Description, v2: Description): ProposedRuleB
   const named = namedOperations(matched);
   const bodies = named.map(({ pair, operation }) => ({
     operation,
-    v1: WRITES.has(operation.method) ? requestShape(v1, pair.v1, old) : undefined,
-    v2: WRITES.has(operation.method) ? requestShape(v2, pair.v2, young) : undefined,
+    pair,
+    v1: requestShape(v1, pair.v1, old),
+    v2: requestShape(v2, pair.v2, young),
   }));
-  const described = bodies.flatMap(({ operation, v1: one, v2: other }) =>
-    one === undefined || other === undefined ? [] : [{ id: operation.id, v1: one, v2: other }],
+  const described = bodies.flatMap(({ operation: { id, method }, v1: first, v2: second }) =>
+    first === undefined || second === undefined || !canBeRewritten(method)
+      ? []
+      : [{ id, method, v1: first, v2: second }],
   );
-  const outcome = proposeFor(described, DESCRIBED);
+  const writes = bodies
+    .filter(({ v1: first, v2: second }) => first !== undefined || second !== undefined)
+    .map(({ operation: { id, method } }) => ({ id, method }));
+  const outcome = proposeFor(described, DESCRIBED, writes);
   const [one, other] = [
     { description: v1, components: old },
     { description: v2, components: young },
   ];
   const shapes = resourceShapes(matched, one, other);
-  const queries = findQueryRenames(named, one, other);
+  const queries = findQueryRenames(named, one, other, outcome.changes);
   const resources = new Map(named.map(({ pair, operation }) => [operation.id, resourceKey(pair.v1)]));
-  const foreign = [...old.foreign, ...young.foreign].map(
-    (name) => `${name} is in another document and was not compared.`,
+  const foreign = [...new Set([...old.foreign, ...young.foreign])].map((name) =>
+    name.startsWith('#')
+      ? `${name} leads nowhere, and what should be there was not compared.`
+      : `${name} is in another document and was not compared.`,
   );
+  const uncompared = bodies.flatMap((body) => uncomparedQuestions(body));
   return {
     origin: [
       `A draft of a rule book, from V1's description (${titleOf(v1)}) and V2's (${titleOf(v2)}).`,
@@ -72,23 +79,50 @@ export function proposeRuleBook(v1: Description, v2: Description): ProposedRuleB
       ...queries.changes,
     ],
     questions: new Map([
-      ['', [...releaseQuestions(v2), ...unmatched, ...queries.questions, ...foreign]],
+      ['', [...releaseQuestions(v2), ...unmatched, ...uncompared, ...queries.questions, ...foreign]],
       ...outcome.questions,
     ]),
   };
 }
 
+/** What to say about bodies that no rule is proposed for, because one version describes none or no rule can change them. */
+function uncomparedQuestions({
+  operation: { id, method },
+  pair,
+  v1,
+  v2,
+}: {
+  readonly operation: ProposedOperation;
+  readonly pair: MatchedOperation;
+  readonly v1: Shape | undefined;
+  readonly v2: Shape | undefined;
+}): readonly string[] {
+  if (v1 !== undefined && v2 !== undefined) {
+    if (canBeRewritten(method) || compareBodies(v1, v2, DESCRIBED, undefined).findings.length === 0)
+      return [];
+    return [
+      `${id}: the body of ${method} differs in V2, and only bodies of POST, PATCH and PUT are rewritten.`,
+    ];
+  }
+  if (v1 === undefined && v2 === undefined) return [];
+  const [version, { operation }] = v1 === undefined ? ['V1', pair.v1] : ['V2', pair.v2];
+  const what = operation['requestBody'] === undefined ? 'no body' : 'no body in JSON that could be read';
+  return [`${id}: ${version} describes ${what} for it, so that nothing was compared.`];
+}
+
 /** A request body in both versions, by the id of its operation. */
 export interface BodyPair {
   readonly id: string;
+  readonly method: string;
   readonly v1: Shape;
   readonly v2: Shape;
 }
 
-/** The changes and questions that the bodies of requests suggest. */
+/** The changes and questions that the bodies of requests suggest; `writes` are the operations that have a body, compared or not. */
 export function proposeFor(
   bodies: readonly BodyPair[],
   source: ShapeSource | ((id: string) => ShapeSource),
+  writes: readonly { readonly id: string; readonly method: string }[] = bodies,
 ): Pick<ProposedRuleBook, 'changes' | 'questions'> {
   const wrapper = commonWrapper(bodies);
   const questions = new Map<string, readonly string[]>();
@@ -98,10 +132,7 @@ export function proposeFor(
     return { id, findings: comparison.findings };
   });
   return {
-    changes: proposeChanges(
-      findings,
-      bodies.map(({ id }) => id),
-    ),
+    changes: proposeChanges(findings, writes),
     questions,
   };
 }

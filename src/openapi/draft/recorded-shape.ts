@@ -1,5 +1,5 @@
 import { elementsOf, isObject, memberOf } from '../json-object.ts';
-import type { MemberShape, Shape } from '../shape.ts';
+import { ANY_SHAPE, type MemberShape, type Shape } from '../shape.ts';
 
 /** The value that stands for one that was not recorded. */
 const MASKED = '…';
@@ -36,7 +36,7 @@ export function recordedShape(bodies: readonly RecordedBody[], v2: Shape): Recor
   const requests = bodies.reduce((sum, { count }) => sum + count, 0);
   if (wrapper === undefined) return { shape, requests, counts };
   const members = new Map([[wrapper, { shape, required: true }]]);
-  return { shape: { ...EMPTY, types: new Set(['object']), members }, requests, counts };
+  return { shape: { ...ANY_SHAPE, types: new Set(['object']), members }, requests, counts };
 }
 
 function without(value: unknown, member: string | undefined): unknown {
@@ -98,7 +98,7 @@ function merged(values: readonly unknown[]): Shape {
   });
   const elements = values.flatMap((value) => elementsOf(value));
   return {
-    ...EMPTY,
+    ...ANY_SHAPE,
     types: new Set(values.flatMap((value) => typeOf(value))),
     members: new Map(members),
     element: elements.length === 0 ? undefined : merged(elements),
@@ -107,15 +107,8 @@ function merged(values: readonly unknown[]): Shape {
 
 function typeOf(value: unknown): readonly string[] {
   if (value === null || value === MASKED) return [];
-  return [Array.isArray(value) ? 'array' : typeof value];
+  if (Array.isArray(value)) return ['array'];
+  if (typeof value === 'number') return [Number.isInteger(value) ? 'integer' : 'number'];
+  // An integer beyond what a double holds is kept as its text.
+  return [typeof value === 'object' && !isObject(value) ? 'integer' : typeof value];
 }
-
-const EMPTY: Shape = {
-  types: new Set(),
-  members: new Map(),
-  element: undefined,
-  values: [],
-  text: '',
-  constraints: '',
-  isDeprecated: false,
-};

@@ -1,5 +1,5 @@
-import { nameSimilarity } from './name-similarity.ts';
-import { isCompatible, type Shape } from '../shape.ts';
+import { isRelatedName, nameSimilarity, unitsIn } from './name-similarity.ts';
+import { fitsInto, isCompatible, type Shape } from '../shape.ts';
 
 /** A member that only one version has, with its place among the others. */
 export interface LooseMember {
@@ -13,12 +13,17 @@ export interface LooseMember {
   readonly isAlone: boolean;
 }
 
+/** How sure it is that a member of V2 is one of V1 by another name. */
+export interface RenameScore {
+  readonly confidence: number;
+  readonly evidence: string;
+  /** Why a rename could change what the value means; undefined when nothing speaks for that. */
+  readonly doubt: string | undefined;
+}
+
 /** The confidence that `young` is V2's name of `old`, and the evidence; 0 when their types exclude it. */
-export function renameScore(
-  old: LooseMember,
-  young: LooseMember,
-): { readonly confidence: number; readonly evidence: string } {
-  if (!isCompatible(old.shape, young.shape)) return { confidence: 0, evidence: '' };
+export function renameScore(old: LooseMember, young: LooseMember): RenameScore {
+  if (!isCompatible(old.shape, young.shape)) return { confidence: 0, evidence: '', doubt: undefined };
   const reasons: string[] = [];
   let confidence = 0.25;
   const weigh = (weight: number, reason: string): void => {
@@ -30,10 +35,71 @@ export function renameScore(
   weigh(...textWeight(old, young));
   weigh(...placeWeight(old, young));
   weigh(...contentWeight(old.shape, young.shape));
-  if (old.isAlone && young.isAlone) weigh(0.2, 'no other member of this type is new or gone');
+  if (old.isAlone && young.isAlone && fitsInto(old.shape, young.shape))
+    weigh(0.2, 'no other member of this type is new or gone');
   if (old.required !== young.required) confidence -= 0.1;
   const evidence = reasons.filter((reason) => reason !== '').join('; ');
-  return { confidence: Math.max(0, Math.min(0.99, confidence)), evidence };
+  const doubt = valueDoubt(old, young) ?? (isKnownAs(old, young) ? undefined : NO_LINK);
+  return { confidence: Math.max(0, Math.min(0.99, confidence)), evidence, doubt };
+}
+
+/** The doubt about members that only their types and places make likely. */
+export const NO_LINK = 'neither name, description nor content says that they are the same';
+
+/** A member as far as its value is concerned. */
+type NamedShape = Pick<LooseMember, 'name' | 'shape'>;
+
+/** Why a value of V1, or one inside it, could mean something else in V2's member; undefined when nothing says so. */
+export function valueDoubt(old: NamedShape, young: NamedShape): string | undefined {
+  const own = scalarDoubt(old, young);
+  if (own !== undefined) return own;
+  const [one, other] = [old.shape, young.shape];
+  for (const [name, { shape }] of one.members) {
+    const partner = other.members.get(name)?.shape;
+    const inner = partner === undefined ? undefined : valueDoubt({ name, shape }, { name, shape: partner });
+    if (inner !== undefined) return `of its ${name}, ${inner}`;
+  }
+  if (one.element === undefined || other.element === undefined) return undefined;
+  return valueDoubt({ name: '', shape: one.element }, { name: '', shape: other.element });
+}
+
+/** Why a value that is no object could mean something else: by its type, format, limits, and the units in names and descriptions. */
+export function scalarDoubt(old: NamedShape, young: NamedShape): string | undefined {
+  const [one, other] = [old.shape, young.shape];
+  const doubts: string[] = [];
+  const compare = (what: string, first: string, second: string): void => {
+    if (first !== second) doubts.push(`${what} ${first || 'none'} in V1 and ${second || 'none'} in V2`);
+  };
+  const compareBoth = (what: string, first: string, second: string): void => {
+    if (first !== '' && second !== '') compare(what, first, second);
+  };
+  if (!fitsInto(one, other)) compare('it is', typeWords(one), typeWords(other));
+  compareBoth('its format is', one.format, other.format);
+  compare('the unit in its name is', unitsIn(old.name), unitsIn(young.name));
+  compareBoth('the unit in its description is', unitsIn(one.text), unitsIn(other.text));
+  compareBoth('its limit is', one.limits, other.limits);
+  if (doubts.length > 0) return doubts.join('; ');
+  const [element, partner] = [one.element, other.element];
+  if (element === undefined || partner === undefined || element.members.size > 0) return undefined;
+  return scalarDoubt({ name: '', shape: element }, { name: '', shape: partner });
+}
+
+/** The types of a value in words. */
+export function typeWords({ types }: Shape): string {
+  return [...types].join(' or ');
+}
+
+/** True when something tells that two members are the same: their place and type do not. */
+function isKnownAs(old: LooseMember, young: LooseMember): boolean {
+  const [one, other] = [old.shape, young.shape];
+  const half = (all: readonly unknown[], more: readonly unknown[]): boolean =>
+    all.filter((value) => more.includes(value)).length * 2 > Math.max(1, all.length, more.length);
+  return (
+    isRelatedName(old.name, young.name) ||
+    textWeight(old, young)[0] > 0 ||
+    half(one.values, other.values) ||
+    half([...one.members.keys()], [...other.members.keys()])
+  );
 }
 
 type Weight = readonly [weight: number, reason: string];

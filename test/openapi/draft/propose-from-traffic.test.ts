@@ -50,7 +50,7 @@ test('a member that V2 has in two sub-objects is a question', () => {
 });
 
 test('a member that V2 has in a sub-object is never stripped', () => {
-  const old = Object.fromEntries(['kind', 'size', 'count', 'colour', 'flag'].map((name) => [name, 'x']));
+  const old = Object.fromEntries(['kind', 'size', 'count', 'colour', 'flag'].map((name) => [name, true]));
   const draft = draftOf({ name: text, address: place }, [{ data: { name: 'x', suburb: 'x', ...old } }]);
   expect(rulesOf(draft)).toEqual([
     '{ unwrap: data }',
@@ -58,6 +58,13 @@ test('a member that V2 has in a sub-object is never stripped', () => {
   ]);
   expect(draft).toContain('# - create: suburb: is it address.suburb in V2, or gone?');
   expect(draft).toMatch(/^ *# +- \{ strip: suburb \}$/m);
+});
+
+test('a member that could be one of V2 which no request has is never stripped', () => {
+  const draft = draftOf({ name: text, phone: text }, [{ data: { name: 'x', mobile: 'x', count: 1 } }]);
+  expect(rulesOf(draft)).toEqual(['{ unwrap: data }', '{ strip: count }']);
+  expect(draft).toContain('# - create: mobile: is it phone in V2, or gone?');
+  expect(draft).toMatch(/^ *# +- \{ strip: mobile \}$/m);
 });
 
 test.each([

@@ -1,22 +1,28 @@
 import { expect, test } from 'vitest';
-import { type FoundRule, PROPOSED_FROM } from '../../../src/openapi/draft/finding.ts';
+import { type FoundRule, isProposed } from '../../../src/openapi/draft/finding.ts';
 import { proposeRuleBook } from '../../../src/openapi/draft/propose-rule-book.ts';
 import { printRuleBook, type ProposedRuleBook } from '../../../src/openapi/draft/print-rule-book.ts';
 import { readRuleBook } from '../../../src/rules/read-rule-book.ts';
+import { compilePlans } from '../../../src/rewrite/plan.ts';
+import { ruleBookWarnings } from '../../../src/rules/rule-book-warnings.ts';
+import { compileResponsePlans } from '../../../src/rewrite/response-plans.ts';
+import { bytesOf, rewritten, textOf } from '../../rewrite/notation.ts';
 import { randomPair } from '../random-pairs.ts';
 
-/** The proposed rules of each operation, as text that ignores the order of members and values. */
-function proposedRules(book: ProposedRuleBook, from = PROPOSED_FROM): ReadonlyMap<string, readonly string[]> {
+/** The rules of each operation, or those that apply, as text that ignores the order of members and values. */
+function rulesIn(book: ProposedRuleBook, isSureOnly: boolean): ReadonlyMap<string, readonly string[]> {
   return new Map(
     book.operations.map(({ id }) => [
       id,
       book.changes
         .filter(({ on }) => on === 'every' || on.includes(id))
-        .flatMap(({ rules }) => rules.filter(({ confidence }) => confidence >= from))
+        .flatMap(({ rules }) => rules.filter((rule) => !isSureOnly || isProposed(rule)))
         .map(({ found }) => ruleText(found)),
     ]),
   );
 }
+
+const proposedRules = (book: ProposedRuleBook): ReadonlyMap<string, readonly string[]> => rulesIn(book, true);
 
 function ruleText(rule: FoundRule): string {
   const sorted = rule.rule === 'nest' ? { ...rule, members: rule.members.toSorted() } : rule;
@@ -26,32 +32,32 @@ function ruleText(rule: FoundRule): string {
   return JSON.stringify(Object.fromEntries(entries.toSorted(([one], [other]) => (one < other ? -1 : 1))));
 }
 
-test('at least 95 % of the changes of 60 random pairs are found, and at most 2 % of the rules are false', () => {
-  let [known, found, proposed] = [0, 0, 0];
+test('at least 95 % of the changes of 60 random pairs are in the draft, and at most 2 % of those that apply are false', () => {
+  let [known, found, applied, right] = [0, 0, 0, 0];
   const missed: string[] = [];
   const wrong: string[] = [];
   for (let seed = 1; seed <= 60; seed += 1) {
     const pair = randomPair(seed);
-    const rules = proposedRules(proposeRuleBook(pair.v1, pair.v2));
+    const book = proposeRuleBook(pair.v1, pair.v2);
+    const [rules, sure] = [rulesIn(book, false), proposedRules(book)];
     for (const [id, changes] of pair.known) {
       const expected = changes.map((change) => ruleText(change));
-      const actual = rules.get(id) ?? [];
+      const [all, active] = [rules.get(id) ?? [], sure.get(id) ?? []];
       known += expected.length;
-      proposed += actual.length;
-      found += expected.filter((rule) => actual.includes(rule)).length;
-      missed.push(
-        ...expected.filter((rule) => !actual.includes(rule)).map((rule) => `${seed} ${id} ${rule}`),
-      );
-      wrong.push(...actual.filter((rule) => !expected.includes(rule)).map((rule) => `${seed} ${id} ${rule}`));
+      applied += active.length;
+      found += expected.filter((rule) => all.includes(rule)).length;
+      right += expected.filter((rule) => active.includes(rule)).length;
+      missed.push(...expected.filter((rule) => !all.includes(rule)).map((rule) => `${seed} ${id} ${rule}`));
+      wrong.push(...active.filter((rule) => !expected.includes(rule)).map((rule) => `${seed} ${id} ${rule}`));
     }
   }
   const share = (part: number, all: number): string => `${((part / all) * 100).toFixed(1)} %`;
   console.log(
-    `found ${found} of ${known} changes (${share(found, known)}); ${wrong.length} of ${proposed} rules false (${share(wrong.length, proposed)})`,
+    `found ${found} of ${known} changes (${share(found, known)}), ${right} of them applied (${share(right, known)}); ${wrong.length} of ${applied} applied rules false (${share(wrong.length, applied)})`,
   );
   expect(known).toBeGreaterThan(300);
   expect(found / known).toBeGreaterThanOrEqual(0.95);
-  expect(wrong.length / proposed).toBeLessThanOrEqual(0.02);
+  expect(wrong.length / applied).toBeLessThanOrEqual(0.02);
 });
 
 const pathsWith = (version: string, schema: unknown, path = '/things'): Record<string, unknown> => ({
@@ -65,6 +71,24 @@ const pathsWith = (version: string, schema: unknown, path = '/things'): Record<s
         responses: {},
       },
     },
+  },
+});
+
+/** A description of one operation for each method, with the same body. */
+const methodsWith = (
+  version: string,
+  schema: unknown,
+  methods: readonly string[],
+): Record<string, unknown> => ({
+  openapi: '3.1.0',
+  info: { title: 'T', version: '2025-01-01' },
+  paths: {
+    [`/api/${version}/things`]: Object.fromEntries(
+      methods.map((method) => [
+        method,
+        { operationId: method, requestBody: { content: { 'application/json': { schema } } }, responses: {} },
+      ]),
+    ),
   },
 });
 
@@ -106,7 +130,7 @@ test('what it cannot decide is a question, and no rule', () => {
     expect.stringMatching(/^size: is it called \w+ in V2.*, or gone\?$/),
     expect.stringMatching(/^count: is it called \w+ in V2.*, or gone\?$/),
     'owner is required in V2 and not in V1: V2 refuses requests without it.',
-    'kind is string in V1 and number in V2: no rule changes the type of a value.',
+    'kind is string in V1 and integer in V2: no rule changes the type of a value.',
     'colour: V1 allows "blue", "grey", V2 does not. Which values of V2 do they mean?',
   ]);
   const printed = printRuleBook(book);
@@ -126,9 +150,9 @@ test('members that move and change their names, in lists too', () => {
       .get('create')
       ?.map((rule) => JSON.parse(rule) as object),
   ).toEqual([
-    { rule: 'rename', in: ['items', '*'], member: 'address_city', to: 'city' },
-    { rule: 'rename', in: ['items', '*'], member: 'address_zip', to: 'zip' },
-    { rule: 'nest', in: ['items', '*'], members: ['city', 'zip'], under: 'address' },
+    { rule: 'nest', in: ['items', '*'], members: ['address_city', 'address_zip'], under: 'address' },
+    { rule: 'rename', in: ['items', '*', 'address'], member: 'address_city', to: 'city' },
+    { rule: 'rename', in: ['items', '*', 'address'], member: 'address_zip', to: 'zip' },
   ]);
 });
 
@@ -208,5 +232,271 @@ test('query parameters that V2 calls otherwise are renamed, and others are asked
   if (!reading.ok) throw new Error(reading.faults.map(({ message }) => message).join('\n'));
   expect(reading.ruleBook.changes.map(({ on, query: rules }) => [on, rules])).toEqual([
     [['list'], [{ rule: 'rename', parameter: 'old_kind', to: 'kind' }]],
+  ]);
+});
+
+/** The rules of a draft that apply, and those that are comments, as a rule book has them. */
+function printedRules(book: ProposedRuleBook): {
+  readonly active: readonly string[];
+  readonly asked: readonly string[];
+} {
+  const lines = printRuleBook(book).split('\n');
+  const matches = (pattern: RegExp): readonly string[] =>
+    lines.flatMap((line) => pattern.exec(line)?.[1] ?? []);
+  return { active: matches(/^ {6}- (\{.*\})$/), asked: matches(/^ {2}# {5}- (\{.*\})$/) };
+}
+
+test('a member that gets the name of another one is nested first, and renamed in its new place', async () => {
+  const v1 = objectOf({ name: text, email: text, customer_name: text, customer_email: text });
+  const v2 = objectOf({ name: text, email: text, customer: objectOf({ name: text, email: text }) });
+  const book = bookOf(v1, v2);
+  expect(printedRules(book)).toEqual({
+    active: [
+      '{ nest: [customer_name, customer_email], under: customer }',
+      '{ rename: customer.customer_name, to: name }',
+      '{ rename: customer.customer_email, to: email }',
+    ],
+    asked: [],
+  });
+  const reading = await readRuleBook(printRuleBook(book), 'draft');
+  if (!reading.ok) throw new Error('the draft has faults');
+  const plan = compilePlans(reading.ruleBook).of(reading.ruleBook.operations[0]);
+  expect(rewritten(plan, '{"name":"Invoice 5","customer_name":"Acme"}')).toBe(
+    '{"name":"Invoice 5","customer":{"name":"Acme"}}',
+  );
+  expect(ruleBookWarnings(reading.ruleBook)).toEqual([]);
+});
+
+test('responses have the members of V1 back, the one of the same name among them', async () => {
+  const withRead = (version: string, schema: unknown): Record<string, unknown> => {
+    const described = pathsWith(version, schema);
+    const content = { 'application/json': { schema: objectOf({ data: schema }) } };
+    const paths = described['paths'] as Record<string, unknown>;
+    paths[`/api/${version}/things/{id}`] = { get: { operationId: 'read', responses: { 200: { content } } } };
+    return described;
+  };
+  const v1 = withRead('v1', objectOf({ name: text, customer_name: text }));
+  const v2 = withRead('v2', objectOf({ name: text, customer: objectOf({ name: text }) }));
+  const reading = await readRuleBook(printRuleBook(proposeRuleBook(v1, v2)), 'draft');
+  if (!reading.ok) throw new Error('the draft has faults');
+  const [, read] = reading.ruleBook.operations;
+  const plan = compileResponsePlans(reading.ruleBook).of(read, 'GET');
+  const body = '{"data":{"name":"Invoice 5","customer":{"name":"Acme"}}}';
+  const outcome = plan.rewrite(bytesOf(body), { status: 200, deprecated: [], isWrapped: true });
+  expect(textOf(outcome.body)).toBe('{"data":{"name":"Invoice 5","customer_name":"Acme"}}');
+});
+
+const number = { type: 'number' };
+const integer = { type: 'integer' };
+
+test.each([
+  [
+    'a number and an integer',
+    'amount',
+    number,
+    'amount_cents',
+    integer,
+    'it is number in V1 and integer in V2; the unit in its name is none in V1 and cents in V2',
+  ],
+  [
+    'a unit',
+    'amount',
+    integer,
+    'amount_cents',
+    integer,
+    'the unit in its name is none in V1 and cents in V2',
+  ],
+  [
+    'another unit',
+    'delay_s',
+    integer,
+    'delay_ms',
+    integer,
+    'the unit in its name is seconds in V1 and ms in V2',
+  ],
+  [
+    'a unit in camel case',
+    'timeout',
+    integer,
+    'timeoutMs',
+    integer,
+    'the unit in its name is none in V1 and ms in V2',
+  ],
+  [
+    'a unit in the description',
+    'total',
+    { ...number, description: 'In euros' },
+    'total_sum',
+    { ...number, description: 'In cents' },
+    'the unit in its description is euros in V1 and cents in V2',
+  ],
+  [
+    'a format',
+    'due',
+    { ...text, format: 'date' },
+    'due_at',
+    { ...text, format: 'date-time' },
+    'its format is date in V1 and date-time in V2',
+  ],
+  [
+    'a limit',
+    'share',
+    { ...number, maximum: 100 },
+    'share_part',
+    { ...number, maximum: 1 },
+    'its limit is maximum 100 in V1 and maximum 1 in V2',
+  ],
+  [
+    'what is inside',
+    'price',
+    objectOf({ amount: number, tax: number }),
+    'unit_price',
+    objectOf({ amount: integer, tax: number }),
+    'of its amount, it is number in V1 and integer in V2',
+  ],
+  [
+    'elements',
+    'amounts',
+    { type: 'array', items: number },
+    'amounts_list',
+    { type: 'array', items: integer },
+    'it is number in V1 and integer in V2',
+  ],
+  [
+    'nothing in common',
+    'fax',
+    text,
+    'website',
+    text,
+    'neither name, description nor content says that they are the same',
+  ],
+])('a rename over %s is a question with its reason', (_, old, one, young, other, reason) => {
+  const book = bookOf(
+    objectOf({ id: text, [old]: one, end: text }),
+    objectOf({ id: text, [young]: other, end: text }),
+  );
+  const { active, asked } = printedRules(book);
+  expect(active).toEqual([]);
+  expect(asked).toContain(`{ rename: ${old}, to: ${young} }`);
+  expect(printRuleBook(book)).toContain(reason);
+  expect(questionsOf(book).filter((question) => question.includes(young)).length).toBeGreaterThan(0);
+});
+
+test('an integer may become a number, and a name another style', () => {
+  const v1 = objectOf({ itemCount: integer, id: text });
+  expect(printedRules(bookOf(v1, objectOf({ item_count: number, id: text }))).active).toEqual([
+    '{ rename: itemCount, to: item_count }',
+  ]);
+});
+
+test('values that V2 spells otherwise are mapped, and others are asked about', () => {
+  const v1 = objectOf({ status: { type: 'string', enum: ['inProgress', 'open', 'A+', '1-5'] } });
+  const v2 = objectOf({ status: { type: 'string', enum: ['IN_PROGRESS', 'outstanding', 'A-', '15'] } });
+  expect(printedRules(bookOf(v1, v2))).toEqual({
+    active: ['{ map: { inProgress: IN_PROGRESS }, of: status }'],
+    asked: ['{ map: { open: outstanding, "A+": "A-", "1-5": "15" }, of: status }'],
+  });
+});
+
+test('PUT has the rules of POST and PATCH, and is named beside every', async () => {
+  const v1 = methodsWith('v1', objectOf({ data: objectOf({ due: text, id: text }) }), [
+    'post',
+    'patch',
+    'put',
+  ]);
+  const v2 = methodsWith('v2', objectOf({ due_date: text, id: text }), ['post', 'patch', 'put']);
+  const reading = await readRuleBook(printRuleBook(proposeRuleBook(v1, v2)), 'draft');
+  if (!reading.ok) throw new Error('the draft has faults');
+  expect(reading.ruleBook.changes.map(({ on, request }) => [on, request[0]?.rule])).toEqual([
+    ['every', 'unwrap'],
+    [['put'], 'unwrap'],
+    [['put', 'post', 'patch'], 'rename'],
+  ]);
+  for (const operation of reading.ruleBook.operations)
+    expect(rewritten(compilePlans(reading.ruleBook).of(operation), '{"data":{"due":"x","id":"1"}}')).toBe(
+      '{"due_date":"x","id":"1"}',
+    );
+});
+
+test('a body that no rule can change, or that one version does not describe, is a question', () => {
+  const [v1, v2] = [
+    methodsWith('v1', objectOf({ due: text }), ['delete', 'post']),
+    methodsWith('v2', objectOf({ due_date: text }), ['delete']),
+  ];
+  const paths = v2['paths'] as Record<string, Record<string, unknown>>;
+  (paths['/api/v2/things'] ?? {})['post'] = { operationId: 'post', responses: {} };
+  expect(questionsOf(proposeRuleBook(v1, v2))).toEqual([
+    'post: V2 describes no body for it, so that nothing was compared.',
+    'delete: the body of DELETE differs in V2, and only bodies of POST, PATCH and PUT are rewritten.',
+  ]);
+});
+
+const animal = {
+  Animal: {
+    ...(objectOf({ kind: text }) as object),
+    discriminator: { propertyName: 'kind', mapping: { cat: 'Cat' } },
+  },
+  Cat: { allOf: [{ $ref: '#/components/schemas/Animal' }, objectOf({ claws: text })] },
+  Dog: { allOf: [{ $ref: '#/components/schemas/Animal' }, objectOf({ bark: text })] },
+  Base: objectOf({ kind: text }),
+};
+
+test.each([
+  ['in another document', { allOf: [objectOf({ kind: text }), { $ref: 'other.yaml#/Cat' }] }],
+  ['wholly in another document', { $ref: 'other.yaml#/Cat' }],
+  [
+    'where a reference leads nowhere',
+    { anyOf: [objectOf({ kind: text }), { $ref: '#/components/schemas/None' }] },
+  ],
+  ['beside a reference', { $ref: '#/components/schemas/Base', properties: { claws: text } }],
+  ['in a subtype of a mapping', { $ref: '#/components/schemas/Animal' }],
+  [
+    'in the second of two schemas for a member',
+    {
+      oneOf: [
+        objectOf({ kind: text, in: objectOf({ a: text }) }),
+        objectOf({ in: objectOf({ claws: text }) }),
+      ],
+    },
+  ],
+  ['under a condition', { ...(objectOf({ kind: text }) as object), else: objectOf({ claws: text }) }],
+  [
+    'under a member that it depends on',
+    { ...(objectOf({ kind: text }) as object), dependentSchemas: { kind: objectOf({ claws: text }) } },
+  ],
+  ['as one of further members', { ...(objectOf({ kind: text }) as object), additionalProperties: text }],
+  ['by a pattern', { ...(objectOf({ kind: text }) as object), patternProperties: { '^c': text } }],
+  [
+    'in an object where V1 had it beside',
+    objectOf({ kind: text, paw: objectOf({ claws: text, size: text }) }),
+  ],
+  ['beside an object where V1 had it inside', objectOf({ kind: text, paw_claws: text })],
+])('what V2 describes %s is never stripped', (_, schema) => {
+  const v2 = pathsWith('v2', schema);
+  v2['components'] = { schemas: animal };
+  for (const v1 of [
+    objectOf({ kind: text, claws: text }),
+    objectOf({ kind: text, paw: objectOf({ claws: text }) }),
+  ])
+    expect(
+      printedRules(proposeRuleBook(pathsWith('v1', v1), v2)).active.filter((rule) => rule.includes('strip')),
+    ).toEqual([]);
+});
+
+test('a path item in another document is told', () => {
+  const v2 = { ...pathsWith('v2', text), paths: { '/api/v2/things': { $ref: 'things.yaml' } } };
+  expect(questionsOf(proposeRuleBook(pathsWith('v1', text), v2))).toEqual([
+    "V2's /api/v2/things is things.yaml, which could not be read or compared.",
+  ]);
+});
+
+test('ids have one style, and summaries their article', () => {
+  const v1 = objectOf({ order: objectOf({ sizeCode: text, customer_name: text, n: integer }) });
+  const v2 = objectOf({ size_code: text, customer: objectOf({ name: text }), n: integer });
+  expect(bookOf(v1, v2).changes.map(({ id, summary }) => [id, summary])).toEqual([
+    ['body-wrapper', 'Parameters are no longer wrapped in an order object.'],
+    ['size-code-name', 'sizeCode is called size_code.'],
+    ['nested-customer', 'customer_name of the body is nested under customer.'],
+    ['customer-name', 'customer.customer_name is called name.'],
   ]);
 });

@@ -1,0 +1,251 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { printRuleBook } from '../../../src/openapi/draft/print-rule-book.ts';
+import { proposeRuleBook } from '../../../src/openapi/draft/propose-rule-book.ts';
+import { compilePlans } from '../../../src/rewrite/plan.ts';
+import { readRuleBook } from '../../../src/rules/read-rule-book.ts';
+import { bytesOf, textOf } from '../../rewrite/notation.ts';
+import { fuzzRuns, fuzzTime } from '../../support/fuzz.ts';
+
+/** A schema without references: what a description means, however it is written. */
+interface Meaning {
+  readonly type: string;
+  readonly format?: string;
+  readonly enum?: readonly string[];
+  readonly items?: Meaning;
+  readonly properties?: Readonly<Record<string, Meaning>>;
+}
+
+/** Few names, so that those of both versions meet often. */
+const name = fc.constantFrom(
+  ...'name customer customer_name customerName email customer_email mail amount amount_cents total due due_date dueDate delay_ms delay items item id note address city address_city fax'.split(
+    ' ',
+  ),
+);
+
+const { object } = fc.letrec<{ schema: Meaning; list: Meaning; object: Meaning }>((tie) => ({
+  schema: fc.oneof(
+    { maxDepth: 2, depthSize: 'small' },
+    fc.constantFrom<Meaning>(
+      { type: 'string' },
+      { type: 'string' },
+      { type: 'integer' },
+      { type: 'number' },
+      { type: 'string', format: 'date' },
+      { type: 'string', format: 'date-time' },
+      { type: 'string', enum: ['open', 'in_progress', 'done'] },
+      { type: 'string', enum: ['OPEN', 'inProgress', 'done'] },
+      { type: 'string', enum: ['done', 'archived', 'open'] },
+    ),
+    tie('object'),
+    tie('list'),
+  ),
+  list: tie('object').map((items) => ({ type: 'array', items })),
+  object: fc
+    .uniqueArray(fc.tuple(name, tie('schema')), { selector: ([key]) => key, minLength: 1, maxLength: 6 })
+    .map((members) => ({ type: 'object', properties: Object.fromEntries(members) })),
+}));
+
+/** The ways in which a description can spread the members of an object. */
+const SPREADS = [
+  'plain',
+  'allOf',
+  'oneOf',
+  'beside a reference',
+  'subtype of a discriminator',
+  'implicit subtype',
+  'in another document',
+  'leads nowhere',
+  'further members',
+  'pattern',
+] as const;
+type Spread = (typeof SPREADS)[number];
+
+function spread(schema: Meaning, how: Spread, components: Record<string, unknown>): unknown {
+  if (schema.items !== undefined) return { ...schema, items: spread(schema.items, how, components) };
+  if (schema.properties === undefined) return schema;
+  const all = Object.entries(schema.properties).map(
+    ([key, member]) => [key, spread(member, how, components)] as const,
+  );
+  const half = (part: number): unknown => ({
+    type: 'object',
+    properties: Object.fromEntries(all.filter((_, at) => at % 2 === part)),
+  });
+  const name = `S${Object.keys(components).length}`;
+  const reference = { $ref: `#/components/schemas/${name}` };
+  switch (how) {
+    case 'plain':
+      return { type: 'object', properties: Object.fromEntries(all) };
+    case 'allOf':
+      return { allOf: [half(0), half(1)] };
+    case 'oneOf':
+      return { oneOf: [half(0), half(1)] };
+    case 'beside a reference':
+      components[name] = half(0);
+      return { ...(half(1) as object), ...reference };
+    case 'subtype of a discriminator':
+    case 'implicit subtype': {
+      const mapping = { sub: `#/components/schemas/${name}Sub` };
+      components[name] = {
+        ...(half(0) as object),
+        discriminator: { propertyName: 'kind', ...(how === 'implicit subtype' ? {} : { mapping }) },
+      };
+      components[`${name}Sub`] = { allOf: [reference, half(1)] };
+      return reference;
+    }
+    case 'in another document':
+      return { allOf: [half(0), { $ref: 'other.yaml#/Half' }] };
+    case 'leads nowhere':
+      return { anyOf: [half(0), { $ref: '#/components/schemas/Missing' }] };
+    case 'further members':
+      return { ...(half(0) as object), additionalProperties: true };
+    case 'pattern':
+      return { ...(half(0) as object), patternProperties: { '^.': {} } };
+  }
+}
+
+function describe(
+  version: string,
+  method: string,
+  schema: unknown,
+  schemas: unknown,
+): Record<string, unknown> {
+  const requestBody = { content: { 'application/json': { schema } } };
+  return {
+    openapi: '3.1.0',
+    info: { title: 'T', version: '2025-01-01' },
+    paths: {
+      [`/api/${version}/things`]: {
+        [method.toLowerCase()]: { operationId: 'write', requestBody, responses: {} },
+      },
+    },
+    components: { schemas },
+  };
+}
+
+interface Leaf {
+  readonly path: readonly string[];
+  readonly schema: Meaning;
+}
+
+function leavesOf(schema: Meaning, path: readonly string[] = []): readonly Leaf[] {
+  if (schema.items !== undefined) return leavesOf(schema.items, [...path, '*']);
+  if (schema.properties === undefined) return [{ path, schema }];
+  return Object.entries(schema.properties).flatMap(([key, member]) => leavesOf(member, [...path, key]));
+}
+
+/** A body with a value of its own in each leaf but the enumerated ones. */
+function bodyOf(schema: Meaning, values: Map<unknown, Leaf>, path: readonly string[] = []): unknown {
+  if (schema.items !== undefined) return [bodyOf(schema.items, values, [...path, '*'])];
+  if (schema.properties !== undefined)
+    return Object.fromEntries(
+      Object.entries(schema.properties).map(([key, member]) => [key, bodyOf(member, values, [...path, key])]),
+    );
+  if (schema.enum !== undefined) return schema.enum[0];
+  const value =
+    schema.type === 'string' ? `v${values.size}` : 1000 + values.size + (schema.type === 'number' ? 0.5 : 0);
+  values.set(value, { path, schema });
+  return value;
+}
+
+function placesIn(
+  value: unknown,
+  path: readonly string[] = [],
+): readonly (readonly [unknown, readonly string[]])[] {
+  if (Array.isArray(value)) return value.flatMap((element) => placesIn(element, [...path, '*']));
+  if (typeof value !== 'object' || value === null) return [[value, path]];
+  return Object.entries(value).flatMap(([key, inside]) => placesIn(inside, [...path, key]));
+}
+
+/** The meaning of what is described where an object names half of its members, and takes others. */
+function namedHalf(schema: Meaning): Meaning {
+  if (schema.items !== undefined) return { ...schema, items: namedHalf(schema.items) };
+  if (schema.properties === undefined) return schema;
+  const half = Object.entries(schema.properties).filter((_, at) => at % 2 === 0);
+  return { ...schema, properties: Object.fromEntries(half.map(([key, member]) => [key, namedHalf(member)])) };
+}
+
+function schemaAt(schema: Meaning, path: readonly string[]): Meaning | undefined {
+  return path.reduce<Meaning | undefined>(
+    (inside, key) => (key === '*' ? inside?.items : inside?.properties?.[key]),
+    schema,
+  );
+}
+
+const words = (path: readonly string[]): string =>
+  path
+    .filter((one) => one !== '*')
+    .join('_')
+    .replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** True where a name of V2 says that it is the place of a member of V1: the same name, or the same words with those around it. */
+function isNamedAlike(old: readonly string[], young: readonly string[]): boolean {
+  const ends = (path: readonly string[]): readonly string[] => path.map((_, at) => words(path.slice(at)));
+  return ends(old).some((end) => end !== '' && ends(young).includes(end));
+}
+
+const unitOf = (path: readonly string[]): string => /_(?:cents|ms)$/.exec(path.at(-1) ?? '')?.[0] ?? '';
+
+test.each(SPREADS)(
+  'a draft that applies loses and changes no member that V2 has a place for, where V2 describes some: %s',
+  fuzzTime(),
+  async (how) => {
+    const wrapping = fc.constantFrom('none', 'wrapped', 'beside');
+    const method = fc.constantFrom('POST', 'PUT', 'PATCH');
+    await fc.assert(
+      fc.asyncProperty(object, object, wrapping, method, async (one, whole, wrapped, verb) => {
+        const takesMore = how === 'further members' || how === 'pattern';
+        const v2 = takesMore ? namedHalf(whole) : whole;
+        const outer = wrapped === 'beside' ? { fax: { type: 'string' } } : {};
+        const v1: Meaning =
+          wrapped === 'none' ? one : { type: 'object', properties: { data: one, ...outer } };
+        const components = {};
+        const draft = printRuleBook(
+          proposeRuleBook(
+            describe('v1', verb, v1, {}),
+            describe('v2', verb, spread(whole, how, components), components),
+          ),
+        );
+        const reading = await readRuleBook(draft, 'draft');
+        if (!reading.ok)
+          throw new Error(`${reading.faults.map(({ message }) => message).join('\n')}\n${draft}`);
+        const values = new Map<unknown, Leaf>();
+        const body = bodyOf(v1, values);
+        const outcome = compilePlans(reading.ruleBook)
+          .of(reading.ruleBook.operations[0])
+          .rewrite(bytesOf(JSON.stringify(body)));
+        if (outcome.verdict === 'refused') throw new Error(`${outcome.refusal.code}\n${draft}`);
+        const result: unknown = JSON.parse(textOf(outcome.body));
+        const found = new Map(placesIn(result));
+        const wrapper = reading.ruleBook.changes
+          .flatMap(({ request }) => request.flatMap((rule) => (rule.rule === 'unwrap' ? rule.member : [])))
+          .at(0);
+        const within = wrapper === undefined ? v1 : (schemaAt(v1, [wrapper]) ?? v1);
+        const free = leavesOf(v2).filter((leaf) => schemaAt(within, leaf.path) === undefined);
+        for (const [value, { path, schema }] of values) {
+          const own = path[0] === wrapper ? path.slice(1) : path;
+          const now = found.get(value);
+          const shown = `${JSON.stringify(body)}\n${JSON.stringify(result)}\n${draft}`;
+          // What stands beside a wrapper is dropped with it; V2 must have no other place for it.
+          const isRead = wrapper === undefined || path[0] === wrapper;
+          if (isRead && schemaAt(v2, own)?.properties === undefined && schemaAt(v2, own) !== undefined)
+            expect([value, now, shown]).toEqual([value, own, shown]);
+          const around = schemaAt(v2, own.slice(0, -1));
+          if (
+            free.some((leaf) => isNamedAlike(own, leaf.path)) ||
+            (takesMore && around?.properties !== undefined)
+          )
+            expect([value, now !== undefined, shown]).toEqual([value, true, shown]);
+          const target = leavesOf(v2).find((leaf) => leaf.path.join('.') === now?.join('.'));
+          if (now === undefined || target === undefined || now.join('.') === own.join('.')) continue;
+          expect([unitOf(now), shown]).toEqual([unitOf(own), shown]);
+          const isWider = schema.type === 'integer' && target.schema.type === 'number';
+          expect([isWider ? 'integer' : target.schema.type, shown]).toEqual([schema.type, shown]);
+          if (schema.format !== undefined && target.schema.format !== undefined)
+            expect([target.schema.format, shown]).toEqual([schema.format, shown]);
+        }
+      }),
+      { numRuns: fuzzRuns(150) },
+    );
+  },
+);
