@@ -2,13 +2,20 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { printRuleBook } from '../../../src/openapi/draft/print-rule-book.ts';
 import { proposeRuleBook } from '../../../src/openapi/draft/propose-rule-book.ts';
-import { compilePlans } from '../../../src/rewrite/plan.ts';
+import type { FoundRule } from '../../../src/openapi/draft/finding.ts';
+import { scalarOf } from '../../../src/json/json-scalar.ts';
+import { compilePlans, type Plan } from '../../../src/rewrite/plan.ts';
 import { readRuleBook } from '../../../src/rules/read-rule-book.ts';
+import type { Operation } from '../../../src/rules/rule-book.ts';
+import type { RequestRule } from '../../../src/rules/rule.ts';
 import { bytesOf, textOf } from '../../rewrite/notation.ts';
 import { fuzzRuns, fuzzTime } from '../../support/fuzz.ts';
+import { planOf } from '../../support/plan-of.ts';
+import { randomPair } from '../random-pairs.ts';
 
 /** A schema without references: what a description means, however it is written. */
 interface Meaning {
+  /** A list with `null` in random pairs. */
   readonly type: string;
   readonly format?: string;
   readonly enum?: readonly string[];
@@ -142,6 +149,7 @@ function bodyOf(schema: Meaning, values: Map<unknown, Leaf>, path: readonly stri
       Object.entries(schema.properties).map(([key, member]) => [key, bodyOf(member, values, [...path, key])]),
     );
   if (schema.enum !== undefined) return schema.enum[0];
+  if (schema.type === 'boolean') return true;
   const value =
     schema.type === 'string' ? `v${values.size}` : 1000 + values.size + (schema.type === 'number' ? 0.5 : 0);
   values.set(value, { path, schema });
@@ -249,3 +257,72 @@ test.each(SPREADS)(
     );
   },
 );
+
+/** The rules of a pair as those of a rule book. */
+function requestRule(found: FoundRule): RequestRule {
+  switch (found.rule) {
+    case 'strip':
+      return { rule: 'strip', in: found.in, members: [found.member] };
+    case 'map': {
+      const values = found.values.map(([from, to]) => ({ from: scalarOf(from), to: scalarOf(to) }));
+      return { rule: 'map', in: found.in, member: found.member, values };
+    }
+    case 'unwrap':
+    case 'rename':
+    case 'nest':
+      return found;
+  }
+}
+
+test('of 150 random pairs with known changes, a draft that applies keeps each value that V2 keeps', async () => {
+  let [kept, moved] = [0, 0];
+  for (let seed = 1; seed <= 150; seed += 1) {
+    const { v1, v2, known } = randomPair(seed);
+    const draft = printRuleBook(proposeRuleBook(v1, v2));
+    const reading = await readRuleBook(draft, 'draft');
+    if (!reading.ok) throw new Error(reading.faults.map(({ message }) => message).join('\n'));
+    for (const operation of reading.ruleBook.operations) {
+      const values = new Map<unknown, Leaf>();
+      const body = bytesOf(JSON.stringify(bodyOf(schemaOf(v1, operation), values)));
+      // Renames before the nests around them, and outer objects first: the paths are those of V2.
+      const rules = (known.get(operation.id) ?? []).map((found) => requestRule(found));
+      const place = (rule: RequestRule): number =>
+        'in' in rule ? rule.in.length * 2 + Number(rule.rule === 'nest') : -1;
+      const right = placesAfter(planOf(rules.toSorted((one, other) => place(one) - place(other))), body);
+      const drafted = placesAfter(compilePlans(reading.ruleBook).of(operation), body);
+      const described = new Set(leavesOf(schemaOf(v2, operation)).map(({ path }) => path.join('.')));
+      for (const value of values.keys()) {
+        const [expected, actual] = [right.get(value), drafted.get(value)];
+        if (expected === undefined) continue;
+        kept += 1;
+        expect([seed, operation.id, value, actual !== undefined, draft]).toEqual([
+          seed,
+          operation.id,
+          value,
+          true,
+          draft,
+        ]);
+        if (actual === undefined || !described.has(actual.join('.'))) continue;
+        moved += 1;
+        expect([seed, operation.id, actual, draft]).toEqual([seed, operation.id, expected, draft]);
+      }
+    }
+  }
+  expect(kept).toBeGreaterThan(2000);
+  expect(moved / kept).toBeGreaterThan(0.7);
+});
+
+function placesAfter(plan: Plan, body: Uint8Array): ReadonlyMap<unknown, readonly string[]> {
+  const outcome = plan.rewrite(body);
+  if (outcome.verdict === 'refused') throw new Error(outcome.refusal.code);
+  return new Map(placesIn(JSON.parse(textOf(outcome.body))));
+}
+
+function schemaOf(description: Record<string, unknown>, { template }: Operation): Meaning {
+  const paths = description['paths'] as Record<string, Record<string, unknown>>;
+  const item = Object.entries(paths).find(([path]) => path.endsWith(template))?.[1];
+  const operation = item?.['post'] as {
+    readonly requestBody: { readonly content: Record<string, { readonly schema: Meaning }> };
+  };
+  return operation.requestBody.content['application/json']?.schema ?? { type: 'object' };
+}
