@@ -55,7 +55,9 @@ test('a file in YAML, and a URL', async () => {
 test('says what it cannot read', async () => {
   const piped = command(['openapi', '-'], {}, 'hello');
   expect(await piped.exit).toBe(1);
-  expect(piped.stderr()).toBe('stdin is not an OpenAPI description, version 3, in JSON or YAML.\n');
+  expect(piped.stderr()).toBe(
+    'stdin is not an OpenAPI description, version 3, in JSON or YAML: it is a string, not an object.\n',
+  );
   expect(await run('nothing.json')).toMatchObject({
     code: 2,
     err: expect.stringContaining('cannot be read'),
