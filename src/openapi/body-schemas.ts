@@ -1,32 +1,48 @@
-import { dereference, type OutputUnit, type Schema, type SchemaDraft, validate } from '@cfworker/json-schema';
 import { OperationTable } from '../rules/operation-table.ts';
-import { type DescribedOperation, type Description, followed, isJsonMedia } from './description.ts';
+import type { Operation } from '../rules/rule-book.ts';
+import { templateFault } from '../rules/template.ts';
+import {
+  type DescribedOperation,
+  describedOperations,
+  type Description,
+  followed,
+  jsonMediaIn,
+  templateOf,
+} from './description.ts';
 import { isObject, memberOf, objectIn } from './json-object.ts';
-import { describedOperations, templateOf } from './draft/match-operations.ts';
-import { requestSchema } from './request-schema.ts';
-import { type SchemaFault, schemaFaults } from './schema-fault.ts';
+import { SchemaChecks, type SchemaFault, TooMuchWork } from './schema-checks.ts';
 
 /** Whether V2's schema accepts a body; `why` says why that is not known. */
 export type BodyVerdict =
   | { readonly v2: 'valid' }
   /** `at` is the RFC 6901 pointer of the first fault, to the member itself: also to one that is missing. */
   | { readonly v2: 'invalid'; readonly at: string }
-  | { readonly v2: 'unknown'; readonly why: 'no-schema' | 'unusable-schema' | 'not-json' };
-
-/** Errors to look for the first fault in: a hostile body has thousands of unknown members, and each is compared with all. */
-const MAX_ERRORS = 64;
-
-/** Schemas of all operations, as one document whose references are resolved. */
-interface CompiledSchemas {
-  readonly byOperation: ReadonlyMap<string, Schema>;
-  readonly lookup: ReturnType<typeof dereference>;
-  readonly draft: SchemaDraft;
-}
+  | { readonly v2: 'unknown'; readonly why: 'no-schema' | 'unusable-schema' | 'not-json' | 'too-slow' };
 
 /**
- * Checks bodies against the request schemas of V2's description, as JSON Schema 2020-12, or draft 4 for OpenAPI 3.0. Schemas are
- * interpreted, not compiled to code: the edge forbids that.
+ * Maximum steps of one check of a client's body, some milliseconds: a step is a schema, a member or a state of a pattern. Counted, not
+ * timed: a verdict depends on the body alone, and the edge has no clock that runs meanwhile.
  */
+const MAX_STEPS = 500_000;
+
+/** For a body that an operator checks. */
+const MAX_OFFLINE_STEPS = 50_000_000;
+
+/** Methods whose bodies are checked. */
+const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
+
+/** Maximum keywords that a warning names. */
+const MAX_NAMED = 5;
+
+type Schema = ReturnType<SchemaChecks['compile']>;
+
+/** The schemas of all operations. */
+interface CompiledSchemas {
+  readonly byOperation: ReadonlyMap<string, Schema>;
+  readonly checks: SchemaChecks;
+}
+
+/** Checks bodies against the request schemas of V2's description, see {@link SchemaChecks}. */
 export class BodySchemas {
   private readonly description: Description;
   private readonly operations: ReadonlyMap<string, DescribedOperation>;
@@ -35,7 +51,10 @@ export class BodySchemas {
 
   constructor(description: Description) {
     this.description = description;
-    const named = describedOperations(description).map((operation, at) => ({ id: String(at), operation }));
+    const named = describedOperations(description, 'v2').map((operation, at) => ({
+      id: String(at),
+      operation,
+    }));
     this.operations = new Map(named.map(({ id, operation }) => [id, operation]));
     this.table = new OperationTable(
       named.flatMap(({ id, operation }) => {
@@ -45,33 +64,75 @@ export class BodySchemas {
     );
   }
 
-  /**
-   * Returns whether V2 accepts a body sent to the path `rest` below the version, up to the first fault. Never throws: a schema that
-   * cannot be interpreted makes it unknown.
-   */
+  /** Returns whether V2 accepts a body sent to the path `rest` below the version, up to the first fault. Never throws. */
   verdictOf(method: string, rest: string, body: Uint8Array): BodyVerdict {
     try {
       const schema = this.schemaOf(method, rest);
       if (schema === undefined) return { v2: 'unknown', why: 'no-schema' };
       const value = jsonValue(body);
       if (value === undefined) return { v2: 'unknown', why: 'not-json' };
-      const { valid, errors } = this.validate(value, schema, true);
-      if (valid) return { v2: 'valid' };
-      return { v2: 'invalid', at: schemaFaults(errors.slice(0, MAX_ERRORS), value)[0]?.at ?? '' };
-    } catch {
-      return { v2: 'unknown', why: 'unusable-schema' };
+      const { isValid, faults } = schema(value, MAX_STEPS);
+      return isValid ? { v2: 'valid' } : { v2: 'invalid', at: faults[0]?.at ?? '' };
+    } catch (error) {
+      return { v2: 'unknown', why: error instanceof TooMuchWork ? 'too-slow' : 'unusable-schema' };
     }
   }
 
   /** Returns why V2 refuses the body, the innermost reasons only; undefined when it describes no such operation or no schema. */
   faultsOf(method: string, rest: string, body: unknown): readonly SchemaFault[] | undefined {
-    const schema = this.schemaOf(method, rest);
-    return schema && schemaFaults(this.validate(body, schema, false).errors, body);
+    return this.schemaOf(method, rest)?.(body, MAX_OFFLINE_STEPS).faults;
   }
 
-  /** Resolves the references of all schemas, which takes milliseconds; otherwise the first check does. Throws for a bad `$id`. */
+  /** Compiles all schemas, which takes milliseconds; otherwise the first check does. */
   prepare(): void {
     this.compiled ??= this.compile();
+  }
+
+  /**
+   * Sentences about what is not checked of the bodies of these operations of a rule book: nothing at all, where the description and
+   * the rule book have no operation in common, or keywords that were left out.
+   */
+  warnings(operations: readonly Operation[]): readonly string[] {
+    const { byOperation, checks } = (this.compiled ??= this.compile());
+    const unread = [...this.operations.values()].flatMap((operation) => {
+      const fault = templateOf(operation) === undefined ? templateFault(operation.rest) : undefined;
+      return fault === undefined
+        ? []
+        : [`The path ${operation.path} of V2's description is not matched: it ${fault}.`];
+    });
+    const { leftOut } = checks;
+    const named = leftOut
+      .slice(0, MAX_NAMED)
+      .map(({ at, why }) => `V2's description is checked without ${at}: ${why}.`);
+    const more = leftOut.length - named.length;
+    return [
+      ...this.matchWarnings(byOperation, operations),
+      ...[...new Set(unread)].slice(0, MAX_NAMED),
+      ...named,
+      ...(more > 0
+        ? [
+            `V2's description is checked without ${more} further ${more === 1 ? 'keyword' : 'keywords'} that cannot be used.`,
+          ]
+        : []),
+    ];
+  }
+
+  private matchWarnings(
+    byOperation: ReadonlyMap<string, Schema>,
+    operations: readonly Operation[],
+  ): readonly string[] {
+    const end = 'So no body is checked: each verdict is "unknown".';
+    if (byOperation.size === 0)
+      return [`V2's description has no operation with a JSON body and a schema. ${end}`];
+    const writes = operations.filter(({ method }) => WRITES.has(method));
+    if (writes.length === 0) return [];
+    if (writes.some(({ method, template }) => this.schemaOf(method, template) !== undefined)) return [];
+    const first = this.operations.get([...byOperation.keys()][0] ?? '');
+    const [write] = writes;
+    const example = `it has ${first?.method} ${first?.rest} (${first?.path}), for example, and the rule book ${write?.method} ${write?.template}`;
+    return [
+      `No operation of the rule book is in V2's description with a JSON body: ${example}. ${end} Compare the paths and servers of the description with the rule book.`,
+    ];
   }
 
   private schemaOf(method: string, rest: string): Schema | undefined {
@@ -81,34 +142,28 @@ export class BodySchemas {
     return this.compiled.byOperation.get(id);
   }
 
-  private validate(
-    value: unknown,
-    schema: Schema,
-    isFirstOnly: boolean,
-  ): { readonly valid: boolean; readonly errors: readonly OutputUnit[] } {
-    const { lookup, draft } = (this.compiled ??= this.compile());
-    return validate(value, schema, draft, lookup, isFirstOnly);
-  }
-
   private compile(): CompiledSchemas {
-    const { components, openapi } = this.description;
-    const isOld = String(openapi).startsWith('3.0');
+    const checks = new SchemaChecks(this.description);
     const byOperation = new Map<string, Schema>();
-    for (const [id, operation] of this.operations) {
-      const schema = bodySchemaOf(this.description, operation);
-      if (schema !== undefined) byOperation.set(id, { allOf: [requestSchema(schema, isOld)] });
+    for (const [id, { path, method, operation }] of this.operations) {
+      const declared = operation['requestBody'];
+      const content = objectIn(followed(this.description, declared), 'content');
+      const media = jsonMediaIn(content);
+      const schema = media === undefined ? undefined : memberOf(content[media], 'schema');
+      if (media === undefined || !isObject(schema)) continue;
+      const reference = memberOf(declared, '$ref');
+      const holder =
+        typeof reference === 'string'
+          ? reference
+          : `#/paths/${step(path)}/${method.toLowerCase()}/requestBody`;
+      byOperation.set(id, checks.compile(schema, `${holder}/content/${step(media)}/schema`));
     }
-    const document: Schema = { $defs: Object.fromEntries(byOperation) };
-    if (components !== undefined) document['components'] = requestSchema(components, isOld);
-    return { byOperation, lookup: dereference(document), draft: isOld ? '4' : '2020-12' };
+    return { byOperation, checks };
   }
 }
 
-function bodySchemaOf(description: Description, { operation }: DescribedOperation): unknown {
-  const content = objectIn(followed(description, operation['requestBody']), 'content');
-  const media = Object.entries(content).find(([name]) => isJsonMedia(name))?.[1];
-  const schema = memberOf(media, 'schema');
-  return isObject(schema) ? schema : undefined;
+function step(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
 /** The value of a JSON text, its numbers as doubles; undefined when it is none. */

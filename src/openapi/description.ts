@@ -1,4 +1,5 @@
-import { isObject, type JsonObject, memberOf, objectIn } from './json-object.ts';
+import { templateFault } from '../rules/template.ts';
+import { elementsOf, isObject, type JsonObject, memberOf, objectIn } from './json-object.ts';
 
 /** An OpenAPI description (3.0 or later) as data. */
 export type Description = JsonObject;
@@ -71,7 +72,8 @@ export function followed(description: Description, value: unknown): unknown {
   return undefined;
 }
 
-function pointerStep(step: string): string {
+/** A step of a pointer in a fragment, decoded. */
+export function pointerStep(step: string): string {
   try {
     return decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~');
   } catch {
@@ -79,7 +81,100 @@ function pointerStep(step: string): string {
   }
 }
 
-/** True for a media type of JSON: `application/json`, `application/*+json`, with or without parameters. */
+/** True for a media type of JSON, `application/json` or `application/*+json`, or a range that has it: `application/*`, and that of everything. */
 export function isJsonMedia(mediaType: string): boolean {
-  return /^application\/(?:[\w.!#$&^-]+\+)?json\s*(?:;|$)/i.test(mediaType.trim());
+  const [type = ''] = mediaType.split(';', 1);
+  return isJsonType(type) || RANGES.has(type.trim());
+}
+
+const RANGES: ReadonlySet<string> = new Set(['application/*', '*/*']);
+
+function isJsonType(type: string): boolean {
+  return /^application\/(?:[\w.!#$&^-]+\+)?json$/i.test(type.trim());
+}
+
+/** The schema of a JSON body in `content`: of the most specific media type (OpenAPI 3.1.1 §4.8.14.1). */
+export function jsonSchemaIn(content: JsonObject): unknown {
+  return memberOf(content[jsonMediaIn(content) ?? ''], 'schema');
+}
+
+/** The most specific media type of JSON in `content`; undefined when there is none. */
+export function jsonMediaIn(content: JsonObject): string | undefined {
+  const names = Object.keys(content).filter((name) => isJsonMedia(name));
+  return names.toSorted((one, other) => vagueness(one) - vagueness(other))[0];
+}
+
+function vagueness(mediaType: string): number {
+  return mediaType.startsWith('*/*') ? 2 : mediaType.startsWith('application/*') ? 1 : 0;
+}
+
+/** The prefix of the API that the gateway stands before, without its version. */
+const OWN_PREFIX = '/api/';
+
+/**
+ * The operations of one version of an API below its prefix, without the one that returns the description. Paths of another version, and
+ * those beside a versioned API (`/healthz`), are none of it.
+ */
+export function describedOperations(
+  description: Description,
+  version: 'v1' | 'v2',
+): readonly DescribedOperation[] {
+  const { prefix, isServed } = prefixOf(description, version);
+  return operationsOf(description, prefix).filter(({ path, rest }) => {
+    const isBelow = below(path, prefix) !== undefined || (isServed && versionPrefix(path) === undefined);
+    return isBelow && rest !== '/openapi.json';
+  });
+}
+
+/**
+ * The prefix of the version that is described, such as `/api/v2` or `/api/{version}`: in the paths, or in the servers (`isServed`), or
+ * in both. Empty when the paths have none.
+ */
+function prefixOf(
+  description: Description,
+  version: 'v1' | 'v2',
+): { readonly prefix: string; readonly isServed: boolean } {
+  const counts = new Map<string, number>();
+  let unversioned = 0;
+  for (const path of Object.keys(objectIn(description, 'paths'))) {
+    const prefix = versionPrefix(path);
+    if (prefix === undefined) unversioned += 1;
+    else counts.set(prefix, (counts.get(prefix) ?? 0) + 1);
+  }
+  const served = elementsOf(description['servers']).flatMap((server) => {
+    const url = memberOf(server, 'url');
+    const found = typeof url === 'string' ? lastSegment(url.replace(/\/$/, '')) : '';
+    return isVersion(found) ? [found] : [];
+  });
+  const isServed = served.length > 0;
+  const versioned = [...counts].filter(([prefix]) => !isServed || served.includes(lastSegment(prefix)));
+  const own = versioned.find(([prefix]) => prefix === OWN_PREFIX + version);
+  const named = versioned.filter(([prefix]) => lastSegment(prefix) === version);
+  const [usual] = (named.length > 0 ? named : versioned).toSorted(([, one], [, other]) => other - one);
+  const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  const chosen = own ?? (isServed || total >= unversioned ? usual : undefined);
+  return { prefix: chosen?.[0] ?? '', isServed };
+}
+
+/** The path up to its version; undefined when it has none before its first other parameter. */
+function versionPrefix(path: string): string | undefined {
+  const segments = path.split('/');
+  const at = segments.findIndex((segment) => isVersion(segment) || segment.includes('{'));
+  return at > 0 && isVersion(segments[at] ?? '') ? segments.slice(0, at + 1).join('/') : undefined;
+}
+
+/** True for a segment such as `v2`, `v2.1`, `{version}` or `v{api-version}`. */
+function isVersion(segment: string): boolean {
+  if (/^v\d[\d.]*$/i.test(segment)) return true;
+  return /^v?\{[^{}]*\}$/i.test(segment) && segment.toLowerCase().includes('version');
+}
+
+function lastSegment(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
+
+/** The path of an operation as a rule book writes it; undefined when it cannot. */
+export function templateOf({ rest }: DescribedOperation): string | undefined {
+  const template = rest === '/' ? rest : rest.replace(/\/$/, '').replace(/\.json$/, '');
+  return templateFault(template) === undefined ? template : undefined;
 }

@@ -1,5 +1,6 @@
 import type { Components } from './components.ts';
-import { elementsOf, isObject, type JsonObject, objectIn, stringsOf } from './json-object.ts';
+import { partsOf } from './flattened-schema.ts';
+import { elementsOf, isObject, type JsonObject, memberOf, objectIn, stringsOf } from './json-object.ts';
 
 /** A member of an object, as its schema describes it. */
 export interface DescribedMember {
@@ -12,7 +13,17 @@ export interface DescribedMember {
 export function membersOf(schema: unknown, components: Components): readonly DescribedMember[] {
   const members = new Map<string, DescribedMember>();
   collect(schema, { components, isCertain: true, members, open: new Set() });
-  return [...members.values()];
+  // `required` may stand in another part of `allOf` than the member, and before it.
+  const needed = new Set(
+    partsOf(schema, (part) => {
+      const reference = memberOf(part, '$ref');
+      return typeof reference === 'string' ? components.schema(reference) : undefined;
+    }).flatMap((part) => stringsOf(part['required'])),
+  );
+  return [...members.values()].map((member) => ({
+    ...member,
+    required: member.required || needed.has(member.name),
+  }));
 }
 
 interface Collection {

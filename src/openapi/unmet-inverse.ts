@@ -2,8 +2,14 @@ import { InverseIndex } from '../rules/inverse.ts';
 import type { Operation, RuleBook } from '../rules/rule-book.ts';
 import { templateShape } from '../rules/template.ts';
 import { Components } from './components.ts';
-import { type Description, type DescribedOperation, followed, isJsonMedia } from './description.ts';
-import { describedOperations, templateOf } from './draft/match-operations.ts';
+import {
+  type Description,
+  type DescribedOperation,
+  describedOperations,
+  followed,
+  isJsonMedia,
+  templateOf,
+} from './description.ts';
 import { memberOf, objectIn } from './json-object.ts';
 import { type Shape, shapeOf } from './shape.ts';
 
@@ -17,7 +23,7 @@ const MAX_NAMED = 5;
 export function unmetInverses(book: RuleBook, v2: Description): readonly string[] {
   const inverse = new InverseIndex(book.operations, book.changes);
   const components = new Components(v2);
-  const described = describedOperations(v2);
+  const described = describedOperations(v2, 'v2');
   return book.operations.flatMap((operation) => {
     const changes = new Set(inverse.of(operation).map(({ change }) => change));
     const found = described.find((other) => isSame(other, operation));

@@ -110,7 +110,7 @@ export const entrySchema = z
           why: z
             .exactOptional(z.string())
             .describe(
-              'Reason for unknown: no-schema, unusable-schema, no-description, not-read, not-json, too-large or budget.',
+              'Reason for unknown: no-schema, unusable-schema, no-description, not-read, not-json, too-large, too-slow or budget.',
             ),
         }),
       )

@@ -3,6 +3,7 @@ import addFormats from 'ajv-formats';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { BodySchemas } from '../../src/openapi/body-schemas.ts';
+import type { Operation } from '../../src/rules/rule-book.ts';
 import { referenceDescription } from '../../src/cli/draft/description-file.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 
@@ -62,4 +63,140 @@ test('a value that was not recorded is no fault, also within an object that may 
   expect(
     schemas.faultsOf('POST', path, { property: { address: { latitude: '…', other: '…' } } }),
   ).toMatchObject([{ at: '/property/address/other' }]);
+});
+
+/** A description of V2 with these paths, each with a POST of an object with a name, in this kind of media. */
+function described(
+  paths: readonly string[],
+  servers: readonly string[] = [],
+  media = 'application/json',
+): BodySchemas {
+  const schema = { type: 'object', required: ['name'] };
+  const item = { post: { requestBody: { content: { [media]: { schema } } } }, get: {} };
+  return new BodySchemas({
+    openapi: '3.1.0',
+    servers: servers.map((url) => ({ url })),
+    paths: Object.fromEntries(paths.map((path) => [path, item])),
+  });
+}
+
+const CREATE: Operation = { id: 'create', method: 'POST', template: '/clients', assumed: false };
+
+function verdict(schemas: BodySchemas, body = '{}', rest = '/clients'): unknown {
+  return schemas.verdictOf('POST', rest, new TextEncoder().encode(body));
+}
+
+test.each([
+  ['with the prefix', ['/api/v2/clients'], []],
+  ['without one', ['/clients'], []],
+  ['with the prefix in the server', ['/clients'], ['https://a.example/api/v2/']],
+  ['with the prefix in server and paths', ['/api/v2/clients'], ['https://a.example/api/v2']],
+  ['with a part of it in server and paths', ['/v2/clients'], ['/api/v2']],
+  ['beside an unversioned path', ['/healthz', '/api/v2/clients'], ['https://a.example']],
+  ['beside more unversioned paths', ['/healthz', '/readyz', '/metrics', '/api/v2/clients'], []],
+  ['with the version as a parameter', ['/api/{version}/clients'], []],
+  ['with the version as a parameter of the server', ['/clients'], ['https://a.example/api/{version}']],
+  ['with v and a parameter', ['/v{api-version}/clients'], []],
+  ['with a point', ['/rest/v2.1/clients'], []],
+  ['beside V3', ['/api/v3/clients', '/api/v3/orders', '/api/v2/clients'], []],
+  ['beside V1', ['/api/v1/clients', '/api/v2/clients'], ['/']],
+  ['of an API that counts otherwise', ['/api/v7/clients', '/api/v7/orders', '/healthz'], []],
+] as const)('paths %s are matched', (_, paths, servers) => {
+  const schemas = described(paths, servers);
+  expect(schemas.warnings([CREATE])).toEqual([]);
+  expect(verdict(schemas)).toEqual({ v2: 'invalid', at: '/name' });
+});
+
+test('a path of another version, or beside the API, is none of V2', () => {
+  const schemas = described(['/api/v3/orders', '/api/v2/clients', '/healthz']);
+  for (const rest of ['/orders', '/healthz', '/api/v3/orders'])
+    expect(verdict(schemas, '{}', rest)).toEqual({ v2: 'unknown', why: 'no-schema' });
+});
+
+test.each([
+  'application/json',
+  'application/json; charset=utf-8',
+  'application/vnd.a+json',
+  'application/*',
+  '*/*',
+])('a body of %s is checked', (media) => {
+  expect(verdict(described(['/clients'], [], media))).toEqual({ v2: 'invalid', at: '/name' });
+});
+
+test('of several media types the most specific one counts', () => {
+  const content = {
+    '*/*': { schema: { required: ['any'] } },
+    'application/*': { schema: { required: ['some'] } },
+    'application/json': { schema: { required: ['one'] } },
+  };
+  const schemas = new BodySchemas({
+    openapi: '3.1.0',
+    paths: { '/clients': { post: { requestBody: { content } } } },
+  });
+  expect(verdict(schemas)).toEqual({ v2: 'invalid', at: '/one' });
+});
+
+test('a description with which nothing can be checked is said to be so', () => {
+  const other = described(['/api/v2/customers']).warnings([CREATE]);
+  expect(other).toEqual([
+    'No operation of the rule book is in V2\'s description with a JSON body: it has POST /customers (/api/v2/customers), for example, and the rule book POST /clients. So no body is checked: each verdict is "unknown". Compare the paths and servers of the description with the rule book.',
+  ]);
+  expect(described(['/clients'], [], 'text/plain').warnings([CREATE])).toEqual([
+    'V2\'s description has no operation with a JSON body and a schema. So no body is checked: each verdict is "unknown".',
+  ]);
+  // A rule book without writes of its own has changes for each request.
+  expect(described(['/customers']).warnings([])).toEqual([]);
+  expect(described(['/customers', '/clients']).warnings([CREATE])).toEqual([]);
+  expect(described(['/clients', '/clients/{id}.pdf']).warnings([CREATE])).toEqual([
+    'The path /clients/{id}.pdf of V2\'s description is not matched: it contains "{id}.pdf"; a parameter is a whole segment, such as {id}.',
+  ]);
+});
+
+test('a keyword that cannot be used is left out and said, and the rest of the body is checked', () => {
+  const properties = {
+    zip: { type: 'string', pattern: '(?=a)a' },
+    plan: { $ref: 'https://other.example/plan.json' },
+    size: { type: 'integer' },
+  };
+  const content = { 'application/json': { schema: { type: 'object', properties } } };
+  const schemas = new BodySchemas({
+    openapi: '3.1.0',
+    paths: { '/clients': { post: { requestBody: { content } } } },
+  });
+  expect(schemas.warnings([CREATE])).toEqual([
+    'V2\'s description is checked without #/paths/~1clients/post/requestBody/content/application~1json/schema/properties/zip/pattern: "(?=a)a" cannot be checked: it looks ahead or behind.',
+    'V2\'s description is checked without #/paths/~1clients/post/requestBody/content/application~1json/schema/properties/plan/$ref: "https://other.example/plan.json" leads to no schema of this description.',
+  ]);
+  expect(verdict(schemas, '{"zip":"b","plan":1,"size":2}')).toEqual({ v2: 'valid' });
+  expect(verdict(schemas, '{"zip":3}')).toEqual({ v2: 'invalid', at: '/zip' });
+  expect(verdict(schemas, '{"size":"x"}')).toEqual({ v2: 'invalid', at: '/size' });
+});
+
+// Attack: each of these bodies is one request; before, the first held the event loop for 3 s, and for hours with more letters.
+test.each([
+  ['a URL', { format: 'url' }, `"http://${'a'.repeat(28)}!"`, 'valid'],
+  ['a URL as long as a body may be', { format: 'url' }, `"http://${'a'.repeat(16_000)} !"`, 'invalid'],
+  ['a pattern that was written badly', { pattern: '^(a+)+$' }, `"${'a'.repeat(15_000)}!"`, 'invalid'],
+  [
+    'unique elements',
+    { uniqueItems: true },
+    JSON.stringify(Array.from({ length: 3000 }, (_, at) => at)),
+    'valid',
+  ],
+  [
+    'a pattern with a thousand states',
+    { pattern: '(x+x+)+y(.?){1000}z' },
+    `"${'x'.repeat(7_000)}${'y'.repeat(8_000)}"`,
+    'unknown',
+  ],
+  ['nesting', { $ref: '#/components/schemas/List' }, '['.repeat(7000) + ']'.repeat(7000), 'unknown'],
+] as const)('%s of a client is judged in bounded time', (_, schema, body, v2) => {
+  const schemas = new BodySchemas({
+    openapi: '3.1.0',
+    paths: { '/clients': { post: { requestBody: { content: { 'application/json': { schema } } } } } },
+    components: { schemas: { List: { items: { $ref: '#/components/schemas/List' } } } },
+  });
+  const given = verdict(schemas, body);
+  expect(given).toMatchObject({ v2 });
+  if (v2 === 'unknown') expect(given).toEqual({ v2, why: 'too-slow' });
 });

@@ -1,11 +1,9 @@
 import type { BodySchemas } from '../../openapi/body-schemas.ts';
 import { ObservationBudget } from '../../rewrite-log/attributes/observation-budget.ts';
 import type { BodyCheck } from '../../rollout/body-check.ts';
+import type { Operation } from '../../rules/rule-book.ts';
 
-/**
- * Maximum bytes of a body to check: a schema can ask for work that grows with the square of them (`uniqueItems`), so this bounds
- * one check, and the budget bounds all of them.
- */
+/** Maximum bytes of a body to check. The steps of one check are bounded by {@link BodySchemas}, all of them by the budget. */
 const MAX_BYTES = 16 * 1024;
 
 /** A body for V2, or why it is not there. */
@@ -28,6 +26,12 @@ export class BodyChecks {
   /** True when a description of V2 is configured. */
   get isOn(): boolean {
     return this.schemas() !== undefined;
+  }
+
+  /** Sentences about what is not checked of the bodies of a rule book's operations. */
+  warnings(operations: readonly Operation[]): readonly string[] {
+    const schemas = this.schemas();
+    return schemas === undefined || schemas === 'unread' ? [] : schemas.warnings(operations);
   }
 
   /** What to keep of a body until it can be checked; undefined when there is nothing to check. */

@@ -246,6 +246,7 @@ const UNKNOWN_CHECKS: Readonly<Record<string, string>> = {
   'not-read': 'the gateway does not read such a body',
   'not-json': 'the body is not JSON',
   'too-large': 'it is larger than 16 KiB',
+  'too-slow': 'the check took too many steps',
   budget: 'the checks of that second were used up',
 };
 

@@ -63,10 +63,11 @@ function isVersionName(name: string): boolean {
 }
 
 function deriveResponses(responses: JsonObject, derivation: OperationDerivation): JsonObject {
+  const keys = Object.keys(responses);
   return editMembers(responses, (status, declared) => {
     const response = followed(derivation.description, declared);
     if (!isObject(response)) return [[status, declared]];
-    const edits = derivation.response.filter((edit) => concerns(edit.status ?? [], status));
+    const edits = derivation.response.filter((edit) => concerns(edit.status ?? [], status, keys));
     const edited = withContent(withoutVersionHeader(response), edits, derivation);
     return [[status, edited === response ? declared : edited]];
   });
@@ -81,16 +82,24 @@ function withoutVersionHeader(response: JsonObject): JsonObject {
   };
 }
 
-/** True when a rule for these statuses applies to a response under this key: a status, or a class such as `2XX`. */
-function concerns(patterns: readonly StatusPattern[], key: string): boolean {
+/**
+ * True when a rule for these statuses applies to a response under this key: a status, a class such as `2XX`, or `default`, which has
+ * what no other of the keys names.
+ */
+function concerns(patterns: readonly StatusPattern[], key: string, keys: readonly string[]): boolean {
   return patterns.some((pattern) => {
     const text = String(pattern);
-    return (
-      text === key ||
-      `${text.slice(0, 1)}xx` === key.toLowerCase() ||
-      (text.endsWith('xx') && key.startsWith(text.slice(0, 1)))
-    );
+    if (key === 'default') return !keys.some((other) => isNamed(text, other));
+    return isNamed(text, key);
   });
+}
+
+function isNamed(pattern: string, key: string): boolean {
+  return (
+    pattern === key ||
+    `${pattern.slice(0, 1)}xx` === key.toLowerCase() ||
+    (pattern.endsWith('xx') && key.startsWith(pattern.slice(0, 1)))
+  );
 }
 
 /** The request body or response with its JSON schemas and examples edited. */

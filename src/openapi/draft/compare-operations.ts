@@ -1,9 +1,9 @@
 import type { Components } from '../components.ts';
 import { compareShapes, type ShapeSource } from './compare-shapes.ts';
-import { type DescribedOperation, type Description, followed, isJsonMedia } from '../description.ts';
+import { type DescribedOperation, type Description, followed, jsonSchemaIn } from '../description.ts';
 import { type Comparison, type Finding, isProposed, pathText } from './finding.ts';
 import { Places } from './find-places.ts';
-import { memberOf, objectIn } from '../json-object.ts';
+import { objectIn } from '../json-object.ts';
 import { ANY_SHAPE, isCompatible, type Shape, shapeOf } from '../shape.ts';
 
 /** The body of an operation's request, as a description or recorded traffic shows it. */
@@ -13,8 +13,7 @@ export function requestShape(
   components: Components,
 ): Shape | undefined {
   const content = objectIn(followed(description, operation['requestBody']), 'content');
-  const json = Object.entries(content).find(([name]) => isJsonMedia(name));
-  const schema = json === undefined ? undefined : memberOf(json[1], 'schema');
+  const schema = jsonSchemaIn(content);
   return schema === undefined ? undefined : shapeOf(schema, components);
 }
 

@@ -1,9 +1,15 @@
 import { templateShape } from '../../rules/template.ts';
 import type { Components } from '../components.ts';
-import { type DescribedOperation, type Description, followed, isJsonMedia } from '../description.ts';
+import {
+  type DescribedOperation,
+  type Description,
+  followed,
+  jsonSchemaIn,
+  templateOf,
+} from '../description.ts';
 import type { FoundRule } from './finding.ts';
-import { memberOf, objectIn } from '../json-object.ts';
-import { type MatchedOperation, templateOf } from './match-operations.ts';
+import { objectIn } from '../json-object.ts';
+import type { MatchedOperation } from './match-operations.ts';
 import type { ProposedChange } from './propose-changes.ts';
 import { type Shape, shapeOf } from '../shape.ts';
 
@@ -75,12 +81,12 @@ function dataShape(
   { operation }: DescribedOperation,
   { description, components }: ResolvedDescription,
 ): Shape | undefined {
-  for (const [status, declared] of Object.entries(objectIn(operation, 'responses'))) {
-    if (!status.startsWith('2')) continue;
-    const content = objectIn(followed(description, declared), 'content');
-    const schema = Object.entries(content).flatMap(([name, media]) =>
-      isJsonMedia(name) ? [memberOf(media, 'schema')] : [],
-    )[0];
+  const responses = Object.entries(objectIn(operation, 'responses'));
+  // `default` has the statuses that no other key names.
+  const successes = responses.filter(([status]) => status.startsWith('2'));
+  const others = responses.filter(([status]) => status === 'default');
+  for (const [, declared] of [...successes, ...others]) {
+    const schema = jsonSchemaIn(objectIn(followed(description, declared), 'content'));
     const data = schema === undefined ? undefined : shapeOf(schema, components).members.get('data')?.shape;
     if (data !== undefined) return data.element ?? data;
   }

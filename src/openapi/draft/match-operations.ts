@@ -1,6 +1,12 @@
-import { templateFault, templateShape } from '../../rules/template.ts';
-import { below, type DescribedOperation, type Description, followed, operationsOf } from '../description.ts';
-import { elementsOf, memberOf, objectIn } from '../json-object.ts';
+import { templateShape } from '../../rules/template.ts';
+import {
+  type DescribedOperation,
+  describedOperations,
+  type Description,
+  followed,
+  templateOf,
+} from '../description.ts';
+import { memberOf, objectIn } from '../json-object.ts';
 
 /** An operation in both versions. */
 export interface MatchedOperation {
@@ -16,7 +22,7 @@ export interface MatchedOperations {
 
 /** Matches operations by method and path, whatever the names of path parameters. A rule book cannot change a path. */
 export function matchOperations(v1: Description, v2: Description): MatchedOperations {
-  const [old, young] = [describedOperations(v1), describedOperations(v2)];
+  const [old, young] = [describedOperations(v1, 'v1'), describedOperations(v2, 'v2')];
   const byShape = new Map(young.map((operation) => [shapeKey(operation), operation]));
   const matched: MatchedOperation[] = [];
   const questions: string[] = [];
@@ -52,28 +58,6 @@ function unreadItems(
     const reference = memberOf(followed(description, item), '$ref');
     return typeof reference === 'string' ? [{ path, reference }] : [];
   });
-}
-
-/** The operations of a description below its prefix, without the one that returns the description. */
-export function describedOperations(description: Description): readonly DescribedOperation[] {
-  return operationsOf(description, prefixOf(description)).filter(({ rest }) => rest !== '/openapi.json');
-}
-
-/** The prefix that all paths have in common, such as `/api/v2`; empty when the servers have it. */
-function prefixOf(description: Description): string {
-  const paths = Object.keys(objectIn(description, 'paths'));
-  const servers = elementsOf(description['servers']).map((server) => memberOf(server, 'url'));
-  const isServed = servers.some((url) => typeof url === 'string' && /\/v\d+\/?$/.test(url));
-  const [first = ''] = paths;
-  const prefix = /^.*?\/v\d+(?=\/|$)/.exec(first)?.[0];
-  const isCommon = prefix !== undefined && paths.every((path) => below(path, prefix) !== undefined);
-  return isCommon && !isServed ? prefix : '';
-}
-
-/** The path of an operation as a rule book writes it; undefined when it cannot. */
-export function templateOf({ rest }: DescribedOperation): string | undefined {
-  const template = rest === '/' ? rest : rest.replace(/\/$/, '').replace(/\.json$/, '');
-  return templateFault(template) === undefined ? template : undefined;
 }
 
 function shapeKey(operation: DescribedOperation): string {

@@ -2,9 +2,8 @@ import { OperationTable } from '../../rules/operation-table.ts';
 import { requestShape } from './compare-operations.ts';
 import type { ShapeSource } from './compare-shapes.ts';
 import { Components } from '../components.ts';
-import type { Description } from '../description.ts';
+import { describedOperations, type Description } from '../description.ts';
 import { pathText } from './finding.ts';
-import { describedOperations } from './match-operations.ts';
 import type { ProposedRuleBook } from './print-rule-book.ts';
 import { namedOperations, proposeFor, releaseOf, releaseQuestions } from './propose-rule-book.ts';
 import { recordedKey, recordedShape, type RecordedBodies, type RecordedBody } from './recorded-shape.ts';
@@ -22,7 +21,7 @@ export interface RecordedRequest extends RecordedBody {
 export function proposeFromTraffic(v2: Description, requests: readonly RecordedRequest[]): ProposedRuleBook {
   const components = new Components(v2);
   const named = namedOperations(
-    describedOperations(v2).map((operation) => ({ v1: operation, v2: operation })),
+    describedOperations(v2, 'v2').map((operation) => ({ v1: operation, v2: operation })),
   );
   const table = new OperationTable(named.map(({ operation }) => ({ ...operation, assumed: false })));
   const byOperation = new Map<string, RecordedRequest[]>();

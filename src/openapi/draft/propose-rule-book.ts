@@ -1,11 +1,11 @@
 import { compareBodies, requestShape, wrapperOf } from './compare-operations.ts';
 import type { ShapeSource } from './compare-shapes.ts';
 import { Components } from '../components.ts';
-import type { Description } from '../description.ts';
+import { type Description, templateOf } from '../description.ts';
 import { memberOf, objectIn } from '../json-object.ts';
 import { findQueryRenames } from './find-query-renames.ts';
 import { resourceKey, resourceShapes, withInverse } from './find-inverse.ts';
-import { type MatchedOperation, matchOperations, templateOf } from './match-operations.ts';
+import { type MatchedOperation, matchOperations } from './match-operations.ts';
 import type { ProposedOperation, ProposedRuleBook } from './print-rule-book.ts';
 import { type OperationFindings, proposeChanges } from './propose-changes.ts';
 import { canBeRewritten } from '../../rules/rewritten-methods.ts';

@@ -35,12 +35,14 @@ export function exchangeFamilies(
     family(
       'gateway_dry_runs_total',
       'counter',
-      "Dry runs of requests that went to V1, by the gateway's verdict and that of V2's schema.",
-      [...dryRuns.values()].map(({ operation, verdict, v2, value }) => ({
+      "Dry runs of requests that went to V1, by the gateway's verdict and that of V2's schema; `why` one is unknown.",
+      [...dryRuns.values()].map(({ operation, verdict, v2, why, value }) => ({
         labels: [
           ['operation', operation],
           ['verdict', verdict],
           ['v2', v2],
+          // A label without a value is no label for Prometheus.
+          ...(why === '' ? [] : [['why', why] as const]),
         ],
         value,
       })),

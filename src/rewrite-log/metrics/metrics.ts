@@ -23,11 +23,12 @@ export interface Series {
   upstreamSeen: boolean;
 }
 
-/** Migrations with the same operation and verdicts; `v2` is empty for a body that was not to be checked. */
+/** Migrations with the same operation and verdicts; `v2` is empty for a body that was not to be checked, `why` for one that was. */
 export interface DryRunCount extends Cell {
   readonly operation: string;
   readonly verdict: Would['verdict'];
   readonly v2: NonNullable<Would['v2']> | '';
+  readonly why: string;
 }
 
 /** Maximum number of series; further combinations are counted as one, so that no client can create labels without limit. */
@@ -76,10 +77,10 @@ export class Metrics {
     return [...this.editCells.values()];
   }
 
-  private countDryRun(operation: string, { verdict, v2 }: Would): void {
-    const key = `${operation} ${verdict} ${v2 ?? ''}`;
+  private countDryRun(operation: string, { verdict, v2, why = '' }: Would): void {
+    const key = `${operation} ${verdict} ${v2 ?? ''} ${why}`;
     const known = this.dryRuns.get(key);
-    if (known === undefined) this.dryRuns.set(key, { operation, verdict, v2: v2 ?? '', value: 1 });
+    if (known === undefined) this.dryRuns.set(key, { operation, verdict, v2: v2 ?? '', why, value: 1 });
     else known.value += 1;
   }
 

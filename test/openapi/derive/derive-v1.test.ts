@@ -346,3 +346,24 @@ test('mapped values and query parameters are V1’s again', async () => {
   ]);
   expect(get['x-change']).toEqual(['q', 'm']);
 });
+
+test('a default response has the statuses that no other key names, and a range of media types is JSON', async () => {
+  const rules = await rulesOf(
+    '{ id: n, summary: s, on: [create], request: [{ rename: old, to: young }], response: inverse }',
+  );
+  const body = { type: 'object', properties: { young: text } };
+  const one = { type: 'object', properties: { data: body } };
+  const respond = (responses: object): string => {
+    const description = v2(body);
+    description.paths['/api/v2/things'].post.responses = responses;
+    return JSON.stringify(
+      (deriveV1(description, rules).description as any).paths['/api/v1/things'].post.responses,
+    );
+  };
+  for (const media of ['application/json', 'application/*', '*/*']) {
+    expect(respond({ default: { content: { [media]: { schema: one } } } })).toContain('"old"');
+  }
+  // Whatever V2 responds beside its successes is no resource.
+  const listed = { '2XX': { content: json(one) }, default: { content: json(one) } };
+  expect(respond(listed).match(/"old"/g)).toHaveLength(1);
+});

@@ -1,0 +1,895 @@
+import { formats } from './formats.ts';
+import { isNullable, readOnlyMembers } from './flattened-schema.ts';
+import { elementsOf, isObject, type JsonObject, memberOf, objectIn, stringsOf } from './json-object.ts';
+import { compilePattern, type LinearPattern } from './linear-pattern.ts';
+import { type Located, SchemaReferences } from './schema-references.ts';
+
+/** A reason why a schema refuses a value. */
+export interface SchemaFault {
+  /** RFC 6901 pointer to the value that its schema refuses. */
+  readonly pointer: string;
+  /** Pointer to the cause: where a member is missing or not known, to that member. */
+  readonly at: string;
+  readonly reason: string;
+}
+
+/** A keyword that is not checked. */
+export interface LeftOutKeyword {
+  /** Where it stands in the description, as a fragment (RFC 6901 §6). */
+  readonly at: string;
+  readonly why: string;
+}
+
+/**
+ * A schema as a check of values. `faults` are the innermost ones, without those of values that were not recorded (`…`). Throws
+ * `TooMuchWork` beyond `steps`.
+ */
+export type CompiledSchema = (
+  value: unknown,
+  steps: number,
+) => { readonly isValid: boolean; readonly faults: readonly SchemaFault[] };
+
+/** A check took more work than is allowed for one body. */
+export class TooMuchWork extends Error {}
+
+/** Maximum faults that a check lists: a hostile body has thousands of unknown members. */
+const MAX_FAULTS = 64;
+
+/** Maximum values and schemas within each other while a body is checked: the checks call each other. */
+const MAX_DEPTH = 500;
+
+/** The state of one check. */
+class Run {
+  readonly faults: (SchemaFault & { readonly value: unknown })[] = [];
+  /**
+   * Keywords passed that were left out, and members missing that need not be there in a request. A schema that accepts a value
+   * because of one may refuse it in truth, so nothing is refused for what it accepts (`not`, `oneOf`, `if`, `maxContains`).
+   */
+  gaps = 0;
+  waived = 0;
+  private depth = 0;
+  private left: number;
+
+  constructor(steps: number) {
+    this.left = steps;
+  }
+
+  spend(steps: number): void {
+    this.left -= steps;
+    if (this.left < 0) throw new TooMuchWork('The check takes too many steps.');
+  }
+
+  enter(): void {
+    this.depth += 1;
+    if (this.depth > MAX_DEPTH) throw new TooMuchWork('The body or its schemas are nested too deeply.');
+  }
+
+  leave(): void {
+    this.depth -= 1;
+  }
+
+  /** Notes a fault; `member` is the one that is missing or not known. */
+  refuse({ value, place }: Visit, reason: string, member?: string): false {
+    if (this.faults.length < MAX_FAULTS) {
+      const pointer = pointerOf(place);
+      const at = member === undefined ? pointer : `${pointer}/${escaped(member)}`;
+      // A missing or unknown member of a masked value is a fault all the same.
+      this.faults.push({ pointer, at, reason, value: member === undefined ? value : undefined });
+    }
+    return false;
+  }
+
+  /** Whatever was accepted since `before` was accepted for certain. */
+  isCertainSince(before: number): boolean {
+    return this.gaps + this.waived === before;
+  }
+}
+
+/** The place of a value in the body. */
+interface Place {
+  readonly up: Place | undefined;
+  readonly name: string | number;
+}
+
+/** What a value was evaluated by, for `unevaluatedProperties` and `unevaluatedItems`. */
+class Evaluated {
+  readonly names = new Set<string>();
+  readonly indexes = new Set<number>();
+  /** Elements from the first one on. */
+  items = 0;
+  /** A keyword was left out: what it would have evaluated is not known. */
+  isPartial = false;
+
+  add(other: Evaluated): void {
+    for (const name of other.names) this.names.add(name);
+    for (const index of other.indexes) this.indexes.add(index);
+    this.items = Math.max(this.items, other.items);
+    this.isPartial ||= other.isPartial;
+  }
+}
+
+/** Members that are `readOnly` in each view of a value (`certain`), or also in one of its alternatives. */
+interface ReadOnlyNames {
+  readonly certain: ReadonlySet<string>;
+  readonly possible: ReadonlySet<string>;
+}
+
+/** A value and what its schemas share. */
+interface Visit {
+  readonly value: unknown;
+  readonly place: Place | undefined;
+  readonly readOnly: ReadOnlyNames;
+  readonly evaluated: Evaluated;
+}
+
+type Check = (visit: Visit, run: Run) => boolean;
+
+/** A compiled schema. */
+interface Node {
+  readonly checks: Check[];
+  readonly readOnly: ReadOnlyNames;
+  /** It has `unevaluatedProperties` or `unevaluatedItems`, which see what it evaluates itself only. */
+  isClosing: boolean;
+}
+
+/**
+ * Schemas of a description as checks of values: JSON Schema 2020-12, or that of OpenAPI 3.0. They are interpreted, as the edge forbids
+ * to compile code, and each check counts its work: patterns and formats take linear time, and what remains (many alternatives
+ * within each other, a large body) ends with `TooMuchWork`. A keyword that cannot be used is left out and listed in `leftOut`; it
+ * never makes a value invalid.
+ */
+export class SchemaChecks {
+  readonly leftOut: LeftOutKeyword[] = [];
+  private readonly references: SchemaReferences;
+  private readonly isOld: boolean;
+  private readonly nodes = new Map<unknown, Node>();
+  private readonly patterns = new Map<string, ReturnType<typeof compilePattern>>();
+
+  constructor(description: JsonObject) {
+    this.references = new SchemaReferences(description);
+    this.isOld = String(description['openapi']).startsWith('3.0');
+  }
+
+  /** Compiles a schema of the description, at the place `pointer`. */
+  compile(schema: unknown, pointer: string): CompiledSchema {
+    const node = this.node(this.references.locate(schema, pointer), []);
+    return (value, steps) => {
+      const run = new Run(steps);
+      const isValid = evaluate(node, visitOf(node, value, undefined), run);
+      const faults = run.faults
+        .filter((fault) => fault.value !== MASKED && !isOtherBranch(fault, run.faults))
+        .map((fault) => ({ pointer: fault.pointer, at: fault.at, reason: fault.reason }));
+      return { isValid, faults };
+    };
+  }
+
+  /** `open` are the schemas of the same value on the way here: one among them refers to itself without end. */
+  private node(located: Located, open: readonly unknown[]): Node {
+    const { schema } = located;
+    const known = this.nodes.get(schema);
+    if (known !== undefined && isObject(schema)) return known;
+    const follow = (part: unknown): unknown => this.followed(part, located);
+    const node: Node = { checks: [], readOnly: readOnlyMembers(schema, follow), isClosing: false };
+    if (isObject(schema)) {
+      this.nodes.set(schema, node);
+      this.compileKeywords(node, schema, { ...located, base: this.references.baseOf(located) }, [
+        ...open,
+        schema,
+      ]);
+    } else if (schema === false) {
+      node.checks.push((visit, run) => run.refuse(visit, 'No value is allowed.'));
+    }
+    return node;
+  }
+
+  private followed(schema: unknown, from: Located): unknown {
+    const reference = memberOf(schema, '$ref');
+    return typeof reference === 'string' ? this.references.find(reference, from)?.schema : undefined;
+  }
+
+  private leave(node: Node, located: Located, steps: readonly string[], why: string): void {
+    this.leftOut.push({ at: [located.pointer, ...steps.map(fragment)].join('/'), why });
+    node.checks.push(({ evaluated }, run) => {
+      run.gaps += 1;
+      evaluated.isPartial = true;
+      return true;
+    });
+  }
+
+  private compileKeywords(node: Node, schema: JsonObject, located: Located, open: readonly unknown[]): void {
+    const compiling: Compiling = {
+      schema,
+      node,
+      isOld: this.isOld,
+      isNullable: this.isOld && isNullable(schema, (part) => this.followed(part, located)),
+      leave: (steps, why) => this.leave(node, located, steps, why),
+      inside: (...steps) => this.node(stepsInto(located, steps), []),
+      beside: (...steps) => this.node(stepsInto(located, steps), open),
+      pattern: (source) => this.pattern(source),
+    };
+    if (schema['$ref'] !== undefined) {
+      this.reference(node, schema['$ref'], located, open);
+      // OpenAPI 3.0.4 §4.7.23.1: what stands beside a reference is ignored.
+      if (this.isOld) return nullableChecks(compiling);
+    }
+    for (const [keyword, compile] of KEYWORDS) {
+      if (schema[keyword] === undefined) continue;
+      const { length } = node.checks;
+      const fault = compile(compiling, schema[keyword], keyword);
+      if (fault === undefined) continue;
+      node.checks.length = length;
+      this.leave(node, located, [keyword], fault);
+    }
+    nullableChecks(compiling);
+  }
+
+  private reference(node: Node, reference: unknown, located: Located, open: readonly unknown[]): void {
+    const target = typeof reference === 'string' ? this.references.find(reference, located) : undefined;
+    if (target === undefined || !isSchema(target.schema)) {
+      const why = `${JSON.stringify(reference)} leads to no schema of this description`;
+      return this.leave(node, located, ['$ref'], why);
+    }
+    if (open.includes(target.schema))
+      return this.leave(node, located, ['$ref'], `${JSON.stringify(reference)} leads back to itself`);
+    const referred = this.node(target, open);
+    node.checks.push((visit, run) => evaluate(referred, visit, run));
+  }
+
+  private pattern(source: string): ReturnType<typeof compilePattern> {
+    const known = this.patterns.get(source) ?? compilePattern(source);
+    this.patterns.set(source, known);
+    return known;
+  }
+}
+
+/** The value that stands for one that was not recorded. */
+const MASKED = '…';
+
+function isSchema(value: unknown): boolean {
+  return isObject(value) || typeof value === 'boolean';
+}
+
+function stepsInto(located: Located, steps: readonly string[]): Located {
+  const schema = steps.reduce<unknown>(
+    (value, step) => (Array.isArray(value) ? value[Number(step)] : memberOf(value, step)),
+    located.schema,
+  );
+  return { schema, pointer: [located.pointer, ...steps.map(fragment)].join('/'), base: located.base };
+}
+
+/** Steps of a schema, beside those of its keywords: as long as that many states of a pattern (measured). */
+const EVALUATION = 16;
+
+function evaluate(node: Node, visit: Visit, run: Run): boolean {
+  run.spend(EVALUATION + node.checks.length);
+  run.enter();
+  const own = node.isClosing ? { ...visit, evaluated: new Evaluated() } : visit;
+  let isValid = true;
+  for (const check of node.checks) if (!check(own, run)) isValid = false;
+  if (node.isClosing && isValid) visit.evaluated.add(own.evaluated);
+  run.leave();
+  return isValid;
+}
+
+/** Evaluates an alternative: what it evaluates counts only if it accepts the value, and so do its faults if not. */
+function evaluateBranch(node: Node, visit: Visit, run: Run): boolean {
+  const branch = { ...visit, readOnly: joined(visit.readOnly, node.readOnly), evaluated: new Evaluated() };
+  const isValid = evaluate(node, branch, run);
+  if (isValid) visit.evaluated.add(branch.evaluated);
+  return isValid;
+}
+
+function joined(outer: ReadOnlyNames, own: ReadOnlyNames): ReadOnlyNames {
+  if (outer.certain.size === 0) return own;
+  if (own.possible.size === 0) return { certain: outer.certain, possible: outer.certain };
+  const certain = new Set([...outer.certain, ...own.certain]);
+  return { certain, possible: new Set([...certain, ...own.possible]) };
+}
+
+function visitOf(node: Node, value: unknown, place: Place | undefined): Visit {
+  return { value, place, readOnly: node.readOnly, evaluated: new Evaluated() };
+}
+
+function evaluateInside(node: Node, visit: Visit, name: string | number, value: unknown, run: Run): boolean {
+  return evaluate(node, visitOf(node, value, { up: visit.place, name }), run);
+}
+
+/** What a keyword needs to compile its checks. */
+interface Compiling {
+  readonly schema: JsonObject;
+  readonly node: Node;
+  readonly isOld: boolean;
+  readonly isNullable: boolean;
+  /** Leaves a keyword out, or a part of it. */
+  readonly leave: (steps: readonly string[], why: string) => void;
+  /** The schema of a value within, or of the same value, at a place below this one. */
+  readonly inside: (...steps: readonly string[]) => Node;
+  readonly beside: (...steps: readonly string[]) => Node;
+  readonly pattern: (source: string) => ReturnType<typeof compilePattern>;
+}
+
+/** Adds the checks of a keyword to a node; returns a sentence when the keyword cannot be used. */
+type Compile = (compiling: Compiling, declared: unknown, keyword: string) => string | undefined;
+
+/** In the order in which faults are listed; those that see what others have evaluated come last. */
+const KEYWORDS: readonly (readonly [string, Compile])[] = [
+  ['$dynamicRef', () => 'the gateway does not follow it'],
+  ['type', compileType],
+  ['const', (compiling, declared) => compileValues(compiling, [declared])],
+  [
+    'enum',
+    (compiling, declared) => (Array.isArray(declared) ? compileValues(compiling, declared) : 'it is no list'),
+  ],
+  ['minimum', (compiling, declared) => compileLimit(compiling, declared, 'minimum', 'exclusiveMinimum')],
+  ['maximum', (compiling, declared) => compileLimit(compiling, declared, 'maximum', 'exclusiveMaximum')],
+  ['exclusiveMinimum', (compiling, declared) => compileExclusive(compiling, declared, 'minimum')],
+  ['exclusiveMaximum', (compiling, declared) => compileExclusive(compiling, declared, 'maximum')],
+  ['multipleOf', compileMultiple],
+  ['minLength', (compiling, declared) => compileCount(compiling, declared, lengthOf, 'characters', 1)],
+  ['maxLength', (compiling, declared) => compileCount(compiling, declared, lengthOf, 'characters', -1)],
+  ['pattern', compileTextPattern],
+  ['format', compileFormat],
+  ['required', compileRequired],
+  ['minProperties', (compiling, declared) => compileCount(compiling, declared, memberCount, 'members', 1)],
+  ['maxProperties', (compiling, declared) => compileCount(compiling, declared, memberCount, 'members', -1)],
+  ['propertyNames', compileNames],
+  ['dependentRequired', compileDependentRequired],
+  ['dependentSchemas', compileDependentSchemas],
+  ['properties', compileProperties],
+  ['patternProperties', compilePatternProperties],
+  ['additionalProperties', compileAdditional],
+  ['minItems', (compiling, declared) => compileCount(compiling, declared, elementCount, 'elements', 1)],
+  ['maxItems', (compiling, declared) => compileCount(compiling, declared, elementCount, 'elements', -1)],
+  ['uniqueItems', compileUnique],
+  ['prefixItems', compilePrefix],
+  ['items', compileItems],
+  ['contains', compileContains],
+  ['allOf', compileAll],
+  ['anyOf', compileAlternatives],
+  ['oneOf', compileAlternatives],
+  ['not', compileNot],
+  ['if', compileIf],
+  ['unevaluatedItems', compileUnevaluatedItems],
+  ['unevaluatedProperties', compileUnevaluatedProperties],
+];
+
+const TYPES: ReadonlySet<unknown> = new Set('null boolean object array number integer string'.split(' '));
+
+function compileType({ node }: Compiling, declared: unknown): string | undefined {
+  const types: readonly unknown[] = Array.isArray(declared) ? declared : [declared];
+  const other = types.find((type) => !TYPES.has(type));
+  if (other !== undefined || types.length === 0) return `${JSON.stringify(other ?? [])} is no type of JSON`;
+  node.checks.push((visit, run) => {
+    const type = typeOf(visit.value);
+    if (types.includes(type)) return true;
+    if (type === 'number' && types.includes('integer') && Number.isInteger(numberOf(visit.value)))
+      return true;
+    return run.refuse(visit, `Expected ${types.join(' or ')}, not ${type}.`);
+  });
+  return undefined;
+}
+
+function compileValues({ node }: Compiling, declared: readonly unknown[]): undefined {
+  const allowed = new Set(declared.map((value) => canonicalText(value)));
+  const listed = [...allowed].join(', ');
+  const words = listed.length > 200 ? `${allowed.size} values that are allowed` : listed;
+  node.checks.push(
+    (visit, run) => allowed.has(canonicalText(visit.value, run)) || run.refuse(visit, `Expected ${words}.`),
+  );
+}
+
+function compileLimit(
+  { node, schema, isOld }: Compiling,
+  declared: unknown,
+  kind: 'minimum' | 'maximum',
+  exclusive: string,
+): string | undefined {
+  const limit = numberOf(declared);
+  if (limit === undefined) return NO_NUMBER;
+  // JSON Schema of draft 4, and so OpenAPI 3.0: a flag beside the limit.
+  addLimit(node, limit, kind, isOld && schema[exclusive] === true);
+  return undefined;
+}
+
+function compileExclusive(
+  { node, isOld }: Compiling,
+  declared: unknown,
+  kind: 'minimum' | 'maximum',
+): string | undefined {
+  if (isOld && typeof declared === 'boolean') return undefined;
+  const limit = numberOf(declared);
+  if (limit === undefined) return NO_NUMBER;
+  addLimit(node, limit, kind, true);
+  return undefined;
+}
+
+const NO_NUMBER = 'it is no number';
+
+function addLimit(node: Node, limit: number, kind: 'minimum' | 'maximum', isExclusive: boolean): void {
+  node.checks.push((visit, run) => {
+    const value = numberOf(visit.value);
+    if (value === undefined) return true;
+    const isWithin = kind === 'minimum' ? value > limit : value < limit;
+    if (isWithin || (value === limit && !isExclusive)) return true;
+    const words =
+      kind === 'minimum' ? (isExclusive ? 'more than' : 'at least') : isExclusive ? 'less than' : 'at most';
+    return run.refuse(visit, `Expected ${words} ${limit}.`);
+  });
+}
+
+function compileMultiple({ node }: Compiling, declared: unknown): string | undefined {
+  const divisor = numberOf(declared);
+  if (divisor === undefined || divisor <= 0 || !Number.isFinite(divisor)) return 'it is no number above 0';
+  node.checks.push((visit, run) => {
+    const value = numberOf(visit.value);
+    if (value === undefined || isMultiple(value, divisor)) return true;
+    return run.refuse(visit, `Expected a multiple of ${divisor}.`);
+  });
+  return undefined;
+}
+
+/** Exact in decimal notation: 0.3 is a multiple of 0.1, although its double is none of the other's. */
+function isMultiple(value: number, divisor: number): boolean {
+  if (!Number.isFinite(value)) return false;
+  const [one, other] = [decimal(value), decimal(divisor)];
+  const exponent = Math.min(one.exponent, other.exponent);
+  const scaled = ({ digits, exponent: own }: typeof one): bigint => digits * 10n ** BigInt(own - exponent);
+  return scaled(one) % scaled(other) === 0n;
+}
+
+function decimal(value: number): { readonly digits: bigint; readonly exponent: number } {
+  const [digits = '0', exponent = '0'] = String(Math.abs(value)).split('e');
+  const [whole = '0', fraction = ''] = digits.split('.');
+  return { digits: BigInt(whole + fraction), exponent: Number(exponent) - fraction.length };
+}
+
+/** `sign` is 1 for the least count and -1 for the greatest. */
+function compileCount(
+  { node }: Compiling,
+  declared: unknown,
+  countOf: (value: unknown, run: Run) => number | undefined,
+  unit: string,
+  sign: 1 | -1,
+): string | undefined {
+  const limit = numberOf(declared);
+  if (limit === undefined) return NO_NUMBER;
+  node.checks.push((visit, run) => {
+    const count = countOf(visit.value, run);
+    if (count === undefined || count * sign >= limit * sign) return true;
+    return run.refuse(
+      visit,
+      `Expected ${sign === 1 ? 'at least' : 'at most'} ${limit} ${unit}, not ${count}.`,
+    );
+  });
+  return undefined;
+}
+
+/** In code points (JSON Schema 2020-12 validation §6.3). */
+function lengthOf(value: unknown, run: Run): number | undefined {
+  if (typeof value !== 'string') return undefined;
+  run.spend(value.length >> 3);
+  let length = value.length;
+  for (let index = 1; index < value.length; index += 1) {
+    const isPair =
+      (value.charCodeAt(index) & 0xfc00) === 0xdc00 && (value.charCodeAt(index - 1) & 0xfc00) === 0xd800;
+    if (isPair) length -= 1;
+  }
+  return length;
+}
+
+function memberCount(value: unknown): number | undefined {
+  return isMembers(value) ? Object.keys(value).length : undefined;
+}
+
+function elementCount(value: unknown): number | undefined {
+  return Array.isArray(value) ? value.length : undefined;
+}
+
+function compileTextPattern({ node, pattern }: Compiling, declared: unknown): string | undefined {
+  if (typeof declared !== 'string') return 'it is no text';
+  const matches = pattern(declared);
+  if (typeof matches !== 'function') return patternFault(declared, matches.fault);
+  node.checks.push((visit, run) => {
+    if (typeof visit.value !== 'string' || matches(visit.value, run)) return true;
+    return run.refuse(visit, `Expected a text that matches ${declared}.`);
+  });
+  return undefined;
+}
+
+function patternFault(source: string, fault: string): string {
+  return `${JSON.stringify(source)} cannot be checked: ${fault}`;
+}
+
+function compileFormat({ node }: Compiling, declared: unknown): undefined {
+  const hasFormat = typeof declared === 'string' ? formats.get(declared) : undefined;
+  if (hasFormat === undefined) return;
+  node.checks.push((visit, run) => {
+    if (typeof visit.value !== 'string') return true;
+    run.spend(visit.value.length >> 3);
+    return hasFormat(visit.value) || run.refuse(visit, `Expected the format ${String(declared)}.`);
+  });
+}
+
+function compileRequired({ node }: Compiling, declared: unknown): string | undefined {
+  if (!Array.isArray(declared)) return 'it is no list of names';
+  const names = stringsOf(declared);
+  node.checks.push((visit, run) => {
+    const { value } = visit;
+    return !isMembers(value) || all(names, (name) => hasNeeded(name, value, visit, run));
+  });
+  return undefined;
+}
+
+/** True for a member that is there, or is `readOnly` and so not needed in a request (OpenAPI 3.0.4 §4.7.24.2). */
+function hasNeeded(name: string, value: JsonObject, visit: Visit, run: Run): boolean {
+  run.spend(1);
+  if (Object.hasOwn(value, name)) return true;
+  if (!visit.readOnly.possible.has(name)) return run.refuse(visit, `Member "${name}" is missing.`, name);
+  run.waived += 1;
+  return true;
+}
+
+function compileNames({ node, inside }: Compiling, declared: unknown): string | undefined {
+  if (!isSchema(declared)) return NO_SCHEMA;
+  const names = inside('propertyNames');
+  node.checks.push((visit, run) => {
+    if (!isMembers(visit.value)) return true;
+    return all(Object.keys(visit.value), (name) => {
+      const before = run.faults.length;
+      if (evaluate(names, visitOf(names, name, visit.place), run)) return true;
+      run.faults.length = before;
+      return run.refuse(visit, `The name of member "${name}" is not allowed.`, name);
+    });
+  });
+  return undefined;
+}
+
+const NO_SCHEMA = 'it is no schema';
+const NO_SCHEMAS = 'it is no object of schemas';
+const NO_LIST = 'it is no list of schemas';
+
+function compileDependentRequired({ node }: Compiling, declared: unknown): string | undefined {
+  if (!isObject(declared)) return 'it is no object';
+  const needs = Object.entries(declared).map(([name, names]) => [name, stringsOf(names)] as const);
+  node.checks.push((visit, run) => {
+    const { value } = visit;
+    if (!isMembers(value)) return true;
+    return all(needs, ([name, names]) => {
+      return !Object.hasOwn(value, name) || all(names, (needed) => hasNeeded(needed, value, visit, run));
+    });
+  });
+  return undefined;
+}
+
+function compileDependentSchemas({ node, beside }: Compiling, declared: unknown): string | undefined {
+  if (!isObject(declared)) return NO_SCHEMAS;
+  const schemas = Object.keys(declared).map((name) => [name, beside('dependentSchemas', name)] as const);
+  node.checks.push((visit, run) => {
+    const { value } = visit;
+    if (!isMembers(value)) return true;
+    return all(schemas, ([name, schema]) => {
+      return !Object.hasOwn(value, name) || evaluateBranch(schema, visit, run);
+    });
+  });
+  return undefined;
+}
+
+function compileProperties({ node, inside }: Compiling, declared: unknown): string | undefined {
+  if (!isObject(declared)) return NO_SCHEMAS;
+  const members = Object.keys(declared).map((name) => [name, inside('properties', name)] as const);
+  node.checks.push((visit, run) => {
+    const { value } = visit;
+    if (!isMembers(value)) return true;
+    run.spend(members.length >> 2);
+    return all(members, ([name, schema]) => {
+      if (!Object.hasOwn(value, name)) return true;
+      visit.evaluated.names.add(name);
+      return evaluateInside(schema, visit, name, value[name], run);
+    });
+  });
+  return undefined;
+}
+
+function compilePatternProperties(
+  { node, inside, pattern, leave }: Compiling,
+  declared: unknown,
+): string | undefined {
+  if (!isObject(declared)) return NO_SCHEMAS;
+  for (const source of Object.keys(declared)) {
+    const matches = pattern(source);
+    if (typeof matches !== 'function') {
+      leave(['patternProperties', source], patternFault(source, matches.fault));
+      continue;
+    }
+    const schema = inside('patternProperties', source);
+    node.checks.push((visit, run) => {
+      const { value } = visit;
+      if (!isMembers(value)) return true;
+      return all(Object.keys(value), (name) => {
+        if (!matches(name, run)) return true;
+        visit.evaluated.names.add(name);
+        return evaluateInside(schema, visit, name, value[name], run);
+      });
+    });
+  }
+  return undefined;
+}
+
+function compileAdditional(
+  { node, schema, inside, pattern }: Compiling,
+  declared: unknown,
+): string | undefined {
+  if (!isSchema(declared)) return NO_SCHEMA;
+  const known = new Set(Object.keys(objectIn(schema, 'properties')));
+  const patterns = Object.keys(objectIn(schema, 'patternProperties')).map((source) => pattern(source));
+  const usable = patterns.filter((matches): matches is LinearPattern => typeof matches === 'function');
+  // Which members a pattern that is left out would have matched is not known.
+  if (usable.length < patterns.length) return 'a name pattern beside it cannot be checked';
+  const isOther = (_: Visit, name: string, run: Run): boolean =>
+    !known.has(name) && !usable.some((matches) => matches(name, run));
+  addOthers(node, declared === false ? undefined : inside('additionalProperties'), isOther);
+  return undefined;
+}
+
+function compileUnevaluatedProperties({ node, inside }: Compiling, declared: unknown): string | undefined {
+  if (!isSchema(declared)) return NO_SCHEMA;
+  node.isClosing = true;
+  const isOther = ({ evaluated }: Visit, name: string): boolean =>
+    !evaluated.isPartial && !evaluated.names.has(name);
+  addOthers(node, declared === false ? undefined : inside('unevaluatedProperties'), isOther);
+  return undefined;
+}
+
+/** Checks the members that other keywords leave over; without a schema there must be none. */
+function addOthers(
+  node: Node,
+  schema: Node | undefined,
+  isOther: (visit: Visit, name: string, run: Run) => boolean,
+): void {
+  node.checks.push((visit, run) => {
+    const { value } = visit;
+    if (!isMembers(value)) return true;
+    return all(Object.keys(value), (name) => {
+      run.spend(1);
+      if (!isOther(visit, name, run)) return true;
+      visit.evaluated.names.add(name);
+      if (schema === undefined) return run.refuse(visit, `Member "${name}" is not allowed.`, name);
+      return evaluateInside(schema, visit, name, value[name], run);
+    });
+  });
+}
+
+function compileUnique({ node }: Compiling, declared: unknown): undefined {
+  if (declared !== true) return;
+  node.checks.push((visit, run) => {
+    if (!Array.isArray(visit.value)) return true;
+    // Equal values have equal texts: a set finds them in linear time, where comparing each with each is quadratic.
+    const seen = new Map<string, number>();
+    for (const [index, element] of visit.value.entries()) {
+      const text = canonicalText(element, run);
+      const first = seen.get(text);
+      if (first !== undefined) return run.refuse(visit, `Elements ${first} and ${index} are equal.`);
+      seen.set(text, index);
+    }
+    return true;
+  });
+}
+
+function compilePrefix({ node, inside }: Compiling, declared: unknown): string | undefined {
+  if (!Array.isArray(declared)) return NO_LIST;
+  const schemas = declared.map((_, index) => inside('prefixItems', String(index)));
+  node.checks.push((visit, run) => {
+    const { value } = visit;
+    if (!Array.isArray(value)) return true;
+    visit.evaluated.items = Math.max(visit.evaluated.items, schemas.length);
+    return all(schemas.slice(0, value.length).entries(), ([index, schema]) => {
+      return evaluateInside(schema, visit, index, value[index], run);
+    });
+  });
+  return undefined;
+}
+
+function compileItems({ node, schema, inside }: Compiling, declared: unknown): string | undefined {
+  if (!isSchema(declared)) return NO_SCHEMA;
+  const first = elementsOf(schema['prefixItems']).length;
+  const element = inside('items');
+  node.checks.push((visit, run) => {
+    const { value } = visit;
+    if (!Array.isArray(value)) return true;
+    visit.evaluated.items = Infinity;
+    return all(value.entries(), ([index, inner]) => {
+      return index < first || evaluateInside(element, visit, index, inner, run);
+    });
+  });
+  return undefined;
+}
+
+function compileContains({ node, schema, inside }: Compiling, declared: unknown): string | undefined {
+  if (!isSchema(declared)) return NO_SCHEMA;
+  const [least, most] = [numberOf(schema['minContains']) ?? 1, numberOf(schema['maxContains']) ?? Infinity];
+  const element = inside('contains');
+  node.checks.push((visit, run) => {
+    if (!Array.isArray(visit.value)) return true;
+    const faults = run.faults.length;
+    let [accepted, certain] = [0, 0];
+    for (const [index, inner] of visit.value.entries()) {
+      const before = run.gaps + run.waived;
+      if (!evaluateInside(element, visit, index, inner, run)) continue;
+      visit.evaluated.indexes.add(index);
+      accepted += 1;
+      if (run.isCertainSince(before)) certain += 1;
+    }
+    run.faults.length = faults;
+    if (accepted >= least && certain <= most) return true;
+    const expected = accepted < least ? `at least ${least}` : `at most ${most}`;
+    return run.refuse(visit, `Expected ${expected} elements of a kind, not ${accepted}.`);
+  });
+  return undefined;
+}
+
+function compileUnevaluatedItems({ node, inside }: Compiling, declared: unknown): string | undefined {
+  if (!isSchema(declared)) return NO_SCHEMA;
+  node.isClosing = true;
+  const element = inside('unevaluatedItems');
+  node.checks.push((visit, run) => {
+    const { value, evaluated } = visit;
+    if (!Array.isArray(value) || evaluated.isPartial) return true;
+    const first = evaluated.items;
+    evaluated.items = Infinity;
+    return all(value.entries(), ([index, inner]) => {
+      if (index < first || evaluated.indexes.has(index)) return true;
+      return evaluateInside(element, visit, index, inner, run);
+    });
+  });
+  return undefined;
+}
+
+function compileAll({ node, beside }: Compiling, declared: unknown): string | undefined {
+  if (!Array.isArray(declared)) return NO_LIST;
+  const parts = declared.map((_, index) => beside('allOf', String(index)));
+  node.checks.push((visit, run) => all(parts, (part) => evaluate(part, visit, run)));
+  return undefined;
+}
+
+function compileAlternatives(
+  { node, beside }: Compiling,
+  declared: unknown,
+  keyword: string,
+): string | undefined {
+  if (!Array.isArray(declared)) return NO_LIST;
+  const parts = declared.map((_, index) => beside(keyword, String(index)));
+  node.checks.push((visit, run) => {
+    const faults = run.faults.length;
+    let [accepted, certain] = [0, 0];
+    for (const part of parts) {
+      const before = run.gaps + run.waived;
+      if (!evaluateBranch(part, visit, run)) continue;
+      accepted += 1;
+      if (run.isCertainSince(before)) certain += 1;
+    }
+    if (accepted === 0) {
+      return run.faults.length > faults ? false : run.refuse(visit, `It matches no schema of ${keyword}.`);
+    }
+    run.faults.length = faults;
+    if (keyword === 'anyOf' || certain <= 1) return true;
+    return run.refuse(visit, `It matches ${accepted} schemas of oneOf instead of one.`);
+  });
+  return undefined;
+}
+
+function compileNot({ node, beside }: Compiling, declared: unknown): string | undefined {
+  if (!isSchema(declared)) return NO_SCHEMA;
+  const part = beside('not');
+  node.checks.push((visit, run) => {
+    const [before, faults] = [run.gaps + run.waived, run.faults.length];
+    const isAccepted = evaluate(part, { ...visit, evaluated: new Evaluated() }, run);
+    run.faults.length = faults;
+    return (
+      !isAccepted ||
+      !run.isCertainSince(before) ||
+      run.refuse(visit, 'It matches a schema that it must not match.')
+    );
+  });
+  return undefined;
+}
+
+function compileIf({ node, schema, beside }: Compiling, declared: unknown): string | undefined {
+  if (!isSchema(declared)) return NO_SCHEMA;
+  const condition = beside('if');
+  const [then, otherwise] = ['then', 'else'].map((word) =>
+    schema[word] === undefined ? undefined : beside(word),
+  );
+  node.checks.push((visit, run) => {
+    const [before, faults] = [run.gaps + run.waived, run.faults.length];
+    const isMet = evaluateBranch(condition, visit, run);
+    run.faults.length = faults;
+    if (isMet && !run.isCertainSince(before)) {
+      visit.evaluated.isPartial = true;
+      return true;
+    }
+    const branch = isMet ? then : otherwise;
+    return branch === undefined || evaluateBranch(branch, visit, run);
+  });
+  return undefined;
+}
+
+/** Lets null pass where the schema is `nullable`, a word of OpenAPI 3.0. */
+function nullableChecks({ node, isNullable }: Compiling): void {
+  if (!isNullable) return;
+  const checks = node.checks.splice(0);
+  node.checks.push((visit, run) => visit.value === null || all(checks, (check) => check(visit, run)));
+}
+
+/** True when each item is accepted; all of them are asked, so that each fault is listed. */
+function all<Item>(items: Iterable<Item>, accepts: (item: Item) => boolean): boolean {
+  let isAccepted = true;
+  for (const item of items) if (!accepts(item)) isAccepted = false;
+  return isAccepted;
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  return numberOf(value) === undefined ? typeof value : 'number';
+}
+
+/** The value of a number, also of one that is kept as text (`exactInteger`); undefined for anything else. */
+function numberOf(value: unknown): number | undefined {
+  if (typeof value === 'number') return value;
+  if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== null) return undefined;
+  const text: unknown = Object.isFrozen(value) ? Reflect.get(value, 'rawJSON') : undefined;
+  return typeof text === 'string' ? Number(text) : undefined;
+}
+
+/** True for an object of a body, also for one without a prototype. */
+function isMembers(value: unknown): value is JsonObject {
+  return (
+    typeof value === 'object' && value !== null && !Array.isArray(value) && numberOf(value) === undefined
+  );
+}
+
+/** A text that two values share when they are equal (JSON Schema 2020-12 core §4.2.2), and only then. */
+function canonicalText(value: unknown, run?: Run): string {
+  if (typeof value === 'string') {
+    run?.spend(1 + (value.length >> 3));
+    return JSON.stringify(value);
+  }
+  run?.spend(1);
+  if (typeof value !== 'object' || value === null) return String(value);
+  run?.enter();
+  const text = Array.isArray(value)
+    ? `[${value.map((element) => canonicalText(element, run)).join(',')}]`
+    : isMembers(value)
+      ? `{${membersText(value, run)}}`
+      : String(numberOf(value));
+  run?.leave();
+  return text;
+}
+
+function membersText(value: JsonObject, run: Run | undefined): string {
+  const texts = Object.keys(value)
+    .toSorted()
+    .map((name) => `${canonicalText(name, run)}:${canonicalText(value[name], run)}`);
+  return texts.join(',');
+}
+
+function escaped(name: string | number): string {
+  return String(name).replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
+/** A step of a pointer within a fragment (RFC 6901 §6). */
+function fragment(step: string): string {
+  return encodeURI(escaped(step)).replaceAll('#', '%23');
+}
+
+function pointerOf(place: Place | undefined): string {
+  const steps: string[] = [];
+  for (let at = place; at !== undefined; at = at.up) steps.push(`/${escaped(at.name)}`);
+  return steps.toReversed().join('');
+}
+
+/** A value that is not null fails the branch for null of its alternatives; the other branch says why it is refused. */
+function isOtherBranch({ pointer, reason }: SchemaFault, faults: readonly SchemaFault[]): boolean {
+  if (!reason.startsWith('Expected null, ')) return false;
+  return faults.some((other) => other.reason !== reason && `${other.pointer}/`.startsWith(`${pointer}/`));
+}
