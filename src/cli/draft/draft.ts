@@ -56,8 +56,20 @@ async function run(options: DraftOptions): Promise<CommandFault | undefined> {
     if (options.out === undefined) stdout.write(text);
     process.stderr.write(trial?.text ?? '');
   }
-  if (faults.length > 0 || (trial !== undefined && trial.refused > 0)) process.exitCode = FAILURE;
+  const empty = emptyWords(book);
+  if (empty !== undefined) process.stderr.write(`${empty}\n`);
+  if (empty !== undefined || faults.length > 0 || (trial !== undefined && trial.refused > 0))
+    process.exitCode = FAILURE;
   return undefined;
+}
+
+/** Why a draft has nothing in it; undefined for one that has. */
+function emptyWords({ operations, changes }: ProposedRuleBook): string | undefined {
+  if (operations.length === 0)
+    return 'The draft is empty: no operation is in both. Compare the paths and servers of the descriptions.';
+  return changes.length === 0
+    ? 'The draft is empty: no difference was found that a rule could change.'
+    : undefined;
 }
 
 async function bookOf(

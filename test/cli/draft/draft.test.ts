@@ -198,6 +198,21 @@ test('says what it cannot do', async () => {
   });
 });
 
+test.each([
+  ['no operation is in both', '/api/v3', 'no operation is in both. Compare the paths and servers'],
+  ['both are the same', '/api/v1', 'no difference was found that a rule could change'],
+])('an empty draft, as %s, is a failure', async (_, prefix, words) => {
+  const other = prefix === '/api/v3' ? '/customers' : '';
+  const { code, out, err } = await run(
+    '--v1',
+    file('empty-v1.json', description(`${prefix}${other}`, v2Body)),
+    '--v2',
+    v2,
+  );
+  expect([code, err]).toEqual([1, expect.stringContaining(`The draft is empty: ${words}`)]);
+  expect(out).toContain('operations:');
+});
+
 test('paths of both versions are matched wherever their prefix stands', async () => {
   const renamed = { ...v2Body, properties: { ...v2Body.properties, comment: text, note: undefined } };
   const beside = description('/api/{version}', renamed) as { readonly paths: object };
