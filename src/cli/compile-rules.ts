@@ -21,7 +21,8 @@ if (description !== undefined && 'fault' in description) {
   process.exit(2);
 }
 try {
-  if (description !== undefined) new BodySchemas(description).prepare();
+  const warnings = description && new BodySchemas(description).warnings(outcome.rules.ruleBook.operations);
+  for (const warning of warnings ?? []) process.stderr.write(`warning: ${warning}\n`);
 } catch (error) {
   process.stderr.write(`The schemas of ${source} cannot be used: ${String(error)}\n`);
   process.exit(2);

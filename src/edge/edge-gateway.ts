@@ -133,7 +133,7 @@ function totalsOf(
     object: () => ROLLOUT.get(ROLLOUT.idFromName(ROLLOUT_OBJECT)),
     ruleBook: ruleBook.hash,
     requests,
-    checksBodies: v2Schemas !== undefined,
+    v2Schemas,
   });
 }
 

@@ -1,3 +1,4 @@
+import type { V2Schemas } from '../gateway/v1/body-checks.ts';
 import type { RolloutCounts } from '../inspector/rollout-admin.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import { RolloutTally, type RolloutTotals } from '../rollout/rollout-tally.ts';
@@ -12,8 +13,8 @@ export interface EdgeTotalsParts {
   readonly ruleBook: string;
   /** V1 requests of this isolate since its start, by origin. */
   readonly requests: Readonly<RolloutView['requests']>;
-  /** True when V2's schemas are part of the bundle. */
-  readonly checksBodies: boolean;
+  /** V2's request schemas, if they are part of the bundle. */
+  readonly v2Schemas: V2Schemas;
 }
 
 /** Milliseconds that one call of the object may take. */
@@ -69,7 +70,13 @@ export class EdgeTotals implements RolloutCounts {
   }
 
   get bodyChecks(): RolloutCounts['bodyChecks'] {
-    return { isOn: this.parts.checksBodies, tally: { list: () => this.read.bodyChecks } };
+    const { v2Schemas } = this.parts;
+    return {
+      isOn: v2Schemas !== undefined,
+      tally: { list: () => this.read.bodyChecks },
+      warnings: (operations) =>
+        v2Schemas === undefined || v2Schemas === 'unread' ? [] : v2Schemas.warnings(operations),
+    };
   }
 
   get since(): string | undefined {

@@ -16,7 +16,12 @@ export interface RolloutCounts {
   /** RFC 3339; absent for a process, which counts since its start. */
   readonly since?: string | undefined;
   readonly comparisons: { readonly list: RolloutView['shadows'] };
-  readonly bodyChecks: { readonly isOn: boolean; readonly tally: Pick<BodyCheckTally, 'list'> };
+  readonly bodyChecks: {
+    readonly isOn: boolean;
+    readonly tally: Pick<BodyCheckTally, 'list'>;
+    /** Sentences about what is not checked of the bodies of these operations. */
+    readonly warnings: (operations: RuleBook['operations']) => readonly string[];
+  };
 }
 
 /** Parts of the rollout routes. */
@@ -79,8 +84,10 @@ function bodyChecksOf(parts: RolloutAdminParts): Pick<RolloutView, 'bodyChecks'>
   const isRefused = counts.some(({ refused }) => refused > 0);
   if (!bodyChecks.isOn && !isRefused) return {};
   const fault = gateFault(parts, { mode: { mode: 'migrate' } });
+  const warnings = bodyChecks.warnings(parts.ruleBook().operations);
   return {
     bodyChecks: {
+      ...(warnings.length === 0 ? {} : { warnings }),
       counts: counts.slice(0, MAX_COUNTS),
       omitted: Math.max(0, counts.length - MAX_COUNTS),
       ...(fault === undefined ? {} : { fault }),

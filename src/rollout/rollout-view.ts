@@ -81,6 +81,8 @@ export interface RolloutView {
    * gateway itself would refuse none.
    */
   readonly bodyChecks?: {
+    /** Sentences about what is not checked, such as a description of which no operation matches; absent when there are none. */
+    readonly warnings?: readonly string[];
     /** Pairs of client and operation, those with the most faults first. */
     readonly counts: readonly BodyCheckCount[];
     /** Number of pairs that are not listed. */

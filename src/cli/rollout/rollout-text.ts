@@ -87,10 +87,12 @@ function bodyCheckLines({ bodyChecks, clients, v1Origin }: RolloutView): string[
     return v1Origin === undefined
       ? []
       : ["V2's schema not known: no body is checked, as GATEWAY_V2_OPENAPI is not set"];
-  const { counts, omitted } = bodyChecks;
-  if (counts.length === 0) return ["V2's schema no body was checked yet under this rule book"];
+  const { counts, omitted, warnings = [] } = bodyChecks;
+  const warned = warnings.map((text) => `warning     ${text}`);
+  if (counts.length === 0) return [...warned, "V2's schema no body was checked yet under this rule book"];
   const rest = omitted + Math.max(0, counts.length - MAX_PAIRS);
   return [
+    ...warned,
     ...counts
       .slice(0, MAX_PAIRS)
       .flatMap(({ operation, client, pointers, refused, bodies, refusals, ...count }) => {

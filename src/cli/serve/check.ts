@@ -41,12 +41,14 @@ export async function runCheck(
 async function warningsOfV2(settings: Settings, book: RuleBook): Promise<readonly string[]> {
   const source = settings.get(table.v2Openapi);
   if (source === undefined) return [];
-  const [{ readDescription }, { unmetInverses }] = await Promise.all([
+  const [{ readDescription }, { BodySchemas }, { unmetInverses }] = await Promise.all([
     import('../draft/description-file.ts'),
+    import('../../openapi/body-schemas.ts'),
     import('../../openapi/unmet-inverse.ts'),
   ]);
   const v2 = await readDescription(source);
-  return isFault(v2) ? [v2.fault] : unmetInverses(book, v2);
+  if (isFault(v2)) return [v2.fault];
+  return [...new BodySchemas(v2).warnings(book.operations), ...unmetInverses(book, v2)];
 }
 
 /** The content of a rule book for programs. */

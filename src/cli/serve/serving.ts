@@ -102,9 +102,9 @@ interface Opened {
 async function serve(opened: Opened): Promise<OrFault<Serving>> {
   const { log, worker, checked, rollout, rewriteLog, embedded } = opened;
   const { settings, rulesPath } = checked;
-  const description = await openDescription(settings, embedded, log.write);
-  if (description !== undefined && 'fault' in description) return description;
   const ruleBooks = openRuleBooks(checked, rollout);
+  const description = await openDescription(settings, embedded, ruleBooks, log.write);
+  if (description !== undefined && 'fault' in description) return description;
   const limited = new LimitedLines(log.write);
   const onUnexpectedError = (error: unknown): void => reportBug(limited, error);
   const clientSecret = settings.get(table.clientSecret) ?? randomBytes(32).toString('hex');
@@ -282,13 +282,14 @@ function originOf(settings: Settings, embedded: RunningReference | undefined): O
 async function openDescription(
   settings: Settings,
   embedded: RunningReference | undefined,
+  ruleBooks: RuleBooks,
   log: WriteProcessLine,
 ): Promise<V2Description | { readonly fault: string } | undefined> {
   if (settings.get(table.v1Upstream) === undefined) return undefined;
   const source = descriptionSource(settings, embedded);
   if (source === undefined) return undefined;
   const description = await import('./v2-description.ts');
-  return description.V2Description.open(source, log);
+  return description.V2Description.open(source, () => ruleBooks.current.ruleBook.operations, log);
 }
 
 function descriptionSource(settings: Settings, embedded: RunningReference | undefined): string | undefined {

@@ -40,7 +40,11 @@ async function descriptionFault(settings: Settings): Promise<string | undefined>
   const source = settings.get(table.v2Openapi);
   if (source === undefined || settings.get(table.v1Upstream) === undefined || isAddress(source))
     return undefined;
-  const opened = await V2Description.open(source, () => {});
+  const opened = await V2Description.open(
+    source,
+    () => [],
+    () => {},
+  );
   return 'fault' in opened ? opened.fault : undefined;
 }
 

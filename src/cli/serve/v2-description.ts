@@ -1,4 +1,5 @@
 import type { V2Schemas } from '../../gateway/v1/body-checks.ts';
+import type { Operation } from '../../rules/rule-book.ts';
 import type { WriteProcessLine } from '../../node/log/process-log.ts';
 import { BodySchemas } from '../../openapi/body-schemas.ts';
 import { isFault } from '../command-fault.ts';
@@ -13,21 +14,27 @@ export class V2Description {
   schemas: V2Schemas;
   private readonly source: string;
   private readonly log: WriteProcessLine;
+  private readonly operations: () => readonly Operation[];
   private retry: NodeJS.Timeout | undefined = undefined;
   private isClosed = false;
 
-  private constructor(source: string, log: WriteProcessLine) {
+  private constructor(source: string, operations: () => readonly Operation[], log: WriteProcessLine) {
     this.source = source;
+    this.operations = operations;
     this.log = log;
     this.schemas = 'unread';
   }
 
-  /** Reads the description. A file with a fault stops the start; an address may be down, and does not. */
+  /**
+   * Reads the description. A file with a fault stops the start; an address may be down, and does not. What cannot be checked of the
+   * bodies of `operations`, those of the rule book in force, is a warning.
+   */
   static async open(
     source: string,
+    operations: () => readonly Operation[],
     log: WriteProcessLine,
   ): Promise<V2Description | { readonly fault: string }> {
-    const opened = new V2Description(source, log);
+    const opened = new V2Description(source, operations, log);
     if (isAddress(source)) {
       // Not awaited: an address that does not respond must not hold up the start.
       void opened.reload();
@@ -59,7 +66,8 @@ export class V2Description {
     if (isFault(description)) return description.fault;
     const schemas = new BodySchemas(description);
     try {
-      schemas.prepare();
+      const warnings = schemas.warnings(this.operations());
+      for (const message of warnings) this.log({ level: 'warn', event: 'v2-openapi-unchecked', message });
     } catch (error) {
       return `The schemas of ${this.source} cannot be used: ${error instanceof Error ? error.message : String(error)}.`;
     }

@@ -247,7 +247,11 @@ function rolloutAdmin({ parts, view, namesFile }: OperatorState, gateway: Gatewa
   const own: RolloutCounts = {
     requests: rollout.requests,
     comparisons,
-    bodyChecks: { isOn: bodyChecks.isOn, tally: view.bodyChecks },
+    bodyChecks: {
+      isOn: bodyChecks.isOn,
+      tally: view.bodyChecks,
+      warnings: (operations) => bodyChecks.warnings(operations),
+    },
   };
   return createRolloutAdmin({
     control: rollout,

@@ -15,6 +15,7 @@ import { processLineText } from './process-line-text.ts';
  * | `rule-book-refused` | error | a rule book has a fault; the old one stays in force | `ruleBook` |
  * | `certificate-refused` | error | a certificate has a fault; the old one stays | |
  * | `v2-openapi-unread` | warn | V2's OpenAPI description cannot be read; the one before stays in force | |
+ * | `v2-openapi-unchecked` | warn | no operation of the rule book is in V2's OpenAPI description, or a keyword of it cannot be checked; one line each | |
  * | `rollout-changed` | info | another replica chose a mode | |
  * | `rollout-rolled-back` | error | a canary was rolled back | |
  * | `rollout-overtaken` | warn | a mode that was set here without the store is dropped | |
@@ -44,6 +45,7 @@ export type ProcessEvent =
   | 'rule-book-refused'
   | 'certificate-refused'
   | 'v2-openapi-unread'
+  | 'v2-openapi-unchecked'
   | 'rollout-changed'
   | 'rollout-rolled-back'
   | 'rollout-overtaken'

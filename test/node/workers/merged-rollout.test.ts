@@ -18,7 +18,7 @@ test('what workers counted is one count', () => {
   const own = {
     requests: { v1: 0, v2: 0 },
     comparisons: { list: [] },
-    bodyChecks: { isOn: true, tally: { list: () => [] } },
+    bodyChecks: { isOn: true, tally: { list: () => [] }, warnings: () => [] },
   };
   const other: WorkerRollout = {
     ...worker,

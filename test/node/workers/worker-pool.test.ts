@@ -64,7 +64,7 @@ test('no count falls when a worker ends', async () => {
     {
       requests: { v1: 0, v2: 0 },
       comparisons: { list: [] },
-      bodyChecks: { isOn: false, tally: { list: () => [] } },
+      bodyChecks: { isOn: false, tally: { list: () => [] }, warnings: () => [] },
     },
     () => pool.rollouts,
   );

@@ -250,12 +250,16 @@ function bodyChecksCard({ bodyChecks, clients, v1Origin }: Rollout): VNode | fal
   const title = 'Dry runs: bodies for V2, checked against its schema and not sent';
   if (bodyChecks === undefined)
     return card(title, undefined, el('p', null, 'None: GATEWAY_V2_OPENAPI is not set.'));
-  const { counts, omitted } = bodyChecks;
+  const { counts, omitted, warnings = [] } = bodyChecks;
+  const warned = warnings.map((text) =>
+    el('p', { key: text }, el('strong', null, 'Warning: '), visibleText(text)),
+  );
   if (counts.length === 0)
-    return card(title, undefined, el('p', null, 'None was seen yet under this rule book.'));
+    return card(title, undefined, warned, el('p', null, 'None was seen yet under this rule book.'));
   return card(
     title,
     'since the start or the last change of the rule book',
+    warned,
     table(
       [
         'Client',
