@@ -145,6 +145,7 @@ describe('the account of an entry', () => {
     ['not-read', 'the gateway does not read such a body'],
     ['not-json', 'the body is not JSON'],
     ['too-large', 'it is larger than 16 KiB'],
+    ['too-slow', 'the check took too many steps'],
     ['budget', 'the checks of that second were used up'],
     ['a-new-one', 'a-new-one'],
   ])('a check that could not be made for %s says so', (why, words) => {

@@ -103,7 +103,11 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
   const { log, worker, checked, rollout, rewriteLog, embedded } = opened;
   const { settings, rulesPath } = checked;
   const ruleBooks = openRuleBooks(checked, rollout);
-  const description = await openDescription(settings, embedded, ruleBooks, log.write);
+  // Each worker reads the same description; the first process says what is wrong with it.
+  const logDescription: WriteProcessLine = (line) => {
+    if (worker === undefined || line.event !== 'v2-openapi-unchecked') log.write(line);
+  };
+  const description = await openDescription(settings, embedded, ruleBooks, logDescription);
   if (description !== undefined && 'fault' in description) return description;
   const limited = new LimitedLines(log.write);
   const onUnexpectedError = (error: unknown): void => reportBug(limited, error);

@@ -193,6 +193,26 @@ const arbitraryBody = fc
   )
   .map((body) => JSON.stringify(body));
 
+// Attack: 47 bytes for `format: url` held the event loop for 3 s; a pattern of an operator could do so for hours.
+test('a body that makes its check slow is unknown, and the gateway serves on', async () => {
+  const schema = {
+    properties: { site: { format: 'url' }, code: { pattern: '(x+x+)+y(.?){1000}z' } },
+  };
+  const schemas = new BodySchemas({
+    openapi: '3.1.0',
+    paths: { '/clients': { post: { requestBody: { content: { '*/*': { schema } } } } } },
+  });
+  const { send, gateway } = await serve('observe', { v2Schemas: () => schemas });
+  const site = `http://${'a'.repeat(28)}!`;
+  expect((await send('/clients', JSON.stringify({ data: { site } }))).would).toMatchObject({ v2: 'valid' });
+  const code = `${'x'.repeat(7000)}${'y'.repeat(8000)}`;
+  expect((await send('/clients', JSON.stringify({ data: { code } }))).would).toMatchObject({
+    v2: 'unknown',
+    why: 'too-slow',
+  });
+  expect(gateway.surprises).toEqual([]);
+});
+
 test('beyond the budget of a second the verdict is unknown, and failures have their own half', async () => {
   const schemas = await schemasOfV2();
   let clock = 0;

@@ -433,3 +433,25 @@ test('the rollout says what it lacks, and what V1 responses announce', async () 
   expect(told).not.toContain('GATEWAY_CLIENT_SECRET');
   expect(told).not.toContain('No V1 service');
 });
+
+test('the rollout view warns of a description with which nothing is checked', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'unchecked-page-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'v2.json');
+  const content = { 'application/json': { schema: {} } };
+  writeFileSync(
+    file,
+    JSON.stringify({ openapi: '3.1.0', paths: { '/customers': { post: { requestBody: { content } } } } }),
+  );
+  const v2 = await rawServer((socket) => socket.write(ok('{"data":{}}')));
+  const unchecked = await started({
+    upstream: v2.origin,
+    'v1-upstream': 'http://127.0.0.1:9',
+    'client-secret': 'a secret of the tests',
+    'v2-openapi': file,
+  });
+  const { text } = await toldBy(unchecked, '?view=rollout');
+  await expect
+    .poll(text, PATIENT)
+    .toContain("Warning: No operation of the rule book is in V2's description with a JSON body");
+});

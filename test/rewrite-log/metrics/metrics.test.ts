@@ -38,10 +38,12 @@ describe('metrics', () => {
       metrics.add({ ...sampleEntry(1, 0), operation: 'create_client', would });
     observed({ verdict: 'rewritten', v2: 'invalid', at: '/x' });
     observed({ verdict: 'rewritten', v2: 'invalid', at: '/y' });
+    observed({ verdict: 'rewritten', v2: 'unknown', why: 'too-slow' });
     observed({ verdict: 'refused', failure: 'duplicate-member' });
     const name = '\ngateway_dry_runs_total{operation="create_client",';
     expect(printed(metrics)).toContain(`${name}verdict="rewritten",v2="invalid"} 2\n`);
     expect(printed(metrics)).toContain(`${name}verdict="refused",v2=""} 1\n`);
+    expect(printed(metrics)).toContain(`${name}verdict="rewritten",v2="unknown",why="too-slow"} 1\n`);
   });
 
   test('have no series twice', () => {
