@@ -1,4 +1,5 @@
 import { JsonWalker } from '../../json/json-walk.ts';
+import { stringText } from '../../json/member-name.ts';
 import type { Comparison, FieldDifference } from '../../rollout/comparison.ts';
 import { type Field, type FieldPlace, FieldTree, type FieldValue } from './field-tree.ts';
 
@@ -245,21 +246,11 @@ function isSameValue({ kind, bytes }: FieldValue, against: FieldValue): boolean 
 /** One text for all spellings: `1.0` and `1` are equal numbers; digits beyond the precision of a double are compared literally. */
 function normalized({ kind, bytes }: FieldValue): string {
   const text = decoder.decode(bytes);
-  if (kind === 'string') return withoutEscapes(text);
+  // Services escape the same text differently.
+  if (kind === 'string') return stringText(text);
   const number = text.length <= 15 && /^[-\d]/.test(text) ? Number(text) : Number.NaN;
   return Number.isFinite(number) ? String(number) : text;
 }
-
-/** Normalises escapes to one spelling per character: services escape the same text differently. */
-function withoutEscapes(text: string): string {
-  return text.replaceAll(/\\(?:u([0-9a-fA-F]{4})|(.))/gs, (_, hex: string | undefined, short: string) => {
-    const code = hex === undefined ? (SHORT_ESCAPES[short] ?? short.charCodeAt(0)) : Number.parseInt(hex, 16);
-    const isBound = code < 0x20 || code === 0x22 || code === 0x5c;
-    return isBound ? `\\u${code.toString(16).padStart(4, '0')}` : String.fromCharCode(code);
-  });
-}
-
-const SHORT_ESCAPES: Readonly<Record<string, number>> = { b: 8, t: 9, n: 10, f: 12, r: 13 };
 
 function isSameBytes(one: Uint8Array, other: Uint8Array): boolean {
   if (one.length !== other.length) return false;
