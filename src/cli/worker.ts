@@ -63,6 +63,7 @@ async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<v
       breaker: v2.breaker.state,
       process: processStats(),
       dropped: link.dropped,
+      earlyEnds: running.server.earlyEnds ?? { handshakes: {}, proxyHeaders: {} },
       rollout: { requests: rollout.requests, shadows: comparisons.list },
     };
     send({ kind: 'stats', stats }, done);

@@ -123,6 +123,8 @@ export interface State {
   readonly structurePerSecond: number;
   readonly inFlight: number;
   readonly droppedLogLines: number;
+  /** Exchanges whose spans were lost on their way to the collector. */
+  readonly droppedSpans: number;
   /** True where operators may send a kept request to V2 again. */
   readonly canResend: boolean;
   /** True where operators log in: the listener has a token. */

@@ -286,6 +286,7 @@ describe('the other routes', () => {
       version: '0.0.0-test',
       latest: 2,
       droppedLogLines: 3,
+      droppedSpans: 0,
       capture: { mode: 'off' },
       inFlight: 0,
     });

@@ -114,9 +114,15 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
   const clientSecret = settings.get(table.clientSecret) ?? randomBytes(32).toString('hex');
   // Workers have neither workers nor traces of their own.
   const traces = worker === undefined ? await tracesOf(opened) : undefined;
+  const serving: { server?: RunningGateway['server'] } = {};
   const operators = await createOperators({
     ...operatorParts(opened, ruleBooks, traces),
     gatewayOrigin: () => running.origin,
+    known: () => ({
+      droppedSpans: traces?.dropped,
+      // The admin listener responds before clients are served.
+      earlyEnds: serving.server?.earlyEnds,
+    }),
     merge: (own) => mergedStats(own, front),
     mergeRollout: (own) => mergedRollout(own, () => front?.rollouts ?? []),
   });
@@ -145,6 +151,7 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
     },
     onUnexpectedError,
   });
+  serving.server = running.server;
   if (worker === undefined) {
     const { columns } = terminalOf(process.stderr);
     const shipped = shippedSentence(checked.ruleBook);
@@ -203,7 +210,7 @@ function operatorParts(
   { checked: { settings }, rewriteLog, rollout, embedded, log }: Opened,
   ruleBooks: RuleBooks,
   traces: Traces | undefined,
-): Omit<OperatorParts, 'gatewayOrigin'> {
+): Omit<OperatorParts, 'gatewayOrigin' | 'known'> {
   return {
     settings,
     ruleBooks,

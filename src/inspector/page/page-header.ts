@@ -56,6 +56,13 @@ export function PageHeader({ place, go, view, onHelp }: PageHeaderProps): VNode 
       state !== undefined &&
         state.droppedLogLines > 0 &&
         el('span', { class: 'chip warn' }, `${count(state.droppedLogLines)} log lines dropped`),
+      state !== undefined &&
+        state.droppedSpans > 0 &&
+        el(
+          'span',
+          { class: 'chip warn', title: 'They did not reach the collector in time.' },
+          `${count(state.droppedSpans)} spans dropped`,
+        ),
       el(
         'span',
         { class: classes('chip', 'connection', connection) },

@@ -89,7 +89,7 @@ const CSV_HEADERS = { 'Content-Disposition': 'attachment; filename="v1-clients.c
 /** The content of the page's header. */
 export function stateOf(parts: InspectorParts): State {
   const { view, run, startedAt, time, stats, origin, rules, resend, token } = parts;
-  const { version, ruleBook, inFlight, droppedLogLines } = stats();
+  const { version, ruleBook, inFlight, droppedLogLines, droppedSpans = 0 } = stats();
   const { mode, masks, maxEntries, maxBytes, structurePerSecond } = view.capture.options;
   return {
     run,
@@ -104,6 +104,7 @@ export function stateOf(parts: InspectorParts): State {
     structurePerSecond,
     inFlight,
     droppedLogLines,
+    droppedSpans,
     canResend: resend !== undefined,
     canLogOut: token !== undefined,
     ...refusedRuleBook(rules().refusal),

@@ -58,6 +58,8 @@ export interface OperatorParts {
   readonly mergeRollout?: ((own: RolloutCounts) => RolloutCounts) | undefined;
   /** Receives each entry, such as an exporter of traces. */
   readonly onEntry?: ((entry: Entry) => void) | undefined;
+  /** What other parts of the process count and know, for the metrics. */
+  readonly known?: (() => Pick<GatewayStats, 'droppedSpans' | 'earlyEnds'>) | undefined;
   /** See `Observer.isSampled`. */
   readonly isSampled?: Observer['isSampled'];
 }
@@ -284,6 +286,7 @@ function gatewayStats({ parts, processStats }: OperatorState, gateway: Gateway):
       reloadSeconds: ruleBooks.reloadSeconds,
     },
     process: processStats(),
+    ...parts.known?.(),
   };
 }
 

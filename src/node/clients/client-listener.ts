@@ -1,4 +1,5 @@
 import type { ListenAddress } from '../../settings/setting-kinds.ts';
+import type { EarlyEnds } from '../../rewrite-log/metrics/stat-families.ts';
 import type { TlsTexts } from '../tls-files.ts';
 
 /** Files that are read again: a rule book with a fault is not in force anywhere. */
@@ -16,6 +17,8 @@ export interface ClientListener {
   cut(): void;
   /** Number of exchanges that were in flight when their connections were closed for the end of the drain time; unknown of other processes. */
   readonly unfinished?: number;
+  /** Connections that ended before they had sent a request; unknown of other processes. */
+  readonly earlyEnds?: EarlyEnds;
   /** Uses these certificates for new connections. */
   renew(tls: TlsTexts): void;
   /** Makes the other processes read the certificates, too, and the rule book. */

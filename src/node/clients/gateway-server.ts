@@ -32,6 +32,8 @@ import { resetConnection } from './reset-connection.ts';
 import type { ReaderLimits } from './slow-reader-guard.ts';
 import { PieceTurns } from '../piece-turns.ts';
 import { ProxiedConnections } from './proxied-connections.ts';
+import type { EarlyEnds } from '../../rewrite-log/metrics/stat-families.ts';
+import { HandshakeFailures } from './tls-handshakes.ts';
 import { StreamedBodies } from './body/streamed-bodies.ts';
 import { listen } from '../listen.ts';
 import type { TlsTexts } from '../tls-files.ts';
@@ -72,6 +74,9 @@ const WAIT_PER_CHUNK_MS = 0.0005;
 const CHUNKS_PER_TURN = 32_768;
 /** ALPN names (RFC 7301 §6), the preferred one first; `curl -0` offers nothing but `http/1.0`. */
 const PROTOCOLS = ['h2', 'http/1.1', 'http/1.0', 'http/0.9'];
+/** What a client reads that speaks plain HTTP where TLS is expected. */
+const PLAIN_HTTP =
+  'This port is for TLS, and the request is plain HTTP: use an address that begins with https://.';
 /** Milliseconds between two checks for timed-out connections. */
 const TIMEOUT_CHECK_MS = 250;
 
@@ -89,6 +94,8 @@ export class GatewayServer
   draining = false;
   unfinished = 0;
   readonly bodies: BodyResources;
+  private readonly handshakes = new HandshakeFailures();
+  private readonly proxyHeaders = { malformed: 0, timeout: 0, closed: 0 };
   private readonly gateway: Gateway;
   private readonly options: GatewayServerOptions;
   private readonly server: Server | Http2SecureServer;
@@ -129,7 +136,10 @@ export class GatewayServer
     this.proxied = options.proxyProtocol
       ? new ProxiedConnections({
           ...options,
-          onMalformed: () => gateway.logRefused(failure('bad-request')),
+          onFault: (reason) => {
+            this.proxyHeaders[reason] += 1;
+            if (reason === 'malformed') gateway.logRefused(failure('bad-request'));
+          },
         })
       : undefined;
     this.server = options.tls === undefined ? this.plain() : this.secure(options.tls);
@@ -151,6 +161,14 @@ export class GatewayServer
       this.options.tls === undefined ? 'http' : 'https',
       this.options.reusePort,
     );
+  }
+
+  /** Connections that ended before they had sent a request. */
+  get earlyEnds(): EarlyEnds {
+    return {
+      handshakes: this.options.tls === undefined ? {} : this.handshakes.counts,
+      proxyHeaders: this.options.proxyProtocol ? this.proxyHeaders : {},
+    };
   }
 
   /** Uses these certificates for new connections. */
@@ -250,6 +268,12 @@ export class GatewayServer
     );
     server.on('clientError', (error: Error, socket: Duplex) => this.onClientError(error, socket));
     server.on('timeout', closeIfSilent);
+    this.handshakes.watch(server);
+    if (IS_NODE)
+      this.handshakes.readFirstByte(server, {
+        headersTimeout: this.options.headersTimeout,
+        refusePlain: (socket) => this.faults.refuse(socket, failure('bad-request', PLAIN_HTTP)),
+      });
     return server;
   }
 

@@ -4,14 +4,17 @@ import { afterReads } from '../after-reads.ts';
 import { type Peer, peerName } from './busy-peers.ts';
 import { readProxyHeader } from './proxy-header.ts';
 
+/** Why a connection has no PROXY header. */
+export type ProxyHeaderFault = 'malformed' | 'timeout' | 'closed';
+
 /** How PROXY protocol headers are read. */
 export interface ProxiedConnectionsOptions {
   /** Peers whose connections begin with a header; those of others never do. */
   readonly trustedProxies: readonly AddressRange[];
   /** Maximum time in milliseconds to receive the header; 0 is no limit. */
   readonly headersTimeout: number;
-  /** Called when a connection is closed because it does not begin with a header. */
-  readonly onMalformed: () => void;
+  /** Called when a connection is closed because it does not begin with a header; one that ends without a byte was only a check of the port. */
+  readonly onFault: (reason: ProxyHeaderFault) => void;
 }
 
 /**
@@ -46,17 +49,24 @@ export class ProxiedConnections {
   }
 
   private read(socket: Socket, serve: () => void): void {
-    const { headersTimeout, onMalformed } = this.options;
+    const { headersTimeout, onFault } = this.options;
     let isRead = false;
     const expire = (): void => {
-      if (!isRead) socket.destroy();
+      if (isRead) return;
+      isRead = true;
+      onFault('timeout');
+      socket.destroy();
     };
     // After the process stood still, what came in time is read first.
     const timer = headersTimeout > 0 ? setTimeout(() => afterReads(expire), headersTimeout) : undefined;
     let received: Buffer | undefined;
-    const close = (): void => clearTimeout(timer);
+    const close = (): void => {
+      clearTimeout(timer);
+      if (!isRead && received !== undefined) onFault('closed');
+    };
     const malformed = (): void => {
-      onMalformed();
+      isRead = true;
+      onFault('malformed');
       socket.on('error', ignore);
       socket.destroy();
     };

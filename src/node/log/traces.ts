@@ -3,6 +3,8 @@ import type { TraceSampler } from './trace-sampler.ts';
 
 /** Turns entries into spans. */
 export interface Traces {
+  /** Exchanges whose spans were lost. */
+  readonly dropped: number;
   readonly isSampled: TraceSampler;
   observe(entry: Entry): void;
   /** Posts the remaining spans, within so many milliseconds. */

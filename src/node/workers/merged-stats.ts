@@ -1,11 +1,15 @@
-import type { GatewayStats, ProcessStats } from '../../rewrite-log/metrics/stat-families.ts';
+import {
+  type GatewayStats,
+  type ProcessStats,
+  summedEarlyEnds,
+} from '../../rewrite-log/metrics/stat-families.ts';
 import type { EndedWorkers } from './ended-workers.ts';
 import type { WorkerStats } from './worker-messages.ts';
 
 /** The workers of a gateway: the last stats of those that run, and the sums of those that have ended. */
 export interface PoolStats {
   readonly stats: readonly WorkerStats[];
-  readonly ended: Pick<EndedWorkers, 'cpuSeconds'>;
+  readonly ended: Pick<EndedWorkers, 'cpuSeconds' | 'earlyEnds'>;
   /** Lines of the log that were lost on their way from the workers. */
   readonly dropped: number;
 }
@@ -18,6 +22,11 @@ export function mergedStats(own: GatewayStats, pool: PoolStats | undefined): Gat
   return {
     ...own,
     inFlight: own.inFlight + sum(workers.map(({ inFlight }) => inFlight)),
+    earlyEnds: summedEarlyEnds([
+      own.earlyEnds,
+      ended.earlyEnds,
+      ...workers.map(({ earlyEnds }) => earlyEnds),
+    ]),
     droppedLogLines: own.droppedLogLines + dropped,
     bufferedBytes: own.bufferedBytes + sum(workers.map(({ bufferedBytes }) => bufferedBytes)),
     breaker:

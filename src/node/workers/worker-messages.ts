@@ -1,7 +1,7 @@
 import type { OwnReportOutcome, OwnReportType } from '../../report/own-report.ts';
 import type { ReloadedFiles } from '../clients/client-listener.ts';
 import type { ProcessLine } from '../log/process-log.ts';
-import type { ProcessStats } from '../../rewrite-log/metrics/stat-families.ts';
+import type { EarlyEnds, ProcessStats } from '../../rewrite-log/metrics/stat-families.ts';
 import type { CapturedExchange } from '../../rewrite-log/attributes/observer.ts';
 import type { WorkerRollout } from './merged-rollout.ts';
 import type { StoreCall, StoreOutcome } from './store-link.ts';
@@ -40,6 +40,7 @@ export interface WorkerStats {
   readonly process: ProcessStats;
   /** Lines of the log that the first process did not take in time, since the start. */
   readonly dropped: number;
+  readonly earlyEnds: EarlyEnds;
   readonly rollout: WorkerRollout;
 }
 

@@ -1,11 +1,25 @@
 import type { MetricFamily } from './metric-text.ts';
 
+/** Numbers by reason. */
+export type CountsByReason = Record<string, number>;
+
+/** Connections of clients that ended before they had sent a request. */
+export interface EarlyEnds {
+  /** Failed TLS handshakes. */
+  readonly handshakes: Readonly<CountsByReason>;
+  /** Connections of trusted proxies without a valid PROXY header. */
+  readonly proxyHeaders: Readonly<CountsByReason>;
+}
+
 /** Current state of the gateway, provided by the runtime; values that a platform does not have are omitted. */
 export interface GatewayStats {
   readonly version: string;
   readonly inFlight: number;
   readonly bufferedBytes: number;
   readonly droppedLogLines: number;
+  /** Exchanges whose spans were lost on their way to the collector. */
+  readonly droppedSpans?: number | undefined;
+  readonly earlyEnds?: EarlyEnds | undefined;
   readonly breaker: 'closed' | 'open' | 'probing';
   readonly ruleBook: {
     readonly hash: string;
@@ -47,6 +61,21 @@ export function statFamilies(stats: GatewayStats, captured: { readonly bytes: nu
     gauge('gateway_buffered_bytes', 'Bytes of bodies held for rewriting.', stats.bufferedBytes),
     gauge('gateway_captured_bytes', 'Bytes held for the inspector.', captured.bytes),
     counter('gateway_log_lines_dropped_total', 'Lost lines of the rewrite log.', stats.droppedLogLines),
+    counter(
+      'gateway_spans_dropped_total',
+      'Exchanges whose spans were lost on their way to the collector; absent without one.',
+      stats.droppedSpans,
+    ),
+    byReason(
+      'gateway_tls_handshake_failures_total',
+      'Connections of clients whose TLS handshake failed, by reason.',
+      stats.earlyEnds?.handshakes,
+    ),
+    byReason(
+      'gateway_proxy_header_faults_total',
+      'Connections of trusted proxies without a valid PROXY header, by reason.',
+      stats.earlyEnds?.proxyHeaders,
+    ),
     {
       ...gauge('gateway_circuit_state', '1 for the current state of the circuit to V2.', 1),
       samples: BREAKER_STATES.map((state) => ({
@@ -114,6 +143,30 @@ function processFamilies(stats: ProcessStats): MetricFamily[] {
       stats.loopDelaySeconds,
     ),
   ];
+}
+
+function byReason(name: string, help: string, counts: Readonly<CountsByReason> = {}): MetricFamily {
+  return {
+    name,
+    help,
+    type: 'counter',
+    samples: Object.entries(counts).map(([reason, value]) => ({ labels: [['reason', reason]], value })),
+  };
+}
+
+/** Sums counts of several processes. */
+export function summedEarlyEnds(all: readonly (EarlyEnds | undefined)[]): EarlyEnds {
+  return {
+    handshakes: summed(all.map((ends) => ends?.handshakes)),
+    proxyHeaders: summed(all.map((ends) => ends?.proxyHeaders)),
+  };
+}
+
+function summed(all: readonly (Readonly<CountsByReason> | undefined)[]): CountsByReason {
+  const sums: CountsByReason = {};
+  for (const counts of all)
+    for (const [reason, count] of Object.entries(counts ?? {})) sums[reason] = (sums[reason] ?? 0) + count;
+  return sums;
 }
 
 function gauge(name: string, help: string, value: number | undefined): MetricFamily {

@@ -113,6 +113,29 @@ test.each([
   client.write(bytes);
   expect(await client.end()).toMatchObject({ closed: true, text: '' });
   expect(v2.received).toEqual([]);
+  const { malformed = 0, timeout = 0, closed = 0 } = gateway.server.earlyEnds?.proxyHeaders ?? {};
+  expect(malformed + timeout + closed).toBe(1);
+});
+
+test('connections without a PROXY header are counted by reason; a check of the port is not', async () => {
+  const { gateway } = await behind('127.0.0.0/8');
+  const open = (bytes?: string) => {
+    const socket = connect(gateway.port, '127.0.0.1');
+    onTestFinished(() => void socket.destroy());
+    socket.on('error', () => {});
+    if (bytes !== undefined) socket.write(bytes);
+    return socket;
+  };
+  const check = open();
+  await once(check, 'connect');
+  check.resetAndDestroy();
+  const broken = open('PROXY TCP4 203.');
+  await once(broken, 'connect');
+  setTimeout(() => broken.resetAndDestroy(), 50);
+  open(GET);
+  open('PROXY TCP4 203.');
+  await until(() => gateway.server.earlyEnds?.proxyHeaders['timeout'] === 1);
+  expect(gateway.server.earlyEnds?.proxyHeaders).toEqual({ malformed: 1, timeout: 1, closed: 1 });
 });
 
 // Attack, and the health check of a balancer that knows TCP only: connections that are closed on the other side stay open on this one.
@@ -136,7 +159,7 @@ test('a port that is used again keeps its client, when the connection before it 
   const proxied = new ProxiedConnections({
     trustedProxies: LOOPBACK,
     headersTimeout: 0,
-    onMalformed: () => {},
+    onFault: () => {},
   });
   const server = createServer();
   proxied.readBefore(server);

@@ -127,6 +127,7 @@ describe('traces', () => {
       for (let n = 0; n < 2000; n += 1)
         traces?.observe({ ...sampleEntry(n, 0), spanId: '00f067aa0ba902b7', isSampled: true });
       await traces?.close(NEVER_MS);
+      expect(traces?.dropped).toBe(2000);
     }
     await until(() => troubles.length === 2);
     expect(troubles).toEqual([

@@ -25,12 +25,17 @@ const worker = (process: Partial<ProcessStats>): WorkerStats => ({
   bufferedBytes: 0,
   breaker: 'closed',
   dropped: 0,
+  earlyEnds: { handshakes: {}, proxyHeaders: {} },
   rollout: { requests: { v1: 0, v2: 0 }, shadows: [] },
   process: { cpuSeconds: 2, residentBytes: 200, heapBytes: 20, startSeconds: 6, ...process },
 });
 
 const merged = (...workers: readonly WorkerStats[]): ProcessStats | undefined =>
-  mergedStats(OWN, { stats: workers, ended: { cpuSeconds: 4 }, dropped: 0 }).process;
+  mergedStats(OWN, {
+    stats: workers,
+    ended: { cpuSeconds: 4, earlyEnds: { handshakes: {}, proxyHeaders: {} } },
+    dropped: 0,
+  }).process;
 
 test('processes add up to one gateway, whose start is the first one’s', () => {
   expect(merged(worker({}), worker({}))).toMatchObject({
@@ -50,8 +55,28 @@ test('open files are those of the process nearest to its own limit: many workers
   });
 });
 
+test('connections that ended early are those of all processes, and of those that have ended', () => {
+  const ends = (closed: number, malformed: number) => ({
+    handshakes: { closed },
+    proxyHeaders: { malformed },
+  });
+  const { earlyEnds } = mergedStats(OWN, {
+    stats: [
+      { ...worker({}), earlyEnds: ends(1, 2) },
+      { ...worker({}), earlyEnds: ends(4, 8) },
+    ],
+    ended: { cpuSeconds: 0, earlyEnds: ends(16, 32) },
+    dropped: 0,
+  });
+  expect(earlyEnds).toEqual({ handshakes: { closed: 21 }, proxyHeaders: { malformed: 42 } });
+});
+
 test('where the system tells no files, none are told', () => {
   const own = { ...OWN, process: { cpuSeconds: 1, residentBytes: 1, heapBytes: 1, startSeconds: 1 } };
-  const { process } = mergedStats(own, { stats: [worker({})], ended: { cpuSeconds: 0 }, dropped: 0 });
+  const { process } = mergedStats(own, {
+    stats: [worker({})],
+    ended: { cpuSeconds: 0, earlyEnds: { handshakes: {}, proxyHeaders: {} } },
+    dropped: 0,
+  });
   expect(process).toMatchObject({ openFiles: undefined, maxFiles: undefined });
 });

@@ -15,6 +15,7 @@ const REPORTED: WorkerStats = {
   breaker: 'closed',
   process: PROCESS,
   dropped: 3,
+  earlyEnds: { handshakes: { closed: 1 }, proxyHeaders: {} },
   rollout: { requests: { v1: 5, v2: 7 }, shadows: [{ same: 1, different: 0, unknown: 0, fields: [] }] },
 };
 

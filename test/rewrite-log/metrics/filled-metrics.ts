@@ -9,6 +9,8 @@ const FIGURES = {
   inFlight: 2,
   bufferedBytes: 10,
   droppedLogLines: 0,
+  droppedSpans: 3,
+  earlyEnds: { handshakes: { closed: 2, timeout: 0 }, proxyHeaders: { malformed: 4 } },
   breaker: 'open',
   ruleBook: {
     hash: 'a"b\\c\nd',

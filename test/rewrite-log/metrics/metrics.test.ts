@@ -5,6 +5,18 @@ import { sampleEntry } from '../../support/sample-entries.ts';
 import { filled, printed } from './filled-metrics.ts';
 
 describe('metrics', () => {
+  test('lost spans and connections that ended early have their series', () => {
+    const lines = printed(new Metrics()).split('\n');
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        'gateway_spans_dropped_total 3',
+        'gateway_tls_handshake_failures_total{reason="closed"} 2',
+        'gateway_tls_handshake_failures_total{reason="timeout"} 0',
+        'gateway_proxy_header_faults_total{reason="malformed"} 4',
+      ]),
+    );
+  });
+
   test('add up: every exchange is in the count, the durations and one bucket', () => {
     const text = printed(filled(200));
     const sum = (pattern: RegExp): number =>

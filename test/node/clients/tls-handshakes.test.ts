@@ -1,0 +1,123 @@
+/** @module-tag openssl */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { type ConnectionOptions, connect as tlsConnect } from 'node:tls';
+import { expect, onTestFinished, test } from 'vitest';
+import type { TestGateway } from '../../support/gateway.ts';
+import { exchange, statusOf } from '../../support/raw-client.ts';
+import { ok, rawServer } from '../../support/raw-server.ts';
+import { ca, secureGateway, sendRequest, session } from '../../support/secure-gateway.ts';
+import { until } from '../../support/until.ts';
+
+async function gatewayWithTls(): Promise<TestGateway> {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  return secureGateway(v2.origin, { 'client-headers-timeout': '500' });
+}
+
+function plain(port: number, bytes?: string | Buffer): Socket {
+  const socket = connect(port, '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  socket.on('error', () => {});
+  if (bytes !== undefined) socket.write(bytes);
+  return socket;
+}
+
+function secure(port: number, options: ConnectionOptions): Socket {
+  const socket = tlsConnect({ host: 'localhost', port, ca: ca.cert, ...options });
+  onTestFinished(() => void socket.destroy());
+  socket.on('error', () => {});
+  return socket;
+}
+
+/** The beginning of a ClientHello (RFC 8446 §4.1.2), and no more. */
+const PART_OF_HELLO = Buffer.from('1603010200010001fc0303', 'hex');
+
+const FAILURES: Readonly<Record<string, (port: number) => void>> = {
+  'plain-http': (port) => void plain(port, 'GET / HTTP/1.1\r\nHost: g\r\n\r\n'),
+  'not-tls': (port) => void plain(port, Buffer.from('01020304050607080910', 'hex')),
+  'unsupported-version': (port) =>
+    void secure(port, { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' }),
+  'no-shared-cipher': (port) => void secure(port, { maxVersion: 'TLSv1.2', ciphers: 'AES128-SHA' }),
+  'no-shared-protocol': (port) => void secure(port, { ALPNProtocols: ['mqtt'] }),
+  // Node's clients close without an alert.
+  'certificate-rejected': (port) => {
+    const child = spawn('openssl', ['s_client', '-connect', `localhost:${port}`, '-verify_return_error'], {
+      stdio: 'ignore',
+    });
+    onTestFinished(() => void child.kill());
+  },
+  closed: (port) => {
+    const socket = plain(port, PART_OF_HELLO);
+    setTimeout(() => socket.destroy(), 50);
+  },
+  timeout: (port) => void plain(port, PART_OF_HELLO),
+};
+
+test.for(Object.entries(FAILURES))('a failed handshake is counted: %s', async ([reason, fail]) => {
+  const gateway = await gatewayWithTls();
+  fail(gateway.port);
+  await until(() => gateway.server.earlyEnds?.handshakes[reason] === 1);
+  const counts = Object.values(gateway.server.earlyEnds?.handshakes ?? {});
+  expect(counts.reduce((sum, count) => sum + count, 0)).toBe(1);
+});
+
+test('a connection without a byte is no handshake: it is not counted when it ends, and is when it stays', async () => {
+  const gateway = await gatewayWithTls();
+  for (const how of ['end', 'destroy', 'resetAndDestroy'] as const) {
+    const socket = plain(gateway.port);
+    await new Promise((resolve) => void socket.on('connect', resolve));
+    socket[how]();
+    await new Promise((resolve) => void socket.on('close', resolve));
+  }
+  const silent = plain(gateway.port);
+  await new Promise((resolve) => void silent.on('close', resolve));
+  const { handshakes = {} } = gateway.server.earlyEnds ?? {};
+  expect(Object.entries(handshakes).filter(([, count]) => count > 0)).toEqual([['timeout', 1]]);
+});
+
+test('plain HTTP on the port of TLS gets 400 with a sentence, and is in the log', async () => {
+  const gateway = await gatewayWithTls();
+  const { text } = await exchange(
+    gateway.port,
+    'POST /api/v1/clients HTTP/1.1\r\nHost: g\r\nContent-Length: 2\r\n\r\n{}',
+  );
+  expect(text).toMatch(/^HTTP\/1\.1 400 /);
+  expect(text).toMatch(/\r\nx-gateway-error: bad-request\r\n/i);
+  expect(text).toContain(
+    'This port is for TLS, and the request is plain HTTP: use an address that begins with https://.',
+  );
+  await until(() => gateway.entries().length === 1);
+  expect(gateway.entries()[0]).toMatchObject({ status: 400 });
+  // It serves others as before.
+  expect((await sendRequest(session(gateway), { ':path': '/api/v2/x' })).headers[':status']).toBe(200);
+});
+
+test('a hello that comes byte by byte is served', async () => {
+  const gateway = await gatewayWithTls();
+  const slow = createServer((client) => {
+    const server = connect({ port: gateway.port, host: '127.0.0.1', noDelay: true });
+    server.on('data', (bytes) => client.write(bytes)).on('close', () => client.destroy());
+    client.on('error', () => {}).on('close', () => server.destroy());
+    client.on('data', (bytes) => {
+      for (const byte of bytes) server.write(Buffer.from([byte]));
+    });
+  });
+  onTestFinished(() => void slow.close());
+  slow.listen(0, '127.0.0.1');
+  await once(slow, 'listening');
+  const bound = slow.address();
+  const socket = secure(typeof bound === 'object' && bound !== null ? bound.port : 0, {});
+  const text = await new Promise<string>((resolve) => {
+    let received = '';
+    socket.on(
+      'secureConnect',
+      () => void socket.write('GET /api/v2/x HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n'),
+    );
+    socket.on('data', (bytes: Buffer) => {
+      received += bytes.toString();
+    });
+    socket.on('close', () => resolve(received));
+  });
+  expect(statusOf({ text })).toBe(200);
+});
