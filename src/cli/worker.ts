@@ -82,8 +82,10 @@ async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<v
   };
   process.on('message', (message) => {
     if (!isToWorker(message)) return;
-    if (message.kind === 'reload' && message.what === 'all') void life.reload('changed');
-    if (message.kind === 'reload' && message.what === 'certificates') life.reloadCertificates();
+    if (message.kind === 'reload') void life.reloadFile(message.what);
+    if (message.kind === 'renew' && message.use === 'clients') running.server.renew(message.tls);
+    if (message.kind === 'renew' && message.use === 'v2') running.renewUpstream(message.tls);
+    if (message.kind === 'client-secret') running.renewClientSecret(message.secret);
     if (message.kind === 'stop') void stop();
     if (message.kind === 'cut') {
       running.server.cut();

@@ -110,14 +110,16 @@ const MAX_ENDED = 1000;
  */
 export class Sessions {
   private readonly time: () => number;
-  private readonly key: Promise<CryptoKey> | undefined;
+  private readonly guard: GuardOptions;
+  /** The key of the token in force; the token may be renewed. */
+  private made: { readonly token: string; readonly key: Promise<CryptoKey> } | undefined = undefined;
   /** Ids of sessions that were logged out here. */
   private readonly ended = new Set<string>();
 
   /** `time` is milliseconds since 1970. */
-  constructor({ token }: GuardOptions, time: () => number) {
+  constructor(guard: GuardOptions, time: () => number) {
     this.time = time;
-    this.key = token === undefined ? undefined : signingKey(token);
+    this.guard = guard;
   }
 
   /** Returns the field value that begins a session. */
@@ -151,8 +153,11 @@ export class Sessions {
 
   private async signature(named: string): Promise<string> {
     // Without a token nothing is guarded, and no session is of use.
-    if (this.key === undefined) return '';
-    return hexOf(new Uint8Array(await crypto.subtle.sign('HMAC', await this.key, encoder.encode(named))));
+    const { token } = this.guard;
+    if (token === undefined) return '';
+    if (this.made?.token !== token) this.made = { token, key: signingKey(token) };
+    const key = await this.made.key;
+    return hexOf(new Uint8Array(await crypto.subtle.sign('HMAC', key, encoder.encode(named))));
   }
 }
 
@@ -175,12 +180,13 @@ function setCookie(value: string, maxAge: number, secure: boolean): string {
  * requests; the limit makes it known.
  */
 export function tokenGate(
-  { token }: GuardOptions,
+  guard: GuardOptions,
   sessions: Sessions,
   tries: TokenBuckets,
   from: AddressOf = socketAddress,
 ): MiddlewareHandler {
   return async (c, next) => {
+    const { token } = guard;
     if (token === undefined || (await sessions.has(c.req.header('cookie')))) return next();
     const bearer = /^bearer (.+)$/i.exec(c.req.header('authorization') ?? '')?.[1];
     if (bearer !== undefined && (await isSame(bearer, token))) return next();

@@ -77,6 +77,8 @@ export interface RunningGateway {
   readonly adminOrigin: string;
   /** Uses these PEM texts for new connections to V2, and their authorities for V1. */
   renewUpstream(tls: TlsTexts): void;
+  /** Names clients by this key from now on. */
+  renewClientSecret(secret: string): void;
   /** Stops accepting, finishes requests in flight within the drain time, and closes everything. */
   stop(): Promise<void>;
 }
@@ -94,11 +96,16 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
   };
   const rewriter = new ThreadedRewriter();
   const memory = new BodyMemory();
-  const gateway = gatewayOf(parts, upstream, v1, { rewriter, memory });
+  let clientHash = createClientHash(parts.clientSecret);
+  const gateway = gatewayOf(parts, upstream, v1, {
+    rewriter,
+    memory,
+    clientOf: (authorization) => clientHash(authorization),
+  });
   parts.replica?.shareRateLimits(gateway.rateLimitQueue);
   let listening = false;
   let watchdog: NodeJS.Timeout | undefined;
-  const server = parts.front ?? serverOf(parts, gateway, memory);
+  const server: ClientListener = parts.front ?? serverOf(parts, gateway, memory);
   const admin = createAdminServer({
     ready: () => listening && !server.draining,
     aloneSince: () => parts.replica?.status.aloneSince,
@@ -109,7 +116,7 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
     const origin = await server.listen(settings.get(table.listen));
     listening = true;
     watchdog = watch(gateway, settings);
-    return { gateway, server, origin, adminOrigin, renewUpstream, stop };
+    return { gateway, server, origin, adminOrigin, renewUpstream, renewClientSecret, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -118,6 +125,12 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
   function renewUpstream(tls: TlsTexts): void {
     upstream.renew(tls);
     v1?.upstream.renew(v1Tls(tls));
+    server.renewUpstream?.(tls);
+  }
+
+  function renewClientSecret(secret: string): void {
+    clientHash = createClientHash(secret);
+    server.renewClientSecret?.(secret);
   }
 
   async function stop(): Promise<void> {
@@ -221,7 +234,15 @@ function gatewayOf(
   parts: NodeGatewayParts,
   upstream: NodeUpstream,
   v1: { readonly origin: OriginSetting; readonly upstream: NodeUpstream } | undefined,
-  { rewriter, memory }: { readonly rewriter: BodyRewriter; readonly memory: BodyMemory },
+  {
+    rewriter,
+    memory,
+    clientOf,
+  }: {
+    readonly rewriter: BodyRewriter;
+    readonly memory: BodyMemory;
+    readonly clientOf: GatewayParts['clientOf'];
+  },
 ): Gateway {
   const { settings, ruleBooks } = parts;
   return new Gateway(
@@ -244,7 +265,7 @@ function gatewayOf(
       time: () => Date.now(),
       newRequestId: randomUuids(),
       newTraceHex: randomHex(24),
-      clientOf: createClientHash(parts.clientSecret),
+      clientOf,
       ownReport: parts.ownReport,
       bodyMemory: memory,
       decode: decodeBody,

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import type { ProcessLine } from './log/process-log.ts';
 
 /** PEM texts, as TLS takes them. */
 export type TlsTexts = Pick<SecureContextOptions, 'ca' | 'cert' | 'key'>;
@@ -9,6 +10,56 @@ export type TlsTexts = Pick<SecureContextOptions, 'ca' | 'cert' | 'key'>;
 export interface NamedFile {
   readonly name: string;
   readonly path: string | undefined;
+}
+
+/** Whose connections a certificate is for. */
+export type CertificateUse = 'clients' | 'v2';
+
+/** Milliseconds before the end of a certificate from which the process log warns, and between two warnings. */
+const WARNING_MS = 14 * 86_400_000;
+const REPEAT_MS = 86_400_000;
+
+/** The certificates that the gateway shows, and when they end. */
+export class CertificatesInUse {
+  private readonly all = new Map<CertificateUse, { readonly end: Date; warnedAt: number }>();
+
+  /** Notes the certificate of these texts; those without one change nothing. */
+  take(use: CertificateUse, tls: TlsTexts | undefined): void {
+    if (typeof tls?.cert !== 'string') return;
+    // The first one is the gateway's own; those after it are of authorities, which clients may replace by others.
+    const end = new X509Certificate(tls.cert).validToDate;
+    this.all.set(use, { end, warnedAt: Number.NEGATIVE_INFINITY });
+  }
+
+  /** Milliseconds since 1970 at which each certificate ends (`notAfter`, RFC 5280 §4.1.2.5). */
+  get ends(): readonly { readonly use: CertificateUse; readonly notAfter: number }[] {
+    return [...this.all].map(([use, { end }]) => ({ use, notAfter: end.getTime() }));
+  }
+
+  /** Returns lines for those that have ended, or do so within two weeks; each one once a day. */
+  dueLines(now: number): readonly ProcessLine[] {
+    return [...this.all].flatMap(([use, certificate]) => {
+      const notAfter = certificate.end.getTime();
+      if (notAfter - now > WARNING_MS || now - certificate.warnedAt < REPEAT_MS) return [];
+      certificate.warnedAt = now;
+      return [endLine(use, notAfter, now)];
+    });
+  }
+}
+
+function endLine(use: CertificateUse, notAfter: number, now: number): ProcessLine {
+  const isOver = notAfter <= now;
+  const name = use === 'clients' ? 'the certificate for clients' : 'the client certificate for V2';
+  const when = new Date(notAfter).toISOString();
+  const days = Math.ceil((notAfter - now) / 86_400_000);
+  return {
+    level: isOver ? 'error' : 'warn',
+    event: 'certificate-ends',
+    message: isOver
+      ? `certificate: ${name} ended at ${when}; connections fail until its file is renewed.`
+      : `certificate: ${name} ends at ${when}, in ${days} ${days === 1 ? 'day' : 'days'}; a renewed file is taken up while the gateway runs.`,
+    fields: { use, notAfter: when },
+  };
 }
 
 /** Reads PEM files and checks that they match; the fault is a sentence that names the setting, or one a line for each file that cannot be read. */

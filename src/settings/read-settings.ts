@@ -1,5 +1,5 @@
 import { didYouMean } from '../rules/did-you-mean.ts';
-import { allSettings, environmentName, type Setting } from './settings.ts';
+import { allSettings, environmentName, secretSettings, type Setting } from './settings.ts';
 
 /** Sources of settings: a flag takes precedence over the environment, which takes precedence over the default. */
 export interface SettingSources {
@@ -17,6 +17,25 @@ export interface Settings {
   isInitial(setting: Setting<unknown>): boolean;
   /** The flag or the variable by which the setting is set, for sentences; the variable when it is not. */
   nameOf(setting: Setting<unknown>): string;
+  /** Files that secrets are read from. */
+  readonly secretFiles: readonly string[];
+  /** Reads these files again; `get` returns the new secrets from then on, but not those in which `faultOf` finds a fault. */
+  rereadSecrets(faultOf: FaultOfSecret): SecretsReading;
+}
+
+/** Returns what is wrong with a secret, as a sentence; `name` is how it is set. */
+export type FaultOfSecret = (
+  setting: Setting<string | undefined>,
+  secret: string | undefined,
+  name: string,
+) => string | undefined;
+
+/** The outcome of reading secrets in files again. */
+export interface SecretsReading {
+  /** Those that have another value now. */
+  readonly changed: readonly Setting<string | undefined>[];
+  /** A secret with a fault stays as it was. */
+  readonly faults: readonly string[];
 }
 
 /** Settings as far as they are valid. */
@@ -63,6 +82,10 @@ export function readValidSettings(sources: SettingSources): SettingsReading {
       get: (setting) => valueOf(setting, texts.get(setting.name)),
       isInitial,
       nameOf: (setting) => names.get(setting.name) ?? environmentName(setting),
+      secretFiles: secretsInFiles().flatMap(
+        (setting) => sources.environment[`${environmentName(setting)}_FILE`] ?? [],
+      ),
+      rereadSecrets,
     },
     faults,
     invalid,
@@ -70,6 +93,33 @@ export function readValidSettings(sources: SettingSources): SettingsReading {
 
   function isInitial(setting: Setting<unknown>): boolean {
     return texts.get(setting.name) === setting.initial;
+  }
+
+  function secretsInFiles(): readonly Setting<string | undefined>[] {
+    return secretSettings.filter((setting) => names.get(setting.name) === `${environmentName(setting)}_FILE`);
+  }
+
+  function rereadSecrets(faultOf: FaultOfSecret): SecretsReading {
+    const changed: Setting<string | undefined>[] = [];
+    const rereadFaults: string[] = [];
+    for (const setting of secretsInFiles()) {
+      const found = find(setting, sources);
+      if ('fault' in found) {
+        rereadFaults.push(found.fault);
+        continue;
+      }
+      if (found.text === texts.get(setting.name)) continue;
+      const outcome = setting.kind.read(found.text ?? '');
+      const fault =
+        'fault' in outcome ? `${found.from} ${outcome.fault}.` : faultOf(setting, found.text, found.from);
+      if (fault !== undefined) {
+        rereadFaults.push(fault);
+        continue;
+      }
+      texts.set(setting.name, found.text);
+      changed.push(setting);
+    }
+    return { changed, faults: rereadFaults };
   }
 }
 

@@ -26,9 +26,21 @@ export function settingConflicts(
 export const CONFLICTS: readonly ConflictCheck[] = [shortSecrets, bodyLimit, breakerThatNeverOpens];
 
 function shortSecrets(settings: Settings): readonly string[] {
-  return [table.clientSecret, table.adminToken].flatMap(
-    (setting) => shortSecret(settings.get(setting), settings.nameOf(setting)) ?? [],
+  return GUESSABLE.flatMap(
+    (setting) => shortSecretOf(setting, settings.get(setting), settings.nameOf(setting)) ?? [],
   );
+}
+
+/** Secrets that someone could guess; the password of a store is what its server wants. */
+const GUESSABLE: readonly Setting<string | undefined>[] = [table.clientSecret, table.adminToken];
+
+/** Returns the fault of a secret that is too short for its setting, as a sentence; `name` is how it was set. */
+export function shortSecretOf(
+  setting: Setting<string | undefined>,
+  secret: string | undefined,
+  name: string,
+): string | undefined {
+  return GUESSABLE.includes(setting) ? shortSecret(secret, name) : undefined;
 }
 
 /** Returns the fault of a secret that is too short, as a sentence; `name` is how it was set. */

@@ -453,6 +453,13 @@ export const settings = {
 /** All settings, in the order of the table. */
 export const allSettings: readonly Setting<unknown>[] = Object.values(settings);
 
+/** Those whose values may be in files. */
+export const secretSettings: readonly Setting<string | undefined>[] = [
+  settings.storePassword,
+  settings.clientSecret,
+  settings.adminToken,
+];
+
 /** Returns the environment variable of a setting. */
 export function environmentName(setting: { readonly name: string }): string {
   return `GATEWAY_${setting.name.toUpperCase().replaceAll('-', '_')}`;

@@ -42,11 +42,12 @@ export function spawnMain(
 export async function spawnGateway(
   flags: Readonly<Record<string, string>>,
   stdio: StdioOptions = ['ignore', 'pipe', 'pipe'],
+  environment: Readonly<Record<string, string>> = {},
 ): Promise<SpawnedGateway> {
   const all = { listen: '127.0.0.1:0', 'admin-listen': '127.0.0.1:0', ...flags };
   const child = spawnMain(
     ['serve', ...Object.entries(all).flatMap(([name, value]) => [`--${name}`, value])],
-    {},
+    environment,
     stdio,
     ['--import', OVERWRITTEN_MEMORY],
   );

@@ -94,7 +94,8 @@ export function clientFiles(settings: Settings): ReturnType<typeof readTlsFiles>
   });
 }
 
-function storeFiles(settings: Settings): ReturnType<typeof readTlsFiles> {
+/** Reads the authorities for the certificate of the store. */
+export function storeFiles(settings: Settings): ReturnType<typeof readTlsFiles> {
   return readTlsFiles({ ca: namedFile(settings, table.storeCa) });
 }
 

@@ -3,28 +3,26 @@ import { settings as table } from '../../settings/settings.ts';
 import type { OpenRollout } from '../../node/rollout/open-rollout.ts';
 import type { Traces } from '../../node/log/traces.ts';
 import type { RunningReference } from '../../node/reference/reference-server.ts';
-import type { RuleBooks } from '../../node/rule-books.ts';
 import type { RunningGateway } from '../../node/start-gateway.ts';
-import type { ProcessEvent, ProcessLevel, WriteProcessLine } from '../../node/log/process-log.ts';
-import type { TlsTexts } from '../../node/tls-files.ts';
+import type { CertificatesInUse } from '../../node/tls-files.ts';
 import type { WorkerPool } from '../../node/workers/worker-pool.ts';
 import { counted } from '../../report/text/number-text.ts';
 import type { LifeCycle } from '../life-cycle.ts';
 import { type RewriteLog, reopenLog } from './open-rewrite-log.ts';
-import { clientFiles, upstreamFiles } from './preflight.ts';
 import type { ProcessLog } from '../process-log.ts';
+import type { ServingFiles } from './serving-files.ts';
 import type { V2Description } from './v2-description.ts';
 
 /** Everything that reloads and stops with a serving gateway. */
 export interface ServingParts {
   readonly running: RunningGateway;
   readonly settings: Settings;
-  readonly ruleBooks: RuleBooks;
   readonly rewriteLog: RewriteLog;
   readonly log: ProcessLog;
   readonly onUnexpectedError: (error: unknown) => void;
   readonly embedded: RunningReference | undefined;
-  readonly rulesPath: string;
+  readonly files: ServingFiles;
+  readonly certificates: CertificatesInUse;
   readonly rollout: OpenRollout;
   readonly traces: Traces | undefined;
   readonly front: WorkerPool | undefined;
@@ -38,35 +36,30 @@ const FLUSH_TIMEOUT_MS = 300;
 
 /** Returns how a serving gateway reloads, stops and flushes its logs. */
 export function servingLifeCycle(parts: ServingParts): LifeCycle {
-  const { running, settings, log } = parts;
+  const { running, settings, log, files, certificates, rewriteLog } = parts;
+  const warnOfEnds = (): void => {
+    for (const line of certificates.dueLines(Date.now())) log.write(line);
+  };
+  warnOfEnds();
+  setInterval(warnOfEnds, CERTIFICATE_CHECK_MS).unref();
   return {
-    watched: [parts.rulesPath],
+    watched: files.watched,
     drain: settings.get(table.drain),
     onUnexpectedError: parts.onUnexpectedError,
-    reload: (why) => reload(parts, why),
-    reloadCertificates: () => reloadTls(running, settings, log.write),
+    onHangup: () => {
+      // First, because the log rotator may be about to compress the old file.
+      reopenLog(rewriteLog, log.write);
+      return files.reload();
+    },
+    reloadFile: (what) => files.reloadFile(what),
     cut: () => running.server.cut(),
     stop: () => stop(parts),
     flush: () => flush(parts),
   };
 }
 
-async function reload(parts: ServingParts, why: 'SIGHUP' | 'changed'): Promise<void> {
-  const { running, settings, ruleBooks, rewriteLog, log, description } = parts;
-  // First, because the log rotator may be about to compress the old file.
-  if (why === 'SIGHUP') reopenLog(rewriteLog, log.write);
-  const { changed, wasRefused, faults } = await ruleBooks.reload();
-  const { hash } = ruleBooks.current.ruleBook;
-  const logReload = (level: ProcessLevel, event: ProcessEvent, message: string): void =>
-    log.write({ level, event, message, fields: { ruleBook: hash } });
-  for (const fault of faults) logReload('error', 'rule-book-refused', `rule book refused: ${fault}`);
-  if (faults.length > 0) logReload('error', 'rule-book-refused', `rule book ${hash} stays in force.`);
-  else if (changed || wasRefused || why === 'SIGHUP')
-    logReload('info', 'rule-book-in-force', `rule book ${hash} is in force.`);
-  reloadTls(running, settings, log.write);
-  if (why === 'SIGHUP') await description?.reload();
-  running.server.reload?.(faults.length === 0 ? 'all' : 'certificates');
-}
+/** Milliseconds between two looks at the ends of certificates. */
+const CERTIFICATE_CHECK_MS = 3_600_000;
 
 async function stop(parts: ServingParts): Promise<void> {
   const { running, log, description, endSharing, rollout, embedded } = parts;
@@ -101,19 +94,4 @@ async function flush({ rewriteLog, front, log, traces }: ServingParts): Promise<
   }
   log.write({ level: 'info', event: 'stopped', message: 'stopped.' });
   await log.flush(FLUSH_TIMEOUT_MS);
-}
-
-/** Reloads the TLS certificates for clients and for V2; invalid ones are refused, and the current ones stay in use. */
-function reloadTls(running: RunningGateway, settings: Settings, log: WriteProcessLine): void {
-  const reload = (outcome: ReturnType<typeof clientFiles>, renew: (tls: TlsTexts) => void): void => {
-    if ('fault' in outcome)
-      log({
-        level: 'error',
-        event: 'certificate-refused',
-        message: `certificate refused: ${outcome.fault} The current one stays in use.`,
-      });
-    else if (outcome.tls !== undefined) renew(outcome.tls);
-  };
-  reload(clientFiles(settings), (tls) => running.server.renew(tls));
-  reload(upstreamFiles(settings), (tls) => running.renewUpstream(tls));
 }

@@ -16,6 +16,7 @@ import { ReferenceFault } from '../../node/reference/reference-fault.ts';
 import type { RunningReference } from '../../node/reference/reference-server.ts';
 import { loadRuleBook, shippedSentence } from '../../node/rule-book-file.ts';
 import { type RuleBookOutcome, RuleBooks } from '../../node/rule-books.ts';
+import { CertificatesInUse } from '../../node/tls-files.ts';
 import { type RunningGateway, startGateway } from '../../node/start-gateway.ts';
 import { noticeLine } from '../../gateway/notice.ts';
 import { LimitedLines } from '../../node/log/limited-lines.ts';
@@ -27,6 +28,7 @@ import { openRewriteLog, type RewriteLog } from './open-rewrite-log.ts';
 import { packageVersion } from '../package-version.ts';
 import { type Preflight, preflight } from './preflight.ts';
 import type { ProcessLog } from '../process-log.ts';
+import { ServingFiles } from './serving-files.ts';
 import { servingLifeCycle } from './serving-life-cycle.ts';
 import { terminalOf } from '../terminal/terminal.ts';
 import type { V2Description } from './v2-description.ts';
@@ -54,6 +56,7 @@ export async function startServing(
   worker?: WorkerLink,
 ): Promise<Serving | { readonly faults: readonly string[] }> {
   allocateYoung();
+  const since = Date.now();
   const checked = await preflight(flags, environment);
   if ('faults' in checked) return checked;
   const { settings } = checked;
@@ -71,7 +74,17 @@ export async function startServing(
   let embedded: RunningReference | undefined;
   try {
     embedded = settings.get(table.upstream) === undefined ? await embed(settings, log.write) : undefined;
-    const serving = await serve({ flags, environment, log, worker, checked, rollout, rewriteLog, embedded });
+    const serving = await serve({
+      flags,
+      environment,
+      log,
+      worker,
+      since,
+      checked,
+      rollout,
+      rewriteLog,
+      embedded,
+    });
     if (!('fault' in serving)) return serving;
     await Promise.all([rollout.close(), embedded?.close()]);
     return { faults: [serving.fault] };
@@ -93,6 +106,8 @@ interface Opened {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly log: ProcessLog;
   readonly worker: WorkerLink | undefined;
+  /** Milliseconds since 1970 before which no file was read. */
+  readonly since: number;
   readonly checked: Preflight;
   readonly rollout: OpenRollout;
   readonly rewriteLog: RewriteLog;
@@ -100,8 +115,14 @@ interface Opened {
 }
 
 async function serve(opened: Opened): Promise<OrFault<Serving>> {
-  const { log, worker, checked, rollout, rewriteLog, embedded } = opened;
+  const { log, worker, since, checked, rollout, rewriteLog, embedded } = opened;
   const { settings, rulesPath } = checked;
+  const certificates = new CertificatesInUse();
+  // Workers show the certificates of the first process, which warns of their end.
+  if (worker === undefined) {
+    certificates.take('clients', checked.clientTls);
+    certificates.take('v2', checked.upstreamTls);
+  }
   const ruleBooks = openRuleBooks(checked, rollout);
   // Each worker reads the same description; the first process says what is wrong with it.
   const logDescription: WriteProcessLine = (line) => {
@@ -122,6 +143,7 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
       droppedSpans: traces?.dropped,
       // The admin listener responds before clients are served.
       earlyEnds: serving.server?.earlyEnds,
+      certificates: certificates.ends,
     }),
     merge: (own) => mergedStats(own, front),
     mergeRollout: (own) => mergedRollout(own, () => front?.rollouts ?? []),
@@ -173,15 +195,31 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
       }),
     );
   }
+  const files = new ServingFiles(
+    {
+      running,
+      settings,
+      ruleBooks,
+      rulesPath,
+      rollout,
+      certificates,
+      clientTls: checked.clientTls,
+      upstreamTls: checked.upstreamTls,
+      description,
+      reloadNames: operators.reloadNames,
+      log: log.write,
+    },
+    since,
+  );
   const life = servingLifeCycle({
     running,
     settings,
-    ruleBooks,
     rewriteLog,
     log,
     onUnexpectedError,
     embedded,
-    rulesPath,
+    files,
+    certificates,
     rollout,
     traces,
     front,

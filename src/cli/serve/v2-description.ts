@@ -8,7 +8,7 @@ import { readDescription } from '../draft/description-file.ts';
 /** Milliseconds after which an address that did not respond is tried again. */
 const RETRY_MS = 60_000;
 
-/** V2's OpenAPI description while the gateway runs: read at start and on SIGHUP, and from an address again until it responds. */
+/** V2's OpenAPI description while the gateway runs: a file is read again when it changes, an address on SIGHUP, and until it responds. */
 export class V2Description {
   /** Request schemas of the last description that could be read. */
   schemas: V2Schemas;
@@ -48,11 +48,21 @@ export class V2Description {
   async reload(): Promise<void> {
     clearTimeout(this.retry);
     const fault = await this.read();
-    if (fault === undefined || this.isClosed) return;
+    if (fault !== undefined) this.refuse(fault);
+  }
+
+  /** Tells why the description could not be read. */
+  refuse(fault: string): void {
+    if (this.isClosed) return;
     const consequence =
       this.schemas === 'unread' ? 'No body is checked against it.' : 'The one read before stays in force.';
     this.log({ level: 'warn', event: 'v2-openapi-unread', message: `V2's OpenAPI: ${fault} ${consequence}` });
     if (isAddress(this.source)) this.retry = setTimeout(() => void this.reload(), RETRY_MS).unref();
+  }
+
+  /** Where it is, when it is a file. */
+  get file(): string | undefined {
+    return isAddress(this.source) ? undefined : this.source;
   }
 
   /** Stops trying. */
@@ -61,7 +71,8 @@ export class V2Description {
     clearTimeout(this.retry);
   }
 
-  private async read(): Promise<string | undefined> {
+  /** Reads the description again, and returns why it cannot be used, as a sentence; then the one before stays in force. */
+  async read(): Promise<string | undefined> {
     const description = await readDescription(this.source);
     if (isFault(description)) return description.fault;
     const schemas = new BodySchemas(description);

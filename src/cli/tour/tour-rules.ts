@@ -32,7 +32,7 @@ export function addToRuleBook(rulesPath: string, lines: string): void {
 /** Lets a gateway read its rule book, as it does by itself a second after the file has changed; returns the hash in force. */
 export async function reloadRules(serving: Serving): Promise<string> {
   const before = serving.ruleBooks.current.ruleBook.hash;
-  await serving.life.reload('changed');
+  await serving.life.reloadFile('rule-book');
   const { hash } = serving.ruleBooks.current.ruleBook;
   if (hash === before) throw new Error('The gateway did not take the changed rule book.');
   return hash;

@@ -36,13 +36,9 @@ export function pageRoutes(app: Hono, page: () => ReadonlyMap<string, PageFile>)
  * Accepts the token as `{"token":"…"}` and sets a session cookie, because an event stream cannot send a header field. `tries`
  * counts wrong tokens, each after it was judged. `/logout` ends the session.
  */
-export function loginRoute(
-  app: Hono,
-  { token }: GuardOptions,
-  sessions: Sessions,
-  tries: TokenBuckets,
-): void {
+export function loginRoute(app: Hono, guard: GuardOptions, sessions: Sessions, tries: TokenBuckets): void {
   app.post('/login', async (c) => {
+    const { token } = guard;
     const body = await readBody(c.req.raw, LOGIN_BYTES);
     if (typeof body === 'string') return bodyFailure(body, LOGIN_BYTES);
     if (token === undefined) return c.body(null, 204);

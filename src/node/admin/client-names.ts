@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { parse } from 'yaml';
 
 /** The file of client names cannot be used; the message is a sentence. */
@@ -48,16 +48,31 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Returns the names in the file, read again when it has changed; while it is faulty, the names stay as they were. */
-export function watchClientNames(path: string): () => ReadonlyMap<string, string> {
-  let names: ReadonlyMap<string, string> = new Map();
-  let readAt = -1;
-  return () => {
-    const changed = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
-    if (changed === undefined || changed === readAt) return names;
-    readAt = changed;
-    const read = readClientNames(path);
-    if (!('fault' in read)) names = read;
-    return names;
-  };
+/** The names in a file while the gateway runs: read again when it has changed; while it is faulty, the names stay as they were. */
+export class ClientNames {
+  private readonly path: string;
+  private names: ReadonlyMap<string, string> = new Map();
+  private stamp = '';
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  /** The names as they are in the file now: a name that was just given is there at once. */
+  get current(): ReadonlyMap<string, string> {
+    const found = statSync(this.path, { throwIfNoEntry: false, bigint: true });
+    const stamp = found === undefined ? '' : `${found.dev} ${found.ino} ${found.size} ${found.ctimeNs}`;
+    if (stamp !== this.stamp && stamp !== '') this.reload();
+    this.stamp = stamp;
+    return this.names;
+  }
+
+  /** Reads the file, and returns what is wrong with it; one that is not there is made when the first client gets a name. */
+  reload(): readonly string[] {
+    if (!existsSync(this.path)) return [];
+    const read = readClientNames(this.path);
+    if ('fault' in read) return [read.fault];
+    this.names = read;
+    return [];
+  }
 }

@@ -59,7 +59,7 @@ export interface OperatorParts {
   /** Receives each entry, such as an exporter of traces. */
   readonly onEntry?: ((entry: Entry) => void) | undefined;
   /** What other parts of the process count and know, for the metrics. */
-  readonly known?: (() => Pick<GatewayStats, 'droppedSpans' | 'earlyEnds'>) | undefined;
+  readonly known?: (() => Pick<GatewayStats, 'droppedSpans' | 'earlyEnds' | 'certificates'>) | undefined;
   /** See `Observer.isSampled`. */
   readonly isSampled?: Observer['isSampled'];
 }
@@ -73,6 +73,8 @@ export interface Operators {
   readonly share: () => () => Promise<void>;
   /** See `GatewayParts.ownReport`. */
   readonly ownReport: NonNullable<GatewayParts['ownReport']>;
+  /** See `NamesFile.reload`. */
+  readonly reloadNames: NamesFile['reload'];
   /** What is lacking in the counts of this gateway. */
   readonly gaps: OwnGaps;
 }
@@ -143,6 +145,7 @@ export async function createOperators(parts: OperatorParts): Promise<Operators> 
         return fleet?.close() ?? Promise.resolve();
       };
     },
+    reloadNames: state.namesFile.reload,
     ownReport: (client, type) => ownReports.of(client, type),
     gaps,
   };
@@ -232,7 +235,10 @@ function inspectorParts(state: OperatorState, gateway: Gateway): InspectorParts 
         ? undefined
         : (request) => resendThrough(gatewayOrigin(), request),
     nameClient: namesFile.nameClient,
-    token: settings.get(table.adminToken),
+    // Read for each request: its file may be renewed.
+    get token() {
+      return settings.get(table.adminToken);
+    },
     hosts: settings.get(table.adminHosts),
     every: (milliseconds, work) => {
       const timer = setInterval(work, milliseconds);

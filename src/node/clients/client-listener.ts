@@ -2,8 +2,8 @@ import type { ListenAddress } from '../../settings/setting-kinds.ts';
 import type { EarlyEnds } from '../../rewrite-log/metrics/stat-families.ts';
 import type { TlsTexts } from '../tls-files.ts';
 
-/** Files that are read again: a rule book with a fault is not in force anywhere. */
-export type ReloadedFiles = 'all' | 'certificates';
+/** A file that every process reads again itself. */
+export type ReloadedFile = 'rule-book' | 'v2-openapi';
 
 /** Where clients connect: a server of this process, or processes that share the port. */
 export interface ClientListener {
@@ -21,6 +21,10 @@ export interface ClientListener {
   readonly earlyEnds?: EarlyEnds;
   /** Uses these certificates for new connections. */
   renew(tls: TlsTexts): void;
-  /** Makes the other processes read the certificates, too, and the rule book. */
-  reload?(what: ReloadedFiles): void;
+  /** Makes the other processes use these certificates for new connections to V2. */
+  renewUpstream?(tls: TlsTexts): void;
+  /** Makes the other processes name clients by this key. */
+  renewClientSecret?(secret: string): void;
+  /** Makes the other processes read a file again. */
+  reload?(what: ReloadedFile): void;
 }

@@ -14,8 +14,14 @@ import { processLineText } from './process-line-text.ts';
  * | `rule-book-in-force` | info | a rule book was read again: it takes effect, or is the one in force after one that was refused | `ruleBook` |
  * | `rule-book-refused` | error | a rule book has a fault; the old one stays in force | `ruleBook` |
  * | `certificate-refused` | error | a certificate has a fault; the old one stays | |
+ * | `certificate-in-use` | info | a renewed certificate is used for new connections | |
+ * | `certificate-ends` | warn, error | the certificate in use ends within two weeks, or has ended; once a day | `use`, `notAfter` |
+ * | `secret-in-use` | info, warn | a renewed secret is in use; warn where every client gets a new hash | |
+ * | `secret-refused` | error | the file of a secret has a fault; the secret before stays | |
+ * | `client-names-refused` | error | the file of client names has a fault; the names before stay | |
  * | `v2-openapi-unread` | warn | V2's OpenAPI description cannot be read; the one before stays in force | |
  * | `v2-openapi-unchecked` | warn | no operation of the rule book is in V2's OpenAPI description, or a keyword of it cannot be checked; one line each | |
+ * | `v2-openapi-in-use` | info | a changed description of V2 is in use | |
  * | `rollout-changed` | info | another replica chose a mode | |
  * | `rollout-rolled-back` | error | a canary was rolled back | |
  * | `rollout-overtaken` | warn | a mode that was set here without the store is dropped | |
@@ -44,8 +50,14 @@ export type ProcessEvent =
   | 'rule-book-in-force'
   | 'rule-book-refused'
   | 'certificate-refused'
+  | 'certificate-in-use'
+  | 'certificate-ends'
+  | 'secret-in-use'
+  | 'secret-refused'
+  | 'client-names-refused'
   | 'v2-openapi-unread'
   | 'v2-openapi-unchecked'
+  | 'v2-openapi-in-use'
   | 'rollout-changed'
   | 'rollout-rolled-back'
   | 'rollout-overtaken'

@@ -26,6 +26,8 @@ export interface OpenRollout {
   readonly store: Store | undefined;
   /** Records that it shares with its replicas; undefined where only its own processes share anything. */
   readonly records: RecordStore | undefined;
+  /** See `OpenStore.renewCa`. */
+  readonly renewStoreCa: OpenStore['renewCa'];
   readonly v1Origin: OriginSetting | undefined;
   /** Returns why a rule book cannot be in force here, as a sentence. */
   readonly faultOf: (book: RuleBook) => string | undefined;
@@ -54,7 +56,7 @@ export async function openRollout(
     onNotice: (sentence) =>
       log({ level: 'error', event: 'rollout-rolled-back', message: `rollout: ${sentence}` }),
   });
-  const opened =
+  const opened: OpenStore | undefined =
     own.store === undefined
       ? await openStore(settings, own.processes)
       : { store: own.store, place: 'the first process', copy: undefined, isLocal: false, records: undefined };
@@ -83,6 +85,7 @@ export async function openRollout(
     replica: shared?.replica,
     store: opened?.store,
     records: opened?.records,
+    renewStoreCa: opened?.renewCa,
     v1Origin,
     faultOf,
     close,

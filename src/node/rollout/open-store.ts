@@ -18,6 +18,8 @@ export interface OpenStore {
   readonly isLocal: boolean;
   /** Records of replicas; undefined where only processes of one gateway share the store. */
   readonly records: RecordStore | undefined;
+  /** Checks new connections to the store against these authorities, as PEM text. */
+  readonly renewCa?: ((ca: string) => void) | undefined;
 }
 
 /**
@@ -36,7 +38,8 @@ export async function openStore(settings: Settings, processes: number): Promise<
       name: settings.get(table.storeName),
     });
     const records = store.records(settings.get(table.reportKeep) * DAY_MS);
-    return { store, place: placeOf(settings, address.url), copy: file, isLocal: false, records };
+    const renewCa = (renewed: string): void => store.renew(renewed);
+    return { store, place: placeOf(settings, address.url), copy: file, isLocal: false, records, renewCa };
   }
   const path = address.kind === 'file' ? address.path : file;
   if (path === undefined) {

@@ -35,6 +35,7 @@ const WRONG_NODE = /(?:^|-)(?:READONLY|MASTERDOWN|LOADING|CLUSTERDOWN|MOVED) /;
 
 /** One connection for commands and one for subscriptions, to the same server. */
 interface Connections {
+  readonly address: RedisAddress;
   readonly commands: RedisClientType;
   readonly subscriptions: RedisClientType;
 }
@@ -74,10 +75,9 @@ export class RedisStore implements Store {
     return store;
   }
 
-  /** Checks new connections against these authorities, and connects again. */
-  renew(ca: string | undefined): void {
+  /** Checks new connections against these authorities; those there are stay. */
+  renew(ca: string): void {
     this.address = { ...this.address, ca };
-    this.reconnect(0);
   }
 
   async read(key: string): Promise<string | undefined> {
@@ -140,7 +140,8 @@ export class RedisStore implements Store {
   }
 
   private prepared(): Connections {
-    const connections = { commands: this.create(this.address), subscriptions: this.create(this.address) };
+    const { address } = this;
+    const connections = { address, commands: this.create(address), subscriptions: this.create(address) };
     for (const client of [connections.commands, connections.subscriptions])
       client.on('error', (error) => {
         this.onError(connections, error);
@@ -165,7 +166,9 @@ export class RedisStore implements Store {
     // What those that were left behind still have to say is of no use.
     if (this.connections !== connections || this.retry !== undefined) return;
     this.lastError = messageOf(error);
-    this.leaveWrongNode(connections, this.lastError);
+    // The client connects again by itself, but with the authorities of its first connection.
+    if (connections.address !== this.address) this.reconnect(backOff(0));
+    else this.leaveWrongNode(connections, this.lastError);
   }
 
   private listen(channel: string, listener: () => void): void {

@@ -1,6 +1,7 @@
 import type { OwnReportOutcome, OwnReportType } from '../../report/own-report.ts';
-import type { ReloadedFiles } from '../clients/client-listener.ts';
+import type { ReloadedFile } from '../clients/client-listener.ts';
 import type { ProcessLine } from '../log/process-log.ts';
+import type { CertificateUse, TlsTexts } from '../tls-files.ts';
 import type { EarlyEnds, ProcessStats } from '../../rewrite-log/metrics/stat-families.ts';
 import type { CapturedExchange } from '../../rewrite-log/attributes/observer.ts';
 import type { WorkerRollout } from './merged-rollout.ts';
@@ -11,8 +12,12 @@ import type { EntryBatch } from './entry-batch.ts';
 export type ToWorker =
   /** Once, first: the settings as flags; they take precedence over the environment that both have. */
   | { readonly kind: 'start'; readonly flags: Readonly<Record<string, string>> }
-  /** Read rule book and certificates again, or only these. */
-  | { readonly kind: 'reload'; readonly what: ReloadedFiles }
+  /** Read a file again. */
+  | { readonly kind: 'reload'; readonly what: ReloadedFile }
+  /** Use these certificates for new connections. The first process has checked them: a worker could read one file of a pair before the other is renewed. */
+  | { readonly kind: 'renew'; readonly use: CertificateUse; readonly tls: TlsTexts }
+  /** Name clients by this key. */
+  | { readonly kind: 'client-secret'; readonly secret: string }
   /** Finish requests in flight, then exit. */
   | { readonly kind: 'stop' }
   /** Close all connections, and exit at once. */

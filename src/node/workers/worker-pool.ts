@@ -7,7 +7,8 @@ import type { Store } from '../../rollout/store.ts';
 import { ROLLOUT_KEY } from '../../rollout/stored-rollout.ts';
 import type { ListenAddress } from '../../settings/setting-kinds.ts';
 import type { WriteProcessLine } from '../log/process-log.ts';
-import type { ClientListener, ReloadedFiles } from '../clients/client-listener.ts';
+import type { TlsTexts } from '../tls-files.ts';
+import type { ClientListener, ReloadedFile } from '../clients/client-listener.ts';
 import { carryOutStoreCall } from './store-link.ts';
 import { EndedWorkers } from './ended-workers.ts';
 import { EntryReader } from './entry-batch.ts';
@@ -70,6 +71,8 @@ export class WorkerPool implements ClientListener {
   private readonly ends = new Map<number, number>();
   private address: ListenAddress = { host: '127.0.0.1', port: 0 };
   private stopping = false;
+  /** The one that replaced that of the flags. */
+  private clientSecret: string | undefined = undefined;
   private unsubscribe = (): void => {};
 
   constructor(parts: WorkerPoolParts) {
@@ -133,11 +136,20 @@ export class WorkerPool implements ClientListener {
     for (const { child } of this.workers.values()) child.kill('SIGKILL');
   }
 
-  /** Each worker reads the certificates itself, on request. */
-  renew(): void {}
+  renew(tls: TlsTexts): void {
+    this.broadcast({ kind: 'renew', use: 'clients', tls });
+  }
 
-  /** Makes every worker read the certificates again, and the rule book. */
-  reload(what: ReloadedFiles): void {
+  renewUpstream(tls: TlsTexts): void {
+    this.broadcast({ kind: 'renew', use: 'v2', tls });
+  }
+
+  renewClientSecret(secret: string): void {
+    this.clientSecret = secret;
+    this.broadcast({ kind: 'client-secret', secret });
+  }
+
+  reload(what: ReloadedFile): void {
     this.broadcast({ kind: 'reload', what });
   }
 
@@ -155,7 +167,8 @@ export class WorkerPool implements ClientListener {
     this.workers.set(number, worker);
     const { host, port } = this.address;
     const listen = `${host.includes(':') ? `[${host}]` : host}:${port}`;
-    send(child, { kind: 'start', flags: { ...this.parts.flags, listen } });
+    const renewed = this.clientSecret === undefined ? {} : { 'client-secret': this.clientSecret };
+    send(child, { kind: 'start', flags: { ...this.parts.flags, ...renewed, listen } });
     return new Promise((resolve, reject) => {
       child.on('message', (message) => {
         if (isFromWorker(message)) this.handle(worker, message, resolve, reject);

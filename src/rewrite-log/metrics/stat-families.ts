@@ -20,6 +20,8 @@ export interface GatewayStats {
   /** Exchanges whose spans were lost on their way to the collector. */
   readonly droppedSpans?: number | undefined;
   readonly earlyEnds?: EarlyEnds | undefined;
+  /** Certificates in use; `notAfter` is milliseconds since 1970. */
+  readonly certificates?: readonly { readonly use: string; readonly notAfter: number }[] | undefined;
   readonly breaker: 'closed' | 'open' | 'probing';
   readonly ruleBook: {
     readonly hash: string;
@@ -76,6 +78,17 @@ export function statFamilies(stats: GatewayStats, captured: { readonly bytes: nu
       'Connections of trusted proxies without a valid PROXY header, by reason.',
       stats.earlyEnds?.proxyHeaders,
     ),
+    {
+      ...gauge(
+        'gateway_certificate_not_after_timestamp_seconds',
+        'Time at which a certificate in use ends: the one for clients, or the client certificate for V2.',
+        undefined,
+      ),
+      samples: (stats.certificates ?? []).map(({ use, notAfter }) => ({
+        labels: [['use', use]],
+        value: notAfter / 1000,
+      })),
+    },
     {
       ...gauge('gateway_circuit_state', '1 for the current state of the circuit to V2.', 1),
       samples: BREAKER_STATES.map((state) => ({

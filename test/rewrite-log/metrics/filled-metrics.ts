@@ -11,6 +11,7 @@ const FIGURES = {
   droppedLogLines: 0,
   droppedSpans: 3,
   earlyEnds: { handshakes: { closed: 2, timeout: 0 }, proxyHeaders: { malformed: 4 } },
+  certificates: [{ use: 'clients', notAfter: 1_800_000_000_000 }],
   breaker: 'open',
   ruleBook: {
     hash: 'a"b\\c\nd',

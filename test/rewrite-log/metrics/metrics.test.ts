@@ -5,7 +5,7 @@ import { sampleEntry } from '../../support/sample-entries.ts';
 import { filled, printed } from './filled-metrics.ts';
 
 describe('metrics', () => {
-  test('lost spans and connections that ended early have their series', () => {
+  test('lost spans, connections that ended early and the ends of certificates have their series', () => {
     const lines = printed(new Metrics()).split('\n');
     expect(lines).toEqual(
       expect.arrayContaining([
@@ -13,6 +13,7 @@ describe('metrics', () => {
         'gateway_tls_handshake_failures_total{reason="closed"} 2',
         'gateway_tls_handshake_failures_total{reason="timeout"} 0',
         'gateway_proxy_header_faults_total{reason="malformed"} 4',
+        'gateway_certificate_not_after_timestamp_seconds{use="clients"} 1800000000',
       ]),
     );
   });

@@ -1,0 +1,195 @@
+import type { Settings } from '../../settings/read-settings.ts';
+import { shortSecretOf } from '../../settings/setting-conflicts.ts';
+import { type Setting, settings as table } from '../../settings/settings.ts';
+import type { ReloadedFile } from '../../node/clients/client-listener.ts';
+import type { ProcessEvent, ProcessLevel, WriteProcessLine } from '../../node/log/process-log.ts';
+import type { OpenRollout } from '../../node/rollout/open-rollout.ts';
+import type { RuleBooks } from '../../node/rule-books.ts';
+import type { RunningGateway } from '../../node/start-gateway.ts';
+import type { CertificatesInUse, CertificateUse, TlsTexts } from '../../node/tls-files.ts';
+import { WatchedFiles, type WatchedGroup } from '../../node/watched-files.ts';
+import { clientFiles, storeFiles, upstreamFiles } from './preflight.ts';
+import type { V2Description } from './v2-description.ts';
+
+/** What a serving gateway reads again. */
+export interface ServingFilesParts {
+  readonly running: RunningGateway;
+  readonly settings: Settings;
+  readonly ruleBooks: RuleBooks;
+  readonly rulesPath: string;
+  readonly rollout: Pick<OpenRollout, 'renewStoreCa'>;
+  readonly certificates: CertificatesInUse;
+  /** Texts that are in use. */
+  readonly clientTls: TlsTexts | undefined;
+  readonly upstreamTls: TlsTexts | undefined;
+  readonly description: V2Description | undefined;
+  /** See `NamesFile.reload`. */
+  readonly reloadNames: () => readonly string[];
+  readonly log: WriteProcessLine;
+}
+
+/** The files that are read at start, and again when they change. What has a fault is refused, and what was read before stays in use. */
+export class ServingFiles {
+  readonly watched: WatchedFiles;
+  private readonly parts: ServingFilesParts;
+  private readonly groups: readonly WatchedGroup[];
+  private clientTls: TlsTexts | undefined;
+  private upstreamTls: TlsTexts | undefined;
+
+  /** `since` is milliseconds since 1970 before which everything was read. */
+  constructor(parts: ServingFilesParts, since: number) {
+    this.parts = parts;
+    this.clientTls = parts.clientTls;
+    this.upstreamTls = parts.upstreamTls;
+    this.groups = this.groupsOf(parts);
+    const book: WatchedGroup = {
+      files: [parts.rulesPath],
+      reload: async () => {
+        await this.reloadRuleBook(false);
+        return [];
+      },
+      onFaults: () => {},
+    };
+    this.watched = new WatchedFiles([book, ...this.groups], since);
+  }
+
+  /** Reads all files again, and tells at once what is wrong with them. */
+  async reload(): Promise<void> {
+    await this.reloadRuleBook(true);
+    for (const { files, reload, onFaults } of this.groups) {
+      const faults = files.length === 0 ? [] : await reload();
+      if (faults.length > 0) onFaults(faults);
+    }
+    // One at an address is not watched.
+    if (this.parts.description?.file === undefined) await this.reloadFile('v2-openapi');
+  }
+
+  /** Reads a file again here and in the other processes. */
+  async reloadFile(what: ReloadedFile): Promise<void> {
+    if (what === 'rule-book') await this.reloadRuleBook(false);
+    else {
+      await this.parts.description?.reload();
+      this.parts.running.server.reload?.('v2-openapi');
+    }
+  }
+
+  private groupsOf({ settings, log, reloadNames, description }: ServingFilesParts): readonly WatchedGroup[] {
+    const refuse =
+      (event: ProcessEvent, what: string, consequence: string) =>
+      (faults: readonly string[]): void =>
+        log({ level: 'error', event, message: `${what} refused: ${faults.join(' ')} ${consequence}` });
+    const refuseCertificate = refuse('certificate-refused', 'certificate', 'The current one stays in use.');
+    const filesOf = (...list: readonly Setting<string | undefined>[]): readonly string[] =>
+      list.flatMap((setting) => settings.get(setting) ?? []);
+    return [
+      {
+        files: filesOf(table.tlsCert, table.tlsKey),
+        reload: () => this.reloadTls('clients'),
+        onFaults: refuseCertificate,
+      },
+      {
+        files: filesOf(table.upstreamCa, table.upstreamCert, table.upstreamKey),
+        reload: () => this.reloadTls('v2'),
+        onFaults: refuseCertificate,
+      },
+      { files: filesOf(table.storeCa), reload: () => this.reloadStoreCa(), onFaults: refuseCertificate },
+      {
+        files: settings.secretFiles,
+        reload: () => this.reloadSecrets(),
+        onFaults: refuse('secret-refused', 'secret', 'The one before stays in use.'),
+      },
+      {
+        files: filesOf(table.clientNames),
+        reload: reloadNames,
+        onFaults: refuse('client-names-refused', 'names', 'Those read before stay.'),
+      },
+      {
+        files: description?.file === undefined ? [] : [description.file],
+        reload: () => this.reloadDescription(),
+        onFaults: (faults) => description?.refuse(faults.join(' ')),
+      },
+    ];
+  }
+
+  private async reloadRuleBook(isAsked: boolean): Promise<void> {
+    const { ruleBooks, running, log } = this.parts;
+    const { changed, wasRefused, faults } = await ruleBooks.reload();
+    const { hash } = ruleBooks.current.ruleBook;
+    const logReload = (level: ProcessLevel, event: ProcessEvent, message: string): void =>
+      log({ level, event, message, fields: { ruleBook: hash } });
+    for (const fault of faults) logReload('error', 'rule-book-refused', `rule book refused: ${fault}`);
+    if (faults.length > 0) {
+      logReload('error', 'rule-book-refused', `rule book ${hash} stays in force.`);
+      return;
+    }
+    if (changed || wasRefused || isAsked)
+      logReload('info', 'rule-book-in-force', `rule book ${hash} is in force.`);
+    running.server.reload?.('rule-book');
+  }
+
+  private reloadTls(use: CertificateUse): readonly string[] {
+    const { settings, running, certificates, log } = this.parts;
+    const outcome = use === 'clients' ? clientFiles(settings) : upstreamFiles(settings);
+    if ('fault' in outcome) return [outcome.fault];
+    const { tls } = outcome;
+    const before = use === 'clients' ? this.clientTls : this.upstreamTls;
+    if (tls === undefined || isSame(tls, before)) return [];
+    if (use === 'clients') {
+      this.clientTls = tls;
+      running.server.renew(tls);
+    } else {
+      this.upstreamTls = tls;
+      running.renewUpstream(tls);
+    }
+    certificates.take(use, tls);
+    const what =
+      use === 'clients' ? 'the renewed certificate for clients' : 'the renewed files for TLS to V2';
+    log({ level: 'info', event: 'certificate-in-use', message: `certificate: new connections use ${what}.` });
+    for (const line of certificates.dueLines(Date.now())) log(line);
+    return [];
+  }
+
+  private async reloadDescription(): Promise<readonly string[]> {
+    const { description, running, log } = this.parts;
+    const fault = await description?.read();
+    if (fault !== undefined) return [fault];
+    log({
+      level: 'info',
+      event: 'v2-openapi-in-use',
+      message: "V2's OpenAPI: the renewed description is in use.",
+    });
+    running.server.reload?.('v2-openapi');
+    return [];
+  }
+
+  private reloadStoreCa(): readonly string[] {
+    const outcome = storeFiles(this.parts.settings);
+    if ('fault' in outcome) return [outcome.fault];
+    if (typeof outcome.tls?.ca === 'string') this.parts.rollout.renewStoreCa?.(outcome.tls.ca);
+    return [];
+  }
+
+  private reloadSecrets(): readonly string[] {
+    const { settings, running, log } = this.parts;
+    const { changed, faults } = settings.rereadSecrets(shortSecretOf);
+    for (const setting of changed) {
+      const secret = settings.get(setting);
+      const isClientSecret = setting === table.clientSecret;
+      if (isClientSecret && secret !== undefined) running.renewClientSecret(secret);
+      log({
+        level: isClientSecret ? 'warn' : 'info',
+        event: 'secret-in-use',
+        message: `secret: the renewed ${settings.nameOf(setting)} is in use${
+          isClientSecret
+            ? '; every client has a new hash from now on, so that shares, pins and names of the old hashes no longer hold.'
+            : '.'
+        }`,
+      });
+    }
+    return faults;
+  }
+}
+
+function isSame(one: TlsTexts, other: TlsTexts | undefined): boolean {
+  return one.ca === other?.ca && one.cert === other?.cert && one.key === other?.key;
+}

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { CertificatesInUse } from '../../src/node/tls-files.ts';
+import { certificate } from '../support/certificates.ts';
+
+const DAY = 86_400_000;
+const END = new Date('2031-05-20T10:00:00Z');
+
+test('the end of a certificate is told from 14 days before, once a day, and as an error once it is over', () => {
+  const certificates = new CertificatesInUse();
+  certificates.take('clients', certificate({ name: 'gateway', notAfter: END }));
+  certificates.take('v2', undefined);
+  expect(certificates.ends).toEqual([{ use: 'clients', notAfter: END.getTime() }]);
+  const told = (days: number): readonly string[] =>
+    certificates.dueLines(END.getTime() - days * DAY).map(({ level, message }) => `${level} ${message}`);
+  expect(told(15)).toEqual([]);
+  expect(told(14)).toEqual([
+    expect.stringMatching(/^warn .* for clients ends at 2031-05-20T10:00:00\.000Z, in 14 days;/),
+  ]);
+  expect(told(13.5)).toEqual([]);
+  expect(told(13)).toHaveLength(1);
+  expect(told(0.5)).toEqual([expect.stringContaining('in 1 day;')]);
+  expect(told(-1)).toEqual([expect.stringMatching(/^error .* ended at .*; connections fail/)]);
+});
+
+test('a renewed certificate is judged anew, and texts without one change nothing', () => {
+  const certificates = new CertificatesInUse();
+  const now = END.getTime() - DAY;
+  certificates.take('v2', certificate({ name: 'gateway', notAfter: END }));
+  expect(certificates.dueLines(now)).toHaveLength(1);
+  const { cert } = certificate({ name: 'other', notAfter: new Date(END.getTime() + 90 * DAY) });
+  certificates.take('v2', { cert });
+  certificates.take('v2', { ca: cert });
+  expect(certificates.dueLines(now)).toEqual([]);
+  expect(certificates.ends).toEqual([{ use: 'v2', notAfter: END.getTime() + 90 * DAY }]);
+});
