@@ -137,46 +137,50 @@ describe('a renewal', () => {
   });
 });
 
-test('a Redis store is checked against renewed authorities when it is connected again', async () => {
-  const [first, second] = [certificate({ name: 'first CA' }), certificate({ name: 'second CA' })];
-  const server = (issuer: Certificate): Certificate =>
-    certificate({ name: 'redis', hosts: ['127.0.0.1'], issuer });
-  const [before, after] = [server(first), server(second)];
-  const folder = renewed({ ca: first.cert, crt: before.cert, key: before.key });
-  const files = ['--tls-cert-file', folder.path('crt'), '--tls-key-file', folder.path('key')];
-  const port = await freePort();
-  const redis = await playedRedis([
-    '--tls-port',
-    String(port),
-    ...files,
-    '--tls-ca-cert-file',
-    folder.path('ca'),
-    '--tls-auth-clients',
-    'no',
-  ]);
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await spawnGateway({
-    upstream: v2.origin,
-    store: `rediss://127.0.0.1:${port}`,
-    'store-ca': folder.path('ca'),
-  });
-  await redis.kill();
-  await expect.poll(() => gateway.stderr(), SECONDS).toContain('store');
-  folder.renew({ ca: second.cert, crt: after.cert, key: after.key });
-  await redis.restart();
-  await expect
-    .poll(
-      async () =>
-        (
-          await exchange(
-            gateway.adminPort,
-            'GET /readyz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n',
-          )
-        ).text,
-      SECONDS,
-    )
-    .not.toContain('aloneSince');
-});
+test(
+  'a Redis store is checked against renewed authorities when it is connected again',
+  { tags: ['redis'] },
+  async () => {
+    const [first, second] = [certificate({ name: 'first CA' }), certificate({ name: 'second CA' })];
+    const server = (issuer: Certificate): Certificate =>
+      certificate({ name: 'redis', hosts: ['127.0.0.1'], issuer });
+    const [before, after] = [server(first), server(second)];
+    const folder = renewed({ ca: first.cert, crt: before.cert, key: before.key });
+    const files = ['--tls-cert-file', folder.path('crt'), '--tls-key-file', folder.path('key')];
+    const port = await freePort();
+    const redis = await playedRedis([
+      '--tls-port',
+      String(port),
+      ...files,
+      '--tls-ca-cert-file',
+      folder.path('ca'),
+      '--tls-auth-clients',
+      'no',
+    ]);
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await spawnGateway({
+      upstream: v2.origin,
+      store: `rediss://127.0.0.1:${port}`,
+      'store-ca': folder.path('ca'),
+    });
+    await redis.kill();
+    await expect.poll(() => gateway.stderr(), SECONDS).toContain('store');
+    folder.renew({ ca: second.cert, crt: after.cert, key: after.key });
+    await redis.restart();
+    await expect
+      .poll(
+        async () =>
+          (
+            await exchange(
+              gateway.adminPort,
+              'GET /readyz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n',
+            )
+          ).text,
+        SECONDS,
+      )
+      .not.toContain('aloneSince');
+  },
+);
 
 test('a certificate that ends within two weeks is told at start, and its end is a metric', async () => {
   const end = new Date(Math.floor(Date.now() / 1000) * 1000 + 10 * 86_400_000);

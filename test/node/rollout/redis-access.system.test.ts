@@ -1,3 +1,4 @@
+/** @module-tag redis */
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
