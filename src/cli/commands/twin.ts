@@ -4,12 +4,12 @@ import { OUTPUT, rulesOption } from './shared-options.ts';
 
 /**
  * Defines `twin`, which plays V1 requests to V1 and to the gateway before V2, and compares the responses. Exit codes: 0 all alike, or
- * different by a documented choice; 1 some different, or a script with faults; 2 usage.
+ * different by a documented choice; 1 some different, nothing found on either side, or a script with faults; 2 usage.
  */
 export function twin(command: Command): void {
   command
     .description(
-      'Plays scripts of V1 requests to V1 and to the gateway before V2, and lists every difference of the responses: status, header fields, body. Without --v1 and --v2 it starts the reference service in both versions and a gateway. Differences by a documented choice, such as the refusal of a member that occurs twice, are counted by its name. Exit code 0 if all others are alike, 1 if some are different, 2 for a usage error.',
+      'Plays scripts of V1 requests to V1 and to the gateway before V2, and lists every difference of the responses: status, header fields, body. Without --v1 and --v2 it starts the reference service in both versions and a gateway. Differences by a documented choice, such as the refusal of a member that occurs twice, are counted by its name. So are exchanges that both sides find nowhere (404). Exit code 0 if all others are alike, 1 if some are different or nothing was found, 2 for a usage error.',
     )
     .optionsGroup('Requests:')
     .option('--script <files...>', 'scripts to play instead of those that come with the program', [])

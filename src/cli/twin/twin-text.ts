@@ -11,7 +11,7 @@ import { wrapLines } from '../terminal/wrap-text.ts';
 
 /** Prints a report for people: a line for each difference, then the counts, also of those by choice. Texts of the services are escaped. */
 export function twinText(
-  { played, alike, different, chosen, skipped }: TwinReport,
+  { played, alike, missing, different, chosen, skipped }: TwinReport,
   { columns }: Pick<Terminal, 'columns'>,
 ): string {
   const rows = different.flatMap((exchange) => rowsOf(exchange));
@@ -24,6 +24,11 @@ export function twinText(
       : `${printColumns(['exchange', 'where', 'kind', 'V1', 'gateway'], rows, { columns })}\n\n`,
     ...[
       `${counted(played, 'exchange')} played: ${count(alike)} alike, ${count(different.length)} different, ${count(chosen.length)} different by choice.\n`,
+      ...(missing === 0
+        ? []
+        : [
+            `${count(missing)} not found by both: only ${missing === 1 ? 'its error was' : 'their errors were'} compared, as on a path that neither service has.\n`,
+          ]),
       ...[...byChoice(chosen)].map(
         ([choice, names]) => `${count(names.length)} ${choice}: ${CHOICES[choice]}.\n`,
       ),
@@ -33,12 +38,12 @@ export function twinText(
 }
 
 /** Prints a report for programs: one JSON object. */
-export function twinJson({ played, alike, different, chosen, skipped }: TwinReport): string {
+export function twinJson({ played, alike, missing, different, chosen, skipped }: TwinReport): string {
   const exchanges = different.map(({ script, name, statuses: [v1, gateway], differences }) => {
     return { script, name, statuses: { v1, gateway }, differences };
   });
   const choices = Object.fromEntries(byChoice(chosen));
-  return `${JSON.stringify({ played, alike, different: exchanges, choices, skipped }, null, 2)}\n`;
+  return `${JSON.stringify({ played, alike, missing, different: exchanges, choices, skipped }, null, 2)}\n`;
 }
 
 /** Names of the exchanges that differ by choice. */

@@ -148,6 +148,7 @@ test.each([100, 80, 60])('the differences of twin at %d columns: no word is cut'
   const report = {
     played: 12_345,
     alike: 12_343,
+    missing: 0,
     different: [{ script: 'own.txt', name, statuses: [200, 200], differences }],
     chosen: [],
     skipped: { 'it may change data': 17 },

@@ -71,6 +71,19 @@ describe('two services that run', () => {
     expect(methodsOf(v1).has('POST')).toBe(true);
   });
 
+  test('on a path that neither has are not called alike, and a play of nothing else fails', async () => {
+    const nowhere = (): Promise<RawServer> =>
+      rawServer((socket) => socket.write(ok('{"errors":[]}').replace('200 OK', '404 Not Found')));
+    const [v1, v2] = [await nowhere(), await nowhere()];
+    const { code, out } = await real(v1, v2);
+    expect(out).toContain(
+      '1 exchange played: 0 alike, 0 different, 0 different by choice.\n1 not found by both: only its error was compared, as on a path that neither service has.\n',
+    );
+    expect(code).toBe(1);
+    const json = JSON.parse((await real(v1, v2, '--json')).out) as unknown;
+    expect(json).toMatchObject({ played: 1, alike: 0, missing: 1 });
+  });
+
   test('are different: exit code 1, and no text of theirs steers the terminal', async () => {
     const hostile = `{"data":{"na${String.raw`\u001b`}[2Jme":"x\u202E"}}`;
     const { code, out } = await real(await service('{"data":{}}'), await service(hostile));
@@ -155,7 +168,7 @@ test('a script of one’s own is played to the reference services', async () => 
   );
   const { code, out } = await twin('--script', script, '--sequences', '1', '--seed', '5');
   expect(out).toMatch(
-    /^\d+ exchanges played: \d+ alike, 0 different, \d+ different by choice\.\n(?:\d+ refused-first: .*\n)?$/,
+    /^\d+ exchanges played: \d+ alike, 0 different, \d+ different by choice\.\n(?:\d+ not found by both: .*\n)?(?:\d+ refused-first: .*\n)?$/,
   );
   expect(code).toBe(0);
 });
