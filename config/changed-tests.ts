@@ -5,9 +5,11 @@ import { fileURLToPath } from 'node:url';
 
 // `npm run test:changed`: runs the tests of all tiers that depend on what the working tree has changed since the last commit, or since
 // the commit that is named. A module counts for whoever imports it (test/support/product.ts imports the program that tests start);
-// any other file, such as a rule book, a page or a text case, for the modules that name it.
+// any other file, such as a rule book, a page or a text case, for the modules that name it. Flags go to vitest: `-- --project fast`.
 const root = fileURLToPath(new URL('..', import.meta.url));
-const [since = 'HEAD', ...flags] = process.argv.slice(2);
+const given = process.argv.slice(2);
+const since = given[0]?.startsWith('-') === false ? given[0] : 'HEAD';
+const flags = given.filter((word) => word !== since);
 
 const changed = [...git('diff', '--name-only', since), ...git('ls-files', '--others', '--exclude-standard')];
 const modules = git(
@@ -42,8 +44,8 @@ else {
   process.exitCode = status ?? 1;
 }
 
-function git(...given: readonly string[]): readonly string[] {
-  return execFileSync('git', given, { cwd: root, encoding: 'utf8' }).split('\n').filter(Boolean);
+function git(...words: readonly string[]): readonly string[] {
+  return execFileSync('git', words, { cwd: root, encoding: 'utf8' }).split('\n').filter(Boolean);
 }
 
 function names(module: string, file: string): boolean {
