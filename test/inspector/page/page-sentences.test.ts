@@ -145,7 +145,7 @@ test('the signs of a row tell what was edited, and nothing of a request without 
   await expect.poll(() => titles('.refused'), PATIENT).toContain('0 edits');
   const edited = await titles(':not(.refused)');
   expect(edited).toContain('1 edit: highlight-type-filter');
-  expect(edited).toContain('V1 request with an edited body or query');
+  expect(edited).toContain('V1 request with an edited body or query, or with an edited response');
 });
 
 test('a body that is not kept or not read is told apart', async () => {
