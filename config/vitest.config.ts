@@ -1,6 +1,9 @@
+import { delimiter } from 'node:path';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { MissingTools } from '../test/support/missing-tools.ts';
 import { IS_CI, TOOLS } from '../test/support/tools.ts';
+
+const RUNTIMES = new URL('../test/node_modules/.bin', import.meta.url).pathname;
 
 const TIERS = ['sockets', 'page', 'system'] as const;
 
@@ -51,7 +54,7 @@ function fastTier(): TestProjectInlineConfiguration {
       ...SHARED,
       name: 'fast',
       include: ['test/**/*.test.ts'],
-      exclude: others,
+      exclude: ['**/node_modules/**', ...others],
       pool: 'threads',
       isolate: false,
       // Properties are played at a tenth of their runs here; `npm run test:long` plays them all.
@@ -67,8 +70,13 @@ function slowTier(tier: Tier): TestProjectInlineConfiguration {
       ...SHARED,
       name: tier,
       include: [...inFolders(tier), byName(tier)],
-      exclude: TIERS.filter((other) => other !== tier).map((other) => byName(other)),
+      exclude: [
+        '**/node_modules/**',
+        ...TIERS.filter((other) => other !== tier).map((other) => byName(other)),
+      ],
       pool: 'forks',
+      // Runtimes that `test/system.sh` installs.
+      env: { PATH: [RUNTIMES, process.env['PATH'] ?? ''].join(delimiter) },
     },
   };
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what `npm run test:page` and `npm run test:system` need beside Node, and what is there already not again: real clients,
-# shells, a real browser and real validators. Needs root.
+# shells, a real browser and real validators from Debian; other runtimes and validators from the npm registry. Needs root for the former.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH="$PWD/node_modules/.bin:$PATH"
@@ -42,3 +42,6 @@ if ! command -v helm >/dev/null || ! command -v kubectl >/dev/null; then
   done
   rm -r "$tools"
 fi
+
+# Bun, Deno, Wrangler and the validators of the deployment files are large, and few need them: they have packages of their own.
+fetch node --import ./src/cli/node-version.js config/install-packages.ts test deploy/edge

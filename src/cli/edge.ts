@@ -28,7 +28,7 @@ const variables = [
 const wrangler = spawn(
   process.execPath,
   [
-    fileURLToPath(new URL('node_modules/wrangler/bin/wrangler.js', root)),
+    fileURLToPath(new URL('deploy/edge/node_modules/wrangler/bin/wrangler.js', root)),
     'dev',
     '--config',
     fileURLToPath(new URL('config/wrangler.jsonc', root)),

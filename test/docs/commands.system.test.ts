@@ -39,7 +39,7 @@ const NOT_RUN: readonly (readonly [pattern: RegExp, reason: string])[] = [
     'needs a cluster; test/runtime/deploy.test.ts validates the manifests and the chart',
   ],
   [
-    /^npx wrangler /,
+    /^(?:wrangler |npm ci --prefix deploy\/edge$|export PATH="\$PWD\/deploy\/edge)/,
     'needs a Cloudflare account; test/runtime/edge-deploy.test.ts rehearses the first deploy',
   ],
   [

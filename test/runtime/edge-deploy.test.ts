@@ -21,10 +21,10 @@ interface Run {
   readonly said: string;
 }
 
-/** Runs a command line in the checkout with Wrangler pointed at `api`; `npx` finds nothing outside of it. */
+/** Runs a command line in the checkout with Wrangler pointed at `api`. */
 async function run(line: string, api: string, folder: string): Promise<Run> {
   const env = {
-    PATH: `${join(root, 'node_modules/.bin')}:${process.env['PATH'] ?? ''}`,
+    PATH: `${join(root, 'deploy/edge/node_modules/.bin')}:${join(root, 'node_modules/.bin')}:${process.env['PATH'] ?? ''}`,
     HOME: folder,
     CI: 'true',
     NO_COLOR: '1',
@@ -47,8 +47,12 @@ describe('the first deploy, step by step as documented, without an account', () 
   test('every step works, and the worker arrives with its secrets, variables and object', async () => {
     const { origin, uploads } = await cloudflareApi();
     const folder = temporaryFolder('deploy');
-    expect(steps[0]).toBe('npx wrangler login');
-    for (const step of steps.slice(1)) expect(await run(step, origin, folder)).toMatchObject({ code: 0 });
+    expect(steps.slice(0, 3)).toEqual([
+      'npm ci --prefix deploy/edge',
+      'export PATH="$PWD/deploy/edge/node_modules/.bin:$PATH"',
+      'wrangler login',
+    ]);
+    for (const step of steps.slice(3)) expect(await run(step, origin, folder)).toMatchObject({ code: 0 });
     expect([...uploads.keys()]).toEqual(['capture-gateway-production']);
     const { bindings = [], migrations } = uploads.get('capture-gateway-production') ?? {};
     const kinds = Object.fromEntries(bindings.map(({ name, type }) => [name, type]));

@@ -208,8 +208,8 @@ describe('the examples of docs/library.md in a clean folder', () => {
 
   test.each([
     ['Node', 'node/bin/node', []],
-    ['Bun', 'bun/bin/bun.exe', []],
-    ['Deno', 'deno/deno', ['run', '--allow-all', '--quiet']],
+    ['Bun', '../test/node_modules/bun/bin/bun.exe', []],
+    ['Deno', '../test/node_modules/deno/deno', ['run', '--allow-all', '--quiet']],
   ])('run on %s', async (_name, path, given) => {
     const { stdout, stderr } = await run(tool(path), [...given, 'print.ts'], folder);
     expect(stderr + stdout).toBe(`${TRIED}\n`);
@@ -242,6 +242,16 @@ describe('the command from the same package', () => {
     expect((await run('npx', ['--no-install', 'capture-gateway', '--version'], folder)).stdout.trim()).toBe(
       version,
     );
+  });
+
+  test('says which package a store on Redis needs, and serves without it', async () => {
+    const given = ['capture-gateway', 'serve', '--store', 'redis://127.0.0.1:6379'];
+    expect(await run('npx', ['--no-install', ...given], folder)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(
+        '--store redis://127.0.0.1:6379 needs the package @redis/client, which is not installed: run npm install @redis/client@6',
+      ),
+    });
   });
 
   test('starts from a bundle, which a hundred modules and more would delay', async () => {

@@ -9,7 +9,7 @@ import { bundleWorker, bundleWorkerWith, startWorkerd } from './workerd.ts';
 import { PROGRAM } from './product.ts';
 
 const root = new URL('../../', import.meta.url);
-const tool = (path: string): string => fileURLToPath(new URL(`node_modules/${path}`, root));
+const tool = (path: string): string => fileURLToPath(new URL(path, root));
 
 /** A gateway as its users run it, in a process of its own. */
 export interface RuntimeGateway {
@@ -35,11 +35,12 @@ export type StartRuntime = (upstream: string, rules?: string) => Promise<Runtime
 
 /** The runtimes that the gateway is for, Node first. */
 export const runtimes = {
-  node: (upstream: string, rules?: string) => startMain(tool('node/bin/node'), [], upstream, rules),
+  node: (upstream: string, rules?: string) =>
+    startMain(tool('node_modules/node/bin/node'), [], upstream, rules),
   bun: (upstream: string, rules?: string, more?: readonly string[]) =>
-    startMain(tool('bun/bin/bun.exe'), [], upstream, rules, more),
+    startMain(tool('test/node_modules/bun/bin/bun.exe'), [], upstream, rules, more),
   deno: (upstream: string, rules?: string, more?: readonly string[]) =>
-    startMain(tool('deno/deno'), ['run', '--allow-all', '--quiet'], upstream, rules, more),
+    startMain(tool('test/node_modules/deno/deno'), ['run', '--allow-all', '--quiet'], upstream, rules, more),
   workerd: startEdge,
 } satisfies Readonly<Record<string, StartRuntime>>;
 

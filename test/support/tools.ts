@@ -18,13 +18,13 @@ const root = new URL('../../', import.meta.url);
  */
 export const TOOLS: Readonly<Record<string, Tool>> = {
   bash: program('bash'),
-  bun: installed('Bun', 'node_modules/bun/bin/bun.exe'),
+  bun: installed('Bun', 'test/node_modules/bun/bin/bun.exe'),
   chromium: {
     name: 'Chromium',
     isInstalled: () => isExecutable(process.env['CHROMIUM'] ?? '/usr/bin/chromium'),
   },
   curl: program('curl'),
-  deno: installed('Deno', 'node_modules/deno/deno'),
+  deno: installed('Deno', 'test/node_modules/deno/deno'),
   fish: program('fish'),
   git: program('git'),
   helm: program('helm', 'Helm'),
@@ -37,7 +37,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
   mandoc: program('mandoc'),
   nginx: program('nginx'),
   openssl: program('openssl', 'OpenSSL'),
-  packages: installed('What package.json lists', 'node_modules/.package-lock.json'),
+  packages: installed('What test/package.json lists', 'test/node_modules/.package-lock.json'),
   prometheus: { name: 'Prometheus', isInstalled: () => isOnPath('prometheus') && isOnPath('promtool') },
   python: {
     name: 'Python with requests',
@@ -49,7 +49,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
   },
   script: program('script', 'script, of util-linux,'),
   systemd: program('systemd-analyze', 'systemd'),
-  wrangler: installed('Wrangler', 'node_modules/wrangler/bin/wrangler.js'),
+  wrangler: installed('Wrangler', 'deploy/edge/node_modules/wrangler/bin/wrangler.js'),
   zsh: program('zsh'),
 };
 

@@ -1,4 +1,5 @@
 import { accessSync, constants, existsSync, readFileSync, realpathSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import { readSetting, readValidSettings, type Settings } from '../../settings/read-settings.ts';
 import { NODE_CONFLICTS } from '../../settings/node-conflicts.ts';
@@ -42,6 +43,7 @@ export async function preflight(
     (own) => [adminFault(own)].filter((fault) => fault !== undefined),
     (own) => [logFileFault(own)].filter((fault) => fault !== undefined),
     (own) => [rolloutFileFault(own)].filter((fault) => fault !== undefined),
+    (own) => [redisFault(own)].filter((fault) => fault !== undefined),
   ];
   const all = [
     ...faults,
@@ -92,6 +94,18 @@ export function clientFiles(settings: Settings): ReturnType<typeof readTlsFiles>
     cert: namedFile(settings, table.tlsCert),
     key: namedFile(settings, table.tlsKey),
   });
+}
+
+/** The client of Redis is an optional peer of the package: most gateways have no such store, and it is as large as all the rest. */
+function redisFault(settings: Settings): string | undefined {
+  const store = settings.get(table.store);
+  if (store.kind !== 'redis') return undefined;
+  try {
+    createRequire(import.meta.url).resolve('@redis/client');
+    return undefined;
+  } catch {
+    return `${settings.nameOf(table.store)} ${store.url} needs the package @redis/client, which is not installed: run npm install @redis/client@6 beside capture-gateway.`;
+  }
 }
 
 /** Reads the authorities for the certificate of the store. */

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { startRuntimeGateway } from '../../node/twin/runtime-gateway.ts';
 import { startTwinServices } from '../../node/twin/twin-services.ts';
 import { isWrite, type Script } from '../../twin/script.ts';
@@ -86,8 +87,11 @@ async function playReal(options: TwinOptions, scripts: readonly Script[]): Promi
 async function playReference(options: TwinOptions, scripts: readonly Script[]): Promise<number> {
   const { rules } = options;
   const sequences = options.long === true ? 20_000 : options.sequences;
-  if ((sequences > 0 || options.on === 'workerd') && !hasDevelopmentPackages())
-    return fail(['Random sequences and workerd need a checkout of the repository, after npm ci.']);
+  if (sequences > 0 && !hasFastCheck())
+    return fail(['Random sequences need a checkout of the repository, after npm ci.']);
+  const workerd = new URL('../../../deploy/edge/node_modules/workerd', import.meta.url);
+  if (options.on === 'workerd' && !existsSync(workerd))
+    return fail(['workerd needs a checkout of the repository, after `npm ci --prefix deploy/edge`.']);
   const book = await openRuleBook(rules);
   if (isFault(book)) return fail([book.fault]);
   const services = await startTwinServices();
@@ -136,7 +140,7 @@ async function playSequences(
 }
 
 /** An installed package has neither fast-check nor workerd. */
-function hasDevelopmentPackages(): boolean {
+function hasFastCheck(): boolean {
   try {
     import.meta.resolve('fast-check');
     return true;

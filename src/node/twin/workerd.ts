@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 const tool = (path: string): string =>
-  fileURLToPath(new URL(`../../../node_modules/${path}`, import.meta.url));
+  fileURLToPath(new URL(`../../../deploy/edge/node_modules/${path}`, import.meta.url));
 
 /** A worker on workerd itself, without the proxy of `wrangler dev` before it. */
 export interface RunningWorkerd {
@@ -40,7 +40,7 @@ export async function bundleWorkerWith(rules: string, folder: string, descriptio
 
 /**
  * Bundles a worker as a deployment would, into one module in `folder`; returns its file, and the output of Wrangler. Needs a
- * checkout: Wrangler and workerd are installed for development only. `within` is the folder of its sources, and a rule book other
+ * checkout: Wrangler and workerd are what `deploy/edge` installs. `within` is the folder of its sources, and a rule book other
  * than theirs.
  */
 export async function bundleWorker(
