@@ -38,8 +38,6 @@ for (const name of readdirSync(from('dist'), { recursive: true, encoding: 'utf8'
   const text = readFileSync(from(`dist/${name}`), 'utf8');
   writeFileSync(from(`dist/${name}`), text.replaceAll(/((?:from|import\() *'\.[^']+)\.ts'/g, "$1.js'"));
 }
-await bundlePrograms(from('dist'));
-
 const source = readFileSync(from('config/rules.yaml'), 'utf8');
 const reading = await readRuleBook(source, 'config/rules.yaml');
 if (!reading.ok)
@@ -53,9 +51,27 @@ writeFileSync(
   from('dist/library/shipped-rule-book.d.ts'),
   `import type { RuleBook } from '../rules/rule-book.js';\n/** The rule book that ships, checked and without YAML. */\nexport declare const ruleBook: RuleBook;\n/** The SHA-256 of the text that it was read from, in hex digits. */\nexport declare const sourceSha256: string;\n`,
 );
+await bundlePrograms(from('dist'), exportedModules());
 console.log('bundles, minified and gzipped:');
 for (const bundle of BUNDLES) {
   const { gzipped, minified } = await makeBundle(bundle, ruleBook);
   const size = (gzipped / 1000).toFixed(1).padStart(6);
   console.log(`${size} kB  ${bundle.name.replaceAll('`', '')} (${(minified / 1000).toFixed(1)} kB minified)`);
+}
+
+/** The modules that the package exports, without their endings, below `dist`. */
+function exportedModules(): readonly string[] {
+  const { exports }: { readonly exports: Readonly<Record<string, string | { readonly default: string }>> } =
+    JSON.parse(readFileSync(from('package.json'), 'utf8'));
+  const files = readdirSync(from('dist'), { recursive: true, encoding: 'utf8' });
+  return Object.values(exports).flatMap((target) => {
+    const [, pattern] =
+      /^\.\/dist\/(.+)\.js$/.exec(typeof target === 'string' ? target : target.default) ?? [];
+    if (pattern === undefined) return [];
+    const [before = '', after] = pattern.split('*');
+    if (after === undefined) return [pattern];
+    return files
+      .filter((file) => file.startsWith(before) && file.endsWith('.js'))
+      .map((file) => file.slice(0, -'.js'.length));
+  });
 }
