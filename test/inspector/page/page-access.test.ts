@@ -2,7 +2,7 @@
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { type Browser, startBrowser } from '../../support/browser.ts';
+import { type Browser, type Look, startBrowser } from '../../support/browser.ts';
 import { FLOOR_PLAN_ORDER, inspectGateway, type InspectedGateway } from '../../support/inspected-gateway.ts';
 
 let browser: Browser;
@@ -24,22 +24,27 @@ afterAll(async () => {
   await Promise.all([browser.close(), gateway.stop()]);
 });
 
-/** Every place of the page, by its address; the newest exchange is the floor plan order. */
-const PLACES = [
-  ['the list', '../'],
-  ['the comparison', '../?entry=order'],
-  ['a V1 request', '../?entry=order&show=v1-request'],
-  ['a V2 request', '../?entry=order&show=v2-request'],
-  ['a V2 response', '../?entry=order&show=v2-response'],
-  ['a response to the client', '../?entry=order&show=client-response'],
-  ['a refused exchange', '../?entry=refused'],
-  ['an exchange that is not there', '../?entry=4711'],
-  ['the last hour', '../?view=hour'],
-  ['the rule book', '../?view=rules'],
-  ['the retirement of V1', '../?view=retirement'],
-  ['the explanation', '../?view=explain'],
-  ['the errors', '../?view=errors'],
-  ['the rollout', '../?view=rollout'],
+/** States that stand for all: every place of the page in one scheme, and the fullest ones on a phone. The newest exchange is the floor plan order. */
+const STATES = [
+  ['the list', '../', { scheme: 'light' }],
+  ['the comparison', '../?entry=order', { scheme: 'dark' }],
+  ['a V2 response', '../?entry=order&show=v2-response', { scheme: 'light' }],
+  ['a refused exchange', '../?entry=refused', { scheme: 'dark' }],
+  ['an exchange that is not there', '../?entry=4711', { scheme: 'light' }],
+  ['the last hour', '../?view=hour', { scheme: 'dark' }],
+  ['the rule book', '../?view=rules', { scheme: 'light' }],
+  ['the retirement of V1', '../?view=retirement', { scheme: 'dark' }],
+  ['the explanation', '../?view=explain', { scheme: 'light' }],
+  ['the errors', '../?view=errors', { scheme: 'dark' }],
+  ['the rollout', '../?view=rollout', { scheme: 'light' }],
+  ['the comparison on a phone', '../?entry=order', { width: 360, height: 740 }],
+] as const satisfies readonly (readonly [string, string, Look])[];
+
+/** A phone, a laptop at 200 % and a low window. */
+const SIZES = [
+  [360, 740],
+  [720, 450],
+  [640, 360],
 ] as const;
 
 interface AxeResult {
@@ -58,43 +63,39 @@ async function violations(page: Page): Promise<readonly string[]> {
   );
 }
 
-describe.each(['light', 'dark'] as const)('axe, %s', (scheme) => {
-  test.each(PLACES)('finds nothing wrong with %s', async (_, place) => {
-    const { page } = await browser.open(new URL(place, `${gateway.adminOrigin}/`).href, { scheme });
+test.each(STATES)(
+  '%s: axe finds nothing, Tab reaches every control, and it fits small windows',
+  async (_, place, look) => {
+    const { page } = await browser.open(new URL(place, `${gateway.adminOrigin}/`).href, look);
     await settled(page);
     expect(await violations(page)).toEqual([]);
-  });
-
-  test('finds nothing wrong with the help, completions and an explanation', async () => {
-    const { page } = await browser.open(gateway.adminOrigin, { scheme });
-    await settled(page);
-    await page.keyboard.press('?');
-    await page.getByRole('dialog').waitFor();
-    expect(await violations(page)).toEqual([]);
-    await page.keyboard.press('Escape');
-    await page.keyboard.press('/');
-    await page.getByRole('option').first().waitFor();
-    expect(await violations(page)).toEqual([]);
-    await page.goto(`${gateway.adminOrigin}/?view=explain`);
-    await page.getByLabel('V1 query').fill('page=1');
-    await page.getByRole('button', { name: 'Explain' }).click();
-    await page.getByRole('region', { name: 'Explanation' }).waitFor();
-    await page.getByText('/api/v2/orders/floor_plans?page=1').first().waitFor();
-    expect(await violations(page)).toEqual([]);
-  });
-});
-
-test.each(['../', '../?entry=order', '../?view=rollout', '../?view=retirement'])(
-  'axe finds nothing wrong with %s on a phone',
-  async (place) => {
-    const { page } = await browser.open(new URL(place, `${gateway.adminOrigin}/`).href, {
-      width: 360,
-      height: 740,
-    });
-    await settled(page);
-    expect(await violations(page)).toEqual([]);
+    expect(await missedByTab(page)).toEqual([]);
+    for (const [width, height] of SIZES) {
+      await page.setViewportSize({ width, height });
+      const fits =
+        'document.documentElement.scrollWidth <= innerWidth && document.querySelector("main").scrollWidth <= innerWidth';
+      await expect.poll(() => page.evaluate(fits), { message: `${width} pixels` }).toBe(true);
+    }
   },
 );
+
+test('axe finds nothing wrong with the help, completions and an explanation', async () => {
+  const { page } = await browser.open(gateway.adminOrigin, { scheme: 'dark' });
+  await settled(page);
+  await page.keyboard.press('?');
+  await page.getByRole('dialog').waitFor();
+  expect(await violations(page)).toEqual([]);
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('/');
+  await page.getByRole('option').first().waitFor();
+  expect(await violations(page)).toEqual([]);
+  await page.goto(`${gateway.adminOrigin}/?view=explain`);
+  await page.getByLabel('V1 query').fill('page=1');
+  await page.getByRole('button', { name: 'Explain' }).click();
+  await page.getByRole('region', { name: 'Explanation' }).waitFor();
+  await page.getByText('/api/v2/orders/floor_plans?page=1').first().waitFor();
+  expect(await violations(page)).toEqual([]);
+});
 
 describe('the keyboard', () => {
   test('moves through the list, opens, changes perspective, closes and pauses', async () => {
@@ -123,25 +124,6 @@ describe('the keyboard', () => {
     await page.getByRole('heading', { name: 'Rule book' }).waitFor();
   });
 
-  test.each(PLACES)('reaches every control of %s with Tab', async (_, place) => {
-    const { page } = await browser.open(new URL(place, `${gateway.adminOrigin}/`).href);
-    await settled(page);
-    const wanted: number = await page.evaluate(MARK_CONTROLS);
-    expect(wanted).toBeGreaterThan(6);
-    const reached = new Set<string>();
-    for (let step = 0; step < wanted + 5; step += 1) {
-      await page.keyboard.press('Tab');
-      const control: string | null = await page.evaluate('document.activeElement.dataset.control ?? null');
-      if (control !== null) reached.add(control);
-    }
-    const missed: string[] = await page.evaluate(
-      `[...document.querySelectorAll('[data-control]')]
-        .filter((element) => !${JSON.stringify([...reached])}.includes(element.dataset.control))
-        .map((element) => element.outerHTML.slice(0, 120))`,
-    );
-    expect(missed).toEqual([]);
-  });
-
   test('can do without single letters', async () => {
     const { page } = await browser.open(gateway.adminOrigin);
     await settled(page);
@@ -156,23 +138,6 @@ describe('the keyboard', () => {
   });
 });
 
-describe.each([
-  ['a phone', 360, 740],
-  ['a laptop at 200 %', 720, 450],
-  ['a low window', 640, 360],
-])('on %s', (_, width, height) => {
-  test.each(PLACES)('%s fits the width', async (_name, place) => {
-    const { page } = await browser.open(new URL(place, `${gateway.adminOrigin}/`).href, { width, height });
-    await settled(page);
-    const size: { readonly page: number; readonly main: number; readonly window: number } =
-      await page.evaluate(
-        '({ page: document.documentElement.scrollWidth, main: document.querySelector("main").scrollWidth, window: innerWidth })',
-      );
-    expect(size.page).toBeLessThanOrEqual(size.window);
-    expect(size.main).toBeLessThanOrEqual(size.window);
-  });
-});
-
 /** Numbers every control that can be seen; arrows move within tabs, so only one of those counts. */
 const MARK_CONTROLS = `(() => {
   const controls = [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')]
@@ -181,6 +146,23 @@ const MARK_CONTROLS = `(() => {
   controls.forEach((element, index) => { element.dataset.control = String(index); });
   return controls.length;
 })()`;
+
+/** Controls that the Tab key does not come to. */
+async function missedByTab(page: Page): Promise<readonly string[]> {
+  const wanted: number = await page.evaluate(MARK_CONTROLS);
+  expect(wanted).toBeGreaterThan(6);
+  const reached = new Set<string>();
+  for (let step = 0; step < wanted + 5; step += 1) {
+    await page.keyboard.press('Tab');
+    const control: string | null = await page.evaluate('document.activeElement.dataset.control ?? null');
+    if (control !== null) reached.add(control);
+  }
+  return page.evaluate(
+    `[...document.querySelectorAll('[data-control]')]
+      .filter((element) => !${JSON.stringify([...reached])}.includes(element.dataset.control))
+      .map((element) => element.outerHTML.slice(0, 120))`,
+  );
+}
 
 async function active(page: Page): Promise<string | null> {
   return page.getByRole('grid').getAttribute('aria-activedescendant');
