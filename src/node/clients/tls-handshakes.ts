@@ -15,7 +15,8 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** Alerts by which a client refuses the certificate (RFC 8446 §6.2). */
-const CERTIFICATE_ALERT = /ALERT_(?:BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_\w+|UNKNOWN_CA)$/;
+const CERTIFICATE_ALERT =
+  /ALERT_(?:(?:BAD|UNSUPPORTED)_CERTIFICATE|CERTIFICATE_(?:EXPIRED|REQUIRED|REVOKED|UNKNOWN)|UNKNOWN_CA)$/;
 
 const ALL_REASONS: readonly string[] = [
   ...new Set([...Object.values(REASONS), 'certificate-rejected', 'other']),
