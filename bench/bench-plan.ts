@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { compilePlans, type Plan } from '../src/rewrite/plan.ts';
-import type { ResponsePlan } from '../src/rewrite/response-plan.ts';
-import { compileResponsePlans } from '../src/rewrite/response-plans.ts';
+import { compileResponsePlans, type ResponsePlan } from '../src/rewrite/response-plan.ts';
 import type { Change, RuleBook } from '../src/rules/rule-book.ts';
 import { readRuleBook } from '../src/rules/read-rule-book.ts';
 

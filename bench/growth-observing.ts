@@ -1,10 +1,10 @@
 import { Buffer } from 'node:buffer';
-import { compareResponses } from '../src/gateway/v1/compare-responses.ts';
+import { compareResponses } from '../src/gateway/v1/compare.ts';
 import { layOutJson } from '../src/inspector/diff/json-layout.ts';
-import { JsonWalker } from '../src/json/json-walk.ts';
-import { AttributeNames } from '../src/rewrite-log/attributes/attribute-names.ts';
-import { bodyStructure } from '../src/rewrite-log/capture/body-structure.ts';
-import { ValueMasks } from '../src/rewrite-log/capture/value-masks.ts';
+import { JsonWalker } from '../src/json/document.ts';
+import { AttributeNames } from '../src/rewrite-log/attributes.ts';
+import { bodyStructure } from '../src/rewrite-log/capture.ts';
+import { ValueMasks } from '../src/rewrite-log/masks.ts';
 import { type Series, series } from './growth-series.ts';
 
 /** Bodies of about so many bytes that an attacker would send: much work for few bytes, if anything reads them twice. */

@@ -1,6 +1,6 @@
 /** Prints the cost of reporting one exchange to the inspector, in microseconds, as medians of rounds. */
 import { OperatorView } from '../src/inspector/operator-view.ts';
-import type { CapturedExchange, CaptureLevel } from '../src/rewrite-log/attributes/observer.ts';
+import type { CapturedExchange, CaptureLevel } from '../src/rewrite-log/observer.ts';
 import { sampleEntry } from '../test/support/sample-entries.ts';
 import { median } from './statistics.ts';
 

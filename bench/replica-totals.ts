@@ -1,6 +1,6 @@
 import type { Report } from '../src/report/report.ts';
 import { MemoryRecords } from '../test/support/memory-records.ts';
-import type { RecordChange, RecordPage, RecordStore, Replaced } from '../src/rollout/record-store.ts';
+import type { RecordChange, RecordPage, RecordStore, Replaced } from '../src/rollout/store.ts';
 import { PlayedReplica } from '../test/support/played-replica.ts';
 import { sampleEntry } from '../test/support/sample-entries.ts';
 import { VirtualTime } from '../test/support/virtual-time.ts';

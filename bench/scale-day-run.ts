@@ -2,8 +2,7 @@
  * The process in which `scale-day.ts` has a day of entries kept: `scale-day-run.ts <entries a second> <of how many minutes one is fed>`.
  */
 import { fileURLToPath } from 'node:url';
-import { loadRuleBook } from '../src/node/rule-book-file.ts';
-import type { LoadedRuleBook } from '../src/node/rule-books.ts';
+import { type LoadedRuleBook, loadRuleBook } from '../src/node/rule-books.ts';
 import { heldBytes, sendResult } from './scale-apart.ts';
 import { DayView, midnight, MINUTE, RING_SIZE } from './scale-day-view.ts';
 

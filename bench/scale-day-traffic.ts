@@ -1,8 +1,8 @@
 import { Buffer } from 'node:buffer';
 import type { CompiledRuleBook } from '../src/rewrite/compiled-rule-book.ts';
-import { AttributeNames } from '../src/rewrite-log/attributes/attribute-names.ts';
+import { AttributeNames } from '../src/rewrite-log/attributes.ts';
 import type { Entry } from '../src/rewrite-log/entry.ts';
-import type { CapturedExchange, CaptureLevel } from '../src/rewrite-log/attributes/observer.ts';
+import type { CapturedExchange, CaptureLevel } from '../src/rewrite-log/observer.ts';
 import { closeEntry, openEntry, type OpenEntry } from '../src/rewrite-log/open-entry.ts';
 import { v1Order } from './v1-order.ts';
 

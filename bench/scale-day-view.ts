@@ -2,13 +2,12 @@ import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { decodeBody } from '../src/node/decode-body.ts';
 import { createInspector } from '../src/inspector/inspector.ts';
-import { createAdminServer } from '../src/node/admin/admin-server.ts';
+import { createAdminServer, watchProcess } from '../src/node/admin/admin-server.ts';
 import { listen } from '../src/node/listen.ts';
-import { watchProcess } from '../src/node/admin/process-stats.ts';
 import type { LoadedRuleBook } from '../src/node/rule-books.ts';
-import { GatewayTotals } from '../src/report/gateway-totals.ts';
+import { GatewayTotals } from '../src/report/report-totals.ts';
 import { OperatorView } from '../src/inspector/operator-view.ts';
-import type { CaptureLevel } from '../src/rewrite-log/attributes/observer.ts';
+import type { CaptureLevel } from '../src/rewrite-log/observer.ts';
 import { DayTraffic } from './scale-day-traffic.ts';
 
 /** When the day begins, in milliseconds since 1970, and those of a minute. */

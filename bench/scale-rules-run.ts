@@ -1,8 +1,8 @@
 /** The process in which `scale-rules.ts` has rule books of growing size loaded, matched and carried out. */
 import { readFileSync } from 'node:fs';
 import { compilePlans, type Plans } from '../src/rewrite/plan.ts';
-import { compileResponsePlans, type ResponsePlans } from '../src/rewrite/response-plans.ts';
-import { OperationTable } from '../src/rules/operation-table.ts';
+import { compileResponsePlans, type ResponsePlans } from '../src/rewrite/response-plan.ts';
+import { OperationTable } from '../src/rules/rule-book.ts';
 import { benchRuleBook } from './bench-plan.ts';
 import { heldBytes, sendResult } from './scale-apart.ts';
 import { v1Order } from './v1-order.ts';

@@ -1,11 +1,11 @@
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { applyStrips } from '../../src/cli/report/apply-strips.ts';
+import { applyStrips } from '../../src/cli/report/report.ts';
 import { readLogFile } from '../../src/cli/logs/log-files.ts';
-import { loadRuleBook } from '../../src/node/rule-book-file.ts';
+import { loadRuleBook } from '../../src/node/rule-books.ts';
 import type { UnknownAttributes } from '../../src/reference/schemas.ts';
-import { OpenApiNames } from '../../src/report/text/openapi-names.ts';
+import { OpenApiNames } from '../../src/report/openapi-names.ts';
 import { makeReport, type Report } from '../../src/report/report.ts';
 import { LineTally } from '../../src/report/tally/tally-lines.ts';
 import { Tally } from '../../src/report/tally/tally.ts';

@@ -1,6 +1,6 @@
 import type { Hono } from 'hono';
 import type { Upstream, UpstreamReceiver, UpstreamRequest } from '../../src/gateway/upstream.ts';
-import { openReferenceStore } from '../../src/node/reference/reference-store.ts';
+import { openReferenceStore } from '../../src/node/reference.ts';
 import { createReference } from '../../src/reference/reference.ts';
 import type { UnknownAttributes } from '../../src/reference/schemas.ts';
 import { DEPRECATED } from './character.ts';

@@ -1,5 +1,4 @@
-import type { ClientReport } from '../../src/report/client-report.ts';
-import { reasonsOf } from '../../src/report/text/outcome-words.ts';
+import { type ClientReport, reasonsOf } from '../../src/report/client-report.ts';
 import type { Report } from '../../src/report/report.ts';
 import { DEPRECATED } from './character.ts';
 import { DEPRECATIONS, knowable, type LedgerLine } from './ledger.ts';

@@ -3,7 +3,7 @@ import { subscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { type OnReadOpts, Server, type Socket } from 'node:net';
 import { run } from '../../src/cli/program.ts';
-import { Destination } from '../../src/node/upstream/destination.ts';
+import { Destination } from '../../src/node/upstream/origin.ts';
 import { migrate, pass } from '../work.ts';
 import { response } from '../v2-response.ts';
 import { MemorySocket } from './memory-socket.ts';

@@ -1,4 +1,4 @@
-import type { RolloutView } from '../../src/rollout/rollout-view.ts';
+import type { RolloutView } from '../../src/rollout/rollout-tally.ts';
 import { CountingService } from './counting-service.ts';
 import { OrderLoad, type OrderOutcome } from './order-load.ts';
 import { ReplicaProcess } from './replica-process.ts';

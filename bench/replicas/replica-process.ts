@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { COMPILE_CACHE } from '../../test/support/compile-cache.ts';
-import type { RolloutView } from '../../src/rollout/rollout-view.ts';
+import type { RolloutView } from '../../src/rollout/rollout-tally.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 

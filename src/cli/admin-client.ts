@@ -1,7 +1,11 @@
+import { readFileSync } from 'node:fs';
 import type { Dispatcher } from 'undici/index.js';
+import { readSecret } from '../settings/read-settings.ts';
+import { type Setting, settings as table } from '../settings/settings.ts';
+import type { CommandFault } from './command-fault.ts';
 
 /** The address of an admin listener and its credentials. */
-export interface AdminAddress {
+interface AdminAddress {
   /** Such as `http://127.0.0.1:8081`. */
   readonly url: string;
   readonly token: string | undefined;
@@ -64,4 +68,19 @@ export class AdminClient {
       ...(body === undefined ? {} : { body }),
     });
   }
+}
+
+/** Reads a secret of the gateway as the gateway itself does. */
+export function secretOf(setting: Setting<string | undefined>): ReturnType<typeof readSecret> {
+  return readSecret(setting, {
+    flags: {},
+    environment: process.env,
+    readFile: (path) => readFileSync(path, 'utf8'),
+  });
+}
+
+/** Returns a client of the admin listener at `url` that knows the token of the environment. */
+export function openAdmin(url: string): AdminClient | CommandFault {
+  const read = secretOf(table.adminToken);
+  return 'fault' in read ? read : new AdminClient({ url, token: read.secret });
 }

@@ -1,6 +1,5 @@
 import { writeFileSync } from 'node:fs';
 import type { LoadedRuleBook } from '../node/rule-books.ts';
-import { FAILURE, NOT_STARTED } from './exit-codes.ts';
 
 /** The reason for which a command failed, as a sentence. */
 export interface CommandFault {
@@ -55,10 +54,36 @@ function isFromSystem(error: Error): boolean {
 
 /** Loads the rule book of a command; a note on stderr says where it is not the one that the path names. */
 export async function openRuleBook(path: string): Promise<LoadedRuleBook | CommandFault> {
-  const { loadRuleBook, shippedSentence } = await import('../node/rule-book-file.ts');
+  const { loadRuleBook, shippedSentence } = await import('../node/rule-books.ts');
   const book = await loadRuleBook(path);
   if ('faults' in book) return { fault: book.faults.join('\n') };
   const sentence = shippedSentence(book);
   if (sentence !== undefined) process.stderr.write(`note: ${sentence}\n`);
   return book;
+}
+
+/** The command did what it was asked to do, and found nothing wrong. */
+export const SUCCESS = 0;
+/** The command ran, and its result is negative, or an input holds something else than it should. */
+export const FAILURE = 1;
+/** The command could not start its work. */
+export const NOT_STARTED = 2;
+
+/** Every exit code with its meaning, as help, manual page and docs/operating.md print it. */
+export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] = [
+  [SUCCESS, 'Success.'],
+  [
+    FAILURE,
+    'The command ran, and the result is negative: a request is refused, responses differ, an input file cannot be parsed, or the gateway refuses what was asked.',
+  ],
+  [
+    NOT_STARTED,
+    'The command could not start: an argument or a setting is wrong, the rule book has faults, a file is missing, stdout cannot be written, or the gateway cannot be reached.',
+  ],
+];
+
+/** Returns the exit codes as a Markdown table. */
+export function exitCodesTable(): string {
+  const rows = EXIT_CODES.map(([code, meaning]) => `| ${code} | ${meaning} |`);
+  return ['| exit code | meaning |', '|---|---|', ...rows, ''].join('\n');
 }

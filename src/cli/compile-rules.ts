@@ -1,10 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { environmentName, settings } from '../settings/settings.ts';
-import { BodySchemas } from '../openapi/body-schemas.ts';
-import { requestDescription } from '../openapi/request-description.ts';
+import { BodySchemas, requestDescription } from '../openapi/body-schemas.ts';
 import { readDescription } from './draft/description-file.ts';
-import { loadRuleBook } from '../node/rule-book-file.ts';
-import { counted } from '../report/text/number-text.ts';
+import { loadRuleBook } from '../node/rule-books.ts';
+import { counted } from '../report/text.ts';
 
 // Wrangler runs this before every bundle: the rule book is validated here, so that the worker needs neither YAML nor zod.
 const folder = new URL('../../dist/edge/', import.meta.url);

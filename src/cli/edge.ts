@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import { startReference } from '../node/reference/reference-server.ts';
+import { startReference } from '../node/reference.ts';
 
 // `npm run edge`: runs the worker in workerd, as Wrangler serves it, in front of the embedded service in both versions. Further flags
 // are passed to Wrangler.

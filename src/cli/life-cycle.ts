@@ -1,6 +1,10 @@
 import type { ReloadedFile } from '../node/clients/client-listener.ts';
-import type { WatchedFiles } from '../node/watched-files.ts';
-import { setExitDeadline } from './exit-deadline.ts';
+import type { WatchedFiles } from '../node/files.ts';
+import { openLogSink } from '../node/log/log-sink.ts';
+import { openProcessLog, type WriteProcessLine } from '../node/log/process-log.ts';
+import { readSetting, type SettingSources } from '../settings/read-settings.ts';
+import { settings as table } from '../settings/settings.ts';
+import { hasColour } from './terminal.ts';
 
 /** Reactions to signals and to changed files. */
 export interface LifeCycle {
@@ -47,4 +51,61 @@ export function liveUntilSignal(life: LifeCycle): Promise<number> {
     process.on('SIGTERM', end);
     process.on('SIGINT', end);
   });
+}
+
+/** Milliseconds by which a timer may be late before the process counts as one that stood still. */
+const LATE_MS = 50;
+/** Milliseconds that such a process has left to write its log. */
+const EXTRA_MS = 500;
+
+/**
+ * Ends the process by SIGKILL after `milliseconds`, whatever it is doing by then: a write to a paused terminal or a dead disk blocks
+ * even the exit. If the process stood still when the time was over, all that is due before it is due in the same turn of the event
+ * loop: it gets half a second more, so that the end of requests and the last log lines are not lost to it.
+ */
+export function setExitDeadline(milliseconds: number): void {
+  const due = performance.now() + milliseconds;
+  const kill = (): void => void process.kill(process.pid, 'SIGKILL');
+  setTimeout(() => {
+    if (performance.now() - due < LATE_MS) kill();
+    else setTimeout(kill, EXTRA_MS).unref();
+  }, milliseconds).unref();
+}
+
+/** The process log of a serving command. */
+export interface ProcessLog {
+  readonly write: WriteProcessLine;
+  /** Waits until everything is written, or until the given number of milliseconds has passed. */
+  readonly flush: (milliseconds: number) => Promise<void>;
+}
+
+/** Maximum bytes of lines that are queued for a slow reader of stderr. */
+const QUEUE_BYTES = 256 * 1024;
+
+/** Opens the process log on stderr, before the settings are validated: invalid settings count as their defaults. */
+export function stderrLog(sources: Pick<SettingSources, 'flags' | 'environment'>): ProcessLog {
+  const sink = openLogSink(2, { limit: QUEUE_BYTES, onNotice: () => {} });
+  const format = readSetting(table.logFormat, sources);
+  const write = openProcessLog(sink, {
+    level: readSetting(table.logLevel, sources),
+    format: format === 'auto' ? (process.stderr.isTTY ? 'text' : 'json') : format,
+    colour: hasColour(process.stderr),
+  });
+  // Node would otherwise print its warnings as plain text among the JSON lines.
+  process.removeAllListeners('warning');
+  process.on('warning', ({ name, message }) =>
+    write({ level: 'warn', event: 'runtime-warning', message: `${name}: ${message}`, fields: { name } }),
+  );
+  return { write, flush: (milliseconds) => sink.flush(milliseconds) };
+}
+
+/** Maximum time to write the last lines of a refused start, in milliseconds. */
+const FLUSH_TIMEOUT_MS = 1000;
+
+/** Logs why the start is refused, one line per fault, and sets the exit code to 2. */
+export async function refuseStart(log: ProcessLog, faults: readonly string[]): Promise<void> {
+  process.exitCode = 2;
+  for (const message of faults.flatMap((fault) => fault.split('\n')))
+    log.write({ level: 'error', event: 'start-refused', message });
+  await log.flush(FLUSH_TIMEOUT_MS);
 }

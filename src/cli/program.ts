@@ -1,10 +1,9 @@
+import { getSystemErrorMessage } from 'node:util';
 import { Command, CommanderError } from 'commander';
-import { COMMANDS } from './commands/command-table.ts';
-import { EXIT_CODES, NOT_STARTED, SUCCESS } from './exit-codes.ts';
+import { EXIT_CODES, NOT_STARTED, SUCCESS } from './command-fault.ts';
+import { COMMANDS } from './command-table.ts';
 import { packageVersion } from './package-version.ts';
-import { endOnStdoutFault } from './stdout-fault.ts';
-import { hasColour, painter } from './terminal/terminal.ts';
-import { wrapLines } from './terminal/wrap-text.ts';
+import { hasColour, painter, wrapLines } from './terminal.ts';
 
 /** Runs the command that the arguments name; without one, prints the help. The exit codes are those of `EXIT_CODES`. */
 export async function run(argv: readonly string[]): Promise<void> {
@@ -60,4 +59,19 @@ export async function createProgram(isUsed: (name: string) => boolean): Promise<
 function exitCodes(columns = 80): string {
   const lines = EXIT_CODES.map(([code, meaning]) => `  ${code}  ${meaning}`);
   return `Exit codes:\n${wrapLines(lines.join('\n'), columns, 3)}\n`;
+}
+
+/**
+ * Ends the program when stdout cannot be written: quietly when its reader, such as `head`, wants no more, and otherwise with the
+ * reason on stderr. Registering it twice makes no difference.
+ */
+function endOnStdoutFault(): void {
+  process.stdout.off('error', end).on('error', end);
+}
+
+function end(error: NodeJS.ErrnoException): never {
+  if (error.code === 'EPIPE') process.exit();
+  const reason = error.errno === undefined ? error.message : getSystemErrorMessage(error.errno);
+  process.stderr.write(`stdout cannot be written: ${reason}.\n`);
+  process.exit(NOT_STARTED);
 }

@@ -1,12 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import * as z from 'zod';
-import { entrySchema } from '../rewrite-log/entry-schema.ts';
+import { entrySchema } from '../rewrite-log/read-entry.ts';
 import { ruleBookSource } from '../rules/rule-book-source.ts';
-import { exitCodesTable } from './exit-codes.ts';
-import { logFieldsTable } from './manual/log-fields-text.ts';
+import { exitCodesTable } from './command-fault.ts';
 import { manualPage } from './manual/manual-page.ts';
-import { prometheusRule, RULE_FILES } from './manual/prometheus-rule.ts';
-import { settingsExample, settingsTable } from './settings/settings-texts.ts';
+import { settingsExample, settingsTable } from './setting-options.ts';
+
+/** Files of rules for Prometheus, in the order in which their groups are evaluated. */
+const RULE_FILES = ['deploy/prometheus/recording.yaml', 'deploy/prometheus/alerts.yaml'] as const;
 
 /** The generated JSON Schemas, by path below the project's root. */
 export const schemas: readonly (readonly [file: string, schema: z.ZodType])[] = [
@@ -42,6 +43,41 @@ function replaceTable(page: string, name: string, table: string): string {
   const marked = new RegExp(`(<!-- ${name} -->\\n)[^]*?(<!-- /${name} -->)`);
   return page.replace(marked, (_, start: string, end: string) => `${start}\n${table}\n${end}`);
 }
+
+/** Returns the fields of a rewrite log entry as a Markdown table, from the schema of the log. */
+function logFieldsTable(): string {
+  const { properties = {}, required = [] } = z.toJSONSchema(entrySchema, { target: 'draft-7', io: 'input' });
+  const rows = Object.entries(properties).map(([name, field]) => {
+    const presence = required.includes(name) ? 'always' : '';
+    return `| \`${name}\` | ${presence} | ${typeof field === 'boolean' ? '' : meaningOf(field)} |`;
+  });
+  return ['| field | present | meaning |', '|---|---|---|', ...rows, ''].join('\n');
+}
+
+function meaningOf({ type, description, enum: values }: z.core.JSONSchema.BaseSchema): string {
+  const words = (values ?? []).map((value) => `\`${String(value)}\``).join(', ');
+  const meaning = description ?? (words === '' ? (type ?? '') : '');
+  return [words, meaning]
+    .filter((part) => part !== '')
+    .join('. ')
+    .replaceAll('|', String.raw`\|`);
+}
+
+/** Returns the rule files as one `PrometheusRule` of the Prometheus Operator (monitoring.coreos.com/v1); their comments are kept. */
+function prometheusRule(files: readonly string[]): string {
+  const groups = files.map((text) => text.slice(text.indexOf(GROUPS) + GROUPS.length)).join('');
+  return `${HEAD}${groups.replaceAll(/^(?=.)/gm, '  ')}`;
+}
+
+const GROUPS = 'groups:\n';
+
+const HEAD = `# Generated from deploy/prometheus (npm run generate): its rules as an object of the Prometheus Operator.
+apiVersion: monitoring.coreos.com/v1
+kind: PrometheusRule
+metadata:
+  name: capture-gateway
+spec:
+  ${GROUPS}`;
 
 if (import.meta.main) {
   const root = new URL('../../', import.meta.url);

@@ -1,15 +1,12 @@
-import { isTraced } from '../node/log/open-traces.ts';
-import { readSampler } from '../node/log/trace-sampler.ts';
+import { isTraced, readSampler } from '../node/log/otlp.ts';
 import { readSetting } from '../settings/read-settings.ts';
 import { settings as table } from '../settings/settings.ts';
-import { watchProcess } from '../node/admin/process-stats.ts';
+import { watchProcess } from '../node/admin/admin-server.ts';
 import type { WriteProcessLine } from '../node/log/process-log.ts';
-import { CaptureRate } from '../rewrite-log/capture/capture-rate.ts';
-import { StoreLink } from '../node/workers/store-link.ts';
-import { ReportRequests } from '../node/workers/report-requests.ts';
-import { WorkerLink } from '../node/workers/worker-link.ts';
-import { type FromWorker, isToWorker, type ToWorker } from '../node/workers/worker-messages.ts';
-import { setExitDeadline } from './exit-deadline.ts';
+import { CaptureRate } from '../rewrite-log/capture.ts';
+import { type FromWorker, isToWorker, StoreLink, type ToWorker } from '../node/workers/worker-messages.ts';
+import { ReportRequests, WorkerLink } from '../node/workers/worker-link.ts';
+import { setExitDeadline } from './life-cycle.ts';
 import { startServing } from './serve/serving.ts';
 
 // One of the processes that share the port (`workers`). Only the first process handles signals: a terminal sends them to every

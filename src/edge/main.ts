@@ -1,8 +1,8 @@
 import { waitUntil } from 'cloudflare:workers';
 import { ruleBook } from '../../dist/edge/rule-book.js';
 import { v2Schemas } from '../../dist/edge/v2-schemas.js';
-import type { EdgeBindings } from './edge-bindings.ts';
-import { EdgeServer } from './edge-server.ts';
+import type { EdgeBindings } from './bindings.ts';
+import { EdgeServer } from './gateway.ts';
 
 export { RolloutObject } from './rollout-object.ts';
 

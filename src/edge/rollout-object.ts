@@ -1,9 +1,14 @@
 import { DurableObject } from 'cloudflare:workers';
 import { type SharedWindow, WINDOW_PARTS, type WindowAddition } from '../rollout/store.ts';
-import { type KeptWindow, WindowTable } from '../rollout/window-table.ts';
+import { type KeptWindow, WindowTable } from '../rollout/memory-store.ts';
 import type { RolloutTotals } from '../rollout/rollout-tally.ts';
-import type { EdgeBindings, RemoteStore, RemoteTotals } from './edge-bindings.ts';
-import { type SharedTotals, TotalsTable } from './totals-table.ts';
+import {
+  type EdgeBindings,
+  type RemoteStore,
+  type RemoteTotals,
+  type SharedTotals,
+  TotalsTable,
+} from './bindings.ts';
 
 /** Windows that outlive the object in memory: few, and a rollback depends on them. Those of the rate shield start over. */
 const KEPT_WINDOWS = 'canary/';

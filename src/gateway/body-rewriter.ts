@@ -1,9 +1,9 @@
 import type { CollectorMemory } from '../http/byte-collector.ts';
-import { unlimitedMemory, type WorkMemory } from '../json/work-memory.ts';
+import { unlimitedMemory, type WorkMemory } from '../json/tape.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { ResponsePlan } from '../rewrite/response-plan.ts';
-import type { ResponseContext, ResponseRewrite } from '../rewrite/response-rewrite.ts';
-import type { Rewrite } from '../rewrite/rewrite.ts';
+import type { ResponseContext, ResponseRewrite } from '../rewrite/response-rules.ts';
+import type { Rewrite } from '../rewrite/records.ts';
 import type { Operation } from '../rules/rule-book.ts';
 
 /** A decoded body to rewrite, and the plan for it. */

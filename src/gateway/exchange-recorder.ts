@@ -10,7 +10,7 @@ import type {
   ObservedHead,
   Observer,
   CaptureLevel,
-} from '../rewrite-log/attributes/observer.ts';
+} from '../rewrite-log/observer.ts';
 import type { Exchange } from './exchange.ts';
 import type { UpstreamRequest } from './upstream.ts';
 

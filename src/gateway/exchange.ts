@@ -3,7 +3,7 @@ import type { FieldLines } from '../http/field-lines.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import type { HeadLimits, RequestHead } from '../http/request-head.ts';
 import type { ResponseHead } from '../http/response-head.ts';
-import type { HttpVersion } from '../migrate/head-failure.ts';
+import type { HttpVersion } from '../migrate/decision.ts';
 
 /** A request body for V2: whole, streamed in chunks, or none. It can be read once; only a whole one can be sent again. */
 export type Body = Uint8Array | BodyParts | null;

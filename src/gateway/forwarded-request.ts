@@ -1,9 +1,8 @@
 import type { FieldLines } from '../http/field-lines.ts';
-import { addForwarded, type ForwardedMode } from '../http/forwarded.ts';
-import { FieldNames, type HeaderList, withoutFields } from '../http/header-list.ts';
+import { addForwarded, type ForwardedMode } from '../http/forwarding.ts';
+import { FieldNames, type HeaderList, setField, withoutFields } from '../http/header-list.ts';
 import { type AddedFields, countedDown } from '../http/hop-fields.ts';
 import type { ForwardedFields } from '../http/request-head.ts';
-import { setField } from '../http/set-field.ts';
 import type { Body } from './exchange.ts';
 import type { GatewayContext } from './gateway-context.ts';
 import type { ReceivedRequest } from './received-request.ts';

@@ -1,13 +1,19 @@
+import type { ResponseHead } from '../http/response-head.ts';
+import type { MigrateDecision, PassDecision } from '../migrate/decision.ts';
 import { type Failure, failure } from '../migrate/failure.ts';
 import { closeEntry, openEntry } from '../rewrite-log/open-entry.ts';
-import type { Exchange } from './exchange.ts';
+import { chooseMode } from '../rollout/modes.ts';
+import { retirementRefusal } from '../rollout/retirement.ts';
+import type { Shield } from '../rules/rollout.ts';
+import type { Body, Exchange } from './exchange.ts';
+import { ForwardedRequest } from './forwarded-request.ts';
 import { GatewayContext } from './gateway-context.ts';
 import { ProxiedExchange } from './proxied-exchange.ts';
 import { type ReceivedRequest, receiveRequest } from './received-request.ts';
 import { OptionsExchange, SelfServiceExchange } from './self-service-exchange.ts';
-import { startV1Exchange } from './v1/start-v1-exchange.ts';
-import { V1Exchange } from './v1/v1-exchange.ts';
-import { PassExchange } from './v2/pass-exchange.ts';
+import { DescriptionExchange, MigrateExchange } from './v1/migrate-exchange.ts';
+import { ObserveExchange, ShadowExchange } from './v1/observe-exchange.ts';
+import { V1Exchange, type V1Routing } from './v1/v1-exchange.ts';
 
 /** The gateway: receives every request, then migrates, passes or refuses it as the router decides, and logs it. */
 export class Gateway extends GatewayContext {
@@ -92,4 +98,112 @@ export class Gateway extends GatewayContext {
     exchange.reset();
     return exchange.handled;
   }
+}
+
+/** Forwards a V2 request unread: only hop-by-hop fields and `Host` change. */
+class PassExchange extends ProxiedExchange {
+  private readonly target: string;
+
+  constructor(gateway: GatewayContext, received: ReceivedRequest, decision: PassDecision) {
+    super(gateway, received, 'pass');
+    this.target = decision.target.raw;
+  }
+
+  start(): void {
+    const { exchange } = this.received;
+    if (exchange.hasBody) {
+      exchange.open('exchange');
+      return;
+    }
+    this.onBody(null);
+  }
+
+  override onBody(body: Body): void {
+    const { gateway, received, target } = this;
+    this.upstreamTarget = target;
+    this.send(new ForwardedRequest(gateway, received, received.head, this.origin.path + target, body));
+  }
+
+  protected override headForClient(head: ResponseHead): ResponseHead {
+    return head.forwarded?.(this.gateway.hopFields) ?? super.headForClient(head);
+  }
+}
+
+/** Starts a V1 exchange in the mode that the rule book and the rollout set for its client and operation. */
+function startV1Exchange(
+  gateway: GatewayContext,
+  received: ReceivedRequest,
+  decision: MigrateDecision,
+): void {
+  if (received.rules.ruleBook.rollout === undefined && gateway.rollout.isInitial) {
+    const exchange = migrating(gateway, received, decision);
+    exchange.guarded(() => exchange.start());
+    return;
+  }
+  // Until an exchange has begun, nobody else responds.
+  const fail = (error: unknown): void =>
+    new ProxiedExchange(gateway, received, 'migrate').failInternally(error);
+  const { authorization } = received.head;
+  try {
+    const client = authorization === undefined ? undefined : gateway.parts.clientOf(authorization);
+    if (typeof client === 'string' || client === undefined) route(gateway, received, decision, client);
+    else client.then((hash) => route(gateway, received, decision, hash)).catch(fail);
+  } catch (error) {
+    fail(error);
+  }
+}
+
+function route(
+  gateway: GatewayContext,
+  received: ReceivedRequest,
+  decision: MigrateDecision,
+  client: string | undefined,
+): void {
+  const { ruleBook } = received.rules;
+  const { time, random } = gateway.parts;
+  const subject = { client, operation: decision.operation?.id };
+  const routed = chooseMode(gateway.rollout.modes(ruleBook), subject);
+  const exchange = exchangeFor(gateway, received, decision, { subject, routed });
+  exchange.guarded(() => {
+    const refusal = ruleBook.rollout && retirementRefusal(ruleBook.rollout, subject, time(), random());
+    if (refusal !== undefined) exchange.retire(refusal);
+    // Such modes are refused at startup and on reload: a request meant for V1 must not get V2 instead.
+    else if (routed.origin === 'v1' && gateway.v1 === undefined) exchange.refuse(failure('no-v1-origin'));
+    else admit(gateway, exchange, ruleBook.rollout?.shield, routed.origin === 'v2' ? client : undefined);
+  });
+}
+
+/** Starts the exchange when the rate limit of the service has room for the client. */
+function admit(
+  gateway: GatewayContext,
+  exchange: V1Exchange,
+  shield: Shield | undefined,
+  client: string | undefined,
+): void {
+  if (shield === undefined || client === undefined) exchange.start();
+  else gateway.rateLimitQueue.admit(shield, client, exchange);
+}
+
+function exchangeFor(
+  gateway: GatewayContext,
+  received: ReceivedRequest,
+  decision: MigrateDecision,
+  routing: V1Routing,
+): V1Exchange {
+  const { v1 } = gateway;
+  const { origin, mode } = routing.routed;
+  if (origin === 'v2' || v1 === undefined) return migrating(gateway, received, decision, routing);
+  const { method, hasBody } = received.exchange;
+  const isShadow = mode.mode === 'shadow' && ShadowExchange.isFor(method, hasBody);
+  return new (isShadow ? ShadowExchange : ObserveExchange)(gateway, received, decision, routing, v1);
+}
+
+function migrating(
+  gateway: GatewayContext,
+  received: ReceivedRequest,
+  decision: MigrateDecision,
+  routing?: V1Routing,
+): MigrateExchange {
+  const isDescription = DescriptionExchange.isFor(received.exchange.method, decision);
+  return new (isDescription ? DescriptionExchange : MigrateExchange)(gateway, received, decision, routing);
 }

@@ -1,26 +1,31 @@
-// Longer than other files: one state machine for one exchange, with methods instead of objects, for it is the hot path.
-import type { WorkMemory } from '../json/work-memory.ts';
-import { endToEnd, interimFields, trailersOf } from '../http/hop-by-hop.ts';
+import type { WorkMemory } from '../json/tape.ts';
+import { endToEnd, interimFields, trailersOf } from '../http/fields.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import type { ResponseHead } from '../http/response-head.ts';
 import { closeEntry, type OpenEntry, openEntry } from '../rewrite-log/open-entry.ts';
 import type { Entry, Route } from '../rewrite-log/entry.ts';
 import type { ReceivedRequest } from './received-request.ts';
-import type { EndedExchange } from './record-queue.ts';
+import { type EndedExchange, ExchangeMemory, type WatchedExchange } from './limits.ts';
 import type { Body, ClientFault, ExchangeOwner } from './exchange.ts';
 import { type Failure, failure } from '../migrate/failure.ts';
 import type { GatewayContext } from './gateway-context.ts';
 import { GuardedOwner, GuardedReceiver } from './guard.ts';
-import type { WatchedExchange } from './exchange-watchdog.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
-import { ExchangeMemory } from './exchange-memory.ts';
 import { ExchangeRecorder } from './exchange-recorder.ts';
 import { hasFailed } from '../rewrite-log/entry-outcome.ts';
-import type { Origin } from './origin.ts';
-import { isRequestId, readTraceparent } from '../http/trace-context.ts';
-import type { UpstreamCall, UpstreamFault, UpstreamReceiver, UpstreamRequest } from './upstream.ts';
-import { UnwritableHead } from './unwritable-head.ts';
-import { failureForFault, isCounted, mayRetry, retryDelayMs } from './upstream-failure.ts';
+import type { Origin } from './resilience.ts';
+import { isRequestId, readTraceparent } from '../http/forwarding.ts';
+import {
+  failureForFault,
+  isCounted,
+  mayRetry,
+  retryDelayMs,
+  UnwritableHead,
+  type UpstreamCall,
+  type UpstreamFault,
+  type UpstreamReceiver,
+  type UpstreamRequest,
+} from './upstream.ts';
 
 const NO_HEADERS: HeaderList = [];
 const NO_EDITS: Entry['edits'] = [];

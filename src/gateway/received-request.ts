@@ -1,9 +1,9 @@
-import { type HeadLimits, type RequestHead, readHead } from '../http/request-head.ts';
+import { type AddressRange, isWithin } from '../http/forwarding.ts';
+import { type HeadLimits, readHead, type RequestHead } from '../http/request-head.ts';
+import { decideReceived, type Decision, type HopLimits } from '../migrate/decision.ts';
 import type { Failure } from '../migrate/failure.ts';
-import { type Decision, type HopLimits, decideReceived } from '../migrate/decision.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { Exchange } from './exchange.ts';
-import type { TrustedProxies } from './trusted-proxies.ts';
 
 /** A request whose head was read, with the decision about it and the rule book that the decision was made with. */
 export interface ReceivedRequest {
@@ -36,4 +36,28 @@ export function receiveRequest(
     readHead(exchange.headers, limits, isTrusted, targetBytes);
   const decision = decideReceived({ method, target, version, head, hasBody }, rules, limits);
   return { exchange, head, rules, decision, started: clock.started, time: clock.time };
+}
+
+/** Maximum number of addresses that are remembered; beyond it all are forgotten: a single client may have a whole `/64`. */
+const MAX_ADDRESSES = 1024;
+
+/** The peers whose `Forwarded` and similar fields are kept. Whether an address is one of them never changes, and is remembered. */
+export class TrustedProxies {
+  private readonly ranges: readonly AddressRange[];
+  private readonly known = new Map<string, boolean>();
+
+  constructor(ranges: readonly AddressRange[]) {
+    this.ranges = ranges;
+  }
+
+  /** True for the address of a trusted proxy. */
+  has(address: string): boolean {
+    if (this.ranges.length === 0) return false;
+    const known = this.known.get(address);
+    if (known !== undefined) return known;
+    if (this.known.size >= MAX_ADDRESSES) this.known.clear();
+    const isTrusted = isWithin(address, this.ranges);
+    this.known.set(address, isTrusted);
+    return isTrusted;
+  }
 }

@@ -1,5 +1,5 @@
-import { preferredType } from '../http/accept.ts';
-import { API_METHODS } from '../http/methods.ts';
+import { preferredType } from '../http/content.ts';
+import { API_METHODS } from '../http/request-head.ts';
 import { headerValues } from '../http/header-list.ts';
 import { failure, tooManyRequests } from '../migrate/failure.ts';
 import type { OwnReportOutcome, OwnReportType } from '../report/own-report.ts';

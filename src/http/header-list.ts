@@ -51,3 +51,77 @@ export function withoutFields(headers: HeaderList, names: FieldNames): string[] 
   }
   return kept;
 }
+
+/** Sets the value of a field, in its place or at the end, and removes its further lines. */
+export function setField(headers: string[], name: string, value: string): void {
+  let found = false;
+  for (let at = 0; at < headers.length; at += 2) {
+    if (!isNamed(headers[at], name)) continue;
+    if (found) {
+      headers.splice(at, 2);
+      at -= 2;
+      continue;
+    }
+    headers[at + 1] = value;
+    found = true;
+  }
+  if (!found) headers.push(name, value);
+}
+
+/** True for a valid field name: a token (RFC 9110 §5.6.2). */
+export function isFieldName(text: string): boolean {
+  for (let at = 0; at < text.length; at += 1) if (!isTokenCharacter(text.charCodeAt(at))) return false;
+  return text !== '';
+}
+
+/** True for a valid field value or reason phrase: each character is one byte, and none is a control character except the tab. */
+export function isFieldValue(text: string): boolean {
+  for (let at = 0; at < text.length; at += 1) if (!isValueCharacter(text.charCodeAt(at))) return false;
+  return true;
+}
+
+/** True for the code of a character that a token may contain (RFC 9110 §5.6.2). */
+export function isTokenCharacter(code: number): boolean {
+  return tokenCharacters[code] === 1;
+}
+
+/** True for the code of a character that a field value may contain (RFC 9110 §5.5). */
+export function isValueCharacter(code: number): boolean {
+  return (code >= SPACE && code !== DELETE && code <= LATIN1) || code === TAB;
+}
+
+const TAB = 0x09;
+const SPACE = 0x20;
+const DELETE = 0x7f;
+const LATIN1 = 0xff;
+
+/** 1 for each character of a token. */
+const tokenCharacters = new Uint8Array(256);
+for (const character of "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") {
+  tokenCharacters[character.charCodeAt(0)] = 1;
+}
+
+/** True for a text of visible ASCII characters (RFC 5234, `VCHAR`), and for an empty one. */
+export function isVisible(text: string): boolean {
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code <= SPACE || code >= DELETE) return false;
+  }
+  return true;
+}
+
+const ZERO = 0x30;
+/** Any number of so many digits is exact as a double. */
+const MAX_DIGITS = 15;
+
+/** The number that `text` writes in 1 to 15 decimal digits, as `Content-Length` has it (RFC 9110 §8.6); undefined for any other text. */
+export function readDecimal(text: string): number | undefined {
+  if (text.length === 0 || text.length > MAX_DIGITS) return undefined;
+  let value = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const digit = text.charCodeAt(at) - ZERO;
+    if (digit < 0 || digit > 9) return undefined;
+    value = value * 10 + digit;
+  }
+  return value;
+}

@@ -1,8 +1,6 @@
-import { readDecimal } from './decimal.ts';
-import { isFieldValue } from './field-characters.ts';
-import { type FieldUse, HOP_BY_HOP_USES, useOfName } from './field-use.ts';
-import { type HeaderList, withoutFields } from './header-list.ts';
-import { namesOthers, nominated } from './hop-by-hop.ts';
+import type { FieldLines } from './field-lines.ts';
+import { type FieldUse, HOP_BY_HOP_USES, namesOthers, nominated, useOfName } from './fields.ts';
+import { type HeaderList, isFieldValue, readDecimal, withoutFields } from './header-list.ts';
 
 /** The fields of a request that are forwarded. */
 export interface ForwardedFields {
@@ -49,7 +47,7 @@ export interface RequestHead extends ForwardedFields {
 }
 
 /** Why a header section is refused, with the response status. */
-export interface HeadFault {
+interface HeadFault {
   readonly status: 400 | 431 | 501;
   readonly detail: string;
 }
@@ -86,7 +84,7 @@ const NOT_FORWARDED: ReadonlySet<FieldUse> = new Set<FieldUse>([
 ]);
 
 /** What is read of a header section, whatever form it has. */
-export abstract class HeadReader implements RequestHead {
+abstract class HeadReader implements RequestHead {
   fault: HeadFault | undefined = undefined;
   host: string | undefined = undefined;
   authorization: string | undefined = undefined;
@@ -274,4 +272,93 @@ const PUNCTUATION = 4;
 
 function joined(before: string | undefined, value: string, separator: string): string {
   return before === undefined ? value : `${before}${separator}${value}`;
+}
+
+/** Reads a header section like `readHead`, from lines: texts are only cut of the fields that the gateway uses. */
+export function readHeadLines(
+  lines: FieldLines,
+  limits: HeadLimits,
+  trusted: boolean,
+  targetBytes: number,
+): RequestHead {
+  const head = new HeadOfLines(lines, trusted);
+  head.read(limits, targetBytes);
+  return head;
+}
+
+class HeadOfLines extends HeadReader {
+  private readonly lines: FieldLines;
+
+  constructor(lines: FieldLines, trusted: boolean) {
+    super(trusted);
+    this.lines = lines;
+  }
+
+  protected get count(): number {
+    return this.lines.uses.length;
+  }
+
+  protected readFields(count: number): number {
+    const { lines } = this;
+    let bytes = 0;
+    for (let index = 0; index < count; index += 1) {
+      const use = lines.uses[index] ?? 'other';
+      bytes += lines.bytes(index);
+      if (use === 'alias') this.refuseAlias(lines.name(index));
+      else if (use !== 'other') this.take(use, lines.value(index));
+    }
+    return bytes;
+  }
+
+  protected forwardedFields(): HeaderList {
+    return this.fieldsToForward(this.lines.uses, this.lines.fields);
+  }
+
+  protected linesToForward(isKept: (use: FieldUse) => boolean): string | undefined {
+    return this.lines.kept((use) => this.isForwarded(use) && isKept(use));
+  }
+}
+
+/** Methods of requests to an API. */
+export const API_METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+
+const KNOWN_METHODS: ReadonlySet<string> = new Set([...API_METHODS, 'CONNECT', 'TRACE']);
+const IDEMPOTENT_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'TRACE']);
+
+/** True for a method that may be carried out twice (RFC 9110 §9.2.2). */
+export function isIdempotent(method: string): boolean {
+  return IDEMPOTENT_METHODS.has(method);
+}
+
+/** True for a method that reads a resource and changes nothing (RFC 9110 §9.3.1 and §9.3.2). */
+export function isRead(method: string): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
+/** True for a method whose requests are expected to have content (RFC 9110 §8.6, RFC 5789 for PATCH). */
+export function expectsContent(method: string): boolean {
+  return method === 'POST' || method === 'PUT' || method === 'PATCH';
+}
+
+/** The method as a label: any that RFC 9110 and RFC 5789 do not define is `_OTHER`, as OpenTelemetry wants it. */
+export function methodLabel(method: string): string {
+  return KNOWN_METHODS.has(method) ? method : '_OTHER';
+}
+
+/** The latest valid value: nearly all requests have the same. */
+let lastValid: string | undefined;
+
+/** True for a `Host` value that is a name or an address with an optional port (RFC 3986 §3.2.2), and nothing else. */
+export function isHost(value: string): boolean {
+  if (value === lastValid) return true;
+  if (!/^(?:[\w.~!$&'()*+,=%-]+|\[[0-9a-f:.]+\])(?::\d{0,5})?$/i.test(value)) return false;
+  const port = /:(\d+)$/.exec(value.slice(value.indexOf(']') + 1));
+  if (port !== null && Number(port[1]) >= 65_536) return false;
+  lastValid = value;
+  return true;
+}
+
+/** A host as two that are the same are compared: in lower case, and without the default port of HTTP or HTTPS. */
+export function bareHost(host: string): string {
+  return host.toLowerCase().replace(/:(?:80|443)?$/, '');
 }

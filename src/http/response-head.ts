@@ -1,6 +1,7 @@
 import type { FieldLines } from './field-lines.ts';
-import type { HeaderList } from './header-list.ts';
-import type { HopFields } from './hop-fields.ts';
+import { endToEnd, HOP_BY_HOP_USES, namesOthers } from './fields.ts';
+import { type HeaderList, isFieldValue, readDecimal } from './header-list.ts';
+import type { AddedFields, HopFields } from './hop-fields.ts';
 
 /** The head of a final response (RFC 9110 §15). */
 export interface ResponseHead {
@@ -17,4 +18,91 @@ export interface ResponseHead {
    * there is to change.
    */
   forwarded?(hop: HopFields): ResponseHead | undefined;
+}
+
+/** The head of a final response as it was read. Its fields are listed where somebody asks for them. */
+export class ReadResponseHead implements ResponseHead {
+  readonly status: number;
+  readonly reason: string;
+  readonly lines: FieldLines;
+
+  constructor(status: number, reason: string, lines: FieldLines) {
+    this.status = status;
+    this.reason = reason;
+    this.lines = lines;
+  }
+
+  get headers(): HeaderList {
+    return this.lines.fields;
+  }
+
+  forwarded(hop: HopFields): ResponseHead | undefined {
+    const { status, lines } = this;
+    // Its length is dropped.
+    if (status === 204 || !lines.arePlain) return undefined;
+    let isWhole = true;
+    let hasDate = false;
+    for (let index = 0; index < lines.uses.length; index += 1) {
+      const use = lines.uses[index] ?? 'other';
+      if (use === 'trailer' || (use === 'connection' && namesOthers(lines.value(index)))) return undefined;
+      hasDate ||= use === 'date';
+      isWhole &&= !HOP_BY_HOP_USES.has(use);
+    }
+    return new ForwardedHead(this, isWhole, hop.ofResponse(hasDate));
+  }
+}
+
+class ForwardedHead implements ResponseHead {
+  readonly status: number;
+  readonly reason: string;
+  readonly lines: FieldLines;
+  /** True when all fields go on. */
+  private readonly isWhole: boolean;
+  private readonly added: AddedFields;
+
+  constructor({ status, reason, lines }: ReadResponseHead, isWhole: boolean, added: AddedFields) {
+    this.status = status;
+    this.reason = reason;
+    this.lines = lines;
+    this.isWhole = isWhole;
+    this.added = added;
+  }
+
+  get headers(): HeaderList {
+    const { fields } = this.lines;
+    return [...(this.isWhole ? fields : endToEnd(fields, true)), ...this.added.fields];
+  }
+
+  get fieldText(): string | undefined {
+    const kept = this.lines.kept((use) => !HOP_BY_HOP_USES.has(use));
+    return kept === undefined ? undefined : kept + this.added.text;
+  }
+}
+
+/** The first line of a response. */
+interface StatusLine {
+  /** From 100 to 599. */
+  readonly status: number;
+  /** Empty where the server sends none. */
+  readonly reason: string;
+  /** False for HTTP/1.0, which closes the connection after the response. */
+  readonly isKept: boolean;
+}
+
+const VERSION_1_1 = 'HTTP/1.1 ';
+const VERSION_1_0 = 'HTTP/1.0 ';
+const REASON_AT = 'HTTP/1.1 200'.length;
+
+/**
+ * Reads a status line without its CRLF (RFC 9112 §4); reason phrases are free text. Undefined for any other line, and for a status
+ * that RFC 9110 §15 does not define the class of: a client would take it for a 5xx.
+ */
+export function readStatusLine(line: string): StatusLine | undefined {
+  const isKept = line.startsWith(VERSION_1_1);
+  if (!isKept && !line.startsWith(VERSION_1_0)) return undefined;
+  const status = readDecimal(line.slice(VERSION_1_1.length, REASON_AT));
+  if (status === undefined || status < 100 || status > 599) return undefined;
+  if (line.length === REASON_AT) return { status, reason: '', isKept };
+  const reason = line.slice(REASON_AT + 1);
+  return line[REASON_AT] === ' ' && isFieldValue(reason) ? { status, reason, isKept } : undefined;
 }

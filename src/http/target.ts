@@ -1,5 +1,5 @@
 /** The two prefixes that are served. */
-export type Prefix = '/api/v1' | '/api/v2';
+type Prefix = '/api/v1' | '/api/v2';
 
 /** A request target in origin form that all parsers read alike (RFC 9112 §3.2.1). */
 export interface Target {
@@ -15,7 +15,7 @@ export interface Target {
 }
 
 /** A target that two parsers could read differently; `fault` says why, without quoting it. */
-export interface FaultyTarget {
+interface FaultyTarget {
   readonly fault: string;
 }
 
@@ -40,7 +40,7 @@ export function readTarget(raw: string): Target | FaultyTarget {
 }
 
 /** What a target is read with. */
-export interface TargetContext {
+interface TargetContext {
   readonly method: string;
   readonly version: string;
   readonly host: string | undefined;
@@ -105,4 +105,84 @@ function prefixOf(path: string): Prefix | undefined {
   if (path.startsWith('/api/v1')) return '/api/v1';
   if (path.startsWith('/api/v2')) return '/api/v2';
   return undefined;
+}
+
+/** One part of a raw query between ampersands: a parameter, or nothing. */
+export interface QueryPart {
+  /** As spelled by the sender. */
+  readonly raw: string;
+  /** The decoded name; empty for an empty part. */
+  readonly name: string;
+}
+
+/** Splits a raw query, without its question mark, at each ampersand; joining the raw parts gives the query again. */
+export function queryParts(query: string): QueryPart[] {
+  return query.split('&').map((raw) => ({ raw, name: decodeQueryText(raw.slice(0, nameLength(raw))) }));
+}
+
+/** Returns the decoded value of a part; undefined without an equals sign. */
+export function valueOf({ raw }: QueryPart): string | undefined {
+  const length = nameLength(raw);
+  return length === raw.length ? undefined : decodeQueryText(raw.slice(length + 1));
+}
+
+/** Gives a part another name; its equals sign and value keep their characters. */
+export function withName({ raw }: QueryPart, name: string): QueryPart {
+  const length = nameLength(raw);
+  return { raw: encodedLike(raw.slice(0, length), name) + raw.slice(length), name };
+}
+
+/** Gives a part another value; its name keeps its characters. */
+export function withValue({ raw, name }: QueryPart, value: string): QueryPart {
+  return { raw: `${raw.slice(0, nameLength(raw))}=${encodeURIComponent(value)}`, name };
+}
+
+function nameLength(raw: string): number {
+  const equals = raw.indexOf('=');
+  return equals === -1 ? raw.length : equals;
+}
+
+/**
+ * Decodes a name or a value as servers do (application/x-www-form-urlencoded): a plus sign is a space, and a percent sign without
+ * two hexadecimal digits stands for itself.
+ */
+export function decodeQueryText(text: string): string {
+  if (!/[%+]/.test(text)) return text;
+  return text.replaceAll('+', ' ').replaceAll(/(?:%[0-9a-f]{2})+/gi, (encoded) => {
+    const bytes = encoded.slice(1).split('%');
+    return decoder.decode(Uint8Array.from(bytes, (digits) => Number.parseInt(digits, 16)));
+  });
+}
+
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
+/** Brackets stay brackets where the sender did not encode them, although RFC 3986 §3.4 does not allow them in a query. */
+function encodedLike(raw: string, name: string): string {
+  const encoded = encodeURIComponent(name);
+  return raw.includes('[') ? encoded.replaceAll('%5B', '[').replaceAll('%5D', ']') : encoded;
+}
+
+/** Splits an absolute address before its raw target. */
+export function splitUrl(url: string): { readonly origin: string; readonly target: string } {
+  const path = url.indexOf('/', url.indexOf('://') + 3);
+  return path === -1 ? { origin: url, target: '/' } : { origin: url.slice(0, path), target: url.slice(path) };
+}
+
+/** Changes each target of a `Link` value (RFC 8288 §3): the text in angle brackets outside of quotes. Everything else is kept. */
+export function mapLinkTargets(value: string, change: (target: string) => string): string {
+  return value.replaceAll(
+    PIECE,
+    (piece, inside: string | undefined, end: string | undefined, target: string | undefined) => {
+      if (target !== undefined) return `<${change(target)}>`;
+      // A quote that nothing closes is none, and then there is no other behind it: to look again from each one would be quadratic.
+      return inside === undefined || end === '"' ? piece : `"${mapUnquoted(inside, change)}`;
+    },
+  );
+}
+
+/** A quoted string (RFC 9110 §5.6.4), closed or not, or a target. */
+const PIECE = /"((?:[^"\\]|\\.)*)("?)|<([^<>]*)>/g;
+
+function mapUnquoted(text: string, change: (target: string) => string): string {
+  return text.replaceAll(/<([^<>]*)>/g, (_, target: string) => `<${change(target)}>`);
 }

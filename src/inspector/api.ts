@@ -1,4 +1,3 @@
-// Longer than other files: the shapes of all routes of the admin listener stand together, for the page and the CLI.
 /**
  * The JSON interface of the admin listener: input and output of its routes. The page, `tail` and other tools use this file.
  *
@@ -24,16 +23,16 @@
  * Failures are `{"errors":[{"status","title","detail","code"}]}`; a value that a query parameter does not take is one. With a
  * token every route but `/livez` and `/readyz` requires `Authorization: Bearer <token>`, or the cookie that `POST /login` sets for the page.
  */
-import type { PatchOperation, EditRecord, Refusal } from '../rewrite/rewrite.ts';
-import type { EntryError } from '../rewrite-log/entry-errors.ts';
+import type { PatchOperation, EditRecord, Refusal } from '../rewrite/records.ts';
+import type { EntryError } from '../rewrite-log/entry-outcome.ts';
 import type { Entry, Verdict } from '../rewrite-log/entry.ts';
-import type { ClientTrace } from '../rewrite-log/client-traces.ts';
+import type { ClientTrace } from '../rewrite-log/observer.ts';
 import type { HistoryMinute } from '../rewrite-log/history.ts';
 import type { Policies } from '../rules/rule-book.ts';
 import type { Path, RequestRuleName, ResponseRule } from '../rules/rule.ts';
 
-export type { Census } from '../report/census/census.ts';
-export type { CensusRow } from '../report/census/census-row.ts';
+export type { Census } from '../report/census.ts';
+export type { CensusRow } from '../report/census.ts';
 export type { HistoryMinute, Quantiles } from '../rewrite-log/history.ts';
 export type { Entry } from '../rewrite-log/entry.ts';
 export type { ClientReport } from '../report/client-report.ts';

@@ -1,8 +1,7 @@
 import type { Context, MiddlewareHandler } from 'hono';
-import { failureBody, tooManyRequests } from './entries/failure-body.ts';
-import type { TokenBuckets } from '../rollout/token-buckets.ts';
-import { hexOf } from '../rules/digest.ts';
-import { addressOf } from './remote-address.ts';
+import type { TokenBuckets } from '../rollout/rate-limit.ts';
+import { hexOf } from '../rules/hash.ts';
+import { failureBody, tooManyRequests } from './routes/responses.ts';
 
 /** Access control of the admin listener. */
 export interface GuardOptions {
@@ -214,4 +213,17 @@ function cookieValue(header: string | undefined): string | undefined {
     .map((pair) => pair.trim())
     .find((pair) => pair.startsWith(`${COOKIE}=`))
     ?.slice(COOKIE.length + 1);
+}
+
+/** The remote address of a request, as Node's server reports it; a single shared value when it is unknown. */
+export function addressOf(environment: unknown): string {
+  const incoming = memberOf(environment, 'incoming');
+  const address = memberOf(memberOf(incoming, 'socket'), 'remoteAddress');
+  return typeof address === 'string' ? address : '';
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const member: unknown = Reflect.get(value, name);
+  return member;
 }

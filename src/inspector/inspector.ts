@@ -1,14 +1,13 @@
 import { Hono } from 'hono';
-import { clientRoutes } from './routes/client-routes.ts';
+import { clientRoutes, statRoutes } from './routes/stat-routes.ts';
 import { entryRoutes } from './routes/entry-routes.ts';
 import type { InspectorParts } from './inspector-parts.ts';
-import { statRoutes } from './routes/stat-routes.ts';
 import { requestRate, sameSite, secureHeaders, Sessions, tokenGate } from './guard.ts';
 import { loginRoute, pageRoutes } from './routes/page-routes.ts';
-import { type Rate, TokenBuckets } from '../rollout/token-buckets.ts';
+import { type Rate, TokenBuckets } from '../rollout/rate-limit.ts';
 import { resendRoute } from './routes/resend-route.ts';
 import { ruleRoutes } from './routes/rule-routes.ts';
-import { rolloutRoutes } from './routes/rollout-routes.ts';
+import { rolloutRoutes } from './rollout-admin.ts';
 
 /** Limit of wrong tokens from one address. */
 const WRONG_TOKEN_RATE: Rate = { burst: 10, perSecond: 1 };

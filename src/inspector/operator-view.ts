@@ -1,19 +1,24 @@
-import { Capture, type CaptureOptions } from '../rewrite-log/capture/capture.ts';
-import { ClientTraces } from '../rewrite-log/client-traces.ts';
+import { Tally } from '../report/tally/tally.ts';
+import { Capture, type CaptureOptions } from '../rewrite-log/capture.ts';
 import { isNotable } from '../rewrite-log/entry-outcome.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import { History } from '../rewrite-log/history.ts';
-import { Metrics } from '../rewrite-log/metrics/metrics.ts';
-import type { CapturedExchange, Observer, CaptureLevel } from '../rewrite-log/attributes/observer.ts';
+import { Metrics } from '../rewrite-log/metrics.ts';
+import {
+  type CapturedExchange,
+  type CaptureLevel,
+  ClientTraces,
+  type Observer,
+} from '../rewrite-log/observer.ts';
 import { Ring } from '../rewrite-log/ring.ts';
-import { BodyCheckTally } from '../rollout/body-check-tally.ts';
-import { Tally } from '../report/tally/tally.ts';
+import { BodyCheckTally } from '../rollout/body-checks.ts';
+import type { RolloutView } from '../rollout/rollout-tally.ts';
 
 /** Maximum clients that a running gateway counts separately; `report` counts more, from the log. */
 const MAX_CLIENTS = 5000;
 
 /** The parts of an operator view. */
-export interface OperatorViewOptions {
+interface OperatorViewOptions {
   /** Capacity of the ring, in entries. */
   readonly entries: number;
   readonly capture: CaptureOptions;
@@ -71,4 +76,37 @@ export class OperatorView implements Observer {
     }
     this.options.onEntry?.(entry, seq);
   }
+}
+
+/** The dates of V1's end, and what the sunset does to requests. */
+export type EndOfV1 = Pick<RolloutView, 'deprecation' | 'sunset' | 'gone'>;
+
+/** Says of the dates of V1's end what holds at `now` (milliseconds since 1970), one sentence for each date. */
+export function endSentences(end: EndOfV1, now: number): readonly string[] {
+  const { deprecation, sunset } = end;
+  return [
+    ...(deprecation === undefined
+      ? []
+      : [
+          `Deprecated ${isPast(deprecation, now) ? 'since' : 'from'} ${deprecation}, as V1 responses announce.`,
+        ]),
+    ...(sunset === undefined
+      ? []
+      : [
+          `It ${isPast(sunset, now) ? 'ended' : 'ends'} on ${sunset}, as V1 responses announce: ${goneWords(end, now)}.`,
+        ]),
+  ];
+}
+
+/** Says which V1 requests get 410 at the sunset, without a full stop. */
+export function goneWords({ sunset, gone }: Pick<EndOfV1, 'sunset' | 'gone'>, now: number): string {
+  if (sunset === undefined || gone === undefined) return 'no request gets 410 for it';
+  const { clients, except } = gone;
+  const who = clients === undefined ? 'V1 requests' : `V1 requests of ${clients.join(', ')}`;
+  const but = except === undefined ? '' : `, except those of ${except.join(', ')}`;
+  return `${who} get 410 ${isPast(sunset, now) ? 'now' : 'from then on'}${but}`;
+}
+
+function isPast(time: string, now: number): boolean {
+  return now >= Date.parse(time);
 }

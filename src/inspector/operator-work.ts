@@ -1,27 +1,25 @@
-import type { DecodeBody } from '../migrate/decoded-body.ts';
+import type { DecodeBody } from '../migrate/decode-web-body.ts';
+import { parsedJson } from '../rewrite-log/attributes.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
-import { parsedJson } from '../rewrite-log/parsed-json.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { type DetailParts, entryDetail } from './entries/entry-detail.ts';
-import { explain, type ExplainParts } from './explain/explain.ts';
-import { exportEntry, type ExportParts } from './entries/export-entry.ts';
-import { isExplainRequest } from './explain/explain-request.ts';
-import type { OperatorResult } from './operator-result.ts';
-import { failureBody } from './entries/failure-body.ts';
+import { exportEntry, type ExportParts, type OperatorResult } from './entries/export-entry.ts';
+import { explain, type ExplainParts, isExplainRequest } from './explain/explain.ts';
 import { type RulesTrialParts, tryRules } from './explain/try-rules.ts';
+import { failureBody } from './routes/responses.ts';
 
 /** Work for an operator that grows with the bytes of a client: an explanation, an entry or its file, or a trial of rules. It holds only data. */
 export type OperatorWork = ExplainWork | DetailWork | ExportWork | TryWork;
 
 /** A request to explain, as the JSON text that the operator sent. */
-export interface ExplainWork extends Pick<ExplainParts, 'limits' | 'gatewayOrigin' | 'origin' | 'modes'> {
+interface ExplainWork extends Pick<ExplainParts, 'limits' | 'gatewayOrigin' | 'origin' | 'modes'> {
   readonly kind: 'explain';
   readonly text: string;
   readonly ruleBook: RuleBook;
 }
 
 /** An entry to show. */
-export interface DetailWork extends Omit<DetailParts, 'rules'> {
+interface DetailWork extends Omit<DetailParts, 'rules'> {
   readonly kind: 'entry';
   /** The rule book of the entry; undefined when it is no longer known. */
   readonly ruleBook: RuleBook | undefined;
@@ -30,13 +28,13 @@ export interface DetailWork extends Omit<DetailParts, 'rules'> {
 }
 
 /** Another rule book, to be tried on kept exchanges. */
-export interface TryWork extends Omit<RulesTrialParts, 'current' | 'decode' | 'now'> {
+interface TryWork extends Omit<RulesTrialParts, 'current' | 'decode' | 'now'> {
   readonly kind: 'try';
   readonly ruleBook: RuleBook;
 }
 
 /** An entry to export. */
-export interface ExportWork extends ExportParts {
+interface ExportWork extends ExportParts {
   readonly kind: 'export';
   readonly ruleBook: RuleBook | undefined;
 }
@@ -52,7 +50,7 @@ export interface OperatorText {
 export type RunInThread = (work: OperatorWork) => Promise<OperatorText>;
 
 /** The runtime's parts for the work; `pause` is awaited before each large step. */
-export interface WorkParts {
+interface WorkParts {
   readonly compiled: (ruleBook: RuleBook) => CompiledRuleBook;
   readonly decode: DecodeBody;
   /** Monotonic clock, in milliseconds. */
@@ -113,4 +111,17 @@ function keptBytes({ kept }: DetailWork | ExportWork): number {
   if (kept === undefined) return 0;
   const bodies = [kept.v1Request.body, kept.v2Response?.body, kept.clientResponse?.body];
   return bodies.reduce((sum, body) => sum + (body?.bytes?.length ?? 0), 0);
+}
+
+/** Bytes of the body that is explained: enough for the code to be compiled, little enough to be done in a moment. */
+const BODY_BYTES = 256 * 1024;
+
+/** Work whose result nobody needs: with it a thread has loaded and compiled what the first large body of an operator takes. */
+export function warmUpWork(parts: Omit<ExplainWork, 'kind' | 'text'>): ExplainWork {
+  const photo = { id: 1, url: 'https://photos.invalid/', tags: ['a', 'b'], isCover: false, caption: null };
+  const photos = Array.from({ length: BODY_BYTES / JSON.stringify(photo).length }, () => photo);
+  const body = JSON.stringify({ data: { photos, name: 'none' } });
+  const headers = [['Content-Type', 'application/json']];
+  const text = JSON.stringify({ method: 'POST', target: '/api/v1/warm-up', headers, body });
+  return { kind: 'explain', text, ...parts };
 }

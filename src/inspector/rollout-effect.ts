@@ -1,8 +1,7 @@
 import type { ClientReport, Report } from './api.ts';
-import { counted } from '../report/text/number-text.ts';
-import { OTHER_CALLS } from '../report/text/call-name.ts';
+import { counted, OTHER_CALLS } from '../report/text.ts';
 import { chooseMode, ownMode } from '../rollout/modes.ts';
-import type { ModeView, RolloutRequest, RolloutView } from '../rollout/rollout-view.ts';
+import type { ModeView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
 import type { Modes } from '../rules/rollout.ts';
 
 /** What a command would do, for the operator to confirm. */

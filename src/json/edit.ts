@@ -1,4 +1,4 @@
-import type { Slab } from './slab.ts';
+import type { Slab } from './tape.ts';
 
 /** An edit against the original bytes: `insert` replaces the bytes from `start` up to `end`. */
 export interface Edit {

@@ -1,12 +1,8 @@
-import { jsonFault, type JsonFault, type JsonFaultCode } from './json-fault.ts';
-import type { NameTable } from './member-name.ts';
-import { scanLiteral, scanNumber } from './scan-scalar.ts';
-import { scanString } from './scan-string.ts';
-import { ARRAY, OBJECT, SCALAR, STRING, Tape } from './tape.ts';
-import type { WorkMemory } from './work-memory.ts';
+import type { NameTable } from './names.ts';
+import { ARRAY, OBJECT, SCALAR, STRING, Tape, type WorkMemory } from './tape.ts';
 
 /** Limits of a scanner, and the nodes that it records. */
-export interface ScanLimits {
+interface ScanLimits {
   /** Maximum levels of nesting; a container inside `depth` others is one too many. */
   readonly depth: number;
   /** Levels whose nodes are recorded on the tape: 0 is the value itself, 1 its members or elements, and so on. */
@@ -258,4 +254,230 @@ function stringFault(bytes: Uint8Array, offset: number): JsonFault {
   const byte = bytes[offset] ?? 0;
   if (byte === 0x5c) return jsonFault('escape', bytes, offset);
   return jsonFault(byte < 0x20 ? 'control' : 'utf-8', bytes, offset);
+}
+
+const PLAIN = 0;
+const QUOTE_CLASS = 1;
+const BACKSLASH_CLASS = 2;
+const CONTROL = 3;
+const TWO = 4;
+const THREE = 5;
+const FOUR = 6;
+const NEVER = 7;
+
+/** The class of each byte inside a string: plain, a delimiter, or the first of a UTF-8 sequence (RFC 3629 section 4). */
+const CLASS = new Uint8Array(256).map((_, byte) => {
+  if (byte === 0x22) return QUOTE_CLASS;
+  if (byte === 0x5c) return BACKSLASH_CLASS;
+  if (byte < 0x20) return CONTROL;
+  if (byte < 0x80) return PLAIN;
+  if (byte >= 0xc2 && byte <= 0xdf) return TWO;
+  if (byte >= 0xe0 && byte <= 0xef) return THREE;
+  if (byte >= 0xf0 && byte <= 0xf4) return FOUR;
+  return NEVER;
+});
+
+/** Returns the offset of the first byte at or after `from` that is not a plain ASCII character of a string. */
+function skipPlain(bytes: Uint8Array, from: number, n: number): number {
+  let i = from;
+  while (i < n && CLASS[bytes[i] ?? 0] === PLAIN) i += 1;
+  return i;
+}
+
+/**
+ * Reads the rest of a string, starting inside it at `from`. Returns twice the offset after the closing quote, plus one if it
+ * contains an escape; for a fault, minus the offset of the offending byte minus one.
+ */
+export function scanString(bytes: Uint8Array, from: number): number {
+  const n = bytes.length;
+  let escaped = 0;
+  let i = from;
+  for (;;) {
+    i = skipPlain(bytes, i, n);
+    if (i >= n) return -n - 1;
+    const kind = CLASS[bytes[i] ?? 0] ?? NEVER;
+    if (kind === QUOTE_CLASS) return (i + 1) * 2 + escaped;
+    if (kind === BACKSLASH_CLASS) {
+      escaped = 1;
+      const next = scanEscape(bytes, i, n);
+      if (next < 0) return next;
+      i = next;
+      continue;
+    }
+    const next = kind >= TWO ? scanSequence(bytes, i, n, kind) : 0;
+    if (next === 0) return -i - 1;
+    i = next;
+  }
+}
+
+function scanEscape(bytes: Uint8Array, at: number, n: number): number {
+  if (at + 1 >= n) return -n - 1;
+  switch (bytes[at + 1] ?? 0) {
+    case 0x22:
+    case 0x5c:
+    case 0x2f:
+    case 0x62:
+    case 0x66:
+    case 0x6e:
+    case 0x72:
+    case 0x74:
+      return at + 2;
+    case 0x75:
+      for (let i = at + 2; i < at + 6; i += 1) {
+        if (i >= n) return -n - 1;
+        if (!isHexDigit(bytes[i] ?? 0)) return -at - 1;
+      }
+      return at + 6;
+    default:
+      return -at - 1;
+  }
+}
+
+function isHexDigit(byte: number): boolean {
+  return (byte >= 0x30 && byte <= 0x39) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
+}
+
+/** Returns the offset after the well-formed UTF-8 sequence at `at`, or 0 (Unicode table 3-7). */
+function scanSequence(bytes: Uint8Array, at: number, n: number, kind: number): number {
+  const length = kind - 2;
+  if (kind === NEVER || at + length > n) return 0;
+  const lead = bytes[at] ?? 0;
+  const second = bytes[at + 1] ?? 0;
+  const lowest = lead === 0xe0 ? 0xa0 : lead === 0xf0 ? 0x90 : 0x80;
+  const highest = lead === 0xed ? 0x9f : lead === 0xf4 ? 0x8f : 0xbf;
+  if (second < lowest || second > highest) return 0;
+  for (let i = at + 2; i < at + length; i += 1) {
+    if (((bytes[i] ?? 0) & 0xc0) !== 0x80) return 0;
+  }
+  return at + length;
+}
+
+const BACKSLASH = 0x5c;
+
+/** Returns the offset behind the closing quote of the string at `at`, or `end` where it has none. Nothing else of it is checked. */
+export function stringEnd(bytes: Uint8Array, at: number, end: number): number {
+  let i = at + 1;
+  while (i < end) {
+    const byte = bytes[i];
+    if (byte === QUOTE) return i + 1;
+    i += byte === BACKSLASH ? 2 : 1;
+  }
+  return end;
+}
+
+/** Returns the offset after the number at `from`, or minus the offset of the offending byte minus one (RFC 8259 section 6). */
+export function scanNumber(bytes: Uint8Array, from: number, n: number): number {
+  let i = bytes[from] === 0x2d ? from + 1 : from;
+  const first = i < n ? (bytes[i] ?? 0) : 0;
+  if (!isDigit(first)) return -i - 1;
+  i = first === 0x30 ? i + 1 : digits(bytes, i, n);
+  if (i < n && bytes[i] === 0x2e) {
+    const end = digits(bytes, i + 1, n);
+    if (end === i + 1) return -end - 1;
+    i = end;
+  }
+  if (i < n && ((bytes[i] ?? 0) | 0x20) === 0x65) {
+    i += 1;
+    if (i < n && (bytes[i] === 0x2b || bytes[i] === 0x2d)) i += 1;
+    const end = digits(bytes, i, n);
+    if (end === i) return -i - 1;
+    i = end;
+  }
+  return i;
+}
+
+function digits(bytes: Uint8Array, from: number, n: number): number {
+  let i = from;
+  while (i < n && isDigit(bytes[i] ?? 0)) i += 1;
+  return i;
+}
+
+function isDigit(byte: number): boolean {
+  return byte >= 0x30 && byte <= 0x39;
+}
+
+/** Returns the offset after the literal at `from`, or minus the offset of the offending byte minus one. */
+export function scanLiteral(bytes: Uint8Array, from: number, n: number): number {
+  const first = from < n ? (bytes[from] ?? 0) : 0;
+  if (first === 0x74) return expect4(bytes, from, n, 0x74, 0x72, 0x75, 0x65);
+  if (first === 0x66) {
+    const end = expect4(bytes, from, n, 0x66, 0x61, 0x6c, 0x73);
+    if (end < 0) return end;
+    return end < n && bytes[end] === 0x65 ? end + 1 : -end - 1;
+  }
+  return expect4(bytes, from, n, 0x6e, 0x75, 0x6c, 0x6c);
+}
+
+function expect4(
+  bytes: Uint8Array,
+  from: number,
+  n: number,
+  a: number,
+  b: number,
+  c: number,
+  d: number,
+): number {
+  if (from >= n || bytes[from] !== a) return -from - 1;
+  if (from + 1 >= n || bytes[from + 1] !== b) return -from - 2;
+  if (from + 2 >= n || bytes[from + 2] !== c) return -from - 3;
+  if (from + 3 >= n || bytes[from + 3] !== d) return -from - 4;
+  return from + 4;
+}
+
+/** The reason why a text is not JSON, or is nested too deep. */
+type JsonFaultCode =
+  | 'end'
+  | 'value'
+  | 'number'
+  | 'literal'
+  | 'string'
+  | 'control'
+  | 'escape'
+  | 'utf-8'
+  | 'key'
+  | 'colon'
+  | 'comma'
+  | 'trailing'
+  | 'depth';
+
+/** Why a text is refused, and where: byte offset from 0, line and column (in characters) from 1. */
+export interface JsonFault {
+  readonly code: JsonFaultCode;
+  /** A sentence for people; it contains nothing of the text. */
+  readonly message: string;
+  readonly offset: number;
+  readonly line: number;
+  readonly column: number;
+}
+
+const MESSAGES: Readonly<Record<JsonFaultCode, string>> = {
+  end: 'the text ends in the middle of a value',
+  value: 'a value is expected here',
+  number: 'the number is not valid (RFC 8259 section 6)',
+  literal: 'only true, false and null are literals',
+  string: 'the string is not closed',
+  control: 'a control character in a string must be escaped',
+  escape: 'the escape is not one of RFC 8259 section 7',
+  'utf-8': 'the bytes are not UTF-8',
+  key: 'a member name in double quotes is expected here',
+  colon: 'a colon is expected between a member name and its value',
+  comma: 'a comma or a closing bracket is expected here',
+  trailing: 'nothing but white space may follow the value',
+  depth: 'the nesting is deeper than the limit',
+};
+
+/** Describes the fault `code` at byte `offset` of `bytes`. Lines are counted only here, on the error path. */
+function jsonFault(code: JsonFaultCode, bytes: Uint8Array, offset: number): JsonFault {
+  let line = 1;
+  let column = 1;
+  for (let i = 0; i < offset; i += 1) {
+    const byte = bytes[i] ?? 0;
+    if (byte === 0x0a) {
+      line += 1;
+      column = 1;
+    } else if ((byte & 0xc0) !== 0x80) {
+      column += 1;
+    }
+  }
+  return { code, message: MESSAGES[code], offset, line, column };
 }

@@ -1,15 +1,19 @@
 import type { HeaderList } from '../http/header-list.ts';
+import { splitUrl } from '../http/target.ts';
 import { requestHeaders, responseHeaders, toHeaders } from '../http/web-headers.ts';
-import type { HeaderFields } from './header-fields.ts';
-import { isV1Target } from './is-v1-target.ts';
-import type { Migration } from './migration.ts';
-import type { MigratedRequest, RefusedRequest } from './request-verdict.ts';
-import { splitUrl } from '../http/split-url.ts';
 import { WEB_CODINGS } from '../migrate/decode-web-body.ts';
-import { collectStream, continueStream, finishWith, isJsonText, type WebBody } from './web-body.ts';
+import {
+  collectStream,
+  continueStream,
+  finishWith,
+  isJsonText,
+  type Migration,
+  type WebBody,
+} from './migration.ts';
+import type { HeaderFields, MigratedRequest, RefusedRequest } from './verdicts.ts';
 
 /** A handler in the shape of `fetch`; everything that the platform passes beside the request is handed on. */
-export type FetchHandler<Rest extends readonly unknown[] = []> = (
+type FetchHandler<Rest extends readonly unknown[] = []> = (
   request: Request,
   ...rest: Rest
 ) => Response | Promise<Response>;
@@ -109,4 +113,9 @@ function withFields(response: Response, fields: HeaderFields, body: WebBody): Re
 
 function refusal({ status, headers, body }: RefusedRequest): Response {
   return new Response(new Uint8Array(body), { status, headers: toHeaders(headers.flat()) });
+}
+
+/** True for a raw target under `/api/v1`. */
+export function isV1Target(target: string): boolean {
+  return /^\/api\/v1(?:[/?]|$)/.test(target);
 }

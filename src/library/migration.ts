@@ -1,17 +1,47 @@
-import { readHead } from '../http/request-head.ts';
-import { decide } from '../migrate/decision.ts';
+import { ByteCollector } from '../http/byte-collector.ts';
+import type { Coding } from '../http/content.ts';
+import { endToEnd, rewrittenResponseFields } from '../http/fields.ts';
+import { readTraceparent } from '../http/forwarding.ts';
+import type { HeaderList } from '../http/header-list.ts';
+import { readHead, type RequestHead } from '../http/request-head.ts';
+import { unlimitedMemory } from '../json/tape.ts';
+import {
+  bodyTooLarge,
+  decide,
+  editsOf,
+  migrateBody,
+  type MigrateDecision,
+  migratedTarget,
+  migrateHead,
+  verdictOf,
+} from '../migrate/decision.ts';
+import { type DecodedBody, decodeWebBody } from '../migrate/decode-web-body.ts';
+import type { Failure } from '../migrate/failure.ts';
+import {
+  contentlessFields,
+  decideResponse,
+  NOTE_OF_UNDECODED,
+  type RequestFacts,
+  type ResponseNote,
+  restoredQuery,
+  rewriteLinks,
+} from '../migrate/migrated.ts';
 import { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
-import { SignalHeaders } from '../rollout/signal-headers.ts';
+import type { EditRecord } from '../rewrite/records.ts';
+import { SignalHeaders } from '../rollout/retirement.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
-import { type HeadersLike, headerListOf } from './header-fields.ts';
-import { refusedRequest } from './refused-request.ts';
-import type { RequestVerdict } from './request-verdict.ts';
-import type { ResponseVerdict } from './response-verdict.ts';
-import type { RequestBodyFacts, StartedRequest } from './started-request.ts';
-import type { StartedResponse } from './started-response.ts';
-import { startV1Request } from './v1-request.ts';
-import { type RequestOfResponse, startV1Response } from './v1-response.ts';
-import { isJsonText } from './web-body.ts';
+import {
+  type HeaderFields,
+  headerFieldsOf,
+  headerListOf,
+  type HeadersLike,
+  type MigratedRequest,
+  type MigratedRequestHead,
+  type RefusedRequest,
+  type RequestVerdict,
+  type ResponseVerdict,
+  type UnchangedResponseVerdict,
+} from './verdicts.ts';
 
 /** A body: bytes, or text that is sent in UTF-8. */
 export type BodyLike = Uint8Array | string | null | undefined;
@@ -136,4 +166,338 @@ function bytesOf(body: BodyLike): Uint8Array {
   if (typeof body === 'string') return new TextEncoder().encode(body);
   if (ArrayBuffer.isView(body) && 'length' in body) return body;
   throw new TypeError('A body is a Uint8Array, text, null or undefined.');
+}
+
+/** The parts of a V1 request that is migrated. */
+interface V1RequestParts {
+  readonly rules: CompiledRuleBook;
+  readonly signals: SignalHeaders | undefined;
+  readonly method: string;
+  readonly head: RequestHead;
+  /** `Host` as received. */
+  readonly host: string | undefined;
+  readonly decision: MigrateDecision;
+  /** The content codings that the adapter decodes; none where its caller does, who is asked for any that can be. */
+  readonly codings: readonly Coding[];
+}
+
+/** Starts a V1 request: without a body, or with one that no rule concerns, it is complete. */
+function startV1Request(parts: V1RequestParts, hasBody: boolean): StartedRequest {
+  const { body } = parts.decision;
+  if (!hasBody) return { action: 'forward', request: withoutBodyEdits(parts, null, [], undefined) };
+  switch (body.action) {
+    case 'refuse':
+      return { action: 'refuse', refused: refusedRequest(body.failure, parts.signals) };
+    case 'forward':
+      return { action: 'forward', request: withoutBodyEdits(parts, null, [], body.note) };
+    case 'rewrite':
+      return new CollectedV1Request(parts, body.coding);
+  }
+}
+
+/** A V1 request to whose body rules apply. */
+class CollectedV1Request implements CollectedRequest {
+  readonly action = 'collect';
+  readonly coding: Coding | undefined;
+  readonly bodyLimit: number;
+  private readonly parts: V1RequestParts;
+
+  constructor(parts: V1RequestParts, coding: Coding | undefined) {
+    this.parts = parts;
+    this.coding = coding;
+    this.bodyLimit = parts.decision.bodyLimit;
+  }
+
+  finish(decoded: DecodedBody, received?: Uint8Array): MigratedRequest | RefusedRequest {
+    const { parts } = this;
+    const { rules, signals, decision } = parts;
+    const outcome = migrateBody(rules.requestPlan(decision.operation), decoded, this.bodyLimit);
+    switch (outcome.verdict) {
+      case 'refused':
+        return refusedRequest(outcome.failure, signals);
+      case 'unchanged': {
+        const body = received ?? outcome.body;
+        return withoutBodyEdits(parts, body.length === 0 ? null : body, outcome.records, outcome.note);
+      }
+      case 'rewritten': {
+        const { body, records, patch, omitted } = outcome;
+        return { verdict: 'rewritten', ...migratedHead(parts, true, records), body, patch, omitted };
+      }
+    }
+  }
+
+  tooLarge(): RefusedRequest {
+    return refusedRequest(bodyTooLarge(this.bodyLimit), this.parts.signals);
+  }
+}
+
+/** A request whose query may still have been rewritten. */
+function withoutBodyEdits(
+  parts: V1RequestParts,
+  body: Uint8Array | null,
+  records: readonly EditRecord[],
+  note: string | undefined,
+): MigratedRequest {
+  const head = migratedHead(parts, false, records);
+  if (verdictOf(parts.decision, 'unchanged') === 'unchanged')
+    return { verdict: 'unchanged', ...head, body, note };
+  return { verdict: 'rewritten', ...head, body, patch: [], omitted: 0 };
+}
+
+function migratedHead(
+  { rules, method, head, host, decision, codings }: V1RequestParts,
+  isRewritten: boolean,
+  records: readonly EditRecord[],
+): MigratedRequestHead {
+  const { version, fields } = migrateHead(head, {
+    rules,
+    request: { method, rest: decision.target.rest, operation: decision.operation },
+    now: Date.now(),
+    codings: codings.length === 0 ? undefined : codings,
+    isRewritten,
+    hasTrace: readTraceparent(head.traceparent) !== undefined,
+  });
+  return {
+    method,
+    target: migratedTarget(decision),
+    headers: headerFieldsOf(fields.forwardedHeaders),
+    operation: decision.operation?.id,
+    apiVersion: version,
+    host,
+    edits: editsOf(decision, records),
+  };
+}
+
+/** The parts of a migrated request that its response depends on. */
+export type RequestOfResponse = Pick<MigratedRequestHead, 'method' | 'target' | 'host' | 'edits'>;
+
+/** The parts of the response to a V1 client. */
+interface V1ResponseParts {
+  readonly rules: CompiledRuleBook;
+  readonly signals: SignalHeaders | undefined;
+  readonly request: RequestOfResponse;
+  readonly status: number;
+  readonly headers: HeaderList;
+}
+
+/** Starts a response: one that no rule concerns, or that cannot be rewritten, is complete but for its body. */
+function startV1Response(parts: V1ResponseParts): StartedResponse {
+  const { rules, request, status, headers } = parts;
+  const { method, operation } = requestFacts(parts);
+  const plan = rules.responsePlan(operation, method);
+  const deprecated = rules.deprecatedAttributes.inV1(request.edits);
+  if (method === 'HEAD' || !plan.appliesTo(status, deprecated.length > 0)) return forward(parts, undefined);
+  const decided = decideResponse(status, headers, rules.ruleBook.limits.response);
+  if (decided.action === 'forward') return forward(parts, decided.note);
+  return new CollectedV1Response(parts, decided.coding);
+}
+
+/** A response that rules apply to. */
+class CollectedV1Response implements CollectedResponse {
+  readonly action = 'collect';
+  readonly coding: Coding | undefined;
+  readonly limit: number;
+  private readonly parts: V1ResponseParts;
+
+  constructor(parts: V1ResponseParts, coding: Coding | undefined) {
+    this.parts = parts;
+    this.coding = coding;
+    this.limit = parts.rules.ruleBook.limits.response;
+  }
+
+  get unchanged(): UnchangedResponseVerdict {
+    return unchanged(this.parts, null, undefined);
+  }
+
+  finish(decoded: DecodedBody, received?: Uint8Array): ResponseVerdict {
+    const { parts } = this;
+    const { rules, request, status, headers } = parts;
+    if (typeof decoded === 'string') return unchanged(parts, received ?? null, NOTE_OF_UNDECODED[decoded]);
+    const { method, operation } = requestFacts(parts);
+    const context = rules.responseContext(status, request.edits);
+    const outcome = rules.responsePlan(operation, method).rewrite(decoded, context);
+    if (outcome.verdict === 'unchanged') return unchanged(parts, received ?? decoded, outcome.note);
+    const { body, records: edits, patch, omitted } = outcome;
+    const fields = clientFields(parts, rewrittenResponseFields(headers, body.length));
+    return { verdict: 'rewritten', status, headers: fields, body, edits, patch, omitted };
+  }
+}
+
+function forward(parts: V1ResponseParts, note: ResponseNote | undefined): StartedResponse {
+  return { action: 'forward', unchanged: unchanged(parts, null, note) };
+}
+
+function unchanged(
+  parts: V1ResponseParts,
+  body: Uint8Array | null,
+  note: ResponseNote | undefined,
+): UnchangedResponseVerdict {
+  const { status, headers } = parts;
+  const fields = clientFields(parts, headers);
+  return { verdict: 'unchanged', status, headers: fields, body: body?.length === 0 ? null : body, note };
+}
+
+/** Returns the header fields for the client: links lead to V1, and the end of V1 is announced in the final ones. */
+function clientFields(parts: V1ResponseParts, headers: HeaderList): HeaderFields {
+  const { rules, signals, request, status } = parts;
+  const facts = requestFacts(parts);
+  const fields = [...contentlessFields(facts, rules, status, endToEnd(headers, true))];
+  rewriteLinks(fields, {
+    upstreamHosts: request.host === undefined ? [] : [request.host],
+    upstreamPath: '',
+    prefix: '/api/v2',
+    gateway: 'same-origin',
+    restoreQuery: (path, query) => restoredQuery(facts, rules, path, query),
+  });
+  if (status >= 200) signals?.addTo(fields, rules.deprecatedAttributes.of(request.edits));
+  return headerFieldsOf(fields);
+}
+
+/** The path of a request is the same in V1 and V2, so that the operation follows from the migrated target. */
+function requestFacts({ rules, request }: V1ResponseParts): RequestFacts {
+  const { method, target } = request;
+  const [path = ''] = target.split('?', 1);
+  const rest = path.slice('/api/v2'.length);
+  return { method, rest, operation: rules.match(method, rest) };
+}
+
+/** What an adapter knows of a body before it reads it. */
+export interface RequestBodyFacts {
+  readonly hasBody: boolean;
+  /** The content codings that the adapter decodes. */
+  readonly codings: readonly Coding[];
+}
+
+/** How to handle a request whose head is known; `action` tells the cases apart. For adapters that stream or decode bodies. */
+export type StartedRequest =
+  /** It is not for V1. */
+  | { readonly action: 'pass' }
+  | { readonly action: 'refuse'; readonly refused: RefusedRequest }
+  /** The body, if there is one, is sent as received. */
+  | { readonly action: 'forward'; readonly request: MigratedRequest }
+  | CollectedRequest;
+
+/** A request whose body is needed whole. */
+export interface CollectedRequest {
+  readonly action: 'collect';
+  /** The coding to remove from a body that is not empty. */
+  readonly coding: Coding | undefined;
+  /** Maximum bytes to collect, and to decode. */
+  readonly bodyLimit: number;
+  /** Returns the outcome for a body; `received` is the one with its content coding, if it has one. */
+  finish(decoded: DecodedBody, received?: Uint8Array): MigratedRequest | RefusedRequest;
+  /** Returns the refusal of a body that has more than `bodyLimit` bytes as received. */
+  tooLarge(): RefusedRequest;
+}
+
+/** How to handle a response whose head is known; `action` tells the cases apart. For adapters that stream or decode bodies. */
+export type StartedResponse = ForwardedResponse | CollectedResponse;
+
+/** A response that no rule concerns, or that cannot be rewritten. */
+export interface ForwardedResponse {
+  readonly action: 'forward';
+  /** The response without its body. */
+  readonly unchanged: UnchangedResponseVerdict;
+}
+
+/** A response whose body is needed whole. */
+export interface CollectedResponse {
+  readonly action: 'collect';
+  /** The coding to remove from a body that is not empty. */
+  readonly coding: Coding | undefined;
+  /** Maximum bytes to collect, and to decode; a larger response is sent as it is. */
+  readonly limit: number;
+  /** The response without rewriting, and without its body. */
+  readonly unchanged: UnchangedResponseVerdict;
+  /** Returns the outcome for a body; `received` is the one with its content coding, if it has one. */
+  finish(decoded: DecodedBody, received?: Uint8Array): ResponseVerdict;
+}
+
+/** Returns the refusal for a failure; `signals` are the header fields of responses to V1 clients. */
+function refusedRequest(failed: Failure, signals: SignalHeaders | undefined): RefusedRequest {
+  const { status, code, detail, pointer, position } = failed;
+  const body = new TextEncoder().encode(failed.envelope());
+  const headers = ['Content-Type', 'application/json', 'Content-Length', String(body.length)];
+  headers.push('x-gateway-error', code, ...failed.headers);
+  signals?.addTo(headers, []);
+  return {
+    verdict: 'refused',
+    status,
+    headers: headerFieldsOf(headers),
+    body,
+    code,
+    detail,
+    pointer,
+    position,
+  };
+}
+
+/** The body of a web request or response: whole, streamed, or none. */
+export type WebBody = Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>> | null;
+
+/** A stream that was read up to a limit. */
+type CollectedStream =
+  | { readonly whole: Uint8Array }
+  /** The body is larger: the part that was read, and the reader of the rest. */
+  | { readonly start: Uint8Array; readonly reader: ReadableStreamDefaultReader<Uint8Array> };
+
+/** Reads a stream up to `limit` bytes; rejects when it breaks off. */
+export async function collectStream(
+  stream: ReadableStream<Uint8Array>,
+  limit: number,
+): Promise<CollectedStream> {
+  const reader = stream.getReader();
+  const body = new ByteCollector(undefined);
+  for (;;) {
+    const { value } = await reader.read();
+    if (value === undefined) return { whole: body.take() };
+    body.add(value);
+    if (body.length > limit) return { start: body.take(), reader };
+  }
+}
+
+/** Returns the stream of a body of which `start` was read. */
+export function continueStream(
+  start: Uint8Array,
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  return new ReadableStream<Uint8Array<ArrayBuffer>>({
+    start: (controller) => controller.enqueue(new Uint8Array(start)),
+    pull: async (controller) => {
+      const { value } = await reader.read();
+      if (value === undefined) controller.close();
+      else controller.enqueue(new Uint8Array(value));
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+}
+
+/** A whole body that is rewritten: a part of a request or response that was started. */
+interface Finishing<Outcome> {
+  readonly coding: Coding | undefined;
+  finish(decoded: DecodedBody, received?: Uint8Array): Outcome;
+}
+
+/**
+ * True for a body that is JSON text, whatever its `Content-Encoding` says: `fetch` decodes the bodies of responses, and leaves the
+ * field. No body in gzip or zlib's format begins so.
+ */
+export function isJsonText(body: Uint8Array): boolean {
+  const first = body.find((byte) => byte > 0x20);
+  return first === 0x7b || first === 0x5b;
+}
+
+/** Finishes a request or response with its whole body, without its content coding, up to `limit` decoded bytes. */
+export function finishWith<Outcome>(
+  started: Finishing<Outcome>,
+  whole: Uint8Array,
+  limit: number,
+): Promise<Outcome> {
+  const { coding } = started;
+  if (coding === undefined || whole.length === 0) return Promise.resolve(started.finish(whole));
+  return new Promise((resolve) => {
+    decodeWebBody(coding, whole, limit, unlimitedMemory, (decoded) =>
+      resolve(started.finish(decoded, whole)),
+    );
+  });
 }

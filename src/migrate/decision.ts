@@ -1,13 +1,17 @@
-import { ALL_CODINGS, type Coding } from '../http/content-coding.ts';
+import { acceptedCodings, ALL_CODINGS, type Coding, readCoding, readJsonType } from '../http/content.ts';
+import { BODY_USES, type FieldUse, useOfName } from '../http/fields.ts';
+import { isRequestId } from '../http/forwarding.ts';
+import { type HeaderList, setField } from '../http/header-list.ts';
 import { countedDown, type HopFields } from '../http/hop-fields.ts';
-import { originForm, type Target, readTarget } from '../http/target.ts';
+import { type ForwardedFields, isHost, type RequestHead } from '../http/request-head.ts';
+import { originForm, readTarget, type Target } from '../http/target.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { RewrittenQuery } from '../rewrite/query-plan.ts';
-import type { EditRecord } from '../rewrite/rewrite.ts';
-import type { Operation } from '../rules/rule-book.ts';
-import { type BodyDecision, decideBody } from './decide-body.ts';
-import { type Failure, failure } from './failure.ts';
-import { type CheckedHead, headFailure } from './head-failure.ts';
+import type { EditRecord, Rewrite } from '../rewrite/records.ts';
+import { isReleaseDate, type Operation, type Policies, type RuleBook } from '../rules/rule-book.ts';
+import type { DecodedBody } from './decode-web-body.ts';
+import { bufferFull, type Failure, failure, type FailureCode, failureOf } from './failure.ts';
+import { representationPlan, type RequestFacts } from './migrated.ts';
 
 /** The parts of a request that are known before its body is read. */
 export interface DecidedRequest extends CheckedHead {
@@ -41,17 +45,17 @@ export type Decision =
   | SelfServiceDecision;
 
 /** The gateway responds itself to an OPTIONS that asks about it, or that must not be forwarded. */
-export interface OptionsDecision {
+interface OptionsDecision {
   readonly route: 'options';
 }
 
 /** The gateway responds itself, with the report of the client that asks. */
-export interface SelfServiceDecision {
+interface SelfServiceDecision {
   readonly route: 'self-service';
 }
 
 /** The gateway responds itself, without an upstream. */
-export interface RefuseDecision {
+interface RefuseDecision {
   readonly route: 'none';
   readonly failure: Failure;
   /** True when the rest of the connection cannot be trusted. */
@@ -180,3 +184,298 @@ export function verdictOf(
 function unchangedQuery({ query }: Target): RewrittenQuery {
   return { query, records: [], rules: [] };
 }
+
+/** How the body of a V1 request is handled. */
+export type BodyDecision =
+  /** Rules apply: the body is collected, decoded and rewritten. */
+  | { readonly action: 'rewrite'; readonly coding: Coding | undefined }
+  /** The body is forwarded unchanged; `note` says why, where rules would have applied. */
+  | { readonly action: 'forward'; readonly note: string | undefined }
+  | { readonly action: 'refuse'; readonly failure: Failure };
+
+/** Policies, limit and codings that decide how a body is handled. */
+interface BodyLimits {
+  readonly policies: Policies;
+  /** Maximum bytes of a body to rewrite. */
+  readonly bodyLimit: number;
+  readonly codings: readonly Coding[];
+}
+
+/** Decides how to handle the body of a V1 request from its head; `hasRules` says whether request rules apply to it. */
+export function decideBody(
+  {
+    hasRules,
+    hasBody,
+    head,
+  }: { readonly hasRules: boolean; readonly hasBody: boolean; readonly head: RequestHead },
+  { policies, bodyLimit, codings }: BodyLimits,
+): BodyDecision {
+  if (!hasBody || !hasRules) return FORWARD;
+  const type = readJsonType(head.contentType);
+  if (type === 'other') return { action: 'forward', note: 'media-type' };
+  if (type === 'ambiguous')
+    return { action: 'refuse', failure: failure('ambiguous-media-type', undefined, ACCEPT) };
+  if (type === 'charset') {
+    if (policies.unsupported === 'forward') return { action: 'forward', note: 'unsupported: forward' };
+    return { action: 'refuse', failure: failure('unsupported-charset', undefined, ACCEPT) };
+  }
+  const coding = readCoding(head.contentEncoding);
+  if (coding === 'unsupported' || (coding !== undefined && !codings.includes(coding))) {
+    if (policies.unsupported === 'forward') return { action: 'forward', note: 'unsupported: forward' };
+    return { action: 'refuse', failure: unsupportedCoding(codings) };
+  }
+  if (head.contentLength !== undefined && head.contentLength > bodyLimit)
+    return { action: 'refuse', failure: bodyTooLarge(bodyLimit) };
+  return { action: 'rewrite', coding };
+}
+
+/** Returns the content coding to remove before rewriting; an empty body has none, whatever its head says. */
+export function codingOf(decision: BodyDecision, body: Uint8Array): Coding | undefined {
+  return decision.action === 'rewrite' && body.length > 0 ? decision.coding : undefined;
+}
+
+const FORWARD: BodyDecision = { action: 'forward', note: undefined };
+
+/** RFC 9110 §15.5.16. */
+const ACCEPT: HeaderList = ['Accept', 'application/json'];
+
+function unsupportedCoding(codings: readonly Coding[]): Failure {
+  return failure('unsupported-coding', undefined, ['Accept-Encoding', codings.join(', ') || 'identity']);
+}
+
+/** The outcome for a body that rules apply to. */
+export type MigratedBody =
+  | Exclude<Rewrite, { readonly verdict: 'refused' }>
+  | { readonly verdict: 'refused'; readonly failure: Failure };
+
+/** A compiled plan: the rules of one operation for a body. */
+interface BodyPlan {
+  rewrite(body: Uint8Array): Rewrite;
+}
+
+/** Applies `plan` to a decoded body of at most `bodyLimit` bytes; an empty one has nothing to rewrite. */
+export function migrateBody(plan: BodyPlan, decoded: DecodedBody, bodyLimit: number): MigratedBody {
+  if (typeof decoded === 'string') return { verdict: 'refused', failure: undecoded(decoded, bodyLimit) };
+  const outcome = plan.rewrite(decoded);
+  if (outcome.verdict !== 'refused') return outcome;
+  return { verdict: 'refused', failure: failureOf(outcome.refusal) };
+}
+
+/** The failure for a body that could not be decoded, up to `bodyLimit` bytes. */
+export function undecoded(fault: Exclude<DecodedBody, Uint8Array>, bodyLimit: number): Failure {
+  switch (fault) {
+    case 'too-large':
+      return failure('body-too-large', `The decoded body is larger than ${bodyLimit} bytes.`);
+    case 'undecodable':
+      return failure('undecodable-body');
+    case 'buffer-full':
+      return bufferFull();
+  }
+}
+
+/** The failure for a body of more than `bodyLimit` bytes, as received. */
+export function bodyTooLarge(bodyLimit: number): Failure {
+  return failure('body-too-large', `The body is larger than ${bodyLimit} bytes.`);
+}
+
+/** The inputs that determine the header fields of a migrated request. */
+export interface HeadMigration {
+  readonly version: ApiVersion;
+  /** True when the body was rewritten, so that fields that describe the original body are left out. */
+  readonly isRewritten: boolean;
+  /** The id to send if the client's is absent or invalid; undefined leaves the field as received. */
+  readonly requestId?: string | undefined;
+  /** True when the client's `traceparent` is valid, so that its trace continues. */
+  readonly hasTrace: boolean;
+  /** The `traceparent` to send if the client's is absent or invalid; undefined leaves the field as received. */
+  readonly traceparent?: string | undefined;
+  /**
+   * The codings that the response may have, so that it can be rewritten; undefined where it is not, and leaves `Accept-Encoding` and
+   * `Range` as received.
+   */
+  readonly codings?: readonly Coding[] | undefined;
+}
+
+/** The inputs of {@link migrateHead}. */
+interface MigratedHeadParts extends Omit<HeadMigration, 'version' | 'codings'> {
+  readonly rules: CompiledRuleBook;
+  readonly request: RequestFacts;
+  /** Time in milliseconds since 1970. */
+  readonly now: number;
+  /** The release pinned for the request, if any. */
+  readonly pinned?: string | undefined;
+  /** The content codings that the runtime decodes; all by default. */
+  readonly codings?: readonly Coding[] | undefined;
+}
+
+/**
+ * Returns the header fields of a migrated request, and the dated release that it asks for. Live exchanges, explanations and the library
+ * all call it, so that none of them can differ from the others.
+ */
+export function migrateHead(
+  received: RequestHead,
+  parts: MigratedHeadParts,
+): { readonly version: ApiVersion; readonly fields: MigratedHead } {
+  const { rules, request, now, pinned, isRewritten, requestId, hasTrace, traceparent } = parts;
+  const version = chooseApiVersion(received.apiVersion, rules.ruleBook, now, pinned);
+  // Where no response rule can apply, V2's response may have any coding.
+  const codings = representationPlan(request, rules).isEmpty ? undefined : (parts.codings ?? ALL_CODINGS);
+  const migration = { version, isRewritten, requestId, hasTrace, traceparent, codings };
+  return { version, fields: new MigratedHead(received, migration) };
+}
+
+/** The header fields of a migrated request. */
+export class MigratedHead implements ForwardedFields {
+  private readonly received: RequestHead;
+  private readonly isRewritten: boolean;
+  private readonly isResponseRewritten: boolean;
+  private readonly hasTrace: boolean;
+  /** The fields that are set; undefined leaves one as received. */
+  private readonly version: string | undefined;
+  private readonly requestId: string | undefined;
+  private readonly traceparent: string | undefined;
+  private readonly acceptEncoding: string | undefined;
+  private readonly ifMatch: string | undefined;
+  private list: HeaderList | undefined = undefined;
+
+  constructor(received: RequestHead, migration: HeadMigration) {
+    const { version, isRewritten, requestId, hasTrace, traceparent, codings } = migration;
+    this.received = received;
+    this.isRewritten = isRewritten;
+    this.isResponseRewritten = codings !== undefined;
+    this.hasTrace = hasTrace;
+    this.version = version.why === 'client' ? undefined : version.sent;
+    this.requestId = isRequestId(received.requestId) ? undefined : requestId;
+    this.traceparent = hasTrace ? undefined : traceparent;
+    const { acceptEncoding: accepted, ifMatch } = received;
+    // The gateway weakens V2's tags, and a weak one never matches (RFC 9110 §13.1.1).
+    const strong = ifMatch?.replaceAll(/(?:W\/)?("[^"]*")/g, '$1');
+    this.ifMatch = strong === ifMatch ? undefined : strong;
+    const readable =
+      accepted === undefined || codings === undefined ? accepted : acceptedCodings(accepted, codings);
+    this.acceptEncoding = readable === accepted ? undefined : readable;
+  }
+
+  get forwardedHeaders(): HeaderList {
+    this.list ??= this.listed();
+    return this.list;
+  }
+
+  get forwardedLines(): string | undefined {
+    const { received, version, requestId, traceparent } = this;
+    // A field that is replaced keeps its place.
+    if (this.acceptEncoding !== undefined || this.ifMatch !== undefined) return undefined;
+    if (version !== undefined && received.apiVersion !== undefined) return undefined;
+    if (requestId !== undefined && received.requestId !== undefined) return undefined;
+    if (traceparent !== undefined && received.traceparent !== undefined) return undefined;
+    const kept = received.keptLines(this.isKept);
+    if (kept === undefined) return undefined;
+    return `${kept}${line('x-api-version', version)}${line('x-request-id', requestId)}${line('traceparent', traceparent)}`;
+  }
+
+  private readonly isKept = (use: FieldUse): boolean => {
+    // A part of V2's body is none of V1's (RFC 9110 §14.2 allows the whole).
+    if (use === 'range') return !this.isResponseRewritten;
+    // The state of a trace that is not continued does not apply to the new one (W3C Trace Context §3.3).
+    if (use === 'tracestate') return this.hasTrace;
+    return !this.isRewritten || !BODY_USES.has(use);
+  };
+
+  private listed(): HeaderList {
+    const { forwardedHeaders } = this.received;
+    const headers: string[] = [];
+    for (let at = 0; at < forwardedHeaders.length; at += 2) {
+      const name = forwardedHeaders[at] ?? '';
+      if (this.isKept(useOfName(name))) headers.push(name, forwardedHeaders[at + 1] ?? '');
+    }
+    const { version, requestId, traceparent, acceptEncoding, ifMatch } = this;
+    if (acceptEncoding !== undefined) setField(headers, 'accept-encoding', acceptEncoding);
+    if (ifMatch !== undefined) setField(headers, 'if-match', ifMatch);
+    if (version !== undefined) setField(headers, 'x-api-version', version);
+    if (requestId !== undefined) setField(headers, 'x-request-id', requestId);
+    if (traceparent !== undefined) setField(headers, 'traceparent', traceparent);
+    return headers;
+  }
+}
+
+function line(name: string, value: string | undefined): string {
+  return value === undefined ? '' : `${name}: ${value}\r\n`;
+}
+
+/** How the `x-api-version` of the forwarded request was chosen. */
+export type ApiVersionReason = 'absent' | 'invalid' | 'future' | 'client' | 'pin';
+
+/** The dated release to request from V2, and why. */
+export interface ApiVersion {
+  readonly sent: string;
+  readonly why: ApiVersionReason;
+}
+
+/** Milliseconds by which the first time zone is ahead of UTC: a day has begun once it has begun there. */
+const FIRST_ZONE_MS = 14 * 3_600_000;
+
+/**
+ * Chooses the `x-api-version` of a migrated request. A valid one is the client's choice. Without one, V2 would move the client to
+ * the latest release without notice, so the gateway sends that of the rule book, or the one pinned for the client or operation.
+ * A day that is still to come selects the latest release in the same way; the policy `future` decides. The reasons `invalid` and
+ * `future` stay even if a pin replaces the value, since the report lists those clients. `now` is in milliseconds since 1970.
+ */
+export function chooseApiVersion(
+  requested: string | undefined,
+  { version, policies }: Pick<RuleBook, 'version' | 'policies'>,
+  now: number,
+  pinned?: string,
+): ApiVersion {
+  if (requested !== undefined) {
+    if (!isReleaseDate(requested)) return { sent: pinned ?? version, why: 'invalid' };
+    if (Date.parse(requested) <= now + FIRST_ZONE_MS) return { sent: requested, why: 'client' };
+    return { sent: policies.future === 'replace' ? (pinned ?? version) : requested, why: 'future' };
+  }
+  return pinned === undefined ? { sent: version, why: 'absent' } : { sent: pinned, why: 'pin' };
+}
+
+/** The HTTP version of a request; `other` is one that is not supported, `malformed` that of a request whose line or fields are invalid. */
+export type HttpVersion = '1.0' | '1.1' | '2' | '3' | 'other' | 'malformed';
+
+/** The parts of a request that decide whether its head is accepted. */
+interface CheckedHead {
+  readonly method: string;
+  readonly version: HttpVersion;
+  readonly head: RequestHead;
+}
+
+/**
+ * Returns why a head is refused, whatever its target. The connection is then closed, because the end of the request is uncertain.
+ */
+function headFailure({ method, version, head }: CheckedHead): Failure | undefined {
+  if (version === 'malformed')
+    return failure('bad-request', 'The request line or a header field is not valid.');
+  if (version === 'other') return failure('unsupported-version');
+  if (head.fault !== undefined) return failure(CODE_OF_STATUS[head.fault.status], head.fault.detail);
+  if (head.host === undefined) {
+    if (version !== '1.0') return failure('bad-request', 'The request has no Host.');
+  } else if (!isHost(head.host)) {
+    return failure(
+      'bad-request',
+      'The Host of the request is not a name or an address with an optional port.',
+    );
+  }
+  if (head.chunked && version === '1.0') {
+    return failure('bad-request', 'HTTP/1.0 does not define Transfer-Encoding.');
+  }
+  if (method === 'CONNECT') return failure('upgrade-refused');
+  // HTTP clients for Java offer h2c or TLS with requests that need neither. RFC 9110 §7.8 allows a server to ignore an offer.
+  if (head.upgrade !== undefined && !IGNORED_OFFERS.test(head.upgrade)) return failure('upgrade-refused');
+  if (head.expect !== undefined && head.expect.toLowerCase() !== '100-continue')
+    return failure('expectation-failed');
+  return undefined;
+}
+
+/** A list of protocols that say again what HTTP/1.1 says, so that the client does without them; behind any other follow other bytes. */
+const IGNORED_OFFERS = /^(?:(?:h2c?|HTTP\/2\.0|TLS\/1\.\d)[ \t]*(?:,[ \t]*|$))+$/i;
+
+const CODE_OF_STATUS = {
+  400: 'bad-request',
+  431: 'headers-too-large',
+  501: 'not-implemented',
+} as const satisfies Record<number, FailureCode>;

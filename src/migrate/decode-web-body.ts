@@ -1,7 +1,6 @@
 import { concatBytes } from '../http/byte-collector.ts';
-import { type Coding, isZlib } from '../http/content-coding.ts';
-import type { WorkMemory } from '../json/work-memory.ts';
-import type { DecodedBody } from './decoded-body.ts';
+import { type Coding, isZlib } from '../http/content.ts';
+import type { WorkMemory } from '../json/tape.ts';
 
 /** Content codings that web streams decode everywhere: the `DecompressionStream` of Workers does not support Brotli. */
 export const WEB_CODINGS: readonly Coding[] = ['gzip', 'deflate'];
@@ -61,3 +60,18 @@ function formatOf(coding: Coding, body: Uint8Array): CompressionFormat | undefin
 
 /** Ignores failures of a cancelled stream. */
 function ignore(): void {}
+
+/**
+ * A body without its content coding, or why it cannot be decoded: it is larger than the limit, does not match the coding, or there
+ * is not enough memory for it.
+ */
+export type DecodedBody = Uint8Array | 'too-large' | 'undecodable' | 'buffer-full';
+
+/** Removes the content coding of `body`, up to `limit` decoded bytes, which are taken from `memory`, and calls `done` once. */
+export type DecodeBody = (
+  coding: Coding,
+  body: Uint8Array,
+  limit: number,
+  memory: WorkMemory,
+  done: (decoded: DecodedBody) => void,
+) => void;

@@ -1,5 +1,5 @@
 import type { HeaderList } from '../http/header-list.ts';
-import type { Refusal } from '../rewrite/rewrite.ts';
+import type { Refusal } from '../rewrite/records.ts';
 
 /** The position of a failure in a body: byte offset from 0, line and column from 1. */
 export interface FailurePosition {

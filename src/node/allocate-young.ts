@@ -1,5 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
-import { IS_NODE } from './is-node.ts';
+import { IS_NODE } from './runtime.ts';
 
 /**
  * Keeps V8 from allocating objects in its old generation because those of the same place in the code lived for some time. With hundreds

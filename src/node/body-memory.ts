@@ -1,5 +1,5 @@
 import type { CollectorMemory } from '../http/byte-collector.ts';
-import { IS_NODE } from './is-node.ts';
+import { IS_NODE } from './runtime.ts';
 
 /** Sizes in bytes of the buffers that are used again. */
 const SIZES = [16, 32, 64, 128, 256, 512].map((kibibytes) => kibibytes * 1024);

@@ -11,9 +11,9 @@ import {
   inflateSync,
 } from 'node:zlib';
 import { concatBytes } from '../http/byte-collector.ts';
-import { type Coding, isZlib } from '../http/content-coding.ts';
-import type { WorkMemory } from '../json/work-memory.ts';
-import type { DecodedBody } from '../migrate/decoded-body.ts';
+import { type Coding, isZlib } from '../http/content.ts';
+import type { WorkMemory } from '../json/tape.ts';
+import type { DecodedBody } from '../migrate/decode-web-body.ts';
 
 /** Output bytes that zlib produces at once: few large buffers, so that 10 MiB are not copied out of a thousand small ones. */
 const OUTPUT_BYTES = 64 * 1024;

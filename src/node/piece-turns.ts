@@ -1,4 +1,4 @@
-import { Slots } from '../gateway/slots.ts';
+import { Slots } from '../gateway/limits.ts';
 
 /** A flow that can be paused and resumed. */
 export interface Flow {

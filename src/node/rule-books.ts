@@ -1,4 +1,11 @@
-import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
+import { printFault } from '../rules/rule-book-fault.ts';
+import type { RuleBook } from '../rules/rule-book.ts';
+import { settings } from '../settings/settings.ts';
 
 /** A rule book that can be in force, with its source text. */
 export interface LoadedRuleBook {
@@ -73,4 +80,50 @@ export class RuleBooks {
     }
     return { changed, wasRefused, faults: [] };
   }
+}
+
+/**
+ * Reads, checks and compiles the rule book in a file; faults name file, line and column. Where the working directory has no rule
+ * book, the default is the package's own. `name` is how the path was given.
+ */
+export async function loadRuleBook(path: string, name = '--rules (GATEWAY_RULES)'): Promise<RuleBookOutcome> {
+  let text: string;
+  const isShipped = path === settings.rules.value && !existsSync(path);
+  const file = isShipped ? fileURLToPath(new URL(`../../${path}`, import.meta.url)) : path;
+  const from = isShipped ? { shippedAt: file } : {};
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    return { faults: [`${name} names a file that cannot be read: ${path} (${code}).`] };
+  }
+  const shipped = await shippedRuleBook(text);
+  if (shipped !== undefined) return { text, rules: new CompiledRuleBook(shipped), ...from };
+  const { readRuleBook } = await import('../rules/read-rule-book.ts');
+  const reading = await readRuleBook(text, path);
+  if (!reading.ok) return { faults: reading.faults.map((fault) => printFault(fault)) };
+  return { text, rules: new CompiledRuleBook(reading.ruleBook), ...from };
+}
+
+/** Says which rule book is used where none was given and none is here; undefined where it is the one that was named. */
+export function shippedSentence({ shippedAt }: Pick<LoadedRuleBook, 'shippedAt'>): string | undefined {
+  if (shippedAt === undefined) return undefined;
+  return `There is no ${settings.rules.value} here, so the rule book that ships with capture-gateway is used, for the property-capture API (${shippedAt}). Name your own with --rules (GATEWAY_RULES).`;
+}
+
+/** What the build writes: the rule book that ships, checked, and the SHA-256 of its text in hex digits. */
+interface ShippedRuleBook {
+  readonly ruleBook: RuleBook;
+  readonly sourceSha256: string;
+}
+
+/**
+ * Returns the rule book of a text that the build has checked already, the one that ships; undefined for any other text, and where
+ * sources run without a build. Reading YAML and checking it takes a tenth of the start of a process.
+ */
+export async function shippedRuleBook(text: string): Promise<RuleBook | undefined> {
+  const built = new URL('../library/shipped-rule-book.js', import.meta.url);
+  if (!existsSync(built)) return undefined;
+  const { ruleBook, sourceSha256 }: ShippedRuleBook = await import(built.href);
+  return createHash('sha256').update(text).digest('hex') === sourceSha256 ? ruleBook : undefined;
 }

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { IS_NODE } from './is-node.ts';
+import { IS_NODE } from './runtime.ts';
 
 /** Bytes up to which a write is small. */
 export const SMALL_WRITE_BYTES = 4 * 1024;

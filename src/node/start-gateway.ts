@@ -3,34 +3,34 @@ import type { Hono } from 'hono';
 import type { BodyRewriter } from '../gateway/body-rewriter.ts';
 import { Gateway } from '../gateway/gateway.ts';
 import type { GatewayParts } from '../gateway/gateway-context.ts';
-import type { V2Schemas } from '../gateway/v1/body-checks.ts';
-import type { GatewayNotice } from '../gateway/notice.ts';
-import { memoryShares } from '../settings/memory-shares.ts';
-import { gatewayOptions } from '../settings/gateway-options.ts';
-import type { Settings } from '../settings/read-settings.ts';
+import type { V2Schemas } from '../gateway/v1/dry-run.ts';
+import type { GatewayNotice } from '../gateway/resilience.ts';
+import {
+  connectionDrainTime,
+  gatewayOptions,
+  memoryShares,
+  type Settings,
+} from '../settings/read-settings.ts';
 import type { Replica } from '../rollout/replica.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
-import { connectionDrainTime } from '../settings/drain-times.ts';
 import { settings as table } from '../settings/settings.ts';
 import type { OriginSetting } from '../settings/setting-kinds.ts';
-import type { Observer } from '../rewrite-log/attributes/observer.ts';
+import type { Observer } from '../rewrite-log/observer.ts';
 import { afterReads } from './after-reads.ts';
 import { BodyMemory } from './body-memory.ts';
 import { connectionLimits, openFilesLimit } from './connection-limits.ts';
 import { createAdminServer } from './admin/admin-server.ts';
 import type { ClientListener } from './clients/client-listener.ts';
-import { createClientHash } from './client-hash.ts';
+import { createClientHash, memoryLimit, randomHex, randomUuids } from './runtime.ts';
 import { decodeBody } from './decode-body.ts';
 import { GatewayServer } from './clients/gateway-server.ts';
-import { memoryLimit } from './memory-limit.ts';
 import { listen } from './listen.ts';
-import { randomHex, randomUuids } from './random-ids.ts';
 import type { RuleBooks } from './rule-books.ts';
 import type { TlsTexts } from './tls-files.ts';
-import { DescriptionThread } from './threads/description-thread.ts';
+import { DescriptionThread } from './threads/operator-thread.ts';
 import { ThreadedRewriter } from './threads/threaded-rewriter.ts';
-import { createSocketUpstream } from './upstream/socket-upstream.ts';
-import type { NodeUpstream, UpstreamOptions } from './upstream/node-upstream.ts';
+import { createSocketUpstream } from './upstream/pool.ts';
+import type { NodeUpstream, UpstreamOptions } from './upstream/origin.ts';
 
 /** Parts of a gateway on Node. */
 export interface NodeGatewayParts {

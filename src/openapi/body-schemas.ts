@@ -1,15 +1,18 @@
-import { OperationTable } from '../rules/operation-table.ts';
-import type { Operation } from '../rules/rule-book.ts';
-import { templateFault } from '../rules/template.ts';
+import { type Operation, OperationTable } from '../rules/rule-book.ts';
+import { templateFault } from '../rules/rule.ts';
 import {
   type DescribedOperation,
   describedOperations,
   type Description,
   followed,
+  isObject,
   jsonMediaIn,
+  type JsonObject,
+  memberOf,
+  METHODS,
+  objectIn,
   templateOf,
 } from './description.ts';
-import { isObject, memberOf, objectIn } from './json-object.ts';
 import { SchemaChecks, type SchemaFault, TooMuchWork } from './schema-checks.ts';
 
 /** Whether V2's schema accepts a body; `why` says why that is not known. */
@@ -173,4 +176,27 @@ function jsonValue(body: Uint8Array): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** The part of a description that says which bodies are accepted, for bundles where each byte counts. */
+export function requestDescription(description: Description): Description {
+  const { openapi, servers, components } = description;
+  const { schemas = {}, requestBodies = {} } = isObject(components) ? components : {};
+  const paths = Object.entries(objectIn(description, 'paths')).map(([path, item]) => [path, bodiesOf(item)]);
+  return {
+    openapi,
+    ...(servers === undefined ? {} : { servers }),
+    paths: Object.fromEntries(paths),
+    components: { schemas, requestBodies },
+  };
+}
+
+/** A path item with the request bodies of its operations; a reference to another item is kept. */
+function bodiesOf(item: unknown): unknown {
+  if (!isObject(item) || item['$ref'] !== undefined) return item;
+  const operations = METHODS.flatMap((method): readonly (readonly [string, JsonObject])[] => {
+    const { requestBody } = objectIn(item, method);
+    return requestBody === undefined ? [] : [[method, { requestBody }]];
+  });
+  return Object.fromEntries(operations);
 }

@@ -1,5 +1,4 @@
-import { templateFault } from '../rules/template.ts';
-import { elementsOf, isObject, type JsonObject, memberOf, objectIn } from './json-object.ts';
+import { templateFault } from '../rules/rule.ts';
 
 /** An OpenAPI description (3.0 or later) as data. */
 export type Description = JsonObject;
@@ -177,4 +176,89 @@ function lastSegment(path: string): string {
 export function templateOf({ rest }: DescribedOperation): string | undefined {
   const template = rest === '/' ? rest : rest.replace(/\/$/, '').replace(/\.json$/, '');
   return templateFault(template) === undefined ? template : undefined;
+}
+
+/** An object of a description, read as data. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** True for an object that is neither an array nor a number kept as text. */
+export function isObject(value: unknown): value is JsonObject {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    // Only `JSON.rawJSON` makes objects without a prototype.
+    Object.getPrototypeOf(value) !== null
+  );
+}
+
+/** The object in the member `name` of `value`; an empty one if there is none. */
+export function objectIn(value: unknown, name: string): JsonObject {
+  const found = memberOf(value, name);
+  return isObject(found) ? found : {};
+}
+
+/** The own member `name` of `value`, if it is an object that has one. */
+export function memberOf(value: unknown, name: string): unknown {
+  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+}
+
+/** The elements of an array; none for anything else. */
+export function elementsOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** The elements of an array that are strings. */
+export function stringsOf(value: unknown): readonly string[] {
+  return elementsOf(value).filter((element) => typeof element === 'string');
+}
+
+/** A copy of `object` with each member as `edit` returns it: another pair, several, or none. */
+export function editMembers(
+  object: JsonObject,
+  edit: (name: string, value: unknown) => readonly (readonly [string, unknown])[],
+): JsonObject {
+  // `fromEntries` defines members: assigning to `__proto__` would set the prototype.
+  return Object.fromEntries(Object.entries(object).flatMap(([name, value]) => edit(name, value)));
+}
+
+/**
+ * Reads a JSON text; undefined if it is invalid. A number that a double cannot hold, such as the limits of int64, keeps its text
+ * and is printed unchanged.
+ */
+export function readJsonText(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''), exactNumber);
+    return value;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Prints a value, on one line or with two spaces per level. */
+export function printJsonText(value: unknown, indent: 0 | 2 = 0): string {
+  return JSON.stringify(value, undefined, indent);
+}
+
+/** Keeps the text of an integer beyond the range of a double; any other value is returned as it is. */
+export function exactInteger(text: string): unknown {
+  const rawJson: unknown = Reflect.get(JSON, 'rawJSON');
+  return typeof rawJson === 'function' ? Reflect.apply(rawJson, JSON, [text]) : Number(text);
+}
+
+/** A reviver (ECMA-262 §25.5.1); `source` is the text of a scalar, on runtimes that provide it. */
+function exactNumber(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
+  const source = context?.source;
+  if (typeof value !== 'number' || source === undefined || Number.isSafeInteger(value)) return value;
+  return String(value) === source || !/^-?\d+$/.test(source) ? value : exactInteger(source);
+}
+
+/** The extension that lists the ids of the changes that a part of V1's description results from. */
+export const CHANGE_MARK = 'x-change';
+
+/** Marks a schema or an operation with the id of a change; a schema that is `true` becomes an object. */
+export function marked(part: unknown, change: string): JsonObject {
+  const object = isObject(part) ? part : part === false ? { not: {} } : {};
+  const ids = stringsOf(object[CHANGE_MARK]);
+  return ids.includes(change) ? object : { ...object, [CHANGE_MARK]: [...ids, change] };
 }

@@ -1,7 +1,15 @@
-import { elementsOf, isObject, type JsonObject, memberOf, objectIn } from './json-object.ts';
+import {
+  type Description,
+  elementsOf,
+  isObject,
+  type JsonObject,
+  memberOf,
+  objectIn,
+  pointerStep,
+} from './description.ts';
 
 /** The schema that a `$ref` of `schema` leads to; undefined where there is none. */
-export type Follow = (schema: unknown) => unknown;
+type Follow = (schema: unknown) => unknown;
 
 /**
  * The parts of a schema that hold together for each value: itself, what its `$ref` leads to, and those of `allOf`, at any depth. A
@@ -86,4 +94,101 @@ export function isNullable(schema: JsonObject, follow: Follow): boolean {
       part['$ref'] === undefined &&
       part['allOf'] === undefined,
   );
+}
+
+/** A schema, or what stands for one, and its place in the description. */
+export interface Located {
+  readonly schema: unknown;
+  /** A fragment (RFC 6901 §6), such as `#/components/schemas/Client`. */
+  readonly pointer: string;
+  /** The URI that references in it are relative to. */
+  readonly base: string;
+}
+
+/** The address of the description for references in it; `.invalid` is nobody's (RFC 2606). */
+const DOCUMENT = 'https://description.invalid/';
+
+/** Keywords whose values are data and no schemas. */
+const DATA: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'example', 'examples']);
+
+/** Maximum levels of a description that are searched for names of schemas. */
+const MAX_DEPTH = 200;
+
+/** Where references of a description lead: by pointer, and in OpenAPI 3.1 by `$id` and `$anchor` also. Other documents are not read. */
+export class SchemaReferences {
+  private readonly document: Located;
+  /** Schemas by `$id` and by anchor. */
+  private readonly named = new Map<string, Located>();
+
+  constructor(description: Description) {
+    this.document = { schema: description, pointer: '#', base: DOCUMENT };
+    this.collect(this.document, 0);
+  }
+
+  /** A part of the description, as one from which references lead. */
+  locate(schema: unknown, pointer: string): Located {
+    return { schema, pointer, base: DOCUMENT };
+  }
+
+  /** Where `reference` leads from a schema; undefined when it is in another document, or nowhere. */
+  find(reference: string, from: Located): Located | undefined {
+    const uri = URL.parse(reference, from.base);
+    if (uri === null) return undefined;
+    const pointer = uri.hash;
+    const resource = uri.href.slice(0, uri.href.length - pointer.length);
+    const start = resource === DOCUMENT ? this.document : this.named.get(resource);
+    const found =
+      pointer.startsWith('#/') || pointer === ''
+        ? start && this.within(start, pointer)
+        : this.named.get(uri.href);
+    // Many write pointers from the root of the description also below an `$id`.
+    return found ?? (reference.startsWith('#/') ? this.within(this.document, reference) : undefined);
+  }
+
+  /** The URI that references in a schema are relative to, by its own `$id`. */
+  baseOf({ schema, base }: Located): string {
+    const id = memberOf(schema, '$id');
+    return typeof id === 'string' ? withoutFragment(URL.parse(id, base)?.href ?? base) : base;
+  }
+
+  private within(start: Located, pointer: string): Located | undefined {
+    let { schema, base } = { ...start, base: this.baseOf(start) };
+    for (const step of pointer === '' ? [] : pointer.slice(2).split('/')) {
+      const name = pointerStep(step);
+      schema = Array.isArray(schema) ? schema[Number(name)] : memberOf(schema, name);
+      if (schema === undefined) return undefined;
+      base = this.baseOf({ schema, pointer, base });
+    }
+    return { schema, pointer: `${start.pointer}${pointer.slice(1)}`, base };
+  }
+
+  private collect(located: Located, depth: number): void {
+    const { schema, pointer } = located;
+    if (depth > MAX_DEPTH) return;
+    if (Array.isArray(schema)) {
+      for (const [index, part] of schema.entries())
+        this.collect({ ...located, schema: part, pointer: `${pointer}/${index}` }, depth + 1);
+    }
+    if (!isObject(schema)) return;
+    const base = this.baseOf(located);
+    if (base !== located.base) this.named.set(base, { ...located, base });
+    this.collectAnchor(schema, { ...located, base });
+    for (const [name, part] of Object.entries(schema)) {
+      if (typeof part === 'object' && !DATA.has(name))
+        this.collect(
+          { schema: part, pointer: `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`, base },
+          depth + 1,
+        );
+    }
+  }
+
+  private collectAnchor(schema: JsonObject, located: Located): void {
+    const anchor = schema['$anchor'];
+    if (typeof anchor === 'string') this.named.set(`${located.base}#${anchor}`, located);
+  }
+}
+
+function withoutFragment(uri: string): string {
+  const at = uri.indexOf('#');
+  return at < 0 ? uri : uri.slice(0, at);
 }

@@ -1,8 +1,7 @@
 import { formats } from './formats.ts';
-import { isNullable, readOnlyMembers } from './flattened-schema.ts';
-import { elementsOf, isObject, type JsonObject, memberOf, objectIn, stringsOf } from './json-object.ts';
+import { isNullable, type Located, readOnlyMembers, SchemaReferences } from './flattened-schema.ts';
+import { elementsOf, isObject, type JsonObject, memberOf, objectIn, stringsOf } from './description.ts';
 import { compilePattern, type LinearPattern } from './linear-pattern.ts';
-import { type Located, SchemaReferences } from './schema-references.ts';
 
 /** A reason why a schema refuses a value. */
 export interface SchemaFault {

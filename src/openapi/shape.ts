@@ -1,5 +1,5 @@
 import { type Components, componentReference } from './components.ts';
-import { elementsOf, isObject, type JsonObject, memberOf, objectIn, stringsOf } from './json-object.ts';
+import { elementsOf, isObject, type JsonObject, memberOf, objectIn, stringsOf } from './description.ts';
 
 /** What a description, or recorded traffic, says of a value: enough to compare two versions of it. */
 export interface Shape {

@@ -1,16 +1,17 @@
 import { InverseIndex } from '../rules/inverse.ts';
 import type { Operation, RuleBook } from '../rules/rule-book.ts';
-import { templateShape } from '../rules/template.ts';
+import { templateShape } from '../rules/rule.ts';
 import { Components } from './components.ts';
 import {
-  type Description,
   type DescribedOperation,
   describedOperations,
+  type Description,
   followed,
   isJsonMedia,
+  memberOf,
+  objectIn,
   templateOf,
 } from './description.ts';
-import { memberOf, objectIn } from './json-object.ts';
 import { type Shape, shapeOf } from './shape.ts';
 
 /** Members that a sentence names. */

@@ -1,17 +1,30 @@
 import { Hono, type Context } from 'hono';
 import { getPath } from 'hono/utils/url';
-import { admit, keyOf, type ApiKeys } from './api-keys.ts';
-import { readJson } from './body.ts';
-import { createDialect, type Accepted, type Dialect } from './dialect.ts';
-import { editionOfV1, editionOfV2, type DeprecationsPlace, type DialectName } from './edition.ts';
-import { Refusal, refusalResponse, toResponse } from './envelope.ts';
-import { FAILING_STORE } from './failing-store.ts';
+import {
+  admit,
+  type ApiKeys,
+  createRateLimit,
+  keyOf,
+  readJson,
+  Refusal,
+  refusalResponse,
+  toResponse,
+} from './envelope.ts';
+import {
+  type Accepted,
+  createDialect,
+  type DeprecationsPlace,
+  type Dialect,
+  type DialectName,
+  editionOfV1,
+  editionOfV2,
+  FIRST_RELEASE,
+  resolveRelease,
+} from './dialect.ts';
+import { FAILING_STORE, type Store, StoreBusy } from './store.ts';
 import { describeApi } from './openapi.ts';
-import { createRateLimit } from './rate-limit.ts';
-import { FIRST_RELEASE, resolveRelease } from './release.ts';
 import { ROUTES, type Route } from './routes.ts';
 import type { UnknownAttributes } from './schemas.ts';
-import { StoreBusy, type Store } from './store.ts';
 
 /** The parts and options of the reference service. */
 export interface ReferenceParts {

@@ -1,11 +1,11 @@
+import { generalPointer, tokenName } from '../json/pointer.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
-import { MovedMembers } from '../rewrite-log/moved-member.ts';
-import { isOfQuery } from '../rewrite/rewrite.ts';
-import { isRewritten } from '../rules/rewritten-methods.ts';
-import { sketchJson } from './guide/json-sketch.ts';
+import { MovedMembers } from '../rewrite-log/response-findings.ts';
+import { isOfQuery } from '../rewrite/records.ts';
+import { isRewritten } from '../rules/rule-book.ts';
 
 /** A request like that of an entry: the log has no values, so they are `…`, and only the names it recorded. */
-export interface LikeRequest {
+interface LikeRequest {
   readonly method: string;
   readonly target: string;
   readonly headers: readonly (readonly [string, string])[];
@@ -47,4 +47,39 @@ export function requestLike(entry: Entry): LikeRequest | Unlike {
     headers: [['Content-Type', 'application/json']],
     body: sketchJson([...new Set(pointers)], new MovedMembers(edits).wrapper),
   };
+}
+
+interface Branch extends Map<string, Branch> {}
+
+/** Formats a JSON text with the members at `pointers` and `…` for every value; the one at `wrapper` is an object, also without members. */
+export function sketchJson(pointers: readonly string[], wrapper = ''): string {
+  const root: Branch = new Map();
+  for (const pointer of pointers) {
+    let branch = root;
+    for (const step of stepsOf(pointer)) {
+      const next: Branch = branch.get(step) ?? new Map();
+      branch.set(step, next);
+      branch = next;
+    }
+  }
+  return draw(
+    root,
+    '',
+    stepsOf(wrapper).reduce((branch: Branch | undefined, step) => branch?.get(step), root),
+  );
+}
+
+function stepsOf(pointer: string): readonly string[] {
+  return generalPointer(pointer).split('/').slice(1);
+}
+
+function draw(branch: Branch, indent: string, wrapper: Branch | undefined): string {
+  if (branch.size === 0) return indent === '' || branch === wrapper ? '{}' : '"…"';
+  const elements = branch.get('*');
+  if (elements !== undefined) return `[${draw(elements, `${indent}  `, wrapper)}]`;
+  const lines = [...branch].map(
+    ([name, inside]) =>
+      `${indent}  ${JSON.stringify(tokenName(name))}: ${draw(inside, `${indent}  `, wrapper)}`,
+  );
+  return `{\n${lines.join(',\n')}\n${indent}}`;
 }

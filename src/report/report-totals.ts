@@ -1,5 +1,5 @@
+import type { LogGap } from './log-gaps.ts';
 import type { ClientTally } from './tally/client-tally.ts';
-import type { LogGap } from './gaps/log-gaps.ts';
 import type { Tally } from './tally/tally.ts';
 
 /** The gateways whose traffic a report counts. */
@@ -41,4 +41,38 @@ export interface ReportTotals {
   /** Uses of operations, changes and rules. */
   uses(): Pick<Tally, 'operations' | 'changes' | 'rules'>;
   coverage(): ReportCoverage;
+}
+
+/** Totals of one gateway without a store. */
+export class GatewayTotals implements ReportTotals {
+  private readonly own: Tally;
+  private readonly startedAt: number;
+
+  /** `startedAt` is milliseconds since 1970. */
+  constructor(own: Tally, startedAt: number) {
+    this.own = own;
+    this.startedAt = startedAt;
+  }
+
+  async tally(): Promise<ReadTotals> {
+    return { tally: this.own, gaps: [] };
+  }
+
+  client(hash: string): ClientTally | undefined {
+    return this.own.clients.get(hash);
+  }
+
+  uses(): Pick<Tally, 'operations' | 'changes' | 'rules'> {
+    return this.own;
+  }
+
+  coverage(): ReportCoverage {
+    const since = new Date(this.startedAt).toISOString();
+    return {
+      kind: 'gateway',
+      sentence: `Counts of this gateway alone, since ${since}: no store is set.`,
+      since: this.startedAt,
+      gaps: [],
+    };
+  }
 }

@@ -1,5 +1,5 @@
 import type { Entry } from './entry.ts';
-import { redactTarget } from './capture/redact-target.ts';
+import { redactTarget } from './masks.ts';
 
 /** The entry of an exchange in progress: what is known so far. `closeEntry` makes it the entry. */
 export type OpenEntry = { -readonly [Name in keyof Entry]: Entry[Name] };

@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import type { Entry } from './entry.ts';
 
 /** Members of an entry that had other names before 1.0: logs are kept for longer than that. */
@@ -87,3 +88,226 @@ function isEdit(value: unknown): boolean {
     typeof value.rule === 'string'
   );
 }
+
+const rule = z.enum(['unwrap', 'nest', 'rename', 'strip', 'only', 'map']);
+const pointer = z.string().regex(/^(?:\/(?:[^~/]|~[01])*)*$/);
+/** A pointer, or a question mark and the name of a query parameter. */
+const place = z.string().regex(/^(?:(?:\/(?:[^~/]|~[01])*)*|\?[^]+)$/);
+const count = z.int().nonnegative();
+const milliseconds = z.number().nonnegative();
+
+const editRecord = z.strictObject({
+  change: z.string().describe('Id of the change in the rule book.'),
+  rule,
+  from: z
+    .exactOptional(place)
+    .describe('Pointer in the V1 body (RFC 6901), or a question mark and the name of a query parameter.'),
+  path: z
+    .exactOptional(place)
+    .describe('Pointer in the V2 body (RFC 6901), or a question mark and the name of a query parameter.'),
+  note: z
+    .exactOptional(z.string())
+    .describe('Reason of a special case: conflict, sibling, duplicate, already-flat, byte-order-mark.'),
+});
+
+const patchOperation = z.strictObject({
+  op: z.enum(['add', 'remove', 'move', 'copy', 'replace']),
+  path: pointer,
+  from: z.exactOptional(pointer),
+  value: z
+    .exactOptional(z.unknown())
+    .describe(
+      'An object that the gateway created, or, only while capture is on and masks nothing, the V2 value of a map.',
+    ),
+});
+
+const responseRecord = z.strictObject({
+  change: z.string().describe('Id of the change in the rule book.'),
+  rule: z.enum(['rename', 'unnest', 'alias', 'flatten', 'deprecations', 'errors', 'map']),
+  from: z.exactOptional(pointer).describe("Pointer to the member in V2's response (RFC 6901)."),
+  path: z
+    .exactOptional(pointer)
+    .describe("Pointer to the member in the client's response (RFC 6901); absent if it is not in it."),
+  note: z
+    .exactOptional(z.string())
+    .describe('Reason for a special case: conflict (the V1 name was there too) or duplicate.'),
+});
+
+const comparison = z.strictObject({
+  verdict: z.enum(['same', 'different', 'unknown']),
+  status: z.exactOptional(z.strictObject({ v1: count, v2: count })),
+  differences: z
+    .array(
+      z.strictObject({ path: z.string(), kind: z.enum(['missing', 'type', 'value', 'length', 'order']) }),
+    )
+    .max(32)
+    .readonly(),
+  noise: count.describe('Fields in which V1 differs from itself.'),
+  extra: count.describe('Members of objects that only V2 has.'),
+  why: z.exactOptional(z.string()),
+});
+
+/** One line of the rewrite log, strictly: a member that is not named here is a fault. */
+export const entrySchema = z
+  .strictObject({
+    time: z.iso.datetime({ precision: 3 }).describe('Time at which the request headers were complete, UTC.'),
+    level: z.enum(['info', 'warn', 'error']).describe('Severity.'),
+    requestId: z.string().min(1).describe('The x-request-id of the client, or a new one.'),
+    traceId: z.exactOptional(z.string().regex(/^[0-9a-f]{32}$/)).describe('W3C trace id.'),
+    spanId: z.exactOptional(z.string().regex(/^[0-9a-f]{16}$/)).describe('W3C span id.'),
+    spanOfClient: z.exactOptional(z.literal(true)).describe('The span id is that of the client.'),
+    client: z
+      .exactOptional(z.string().regex(/^[0-9a-f]{16}$/))
+      .describe('First 16 hex digits of HMAC-SHA-256(API key, secret).'),
+    parentSpanId: z
+      .exactOptional(z.string().regex(/^[0-9a-f]{16}$/))
+      .describe("The client's span id, if the gateway exports a child span of it."),
+    isSampled: z.exactOptional(z.literal(true)).describe('The gateway exports spans of the exchange.'),
+    route: z.enum(['migrate', 'pass', 'none']),
+    method: z.string().describe('HTTP method.'),
+    path: z.string().describe('Path and query as the client sent them, without query values.'),
+    upstreamPath: z
+      .exactOptional(z.string())
+      .describe('Path and query of the request for the service, without query values.'),
+    operation: z.exactOptional(z.string()).describe('Operation id in the rule book.'),
+    apiVersion: z
+      .exactOptional(
+        z.strictObject({ sent: z.string(), why: z.enum(['absent', 'invalid', 'future', 'client', 'pin']) }),
+      )
+      .describe('The x-api-version of the request for V2, and the reason for it.'),
+    mode: z
+      .exactOptional(z.enum(['observe', 'canary', 'shadow']))
+      .describe('Mode of V1 traffic, unless it is migrate.'),
+    origin: z
+      .exactOptional(z.literal('v1'))
+      .describe(
+        'The request went to V1 unchanged; edits and patch are those of a migration that was not carried out.',
+      ),
+    would: z
+      .exactOptional(
+        z.strictObject({
+          verdict: z.enum(['rewritten', 'unchanged', 'refused']),
+          failure: z.exactOptional(z.string()),
+          pointer: z.exactOptional(z.string()),
+          v2: z
+            .exactOptional(z.enum(['valid', 'invalid', 'unknown']))
+            .describe("Whether V2's request schema accepts the migrated body. Nothing was sent to V2."),
+          at: z
+            .exactOptional(pointer)
+            .describe('Pointer to the first fault in the migrated body; a missing member has one, too.'),
+          why: z
+            .exactOptional(z.string())
+            .describe(
+              'Reason for unknown: no-schema, unusable-schema, no-description, not-read, not-json, too-large, too-slow or budget.',
+            ),
+        }),
+      )
+      .describe('Result of a migration that was not carried out.'),
+    comparison: z
+      .exactOptional(comparison)
+      .describe('Result of comparing both services, for a read in mode shadow.'),
+    heldMs: z
+      .exactOptional(milliseconds)
+      .describe('Milliseconds of delay for the rate limit of the service.'),
+    verdict: z
+      .enum(['rewritten', 'unchanged', 'refused', 'passed', 'served'])
+      .describe(
+        'Effect on the exchange: `rewritten` when the request was, or the body of its response; `edits` and `responseEdits` say which.',
+      ),
+    edits: z
+      .array(editRecord)
+      .readonly()
+      .describe('Edits of the V1 query and the V1 body, each with change, rule and places.'),
+    patch: z
+      .exactOptional(z.array(patchOperation).readonly())
+      .describe(
+        'RFC 6902 patch from the V1 body to the V2 body; a replace has its value only while capture is on.',
+      ),
+    responseEdits: z
+      .exactOptional(z.array(responseRecord).readonly())
+      .describe('Edits of the response by response rules, the first 64.'),
+    responsePatch: z
+      .exactOptional(z.array(patchOperation).readonly())
+      .describe("RFC 6902 patch from V2's response to the client's, without values of the response."),
+    responseEditsOmitted: z
+      .exactOptional(count)
+      .describe('Number of edits of the response that are not listed; there is no patch then.'),
+    responseNote: z
+      .exactOptional(z.string())
+      .describe(
+        'Reason why a response was not rewritten although a response rule applies; response-until-close: only the close of a TLS connection marks its end.',
+      ),
+    responseWould: z
+      .exactOptional(
+        z
+          .array(
+            z.strictObject({
+              change: z.string().describe('Id of the change in the rule book.'),
+              rule: z.exactOptional(z.literal('map')).describe('V2 has other values of the member.'),
+              from: z
+                .exactOptional(pointer)
+                .describe("Pointer in V2's response; absent if it is gone there."),
+              path: pointer.describe("Pointer in V1's response."),
+            }),
+          )
+          .readonly(),
+      )
+      .describe(
+        "Members of V1's response that V2 names or places otherwise, by the rules; of sampled writes.",
+      ),
+    errorPointers: z
+      .exactOptional(z.array(z.string()).max(16).readonly())
+      .describe('Places that the errors of a sampled 4xx point at, in the body as the service received it.'),
+    deprecated: z
+      .exactOptional(z.array(z.string()).max(16).readonly())
+      .describe("Attributes of the request that V1's response calls deprecated, as pointers in the V1 body."),
+    unechoed: z
+      .exactOptional(z.array(z.string()).max(16).readonly())
+      .describe("Attributes of the request that V2's 2xx does not echo; empty if it echoes all of them."),
+    editsOmitted: z
+      .exactOptional(count)
+      .describe('Number of edits that are not listed; there is no patch then.'),
+    note: z
+      .exactOptional(z.string())
+      .describe('Policy, limit or media type that determined the verdict; or `trailers-dropped`.'),
+    failure: z.exactOptional(z.string()).describe('Failure code of a response that the gateway itself made.'),
+    cause: z
+      .exactOptional(z.string())
+      .describe(
+        "Cause of a failure: the system's error code, such as ECONNREFUSED, or a few words, such as `no response head in time`.",
+      ),
+    sent: z
+      .exactOptional(z.boolean())
+      .describe(
+        'If the service gave no response: false when nothing of the request reached it, true when it may have been carried out.',
+      ),
+    pointer: z.exactOptional(pointer).describe('Pointer to the cause of a refusal in the V1 body.'),
+    position: z
+      .exactOptional(z.strictObject({ offset: count, line: count, column: count }))
+      .describe('Byte offset, line and column of a fault in the V1 body.'),
+    bytesIn: count.describe('Bytes of the request body as received.'),
+    bytesOut: count.describe('Bytes of the request body as forwarded; of one that streams, as received.'),
+    responseBytes: count.describe("Bytes of the response's body as written to the client's connection."),
+    status: count.describe('Status that the client received; 0 if it received none.'),
+    incomplete: z
+      .exactOptional(z.literal(true))
+      .describe('The exchange with the client ended before the end of the response.'),
+    upstreamMs: z
+      .exactOptional(milliseconds)
+      .describe(
+        'Milliseconds from the last attempt to send the request to the head of its response, with the wait for a connection and the time of a body that streams.',
+      ),
+    totalMs: milliseconds.describe(
+      'Milliseconds from the head of the request to the end of the response; 0 where the head could not be read.',
+    ),
+    rewriteMs: z.exactOptional(milliseconds).describe('Milliseconds of rewriting the body.'),
+    attempts: z.exactOptional(count).describe('Number of attempts to send the request, if more than one.'),
+    attributes: z
+      .exactOptional(z.array(z.string()).max(64).readonly())
+      .describe('Pointers of the members of the V1 body, without values.'),
+    ruleBook: z
+      .string()
+      .regex(/^[0-9a-f]{16}$/)
+      .describe('Hash of the rule book in force.'),
+  })
+  .describe('One exchange in the rewrite log of capture-gateway.') satisfies z.ZodType<Entry>;

@@ -1,7 +1,6 @@
-import { quoted } from './entry-line.ts';
+import { PackedEntries, type PackedEntry, quoted, unpacked } from './entry-line.ts';
 import { isNotable } from './entry-outcome.ts';
 import type { Entry } from './entry.ts';
-import { type PackedEntry, PackedEntries, unpacked } from './packed-entries.ts';
 
 /** Share of the capacity that failures have in addition, once newer entries took their place. */
 const NOTABLE_SHARE = 0.25;

@@ -1,4 +1,4 @@
-import { methodLabel } from '../http/methods.ts';
+import { methodLabel } from '../http/request-head.ts';
 import type { Entry } from './entry.ts';
 
 /** An OTLP span in JSON: ids in hex, times in nanoseconds as text. */

@@ -1,13 +1,15 @@
-import { OperationTable } from '../rules/operation-table.ts';
-import type { Operation, RuleBook } from '../rules/rule-book.ts';
-import { DeprecatedAttributes, isWrapped } from './deprecated-attributes.ts';
-import { canBeRewritten, isRewritten } from '../rules/rewritten-methods.ts';
+import {
+  canBeRewritten,
+  isRewritten,
+  type Operation,
+  OperationTable,
+  type RuleBook,
+} from '../rules/rule-book.ts';
+import { DeprecatedAttributes, type EditRecord, isWrapped } from './records.ts';
 import { compilePlans, type Plan, type Plans } from './plan.ts';
 import { compileQueryPlans, type QueryPlan, type QueryPlans } from './query-plan.ts';
-import type { ResponsePlan } from './response-plan.ts';
-import { compileResponsePlans, type ResponsePlans } from './response-plans.ts';
-import type { ResponseContext } from './response-rewrite.ts';
-import type { EditRecord } from './rewrite.ts';
+import { compileResponsePlans, type ResponsePlan, type ResponsePlans } from './response-plan.ts';
+import type { ResponseContext } from './response-rules.ts';
 
 /**
  * A rule book with its compiled parts: the matching of operations and the plans of both directions, each compiled on first use.

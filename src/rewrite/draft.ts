@@ -1,6 +1,8 @@
-import type { NameTable } from '../json/member-name.ts';
-import { ARRAY, OBJECT, type Tape } from '../json/tape.ts';
-import type { WorkMemory } from '../json/work-memory.ts';
+import { concatBytes } from '../http/byte-collector.ts';
+import type { Edit } from '../json/edit.ts';
+import { memberName, type NameTable, printString } from '../json/names.ts';
+import { pointerToken } from '../json/pointer.ts';
+import { ARRAY, type Mark, OBJECT, type Tape, type WorkMemory } from '../json/tape.ts';
 
 /** A member of a draft object: a member of the V1 body, perhaps renamed or moved, or one that a rule created. */
 export class DraftMember {
@@ -62,7 +64,7 @@ export class DraftObject {
 }
 
 /** An array of the body that rules use, with the objects and arrays in it. */
-export class DraftArray {
+class DraftArray {
   readonly node: number;
   /** Its elements, once a rule has entered it. */
   readonly elements: DraftElement[] = [];
@@ -77,7 +79,7 @@ export class DraftArray {
 }
 
 /** An element of a draft array: its value is an object or an array. */
-export class DraftElement {
+class DraftElement {
   readonly array: DraftArray;
   readonly index: number;
   value: DraftObject | DraftArray | undefined = undefined;
@@ -288,4 +290,352 @@ export function markChanged(value: DraftObject | DraftArray): void {
 
 function containerOf(value: DraftObject | DraftArray): DraftObject | DraftArray | undefined {
   return value.up instanceof DraftElement ? value.up.array : value.up?.holder;
+}
+
+/**
+ * Returns the RFC 6901 pointer of a member in the V1 body; undefined if a rule created it. `node` selects one of a group of
+ * members.
+ */
+export function originPointer(
+  draft: Draft,
+  member: DraftMember,
+  node: number = member.node,
+): string | undefined {
+  if (node < 0) return undefined;
+  return `${originObjectPointer(draft, member.home)}/${originToken(draft, node)}`;
+}
+
+/** Returns the pointer of an object in the V1 body. */
+export function originObjectPointer(draft: Draft, object: DraftObject): string {
+  return originOf(draft, object.origin);
+}
+
+/** Returns the token of the member at `node` in pointers into the V1 body. */
+export function originToken(draft: Draft, node: number): string {
+  return pointerToken(nameOf(draft, draft.tape.id(node), node));
+}
+
+function originOf(draft: Draft, holder: DraftMember | DraftElement | undefined): string {
+  if (holder === undefined) return '';
+  if (!(holder instanceof DraftElement)) return originPointer(draft, holder) ?? '';
+  return `${originOf(draft, holder.array.up)}/${holder.index}`;
+}
+
+/** Returns the RFC 6901 pointer of a member in the body after the rules so far; undefined if it is not in it. */
+export function currentPointer(
+  draft: Draft,
+  member: DraftMember,
+  node: number = member.node,
+): string | undefined {
+  if (member.isRemoved || member.holder === undefined) return undefined;
+  const around = objectPointer(draft, member.holder);
+  return around === undefined ? undefined : `${around}/${pointerToken(nameOf(draft, member.id, node))}`;
+}
+
+/** Returns the pointer of an object in the body after the rules so far; undefined if it is not in it. */
+export function objectPointer(draft: Draft, object: DraftObject): string | undefined {
+  if (object === draft.root) return '';
+  return object.up === undefined ? undefined : valuePointer(draft, object.up);
+}
+
+function valuePointer(draft: Draft, holder: DraftMember | DraftElement): string | undefined {
+  if (!(holder instanceof DraftElement)) return currentPointer(draft, holder);
+  const around = valuePointer(draft, holder.array.up);
+  return around === undefined ? undefined : `${around}/${holder.index}`;
+}
+
+/** Returns the current name of a member. */
+export function currentName(draft: Draft, member: DraftMember): string {
+  return nameOf(draft, member.id, member.node);
+}
+
+/** Only names that no rule uses have to be decoded. */
+function nameOf(draft: Draft, id: number, node: number): string {
+  return id > 0 ? draft.names.name(id) : memberName(draft.bytes, draft.tape, node);
+}
+
+/** Copies `source` into `object`, formatted like `like`; `id` renames the copy, 0 keeps its own name. */
+export function copyOf(object: DraftObject, source: DraftMember, like: DraftMember, id: number): DraftMember {
+  const copy = new DraftMember(id === 0 ? source.id : id, source.node, like.place, like.hasDelimiter, object);
+  copy.hasLead = like.hasLead;
+  copy.isMoved = true;
+  copy.isRenamed = id !== 0 || source.isRenamed;
+  copy.last = source.last;
+  copy.literal = source.literal;
+  copy.value = cloneValue(source.value, copy);
+  return copy;
+}
+
+/** Inserts `copies` into `object` after `behind`, all at once: an object can have as many members as fit into a body. */
+export function insertBehind(object: DraftObject, behind: DraftMember, copies: readonly DraftMember[]): void {
+  const { members } = object;
+  const rest = members.splice(members.indexOf(behind) + 1);
+  for (const member of copies) members.push(member);
+  for (const member of rest) members.push(member);
+  markChanged(object);
+}
+
+/** Adds a new member to the end of `object`, formatted like the last one; the caller sets its value. */
+export function addMade(object: DraftObject, id: number): DraftMember {
+  const last = object.members.at(-1);
+  // The last of a group of members has a delimiter of its own.
+  const isGroup = last !== undefined && last.last !== last.node;
+  const place = isGroup ? last.last : (last?.place ?? -1);
+  const made = new DraftMember(id, -1, place, isGroup || (last?.hasDelimiter ?? false), object);
+  made.hasLead = isGroup || (last?.hasLead ?? false);
+  made.isMoved = true;
+  object.members.push(made);
+  markChanged(object);
+  return made;
+}
+
+/** Later rules may read the copy, so everything known of the value is copied too. */
+function cloneValue(
+  value: DraftObject | DraftArray | undefined,
+  up: DraftMember | DraftElement,
+): DraftObject | DraftArray | undefined {
+  if (value === undefined) return undefined;
+  if (value instanceof DraftObject) {
+    const clone = new DraftObject(value.node, up);
+    clone.hasTail = value.hasTail;
+    clone.isChanged = value.isChanged;
+    for (const member of value.members) clone.members.push(cloneMember(member, clone));
+    return clone;
+  }
+  const clone = new DraftArray(value.node, up);
+  clone.isChanged = value.isChanged;
+  clone.isEntered = value.isEntered;
+  for (const element of value.elements) {
+    const copy = new DraftElement(clone, element.index);
+    copy.value = cloneValue(element.value, copy);
+    clone.elements.push(copy);
+  }
+  return clone;
+}
+
+function cloneMember(member: DraftMember, holder: DraftObject): DraftMember {
+  const clone = new DraftMember(member.id, member.node, member.place, member.hasDelimiter, holder);
+  clone.last = member.last;
+  clone.hasLead = member.hasLead;
+  clone.isRenamed = member.isRenamed;
+  clone.isMoved = member.isMoved;
+  clone.literal = member.literal;
+  clone.value = cloneValue(member.value, clone);
+  return clone;
+}
+
+/** Returns the recipe that turns the original body into the draft. */
+export function printDraft(draft: Draft, keys: KeyCache): Recipe {
+  return new Printer(draft, keys).print();
+}
+
+/** Printed forms of a name, by its id: the key, and the key with a colon and the bracket of a new object. */
+export type KeyCache = ({ readonly key: Uint8Array; readonly opening: Uint8Array } | undefined)[];
+
+const OPEN = Uint8Array.of(0x7b);
+const CLOSE = Uint8Array.of(0x7d);
+const COMMA = Uint8Array.of(0x2c);
+const COLON = Uint8Array.of(0x3a);
+
+/** Walks a draft in the order of the new body, and records the source of each part. */
+class Printer {
+  private readonly draft: Draft;
+  private readonly keys: KeyCache;
+  private readonly recipe = new Recipe();
+
+  constructor(draft: Draft, keys: KeyCache) {
+    this.draft = draft;
+    this.keys = keys;
+  }
+
+  print(): Recipe {
+    const { root } = this.draft;
+    // The bracket of a created object is printed with its key, and the body has no key.
+    if (root.node < 0) this.recipe.insert(OPEN);
+    this.object(root, false);
+    return this.recipe;
+  }
+
+  private object(object: DraftObject, isCopy: boolean): void {
+    const { tape } = this.draft;
+    const { node } = object;
+    if (!object.isChanged) {
+      this.recipe.bytes(tape.startMark(node), tape.endMark(node), isCopy);
+      return;
+    }
+    if (node >= 0) this.recipe.bytes(tape.startMark(node), tape.openMark(node), isCopy);
+    for (let k = 0; k < object.members.length; k += 1) {
+      const member = object.members[k];
+      if (member !== undefined) this.member(member, k === 0, isCopy || member.isMoved);
+    }
+    if (node < 0) this.recipe.insert(CLOSE);
+    else {
+      const tail = object.hasTail ? tape.tailMark(node) : tape.closeMark(node);
+      this.recipe.bytes(tail, tape.endMark(node), isCopy);
+    }
+  }
+
+  private member(member: DraftMember, isFirst: boolean, isCopy: boolean): void {
+    const recipe = this.recipe;
+    const { tape } = this.draft;
+    const { node, last, place, value, literal } = member;
+    if (!member.hasDelimiter && !isFirst) recipe.insert(COMMA);
+    const isOwn = node >= 0 && !member.isRenamed && literal === undefined;
+    if (isOwn && !isCopy && place === node && value?.isChanged !== true) {
+      recipe.bytes(this.layoutMark(member), tape.endMark(last), false);
+      return;
+    }
+    if (member.hasDelimiter || member.hasLead) {
+      const layoutEnd = member.hasLead ? tape.keyStartMark(place) : tape.leadMark(place);
+      recipe.bytes(this.layoutMark(member), layoutEnd, isCopy);
+    }
+    if (node < 0) {
+      const { key, opening } = this.key(member.id);
+      if (literal === undefined) recipe.insert(opening);
+      else {
+        recipe.insert(key);
+        recipe.insert(COLON);
+      }
+    } else if (member.isRenamed) {
+      recipe.insert(this.key(member.id).key);
+      recipe.bytes(tape.keyEndMark(node), tape.startMark(node), isCopy);
+    } else {
+      recipe.bytes(tape.keyStartMark(node), tape.startMark(node), isCopy);
+    }
+    // The bytes of an overwritten value are neither kept nor copied.
+    if (literal !== undefined) recipe.insert(literal);
+    else if (value === undefined) recipe.bytes(tape.startMark(node), tape.endMark(last), isCopy);
+    else this.value(value, isCopy);
+  }
+
+  /** The start of the text that is printed before the key: the delimiter, white space, or the key itself. */
+  private layoutMark(member: DraftMember): Mark {
+    const { tape } = this.draft;
+    if (member.hasDelimiter) return tape.delimiterMark(member.place);
+    return member.hasLead ? tape.leadMark(member.place) : tape.keyStartMark(member.place);
+  }
+
+  private value(value: DraftObject | DraftArray, isCopy: boolean): void {
+    if (value instanceof DraftObject) {
+      this.object(value, isCopy);
+      return;
+    }
+    const { tape } = this.draft;
+    let at = tape.startMark(value.node);
+    for (const element of value.elements) {
+      if (element.value?.isChanged !== true) continue;
+      const { node } = element.value;
+      this.recipe.bytes(at, tape.startMark(node), isCopy);
+      this.value(element.value, isCopy);
+      at = tape.endMark(node);
+    }
+    this.recipe.bytes(at, tape.endMark(value.node), isCopy);
+  }
+
+  private key(id: number): { readonly key: Uint8Array; readonly opening: Uint8Array } {
+    const known = this.keys[id];
+    if (known !== undefined) return known;
+    const key = printString(this.draft.names.name(id));
+    const opening = Uint8Array.of(...key, 0x3a, 0x7b);
+    this.keys[id] = { key, opening };
+    return { key, opening };
+  }
+}
+
+const EMPTY = new Uint8Array();
+
+/** Original bytes that the new text contains, and the inserted bytes before them. */
+interface Span {
+  readonly insert: Uint8Array;
+  readonly start: Mark;
+  end: Mark;
+  /** True if the bytes are not in their original place, so that they are copied. */
+  readonly isCopy: boolean;
+}
+
+/**
+ * A new text in terms of an old one: the bytes that stay, those that are copied from elsewhere, and those that are inserted. It
+ * refers to marks and not to offsets, so it applies to every text of the same shape.
+ */
+export class Recipe {
+  private readonly spans: Span[] = [];
+  /** Bytes to insert after the last span, before the next. */
+  private inserted: Uint8Array = EMPTY;
+
+  /** Adds original bytes. */
+  bytes(start: Mark, end: Mark, isCopy: boolean): void {
+    const last = this.spans.at(-1);
+    if (this.inserted === EMPTY && last !== undefined && last.end === start && last.isCopy === isCopy) {
+      last.end = end;
+      return;
+    }
+    this.spans.push({ insert: this.inserted, start, end, isCopy });
+    this.inserted = EMPTY;
+  }
+
+  /** Adds bytes that the original does not have. */
+  insert(part: Uint8Array): void {
+    this.inserted = this.inserted === EMPTY ? part : concatBytes([this.inserted, part]);
+  }
+
+  /** Returns the edits that turn `bytes` into the new text; `tape` describes `bytes` from offset `from` on. */
+  edits(bytes: Uint8Array, tape: Tape, from: number): readonly Edit[] {
+    const list = new EditList(bytes);
+    list.keep(from, tape.offset(tape.startMark(0)));
+    for (const { insert, start, end, isCopy } of this.spans) {
+      if (insert !== EMPTY) list.insert(insert);
+      if (isCopy) list.insert(bytes.subarray(tape.offset(start), tape.offset(end)));
+      else list.keep(tape.offset(start), tape.offset(end));
+    }
+    if (this.inserted !== EMPTY) list.insert(this.inserted);
+    list.keep(tape.offset(tape.endMark(0)), bytes.length);
+    return list.finish();
+  }
+}
+
+/** Converts the parts of a text to edits: original bytes in their place are kept, everything else is inserted. */
+class EditList {
+  private readonly bytes: Uint8Array;
+  private readonly edits: Edit[] = [];
+  /** Bytes to insert before the next byte that is kept. */
+  private pending: Uint8Array[] = [];
+  /** Everything before this offset has been kept or removed. */
+  private at = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+  }
+
+  insert(part: Uint8Array): void {
+    this.pending.push(part);
+  }
+
+  /** Keeps original bytes in their place; bytes from before the current offset are copied. */
+  keep(start: number, end: number): void {
+    if (start === end) return;
+    if (start < this.at) {
+      this.insert(this.bytes.subarray(start, end));
+      return;
+    }
+    if (start > this.at || this.pending.length > 0) this.edit(start);
+    this.at = end;
+  }
+
+  finish(): readonly Edit[] {
+    const end = this.bytes.length;
+    if (this.at < end || this.pending.length > 0) this.edit(end);
+    return this.edits;
+  }
+
+  private edit(end: number): void {
+    this.edits.push({ start: this.at, end, insert: this.inserted() });
+  }
+
+  /** Returns the pending insertion as one array, and clears it. */
+  private inserted(): Uint8Array {
+    const pending = this.pending;
+    if (pending.length < 2) return pending.pop() ?? EMPTY;
+    this.pending = [];
+    return concatBytes(pending);
+  }
 }

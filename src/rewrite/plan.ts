@@ -1,31 +1,44 @@
-// Longer than other files: one pass over a body, with the caches that its steps share.
-import { hasByteOrderMark } from '../json/byte-order-mark.ts';
+import { hasByteOrderMark } from '../json/document.ts';
 import { applyEdits } from '../json/edit.ts';
-import { NameTable } from '../json/member-name.ts';
+import { NameTable } from '../json/names.ts';
 import { type OpenedMembers, Scanner } from '../json/scanner.ts';
-import { Slab } from '../json/slab.ts';
-import { OBJECT } from '../json/tape.ts';
-import type { WorkMemory } from '../json/work-memory.ts';
-import { ChangeIndex } from '../rules/change-index.ts';
-import { isRewritten } from '../rules/rewritten-methods.ts';
-import type { Change, Operation, Policies, RuleBook } from '../rules/rule-book.ts';
+import { OBJECT, Slab, type WorkMemory } from '../json/tape.ts';
+import {
+  type Change,
+  ChangeIndex,
+  isRewritten,
+  type Operation,
+  type Policies,
+  type RuleBook,
+} from '../rules/rule-book.ts';
 import type { RequestRule } from '../rules/rule.ts';
-import { Draft } from './draft.ts';
-import { lookUp, type Lookup } from './lookups.ts';
-import { malformed } from './malformed.ts';
-import { compileMap, map, type CompiledMap } from './map.ts';
-import { compileNest, nest, type CompiledNest } from './nest.ts';
-import { type MembersToOpen, openLike, openPath } from './open-path.ts';
-import { printDraft, type KeyCache } from './print-draft.ts';
-import { Recorder, type Records } from './recorder.ts';
-import { RecordCache } from './record-cache.ts';
-import { compileRename, rename, type CompiledRename } from './rename.ts';
-import type { Recipe } from './recipe.ts';
-import type { EditRecord, Rewrite } from './rewrite.ts';
-import { Run, STEPS, type CompiledRule, type Marks, type Stop } from './run.ts';
-import { ShapeCache } from './shape-cache.ts';
-import { compileStrip, strip, type CompiledStrip } from './strip.ts';
-import { compileUnwrap, unwrap, type CompiledUnwrap } from './unwrap.ts';
+import { RecordCache, ShapeCache } from './caches.ts';
+import { Draft, type KeyCache, printDraft, type Recipe } from './draft.ts';
+import { type EditRecord, malformed, Recorder, type Records, type Rewrite } from './records.ts';
+import {
+  type CompiledMap,
+  type CompiledNest,
+  type CompiledRename,
+  type CompiledRule,
+  type CompiledStrip,
+  type CompiledUnwrap,
+  compileMap,
+  compileNest,
+  compileRename,
+  compileStrip,
+  compileUnwrap,
+  lookUp,
+  type Lookup,
+  map,
+  type Marks,
+  nest,
+  rename,
+  Run,
+  STEPS,
+  type Stop,
+  strip,
+  unwrap,
+} from './request-rules.ts';
 
 type Compiled = CompiledUnwrap | CompiledNest | CompiledRename | CompiledStrip | CompiledMap;
 
@@ -312,4 +325,23 @@ function openedBy(rules: readonly Compiled[]): OpenedMembers {
 function reach(rule: Compiled): number {
   if (rule.rule === 'unwrap') return 1;
   return rule.path.length + (rule.rule === 'nest' ? 2 : 1);
+}
+
+/** The members that rules open, being collected. */
+export interface MembersToOpen extends OpenedMembers {
+  readonly objects: boolean[];
+  readonly arrays: boolean[];
+}
+
+/** Opens the members on the path to an object, whose segments are ids of names and -1 for `*`. */
+export function openPath({ objects, arrays }: MembersToOpen, path: readonly number[]): void {
+  for (const [at, id] of path.entries()) {
+    if (id >= 0) (path[at + 1] === -1 ? arrays : objects)[id] = true;
+  }
+}
+
+/** Opens the member `to` as the member `from` is opened: a rule renames or copies it. */
+export function openLike({ objects, arrays }: MembersToOpen, to: number, from: number): void {
+  if (objects[from] === true) objects[to] = true;
+  if (arrays[from] === true) arrays[to] = true;
 }

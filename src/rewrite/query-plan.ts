@@ -1,10 +1,8 @@
-import { type QueryPart, queryParts, valueOf, withName, withValue } from '../http/query-text.ts';
-import { ChangeIndex } from '../rules/change-index.ts';
-import { inverseValues } from '../rules/inverse-values.ts';
-import { isRewritten } from '../rules/rewritten-methods.ts';
-import type { Change, Operation, RuleBook } from '../rules/rule-book.ts';
+import { type QueryPart, queryParts, valueOf, withName, withValue } from '../http/target.ts';
+import { type Change, ChangeIndex, isRewritten, type Operation, type RuleBook } from '../rules/rule-book.ts';
+import { inverseValues } from '../rules/inverse.ts';
 import type { MappedValue, QueryMapRule, QueryRenameRule, QueryRule } from '../rules/rule.ts';
-import type { EditRecord } from './rewrite.ts';
+import type { EditRecord } from './records.ts';
 
 /** A raw query after the query rules, and what they did: a record for each parameter of a rule, however often it occurs. */
 export interface RewrittenQuery {

@@ -1,30 +1,50 @@
-import { hasByteOrderMark } from '../json/byte-order-mark.ts';
+import { hasByteOrderMark } from '../json/document.ts';
 import { applyEdits } from '../json/edit.ts';
-import { NameTable } from '../json/member-name.ts';
+import { NameTable } from '../json/names.ts';
 import { type OpenedMembers, Scanner } from '../json/scanner.ts';
-import { Slab } from '../json/slab.ts';
-import { OBJECT } from '../json/tape.ts';
-import type { WorkMemory } from '../json/work-memory.ts';
-import type { InvertedRule } from '../rules/inverse.ts';
-import type { Change, RuleBook } from '../rules/rule-book.ts';
+import { OBJECT, Slab, type WorkMemory } from '../json/tape.ts';
+import { InverseIndex, type InvertedRule } from '../rules/inverse.ts';
+import {
+  canBeRewritten,
+  type Change,
+  ChangeIndex,
+  isRewritten,
+  type Operation,
+  type RuleBook,
+} from '../rules/rule-book.ts';
 import type { ExplicitResponseRule, RequestRule } from '../rules/rule.ts';
-import { alias, compileAlias, type CompiledAlias } from './alias.ts';
-import type { Recipe } from './recipe.ts';
-import type { ResponseContext, ResponseRecord, ResponseRewrite } from './response-rewrite.ts';
-import type { PatchOperation } from './rewrite.ts';
-import { ResponseRun, isAbout } from './response-run.ts';
-import { compileDeprecations, deprecations, type CompiledDeprecations } from './deprecations.ts';
-import { Draft, find } from './draft.ts';
-import { compileErrors, errors, type CompiledErrors } from './errors.ts';
-import { compileFlatten, flatten, type CompiledFlatten } from './flatten.ts';
-import { type MembersToOpen, openLike, openPath } from './open-path.ts';
-import { type KeyCache, printDraft } from './print-draft.ts';
-import { queryPlanOf, type QueryPlan } from './query-plan.ts';
-import { compileRenameBack, renameBack, type CompiledRenameBack } from './rename-back.ts';
-import { compileResponseMap, responseMap, type CompiledResponseMap } from './response-map.ts';
-import { SeenIds } from './seen-names.ts';
-import { ShapeCache } from './shape-cache.ts';
-import { compileUnnest, unnest, type CompiledUnnest } from './unnest.ts';
+import { ShapeCache } from './caches.ts';
+import { Draft, find, type KeyCache, printDraft, type Recipe } from './draft.ts';
+import { type CompiledErrors, compileErrors, errors } from './errors.ts';
+import { type MembersToOpen, openLike, openPath } from './plan.ts';
+import { type QueryPlan, queryPlanOf } from './query-plan.ts';
+import type { PatchOperation } from './records.ts';
+import {
+  alias,
+  compileAlias,
+  type CompiledAlias,
+  type CompiledDeprecations,
+  compileDeprecations,
+  type CompiledFlatten,
+  type CompiledRenameBack,
+  type CompiledResponseMap,
+  type CompiledUnnest,
+  compileFlatten,
+  compileRenameBack,
+  compileResponseMap,
+  compileUnnest,
+  deprecations,
+  flatten,
+  isAbout,
+  renameBack,
+  type ResponseContext,
+  responseMap,
+  type ResponseRecord,
+  type ResponseRewrite,
+  ResponseRun,
+  SeenIds,
+  unnest,
+} from './response-rules.ts';
 
 type Compiled =
   | CompiledRenameBack
@@ -293,4 +313,49 @@ function reach(rule: Compiled): number {
 /** True for a rule that compares names that it does not list. */
 function readsAnyName(rule: Compiled): boolean {
   return rule.rule === 'flatten' || (rule.rule === 'unnest' && rule.places === undefined);
+}
+
+/** The response plans of a rule book. */
+export interface ResponsePlans {
+  /** Returns the plan for responses to `operation`; `undefined` is for requests without an operation in the rule book. */
+  of(operation: Operation | undefined, method: string): ResponsePlan;
+}
+
+/**
+ * Compiles the response rules of `book`, each plan on first use. A change `on: every` applies to the responses to any POST or
+ * PATCH; what `inverse` undoes, it undoes in all responses, and errors of reads have the names of what writes the resource.
+ */
+export function compileResponsePlans(book: RuleBook): ResponsePlans {
+  const changes = new ChangeIndex(book.changes);
+  const inverse = new InverseIndex(book.operations, book.changes);
+  const unnamed = inverse.of(undefined);
+  const other = new ResponsePlan(book, changes.of(undefined, true), unnamed);
+  const read = new ResponsePlan(book, changesOfRead([], inverse.writing(undefined)), unnamed);
+  const plans = new Map<string, ResponsePlan>();
+  return {
+    of: (operation, method) => {
+      if (operation === undefined) return isRewritten(method) ? other : read;
+      const known = plans.get(operation.id);
+      if (known !== undefined) return known;
+      const named = changes.of(operation.id, isRewritten(operation.method));
+      const applied = canBeRewritten(operation.method)
+        ? named
+        : changesOfRead(named, inverse.writing(operation));
+      const plan = new ResponsePlan(book, applied, inverse.of(operation));
+      plans.set(operation.id, plan);
+      return plan;
+    },
+  };
+}
+
+/** Adds to the changes that name a read the `errors` rules of those that write the resource, where V1 has other names for it. */
+function changesOfRead(named: readonly Change[], writing: readonly Change[]): readonly Change[] {
+  const isRenamed = writing.some(({ request }) =>
+    request.some(({ rule }) => rule === 'rename' || rule === 'nest'),
+  );
+  if (!isRenamed) return named;
+  return writing.map((change) => {
+    if (named.includes(change)) return change;
+    return { ...change, query: [], response: change.response.filter(({ rule }) => rule === 'errors') };
+  });
 }

@@ -1,5 +1,10 @@
-import type { SharedWindow, Store, WindowAddition } from './store.ts';
-import { WindowTable } from './window-table.ts';
+import {
+  type SharedWindow,
+  type Store,
+  WINDOW_PARTS,
+  type WindowAddition,
+  type WindowPart,
+} from './store.ts';
 
 /** A store in the memory of one process: for the processes of one gateway, for tests and for simulations. */
 export class MemoryStore implements Store {
@@ -40,4 +45,80 @@ export class MemoryStore implements Store {
   async close(): Promise<void> {
     this.subscribers.clear();
   }
+}
+
+/** A window with its parts, the oldest first. */
+export interface KeptWindow {
+  readonly key: string;
+  readonly windowMs: number;
+  readonly parts: readonly WindowPart[];
+}
+
+interface Window {
+  readonly windowMs: number;
+  /** Counts by number of the part; the oldest first. */
+  readonly parts: Map<number, readonly number[]>;
+}
+
+/** Number of windows above which those that are over are looked for. */
+const SWEEP_WINDOWS = 1000;
+
+/** Counts in windows, for stores that have no windows of their own. Windows that are over are forgotten. */
+export class WindowTable {
+  private readonly windows = new Map<string, Window>();
+  private sweepAt = SWEEP_WINDOWS;
+
+  /** Number of windows in memory. */
+  get size(): number {
+    return this.windows.size;
+  }
+
+  /** Adds to a window at `now` (milliseconds since 1970); returns its counts. */
+  add({ key, windowMs, add }: WindowAddition, now: number): SharedWindow {
+    const part = partOf(now, windowMs);
+    const { parts } = this.windowOf(key, windowMs, now);
+    for (const old of parts.keys()) if (old <= part - WINDOW_PARTS) parts.delete(old);
+    if (add.some((number) => number !== 0)) {
+      const counts = parts.get(part) ?? [];
+      parts.set(
+        part,
+        add.map((number, index) => number + (counts[index] ?? 0)),
+      );
+    }
+    return { part, parts: partsOf(parts) };
+  }
+
+  /** Windows that are not over at `now`. */
+  list(now: number): readonly KeptWindow[] {
+    this.sweep(now);
+    return [...this.windows].map(([key, { windowMs, parts }]) => ({ key, windowMs, parts: partsOf(parts) }));
+  }
+
+  private windowOf(key: string, windowMs: number, now: number): Window {
+    const known = this.windows.get(key);
+    if (known !== undefined) return known;
+    if (this.windows.size >= this.sweepAt) {
+      this.sweep(now);
+      this.sweepAt = Math.max(SWEEP_WINDOWS, this.windows.size * 2);
+    }
+    const window: Window = { windowMs, parts: new Map() };
+    this.windows.set(key, window);
+    return window;
+  }
+
+  private sweep(now: number): void {
+    for (const [key, { windowMs, parts }] of this.windows) {
+      const newest = [...parts.keys()].at(-1) ?? 0;
+      if (newest <= partOf(now, windowMs) - WINDOW_PARTS) this.windows.delete(key);
+    }
+  }
+}
+
+/** Number of the part of a window at `now` (milliseconds since 1970). */
+function partOf(now: number, windowMs: number): number {
+  return Math.floor((now / windowMs) * WINDOW_PARTS);
+}
+
+function partsOf(parts: Window['parts']): readonly WindowPart[] {
+  return [...parts].map(([part, counts]) => ({ part, counts }));
 }

@@ -1,6 +1,6 @@
 import { DEFAULT_ROLLBACK } from '../rules/declared-rollout.ts';
-import type { Mode, Modes } from '../rules/rollout.ts';
-import type { RolloutSubject } from './scope.ts';
+import type { Mode, Modes, Scope } from '../rules/rollout.ts';
+import type { RuleBook } from '../rules/rule-book.ts';
 
 /** The mode of one request. */
 export interface RoutedMode {
@@ -29,7 +29,7 @@ export function modesInForce(
 }
 
 /** True when some V1 requests are not simply migrated, so that a V1 origin is required. */
-export function needsV1(modes: Modes): boolean {
+function needsV1(modes: Modes): boolean {
   return [modes.default, ...Object.values(modes.operations), ...Object.values(modes.clients)].some(
     ({ mode }) => mode !== 'migrate',
   );
@@ -77,4 +77,30 @@ function originOf({ mode, share = 0 }: Mode, client: string | undefined): Routed
 /** Returns the mode of a name, which comes from a request or a file: `constructor` must not match an inherited member. */
 export function ownMode(modes: Readonly<Record<string, Mode>>, name: string): Mode | undefined {
   return Object.hasOwn(modes, name) ? modes[name] : undefined;
+}
+
+/** Client and operation of a V1 request. */
+export interface RolloutSubject {
+  /** Client hash; undefined without an API key. */
+  readonly client: string | undefined;
+  /** Operation id; undefined for a request that the rule book does not name. */
+  readonly operation: string | undefined;
+}
+
+/** True when the scope includes the request. A list of clients never includes a request without a key. */
+export function isInScope(
+  { clients, except, operations }: Scope,
+  { client, operation }: RolloutSubject,
+): boolean {
+  if (clients !== undefined && (client === undefined || !clients.includes(client))) return false;
+  if (except !== undefined && client !== undefined && except.includes(client)) return false;
+  return operations === undefined || (operation !== undefined && operations.includes(operation));
+}
+
+/** Returns the dated release that the rule book pins for the request, instead of its own; undefined without one. */
+export function pinnedRelease(
+  { rollout }: Pick<RuleBook, 'rollout'>,
+  subject: RolloutSubject,
+): string | undefined {
+  return rollout?.pins.find((pin) => isInScope(pin, subject))?.version;
 }

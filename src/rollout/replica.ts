@@ -1,13 +1,18 @@
-import type { RateLimitQueue, RateLimitSharing } from './rate-limit-queue.ts';
-import { repeat } from './repeat.ts';
-import { ReplicaPresence } from './replica-presence.ts';
+import type { RateLimitQueue, RateLimitSharing } from './rate-limit.ts';
 import type { RolloutControl } from './rollout-control.ts';
 import type { RolloutState } from './rollout-state.ts';
 import { SharedRollout, type SharedRolloutNotice } from './shared-rollout.ts';
-import type { Store } from './store.ts';
-import { type ReplicaClock, StoreContact } from './store-contact.ts';
+import {
+  type ReplicaClock,
+  type SharedWindow,
+  type Store,
+  StoreContact,
+  WINDOW_PARTS,
+  type WindowAddition,
+  WindowExchange,
+  type WindowSource,
+} from './store.ts';
 import { ROLLOUT_KEY } from './stored-rollout.ts';
-import { WindowExchange } from './window-exchange.ts';
 
 /** What a replica has to tell: a sentence for its log. */
 export interface ReplicaNotice {
@@ -29,7 +34,7 @@ export interface ReplicaStatus {
 }
 
 /** Intervals in milliseconds. */
-export interface ReplicaIntervals {
+interface ReplicaIntervals {
   /** Between two reads of the rollout, in case that a call of a subscription was lost. */
   readonly follow: number;
   /** Between two exchanges of counts. */
@@ -200,4 +205,78 @@ export class Replica implements RateLimitSharing {
 
 function aloneSentence({ revision }: RolloutState, reason: string): string {
   return `The store is out of reach (${reason}); revision ${revision} of the rollout stays in force, and this replica counts alone.`;
+}
+
+/**
+ * Runs something again and again: each time some milliseconds after the last one ended, a little more or less, so that replicas do
+ * not march in step. The function that it returns ends this.
+ */
+export function repeat(
+  clock: ReplicaClock,
+  milliseconds: () => number,
+  run: () => Promise<void>,
+): () => void {
+  let cancel = (): void => {};
+  let hasEnded = false;
+  const schedule = (): void => {
+    if (hasEnded) return;
+    cancel = clock.after(milliseconds() * (0.9 + clock.random() * 0.2), () => void run().then(schedule));
+  };
+  schedule();
+  return () => {
+    hasEnded = true;
+    cancel();
+  };
+}
+
+const WINDOW_MS = 60_000;
+/** Milliseconds between two signs of life. */
+const SIGN_MS = WINDOW_MS / WINDOW_PARTS;
+/** Complete parts whose mean is the number: a sign may fall into the part beside its own. */
+const MEAN_PARTS = 3;
+
+/** Counts processes, or gateways: each adds one to a shared window at intervals of one part. */
+class ReplicaPresence implements WindowSource {
+  private readonly time: () => number;
+  private readonly key: 'replicas' | 'gateways';
+  private readonly isCounted: boolean;
+  private nextAt = 0;
+  private known: number | undefined;
+
+  /** `time` is a clock in milliseconds; one that is not counted only reads. */
+  constructor(time: () => number, key: 'replicas' | 'gateways', isCounted: boolean) {
+    this.time = time;
+    this.key = key;
+    this.isCounted = isCounted;
+  }
+
+  /** The number when it was last known; undefined before. */
+  get count(): number | undefined {
+    return this.known;
+  }
+
+  additions(all: boolean): readonly WindowAddition[] {
+    const now = this.time();
+    const isDue = now >= this.nextAt || this.nextAt - now > SIGN_MS;
+    if (isDue) this.nextAt = now + SIGN_MS;
+    return isDue || all
+      ? [{ key: this.key, windowMs: WINDOW_MS, add: [isDue && this.isCounted ? 1 : 0] }]
+      : [];
+  }
+
+  /**
+   * The current part is not complete: it only counts where it is larger than the mean. Neither is a part after an empty one, in
+   * which the store came into reach: until the next one is over, what was known holds.
+   */
+  merge(_key: string, { part, parts }: SharedWindow): void {
+    const countOf = (wanted: number): number =>
+      parts.find((candidate) => candidate.part === wanted)?.counts[0] ?? 0;
+    const begun = Array.from({ length: MEAN_PARTS }, (_, index) => part - 1 - index).filter(
+      (one) => countOf(one) > 0,
+    );
+    const whole = begun.filter((one) => countOf(one - 1) > 0).map(countOf);
+    const mean = whole.reduce((sum, count) => sum + count, 0) / Math.max(1, whole.length);
+    const held = whole.length > 0 ? [] : [this.known ?? 0, ...begun.map(countOf)];
+    this.known = Math.max(this.isCounted ? 1 : 0, Math.round(mean), countOf(part), ...held);
+  }
 }

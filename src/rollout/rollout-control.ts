@@ -1,11 +1,16 @@
 import type { Modes } from '../rules/rollout.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
-import type { CanaryOutcome } from './canary-outcome.ts';
-import { CanaryWindow, type CanaryCount } from './canary-window.ts';
+import { type CanaryCount, type CanaryOutcome, CanaryWindow } from './canary-window.ts';
 import { type RoutedMode, modesInForce } from './modes.ts';
-import { rollbackSentence } from './rollback-sentence.ts';
-import { applyChange, type RolloutChange } from './rollout-change.ts';
-import { initialRollout, type RolloutCommand, type RolloutState, stageOf } from './rollout-state.ts';
+import {
+  applyChange,
+  initialRollout,
+  rollbackSentence,
+  type RolloutChange,
+  type RolloutCommand,
+  type RolloutState,
+  stageOf,
+} from './rollout-state.ts';
 import type { SharedWindow, WindowAddition } from './store.ts';
 
 /** Clock and notifications of a rollout. */

@@ -1,9 +1,14 @@
-import { rollbackSentence } from './rollback-sentence.ts';
-import { applyChange, isOvertaken, type RolloutChange } from './rollout-change.ts';
+import {
+  applyChange,
+  initialRollout,
+  isOvertaken,
+  type Rollback,
+  rollbackSentence,
+  type RolloutChange,
+  type RolloutState,
+} from './rollout-state.ts';
 import type { RolloutControl, RolloutSharing } from './rollout-control.ts';
-import { initialRollout, type Rollback, type RolloutState } from './rollout-state.ts';
-import type { Store } from './store.ts';
-import type { ReplicaClock, StoreContact } from './store-contact.ts';
+import type { ReplicaClock, Store, StoreContact } from './store.ts';
 import { ROLLOUT_KEY, readRollout, rolloutText } from './stored-rollout.ts';
 
 /** What a replica has to tell about the rollout that it shares. */

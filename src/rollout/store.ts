@@ -53,3 +53,203 @@ export function windowSums({ parts }: SharedWindow, length: number): readonly nu
     parts.reduce((sum, { counts }) => sum + (counts[index] ?? 0), 0),
   );
 }
+
+/** Clock, timers and chance of a replica. */
+export interface ReplicaClock {
+  /** Milliseconds since 1970. */
+  readonly time: () => number;
+  /** Runs something after some milliseconds; the function that it returns cancels this. */
+  readonly after: (milliseconds: number, run: () => void) => () => void;
+  /** From 0 up to 1. */
+  readonly random: () => number;
+}
+
+/** Parts of a contact. */
+interface StoreContactParts {
+  readonly clock: ReplicaClock;
+  /** Milliseconds that one call of the store may take. */
+  readonly timeoutMs: number;
+  /** Called when the store is out of reach, with the reason. */
+  readonly onLost: (reason: string) => void;
+  /** Called when the store is in reach again, with the milliseconds that it was not. */
+  readonly onFound: (aloneMs: number) => void;
+}
+
+/** Uses of a store: one may fail while the other works, as on a full disk. */
+type StoreUse = 'rollout' | 'windows' | 'report';
+
+/** Milliseconds after which a replica without the store judges canaries by its own requests. */
+const JUDGE_ALONE_MS = 3000;
+
+/** Whether a replica reaches the store, and since when it does not. */
+export class StoreContact {
+  private readonly parts: StoreContactParts;
+  private readonly failing = new Set<StoreUse>();
+  private lostSince: { readonly at: number; readonly reason: string } | undefined;
+  private wasReached = false;
+
+  constructor(parts: StoreContactParts) {
+    this.parts = parts;
+  }
+
+  /** Time since which the store is out of reach, in milliseconds since 1970, and why; undefined while it is in reach. */
+  get lost(): { readonly at: number; readonly reason: string } | undefined {
+    return this.lostSince;
+  }
+
+  /** True once the store was reached, and while it is in reach. */
+  get isTogether(): boolean {
+    return this.wasReached && this.lostSince === undefined;
+  }
+
+  /**
+   * True while the counts of all replicas are the ones to judge by: a replica that lost one call would else judge a whole fleet by
+   * the few requests of its own.
+   */
+  get hasSums(): boolean {
+    const { lostSince } = this;
+    if (lostSince === undefined) return this.wasReached;
+    return this.wasReached && this.parts.clock.time() - lostSince.at < JUDGE_ALONE_MS;
+  }
+
+  /** Runs something that calls the store; resolves to false when the store is out of reach. Never rejects. */
+  async attempt(use: StoreUse, run: () => Promise<void>): Promise<boolean> {
+    try {
+      await run();
+    } catch (error) {
+      this.failing.add(use);
+      this.lose(error instanceof Error ? error.message : String(error));
+      return false;
+    }
+    this.failing.delete(use);
+    if (this.failing.size === 0) this.find();
+    return true;
+  }
+
+  /** Rejects when the store does not respond in time; its late response is dropped. */
+  limited<Value>(response: Promise<Value>): Promise<Value> {
+    const { clock, timeoutMs } = this.parts;
+    return new Promise((resolve, reject) => {
+      const cancel = clock.after(timeoutMs, () => reject(new Error(`no response within ${timeoutMs} ms`)));
+      response.then(resolve, reject).finally(cancel);
+    });
+  }
+
+  private lose(reason: string): void {
+    if (this.lostSince !== undefined) return;
+    this.lostSince = { at: this.parts.clock.time(), reason };
+    this.parts.onLost(reason);
+  }
+
+  private find(): void {
+    const since = this.lostSince?.at;
+    this.wasReached = true;
+    this.lostSince = undefined;
+    if (since !== undefined) this.parts.onFound(Math.max(0, this.parts.clock.time() - since));
+  }
+}
+
+/** A text that replicas share, with the revision at which it was set: revisions of a store only grow. */
+export interface StoredRecord {
+  readonly key: string;
+  readonly text: string;
+  readonly revision: number;
+}
+
+/** A text to set, and the revision of the text that it replaces; 0 when there is none. */
+export interface RecordChange {
+  readonly key: string;
+  readonly text: string;
+  readonly revision: number;
+}
+
+/** Records that were set after a revision. */
+export interface RecordPage {
+  /** Names the life of the records: another one after the store lost them, and empty before the first record is set. */
+  readonly life: string;
+  /** In the order of their revisions; fewer than were asked for when there are no more. */
+  readonly records: readonly StoredRecord[];
+}
+
+/** The outcome of a replacement. */
+export interface Replaced {
+  readonly life: string;
+  /** Revision of the last of the records, which have consecutive ones. */
+  readonly revision: number;
+}
+
+/**
+ * Records that all replicas write and follow, beside the texts of a `Store`: several are replaced at once, and a replica reads only
+ * those that changed. Every method rejects while the store cannot be reached; a promise may also stay pending.
+ */
+export interface RecordStore {
+  /** Returns the first `limit` records that were set after a revision. */
+  changes(after: number, limit: number): Promise<RecordPage>;
+  /**
+   * Sets all of the records, or none and resolves to undefined: when one of them has another revision by now, or the store another
+   * life.
+   */
+  replace(life: string, changes: readonly RecordChange[]): Promise<Replaced | undefined>;
+}
+
+/** Something that counts in windows of all replicas. */
+export interface WindowSource {
+  /** Returns what was counted since the last call; with `all`, also windows without counts whose sums are of interest. */
+  additions(all: boolean): readonly WindowAddition[];
+  /** Takes the counts of all replicas for a window of `additions`, the addition included. */
+  merge(key: string, counts: SharedWindow, added: readonly number[]): void;
+}
+
+/** Maximum number of windows in one call of the store. */
+const MAX_WINDOWS = 500;
+
+/**
+ * Adds to the store what this replica counted, and hands the sums of all replicas to whoever counts. Counts that do not reach the
+ * store are dropped: nobody knows whether they were added, and a replica that is alone judges its own.
+ */
+export class WindowExchange {
+  private readonly store: Store;
+  private readonly contact: StoreContact;
+  private readonly sources: WindowSource[] = [];
+  private working: Promise<void> | undefined;
+
+  constructor(store: Store, contact: StoreContact) {
+    this.store = store;
+    this.contact = contact;
+  }
+
+  add(source: WindowSource): void {
+    this.sources.push(source);
+  }
+
+  /** Exchanges counts once; while an exchange is under way, resolves with it instead. Never rejects. */
+  exchange(all: boolean): Promise<void> {
+    this.working ??= this.run(all).finally(() => {
+      this.working = undefined;
+    });
+    return this.working;
+  }
+
+  /** Exchanges counts once, after the exchange under way if there is one. Never rejects. */
+  async exchangeAnew(): Promise<void> {
+    await this.working;
+    await this.exchange(false);
+  }
+
+  private async run(all: boolean): Promise<void> {
+    const gathered = this.sources.flatMap((source) =>
+      source.additions(all).map((addition) => ({ source, addition })),
+    );
+    for (let at = 0; at < gathered.length; at += MAX_WINDOWS) {
+      const batch = gathered.slice(at, at + MAX_WINDOWS);
+      const isReached = await this.contact.attempt('windows', async () => {
+        const counts = await this.contact.limited(this.store.count(batch.map(({ addition }) => addition)));
+        for (const [index, { source, addition }] of batch.entries()) {
+          const sums = counts[index];
+          if (sums !== undefined) source.merge(addition.key, sums, addition.add);
+        }
+      });
+      if (!isReached) return;
+    }
+  }
+}

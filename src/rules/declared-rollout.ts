@@ -1,7 +1,17 @@
-import { didYouMean } from './did-you-mean.ts';
-import { readDuration, readInstant } from './instant.ts';
-import type { Brownout, LinkRelation, Mode, Modes, Pin, Rollout, Scope, Shield, Signals } from './rollout.ts';
-import type { SourceFault, SourcePath } from './rule-book-fault.ts';
+import { didYouMean, type SourceFault, type SourcePath } from './rule-book-fault.ts';
+import {
+  type Brownout,
+  type LinkRelation,
+  type Mode,
+  type Modes,
+  type Pin,
+  readDuration,
+  readInstant,
+  type Rollout,
+  type Scope,
+  type Shield,
+  type Signals,
+} from './rollout.ts';
 import type { RuleBookSource } from './rule-book-source.ts';
 
 /** Rollback criteria of a canary if the rule book sets none. */

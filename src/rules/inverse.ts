@@ -1,7 +1,14 @@
+import { printScalar } from '../json/document.ts';
 import type { Change, Operation } from './rule-book.ts';
-import { inverseValues } from './inverse-values.ts';
-import type { Path, RenameBackRule, RequestRule, ResponseMapRule, UnnestRule } from './rule.ts';
-import { templateShape } from './template.ts';
+import {
+  type MappedValue,
+  type Path,
+  type RenameBackRule,
+  type RequestRule,
+  type ResponseMapRule,
+  templateShape,
+  type UnnestRule,
+} from './rule.ts';
 
 /** A response rule that undoes a request rule, and the id of the change that both belong to. */
 export interface InvertedRule {
@@ -131,4 +138,16 @@ function invert(rule: RequestRule, inside: Path): RenameBackRule | UnnestRule | 
     case 'only':
       return undefined;
   }
+}
+
+/**
+ * Returns the values of a map in the other direction. A value that several values lead to has no inverse, and is left out: it stays
+ * as it is.
+ */
+export function inverseValues(values: readonly MappedValue[]): readonly MappedValue[] {
+  const times = new Map<string, number>();
+  for (const { to } of values) times.set(printScalar(to), (times.get(printScalar(to)) ?? 0) + 1);
+  return values
+    .filter(({ to }) => times.get(printScalar(to)) === 1)
+    .map(({ from, to }) => ({ from: to, to: from }));
 }

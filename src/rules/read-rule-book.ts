@@ -1,18 +1,12 @@
-import { checkChanges } from './check-changes.ts';
-import { checkOperations } from './check-operations.ts';
+import { checkChanges, checkOperations } from './check-rule-book.ts';
 import { declareChange } from './declared-change.ts';
 import { declareRollout } from './declared-rollout.ts';
 import type { Policies, RuleBook, RuleBookLimits } from './rule-book.ts';
 import type { RuleBookFault, SourceFault } from './rule-book-fault.ts';
-import { hashRuleBook } from './rule-book-hash.ts';
-import { ruleBookSource, type RuleBookSource } from './rule-book-source.ts';
-import { schemaFaults } from './schema-faults.ts';
-import { type ValidSubset, validSubset } from './valid-subset.ts';
-import { SourceDocument } from './source-document.ts';
-import { staleInverse } from './stale-inverse.ts';
-import { staleQueryRules } from './stale-query-rules.ts';
-import { staleResponseRules } from './stale-response-rules.ts';
-import { staleRules } from './stale-rules.ts';
+import { hashRuleBook } from './hash.ts';
+import { ruleBookSource, type RuleBookSource, type ValidSubset, validSubset } from './rule-book-source.ts';
+import { schemaFaults, SourceDocument } from './source-document.ts';
+import { staleInverse, staleQueryRules, staleResponseRules, staleRules } from './stale-rules.ts';
 
 /** A rule book, or all of its faults. */
 export type RuleBookReading =

@@ -23,3 +23,39 @@ export interface RuleBookFault {
 export function printFault(fault: RuleBookFault): string {
   return `${fault.file}:${fault.line}:${fault.column} ${fault.message}`;
 }
+
+/** Returns `; did you mean "…"?` when one of the known words is close to `written`, and an empty string otherwise. */
+export function didYouMean(written: string, known: Iterable<string>): string {
+  // A longer word is not a typing error, and the distance costs the product of the lengths.
+  if (written.length > 64) return '';
+  let best: string | undefined;
+  let shortest = Math.max(2, Math.floor(written.length / 3)) + 1;
+  for (const word of known) {
+    if (Math.abs(word.length - written.length) >= shortest) continue;
+    const distance = editDistance(written.toLowerCase(), word.toLowerCase());
+    if (distance >= shortest || distance >= word.length) continue;
+    shortest = distance;
+    best = word;
+  }
+  return best === undefined ? '' : `; did you mean "${best}"?`;
+}
+
+/** The number of insertions, removals, replacements and swaps of neighbours. */
+function editDistance(a: string, b: string): number {
+  let previousRow: number[] = [];
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const same = a[i - 1] === b[j - 1];
+      let cost = Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, (row[j - 1] ?? 0) + (same ? 0 : 1));
+      if (a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] && i > 1 && j > 1) {
+        cost = Math.min(cost, (previousRow[j - 2] ?? 0) + 1);
+      }
+      next.push(cost);
+    }
+    previousRow = row;
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

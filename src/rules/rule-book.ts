@@ -1,5 +1,13 @@
 import type { Rollout } from './rollout.ts';
-import type { Path, QueryRule, RequestRule, ResponseRule } from './rule.ts';
+import {
+  looseSpelling,
+  type Path,
+  plainSpelling,
+  type QueryRule,
+  readTemplate,
+  type RequestRule,
+  type ResponseRule,
+} from './rule.ts';
 
 /** A V1 operation: a method and a path template below `/api/v1`, such as `PATCH /properties/{id}`. */
 export interface Operation {
@@ -78,4 +86,181 @@ export interface RuleBook {
   readonly rollout?: Rollout;
   /** The first 16 hex digits of the SHA-256 of the book's meaning, regardless of comments, order of keys and spelling. */
   readonly hash: string;
+}
+
+/** Finds the operation of a request. The cost grows with the segments of the path, not with the number of operations. */
+export class OperationTable {
+  private readonly roots = new Map<string, Branch>();
+
+  constructor(operations: readonly Operation[]) {
+    for (const operation of operations) {
+      let branch = this.roots.get(operation.method) ?? newBranch();
+      this.roots.set(operation.method, branch);
+      for (const segment of readTemplate(operation.template)) branch = addSegment(branch, segment);
+      branch.operation = operation;
+    }
+  }
+
+  /**
+   * Returns the operation for `method` and the raw path below `/api/v1`, ignoring one trailing slash, a `.json` suffix of the
+   * last segment and the encoding of unreserved characters: no spelling evades a rule. A path that matches no operation as sent
+   * is matched again as a service reads it that decodes or merges slashes or drops path parameters. A literal segment of a
+   * template takes precedence over a parameter.
+   */
+  match(method: string, path: string): Operation | undefined {
+    const root = this.roots.get(method);
+    if (root === undefined) return undefined;
+    const plain = plainSpelling(path);
+    const found = matchPlain(root, plain);
+    if (found !== undefined) return found;
+    const loose = looseSpelling(plain);
+    return loose === plain ? undefined : matchPlain(root, loose);
+  }
+}
+
+function matchPlain(root: Branch, plain: string): Operation | undefined {
+  let end = plain.length;
+  if (plain.charCodeAt(end - 1) === SLASH) end -= 1;
+  if (plain.endsWith('.json', end)) end -= '.json'.length;
+  return findBelow(root, plain, 0, end);
+}
+
+interface Branch {
+  /** Absent at the last segment: most branches are leaves, and an empty map is large. */
+  literals: Map<string, Branch> | undefined;
+  parameter: Branch | undefined;
+  operation: Operation | undefined;
+}
+
+const SLASH = 0x2f;
+
+function newBranch(): Branch {
+  return { literals: undefined, parameter: undefined, operation: undefined };
+}
+
+function addSegment(branch: Branch, segment: string | undefined): Branch {
+  if (segment === undefined) return (branch.parameter ??= newBranch());
+  branch.literals ??= new Map();
+  const next = branch.literals.get(segment) ?? newBranch();
+  branch.literals.set(segment, next);
+  return next;
+}
+
+/** Descends from `at`, where a slash must be; at most as deep as the deepest template, however long the path is. */
+function findBelow(branch: Branch, path: string, at: number, end: number): Operation | undefined {
+  if (at >= end) return branch.operation;
+  if (path.charCodeAt(at) !== SLASH) return undefined;
+  const slash = path.indexOf('/', at + 1);
+  const next = slash === -1 || slash > end ? end : slash;
+  if (next === at + 1) return undefined;
+  const literal = branch.literals?.get(path.slice(at + 1, next));
+  const found = literal === undefined ? undefined : findBelow(literal, path, next, end);
+  if (found !== undefined || branch.parameter === undefined) return found;
+  return findBelow(branch.parameter, path, next, end);
+}
+
+/** Finds the changes that apply to an operation. The cost grows with their number, not with the size of the rule book. */
+export class ChangeIndex {
+  private readonly changes: readonly Change[];
+  /** Positions in the rule book, in order. */
+  private readonly every: number[] = [];
+  private readonly named = new Map<string, number[]>();
+
+  constructor(changes: readonly Change[]) {
+    this.changes = changes;
+    for (const [index, { on }] of changes.entries()) {
+      if (on === 'every') {
+        this.every.push(index);
+        continue;
+      }
+      for (const id of new Set(on)) {
+        const indexes = this.named.get(id) ?? [];
+        indexes.push(index);
+        this.named.set(id, indexes);
+      }
+    }
+  }
+
+  /** Returns the changes of the operation with this id, in the order of the rule book; those `on: every` only if `isEvery`. */
+  of(id: string | undefined, isEvery: boolean): readonly Change[] {
+    const named = (id === undefined ? undefined : this.named.get(id)) ?? [];
+    const indexes = isEvery ? [...named, ...this.every].sort((one, other) => one - other) : named;
+    return indexes.flatMap((index) => this.changes[index] ?? []);
+  }
+}
+
+/**
+ * True for a method that changes `on: every` apply to, named as an operation or not. This is what the rules promise and no fact
+ * of HTTP, which lets PUT have a body too: so it stands here, where every folder that applies rules can read it.
+ */
+export function isRewritten(method: string): boolean {
+  return method === 'POST' || method === 'PATCH';
+}
+
+/** True for a method whose bodies can have request rules: also PUT, where a change names an operation of it. */
+export function canBeRewritten(method: string): boolean {
+  return isRewritten(method) || method === 'PUT';
+}
+
+/** The size of a rule book, in counts, and its unconfirmed assumptions. */
+export interface RuleBookSummary {
+  readonly version: string;
+  readonly hash: string;
+  readonly operations: number;
+  readonly changes: number;
+  readonly requestRules: number;
+  readonly responseRules: number;
+  /** Operations and changes that are marked as assumed, in the order of the book, as text for people. */
+  readonly assumptions: readonly string[];
+}
+
+/** Counts the parts of a rule book and lists its assumptions. */
+export function summarizeRuleBook(book: RuleBook): RuleBookSummary {
+  const { version, hash, operations, changes } = book;
+  return {
+    version,
+    hash,
+    operations: operations.length,
+    changes: changes.length,
+    requestRules: changes.reduce(
+      (count, { request, query = [] }) => count + request.length + query.length,
+      0,
+    ),
+    responseRules: changes.reduce((count, { response }) => count + response.length, 0),
+    assumptions: [
+      ...operations
+        .filter(({ assumed }) => assumed)
+        .map(({ id, method, template }) => `operation ${id}: ${method} ${template}`),
+      ...changes.filter(({ assumed }) => assumed).map(({ id, summary }) => `change ${id}: ${summary}`),
+    ],
+  };
+}
+
+/** The first dated release of V2 is that of the first day of this year. */
+const FIRST_YEAR = 2025;
+
+/** True for a calendar day that exists, `YYYY-MM-DD`, not before the first dated release of V2. */
+export function isReleaseDate(text: string): boolean {
+  if (text.length !== 10 || text[4] !== '-' || text[7] !== '-') return false;
+  const year = digits(text, 0, 4);
+  const month = digits(text, 5, 7);
+  const day = digits(text, 8, 10);
+  return year >= FIRST_YEAR && month >= 1 && month <= 12 && day >= 1 && day <= daysIn(year, month);
+}
+
+/** The number that the text writes in decimal digits there; `NaN` when anything else is among them. */
+function digits(text: string, from: number, to: number): number {
+  let value = 0;
+  for (let at = from; at < to; at += 1) {
+    const digit = text.charCodeAt(at) - 0x30;
+    if (digit < 0 || digit > 9) return Number.NaN;
+    value = value * 10 + digit;
+  }
+  return value;
+}
+
+/** The number of days in a month, which counts from 1. */
+function daysIn(year: number, month: number): number {
+  if (month !== 2) return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
+  return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
 }

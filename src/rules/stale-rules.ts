@@ -1,12 +1,25 @@
-import { printScalar } from '../json/json-scalar.ts';
+import { printScalar } from '../json/document.ts';
 import { BodyKnowledge, type StalePart } from './body-knowledge.ts';
-import type { DeclaredChange, DeclaredRule } from './declared-change.ts';
-import { printPath } from './path-text.ts';
-import type { Operation, Policies } from './rule-book.ts';
+import {
+  type DeclaredChange,
+  type DeclaredQueryRule,
+  type DeclaredResponseRule,
+  type DeclaredRule,
+  type OperationContext,
+  operationContexts,
+} from './declared-change.ts';
+import { InverseIndex, type InvertedRule, isInverse, resourceOf } from './inverse.ts';
 import type { SourceFault } from './rule-book-fault.ts';
-import type { RequestRule } from './rule.ts';
-import { operationContexts, type OperationContext } from './operation-context.ts';
-import { unseenParts } from './unseen-parts.ts';
+import type { RuleBookSource } from './rule-book-source.ts';
+import type { Change, Operation, Policies } from './rule-book.ts';
+import {
+  type ExplicitResponseRule,
+  type Path,
+  printPath,
+  type QueryRule,
+  type RequestRule,
+  type StatusPattern,
+} from './rule.ts';
 
 /**
  * Finds request rules that can never take effect because of earlier rules for the same bodies. In a change for listed operations,
@@ -84,4 +97,357 @@ function subject(rule: RequestRule, { part }: StalePart): string {
 function listOperations(operations: readonly string[]): string {
   const more = operations.length > 3 ? ` and ${operations.length - 3} more` : '';
   return operations.slice(0, 3).join(', ') + more;
+}
+
+/** Finds query rules that can never take effect, because an earlier one took their parameter or their value away. */
+export function staleQueryRules(
+  changes: readonly DeclaredChange[],
+  operations: readonly Operation[],
+): readonly SourceFault[] {
+  const faults = new Map<string, SourceFault>();
+  for (const context of operationContexts(changes, operations)) {
+    const knowledge = new QueryKnowledge();
+    for (const { change, query } of context.changes) {
+      for (const declared of query) {
+        for (const { part, reason } of knowledge.apply(declared.rule, change.id)) {
+          // A change on every is stale only in the context where no other changes apply.
+          if (change.on === 'every' && context.operations.length > 0) continue;
+          const path = pathOf(declared, part);
+          const message = `change "${change.id}": ${declared.rule.rule} of ${querySubject(declared.rule, part)} has no effect: ${reason}`;
+          faults.set(`${path.join()} ${reason}`, { path, blame: 'value', message });
+        }
+      }
+    }
+  }
+  return [...faults.values()];
+}
+
+interface StaleQueryPart {
+  /** The position of a parameter; of a value of a map, from 1 on. */
+  readonly part: number;
+  readonly reason: string;
+}
+
+/** What is certain of any query after some rules, whatever it was before them. */
+class QueryKnowledge {
+  /** The parameters that are gone: the sentence that says why. */
+  private readonly gone = new Map<string, string>();
+  /** By parameter: the values that are gone, and the change that replaced them. */
+  private readonly replaced = new Map<string, Map<string, string>>();
+
+  /** Returns the stale parts of `rule`, and records its effect. */
+  apply(rule: QueryRule, change: string): readonly StaleQueryPart[] {
+    switch (rule.rule) {
+      case 'rename': {
+        const stale = this.stale([rule.parameter]);
+        this.take(rule.parameter, `change "${change}" renames "${rule.parameter}" to "${rule.to}" already`);
+        this.gone.delete(rule.to);
+        this.replaced.delete(rule.to);
+        return stale;
+      }
+      case 'strip': {
+        const stale = this.stale(rule.parameters);
+        for (const name of rule.parameters) this.take(name, `change "${change}" strips "${name}" already`);
+        return stale;
+      }
+      case 'map':
+        return [...this.stale([rule.parameter]), ...this.map(rule, change)];
+    }
+  }
+
+  private stale(parameters: readonly string[]): readonly StaleQueryPart[] {
+    return parameters.flatMap((name, part) => {
+      const reason =
+        parameters.indexOf(name) < part ? `"${name}" is in the list already` : this.gone.get(name);
+      return reason === undefined ? [] : [{ part, reason: `${reason}; remove one of the two` }];
+    });
+  }
+
+  private take(parameter: string, reason: string): void {
+    if (!this.gone.has(parameter)) this.gone.set(parameter, reason);
+    this.replaced.delete(parameter);
+  }
+
+  private map(rule: Extract<QueryRule, { rule: 'map' }>, change: string): readonly StaleQueryPart[] {
+    const known = this.replaced.get(rule.parameter) ?? new Map<string, string>();
+    this.replaced.set(rule.parameter, known);
+    const stale = rule.values.flatMap(({ from }, index) => {
+      const by = known.get(from.text);
+      if (by === undefined) return [];
+      return [
+        { part: index + 1, reason: `change "${by}" replaces that value already; remove one of the two` },
+      ];
+    });
+    for (const { from } of rule.values) known.set(from.text, change);
+    for (const { to } of rule.values) known.delete(to.text);
+    return stale;
+  }
+}
+
+function pathOf({ parts }: DeclaredQueryRule, part: number): SourceFault['path'] {
+  return parts[part] ?? parts[0] ?? [];
+}
+
+function querySubject(rule: QueryRule, part: number): string {
+  if (rule.rule === 'strip') return `the query parameter "${rule.parameters[part] ?? ''}"`;
+  const name = `the query parameter "${rule.parameter}"`;
+  const value = rule.rule === 'map' && part > 0 ? rule.values[part - 1] : undefined;
+  return value === undefined ? name : `${name} from "${value.from.text}"`;
+}
+
+/**
+ * Finds response rules that can never take effect: an earlier one does the same to the same responses, or `inverse` has taken away
+ * the member that they name.
+ */
+export function staleResponseRules(
+  changes: readonly DeclaredChange[],
+  operations: readonly Operation[],
+): readonly SourceFault[] {
+  const faults = new Map<DeclaredResponseRule, SourceFault>();
+  for (const context of operationContexts(changes, operations)) addRepeated(context, faults);
+  const all = changes.map(({ change }) => change);
+  if (all.some(isInverse)) {
+    const inverse = new InverseIndex(operations, all);
+    for (const declared of changes) addUndone(declared, operations, inverse, faults);
+  }
+  return [...faults.values()];
+}
+
+type Faults = Map<DeclaredResponseRule, SourceFault>;
+
+function addRepeated(context: OperationContext<DeclaredChange>, faults: Faults): void {
+  const applied = new Map<string, { readonly change: string; readonly status: readonly StatusPattern[] }[]>();
+  for (const { change, response } of context.changes) {
+    for (const declared of response) {
+      const { rule } = declared;
+      if (rule.rule === 'inverse') continue;
+      const key = effectKey(rule);
+      const earlier = applied.get(key) ?? [];
+      applied.set(key, earlier);
+      const covering = earlier.find(({ status }) => rule.status.every((one) => covers(status, one)));
+      earlier.push({ change: change.id, status: rule.status });
+      // A change on every is stale only in the context where no other changes apply.
+      if (covering === undefined || (change.on === 'every' && context.operations.length > 0)) continue;
+      const message = `change "${change.id}": this ${rule.rule} has no effect: change "${covering.change}" ${effectText(rule)} already; remove one of the two`;
+      faults.set(declared, { path: declared.path, blame: 'value', message });
+    }
+  }
+}
+
+/** The other rules apply to a response in V1's shape. */
+function addUndone(
+  { change, response }: DeclaredChange,
+  operations: readonly Operation[],
+  inverse: InverseIndex,
+  faults: Faults,
+): void {
+  const explicit = response.filter(({ rule }) => rule.rule !== 'inverse' && rule.rule !== 'errors');
+  if (explicit.length === 0) return;
+  const { on } = change;
+  const inverted = inverse.of(
+    on === 'every' ? undefined : operations.find((operation) => on.includes(operation.id)),
+  );
+  for (const declared of explicit) {
+    const undone = inverted.find(({ rule }) => isUndone(declared, rule));
+    if (undone === undefined) continue;
+    const message = `change "${change.id}": this ${declared.rule.rule} has no effect: the inverse of change "${undone.change}" ${effectText(undone.rule)} before it; name the member as V1 did, or remove the rule`;
+    faults.set(declared, { path: declared.path, blame: 'value', message });
+  }
+}
+
+/** True if the rule names a member that is no longer there once `inverted` was applied. */
+function isUndone({ rule }: DeclaredResponseRule, inverted: InvertedRule['rule']): boolean {
+  if (rule.rule === 'inverse' || rule.rule === 'errors') return false;
+  const { path } = rule;
+  // A deprecations rule adds the objects that it names.
+  if (rule.rule === 'deprecations' || !beginsWith(path, inverted.path)) return false;
+  if (inverted.rule === 'map') return false;
+  if (inverted.rule === 'rename') return true;
+  // Members that the nest does not list stay in the sub-object.
+  const member = path[inverted.path.length];
+  const members = member === undefined && 'members' in rule ? rule.members : [member];
+  return members?.every((name) => name !== undefined && inverted.members?.includes(name) === true) ?? false;
+}
+
+function beginsWith(path: Path, start: Path): boolean {
+  return start.every((name, at) => path[at] === name);
+}
+
+/** A key for the effect of the rule: of two rules with the same effect, the second does nothing. */
+function effectKey(rule: ExplicitResponseRule): string {
+  switch (rule.rule) {
+    case 'rename':
+      return JSON.stringify([rule.rule, rule.path]);
+    case 'alias':
+      return JSON.stringify([rule.rule, rule.path, rule.as]);
+    case 'unnest':
+    case 'flatten':
+      return JSON.stringify([rule.rule, rule.path, rule.members?.toSorted()]);
+    case 'deprecations':
+      return JSON.stringify([rule.rule, rule.path]);
+    case 'errors':
+      return rule.rule;
+    case 'map':
+      return JSON.stringify([rule.rule, rule.path]);
+  }
+}
+
+function effectText(rule: ExplicitResponseRule): string {
+  switch (rule.rule) {
+    case 'rename':
+      return `renames ${printPath(rule.path)}`;
+    case 'unnest':
+      return `unnests ${printPath(rule.path)}`;
+    case 'alias':
+      return `adds ${printPath([...rule.path.slice(0, -1), rule.as])}`;
+    case 'flatten':
+      return `flattens ${printPath(rule.path)}`;
+    case 'deprecations':
+      return `lists them at ${printPath(rule.path)}`;
+    case 'errors':
+      return 'converts errors to V1';
+    case 'map':
+      return `maps ${printPath(rule.path)}`;
+  }
+}
+
+function covers(patterns: readonly StatusPattern[], one: StatusPattern): boolean {
+  return patterns.some((pattern) => pattern === one || pattern === `${String(one).slice(0, 1)}xx`);
+}
+
+/** Finds what `inverse` cannot undo because of other changes, and resources that are embedded although nothing of them is undone. */
+export function staleInverse(
+  changes: readonly DeclaredChange[],
+  operations: readonly Operation[],
+  source: RuleBookSource['operations'] = {},
+): readonly SourceFault[] {
+  return [
+    ...changes.flatMap((declared, at) => hidden(declared, changes.slice(at + 1))),
+    ...staleEmbeds(changes, operations, source),
+  ];
+}
+
+/** A later change that is not undone leaves a member where the inverse of an earlier one does not look. */
+function hidden(
+  { change, response }: DeclaredChange,
+  later: readonly DeclaredChange[],
+): readonly SourceFault[] {
+  const inverse = response.find(({ rule }) => rule.rule === 'inverse');
+  if (inverse === undefined) return [];
+  for (const { change: other } of later) {
+    if (isInverse(other) || !concernSame(change, other)) continue;
+    const moved = other.request.flatMap(movedFrom);
+    const lost = change.request
+      .flatMap(writtenTo)
+      .find((path) => moved.some((from) => from.every((name, at) => path[at] === name)));
+    if (lost === undefined) continue;
+    const message = `change "${change.id}": inverse cannot find ${printPath(lost)}: change "${other.id}" moves it after it, and is not undone; give that one response: inverse, too`;
+    return [{ path: inverse.path, blame: 'value', message }];
+  }
+  return [];
+}
+
+function concernSame(one: Change, other: Change): boolean {
+  if (one.on === 'every' || other.on === 'every') return true;
+  const ids = new Set(one.on);
+  return other.on.some((id) => ids.has(id));
+}
+
+/** The paths that a rule takes members away from. */
+function movedFrom(rule: RequestRule): readonly Path[] {
+  if (rule.rule === 'rename') return [[...rule.in, rule.member]];
+  return rule.rule === 'nest' ? rule.members.map((member) => [...rule.in, member]) : [];
+}
+
+/** The paths that the inverse of a rule looks for. */
+function writtenTo(rule: RequestRule): readonly Path[] {
+  if (rule.rule === 'rename') return [[...rule.in, rule.to]];
+  return rule.rule === 'nest' ? rule.members.map((member) => [...rule.in, rule.under, member]) : [];
+}
+
+function staleEmbeds(
+  changes: readonly DeclaredChange[],
+  operations: readonly Operation[],
+  source: NonNullable<RuleBookSource['operations']>,
+): readonly SourceFault[] {
+  const resources = new Map(operations.map((operation) => [operation.id, resourceOf(operation)]));
+  const undone = new Set(
+    changes.flatMap(({ change }) =>
+      isInverse(change) && change.on !== 'every' ? change.on.map((id) => resources.get(id)) : [],
+    ),
+  );
+  // What is embedded may embed in turn, and a change on every concerns all resources.
+  const embedding = new Set(
+    operations.flatMap(({ id, embeds }) => (embeds === undefined ? [] : resources.get(id))),
+  );
+  if (changes.some(({ change }) => isInverse(change) && change.on === 'every')) return [];
+  return Object.entries(source).flatMap(([id, declared]) =>
+    Object.entries(typeof declared === 'string' ? {} : (declared.embeds ?? {})).flatMap(([path, writer]) => {
+      const resource = resources.get(writer);
+      if (resource === undefined || undone.has(resource) || embedding.has(resource)) return [];
+      const message = `operation "${id}": embeds has no effect: no change with response: inverse concerns the resource of "${writer}"; remove it`;
+      return [{ path: ['operations', id, 'embeds', path], blame: 'value' as const, message }];
+    }),
+  );
+}
+
+/**
+ * Finds rules before an unwrap that name members outside of the wrapper: V1 never read those, and the unwrap drops them. Such
+ * rules belong after the unwrap, or must name the wrapper. Rules that create the wrapper are valid.
+ */
+function unseenParts(
+  changes: readonly DeclaredChange[],
+  policies: Policies,
+): ReadonlyMap<DeclaredRule, readonly StalePart[]> {
+  const unseen = new Map<DeclaredRule, readonly StalePart[]>();
+  /** The next unwrap, and the members of the body that end up in its wrapper. */
+  let nextUnwrap:
+    | { readonly change: string; readonly wrapper: string; readonly feeding: Set<string> }
+    | undefined;
+  for (const { change, request } of changes.toReversed()) {
+    const { siblings } = { ...policies, ...change.policies };
+    for (const declared of request.toReversed()) {
+      const { rule } = declared;
+      if (rule.rule === 'unwrap') {
+        const { member } = rule;
+        nextUnwrap =
+          siblings === 'drop'
+            ? { change: change.id, wrapper: member, feeding: new Set([member]) }
+            : undefined;
+        continue;
+      }
+      if (nextUnwrap === undefined || rule.rule === 'only') continue;
+      const { wrapper, feeding } = nextUnwrap;
+      const parts = outside(rule, feeding).map((part) => {
+        const name = printPath([wrapper, ...rule.in, namesOf(rule)[part] ?? '']);
+        const reason = `change "${nextUnwrap?.change ?? ''}" unwraps "${wrapper}" after it and drops the members beside it; name ${name}, or put the rule after that one`;
+        return { part, reason };
+      });
+      if (parts.length > 0) unseen.set(declared, parts);
+      addFeeding(rule, feeding);
+    }
+  }
+  return unseen;
+}
+
+type InObject = Exclude<RequestRule, { rule: 'unwrap' }>;
+
+/** The members of `rule` that are outside of everything in `feeding`, before and after the rule. */
+function outside(rule: InObject, feeding: ReadonlySet<string>): readonly number[] {
+  const [first] = rule.in;
+  const names = namesOf(rule);
+  if (first !== undefined) return feeding.has(first) ? [] : [0];
+  if (rule.rule === 'rename' && feeding.has(rule.to)) return [];
+  if (rule.rule === 'nest' && feeding.has(rule.under)) return [];
+  return [...names.keys()].filter((at) => !feeding.has(names[at] ?? ''));
+}
+
+function addFeeding(rule: InObject, feeding: Set<string>): void {
+  if (rule.in.length > 0) return;
+  if (rule.rule === 'rename' && feeding.has(rule.to)) feeding.add(rule.member);
+  if (rule.rule === 'nest' && feeding.has(rule.under)) for (const member of rule.members) feeding.add(member);
+}
+
+function namesOf(rule: InObject): readonly string[] {
+  return rule.rule === 'rename' || rule.rule === 'map' ? [rule.member] : rule.members;
 }

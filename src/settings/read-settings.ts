@@ -1,5 +1,6 @@
-import { didYouMean } from '../rules/did-you-mean.ts';
-import { allSettings, environmentName, secretSettings, type Setting } from './settings.ts';
+import type { AddressRange, ForwardedMode } from '../http/forwarding.ts';
+import { didYouMean } from '../rules/rule-book-fault.ts';
+import { allSettings, environmentName, secretSettings, type Setting, settings as table } from './settings.ts';
 
 /** Sources of settings: a flag takes precedence over the environment, which takes precedence over the default. */
 export interface SettingSources {
@@ -24,14 +25,14 @@ export interface Settings {
 }
 
 /** Returns what is wrong with a secret, as a sentence; `name` is how it is set. */
-export type FaultOfSecret = (
+type FaultOfSecret = (
   setting: Setting<string | undefined>,
   secret: string | undefined,
   name: string,
 ) => string | undefined;
 
 /** The outcome of reading secrets in files again. */
-export interface SecretsReading {
+interface SecretsReading {
   /** Those that have another value now. */
   readonly changed: readonly Setting<string | undefined>[];
   /** A secret with a fault stays as it was. */
@@ -39,7 +40,7 @@ export interface SecretsReading {
 }
 
 /** Settings as far as they are valid. */
-export interface SettingsReading {
+interface SettingsReading {
   /** An invalid one counts as its default. */
   readonly settings: Settings;
   readonly faults: readonly string[];
@@ -187,4 +188,119 @@ function unknownNames(environment: SettingSources['environment']): string[] {
 function namesOf(setting: Setting<unknown>): string[] {
   const name = environmentName(setting);
   return setting.secret ? [name, `${name}_FILE`] : [name];
+}
+
+/** The operator's limits and choices that apply on every runtime. */
+export interface GatewayOptions {
+  /** Maximum number of header fields. */
+  readonly count: number;
+  /** Maximum bytes of a header section. */
+  readonly bytes: number;
+  readonly trustedProxies: readonly AddressRange[];
+  readonly maxInFlight: number;
+  /** Minimum bytes per second at which a client must read a response; 0 is no minimum. */
+  readonly minDataRate: number;
+  /** Maximum bytes held for rewriting, all requests together. */
+  readonly bufferBytes: number;
+  /** Maximum bytes of a body to rewrite; undefined uses the rule book's limit. */
+  readonly bodyLimit: number | undefined;
+  readonly forwarded: ForwardedMode;
+  /** The pseudonym of the gateway in `Via`; empty where there is no such field. */
+  readonly via: string;
+  /** Number of consecutive upstream failures that open the circuit; 0 never opens it. */
+  readonly breakerFailures: number;
+  readonly breakerOpenMs: number;
+  /** Path at which a client gets its own report; undefined where none is given. */
+  readonly selfService?: string | undefined;
+  /** The same path, where responses to V1 clients point to it. */
+  readonly selfServiceLink?: string | undefined;
+}
+
+/** Reads the gateway's options from the settings, for Node and the edge alike; `shares` are the defaults of unset ones. */
+export function gatewayOptions(
+  settings: Settings,
+  shares: Pick<MemoryShares, 'bufferBytes'>,
+): GatewayOptions {
+  const selfService = settings.get(table.selfService) ? settings.get(table.selfServicePath) : undefined;
+  return {
+    selfService,
+    selfServiceLink: settings.get(table.selfServiceLink) ? selfService : undefined,
+    count: settings.get(table.headerCount),
+    bytes: settings.get(table.headerBytes),
+    trustedProxies: settings.get(table.trustedProxies),
+    maxInFlight: settings.get(table.maxInFlight),
+    minDataRate: settings.get(table.minDataRate),
+    bufferBytes: settings.get(table.bufferBytes) ?? shares.bufferBytes,
+    bodyLimit: settings.get(table.bodyLimit),
+    forwarded: settings.get(table.forwarded),
+    via: settings.get(table.via),
+    breakerFailures: settings.get(table.breaker) ? settings.get(table.breakerFailures) : 0,
+    breakerOpenMs: settings.get(table.breakerOpen),
+  };
+}
+
+/** The operator's settings for the content that the inspector keeps. */
+interface CaptureSettings {
+  readonly mode: 'off' | 'bodies';
+  readonly masks: readonly string[];
+  readonly maxEntries: number;
+  readonly maxBytes: number;
+  readonly structurePerSecond: number;
+  readonly bodyLimit: number;
+}
+
+/** Reads the capture settings; `shares` are the defaults of unset ones. */
+export function captureOptions(
+  settings: Settings,
+  shares: Pick<MemoryShares, 'captureBytes'>,
+): CaptureSettings {
+  return {
+    mode: settings.get(table.capture),
+    masks: settings.get(table.captureMask),
+    maxEntries: settings.get(table.captureEntries),
+    maxBytes: settings.get(table.captureBytes) ?? shares.captureBytes,
+    structurePerSecond: settings.get(table.structureRate),
+    bodyLimit: settings.get(table.captureBodyLimit),
+  };
+}
+
+const MEBIBYTE = 2 ** 20;
+
+/**
+ * Copies of a body in memory while it is rewritten: the received one and the rewritten one. Room for both is reserved together,
+ * so that no body is accepted whose rewritten form does not fit.
+ */
+export const REWRITING_COPIES = 2;
+
+/** Default memory limits of parts of the gateway, in bytes. */
+export interface MemoryShares {
+  /** For bodies in flight, counting every copy. */
+  readonly bufferBytes: number;
+  /** For exchanges kept for the inspector. */
+  readonly captureBytes: number;
+}
+
+/**
+ * Divides the available memory, such as the limit of a container in bytes: a quarter for bodies, a sixteenth for the inspector,
+ * and at most 256 and 64 MiB. The rest is for the runtime and for garbage that is not collected yet. `processes` share the memory
+ * for bodies.
+ */
+export function memoryShares(limit: number = Number.POSITIVE_INFINITY, processes = 1): MemoryShares {
+  return {
+    bufferBytes: Math.min(256 * MEBIBYTE, Math.floor(limit / 4 / processes)),
+    captureBytes: Math.min(64 * MEBIBYTE, Math.floor(limit / 16)),
+  };
+}
+
+/** Milliseconds of the drain time reserved for closing and for the log, so that the process exits in time. */
+const RESERVE_MS = 1000;
+
+/** Returns the part of the drain time that connections have, in milliseconds: the rest is for closing and for the log. */
+export function connectionDrainTime(drain: number): number {
+  return Math.max(0, drain - Math.min(RESERVE_MS, drain / 5));
+}
+
+/** Returns the drain time of a worker process, in milliseconds: workers finish before the first process stops waiting for them. */
+export function workerDrainTime(drain: number): number {
+  return Math.floor(drain * 0.9);
 }

@@ -1,9 +1,8 @@
-// Longer than other files: one kind of setting stands after the other.
-import { type AddressRange, readRange } from '../http/address-range.ts';
-import { isFieldName } from '../http/field-characters.ts';
-import { isHost } from '../http/host.ts';
+import { type AddressRange, readRange } from '../http/forwarding.ts';
+import { isFieldName } from '../http/header-list.ts';
+import { isHost } from '../http/request-head.ts';
 import { readTarget } from '../http/target.ts';
-import { isReleaseDate } from '../rules/release-date.ts';
+import { isReleaseDate } from '../rules/rule-book.ts';
 
 /** Parser for the text of a setting; a fault is a sentence that ends "…, such as x". */
 export interface SettingKind<Value> {

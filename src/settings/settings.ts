@@ -1,4 +1,3 @@
-// Longer than other files: it is one table.
 import {
   address,
   addressRanges,

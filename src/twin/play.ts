@@ -1,13 +1,15 @@
-import { type Choice, choiceOf } from './choices.ts';
-import { compareBodies } from './compare-bodies.ts';
-import { compareFields } from './compare-fields.ts';
-import type { Difference } from './difference.ts';
-import { KeptValues } from './kept-values.ts';
-import { collectionOf, PairedIds } from './paired-ids.ts';
-import { isWrite, type Script, type ScriptedExchange } from './script.ts';
+import { JsonWalker } from '../json/document.ts';
+import { pointerOf } from '../json/pointer.ts';
+import {
+  collectionOf,
+  compareBodies,
+  compareFields,
+  type Difference,
+  PairedIds,
+  withoutOwnMembers,
+} from './compare.ts';
+import { type Choice, choiceOf, isWrite, namesIn, type Script, type ScriptedExchange } from './script.ts';
 import type { NoResponse, Side, TwinRequest, TwinResponse } from './sender.ts';
-import { requestOf } from './twin-request.ts';
-import { withoutOwnMembers } from './own-members.ts';
 
 /** The result of one exchange: alike unless there are differences; `skipped` says why it was not played. */
 export interface PlayedExchange {
@@ -114,4 +116,134 @@ function faultsOf(v1: TwinResponse | NoResponse, gateway: TwinResponse | NoRespo
   const textOf = (response: TwinResponse | NoResponse): string =>
     'fault' in response ? response.fault : String(response.status);
   return [{ where: 'response', kind: 'value', v1: textOf(v1), gateway: textOf(gateway) }];
+}
+
+/** The values that one service's responses gave, by the name under which the script uses them. */
+class KeptValues {
+  private readonly values = new Map<string, string>();
+
+  constructor(key: string) {
+    this.values.set('key', key);
+  }
+
+  /** Keeps the values at the pointers of a response body, as spelled; a place that is not there keeps the value of before. */
+  keep(keeps: ScriptedExchange['keeps'], body: Uint8Array): void {
+    if (keeps.length === 0) return;
+    const found = new Map<string, string>();
+    new JsonWalker().walk(body, {
+      enter: ({ path, start, end }) => {
+        found.set(pointerOf(path), new TextDecoder().decode(body.subarray(start, end)));
+        return undefined;
+      },
+    });
+    for (const [name, pointer] of keeps) {
+      const value = found.get(pointer);
+      if (value !== undefined) this.values.set(name, value);
+    }
+  }
+
+  /** Name of a value that the exchange needs, and no response has given yet. */
+  missing({ target, headers, body = '' }: ScriptedExchange): string | undefined {
+    return [target, body, ...headers.flat()]
+      .flatMap((text) => namesIn(text))
+      .find((name) => !this.values.has(name));
+  }
+
+  /** Fills in the values as JSON. A value that no response has given stays as its name. */
+  inBody(text: string): string {
+    return this.fill(text, (value) => value);
+  }
+
+  /** Fills in the values without quotes; in a target, percent-encoded. */
+  inTarget(text: string): string {
+    return this.fill(text, (value) => encodeURIComponent(unquoted(value)));
+  }
+
+  inField(text: string): string {
+    return this.fill(text, unquoted);
+  }
+
+  private fill(text: string, print: (value: string) => string): string {
+    return text.replaceAll(/\$\{([\w-]+)\}/g, (_, name: string) => print(this.values.get(name) ?? name));
+  }
+}
+
+function unquoted(value: string): string {
+  return value.startsWith('"') ? value.slice(1, -1) : value;
+}
+
+/**
+ * The request of an exchange for one service: with the values that this service gave, the API key, and `Content-Type:
+ * application/json` where there is a body, unless the script has or removes these fields.
+ */
+async function requestOf(exchange: ScriptedExchange, kept: KeptValues): Promise<TwinRequest> {
+  const { method, coding } = exchange;
+  const given = exchange.headers.map(([name, value]) => [name, kept.inField(value)] as const);
+  const names = new Set(given.map(([name]) => name.toLowerCase().replace(/^!/, '')));
+  const added: (readonly [string, string])[] = [['Authorization', kept.inField('Bearer ${key}')]];
+  if (exchange.body !== undefined) added.push(['Content-Type', 'application/json']);
+  if (coding !== undefined) added.push(['Content-Encoding', coding]);
+  const headers = [
+    ...added.filter(([name]) => !names.has(name.toLowerCase())),
+    ...given.filter(([name]) => !name.startsWith('!')),
+  ];
+  const plain = exchange.body === undefined ? undefined : bytesOf(exchange, kept.inBody(exchange.body));
+  const body = plain === undefined || coding === undefined ? plain : await encode(plain, coding);
+  return { method, target: kept.inTarget(exchange.target), headers, body };
+}
+
+function bytesOf({ bytes, pad }: ScriptedExchange, text: string): Uint8Array<ArrayBuffer> {
+  const padded = text.padEnd(pad);
+  switch (bytes) {
+    case 'utf-8':
+      return new TextEncoder().encode(padded);
+    case 'bom':
+      return new TextEncoder().encode(`\uFEFF${padded}`);
+    case 'latin1':
+      return Uint8Array.from(padded, (character) => character.charCodeAt(0));
+    case 'utf-16':
+      return new Uint8Array(Uint16Array.from(padded, (character) => character.charCodeAt(0)).buffer);
+  }
+}
+
+async function encode(plain: Uint8Array<ArrayBuffer>, coding: 'gzip' | 'deflate'): Promise<Uint8Array> {
+  const stream = new Blob([plain]).stream().pipeThrough(new CompressionStream(coding));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/** Counts and differences of everything that was played. */
+export interface TwinReport {
+  readonly played: number;
+  readonly alike: number;
+  /** Those that both services answered with 404, alike: only errors were compared, as on a path that neither has. */
+  readonly missing: number;
+  /** Those that differ, and no choice explains it. */
+  readonly different: readonly PlayedExchange[];
+  /** Those that differ by choice. */
+  readonly chosen: readonly (PlayedExchange & { readonly choice: Choice })[];
+  /** Exchanges that were left out, by reason. */
+  readonly skipped: Readonly<Record<string, number>>;
+}
+
+/** Adds up played exchanges. */
+export class TwinTally {
+  private alike = 0;
+  private missing = 0;
+  private readonly different: PlayedExchange[] = [];
+  private readonly chosen: (PlayedExchange & { readonly choice: Choice })[] = [];
+  private readonly skipped: Record<string, number> = {};
+
+  add(played: PlayedExchange): void {
+    if (played.skipped !== undefined) this.skipped[played.skipped] = (this.skipped[played.skipped] ?? 0) + 1;
+    else if (played.differences.length === 0 && played.statuses[0] === 404) this.missing += 1;
+    else if (played.differences.length === 0) this.alike += 1;
+    else if (played.choice !== undefined) this.chosen.push({ ...played, choice: played.choice });
+    else this.different.push(played);
+  }
+
+  get report(): TwinReport {
+    const { alike, missing, different, chosen, skipped } = this;
+    const played = alike + missing + different.length + chosen.length;
+    return { played, alike, missing, different, chosen, skipped };
+  }
 }

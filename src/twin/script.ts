@@ -1,7 +1,7 @@
-import type { Choice } from './choices.ts';
+import type { TwinResponse } from './sender.ts';
 
 /** How the text of a body becomes its bytes. */
-export type BodyBytes = 'utf-8' | 'latin1' | 'utf-16' | 'bom';
+type BodyBytes = 'utf-8' | 'latin1' | 'utf-16' | 'bom';
 
 /** One V1 request of a script. `${name}` in target, headers and body stands for a value that an earlier exchange kept. */
 export interface ScriptedExchange {
@@ -70,3 +70,338 @@ export function exchange(
 export function namesIn(text: string): readonly string[] {
   return Array.from(text.matchAll(/\$\{([\w-]+)\}/g), ([, name = '']) => name);
 }
+
+/** A script, or every fault of its text with its line. */
+type ScriptReading = { readonly script: Script } | { readonly faults: readonly string[] };
+
+/**
+ * Reads a script; the tables of `shared` can be used in it. `# ` starts an exchange with its name, `> ` are the lines of its request (request line, fields, an empty line,
+ * body), `! ` its options (`each`, `keep`, `bytes`, `pad`, `coding`, `store`, `choice`); `| ` are the rows of tables, which `each` joins and
+ * fills in for `${column}`; `// ` are comments. Options before the first exchange are settings of the whole script.
+ */
+export function readScript(title: string, text: string, shared = ''): ScriptReading {
+  const reader = new ScriptReader();
+  shared.split(/\r?\n/).forEach((line) => reader.line(line, 0));
+  text.split(/\r?\n/).forEach((line, at) => reader.line(line, at + 1));
+  const { exchanges, settings, faults } = reader.end();
+  if (faults.length > 0) return { faults: faults.map((fault) => `${title}:${fault}`) };
+  return { script: { title, settings, exchanges } };
+}
+
+/** An exchange as written, before tables are filled in. */
+interface Template {
+  readonly line: number;
+  readonly name: string;
+  readonly options: [name: string, value: string][];
+  readonly request: string[];
+}
+
+class ScriptReader {
+  private readonly settings: Record<string, string> = {};
+  private readonly tables = new Map<string, readonly Row[]>();
+  private readonly templates: Template[] = [];
+  private readonly faults: string[] = [];
+  private rows: string[] = [];
+
+  line(line: string, number: number): void {
+    if (line.startsWith('|')) {
+      this.rows.push(line);
+      return;
+    }
+    this.endTable();
+    if (line === '' || line.startsWith('//')) return;
+    const rest = line.slice(2);
+    const template = this.templates.at(-1);
+    if (line.startsWith('# ')) this.templates.push({ line: number, name: rest, options: [], request: [] });
+    else if (line.startsWith('! ')) this.option(rest, template);
+    else if (template !== undefined && /^>(?: |$)/.test(line)) template.request.push(rest);
+    else this.faults.push(`${number}: A line starts with “# ”, “> ”, “! ”, “| ” or “// ”.`);
+  }
+
+  end(): Pick<Script, 'settings' | 'exchanges'> & { readonly faults: readonly string[] } {
+    this.endTable();
+    const exchanges: ScriptedExchange[] = [];
+    const names = new Set<string>();
+    const kept = new Set<string>(['key']);
+    for (const template of this.templates) {
+      for (const row of this.rowsOf(template)) {
+        const read = this.exchange(template, row);
+        if (names.has(read.name))
+          this.faults.push(`${template.line}: “${read.name}” is the name of two exchanges.`);
+        for (const name of unknownNames(read, kept)) {
+          this.faults.push(
+            `${template.line}: “${read.name}” uses \${${name}}, which no table has and no earlier exchange keeps.`,
+          );
+        }
+        names.add(read.name);
+        for (const [name] of read.keeps) kept.add(name);
+        exchanges.push(read);
+      }
+    }
+    return { settings: this.settings, exchanges, faults: this.faults };
+  }
+
+  private endTable(): void {
+    if (this.rows.length === 0) return;
+    const table = readTable(this.rows);
+    const [first = ''] = Object.keys(table[0] ?? {});
+    this.tables.set(first, table);
+    this.rows = [];
+  }
+
+  private option(text: string, template: Template | undefined): void {
+    const [name = '', value = ''] = text.split(/:(.*)/s).map((part) => part.trim());
+    if (template === undefined) this.settings[name] = value;
+    else template.options.push([name, value]);
+  }
+
+  private rowsOf({ line, options }: Template): readonly Row[] {
+    const names = options.filter(([name]) => name === 'each').flatMap(([, value]) => value.split(/,\s*/));
+    const tables = names.map((name) => {
+      const table = this.tables.get(name);
+      if (table === undefined)
+        this.faults.push(`${line}: There is no table whose first column is “${name}”.`);
+      return table ?? [];
+    });
+    return joinTables(tables);
+  }
+
+  private exchange({ line, name, options, request }: Template, row: Row): ScriptedExchange {
+    const fill = (text: string): string => fillIn(text, row);
+    const [first = '', ...rest] = request;
+    const empty = rest.indexOf('');
+    const fields = empty === -1 ? rest : rest.slice(0, empty);
+    const headers = fields.map((field) => {
+      const [before = '', value = ''] = fill(field).split(/:(.*)/s);
+      return [before.trim(), value.trim()] as const;
+    });
+    const body = empty === -1 ? undefined : fill(rest.slice(empty + 1).join('\n'));
+    const parts = this.parts(
+      line,
+      options.map(([option, value]) => [option, fill(value)] as const),
+    );
+    return exchange(fill(name), fill(first), { headers, body, ...parts });
+  }
+
+  private parts(line: number, options: readonly (readonly [string, string])[]): Partial<ScriptedExchange> {
+    const keeps: (readonly [string, string])[] = [];
+    const parts: Partial<ScriptedExchange> = {};
+    for (const [name, value] of options) {
+      const read = optionOf(name, value);
+      if (read === undefined) this.faults.push(`${line}: “! ${name}: ${value}” is no option of an exchange.`);
+      else if (read.keeps === undefined) Object.assign(parts, read);
+      else keeps.push(...read.keeps);
+    }
+    return { ...parts, keeps };
+  }
+}
+
+const BYTES: readonly BodyBytes[] = ['utf-8', 'latin1', 'utf-16', 'bom'];
+
+function optionOf(name: string, value: string): Partial<ScriptedExchange> | undefined {
+  const [before = '', after = ''] = value.split('=').map((part) => part.trim());
+  const bytes = BYTES.find((known) => known === value);
+  if (name === 'each') return {};
+  if (name === 'keep' && after.startsWith('/')) return { keeps: [[before, after]] };
+  if (name === 'bytes' && bytes !== undefined) return { bytes };
+  if (name === 'pad' && /^\d{1,8}$/.test(value)) return { pad: Number(value) };
+  if (name === 'coding' && (value === 'gzip' || value === 'deflate')) return { coding: value };
+  if (name === 'store' && (value === 'broken' || value === 'busy')) return { store: value };
+  const choice = choiceNamed(value);
+  if (name === 'choice' && choice !== undefined) return { choice };
+  return undefined;
+}
+
+function unknownNames(
+  { name, target, headers, body = '' }: ScriptedExchange,
+  kept: ReadonlySet<string>,
+): readonly string[] {
+  const texts = [name, target, body, ...headers.flat()];
+  return texts.flatMap((text) => namesIn(text)).filter((used) => !kept.has(used));
+}
+
+/** Prints a script so that `readScript` reads the same exchanges from it. */
+export function printScript({ settings, exchanges }: Script): string {
+  const options = Object.entries(settings).map(([name, value]) => `! ${name}: ${value}\n`);
+  return [options.join(''), ...exchanges.map((one) => printExchange(one))]
+    .filter((part) => part !== '')
+    .join('\n');
+}
+
+function printExchange(one: ScriptedExchange): string {
+  const lines = [
+    `# ${one.name}`,
+    ...one.keeps.map(([name, pointer]) => `! keep: ${name} = ${pointer}`),
+    ...(one.bytes === 'utf-8' ? [] : [`! bytes: ${one.bytes}`]),
+    ...(one.pad === 0 ? [] : [`! pad: ${one.pad}`]),
+    ...(one.coding === undefined ? [] : [`! coding: ${one.coding}`]),
+    ...(one.store === undefined ? [] : [`! store: ${one.store}`]),
+    ...(one.choice === undefined ? [] : [`! choice: ${one.choice}`]),
+    `> ${one.method} ${one.target}`,
+    ...one.headers.map(([name, value]) => `> ${name}: ${value}`),
+    ...(one.body === undefined ? [] : ['>', ...one.body.split('\n').map((line) => `> ${line}`)]),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+/** A row of a table: its cells by column. */
+type Row = Readonly<Record<string, string>>;
+
+/** Reads the lines of a table, `| a | b |`; the first one names the columns. `\|` is a bar within a cell. */
+function readTable(lines: readonly string[]): readonly Row[] {
+  const [columns = [], ...rows] = lines.map((line) => cellsOf(line));
+  return rows.map((cells) => Object.fromEntries(columns.map((column, at) => [column, cells[at] ?? ''])));
+}
+
+/**
+ * Joins tables as databases do (natural join): every combination of their rows in which columns of the same name have the same
+ * cell.
+ */
+function joinTables(tables: readonly (readonly Row[])[]): readonly Row[] {
+  let joined: readonly Row[] = [{}];
+  for (const table of tables) {
+    joined = joined.flatMap((row) =>
+      table.filter((other) => agree(row, other)).map((other) => ({ ...row, ...other })),
+    );
+  }
+  return joined;
+}
+
+/** Replaces `${column}` by the cell of a row, also within cells; other names stay. */
+function fillIn(text: string, row: Row): string {
+  let filled = text;
+  for (let depth = 0; depth < MAX_DEPTH; depth += 1) {
+    const next = filled.replaceAll(/\$\{([\w-]+)\}/g, (whole, name: string) => row[name] ?? whole);
+    if (next === filled) return filled;
+    filled = next;
+  }
+  return filled;
+}
+
+/** Cells within cells that are filled in; a cell that names itself would never end. */
+const MAX_DEPTH = 8;
+
+function cellsOf(line: string): readonly string[] {
+  return line
+    .split(/(?<!\\)\|/)
+    .slice(1, -1)
+    .map((cell) => cell.trim().replaceAll(String.raw`\|`, '|'));
+}
+
+function agree(row: Row, other: Row): boolean {
+  return Object.entries(other).every(([column, cell]) => row[column] === undefined || row[column] === cell);
+}
+
+/** One step of a random sequence. `which` picks one of the resources that earlier steps created. */
+export type Step =
+  | { readonly do: 'create'; readonly path: string; readonly body: string }
+  | { readonly do: 'update'; readonly which: number; readonly body: string }
+  | { readonly do: 'read' | 'head' | 'delete'; readonly which: number }
+  | { readonly do: 'list'; readonly path: string; readonly query: string }
+  | {
+      readonly do: 'mistake';
+      readonly method: string;
+      readonly path: string;
+      readonly media: string;
+      readonly body: string;
+    }
+  | { readonly do: 'stranger'; readonly path: string; readonly authorization: string };
+
+/** Writes a random sequence as a script, so that it can be printed, kept and played again. */
+export function sequenceScript(title: string, steps: readonly Step[]): Script {
+  const created: string[] = [];
+  const properties: string[] = [];
+  const exchanges = steps.map((step, at): ScriptedExchange => {
+    const name = `${at + 1}. ${step.do}`;
+    switch (step.do) {
+      case 'create': {
+        const keeps: (readonly [string, string])[] = [
+          [`one${at}`, '/data/id'],
+          [`property${at}`, '/data/property_id'],
+        ];
+        created.push(`${step.path}/\${one${at}}`);
+        // Only a property that the step itself makes: others may have none.
+        if (step.body.includes('"property"')) properties.push(`/properties/\${property${at}}`);
+        return exchange(name, `POST /api/v1${step.path}`, { body: step.body, keeps });
+      }
+      case 'update':
+        return exchange(name, `PATCH /api/v1${pick(properties, step.which, '/properties/1')}`, {
+          body: step.body,
+        });
+      case 'read':
+        return exchange(name, `GET /api/v1${pick([...created, ...properties], step.which, '/clients/1')}`);
+      case 'head':
+        return exchange(name, `HEAD /api/v1${pick([...created, ...properties], step.which, '/clients/1')}`);
+      case 'delete':
+        return exchange(name, `DELETE /api/v1${pick([...created, ...properties], step.which, '/clients/1')}`);
+      case 'list':
+        return exchange(name, `GET /api/v1${step.path}${step.query}`);
+      case 'mistake':
+        return exchange(name, `${step.method} /api/v1${step.path}`, {
+          headers: [['Content-Type', step.media]],
+          body: step.body,
+        });
+      case 'stranger':
+        return exchange(name, `GET /api/v1${step.path}`, {
+          headers: [['Authorization', step.authorization]],
+        });
+    }
+  });
+  return { title, settings: {}, exchanges };
+}
+
+function pick(paths: readonly string[], which: number, otherwise: string): string {
+  return paths[which % Math.max(1, paths.length)] ?? otherwise;
+}
+
+/** A documented reason for which the gateway decides otherwise than V1: such a difference is counted by its name. */
+export type Choice = 'ambiguous-head' | 'duplicate-member' | 'names-of-v2' | 'refused-first';
+
+/** The choices, each with a sentence for people; docs/rule-book.md has the whole reason. */
+export const CHOICES: Readonly<Record<Choice, string>> = {
+  'ambiguous-head':
+    'both refuse; the gateway, because the key could be two: workerd joins the lines of a field',
+  'duplicate-member':
+    'the gateway refuses a member that rules name and that occurs twice; V1 read the last one',
+  'names-of-v2': 'the client sends names of V2, which V1 did not know; they mean in V2 what they say',
+  'refused-first': 'both refuse; the gateway looks at the body before key, path and rate are judged',
+};
+
+/** Codes with which the gateway refuses a body. */
+const OF_BODY: ReadonlySet<string> = new Set([
+  'ambiguous-media-type',
+  'duplicate-member',
+  'malformed-json',
+  'too-deep',
+  'undecodable-body',
+  'unsupported-charset',
+  'unsupported-coding',
+  'wrapper-not-object',
+]);
+
+/** Statuses with which a service refuses a request before it reads the body. */
+const OF_HEAD: ReadonlySet<number> = new Set([401, 403, 404, 405, 429]);
+
+/**
+ * The choice that explains the differences of two responses, from the responses alone; undefined if none does. Names of V2 cannot
+ * be told from the responses: scripts mark them.
+ */
+export function choiceOf(v1: TwinResponse, gateway: TwinResponse): Choice | undefined {
+  const code = gateway.headers.find(([name]) => name.toLowerCase() === 'x-gateway-error')?.[1];
+  if (code === 'bad-request' && v1.status === 401) return 'ambiguous-head';
+  if (code === undefined || !OF_BODY.has(code)) return undefined;
+  if (OF_HEAD.has(v1.status)) return 'refused-first';
+  return code === 'duplicate-member' ? code : undefined;
+}
+
+/** The choice of a name; undefined for any other text. */
+function choiceNamed(text: string): Choice | undefined {
+  return CHOICE_NAMES.find((name) => name === text);
+}
+
+const CHOICE_NAMES: readonly Choice[] = [
+  'ambiguous-head',
+  'duplicate-member',
+  'names-of-v2',
+  'refused-first',
+];

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { EXIT_CODES, FAILURE, NOT_STARTED, SUCCESS } from '../../src/cli/exit-codes.ts';
+import { EXIT_CODES, FAILURE, NOT_STARTED, SUCCESS } from '../../src/cli/command-fault.ts';
 import { describeCommand, everyCommand } from '../../src/cli/command-spec.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { entryLine } from '../../src/rewrite-log/entry-line.ts';

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 
 /** Runs a script that has set a deadline of 100 ms; returns its exit code and the signal that ended it. */
 async function ending(script: string): Promise<readonly unknown[]> {
-  const source = `const { setExitDeadline } = await import('./src/cli/exit-deadline.ts'); setExitDeadline(100); ${script}`;
+  const source = `const { setExitDeadline } = await import('./src/cli/life-cycle.ts'); setExitDeadline(100); ${script}`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', source], {
     cwd: new URL('../../', import.meta.url).pathname,
     stdio: ['ignore', 'ignore', 'inherit'],

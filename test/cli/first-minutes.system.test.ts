@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { entrySchema } from '../../src/rewrite-log/entry-schema.ts';
+import { entrySchema } from '../../src/rewrite-log/read-entry.ts';
 import { commandRuns } from '../support/command-runs.ts';
 import { command } from '../support/command.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { describeCommand, everyCommand } from '../../src/cli/command-spec.ts';
 import { createProgram } from '../../src/cli/program.ts';
-import { createClientHash } from '../../src/node/client-hash.ts';
+import { createClientHash } from '../../src/node/runtime.ts';
 import { entryLine } from '../../src/rewrite-log/entry-line.ts';
 import { command } from '../support/command.ts';
 import { commandRuns } from '../support/command-runs.ts';

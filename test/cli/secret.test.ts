@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createClientHash } from '../../src/node/client-hash.ts';
+import { createClientHash } from '../../src/node/runtime.ts';
 import { command } from '../support/command.ts';
 import { rawServer } from '../support/raw-server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

@@ -4,7 +4,7 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { NOT_STARTED, SUCCESS } from '../../src/cli/exit-codes.ts';
+import { NOT_STARTED, SUCCESS } from '../../src/cli/command-fault.ts';
 import { entryLine } from '../../src/rewrite-log/entry-line.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 import { PROGRAM } from '../support/product.ts';

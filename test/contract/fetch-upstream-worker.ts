@@ -1,6 +1,6 @@
 import type { HeaderList } from '../../src/http/header-list.ts';
 import type { UpstreamFault, UpstreamReceiver } from '../../src/gateway/upstream.ts';
-import { createFetchUpstream } from '../../src/edge/fetch-upstream.ts';
+import { createFetchUpstream } from '../../src/edge/upstream.ts';
 
 /** A call of the contract's suite to the upstream in workerd; the body of the request is that of the request to V2. */
 export interface WorkerRequest {

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 import type { Upstream } from '../../src/gateway/upstream.ts';
-import type { NodeUpstream, UpstreamOptions } from '../../src/node/upstream/node-upstream.ts';
+import type { NodeUpstream, UpstreamOptions } from '../../src/node/upstream/origin.ts';
 import { upstreamContract } from './upstream.ts';
 
 export const options = {

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createSocketUpstream } from '../../src/node/upstream/socket-upstream.ts';
+import { createSocketUpstream } from '../../src/node/upstream/pool.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
 import { nodeUpstreamContract, options, textOf } from './node-upstream.ts';
 

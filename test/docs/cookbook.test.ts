@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { compilePlans } from '../../src/rewrite/plan.ts';
-import { OperationTable } from '../../src/rules/operation-table.ts';
+import { OperationTable } from '../../src/rules/rule-book.ts';
 import { readRuleBook } from '../../src/rules/read-rule-book.ts';
 import { fencedBlocks } from '../support/doc-pages.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { EdgeExchange } from '../../src/edge/edge-exchange.ts';
+import { EdgeExchange } from '../../src/edge/exchange.ts';
 import { HopFields } from '../../src/http/hop-fields.ts';
 
 test.each([

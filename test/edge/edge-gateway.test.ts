@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createEdgeGateway } from '../../src/edge/edge-gateway.ts';
+import { createEdgeGateway } from '../../src/edge/gateway.ts';
 import { compiledShippedRuleBook } from '../support/shipped-rule-book.ts';
 
 test('everything that keeps a worker from serving is a fault, and all faults are named at once', async () => {

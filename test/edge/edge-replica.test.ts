@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { RemoteStore, RemoteTotals } from '../../src/edge/edge-bindings.ts';
-import { EdgeReplica } from '../../src/edge/edge-replica.ts';
+import type { RemoteStore, RemoteTotals } from '../../src/edge/bindings.ts';
+import { EdgeReplica } from '../../src/edge/replica.ts';
 import { MemoryStore } from '../../src/rollout/memory-store.ts';
 import { RolloutControl } from '../../src/rollout/rollout-control.ts';
 

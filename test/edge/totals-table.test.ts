@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
-import { TotalsTable } from '../../src/edge/totals-table.ts';
-import type { BodyCheckCount } from '../../src/rollout/body-check-tally.ts';
+import { TotalsTable } from '../../src/edge/bindings.ts';
+import type { BodyCheckCount } from '../../src/rollout/body-checks.ts';
 import type { RolloutTotals } from '../../src/rollout/rollout-tally.ts';
 
 const NOW = Date.UTC(2026, 0, 1);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { BufferBudget } from '../../src/gateway/buffer-budget.ts';
+import { BufferBudget } from '../../src/gateway/limits.ts';
 
 test('the budget grants bytes up to its limit, and takes them back', () => {
   const budget = new BufferBudget(10);

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { CircuitBreaker } from '../../src/gateway/circuit-breaker.ts';
-import { gatewayOptions } from '../../src/settings/gateway-options.ts';
-import { readSettings } from '../../src/settings/read-settings.ts';
+import { CircuitBreaker } from '../../src/gateway/resilience.ts';
+import { gatewayOptions, readSettings } from '../../src/settings/read-settings.ts';
 
 describe('the circuit breaker', () => {
   function breaker(failures = 2): {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ExchangeMemory } from '../../src/gateway/exchange-memory.ts';
+import { ExchangeMemory } from '../../src/gateway/limits.ts';
 
 test('what an exchange took is given back once: when it is outgrown, or at the end', () => {
   const given: Uint8Array[] = [];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ExchangeWatchdog, type WatchedExchange } from '../../src/gateway/exchange-watchdog.ts';
+import { ExchangeWatchdog, type WatchedExchange } from '../../src/gateway/limits.ts';
 import { gatewayFor } from '../support/gateway.ts';
 import { rawClient } from '../support/raw-client.ts';
 import { rawServer } from '../support/raw-server.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { CapturedExchange, Observer } from '../../src/rewrite-log/attributes/observer.ts';
+import type { CapturedExchange, Observer } from '../../src/rewrite-log/observer.ts';
 import { gatewayFor, type TestGateway } from '../support/gateway.ts';
 import { exchange, rawClient, statusOf } from '../support/raw-client.ts';
 import { ok, type RawResponse, rawServer, type RawServer } from '../support/raw-server.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type EndedExchange, RecordQueue } from '../../src/gateway/record-queue.ts';
+import { type EndedExchange, RecordQueue } from '../../src/gateway/limits.ts';
 
 /** A queue with what it did, and the turns of the event loop it asked for. */
 function queue(hasTurns: boolean): { queue: RecordQueue; done: string[]; turns: (() => void)[] } {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { RetryBudget } from '../../src/gateway/retry-budget.ts';
+import { RetryBudget } from '../../src/gateway/resilience.ts';
 
 test('a fifth of the requests of ten seconds may be resent, and ten in any case', () => {
   let now = 0;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createClientHash } from '../../src/node/client-hash.ts';
+import { createClientHash } from '../../src/node/runtime.ts';
 import { accountOf } from '../../src/inspector/entries/entry-words.ts';
 import type { OwnReport } from '../../src/report/own-report.ts';
 import { inspected, type Inspected } from '../support/inspected.ts';

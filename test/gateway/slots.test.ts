@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Slots } from '../../src/gateway/slots.ts';
+import { Slots } from '../../src/gateway/limits.ts';
 
 test('holds what was added and not removed, in no more slots than were in use at once', () => {
   fc.assert(

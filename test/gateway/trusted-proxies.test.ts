@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { TrustedProxies } from '../../src/gateway/trusted-proxies.ts';
-import { type AddressRange, readRange } from '../../src/http/address-range.ts';
+import { TrustedProxies } from '../../src/gateway/received-request.ts';
+import { type AddressRange, readRange } from '../../src/http/forwarding.ts';
 
 /** Ranges that count how often an address is compared with the first of them. */
 function countedRanges(...texts: readonly string[]): { readonly ranges: AddressRange[]; compared: number } {

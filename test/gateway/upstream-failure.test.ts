@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import type { UpstreamFault, UpstreamRequest } from '../../src/gateway/upstream.ts';
-import { isCounted, mayRetry, retryDelayMs } from '../../src/gateway/upstream-failure.ts';
+import {
+  isCounted,
+  mayRetry,
+  retryDelayMs,
+  type UpstreamFault,
+  type UpstreamRequest,
+} from '../../src/gateway/upstream.ts';
 
 describe('the retry table', () => {
   const request = (method: string, body: UpstreamRequest['body'] = null): UpstreamRequest => ({

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer as createSecureServer } from 'node:tls';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { GatewayNotice } from '../../src/gateway/notice.ts';
+import type { GatewayNotice } from '../../src/gateway/resilience.ts';
 import { certificate } from '../support/certificates.ts';
 import { freePort } from '../support/free-port.ts';
 import { gatewayFor } from '../support/gateway.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { preferredType } from '../../src/http/accept.ts';
+import { preferredType } from '../../src/http/content.ts';
 
 test.each([
   [undefined, 'application/json'],

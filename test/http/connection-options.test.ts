@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hasCloseOption } from '../../src/http/connection-options.ts';
+import { hasCloseOption } from '../../src/http/fields.ts';
 
 test.each([
   'close',

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readDecimal } from '../../src/http/decimal.ts';
+import { readDecimal } from '../../src/http/header-list.ts';
 
 test('reads what a digit pattern accepts, as the number that it is, and nothing else', () => {
   const likely = fc.string({ unit: fc.constantFrom(...Array.from('0123456789+-. eE_x０')), maxLength: 17 });

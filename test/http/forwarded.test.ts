@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { isWithin, readRange } from '../../src/http/address-range.ts';
-import { addForwarded } from '../../src/http/forwarded.ts';
-import { isHost } from '../../src/http/host.ts';
+import { addForwarded, isWithin, readRange } from '../../src/http/forwarding.ts';
+import { isHost } from '../../src/http/request-head.ts';
 
 function within(address: string, ...ranges: readonly string[]): boolean {
   return isWithin(

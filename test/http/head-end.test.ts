@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { findHeadEnd } from '../../src/http/head-end.ts';
+import { findHeadEnd } from '../../src/http/field-lines.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 
 test('the end of a head is where a plain search finds it, from any offset', () => {

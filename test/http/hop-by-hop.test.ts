@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { requestTrailersOf } from '../../src/http/hop-by-hop.ts';
+import { requestTrailersOf } from '../../src/http/fields.ts';
 
 // A server that merges trailers with the header fields would take them for ones that the gateway has checked.
 test.each([

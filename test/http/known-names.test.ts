@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { useOfName } from '../../src/http/field-use.ts';
-import { useOfBytes } from '../../src/http/known-names.ts';
+import { useOfBytes, useOfName } from '../../src/http/fields.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 
 const known = (name: string) => useOfBytes(Buffer.from(`x${name}y`), 1, name.length + 1);

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { readCoding } from '../../src/http/content-coding.ts';
-import { readJsonType } from '../../src/http/media-type.ts';
+import { readCoding, readJsonType } from '../../src/http/content.ts';
 
 test.each([
   [undefined, 'other'],

@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest';
-import { API_METHODS, expectsContent, isIdempotent, isRead, methodLabel } from '../../src/http/methods.ts';
+import {
+  API_METHODS,
+  expectsContent,
+  isIdempotent,
+  isRead,
+  methodLabel,
+} from '../../src/http/request-head.ts';
 
 test('methods are what RFC 9110 and RFC 5789 say of them', () => {
   expect(API_METHODS.filter(isIdempotent)).toEqual(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS']);

@@ -2,8 +2,8 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { writeFieldLines } from '../../src/http/field-lines.ts';
 import { HopFields } from '../../src/http/hop-fields.ts';
-import { endToEnd } from '../../src/http/hop-by-hop.ts';
-import { ReadResponseHead } from '../../src/http/read-response-head.ts';
+import { endToEnd } from '../../src/http/fields.ts';
+import { ReadResponseHead } from '../../src/http/response-head.ts';
 import { arbitraryLines, linesOf } from '../support/field-lines.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 

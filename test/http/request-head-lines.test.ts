@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { writeFieldLines } from '../../src/http/field-lines.ts';
-import { readHeadLines } from '../../src/http/request-head-lines.ts';
-import { readHead } from '../../src/http/request-head.ts';
+import { readHead, readHeadLines } from '../../src/http/request-head.ts';
 import { arbitraryLines } from '../support/field-lines.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readStatusLine } from '../../src/http/status-line.ts';
+import { readStatusLine } from '../../src/http/response-head.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 
 /** RFC 9112 §4, with statuses of the five classes. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { newTrace, readTraceparent } from '../../src/http/trace-context.ts';
+import { newTrace, readTraceparent } from '../../src/http/forwarding.ts';
 
 test.each([
   [`00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, true],

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isVisible } from '../../src/http/visible-text.ts';
+import { isVisible } from '../../src/http/header-list.ts';
 
 test('is what a pattern of visible ASCII accepts', () => {
   const likely = fc.string({

@@ -1,8 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { TokenBuckets } from '../../src/rollout/token-buckets.ts';
-import { bodyFailure } from '../../src/inspector/entries/failure-body.ts';
-import { readBody } from '../../src/inspector/routes/read-body.ts';
-import { jsonParts, jsonResponse } from '../../src/inspector/routes/json-response.ts';
+import { TokenBuckets } from '../../src/rollout/rate-limit.ts';
+import { bodyFailure, jsonParts, jsonResponse, readBody } from '../../src/inspector/routes/responses.ts';
 import type { EntryDetail, Explanation } from '../../src/inspector/api.ts';
 import { inspected } from '../support/inspected.ts';
 import { rawClient } from '../support/raw-client.ts';

@@ -9,13 +9,17 @@ import {
   OUTCOME_MEANINGS,
   sentToWords,
 } from '../../src/inspector/entries/entry-words.ts';
-import { whyMissing } from '../../src/inspector/page/perspective-view.ts';
+import { whyMissing } from '../../src/inspector/page/entry/perspective-view.ts';
 import type { Perspective } from '../../src/inspector/page/page-state.ts';
-import { editReason, requestRuleWords, responseRuleWords } from '../../src/inspector/explain/rule-words.ts';
+import {
+  editReason,
+  requestRuleWords,
+  responseRuleWords,
+} from '../../src/inspector/explain/explain-rules.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { modeOf, outcomeOf } from '../../src/rewrite-log/entry-outcome.ts';
-import type { EditRecord } from '../../src/rewrite/rewrite.ts';
-import type { Comparison } from '../../src/rollout/comparison.ts';
+import type { EditRecord } from '../../src/rewrite/records.ts';
+import type { Comparison } from '../../src/rollout/rollout-tally.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 
 /** A V1 request that went to V2, which took 4 ms to respond with 201; a case states what is different. */

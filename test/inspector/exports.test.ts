@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readHar } from '../../src/cli/requests/request-files.ts';
+import { readHar } from '../../src/cli/explain/requests.ts';
 import { gatewayFor } from '../support/gateway.ts';
 import { exchange } from '../support/raw-client.ts';
 import { readRawMessage, writeRawRequest, writeRawResponse } from '../support/raw-message.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { explain } from '../../src/inspector/explain/explain.ts';
 import type { ExplainRequest } from '../../src/inspector/api.ts';
-import { assumptionsOf } from '../../src/inspector/explain/rules-view.ts';
+import { assumptionsOf } from '../../src/inspector/explain/explain-rules.ts';
 import { decodeBody } from '../../src/node/decode-body.ts';
 import { inspected } from '../support/inspected.ts';
 import { compiledShippedRuleBook } from '../support/shipped-rule-book.ts';

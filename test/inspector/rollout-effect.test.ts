@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { rolloutEffect, type SeenClients } from '../../src/inspector/rollout-effect.ts';
 import { chooseMode } from '../../src/rollout/modes.ts';
-import type { ModeView, RolloutRequest, RolloutView } from '../../src/rollout/rollout-view.ts';
+import type { ModeView, RolloutRequest, RolloutView } from '../../src/rollout/rollout-tally.ts';
 
 const OBSERVE: ModeView = { mode: 'observe', from: 'operator' };
 

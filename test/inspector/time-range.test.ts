@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { timeRangeOf, withTimeRange } from '../../src/inspector/page/traffic/time-range.ts';
-import { isFilterFault, parseFilter } from '../../src/rewrite-log/filter/filter.ts';
+import { timeRangeOf, withTimeRange } from '../../src/inspector/page/traffic/traffic-view.ts';
+import { isFilterFault, parseFilter } from '../../src/rewrite-log/filter.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 
 const at = (time: string): number => Date.parse(time) / 1000;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hasByteOrderMark } from '../../src/json/byte-order-mark.ts';
+import { hasByteOrderMark } from '../../src/json/document.ts';
 
 test.each([
   [[0xef, 0xbb, 0xbf, 0x7b], true],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { applyEdits } from '../../src/json/edit.ts';
-import { JsonDocument } from '../../src/json/json-document.ts';
+import { JsonDocument } from '../../src/json/document.ts';
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { generalPointer, pointerOf, pointerSteps } from '../../src/json/json-pointer.ts';
+import { generalPointer, pointerOf, pointerSteps } from '../../src/json/pointer.ts';
 
 test('the pointers of RFC 6901 section 5', () => {
   expect([[], ['foo', 0], [''], ['a/b'], ['m~n'], ['~1'], ['k"l'], [' ']].map(pointerOf)).toEqual([

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { JsonDocument } from '../../src/json/json-document.ts';
+import { JsonDocument } from '../../src/json/document.ts';
 import { planOf } from '../support/plan-of.ts';
 import { bytesOf, textOf } from '../rewrite/notation.ts';
 

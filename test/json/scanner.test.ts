@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { JsonDocument } from '../../src/json/json-document.ts';
+import { JsonDocument } from '../../src/json/document.ts';
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

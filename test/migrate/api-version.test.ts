@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DEFAULT_POLICIES } from '../support/plan-of.ts';
-import { chooseApiVersion } from '../../src/migrate/api-version.ts';
+import { chooseApiVersion } from '../../src/migrate/decision.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 
 const NOW = Date.UTC(2028, 1, 29, 9, 59);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Coding } from '../../src/http/content-coding.ts';
+import type { Coding } from '../../src/http/content.ts';
 import { readHead } from '../../src/http/request-head.ts';
-import { type BodyDecision, codingOf, decideBody } from '../../src/migrate/decide-body.ts';
+import { type BodyDecision, codingOf, decideBody } from '../../src/migrate/decision.ts';
 import { testRuleBook } from '../support/rule-book.ts';
 
 const JSON_TYPE = ['Content-Type', 'application/json'];

@@ -1,10 +1,9 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { acceptedCodings, ALL_CODINGS } from '../../src/http/content-coding.ts';
+import { acceptedCodings, ALL_CODINGS } from '../../src/http/content.ts';
 import { writeFieldLines } from '../../src/http/field-lines.ts';
-import { readHeadLines } from '../../src/http/request-head-lines.ts';
-import { readHead } from '../../src/http/request-head.ts';
-import { type HeadMigration, MigratedHead, migrateHead } from '../../src/migrate/migrated-head.ts';
+import { readHead, readHeadLines } from '../../src/http/request-head.ts';
+import { type HeadMigration, MigratedHead, migrateHead } from '../../src/migrate/decision.ts';
 import { arbitraryLines } from '../support/field-lines.ts';
 import { compiledShippedRuleBook } from '../support/shipped-rule-book.ts';
 import { fuzzRuns } from '../support/fuzz.ts';

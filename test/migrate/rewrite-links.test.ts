@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { rewriteLinks, rewrittenLink, type LinkRewriting } from '../../src/migrate/rewrite-links.ts';
+import { rewriteLinks, rewrittenLink, type LinkRewriting } from '../../src/migrate/migrated.ts';
 
 const PLACES: LinkRewriting = {
   upstreamHosts: ['captur3d.io'],

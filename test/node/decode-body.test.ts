@@ -1,8 +1,8 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import type { Coding } from '../../src/http/content-coding.ts';
-import { unlimitedMemory } from '../../src/json/work-memory.ts';
-import type { DecodedBody } from '../../src/migrate/decoded-body.ts';
+import type { Coding } from '../../src/http/content.ts';
+import { unlimitedMemory } from '../../src/json/tape.ts';
+import type { DecodedBody } from '../../src/migrate/decode-web-body.ts';
 import { decodeBody, decodeBodySync } from '../../src/node/decode-body.ts';
 
 const TEXT = 'a text, a text, a text';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { randomHex, randomUuids } from '../../src/node/random-ids.ts';
+import { randomHex, randomUuids } from '../../src/node/runtime.ts';
 
 /** More than are drawn from one pool. */
 const COUNT = 2000;

@@ -13,11 +13,11 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { applyStrips } from '../../src/cli/report/apply-strips.ts';
-import { nameClient } from '../../src/node/admin/name-client.ts';
-import { replaceFile, replaceFileSync } from '../../src/node/replace-file.ts';
+import { applyStrips } from '../../src/cli/report/report.ts';
+import { nameClient } from '../../src/node/admin/names.ts';
+import { replaceFile, replaceFileSync } from '../../src/node/files.ts';
 import { FileStore } from '../../src/node/rollout/file-store.ts';
-import { RolloutCopy } from '../../src/node/rollout/rollout-copy.ts';
+import { RolloutCopy } from '../../src/node/rollout/open-rollout.ts';
 import { ROLLOUT_KEY } from '../../src/rollout/stored-rollout.ts';
 import { initialRollout } from '../../src/rollout/rollout-state.ts';
 

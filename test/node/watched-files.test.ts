@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { WatchedFiles } from '../../src/node/watched-files.ts';
+import { WatchedFiles } from '../../src/node/files.ts';
 import { RENEWALS, type RenewedFolder } from '../support/changed-files.ts';
 
 /** Watches two files that are faulty unless they have the same text. */

@@ -1,4 +1,4 @@
-import type { FoundRule, FoundValue } from '../../src/openapi/draft/finding.ts';
+import type { FoundRule, FoundValue } from '../../src/openapi/draft/compare-shapes.ts';
 
 /** Two descriptions of an API, and the rules that lead from the first to the second, by operation id. */
 export interface RandomPair {

@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest';
-import { CHANGE_MARK } from '../../src/openapi/draft/change-mark.ts';
+import { CHANGE_MARK, type Description } from '../../src/openapi/description.ts';
 import { deriveV1 } from '../../src/openapi/derive/derive-v1.ts';
-import type { Description } from '../../src/openapi/description.ts';
 import { proposeRuleBook } from '../../src/openapi/draft/propose-rule-book.ts';
 import { printRuleBook } from '../../src/openapi/draft/print-rule-book.ts';
-import { openReferenceStore } from '../../src/node/reference/reference-store.ts';
-import type { DialectName } from '../../src/reference/edition.ts';
+import { openReferenceStore } from '../../src/node/reference.ts';
+import type { DialectName } from '../../src/reference/dialect.ts';
 import { createReference, type ReferenceParts } from '../../src/reference/reference.ts';
 import { readRuleBook } from '../../src/rules/read-rule-book.ts';
 import type { RuleBook } from '../../src/rules/rule-book.ts';

@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { JsonObject } from '../../src/openapi/json-object.ts';
+import type { JsonObject } from '../../src/openapi/description.ts';
 import { type CompiledSchema, SchemaChecks, TooMuchWork } from '../../src/openapi/schema-checks.ts';
 
 /* oxlint-disable typescript/no-explicit-any -- schemas and bodies are trees of anything */

@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { expect, test } from 'vitest';
 import { createReference } from '../../src/reference/reference.ts';
-import { openReferenceStore } from '../../src/node/reference/reference-store.ts';
+import { openReferenceStore } from '../../src/node/reference.ts';
 import { sender, service, type Reply } from './service.ts';
 
 /* oxlint-disable typescript/no-explicit-any -- a description is a tree of anything */

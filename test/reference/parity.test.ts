@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { openReferenceStore } from '../../src/node/reference/reference-store.ts';
+import { openReferenceStore } from '../../src/node/reference.ts';
 import { createReference } from '../../src/reference/reference.ts';
 import type { UnknownAttributes } from '../../src/reference/schemas.ts';
 import type { Store } from '../../src/reference/store.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createRateLimit } from '../../src/reference/rate-limit.ts';
+import { createRateLimit } from '../../src/reference/envelope.ts';
 
 test('the window opens with the first request and lasts a minute', () => {
   let time = 5_000;

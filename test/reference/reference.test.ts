@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openReferenceStore } from '../../src/node/reference/reference-store.ts';
+import { openReferenceStore } from '../../src/node/reference.ts';
 import { createReference } from '../../src/reference/reference.ts';
 import { service } from './service.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { resolveRelease } from '../../src/reference/release.ts';
+import { resolveRelease } from '../../src/reference/dialect.ts';
 import { pointers, sender, service } from './service.ts';
 
 test.each([

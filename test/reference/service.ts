@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import { startReference, type ReferenceOptions } from '../../src/node/reference/reference-server.ts';
+import { startReference, type ReferenceOptions } from '../../src/node/reference.ts';
 
 export interface Reply {
   readonly status: number;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ReferenceOptions } from '../../src/node/reference/reference-server.ts';
+import type { ReferenceOptions } from '../../src/node/reference.ts';
 import { pointers, sender, service, type Send } from './service.ts';
 
 async function both(options: ReferenceOptions = {}): Promise<{ v1: Send; v2: Send }> {

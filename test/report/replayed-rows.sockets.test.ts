@@ -1,13 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { digests } from '../../src/report/tally/digest.ts';
+import { digests, guideHtml, guideMarkdown } from '../../src/report/guide/guide-text.ts';
 import { Guide } from '../../src/report/guide/guide.ts';
 import type { GuideCall } from '../../src/report/guide/guide-document.ts';
-import { guideHtml } from '../../src/report/guide/guide-html.ts';
-import { guideMarkdown } from '../../src/report/guide/guide-markdown.ts';
 import { makeReport } from '../../src/report/report.ts';
 import { Tally } from '../../src/report/tally/tally.ts';
-import { reportCsv } from '../../src/report/text/report-text.ts';
+import { reportCsv } from '../../src/report/report-text.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
 import { bookIn } from '../rules/reading.ts';

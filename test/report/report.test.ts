@@ -1,16 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
-import { Metrics } from '../../src/rewrite-log/metrics/metrics.ts';
-import { digestMarkdown, digests } from '../../src/report/tally/digest.ts';
+import { Metrics } from '../../src/rewrite-log/metrics.ts';
+import { digestMarkdown, digests, guideHtml, guideMarkdown } from '../../src/report/guide/guide-text.ts';
 import { Guide } from '../../src/report/guide/guide.ts';
-import { guideHtml } from '../../src/report/guide/guide-html.ts';
 import type { GuideBody, GuideCall, GuideDocument } from '../../src/report/guide/guide-document.ts';
-import { guideMarkdown } from '../../src/report/guide/guide-markdown.ts';
-import { makeReport, makeReportInSteps } from '../../src/report/report.ts';
-import type { SwitchOff } from '../../src/report/switch-off.ts';
-import { reportCsv, reportMarkdown, reportMarkdownParts } from '../../src/report/text/report-text.ts';
+import { makeReport, makeReportInSteps, type SwitchOff } from '../../src/report/report.ts';
+import { reportCsv, reportMarkdown, reportMarkdownParts } from '../../src/report/report-text.ts';
 import { Tally } from '../../src/report/tally/tally.ts';
-import type { EditRecord } from '../../src/rewrite/rewrite.ts';
+import type { EditRecord } from '../../src/rewrite/records.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 
 const DAY = 86_400_000;

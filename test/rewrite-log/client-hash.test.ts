@@ -1,9 +1,9 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { createClientHash as createEdgeHash } from '../../src/edge/client-hash.ts';
-import { createClientHash } from '../../src/node/client-hash.ts';
-import { apiKeyOf, rememberedHash } from '../../src/rewrite-log/client-hash.ts';
+import { createClientHash as createEdgeHash } from '../../src/edge/gateway.ts';
+import { createClientHash } from '../../src/node/runtime.ts';
+import { apiKeyOf, rememberedHash } from '../../src/rewrite-log/observer.ts';
 
 test.each([
   ['Bearer key', 'key'],

@@ -6,13 +6,15 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { statFamilies } from '../../src/rewrite-log/metrics/stat-families.ts';
-import { exchangeFamilies } from '../../src/rewrite-log/metrics/metric-families.ts';
-import { rolloutFamilies } from '../../src/rewrite-log/metrics/rollout-families.ts';
-import { replicaFamilies } from '../../src/rewrite-log/metrics/replica-families.ts';
-import { Metrics } from '../../src/rewrite-log/metrics/metrics.ts';
+import {
+  exchangeFamilies,
+  replicaFamilies,
+  rolloutFamilies,
+  statFamilies,
+} from '../../src/rewrite-log/metric-families.ts';
+import { Metrics } from '../../src/rewrite-log/metrics.ts';
 import { grafanaFaults, type GrafanaDashboard } from '../support/grafana.ts';
-import type { RolloutView } from '../../src/rollout/rollout-view.ts';
+import type { RolloutView } from '../../src/rollout/rollout-tally.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 
 const root = new URL('../../deploy/', import.meta.url).pathname;

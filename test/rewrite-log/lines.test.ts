@@ -1,9 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
-import { encodedLine } from '../../src/rewrite-log/encoded-entry.ts';
-import { entryLine } from '../../src/rewrite-log/entry-line.ts';
-import { redactTarget } from '../../src/rewrite-log/capture/redact-target.ts';
+import { encodedLine, entryLine } from '../../src/rewrite-log/entry-line.ts';
+import { redactTarget } from '../../src/rewrite-log/masks.ts';
 import { arbitraryEntry } from '../support/arbitrary-entry.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 

@@ -2,10 +2,10 @@ import v8 from 'node:v8';
 import vm from 'node:vm';
 import { expect, test } from 'vitest';
 import { OperatorView } from '../../src/inspector/operator-view.ts';
-import { maskHeaders } from '../../src/rewrite-log/capture/mask-headers.ts';
+import { maskHeaders } from '../../src/rewrite-log/masks.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { closeEntry, openEntry } from '../../src/rewrite-log/open-entry.ts';
-import { ownEntry } from '../../src/rewrite-log/own-text.ts';
+import { ownEntry } from '../../src/rewrite-log/observer.ts';
 
 v8.setFlagsFromString('--expose-gc');
 const collect = vm.runInNewContext('gc') as () => void;

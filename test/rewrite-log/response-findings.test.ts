@@ -5,7 +5,7 @@ import {
   responseObject,
   unechoedMembers,
 } from '../../src/rewrite-log/response-findings.ts';
-import type { EditRecord } from '../../src/rewrite/rewrite.ts';
+import type { EditRecord } from '../../src/rewrite/records.ts';
 
 const UNWRAP: EditRecord = { change: 'body-wrapper', rule: 'unwrap', from: '/data', path: '' };
 const ATTRIBUTES = ['/data', '/data/name', '/data/legacy_code', '/data/property', '/data/property/suburb'];

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Policies } from '../../src/rules/rule-book.ts';
 import type { RequestRule } from '../../src/rules/rule.ts';
-import { refusalText } from '../../src/rewrite/malformed.ts';
+import { refusalText } from '../../src/rewrite/records.ts';
 import { planOf } from '../support/plan-of.ts';
 import { bytesOf, editsOf, recordsOf, rewritten } from './notation.ts';
 

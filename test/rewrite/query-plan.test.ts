@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readScalar } from '../../src/json/json-scalar.ts';
+import { readScalar } from '../../src/json/document.ts';
 import { queryPlanOf, type QueryPlan } from '../../src/rewrite/query-plan.ts';
 import type { QueryRule } from '../../src/rules/rule.ts';
 import { fuzzRuns } from '../support/fuzz.ts';

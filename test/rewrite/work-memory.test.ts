@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect, test } from 'vitest';
-import { scalarOf } from '../../src/json/json-scalar.ts';
-import type { WorkMemory } from '../../src/json/work-memory.ts';
-import type { ResponseContext } from '../../src/rewrite/response-rewrite.ts';
+import { scalarOf } from '../../src/json/document.ts';
+import type { WorkMemory } from '../../src/json/tape.ts';
+import type { ResponseContext } from '../../src/rewrite/response-rules.ts';
 import type { RequestRule, ResponseRule } from '../../src/rules/rule.ts';
 import { planOf } from '../support/plan-of.ts';
 import { responsePlanOf, responseRule } from '../support/response-plan-of.ts';

@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { bodyCheckFault } from '../../src/rollout/body-check-gate.ts';
-import { BodyCheckTally, type DryRunResult } from '../../src/rollout/body-check-tally.ts';
-import type { BodyCheck } from '../../src/rollout/body-check.ts';
+import {
+  type BodyCheck,
+  bodyCheckFault,
+  BodyCheckTally,
+  type DryRunResult,
+} from '../../src/rollout/body-checks.ts';
 import type { RolloutTarget } from '../../src/rollout/rollout-state.ts';
 import type { Modes } from '../../src/rules/rollout.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { canaryOutcome } from '../../src/rollout/canary-outcome.ts';
+import { canaryOutcome } from '../../src/rollout/canary-window.ts';
 
 test.each([
   [200, undefined, 'success'],

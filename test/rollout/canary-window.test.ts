@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type CanaryOutcome, FAILURES } from '../../src/rollout/canary-outcome.ts';
-import { CanaryWindow } from '../../src/rollout/canary-window.ts';
+import { type CanaryOutcome, CanaryWindow, FAILURES } from '../../src/rollout/canary-window.ts';
 
 const RULE = { window: 60_000, margin: 5, requests: 20 };
 

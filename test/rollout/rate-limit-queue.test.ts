@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { RateLimitQueue, type QueuedRequest } from '../../src/rollout/rate-limit-queue.ts';
+import { RateLimitQueue, type QueuedRequest } from '../../src/rollout/rate-limit.ts';
 import type { Shield } from '../../src/rules/rollout.ts';
 
 /** A clock that tests set: scheduled work runs when its time has come. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { RateLimitReset } from '../../src/rollout/rate-limit-reset.ts';
+import { RateLimitReset } from '../../src/rollout/rate-limit.ts';
 
 const encoder = new TextEncoder();
 

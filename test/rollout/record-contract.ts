@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { RecordStore } from '../../src/rollout/record-store.ts';
+import type { RecordStore } from '../../src/rollout/store.ts';
 import { until } from '../support/until.ts';
 
 /** Records under test. */

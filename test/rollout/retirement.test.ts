@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createClientHash } from '../../src/node/client-hash.ts';
+import { createClientHash } from '../../src/node/runtime.ts';
 import type { Rollout } from '../../src/rules/rollout.ts';
 import { gatewayFor, type TestGateway } from '../support/gateway.ts';
 import { exchange, statusOf } from '../support/raw-client.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { MemoryStore } from '../../src/rollout/memory-store.ts';
-import { RateLimitQueue } from '../../src/rollout/rate-limit-queue.ts';
+import { RateLimitQueue } from '../../src/rollout/rate-limit.ts';
 import { Replica } from '../../src/rollout/replica.ts';
 import { RolloutControl } from '../../src/rollout/rollout-control.ts';
 import type { Shield } from '../../src/rules/rollout.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { UnclaimedRequests } from '../../src/rollout/unclaimed-requests.ts';
+import { UnclaimedRequests } from '../../src/rollout/rate-limit.ts';
 
 const SHIELD = { requests: 60, per: 60_000, wait: 0, queue: 0 };
 

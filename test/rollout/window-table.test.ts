@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { windowSums } from '../../src/rollout/store.ts';
-import { WindowTable } from '../../src/rollout/window-table.ts';
+import { WindowTable } from '../../src/rollout/memory-store.ts';
 
 test('the sum is what was added within the window, give or take one part', () => {
   fc.assert(

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { ChangeIndex } from '../../src/rules/change-index.ts';
-import type { Change } from '../../src/rules/rule-book.ts';
+import { type Change, ChangeIndex } from '../../src/rules/rule-book.ts';
 
 function change(id: string, on: Change['on']): Change {
   return { id, summary: '', assumed: false, on, policies: {}, request: [], response: [] };

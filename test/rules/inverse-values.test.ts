@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { readScalar } from '../../src/json/json-scalar.ts';
-import { inverseValues } from '../../src/rules/inverse-values.ts';
+import { readScalar } from '../../src/json/document.ts';
+import { inverseValues } from '../../src/rules/inverse.ts';
 
 const values = (...pairs: readonly (readonly [string, string])[]): Parameters<typeof inverseValues>[0] =>
   pairs.map(([from, to]) => ({ from: readScalar(from), to: readScalar(to) }));

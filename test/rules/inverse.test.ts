@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { printScalar } from '../../src/json/json-scalar.ts';
+import { printScalar } from '../../src/json/document.ts';
 import { InverseIndex } from '../../src/rules/inverse.ts';
-import { ruleBookWarnings } from '../../src/rules/rule-book-warnings.ts';
+import { ruleBookWarnings } from '../../src/rules/check-rule-book.ts';
 import { bookIn, faultsIn, messagesIn } from './reading.ts';
 
 const OPERATIONS = `version: 2025-01-01

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { OperationTable } from '../../src/rules/operation-table.ts';
-import type { Operation } from '../../src/rules/rule-book.ts';
-import { templateFault, templateShape } from '../../src/rules/template.ts';
+import { type Operation, OperationTable } from '../../src/rules/rule-book.ts';
+import { templateFault, templateShape } from '../../src/rules/rule.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 
 const table = tableOf({

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isReleaseDate } from '../../src/rules/release-date.ts';
+import { isReleaseDate } from '../../src/rules/rule-book.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 
 /** The same, as JavaScript's calendar has it. */

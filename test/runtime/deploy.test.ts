@@ -14,7 +14,7 @@ import { validate as lintDockerfile } from 'dockerfile-utils';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { readSettings } from '../../src/settings/read-settings.ts';
-import { nodeConflicts } from '../../src/settings/node-conflicts.ts';
+import { nodeConflicts } from '../../src/settings/setting-conflicts.ts';
 import { buildKustomization, renderChart } from '../support/rendered.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { type KubernetesObject, kubernetesFaults, readObjects } from '../support/kubernetes.ts';

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { createClientHash } from '../../src/node/client-hash.ts';
+import { createClientHash } from '../../src/node/runtime.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { shareOf } from '../../src/rollout/modes.ts';
 import { exchange, statusOf } from '../support/raw-client.ts';

@@ -44,7 +44,7 @@ test('publint has nothing to say', async () => {
 /** The engine alone: a rule book and a body. */
 const REWRITING = `
 import { readRuleBook } from 'capture-gateway/rules/read-rule-book';
-import { OperationTable } from 'capture-gateway/rules/operation-table';
+import { OperationTable } from 'capture-gateway/rules/rule-book';
 import { compilePlans } from 'capture-gateway/rewrite/plan';
 
 const text = \`
@@ -65,7 +65,7 @@ export async function rewritten(body: string): Promise<string> {
 }
 `;
 
-describe('json/, rules/ and rewrite/ in a clean folder', () => {
+describe('the parts of the engine in a clean folder', () => {
   beforeAll(() => {
     writeFileSync(join(folder, 'rewriting.ts'), REWRITING);
   });

@@ -1,4 +1,3 @@
-// Longer than other files: both sides of the gateway, and all that is checked of what they send.
 import { type EventEmitter, once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import {

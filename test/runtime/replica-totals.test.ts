@@ -6,7 +6,7 @@ import { CountingService } from '../../bench/replicas/counting-service.ts';
 import { ReplicaProcess } from '../../bench/replicas/replica-process.ts';
 import type { OwnReport } from '../../src/report/own-report.ts';
 import type { Report } from '../../src/report/report.ts';
-import { createClientHash } from '../../src/node/client-hash.ts';
+import { createClientHash } from '../../src/node/runtime.ts';
 import { playedRedis } from '../support/played-redis.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';

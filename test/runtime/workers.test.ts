@@ -7,7 +7,7 @@ import { connect } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
-import type { RolloutView } from '../../src/rollout/rollout-view.ts';
+import type { RolloutView } from '../../src/rollout/rollout-tally.ts';
 import { certificate } from '../support/certificates.ts';
 import { COMPILE_CACHE } from '../support/compile-cache.ts';
 import { exchange, rawClient } from '../support/raw-client.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { memoryShares } from '../../src/settings/memory-shares.ts';
+import { memoryShares } from '../../src/settings/read-settings.ts';
 
 const MIB = 2 ** 20;
 

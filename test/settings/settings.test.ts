@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { readSettings, type Settings, type SettingSources } from '../../src/settings/read-settings.ts';
 import { originText } from '../../src/settings/setting-kinds.ts';
-import { nodeConflicts } from '../../src/settings/node-conflicts.ts';
+import { nodeConflicts } from '../../src/settings/setting-conflicts.ts';
 import { environmentName, settings as table } from '../../src/settings/settings.ts';
 
 function read(sources: Partial<SettingSources>): ReturnType<typeof readSettings> {

@@ -1,5 +1,5 @@
-import { EdgeStore } from '../../src/edge/edge-store.ts';
-import type { EdgeBindings } from '../../src/edge/edge-bindings.ts';
+import { EdgeStore } from '../../src/edge/replica.ts';
+import type { EdgeBindings } from '../../src/edge/bindings.ts';
 import type { Store } from '../../src/rollout/store.ts';
 
 export { RolloutObject } from '../../src/edge/rollout-object.ts';

@@ -1,4 +1,4 @@
-import type { RecordChange, RecordPage, RecordStore, Replaced } from '../../src/rollout/record-store.ts';
+import type { RecordChange, RecordPage, RecordStore, Replaced } from '../../src/rollout/store.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 /** Fate of a call: `lost` before it arrives, `unanswered` after it was carried out, or `late`: carried out after its caller gave up. */

@@ -6,7 +6,7 @@ import { RuleBooks } from '../../src/node/rule-books.ts';
 import { type NodeGatewayParts, type RunningGateway, startGateway } from '../../src/node/start-gateway.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { entryLine } from '../../src/rewrite-log/entry-line.ts';
-import { logWriter } from '../../src/rewrite-log/log-writer.ts';
+import { logWriter } from '../../src/rewrite-log/observer.ts';
 import type { RuleBook } from '../../src/rules/rule-book.ts';
 import { compiledTestRuleBook } from './rule-book.ts';
 import { until } from './until.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { expect, onTestFinished } from 'vitest';
-import { BufferBudget } from '../../src/gateway/buffer-budget.ts';
+import { BufferBudget } from '../../src/gateway/limits.ts';
 import type { Exchange, ExchangeOwner } from '../../src/gateway/exchange.ts';
 import { ClientConnection, type ClientConnectionOwner } from '../../src/node/clients/client-connection.ts';
 import { BodyMemory } from '../../src/node/body-memory.ts';

@@ -2,7 +2,7 @@ import { readSettings } from '../../src/settings/read-settings.ts';
 import type { PageFile } from '../../src/inspector/api.ts';
 import type { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
 import { createOperators, type Operators } from '../../src/node/admin/operators.ts';
-import type { RecordStore } from '../../src/rollout/record-store.ts';
+import type { RecordStore } from '../../src/rollout/store.ts';
 import { RuleBooks } from '../../src/node/rule-books.ts';
 import { gatewayFor, type TestGateway } from './gateway.ts';
 import { rawServer, type RawServer } from './raw-server.ts';

@@ -4,7 +4,7 @@ import type {
   RecordStore,
   Replaced,
   StoredRecord,
-} from '../../src/rollout/record-store.ts';
+} from '../../src/rollout/store.ts';
 
 /** Records in the memory of one process, for tests and simulations. */
 export class MemoryRecords implements RecordStore {

@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
-import { isHopByHop } from '../../src/http/hop-by-hop.ts';
+import { isHopByHop } from '../../src/http/fields.ts';
 import { createMigration, type HeaderFields, type Migration } from '../../src/library/capture-gateway.ts';
 import { migrateFetch } from '../../src/library/fetch.ts';
-import { splitUrl } from '../../src/http/split-url.ts';
+import { splitUrl } from '../../src/http/target.ts';
 import { migrateListener } from '../../src/node/library/migrate-listener.ts';
 import { gatewayFor } from './gateway.ts';
 import { exchange } from './raw-client.ts';

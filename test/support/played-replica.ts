@@ -2,7 +2,7 @@ import { FleetTotals } from '../../src/report/fleet/fleet-totals.ts';
 import { makeReport, type Report } from '../../src/report/report.ts';
 import type { TallyEntry } from '../../src/report/tally/tally-entry.ts';
 import { Tally } from '../../src/report/tally/tally.ts';
-import type { RecordStore } from '../../src/rollout/record-store.ts';
+import type { RecordStore } from '../../src/rollout/store.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 /** A replica that counts entries in virtual time. */

@@ -1,5 +1,4 @@
-import type { ResponsePlan } from '../../src/rewrite/response-plan.ts';
-import { compileResponsePlans } from '../../src/rewrite/response-plans.ts';
+import { compileResponsePlans, type ResponsePlan } from '../../src/rewrite/response-plan.ts';
 import type { RequestRule, ResponseRule } from '../../src/rules/rule.ts';
 import { bookOf } from './plan-of.ts';
 

@@ -1,5 +1,5 @@
 import type { Entry } from '../../src/rewrite-log/entry.ts';
-import type { EditRecord } from '../../src/rewrite/rewrite.ts';
+import type { EditRecord } from '../../src/rewrite/records.ts';
 
 const UNWRAP: EditRecord = { change: 'body-wrapper', rule: 'unwrap', from: '/data', path: '' };
 const NESTED = ['street_address', 'suburb', 'state', 'postcode', 'country', 'latitude', 'longitude'];

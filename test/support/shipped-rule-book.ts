@@ -1,5 +1,5 @@
 import type { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
-import { loadRuleBook } from '../../src/node/rule-book-file.ts';
+import { loadRuleBook } from '../../src/node/rule-books.ts';
 
 /** The rule book that ships, in force. */
 export async function compiledShippedRuleBook(): Promise<CompiledRuleBook> {

@@ -1,4 +1,4 @@
-import type { ReplicaClock } from '../../src/rollout/store-contact.ts';
+import type { ReplicaClock } from '../../src/rollout/store.ts';
 
 interface Timer {
   readonly at: number;

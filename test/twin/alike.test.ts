@@ -1,14 +1,11 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { arbitrarySteps } from '../../src/cli/twin/twin-arbitrary.ts';
-import { loadScripts } from '../../src/cli/twin/twin-scripts.ts';
+import { loadScripts } from '../../src/cli/twin/twin.ts';
 import { referenceStage } from '../../src/cli/twin/twin-stage.ts';
-import { startRuntimeGateway } from '../../src/node/twin/runtime-gateway.ts';
-import { startTwinServices } from '../../src/node/twin/twin-services.ts';
-import type { Choice } from '../../src/twin/choices.ts';
+import { startRuntimeGateway, startTwinServices } from '../../src/node/twin/twin-services.ts';
+import { type Choice, type Script, sequenceScript } from '../../src/twin/script.ts';
 import type { PlayedExchange } from '../../src/twin/play.ts';
-import type { Script } from '../../src/twin/script.ts';
-import { sequenceScript } from '../../src/twin/sequence.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 import { PROGRAM } from '../support/product.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { choiceOf } from '../../src/twin/choices.ts';
+import { choiceOf } from '../../src/twin/script.ts';
 
 const response = (status: number, code?: string): Parameters<typeof choiceOf>[0] => ({
   status,

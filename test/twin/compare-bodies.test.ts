@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { compareBodies } from '../../src/twin/compare-bodies.ts';
-import { collectionOf, PairedIds } from '../../src/twin/paired-ids.ts';
+import { collectionOf, compareBodies, PairedIds } from '../../src/twin/compare.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 

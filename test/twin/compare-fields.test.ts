@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { compareFields, FIELDS_LEFT_OUT } from '../../src/twin/compare-fields.ts';
-import { PairedIds } from '../../src/twin/paired-ids.ts';
+import { compareFields, FIELDS_LEFT_OUT, PairedIds } from '../../src/twin/compare.ts';
 
 type Fields = readonly (readonly [string, string])[];
 

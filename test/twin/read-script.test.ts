@@ -1,10 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { arbitrarySteps } from '../../src/cli/twin/twin-arbitrary.ts';
-import { printScript } from '../../src/twin/print-script.ts';
-import { readScript } from '../../src/twin/read-script.ts';
-import { type Script, exchange } from '../../src/twin/script.ts';
-import { sequenceScript } from '../../src/twin/sequence.ts';
+import { exchange, printScript, readScript, type Script, sequenceScript } from '../../src/twin/script.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 
 const read = (text: string, shared = ''): Script => {

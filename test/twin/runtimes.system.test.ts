@@ -5,14 +5,16 @@
  */
 import { resolve } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { loadScripts } from '../../src/cli/twin/twin-scripts.ts';
+import { loadScripts } from '../../src/cli/twin/twin.ts';
 import { referenceStage } from '../../src/cli/twin/twin-stage.ts';
-import { loadRuleBook } from '../../src/node/rule-book-file.ts';
-import type { SenderOptions } from '../../src/node/twin/http-sender.ts';
-import { startRuntimeGateway } from '../../src/node/twin/runtime-gateway.ts';
-import { startTwinServices } from '../../src/node/twin/twin-services.ts';
+import { loadRuleBook } from '../../src/node/rule-books.ts';
+import {
+  type SenderOptions,
+  startRuntimeGateway,
+  startTwinServices,
+} from '../../src/node/twin/twin-services.ts';
 import type { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
-import { TwinTally } from '../../src/twin/tally.ts';
+import { TwinTally } from '../../src/twin/play.ts';
 import { certificate } from '../support/certificates.ts';
 import { gatewayFor } from '../support/gateway.ts';
 import { bundleWorkerWith, startWorkerd } from '../support/workerd.ts';

@@ -1,8 +1,8 @@
 import { stdout } from 'node:process';
 import { parse, stringify } from 'yaml';
 import { deriveV1 } from '../../openapi/derive/derive-v1.ts';
-import { printJsonText } from '../../openapi/json-text.ts';
-import { terminalText } from '../../report/text/untrusted-text.ts';
+import { printJsonText } from '../../openapi/description.ts';
+import { terminalText } from '../../report/text.ts';
 import { type CommandFault, endWith, isFault, openRuleBook } from '../command-fault.ts';
 import { readDescription, referenceDescription } from './description-file.ts';
 

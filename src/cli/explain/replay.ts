@@ -1,15 +1,25 @@
+import { readFileSync } from 'node:fs';
 import { stdout } from 'node:process';
-import { count, counted } from '../../report/text/number-text.ts';
-import { terminalText } from '../../report/text/untrusted-text.ts';
-import { type CommandFault, endWith, isFault, openRuleBook, writeOutput } from '../command-fault.ts';
-import { FAILURE } from '../exit-codes.ts';
-import { readRecordedRequests, type RecordingSource } from '../requests/recorded-requests.ts';
-import { printFixture, readFixture, type Recording } from './replay-fixture.ts';
-import { differences, type Outcome, outcomeOf } from '../../inspector/explain/explained-outcome.ts';
-import { offlineExplainer } from './offline-explainer.ts';
-import type { NamedRequest } from '../requests/request-files.ts';
-import { terminalOf } from '../terminal/terminal.ts';
-import { wrapLines } from '../terminal/wrap-text.ts';
+import type { ExplainRequest } from '../../inspector/api.ts';
+import { isExplainRequest } from '../../inspector/explain/explain.ts';
+import { differences, type Outcome, outcomeOf } from '../../inspector/explain/try-rules.ts';
+import { count, counted, terminalText } from '../../report/text.ts';
+import {
+  type CommandFault,
+  endWith,
+  FAILURE,
+  isFault,
+  openRuleBook,
+  unreadable,
+  writeOutput,
+} from '../command-fault.ts';
+import { terminalOf, wrapLines } from '../terminal.ts';
+import {
+  type NamedRequest,
+  offlineExplainer,
+  readRecordedRequests,
+  type RecordingSource,
+} from './requests.ts';
 
 /** Options of `replay record`. */
 export interface RecordOptions extends RecordingSource {
@@ -137,4 +147,51 @@ async function outcomeNow(
 ): Promise<Outcome | undefined> {
   const explanation = await explainRequest(request);
   return 'fault' in explanation ? undefined : outcomeOf(explanation);
+}
+
+/** One line of a fixture. */
+export interface Recording {
+  readonly name: string;
+  /** Number of similar exchanges. */
+  readonly count: number;
+  readonly request: ExplainRequest;
+  readonly outcome: Outcome;
+}
+
+/** Prints recordings as JSON Lines. */
+export function printFixture(recordings: readonly Recording[]): string {
+  return recordings.map((recording) => `${JSON.stringify(recording)}\n`).join('');
+}
+
+/** Reads a fixture. */
+export function readFixture(path: string): readonly Recording[] | CommandFault {
+  try {
+    const lines = readFileSync(path, 'utf8').split('\n');
+    const recordings: Recording[] = [];
+    for (const [at, line] of lines.entries()) {
+      if (line === '') continue;
+      const value: unknown = JSON.parse(line);
+      if (!isRecording(value)) return { fault: `${path}:${at + 1} is no recording.`, isJunk: true };
+      recordings.push(value);
+    }
+    return recordings;
+  } catch (error) {
+    return unreadable(path, error);
+  }
+}
+
+function isRecording(value: unknown): value is Recording {
+  if (typeof value !== 'object' || value === null || !('request' in value) || !('outcome' in value))
+    return false;
+  const { outcome } = value;
+  return (
+    isExplainRequest(value.request) &&
+    'name' in value &&
+    typeof value.name === 'string' &&
+    'count' in value &&
+    typeof value.count === 'number' &&
+    typeof outcome === 'object' &&
+    outcome !== null &&
+    'verdict' in outcome
+  );
 }

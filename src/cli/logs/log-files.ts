@@ -1,10 +1,12 @@
 import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
-import { open, stat } from 'node:fs/promises';
+import { glob, open, readdir, realpath, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { createGunzip, createZstdDecompress, type Gunzip, ZstdDecompress } from 'node:zlib';
-import type { LogPiece } from './log-piece.ts';
-import { unwrapLog } from './wrapped-log.ts';
+import { parsedJson } from '../../rewrite-log/attributes.ts';
+import type { Entry } from '../../rewrite-log/entry.ts';
+import { readEntry } from '../../rewrite-log/read-entry.ts';
 
 /** Bytes per read by default. Two chunks are in memory at a time, however large the file is. */
 const CHUNK_BYTES = 1024 * 1024;
@@ -140,5 +142,174 @@ async function firstBytes(path: string): Promise<Uint8Array> {
     return buffer.subarray(0, bytesRead);
   } finally {
     await handle.close();
+  }
+}
+
+/** Maximum nesting at which lines are looked for; a message of a queue is at seven. */
+const MAX_DEPTH = 10;
+/** Maximum size of a record in characters; what is longer is passed on as it is, and counts as unreadable. */
+const MAX_RECORD = 64 * 1024 * 1024;
+
+/**
+ * Takes the lines of a log out of the records in which Cloudflare keeps them: events of `wrangler tail --format json` and of Logpush,
+ * results of a query of Workers Logs, messages pulled from a queue. A log that begins with a line of its own is passed on as it is.
+ */
+async function* unwrapLog(pieces: AsyncIterable<LogPiece>): AsyncGenerator<LogPiece> {
+  let records: Records | undefined;
+  let isFirst = true;
+  let read = 0;
+  for await (const piece of pieces) {
+    if (isFirst) records = isWrapped(piece.bytes) ? new Records() : undefined;
+    isFirst = false;
+    ({ read } = piece);
+    if (records === undefined) yield piece;
+    else yield { bytes: Buffer.from(records.add(piece.bytes.toString())), read };
+  }
+  if (records !== undefined) yield { bytes: Buffer.from(records.end()), read };
+}
+
+/** True when the first line is neither an entry nor a line of the process log, but begins a JSON value that may hold some. */
+function isWrapped(bytes: Buffer): boolean {
+  const feed = bytes.indexOf(0x0a);
+  const line = bytes
+    .subarray(0, feed === -1 ? bytes.length : feed)
+    .toString()
+    .trim();
+  if (!/^[[{]/.test(line)) return false;
+  const value = parsedJson(line);
+  // An opening bracket alone: the value goes on in the next lines.
+  if (value === undefined) return /^[[{]$/.test(line);
+  return !isLine(value) && linesWithin(value).length > 0;
+}
+
+/** Cuts a text into records: one a line, or printed over many lines of which the last has no indent. */
+class Records {
+  private record = '';
+
+  /** Returns the lines within the records that are complete. */
+  add(text: string): string {
+    let found = '';
+    for (const line of text.split('\n')) {
+      this.record += `${line}\n`;
+      const isEnd = /^[\]}]/.test(line) || (/^[[{]./.test(line) && parsedJson(line) !== undefined);
+      if (isEnd || this.record.length > MAX_RECORD) found += this.end();
+    }
+    return found;
+  }
+
+  /** Returns the lines within the last record. */
+  end(): string {
+    const { record } = this;
+    this.record = '';
+    if (record.trim() === '') return '';
+    const value = parsedJson(record);
+    if (value === undefined) return record;
+    return linesWithin(value)
+      .map((line) => `${JSON.stringify(line)}\n`)
+      .join('');
+  }
+}
+
+/** Entries and lines of the process log anywhere within a value: as values, or as texts, also in Base64. */
+function linesWithin(value: unknown, depth = 0): readonly object[] {
+  if (depth > MAX_DEPTH) return [];
+  if (typeof value === 'string') {
+    const parsed = parsedText(value);
+    return parsed === undefined ? [] : linesWithin(parsed, depth + 1);
+  }
+  if (typeof value !== 'object' || value === null) return [];
+  if (isLine(value)) return [value];
+  return Object.values(value).flatMap((member) => linesWithin(member, depth + 1));
+}
+
+function parsedText(text: string): unknown {
+  if (text.startsWith('{')) return parsedJson(text);
+  // `{"` in Base64.
+  return text.startsWith('eyJ') ? parsedJson(Buffer.from(text, 'base64').toString()) : undefined;
+}
+
+function isLine(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null || !('time' in value)) return false;
+  return ('route' in value && 'verdict' in value) || ('event' in value && 'level' in value && 'msg' in value);
+}
+
+/** A chunk of a log. */
+export interface LogPiece {
+  /** Whole lines. Valid only until the next chunk is requested, because the buffer is reused. */
+  readonly bytes: Buffer;
+  /** Bytes of the file read so far, before decompression. */
+  readonly read: number;
+}
+
+/** Log files that arguments name, in the order of the arguments; or why one of them names none. */
+type LogSources = { readonly files: readonly string[] } | { readonly fault: string };
+
+/**
+ * Lists the log files that arguments name: files, `-` for stdin, folders with the logs below them, and glob patterns. A file that
+ * several arguments name, or a link to it, is listed once.
+ */
+export async function logSources(given: readonly string[]): Promise<LogSources> {
+  const files = new Map<string, string>();
+  for (const argument of given) {
+    const found = await named(argument);
+    if ('fault' in found) return found;
+    for (const file of found.files) {
+      const key = file === '-' ? file : await realpath(file);
+      if (!files.has(key)) files.set(key, file);
+    }
+  }
+  return { files: [...files.values()] };
+}
+
+/** Names of logs in a folder: rotated and packed ones too, such as `rewrite.ndjson-20261122.gz`. */
+const LOG_NAME = /\.(?:log|ndjson|jsonl)(?:[.-]|$)/;
+
+const GLOB = /[*?[{]/;
+
+async function named(argument: string): Promise<LogSources> {
+  if (argument === '-') return { files: ['-'] };
+  const stats = await stat(argument).catch(() => undefined);
+  if (stats?.isDirectory() === true) return inFolder(argument);
+  if (stats !== undefined) return { files: [argument] };
+  if (!GLOB.test(argument)) return { fault: `The log cannot be read: there is no file ${argument}.` };
+  const files: string[] = [];
+  for await (const path of glob(argument)) if ((await stat(path)).isFile()) files.push(path);
+  if (files.length === 0) return { fault: `No file matches ${argument}.` };
+  return { files: files.sort() };
+}
+
+async function inFolder(folder: string): Promise<LogSources> {
+  const below = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = below
+    .filter((entry) => !entry.isDirectory() && LOG_NAME.test(entry.name))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort();
+  if (files.length === 0)
+    return { fault: `${folder} has no log: no file below it is named .log, .ndjson or .jsonl.` };
+  return { files };
+}
+
+/** Finds the entries of one client in whole lines of a log, without parsing any other line. */
+export function entriesOfClient(bytes: Buffer, client: string, take: (entry: Entry) => void): void {
+  const sign = `"client":"${client}`;
+  let at = bytes.indexOf(sign);
+  while (at !== -1) {
+    const start = bytes.lastIndexOf(0x0a, at) + 1;
+    const feed = bytes.indexOf(0x0a, at);
+    const end = feed === -1 ? bytes.length : feed;
+    const entry = parseEntry(bytes.toString('utf8', start, end));
+    if (entry !== undefined) take(entry);
+    at = bytes.indexOf(sign, end);
+  }
+}
+
+/** Parses an entry from a line of the log; undefined when the line holds none. Text before the first brace is skipped. */
+export function parseEntry(line: string): Entry | undefined {
+  const brace = line.indexOf('{');
+  if (brace === -1) return undefined;
+  try {
+    return readEntry(JSON.parse(line.slice(brace)));
+  } catch {
+    return undefined;
   }
 }

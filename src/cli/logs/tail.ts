@@ -1,15 +1,13 @@
+import { open, stat } from 'node:fs/promises';
 import { stdout } from 'node:process';
-import { readLogFile } from './log-files.ts';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Entry } from '../../rewrite-log/entry.ts';
-import { hasOpenQuote, isFilterFault, parseFilter } from '../../rewrite-log/filter/filter.ts';
-import type { AdminClient } from '../admin-client.ts';
-import { AdminRefusal, streamEntries } from './admin-stream.ts';
-import { parseEntry } from './client-entries.ts';
+import { hasOpenQuote, isFilterFault, parseFilter } from '../../rewrite-log/filter.ts';
+import { type AdminClient, openAdmin } from '../admin-client.ts';
 import { type CommandFault, endWith, isFault, noRewriteLog, unreadable } from '../command-fault.ts';
-import { entryHead, entryRow } from '../terminal/entry-row.ts';
-import { followFile } from './follow-file.ts';
-import { openAdmin } from '../secret.ts';
-import { terminalOf } from '../terminal/terminal.ts';
+import { entryHead, entryRow } from '../entry-row.ts';
+import { terminalOf } from '../terminal.ts';
+import { parseEntry, readLogFile } from './log-files.ts';
 
 /** Options of `tail`. */
 export interface TailOptions {
@@ -81,4 +79,113 @@ async function* entriesOf(
 
 async function* linesOf(file: string): AsyncGenerator<string> {
   for await (const { bytes } of readLogFile(file)) yield* bytes.toString('utf8').split('\n');
+}
+
+/** Milliseconds before a lost stream is requested again. */
+const RETRY_DELAY_MS = 1000;
+
+/** The listener responded, and refused; the message says why. */
+export class AdminRefusal extends Error {
+  override readonly name = 'AdminRefusal';
+}
+
+/**
+ * Follows the entries of a running gateway; resumes after a lost connection where it stopped. Throws when the listener refuses.
+ */
+export async function* streamEntries(client: AdminClient, filter: string): AsyncGenerator<Entry> {
+  let last: string | undefined;
+  let isFirst = true;
+  for (;;) {
+    const path = `/entries/stream?filter=${encodeURIComponent(filter)}`;
+    const response = await client.ask(path, resume(last)).catch((error: unknown) => {
+      if (isFirst) throw error;
+      return undefined;
+    });
+    if (response !== undefined && response.statusCode !== 200) {
+      await response.body.dump();
+      throw new AdminRefusal(client.refusal(response.statusCode));
+    }
+    isFirst = false;
+    for await (const event of eventsOf(response?.body)) {
+      last = event.id ?? last;
+      const entry = event.name === 'entry' ? parseEntry(event.data) : undefined;
+      if (entry !== undefined) yield entry;
+    }
+    await wait(RETRY_DELAY_MS);
+  }
+}
+
+function resume(last: string | undefined): Record<string, string> {
+  return last === undefined ? {} : { 'last-event-id': last };
+}
+
+interface ServerEvent {
+  readonly name: string;
+  readonly id: string | undefined;
+  readonly data: string;
+}
+
+/** Yields events until the stream ends or fails; the caller reconnects either way. */
+async function* eventsOf(body: AsyncIterable<Uint8Array> | undefined): AsyncGenerator<ServerEvent> {
+  if (body === undefined) return;
+  let text = '';
+  const decoder = new TextDecoder();
+  try {
+    for await (const chunk of body) {
+      text += decoder.decode(chunk, { stream: true });
+      const events = text.split('\n\n');
+      text = events.pop() ?? '';
+      for (const event of events) yield readEvent(event);
+    }
+  } catch {
+    // Connection reset, or timed out.
+  }
+}
+
+function readEvent(event: string): ServerEvent {
+  const fields = new Map(
+    event.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]),
+  );
+  return { name: fields.get('event') ?? 'message', id: fields.get('id'), data: fields.get('data') ?? '' };
+}
+
+/** Milliseconds between two checks of a growing file. */
+const POLL_INTERVAL_MS = 200;
+
+/**
+ * Yields the lines of a file as they are appended, from its end or its beginning; a truncated or replaced file is read from its
+ * start.
+ */
+export async function* followFile(path: string, fromStart: boolean): AsyncGenerator<string> {
+  let { size, ino } = fromStart ? { size: 0, ino: (await stat(path)).ino } : await stat(path);
+  let rest = '';
+  const decoder = new TextDecoder();
+  for (;;) {
+    const now = await stat(path).catch(() => undefined);
+    if (now !== undefined && (now.ino !== ino || now.size < size)) {
+      size = 0;
+      ino = now.ino;
+      rest = '';
+    }
+    if (now !== undefined && now.size > size) {
+      const bytes = await readFrom(path, size, now.size);
+      size += bytes.length;
+      const lines = (rest + decoder.decode(bytes, { stream: true })).split('\n');
+      rest = lines.pop() ?? '';
+      yield* lines;
+      continue;
+    }
+    await wait(POLL_INTERVAL_MS);
+  }
+}
+
+async function readFrom(path: string, from: number, to: number): Promise<Uint8Array> {
+  const handle = await open(path, 'r');
+  try {
+    const length = Math.min(to - from, 1024 * 1024);
+    const { buffer, bytesRead } = await handle.read(new Uint8Array(length), 0, length, from);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await handle.close();
+  }
 }

@@ -1,5 +1,5 @@
 import { type CommandSpec, describeCommand, everyCommand, type OptionSpec } from '../command-spec.ts';
-import { EXIT_CODES } from '../exit-codes.ts';
+import { EXIT_CODES } from '../command-fault.ts';
 import { createProgram } from '../program.ts';
 
 /** Returns the manual page in man(7), made from the definitions of all commands. */

@@ -1,15 +1,14 @@
 import { stdin, stdout } from 'node:process';
 import type { ClientsView } from '../../inspector/api.ts';
-import { nameClient } from '../../node/admin/name-client.ts';
-import { createClientHash } from '../../node/client-hash.ts';
-import { terminalText } from '../../report/text/untrusted-text.ts';
+import { nameClient } from '../../node/admin/names.ts';
+import { createClientHash } from '../../node/runtime.ts';
+import { terminalText } from '../../report/text.ts';
 import { readSetting } from '../../settings/read-settings.ts';
 import { shortSecret } from '../../settings/setting-conflicts.ts';
 import { settings as table } from '../../settings/settings.ts';
-import { printColumns } from '../terminal/columns.ts';
+import { printColumns, terminalOf } from '../terminal.ts';
 import { type CommandFault, endWith, isFault } from '../command-fault.ts';
-import { openAdmin, secretOf } from '../secret.ts';
-import { terminalOf } from '../terminal/terminal.ts';
+import { openAdmin, secretOf } from '../admin-client.ts';
 
 /** Options of `clients name`. */
 export interface NameOptions {

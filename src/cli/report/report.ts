@@ -1,38 +1,36 @@
 import { Buffer } from 'node:buffer';
+import { readFileSync } from 'node:fs';
 import { stdout } from 'node:process';
-import { readClientNames } from '../../node/admin/client-names.ts';
-import { sizeOfFiles } from '../logs/log-files.ts';
-import { logSources } from '../logs/log-sources.ts';
-import { readMergedLogs } from '../logs/merged-logs.ts';
-import type { Entry } from '../../rewrite-log/entry.ts';
-import { digestMarkdown, digests } from '../../report/tally/digest.ts';
-import { Guide } from '../../report/guide/guide.ts';
+import { type Document, isMap, isSeq, parseDocument } from 'yaml';
+import { readClientNames } from '../../node/admin/names.ts';
+import { replaceFileSync } from '../../node/files.ts';
+import { changeIdOf, proposalYaml, type StripProposal } from '../../report/census.ts';
 import type { GuideDocument } from '../../report/guide/guide-document.ts';
-import { guideHtml } from '../../report/guide/guide-html.ts';
-import { guideMarkdown } from '../../report/guide/guide-markdown.ts';
-import { terminalText } from '../../report/text/untrusted-text.ts';
+import { digestMarkdown, digests, guideHtml, guideMarkdown } from '../../report/guide/guide-text.ts';
+import { Guide } from '../../report/guide/guide.ts';
+import { OpenApiNames } from '../../report/openapi-names.ts';
+import { censusMarkdown, reportCsv, reportMarkdown } from '../../report/report-text.ts';
 import { makeReport, type Report } from '../../report/report.ts';
-import { censusMarkdown } from '../../report/census/census-text.ts';
-import { OpenApiNames } from '../../report/text/openapi-names.ts';
-import { reportCsv, reportMarkdown } from '../../report/text/report-text.ts';
 import { LineTally } from '../../report/tally/tally-lines.ts';
 import { Tally } from '../../report/tally/tally.ts';
-import { applyStrips } from './apply-strips.ts';
-import { censusTerminal } from './census-terminal.ts';
-import { entriesOfClient } from '../logs/client-entries.ts';
+import { terminalText } from '../../report/text.ts';
+import type { Entry } from '../../rewrite-log/entry.ts';
+import { readRuleBook } from '../../rules/read-rule-book.ts';
+import { printFault } from '../../rules/rule-book-fault.ts';
+import type { RuleBook } from '../../rules/rule-book.ts';
 import {
   type CommandFault,
   endWith,
   isFault,
-  openRuleBook,
   noRewriteLog,
+  openRuleBook,
   unreadable,
 } from '../command-fault.ts';
 import { readDescription } from '../draft/description-file.ts';
-import { ProgressBar } from '../terminal/progress-bar.ts';
-import { reportOptionFault, type ReportOptions } from './report-options.ts';
-import { reportTerminal } from './report-terminal.ts';
-import { terminalOf } from '../terminal/terminal.ts';
+import { entriesOfClient, logSources, sizeOfFiles } from '../logs/log-files.ts';
+import { readMergedLogs } from '../logs/merged-logs.ts';
+import { ProgressBar, terminalOf } from '../terminal.ts';
+import { censusTerminal, reportTerminal } from './report-terminal.ts';
 
 /** Reads the logs, prints what the options ask for, and sets the exit code. */
 export async function runReport(given: readonly string[], options: ReportOptions): Promise<void> {
@@ -204,4 +202,134 @@ function write(text: string): Promise<void> {
   return new Promise((resolve) => {
     stdout.write(text, () => resolve());
   });
+}
+
+/** Options of `report`. */
+export interface ReportOptions {
+  readonly format: 'text' | 'json' | 'csv' | 'md' | 'html';
+  readonly goneAfter: number;
+  readonly names?: string;
+  readonly client?: string;
+  readonly guide?: true;
+  readonly census?: true;
+  readonly apply?: true;
+  readonly digest?: true;
+  readonly openapi?: string;
+  readonly at?: string;
+  readonly rules: string;
+}
+
+type Format = ReportOptions['format'];
+
+/** What `report` can print besides the report, with its formats; `text` stands for the first choice of each. */
+const PARTS: readonly (readonly [
+  part: 'guide' | 'digest' | 'apply' | 'census',
+  formats: readonly Format[],
+])[] = [
+  ['guide', ['text', 'md', 'html', 'json']],
+  ['digest', ['text', 'md', 'json']],
+  ['apply', ['text', 'json']],
+  ['census', ['text', 'md', 'json']],
+];
+
+/** The fault of options of `report` that do not go together. */
+export function reportOptionFault(options: ReportOptions): CommandFault | undefined {
+  const { format, client } = options;
+  if (options.apply === true && options.census !== true) return { fault: '--apply requires --census.' };
+  const asked = PARTS.filter(([part]) => options[part] === true);
+  const [first, second] = asked.filter(([part]) => part !== 'apply');
+  if (first !== undefined && second !== undefined)
+    return { fault: `--${first[0]} and --${second[0]} cannot be printed together; give one of them.` };
+  if (format === 'html' && options.guide !== true) return { fault: '--format html requires --guide.' };
+  if (client !== undefined && options.guide !== true) return { fault: '--client requires --guide.' };
+  const [part] = asked;
+  if (part === undefined || part[1].includes(format)) return undefined;
+  return { fault: `--${part[0]} cannot be printed as ${format}; its formats are ${part[1].join(', ')}.` };
+}
+
+/** The outcome of writing proposals into a rule book: the names written, or the reasons why nothing was. */
+export type AppliedStrips = { readonly written: readonly string[] } | { readonly faults: readonly string[] };
+
+/**
+ * Writes `strip` rules into the rule book at `path`, as changes at the end of `changes`; every other line stays as it is, with its
+ * comments. Members that a rule strips already are left out. The file is replaced at once, and only by a valid rule book.
+ */
+export async function applyStrips(path: string, strips: readonly StripProposal[]): Promise<AppliedStrips> {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    return {
+      faults: [`The rule book cannot be read: ${error instanceof Error ? error.message : String(error)}.`],
+    };
+  }
+  const reading = await readRuleBook(text, path);
+  if (!reading.ok) return { faults: reading.faults.map((fault) => printFault(fault)) };
+  const missing = strips.filter((strip) => !hasStrip(reading.ruleBook, strip));
+  if (missing.length === 0) return { written: [] };
+  const next = withChanges(text, reading.ruleBook, missing);
+  if (next === undefined)
+    return { faults: [`${path}: changes is not a block list; paste the proposal of --census by hand.`] };
+  const checked = await readRuleBook(next, path);
+  if (!checked.ok) return { faults: checked.faults.map((fault) => printFault(fault)) };
+  // In one step: a gateway that watches it never reads half of it.
+  replaceFileSync(path, next);
+  return {
+    written: missing.map(({ in: place, member }) => (place === undefined ? member : `${place}.${member}`)),
+  };
+}
+
+function hasStrip({ changes }: RuleBook, { operation, in: place = '', member }: StripProposal): boolean {
+  return changes.some(
+    ({ on, request }) =>
+      (on === 'every' || (operation !== undefined && on.includes(operation))) &&
+      request.some(
+        (rule) => rule.rule === 'strip' && rule.in.join('.') === place && rule.members.includes(member),
+      ),
+  );
+}
+
+/** Adds the changes behind the last one; undefined where `changes` is not a block list of maps. */
+function withChanges(
+  text: string,
+  { changes }: RuleBook,
+  strips: readonly StripProposal[],
+): string | undefined {
+  const end = endOfChanges(text);
+  if (end === undefined) return undefined;
+  const taken = new Set(changes.map(({ id }) => id));
+  const printed = [...Map.groupBy(strips, ({ operation }) => operation)].map(([operation, members]) => {
+    const id = changeIdOf(operation);
+    let free = id;
+    for (let n = 2; taken.has(free); n += 1) free = `${id}-${n}`;
+    return proposalYaml(members).replace(`- id: ${id}\n`, `- id: ${free}\n`);
+  });
+  const indented = printed.join('').replaceAll(/^ {2}/gm, ' '.repeat(end.indent));
+  const before = text.slice(0, end.offset);
+  return `${before}${before.endsWith('\n') ? '' : '\n'}\n${indented}${text.slice(end.offset)}`;
+}
+
+/** The place behind the last change and the comments that belong to it, and the indentation of the list. */
+function endOfChanges(text: string): { readonly offset: number; readonly indent: number } | undefined {
+  const document: Document = parseDocument(text, { version: '1.2', schema: 'core', stringKeys: true });
+  const changes = document.get('changes');
+  if (!isSeq(changes) || changes.flow === true) return undefined;
+  const last = changes.items.at(-1);
+  if (!isMap(last) || last.flow === true || last.range === null || last.range === undefined) return undefined;
+  const dash = text.lastIndexOf('-', last.range[0]);
+  const indent = dash - (text.lastIndexOf('\n', dash) + 1);
+  let offset = lineAfter(text, last.range[1] - 1);
+  for (;;) {
+    const end = lineAfter(text, offset);
+    const comment = /^( *)#/.exec(text.slice(offset, end));
+    if (comment === null || (comment[1] ?? '').length <= indent || end === offset) break;
+    offset = end;
+  }
+  return { offset, indent };
+}
+
+/** The offset of the line after the one with `offset`. */
+function lineAfter(text: string, offset: number): number {
+  const feed = text.indexOf('\n', offset);
+  return feed === -1 ? text.length : feed + 1;
 }

@@ -4,9 +4,9 @@ import { settings as table } from '../../settings/settings.ts';
 import type { ProcessLine } from '../../node/log/process-log.ts';
 import type { RuleBooks } from '../../node/rule-books.ts';
 import type { RunningGateway } from '../../node/start-gateway.ts';
-import { type Fact, factLines } from '../terminal/fact-lines.ts';
+import { type Fact, factLines } from '../terminal.ts';
 import { packageVersion } from '../package-version.ts';
-import { counted } from '../../report/text/number-text.ts';
+import { counted } from '../../report/text.ts';
 
 /** The facts of a start that the banner shows. */
 export interface BannerParts {

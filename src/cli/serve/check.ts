@@ -1,14 +1,11 @@
 import type { Change, RuleBook } from '../../rules/rule-book.ts';
-import { shippedSentence } from '../../node/rule-book-file.ts';
-import { ruleBookWarnings } from '../../rules/rule-book-warnings.ts';
+import { shippedSentence } from '../../node/rule-books.ts';
+import { ruleBookWarnings } from '../../rules/check-rule-book.ts';
 import type { Settings } from '../../settings/read-settings.ts';
 import { settings as table } from '../../settings/settings.ts';
-import { isFault } from '../command-fault.ts';
-import { NOT_STARTED } from '../exit-codes.ts';
-import { preflight } from './preflight.ts';
-import { startFaults } from './start-faults.ts';
-import { terminalOf } from '../terminal/terminal.ts';
-import { wrapLines } from '../terminal/wrap-text.ts';
+import { isFault, NOT_STARTED } from '../command-fault.ts';
+import { preflight, startFaults } from './preflight.ts';
+import { terminalOf, wrapLines } from '../terminal.ts';
 
 /** Prints all faults of settings and rule book at once, or their content, and sets the exit code. */
 export async function runCheck(

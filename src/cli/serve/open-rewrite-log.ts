@@ -1,12 +1,12 @@
+import { type LogQueue, type LogSink, openLogSink } from '../../node/log/log-sink.ts';
+import type { WriteProcessLine } from '../../node/log/process-log.ts';
+import { encodedLine } from '../../rewrite-log/entry-line.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
-import { encodedLine } from '../../rewrite-log/encoded-entry.ts';
-import { logWriter } from '../../rewrite-log/log-writer.ts';
+import { logWriter } from '../../rewrite-log/observer.ts';
 import type { Settings } from '../../settings/read-settings.ts';
 import { settings as table } from '../../settings/settings.ts';
-import { type LogQueue, openLogSink } from '../../node/log/log-sink.ts';
-import type { WriteProcessLine } from '../../node/log/process-log.ts';
-import { rowWriter } from './row-writer.ts';
-import { terminalOf } from '../terminal/terminal.ts';
+import { entryHead, entryRow } from '../entry-row.ts';
+import { type Terminal, terminalOf } from '../terminal.ts';
 
 /** Maximum bytes of rewrite log lines that are queued for a slow reader. */
 const LOG_QUEUE_BYTES = 8 * 1024 * 1024;
@@ -59,4 +59,14 @@ export function reopenLog(rewriteLog: RewriteLog, log: WriteProcessLine): void {
     const message = `log: the log file cannot be reopened (${code}); lines go to the old one.`;
     log({ level: 'error', event: 'log-trouble', message });
   }
+}
+
+/** Returns a function that writes entries as rows, as `tail` shows them, to a sink that is a terminal; that may change its width. */
+function rowWriter(sink: LogSink, terminal: () => Terminal): (entry: Entry) => void {
+  let isBegun = false;
+  return (entry) => {
+    if (!isBegun) sink.write(`${entryHead(terminal())}\n`);
+    isBegun = true;
+    sink.write(`${entryRow(entry, terminal())}\n`);
+  };
 }

@@ -1,16 +1,28 @@
 import { accessSync, constants, existsSync, readFileSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { availableParallelism } from 'node:os';
 import { dirname, resolve } from 'node:path';
-import { readSetting, readValidSettings, type Settings } from '../../settings/read-settings.ts';
-import { NODE_CONFLICTS } from '../../settings/node-conflicts.ts';
-import { memoryShares } from '../../settings/memory-shares.ts';
-import { type Setting, settings as table } from '../../settings/settings.ts';
+import { fileURLToPath } from 'node:url';
 import { adminFault } from '../../node/admin/operators.ts';
-import { memoryLimit } from '../../node/memory-limit.ts';
-import { loadRuleBook } from '../../node/rule-book-file.ts';
-import type { LoadedRuleBook } from '../../node/rule-books.ts';
+import type { WriteProcessLine } from '../../node/log/process-log.ts';
+import { openReferenceStore } from '../../node/reference.ts';
+import { storedRolloutFault } from '../../node/rollout/open-rollout.ts';
+import { type LoadedRuleBook, loadRuleBook } from '../../node/rule-books.ts';
+import { memoryLimit } from '../../node/runtime.ts';
 import { type NamedFile, readTlsFiles, type TlsTexts } from '../../node/tls-files.ts';
-import { workersOf } from './worker-front.ts';
+import { WorkerPool, type WorkerPoolParts } from '../../node/workers/worker-pool.ts';
+import type { Observer } from '../../rewrite-log/observer.ts';
+import type { RuleBook } from '../../rules/rule-book.ts';
+import {
+  memoryShares,
+  readSetting,
+  readValidSettings,
+  type Settings,
+  workerDrainTime,
+} from '../../settings/read-settings.ts';
+import { NODE_CONFLICTS } from '../../settings/setting-conflicts.ts';
+import { type Setting, settings as table } from '../../settings/settings.ts';
+import { isAddress, V2Description } from '../draft/description-file.ts';
 
 /** Validated settings, rule book and certificates. */
 export interface Preflight {
@@ -55,7 +67,7 @@ export async function preflight(
     ...('faults' in ruleBook ? ruleBook.faults : []),
   ];
   if (all.length > 0 || 'faults' in ruleBook || 'fault' in upstreamTls || 'fault' in clientTls) {
-    const { misleads, startFaults } = await import('./start-faults.ts');
+    const { misleads, startFaults } = await import('./preflight.ts');
     const book = 'faults' in ruleBook ? undefined : ruleBook.rules.ruleBook;
     return { faults: [...all, ...(misleads(invalid) ? [] : await startFaults(settings, book))] };
   }
@@ -130,7 +142,7 @@ function namedFile(settings: Settings, setting: Setting<string | undefined>): Na
 async function namesFault(settings: Settings): Promise<string | undefined> {
   const path = settings.get(table.clientNames);
   if (path === undefined || !existsSync(path)) return undefined;
-  const { readClientNames } = await import('../../node/admin/client-names.ts');
+  const { readClientNames } = await import('../../node/admin/names.ts');
   const read = readClientNames(path);
   return 'fault' in read ? `${settings.nameOf(table.clientNames)}: ${read.fault}` : undefined;
 }
@@ -162,4 +174,130 @@ function rolloutFileFault(settings: Settings): string | undefined {
     const name = settings.nameOf(isStore ? table.store : table.rolloutFile);
     return `${name} cannot be written: ${path} (${code}); make its folder writable, or name another file.`;
   }
+}
+
+/** Returns the faults that `serve` finds only while it starts its parts: rollout file, V2's description, reference database. */
+export async function startFaults(
+  settings: Settings,
+  book: RuleBook | undefined,
+): Promise<readonly string[]> {
+  const faults = [
+    book && storedRolloutFault(settings, book),
+    await descriptionFault(settings),
+    storeFault(settings),
+  ];
+  return faults.filter((fault) => fault !== undefined);
+}
+
+/** Settings that the checks of a start read. */
+const READ = [
+  table.store,
+  table.rolloutFile,
+  table.v1Upstream,
+  table.v2Openapi,
+  table.upstream,
+  table.referenceDb,
+];
+
+/** Tells whether `startFaults` would be misled by one of the settings that are invalid. */
+export function misleads(invalid: ReadonlySet<string>): boolean {
+  return READ.some(({ name }) => invalid.has(name));
+}
+
+/** An address may be down, which does not stop a start. */
+async function descriptionFault(settings: Settings): Promise<string | undefined> {
+  const source = settings.get(table.v2Openapi);
+  if (source === undefined || settings.get(table.v1Upstream) === undefined || isAddress(source))
+    return undefined;
+  const opened = await V2Description.open(
+    source,
+    () => [],
+    () => {},
+  );
+  return 'fault' in opened ? opened.fault : undefined;
+}
+
+/** Opens the database only if there is one: a check makes no file. */
+function storeFault(settings: Settings): string | undefined {
+  const path = settings.get(table.referenceDb);
+  if (path === undefined || settings.get(table.upstream) !== undefined) return undefined;
+  try {
+    if (existsSync(path)) openReferenceStore(path).close();
+    else accessSync(dirname(path), constants.W_OK);
+    return undefined;
+  } catch (error) {
+    return `${settings.nameOf(table.referenceDb)} ${path}: ${error instanceof Error ? error.message : String(error)}. Choose a new file, or one that a reference service made.`;
+  }
+}
+
+/** The parts that the first process provides to its workers. */
+export interface WorkerFrontParts {
+  readonly settings: Settings;
+  /** Values from the command line. */
+  readonly flags: Readonly<Record<string, string | undefined>>;
+  /** Scheme, host, port and path of V2. */
+  readonly upstream: string;
+  /** File or address of V2's description; undefined when there is none. */
+  readonly v2Openapi: string | undefined;
+  readonly clientSecret: string;
+  /** See `WorkerPoolParts`. */
+  readonly record: WorkerPoolParts['record'];
+  readonly observer: Observer;
+  /** See `WorkerPoolParts`. */
+  readonly ownReport: WorkerPoolParts['ownReport'];
+  /** See `WorkerPoolParts`. */
+  readonly store: WorkerPoolParts['store'];
+  /** See `WorkerPoolParts`. */
+  readonly onLost: WorkerPoolParts['onLost'];
+  readonly log: WriteProcessLine;
+}
+
+/** Returns the number of processes that the settings configure. */
+export function workersOf(settings: Settings): number {
+  const workers = settings.get(table.workers);
+  return workers === 'auto' ? availableParallelism() : workers;
+}
+
+/** Creates the worker processes that clients connect to; undefined where one process is enough. */
+export async function workerFront(parts: WorkerFrontParts): Promise<WorkerPool | undefined> {
+  const { settings, flags, record, observer, log } = parts;
+  const count = workersOf(settings);
+  if (count === 1) return undefined;
+  const { fork } = await import('node:child_process');
+  const given = Object.fromEntries(
+    Object.entries(flags).filter((pair): pair is [string, string] => pair[1] !== undefined),
+  );
+  return new WorkerPool({
+    count,
+    fork: () =>
+      fork(workerPath(), { serialization: 'advanced', stdio: ['ignore', 'ignore', 'inherit', 'ipc'] }),
+    flags: {
+      ...given,
+      upstream: parts.upstream,
+      ...(parts.v2Openapi === undefined ? {} : { 'v2-openapi': parts.v2Openapi }),
+      'client-secret': parts.clientSecret,
+      // A container's limit applies to all processes together.
+      'buffer-bytes': String(
+        settings.get(table.bufferBytes) ?? memoryShares(memoryLimit(), count).bufferBytes,
+      ),
+      workers: '1',
+      drain: String(workerDrainTime(settings.get(table.drain))),
+      capture: settings.get(table.capture),
+      'structure-rate': String(Math.ceil(settings.get(table.structureRate) / count)),
+      'capture-body-limit': String(settings.get(table.captureBodyLimit)),
+    },
+    record,
+    observe: (entry, captured) => observer.observe(entry, captured),
+    ownReport: parts.ownReport,
+    store: parts.store,
+    onLost: parts.onLost,
+    log,
+  });
+}
+
+/** Path of the worker's entry module, in the sources or in the build output. */
+function workerPath(): string {
+  return fileURLToPath(
+    new URL(import.meta.url.endsWith('.ts') ? '../worker.ts' : '../worker.js', import.meta.url),
+  );
 }

@@ -1,13 +1,11 @@
 import { once } from 'node:events';
 import type { ListenAddress } from '../../settings/setting-kinds.ts';
 import { environmentName, settings, type Setting } from '../../settings/settings.ts';
-import { ReferenceFault } from '../../node/reference/reference-fault.ts';
-import { startReference } from '../../node/reference/reference-server.ts';
-import { NOT_STARTED, SUCCESS } from '../exit-codes.ts';
-import { type Fact, factLines } from '../terminal/fact-lines.ts';
-import { camelCase } from '../settings/setting-options.ts';
-import { terminalOf } from '../terminal/terminal.ts';
-import { counted } from '../../report/text/number-text.ts';
+import { ReferenceFault, startReference } from '../../node/reference.ts';
+import { NOT_STARTED, SUCCESS } from '../command-fault.ts';
+import { type Fact, factLines, terminalOf } from '../terminal.ts';
+import { camelCase } from '../setting-options.ts';
+import { counted } from '../../report/text.ts';
 
 /** Runs the service until it receives a signal, and sets the exit code. */
 export async function runReference(texts: Readonly<Record<string, string | undefined>>): Promise<void> {

@@ -7,9 +7,9 @@ import type { OpenRollout } from '../../node/rollout/open-rollout.ts';
 import type { RuleBooks } from '../../node/rule-books.ts';
 import type { RunningGateway } from '../../node/start-gateway.ts';
 import type { CertificatesInUse, CertificateUse, TlsTexts } from '../../node/tls-files.ts';
-import { WatchedFiles, type WatchedGroup } from '../../node/watched-files.ts';
+import { WatchedFiles, type WatchedGroup } from '../../node/files.ts';
 import { clientFiles, storeFiles, upstreamFiles } from './preflight.ts';
-import type { V2Description } from './v2-description.ts';
+import type { V2Description } from '../draft/description-file.ts';
 
 /** What a serving gateway reads again. */
 export interface ServingFilesParts {

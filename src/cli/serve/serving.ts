@@ -1,38 +1,31 @@
 import { randomBytes } from 'node:crypto';
+import { noticeLine } from '../../gateway/resilience.ts';
+import { createOperators, type OperatorParts, type Operators } from '../../node/admin/operators.ts';
+import { allocateYoung } from '../../node/allocate-young.ts';
+import { fewFilesLine, openFilesLimit } from '../../node/connection-limits.ts';
+import { openTraces, type Traces } from '../../node/log/otlp.ts';
+import { LimitedLines, type WriteProcessLine } from '../../node/log/process-log.ts';
+import { ReferenceFault, type RunningReference } from '../../node/reference.ts';
+import { type OpenRollout, openRollout } from '../../node/rollout/open-rollout.ts';
+import { loadRuleBook, type RuleBookOutcome, RuleBooks, shippedSentence } from '../../node/rule-books.ts';
+import { type RunningGateway, startGateway } from '../../node/start-gateway.ts';
+import { CertificatesInUse } from '../../node/tls-files.ts';
+import type { WorkerLink } from '../../node/workers/worker-link.ts';
+import { mergedRollout } from '../../node/workers/worker-messages.ts';
+import { mergedStats, WorkerFault, type WorkerPool } from '../../node/workers/worker-pool.ts';
+import { counted } from '../../report/text.ts';
 import type { Settings } from '../../settings/read-settings.ts';
 import { type OriginSetting, originText } from '../../settings/setting-kinds.ts';
 import { settings as table } from '../../settings/settings.ts';
-import type { LifeCycle } from '../life-cycle.ts';
-import { loadInspectorPage } from './inspector-assets.ts';
-import { allocateYoung } from '../../node/allocate-young.ts';
-import { fewFilesLine, openFilesLimit } from '../../node/connection-limits.ts';
-import { type OpenRollout, openRollout } from '../../node/rollout/open-rollout.ts';
-import { mergedRollout } from '../../node/workers/merged-rollout.ts';
-import { mergedStats } from '../../node/workers/merged-stats.ts';
-import { openTraces } from '../../node/log/open-traces.ts';
-import type { Traces } from '../../node/log/traces.ts';
-import { createOperators, type OperatorParts, type Operators } from '../../node/admin/operators.ts';
-import { ReferenceFault } from '../../node/reference/reference-fault.ts';
-import type { RunningReference } from '../../node/reference/reference-server.ts';
-import { loadRuleBook, shippedSentence } from '../../node/rule-book-file.ts';
-import { type RuleBookOutcome, RuleBooks } from '../../node/rule-books.ts';
-import { CertificatesInUse } from '../../node/tls-files.ts';
-import { type RunningGateway, startGateway } from '../../node/start-gateway.ts';
-import { noticeLine } from '../../gateway/notice.ts';
-import { LimitedLines } from '../../node/log/limited-lines.ts';
-import type { WriteProcessLine } from '../../node/log/process-log.ts';
-import type { WorkerLink } from '../../node/workers/worker-link.ts';
-import { WorkerFault } from '../../node/workers/worker-pool.ts';
-import { startedLine } from './banner.ts';
-import { openRewriteLog, type RewriteLog } from './open-rewrite-log.ts';
+import type { V2Description } from '../draft/description-file.ts';
+import { type LifeCycle, liveUntilSignal, type ProcessLog, refuseStart, stderrLog } from '../life-cycle.ts';
 import { packageVersion } from '../package-version.ts';
-import { type Preflight, preflight } from './preflight.ts';
-import type { ProcessLog } from '../process-log.ts';
+import { terminalOf } from '../terminal.ts';
+import { startedLine } from './banner.ts';
+import { loadInspectorPage } from './inspector-assets.ts';
+import { openRewriteLog, reopenLog, type RewriteLog } from './open-rewrite-log.ts';
+import { type Preflight, preflight, workerFront, type WorkerFrontParts, workersOf } from './preflight.ts';
 import { ServingFiles } from './serving-files.ts';
-import { servingLifeCycle } from './serving-life-cycle.ts';
-import { terminalOf } from '../terminal/terminal.ts';
-import type { V2Description } from './v2-description.ts';
-import { workerFront, type WorkerFrontParts, workersOf } from './worker-front.ts';
 
 /** A serving gateway, with the embedded V2 when no other is configured. */
 export interface Serving {
@@ -303,7 +296,7 @@ function reportBug(limited: LimitedLines, error: unknown): void {
 }
 
 async function embed(settings: Settings, log: WriteProcessLine): Promise<RunningReference> {
-  const { startReference } = await import('../../node/reference/reference-server.ts');
+  const { startReference } = await import('../../node/reference.ts');
   return startReference({
     db: settings.get(table.referenceDb),
     unknown: settings.get(table.referenceUnknown),
@@ -337,7 +330,7 @@ async function openDescription(
   if (settings.get(table.v1Upstream) === undefined) return undefined;
   const source = descriptionSource(settings, embedded);
   if (source === undefined) return undefined;
-  const description = await import('./v2-description.ts');
+  const description = await import('../draft/description-file.ts');
   return description.V2Description.open(source, () => ruleBooks.current.ruleBook.operations, log);
 }
 
@@ -353,4 +346,98 @@ function startFault(error: unknown, settings: Settings): string {
     return `cannot listen: ${error.message}; choose another address with ${names}.`;
   }
   throw error;
+}
+
+/** Everything that reloads and stops with a serving gateway. */
+export interface ServingParts {
+  readonly running: RunningGateway;
+  readonly settings: Settings;
+  readonly rewriteLog: RewriteLog;
+  readonly log: ProcessLog;
+  readonly onUnexpectedError: (error: unknown) => void;
+  readonly embedded: RunningReference | undefined;
+  readonly files: ServingFiles;
+  readonly certificates: CertificatesInUse;
+  readonly rollout: OpenRollout;
+  readonly traces: Traces | undefined;
+  readonly front: WorkerPool | undefined;
+  readonly description: V2Description | undefined;
+  /** Adds the last counts to those of all replicas. */
+  readonly endSharing: () => Promise<void>;
+}
+
+/** Milliseconds of the drain time that are reserved for flushing each log. */
+const FLUSH_TIMEOUT_MS = 300;
+
+/** Returns how a serving gateway reloads, stops and flushes its logs. */
+export function servingLifeCycle(parts: ServingParts): LifeCycle {
+  const { running, settings, log, files, certificates, rewriteLog } = parts;
+  const warnOfEnds = (): void => {
+    for (const line of certificates.dueLines(Date.now())) log.write(line);
+  };
+  warnOfEnds();
+  setInterval(warnOfEnds, CERTIFICATE_CHECK_MS).unref();
+  return {
+    watched: files.watched,
+    drain: settings.get(table.drain),
+    onUnexpectedError: parts.onUnexpectedError,
+    onHangup: () => {
+      // First, because the log rotator may be about to compress the old file.
+      reopenLog(rewriteLog, log.write);
+      return files.reload();
+    },
+    reloadFile: (what) => files.reloadFile(what),
+    cut: () => running.server.cut(),
+    stop: () => stop(parts),
+    flush: () => flush(parts),
+  };
+}
+
+/** Milliseconds between two looks at the ends of certificates. */
+const CERTIFICATE_CHECK_MS = 3_600_000;
+
+async function stop(parts: ServingParts): Promise<void> {
+  const { running, log, description, endSharing, rollout, embedded } = parts;
+  log.write({
+    level: 'info',
+    event: 'draining',
+    message: 'stopping: finishing requests in flight.',
+    fields: { inFlight: running.gateway.inFlight },
+  });
+  await running.stop();
+  const { unfinished = 0 } = running.server;
+  if (unfinished > 0) {
+    log.write({
+      level: 'warn',
+      event: 'drain-ended',
+      message: `stopping: the drain time is over; requests that were not finished, and ended with their connections: ${unfinished}.`,
+      fields: { inFlight: unfinished },
+    });
+  }
+  description?.close();
+  await endSharing();
+  await rollout.close();
+  await embedded?.close();
+}
+
+async function flush({ rewriteLog, front, log, traces }: ServingParts): Promise<void> {
+  await Promise.all([rewriteLog.flush(FLUSH_TIMEOUT_MS), traces?.close(FLUSH_TIMEOUT_MS)]);
+  const dropped = rewriteLog.dropped + (front?.dropped ?? 0);
+  if (dropped > 0) {
+    const message = `log: ${counted(dropped, 'line')} ${dropped === 1 ? 'was' : 'were'} lost.`;
+    log.write({ level: 'warn', event: 'log-trouble', message, fields: { dropped } });
+  }
+  log.write({ level: 'info', event: 'stopped', message: 'stopped.' });
+  await log.flush(FLUSH_TIMEOUT_MS);
+}
+
+/** Runs the gateway until SIGTERM or SIGINT, then exits. A refused start sets exit code 2. */
+export async function serveUntilSignal(flags: Readonly<Record<string, string | undefined>>): Promise<void> {
+  const log = stderrLog({ flags, environment: process.env });
+  const started = await startServing(flags, process.env, log);
+  if ('faults' in started) {
+    await refuseStart(log, started.faults);
+    return;
+  }
+  process.exit(await liveUntilSignal(started.life));
 }

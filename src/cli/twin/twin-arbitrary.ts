@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Step } from '../../twin/sequence.ts';
+import type { Step } from '../../twin/script.ts';
 
 /** Random sequences of V1 requests: creates, updates, reads, lists, deletions, and mistakes that clients make. */
 export function arbitrarySteps(): fc.Arbitrary<readonly Step[]> {

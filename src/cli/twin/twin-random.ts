@@ -1,8 +1,6 @@
 import fc from 'fast-check';
-import type { PlayedExchange } from '../../twin/play.ts';
-import { printScript } from '../../twin/print-script.ts';
-import { sequenceScript, type Step } from '../../twin/sequence.ts';
-import type { TwinTally } from '../../twin/tally.ts';
+import type { PlayedExchange, TwinTally } from '../../twin/play.ts';
+import { printScript, sequenceScript, type Step } from '../../twin/script.ts';
 import { arbitrarySteps } from './twin-arbitrary.ts';
 import type { TwinStage } from './twin-stage.ts';
 

@@ -1,6 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ServiceSettings, TwinServices } from '../../node/twin/twin-services.ts';
-import { httpSide, type SenderOptions } from '../../node/twin/http-sender.ts';
+import {
+  httpSide,
+  type SenderOptions,
+  type ServiceSettings,
+  type TwinServices,
+} from '../../node/twin/twin-services.ts';
 import { playScript, type PlayedExchange, type Stage } from '../../twin/play.ts';
 import type { Script } from '../../twin/script.ts';
 import type { Sender, Side } from '../../twin/sender.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { RuntimeGateway } from '../../node/twin/runtime-gateway.ts';
+import type { RuntimeGateway } from '../../node/twin/twin-services.ts';
 import { bundleWorkerWith, startWorkerd } from '../../node/twin/workerd.ts';
 
 /** Starts the worker on workerd in front of a V2, with the rule book at `rules`. Only in a checkout. */

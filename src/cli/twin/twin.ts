@@ -1,17 +1,21 @@
-import { existsSync } from 'node:fs';
-import { startRuntimeGateway } from '../../node/twin/runtime-gateway.ts';
-import { startTwinServices } from '../../node/twin/twin-services.ts';
-import { isWrite, type Script } from '../../twin/script.ts';
-import { TwinTally } from '../../twin/tally.ts';
-import { isFault, openRuleBook } from '../command-fault.ts';
-import type { CommandFault } from '../command-fault.ts';
-import { FAILURE, NOT_STARTED, SUCCESS } from '../exit-codes.ts';
-import { readKeyFile } from './key-file.ts';
-import { terminalOf } from '../terminal/terminal.ts';
-import { loadScripts } from './twin-scripts.ts';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { startRuntimeGateway, startTwinServices } from '../../node/twin/twin-services.ts';
+import { count, counted, terminalText } from '../../report/text.ts';
+import type { Difference } from '../../twin/compare.ts';
+import { type PlayedExchange, type TwinReport, TwinTally } from '../../twin/play.ts';
+import { type Choice, CHOICES, isWrite, readScript, type Script } from '../../twin/script.ts';
+import {
+  type CommandFault,
+  FAILURE,
+  isFault,
+  NOT_STARTED,
+  openRuleBook,
+  SUCCESS,
+  unreadable,
+} from '../command-fault.ts';
+import { printColumns, type Terminal, terminalOf, wrapLines } from '../terminal.ts';
 import { realStage, referenceStage, type TwinStage } from './twin-stage.ts';
-import { twinJson, twinText } from './twin-text.ts';
-import { counted } from '../../report/text/number-text.ts';
 
 /** Maximum requests a minute to each service that runs, unless the options say another. */
 const DEFAULT_RATE = 60;
@@ -165,4 +169,167 @@ function failWith({ fault, isJunk }: CommandFault): number {
 function fail(faults: readonly string[], code: number = NOT_STARTED): number {
   process.stderr.write(faults.map((fault) => `twin: ${fault}\n`).join(''));
   return code;
+}
+
+/** Reads the API key in a file: one word of visible ASCII characters, with white space around it. */
+export function readKeyFile(file: string): string | CommandFault {
+  let key: string;
+  try {
+    key = readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    return unreadable(file, error);
+  }
+  if (/^[!-~]+$/.test(key)) return key;
+  return { fault: `${file} does not hold an API key: one word of ASCII characters.`, isJunk: true };
+}
+
+/** Prints a report for people: a line for each difference, then the counts, also of those by choice. Texts of the services are escaped. */
+export function twinText(
+  { played, alike, missing, different, chosen, skipped }: TwinReport,
+  { columns }: Pick<Terminal, 'columns'>,
+): string {
+  const rows = different.flatMap((exchange) => rowsOf(exchange));
+  const reasons = Object.entries(skipped).map(
+    ([reason, times]) => `${count(times)} not played: ${terminalText(reason)}.\n`,
+  );
+  return [
+    rows.length === 0
+      ? ''
+      : `${printColumns(['exchange', 'where', 'kind', 'V1', 'gateway'], rows, { columns })}\n\n`,
+    ...[
+      `${counted(played, 'exchange')} played: ${count(alike)} alike, ${count(different.length)} different, ${count(chosen.length)} different by choice.\n`,
+      ...(missing === 0
+        ? []
+        : [
+            `${count(missing)} not found by both: only ${missing === 1 ? 'its error was' : 'their errors were'} compared, as on a path that neither service has.\n`,
+          ]),
+      ...[...byChoice(chosen)].map(
+        ([choice, names]) => `${count(names.length)} ${choice}: ${CHOICES[choice]}.\n`,
+      ),
+      ...reasons,
+    ].map((line) => wrapLines(line, columns)),
+  ].join('');
+}
+
+/** Prints a report for programs: one JSON object. */
+export function twinJson({ played, alike, missing, different, chosen, skipped }: TwinReport): string {
+  const exchanges = different.map(({ script, name, statuses: [v1, gateway], differences }) => {
+    return { script, name, statuses: { v1, gateway }, differences };
+  });
+  const choices = Object.fromEntries(byChoice(chosen));
+  return `${JSON.stringify({ played, alike, missing, different: exchanges, choices, skipped }, null, 2)}\n`;
+}
+
+/** Names of the exchanges that differ by choice. */
+function byChoice(chosen: TwinReport['chosen']): ReadonlyMap<Choice, readonly string[]> {
+  const names = new Map<Choice, string[]>();
+  for (const { choice, name } of chosen) names.set(choice, [...(names.get(choice) ?? []), name]);
+  return names;
+}
+
+/** Differences of one exchange that are printed; the first ones usually explain the others. */
+const MAX_ROWS = 4;
+
+function rowsOf({ name, differences }: PlayedExchange): readonly (readonly string[])[] {
+  const rows = differences
+    .slice(0, MAX_ROWS)
+    .map((difference, at) => rowOf(at === 0 ? name : '', difference));
+  const rest = differences.length - rows.length;
+  return rest === 0 ? rows : [...rows, ['', `… ${counted(rest, 'more difference')}`, '', '', '']];
+}
+
+function rowOf(name: string, { where, kind, v1, gateway }: Difference): readonly string[] {
+  const [one, other] =
+    v1 === undefined || gateway === undefined
+      ? [v1, gateway].map((value) => (value === undefined ? '–' : valueExcerpt(value)))
+      : differingExcerpts(v1, gateway);
+  return [
+    terminalText(name),
+    where === '' ? '(the body)' : terminalText(where),
+    kind,
+    one ?? '',
+    other ?? '',
+  ];
+}
+
+/** Maximum characters of a value, or of the part of it, that are shown. */
+const EXCERPT = 64;
+/** Characters shown before the first difference. */
+const BEFORE = 20;
+
+/**
+ * Returns two values that differ as one line each: the parts around their first difference, at the same place of both. The number
+ * of characters left out stands in their place. Values are escaped for a terminal.
+ */
+export function differingExcerpts(one: string, other: string): readonly [one: string, other: string] {
+  const start = startOf(one, firstDifference(one, other) - BEFORE);
+  return [excerptFrom(one, start), excerptFrom(other, start)];
+}
+
+/** Returns the beginning of a value, with the number of characters that are left out. */
+export function valueExcerpt(text: string): string {
+  return excerptFrom(text, 0);
+}
+
+function firstDifference(one: string, other: string): number {
+  let at = 0;
+  while (at < one.length && at < other.length && one[at] === other[at]) at += 1;
+  return at;
+}
+
+/** A few characters take no more room than the sentence that they are left out. */
+function startOf(text: string, wanted: number): number {
+  return wanted <= EXCERPT / 2 ? 0 : boundary(text, wanted);
+}
+
+function excerptFrom(text: string, start: number): string {
+  if (text === '') return '(empty)';
+  const isShort = text.length <= start + EXCERPT + EXCERPT / 2;
+  const end = isShort ? text.length : boundary(text, start + EXCERPT);
+  return [leftOut(start), terminalText(text.slice(start, end)), leftOut(text.length - end)]
+    .filter((part) => part !== '')
+    .join(' ');
+}
+
+function leftOut(characters: number): string {
+  return characters === 0 ? '' : `(… ${counted(characters, 'character')} …)`;
+}
+
+/** An index that does not stand between the two halves of a character. */
+function boundary(text: string, at: number): number {
+  return /[\uDC00-\uDFFF]/.test(text[at] ?? '') && /[\uD800-\uDBFF]/.test(text[at - 1] ?? '') ? at - 1 : at;
+}
+
+/** Scripts, or every fault of their files; `isMissing` when one of them could not be opened. */
+export type ScriptFiles =
+  | { readonly scripts: readonly Script[] }
+  | { readonly faults: readonly string[]; readonly isMissing: boolean };
+
+/** Folder of the scripts that ship with the program; `tables.txt` holds the tables that all scripts can use. */
+const SHIPPED = new URL('../../../config/twin/', import.meta.url);
+const TABLES = 'tables.txt';
+
+/** Reads script files, or without any the shipped scripts; `any` chooses those that fit services of unknown data. */
+export function loadScripts(files: readonly string[], fit: 'any' | 'reference'): ScriptFiles {
+  const scripts: Script[] = [];
+  const faults: string[] = [];
+  let isMissing = false;
+  const shared = readFileSync(new URL(TABLES, SHIPPED), 'utf8');
+  const shipped = readdirSync(SHIPPED).filter((name) => name !== TABLES);
+  for (const file of files.length > 0 ? files : shipped.map((name) => new URL(name, SHIPPED))) {
+    try {
+      const reading = readScript(basename(String(file)), readFileSync(file, 'utf8'), shared);
+      if ('faults' in reading) faults.push(...reading.faults);
+      else scripts.push(reading.script);
+    } catch (error) {
+      isMissing = true;
+      faults.push(
+        `${String(file)} cannot be read: ${error instanceof Error ? error.message : String(error)}.`,
+      );
+    }
+  }
+  if (faults.length > 0) return { faults, isMissing };
+  const isChosen = ({ settings }: Script): boolean =>
+    files.length > 0 || fit === 'reference' || settings['services'] === 'any';
+  return { scripts: scripts.filter((script) => isChosen(script)) };
 }

@@ -1,10 +1,30 @@
-import { codingOf } from '../../migrate/decide-body.ts';
-import { editsOf, migratedTarget, verdictOf } from '../../migrate/decision.ts';
+import {
+  FieldNames,
+  type HeaderList,
+  headerValue,
+  headerValues,
+  isNamed,
+  setField,
+  withoutFields,
+} from '../../http/header-list.ts';
+import type { ResponseHead } from '../../http/response-head.ts';
+import {
+  bodyTooLarge,
+  codingOf,
+  editsOf,
+  type MigrateDecision,
+  migratedTarget,
+  undecoded,
+  verdictOf,
+} from '../../migrate/decision.ts';
 import { bufferFull, failureOf } from '../../migrate/failure.ts';
-import { bodyTooLarge, undecoded } from '../../migrate/migrate-body.ts';
-import type { EditRecord, Rewrite } from '../../rewrite/rewrite.ts';
+import type { EditRecord, Rewrite } from '../../rewrite/records.ts';
+import { plainSpelling } from '../../rules/rule.ts';
 import type { WithoutEdits } from '../body-rewriter.ts';
+import type { DescriptionText } from '../description.ts';
 import type { Body } from '../exchange.ts';
+import { type UpstreamReceiver, type UpstreamRequest, withHeaders } from '../upstream.ts';
+import { ResponseCollector } from './response.ts';
 import { V1Exchange } from './v1-exchange.ts';
 
 /** Migrates a V1 request to V2: its target, its version header and, where rules apply, its body. */
@@ -117,3 +137,174 @@ export class MigrateExchange extends V1Exchange {
 }
 
 const NO_EDITS: readonly EditRecord[] = [];
+
+/** Maximum time that clients without credentials share a description without asking V2, in milliseconds. */
+const SHARED_MS = 60_000;
+
+/** Fields for V2's own copy of the description, which is another text than the client's; and the codings that hide it. */
+const FIELDS_OF_THE_COPY = new FieldNames([
+  'accept-encoding',
+  'if-match',
+  'if-modified-since',
+  'if-none-match',
+  'if-range',
+  'if-unmodified-since',
+  'range',
+]);
+
+/** Fields of V2's response that a shared description keeps. */
+const SHARED_FIELDS = new FieldNames([
+  'access-control-allow-origin',
+  'cache-control',
+  'content-type',
+  'vary',
+]);
+
+/**
+ * Responds to `GET /api/v1/openapi.json` with V1's description, derived from V2's, and to HEAD with the same head (RFC 9110 §9.3.2). The
+ * request is migrated as any other, so that V2 sees its credentials and decides; a response that is no OpenAPI description is
+ * forwarded.
+ */
+export class DescriptionExchange extends MigrateExchange {
+  private derived: DescriptionText | undefined = undefined;
+  private isNotModified = false;
+
+  /** True for a request for V1's description. */
+  static isFor(method: string, decision: MigrateDecision): boolean {
+    return (method === 'GET' || method === 'HEAD') && plainSpelling(decision.target.rest) === '/openapi.json';
+  }
+
+  override start(): void {
+    const known = this.isAnonymous ? this.gateway.descriptions.fresh(this.key) : undefined;
+    if (known === undefined) {
+      super.start();
+      return;
+    }
+    const { text, headers, age } = known;
+    this.derived = text;
+    const isSame = this.isKnownToClient(text);
+    const { date } = this.gateway.hopFields;
+    const fields = [...headers, 'Date', date, 'ETag', text.etag, 'Age', String(Math.floor(age / 1000))];
+    if (!isSame) fields.push('Content-Length', String(text.body.length));
+    this.respond(isSame ? 304 : 200, fields, isSame ? EMPTY : text.body);
+  }
+
+  protected override send(request: UpstreamRequest): void {
+    const headers = withoutFields(request.headers, FIELDS_OF_THE_COPY);
+    setField(headers, 'accept-encoding', 'identity');
+    // The length and the tag of the description are known once it is derived, for which it is needed whole.
+    super.send({ ...withHeaders(request, headers), method: 'GET' });
+  }
+
+  protected override receiver(): UpstreamReceiver {
+    return new ResponseCollector(this);
+  }
+
+  override planResponse(status: number, headers: HeaderList): ReturnType<MigrateExchange['planResponse']> {
+    if (status !== 200) return super.planResponse(status, headers);
+    this.noteResponseTime();
+    return this.planRewrite(status, headers);
+  }
+
+  /** V2's own description is better than none. */
+  override refuseResponse(): boolean {
+    return false;
+  }
+
+  override rewriteSmallResponse(
+    status: number,
+    body: Uint8Array,
+  ): ReturnType<MigrateExchange['rewriteSmallResponse']> {
+    return status === 200 ? undefined : super.rewriteSmallResponse(status, body);
+  }
+
+  override rewriteResponse(...[status, body, done]: Parameters<MigrateExchange['rewriteResponse']>): void {
+    if (status !== 200) {
+      super.rewriteResponse(status, body, done);
+      return;
+    }
+    const { descriptions, v2 } = this.gateway;
+    this.work((memory, finish) => {
+      descriptions.derive({ source: body, rules: this.rules.ruleBook, v2 }, memory).then(
+        (derived) =>
+          finish(() => {
+            if (derived === undefined) super.rewriteResponse(status, body, done);
+            else if (derived === 'buffer-full')
+              done({ verdict: 'unchanged', body, note: 'response-buffer-full' }, body);
+            else {
+              this.derived = derived;
+              done({ verdict: 'rewritten', body: derived.body, records: [], omitted: 0, patch: [] }, body);
+            }
+          }),
+        (error: unknown) => finish(() => this.failInternally(error)),
+      );
+    }, 1);
+  }
+
+  override head(head: ResponseHead): void {
+    const { derived } = this;
+    if (derived === undefined) {
+      super.head(head);
+      return;
+    }
+    this.share(derived, head.headers);
+    this.isNotModified = this.isKnownToClient(derived);
+    const headers = withoutFields(head.headers, this.isNotModified ? FIELDS_OF_A_BODY : FIELDS_OF_V2);
+    headers.push('ETag', derived.etag);
+    const line = this.isNotModified ? { status: 304, reason: 'Not Modified' } : {};
+    super.head({ ...head, ...line, headers });
+  }
+
+  override data(chunk: Uint8Array, isLast?: boolean): void {
+    if (!this.isNotModified) super.data(chunk, isLast);
+  }
+
+  /** A response to a request with credentials belongs to its client (RFC 9111 §3.5). */
+  private get isAnonymous(): boolean {
+    const { authorization, forwardedHeaders } = this.received.head;
+    return authorization === undefined && headerValue(forwardedHeaders, 'cookie') === undefined;
+  }
+
+  /** The text that V2's description depends on: rule book, release and target. */
+  private get key(): string {
+    const { head } = this.received;
+    return JSON.stringify([
+      this.rules.ruleBook.hash,
+      head.apiVersion ?? '',
+      this.decision.target.raw,
+      this.routing?.subject,
+    ]);
+  }
+
+  private share(derived: DescriptionText, headers: HeaderList): void {
+    if (!this.isAnonymous) return;
+    const shared = headers.flatMap((name, at) => {
+      return at % 2 === 0 && SHARED_FIELDS.has(name) ? [name, headers[at + 1] ?? ''] : [];
+    });
+    this.gateway.descriptions.share(this.key, derived, shared, sharedMs(headers));
+  }
+
+  /** If-None-Match (RFC 9110 §13.1.2), compared weakly. */
+  private isKnownToClient({ etag }: DescriptionText): boolean {
+    const tags = headerValues(this.received.exchange.headers, 'if-none-match').join(',').split(',');
+    return tags.some((tag) => tag.trim().replace(/^W\//, '') === etag || tag.trim() === '*');
+  }
+}
+
+const EMPTY = new Uint8Array();
+
+/** Fields that describe V2's text. */
+const FIELDS_OF_V2 = new FieldNames(['etag', 'last-modified']);
+
+const FIELDS_OF_A_BODY = new FieldNames(['content-length', 'content-type', 'etag', 'last-modified']);
+
+/** How long a response may be shared, in milliseconds: V2's own word, and never longer than the limit. */
+function sharedMs(headers: HeaderList): number {
+  const control = headerValues(headers, 'cache-control').join(',').toLowerCase();
+  if (/\b(?:no-store|no-cache|private)\b/.test(control)) return 0;
+  if (headers.some((name, at) => at % 2 === 0 && isNamed(name, 'set-cookie'))) return 0;
+  const vary = headerValues(headers, 'vary').join(',').toLowerCase();
+  if (vary.split(',').some((name) => !['', 'accept-encoding'].includes(name.trim()))) return 0;
+  const age = /\bs-maxage=(\d+)/.exec(control)?.[1] ?? /\bmax-age=(\d+)/.exec(control)?.[1];
+  return age === undefined ? SHARED_MS : Math.min(SHARED_MS, Number(age) * 1000);
+}

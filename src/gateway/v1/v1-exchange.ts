@@ -1,39 +1,37 @@
-// Longer than other files: what all V1 exchanges share; each kind of exchange has a file of its own.
-import type { Coding } from '../../http/content-coding.ts';
 import type { CollectorMemory } from '../../http/byte-collector.ts';
-import { type HeaderList, headerValue } from '../../http/header-list.ts';
+import type { Coding } from '../../http/content.ts';
+import { newTrace, readTraceparent } from '../../http/forwarding.ts';
+import { type HeaderList, headerValue, setField } from '../../http/header-list.ts';
+import { isHost, isRead } from '../../http/request-head.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
-import { isHost } from '../../http/host.ts';
-import { isRead } from '../../http/methods.ts';
-import { decideResponse, type ResponseNote } from '../../migrate/decide-response.ts';
-import { type MigrateDecision } from '../../migrate/decision.ts';
-import type { DecodedBody } from '../../migrate/decoded-body.ts';
+import { type MigrateDecision, migrateHead } from '../../migrate/decision.ts';
+import type { DecodedBody } from '../../migrate/decode-web-body.ts';
 import { bufferFull, Failure } from '../../migrate/failure.ts';
-import { migrateHead } from '../../migrate/migrated-head.ts';
-import type { ResponseRewrite, RewrittenResponse } from '../../rewrite/response-rewrite.ts';
-import { withoutValues } from '../../rewrite/patch.ts';
-import type { PatchOperation, Rewrite } from '../../rewrite/rewrite.ts';
+import {
+  contentlessFields,
+  decideResponse,
+  hasLinks,
+  type RequestFacts,
+  type ResponseNote,
+  restoredQuery,
+  rewriteLinks,
+} from '../../migrate/migrated.ts';
+import type { OpenEntry } from '../../rewrite-log/open-entry.ts';
+import { type PatchOperation, type Rewrite, withoutValues } from '../../rewrite/records.ts';
 import type { ResponsePlan } from '../../rewrite/response-plan.ts';
-import { ResponseCollector, type ResponseCollectorOwner } from './response-collector.ts';
+import type { ResponseRewrite, RewrittenResponse } from '../../rewrite/response-rules.ts';
+import { canaryOutcome } from '../../rollout/canary-window.ts';
+import { pinnedRelease, type RolloutSubject, type RoutedMode } from '../../rollout/modes.ts';
+import { type QueuedRequest, RateLimitReset } from '../../rollout/rate-limit.ts';
+import type { RetirementRefusal } from '../../rollout/retirement.ts';
 import { rewriteSmall, rewriteSmallResponse, type WithoutEdits } from '../body-rewriter.ts';
-import type { ReceivedRequest } from '../received-request.ts';
 import type { Body } from '../exchange.ts';
 import { ForwardedRequest } from '../forwarded-request.ts';
-import { ProxiedExchange } from '../proxied-exchange.ts';
 import type { GatewayContext } from '../gateway-context.ts';
-import type { RetirementRefusal } from '../../rollout/retirement.ts';
-import type { QueuedRequest } from '../../rollout/rate-limit-queue.ts';
-import { canaryOutcome } from '../../rollout/canary-outcome.ts';
-import { pinnedRelease } from '../../rollout/scope.ts';
-import { newTrace } from '../../http/trace-context.ts';
-import { hasLinks, rewriteLinks } from '../../migrate/rewrite-links.ts';
-import { contentlessFields, type RequestFacts, restoredQuery } from '../../migrate/v1-response.ts';
-import { beginSpan, withSpan } from './trace-span.ts';
-import type { UpstreamReceiver, UpstreamRequest } from '../upstream.ts';
-import { ResponseSample } from './response-sample.ts';
-import { addFindings } from './sample-findings.ts';
-import type { V1Routing } from './v1-routing.ts';
-import { RateLimitReset } from '../../rollout/rate-limit-reset.ts';
+import { ProxiedExchange } from '../proxied-exchange.ts';
+import type { ReceivedRequest } from '../received-request.ts';
+import { type UpstreamReceiver, type UpstreamRequest, withHeaders } from '../upstream.ts';
+import { addFindings, ResponseCollector, type ResponseCollectorOwner, ResponseSample } from './response.ts';
 
 /** A V1 exchange: its response is one that a V1 client can read. */
 export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwner, QueuedRequest {
@@ -373,4 +371,42 @@ function gatewayAddress({ exchange, head }: ReceivedRequest): string | undefined
   const proto = headerValue(head.forwardedHeaders, 'x-forwarded-proto')?.toLowerCase();
   const scheme = proto === 'http' || proto === 'https' ? proto : exchange.secure ? 'https' : 'http';
   return `${scheme}://${host}`;
+}
+
+/** The routing of a V1 request; there is none while neither the rule book nor an operator has set a mode. */
+export interface V1Routing {
+  readonly subject: RolloutSubject;
+  readonly routed: RoutedMode;
+}
+
+/** Sampler and id generator, while spans are exported. */
+interface TraceParts {
+  /** Whether to record a trace; `parent` is the decision of the client that began it, if one did. */
+  readonly isSampled: (traceId: string, parent: boolean | undefined) => boolean;
+  /** 48 random hex digits. */
+  readonly newTraceHex: () => string;
+}
+
+/**
+ * Inserts the gateway's own span between the client's and V2's when the trace is recorded: sets its id and the client's span as
+ * its parent in `entry`. Called once per exchange; a trace that is not recorded stays unchanged.
+ */
+function beginSpan(entry: OpenEntry, traceparent: string | undefined, parts: TraceParts): void {
+  const hex = parts.newTraceHex();
+  const parent = entry.spanOfClient === true ? readTraceparent(traceparent) : undefined;
+  const traceId = entry.traceId ?? newTrace(hex).traceId;
+  if (!parts.isSampled(traceId, parent?.isSampled)) return;
+  entry.isSampled = true;
+  entry.traceId = traceId;
+  entry.parentSpanId = parent?.spanId;
+  entry.spanOfClient = undefined;
+  if (parent !== undefined || entry.spanId === undefined) entry.spanId = hex.slice(32);
+}
+
+/** Returns a request with the span of `entry` as its parent, sampled: V2 must not drop an exported trace. */
+function withSpan(request: UpstreamRequest, { traceId, spanId, isSampled }: OpenEntry): UpstreamRequest {
+  if (isSampled !== true) return request;
+  const traced = [...request.headers];
+  setField(traced, 'traceparent', `00-${traceId}-${spanId}-01`);
+  return withHeaders(request, traced);
 }

@@ -1,9 +1,14 @@
-import { refusalText } from '../../rewrite/malformed.ts';
-import type { EditRecord, PatchOperation, Refusal, Rewrite } from '../../rewrite/rewrite.ts';
+import {
+  type EditRecord,
+  type PatchOperation,
+  type Refusal,
+  refusalText,
+  type Rewrite,
+} from '../../rewrite/records.ts';
 import type { Change, RuleBook } from '../../rules/rule-book.ts';
 import type { Diff, DiffMark, TextSpan } from '../api.ts';
 import { type JsonLayout, layOutJson, layOutText, type Place, SHOWN_LIMITS } from './json-layout.ts';
-import { editReason } from '../explain/rule-words.ts';
+import { editReason } from '../explain/explain-rules.ts';
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 

@@ -1,3 +1,7 @@
+import type { KeptBody, KeptExchange } from '../../rewrite-log/capture.ts';
+import type { Entry } from '../../rewrite-log/entry.ts';
+import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
+import type { Rewrite } from '../../rewrite/records.ts';
 import type { RequestView } from '../api.ts';
 
 /** Fields that curl sets itself, or that are specific to the original request. */
@@ -49,9 +53,66 @@ function quote(text: string): string {
 }
 
 /** Replaces the types in the text of a structure by values of these types. */
-export function placeholders(structure: string): string {
+function placeholders(structure: string): string {
   return structure
     .replaceAll('"‹number›"', '0')
     .replaceAll('"‹boolean›"', 'false')
     .replaceAll('"‹string›"', '"string"');
+}
+
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+const encoder = new TextEncoder();
+
+/** Returns a kept body as text for display: bytes that are none are replaced; of a structure with placeholders of the right types. Undefined without one. */
+export function bodyText({ state, bytes }: KeptBody): string | undefined {
+  if (bytes === undefined) return undefined;
+  const text = decoder.decode(bytes);
+  return state === 'structure' ? placeholders(text) : text;
+}
+
+/** Returns a kept body as bytes; of a structure with placeholders of the right types. Undefined without one. */
+export function bodyBytes(body: KeptBody): Uint8Array | undefined {
+  return body.state === 'structure' ? encoder.encode(bodyText(body) ?? '') : body.bytes;
+}
+
+/** Rewrites a kept V1 body by the plan of its exchange; undefined when no plan applies to it. */
+export function rewriteAgain(
+  entry: Entry,
+  { v1Request }: KeptExchange,
+  rules: CompiledRuleBook | undefined,
+): Rewrite | undefined {
+  const bytes = bodyBytes(v1Request.body);
+  if (entry.route !== 'migrate' || bytes === undefined || rules === undefined) return undefined;
+  if (entry.note === 'media-type' || entry.note === 'unsupported: forward') return undefined;
+  const operation = rules.ruleBook.operations.find(({ id }) => id === entry.operation);
+  return rules.requestPlan(operation).rewrite(bytes);
+}
+
+/** Decodes Base64 (RFC 4648 §4); undefined when invalid. */
+export function decodeBase64(text: string): Uint8Array | undefined {
+  try {
+    return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Encodes bytes in Base64 (RFC 4648 §4). */
+export function encodeBase64(bytes: Uint8Array): string {
+  let binary = '';
+  // As arguments of one call, a large body would be more than the stack holds.
+  for (let at = 0; at < bytes.length; at += 8192)
+    binary += String.fromCharCode(...bytes.subarray(at, at + 8192));
+  return btoa(binary);
+}
+
+const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** The text that encodes to exactly these bytes in UTF-8; undefined when there is none. A decoder that replaces would change them. */
+export function exactText(bytes: Uint8Array): string | undefined {
+  try {
+    return strict.decode(bytes);
+  } catch {
+    return undefined;
+  }
 }

@@ -1,15 +1,10 @@
-import type {
-  KeptResponse,
-  KeptBody,
-  KeptExchange,
-  KeptHead,
-} from '../../rewrite-log/capture/kept-exchange.ts';
+import type { KeptBody, KeptExchange, KeptHead, KeptResponse } from '../../rewrite-log/capture.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
-import type { Rewrite } from '../../rewrite/rewrite.ts';
-import type { ResponseView, BodyView, EntryDetail, NumberedEntry, RequestView } from '../api.ts';
-import { curlCommand } from './curl.ts';
+import type { ShownHeader } from '../../rewrite-log/masks.ts';
+import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
+import type { Rewrite } from '../../rewrite/records.ts';
+import type { BodyView, EntryDetail, HeaderView, NumberedEntry, RequestView, ResponseView } from '../api.ts';
 import { makeDiff } from '../diff/diff.ts';
-import { compareHeaders } from './header-views.ts';
 import {
   type JsonLayout,
   layOutJson,
@@ -17,7 +12,7 @@ import {
   SHOWN_LIMITS,
   withContainers,
 } from '../diff/json-layout.ts';
-import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
+import { curlCommand } from './curl.ts';
 
 /** The parts for the detail of an entry. */
 export interface DetailParts {
@@ -184,4 +179,31 @@ function requestView(
 function gatewayOrigin({ headers }: KeptHead): string {
   const host = headers.find(({ name }) => name.toLowerCase() === 'host' || name === ':authority')?.value;
   return `http://${host ?? '127.0.0.1:8080'}`;
+}
+
+/** Marks, in each of two lists, the fields that the other lacks or has with another value. */
+export function compareHeaders(
+  before: readonly ShownHeader[],
+  after: readonly ShownHeader[] | undefined,
+): { readonly before: readonly HeaderView[]; readonly after: readonly HeaderView[] } {
+  if (after === undefined) return { before, after: [] };
+  return {
+    before: before.map((header) =>
+      marked(header, valuesOf(after, header.name).length === 0 ? 'removed' : undefined),
+    ),
+    after: after.map((header) => {
+      const values = valuesOf(before, header.name);
+      if (values.length === 0) return marked(header, 'added');
+      return marked(header, values.includes(header.value) ? undefined : 'changed');
+    }),
+  };
+}
+
+function valuesOf(headers: readonly ShownHeader[], name: string): readonly string[] {
+  const lower = name.toLowerCase();
+  return headers.filter((header) => header.name.toLowerCase() === lower).map((header) => header.value);
+}
+
+function marked({ name, value, masked }: ShownHeader, change: HeaderView['change']): HeaderView {
+  return change === undefined ? { name, value, masked } : { name, value, masked, change };
 }

@@ -1,4 +1,3 @@
-// Longer than other files: all sentences about an exchange stand together, so that none contradicts another.
 import type { Entry } from '../../rewrite-log/entry.ts';
 import {
   editCount,

@@ -1,11 +1,11 @@
+import type { KeptBody, KeptExchange, KeptHead, KeptResponse } from '../../rewrite-log/capture.ts';
+import { outcomeOf } from '../../rewrite-log/entry-outcome.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
-import type { KeptExchange } from '../../rewrite-log/capture/kept-exchange.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
-import { caseText } from './case-text.ts';
-import { failureBody } from './failure-body.ts';
-import { harOf, type HarParts } from './har.ts';
-import type { OperatorResult } from '../operator-result.ts';
-import { rewriteAgain } from './replayable.ts';
+import type { Rewrite } from '../../rewrite/records.ts';
+import { failureBody } from '../routes/responses.ts';
+import { bodyBytes, bodyText, encodeBase64, exactText, rewriteAgain } from './curl.ts';
+import { accountOf, entryName, OUTCOME_WORDS } from './entry-words.ts';
 
 /** An exchange to export, and the data of its file. */
 export interface ExportParts extends Pick<HarParts, 'version' | 'gatewayOrigin' | 'origin'> {
@@ -28,4 +28,217 @@ export function exportEntry(
   const detail =
     'This exchange is no case: its body was not kept, it is V2 traffic, or a service or the client was missing.';
   return { status: 422, value: failureBody(422, 'no-case', detail) };
+}
+
+const decoder = new TextDecoder();
+
+/** A body that is not checked. */
+const ANY = '…';
+
+/** Request fields that belong to the connection or to one exchange, and not to a case. */
+const OMITTED: ReadonlySet<string> = new Set([
+  'accept-encoding',
+  'connection',
+  'content-encoding',
+  'content-length',
+  'host',
+  'keep-alive',
+  'traceparent',
+  'tracestate',
+  'transfer-encoding',
+  'x-request-id',
+]);
+
+/**
+ * Formats an exchange as a text case, in the notation of the cases of this project: `> ` the V1 request, `= ` the request for V2,
+ * `* ` V2's response, `< ` the client's. A dry run is a case of its own, without V2's response. Undefined
+ * when there is nothing to replay: no body was kept, or a service or the client was missing.
+ */
+function caseText(entry: Entry, kept: KeptExchange, outcome: Rewrite | undefined): string | undefined {
+  const { v1Request, v2Response, clientResponse } = kept;
+  const body = bodyText(v1Request.body);
+  if (entry.route !== 'migrate' || (body === undefined && entry.bytesIn > 0)) return undefined;
+  const isDryRun = entry.origin === 'v1';
+  const isRefused = outcome?.verdict === 'refused';
+  if (!isDryRun && !isRefused && v2Response === undefined) return undefined;
+  if (entry.verdict === 'refused' && !isRefused) return undefined;
+  const sent = outcome !== undefined && 'body' in outcome ? decoder.decode(outcome.body) : body;
+  return [
+    `# ${entryName(entry)}, ${OUTCOME_WORDS[outcomeOf(entry)]}`,
+    ...message('>', `${v1Request.method} ${targetOf(v1Request)}`, fieldsOf(v1Request.headers, true), body),
+    ...(isRefused ? [] : message('=', `${v1Request.method} ${v2Target(kept)}`, sentFields(entry), sent)),
+    ...(isDryRun || v2Response === undefined ? [] : responseLines('*', v2Response)),
+    ...(isDryRun || clientResponse === undefined
+      ? message('<', isRefused ? statusOf(outcome) : '200', [], ANY)
+      : message('<', String(clientResponse.status), [], exactly(clientResponse))),
+    '',
+  ].join('\n');
+}
+
+function statusOf(outcome: Rewrite | undefined): string {
+  return outcome?.verdict === 'refused' ? String(outcome.refusal.status) : '200';
+}
+
+function targetOf({ target }: KeptHead): string {
+  return target.replaceAll(ANY, '');
+}
+
+function v2Target({ v1Request, v2Request }: KeptExchange): string {
+  return targetOf(v2Request ?? v1Request).replace(/^\/api\/v1(?=[/?]|$)/, '/api/v2');
+}
+
+function sentFields({ apiVersion }: Entry): readonly string[] {
+  return apiVersion === undefined ? [] : [`x-api-version: ${apiVersion.sent}`];
+}
+
+function fieldsOf(headers: KeptHead['headers'], withKey: boolean): readonly string[] {
+  return headers.flatMap(({ name, value, masked }) => {
+    const lower = name.toLowerCase();
+    if (lower === 'authorization') return withKey ? ['Authorization: Bearer key'] : [];
+    return masked || OMITTED.has(lower) || name.startsWith(':') ? [] : [`${name}: ${value}`];
+  });
+}
+
+function responseLines(mark: string, response: KeptResponse): readonly string[] {
+  return message(mark, String(response.status), fieldsOf(response.headers, false), bodyText(response.body));
+}
+
+/** A response of which only the structure is known is not compared. */
+function exactly({ body }: KeptResponse): string {
+  return body.state === 'values' ? (bodyText(body) ?? ANY) : body.state === 'none' ? '' : ANY;
+}
+
+function message(mark: string, first: string, fields: readonly string[], body: string | undefined): string[] {
+  const lines = [first, ...fields, ...(body === undefined || body === '' ? [] : ['', ...body.split('\n')])];
+  return lines.map((line) => `${mark} ${line}`);
+}
+
+/** The parts of an archive of one exchange. */
+interface HarParts {
+  readonly version: string;
+  readonly entry: Entry;
+  readonly kept: KeptExchange;
+  /** The outcome for the V1 body. */
+  readonly outcome: Rewrite | undefined;
+  /** Scheme, host and port of the gateway and of V2. */
+  readonly gatewayOrigin: string;
+  readonly origin: string;
+}
+
+/**
+ * Formats an exchange as an HTTP Archive (HAR 1.2): the client's request to the gateway, and the gateway's to V2 where there was
+ * one. Masked header fields are left out. Of bodies whose values were not kept, placeholders of the right types stand in their
+ * place, and a comment says so.
+ */
+function harOf({ version, entry, kept, outcome, gatewayOrigin, origin }: HarParts): object {
+  const { v1Request, v2Request, v2Response, clientResponse } = kept;
+  const received = bodyBytes(v1Request.body);
+  const sent = outcome !== undefined && 'body' in outcome ? outcome.body : received;
+  const front = {
+    startedDateTime: entry.time,
+    time: entry.totalMs,
+    request: request(v1Request, gatewayOrigin, received, entry.bytesIn),
+    response: response(clientResponse, entry.status, entry.responseBytes),
+    cache: {},
+    timings: timings(entry.totalMs, 'The time of the whole exchange; its parts were not measured.'),
+    comment: [...accountOf(entry), ...structureNote(v1Request.body), ...codingNote(v1Request)].join(' '),
+  };
+  const back = v2Request && {
+    startedDateTime: entry.time,
+    time: entry.upstreamMs ?? 0,
+    request: request(v2Request, origin, sent, entry.bytesOut),
+    response: response(v2Response, 0, -1),
+    cache: {},
+    timings: timings(
+      entry.upstreamMs ?? 0,
+      entry.upstreamMs === undefined
+        ? 'How long V2 took is not known.'
+        : 'The time until the head of the response; the rest was not measured.',
+    ),
+    comment: ['The request as the gateway made it for V2.', ...structureNote(v1Request.body)].join(' '),
+  };
+  return {
+    log: {
+      version: '1.2',
+      creator: { name: 'capture-gateway', version },
+      entries: back === undefined ? [front] : [front, back],
+    },
+  };
+}
+
+/** HAR 1.2 takes -1 for what does not apply or is not known, but not as time to send, wait and receive. */
+function timings(wait: number, comment: string): object {
+  return { blocked: -1, dns: -1, connect: -1, ssl: -1, send: 0, wait, receive: 0, comment };
+}
+
+function structureNote({ state }: KeptBody): readonly string[] {
+  return state === 'structure' ? ['Values were not kept: placeholders stand in their place.'] : [];
+}
+
+/** The fields that describe a body as it was transferred, and not as it is kept: decoded. */
+const OF_CODING: ReadonlySet<string> = new Set(['content-encoding', 'content-length', 'transfer-encoding']);
+
+function codingNote({ headers, body }: KeptExchange['v1Request']): readonly string[] {
+  const coding = headers.find(({ name }) => name.toLowerCase() === 'content-encoding');
+  if (coding === undefined || body.bytes === undefined) return [];
+  return [`The body is here without its content coding (${coding.value}) and the fields about it.`];
+}
+
+/** `bodySize` is that of the transferred body; HAR has no encoding for the body of a request, so that of responses is used. */
+function request(
+  { method, target, headers }: KeptHead,
+  origin: string,
+  body: Uint8Array | undefined,
+  bodySize: number,
+): object {
+  const isCoded = body !== undefined && headers.some(({ name }) => name.toLowerCase() === 'content-encoding');
+  const url = new URL(target.replaceAll('…', ''), origin);
+  return {
+    method,
+    url: url.href,
+    httpVersion: 'HTTP/1.1',
+    cookies: [],
+    headers: shown(isCoded ? headers.filter(({ name }) => !OF_CODING.has(name.toLowerCase())) : headers),
+    queryString: [...url.searchParams].map(([name, value]) => ({ name, value })),
+    headersSize: -1,
+    bodySize,
+    ...(body === undefined ? {} : { postData: { mimeType: typeOf(headers), ...contentOf(body) } }),
+  };
+}
+
+/** `bytes` is the size of a body that was not kept; -1 where it is not known. */
+function response(kept: KeptResponse | undefined, status: number, bytes: number): object {
+  const body = kept && bodyBytes(kept.body);
+  const mimeType = kept === undefined ? '' : typeOf(kept.headers);
+  return {
+    status: kept?.status ?? status,
+    statusText: '',
+    httpVersion: 'HTTP/1.1',
+    cookies: [],
+    headers: kept === undefined ? [] : shown(kept.headers),
+    content: { size: kept?.bodyBytes ?? bytes, mimeType, ...(body === undefined ? {} : contentOf(body)) },
+    redirectURL: '',
+    headersSize: -1,
+    bodySize: kept?.bodyBytes ?? bytes,
+  };
+}
+
+/** A body as HAR has it: as text, or in Base64 where its bytes are no text. */
+function contentOf(bytes: Uint8Array): { readonly text: string; readonly encoding?: 'base64' } {
+  const text = exactText(bytes);
+  return text === undefined ? { text: encodeBase64(bytes), encoding: 'base64' } : { text };
+}
+
+function shown(headers: KeptHead['headers']): readonly object[] {
+  return headers.filter(({ masked }) => !masked).map(({ name, value }) => ({ name, value }));
+}
+
+function typeOf(headers: KeptHead['headers']): string {
+  return headers.find(({ name }) => name.toLowerCase() === 'content-type')?.value ?? '';
+}
+
+/** A response for an operator: a text, or a value to print as JSON. */
+export interface OperatorResult {
+  readonly status: 200 | 400 | 422 | 503;
+  readonly value: object | string;
 }

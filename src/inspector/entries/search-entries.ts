@@ -1,10 +1,12 @@
-import type { Capture } from '../../rewrite-log/capture/capture.ts';
+import type { Capture } from '../../rewrite-log/capture.ts';
+import { errorName, errorsOf, isNotable } from '../../rewrite-log/entry-outcome.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
-import type { FilterTest } from '../../rewrite-log/filter/filter-field.ts';
+import type { FilterTest } from '../../rewrite-log/filter.ts';
 import type { Ring } from '../../rewrite-log/ring.ts';
+import type { EntryHistogram, ErrorGroup, ErrorGroups } from '../api.ts';
 
 /** The stores that a search reads. */
-export interface SearchedStores {
+interface SearchedStores {
   readonly ring: Ring;
   readonly capture: Capture;
 }
@@ -61,4 +63,135 @@ export function contentOf(capture: Capture, seq: number): string {
       ];
     })
     .join('\n');
+}
+
+/** The tests of a histogram. */
+interface HistogramTests {
+  readonly accepts: FilterTest;
+  /** Accepts the time that the histogram spans: everything, or the terms `time:` of the filter. */
+  readonly inRange: FilterTest;
+}
+
+/** Widths of a bar in seconds: round in minutes, hours and days. */
+const STEPS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14_400, 43_200, 86_400];
+const MAX_BARS = 60;
+
+/** Counts the kept entries that a filter accepts by their time, over the whole time that is kept or that the filter names. */
+export async function entryHistogram(
+  stores: SearchedStores,
+  { accepts, inRange }: HistogramTests,
+  pause: () => Promise<void>,
+): Promise<EntryHistogram> {
+  const seconds = new Map<number, { count: number; notable: number }>();
+  let [first, last] = [Infinity, -Infinity];
+  const count = (entry: Entry, content?: () => string): boolean => {
+    if (!inRange(entry)) return false;
+    const second = Math.floor(Date.parse(entry.time) / 1000);
+    [first, last] = [Math.min(first, second), Math.max(last, second)];
+    if (!accepts(entry, content)) return false;
+    const counted = seconds.get(second) ?? { count: 0, notable: 0 };
+    counted.count += 1;
+    if (isNotable(entry)) counted.notable += 1;
+    seconds.set(second, counted);
+    // Nothing is collected: the search only visits.
+    return false;
+  };
+  const { ring } = stores;
+  await searchEntries(stores, { before: ring.latest + 1, limit: Infinity, accepts: count }, pause);
+  const whole = ring.at(ring.oldest);
+  return {
+    ...barsOf(seconds, first, last),
+    ...(whole === undefined ? {} : { wholeSince: whole.time }),
+  };
+}
+
+function barsOf(
+  seconds: ReadonlyMap<number, { readonly count: number; readonly notable: number }>,
+  first: number,
+  last: number,
+): Pick<EntryHistogram, 'step' | 'bars'> {
+  if (first > last) return { step: 1, bars: [] };
+  const step = stepFor(last - first + 1);
+  const start = Math.floor(first / step) * step;
+  const bars = Array.from({ length: Math.floor((last - start) / step) + 1 }, (_, index) => ({
+    time: new Date((start + index * step) * 1000).toISOString(),
+    count: 0,
+    notable: 0,
+  }));
+  for (const [second, { count, notable }] of seconds) {
+    const bar = bars[Math.floor((second - start) / step)];
+    if (bar === undefined) continue;
+    bar.count += count;
+    bar.notable += notable;
+  }
+  return { step, bars };
+}
+
+/** One bar less than the most: the span need not begin where a bar does. */
+function stepFor(span: number): number {
+  const wanted = span / (MAX_BARS - 1);
+  return STEPS.find((step) => step >= wanted) ?? Math.ceil(wanted / 86_400) * 86_400;
+}
+
+/** Maximum groups, and operations of one group. */
+const MAX_GROUPS = 300;
+const MAX_OPERATIONS = 10;
+
+/** Bound of the clients that one group tells apart. */
+const MAX_CLIENTS = 10_000;
+
+interface Group extends Pick<ErrorGroup, 'error'> {
+  count: number;
+  firstSeen: string;
+  lastSeen: string;
+  readonly clients: Set<string>;
+  readonly operations: Set<string>;
+}
+
+/** Groups the errors of the kept entries by who found them, code and place; the most frequent first. */
+export async function errorGroups(stores: SearchedStores, pause: () => Promise<void>): Promise<ErrorGroups> {
+  const groups = new Map<string, Group>();
+  let [exchanges, omitted] = [0, 0];
+  const { ring } = stores;
+  const visit = (entry: Parameters<typeof errorsOf>[0]): boolean => {
+    exchanges += 1;
+    const { time, client = '-', operation = '-' } = entry;
+    for (const error of errorsOf(entry)) {
+      const name = errorName(error);
+      const known = groups.get(name);
+      if (known === undefined && groups.size >= MAX_GROUPS) {
+        omitted += 1;
+        continue;
+      }
+      const group = known ?? {
+        error,
+        count: 0,
+        firstSeen: time,
+        lastSeen: time,
+        clients: new Set<string>(),
+        operations: new Set<string>(),
+      };
+      groups.set(name, group);
+      group.count += 1;
+      if (time < group.firstSeen) group.firstSeen = time;
+      if (time > group.lastSeen) group.lastSeen = time;
+      // A request that could not be read has neither a client nor an operation.
+      if (entry.path === '') continue;
+      if (group.clients.size < MAX_CLIENTS) group.clients.add(client);
+      if (group.operations.size < MAX_OPERATIONS) group.operations.add(operation);
+    }
+    // Nothing is collected: the search only visits.
+    return false;
+  };
+  await searchEntries(stores, { before: ring.latest + 1, limit: Infinity, accepts: visit }, pause);
+  const sorted = [...groups.values()].sort((one, other) => other.count - one.count);
+  return {
+    exchanges,
+    groups: sorted.map(({ clients, operations, ...group }) => ({
+      ...group,
+      clients: clients.size,
+      operations: [...operations],
+    })),
+    omitted,
+  };
 }

@@ -1,12 +1,36 @@
-import { generalPointer } from '../../json/json-pointer.ts';
+import { printScalar } from '../../json/document.ts';
+import { generalPointer, tokenName } from '../../json/pointer.ts';
+import type { ReportTotals } from '../../report/report-totals.ts';
+import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { compilePlans, type Plan } from '../../rewrite/plan.ts';
-import type { Rewrite } from '../../rewrite/rewrite.ts';
-import { isRewritten } from '../../rules/rewritten-methods.ts';
-import type { Change, Operation, Policies, RuleBook } from '../../rules/rule-book.ts';
-import type { Path, QueryRule, RequestRule } from '../../rules/rule.ts';
-import type { PolicyView, RuleOutcome } from '../api.ts';
+import { type EditRecord, isOfQuery, type Rewrite } from '../../rewrite/records.ts';
+import type { ResponsePlan } from '../../rewrite/response-plan.ts';
+import {
+  type Change,
+  ChangeIndex,
+  isRewritten,
+  type Operation,
+  type Policies,
+  type RuleBook,
+} from '../../rules/rule-book.ts';
+import type {
+  MappedValue,
+  Path,
+  QueryRule,
+  RequestRule,
+  RequestRuleName,
+  ResponseRule,
+} from '../../rules/rule.ts';
+import type {
+  ChangeView,
+  Hits,
+  OperationView,
+  PolicyView,
+  RuleOutcome,
+  RulesView,
+  RuleView,
+} from '../api.ts';
 import { layOutJson } from '../diff/json-layout.ts';
-import { nameOf, queryRuleWords, requestRuleWords } from './rule-words.ts';
 
 /** The outcome for a body, or the reason that it was not read. */
 export type BodyOutcome =
@@ -20,7 +44,7 @@ export interface ExplainedBody {
 }
 
 /** The request whose rules are reported. */
-export interface RuledRequest {
+interface RuledRequest {
   readonly operation: Operation | undefined;
   readonly method: string;
   /** The query rule of each edit of its query. */
@@ -239,4 +263,213 @@ function isThere(path: Path, { members }: Names): boolean {
     .map((step) => `/${step}`)
     .join('');
   return members.get(around)?.has(path.at(-1) ?? '') === true;
+}
+
+/** A request rule in words, such as `nest street_address, suburb in property under address`. */
+export function requestRuleWords(rule: RequestRule): string {
+  switch (rule.rule) {
+    case 'unwrap':
+      return `unwrap ${rule.member}`;
+    case 'nest':
+      return `nest ${rule.members.join(', ')}${within(rule.in)} under ${rule.under}`;
+    case 'rename':
+      return `rename ${rule.member} to ${rule.to}${within(rule.in)}`;
+    case 'strip':
+      return `strip ${rule.members.length === 0 ? 'nothing yet' : rule.members.join(', ')}${within(rule.in)}`;
+    case 'only':
+      return `keep only ${rule.members.join(', ')}${within(rule.in)}`;
+    case 'map':
+      return `map ${rule.member}${within(rule.in)}: ${valueWords(rule.values)}`;
+  }
+}
+
+/** A query rule in words. */
+function queryRuleWords(rule: QueryRule): string {
+  switch (rule.rule) {
+    case 'rename':
+      return `rename ?${rule.parameter} to ?${rule.to}`;
+    case 'strip':
+      return `strip ${rule.parameters.map((name) => `?${name}`).join(', ')}`;
+    case 'map':
+      return `map ?${rule.parameter}: ${rule.values.map(({ from, to }) => `${from.text} to ${to.text}`).join(', ')}`;
+  }
+}
+
+function valueWords(values: readonly MappedValue[]): string {
+  return values.map(({ from, to }) => `${printScalar(from)} to ${printScalar(to)}`).join(', ');
+}
+
+/** A response rule in words. */
+export function responseRuleWords(rule: ResponseRule): string {
+  switch (rule.rule) {
+    case 'alias':
+      return `alias ${rule.path.join('.')} as ${rule.as}`;
+    case 'flatten':
+      return `flatten ${rule.path.join('.')}${rule.members === undefined ? '' : `: ${rule.members.join(', ')}`}`;
+    case 'deprecations':
+      return `list the deprecated attributes at ${rule.path.join('.')}`;
+    case 'rename':
+      return `rename ${rule.path.join('.')} to ${rule.to}`;
+    case 'unnest':
+      return `unnest ${rule.path.join('.')}${rule.members === undefined ? '' : `: ${rule.members.join(', ')}`}`;
+    case 'errors':
+      return 'name members in errors as V1 does';
+    case 'inverse':
+      return 'undo the request rules';
+    case 'map':
+      return `map ${rule.path.join('.')}: ${valueWords(rule.values)}`;
+  }
+}
+
+/** One or two sentences for display: the effect of an edit, and its reason. */
+export function editReason(edit: EditRecord, change: Change | undefined): string {
+  const done = doneBy(edit);
+  return change === undefined ? done : `${done} ${change.summary}`;
+}
+
+function doneBy(edit: EditRecord): string {
+  const { rule, from, path, note } = edit;
+  if (isOfQuery(edit)) return doneToQuery(edit);
+  const name = nameOf(from);
+  if (note === 'already-flat') return 'The body has no wrapper; nothing to remove.';
+  if (note === 'byte-order-mark') return 'The byte order mark goes; JSON does not allow one.';
+  if (note === 'sibling') return `${name} stands beside the wrapper, where V1 ignores it; it goes.`;
+  if (note === 'duplicate') return `${name} occurs more than once; the last one counts, this one goes.`;
+  if (note === 'conflict' && path === undefined) {
+    return `${name} is the V2 name of an attribute that is present under its V1 name; V1 ignores it, so it goes.`;
+  }
+  const conflictNote = note === 'conflict' ? ' V2’s name is there too; the V1 value wins.' : '';
+  switch (rule) {
+    case 'unwrap':
+      return `The wrapper ${name} goes.`;
+    case 'nest':
+      return `${name} moves into ${nameOf(parentOf(path))}.${conflictNote}`;
+    case 'rename':
+      return `${name} is now called ${nameOf(path)}.${conflictNote}`;
+    case 'strip':
+      return `${name} goes.`;
+    case 'only':
+      return `${name} is not an attribute that V2 accepts; it goes.`;
+    case 'map':
+      return `The value of ${name} becomes the one that V2 has for it.`;
+  }
+}
+
+function doneToQuery({ rule, from = '', path, note }: EditRecord): string {
+  const name = `The query parameter ${from.slice(1)}`;
+  if (note === 'conflict' && path === undefined) {
+    return `${name} is the V2 name of one that is present under its V1 name; V1 ignores it, so it goes.`;
+  }
+  if (path === undefined) return `${name} goes.`;
+  if (rule === 'map')
+    return `A value of ${name.charAt(0).toLowerCase()}${name.slice(1)} becomes the one that V2 has for it.`;
+  return `${name} is now called ${path.slice(1)}.${note === 'conflict' ? ' V2’s name is there too; the V1 value wins.' : ''}`;
+}
+
+/** The last name of a pointer, for display. */
+function nameOf(pointer: string | undefined): string {
+  const last = pointer?.slice(pointer.lastIndexOf('/') + 1) ?? '';
+  return last === '' ? 'the body' : tokenName(last);
+}
+
+function parentOf(pointer: string | undefined): string | undefined {
+  return pointer?.slice(0, Math.max(0, pointer.lastIndexOf('/')));
+}
+
+function within(path: Path): string {
+  return path.length === 0 ? '' : ` in ${path.join('.')}`;
+}
+
+/** The parts of the view of a rule book. */
+interface RulesViewParts {
+  readonly rules: CompiledRuleBook;
+  /** Time at which it came into force, in milliseconds since 1970. */
+  readonly since: number;
+  /** The source text of the file. */
+  readonly text: string;
+  readonly totals: ReportTotals;
+}
+
+type Uses = ReturnType<ReportTotals['uses']>;
+
+/** Shows a rule book with its effects. */
+export function rulesView({ rules, since, text, totals }: RulesViewParts): RulesView {
+  const { ruleBook } = rules;
+  /** In the order of the book: those of its requests, and those that only its responses have. */
+  const changesOf = (ofRequests: readonly Change[], plans: readonly ResponsePlan[]): readonly string[] =>
+    ruleBook.changes
+      .filter((change) => ofRequests.includes(change) || plans.some((plan) => plan.changes.has(change.id)))
+      .map(({ id }) => id);
+  const uses = totals.uses();
+  const index = new ChangeIndex(ruleBook.changes);
+  const named = ruleBook.operations.map((operation): OperationView => {
+    const { id, method, template, assumed } = operation;
+    const changes = changesOf(index.of(id, isRewritten(method)), [rules.responsePlan(operation, method)]);
+    return { id, method, template, assumed, changes, ...hits(uses.operations, id) };
+  });
+  const other: OperationView = {
+    id: '(other)',
+    method: '*',
+    template: '/*',
+    assumed: false,
+    changes: changesOf(
+      index.of(undefined, true),
+      ['POST', 'GET'].map((method) => rules.responsePlan(undefined, method)),
+    ),
+    ...hits(uses.operations, '(other)'),
+  };
+  return {
+    hash: ruleBook.hash,
+    version: ruleBook.version,
+    loadedAt: new Date(since).toISOString(),
+    policies: ruleBook.policies,
+    operations: [...named, other],
+    changes: ruleBook.changes.map((change) => changeView(change, uses)),
+    assumptions: assumptionsOf(ruleBook),
+    counts: totals.coverage().sentence,
+    text,
+  };
+}
+
+/** Sentences about behaviour that neither the specification nor the documentation shows. */
+export function assumptionsOf({ operations, changes }: RuleBook): string[] {
+  return [
+    ...operations
+      .filter(({ assumed }) => assumed)
+      .map(({ id, method, template }) => `The path of ${id}, ${method} ${template}, is assumed.`),
+    ...changes
+      .filter(({ assumed }) => assumed)
+      .map(({ id }) => `Where or whether ${id} applies is assumed in part.`),
+  ];
+}
+
+function changeView(change: Change, uses: Uses): ChangeView {
+  const { id, summary, assumed, on, query = [] } = change;
+  const ruleView = (rule: RequestRuleName, inside: Path, text: string): RuleView => {
+    const counted = hits(uses.rules, `${id} ${rule}`);
+    return { rule, in: inside, text, hits: counted.hits, ...last(counted) };
+  };
+  return {
+    id,
+    summary,
+    assumed,
+    on,
+    request: [
+      ...query.map((rule) => ruleView(rule.rule, [], queryRuleWords(rule))),
+      ...change.request.map((rule) =>
+        ruleView(rule.rule, 'in' in rule ? rule.in : [], requestRuleWords(rule)),
+      ),
+    ],
+    response: change.response.map((rule) => ({ rule: rule.rule, text: responseRuleWords(rule) })),
+    ...hits(uses.changes, id),
+  };
+}
+
+function hits(spans: Uses['changes'], name: string): Hits {
+  const span = spans.get(name);
+  return span === undefined ? { hits: 0 } : { hits: span.count, lastHit: span.last };
+}
+
+function last({ lastHit }: Hits): { readonly lastHit?: string } {
+  return lastHit === undefined ? {} : { lastHit };
 }

@@ -1,30 +1,39 @@
-import type { HeaderList } from '../../http/header-list.ts';
-import { readTraceparent } from '../../http/trace-context.ts';
+import { readTraceparent } from '../../http/forwarding.ts';
+import { type HeaderList, headerValue, isFieldName } from '../../http/header-list.ts';
+import { type HeadLimits, readHead } from '../../http/request-head.ts';
+import { unlimitedMemory } from '../../json/tape.ts';
 import {
+  bodyTooLarge,
+  codingOf,
+  type DecidedRequest,
+  decideReceived,
   type Decision,
   type DecisionLimits,
-  decideReceived,
   editsOf,
+  migrateBody,
+  type MigratedBody,
+  type MigrateDecision,
   migratedTarget,
+  migrateHead,
   verdictOf,
 } from '../../migrate/decision.ts';
-import { migrateHead } from '../../migrate/migrated-head.ts';
-import type { EditRecord } from '../../rewrite/rewrite.ts';
-import { modesInForce } from '../../rollout/modes.ts';
-import { pinnedRelease } from '../../rollout/scope.ts';
-import type { Modes } from '../../rules/rollout.ts';
+import type { DecodeBody, DecodedBody } from '../../migrate/decode-web-body.ts';
+import type { Failure } from '../../migrate/failure.ts';
+import { counted } from '../../report/text.ts';
 import type { Verdict } from '../../rewrite-log/entry.ts';
-import { maskHeaders } from '../../rewrite-log/capture/mask-headers.ts';
+import { maskHeaders } from '../../rewrite-log/masks.ts';
+import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
+import type { EditRecord, Refusal } from '../../rewrite/records.ts';
+import { modesInForce, ownMode, pinnedRelease } from '../../rollout/modes.ts';
+import type { Modes, Rollout, Scope } from '../../rules/rollout.ts';
+import type { RuleBook } from '../../rules/rule-book.ts';
 import type { BodyView, ExplainRequest, Explanation, RequestView } from '../api.ts';
-import { curlCommand } from '../entries/curl.ts';
 import { makeDiff } from '../diff/diff.ts';
-import { type BodyExplainer, explainBody } from './explain-body.ts';
-import { type BodyOutcome, type ExplainedBody, policyViews, ruleOutcomes } from './explain-rules.ts';
-import { compareHeaders } from '../entries/header-views.ts';
 import { layOutJson } from '../diff/json-layout.ts';
-import { liveSentences } from './live-sentences.ts';
-import { type ExplainFault, type RequestToExplain, requestToExplain } from './request-to-explain.ts';
-import type { HeadLimits } from '../../http/request-head.ts';
+import { curlCommand, decodeBase64, encodeBase64, exactText } from '../entries/curl.ts';
+import { compareHeaders } from '../entries/entry-detail.ts';
+import { goneWords } from '../operator-view.ts';
+import { type BodyOutcome, type ExplainedBody, policyViews, ruleOutcomes } from './explain-rules.ts';
 
 /** The gateway that explains: its rule book, limits and content decoding. */
 export interface ExplainParts extends BodyExplainer {
@@ -168,3 +177,240 @@ function rawBody(view: RequestView, body: Uint8Array): RequestView {
 function textOf(body: Uint8Array): string {
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(body);
 }
+
+/** The parts of a gateway that decide the handling of a body. */
+interface BodyExplainer {
+  readonly rules: CompiledRuleBook;
+  readonly decode: DecodeBody;
+}
+
+/** Applies the decision to the body of a request to explain. */
+async function explainBody(
+  received: RequestToExplain,
+  decision: Decision,
+  explainer: BodyExplainer,
+): Promise<ExplainedBody> {
+  const { body: read } = received;
+  if (decision.route === 'none') return { outcome: refused(decision.failure), read };
+  if (decision.route === 'pass')
+    return { outcome: { verdict: 'unread', why: 'V2 traffic is not read.' }, read };
+  if (decision.route === 'self-service')
+    return {
+      outcome: { verdict: 'unread', why: 'The gateway itself responds, with the report of the client.' },
+      read,
+    };
+  if (decision.route === 'options')
+    return { outcome: { verdict: 'unread', why: 'The gateway itself responds, with 204.' }, read };
+  const { body } = decision;
+  switch (body.action) {
+    case 'refuse':
+      return { outcome: refused(body.failure), read };
+    case 'forward': {
+      const note = body.note === undefined ? {} : { note: body.note };
+      return { outcome: { verdict: 'unread', why: whyUnread(received, body.note), ...note }, read };
+    }
+    case 'rewrite': {
+      const decoded = await decodedBody(received, decision, explainer);
+      const migrated = migratedBody(received, decoded, decision, explainer);
+      return { outcome: outcomeOf(migrated), read: typeof decoded === 'string' ? read : decoded };
+    }
+  }
+}
+
+function migratedBody(
+  { body }: RequestToExplain,
+  decoded: DecodedBody,
+  { operation, bodyLimit }: MigrateDecision,
+  { rules }: BodyExplainer,
+): MigratedBody {
+  if (body.length > bodyLimit) return { verdict: 'refused', failure: bodyTooLarge(bodyLimit) };
+  return migrateBody(rules.requestPlan(operation), decoded, bodyLimit);
+}
+
+async function decodedBody(
+  { body }: RequestToExplain,
+  { bodyLimit, body: decided }: MigrateDecision,
+  { decode }: BodyExplainer,
+): Promise<DecodedBody> {
+  const coding = codingOf(decided, body);
+  if (coding === undefined || body.length > bodyLimit) return body;
+  return new Promise((resolve) => {
+    decode(coding, body, bodyLimit, unlimitedMemory, resolve);
+  });
+}
+
+function outcomeOf(migrated: MigratedBody): BodyOutcome {
+  return migrated.verdict === 'refused' ? refused(migrated.failure) : migrated;
+}
+
+function refused({ code, status, detail, pointer, position, reason }: Failure): BodyOutcome {
+  const refusal: Refusal = {
+    code,
+    status,
+    detail,
+    ...(pointer === undefined ? {} : { pointer }),
+    ...(position === undefined ? {} : { position }),
+    ...(reason === undefined ? {} : { reason }),
+  };
+  return { verdict: 'refused', refusal };
+}
+
+function whyUnread({ method, hasBody, head }: RequestToExplain, note: string | undefined): string {
+  if (!hasBody) return head.chunked ? 'The body is empty.' : 'There is no body.';
+  if (note === undefined) return method === 'PUT' ? UNNAMED_PUT : `Bodies of ${method} are not read.`;
+  if (note !== 'media-type')
+    return 'The charset or the content coding cannot be read, and the policy unsupported says forward.';
+  if (head.contentType === undefined) return 'The body is not read: there is no Content-Type.';
+  return `The body is not read: ${head.contentType} is not JSON.`;
+}
+
+const UNNAMED_PUT = 'Bodies of PUT are read only for an operation that a change with request rules names.';
+
+/** Explains in a sentence why a request cannot be explained. */
+export interface ExplainFault {
+  readonly fault: string;
+}
+
+/** A request as a client would send it, with its complete body. */
+interface RequestToExplain extends DecidedRequest {
+  /** The given fields, before a `Host` is added. */
+  readonly headers: HeaderList;
+  readonly body: Uint8Array;
+}
+
+/**
+ * Completes a partial description of a request: an operation supplies method and target, a body without header fields is JSON,
+ * and a missing `Host` is added.
+ */
+function requestToExplain(
+  request: ExplainRequest,
+  { operations }: RuleBook,
+  limits: HeadLimits,
+): RequestToExplain | ExplainFault {
+  const named = operations.find(({ id }) => id === request.operation);
+  if (request.operation !== undefined && named === undefined) {
+    return {
+      fault: `There is no operation ${request.operation}; there are ${operations.map(({ id }) => id).join(', ')}.`,
+    };
+  }
+  if (named === undefined && request.target === undefined)
+    return { fault: 'Name an operation, or give a method and a target.' };
+  if (request.method !== undefined && !isFieldName(request.method))
+    return { fault: `${JSON.stringify(request.method)} is not a method of HTTP.` };
+  const body = bodyOf(request);
+  if (body === undefined) return { fault: 'The bodyBase64 is not Base64.' };
+  const headers = (request.headers ?? (body.length > 0 ? [JSON_TYPE] : [])).flat();
+  const complete = headerValue(headers, 'host') === undefined ? ['Host', 'gateway', ...headers] : headers;
+  const head = readHead(complete, limits, false);
+  return {
+    method: request.method ?? named?.method ?? 'POST',
+    target: request.target ?? `/api/v1${named?.template ?? ''}`,
+    version: '1.1',
+    head,
+    hasBody: body.length > 0,
+    headers,
+    body,
+  };
+}
+
+const JSON_TYPE: readonly [string, string] = ['Content-Type', 'application/json'];
+
+function bodyOf({ body = '', bodyBase64 }: ExplainRequest): Uint8Array | undefined {
+  return bodyBase64 === undefined ? new TextEncoder().encode(body) : decodeBase64(bodyBase64);
+}
+
+/** True for a value with the shape of a request to explain. */
+export function isExplainRequest(value: unknown): value is ExplainRequest {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const {
+    operation,
+    method,
+    target,
+    headers,
+    body,
+    bodyBase64,
+  }: Partial<Record<keyof ExplainRequest, unknown>> = value;
+  return (
+    [operation, method, target, body, bodyBase64].every(
+      (text) => text === undefined || typeof text === 'string',
+    ) &&
+    (headers === undefined || (Array.isArray(headers) && headers.every((pair) => isHeader(pair))))
+  );
+}
+
+function isHeader(pair: unknown): boolean {
+  return Array.isArray(pair) && pair.length === 2 && pair.every((text) => typeof text === 'string');
+}
+
+/** A body for a request to explain: as text where that is exact, and in Base64 where the bytes are no text. */
+export function bodyOfBytes(bytes: Uint8Array): Pick<ExplainRequest, 'body' | 'bodyBase64'> {
+  const text = exactText(bytes);
+  return text === undefined ? { bodyBase64: encodeBase64(bytes) } : { body: text };
+}
+
+/** What decides, beside the rules, about a live V1 request of some client. */
+interface LiveState {
+  readonly rollout: Pick<Rollout, 'signals' | 'gone' | 'brownouts'> | undefined;
+  readonly modes: Modes;
+  /** Undefined for a request that the rule book does not name. */
+  readonly operation: string | undefined;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** Says why a live V1 request would not, or not always, be migrated at the moment: the end of V1, brownouts, modes; empty when it would. */
+function liveSentences(state: LiveState): readonly string[] {
+  return [...goneSentences(state), ...brownoutSentences(state), ...modeSentences(state)];
+}
+
+function goneSentences({ rollout, operation, now }: LiveState): readonly string[] {
+  const { gone, signals } = rollout ?? {};
+  const { sunset } = signals ?? {};
+  if (gone === undefined || sunset === undefined || now < sunset || !mayConcern(gone, operation)) return [];
+  const { clients, except } = gone;
+  const named = {
+    ...(clients === undefined ? {} : { clients }),
+    ...(except === undefined ? {} : { except }),
+  };
+  return [`V1 has ended: ${goneWords({ sunset: new Date(sunset).toISOString(), gone: named }, now)}.`];
+}
+
+function brownoutSentences({ rollout, operation, now }: LiveState): readonly string[] {
+  return (rollout?.brownouts ?? [])
+    .filter(({ from = -Infinity, until = Infinity }) => now >= from && now < until)
+    .filter((brownout) => mayConcern(brownout, operation))
+    .map(({ id, share, status, clients, except }) => {
+      const whose = clients === undefined && except === undefined ? '' : ' of the clients that it names';
+      return `Brownout ${id} is on: ${share} % of such requests${whose} get ${status}, and nothing is sent.`;
+    });
+}
+
+/** Whether a scope includes the operation, for some client: whose request it is, is not known. */
+function mayConcern({ operations }: Scope, operation: string | undefined): boolean {
+  return operations === undefined || (operation !== undefined && operations.includes(operation));
+}
+
+function modeSentences({ modes, operation }: LiveState): readonly string[] {
+  const stage = (operation === undefined ? undefined : ownMode(modes.operations, operation)) ?? modes.default;
+  const others = Object.values(modes.clients).filter(
+    ({ mode, share }) => mode !== stage.mode || share !== stage.share,
+  ).length;
+  return [
+    ...MODE_SENTENCES[stage.mode](stage.share ?? 0),
+    ...(others === 0 ? [] : [`${counted(others, 'client')} ${others === 1 ? 'has' : 'have'} another mode.`]),
+  ];
+}
+
+const MODE_SENTENCES: Readonly<Record<Modes['default']['mode'], (share: number) => readonly string[]>> = {
+  migrate: () => [],
+  observe: () => ['The mode is observe: V1 gets the request as it came, and V2 nothing.'],
+  shadow: () => [
+    'The mode is shadow: V1 gets the request as it came; of reads, V2 gets a migrated copy whose response no client sees.',
+  ],
+  canary: (share) =>
+    share >= 100
+      ? []
+      : [
+          `The mode is a canary: ${share} % of the clients are migrated; of the others, V1 gets the request as it came.`,
+        ],
+};

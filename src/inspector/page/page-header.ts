@@ -1,10 +1,11 @@
 import type { VNode } from 'preact';
-import type { CaptureState } from '../api.ts';
-import { send } from './admin-client.ts';
-import { classes, el } from './parts/element.ts';
-import { bytes, count } from './parts/format.ts';
-import type { LiveView } from './entries/live-view.ts';
+import { useState } from 'preact/hooks';
+import type { CaptureState, RefusedRuleBook } from '../api.ts';
+import { asFailure, send } from './admin-client.ts';
+import { bytes, clockTime, count, counted } from './format.ts';
 import { type Go, type PageState, placeAddress, type View, VIEWS } from './page-state.ts';
+import { classes, el } from './parts.ts';
+import type { LiveView } from './traffic/live-entries.ts';
 
 /** Titles of the views. */
 export const VIEW_NAMES: Readonly<Record<View, string>> = {
@@ -18,7 +19,7 @@ export const VIEW_NAMES: Readonly<Record<View, string>> = {
 };
 
 /** Properties of the header. */
-export interface PageHeaderProps {
+interface PageHeaderProps {
   readonly place: PageState;
   readonly go: Go;
   readonly view: LiveView;
@@ -139,5 +140,78 @@ function captureChip({ mode, entries, bytes: usedBytes, maxEntries, maxBytes, ma
     el('i', { 'aria-hidden': true }),
     'Capturing bodies',
     el('small', null, `${bytes(usedBytes)} of ${bytes(maxBytes)}`),
+  );
+}
+
+/** Says that the rule book on disk is not the one in force; it stands until a good one is read. */
+export function RefusedBanner({
+  refused,
+  inForce,
+}: {
+  readonly refused: RefusedRuleBook;
+  /** Hash of the rule book in force. */
+  readonly inForce: string;
+}): VNode {
+  const { at, faults, omitted } = refused;
+  return el(
+    'section',
+    { class: 'refused-book', role: 'alert' },
+    el(
+      'p',
+      null,
+      el('strong', null, 'The new rule book was refused'),
+      ` at ${clockTime(at)}. The one before it, ${inForce}, stays in force until the file is corrected.`,
+    ),
+    el(
+      'details',
+      null,
+      el('summary', null, counted(faults.length + omitted, 'fault')),
+      el(
+        'ul',
+        { class: 'plain' },
+        faults.map((fault) => el('li', { key: fault }, fault)),
+        omitted > 0 && el('li', null, `and ${counted(omitted, 'more fault')}, not listed`),
+      ),
+    ),
+  );
+}
+
+/** Prompts for the admin token; the gateway responds with a cookie, so the page stores nothing. */
+export function Login({ onDone }: { readonly onDone: () => void }): VNode {
+  const [token, setToken] = useState('');
+  const [fault, setFault] = useState('');
+  const login = async (): Promise<void> => {
+    try {
+      await send('login', { token });
+      onDone();
+    } catch (error) {
+      setFault(asFailure(error).message);
+    }
+  };
+  return el(
+    'main',
+    { class: 'login' },
+    el(
+      'form',
+      {
+        class: 'card',
+        onSubmit: (event) => {
+          event.preventDefault();
+          void login();
+        },
+      },
+      el('h1', null, 'capture-gateway'),
+      el('p', null, 'Enter the token of the admin listener.'),
+      el('label', { for: 'token' }, 'Admin token'),
+      el('input', {
+        id: 'token',
+        type: 'password',
+        autocomplete: 'current-password',
+        value: token,
+        onInput: ({ currentTarget }) => setToken(currentTarget.value),
+      }),
+      el('button', { type: 'submit', class: 'button primary' }, 'Open the inspector'),
+      el('p', { class: 'fault', role: 'alert' }, fault),
+    ),
   );
 }

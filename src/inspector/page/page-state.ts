@@ -1,3 +1,5 @@
+import { useEffect, useState } from 'preact/hooks';
+
 /** The views of the page, in the order of the navigation. */
 export const VIEWS = ['traffic', 'hour', 'rules', 'retirement', 'explain', 'rollout', 'errors'] as const;
 
@@ -61,4 +63,22 @@ export function linkTo({ requestId, seq }: { readonly requestId: string; readonl
 /** The address of the detail of an exchange, relative to the page. */
 export function findAddress({ id, seq }: EntryLink): string {
   return `entries/find?id=${encodeURIComponent(id)}${seq === undefined ? '' : `&n=${seq}`}`;
+}
+
+/** The page's state, kept in its URL. */
+export function usePlace(): readonly [PageState, Go] {
+  const [place, setPlace] = useState(() => readPlace(location.search));
+  useEffect(() => {
+    const follow = (): void => setPlace(readPlace(location.search));
+    addEventListener('popstate', follow);
+    return () => removeEventListener('popstate', follow);
+  }, []);
+  const go: Go = (change, step = 'keep') => {
+    const next = { ...readPlace(location.search), ...change };
+    const address = placeAddress(next);
+    if (step === 'replace') history.replaceState(undefined, '', address);
+    if (step === 'keep') history.pushState(undefined, '', address);
+    setPlace(next);
+  };
+  return [place, go];
 }

@@ -1,15 +1,13 @@
 import type { Hono } from 'hono';
 import type { Entry } from '../../rewrite-log/entry.ts';
-import type { KeptExchange } from '../../rewrite-log/capture/kept-exchange.ts';
+import type { KeptExchange } from '../../rewrite-log/capture.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
-import { refusalText } from '../../rewrite/malformed.ts';
-import { parsedJson } from '../../rewrite-log/parsed-json.ts';
+import { refusalText } from '../../rewrite/records.ts';
+import { parsedJson } from '../../rewrite-log/attributes.ts';
 import type { Resent } from '../api.ts';
-import { bodyFailure, failureBody } from '../entries/failure-body.ts';
+import { bodyFailure, failureBody, pause, readBody } from './responses.ts';
 import type { InspectorParts, RequestToResend } from '../inspector-parts.ts';
-import { pause } from './json-response.ts';
-import { readBody } from './read-body.ts';
-import { rewriteAgain } from '../entries/replayable.ts';
+import { rewriteAgain } from '../entries/curl.ts';
 
 /** Maximum bytes of a command: an API key. */
 const COMMAND_BYTES = 8192;

@@ -1,19 +1,23 @@
 import type { Hono } from 'hono';
-import { statFamilies } from '../../rewrite-log/metrics/stat-families.ts';
 import type { GuideDocument } from '../../report/guide/guide-document.ts';
-import { guideHtml } from '../../report/guide/guide-html.ts';
-import { guideMarkdown } from '../../report/guide/guide-markdown.ts';
-import { exchangeFamilies } from '../../rewrite-log/metrics/metric-families.ts';
-import { METRICS_TYPE, printMetrics } from '../../rewrite-log/metrics/metric-text.ts';
-import { rolloutFamilies } from '../../rewrite-log/metrics/rollout-families.ts';
+import { guideHtml, guideMarkdown } from '../../report/guide/guide-text.ts';
+import { reportCsvLines, reportMarkdownParts } from '../../report/report-text.ts';
 import { makeReportInSteps } from '../../report/report.ts';
-import { reportCsvLines, reportMarkdownParts } from '../../report/text/report-text.ts';
-import type { HistoryView, State } from '../api.ts';
-import { clientGuide } from '../client-guide.ts';
-import { failureBody } from '../entries/failure-body.ts';
+import { parsedJson } from '../../rewrite-log/attributes.ts';
+import { exchangeFamilies, rolloutFamilies, statFamilies } from '../../rewrite-log/metric-families.ts';
+import { METRICS_TYPE, printMetrics } from '../../rewrite-log/metrics.ts';
+import type { ClientsView, HistoryView, State } from '../api.ts';
 import type { InspectorParts } from '../inspector-parts.ts';
-import { jsonResponse, partsResponse, pause } from './json-response.ts';
-import { queryFault } from './query-fault.ts';
+import { clientGuide } from '../own-reports.ts';
+import {
+  bodyFailure,
+  failureBody,
+  jsonResponse,
+  partsResponse,
+  pause,
+  queryFault,
+  readBody,
+} from './responses.ts';
 
 /** Adds `/state`, `/history`, `/metrics` and `/report`. */
 export function statRoutes(app: Hono, parts: InspectorParts): void {
@@ -148,4 +152,54 @@ function noGuide({ totals }: InspectorParts): string {
 function acceptedFormat(accept: string): 'json' | 'csv' | 'md' {
   if (accept.includes('text/csv')) return 'csv';
   return accept.includes('text/markdown') ? 'md' : 'json';
+}
+
+/** Maximum bytes of a request to name a client. */
+const NAME_BYTES = 2048;
+
+/**
+ * Adds `GET /clients`, which returns a `ClientsView`, and `POST /clients`, which takes `{"client": <hash>, "name": <text>}` (no
+ * `name` takes it away) and returns the updated view. The media type is required, because another site's form cannot send it.
+ */
+export function clientRoutes(app: Hono, parts: InspectorParts): void {
+  app.get('/clients', (c) => c.json(clientsView(parts)));
+  app.post('/clients', async (c) => {
+    const isJson = /^application\/json(?:;|$)/i.test(c.req.header('content-type') ?? '');
+    if (!isJson) return c.json(failureBody(400, 'bad-request', 'Send application/json.'), 400);
+    const body = await readBody(c.req.raw, NAME_BYTES);
+    if (typeof body === 'string') return bodyFailure(body, NAME_BYTES);
+    const request = readRequest(body.text);
+    if (request === undefined)
+      return c.json(failureBody(400, 'bad-request', 'Send {"client": hash, "name": text}.'), 400);
+    if (parts.nameClient === undefined) {
+      const detail = 'Names are kept in a file: set GATEWAY_CLIENT_NAMES, and start the gateway again.';
+      return c.json(failureBody(422, 'no-names-file', detail), 422);
+    }
+    const outcome = parts.nameClient(request.client, request.name);
+    if (outcome !== undefined) return c.json(failureBody(422, 'not-named', outcome.fault), 422);
+    return c.json(clientsView(parts));
+  });
+}
+
+function clientsView({ names, view, nameClient }: InspectorParts): ClientsView {
+  const known = names();
+  const { all } = view.traces;
+  const hashes = new Set([...known.keys(), ...all.keys()]);
+  return {
+    canBeNamed: nameClient !== undefined,
+    clients: [...hashes].map((client) => {
+      const name = known.get(client);
+      const { userAgents = [], addresses = [] } = all.get(client) ?? {};
+      return { client, ...(name === undefined ? {} : { name }), userAgents, addresses };
+    }),
+  };
+}
+
+function readRequest(text: string): { readonly client: string; readonly name?: string } | undefined {
+  const value = parsedJson(text);
+  if (typeof value !== 'object' || value === null || !('client' in value)) return undefined;
+  const { client } = value;
+  if (typeof client !== 'string') return undefined;
+  if (!('name' in value)) return { client };
+  return typeof value.name === 'string' ? { client, name: value.name } : undefined;
 }

@@ -1,39 +1,34 @@
 import { randomBytes } from 'node:crypto';
 import type { Hono } from 'hono';
-import type { Gateway } from '../../gateway/gateway.ts';
 import type { GatewayParts } from '../../gateway/gateway-context.ts';
-import { memoryShares } from '../../settings/memory-shares.ts';
-import { captureOptions } from '../../settings/capture-options.ts';
-import type { Settings } from '../../settings/read-settings.ts';
-import { settings as table } from '../../settings/settings.ts';
+import type { Gateway } from '../../gateway/gateway.ts';
 import type { PageFile } from '../../inspector/api.ts';
 import type { ExplainParts } from '../../inspector/explain/explain.ts';
+import type { InspectorParts, RequestToResend } from '../../inspector/inspector-parts.ts';
 import { createInspector } from '../../inspector/inspector.ts';
-import type { InspectorParts } from '../../inspector/inspector-parts.ts';
-import type { Entry } from '../../rewrite-log/entry.ts';
-import type { GatewayStats } from '../../rewrite-log/metrics/stat-families.ts';
-import { FleetTotals } from '../../report/fleet/fleet-totals.ts';
-import { OwnGaps } from '../../report/gaps/own-gaps.ts';
-import { GatewayTotals } from '../../report/gateway-totals.ts';
-import type { RecordStore } from '../../rollout/record-store.ts';
-import { SYSTEM_CLOCK } from '../system-clock.ts';
-import type { Replica } from '../../rollout/replica.ts';
-import type { Observer } from '../../rewrite-log/attributes/observer.ts';
-import { OwnReports } from '../../inspector/own-reports.ts';
 import { OperatorView } from '../../inspector/operator-view.ts';
-import { findLoggedEntry } from '../log/find-logged-entry.ts';
-import { type NamesFile, openNamesFile } from './names-file.ts';
+import { warmUpWork } from '../../inspector/operator-work.ts';
+import { OwnReports } from '../../inspector/own-reports.ts';
+import { createRolloutAdmin, type RolloutAdmin, type RolloutCounts } from '../../inspector/rollout-admin.ts';
+import { FleetTotals } from '../../report/fleet/fleet-totals.ts';
+import { OwnGaps } from '../../report/log-gaps.ts';
+import { GatewayTotals } from '../../report/report-totals.ts';
+import type { Entry } from '../../rewrite-log/entry.ts';
+import type { GatewayStats } from '../../rewrite-log/metric-families.ts';
+import type { Observer } from '../../rewrite-log/observer.ts';
+import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
+import type { Replica } from '../../rollout/replica.ts';
+import type { RecordStore } from '../../rollout/store.ts';
+import { captureOptions, memoryShares, type Settings } from '../../settings/read-settings.ts';
+import { settings as table } from '../../settings/settings.ts';
+import { findLoggedEntry } from '../log/find-entry.ts';
 import type { LogQueue } from '../log/log-sink.ts';
 import type { WriteProcessLine } from '../log/process-log.ts';
-import { resendThrough } from './resend.ts';
-import { OperatorThread } from '../threads/operator-thread.ts';
-import { watchProcess } from './process-stats.ts';
-import { RecentRuleBooks } from './recent-rule-books.ts';
-import { createRolloutAdmin, type RolloutCounts } from '../../inspector/rollout-admin.ts';
-import type { RolloutAdmin } from '../../inspector/routes/rollout-routes.ts';
-import { warmUpWork } from '../../inspector/warm-up.ts';
-import { memoryLimit } from '../memory-limit.ts';
 import type { RuleBooks } from '../rule-books.ts';
+import { memoryLimit, SYSTEM_CLOCK } from '../runtime.ts';
+import { OperatorThread } from '../threads/operator-thread.ts';
+import { watchProcess } from './admin-server.ts';
+import { type NamesFile, openNamesFile } from './names.ts';
 
 /** Parts of the operators' side of a gateway. */
 export interface OperatorParts {
@@ -299,4 +294,60 @@ function gatewayStats({ parts, processStats }: OperatorState, gateway: Gateway):
 /** Only what can be sent to a thread. */
 function plainLimits({ count, bytes, bodyLimit, codings }: ExplainParts['limits']): ExplainParts['limits'] {
   return { count, bytes, bodyLimit, codings };
+}
+
+/** Maximum number of rule books that are kept. */
+const MAX_RULE_BOOKS = 8;
+
+/** The rule books that were last in force, by hash: their entries can still be inspected. */
+export class RecentRuleBooks {
+  private readonly byHash = new Map<string, CompiledRuleBook>();
+  private last: CompiledRuleBook | undefined;
+
+  /** Adds the rule book in force; the oldest one is forgotten. */
+  add(rules: CompiledRuleBook): void {
+    if (rules === this.last) return;
+    this.last = rules;
+    this.byHash.delete(rules.ruleBook.hash);
+    this.byHash.set(rules.ruleBook.hash, rules);
+    const [oldest] = this.byHash.keys();
+    if (this.byHash.size > MAX_RULE_BOOKS && oldest !== undefined) this.byHash.delete(oldest);
+  }
+
+  /** Returns a rule book; undefined when it is no longer kept. */
+  get(hash: string): CompiledRuleBook | undefined {
+    return this.byHash.get(hash);
+  }
+}
+
+/** Milliseconds for each step of a request. */
+const STEP_TIMEOUT_MS = 30_000;
+
+/** Sends a request to the gateway's own listener, as a client does; returns the status, or undefined without a complete response. */
+async function resendThrough(
+  origin: string,
+  { method, target, headers, body }: RequestToResend,
+): Promise<number | undefined> {
+  // A big library for a rare button: the start does not wait for it.
+  const { Agent, request } = await import('undici/index.js');
+  const agent = new Agent({
+    connect: { timeout: STEP_TIMEOUT_MS },
+    headersTimeout: STEP_TIMEOUT_MS,
+    bodyTimeout: STEP_TIMEOUT_MS,
+  });
+  try {
+    const response = await request(`${origin}${target}`, {
+      dispatcher: agent,
+      method,
+      headers: headers.flat(),
+      body: body ?? null,
+    });
+    // Read to its end: dump() also resolves when the response breaks off.
+    for await (const _ of response.body);
+    return response.statusCode;
+  } catch {
+    return undefined;
+  } finally {
+    await agent.destroy();
+  }
 }

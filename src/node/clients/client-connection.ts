@@ -1,4 +1,3 @@
-// Longer than other files: one state machine: requests, bodies and the end of a connection change the same few fields.
 import { performance } from 'node:perf_hooks';
 import type { Socket } from 'node:net';
 import type { Exchange } from '../../gateway/exchange.ts';

@@ -1,5 +1,5 @@
 import type { ListenAddress } from '../../settings/setting-kinds.ts';
-import type { EarlyEnds } from '../../rewrite-log/metrics/stat-families.ts';
+import type { EarlyEnds } from '../../rewrite-log/metric-families.ts';
 import type { TlsTexts } from '../tls-files.ts';
 
 /** A file that every process reads again itself. */

@@ -1,9 +1,7 @@
-import { hasCloseOption } from '../../http/connection-options.ts';
-import { readDecimal } from '../../http/decimal.ts';
-import { type FieldLines, readFieldLines } from '../../http/field-lines.ts';
-import { findHeadEnd } from '../../http/head-end.ts';
-import { API_METHODS } from '../../http/methods.ts';
-import { isVisible } from '../../http/visible-text.ts';
+import { hasCloseOption } from '../../http/fields.ts';
+import { isVisible, readDecimal } from '../../http/header-list.ts';
+import { type FieldLines, findHeadEnd, readFieldLines } from '../../http/field-lines.ts';
+import { API_METHODS } from '../../http/request-head.ts';
 
 /** A request of the most common kind: no body, one with a length, or one in chunks. */
 export interface FastPathRequest {

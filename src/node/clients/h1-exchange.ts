@@ -1,13 +1,12 @@
 import { type IncomingMessage, STATUS_CODES, type ServerResponse } from 'node:http';
 import type { Body, ClientFault, Exchange, ExchangeOwner } from '../../gateway/exchange.ts';
-import { UnwritableHead } from '../../gateway/unwritable-head.ts';
+import { UnwritableHead } from '../../gateway/upstream.ts';
 import type { CollectorMemory } from '../../http/byte-collector.ts';
-import { isFieldValue } from '../../http/field-characters.ts';
+import { type HeaderList, headerValue, isFieldValue, isNamed } from '../../http/header-list.ts';
 import { areFieldLines, writeFieldLines } from '../../http/field-lines.ts';
-import { headerValue, type HeaderList, isNamed } from '../../http/header-list.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
 import { ALREADY_SENT } from './already-sent.ts';
-import { IS_NODE } from '../is-node.ts';
+import { IS_NODE } from '../runtime.ts';
 import type { Peer } from './busy-peers.ts';
 import { isFarFromComplete } from './early-response.ts';
 import { IncomingBody, type IncomingBodyOptions, type IncomingBodyOwner } from './body/incoming-body.ts';

@@ -1,4 +1,4 @@
-import { IS_NODE } from '../is-node.ts';
+import { IS_NODE } from '../runtime.ts';
 import type { Flow, HeldFlow, PieceTurns } from '../piece-turns.ts';
 
 /** A source of a body; `_read` is that of a stream of Node. */

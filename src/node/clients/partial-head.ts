@@ -1,4 +1,4 @@
-import { findHeadEnd } from '../../http/head-end.ts';
+import { findHeadEnd } from '../../http/field-lines.ts';
 
 const CR = 0x0d;
 const LF = 0x0a;

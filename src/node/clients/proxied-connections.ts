@@ -1,5 +1,5 @@
 import type { Server, Socket } from 'node:net';
-import { type AddressRange, isWithin } from '../../http/address-range.ts';
+import { type AddressRange, isWithin } from '../../http/forwarding.ts';
 import { afterReads } from '../after-reads.ts';
 import { type Peer, peerName } from './busy-peers.ts';
 import { readProxyHeader } from './proxy-header.ts';

@@ -1,5 +1,5 @@
 import { Socket } from 'node:net';
-import { IS_NODE } from '../is-node.ts';
+import { IS_NODE } from '../runtime.ts';
 
 /**
  * Ends a connection in the middle of a response. Where the end of the connection ends the response, only a reset shows that the

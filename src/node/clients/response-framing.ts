@@ -1,4 +1,4 @@
-import type { HttpVersion } from '../../migrate/head-failure.ts';
+import type { HttpVersion } from '../../migrate/decision.ts';
 import { FieldNames, type HeaderList, isNamed, withoutFields } from '../../http/header-list.ts';
 
 const CONTENT_LENGTH = new FieldNames(['content-length']);

@@ -1,5 +1,5 @@
 import { afterReads, throwLater } from '../after-reads.ts';
-import { IS_NODE } from '../is-node.ts';
+import { IS_NODE } from '../runtime.ts';
 import { fill, SMALL_WRITE_BYTES } from '../small-writes.ts';
 
 /** A response that is complete, and not written yet. */

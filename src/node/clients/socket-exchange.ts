@@ -1,14 +1,11 @@
-// Longer than other files: one state machine: what is held, queued and written of one response.
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Exchange, ExchangeOwner } from '../../gateway/exchange.ts';
-import { UnwritableHead } from '../../gateway/unwritable-head.ts';
+import { UnwritableHead } from '../../gateway/upstream.ts';
 import type { CollectorMemory } from '../../http/byte-collector.ts';
-import { isFieldValue } from '../../http/field-characters.ts';
+import { type HeaderList, isFieldValue } from '../../http/header-list.ts';
 import { type FieldLines, writeFieldLines } from '../../http/field-lines.ts';
-import type { HeaderList } from '../../http/header-list.ts';
-import type { HeadLimits, RequestHead } from '../../http/request-head.ts';
-import { readHeadLines } from '../../http/request-head-lines.ts';
+import { type HeadLimits, readHeadLines, type RequestHead } from '../../http/request-head.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
 import { ALREADY_SENT } from './already-sent.ts';
 import type { BodyMemory } from '../body-memory.ts';

@@ -1,6 +1,6 @@
 import type { Server, Socket } from 'node:net';
 import { afterReads } from '../after-reads.ts';
-import type { CountsByReason } from '../../rewrite-log/metrics/stat-families.ts';
+import type { CountsByReason } from '../../rewrite-log/metric-families.ts';
 
 /** Why a handshake failed, by the code of Node's error; `closed` is also what most clients do that do not trust the certificate. */
 const REASONS: Readonly<Record<string, string>> = {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { endianness } from 'node:os';
-import { addressBits } from '../../http/address-range.ts';
+import { addressBits } from '../../http/forwarding.ts';
 
 /** Linux's tables of connections: of IPv4, and of IPv6 with the IPv4 clients of a listener on both. */
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'];

@@ -1,4 +1,3 @@
-// Longer than other files: a queue and the pages of its lines are one thing.
 import { close, fstatSync, openSync, write } from 'node:fs';
 import { Socket } from 'node:net';
 

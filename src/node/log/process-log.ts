@@ -1,6 +1,7 @@
+import { styleText } from 'node:util';
 import pino from 'pino';
+import * as z from 'zod';
 import type { LogSink } from './log-sink.ts';
-import { processLineText } from './process-line-text.ts';
 
 /**
  * The subject of a line of the process log, in its member `event`.
@@ -97,7 +98,7 @@ export interface ProcessLine {
 export type WriteProcessLine = (line: ProcessLine) => void;
 
 /** How the process log is written. */
-export interface ProcessLogOptions {
+interface ProcessLogOptions {
   /** The lowest level that is written. */
   readonly level: ProcessLevel | 'silent';
   /** `json` is one JSON object per line (pino's), `text` is for people. */
@@ -127,3 +128,78 @@ export function openProcessLog(sink: Pick<LogSink, 'write'>, options: ProcessLog
     else if (logger.isLevelEnabled(level)) sink.write(`${text}\n`);
   };
 }
+
+const processLine = z.object({
+  time: z.string(),
+  level: z.enum(['info', 'warn', 'error']),
+  msg: z.string(),
+  stack: z.optional(z.string()),
+  repeated: z.optional(z.number()),
+});
+
+const STYLES = { info: 'green', warn: 'yellow', error: 'red' } as const;
+
+/** Formats a JSON line of the process log for people: time, level, sentence, and the stack of an error below it. */
+function processLineText(json: string, colour: boolean): string {
+  const { time, level, msg, stack, repeated } = processLine.parse(JSON.parse(json));
+  const label = colour ? styleText(STYLES[level], level, { validateStream: false }) : level;
+  const times = repeated === undefined ? '' : ` (${repeated} more like it)`;
+  const below = stack === undefined ? '' : `${stack.split('\n').map(safe).join('\n')}\n`;
+  return `${time.replace('T', ' ')} ${label} ${safe(msg)}${times}\n${below}`;
+}
+
+/** Text from the system or a client could control a terminal, or forge a line. */
+function safe(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}]/gu, '�');
+}
+
+/** Milliseconds in which repetitions of a line are counted instead of written. */
+const INTERVAL_MS = 10_000;
+/** Maximum number of kinds of lines that are counted separately; all others count as one kind. */
+const MAX_KINDS = 64;
+
+interface Kind {
+  line: ProcessLine;
+  repeated: number;
+}
+
+/**
+ * Writes the first line of a kind at once, and further ones within ten seconds as one line with a count: neither an outage nor an
+ * attack fills the log.
+ */
+export class LimitedLines {
+  private readonly write: WriteProcessLine;
+  private readonly intervalMs: number;
+  private readonly kinds = new Map<string, Kind>();
+
+  constructor(write: WriteProcessLine, intervalMs: number = INTERVAL_MS) {
+    this.write = write;
+    this.intervalMs = intervalMs;
+  }
+
+  /** Takes a line; equal keys are of one kind. */
+  add(key: string, line: ProcessLine): void {
+    const kindKey = this.kinds.has(key) || this.kinds.size < MAX_KINDS - 1 ? key : OTHERS;
+    const kind = this.kinds.get(kindKey);
+    if (kind !== undefined) {
+      kind.line = line;
+      kind.repeated += 1;
+      return;
+    }
+    this.write(line);
+    this.watch(kindKey, { line, repeated: 0 });
+  }
+
+  private watch(key: string, kind: Kind): void {
+    this.kinds.set(key, kind);
+    setTimeout(() => {
+      this.kinds.delete(key);
+      const { line, repeated } = kind;
+      if (repeated === 0) return;
+      this.write({ ...line, fields: { ...line.fields, repeated } });
+      this.watch(key, { line, repeated: 0 });
+    }, this.intervalMs).unref();
+  }
+}
+
+const OTHERS = '';

@@ -1,10 +1,25 @@
-import { readFile, stat } from 'node:fs/promises';
-import type { SharedWindow, Store, WindowAddition } from '../../rollout/store.ts';
-import { replaceFile } from '../replace-file.ts';
-import { FileRecords } from './file-records.ts';
-import { FileWindows } from './file-windows.ts';
-import { lockFile } from './file-lock.ts';
+import { randomUUID } from 'node:crypto';
+import { closeSync, openSync } from 'node:fs';
+import { readdir, readFile, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { setTimeout as wait } from 'node:timers/promises';
+import * as z from 'zod';
+import { parsedJson } from '../../rewrite-log/attributes.ts';
+import { type KeptWindow, WindowTable } from '../../rollout/memory-store.ts';
+import {
+  type RecordChange,
+  type RecordPage,
+  type RecordStore,
+  type Replaced,
+  type SharedWindow,
+  type Store,
+  WINDOW_PARTS,
+  type WindowAddition,
+  type WindowPart,
+} from '../../rollout/store.ts';
 import { ROLLOUT_KEY } from '../../rollout/stored-rollout.ts';
+import { replaceFile } from '../files.ts';
 
 /** Milliseconds between two checks for changes by another replica. */
 const POLL_MS = 250;
@@ -93,4 +108,268 @@ async function signOf(path: string): Promise<string> {
 
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+}
+
+/** Milliseconds between two attempts, and until the last one. */
+const RETRY_MS = 20;
+const PATIENCE_MS = 10_000;
+
+/**
+ * Takes an exclusive lock on a file; resolves to the function that releases it. It is the system's own lock, by way of SQLite,
+ * since Node has no other: it ends with the process that holds it, however that ends, and a process that is merely slow keeps it.
+ * A lock by the mere existence of a file would have to be taken from dead processes by its age, and two processes could take it
+ * at once. Rejects when the file cannot be created, or when another process holds the lock for ten seconds.
+ */
+async function lockFile(path: string): Promise<() => void> {
+  closeSync(openSync(path, 'a', 0o600));
+  // Loaded only here: most gateways have no such file.
+  const { DatabaseSync } = await import('node:sqlite');
+  const database = new DatabaseSync(path, { timeout: 0 });
+  try {
+    const deadline = performance.now() + PATIENCE_MS;
+    while (!begin(database)) {
+      if (performance.now() > deadline) throw new Error('another process holds the lock');
+      await wait(RETRY_MS);
+    }
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+  return () => database.close();
+}
+
+/** Nothing is ever written: only the lock of a transaction that might write is needed. */
+function begin(database: DatabaseSync): boolean {
+  try {
+    database.exec('BEGIN IMMEDIATE');
+    return true;
+  } catch (error) {
+    if (error instanceof Error && error.message.includes('locked')) return false;
+    throw error;
+  }
+}
+
+/** Milliseconds between two attempts while another process writes, and until the last one. */
+const RECORD_RETRY_MS = 10;
+const RECORD_PATIENCE_MS = 1500;
+
+const TABLES = `
+  CREATE TABLE IF NOT EXISTS record (key TEXT PRIMARY KEY, revision INTEGER NOT NULL, text TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS record_by_revision ON record (revision);
+  CREATE TABLE IF NOT EXISTS life (name TEXT NOT NULL, revision INTEGER NOT NULL) STRICT;
+`;
+
+/**
+ * Records in an SQLite file, for replicas on one machine. Nothing waits for the disk, so that a slow one holds up no request: a process
+ * that is killed loses nothing, and a power cut may damage the file, which is then reported.
+ */
+export class FileRecords implements RecordStore {
+  private readonly path: string;
+  private database: DatabaseSync | undefined;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  async changes(after: number, limit: number): Promise<RecordPage> {
+    return this.transaction((database) => {
+      const records = database
+        .prepare('SELECT key, revision, text FROM record WHERE revision > ? ORDER BY revision LIMIT ?')
+        .all(after, limit)
+        .map(({ key, revision, text }) => ({
+          key: String(key),
+          revision: Number(revision),
+          text: String(text),
+        }));
+      return { life: lifeOf(database).name, records };
+    });
+  }
+
+  async replace(life: string, changes: readonly RecordChange[]): Promise<Replaced | undefined> {
+    return this.transaction((database) => {
+      const known = lifeOf(database);
+      if (known.name !== life) return undefined;
+      const find = database.prepare('SELECT revision FROM record WHERE key = ?');
+      for (const { key, revision } of changes)
+        if (Number(find.get(key)?.['revision'] ?? 0) !== revision) return undefined;
+      const set = database.prepare(
+        'INSERT INTO record VALUES (?1, ?2, ?3) ON CONFLICT (key) DO UPDATE SET revision = ?2, text = ?3',
+      );
+      let { revision } = known;
+      for (const { key, text } of changes) {
+        revision += 1;
+        set.run(key, revision, text);
+      }
+      const name = life === '' ? randomUUID() : life;
+      if (life === '') database.prepare('INSERT INTO life VALUES (?, ?)').run(name, revision);
+      else database.prepare('UPDATE life SET revision = ?').run(revision);
+      return { life: name, revision };
+    });
+  }
+
+  /** Closes the file. */
+  close(): void {
+    this.database?.close();
+    this.database = undefined;
+  }
+
+  private async transaction<Value>(run: (database: DatabaseSync) => Value): Promise<Value> {
+    const database = await this.open();
+    await patiently(() => database.exec('BEGIN IMMEDIATE'));
+    try {
+      const value = run(database);
+      database.exec('COMMIT');
+      return value;
+    } catch (error) {
+      if (database.isTransaction) database.exec('ROLLBACK');
+      throw error;
+    }
+  }
+
+  private async open(): Promise<DatabaseSync> {
+    if (this.database !== undefined) return this.database;
+    closeSync(openSync(this.path, 'a', 0o600));
+    // Loaded only here: most gateways have no such file.
+    const { DatabaseSync } = await import('node:sqlite');
+    const database = new DatabaseSync(this.path, { timeout: 0 });
+    try {
+      await patiently(() => database.exec('PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = OFF;'));
+      await patiently(() => database.exec(TABLES));
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+    this.database = database;
+    return database;
+  }
+}
+
+function lifeOf(database: DatabaseSync): { readonly name: string; readonly revision: number } {
+  const row = database.prepare('SELECT name, revision FROM life').get();
+  return { name: String(row?.['name'] ?? ''), revision: Number(row?.['revision'] ?? 0) };
+}
+
+/** Tries again while another process holds the lock. */
+async function patiently(run: () => void): Promise<void> {
+  const deadline = performance.now() + RECORD_PATIENCE_MS;
+  for (;;) {
+    try {
+      run();
+      return;
+    } catch (error) {
+      const isLocked = error instanceof Error && /locked|busy/i.test(error.message);
+      if (!isLocked || performance.now() > deadline) throw error;
+      await wait(RECORD_RETRY_MS);
+    }
+  }
+}
+
+const keptWindows = z.array(
+  z.strictObject({
+    key: z.string(),
+    windowMs: z.number().positive(),
+    parts: z.array(z.strictObject({ part: z.int(), counts: z.array(z.number()) })),
+  }),
+);
+
+/** Milliseconds after which a file that nobody writes to is looked at, to remove it when its windows are over. */
+const STALE_MS = 60_000;
+
+/** Counts in windows in files: each replica writes one of its own, without a lock, and reads those of the others. */
+class FileWindows {
+  private readonly prefix: string;
+  private readonly path: string;
+  private readonly time: () => number;
+  private readonly own = new WindowTable();
+  private readonly others = new Map<
+    string,
+    { readonly sign: string; readonly windows: readonly KeptWindow[] }
+  >();
+  private work: Promise<unknown> = Promise.resolve();
+
+  /** Files are named `prefix`, a dot and an id. */
+  constructor(prefix: string, time: () => number) {
+    this.prefix = prefix;
+    this.path = `${prefix}.${randomUUID()}`;
+    this.time = time;
+  }
+
+  /** Adds to windows; resolves to the counts of all replicas. */
+  count(additions: readonly WindowAddition[]): Promise<readonly SharedWindow[]> {
+    const counted = this.work.then(() => this.countNow(additions));
+    this.work = counted.catch(() => {});
+    return counted;
+  }
+
+  /** Removes the file of this replica. */
+  async close(): Promise<void> {
+    await this.work;
+    await rm(this.path, { force: true });
+  }
+
+  private async countNow(additions: readonly WindowAddition[]): Promise<readonly SharedWindow[]> {
+    const now = this.time();
+    const own = additions.map((addition) => this.own.add(addition, now));
+    if (additions.some(({ add }) => add.some((number) => number !== 0))) {
+      // A reader must not see half of it; after a crash of the machine nobody misses it.
+      await replaceFile(this.path, JSON.stringify(this.own.list(now)), { isDurable: false });
+    }
+    const others = await this.readOthers(now);
+    return own.map((counts, index) => {
+      const key = additions[index]?.key;
+      return others
+        .filter((window) => window.key === key)
+        .reduce((sum, { parts }) => merged(sum, parts), counts);
+    });
+  }
+
+  private async readOthers(now: number): Promise<readonly KeptWindow[]> {
+    const folder = dirname(this.prefix);
+    const start = `${basename(this.prefix)}.`;
+    const names = (await readdir(folder)).filter((name) => name.startsWith(start) && !name.endsWith('.tmp'));
+    const paths = names.map((name) => join(folder, name)).filter((path) => path !== this.path);
+    for (const known of this.others.keys()) if (!paths.includes(known)) this.others.delete(known);
+    const windows = await Promise.all(paths.map((path) => this.readOther(path, now)));
+    return windows.flat();
+  }
+
+  /** The file of another replica, which may end at any time. */
+  private async readOther(path: string, now: number): Promise<readonly KeptWindow[]> {
+    const found = await stat(path).catch(() => undefined);
+    if (found === undefined) return [];
+    const sign = `${found.ino} ${found.mtimeMs} ${found.size}`;
+    const known = this.others.get(path);
+    const windows = known?.sign === sign ? known.windows : await readWindows(path);
+    this.others.set(path, { sign, windows });
+    if (now - found.mtimeMs > STALE_MS && windows.every((window) => isOver(window, now)))
+      await rm(path, { force: true });
+    return windows;
+  }
+}
+
+async function readWindows(path: string): Promise<readonly KeptWindow[]> {
+  const text = await readFile(path, 'utf8').catch(() => '');
+  const outcome = keptWindows.safeParse(parsedJson(text));
+  return outcome.success ? outcome.data : [];
+}
+
+function merged(sum: SharedWindow, parts: readonly WindowPart[]): SharedWindow {
+  const byPart = new Map(sum.parts.map(({ part, counts }) => [part, counts]));
+  for (const { part, counts } of parts) {
+    if (part <= sum.part - WINDOW_PARTS) continue;
+    const before = byPart.get(part) ?? [];
+    byPart.set(
+      part,
+      counts.map((number, index) => number + (before[index] ?? 0)),
+    );
+  }
+  return {
+    part: sum.part,
+    parts: [...byPart].toSorted(([one], [other]) => one - other).map(([part, counts]) => ({ part, counts })),
+  };
+}
+
+function isOver({ windowMs, parts }: KeptWindow, now: number): boolean {
+  const newest = parts.at(-1)?.part ?? 0;
+  return newest <= Math.floor((now / windowMs) * WINDOW_PARTS) - WINDOW_PARTS;
 }

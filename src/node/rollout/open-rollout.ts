@@ -1,21 +1,23 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { parsedJson } from '../../rewrite-log/parsed-json.ts';
+import { parsedJson } from '../../rewrite-log/attributes.ts';
+import { MemoryStore } from '../../rollout/memory-store.ts';
 import { missingV1Fault, modesInForce } from '../../rollout/modes.ts';
 import { Replica, type ReplicaNotice } from '../../rollout/replica.ts';
 import { RolloutControl } from '../../rollout/rollout-control.ts';
 import { initialRollout, type RolloutState } from '../../rollout/rollout-state.ts';
-import type { RecordStore } from '../../rollout/record-store.ts';
-import type { Store } from '../../rollout/store.ts';
+import type { RecordStore, Store } from '../../rollout/store.ts';
+import { readRollout, rolloutText } from '../../rollout/stored-rollout.ts';
 import type { Rollout, Scope } from '../../rules/rollout.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import type { Settings } from '../../settings/read-settings.ts';
 import type { OriginSetting } from '../../settings/setting-kinds.ts';
 import { settings as table } from '../../settings/settings.ts';
-import { SYSTEM_CLOCK } from '../system-clock.ts';
+import { replaceFile } from '../files.ts';
 import type { ProcessLine, WriteProcessLine } from '../log/process-log.ts';
-import { copyOf, type OpenStore, openStore, placeOf } from './open-store.ts';
-import { RolloutCopy } from './rollout-copy.ts';
+import { SYSTEM_CLOCK } from '../runtime.ts';
+import { FileStore } from './file-store.ts';
+import { RedisStore } from './redis-store.ts';
 
 /** Routes V1 traffic while the gateway runs. */
 export interface OpenRollout {
@@ -178,4 +180,112 @@ function namesClients(rollout: Rollout | undefined): boolean {
   const scopes: readonly Scope[] = [...rollout.brownouts, ...rollout.pins, rollout.gone ?? {}];
   const named = scopes.some(({ clients, except }) => clients !== undefined || except !== undefined);
   return named || Object.keys(rollout.clients).length > 0;
+}
+
+/** A store of the settings. */
+interface OpenStore {
+  readonly store: Store;
+  /** The setting that names it, as the operator set it, and the place. */
+  readonly place: string;
+  /** File for the last known state. */
+  readonly copy: string | undefined;
+  /** True when a store that cannot be read is a fault of the settings. */
+  readonly isLocal: boolean;
+  /** Records of replicas; undefined where only processes of one gateway share the store. */
+  readonly records: RecordStore | undefined;
+  /** Checks new connections to the store against these authorities, as PEM text. */
+  readonly renewCa?: ((ca: string) => void) | undefined;
+}
+
+/**
+ * Opens the store that the settings name; undefined when one process shares nothing with any other. `processes` of one gateway
+ * share the memory of the first. Throws when a file cannot be read.
+ */
+async function openStore(settings: Settings, processes: number): Promise<OpenStore | undefined> {
+  const address = settings.get(table.store);
+  const file = settings.get(table.rolloutFile);
+  if (address.kind === 'redis') {
+    const ca = settings.get(table.storeCa);
+    const store = await RedisStore.open({
+      url: address.url,
+      password: () => settings.get(table.storePassword),
+      ca: ca === undefined ? undefined : readFileSync(ca, 'utf8'),
+      name: settings.get(table.storeName),
+    });
+    const records = store.records(settings.get(table.reportKeep) * DAY_MS);
+    const renewCa = (renewed: string): void => store.renew(renewed);
+    return { store, place: placeOf(settings, address.url), copy: file, isLocal: false, records, renewCa };
+  }
+  const path = address.kind === 'file' ? address.path : file;
+  if (path === undefined) {
+    if (processes === 1) return undefined;
+    return {
+      store: new MemoryStore(Date.now),
+      place: 'memory',
+      copy: undefined,
+      isLocal: true,
+      records: undefined,
+    };
+  }
+  const store = new FileStore(path, Date.now);
+  return { store, place: placeOf(settings, path), copy: copyOf(path), isLocal: true, records: store.records };
+}
+
+/** Names the place of a store with its setting, as the operator set it. */
+function placeOf(settings: Settings, place: string): string {
+  const setting = settings.get(table.store).kind === 'memory' ? table.rolloutFile : table.store;
+  return `${settings.nameOf(setting)} ${place}`;
+}
+
+const DAY_MS = 86_400_000;
+
+/** Path of the last known state beside the file of a rollout. */
+function copyOf(path: string): string {
+  return `${path}.last-good`;
+}
+
+/** The last known state of a rollout in a file, for a start at which the store is damaged or out of reach. */
+export class RolloutCopy {
+  private readonly path: string;
+  private readonly onFault: (sentence: string) => void;
+  private work: Promise<void> = Promise.resolve();
+  private latest: RolloutState | undefined;
+
+  constructor(path: string, onFault: (sentence: string) => void) {
+    this.path = path;
+    this.onFault = onFault;
+  }
+
+  /** Returns the state; undefined when there is no file, or a damaged one. */
+  read(): RolloutState | undefined {
+    try {
+      return readRollout(parsedJson(readFileSync(this.path, 'utf8')));
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Replaces the file; of states in quick succession only the last is written. */
+  write(state: RolloutState): void {
+    const isWriting = this.latest !== undefined;
+    this.latest = state;
+    if (!isWriting) this.work = this.work.then(() => this.writeLatest());
+  }
+
+  /** Waits for the file. */
+  close(): Promise<void> {
+    return this.work;
+  }
+
+  private async writeLatest(): Promise<void> {
+    const state = this.latest;
+    this.latest = undefined;
+    if (state === undefined) return;
+    try {
+      await replaceFile(this.path, rolloutText(state));
+    } catch (error) {
+      const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+      this.onFault(`The last known state cannot be kept in ${this.path} (${reason}).`);
+    }
+  }
 }

@@ -1,11 +1,18 @@
+import { createHash } from 'node:crypto';
 import type { RedisClientOptions, RedisClientType } from '@redis/client';
-import type { RecordStore } from '../../rollout/record-store.ts';
-import { type SharedWindow, type Store, WINDOW_PARTS, type WindowAddition } from '../../rollout/store.ts';
-import { RedisRecords } from './redis-records.ts';
-import { COMPARE_AND_SET, COUNT, type RedisScript } from './redis-scripts.ts';
+import {
+  type RecordChange,
+  type RecordPage,
+  type RecordStore,
+  type Replaced,
+  type SharedWindow,
+  type Store,
+  WINDOW_PARTS,
+  type WindowAddition,
+} from '../../rollout/store.ts';
 
 /** Where a Redis or Valkey server is, and how to log in. */
-export interface RedisAddress {
+interface RedisAddress {
   /** `redis:` or `rediss:` (TLS), user, host, port and number of the database, without a password. */
   readonly url: string;
   /** Returns the password in force, for each new connection. */
@@ -299,4 +306,172 @@ function readCounts(reply: unknown): SharedWindow {
 function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return messageOf(error.errors[0]);
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Runs a script in the server. */
+type RunScript = (script: RedisScript, keys: readonly string[], args: readonly string[]) => Promise<unknown>;
+
+/** Records in Redis or Valkey: a hash of texts and a hash of their revisions, which expire together. */
+class RedisRecords implements RecordStore {
+  private readonly run: RunScript;
+  private readonly keys: readonly string[];
+  private readonly keepMs: number;
+
+  /** Nothing is left of records that are not changed for `keepMs`. */
+  constructor(run: RunScript, keyOf: (key: string) => string, keepMs: number) {
+    this.run = run;
+    this.keys = ['report:1:texts', 'report:1:revisions'].map(keyOf);
+    this.keepMs = keepMs;
+  }
+
+  async changes(after: number, limit: number): Promise<RecordPage> {
+    const reply = await this.run(RECORD_CHANGES, this.keys, [String(after), String(limit)]);
+    const [life = '', ...fields] = textsOf(reply);
+    return {
+      life,
+      records: Array.from({ length: Math.floor(fields.length / 3) }, (_, index) => ({
+        key: fields[index * 3] ?? '',
+        revision: Number(fields[index * 3 + 1]),
+        text: fields[index * 3 + 2] ?? '',
+      })),
+    };
+  }
+
+  async replace(life: string, changes: readonly RecordChange[]): Promise<Replaced | undefined> {
+    const fields = changes.flatMap(({ key, revision, text }) => [key, String(revision), text]);
+    const reply = await this.run(REPLACE_RECORDS, this.keys, [life, String(this.keepMs), ...fields]);
+    const [known, revision] = textsOf(reply);
+    return known === undefined ? undefined : { life: known, revision: Number(revision) };
+  }
+}
+
+function textsOf(reply: unknown): readonly string[] {
+  if (!Array.isArray(reply)) throw new Error('the server sent no records');
+  return reply.map(String);
+}
+
+/** A script that runs in the server, and its name there. */
+interface RedisScript {
+  readonly text: string;
+  readonly sha: string;
+}
+
+/** Replaces the text of KEYS[1] when it is ARGV[2] (or absent, when ARGV[1] is 0) by ARGV[3], and publishes on ARGV[4]. */
+const COMPARE_AND_SET: RedisScript = script(`
+local now = redis.call('GET', KEYS[1])
+if ARGV[1] == '0' then
+  if now then return 0 end
+elseif now ~= ARGV[2] then
+  return 0
+end
+redis.call('SET', KEYS[1], ARGV[3])
+redis.call('PUBLISH', ARGV[4], '')
+return 1
+`);
+
+/**
+ * Adds to windows. KEYS are hashes with fields \`part:index\`; ARGV is the number of parts of a window, then for each key the
+ * length of the window in milliseconds, how many numbers follow, and the numbers. Returns for each key the current part, then
+ * fields and values. The server's clock divides the windows.
+ */
+const COUNT: RedisScript = script(`
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local parts = tonumber(ARGV[1])
+local at = 2
+local replies = {}
+for index, key in ipairs(KEYS) do
+  local length = tonumber(ARGV[at])
+  local numbers = tonumber(ARGV[at + 1])
+  local part = math.floor(now / length * parts)
+  local name = string.format('%.0f', part)
+  local added = false
+  for number = 1, numbers do
+    local add = ARGV[at + 1 + number]
+    if add ~= '0' then
+      redis.call('HINCRBY', key, name .. ':' .. (number - 1), add)
+      added = true
+    end
+  end
+  at = at + 2 + numbers
+  local fields = redis.call('HGETALL', key)
+  local reply = { name }
+  for field = 1, #fields, 2 do
+    local old = tonumber(string.match(fields[field], '^%d+'))
+    if old <= part - parts then
+      redis.call('HDEL', key, fields[field])
+    else
+      reply[#reply + 1] = fields[field]
+      reply[#reply + 1] = fields[field + 1]
+    end
+  end
+  if added then redis.call('PEXPIRE', key, math.ceil(length + length / parts)) end
+  replies[index] = reply
+end
+return replies
+`);
+
+/**
+ * The life of the records, then key, revision and text of those that were set after revision ARGV[1], at most ARGV[2], in the order of
+ * their revisions. KEYS are the hash of texts and that of revisions, which also has the life and the last revision. Where the server
+ * evicted one of them, the other goes as well.
+ */
+const RECORD_CHANGES: RedisScript = script(`
+if redis.call('EXISTS', KEYS[1]) ~= redis.call('EXISTS', KEYS[2]) then
+  redis.call('DEL', KEYS[1], KEYS[2])
+end
+local after = tonumber(ARGV[1])
+local found = {}
+local fields = redis.call('HGETALL', KEYS[2])
+local life = ''
+for field = 1, #fields, 2 do
+  local name, value = fields[field], fields[field + 1]
+  if name == '=life' then
+    life = value
+  elseif name ~= '=last' and tonumber(value) > after then
+    found[#found + 1] = { name, tonumber(value) }
+  end
+end
+table.sort(found, function(one, other) return one[2] < other[2] end)
+local reply = { life }
+for index = 1, math.min(#found, tonumber(ARGV[2])) do
+  local name, revision = found[index][1], found[index][2]
+  reply[#reply + 1] = name
+  reply[#reply + 1] = string.format('%.0f', revision)
+  reply[#reply + 1] = redis.call('HGET', KEYS[1], name) or ''
+end
+return reply
+`);
+
+/**
+ * Sets records: ARGV is the life and the milliseconds to keep them, then key, known revision (0: none) and text of each. Returns the
+ * life and the last revision, or nothing when life or a revision is another. The server's clock names a new life.
+ */
+const REPLACE_RECORDS: RedisScript = script(`
+if redis.call('EXISTS', KEYS[1]) ~= redis.call('EXISTS', KEYS[2]) then
+  redis.call('DEL', KEYS[1], KEYS[2])
+end
+local life = redis.call('HGET', KEYS[2], '=life') or ''
+if life ~= ARGV[1] then return {} end
+for at = 3, #ARGV, 3 do
+  if (redis.call('HGET', KEYS[2], ARGV[at]) or '0') ~= ARGV[at + 1] then return {} end
+end
+if life == '' then
+  local time = redis.call('TIME')
+  life = time[1] .. '.' .. time[2]
+  redis.call('HSET', KEYS[2], '=life', life, '=last', '0')
+end
+local revision = 0
+for at = 3, #ARGV, 3 do
+  revision = redis.call('HINCRBY', KEYS[2], '=last', 1)
+  redis.call('HSET', KEYS[2], ARGV[at], revision)
+  redis.call('HSET', KEYS[1], ARGV[at], ARGV[at + 2])
+end
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+redis.call('PEXPIRE', KEYS[2], ARGV[2])
+return { life, tostring(revision) }
+`);
+
+function script(text: string): RedisScript {
+  return { text, sha: createHash('sha1').update(text).digest('hex') };
 }

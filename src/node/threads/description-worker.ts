@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { type DescriptionJob, describeV1 } from '../../gateway/describe-v1.ts';
+import { type DescriptionJob, describeV1 } from '../../gateway/description.ts';
 
 // The thread of one derivation: V2's description may be as large as any response, and its schemas become a tree of objects.
 

@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 import type { WithoutEdits } from '../../gateway/body-rewriter.ts';
-import type { WorkMemory } from '../../json/work-memory.ts';
+import type { WorkMemory } from '../../json/tape.ts';
 import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import type { Operation } from '../../rules/rule-book.ts';
 import { ASKED, type FromThread, GRANTED, type ToThread } from './thread-messages.ts';

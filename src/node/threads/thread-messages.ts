@@ -1,6 +1,6 @@
 import type { WithoutEdits } from '../../gateway/body-rewriter.ts';
-import type { ResponseContext, ResponseRewrite } from '../../rewrite/response-rewrite.ts';
-import type { Rewrite } from '../../rewrite/rewrite.ts';
+import type { Rewrite } from '../../rewrite/records.ts';
+import type { ResponseContext, ResponseRewrite } from '../../rewrite/response-rules.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 
 /** A message to the rewriting thread. The memory of a body moves there and back. */
@@ -25,3 +25,8 @@ export type FromThread =
 export const ASKED = 0;
 export const GRANTED = 1;
 export const DENIED = 2;
+
+/** Returns the entry module of a thread in this folder, in the sources or in the build output. */
+export function threadPath(name: 'rewriting-worker' | 'operator-worker' | 'description-worker'): URL {
+  return new URL(`./${name}.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
+}

@@ -6,10 +6,9 @@ import {
   type RewriteJob,
   type WithoutEdits,
 } from '../../gateway/body-rewriter.ts';
-import type { ResponseRewrite } from '../../rewrite/response-rewrite.ts';
-import type { Rewrite } from '../../rewrite/rewrite.ts';
-import { DENIED, type FromThread, GRANTED, type ToThread } from './thread-messages.ts';
-import { threadPath } from './thread-path.ts';
+import type { ResponseRewrite } from '../../rewrite/response-rules.ts';
+import type { Rewrite } from '../../rewrite/records.ts';
+import { DENIED, type FromThread, GRANTED, threadPath, type ToThread } from './thread-messages.ts';
 
 /** Bytes of a body from which it is rewritten in the thread: the slowest body of this size takes some 20 ms. */
 const MIN_THREAD_BYTES = 128 * 1024;

@@ -1,9 +1,23 @@
-import { createServer, type Server } from 'node:http';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import {
+  Agent as HttpAgent,
+  createServer,
+  type IncomingMessage,
+  request as httpRequest,
+  type Server,
+} from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { devNull } from 'node:os';
+import { createInterface } from 'node:readline';
+import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import { getRequestListener } from '@hono/node-server';
 import { createReference, type ReferenceParts } from '../../reference/reference.ts';
 import { type Store, StoreBusy } from '../../reference/store.ts';
+import type { NoResponse, Sender, Side, TwinRequest, TwinResponse } from '../../twin/sender.ts';
 import { listen } from '../listen.ts';
-import { openReferenceStore } from '../reference/reference-store.ts';
+import { openReferenceStore } from '../reference.ts';
 
 /** Settings of both reference services: requests a minute, attributes that only V1 still takes, V2's reaction to unknown ones. */
 export type ServiceSettings = Pick<ReferenceParts, 'rate' | 'deprecated' | 'unknown'>;
@@ -110,4 +124,161 @@ class Service {
       close: () => this.store.close(),
     };
   }
+}
+
+/** How requests are put on the wire. */
+export interface SenderOptions {
+  /** Sends bodies in chunks, without a length. */
+  readonly isChunked?: boolean;
+  /** Fields that every request gets. */
+  readonly fields?: readonly (readonly [name: string, value: string])[];
+  /** PEM text of the authority that signed the service's certificate, where it is not a public one. */
+  readonly ca?: string | undefined;
+}
+
+/** Time within which a response must be complete, in milliseconds. */
+const TIMEOUT_MS = 30_000;
+
+/** A service at an origin, with connections of its own that are kept; `close` ends them. */
+export function httpSide(origin: string, options: SenderOptions = {}): Side & { close(): void } {
+  const url = new URL(origin);
+  const isSecure = url.protocol === 'https:';
+  const agent = isSecure
+    ? new HttpsAgent({ keepAlive: true, ...(options.ca === undefined ? {} : { ca: options.ca }) })
+    : new HttpAgent({ keepAlive: true });
+  const send: Sender = (request) =>
+    new Promise((resolve) => {
+      const outgoing = (isSecure ? httpsRequest : httpRequest)(
+        {
+          agent,
+          host: url.hostname.replace(/^\[|\]$/g, ''),
+          port: url.port,
+          method: request.method,
+          path: `${url.pathname.replace(/\/$/, '')}${request.target}`,
+          headers: headersOf(request, options, url.host),
+          timeout: TIMEOUT_MS,
+        },
+        (incoming) => void readResponse(incoming).then(resolve),
+      );
+      outgoing.on('timeout', () => outgoing.destroy(new Error(`no response within ${TIMEOUT_MS / 1000} s`)));
+      outgoing.on('error', (error) => resolve({ fault: error.message }));
+      outgoing.end(request.body);
+    });
+  return { origin: url.origin, send, close: () => agent.destroy() };
+}
+
+/** Raw, so that Node adds nothing: names, values and order are the script's. */
+function headersOf({ method, headers, body }: TwinRequest, options: SenderOptions, host: string): string[] {
+  const fields = [['Host', host] as const, ...headers, ...(options.fields ?? [])];
+  if (body !== undefined && options.isChunked === true) fields.push(['Transfer-Encoding', 'chunked']);
+  else if (body !== undefined) fields.push(['Content-Length', String(body.length)]);
+  else if (method === 'POST' || method === 'PATCH' || method === 'PUT') fields.push(['Content-Length', '0']);
+  return fields.flat();
+}
+
+async function readResponse(incoming: IncomingMessage): Promise<TwinResponse | NoResponse> {
+  const chunks: Buffer[] = [];
+  try {
+    for await (const chunk of incoming) {
+      if (Buffer.isBuffer(chunk)) chunks.push(chunk);
+    }
+  } catch (error) {
+    return { fault: error instanceof Error ? error.message : String(error) };
+  }
+  const { rawHeaders, statusCode = 0 } = incoming;
+  const headers: (readonly [string, string])[] = [];
+  for (let at = 0; at < rawHeaders.length; at += 2)
+    headers.push([rawHeaders[at] ?? '', rawHeaders[at + 1] ?? '']);
+  return { status: statusCode, headers, body: decoded(Buffer.concat(chunks), incoming) };
+}
+
+function decoded(bytes: Buffer, { headers }: IncomingMessage): Uint8Array {
+  const decode = DECODERS.get(headers['content-encoding'] ?? '');
+  return bytes.length === 0 || decode === undefined ? bytes : decode(bytes);
+}
+
+const DECODERS: ReadonlyMap<string, (bytes: Buffer) => Buffer> = new Map([
+  ['gzip', gunzipSync],
+  ['deflate', inflateSync],
+  ['br', brotliDecompressSync],
+]);
+
+/** A gateway in a process of its own. */
+export interface RuntimeGateway {
+  /** Such as `http://127.0.0.1:4711`. */
+  readonly origin: string;
+  stop(): Promise<void>;
+}
+
+/** Commands that run the gateway's program, by runtime; each is looked for on the path, but for the Node of this process. */
+const COMMANDS: Readonly<Record<'node' | 'bun' | 'deno', readonly [command: string, ...args: string[]]>> = {
+  node: [process.execPath],
+  bun: ['bun'],
+  deno: ['deno', 'run', '--allow-all', '--quiet'],
+};
+
+/** Time that a runtime has to start, in milliseconds: Deno and Bun read every module first. */
+const START_MS = 30_000;
+
+/**
+ * Starts `serve` of `program`, the file of the CLI, on a runtime in front of a V2, with the rule book at `rules`; rejects with its
+ * output if it does not start.
+ */
+export async function startRuntimeGateway(
+  runtime: keyof typeof COMMANDS,
+  program: string,
+  upstream: string,
+  rules: string,
+): Promise<RuntimeGateway> {
+  const [command, ...args] = COMMANDS[runtime];
+  const flags = {
+    listen: '127.0.0.1:0',
+    'admin-listen': '127.0.0.1:0',
+    upstream,
+    rules,
+    'log-file': devNull,
+  };
+  const settings = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value]);
+  const child = spawn(command, [...args, program, 'serve', ...settings], {
+    env: {
+      PATH: process.env['PATH'],
+      HOME: process.env['HOME'],
+      DENO_NO_UPDATE_CHECK: '1',
+      GATEWAY_LOG_FORMAT: 'text',
+      GATEWAY_CLIENT_SECRET: randomBytes(16).toString('hex'),
+    },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const origin = await listening(child, /^ {2}clients +(http:\/\/\S+)$/);
+  return { origin, stop: () => stop(child) };
+}
+
+async function listening(child: ChildProcess, ready: RegExp): Promise<string> {
+  const said: string[] = [];
+  const late = AbortSignal.timeout(START_MS);
+  try {
+    return await new Promise<string>((resolve, reject) => {
+      if (child.stderr !== null) {
+        createInterface({ input: child.stderr }).on('line', (line) => {
+          said.push(line);
+          const match = ready.exec(line);
+          if (match !== null) resolve(match[1] ?? '');
+        });
+      }
+      child.on('exit', () => reject(new Error(`${child.spawnfile} ended: ${said.join('\n')}`)));
+      child.on('error', (error) => reject(new Error(`${child.spawnfile} does not start: ${error.message}`)));
+      late.addEventListener('abort', () =>
+        reject(new Error(`${child.spawnfile} did not start in time: ${said.join('\n')}`)),
+      );
+    });
+  } catch (error) {
+    await stop(child);
+    throw error;
+  }
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGKILL');
+  await once(child, 'exit');
 }

@@ -1,14 +1,8 @@
-// Longer than other files: it is one state machine, whose states share the held bytes.
 import { PlainChunkSize } from '../../http/chunk-size.ts';
-import { hasCloseOption } from '../../http/connection-options.ts';
-import { readDecimal } from '../../http/decimal.ts';
-import { type FieldLines, readFieldLines } from '../../http/field-lines.ts';
-import type { FieldUse } from '../../http/field-use.ts';
-import { findHeadEnd } from '../../http/head-end.ts';
-import type { HeaderList } from '../../http/header-list.ts';
-import { ReadResponseHead } from '../../http/read-response-head.ts';
-import type { ResponseHead } from '../../http/response-head.ts';
-import { readStatusLine } from '../../http/status-line.ts';
+import { type FieldUse, hasCloseOption } from '../../http/fields.ts';
+import { type HeaderList, readDecimal } from '../../http/header-list.ts';
+import { type FieldLines, findHeadEnd, readFieldLines } from '../../http/field-lines.ts';
+import { ReadResponseHead, readStatusLine, type ResponseHead } from '../../http/response-head.ts';
 
 /** Receives the responses on a connection. */
 export interface ResponseEvents {

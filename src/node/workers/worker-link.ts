@@ -1,13 +1,12 @@
-import type { Entry } from '../../rewrite-log/entry.ts';
 import type { OwnReportOutcome, OwnReportType } from '../../report/own-report.ts';
-import type { CapturedExchange, Observer, CaptureLevel } from '../../rewrite-log/attributes/observer.ts';
+import type { Entry } from '../../rewrite-log/entry.ts';
+import type { CapturedExchange, CaptureLevel, Observer } from '../../rewrite-log/observer.ts';
 import type { Store } from '../../rollout/store.ts';
 import type { LogQueue } from '../log/log-sink.ts';
-import { EntryWriter } from './entry-batch.ts';
-import type { FromWorker } from './worker-messages.ts';
+import { EntryWriter, type FromWorker } from './worker-messages.ts';
 
 /** Parts of the process that a link needs. */
-export interface WorkerLinkParts {
+interface WorkerLinkParts {
   /** Sends over the channel, and calls back once it is written. */
   readonly send: (message: FromWorker, done: () => void) => void;
   /** The parts of an exchange to send with its entry. */
@@ -122,3 +121,38 @@ function copied(captured: CapturedExchange): CapturedExchange {
 }
 
 function noop(): void {}
+
+/** Maximum time to wait for the first process, in milliseconds. */
+const TIMEOUT_MS = 10_000;
+
+/** A worker's requests to the first process for reports of clients about themselves. */
+export class ReportRequests {
+  private readonly send: (message: FromWorker) => void;
+  private readonly pending = new Map<number, (outcome: OwnReportOutcome) => void>();
+  private lastId = 0;
+
+  constructor(send: (message: FromWorker) => void) {
+    this.send = send;
+  }
+
+  /** Asks for the report of the client with this hash; `busy` when the first process does not respond in time. */
+  of(client: string, type: OwnReportType): Promise<OwnReportOutcome> {
+    this.lastId += 1;
+    const id = this.lastId;
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.settle(id, { kind: 'busy' }), TIMEOUT_MS);
+      this.pending.set(id, (outcome) => {
+        clearTimeout(timer);
+        resolve(outcome);
+      });
+      this.send({ kind: 'own-report', id, client, type });
+    });
+  }
+
+  /** Ends a request with its outcome. */
+  settle(id: number, outcome: OwnReportOutcome): void {
+    const done = this.pending.get(id);
+    this.pending.delete(id);
+    done?.(outcome);
+  }
+}

@@ -1,12 +1,14 @@
+import type { RolloutCounts } from '../../inspector/rollout-admin.ts';
 import type { OwnReportOutcome, OwnReportType } from '../../report/own-report.ts';
+import { entryLine, putListsBack, type SharedList } from '../../rewrite-log/entry-line.ts';
+import type { Entry } from '../../rewrite-log/entry.ts';
+import type { EarlyEnds, ProcessStats } from '../../rewrite-log/metric-families.ts';
+import type { CapturedExchange } from '../../rewrite-log/observer.ts';
+import { ComparisonTally, type RolloutView } from '../../rollout/rollout-tally.ts';
+import type { SharedWindow, Store, WindowAddition } from '../../rollout/store.ts';
 import type { ReloadedFile } from '../clients/client-listener.ts';
 import type { ProcessLine } from '../log/process-log.ts';
 import type { CertificateUse, TlsTexts } from '../tls-files.ts';
-import type { EarlyEnds, ProcessStats } from '../../rewrite-log/metrics/stat-families.ts';
-import type { CapturedExchange } from '../../rewrite-log/attributes/observer.ts';
-import type { WorkerRollout } from './merged-rollout.ts';
-import type { StoreCall, StoreOutcome } from './store-link.ts';
-import type { EntryBatch } from './entry-batch.ts';
 
 /** Messages of the first process to a worker. */
 export type ToWorker =
@@ -76,4 +78,219 @@ export function isFromWorker(message: unknown): message is FromWorker {
 /** True for any object on the channel: only the two processes write to it. */
 export function isToWorker(message: unknown): message is ToWorker {
   return typeof message === 'object' && message !== null && 'kind' in message;
+}
+
+/** What one worker counted of the rollout since its start. */
+export interface WorkerRollout {
+  readonly requests: { readonly v1: number; readonly v2: number };
+  readonly shadows: RolloutView['shadows'];
+}
+
+/** Merges what the processes of one gateway counted; `workers` are read each time. */
+export function mergedRollout(own: RolloutCounts, workers: () => readonly WorkerRollout[]): RolloutCounts {
+  const all = (): WorkerRollout =>
+    mergedRollouts([{ requests: own.requests, shadows: own.comparisons.list }, ...workers()]);
+  return {
+    get requests() {
+      return all().requests;
+    },
+    comparisons: {
+      get list() {
+        return all().shadows;
+      },
+    },
+    // The first process counts these from the entries of all.
+    bodyChecks: own.bodyChecks,
+  };
+}
+
+/** The sums of what several workers counted. */
+export function mergedRollouts(all: readonly WorkerRollout[]): WorkerRollout {
+  const shadows = new ComparisonTally();
+  for (const worker of all) shadows.merge(worker.shadows);
+  return {
+    requests: {
+      v1: sum(all.map(({ requests }) => requests.v1)),
+      v2: sum(all.map(({ requests }) => requests.v2)),
+    },
+    shadows: shadows.list,
+  };
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
+
+/**
+ * Entries on their way to another process. Those of similar requests share their lists of edits, which are longer than all the rest: a
+ * list is sent once. The rest is JSON text, which costs a quarter of a structured clone of objects with fifty members.
+ */
+export interface EntryBatch {
+  /** A JSON array of entries; a number in the place of a list is its index. */
+  readonly entries: string;
+  /** Lists that no batch had before; the first of them has the index `from`, and those that had indexes from there on are forgotten. */
+  readonly lists: readonly SharedList[];
+  readonly from: number;
+}
+
+/** Maximum items of all lists that are remembered: beyond, both sides forget them. */
+const MAX_ITEMS = 20_000;
+
+/** Writes batches for one {@link EntryReader}, which reads all of them in order. */
+export class EntryWriter {
+  /** Number of entries of the batch under way, and the characters of their text. */
+  count = 0;
+  private text = '';
+  private lists: SharedList[] = [];
+  private from = 0;
+  private readonly indexes = new Map<SharedList, number>();
+  private items = 0;
+
+  get size(): number {
+    return this.text.length;
+  }
+
+  /** Adds an entry to the batch, and returns its index. */
+  add(entry: Entry): number {
+    this.text += `${this.count === 0 ? '[' : ','}${entryLine(entry, this.indexOf)}`;
+    this.count += 1;
+    return this.count - 1;
+  }
+
+  /** Ends the batch, and begins the next one. */
+  take(): EntryBatch {
+    const { text, lists, from, indexes } = this;
+    this.text = '';
+    this.count = 0;
+    this.lists = [];
+    if (this.items > MAX_ITEMS) {
+      indexes.clear();
+      this.items = 0;
+    }
+    this.from = indexes.size;
+    return { entries: text === '' ? '[]' : `${text}]`, lists, from };
+  }
+
+  private readonly indexOf = (list: SharedList): string => {
+    const known = this.indexes.get(list);
+    if (known !== undefined) return String(known);
+    const index = this.indexes.size;
+    this.indexes.set(list, index);
+    this.lists.push(list);
+    this.items += list.length;
+    return String(index);
+  };
+}
+
+/** Reads the batches of one writer. Entries share the lists that they shared before, so that what is derived from one is derived once. */
+export class EntryReader {
+  private readonly lists: SharedList[] = [];
+
+  read({ entries, lists, from }: EntryBatch): readonly Entry[] {
+    this.lists.splice(from, Number.POSITIVE_INFINITY, ...lists);
+    const all: unknown = JSON.parse(entries);
+    if (!isEntries(all)) return [];
+    for (const entry of all) putListsBack(entry, this.lists);
+    return all;
+  }
+}
+
+/** True for any array: only a worker writes a batch. */
+function isEntries(value: unknown): value is readonly Entry[] {
+  return Array.isArray(value);
+}
+
+/** A call of the store that the first process keeps for its workers. */
+type StoreCall =
+  | { readonly method: 'read'; readonly key: string }
+  | {
+      readonly method: 'compare-and-set';
+      readonly key: string;
+      readonly before: string | undefined;
+      readonly after: string;
+    }
+  | { readonly method: 'count'; readonly additions: readonly WindowAddition[] };
+
+/** What a call of the store resolved to, or why it was rejected. */
+type StoreOutcome =
+  | { readonly text: string | undefined }
+  | { readonly isSet: boolean }
+  | { readonly counts: readonly SharedWindow[] }
+  | { readonly fault: string };
+
+/** Carries out a call for a worker. Never rejects. */
+export async function carryOutStoreCall(store: Store, call: StoreCall): Promise<StoreOutcome> {
+  try {
+    switch (call.method) {
+      case 'read':
+        return { text: await store.read(call.key) };
+      case 'compare-and-set':
+        return { isSet: await store.compareAndSet(call.key, call.before, call.after) };
+      case 'count':
+        return { counts: await store.count(call.additions) };
+    }
+  } catch (error) {
+    return { fault: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** A worker's way to the store of the first process. */
+export class StoreLink implements Store {
+  private readonly send: (id: number, call: StoreCall) => void;
+  private readonly pending = new Map<number, (outcome: StoreOutcome) => void>();
+  private readonly subscribers = new Map<() => void, string>();
+  private lastId = 0;
+
+  /** `send` sends a call to the first process, which replies with its id. */
+  constructor(send: (id: number, call: StoreCall) => void) {
+    this.send = send;
+  }
+
+  async read(key: string): Promise<string | undefined> {
+    const outcome = await this.call({ method: 'read', key });
+    return 'text' in outcome ? outcome.text : undefined;
+  }
+
+  async compareAndSet(key: string, before: string | undefined, after: string): Promise<boolean> {
+    const outcome = await this.call({ method: 'compare-and-set', key, before, after });
+    return 'isSet' in outcome && outcome.isSet;
+  }
+
+  async count(additions: readonly WindowAddition[]): Promise<readonly SharedWindow[]> {
+    const outcome = await this.call({ method: 'count', additions });
+    return 'counts' in outcome ? outcome.counts : [];
+  }
+
+  subscribe(key: string, changed: () => void): () => void {
+    const call = (): void => changed();
+    this.subscribers.set(call, key);
+    return () => void this.subscribers.delete(call);
+  }
+
+  async close(): Promise<void> {
+    this.subscribers.clear();
+  }
+
+  /** Ends a call with its outcome. */
+  settle(id: number, outcome: StoreOutcome): void {
+    const done = this.pending.get(id);
+    this.pending.delete(id);
+    done?.(outcome);
+  }
+
+  /** Tells subscribers that the text of a key may be another. */
+  changed(key: string): void {
+    for (const [call, subscribed] of this.subscribers) if (subscribed === key) call();
+  }
+
+  private async call(call: StoreCall): Promise<Exclude<StoreOutcome, { readonly fault: string }>> {
+    this.lastId += 1;
+    const id = this.lastId;
+    const outcome = await new Promise<StoreOutcome>((resolve) => {
+      this.pending.set(id, resolve);
+      this.send(id, call);
+    });
+    if ('fault' in outcome) throw new Error(outcome.fault);
+    return outcome;
+  }
 }

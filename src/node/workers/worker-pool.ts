@@ -1,23 +1,29 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import type { Entry } from '../../rewrite-log/entry.ts';
-import type { Observer } from '../../rewrite-log/attributes/observer.ts';
 import type { OwnReportOutcome, OwnReportType } from '../../report/own-report.ts';
+import type { Entry } from '../../rewrite-log/entry.ts';
+import {
+  type EarlyEnds,
+  type GatewayStats,
+  type ProcessStats,
+  summedEarlyEnds,
+} from '../../rewrite-log/metric-families.ts';
+import type { Observer } from '../../rewrite-log/observer.ts';
 import type { Store } from '../../rollout/store.ts';
 import { ROLLOUT_KEY } from '../../rollout/stored-rollout.ts';
 import type { ListenAddress } from '../../settings/setting-kinds.ts';
+import type { ClientListener, ReloadedFile } from '../clients/client-listener.ts';
 import type { WriteProcessLine } from '../log/process-log.ts';
 import type { TlsTexts } from '../tls-files.ts';
-import type { ClientListener, ReloadedFile } from '../clients/client-listener.ts';
-import { carryOutStoreCall } from './store-link.ts';
-import { EndedWorkers } from './ended-workers.ts';
-import { EntryReader } from './entry-batch.ts';
-import type { WorkerRollout } from './merged-rollout.ts';
 import {
+  carryOutStoreCall,
+  EntryReader,
   type FromWorker,
   isFromWorker,
+  mergedRollouts,
   type ToWorker,
   type WorkerReport,
+  type WorkerRollout,
   type WorkerStats,
 } from './worker-messages.ts';
 
@@ -273,4 +279,78 @@ export class WorkerPool implements ClientListener {
 /** A closed channel is reported by the worker's exit. */
 function send(child: ChildProcess, message: ToWorker): void {
   if (child.connected) child.send(message, () => {});
+}
+
+/** Sums of what workers counted that have ended: counts of a gateway never fall. */
+class EndedWorkers {
+  /** Lines of the log that the first process did not take in time. */
+  dropped = 0;
+  cpuSeconds = 0;
+  earlyEnds: EarlyEnds = summedEarlyEnds([]);
+  rollout: WorkerRollout = mergedRollouts([]);
+
+  /** Adds what a worker last reported. */
+  add({ dropped, process, earlyEnds, rollout }: WorkerStats): void {
+    this.dropped += dropped;
+    this.cpuSeconds += process.cpuSeconds;
+    this.earlyEnds = summedEarlyEnds([this.earlyEnds, earlyEnds]);
+    this.rollout = mergedRollouts([this.rollout, rollout]);
+  }
+}
+
+/** The workers of a gateway: the last stats of those that run, and the sums of those that have ended. */
+interface PoolStats {
+  readonly stats: readonly WorkerStats[];
+  readonly ended: Pick<EndedWorkers, 'cpuSeconds' | 'earlyEnds'>;
+  /** Lines of the log that were lost on their way from the workers. */
+  readonly dropped: number;
+}
+
+/** Merges the stats of a gateway and of its workers, if it has any. */
+export function mergedStats(own: GatewayStats, pool: PoolStats | undefined): GatewayStats {
+  if (pool === undefined) return own;
+  const { stats: workers, ended, dropped } = pool;
+  const breakers = [own.breaker, ...workers.map(({ breaker }) => breaker)];
+  return {
+    ...own,
+    inFlight: own.inFlight + sum(workers.map(({ inFlight }) => inFlight)),
+    earlyEnds: summedEarlyEnds([
+      own.earlyEnds,
+      ended.earlyEnds,
+      ...workers.map(({ earlyEnds }) => earlyEnds),
+    ]),
+    droppedLogLines: own.droppedLogLines + dropped,
+    bufferedBytes: own.bufferedBytes + sum(workers.map(({ bufferedBytes }) => bufferedBytes)),
+    breaker:
+      breakers.find((state) => state === 'open') ?? breakers.find((state) => state === 'probing') ?? 'closed',
+    process: mergedProcesses(
+      [...(own.process === undefined ? [] : [own.process]), ...workers.map(({ process }) => process)],
+      ended.cpuSeconds,
+    ),
+  };
+}
+
+function mergedProcesses(all: readonly ProcessStats[], endedCpuSeconds: number): ProcessStats {
+  const [fullest] = all.toSorted((one, other) => shareOfFiles(other) - shareOfFiles(one));
+  return {
+    cpuSeconds: endedCpuSeconds + sum(all.map(({ cpuSeconds }) => cpuSeconds)),
+    residentBytes: sum(all.map(({ residentBytes }) => residentBytes)),
+    // All processes are in one container.
+    limitBytes: all[0]?.limitBytes,
+    heapBytes: sum(all.map(({ heapBytes }) => heapBytes)),
+    startSeconds: Math.min(...all.map(({ startSeconds }) => startSeconds)),
+    // The limit is that of each process: those of the one that is nearest to it.
+    openFiles: fullest?.openFiles,
+    maxFiles: fullest?.maxFiles,
+    // The slowest event loop delays its own clients, however punctual the others are.
+    loopDelaySeconds: Math.max(...all.map(({ loopDelaySeconds }) => loopDelaySeconds ?? 0)),
+  };
+}
+
+function shareOfFiles({ openFiles = 0, maxFiles = Number.POSITIVE_INFINITY }: ProcessStats): number {
+  return openFiles / maxFiles;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
 }

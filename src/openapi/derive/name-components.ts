@@ -1,6 +1,5 @@
 import { componentName, componentReference, type Components } from '../components.ts';
-import type { Description } from '../description.ts';
-import { editMembers, isObject, type JsonObject, objectIn } from '../json-object.ts';
+import { type Description, editMembers, isObject, type JsonObject, objectIn } from '../description.ts';
 
 /**
  * Puts the components that `derived` refers to into it. A component with one form keeps its name, whatever the form is; where

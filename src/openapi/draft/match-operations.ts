@@ -1,12 +1,13 @@
-import { templateShape } from '../../rules/template.ts';
+import { templateShape } from '../../rules/rule.ts';
 import {
   type DescribedOperation,
   describedOperations,
   type Description,
   followed,
+  memberOf,
+  objectIn,
   templateOf,
 } from '../description.ts';
-import { memberOf, objectIn } from '../json-object.ts';
 
 /** An operation in both versions. */
 export interface MatchedOperation {

@@ -1,4 +1,4 @@
-import { isProposed, pathText } from './finding.ts';
+import { isProposed, pathText } from './compare-shapes.ts';
 import type { ProposedChange, ProposedQueryRule, ProposedRule } from './propose-changes.ts';
 
 /** An operation of a proposed rule book. */

@@ -1,9 +1,16 @@
-import { parsedJson } from '../../rewrite-log/parsed-json.ts';
-import { packClient, readClient } from './client-record.ts';
-import { ClientTally } from '../tally/client-tally.ts';
-import { later } from './merge-spans.ts';
-import { mergeClient } from './merge-clients.ts';
-import { FieldReader, packTime, unlessDamaged } from './record-fields.ts';
+import { parsedJson } from '../../rewrite-log/attributes.ts';
+import { type CallTally, ClientTally } from '../tally/client-tally.ts';
+import {
+  type BodyCheckCounts,
+  type DifferingMembers,
+  memberKey,
+  mergeVerdicts,
+  noVerdicts,
+  type Outcomes,
+  type V2Verdicts,
+} from '../tally/outcomes.ts';
+import type { Span } from '../tally/span.ts';
+import { OTHER_CALLS } from '../text.ts';
 
 /** Clients of one record, by hash. */
 export type ClientShard = Map<string, ClientTally>;
@@ -102,4 +109,411 @@ function requestsOf(row: Row): number {
 /** A time as text is none of this gateway's: such a client is never forgotten. */
 function isOlder(time: unknown, from: number | string): boolean {
   return typeof time === 'number' && typeof from === 'number' && time < from;
+}
+
+/** Maximum rows of each list in a record, the most frequent first: one client cannot fill a store. */
+const MAX_CALLS = 60;
+const MAX_CHANGES = 60;
+const MAX_OUTCOMES = 20;
+const MAX_POINTERS = 5;
+const MAX_MEMBERS = 40;
+const MAX_MISTAKES = 30;
+const MAX_OPERATIONS = 30;
+
+/** The counts of a client as a list for a record. `readClient` reads it. */
+export function packClient(tally: ClientTally): readonly unknown[] {
+  const { lastWork } = tally;
+  return [
+    ...packSpan(tally.v1),
+    ...packSpan(tally.v2),
+    tally.refused,
+    tally.invalidVersions,
+    tally.futureVersions,
+    packNumbers(tally.days.all()),
+    packNumbers(tally.rewrittenDays.all()),
+    packCalls(tally.calls),
+    most([...tally.changes], MAX_CHANGES).map(([change, { rules, ...span }]) => [
+      change,
+      ...packSpan(span),
+      [...rules].sort(),
+    ]),
+    most([...tally.outcomes.all], MAX_OUTCOMES).map(([, { by, status, code = null, pointers, ...span }]) => [
+      by,
+      status,
+      code,
+      ...packSpan(span),
+      packNamed(pointers, MAX_POINTERS),
+    ]),
+    [...tally.bodyChecks.all]
+      .slice(0, MAX_OPERATIONS)
+      .map(([operation, { valid, invalid, refusedByBoth, unknown, pointers }]) => [
+        operation,
+        valid,
+        invalid,
+        refusedByBoth,
+        unknown,
+        packNamed(pointers, MAX_POINTERS),
+      ]),
+    packNamed(tally.mistakes, MAX_MISTAKES),
+    most([...tally.responseMembers], MAX_MEMBERS).map(
+      ([, { change, v1, v2 = null, hasOtherValues, ...span }]) => [
+        change,
+        v1,
+        v2,
+        ...packSpan(span),
+        ...(hasOtherValues === true ? [1] : []),
+      ],
+    ),
+    packTime(lastWork['url-only']),
+    packTime(lastWork['unwrap-only']),
+    packTime(lastWork['field-work']),
+    packTime(tally.lastResponseWork),
+  ];
+}
+
+/** Reads what `packClient` returned; throws `DamagedRecord` for anything else. */
+export function readClient(fields: FieldReader): ClientTally {
+  const tally = new ClientTally(0);
+  Object.assign(tally.v1, fields.span());
+  Object.assign(tally.v2, fields.span());
+  tally.refused = fields.number();
+  tally.invalidVersions = fields.number();
+  tally.futureVersions = fields.number();
+  for (const day of fields.numbers()) tally.days.add(day);
+  for (const day of fields.numbers()) tally.rewrittenDays.add(day);
+  for (const call of fields.lists())
+    tally.calls.set(call.text(), {
+      ...call.span(),
+      lastJudged: call.time(),
+      lastUnknown: call.time(),
+      isV1Judged: call.number() === 1,
+      v2: call.isOver ? noVerdicts() : readVerdicts(call),
+    });
+  for (const change of fields.lists())
+    tally.changes.set(change.text(), { ...change.span(), rules: new Set(change.texts()) });
+  for (const outcome of fields.lists()) {
+    const [by, status, code] = [originOf(outcome.text()), outcome.number(), outcome.textOrNone()];
+    tally.outcomes.all.set(`${by} ${status} ${code ?? ''}`, {
+      by,
+      status,
+      ...(code === undefined ? {} : { code }),
+      ...outcome.span(),
+      pointers: readNamed(outcome),
+    });
+  }
+  for (const checks of fields.lists())
+    tally.bodyChecks.all.set(checks.text(), {
+      valid: checks.number(),
+      invalid: checks.number(),
+      refusedByBoth: checks.number(),
+      unknown: checks.number(),
+      pointers: readNamed(checks),
+    });
+  for (const [code, span] of readNamed(fields)) tally.mistakes.set(code, span);
+  for (const member of fields.lists()) {
+    const [change, v1, v2] = [member.text(), member.text(), member.textOrNone()];
+    const place = v2 === undefined ? {} : { v2 };
+    const span = member.span();
+    const values = member.isOver ? {} : { hasOtherValues: true as const };
+    const known = { change, v1, ...place, ...values };
+    tally.responseMembers.set(memberKey(known), { ...known, ...span });
+  }
+  for (const work of ['url-only', 'unwrap-only', 'field-work'] as const) tally.lastWork[work] = fields.time();
+  tally.lastResponseWork = fields.time();
+  return tally;
+}
+
+/** Spans by name as a list, the most frequent first. */
+export function packNamed(spans: ReadonlyMap<string, Span>, limit: number): readonly unknown[] {
+  return most([...spans], limit).map(([name, span]) => [name, ...packSpan(span)]);
+}
+
+/** Reads what `packNamed` returned. */
+export function readNamed(fields: FieldReader): Map<string, Span> {
+  return new Map(fields.lists().map((one) => [one.text(), one.span()]));
+}
+
+/** Records of earlier versions have none. */
+function readVerdicts(call: FieldReader): V2Verdicts {
+  return { lastAccepted: call.time(), lastRefused: call.time(), status: call.number(), at: call.text() };
+}
+
+/** Calls beyond the limit are no longer told apart. */
+function packCalls(calls: ReadonlyMap<string, CallTally>): readonly unknown[] {
+  const kept = new Map(most([...calls], MAX_CALLS));
+  for (const [name, call] of calls) {
+    if (kept.has(name)) continue;
+    const { v2, ...known } = kept.get(OTHER_CALLS) ?? { ...call, count: 0 };
+    const other = { ...known, v2: { ...v2 } };
+    mergeSpan(other, call);
+    other.lastJudged = later(other.lastJudged, call.lastJudged);
+    other.lastUnknown = later(other.lastUnknown, call.lastUnknown);
+    other.isV1Judged ||= call.isV1Judged;
+    mergeVerdicts(other.v2, call.v2);
+    kept.set(OTHER_CALLS, other);
+  }
+  return [...kept].map(([name, { lastJudged, lastUnknown, isV1Judged, v2, ...span }]) => [
+    name,
+    ...packSpan(span),
+    packTime(lastJudged),
+    packTime(lastUnknown),
+    isV1Judged ? 1 : 0,
+    packTime(v2.lastAccepted),
+    packTime(v2.lastRefused),
+    v2.status,
+    v2.at,
+  ]);
+}
+
+function most<Value extends { readonly count: number }>(
+  all: readonly (readonly [string, Value])[],
+  limit: number,
+): readonly (readonly [string, Value])[] {
+  if (all.length <= limit) return all;
+  return all
+    .toSorted(
+      ([oneName, one], [otherName, other]) => other.count - one.count || (oneName < otherName ? -1 : 1),
+    )
+    .slice(0, limit);
+}
+
+function originOf(text: string): 'v1' | 'v2' | 'gateway' {
+  if (text === 'v1' || text === 'v2' || text === 'gateway') return text;
+  throw new DamagedRecord('no origin');
+}
+
+/** Adds the counts of a client to other counts of the same client; `from` stays as it is. */
+export function mergeClient(into: ClientTally, from: ClientTally): void {
+  mergeSpan(into.v1, from.v1);
+  mergeSpan(into.v2, from.v2);
+  into.refused += from.refused;
+  into.invalidVersions += from.invalidVersions;
+  into.futureVersions += from.futureVersions;
+  for (const day of from.days.all()) into.days.add(day);
+  for (const day of from.rewrittenDays.all()) into.rewrittenDays.add(day);
+  mergeCalls(into, from);
+  for (const [change, { rules, ...span }] of from.changes) {
+    const known = into.changes.get(change);
+    if (known === undefined) {
+      into.changes.set(change, { ...span, rules: new Set(rules) });
+      continue;
+    }
+    mergeSpan(known, span);
+    for (const rule of rules) known.rules.add(rule);
+  }
+  mergeOutcomes(into.outcomes, from.outcomes);
+  mergeBodyChecks(into.bodyChecks, from.bodyChecks);
+  mergeSpans(into.mistakes, from.mistakes);
+  mergeMembers(into.responseMembers, from.responseMembers);
+  for (const work of ['url-only', 'unwrap-only', 'field-work'] as const)
+    into.lastWork[work] = later(into.lastWork[work], from.lastWork[work]);
+  into.lastResponseWork = later(into.lastResponseWork, from.lastResponseWork);
+}
+
+function mergeCalls({ calls: into }: ClientTally, { calls: from }: ClientTally): void {
+  for (const [name, call] of from) {
+    const known = into.get(name);
+    if (known === undefined) {
+      into.set(name, { ...call, v2: { ...call.v2 } });
+      continue;
+    }
+    mergeSpan(known, call);
+    known.lastJudged = later(known.lastJudged, call.lastJudged);
+    known.lastUnknown = later(known.lastUnknown, call.lastUnknown);
+    known.isV1Judged ||= call.isV1Judged;
+    mergeVerdicts(known.v2, call.v2);
+  }
+}
+
+function mergeOutcomes({ all: into }: Outcomes, { all: from }: Outcomes): void {
+  for (const [key, { pointers, ...outcome }] of from) {
+    const known = into.get(key) ?? { ...outcome, count: 0, pointers: new Map() };
+    into.set(key, known);
+    mergeSpan(known, outcome);
+    mergeSpans(known.pointers, pointers);
+  }
+}
+
+function mergeBodyChecks({ all: into }: BodyCheckCounts, { all: from }: BodyCheckCounts): void {
+  for (const [operation, { valid, invalid, refusedByBoth, unknown, pointers }] of from) {
+    const known = into.get(operation) ?? {
+      valid: 0,
+      invalid: 0,
+      refusedByBoth: 0,
+      unknown: 0,
+      pointers: new Map(),
+    };
+    into.set(operation, known);
+    known.valid += valid;
+    known.invalid += invalid;
+    known.refusedByBoth += refusedByBoth;
+    known.unknown += unknown;
+    mergeSpans(known.pointers, pointers);
+  }
+}
+
+function mergeMembers(into: DifferingMembers, from: DifferingMembers): void {
+  for (const [key, member] of from) {
+    const known = into.get(key);
+    if (known === undefined) into.set(key, { ...member });
+    else mergeSpan(known, member);
+  }
+}
+
+/** Adds a span to another. */
+export function mergeSpan(into: Span, from: Span): void {
+  if (from.count === 0) return;
+  into.count += from.count;
+  if (into.first === '' || (from.first !== '' && from.first < into.first)) into.first = from.first;
+  if (from.last > into.last) into.last = from.last;
+}
+
+/** Adds spans to others by name. */
+export function mergeSpans(into: Map<string, Span>, from: ReadonlyMap<string, Span>): void {
+  for (const [name, { count, first, last }] of from) {
+    const known = into.get(name);
+    if (known === undefined) into.set(name, { count, first, last });
+    else mergeSpan(known, { count, first, last });
+  }
+}
+
+/** The later of two times in RFC 3339; empty is none. */
+export function later(one: string, other: string): string {
+  return other > one ? other : one;
+}
+
+/** The earlier of two times in RFC 3339; empty is none. */
+export function earlier(one: string, other: string): string {
+  if (one === '') return other;
+  return other !== '' && other < one ? other : one;
+}
+
+/** A record that nobody can read: damaged, or of another version. */
+export class DamagedRecord extends Error {
+  override readonly name = 'DamagedRecord';
+}
+
+/** Returns what `read` returns; undefined when it throws `DamagedRecord`. */
+export function unlessDamaged<Value>(read: () => Value): Value | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof DamagedRecord) return undefined;
+    throw error;
+  }
+}
+
+/** A time for a record: milliseconds since 1970 for RFC 3339 as this gateway writes it, half as long; other text as it is. */
+export function packTime(time: string): number | string {
+  if (time === '') return 0;
+  const milliseconds = Date.parse(time);
+  if (Number.isNaN(milliseconds) || milliseconds <= 0) return time;
+  return new Date(milliseconds).toISOString() === time ? milliseconds : time;
+}
+
+/** The three fields of a span. */
+export function packSpan({ count, first, last }: Span): readonly (number | string)[] {
+  return [count, packTime(first), packTime(last)];
+}
+
+/** Numbers in ascending order for a record: the first one, and a bit for each from there on, as hexadecimal digits. */
+function packNumbers(numbers: Iterable<number>): string {
+  let first: number | undefined;
+  const nibbles: number[] = [];
+  for (const number of numbers) {
+    first ??= number;
+    const at = (number - first) >> 2;
+    while (nibbles.length <= at) nibbles.push(0);
+    nibbles[at] = (nibbles[at] ?? 0) | (1 << ((number - first) & 3));
+  }
+  return first === undefined ? '' : `${first}:${nibbles.map((nibble) => nibble.toString(16)).join('')}`;
+}
+
+/** Reads the fields of a list in their order; throws `DamagedRecord` where one has another type. */
+export class FieldReader {
+  private readonly fields: readonly unknown[];
+  private at = 0;
+
+  constructor(value: unknown) {
+    this.fields = listOf(value);
+  }
+
+  /** True after the last field: a record of an earlier version has fewer. */
+  get isOver(): boolean {
+    return this.at >= this.fields.length;
+  }
+
+  number(): number {
+    const value = this.next();
+    if (typeof value !== 'number' || !Number.isFinite(value)) throw new DamagedRecord('no number');
+    return value;
+  }
+
+  text(): string {
+    const value = this.next();
+    if (typeof value !== 'string') throw new DamagedRecord('no text');
+    return value;
+  }
+
+  /** Text; undefined for null. */
+  textOrNone(): string | undefined {
+    const value = this.next();
+    if (value === null) return undefined;
+    if (typeof value !== 'string') throw new DamagedRecord('no text');
+    return value;
+  }
+
+  /** A time of `packTime`. */
+  time(): string {
+    const value = this.next();
+    if (typeof value === 'string') return value;
+    if (typeof value !== 'number' || !(value >= 0 && value < 8.64e15)) throw new DamagedRecord('no time');
+    return value === 0 ? '' : new Date(value).toISOString();
+  }
+
+  span(): Span {
+    return { count: this.number(), first: this.time(), last: this.time() };
+  }
+
+  /** Numbers of `packNumbers`. */
+  numbers(): readonly number[] {
+    const text = this.text();
+    const [first = '', digits = ''] = text.split(':');
+    const base = Number(first);
+    if (text === '' || !Number.isSafeInteger(base)) return [];
+    const numbers: number[] = [];
+    for (let at = 0; at < digits.length; at += 1) {
+      const nibble = Number.parseInt(digits.charAt(at), 16);
+      for (let bit = 0; bit < 4; bit += 1) if ((nibble & (1 << bit)) !== 0) numbers.push(base + at * 4 + bit);
+    }
+    return numbers;
+  }
+
+  /** A list, with a reader of its own. */
+  list(): FieldReader {
+    return new FieldReader(this.next());
+  }
+
+  /** A list of lists, each with a reader of its own. */
+  lists(): readonly FieldReader[] {
+    return listOf(this.next()).map((value) => new FieldReader(value));
+  }
+
+  /** A list of texts. */
+  texts(): readonly string[] {
+    return listOf(this.next()).map((value) => {
+      if (typeof value !== 'string') throw new DamagedRecord('no text');
+      return value;
+    });
+  }
+
+  private next(): unknown {
+    this.at += 1;
+    return this.fields[this.at - 1];
+  }
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  if (!Array.isArray(value)) throw new DamagedRecord('no list');
+  return value;
 }

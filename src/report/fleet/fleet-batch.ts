@@ -1,13 +1,26 @@
-import { type CensusShard, mergeCensus, packCensus, readCensus } from './census-record.ts';
-import { addToShard, type ClientShard } from './client-shard.ts';
+import { parsedJson } from '../../rewrite-log/attributes.ts';
+import type { RecordChange, RecordPage, Replaced } from '../../rollout/store.ts';
+import { isRequestRuleName } from '../../rules/rule.ts';
+import { type CensusCounts, MAX_ROW_CLIENTS } from '../census.ts';
 import type { ClientTally } from '../tally/client-tally.ts';
-import type { RecordChange } from '../../rollout/record-store.ts';
-import type { FleetCopy } from './fleet-copy.ts';
-import { type FleetSums, mergeSums, noSums, omit, sumsOf } from './fleet-sums.ts';
-import { censusKey, clientKey, replicaKey } from './record-keys.ts';
-import { DamagedRecord } from './record-fields.ts';
-import { noReplicas, packReplicas, readReplicas, type ReplicaFigures } from './replica-record.ts';
+import type { Span } from '../tally/span.ts';
 import type { Tally } from '../tally/tally.ts';
+import {
+  addToShard,
+  type ClientShard,
+  DamagedRecord,
+  earlier,
+  FieldReader,
+  later,
+  mergeSpan,
+  mergeSpans,
+  type PackedRecord,
+  packNamed,
+  packSpan,
+  packTime,
+  readNamed,
+  unlessDamaged,
+} from './client-shard.ts';
 
 /** Characters of one batch: about, for it is at least one record. */
 const BATCH_CHARACTERS = 32 * 1024;
@@ -123,4 +136,420 @@ export function changesOf(
 function sound<Value>(key: string, value: Value | undefined): Value {
   if (value === undefined) throw new DamagedRecord(`the record ${key} of the store cannot be read`);
   return value;
+}
+
+interface KnownRecord {
+  readonly text: string;
+  /** 0 when the store has lost it. */
+  readonly revision: number;
+}
+
+/** A replica's copy of the records in the store. */
+export class FleetCopy {
+  private readonly records = new Map<string, KnownRecord>();
+  private knownLife = '';
+  private readUpTo = 0;
+
+  /** The life of the records; empty before the first one. */
+  get life(): string {
+    return this.knownLife;
+  }
+
+  /** Revision up to which records are known. */
+  get revision(): number {
+    return this.readUpTo;
+  }
+
+  /** The texts by key, as they are now. */
+  get texts(): ReadonlyMap<string, string> {
+    return new Map([...this.records].map(([key, { text }]) => [key, text]));
+  }
+
+  /** Keys of records that the store has lost. */
+  get lost(): readonly string[] {
+    return [...this.records].flatMap(([key, { revision }]) => (revision === 0 ? [key] : []));
+  }
+
+  textOf(key: string): string | undefined {
+    return this.records.get(key)?.text;
+  }
+
+  /** Takes a page of changes. Returns false when the store has begun another life, which is to be read from its beginning. */
+  take({ life, records }: RecordPage): boolean {
+    if (life !== this.knownLife && this.knownLife !== '') {
+      for (const [key, { text }] of this.records) this.records.set(key, { text, revision: 0 });
+      this.knownLife = life;
+      this.readUpTo = 0;
+      return false;
+    }
+    this.knownLife = life;
+    for (const { key, text, revision } of records) {
+      this.records.set(key, { text, revision });
+      this.readUpTo = Math.max(this.readUpTo, revision);
+    }
+    return true;
+  }
+
+  /** A change of a record to a text. */
+  changeTo(key: string, text: string): RecordChange {
+    return { key, text, revision: this.records.get(key)?.revision ?? 0 };
+  }
+
+  /** Takes changes that this replica made. */
+  note(changes: readonly RecordChange[], { life, revision }: Replaced): void {
+    const first = revision - changes.length + 1;
+    for (const [index, { key, text }] of changes.entries())
+      this.records.set(key, { text, revision: first + index });
+    // Changes of others in between are still to be read.
+    if (first === this.readUpTo + 1) this.readUpTo = revision;
+    this.knownLife = life;
+  }
+}
+
+/** Sums of one day; `omitted` are requests of clients that are not listed. */
+interface DaySums {
+  v1: number;
+  v2: number;
+  refused: number;
+  omitted: number;
+}
+
+/** The sums of a tally that belong to no client. */
+export interface FleetSums {
+  entries: number;
+  /** Times of the first and the last entry, RFC 3339; empty without one. */
+  since: string;
+  until: string;
+  /** By day, `YYYY-MM-DD`. */
+  readonly days: Map<string, DaySums>;
+  readonly operations: Map<string, Span>;
+  readonly changes: Map<string, Span>;
+  readonly rules: Map<string, Span>;
+  /** Of the census: V1 exchanges whose names were recorded, all of them, and occurrences that are not listed. */
+  sampled: number;
+  exchanges: number;
+  omittedNames: number;
+  /** Requests that could not be read. */
+  readonly unread: Span;
+}
+
+/** Maximum names of operations, changes and rules of one record. */
+const MAX_NAMES = 1000;
+
+/** Sums of nothing. */
+export function noSums(): FleetSums {
+  return {
+    entries: 0,
+    since: '',
+    until: '',
+    days: new Map(),
+    operations: new Map(),
+    changes: new Map(),
+    rules: new Map(),
+    sampled: 0,
+    exchanges: 0,
+    omittedNames: 0,
+    unread: { count: 0, first: '', last: '' },
+  };
+}
+
+/** The sums of a tally. */
+export function sumsOf(tally: Tally): FleetSums {
+  const { entries, since, until, census } = tally;
+  const sums = { ...noSums(), entries, since, until };
+  for (const [day, { v1, v2, refused }] of tally.days) sums.days.set(day, { v1, v2, refused, omitted: 0 });
+  mergeSpans(sums.operations, tally.operations);
+  mergeSpans(sums.changes, tally.changes);
+  mergeSpans(sums.rules, tally.rules);
+  sums.sampled = census.sampled;
+  sums.exchanges = census.exchanges;
+  sums.omittedNames = census.omitted;
+  mergeSpan(sums.unread, tally.unread);
+  omit(sums, until, tally.omittedClients);
+  return sums;
+}
+
+/** Counts requests of clients that are not listed, on the day of `time` (RFC 3339). */
+function omit(sums: FleetSums, time: string, requests: number): void {
+  if (requests === 0) return;
+  const day = time.slice(0, 10);
+  const known = sums.days.get(day) ?? { v1: 0, v2: 0, refused: 0, omitted: 0 };
+  sums.days.set(day, known);
+  known.omitted += requests;
+}
+
+/** Adds sums to others; `from` stays as it is. */
+export function mergeSums(into: FleetSums, from: FleetSums): void {
+  into.entries += from.entries;
+  into.since = earlier(into.since, from.since);
+  into.until = later(into.until, from.until);
+  for (const [day, { v1, v2, refused, omitted }] of from.days) {
+    const known = into.days.get(day) ?? { v1: 0, v2: 0, refused: 0, omitted: 0 };
+    into.days.set(day, known);
+    known.v1 += v1;
+    known.v2 += v2;
+    known.refused += refused;
+    known.omitted += omitted;
+  }
+  mergeSpans(into.operations, from.operations);
+  mergeSpans(into.changes, from.changes);
+  mergeSpans(into.rules, from.rules);
+  into.sampled += from.sampled;
+  into.exchanges += from.exchanges;
+  into.omittedNames += from.omittedNames;
+  mergeSpan(into.unread, from.unread);
+}
+
+/** The sums as a list for a record, without days before `from` (RFC 3339). */
+function packSums(sums: FleetSums, from: string): readonly unknown[] {
+  const first = from.slice(0, 10);
+  return [
+    sums.entries,
+    packTime(sums.since),
+    packTime(sums.until),
+    [...sums.days]
+      .filter(([day]) => day >= first)
+      .map(([day, { v1, v2, refused, omitted }]) => [day, v1, v2, refused, omitted]),
+    packNamed(sums.operations, MAX_NAMES),
+    packNamed(sums.changes, MAX_NAMES),
+    packNamed(sums.rules, MAX_NAMES),
+    sums.sampled,
+    sums.exchanges,
+    sums.omittedNames,
+    packSpan(sums.unread),
+  ];
+}
+
+/** Reads what `packSums` returned; throws `DamagedRecord` for anything else. */
+function readSums(fields: FieldReader): FleetSums {
+  const sums = noSums();
+  sums.entries = fields.number();
+  sums.since = fields.time();
+  sums.until = fields.time();
+  for (const day of fields.lists())
+    sums.days.set(day.text(), {
+      v1: day.number(),
+      v2: day.number(),
+      refused: day.number(),
+      omitted: day.number(),
+    });
+  mergeSpans(sums.operations, readNamed(fields));
+  mergeSpans(sums.changes, readNamed(fields));
+  mergeSpans(sums.rules, readNamed(fields));
+  sums.sampled = fields.number();
+  sums.exchanges = fields.number();
+  sums.omittedNames = fields.number();
+  if (!fields.isOver) mergeSpan(sums.unread, fields.list().span());
+  return sums;
+}
+
+/** One process of a gateway that adds its counts: a process that starts again is another one. */
+export interface ReplicaFigures {
+  /** For people. */
+  readonly name: string;
+  /** Since and until when everything that it counted is added, in milliseconds since 1970 on its clock. */
+  readonly since: number;
+  readonly at: number;
+  /** Number of its last batch: one that was added is not added again. */
+  readonly batch: number;
+  /** True when it stopped, and had added everything. */
+  readonly hasStopped: boolean;
+  /** A time of which the store lost its counts. */
+  readonly lost?: { readonly from: number; readonly until: number };
+}
+
+/** A record of some processes, with the sums of all that they added. */
+export interface ReplicaRecord {
+  /** Time since which they count, in milliseconds since 1970; it stays when a process is forgotten. */
+  first: number;
+  readonly replicas: Map<string, ReplicaFigures>;
+  readonly sums: FleetSums;
+}
+
+/** Maximum processes of one record, those that were heard last. */
+const MAX_REPLICAS = 200;
+
+/** A record of no process. */
+function noReplicas(): ReplicaRecord {
+  return { first: Number.POSITIVE_INFINITY, replicas: new Map(), sums: noSums() };
+}
+
+/** Prints a record, without what is older than `from`, in milliseconds since 1970. */
+function packReplicas({ first, replicas, sums }: ReplicaRecord, from: number): string {
+  const kept = [...replicas]
+    .filter(([, { at }]) => at >= from)
+    .sort(([, one], [, other]) => other.at - one.at)
+    .slice(0, MAX_REPLICAS);
+  return JSON.stringify([
+    Math.max(first, from),
+    kept.map(([id, { name, since, at, batch, hasStopped, lost }]) => [
+      id,
+      name,
+      since,
+      at,
+      batch,
+      hasStopped ? 1 : 0,
+      lost?.from ?? 0,
+      lost?.until ?? 0,
+    ]),
+    packSums(sums, new Date(from).toISOString()),
+  ]);
+}
+
+/** Reads a record; undefined when nobody can read it. */
+export function readReplicas(text: string): ReplicaRecord | undefined {
+  return unlessDamaged(() => {
+    const fields = new FieldReader(parsedJson(text));
+    const first = fields.number();
+    const replicas = new Map(fields.lists().map((one) => [one.text(), readFigures(one)]));
+    return { first, replicas, sums: readSums(fields.list()) };
+  });
+}
+
+function readFigures(fields: FieldReader): ReplicaFigures {
+  const figures = {
+    name: fields.text(),
+    since: fields.number(),
+    at: fields.number(),
+    batch: fields.number(),
+    hasStopped: fields.number() === 1,
+  };
+  const [from, until] = [fields.number(), fields.number()];
+  return until === 0 ? figures : { ...figures, lost: { from, until } };
+}
+
+/** Records that clients, names of the census, and replicas with their sums are spread over. */
+const CLIENT_RECORDS = 512;
+const CENSUS_RECORDS = 32;
+const REPLICA_RECORDS = 32;
+
+/** Key of the record that holds a client. */
+export function clientKey(hash: string): string {
+  return `clients/${slotOf(hash, CLIENT_RECORDS)}`;
+}
+
+/** Key of the record that holds the names of an operation. */
+function censusKey(operation: string): string {
+  return `census/${slotOf(operation, CENSUS_RECORDS)}`;
+}
+
+/** Key of the record that holds a process of a gateway, by its id. */
+export function replicaKey(id: string): string {
+  return `replicas/${slotOf(id, REPLICA_RECORDS)}`;
+}
+
+/** FNV-1a, with the high bits mixed in. */
+function slotOf(text: string, slots: number): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return ((hash ^ (hash >>> 15)) >>> 0) % slots;
+}
+
+/** Names of one record: counts by operation and pointer. */
+type CensusShard = Map<string, Map<string, CensusCounts>>;
+
+/** Maximum characters of one record. */
+const MAX_CHARACTERS = 48 * 1024;
+
+const COUNTS = [
+  'count',
+  'accepted',
+  'echoed',
+  'unechoed',
+  'unprocessable',
+  'named',
+  'acceptedByV1',
+  'deprecated',
+  'namedByV1',
+] as const;
+
+/** Adds the counts of names to others; `from` stays as it is. */
+export function mergeCensus(
+  into: CensusShard,
+  from: ReadonlyMap<string, ReadonlyMap<string, CensusCounts>>,
+): void {
+  for (const [operation, names] of from) {
+    const known = into.get(operation) ?? new Map<string, CensusCounts>();
+    into.set(operation, known);
+    for (const [pointer, row] of names) {
+      const before = known.get(pointer);
+      known.set(pointer, before === undefined ? { ...row, clients: new Set(row.clients) } : sum(before, row));
+    }
+  }
+}
+
+/** Prints names for a record; of too many, the least frequent are left out, and the number of their occurrences is returned. */
+function packCensus(shard: CensusShard): PackedRecord {
+  const rows = [...shard].flatMap(([operation, names]) =>
+    [...names].map(([pointer, row]) => ({ operation, pointer, row })),
+  );
+  rows.sort((one, other) => other.row.count - one.row.count || (keyOf(one) < keyOf(other) ? -1 : 1));
+  const kept: string[] = [];
+  let characters = 0;
+  let omitted = 0;
+  for (const { operation, pointer, row } of rows) {
+    const { clients, change = null, rule = null } = row;
+    const counts = COUNTS.map((name) => row[name]);
+    const text = JSON.stringify([operation, pointer, ...counts, [...clients], change, rule]);
+    if (characters + text.length > MAX_CHARACTERS) {
+      omitted += row.count;
+      continue;
+    }
+    kept.push(text);
+    characters += text.length;
+  }
+  return { text: `[${kept.join(',')}]`, omitted };
+}
+
+/** Reads the names of a record; undefined when nobody can read it. */
+export function readCensus(text: string): CensusShard | undefined {
+  return unlessDamaged(() => {
+    const shard: CensusShard = new Map();
+    for (const row of new FieldReader([parsedJson(text)]).lists()) {
+      const operation = row.text();
+      const names = shard.get(operation) ?? new Map<string, CensusCounts>();
+      shard.set(operation, names);
+      names.set(row.text(), readRow(row));
+    }
+    return shard;
+  });
+}
+
+function readRow(row: FieldReader): CensusCounts {
+  const counts = {
+    count: row.number(),
+    accepted: row.number(),
+    echoed: row.number(),
+    unechoed: row.number(),
+    unprocessable: row.number(),
+    named: row.number(),
+    acceptedByV1: row.number(),
+    deprecated: row.number(),
+    namedByV1: row.number(),
+    clients: new Set(row.texts()),
+  };
+  const [change, rule] = [row.textOrNone(), row.textOrNone()];
+  if (change === undefined || rule === undefined || !isRequestRuleName(rule)) return counts;
+  return { ...counts, change, rule };
+}
+
+function sum(one: CensusCounts, other: CensusCounts): CensusCounts {
+  const merged: CensusCounts = {
+    ...one,
+    ...ruleOf(one, other),
+    clients: new Set([...one.clients, ...other.clients].toSorted().slice(0, MAX_ROW_CLIENTS)),
+  };
+  for (const name of COUNTS) merged[name] += other[name];
+  return merged;
+}
+
+/** Of two rules that took a name away, the same one whichever record comes first. */
+function ruleOf(one: CensusCounts, other: CensusCounts): Pick<CensusCounts, 'change' | 'rule'> {
+  const { change, rule } =
+    `${one.change ?? ''} ${one.rule ?? ''}` > `${other.change ?? ''} ${other.rule ?? ''}` ? one : other;
+  return change === undefined || rule === undefined ? {} : { change, rule };
+}
+
+function keyOf({ operation, pointer }: { readonly operation: string; readonly pointer: string }): string {
+  return `${operation} ${pointer}`;
 }

@@ -1,26 +1,34 @@
-import type { RecordStore } from '../../rollout/record-store.ts';
-import { repeat } from '../../rollout/repeat.ts';
-import { type ReplicaClock, StoreContact } from '../../rollout/store-contact.ts';
-import type { ClientTally } from '../tally/client-tally.ts';
+import { repeat } from '../../rollout/replica.ts';
+import { type RecordStore, type ReplicaClock, StoreContact } from '../../rollout/store.ts';
+import type { LogGap } from '../log-gaps.ts';
+import type { ReadTotals, ReportCoverage, ReportTotals } from '../report-totals.ts';
+import { ClientTally } from '../tally/client-tally.ts';
+import { Tally } from '../tally/tally.ts';
+import { isForgotten, mergeClient, mergeSpan, readShard } from './client-shard.ts';
 import {
   type BatchOwner,
   changesOf,
+  clientKey,
   countsOf,
   type FleetBatch,
+  FleetCopy,
   type FleetCounts,
+  type FleetSums,
+  mergeCensus,
+  mergeSums,
   noCounts,
+  noSums,
+  readCensus,
+  readReplicas,
+  type ReplicaFigures,
+  replicaKey,
+  type ReplicaRecord,
+  sumsOf,
   takeBatch,
 } from './fleet-batch.ts';
-import { FleetCopy } from './fleet-copy.ts';
-import { fleetCoverage } from './fleet-coverage.ts';
-import { fleetClient, fleetSums, fleetTally, type TallyParts } from './fleet-tally.ts';
-import { replicaKey } from './record-keys.ts';
-import { readReplicas, type ReplicaFigures, type ReplicaRecord } from './replica-record.ts';
-import type { ReadTotals, ReportCoverage, ReportTotals } from '../report-totals.ts';
-import type { Tally } from '../tally/tally.ts';
 
 /** Parts of the totals of a fleet. */
-export interface FleetTotalsParts {
+interface FleetTotalsParts {
   readonly records: RecordStore;
   readonly clock: ReplicaClock;
   /** Name of this replica, for people. */
@@ -282,4 +290,257 @@ export class FleetTotals implements ReportTotals {
 
 function isEmpty({ clients, census, sums }: FleetCounts): boolean {
   return clients.size === 0 && census.size === 0 && sums === undefined;
+}
+
+/** Facts of a replica about all that share its store. Times are milliseconds since 1970. */
+interface FleetFacts {
+  readonly now: number;
+  /** Time since which replicas count. */
+  readonly first: number;
+  /** This process: its own counts are always complete. */
+  readonly own: Pick<ReplicaFigures, 'since' | 'lost'>;
+  /** The other processes, as they were last known. */
+  readonly others: readonly ReplicaFigures[];
+  /** Since when and why the store is out of reach. */
+  readonly lost?: { readonly at: number; readonly reason: string } | undefined;
+  /** False until all records were read once. */
+  readonly isComplete: boolean;
+  /** Reason why a record cannot be read. */
+  readonly damage?: string | undefined;
+}
+
+/** Time without news after which the counts of a replica are reported as missing. */
+const SILENT_MS = 30_000;
+/** Time without news after which a replica counts as ended, without its last counts. */
+const ENDED_MS = 86_400_000;
+/** Time without any replica from which on it is reported. */
+const HOLE_MS = 3_600_000;
+
+/** Says whom the totals of a replica cover, and what is lacking. */
+function fleetCoverage(facts: FleetFacts): ReportCoverage {
+  const { now, first, others, lost, isComplete } = facts;
+  const live = others.filter((one) => isLive(one, now));
+  const base = { since: first, gaps: gapsOf(facts), replicas: live.length + 1 };
+  const oldestMs = Math.max(0, ...live.map(({ at }) => now - at));
+  if (!isComplete) {
+    const reason = lost === undefined ? '' : ` (${lost.reason})`;
+    return {
+      ...base,
+      kind: 'alone',
+      oldestMs,
+      sentence: `Counts of this replica alone: the store was not read since its start at ${text(facts.own.since)}${reason}.`,
+    };
+  }
+  if (lost !== undefined) {
+    const latest = Math.max(0, ...others.map(({ at }) => at));
+    const known =
+      latest === 0 ? 'others were not known.' : `the counts of the others are of ${text(latest)}.`;
+    return {
+      ...base,
+      kind: 'alone',
+      oldestMs: latest === 0 ? 0 : Math.max(0, now - latest),
+      sentence: `This replica is alone since ${text(lost.at)} (${lost.reason}); ${known}`,
+    };
+  }
+  const count = live.length + 1;
+  const ended = others.length - live.length;
+  const more = ended === 0 ? '' : ` and of ${ended} that ended`;
+  return {
+    ...base,
+    kind: 'fleet',
+    oldestMs,
+    sentence: `Counts of ${count === 1 ? '1 replica' : `${count} replicas`}${more}, since ${text(first)}; the oldest is ${Math.ceil(oldestMs / 1000)} s old.`,
+  };
+}
+
+function isLive({ at, hasStopped }: ReplicaFigures, now: number): boolean {
+  return !hasStopped && now - at < SILENT_MS;
+}
+
+function gapsOf({ now, own, others, lost, isComplete, damage }: FleetFacts): readonly LogGap[] {
+  const gaps: LogGap[] = [];
+  const add = (log: string, kind: LogGap['kind'], from: number, until: number, sentence: string): void => {
+    gaps.push({ log, kind, from: text(from), until: text(until), sentence });
+  };
+  if (damage !== undefined) add('store', 'silent', 0, now, `Counts in the store are not known: ${damage}.`);
+  if (!isComplete)
+    add(
+      'store',
+      'begins-late',
+      own.since,
+      now,
+      `The store was not read since ${text(own.since)}: the counts of other replicas are not known.`,
+    );
+  else if (lost !== undefined)
+    add(
+      'store',
+      'ends-early',
+      lost.at,
+      now,
+      `The store is out of reach since ${text(lost.at)}: what other replicas count is not known.`,
+    );
+  for (const one of others) {
+    const { name, at, hasStopped } = one;
+    if (!hasStopped && now - at >= SILENT_MS) {
+      const until = Math.min(now, at + ENDED_MS);
+      const how =
+        now - at < ENDED_MS
+          ? `has added nothing since ${text(at)}`
+          : `ended after ${text(at)} without adding its last counts`;
+      add(name, 'ends-early', at, until, `Replica ${name} ${how}.`);
+    }
+  }
+  for (const { name, lost: part } of [{ name: 'this one', ...own }, ...others])
+    if (part !== undefined)
+      add(
+        name,
+        'silent',
+        part.from,
+        part.until,
+        `The store lost counts of replica ${name} between ${text(part.from)} and ${text(part.until)}.`,
+      );
+  for (const { from, until } of holesOf(
+    [...others, { since: own.since, at: now }].sort((one, other) => one.since - other.since),
+  ))
+    add('store', 'silent', from, until, `No replica counted between ${text(from)} and ${text(until)}.`);
+  return gaps;
+}
+
+function* holesOf(
+  runs: readonly Pick<ReplicaFigures, 'since' | 'at'>[],
+): Generator<{ readonly from: number; readonly until: number }> {
+  let covered: number | undefined;
+  for (const { since, at } of runs) {
+    if (covered !== undefined && since - covered >= HOLE_MS) yield { from: covered, until: since };
+    covered = Math.max(covered ?? at, at);
+  }
+}
+
+function text(time: number): string {
+  return new Date(time).toISOString();
+}
+
+/** Parts that totals are made of: none of them changes any more, but `own`, which only grows. */
+interface TallyParts {
+  /** Texts of records by key. */
+  readonly texts: ReadonlyMap<string, string>;
+  /** Counts of this replica that are in no record yet. */
+  readonly counts: readonly FleetCounts[];
+  readonly own: Tally;
+  /** Clients last seen before this time, and days before it, are forgotten: RFC 3339. */
+  readonly from: string;
+  /** The time now, RFC 3339. */
+  readonly now: string;
+}
+
+/**
+ * Makes the totals of a fleet; awaits `pause` between steps. Clients are read from their records only as they are asked for: thousands of
+ * them at once would take tens of megabytes.
+ */
+async function fleetTally(parts: TallyParts, pause: () => Promise<void>): Promise<ReadTotals> {
+  const tally = new Tally();
+  const gaps: LogGap[] = [];
+  setSums(tally, fleetSums(parts), parts.from.slice(0, 10));
+  for (const [key, text] of parts.texts) {
+    if (!key.startsWith('census/')) continue;
+    const names = readCensus(text);
+    if (names === undefined) gaps.push(unreadableGap(key, parts));
+    else mergeCensus(tally.census.operations, names);
+    await pause();
+  }
+  for (const { census } of parts.counts)
+    for (const names of census.values()) mergeCensus(tally.census.operations, names);
+  mergeCensus(tally.census.operations, parts.own.census.operations);
+  const { entries, v1, v2, since, until, days, census, omittedClients, unread } = tally;
+  const sums = { entries, v1, v2, since, until, days, census, omittedClients, unread };
+  return { tally: { ...sums, clients: clientsOf(parts, tally.days, gaps) }, gaps };
+}
+
+/** The clients, record by record; marks the days of each, and adds a gap for a record that nobody can read. */
+function* clientsOf(
+  parts: TallyParts,
+  days: Tally['days'],
+  gaps: LogGap[],
+): Generator<readonly [string, ClientTally], void, undefined> {
+  const byNumber = new Map([...days.values()].map((day) => [day.number, day]));
+  const own = countsOf(parts.own);
+  const counts = [...parts.counts, own];
+  const keys = new Set([
+    ...[...parts.texts.keys()].filter((key) => key.startsWith('clients/')),
+    ...counts.flatMap(({ clients }) => [...clients.keys()]),
+  ]);
+  let index = 0;
+  for (const key of keys) {
+    const text = parts.texts.get(key) ?? '[]';
+    const merged = readShard(text) ?? new Map<string, ClientTally>();
+    if (merged.size === 0 && text !== '[]') gaps.push(unreadableGap(key, parts));
+    for (const { clients } of counts)
+      for (const [hash, client] of clients.get(key) ?? []) {
+        const into = merged.get(hash) ?? new ClientTally(0);
+        merged.set(hash, into);
+        mergeClient(into, client);
+      }
+    for (const [hash, client] of merged) {
+      if (isForgotten(client, parts.from)) continue;
+      for (const day of client.days.all()) byNumber.get(day)?.clients.add(index);
+      for (const day of client.rewrittenDays.all()) byNumber.get(day)?.rewritten.add(index);
+      index += 1;
+      yield [hash, client];
+    }
+  }
+}
+
+/** The counts of one client in a fleet; undefined when it was not seen. */
+function fleetClient(hash: string, { texts, counts, own, from }: TallyParts): ClientTally | undefined {
+  const key = clientKey(hash);
+  const text = texts.get(key);
+  const known = [
+    text === undefined ? undefined : readShard(text)?.get(hash),
+    ...counts.map(({ clients }) => clients.get(key)?.get(hash)),
+    own.clients.get(hash),
+  ].filter((client) => client !== undefined && !isForgotten(client, from));
+  if (known.length === 0) return undefined;
+  const client = new ClientTally(0);
+  for (const one of known) if (one !== undefined) mergeClient(client, one);
+  return client;
+}
+
+/** The sums of a fleet. */
+function fleetSums({ texts, counts, own }: TallyParts): FleetSums {
+  const sums = noSums();
+  for (const [key, text] of texts) {
+    const record = key.startsWith('replicas/') ? readReplicas(text) : undefined;
+    if (record !== undefined) mergeSums(sums, record.sums);
+  }
+  for (const part of counts) if (part.sums !== undefined) mergeSums(sums, part.sums);
+  mergeSums(sums, sumsOf(own));
+  return sums;
+}
+
+function unreadableGap(key: string, { from, now }: TallyParts): LogGap {
+  const sentence = `The record ${key} of the store cannot be read.`;
+  return { log: 'store', kind: 'silent', from, until: now, sentence };
+}
+
+function setSums(tally: Tally, sums: FleetSums, first: string): void {
+  tally.entries = sums.entries;
+  tally.since = sums.since;
+  tally.until = sums.until;
+  for (const [name, { v1, v2, refused, omitted }] of sums.days) {
+    if (name < first) continue;
+    const day = tally.dayOf(name);
+    day.v1 = v1;
+    day.v2 = v2;
+    day.refused = refused;
+    tally.v1 += v1;
+    tally.v2 += v2;
+    tally.omittedClients += omitted;
+  }
+  for (const [name, span] of sums.operations) tally.operations.set(name, span);
+  for (const [name, span] of sums.changes) tally.changes.set(name, span);
+  for (const [name, span] of sums.rules) tally.rules.set(name, span);
+  tally.census.sampled = sums.sampled;
+  tally.census.exchanges = sums.exchanges;
+  tally.census.omitted = sums.omittedNames;
+  mergeSpan(tally.unread, sums.unread);
 }

@@ -1,10 +1,28 @@
+import { queryParts, withName } from '../../http/target.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
-import { callName } from '../text/call-name.ts';
-import { CallGuide } from './guide-call.ts';
-import type { GuideChange, GuideDocument, GuideMistake } from './guide-document.ts';
-import { remedyOf } from '../remedies.ts';
+import { MovedMembers } from '../../rewrite-log/response-findings.ts';
+import { type EditRecord, isOfQuery } from '../../rewrite/records.ts';
+import { bodyChecksOf, outcomesOf, responsesOf } from '../client-report.ts';
+import { BodyCheckCounts, type DifferingMembers, Outcomes, ResponseChanges } from '../tally/outcomes.ts';
 import { firstUse, recordUse, type Span } from '../tally/span.ts';
-import { isMistake, refusalOf } from '../tally/tally-entry.ts';
+import { isMistake, isUnread, refusalOf } from '../tally/tally-entry.ts';
+import { callName } from '../text.ts';
+import {
+  emptyEvidence,
+  evidenceOfSchema,
+  type GuideBody,
+  type GuideCall,
+  type GuideChange,
+  type GuideDocument,
+  type GuideMistake,
+  type GuideShape,
+  learnCheck,
+  OTHER_SHAPE,
+  printedRequest,
+  shapeKey,
+  unreadNote,
+  wholeEvidence,
+} from './guide-document.ts';
 
 /** Maximum kinds of calls of one client in a guide, which is for human readers, and of mistakes. */
 const MAX_CALLS = 100;
@@ -88,4 +106,288 @@ export class Guide {
 
 function printMistake({ call, code, pointers, count, last }: Mistake): GuideMistake {
   return { call, code, pointers: [...pointers], count, last, remedy: remedyOf(code) };
+}
+
+/** Maximum shapes of bodies that are kept of one call, and that are shown. */
+const MAX_SHAPES = 50;
+const MAX_SHOWN = 4;
+
+/** An entry lists no more names: a body with that many may have others. */
+const MAX_ATTRIBUTES = 64;
+
+/** Collects one kind of call of one client. */
+class CallGuide {
+  readonly name: string;
+  count = 0;
+  last = '';
+  private readonly method: string;
+  private readonly shapes = new Map<string, GuideShape>();
+  private readonly outcomes = new Outcomes();
+  private readonly members: DifferingMembers = new Map();
+  private readonly responses = new ResponseChanges();
+  private readonly checks = new BodyCheckCounts();
+  /** Leaves of the bodies that V2 accepted, and members that its errors pointed at. */
+  private readonly accepted = new Set<string>();
+  private readonly acceptedMembers = new Set<string>();
+  private readonly named = new Map<string, number>();
+  private isCompared = false;
+  private isUnknown = false;
+  private unread = 0;
+  private omitted = 0;
+
+  constructor(name: string, method: string) {
+    this.name = name;
+    this.method = method;
+  }
+
+  /** The changes of its edits, in both directions. */
+  get changes(): ReadonlySet<string> {
+    const edits = [...this.shapes.values()].flatMap((shape) =>
+      shape.edits.filter((edit) => edit.note !== 'already-flat'),
+    );
+    return new Set([...edits, ...this.members.values()].map(({ change }) => change));
+  }
+
+  /** Counts a request that was not refused for a mistake. */
+  add(entry: Entry): void {
+    this.count += 1;
+    if (entry.time > this.last) this.last = entry.time;
+    this.outcomes.add(entry);
+    this.checks.add(this.name, entry);
+    const side = this.responses.add(entry, this.members);
+    if (side === 'same' || side === 'different') this.isCompared = true;
+    if (side === 'unknown') this.isUnknown = true;
+    if (entry.verdict === 'refused') return;
+    if (isUnread(entry)) {
+      this.unread += 1;
+      return;
+    }
+    const { edits, attributes, path, bytesIn, note, time } = entry;
+    const key = shapeKey(entry);
+    const known = this.shapes.get(key);
+    if (known === undefined && this.shapes.size >= MAX_SHAPES) {
+      this.omitted += 1;
+      return;
+    }
+    const shape = known ?? {
+      edits,
+      attributes,
+      path,
+      hasBody: bytesIn > 0,
+      note: unreadNote(note),
+      count: 0,
+      last: '',
+      byV2: 0,
+      bySchema: 0,
+      refusedAt: new Map<string, number>(),
+    };
+    this.shapes.set(key, shape);
+    shape.count += 1;
+    if (time > shape.last) shape.last = time;
+    if (entry.origin === undefined && entry.failure === undefined) this.learn(shape, entry);
+    learnCheck(shape, entry);
+  }
+
+  document(): GuideCall {
+    const shapes = mergedShapes([...this.shapes.values()]);
+    const bodies = shapes.map((shape) => this.body(shape)).sort(byVerdict);
+    const [checks] = bodyChecksOf(this.checks);
+    const hidden = bodies.slice(MAX_SHOWN).reduce((sum, { count }) => sum + count, 0);
+    return {
+      name: this.name,
+      count: this.count,
+      last: this.last,
+      bodies: bodies.slice(0, MAX_SHOWN),
+      responses: responsesOf(this.members),
+      responsesUnknown: this.isUnknown && !this.isCompared,
+      outcomes: outcomesOf(this.outcomes),
+      ...(checks === undefined ? {} : { bodyChecks: checks }),
+      unread: this.unread,
+      omitted: this.omitted + hidden,
+    };
+  }
+
+  /** Learns from V2's own response to a request. */
+  private learn(shape: GuideShape, { status, errorPointers }: Entry): void {
+    if (status >= 200 && status < 300) {
+      shape.byV2 += 1;
+      const members = v2Members(shape);
+      if (members === undefined) return;
+      this.accepted.add(leavesOf(members));
+      for (const member of members) this.acceptedMembers.add(member);
+    }
+    for (const pointer of errorPointers ?? []) this.named.set(pointer, (this.named.get(pointer) ?? 0) + 1);
+  }
+
+  private body(shape: GuideShape): GuideBody {
+    const { count, last, path, edits, hasBody } = shape;
+    const moves = movesOf(edits);
+    const heads = { before: `${this.method} ${path}`, after: `${this.method} ${v2Target(path, edits)}` };
+    const members = v2Members(shape);
+    if (!hasBody) {
+      const evidence =
+        shape.byV2 > 0 ? `V2 responded to it ${shape.byV2}×.` : 'Not verified: V2 has not accepted it yet.';
+      return { count, last, ...heads, moves, isVerified: shape.byV2 > 0, evidence };
+    }
+    const ofBody = edits.filter((edit) => !isOfQuery(edit));
+    const whole = wholeEvidence(shape, ofBody);
+    if (whole !== undefined) {
+      const [before, after] = [`${heads.before}\n\n${OTHER_SHAPE}`, `${heads.after}\n\n${OTHER_SHAPE}`];
+      return { count, last, before, after, moves, ...whole };
+    }
+    if (members === undefined) {
+      const known = ofBody.filter(({ note }) => note !== 'already-flat').map(({ from = '' }) => from);
+      const moved = new MovedMembers(ofBody);
+      return {
+        count,
+        last,
+        before: printedRequest(heads.before, known, `${moved.wrapper}/${OTHER_SHAPE}`),
+        after: printedRequest(
+          heads.after,
+          known.flatMap((pointer) => moved.of(pointer) ?? []),
+          `/${OTHER_SHAPE}`,
+        ),
+        moves,
+        isVerified: false,
+        evidence: 'Not verified: the other members of this body were not recorded.',
+      };
+    }
+    const refused = members.filter((member) => this.named.has(member) && !this.acceptedMembers.has(member));
+    const dropped = refused.filter((member) => this.isDispensable(member));
+    const kept = members.filter(
+      (member) => !dropped.some((outer) => member === outer || member.startsWith(`${outer}/`)),
+    );
+    const isAccepted = kept.length > 0 && this.accepted.has(leavesOf(kept));
+    const schemaEvidence =
+      kept.length === 0 ? emptyEvidence(members) : evidenceOfSchema(shape, refused.length);
+    return {
+      count,
+      last,
+      before: printedRequest(
+        heads.before,
+        shape.attributes ?? [],
+        undefined,
+        new MovedMembers(ofBody).wrapper,
+      ),
+      after: printedRequest(heads.after, kept, undefined),
+      moves: [...moves, ...this.refusedMoves(shape, refused)],
+      isVerified: isAccepted || schemaEvidence?.isVerified === true,
+      evidence: isAccepted
+        ? 'Verified: V2 accepted a body with these members.'
+        : (schemaEvidence?.evidence ??
+          (shape.byV2 === 0 && this.named.size === 0
+            ? 'Not verified: V2 has not accepted this body yet.'
+            : 'Not verified: V2 has not accepted a body with exactly these members.')),
+    };
+  }
+
+  /** Whether V2 accepted requests that have the object around a member: without it, where it never accepted one with it. */
+  private isDispensable(member: string): boolean {
+    const outer = member.slice(0, member.lastIndexOf('/'));
+    return outer === '' ? this.acceptedMembers.size > 0 : this.acceptedMembers.has(outer);
+  }
+
+  /** Members that V2 refused, at their places in the V1 body: those to leave out, and those of which that is not known. */
+  private refusedMoves(
+    { attributes = [], edits }: GuideShape,
+    refused: readonly string[],
+  ): GuideBody['moves'] {
+    const moved = new MovedMembers(edits.filter((edit) => !isOfQuery(edit)));
+    return refused.map((to) => {
+      const from = attributes.find((attribute) => moved.of(attribute) === to) ?? to;
+      const times = `V2 refused it ${this.named.get(to) ?? 0}×`;
+      return this.isDispensable(to)
+        ? { from, remark: `${times}, and accepted requests without it` }
+        : { from, to, remark: `${times}; whether for its name or its value is not known` };
+    });
+  }
+}
+
+/** Requests whose members were not recorded count for the shape with the same edits. */
+function mergedShapes(shapes: readonly GuideShape[]): readonly GuideShape[] {
+  const recorded = shapes.filter(
+    ({ attributes, hasBody, note }) => attributes !== undefined || !hasBody || note !== undefined,
+  );
+  const merged = recorded.map((shape) => ({ ...shape }));
+  const others = shapes.filter((shape) => !recorded.includes(shape));
+  const left: GuideShape[] = [];
+  const homes = new Map<string, (typeof merged)[number]>();
+  if (others.length > 0)
+    for (const shape of merged.filter(({ hasBody, note }) => hasBody && note === undefined).reverse())
+      homes.set(JSON.stringify(shape.edits), shape);
+  for (const shape of others) {
+    const home = homes.get(JSON.stringify(shape.edits));
+    if (home === undefined) left.push(shape);
+    else home.count += shape.count;
+  }
+  return [...merged, ...left];
+}
+
+/** Members of the body that V2 gets for a shape; undefined when the members were not recorded in full. */
+function v2Members({ attributes, edits }: GuideShape): readonly string[] | undefined {
+  if (attributes === undefined || attributes.length >= MAX_ATTRIBUTES) return undefined;
+  const moved = new MovedMembers(edits.filter((edit) => !isOfQuery(edit)));
+  const members = attributes
+    .filter((attribute) => attribute.startsWith(`${moved.wrapper}/`))
+    .flatMap((attribute) => moved.of(attribute) ?? []);
+  return [...new Set(members)].filter((member) => member !== '');
+}
+
+/** The members that have no members, in order: two bodies with the same are alike for V2. */
+function leavesOf(members: readonly string[]): string {
+  const containers = new Set(members.map((member) => member.slice(0, member.lastIndexOf('/'))));
+  return JSON.stringify(members.filter((member) => !containers.has(member)).sort());
+}
+
+const REMARKS: ReadonlyMap<string, string> = new Map([
+  ['map', 'the value changes too'],
+  ['byte-order-mark', 'JSON does not allow it'],
+]);
+
+function movesOf(edits: readonly EditRecord[]): GuideBody['moves'] {
+  return edits
+    .filter(({ note }) => note !== 'already-flat')
+    .map(({ rule, from = '', path, note }) => ({
+      from: note === 'byte-order-mark' ? 'byte order mark' : from,
+      ...(path === undefined ? {} : { to: path === '' ? '/' : path }),
+      remark: REMARKS.get(note ?? rule) ?? note ?? '',
+    }));
+}
+
+/** The target for V2, with its names of query parameters. */
+function v2Target(v1Target: string, edits: readonly EditRecord[]): string {
+  const target = v1Target.replace(/^\/api\/v1(?=[/?]|$)/, '/api/v2');
+  const mark = target.indexOf('?');
+  const ofQuery = edits.filter((edit) => isOfQuery(edit));
+  if (mark === -1 || ofQuery.length === 0) return target;
+  const parts = queryParts(target.slice(mark + 1)).flatMap((part) => {
+    const edit = ofQuery.find(({ from }) => from === `?${part.name}`);
+    if (edit === undefined) return [part];
+    return edit.path === undefined ? [] : [withName(part, edit.path.slice(1))];
+  });
+  const query = parts.map(({ raw }) => raw).join('&');
+  return target.slice(0, mark) + (parts.length === 0 ? '' : `?${query}`);
+}
+
+function byVerdict(one: GuideBody, other: GuideBody): number {
+  return Number(other.isVerified) - Number(one.isVerified) || other.count - one.count;
+}
+
+const REMEDIES: ReadonlyMap<string, string> = new Map([
+  ['malformed-json', 'Send valid JSON in UTF-8.'],
+  ['duplicate-member', 'Send each member of an object once.'],
+  ['wrapper-not-object', 'Send the parameters as an object.'],
+  ['body-too-large', 'Send a smaller body.'],
+  ['too-deep', 'Nest the body less deeply.'],
+  ['unsupported-charset', 'Send JSON in UTF-8.'],
+  ['unsupported-coding', 'Send the body without this content coding.'],
+  ['undecodable-body', 'Send a body in the coding that Content-Encoding names.'],
+  ['bad-target', 'Send a path without dot segments, backslashes and control characters.'],
+  ['bad-framing', 'Send well-formed chunks, or a body as long as its Content-Length.'],
+  ['client-timeout', 'Send the request faster.'],
+]);
+
+/** How the owner of a client puts a refused request right, by failure code: a sentence. */
+function remedyOf(code: string): string {
+  return REMEDIES.get(code) ?? 'Correct the request; the response says what is wrong.';
 }

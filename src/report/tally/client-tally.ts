@@ -1,12 +1,19 @@
-import { ActiveDays } from './active-days.ts';
-import { BodyCheckCounts, isRefusedBySchema } from './body-checks.ts';
-import { OTHER_CALLS } from '../text/call-name.ts';
-import type { EditSummary, Work } from './client-work.ts';
-import { Outcomes } from './outcomes.ts';
-import type { DifferingMembers, ResponseSide } from './response-changes.ts';
+import { ActiveDays } from './time-slots.ts';
+import {
+  BodyCheckCounts,
+  type DifferingMembers,
+  type EditSummary,
+  isRefusedBySchema,
+  noteVerdict,
+  noVerdicts,
+  Outcomes,
+  type ResponseSide,
+  type V2Verdicts,
+  type Work,
+} from './outcomes.ts';
+import { OTHER_CALLS } from '../text.ts';
 import { countUse, firstUse, recordUse, type Span } from './span.ts';
 import { isMistake, isUnread, refusalOf, type TallyEntry } from './tally-entry.ts';
-import { noteVerdict, noVerdicts, type V2Verdicts } from './v2-verdicts.ts';
 
 /** Maximum operations, changes or other names of one client. */
 const MAX_NAMES = 1000;

@@ -1,6 +1,9 @@
+import { generalPointer } from '../../json/pointer.ts';
 import { sentTo } from '../../rewrite-log/entry-outcome.ts';
-import type { TallyEntry } from './tally-entry.ts';
+import type { EditRecord } from '../../rewrite/records.ts';
+import { counted } from '../text.ts';
 import { countUse, firstUse, recordUse, type Span } from './span.ts';
+import type { TallyEntry } from './tally-entry.ts';
 
 /** One kind of response to a client's V1 requests. */
 export interface OutcomeTally extends Span {
@@ -59,4 +62,308 @@ export class Outcomes {
     this.last = outcome;
     return outcome;
   }
+}
+
+/** Verdicts of V2's schema on the bodies of one operation that were not sent to V2. */
+interface BodyCheckSums {
+  valid: number;
+  /** Bodies that V1 accepted and V2's schema refuses. */
+  invalid: number;
+  /** Bodies that V2's schema refuses as V1 did. */
+  refusedByBoth: number;
+  unknown: number;
+  /** Places of the first fault of bodies that V1 accepted. */
+  readonly pointers: Map<string, Span>;
+}
+
+/** Maximum operations of one client, and pointers of one operation. */
+const MAX_OPERATIONS = 1000;
+
+/** Whether V2's schema refuses a body that V1 accepted. */
+export function isRefusedBySchema({ would, status }: Pick<TallyEntry, 'would' | 'status'>): boolean {
+  return would?.v2 === 'invalid' && status > 0 && status < 400;
+}
+
+/** Counts the checks of one client's bodies, by operation. */
+export class BodyCheckCounts {
+  readonly all = new Map<string, BodyCheckSums>();
+
+  /** Counts the check of an entry, if it has one. V1's 5xx and clients that left say nothing about the body. */
+  add(call: string, { would, status, time }: TallyEntry): void {
+    if (would?.v2 === undefined || status === 0 || status >= 500) return;
+    const sums = this.sumsOf(call);
+    if (sums === undefined) return;
+    if (would.v2 !== 'invalid') {
+      sums[would.v2 === 'valid' ? 'valid' : 'unknown'] += 1;
+      return;
+    }
+    if (status >= 400) {
+      sums.refusedByBoth += 1;
+      return;
+    }
+    sums.invalid += 1;
+    countUse(sums.pointers, would.at ?? '', time, MAX_POINTERS);
+  }
+
+  private sumsOf(call: string): BodyCheckSums | undefined {
+    const known = this.all.get(call);
+    if (known !== undefined) return known;
+    if (this.all.size >= MAX_OPERATIONS) return undefined;
+    const sums = { valid: 0, invalid: 0, refusedByBoth: 0, unknown: 0, pointers: new Map<string, Span>() };
+    this.all.set(call, sums);
+    return sums;
+  }
+}
+
+/** Comparison of a response with V2's; `silent` for one that has no members which rules could name. */
+export type ResponseSide = 'same' | 'different' | 'unknown' | 'silent';
+
+/** Maximum differing members of one client. */
+const MAX_MEMBERS = 100;
+
+/** A member that a client reads from V1's responses, with its place in V2's. */
+interface DifferingMember {
+  readonly change: string;
+  /** Pointer in V1's response, `*` for every index. */
+  readonly v1: string;
+  /** Pointer in V2's response; absent when it is not there. */
+  readonly v2?: string;
+  /** True where V2 has the member with values of its own, which a `map` turns into V1's. */
+  readonly hasOtherValues?: true;
+}
+
+/** What tells one member from others: a renamed member whose values are mapped too is two, each with a change of its own. */
+export function memberKey({ change, v1, v2, hasOtherValues }: DifferingMember): string {
+  return `${change} ${v1} ${v2 ?? ''}${hasOtherValues === true ? ' values' : ''}`;
+}
+
+interface ListedMember extends DifferingMember {
+  readonly key: string;
+}
+
+/** The members of one list, and the changes that concern them, each once. */
+interface ListedMembers {
+  readonly members: readonly ListedMember[];
+  readonly changes: readonly string[];
+}
+
+interface ListedEdit {
+  readonly change: string;
+  readonly rule?: string;
+  readonly from?: string;
+  readonly path?: string;
+}
+
+/** Members of a client's responses by key. */
+export type DifferingMembers = Map<string, Span & DifferingMember>;
+
+/** Judges responses by the members that V2 has elsewhere; each list is read once, for the gateway shares them. */
+export class ResponseChanges {
+  private readonly known = new WeakMap<object, ListedMembers>();
+
+  /** Judges the response of one exchange, and counts the members that differ in `members`. */
+  add(entry: TallyEntry, members: DifferingMembers): ResponseSide {
+    const list = listOf(entry);
+    const listed = list === undefined ? [] : this.listed(list).members;
+    if (listed.length > 0) {
+      for (const { key, ...member } of listed) countMember(members, key, member, entry.time);
+      return 'different';
+    }
+    if (entry.failure !== undefined || !mayDiffer(entry)) return 'silent';
+    if (entry.origin === 'v1') return list === undefined ? 'unknown' : 'same';
+    return entry.responseNote === undefined ? 'same' : 'unknown';
+  }
+
+  /** The changes that concern members of a response, each once. */
+  changesOf(entry: TallyEntry): readonly string[] {
+    const list = listOf(entry);
+    return list === undefined ? [] : this.listed(list).changes;
+  }
+
+  private listed(list: readonly ListedEdit[]): ListedMembers {
+    const known = this.known.get(list);
+    if (known !== undefined) return known;
+    const members = new Map<string, ListedMember>();
+    for (const { change, rule, from, path } of list) {
+      // Errors follow from the names in the request. Without a path, a second spelling or an empty container was dropped.
+      if (rule === 'errors' || path === undefined) continue;
+      const v1 = generalPointer(path);
+      const member: DifferingMember =
+        rule === 'map'
+          ? { change, v1, v2: generalPointer(from ?? placeInV2(path, list)), hasOtherValues: true }
+          : { change, v1, ...(from === undefined ? {} : { v2: generalPointer(from) }) };
+      const key = memberKey(member);
+      members.set(key, { key, ...member });
+    }
+    const listed = {
+      members: [...members.values()],
+      changes: [...new Set([...members.values()].map(({ change }) => change))],
+    };
+    this.known.set(list, listed);
+    return listed;
+  }
+}
+
+function listOf(entry: TallyEntry): readonly ListedEdit[] | undefined {
+  return entry.origin === 'v1' ? entry.responseWould : entry.responseEdits;
+}
+
+function countMember(members: DifferingMembers, key: string, member: DifferingMember, time: string): void {
+  const known = members.get(key);
+  if (known !== undefined) recordUse(known, time);
+  else if (members.size < MAX_MEMBERS) members.set(key, { ...firstUse(time), ...member });
+}
+
+/** A success with a body can differ; errors name no members of resources. */
+function mayDiffer({ status }: TallyEntry): boolean {
+  return status >= 200 && status < 300 && status !== 204;
+}
+
+/** Where V2 has the member at `path` of V1's response, by the other edits: logs of earlier releases do not say it of a mapped value. */
+function placeInV2(path: string, list: readonly ListedEdit[]): string {
+  let [moved, to] = ['', ''];
+  for (const edit of list) {
+    if (edit.from === undefined || edit.path === undefined || edit.path.length < to.length) continue;
+    if (path !== edit.path && !path.startsWith(`${edit.path}/`)) continue;
+    [moved, to] = [edit.from, edit.path];
+  }
+  return moved + path.slice(to.length);
+}
+
+/** What V2 made of the requests of one call. Times are RFC 3339, empty for never. */
+export interface V2Verdicts {
+  lastAccepted: string;
+  lastRefused: string;
+  /** Status of the last response that was none of success, and the first place that its errors point at; empty without one. */
+  status: number;
+  at: string;
+}
+
+/** A call whose last request V2 did not accept. */
+export interface PendingRefusal extends Readonly<Pick<V2Verdicts, 'status' | 'at'>> {
+  readonly call: string;
+  /** True when V2 refused members, and accepted no request of the call in the same time. */
+  readonly isOfMembers: boolean;
+}
+
+/** Statuses with which a service refuses the content of a request. */
+const CONTENT_REFUSED: ReadonlySet<number> = new Set([400, 422]);
+
+/** Maximum calls that are told apart in sentences. */
+const MAX_SHOWN = 5;
+
+/** Verdicts on nothing. */
+export function noVerdicts(): V2Verdicts {
+  return { lastAccepted: '', lastRefused: '', status: 0, at: '' };
+}
+
+/** Notes V2's own response to a request; those of V1 and of the gateway say nothing about V2. */
+export function noteVerdict(verdicts: V2Verdicts, entry: TallyEntry): void {
+  const { time, status, origin, failure, errorPointers } = entry;
+  if (origin !== undefined || failure !== undefined || status === 0) return;
+  if (status < 400) mergeVerdicts(verdicts, { ...noVerdicts(), lastAccepted: time });
+  else mergeVerdicts(verdicts, { lastAccepted: '', lastRefused: time, status, at: errorPointers?.[0] ?? '' });
+}
+
+/** Adds verdicts to others, the same in any order. */
+export function mergeVerdicts(into: V2Verdicts, from: Readonly<V2Verdicts>): void {
+  if (from.lastAccepted > into.lastAccepted) into.lastAccepted = from.lastAccepted;
+  const order = compare(from.lastRefused, into.lastRefused) || from.status - into.status;
+  if ((order || compare(from.at, into.at)) <= 0) return;
+  into.lastRefused = from.lastRefused;
+  into.status = from.status;
+  into.at = from.at;
+}
+
+/**
+ * The calls whose last request since `from` V2 did not accept. Where it accepted others since then, only a refusal of the content
+ * counts: a missing resource or an overload is none of the client's work.
+ */
+export function pendingRefusals(
+  calls: ReadonlyMap<string, { readonly v2: Readonly<V2Verdicts> }>,
+  from: string,
+): readonly PendingRefusal[] {
+  return [...calls]
+    .flatMap(([call, { v2 }]) => {
+      const { lastAccepted, lastRefused, status, at } = v2;
+      if (lastRefused < from || lastRefused <= lastAccepted) return [];
+      const isOfContent = CONTENT_REFUSED.has(status);
+      const isAlways = lastAccepted < from;
+      if (!isOfContent && !isAlways) return [];
+      return [{ call, status, at, isOfMembers: isOfContent && isAlways && at !== '' }];
+    })
+    .sort((one, other) => compare(one.call, other.call));
+}
+
+/** Says which calls V2 did not accept last, in sentences. */
+export function refusalSentences(refusals: readonly PendingRefusal[]): string[] {
+  const sentences = refusals
+    .slice(0, MAX_SHOWN)
+    .map(
+      ({ call, status, at }) =>
+        `V2 did not accept the last ${call}: ${status}${at === '' ? '' : ` at ${at}`}.`,
+    );
+  const more = refusals.length - MAX_SHOWN;
+  return more <= 0 ? sentences : [...sentences, `The same applies to ${counted(more, 'more call')}.`];
+}
+
+function compare(one: string, other: string): number {
+  return one === other ? 0 : one < other ? -1 : 1;
+}
+
+/** Work for a client, according to the edits of one of its requests. */
+export type Work = 'url-only' | 'unwrap-only' | 'field-work';
+
+/** A change with its rules. */
+interface ChangeSummary {
+  readonly change: string;
+  readonly rules: readonly string[];
+  /** Each rule as `<change> <rule>`, created once: a new string would be hashed again. */
+  readonly ruleNames: readonly string[];
+}
+
+/** Summary of a list of edits, without pointers. */
+export interface EditSummary {
+  readonly work: Work;
+  /** Each change with its rules, once. */
+  readonly changes: readonly ChangeSummary[];
+}
+
+/** Summarises edits. The gateway shares lists between similar requests, so a summary is made once per list, not per request. */
+export class EditSummaries {
+  private readonly known = new WeakMap<readonly EditRecord[], EditSummary>();
+
+  of(edits: readonly EditRecord[]): EditSummary {
+    if (edits.length === 0) return NOTHING;
+    const known = this.known.get(edits);
+    if (known !== undefined) return known;
+    const summary = summarise(edits);
+    this.known.set(edits, summary);
+    return summary;
+  }
+}
+
+const NOTHING: EditSummary = { work: 'url-only', changes: [] };
+
+function summarise(edits: readonly EditRecord[]): EditSummary {
+  const rules = new Map<string, Set<string>>();
+  let work: Work = 'url-only';
+  for (const edit of edits) {
+    if (edit.note === 'already-flat') continue;
+    const known = rules.get(edit.change) ?? new Set();
+    rules.set(edit.change, known.add(edit.rule));
+    if (!isUnwrapping(edit)) work = 'field-work';
+    if (work === 'url-only') work = 'unwrap-only';
+  }
+  const changes = [...rules].map(([change, names]) => ({
+    change,
+    rules: [...names],
+    ruleNames: [...names].map((name) => `${change} ${name}`),
+  }));
+  return { work, changes };
+}
+
+/** Members that V1 ignored (siblings of the wrapper, a byte order mark) are no field work. */
+function isUnwrapping(edit: EditRecord): boolean {
+  return edit.rule === 'unwrap' || edit.note === 'sibling' || edit.note === 'byte-order-mark';
 }

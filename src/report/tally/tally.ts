@@ -1,10 +1,8 @@
-import { dayNumber } from './active-days.ts';
-import { BitSet } from './bit-set.ts';
-import { callName, OTHER_CALLS } from '../text/call-name.ts';
-import { CensusTally } from '../census/census.ts';
+import { BitSet, dayNumber } from './time-slots.ts';
+import { callName, OTHER_CALLS } from '../text.ts';
+import { CensusTally } from '../census.ts';
 import { ClientTally } from './client-tally.ts';
-import { EditSummaries } from './client-work.ts';
-import { ResponseChanges } from './response-changes.ts';
+import { EditSummaries, ResponseChanges } from './outcomes.ts';
 import { countUse, recordUse, type Span } from './span.ts';
 import { isOfV1 } from '../../rewrite-log/entry-outcome.ts';
 import type { TallyEntry } from './tally-entry.ts';

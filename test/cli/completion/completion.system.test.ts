@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify, stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { completionScript } from '../../../src/cli/completion/completion.ts';
+import { completionScript } from '../../../src/cli/completion.ts';
 import { createProgram } from '../../../src/cli/program.ts';
 import { until } from '../../support/until.ts';
 

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { describeCommand, everyCommand } from '../../../src/cli/command-spec.ts';
-import { EXIT_CODES } from '../../../src/cli/exit-codes.ts';
+import { EXIT_CODES } from '../../../src/cli/command-fault.ts';
 import { createProgram } from '../../../src/cli/program.ts';
 
 const run = promisify(execFile);

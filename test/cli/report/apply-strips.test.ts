@@ -2,9 +2,9 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { applyStrips } from '../../../src/cli/report/apply-strips.ts';
-import { loadRuleBook } from '../../../src/node/rule-book-file.ts';
-import type { StripProposal } from '../../../src/report/strips/strip-proposal.ts';
+import { applyStrips } from '../../../src/cli/report/report.ts';
+import { loadRuleBook } from '../../../src/node/rule-books.ts';
+import type { StripProposal } from '../../../src/report/census.ts';
 
 const SHIPPED = readFileSync('config/rules.yaml', 'utf8');
 const LEGACY: StripProposal = {

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readCurl } from '../../../src/cli/requests/curl-request.ts';
-import { lineDiff } from '../../../src/inspector/diff/line-diff.ts';
-import { ProgressBar } from '../../../src/cli/terminal/progress-bar.ts';
-import { shellWords } from '../../../src/cli/requests/shell-words.ts';
+import { readCurl, shellWords } from '../../../src/cli/explain/curl-request.ts';
+import { lineDiff } from '../../../src/inspector/diff/unified-diff.ts';
+import { ProgressBar } from '../../../src/cli/terminal.ts';
 import { curlCommand } from '../../../src/inspector/entries/curl.ts';
 
 const noFile = (): never => {

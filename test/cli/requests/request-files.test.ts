@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest';
 import type { CommandFault } from '../../../src/cli/command-fault.ts';
-import { type NamedRequest, readHar, readPostman } from '../../../src/cli/requests/request-files.ts';
-import { offlineExplainer } from '../../../src/cli/explain/offline-explainer.ts';
+import {
+  type NamedRequest,
+  offlineExplainer,
+  readHar,
+  readPostman,
+} from '../../../src/cli/explain/requests.ts';
 import { compiledShippedRuleBook } from '../../support/shipped-rule-book.ts';
 
 const URL = 'https://api.example/api/v1/clients';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { rolloutText } from '../../../src/cli/rollout/rollout-text.ts';
-import type { RolloutView } from '../../../src/rollout/rollout-view.ts';
+import { rolloutText } from '../../../src/cli/rollout.ts';
+import type { RolloutView } from '../../../src/rollout/rollout-tally.ts';
 
 const CHECKED = { operation: 'create_client', client: 'acme', bodies: 5, refused: 2, pointers: [] };
 const NONE = { valid: 0, invalid: 0, refusedByBoth: 0, unknown: 0 };

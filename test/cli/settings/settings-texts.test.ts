@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest';
-import { settingsExample, settingsTable } from '../../../src/cli/settings/settings-texts.ts';
-import { addSettings, servedSettings } from '../../../src/cli/settings/setting-options.ts';
+import {
+  addSettings,
+  servedSettings,
+  settingsExample,
+  settingsTable,
+} from '../../../src/cli/setting-options.ts';
 import { Command } from 'commander';
 
 test('table and example name the values of every choice', () => {

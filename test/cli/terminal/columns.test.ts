@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { styleText } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { printColumns } from '../../../src/cli/terminal/columns.ts';
-import { widthOf, wrapLines, wrapText } from '../../../src/cli/terminal/wrap-text.ts';
+import { printColumns, widthOf, wrapLines, wrapText } from '../../../src/cli/terminal.ts';
 
 const word = fc.stringMatching(/^[a-z0-9/_.-]{1,24}$/);
 const cell = fc.array(word, { minLength: 1, maxLength: 8 }).map((words) => words.join(' '));

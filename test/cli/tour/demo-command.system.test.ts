@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
-import { TOUR } from '../../../src/cli/tour/tour.ts';
+import { TOUR } from '../../../src/cli/demo/tour.ts';
 import { COMPILE_CACHE } from '../../support/compile-cache.ts';
 import { command } from '../../support/command.ts';
 import { until } from '../../support/until.ts';

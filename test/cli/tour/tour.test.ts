@@ -1,10 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { FLEET } from '../../../src/cli/tour/tour-fleet.ts';
-import { TOUR } from '../../../src/cli/tour/tour.ts';
-import { openStage, type Stage } from '../../../src/cli/tour/tour-stage.ts';
+import { FLEET, openStage, type Stage } from '../../../src/cli/demo/tour-stage.ts';
+import { TOUR } from '../../../src/cli/demo/tour.ts';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
-import type { RolloutView } from '../../../src/rollout/rollout-view.ts';
+import type { RolloutView } from '../../../src/rollout/rollout-tally.ts';
 import { until } from '../../support/until.ts';
 import { PROGRAM } from '../../support/product.ts';
 

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { referenceDescription } from '../../../src/cli/draft/description-file.ts';
-import { BodyChecks } from '../../../src/gateway/v1/body-checks.ts';
-import { migrateBody } from '../../../src/migrate/migrate-body.ts';
+import { BodyChecks } from '../../../src/gateway/v1/dry-run.ts';
+import { migrateBody } from '../../../src/migrate/decision.ts';
 import { startTwinServices } from '../../../src/node/twin/twin-services.ts';
 import { BodySchemas } from '../../../src/openapi/body-schemas.ts';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
-import { entrySchema } from '../../../src/rewrite-log/entry-schema.ts';
+import { entrySchema } from '../../../src/rewrite-log/read-entry.ts';
 import { entryLine } from '../../../src/rewrite-log/entry-line.ts';
 import { RolloutControl } from '../../../src/rollout/rollout-control.ts';
 import type { Mode } from '../../../src/rules/rollout.ts';

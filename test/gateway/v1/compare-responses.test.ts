@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { compareResponses, type ComparedResponse } from '../../../src/gateway/v1/compare-responses.ts';
-import { Comparisons } from '../../../src/gateway/v1/comparisons.ts';
-import type { Comparison } from '../../../src/rollout/comparison.ts';
+import { type ComparedResponse, compareResponses, Comparisons } from '../../../src/gateway/v1/compare.ts';
+import type { Comparison } from '../../../src/rollout/rollout-tally.ts';
 import { anyDocument } from '../../rewrite/documents.ts';
 import { bytesOf } from '../../rewrite/notation.ts';
 

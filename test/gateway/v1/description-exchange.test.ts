@@ -1,9 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { describeV1 } from '../../../src/gateway/describe-v1.ts';
-import { DescriptionCache } from '../../../src/gateway/description-cache.ts';
+import { describeV1, DescriptionCache } from '../../../src/gateway/description.ts';
 import { deriveV1 } from '../../../src/openapi/derive/derive-v1.ts';
-import { startReference } from '../../../src/node/reference/reference-server.ts';
+import { startReference } from '../../../src/node/reference.ts';
 import { gatewayFor, type TestGateway } from '../../support/gateway.ts';
 import { exchange } from '../../support/raw-client.ts';
 import { ok, rawServer, type RawServer } from '../../support/raw-server.ts';

@@ -2,7 +2,7 @@ import fastJsonPatch from 'fast-json-patch';
 import { expect, test } from 'vitest';
 import { CompiledRuleBook } from '../../../src/rewrite/compiled-rule-book.ts';
 import { DEFAULT_ROLLBACK } from '../../../src/rules/declared-rollout.ts';
-import { entrySchema } from '../../../src/rewrite-log/entry-schema.ts';
+import { entrySchema } from '../../../src/rewrite-log/read-entry.ts';
 import type { EntryDetail } from '../../../src/inspector/api.ts';
 import { inspected } from '../../support/inspected.ts';
 import { gatewayFor, type TestGateway } from '../../support/gateway.ts';

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { BodyRewriter } from '../../../src/gateway/body-rewriter.ts';
 import { shareOf } from '../../../src/rollout/modes.ts';
 import { RolloutControl } from '../../../src/rollout/rollout-control.ts';
-import { createClientHash } from '../../../src/node/client-hash.ts';
+import { createClientHash } from '../../../src/node/runtime.ts';
 import { DEFAULT_ROLLBACK } from '../../../src/rules/declared-rollout.ts';
 import type { Mode, Modes, Rollout } from '../../../src/rules/rollout.ts';
 import { gatewayFor, type TestGateway, type TestGatewayOptions } from '../../support/gateway.ts';

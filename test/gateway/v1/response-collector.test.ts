@@ -2,10 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { newMemory } from '../../../src/http/byte-collector.ts';
 import { FieldLines } from '../../../src/http/field-lines.ts';
 import type { HeaderList } from '../../../src/http/header-list.ts';
-import {
-  ResponseCollector,
-  type ResponseCollectorOwner,
-} from '../../../src/gateway/v1/response-collector.ts';
+import { ResponseCollector, type ResponseCollectorOwner } from '../../../src/gateway/v1/response.ts';
 import { responseHead } from '../../support/response-head.ts';
 
 const HEADERS: HeaderList = ['Content-Length', '4', 'ETag', '"v2"'];

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { DEFAULT_ROLLBACK } from '../../../src/rules/declared-rollout.ts';
 import type { RequestRule, ResponseRule } from '../../../src/rules/rule.ts';
 import { entryLine } from '../../../src/rewrite-log/entry-line.ts';
-import { entrySchema } from '../../../src/rewrite-log/entry-schema.ts';
+import { entrySchema } from '../../../src/rewrite-log/read-entry.ts';
 import { gatewayFor, type TestGatewayOptions } from '../../support/gateway.ts';
 import { exchange, rawClient, statusOf } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';

@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
 import { createApp } from '../../../src/app.ts';
-import { EdgeExchange } from '../../../src/edge/edge-exchange.ts';
+import { EdgeExchange } from '../../../src/edge/exchange.ts';
 import { Gateway } from '../../../src/gateway/gateway.ts';
 import type { GatewayParts } from '../../../src/gateway/gateway-context.ts';
-import { readSettings } from '../../../src/settings/read-settings.ts';
-import { gatewayOptions } from '../../../src/settings/gateway-options.ts';
+import { gatewayOptions, readSettings } from '../../../src/settings/read-settings.ts';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
 import { Hono } from 'hono/tiny';
 import { compiledTestRuleBook } from '../../support/rule-book.ts';

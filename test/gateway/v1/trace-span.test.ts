@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Observer } from '../../../src/rewrite-log/attributes/observer.ts';
+import type { Observer } from '../../../src/rewrite-log/observer.ts';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
 import { spansOf } from '../../../src/rewrite-log/spans.ts';
 import { gatewayFor } from '../../support/gateway.ts';

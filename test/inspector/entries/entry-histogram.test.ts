@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { entryHistogram } from '../../../src/inspector/entries/entry-histogram.ts';
-import { Capture } from '../../../src/rewrite-log/capture/capture.ts';
+import { entryHistogram } from '../../../src/inspector/entries/search-entries.ts';
+import { Capture } from '../../../src/rewrite-log/capture.ts';
 import { isNotable } from '../../../src/rewrite-log/entry-outcome.ts';
-import { isFilterFault, parseFilter } from '../../../src/rewrite-log/filter/filter.ts';
-import type { FilterTest } from '../../../src/rewrite-log/filter/filter-field.ts';
+import { type FilterTest, isFilterFault, parseFilter } from '../../../src/rewrite-log/filter.ts';
 import { Ring } from '../../../src/rewrite-log/ring.ts';
 import { sampleEntry } from '../../support/sample-entries.ts';
 import { fuzzRuns } from '../../support/fuzz.ts';

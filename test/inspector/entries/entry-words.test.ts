@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import { entryRow } from '../../../src/cli/terminal/entry-row.ts';
-import { PLAIN } from '../../../src/cli/terminal/terminal.ts';
+import { entryRow } from '../../../src/cli/entry-row.ts';
+import { PLAIN } from '../../../src/cli/terminal.ts';
 import {
   accountOf,
   bodyCaptions,
@@ -10,7 +10,7 @@ import {
 } from '../../../src/inspector/entries/entry-words.ts';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
 import { editCount, isNotable, modeOf, outcomeOf } from '../../../src/rewrite-log/entry-outcome.ts';
-import { parseFilter } from '../../../src/rewrite-log/filter/filter.ts';
+import { parseFilter } from '../../../src/rewrite-log/filter.ts';
 import { freePort } from '../../support/free-port.ts';
 import { exchange, rawClient } from '../../support/raw-client.ts';
 import { sampleEntry } from '../../support/sample-entries.ts';

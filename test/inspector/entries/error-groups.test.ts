@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { errorGroups } from '../../../src/inspector/entries/error-groups.ts';
-import { Capture } from '../../../src/rewrite-log/capture/capture.ts';
-import { errorName } from '../../../src/rewrite-log/entry-errors.ts';
+import { errorGroups } from '../../../src/inspector/entries/search-entries.ts';
+import { Capture } from '../../../src/rewrite-log/capture.ts';
+import { errorName } from '../../../src/rewrite-log/entry-outcome.ts';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
-import { isFilterFault, parseFilter, printFilter } from '../../../src/rewrite-log/filter/filter.ts';
+import { isFilterFault, parseFilter, printFilter } from '../../../src/rewrite-log/filter.ts';
 import { Ring } from '../../../src/rewrite-log/ring.ts';
 import { sampleEntry } from '../../support/sample-entries.ts';
 import { fuzzRuns } from '../../support/fuzz.ts';

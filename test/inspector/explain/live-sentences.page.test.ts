@@ -1,8 +1,8 @@
 /** @module-tag chromium */
 import { expect, test } from 'vitest';
-import { explainText } from '../../../src/cli/explain/explain-text.ts';
-import { offlineExplainer } from '../../../src/cli/explain/offline-explainer.ts';
-import { PLAIN } from '../../../src/cli/terminal/terminal.ts';
+import { explainText } from '../../../src/cli/explain/explain.ts';
+import { offlineExplainer } from '../../../src/cli/explain/requests.ts';
+import { PLAIN } from '../../../src/cli/terminal.ts';
 import type { Explanation } from '../../../src/inspector/api.ts';
 import type { Modes, Rollout } from '../../../src/rules/rollout.ts';
 import { startBrowser } from '../../support/browser.ts';

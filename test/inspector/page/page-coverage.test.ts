@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { loadInspectorPage } from '../../../src/cli/serve/inspector-assets.ts';
 import { MemoryRecords } from '../../support/memory-records.ts';
-import type { RecordStore } from '../../../src/rollout/record-store.ts';
+import type { RecordStore } from '../../../src/rollout/store.ts';
 import { type Browser, startBrowser } from '../../support/browser.ts';
 import { inspected, type Inspected } from '../../support/inspected.ts';
 

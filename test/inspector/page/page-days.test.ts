@@ -1,6 +1,6 @@
 /** @module-tag chromium */
 import { expect, onTestFinished, test } from 'vitest';
-import { ago, clockTime, dayTime, rowTime } from '../../../src/inspector/page/parts/format.ts';
+import { ago, clockTime, dayTime, rowTime } from '../../../src/inspector/page/format.ts';
 import { startBrowser } from '../../support/browser.ts';
 import { inspectGateway } from '../../support/inspected-gateway.ts';
 

@@ -1,7 +1,7 @@
 /** @module-tag chromium */
 import { expect, onTestFinished, test } from 'vitest';
-import { entryRow } from '../../../src/cli/terminal/entry-row.ts';
-import { PLAIN } from '../../../src/cli/terminal/terminal.ts';
+import { entryRow } from '../../../src/cli/entry-row.ts';
+import { PLAIN } from '../../../src/cli/terminal.ts';
 import { entrySentence } from '../../../src/inspector/entries/entry-words.ts';
 import { type Browser, startBrowser } from '../../support/browser.ts';
 import { rawClient } from '../../support/raw-client.ts';

@@ -2,11 +2,11 @@ import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Diff, DiffMark } from '../../../src/inspector/api.ts';
-import { pairsOf } from '../../../src/inspector/page/entries/joins.ts';
-import { foldLines, markedLines, type MarkedSpan } from '../../../src/inspector/page/entries/marked-lines.ts';
+import { pairsOf } from '../../../src/inspector/page/entry/diff-pane.ts';
+import { foldLines, markedLines, type MarkedSpan } from '../../../src/inspector/page/entry/code-lines.ts';
 import { PERSPECTIVES, placeAddress, readPlace, VIEWS } from '../../../src/inspector/page/page-state.ts';
-import { FailuresFirst, Sampler } from '../../../src/inspector/page/traffic/sampler.ts';
-import { linearTicks, logShare, logTicks } from '../../../src/inspector/page/traffic/scale.ts';
+import { FailuresFirst, Sampler } from '../../../src/inspector/page/traffic/live-entries.ts';
+import { linearTicks, logShare, logTicks } from '../../../src/inspector/page/hour/charts.ts';
 import { loadInspectorPage } from '../../../src/cli/serve/inspector-assets.ts';
 
 describe('a place', () => {

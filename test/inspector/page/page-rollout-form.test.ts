@@ -2,7 +2,7 @@
 import axe from 'axe-core';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Report } from '../../../src/inspector/api.ts';
-import type { RolloutView } from '../../../src/rollout/rollout-view.ts';
+import type { RolloutView } from '../../../src/rollout/rollout-tally.ts';
 import { startBrowser } from '../../support/browser.ts';
 import { inspectGateway } from '../../support/inspected-gateway.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import axe from 'axe-core';
 import { expect, onTestFinished, test } from 'vitest';
-import { startReference } from '../../../src/node/reference/reference-server.ts';
+import { startReference } from '../../../src/node/reference.ts';
 import { startBrowser } from '../../support/browser.ts';
 import { inspectGateway } from '../../support/inspected-gateway.ts';
 

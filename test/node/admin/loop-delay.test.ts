@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { watchLoopDelay } from '../../../src/node/admin/loop-delay.ts';
+import { watchLoopDelay } from '../../../src/node/admin/admin-server.ts';
 
 function block(milliseconds: number): void {
   const end = performance.now() + milliseconds;

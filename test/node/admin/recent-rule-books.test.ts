@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { RecentRuleBooks } from '../../../src/node/admin/recent-rule-books.ts';
+import { RecentRuleBooks } from '../../../src/node/admin/operators.ts';
 import { compiledTestRuleBook } from '../../support/rule-book.ts';
 
 const books = Array.from({ length: 9 }, (_, number) => compiledTestRuleBook({ hash: `book ${number}` }));

@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { entryRow } from '../../../src/cli/terminal/entry-row.ts';
-import { PLAIN } from '../../../src/cli/terminal/terminal.ts';
+import { entryRow } from '../../../src/cli/entry-row.ts';
+import { PLAIN } from '../../../src/cli/terminal.ts';
 import { inspected } from '../../support/inspected.ts';
 import { gatewayFor } from '../../support/gateway.ts';
 import { exchange, rawClient } from '../../support/raw-client.ts';

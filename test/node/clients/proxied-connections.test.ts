@@ -9,7 +9,7 @@ import { rawClient, statusOf } from '../../support/raw-client.ts';
 import { ok, rawServer, type RawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
 import { ProxiedConnections } from '../../../src/node/clients/proxied-connections.ts';
-import { readRange } from '../../../src/http/address-range.ts';
+import { readRange } from '../../../src/http/forwarding.ts';
 
 const ca = certificate({ name: 'private CA' });
 const leaf = certificate({ name: 'gateway', hosts: ['localhost', '127.0.0.1'], issuer: ca });

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import type { Exchange } from '../../../src/gateway/exchange.ts';
-import { UnwritableHead } from '../../../src/gateway/unwritable-head.ts';
+import { UnwritableHead } from '../../../src/gateway/upstream.ts';
 import { gatewayFor } from '../../support/gateway.ts';
 import { heldConnection, RecordingOwner } from '../../support/held-connection.ts';
 import { rawClient } from '../../support/raw-client.ts';

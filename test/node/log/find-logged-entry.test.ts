@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { findLoggedEntry } from '../../../src/node/log/find-logged-entry.ts';
+import { findLoggedEntry } from '../../../src/node/log/find-entry.ts';
 import { entryLine } from '../../../src/rewrite-log/entry-line.ts';
 import { sampleEntry } from '../../support/sample-entries.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createGunzip } from 'node:zlib';
 import { describe, expect, test, onTestFinished } from 'vitest';
-import { openTraces } from '../../../src/node/log/open-traces.ts';
+import { openTraces } from '../../../src/node/log/otlp.ts';
 import type { OtlpSpan } from '../../../src/rewrite-log/spans.ts';
 import { command } from '../../support/command.ts';
 import { sampleEntry } from '../../support/sample-entries.ts';

@@ -1,7 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { LimitedLines } from '../../../src/node/log/limited-lines.ts';
+import { LimitedLines, openProcessLog, type ProcessLine } from '../../../src/node/log/process-log.ts';
 import type { LogSink } from '../../../src/node/log/log-sink.ts';
-import { openProcessLog, type ProcessLine } from '../../../src/node/log/process-log.ts';
 import { until } from '../../support/until.ts';
 
 afterEach(() => void vi.useRealTimers());

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readSampler } from '../../../src/node/log/trace-sampler.ts';
+import { readSampler } from '../../../src/node/log/otlp.ts';
 
 const LOW = '0000000000000000000000000000000f';
 const HIGH = 'ffffffffffffffffffffffffffffffff';

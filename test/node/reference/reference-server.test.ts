@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { ReferenceFault } from '../../../src/node/reference/reference-fault.ts';
-import { startReference } from '../../../src/node/reference/reference-server.ts';
+import { ReferenceFault, startReference } from '../../../src/node/reference.ts';
 import { sender, service } from '../../reference/service.ts';
 
 /** Opens a connection of bytes; `read` waits for the end and responses all that came. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openReferenceStore } from '../../../src/node/reference/reference-store.ts';
+import { openReferenceStore } from '../../../src/node/reference.ts';
 import { StoreBusy } from '../../../src/reference/store.ts';
 
 let folder: string;
@@ -21,7 +21,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 async function elsewhere(
   script: string,
 ): Promise<{ printed: string; code: number | null; signal: string | null }> {
-  const module = new URL('../../../src/node/reference/reference-store.ts', import.meta.url).href;
+  const module = new URL('../../../src/node/reference.ts', import.meta.url).href;
   const whole = `import { openReferenceStore } from ${JSON.stringify(module)};
     const store = openReferenceStore(${JSON.stringify(file)});
     ${script}`;

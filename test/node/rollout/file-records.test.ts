@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { FileRecords } from '../../../src/node/rollout/file-records.ts';
+import { FileRecords } from '../../../src/node/rollout/file-store.ts';
 import { recordContract } from '../../rollout/record-contract.ts';
 
 recordContract(async () => {

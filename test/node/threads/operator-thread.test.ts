@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { exportEntry } from '../../../src/inspector/entries/export-entry.ts';
-import { doOperatorWork, type OperatorWork } from '../../../src/inspector/operator-work.ts';
+import { doOperatorWork, type OperatorWork, warmUpWork } from '../../../src/inspector/operator-work.ts';
 import { decodeBody } from '../../../src/node/decode-body.ts';
-import { warmUpWork } from '../../../src/inspector/warm-up.ts';
 import { OperatorThread } from '../../../src/node/threads/operator-thread.ts';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
-import type { KeptExchange } from '../../../src/rewrite-log/capture/kept-exchange.ts';
+import type { KeptExchange } from '../../../src/rewrite-log/capture.ts';
 import { inspected } from '../../support/inspected.ts';
 import { compiledTestRuleBook } from '../../support/rule-book.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { NodeUpstream } from '../../../src/node/upstream/node-upstream.ts';
+import type { NodeUpstream } from '../../../src/node/upstream/origin.ts';
 import { ok, type RawResponse, type RawServer, rawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
 import { Call, inParts, upstreamTo } from './upstream-calls.ts';

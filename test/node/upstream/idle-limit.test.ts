@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { IdleLimit } from '../../../src/node/upstream/idle-limit.ts';
+import { IdleLimit } from '../../../src/node/upstream/pool.ts';
 
 function limitAfter(...ages: readonly number[]): number {
   const idleLimit = new IdleLimit();

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import type { NodeUpstream } from '../../../src/node/upstream/node-upstream.ts';
+import type { NodeUpstream } from '../../../src/node/upstream/origin.ts';
 import { ok, type RawServer, rawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
 import { Call, upstreamTo } from './upstream-calls.ts';

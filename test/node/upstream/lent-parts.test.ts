@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { BodyWriter } from '../../../src/node/upstream/body-writer.ts';
+import { BodyWriter } from '../../../src/node/upstream/connection.ts';
 
 /** A connection, and the end of it that reads nothing yet. */
 async function connection(): Promise<{ readonly socket: Socket; readonly reader: Socket }> {

@@ -7,8 +7,8 @@ import type {
   UpstreamRequest,
 } from '../../../src/gateway/upstream.ts';
 import type { HeaderList } from '../../../src/http/header-list.ts';
-import type { NodeUpstream, UpstreamOptions } from '../../../src/node/upstream/node-upstream.ts';
-import { createSocketUpstream } from '../../../src/node/upstream/socket-upstream.ts';
+import type { NodeUpstream, UpstreamOptions } from '../../../src/node/upstream/origin.ts';
+import { createSocketUpstream } from '../../../src/node/upstream/pool.ts';
 import { NEVER_MS } from '../../support/until.ts';
 import type { ResponseHead } from '../../../src/http/response-head.ts';
 

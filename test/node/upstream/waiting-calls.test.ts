@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { UpstreamFault } from '../../../src/gateway/upstream.ts';
-import { PooledCall } from '../../../src/node/upstream/pooled-call.ts';
-import { WaitingCalls } from '../../../src/node/upstream/waiting-calls.ts';
+import { PooledCall, WaitingCalls } from '../../../src/node/upstream/pool.ts';
 import { inParts } from './upstream-calls.ts';
 
 const TIMEOUT: UpstreamFault = { kind: 'timeout', sent: false, cause: 'no connection in time' };

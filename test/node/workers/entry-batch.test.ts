@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type EntryBatch, EntryReader, EntryWriter } from '../../../src/node/workers/entry-batch.ts';
+import { type EntryBatch, EntryReader, EntryWriter } from '../../../src/node/workers/worker-messages.ts';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
 import { sampleEntry } from '../../support/sample-entries.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { mergedRollout, type WorkerRollout } from '../../../src/node/workers/merged-rollout.ts';
+import { mergedRollout, type WorkerRollout } from '../../../src/node/workers/worker-messages.ts';
 
 const worker: WorkerRollout = {
   requests: { v1: 3, v2: 4 },

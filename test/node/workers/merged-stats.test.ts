@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { GatewayStats, ProcessStats } from '../../../src/rewrite-log/metrics/stat-families.ts';
-import { mergedStats } from '../../../src/node/workers/merged-stats.ts';
+import type { GatewayStats, ProcessStats } from '../../../src/rewrite-log/metric-families.ts';
+import { mergedStats } from '../../../src/node/workers/worker-pool.ts';
 import type { WorkerStats } from '../../../src/node/workers/worker-messages.ts';
 
 const OWN: GatewayStats = {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { carryOutStoreCall, StoreLink } from '../../../src/node/workers/store-link.ts';
+import { carryOutStoreCall, StoreLink } from '../../../src/node/workers/worker-messages.ts';
 import { MemoryStore } from '../../../src/rollout/memory-store.ts';
 import type { Store } from '../../../src/rollout/store.ts';
 import { storeContract } from '../../rollout/store-contract.ts';

@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
 import { MemoryStore } from '../../../src/rollout/memory-store.ts';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
-import type { CapturedExchange } from '../../../src/rewrite-log/attributes/observer.ts';
-import { EntryReader } from '../../../src/node/workers/entry-batch.ts';
+import type { CapturedExchange } from '../../../src/rewrite-log/observer.ts';
+import { EntryReader, type FromWorker } from '../../../src/node/workers/worker-messages.ts';
 import { WorkerLink } from '../../../src/node/workers/worker-link.ts';
-import type { FromWorker } from '../../../src/node/workers/worker-messages.ts';
 import { sampleEntry } from '../../support/sample-entries.ts';
 
 /** A link whose messages are only with the first process when `take` is called. */

@@ -1,9 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { expect, onTestFinished, test } from 'vitest';
-import { mergedRollout } from '../../../src/node/workers/merged-rollout.ts';
-import { mergedStats } from '../../../src/node/workers/merged-stats.ts';
-import type { WorkerStats } from '../../../src/node/workers/worker-messages.ts';
-import { WorkerPool, type WorkerPoolParts } from '../../../src/node/workers/worker-pool.ts';
+import { mergedRollout, type WorkerStats } from '../../../src/node/workers/worker-messages.ts';
+import { mergedStats, WorkerPool, type WorkerPoolParts } from '../../../src/node/workers/worker-pool.ts';
 import { until } from '../../support/until.ts';
 
 const PROCESS = { cpuSeconds: 2, residentBytes: 1, limitBytes: 1, heapBytes: 1, startSeconds: 1 };

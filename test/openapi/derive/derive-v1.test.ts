@@ -1,7 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { expect, test } from 'vitest';
 import { deriveV1 } from '../../../src/openapi/derive/derive-v1.ts';
-import { printJsonText, readJsonText } from '../../../src/openapi/json-text.ts';
+import { printJsonText, readJsonText } from '../../../src/openapi/description.ts';
 import { readRuleBook } from '../../../src/rules/read-rule-book.ts';
 import type { RuleBook } from '../../../src/rules/rule-book.ts';
 

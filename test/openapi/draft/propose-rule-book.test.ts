@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { type FoundRule, isProposed } from '../../../src/openapi/draft/finding.ts';
+import { type FoundRule, isProposed } from '../../../src/openapi/draft/compare-shapes.ts';
 import { proposeRuleBook } from '../../../src/openapi/draft/propose-rule-book.ts';
 import { printRuleBook, type ProposedRuleBook } from '../../../src/openapi/draft/print-rule-book.ts';
 import { readRuleBook } from '../../../src/rules/read-rule-book.ts';
 import { compilePlans } from '../../../src/rewrite/plan.ts';
-import { ruleBookWarnings } from '../../../src/rules/rule-book-warnings.ts';
-import { compileResponsePlans } from '../../../src/rewrite/response-plans.ts';
+import { ruleBookWarnings } from '../../../src/rules/check-rule-book.ts';
+import { compileResponsePlans } from '../../../src/rewrite/response-plan.ts';
 import { bytesOf, rewritten, textOf } from '../../rewrite/notation.ts';
 import { randomPair } from '../random-pairs.ts';
 

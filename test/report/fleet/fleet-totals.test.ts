@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { clientKey } from '../../../src/report/fleet/record-keys.ts';
+import { clientKey } from '../../../src/report/fleet/fleet-batch.ts';
 import { makeReport } from '../../../src/report/report.ts';
 import { Tally } from '../../../src/report/tally/tally.ts';
 import type { TallyEntry } from '../../../src/report/tally/tally-entry.ts';

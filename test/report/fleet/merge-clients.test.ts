@@ -1,10 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { packClient, readClient } from '../../../src/report/fleet/client-record.ts';
+import { FieldReader, mergeClient, packClient, readClient } from '../../../src/report/fleet/client-shard.ts';
 import { clientReport } from '../../../src/report/client-report.ts';
 import { ClientTally } from '../../../src/report/tally/client-tally.ts';
-import { mergeClient } from '../../../src/report/fleet/merge-clients.ts';
-import { FieldReader } from '../../../src/report/fleet/record-fields.ts';
 import { Tally } from '../../../src/report/tally/tally.ts';
 import type { TallyEntry } from '../../../src/report/tally/tally-entry.ts';
 import { inOneOrder } from '../../support/played-replica.ts';

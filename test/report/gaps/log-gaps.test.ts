@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { logGaps } from '../../../src/report/gaps/log-gaps.ts';
-import { missingFiles } from '../../../src/report/gaps/missing-files.ts';
-import { LineTally } from '../../../src/report/tally/tally-lines.ts';
+import { logGaps, ReplicaLog, replicaOfFile, replicaOfPrefix } from '../../../src/report/log-gaps.ts';
+import { LineTally, missingFiles } from '../../../src/report/tally/tally-lines.ts';
 import { makeReport } from '../../../src/report/report.ts';
-import { ReplicaLog, replicaOfFile, replicaOfPrefix } from '../../../src/report/gaps/replica-log.ts';
 import { Tally } from '../../../src/report/tally/tally.ts';
 import { entryLine } from '../../../src/rewrite-log/entry-line.ts';
 import { sampleEntry } from '../../support/sample-entries.ts';

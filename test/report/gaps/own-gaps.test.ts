@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { OwnGaps } from '../../../src/report/gaps/own-gaps.ts';
+import { OwnGaps } from '../../../src/report/log-gaps.ts';
 
 const START = Date.UTC(2026, 10, 24);
 const DAY = 86_400_000;

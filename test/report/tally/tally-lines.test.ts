@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { reportTerminal } from '../../../src/cli/report/report-terminal.ts';
-import { PLAIN } from '../../../src/cli/terminal/terminal.ts';
+import { PLAIN } from '../../../src/cli/terminal.ts';
 import { makeReport, type Report } from '../../../src/report/report.ts';
-import { reportMarkdown } from '../../../src/report/text/report-text.ts';
+import { reportMarkdown } from '../../../src/report/report-text.ts';
 import { LineTally } from '../../../src/report/tally/tally-lines.ts';
 import { Tally } from '../../../src/report/tally/tally.ts';
 import { entryLine } from '../../../src/rewrite-log/entry-line.ts';

@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { reportTerminal } from '../../../src/cli/report/report-terminal.ts';
-import { PLAIN } from '../../../src/cli/terminal/terminal.ts';
+import { PLAIN } from '../../../src/cli/terminal.ts';
 import type { ClientReport } from '../../../src/report/client-report.ts';
-import { digestMarkdown, digests } from '../../../src/report/tally/digest.ts';
-import { packClient, readClient } from '../../../src/report/fleet/client-record.ts';
-import { FieldReader } from '../../../src/report/fleet/record-fields.ts';
+import { digestMarkdown, digests } from '../../../src/report/guide/guide-text.ts';
+import { FieldReader, packClient, readClient } from '../../../src/report/fleet/client-shard.ts';
 import { makeReport, type Report } from '../../../src/report/report.ts';
-import { reportCsv, reportMarkdown } from '../../../src/report/text/report-text.ts';
+import { reportCsv, reportMarkdown } from '../../../src/report/report-text.ts';
 import { Tally } from '../../../src/report/tally/tally.ts';
 import type { TallyEntry } from '../../../src/report/tally/tally-entry.ts';
 import { v1TallyEntry } from '../../support/v1-tally-entry.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { MarkedNumbers } from '../../../src/report/text/marked-numbers.ts';
+import { MarkedNumbers } from '../../../src/report/tally/time-slots.ts';
 
 test('marked numbers come back in order and once, whatever the order in which they were marked', () => {
   fc.assert(

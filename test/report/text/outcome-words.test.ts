@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
-import type { BodyChecks } from '../../../src/report/client-report.ts';
-import { bodyCheckLines, outcomeWords } from '../../../src/report/text/outcome-words.ts';
-import { outcomesOf } from '../../../src/report/client-report.ts';
+import {
+  bodyCheckLines,
+  type BodyChecks,
+  outcomesOf,
+  outcomeWords,
+} from '../../../src/report/client-report.ts';
 import { Outcomes } from '../../../src/report/tally/outcomes.ts';
 import { sampleEntry } from '../../support/sample-entries.ts';
 

@@ -1,10 +1,8 @@
 import { expect, test } from 'vitest';
-import { censusTerminal } from '../../../src/cli/report/census-terminal.ts';
-import { reportTerminal } from '../../../src/cli/report/report-terminal.ts';
-import { PLAIN } from '../../../src/cli/terminal/terminal.ts';
-import { censusMarkdown } from '../../../src/report/census/census-text.ts';
+import { censusTerminal, reportTerminal } from '../../../src/cli/report/report-terminal.ts';
+import { PLAIN } from '../../../src/cli/terminal.ts';
+import { censusMarkdown, reportMarkdown } from '../../../src/report/report-text.ts';
 import { makeReport, type Report } from '../../../src/report/report.ts';
-import { reportMarkdown } from '../../../src/report/text/report-text.ts';
 import { Tally } from '../../../src/report/tally/tally.ts';
 import { v1TallyEntry } from '../../support/v1-tally-entry.ts';
 

@@ -1,14 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { censusTerminal } from '../../../src/cli/report/census-terminal.ts';
-import { reportTerminal } from '../../../src/cli/report/report-terminal.ts';
-import { PLAIN } from '../../../src/cli/terminal/terminal.ts';
+import { censusTerminal, reportTerminal } from '../../../src/cli/report/report-terminal.ts';
+import { PLAIN } from '../../../src/cli/terminal.ts';
 import { Guide } from '../../../src/report/guide/guide.ts';
-import { guideHtml } from '../../../src/report/guide/guide-html.ts';
-import { guideMarkdown } from '../../../src/report/guide/guide-markdown.ts';
+import { guideHtml, guideMarkdown } from '../../../src/report/guide/guide-text.ts';
 import { makeReport } from '../../../src/report/report.ts';
-import { censusMarkdown } from '../../../src/report/census/census-text.ts';
-import { reportCsv, reportMarkdown } from '../../../src/report/text/report-text.ts';
+import { censusMarkdown, reportCsv, reportMarkdown } from '../../../src/report/report-text.ts';
 import { Tally } from '../../../src/report/tally/tally.ts';
 import {
   csvField,
@@ -17,7 +14,7 @@ import {
   markdownText,
   terminalLines,
   terminalText,
-} from '../../../src/report/text/untrusted-text.ts';
+} from '../../../src/report/text.ts';
 import { sampleEntry } from '../../support/sample-entries.ts';
 
 /** A member name of an attacker: it clears the screen, forges a line, reverses the text direction, hides, links and computes. */

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { generalPointer, pointerOf } from '../../../src/json/json-pointer.ts';
-import { JsonWalker } from '../../../src/json/json-walk.ts';
-import { AttributeNames } from '../../../src/rewrite-log/attributes/attribute-names.ts';
+import { generalPointer, pointerOf } from '../../../src/json/pointer.ts';
+import { JsonWalker } from '../../../src/json/document.ts';
+import { AttributeNames } from '../../../src/rewrite-log/attributes.ts';
 import { anyDocument } from '../../rewrite/documents.ts';
 import { bytesOf } from '../../rewrite/notation.ts';
 import { fuzzRuns } from '../../support/fuzz.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ObservationBudget } from '../../../src/rewrite-log/attributes/observation-budget.ts';
+import { ObservationBudget } from '../../../src/rewrite-log/attributes.ts';
 
 /** A budget on a machine where each piece of work takes `workMs` milliseconds of the clock. */
 function budgetWhereWorkTakes(workMs: number) {

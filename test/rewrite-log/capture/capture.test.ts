@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { bodyStructure } from '../../../src/rewrite-log/capture/body-structure.ts';
-import { Capture, type CaptureOptions } from '../../../src/rewrite-log/capture/capture.ts';
-import { maskHeaders, maskQuerySecrets } from '../../../src/rewrite-log/capture/mask-headers.ts';
-import type { CapturedExchange } from '../../../src/rewrite-log/attributes/observer.ts';
+import { bodyStructure, Capture, type CaptureOptions } from '../../../src/rewrite-log/capture.ts';
+import { maskHeaders, maskQuerySecrets } from '../../../src/rewrite-log/masks.ts';
+import type { CapturedExchange } from '../../../src/rewrite-log/observer.ts';
 import { anyDocument, brokenDocument } from '../../rewrite/documents.ts';
 import { planOf, SHIPPED } from '../../support/plan-of.ts';
 import { fuzzRuns } from '../../support/fuzz.ts';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { pointerOf, pointerSteps } from '../../../src/json/json-pointer.ts';
-import { JsonWalker } from '../../../src/json/json-walk.ts';
-import { movedPointer, ValueMasks } from '../../../src/rewrite-log/capture/value-masks.ts';
-import type { EditRecord } from '../../../src/rewrite/rewrite.ts';
+import { pointerOf, pointerSteps } from '../../../src/json/pointer.ts';
+import { JsonWalker } from '../../../src/json/document.ts';
+import { movedPointer, ValueMasks } from '../../../src/rewrite-log/masks.ts';
+import type { EditRecord } from '../../../src/rewrite/records.ts';
 import { anyDocument } from '../../rewrite/documents.ts';
 import { bytesOf, textOf } from '../../rewrite/notation.ts';
 import { fuzzRuns } from '../../support/fuzz.ts';

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
-import { completeFilter } from '../../../src/rewrite-log/filter/filter-completion.ts';
 import {
+  completeFilter,
   type Filter,
   isFilterFault,
   parseFilter,
   printFilter,
-} from '../../../src/rewrite-log/filter/filter.ts';
+} from '../../../src/rewrite-log/filter.ts';
 import { sampleEntry } from '../../support/sample-entries.ts';
 import { fuzzRuns } from '../../support/fuzz.ts';
 

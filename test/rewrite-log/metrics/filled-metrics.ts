@@ -1,7 +1,5 @@
-import { statFamilies } from '../../../src/rewrite-log/metrics/stat-families.ts';
-import { exchangeFamilies } from '../../../src/rewrite-log/metrics/metric-families.ts';
-import { printMetrics } from '../../../src/rewrite-log/metrics/metric-text.ts';
-import { Metrics } from '../../../src/rewrite-log/metrics/metrics.ts';
+import { exchangeFamilies, statFamilies } from '../../../src/rewrite-log/metric-families.ts';
+import { Metrics, printMetrics } from '../../../src/rewrite-log/metrics.ts';
 import { sampleEntry } from '../../support/sample-entries.ts';
 
 const FIGURES = {

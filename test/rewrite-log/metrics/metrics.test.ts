@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
-import { Metrics } from '../../../src/rewrite-log/metrics/metrics.ts';
+import { Metrics } from '../../../src/rewrite-log/metrics.ts';
 import { sampleEntry } from '../../support/sample-entries.ts';
 import { filled, printed } from './filled-metrics.ts';
 

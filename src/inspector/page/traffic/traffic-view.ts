@@ -1,22 +1,25 @@
 import type { VNode } from 'preact';
-import { useEffect, useMemo } from 'preact/hooks';
-import type { NumberedEntry, RulesView } from '../../api.ts';
-import type { KnownValues } from '../../../rewrite-log/filter/filter-completion.ts';
-import { classes, el, part } from '../parts/element.ts';
-import { EntryDetail } from '../entries/entry-detail.ts';
-import { EntryList } from '../entries/entry-list.ts';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import {
+  completeFilter,
+  type Completion,
+  isFilterFault,
+  type KnownValues,
+  parseFilter,
+  printFilter,
+} from '../../../rewrite-log/filter.ts';
+import type { EntryHistogram, NumberedEntry, RulesView } from '../../api.ts';
 import { entrySentence } from '../../entries/entry-words.ts';
-import { FilterBar } from '../entries/filter-bar.ts';
-import { count, counted } from '../parts/format.ts';
-import type { HueOf } from './hues.ts';
-import type { LiveEntries } from '../entries/live-entries.ts';
-import type { LiveView } from '../entries/live-view.ts';
-import { PaneSplitter } from '../parts/pane-splitter.ts';
-import { TimeBar } from './time-bar.ts';
+import { useAsked } from '../admin-client.ts';
+import { EntryDetail } from '../entry/entry-detail.ts';
+import { count, counted, dayTime, type HueOf } from '../format.ts';
 import { type Go, linkTo, type PageState } from '../page-state.ts';
+import { classes, CompletionList, el, PaneSplitter, part } from '../parts.ts';
+import { EntryList } from './entry-list.ts';
+import type { LiveEntries, LiveView } from './live-entries.ts';
 
 /** Properties of the traffic. */
-export interface TrafficViewProps {
+interface TrafficViewProps {
   readonly place: PageState;
   readonly go: Go;
   readonly live: LiveEntries;
@@ -168,4 +171,352 @@ function knownValues(rules: RulesView | undefined, rows: readonly NumberedEntry[
     failure: several(rows.map(({ failure, would }) => failure ?? would?.failure)),
     cause: several(rows.map(({ cause }) => cause)),
   };
+}
+
+/** Properties of the time bar. */
+interface TimeBarProps {
+  readonly filter: string;
+  /** True once the list has a row: what is kept is counted again then. */
+  readonly hasRows: boolean;
+  readonly onFilter: (filter: string) => void;
+}
+
+const REFRESH_MS = 5000;
+/** Differs from the other, so that a first row has what is kept counted at once. */
+const EMPTY_REFRESH_MS = 2500;
+const OPEN_KEY = 'capture-gateway.time';
+
+/** The kept exchanges that match the filter, by time: a bar or a range chosen here becomes a term of the filter. */
+function TimeBar({ filter, hasRows, onFilter }: TimeBarProps): VNode {
+  const [isOpen, setIsOpen] = useState(() => localStorage.getItem(OPEN_KEY) !== 'closed');
+  const range = timeRangeOf(filter);
+  const choose = (chosen: TimeRange): void => onFilter(withTimeRange(filter, chosen));
+  const query = new URLSearchParams(filter === '' ? {} : { filter });
+  const { response } = useAsked<EntryHistogram>(
+    isOpen ? `entries/histogram?${query.toString()}` : undefined,
+    hasRows ? REFRESH_MS : EMPTY_REFRESH_MS,
+  );
+  return el(
+    'details',
+    {
+      class: 'time-bar',
+      open: isOpen,
+      onToggle: ({ currentTarget }) => {
+        setIsOpen(currentTarget.open);
+        localStorage.setItem(OPEN_KEY, currentTarget.open ? 'open' : 'closed');
+      },
+    },
+    el(
+      'summary',
+      null,
+      'Time',
+      el('small', null, response === undefined ? '' : spanWords(response, range, hasRows)),
+    ),
+    response !== undefined && histogram(response, choose),
+    el(
+      'div',
+      { class: 'time-range' },
+      el(
+        'details',
+        null,
+        el('summary', null, 'Choose times'),
+        timeField('From', range?.from, (from) => choose({ ...range, from })),
+        timeField('To', range?.to, (to) => choose({ ...range, to })),
+      ),
+      range !== undefined &&
+        el('button', { type: 'button', class: 'button', onClick: () => choose({}) }, 'Everything kept'),
+    ),
+  );
+}
+
+/** The bars are the options of a list, so that arrow keys move among them and one stop of Tab is enough. */
+function histogram({ bars, step }: EntryHistogram, choose: (range: TimeRange) => void): VNode {
+  const most = Math.max(1, ...bars.map((bar) => bar.count));
+  const take = (index: number): void => {
+    const start = Date.parse(bars[index]?.time ?? '') / 1000;
+    if (!Number.isNaN(start)) choose({ from: start, to: start + step - 1 });
+  };
+  return el(
+    'div',
+    {
+      class: 'histogram',
+      role: 'listbox',
+      tabIndex: 0,
+      'aria-label': 'Kept exchanges by time',
+      'aria-orientation': 'horizontal',
+      onFocus: ({ currentTarget }) => mark(currentTarget, markedIn(currentTarget) ?? bars.length - 1),
+      onKeyDown: (event) => {
+        const { currentTarget, key } = event;
+        const at = markedIn(currentTarget) ?? bars.length - 1;
+        if (key === 'ArrowLeft') mark(currentTarget, Math.max(0, at - 1));
+        else if (key === 'ArrowRight') mark(currentTarget, Math.min(bars.length - 1, at + 1));
+        else if (key === 'Home') mark(currentTarget, 0);
+        else if (key === 'End') mark(currentTarget, bars.length - 1);
+        else if (key === 'Enter' || key === ' ') take(at);
+        else return;
+        event.preventDefault();
+      },
+    },
+    bars.map((bar, index) => {
+      const words = barWords(bar, step);
+      return el(
+        'span',
+        {
+          key: bar.time,
+          id: `bar-${index}`,
+          role: 'option',
+          class: 'bar',
+          'aria-label': words,
+          'aria-selected': false,
+          title: words,
+          onClick: () => take(index),
+        },
+        el('i', { class: 'fill-passed', style: { height: `${((bar.count - bar.notable) / most) * 100}%` } }),
+        el('i', { class: 'fill-refused', style: { height: `${(bar.notable / most) * 100}%` } }),
+      );
+    }),
+  );
+}
+
+/** The mark moves without a redraw: sixty bars are drawn every few seconds at most. */
+function mark(list: HTMLElement, index: number): void {
+  for (const bar of list.children) bar.setAttribute('aria-selected', String(bar.id === `bar-${index}`));
+  list.setAttribute('aria-activedescendant', `bar-${index}`);
+}
+
+function markedIn(list: HTMLElement): number | undefined {
+  const id = list.getAttribute('aria-activedescendant');
+  return id === null ? undefined : Number(id.slice('bar-'.length));
+}
+
+function barWords({ time, count: all, notable }: EntryHistogram['bars'][number], step: number): string {
+  const end = new Date(Date.parse(time) + step * 1000).toISOString();
+  return `${dayTime(time)} to ${dayTime(end)}: ${counted(all, 'exchange')}, ${count(notable)} of them failed, refused or different`;
+}
+
+function spanWords(
+  { bars, step, wholeSince }: EntryHistogram,
+  range: TimeRange | undefined,
+  hasRows: boolean,
+): string {
+  const [first, last] = [bars[0], bars.at(-1)];
+  if (first === undefined || last === undefined) {
+    if (hasRows) return '';
+    return range === undefined ? 'nothing is kept yet' : 'nothing is kept of the chosen time';
+  }
+  const end = new Date(Date.parse(last.time) + step * 1000).toISOString();
+  const all = bars.reduce((sum, bar) => sum + bar.count, 0);
+  const only =
+    wholeSince !== undefined && first.time < wholeSince.slice(0, 19)
+      ? `; failures only before ${dayTime(wholeSince)}`
+      : '';
+  return `${dayTime(first.time)} to ${dayTime(end)}, ${counted(all, 'matching exchange')}${only}`;
+}
+
+function timeField(
+  label: string,
+  second: number | undefined,
+  onTime: (second: number | undefined) => void,
+): VNode {
+  const id = `time-${label.toLowerCase()}`;
+  return el(
+    'span',
+    { class: 'time-field' },
+    el('label', { for: id }, label),
+    el('input', {
+      id,
+      type: 'datetime-local',
+      step: 1,
+      value: second === undefined ? '' : localText(second),
+      onChange: ({ currentTarget }) => {
+        const time = Date.parse(currentTarget.value);
+        onTime(Number.isNaN(time) ? undefined : Math.floor(time / 1000));
+      },
+    }),
+  );
+}
+
+/** The local time as the field has it: `2026-11-22T09:30:00`. */
+function localText(second: number): string {
+  const zone = new Date(second * 1000).getTimezoneOffset() * 60;
+  return new Date((second - zone) * 1000).toISOString().slice(0, 19);
+}
+
+/** A range of time in whole seconds since 1970; an end that is missing is open, and both ends are included. */
+interface TimeRange {
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+}
+
+/** Returns the range that the terms `time:` of a filter leave; undefined without one, or when it cannot be read as one range. */
+export function timeRangeOf(filter: string): TimeRange | undefined {
+  const read = parseFilter(filter);
+  if (isFilterFault(read)) return undefined;
+  const terms = read.terms.filter(({ field }) => field === 'time');
+  if (terms.length === 0 || terms.some(({ negated, values }) => negated || values.length > 1))
+    return undefined;
+  let [start, end] = [-Infinity, Infinity];
+  for (const { values } of terms) {
+    const [, sign = '', text = ''] = /^([<>]=?)?(.*)$/.exec(values[0] ?? '') ?? [];
+    const [low = '', high = low] = text.split('..');
+    const [from, to] = [secondOf(low, 'first'), secondOf(high, 'last')];
+    if (from === undefined || to === undefined) return undefined;
+    if (sign === '' || sign === '>=') start = Math.max(start, from);
+    if (sign === '' || sign === '<=') end = Math.min(end, to);
+    if (sign === '>') start = Math.max(start, to + 1);
+    if (sign === '<') end = Math.min(end, from - 1);
+  }
+  return { ...(start === -Infinity ? {} : { from: start }), ...(end === Infinity ? {} : { to: end }) };
+}
+
+/** Replaces the terms `time:` of a filter by a range; an empty range takes them away. */
+export function withTimeRange(filter: string, { from, to }: TimeRange): string {
+  const read = parseFilter(filter);
+  const others = isFilterFault(read) ? [] : read.terms.filter(({ field }) => field !== 'time');
+  const value = rangeText(from, to);
+  const time = value === undefined ? [] : [{ negated: false, field: 'time' as const, values: [value] }];
+  return printFilter([...others, ...time]);
+}
+
+function rangeText(from: number | undefined, to: number | undefined): string | undefined {
+  if (from === undefined) return to === undefined ? undefined : `<=${utc(to)}`;
+  if (to === undefined) return `>=${utc(from)}`;
+  return from === to ? utc(from) : `${utc(from)}..${utc(to)}`;
+}
+
+function utc(second: number): string {
+  return new Date(second * 1000).toISOString().slice(0, 19);
+}
+
+/** The first or last second of a UTC time that may be cut off: `2026-11-22T04` ends at 04:59:59. */
+function secondOf(text: string, end: 'first' | 'last'): number | undefined {
+  const given = text.toUpperCase().replace(/[TZ]$/, '').slice(0, LOWEST.length);
+  const start = Date.parse(`${given}${LOWEST.slice(given.length)}Z`);
+  if (Number.isNaN(start)) return undefined;
+  if (end === 'first') return start / 1000;
+  const date = new Date(start);
+  if (given.length <= 4) date.setUTCFullYear(date.getUTCFullYear() + 1);
+  else if (given.length <= 7) date.setUTCMonth(date.getUTCMonth() + 1);
+  else date.setTime(start + (UNITS[given.length] ?? 1000));
+  return date.getTime() / 1000 - 1;
+}
+
+const LOWEST = '0000-01-01T00:00:00';
+
+/** Milliseconds of the unit that a text of this length ends with. */
+const UNITS: Readonly<Record<number, number>> = { 10: 86_400_000, 13: 3_600_000, 16: 60_000, 19: 1000 };
+
+/** Properties of the filter. */
+interface FilterBarProps {
+  readonly filter: string;
+  readonly known: KnownValues;
+  /** Called with a valid filter, a moment after the last key. */
+  readonly onFilter: (filter: string) => void;
+}
+
+/** Pause in typing before the filter takes effect, in milliseconds. */
+const SETTLE_MS = 250;
+const MAX_OPTIONS = 24;
+
+/** The filter, a combobox: it completes fields and values, and reports invalid terms. */
+function FilterBar({ filter, known, onFilter }: FilterBarProps): VNode {
+  const input = useRef<HTMLInputElement>(null);
+  const [text, setText] = useState(filter);
+  const [cursor, setCursor] = useState(filter.length);
+  const [isOpen, setIsOpen] = useState(false);
+  const [chosen, setChosen] = useState(-1);
+  const read = parseFilter(text);
+  const fault = isFilterFault(read) ? read : undefined;
+  const isTyping = isOpen && fault !== undefined && fault.end >= cursor;
+  useEffect(() => {
+    if (document.activeElement !== input.current) setText(filter);
+  }, [filter]);
+  const options = isOpen ? completeFilter(text, cursor, known).slice(0, MAX_OPTIONS) : [];
+  // A word that may become the name of a field does not start a search yet.
+  const isUndecided = options.some(({ insert, start, end }) => insert.endsWith(':') && end > start);
+  useEffect(() => {
+    if (fault !== undefined || text === filter || isUndecided) return undefined;
+    const timer = setTimeout(() => onFilter(text), SETTLE_MS);
+    return () => clearTimeout(timer);
+  }, [text, isUndecided]);
+  const follow = ({ currentTarget }: { readonly currentTarget: HTMLInputElement }): void => {
+    setText(currentTarget.value);
+    setCursor(currentTarget.selectionStart ?? currentTarget.value.length);
+    setChosen(-1);
+    setIsOpen(true);
+  };
+  const accept = (option: Completion): void => {
+    const next = text.slice(0, option.start) + option.insert + text.slice(option.end);
+    const at = option.start + option.insert.length;
+    setText(next);
+    setCursor(at);
+    setChosen(-1);
+    queueMicrotask(() => input.current?.setSelectionRange(at, at));
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const option = options[chosen];
+    if (event.key === 'ArrowDown' && options.length > 0) setChosen((chosen + 1) % options.length);
+    if (event.key === 'ArrowUp' && options.length > 0)
+      setChosen((Math.max(chosen, 0) - 1 + options.length) % options.length);
+    if (event.key === 'Enter' && option === undefined) {
+      if (fault === undefined) onFilter(text);
+      setIsOpen(false);
+    }
+    if ((event.key === 'Enter' || event.key === 'Tab') && option !== undefined) {
+      accept(option);
+      event.preventDefault();
+    }
+    if (event.key === 'Escape') {
+      if (isOpen) setIsOpen(false);
+      if (!isOpen) document.getElementById('entries')?.focus();
+      event.stopPropagation();
+    }
+    if (event.key === 'ArrowDown' || event.key === 'ArrowUp') event.preventDefault();
+  };
+  return el(
+    'div',
+    { class: 'filter', role: 'search' },
+    el('label', { class: 'sr-only', for: 'filter' }, 'Filter'),
+    el('input', {
+      ref: input,
+      id: 'filter',
+      type: 'text',
+      role: 'combobox',
+      class: classes('filter-input', fault !== undefined && !isTyping && 'faulty'),
+      value: text,
+      placeholder: 'Filter: client:3fa9 status:4xx verdict:refused',
+      autocomplete: 'off',
+      spellcheck: false,
+      autocapitalize: 'off',
+      'aria-autocomplete': 'list',
+      'aria-expanded': options.length > 0,
+      'aria-controls': 'completions',
+      'aria-activedescendant': options[chosen] === undefined ? undefined : `completion-${chosen}`,
+      'aria-invalid': fault !== undefined && !isTyping,
+      'aria-describedby': 'filter-fault',
+      'aria-keyshortcuts': '/',
+      onInput: follow,
+      onClick: follow,
+      onKeyDown,
+      onFocus: follow,
+      onBlur: () => setIsOpen(false),
+    }),
+    text === ''
+      ? el('kbd', { class: 'filter-key', 'aria-hidden': true }, '/')
+      : el(
+          'button',
+          {
+            type: 'button',
+            class: 'filter-clear',
+            'aria-label': 'Clear the filter',
+            onClick: () => {
+              setText('');
+              onFilter('');
+            },
+          },
+          '✕',
+        ),
+    el('p', { class: 'filter-fault', id: 'filter-fault' }, isTyping ? '' : (fault?.message ?? '')),
+    part(CompletionList, { options, chosen, accept }),
+  );
 }

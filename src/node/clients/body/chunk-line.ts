@@ -1,5 +1,5 @@
 import { hexValue } from '../../../http/chunk-size.ts';
-import { isTokenCharacter, isValueCharacter } from '../../../http/field-characters.ts';
+import { isTokenCharacter, isValueCharacter } from '../../../http/header-list.ts';
 
 /** Maximum bytes of the names and values of a chunk's extensions, as in Node's server. */
 const EXTENSION_BYTES = 16 * 1024;

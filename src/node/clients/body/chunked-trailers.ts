@@ -1,6 +1,5 @@
-import { isTokenCharacter, isValueCharacter } from '../../../http/field-characters.ts';
+import { type HeaderList, isTokenCharacter, isValueCharacter } from '../../../http/header-list.ts';
 import { readFieldLines } from '../../../http/field-lines.ts';
-import type { HeaderList } from '../../../http/header-list.ts';
 
 const TAB = 0x09;
 const LF = 0x0a;

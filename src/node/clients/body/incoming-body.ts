@@ -1,11 +1,10 @@
-// Longer than other files: it is one state machine: each way in which a body arrives ends in the same few states.
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
-import type { BufferBudget } from '../../../gateway/buffer-budget.ts';
+import type { BufferBudget } from '../../../gateway/limits.ts';
 import type { Body } from '../../../gateway/exchange.ts';
 import { ByteCollector, type CollectorMemory } from '../../../http/byte-collector.ts';
 import type { HeaderList } from '../../../http/header-list.ts';
-import { requestTrailersOf } from '../../../http/hop-by-hop.ts';
+import { requestTrailersOf } from '../../../http/fields.ts';
 import type { BodyMemory } from '../../body-memory.ts';
 import { afterReads } from '../../after-reads.ts';
 import { JoinedParts } from './joined-parts.ts';

@@ -1,5 +1,5 @@
 import { afterReads } from '../../after-reads.ts';
-import { Slots } from '../../../gateway/slots.ts';
+import { Slots } from '../../../gateway/limits.ts';
 
 /** A body that is forwarded while it arrives, on a connection to V2 that no other request can use meanwhile. */
 export interface StreamedBody {

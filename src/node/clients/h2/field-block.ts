@@ -1,4 +1,4 @@
-import { isTokenCharacter, isValueCharacter } from '../../../http/field-characters.ts';
+import { isTokenCharacter, isValueCharacter } from '../../../http/header-list.ts';
 import { FieldTable } from './field-table.ts';
 import { decodeHuffman } from './huffman.ts';
 

@@ -1,4 +1,3 @@
-// Longer than other files: each kind of frame changes the few things that a connection consists of.
 import type { Socket } from 'node:net';
 import { copyOf, SharedReads } from '../shared-reads.ts';
 import { type SlowReader, SlowReaderGuard } from '../slow-reader-guard.ts';

@@ -1,11 +1,9 @@
-// Longer than other files: one state machine: a request and a response on one stream end in either order.
 import type { Body, Exchange, ExchangeOwner } from '../../../gateway/exchange.ts';
-import { UnwritableHead } from '../../../gateway/unwritable-head.ts';
+import { UnwritableHead } from '../../../gateway/upstream.ts';
 import type { CollectorMemory } from '../../../http/byte-collector.ts';
 import { type FieldLines, linesOf } from '../../../http/field-lines.ts';
 import type { HeaderList } from '../../../http/header-list.ts';
-import type { HeadLimits, RequestHead } from '../../../http/request-head.ts';
-import { readHeadLines } from '../../../http/request-head-lines.ts';
+import { type HeadLimits, readHeadLines, type RequestHead } from '../../../http/request-head.ts';
 import type { ResponseHead } from '../../../http/response-head.ts';
 import type { Flow } from '../../piece-turns.ts';
 import { ALREADY_SENT } from '../already-sent.ts';

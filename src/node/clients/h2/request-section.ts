@@ -1,5 +1,4 @@
-import { readDecimal } from '../../../http/decimal.ts';
-import { isFieldName } from '../../../http/field-characters.ts';
+import { isFieldName, readDecimal } from '../../../http/header-list.ts';
 import type { FieldReceiver } from './field-block.ts';
 
 /** How large a section may be that is read; the gateway refuses a request whose section is larger, with 431. */

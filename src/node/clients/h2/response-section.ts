@@ -1,5 +1,4 @@
-import { isFieldName, isFieldValue } from '../../../http/field-characters.ts';
-import type { HeaderList } from '../../../http/header-list.ts';
+import { type HeaderList, isFieldName, isFieldValue } from '../../../http/header-list.ts';
 import { isConnectionField } from './request-section.ts';
 import { STATIC_FIELDS } from './static-fields.ts';
 

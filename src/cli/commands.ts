@@ -1,0 +1,529 @@
+import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
+import type { RolloutRequest } from '../rollout/rollout-tally.ts';
+import { didYouMean } from '../rules/rule-book-fault.ts';
+import {
+  allSettings,
+  environmentName,
+  type Setting,
+  settings as table,
+  settings,
+} from '../settings/settings.ts';
+import type { DraftOptions } from './draft/draft.ts';
+import type { OpenapiOptions } from './draft/openapi.ts';
+import type { ExplainOptions } from './explain/explain.ts';
+import type { CheckOptions, RecordOptions } from './explain/replay.ts';
+import type { TailOptions } from './logs/tail.ts';
+import type { NameOptions } from './report/clients.ts';
+import type { ReportOptions } from './report/report.ts';
+import type { RolloutOptions } from './rollout.ts';
+import { addSettings, flagsOf, servedSettings } from './setting-options.ts';
+import type { TwinOptions } from './twin/twin.ts';
+
+/** Defines `serve`, which runs the gateway until SIGTERM or SIGINT. */
+export function serve(command: Command): void {
+  command.description(
+    'Runs the gateway. SIGTERM and SIGINT finish the requests in flight and stop; SIGHUP reads rule book and certificates again, and reopens the log file.',
+  );
+  addSettings(command, servedSettings).action(async (options: Record<string, string | undefined>) => {
+    const { serveUntilSignal } = await import('./serve/serving.ts');
+    await serveUntilSignal(flagsOf(servedSettings, options));
+  });
+}
+
+/** Settings that do not apply to the requests of the demo, which always go to the embedded V2. */
+const EXCLUDED_SETTINGS: ReadonlySet<string> = new Set(['upstream', 'reference-listen']);
+
+/** Defines `demo`: a tour through a whole migration, and one request for each operation. */
+export function demo(command: Command): void {
+  command.description(
+    'Plays a whole migration: a fleet of named clients, V1, V2 and a gateway before both, from the first look to the sunset.',
+  );
+  defaultCommand(command, 'tour')
+    .description(
+      'Plays a whole migration in less than a minute: observe, census, strip, shadow, canary, a fault and its roll-back, migrate, sunset. Each step is told in sentences with the numbers of the gateway, and has the address of the page to look at. On a terminal it waits for Enter after each step. All files are in a temporary folder, which is removed at the end and on Ctrl-C.',
+    )
+    .addOption(addressOption(table.listen))
+    .addOption(addressOption(table.adminListen))
+    .action(async ({ listen, adminListen }: { readonly listen: string; readonly adminListen: string }) => {
+      const { playTour } = await import('./demo/tour.ts');
+      await playTour({ listen, adminListen, program: process.argv[1] ?? '' });
+    });
+  const settings = allSettings.filter(({ name }) => !EXCLUDED_SETTINGS.has(name));
+  const requests = command
+    .command('requests')
+    .description(
+      'Starts the gateway with the embedded V2 in two dated releases, and with the shipped rule book, in which an operator has listed one deprecated attribute, legacy_code. Sends one V1 request for each of the seven operations, prints request, result and reasons, reads an order back, shows what V2 says to requests without the strip rule and without the version header, and keeps serving. The rewrite log is written to --log-file if given, and otherwise discarded.',
+    );
+  addSettings(requests, settings).action(async (options: Record<string, string | undefined>) => {
+    const { runDemo } = await import('./demo/demo.ts');
+    await runDemo(flagsOf(settings, options));
+  });
+}
+
+function addressOption(setting: Setting<unknown>): Option {
+  return new Option(`--${setting.name} ${setting.kind.placeholder}`, setting.sentence)
+    .env(environmentName(setting))
+    .default(setting.initial)
+    .argParser((text) => text || String(setting.initial))
+    .helpGroup('Addresses:');
+}
+
+/** Defines `check`, which validates everything that `serve` reads before it starts. */
+export function check(command: Command): void {
+  command.description(
+    'Validates settings and rule book without starting anything, and lists operations, changes and assumptions. It reads the same settings as serve, from flags and environment, and refuses what serve would refuse. Exit code 2 on an error.',
+  );
+  addSettings(command, servedSettings)
+    .addOption(new Option('--json', 'print JSON').helpGroup(OUTPUT))
+    .action(async ({ json, ...options }: Record<string, string | undefined> & { readonly json?: true }) => {
+      const { runCheck } = await import('./serve/check.ts');
+      await runCheck(flagsOf(servedSettings, options), json === true);
+    });
+}
+
+/**
+ * Defines `explain`. Exit codes: 0; 1 when a request is refused (or edited, with the option that asks for it), or the input is
+ * junk; 2 when nothing can be explained.
+ */
+export function explain(command: Command): void {
+  command
+    .description(
+      'Shows edits, diff, V2 request, the policies that decided, and why other rules did nothing. The file holds the JSON body of one request; - is stdin.',
+    )
+    .argument('[file]', 'JSON body of a request; it needs --operation, or --method and --target')
+    .optionsGroup('Request of the file:')
+    .option('--operation <id>', 'operation of the request in the file')
+    .option('--method <method>', 'method, if no operation is given')
+    .option('--target <target>', 'path and query as the client sends them, such as /api/v1/clients')
+    .optionsGroup('Other requests:')
+    .option('--curl <command>', 'request as a curl command')
+    .option('--har <file>', 'every request of a HAR file')
+    .option('--postman <file>', 'every request of a Postman collection')
+    .option('--log <file>', 'requests reconstructed from a rewrite log, without values')
+    .addOption(rulesOption());
+  addFormat(command, ['text', 'json'])
+    .addOption(
+      new Option('--fail-on <result>', 'result that gives exit code 1')
+        .choices(['refused', 'edits', 'never'])
+        .default('refused')
+        .helpGroup(OUTPUT),
+    )
+    .action(async (file: string | undefined, options: ExplainOptions) => {
+      const { runExplain } = await import('./explain/explain.ts');
+      await runExplain(file, options);
+    });
+}
+
+/** Defines `replay`: `record` writes requests to a fixture, `check` holds a changed rule book against it. */
+export function replay(command: Command): void {
+  command.description(
+    'Records requests with their outcome in a fixture, and lists those whose outcome changes under another rule book.',
+  );
+  const record = command
+    .command('record')
+    .description('Records requests with their current outcome in a fixture, one JSON line each.')
+    .optionsGroup('Requests:')
+    .option('--har <file>', 'record the requests of a HAR file')
+    .option('--postman <file>', 'record the requests of a Postman collection')
+    .option('--log <file>', 'record requests reconstructed from a rewrite log, without values')
+    .addOption(
+      adminOption(
+        'record the requests captured by a running gateway; its token is read from GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE',
+      ),
+    )
+    .addOption(rulesOption())
+    .optionsGroup(OUTPUT)
+    .requiredOption('--out <file>', 'fixture to write');
+  addFormat(record, ['text', 'json']).action(async (options: RecordOptions) => {
+    const { recordRequests } = await import('./explain/replay.ts');
+    await recordRequests(options);
+  });
+  const check = command
+    .command('check')
+    .description(
+      'Lists the requests of a fixture whose outcome changes under the current rule book. Exit code 1 if there are any.',
+    )
+    .argument('<fixture>', 'fixture that `replay record` wrote')
+    .addOption(rulesOption());
+  addFormat(check, ['text', 'json'])
+    .optionsGroup(OUTPUT)
+    .option('--update', 'write the current outcomes to the fixture')
+    .action(async (fixture: string, options: CheckOptions) => {
+      const { checkFixture } = await import('./explain/replay.ts');
+      await checkFixture(fixture, options);
+    });
+}
+
+/**
+ * Defines `report`, which lists the clients that still need V1, from logs of any size. Exit code 1 when a file has lines but no
+ * entry, 2 when it cannot be read.
+ */
+export function report(command: Command): void {
+  command
+    .description(
+      'Reads rewrite logs, plain, gzip or Zstandard, and lists the clients that still need V1, with their reasons. Logs of many replicas are read as one, by time; gaps in one of them are reported. Without a file it reads stdin.',
+    )
+    .argument('[files...]', 'log files, folders of logs, or glob patterns; - is stdin')
+    .optionsGroup('Clients:')
+    .option('--names <file>', 'YAML or JSON file of display names by client hash')
+    .option('--gone-after <days>', 'days without a V1 request after which a client counts as gone', days, 14)
+    .option(
+      '--at <time>',
+      'time from which silence counts, such as 2026-11-22; later entries are left out; now by default',
+      pointInTime,
+    )
+    .optionsGroup('Guides and digests:')
+    .option('--guide', 'print the migration guide of one client: md, html or json')
+    .option('--client <hash>', 'first digits of a client hash, for --guide')
+    .option('--digest', 'print a digest for each client that still uses V1, to mail to its owner: md or json')
+    .optionsGroup('Attributes:')
+    .option('--census', 'print the attribute census only, with strip rules to paste')
+    .option('--openapi <file>', 'OpenAPI description of V2, for the census: JSON or YAML')
+    .option('--apply', 'with --census: write the proposed strip rules into the rule book')
+    .addOption(rulesOption('rule book, for --guide, --digest, --apply and --openapi'));
+  addFormat(command, ['text', 'json', 'csv', 'md', 'html']).action(
+    async (files: readonly string[], options: ReportOptions) => {
+      const { runReport } = await import('./report/report.ts');
+      await runReport(files.length === 0 ? ['-'] : files, options);
+    },
+  );
+}
+
+/** Silence of 0 days would be that of every client between two of its requests. */
+function days(text: string): number {
+  if (!/^\d{1,4}$/.test(text) || Number(text) === 0)
+    throw new InvalidArgumentError('It must be a number of days from 1 to 9999, such as 14.');
+  return Number(text);
+}
+
+/** Reads a day or a time in RFC 3339. */
+function pointInTime(text: string): string {
+  const time = /^\d{4}-\d{2}-\d{2}(?:T.+)?$/.test(text) ? new Date(text) : new Date(Number.NaN);
+  if (Number.isNaN(time.valueOf()))
+    throw new InvalidArgumentError('It must be a day or a time, such as 2026-11-22 or 2026-11-22T09:00:00Z.');
+  return time.toISOString();
+}
+
+/** Defines `openapi`, which prints V1's description. Exit code 1 when V2's is junk, 2 when it or the rule book cannot be read. */
+export function openapi(command: Command): void {
+  command
+    .description(
+      "Prints V1's OpenAPI description: V2's with every change of the rule book undone. x-change lists the changes that a part differs by. What the description cannot show is listed on stderr.",
+    )
+    .argument(
+      '[v2]',
+      "V2's description: a file, a URL or - for stdin (default: that of the embedded reference)",
+    )
+    .addOption(rulesOption());
+  addFormat(command, ['json', 'yaml']).action(async (source: string | undefined, options: OpenapiOptions) => {
+    const { runOpenapi } = await import('./draft/openapi.ts');
+    await runOpenapi(source, options);
+  });
+}
+
+/** Defines `draft`, which writes a rule book from two descriptions, or from V2's and recorded traffic. */
+export function draft(command: Command): void {
+  command
+    .description(
+      "Compares V1's and V2's OpenAPI descriptions and writes a rule book, each rule with its evidence and a confidence in a comment, and questions where it cannot decide. Without --v1, recorded requests take the place of V1's description. Recorded requests are then migrated with the draft, and what V2's schemas would refuse is listed on stderr. Exit code 1 if there is any, or if the draft has faults.",
+    )
+    .optionsGroup('Descriptions:')
+    .requiredOption('--v2 <description>', "V2's description: a file or a URL")
+    .option('--v1 <description>', "V1's description: a file or a URL")
+    .optionsGroup('Recorded requests:')
+    .option('--har <file>', 'recorded requests: a HAR file')
+    .option('--postman <file>', 'recorded requests: a Postman collection')
+    .option('--log <file>', 'recorded requests: a rewrite log, which has names but no values')
+    .addOption(
+      adminOption(
+        'recorded requests: those captured by a running gateway; its token is read from GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE',
+      ),
+    )
+    .addOption(new Option('--out <file>', 'rule book to write (default: stdout)').helpGroup(OUTPUT))
+    .addOption(
+      new Option(
+        '--json',
+        "print the result as JSON: rule book, its faults, and what V2's schemas refuse",
+      ).helpGroup(OUTPUT),
+    )
+    .action(async (options: DraftOptions) => {
+      const { runDraft } = await import('./draft/draft.ts');
+      await runDraft(options);
+    });
+}
+
+/** Defines `tail`, which prints the rewrite log in a readable form. */
+export function tail(command: Command): void {
+  command
+    .description(
+      'Prints entries of a log file, of stdin, or live from the admin listener of a running gateway. The token is read from GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE.',
+    )
+    .argument('[file]', 'log file, plain or gzipped; - is stdin')
+    .optionsGroup('Entries:')
+    .option(
+      '--filter <filter>',
+      'filter as in the inspector: client:3fa9 op:create_client status:4xx -verdict:passed',
+      '',
+    )
+    .option('-f, --follow', 'follow the file as it grows')
+    .addOption(adminOption('follow a running gateway, such as http://127.0.0.1:8081'));
+  addFormat(command, ['text', 'json']).action(async (file: string | undefined, options: TailOptions) => {
+    const { runTail } = await import('./logs/tail.ts');
+    await runTail(file, options);
+  });
+}
+
+/**
+ * Defines `twin`, which plays V1 requests to V1 and to the gateway before V2, and compares the responses. Exit codes: 0 all alike, or
+ * different by a documented choice; 1 some different, nothing found on either side, or a script with faults; 2 usage.
+ */
+export function twin(command: Command): void {
+  command
+    .description(
+      'Plays scripts of V1 requests to V1 and to the gateway before V2, and lists every difference of the responses: status, header fields, body. Without --v1 and --v2 it starts the reference service in both versions and a gateway. Differences by a documented choice, such as the refusal of a member that occurs twice, are counted by its name. So are exchanges that both sides find nowhere (404). Exit code 0 if all others are alike, 1 if some are different or nothing was found, 2 for a usage error.',
+    )
+    .optionsGroup('Requests:')
+    .option('--script <files...>', 'scripts to play instead of those that come with the program', [])
+    .option('--sequences <n>', 'random sequences of requests to play after the scripts', naturalNumber, 0)
+    .option('--long', 'play 20,000 random sequences')
+    .option('--seed <n>', 'seed of the random sequences', naturalNumber)
+    .optionsGroup('Services that run:')
+    .option('--v1 <url>', 'a V1 that runs; its requests are safe methods only, unless --writes is given')
+    .option('--v2 <url>', 'a gateway that runs, before the V2 of the same service')
+    .option('--key-file <file>', 'file with the API key for --v1 and --v2')
+    .option('--writes', 'also send requests that change data to --v1 and --v2')
+    .option('--rate <n>', 'maximum requests a minute to each of --v1 and --v2 (default: 60)', naturalNumber)
+    .optionsGroup('Gateway:')
+    .addOption(
+      new Option('--on <runtime>', 'runtime of the gateway; node-server leaves the fast path out')
+        .choices(['node', 'node-server', 'bun', 'deno', 'workerd'])
+        .default('node'),
+    )
+    .addOption(rulesOption('rule book of the gateway'))
+    .optionsGroup(OUTPUT)
+    .option('--ignore <fields...>', 'response header fields not to compare', [])
+    .option('--json', 'print JSON')
+    .action(async (options: TwinOptions) => {
+      const { runTwin } = await import('./twin/twin.ts');
+      await runTwin(options);
+    });
+}
+
+function naturalNumber(text: string): number {
+  if (!/^\d{1,10}$/.test(text))
+    throw new InvalidArgumentError('It must be a whole number of at most 10 digits.');
+  return Number(text);
+}
+
+/** Defines `rollout`, which shows and changes the mode of V1 traffic in a running gateway. */
+export function rollout(command: Command): void {
+  command.description(
+    'Shows and changes the modes of a running gateway through its admin listener. The token is read from GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE.',
+  );
+  common(defaultCommand(command, 'show'))
+    .description('show modes, canaries, roll-backs and the results of shadowing')
+    .action((options: RolloutOptions) => carryOut(options, undefined));
+  for (const [mode, words] of MODES) {
+    const modeCommand = targeted(common(command.command(mode))).description(words);
+    (mode === 'migrate' ? forced(modeCommand) : modeCommand).action((options: RolloutOptions) =>
+      carryOut(options, { mode, ...targetOf(options) }),
+    );
+  }
+  forced(targeted(common(command.command('canary'))))
+    .description('migrate a share of the clients, observe the others')
+    .argument('<percent>', 'share of the clients', readShare)
+    .action((share: number, options: RolloutOptions) =>
+      carryOut(options, { mode: 'canary', share, ...targetOf(options) }),
+    );
+  targeted(common(command.command('clear')))
+    .description('return to the mode of the rule book')
+    .action((options: RolloutOptions) => carryOut(options, targetOf(options)));
+}
+
+const MODES: readonly (readonly [mode: NonNullable<RolloutRequest['mode']>, words: string])[] = [
+  ['observe', 'V1 responds; the log says what a migration would have changed'],
+  ['shadow', 'as observe, and reads are sent to both services and compared'],
+  ['migrate', 'migrate every request'],
+];
+
+function common(command: Command): Command {
+  return addFormat(command, ['text', 'json']).addOption(adminOption('admin listener', DEFAULT_ADMIN));
+}
+
+function targeted(command: Command): Command {
+  return command
+    .optionsGroup('Part of the traffic:')
+    .option('--operation <id>', 'apply to this operation only')
+    .option('--client <name>', 'apply to this client only (hash or name)');
+}
+
+function forced(command: Command): Command {
+  return command
+    .optionsGroup('Checks:')
+    .option('--force', "go on although V2's schema refuses too many of the checked bodies");
+}
+
+function readShare(text: string): number {
+  const share = /^\d{1,3}(?:\.\d+)?%?$/.test(text) ? Number.parseFloat(text) : 0;
+  if (share > 0 && share <= 100) return share;
+  throw new InvalidArgumentError('It must be a number above 0, and of at most 100.');
+}
+
+function targetOf({ operation, client, force }: RolloutOptions): RolloutRequest {
+  return {
+    ...(operation === undefined ? {} : { operation }),
+    ...(client === undefined ? {} : { client }),
+    ...(force === undefined ? {} : { force }),
+  };
+}
+
+async function carryOut(options: RolloutOptions, request: RolloutRequest | undefined): Promise<void> {
+  const { carryOutRollout } = await import('./rollout.ts');
+  await carryOutRollout(options, request);
+}
+
+/** Defines `clients`: hashes of API keys, and names for hashes. */
+export function clients(command: Command): void {
+  command.description(
+    'A client is known by a keyed hash of its API key. The admin token is read from GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE.',
+  );
+  addFormat(defaultCommand(command, 'list'), ['text', 'json'])
+    .description('list the clients of a running gateway: hash, name, latest User-Agent and address')
+    .addOption(adminOption('admin listener', DEFAULT_ADMIN))
+    .action(async ({ admin, format }: { readonly admin: string; readonly format: 'text' | 'json' }) => {
+      const { listClients } = await import('./report/clients.ts');
+      await listClients(admin, format);
+    });
+  addFormat(command.command('hash'), ['text', 'json'])
+    .description(
+      'print the hash of the API key on stdin; the secret is read from GATEWAY_CLIENT_SECRET or GATEWAY_CLIENT_SECRET_FILE',
+    )
+    .action(async ({ format }: { readonly format: 'text' | 'json' }) => {
+      const { printHash } = await import('./report/clients.ts');
+      await printHash(format);
+    });
+  addFormat(command.command('name'), ['text', 'json'])
+    .description('name a client, in the names file or through a running gateway; no name takes it away')
+    .argument('<client>', 'client hash of 16 hex digits')
+    .argument('[name]', 'name for people')
+    .option('--names <file>', 'names file; by default GATEWAY_CLIENT_NAMES')
+    .addOption(adminOption('running gateway whose names file to change, such as http://127.0.0.1:8081'))
+    .action(async (client: string, name: string | undefined, options: NameOptions) => {
+      const { giveName } = await import('./report/clients.ts');
+      await giveName(client, name, options);
+    });
+}
+
+/** Settings of the reference service by flag, under their headings. */
+const GROUPS: readonly (readonly [heading: string, flags: Readonly<Record<string, Setting<unknown>>>])[] = [
+  ['Service:', { listen: settings.referenceListen, db: settings.referenceDb }],
+  [
+    'Versions:',
+    {
+      dialect: settings.referenceDialect,
+      release: settings.referenceRelease,
+      unknown: settings.referenceUnknown,
+      deprecated: settings.referenceDeprecated,
+      deprecations: settings.referenceDeprecations,
+    },
+  ],
+  [
+    'API keys:',
+    {
+      rate: settings.referenceRate,
+      'read-only': settings.referenceReadOnly,
+      failing: settings.referenceFailing,
+    },
+  ],
+];
+
+/** Defines `reference`, which runs the reference service alone until SIGTERM or SIGINT. */
+export function reference(command: Command): void {
+  command.description(
+    'Runs a small implementation of the specification as V2, V1 or both. It accepts any API key.',
+  );
+  for (const [heading, flags] of GROUPS) {
+    for (const [flag, setting] of Object.entries(flags))
+      command.addOption(option(flag, setting).helpGroup(heading));
+  }
+  command.action(async (texts: Readonly<Record<string, string | undefined>>) => {
+    const { runReference } = await import('./serve/reference.ts');
+    await runReference(texts);
+  });
+}
+
+function option(flag: string, setting: Setting<unknown>): Option {
+  return new Option(`--${flag} ${setting.kind.placeholder}`, setting.sentence)
+    .env(environmentName(setting))
+    .default(setting.initial || undefined);
+}
+
+/** Defines `completion`, which prints the script that completes commands, options and values in a shell. */
+export function completion(command: Command): void {
+  command
+    .description(
+      'Prints a script that completes commands, options, values and file names. For bash: source <(capture-gateway completion bash). For zsh: source <(capture-gateway completion zsh), after compinit. For fish: capture-gateway completion fish | source.',
+    )
+    .addArgument(new Argument('<shell>', 'shell to complete in').choices(['bash', 'zsh', 'fish']))
+    .action(async (shell: 'bash' | 'zsh' | 'fish') => {
+      const { completionScript } = await import('./completion.ts');
+      process.stdout.write(completionScript(shell, command.parent ?? command));
+    });
+}
+
+const DEFAULT_RULES = 'config/rules.yaml';
+
+/** Heading of the options that say how a result is printed and which exit code it gives. */
+export const OUTPUT = 'Output:';
+
+/** The option `--rules`: the file of the rule book. An empty variable counts as unset, as for `serve`. */
+export function rulesOption(sentence = 'rule book'): Option {
+  return new Option('--rules <file>', sentence)
+    .env('GATEWAY_RULES')
+    .default(DEFAULT_RULES)
+    .argParser((text) => text || DEFAULT_RULES)
+    .helpGroup('Rule book:');
+}
+
+/** Adds `--format` with these choices, the first of which is the default, and `--json`, which is short for `--format json`. */
+export function addFormat(command: Command, choices: readonly string[]): Command {
+  const [initial] = choices;
+  return command
+    .addOption(
+      new Option('--format <format>', 'output format')
+        .choices([...choices])
+        .default(initial)
+        .helpGroup(OUTPUT),
+    )
+    .addOption(new Option('--json', 'short for --format json').implies({ format: 'json' }).helpGroup(OUTPUT))
+    .hook('preAction', () => {
+      const { json, format } = command.opts<{ readonly json?: true; readonly format?: string }>();
+      if (json === true && format !== 'json')
+        command.error(`error: option '--json' cannot be used with '--format ${format ?? ''}'`);
+    });
+}
+
+/** The option `--admin`: the admin listener of a running gateway. */
+export function adminOption(sentence: string, initial?: string): Option {
+  const option = new Option('--admin <url>', sentence).argParser(readAdmin).helpGroup('Running gateway:');
+  return initial === undefined ? option : option.default(initial);
+}
+
+function readAdmin(text: string): string {
+  if (/^https?:$/.test(URL.parse(text)?.protocol ?? '')) return text;
+  throw new InvalidArgumentError('It must be an address such as http://127.0.0.1:8081.');
+}
+
+/** Adds the command that is meant where none is named. A word that is no command is refused as one, with what may be meant. */
+export function defaultCommand(command: Command, name: string): Command {
+  const initial = command.command(name, { isDefault: true }).allowExcessArguments();
+  return initial.hook('preAction', () => {
+    const [word] = initial.args;
+    if (word === undefined) return;
+    const known = command.commands.map((each) => each.name());
+    command.error(`error: unknown command '${word}'${didYouMean(word, known)}`);
+  });
+}
+
+/** Address of the admin listener of a gateway with default settings. */
+export const DEFAULT_ADMIN = 'http://127.0.0.1:8081';

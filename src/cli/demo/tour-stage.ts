@@ -1,0 +1,433 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { EntriesPage, Report, RulesView } from '../../inspector/api.ts';
+import { createClientHash } from '../../node/runtime.ts';
+import type { Entry } from '../../rewrite-log/entry.ts';
+import type { RolloutRequest, RolloutView } from '../../rollout/rollout-tally.ts';
+import { AdminClient } from '../admin-client.ts';
+import type { ProcessLog } from '../life-cycle.ts';
+import { type Serving, startServing } from '../serve/serving.ts';
+import { DEPRECATED_ATTRIBUTE } from './demo-requests.ts';
+
+/** Selects the clients of a share, the same ones in every tour. It guards nothing: the keys of the fleet are made up. */
+const SECRET = 'the secret of the tour';
+
+/** The rule book that ships, wherever the demo is started. */
+const SHIPPED_RULES = new URL('../../../config/rules.yaml', import.meta.url);
+
+/** How the stage is set up. */
+export interface StageOptions {
+  /** The program that starts reference services: its launcher or its main. */
+  readonly program: string;
+  readonly listen: string;
+  readonly adminListen: string;
+}
+
+/** Everything that the tour plays on: V1, V2, a gateway before both, the fleet, and a temporary folder with all files. */
+export interface Stage {
+  readonly folder: string;
+  readonly rulesPath: string;
+  readonly v1: ReferenceProcess;
+  readonly v2: ReferenceProcess;
+  readonly serving: Serving;
+  readonly admin: TourAdmin;
+  readonly fleet: Fleet;
+  /** Names of clients by hash. */
+  readonly names: ReadonlyMap<string, string>;
+  /** Stops everything and removes the folder. */
+  readonly close: () => Promise<void>;
+  /** Does the same at once, when the process is about to exit. */
+  readonly abandon: () => void;
+}
+
+/** Starts the stage; returns the faults when the gateway cannot start, and leaves nothing behind. */
+export async function openStage(
+  options: StageOptions,
+): Promise<Stage | { readonly faults: readonly string[] }> {
+  const folder = mkdtempSync(join(tmpdir(), 'capture-gateway-demo-'));
+  const services: ReferenceProcess[] = [];
+  let serving: Serving | undefined;
+  const abandon = (): void => {
+    for (const service of services) service.kill();
+    rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+  };
+  process.once('exit', abandon);
+  const close = async (): Promise<void> => {
+    await serving?.life.stop();
+    await serving?.life.flush();
+    await Promise.all(services.map((service) => service.stop()));
+    abandon();
+    process.removeListener('exit', abandon);
+  };
+  try {
+    const rulesPath = join(folder, 'rules.yaml');
+    writeFileSync(rulesPath, firstRuleBook(readFileSync(SHIPPED_RULES, 'utf8')));
+    const hash = createClientHash(SECRET);
+    const names = new Map(FLEET.map(({ name, key }) => [hash(key), name]));
+    writeFileSync(join(folder, 'names.json'), JSON.stringify(Object.fromEntries(names)));
+    const common = ['--db', join(folder, 'data.db'), '--deprecated', DEPRECATED_ATTRIBUTE];
+    // One after the other: the first makes the tables.
+    const v1 = await ReferenceProcess.start(options.program, ['--dialect', 'v1', ...common]);
+    services.push(v1);
+    const v2 = await ReferenceProcess.start(options.program, ['--dialect', 'v2', ...common]);
+    services.push(v2);
+    // As a file, which is read before the first request comes.
+    const descriptionPath = join(folder, 'v2.json');
+    writeFileSync(descriptionPath, await (await fetch(`${v2.origin}/api/v2/openapi.json`)).text());
+    const started = await startServing(
+      {
+        listen: options.listen,
+        'admin-listen': options.adminListen,
+        upstream: v2.origin,
+        'v1-upstream': v1.origin,
+        'v2-openapi': descriptionPath,
+        rules: rulesPath,
+        'log-file': join(folder, 'rewrite.log'),
+        'client-names': join(folder, 'names.json'),
+        'client-secret': SECRET,
+        'structure-rate': '1000',
+        capture: 'bodies',
+        'drain-delay': '0',
+      },
+      {},
+      QUIET,
+    );
+    if ('faults' in started) {
+      await close();
+      return started;
+    }
+    serving = started;
+    const admin = new TourAdmin(started.running.adminOrigin);
+    return {
+      folder,
+      rulesPath,
+      v1,
+      v2,
+      serving,
+      admin,
+      fleet: new Fleet(started.running.origin),
+      names,
+      close,
+      abandon,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** The tour tells what the gateway does. */
+const QUIET: ProcessLog = { write: () => {}, flush: () => Promise.resolve() };
+
+/** Milliseconds between two looks at a gateway that has not yet noticed what is waited for, and the time after which it never will. */
+const POLL_MS = 20;
+const NEVER_MS = 20_000;
+
+/** Reads what a gateway says of itself, and changes its rollout, through its admin listener. */
+class TourAdmin {
+  readonly origin: string;
+  private readonly client: AdminClient;
+
+  constructor(origin: string) {
+    this.origin = origin;
+    this.client = new AdminClient({ url: origin, token: undefined });
+  }
+
+  /** The state of the rollout. */
+  rollout(): Promise<RolloutView> {
+    return this.read<RolloutView>('/rollout');
+  }
+
+  /** V1 requests by the service that they were sent to, since the start. */
+  async sentTo(): Promise<NonNullable<RolloutView['requests']>> {
+    const { requests } = await this.rollout();
+    if (requests === undefined) throw new Error('The gateway does not count its requests.');
+    return requests;
+  }
+
+  /** Chooses a mode; throws with the gateway's reason when it refuses. */
+  async choose(request: RolloutRequest): Promise<RolloutView> {
+    const refusal = await this.refusalOf(request);
+    if (refusal !== undefined) throw new Error(refusal);
+    return this.rollout();
+  }
+
+  /** Chooses a mode; returns the reason when the gateway refuses. */
+  async refusalOf(request: RolloutRequest): Promise<string | undefined> {
+    const { statusCode, body } = await this.client.ask('/rollout', {}, JSON.stringify(request));
+    const text = await body.text();
+    if (statusCode === 200) return undefined;
+    const failure: { readonly errors?: readonly { readonly detail?: string }[] } = JSON.parse(text);
+    return failure.errors?.[0]?.detail ?? text;
+  }
+
+  /** The report on the clients. */
+  report(): Promise<Report> {
+    return this.read<Report>('/report?format=json');
+  }
+
+  /** The rule book in force. */
+  rules(): Promise<RulesView> {
+    return this.read<RulesView>('/rules');
+  }
+
+  /** Number of the latest entry: entries are numbered from 1. */
+  async latest(): Promise<number> {
+    return (await this.read<EntriesPage>('/entries?limit=1')).latest;
+  }
+
+  /** Entries after the one with the number `after`, that a filter accepts. */
+  async entriesAfter(after: number, filter = ''): Promise<readonly Entry[]> {
+    const entries: Entry[] = [];
+    let before: number | undefined;
+    do {
+      const from = before === undefined ? '' : `&before=${before}`;
+      const page: EntriesPage = await this.read(
+        `/entries?limit=500&filter=${encodeURIComponent(filter)}${from}`,
+      );
+      entries.push(...page.entries.filter(({ seq }) => seq > after));
+      before = page.entries.some(({ seq }) => seq <= after) ? undefined : page.next;
+    } while (before !== undefined);
+    return entries;
+  }
+
+  /** Waits until a reading fulfils a condition, and returns it; throws when it never does. */
+  async until<Reading>(read: () => Promise<Reading>, holds: (reading: Reading) => boolean): Promise<Reading> {
+    const end = performance.now() + NEVER_MS;
+    for (;;) {
+      const reading = await read();
+      if (holds(reading)) return reading;
+      if (performance.now() > end) throw new Error('The gateway did not do what the tour waits for.');
+      await new Promise((resolve) => {
+        setTimeout(resolve, POLL_MS);
+      });
+    }
+  }
+
+  private async read<Reading>(path: string): Promise<Reading> {
+    const { statusCode, body } = await this.client.ask(path);
+    const text = await body.text();
+    if (statusCode !== 200) throw new Error(`${path} responded with ${statusCode}: ${text}`);
+    const reading: Reading = JSON.parse(text);
+    return reading;
+  }
+}
+
+/** A client of the tour: an integration that was written for V1. */
+interface FleetClient {
+  readonly name: string;
+  readonly key: string;
+  /** Path of its resource, below `/api/v1`. */
+  readonly path: string;
+  /** Body of a write; `{n}` is a number that no other has. */
+  readonly body: string;
+}
+
+const ADDRESS = '"street_address": "1 Main St", "suburb": "Enmore", "state": "NSW", "postcode": "2042"';
+const FLOOR_PLAN = `{"data": {"external_id": "FP-{n}", "property": {"display_name": "Loft {n}", ${ADDRESS}, "latitude": -33.90}}}`;
+const POST_PRODUCTION = `{"data": {"external_id": "PP-{n}", "transition_type": "slide", "property": {"display_name": "House {n}", ${ADDRESS}}}}`;
+const OLD_CLIENT = `{"data": {"name": "Vendor {n}", "${DEPRECATED_ATTRIBUTE}": "V-{n}"}}`;
+
+/** The clients of the tour. Each writes its resource and reads the list of it; two of them send an attribute that V2 does not have. */
+export const FLEET: readonly FleetClient[] = [
+  client('Acacia Estates', '/orders/floor_plans', FLOOR_PLAN),
+  client('Blue Gum Living', '/orders/floor_plans', FLOOR_PLAN),
+  client('Coastline Agents', '/orders/post_productions', POST_PRODUCTION),
+  client('Dockside Lettings', '/orders/post_productions', POST_PRODUCTION),
+  client('Eastgate Property', '/clients', OLD_CLIENT),
+  client('Fernhill Realty', '/clients', OLD_CLIENT),
+  client('Grand Parade', '/clients', '{"data": {"name": "Vendor {n}"}}'),
+  client('Harbour Realty', '/contacts', '{"data": {"first_name": "Zo\\u00eb", "last_name": "Park {n}"}}'),
+  client('Ironbark Homes', '/contacts', '{"data": {"first_name": "Ed", "last_name": "Moss {n}"}}'),
+  client('Jetty Road', '/bookings', '{"data": {"external_id": "BK-{n}", "services": ["floor_plan"]}}'),
+  client('Kings Wharf', '/virtual_tours', '{"data": {"name": "Tour {n}"}}'),
+  client('Lighthouse Lane', '/virtual_tours', '{"name": "Tour {n}"}'),
+];
+
+function client(name: string, path: string, body: string): FleetClient {
+  return { name, key: name.toLowerCase().replaceAll(' ', '-'), path, body };
+}
+
+/** What a client got. */
+export interface FleetResponse {
+  readonly client: FleetClient;
+  readonly isWrite: boolean;
+  readonly status: number;
+  readonly headers: Headers;
+}
+
+/** Sends requests as the clients of the fleet do. */
+class Fleet {
+  /** Requests that were sent so far. */
+  sent = 0;
+  private readonly origin: string;
+
+  constructor(origin: string) {
+    this.origin = origin;
+  }
+
+  /** Every client writes, then reads, `rounds` times; the clients run side by side. */
+  async send(rounds: number): Promise<readonly FleetResponse[]> {
+    const all = FLEET.map(async (client) => {
+      const responses: FleetResponse[] = [];
+      for (let round = 0; round < rounds; round += 1)
+        for (const isWrite of [true, false]) responses.push(await this.sendOne(client, isWrite));
+      return responses;
+    });
+    return (await Promise.all(all)).flat();
+  }
+
+  /** Every client reads once, one after the other; `after` is awaited between them. */
+  async readInTurn(
+    after: () => Promise<unknown> = () => Promise.resolve(),
+  ): Promise<readonly FleetResponse[]> {
+    const responses: FleetResponse[] = [];
+    for (const client of FLEET) {
+      responses.push(await this.sendOne(client, false));
+      await after();
+    }
+    return responses;
+  }
+
+  private async sendOne(client: FleetClient, isWrite: boolean): Promise<FleetResponse> {
+    this.sent += 1;
+    const response = await fetch(`${this.origin}/api/v1${client.path}`, {
+      method: isWrite ? 'POST' : 'GET',
+      headers: {
+        authorization: `Bearer ${client.key}`,
+        'user-agent': `${client.key}/1.0`,
+        ...(isWrite ? { 'content-type': 'application/json' } : {}),
+      },
+      ...(isWrite ? { body: client.body.replaceAll('{n}', String(this.sent)) } : {}),
+    });
+    await response.arrayBuffer();
+    return { client, isWrite, status: response.status, headers: response.headers };
+  }
+}
+
+/** The operation that the rule book of the tour lacks at first, as the first rule book of an operator may. */
+export const UNDECLARED_OPERATION = 'list_floor_plan_orders';
+
+const DECLARATION = new RegExp(`^  ${UNDECLARED_OPERATION}:.*\\n`, 'm');
+const OPERATIONS = /^operations:\n/m;
+
+/** Returns the shipped rule book without one operation. */
+function firstRuleBook(shipped: string): string {
+  if (!DECLARATION.test(shipped) || !OPERATIONS.test(shipped))
+    throw new Error(`The rule book does not declare ${UNDECLARED_OPERATION}.`);
+  return shipped.replace(DECLARATION, '');
+}
+
+/** Declares the operation in a rule book. */
+export function declareOperation(rulesPath: string): void {
+  const text = readFileSync(rulesPath, 'utf8');
+  const line = `  ${UNDECLARED_OPERATION}: { match: GET /orders/floor_plans, assumed: true }\n`;
+  writeFileSync(
+    rulesPath,
+    text.replace(OPERATIONS, (start) => `${start}${line}`),
+  );
+}
+
+/** Adds lines at the end of a rule book. */
+export function addToRuleBook(rulesPath: string, lines: string): void {
+  writeFileSync(rulesPath, `${readFileSync(rulesPath, 'utf8').trimEnd()}\n\n${lines}\n`);
+}
+
+/** Lets a gateway read its rule book, as it does by itself a second after the file has changed; returns the hash in force. */
+export async function reloadRules(serving: Serving): Promise<string> {
+  const before = serving.ruleBooks.current.ruleBook.hash;
+  await serving.life.reloadFile('rule-book');
+  const { hash } = serving.ruleBooks.current.ruleBook;
+  if (hash === before) throw new Error('The gateway did not take the changed rule book.');
+  return hash;
+}
+
+/** Time for a reference service to start, in milliseconds. */
+const START_TIMEOUT_MS = 20_000;
+const REFERENCE_POLL_MS = 10;
+
+/** A reference service in a process of its own: started, stopped, and started again at the same address with other flags. */
+class ReferenceProcess {
+  readonly origin: string;
+  private readonly program: string;
+  private readonly flags: readonly string[];
+  private child: ChildProcess;
+
+  private constructor(program: string, flags: readonly string[], started: StartedProcess) {
+    this.program = program;
+    this.flags = flags;
+    this.child = started.child;
+    this.origin = started.origin;
+  }
+
+  /** Starts `program reference` with these flags on a free port; rejects with what it said when it does not start. */
+  static async start(program: string, flags: readonly string[]): Promise<ReferenceProcess> {
+    return new ReferenceProcess(
+      program,
+      flags,
+      await spawnReference(program, [...flags, '--listen', '127.0.0.1:0']),
+    );
+  }
+
+  /** Stops the service and starts it again, with `more` flags. */
+  async restart(more: readonly string[] = []): Promise<void> {
+    await this.stop();
+    const listen = ['--listen', this.origin.replace('http://', '')];
+    const { child } = await spawnReference(this.program, [...this.flags, ...listen, ...more]);
+    this.child = child;
+  }
+
+  /** Stops the service and waits for its end. */
+  async stop(): Promise<void> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
+    const ended = once(this.child, 'exit');
+    this.child.kill('SIGTERM');
+    await ended;
+  }
+
+  /** Ends the service at once, without waiting. */
+  kill(): void {
+    this.child.kill('SIGKILL');
+  }
+}
+
+interface StartedProcess {
+  readonly child: ChildProcess;
+  readonly origin: string;
+}
+
+async function spawnReference(program: string, flags: readonly string[]): Promise<StartedProcess> {
+  // Settings of the gateway in the environment are not meant for the services of the tour.
+  const environment = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !name.startsWith('GATEWAY_')),
+  );
+  const child = spawn(process.execPath, [program, 'reference', ...flags], {
+    env: environment,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let said = '';
+  // Read to the end: the service reports errors there, and would end if nobody took them.
+  child.stderr.on('data', (chunk: Buffer) => (said += said.length < MAX_SAID ? String(chunk) : ''));
+  const origin = await originOf(child, () => /reference service on (http:\S+)/.exec(said)?.[1]);
+  if (origin !== undefined) return { child, origin };
+  child.kill('SIGKILL');
+  throw new Error(`A reference service did not start: ${said.trim()}`);
+}
+
+/** Characters of stderr that are kept: those of the start. */
+const MAX_SAID = 10_000;
+
+/** Waits for the address that a service prints; undefined when it ends without, or takes too long. */
+async function originOf(child: ChildProcess, read: () => string | undefined): Promise<string | undefined> {
+  const end = performance.now() + START_TIMEOUT_MS;
+  while (child.exitCode === null && child.signalCode === null && performance.now() < end) {
+    const origin = read();
+    if (origin !== undefined) return origin;
+    await delay(REFERENCE_POLL_MS);
+  }
+  return undefined;
+}

@@ -1,0 +1,405 @@
+import { once } from 'node:events';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { stdin, stdout } from 'node:process';
+import type { ClientClass } from '../../report/client-report.ts';
+import type { Report } from '../../report/report.ts';
+import { count, counted } from '../../report/text.ts';
+import { FAILURE, NOT_STARTED } from '../command-fault.ts';
+import { applyStrips } from '../report/report.ts';
+import { painter, terminalOf, wrapLines } from '../terminal.ts';
+import {
+  addToRuleBook,
+  declareOperation,
+  FLEET,
+  type FleetResponse,
+  openStage,
+  reloadRules,
+  type Stage,
+  type StageOptions,
+  UNDECLARED_OPERATION,
+} from './tour-stage.ts';
+
+/** The steps in which V1 responds to every request. */
+export const OBSERVING_STEPS: readonly TourStep[] = [
+  { title: 'Observe', page: './', play: observe },
+  { title: 'Census', page: './?view=retirement', play: takeCensus },
+  { title: 'Strip', page: './?view=rules', play: strip },
+  { title: 'Shadow', page: './?view=rollout', play: shadow },
+];
+
+/** Attempts to see something that a busy machine may leave out. */
+const MAX_TRIES = 4;
+
+async function observe(stage: Stage): Promise<readonly string[]> {
+  const { admin, fleet } = stage;
+  await admin.choose({ mode: 'observe' });
+  // On a busy machine the gateway observes fewer bodies, and the census needs several.
+  for (let tries = 0; tries < MAX_TRIES && (await admin.report()).census.strips.length === 0; tries += 1) {
+    await fleet.send(4);
+    await settle(stage);
+  }
+  const requests = await admin.sentTo();
+  const would = await Promise.all(
+    ['rewritten', 'unchanged', 'refused'].map(
+      async (verdict) => (await admin.entriesAfter(0, `would:${verdict}`)).length,
+    ),
+  );
+  const [rewritten = 0, unchanged = 0, refused = 0] = would;
+  return [
+    `${count(FLEET.length)} clients, written for V1, sent ${counted(requests.v1 + requests.v2, 'request')} to the gateway in mode observe.`,
+    `V1 responded to ${requests.v1 === fleet.sent ? 'all of them' : count(requests.v1)}, and V2 got ${requests.v2 === 0 ? 'none' : count(requests.v2)}.`,
+    `A migration would have rewritten ${count(rewritten)}, left the body of ${count(unchanged)} as it is, and refused ${count(refused)}.`,
+  ];
+}
+
+async function takeCensus(stage: Stage): Promise<readonly string[]> {
+  const { admin, names } = stage;
+  const report = await admin.report();
+  const { valid, invalid } = await bodyChecks(stage);
+  const refusal = await admin.refusalOf({ mode: 'canary', share: 30 });
+  return [
+    ...report.census.strips.map(
+      ({ member, operation = 'requests', clients, why }) =>
+        `The census: ${listed(clients.map((hash) => names.get(hash) ?? hash))} send ${member} in ${operation} (${why}), and no rule handles it. It proposes a strip rule.`,
+    ),
+    `Of ${count(invalid + valid)} bodies that were checked, V2's schema would refuse ${count(invalid)}.`,
+    refusal === undefined ? 'A canary would be accepted.' : `A canary is refused now: ${refusal}`,
+    classSentence(report),
+  ];
+}
+
+async function strip(stage: Stage): Promise<readonly string[]> {
+  const { admin, rulesPath, fleet } = stage;
+  const outcome = await applyStrips(rulesPath, (await admin.report()).census.strips);
+  if ('faults' in outcome) throw new Error(outcome.faults.join('\n'));
+  const hash = await reloadRules(stage.serving);
+  const before = await admin.latest();
+  const responses = await fleet.send(2);
+  await settle(stage);
+  const stripped = (await admin.entriesAfter(before)).filter(({ edits }) =>
+    edits.some(({ rule }) => rule === 'strip'),
+  );
+  const checks = await bodyChecks(stage);
+  return [
+    `The proposal is in the rule book of the tour, which strips ${outcome.written.join(', ')} now. The gateway took it without a restart, as rule book ${hash}.`,
+    `In the next ${counted(responses.length, 'request')} a migration would have stripped ${count(stripped.length)} bodies. Of the bodies that were checked, V2's schema accepts ${count(checks.valid)} and refuses ${count(checks.invalid)}.`,
+  ];
+}
+
+/** Bodies that V2's schema accepted and refused under the rule book in force. */
+async function bodyChecks({ admin }: Stage): Promise<{ readonly valid: number; readonly invalid: number }> {
+  const counts = (await admin.rollout()).bodyChecks?.counts ?? [];
+  const sum = (kind: 'valid' | 'invalid'): number => counts.reduce((all, each) => all + each[kind], 0);
+  return { valid: sum('valid'), invalid: sum('invalid') };
+}
+
+async function shadow(stage: Stage): Promise<readonly string[]> {
+  const { admin } = stage;
+  await admin.choose({ mode: 'shadow' });
+  const start = await admin.latest();
+  let first = await compareReads(stage);
+  for (let tries = 1; tries < MAX_TRIES && total(first).different === 0; tries += 1)
+    first = await compareReads(stage);
+  const before = total(first);
+  const missing = first
+    .flatMap(({ fields }) => fields)
+    .filter(({ kind }) => kind === 'missing')
+    .map(({ path }) => path);
+  declareOperation(stage.rulesPath);
+  const hash = await reloadRules(stage.serving);
+  const after = total(await compareReads(stage));
+  return [
+    `Each read went to both services, and the client got V1's response. Of ${counted(before.compared, 'read')}, ${count(before.different)} would have been different.`,
+    ...(missing.length === 0
+      ? []
+      : [
+          `V1 clients would have missed ${listed(missing)}, in a list that the rule book of the tour did not name.`,
+        ]),
+    `With ${UNDECLARED_OPERATION} declared (rule book ${hash}), ${count(after.compared - before.compared)} more were compared, and ${count(after.different - before.different)} were different.`,
+    ...(await notCompared(stage, start)),
+    classSentence(await admin.report()),
+  ];
+}
+
+/** Says how many reads were not compared, and why, as a busy machine leaves some out. */
+async function notCompared({ admin }: Stage, start: number): Promise<readonly string[]> {
+  const reasons = (await admin.entriesAfter(start)).flatMap(({ comparison }) =>
+    comparison?.verdict === 'unknown' ? [comparison.why ?? 'unknown'] : [],
+  );
+  if (reasons.length === 0) return [];
+  const others = [...new Set(reasons)].filter((reason) => reason !== 'budget');
+  const words = [
+    ...(reasons.includes('budget') ? ['comparing has little time, so that no client waits for it'] : []),
+    ...others,
+  ];
+  return [`${counted(reasons.length, 'read')} could not be compared: ${words.join('; ')}.`];
+}
+
+type Shadows = Awaited<ReturnType<Stage['admin']['rollout']>>['shadows'];
+
+interface Compared {
+  readonly compared: number;
+  readonly different: number;
+  readonly unknown: number;
+}
+
+function total(shadows: Shadows): Compared {
+  const sum = (kind: 'same' | 'different' | 'unknown'): number =>
+    shadows.reduce((all, each) => all + each[kind], 0);
+  return { compared: sum('same') + sum('different'), different: sum('different'), unknown: sum('unknown') };
+}
+
+/** Lets every client read once. Comparisons give way to clients, so the next one waits until its response was compared. */
+async function compareReads({ admin, fleet }: Stage): Promise<Shadows> {
+  const done = ({ shadows }: { readonly shadows: Shadows }): number => {
+    const { compared, unknown } = total(shadows);
+    return compared + unknown;
+  };
+  let before = done(await admin.rollout());
+  await fleet.readInTurn(async () => {
+    before += 1;
+    await admin.until(
+      () => admin.rollout(),
+      (view) => done(view) >= before,
+    );
+  });
+  return (await admin.rollout()).shadows;
+}
+
+/** Percent of the clients in the canary. */
+const SHARE = 30;
+
+/** Rounds of the fleet after which a canary that fails would have been rolled back. */
+const MAX_ROUNDS = 40;
+
+/** The steps in which requests go to V2. */
+export const MIGRATING_STEPS: readonly TourStep[] = [
+  { title: 'Canary', page: './?view=rollout', play: canary },
+  { title: 'A fault, and the roll-back', page: './?view=errors', play: fault },
+  { title: 'Migrate', page: './?view=hour', play: migrate },
+  { title: 'Sunset', page: './?view=retirement', play: sunset },
+];
+
+async function canary(stage: Stage): Promise<readonly string[]> {
+  const { admin, fleet } = stage;
+  await admin.choose({ mode: 'canary', share: SHARE });
+  const before = await admin.latest();
+  await fleet.send(3);
+  await settle(stage);
+  const { canaries } = await admin.rollout();
+  const [window] = canaries;
+  const clients = await migratedSince(stage, before);
+  return [
+    `A canary of ${SHARE} % migrates ${count(clients.length)} of ${count(FLEET.length)} clients: ${listed(clients)}. The others stay on V1.`,
+    ...(window === undefined
+      ? []
+      : [
+          `Of their ${counted(window.migrated.requests, 'request')} to V2, ${count(window.migrated.failures)} failed; of ${count(window.v1.requests)} to V1, ${count(window.v1.failures)} failed.`,
+        ]),
+  ];
+}
+
+async function fault(stage: Stage): Promise<readonly string[]> {
+  const { admin, fleet, v2 } = stage;
+  await v2.restart(['--failing', FLEET.map(({ key }) => key).join(',')]);
+  const before = await admin.latest();
+  for (let round = 0; round < MAX_ROUNDS && (await admin.rollout()).rollbacks.length === 0; round += 1) {
+    await fleet.send(1);
+    await settle(stage);
+  }
+  const { rollbacks, default: mode } = await admin.rollout();
+  const [rollback] = rollbacks;
+  if (rollback === undefined) throw new Error('The canary was not rolled back.');
+  const failed = await migratedSince(stage, before, 'status:5xx');
+  const after = await fleet.send(1);
+  await settle(stage);
+  const well = after.filter(({ status }) => status < 400).length;
+  return [
+    `V2 was restarted with a store that fails, and ${listed(failed)} got its errors.`,
+    `At ${rollback.at} the gateway rolled the canary of ${rollback.share} % back by itself: ${count(rollback.migrated.failures)} of ${count(rollback.migrated.requests)} migrated requests had failed, and ${count(rollback.v1.failures)} of ${count(rollback.v1.requests)} on V1.`,
+    `The mode is ${mode.mode} until somebody chooses another one. Of the next ${counted(after.length, 'request')} V1 responded well to ${well === after.length ? 'all' : count(well)}.`,
+  ];
+}
+
+async function migrate(stage: Stage): Promise<readonly string[]> {
+  const { admin, fleet, v2 } = stage;
+  const first = await migratedSince(stage, 0);
+  await v2.restart();
+  await admin.choose({ mode: 'canary', share: 60 });
+  let before = await admin.latest();
+  await fleet.send(2);
+  await settle(stage);
+  const most = await migratedSince(stage, before);
+  await admin.choose({ mode: 'migrate' });
+  const start = await admin.sentTo();
+  before = await admin.latest();
+  const responses = await fleet.send(2);
+  await settle(stage);
+  const end = await admin.sentTo();
+  const failed = responses.filter(({ status }) => status >= 400).length;
+  const clients = await migratedSince(stage, before);
+  return [
+    `V2 was restarted with a store that works. A canary of 60 % migrates ${count(most.length)} clients, ${first.every((name) => most.includes(name)) ? 'all' : 'not all'} of the smaller one among them.`,
+    `In mode migrate ${count(end.v2 - start.v2)} requests of ${count(clients.length)} clients went to V2, ${count(end.v1 - start.v1)} to V1, and ${count(failed)} failed. No client has changed a line.`,
+  ];
+}
+
+async function sunset(stage: Stage): Promise<readonly string[]> {
+  const { admin, fleet, names } = stage;
+  const [kept] = FLEET;
+  const hash = [...names].find(([, name]) => name === kept?.name)?.[0] ?? '';
+  const day = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+  addToRuleBook(
+    stage.rulesPath,
+    `deprecation: ${day(-30)}\nsunset: { at: ${day(30)}, after: gone, except: [${hash}] }`,
+  );
+  await reloadRules(stage.serving);
+  const [announced] = await fleet.readInTurn();
+  await settle(stage);
+  await endV1(stage, day(30), day(-1));
+  const refused = await fleet.send(1);
+  await settle(stage);
+  const gone = refused.filter(({ status }) => status === 410);
+  const served = refused.filter(({ status }) => status < 400);
+  const { switchOff, clients } = await admin.report();
+  return [
+    `Thirty days before the end, V1 responses say so: Deprecation: ${headerOf(announced, 'deprecation')}, Sunset: ${headerOf(announced, 'sunset')}.`,
+    `After the sunset, ${counted(gone.length, 'request')} of ${count(clientsOf(gone).length)} clients got 410. ${listed(clientsOf(served))}, which the rule book excepts, had ${counted(served.length, 'response')} as before.`,
+    `The report counts ${count(clients.length)} clients that have used V1: ${switchOff.sentence}`,
+  ];
+}
+
+/** Moves the sunset into the past, as if the day had come. */
+async function endV1(stage: Stage, from: string, to: string): Promise<void> {
+  writeFileSync(stage.rulesPath, readFileSync(stage.rulesPath, 'utf8').replace(`at: ${from}`, `at: ${to}`));
+  await reloadRules(stage.serving);
+}
+
+function clientsOf(responses: readonly FleetResponse[]): readonly string[] {
+  return [...new Set(responses.map(({ client }) => client.name))];
+}
+
+function headerOf(response: FleetResponse | undefined, name: string): string {
+  return response?.headers.get(name) ?? 'absent';
+}
+
+/** Every step of the tour, in its order. */
+export const TOUR: readonly TourStep[] = [...OBSERVING_STEPS, ...MIGRATING_STEPS];
+
+/** Signals that end the tour, with the exit codes that shells give them. */
+const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+
+/**
+ * Plays a whole migration and prints each step. On a terminal it waits for Enter after each; in a pipe it goes on. Its files are gone
+ * when it ends, whether by itself or by a signal. Sets the exit code.
+ */
+export async function playTour(options: StageOptions): Promise<void> {
+  for (const [signal, code] of Object.entries(SIGNALS)) process.on(signal, () => process.exit(code));
+  const stage = await openStage(options);
+  if ('faults' in stage) {
+    process.stderr.write(stage.faults.map((fault) => `${fault}\n`).join(''));
+    process.exitCode = NOT_STARTED;
+    return;
+  }
+  try {
+    print(introduction(stage));
+    for (const [at, step] of TOUR.entries()) await playStep(stage, step, at + 1);
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    process.stderr.write(`The demo ends here: ${error.message}\n`);
+    process.exitCode = FAILURE;
+  } finally {
+    await stage.close();
+    stdin.destroy();
+  }
+  if (!existsSync(stage.folder)) print(`The services are stopped, and ${stage.folder} is removed.\n`);
+}
+
+function introduction({ v1, v2, serving, folder }: Stage): string {
+  const { origin, adminOrigin } = serving.running;
+  return `A migration from V1 to V2, in ${TOUR.length} steps.
+
+V1 is ${v1.origin}, and V2 is ${v2.origin}, on the same data. The gateway is ${origin}, and its page ${adminOrigin}. Every file is in ${folder}. The rule book there is a copy of the one that ships, without one operation, as a first one may be.
+
+`;
+}
+
+async function playStep(stage: Stage, { title, page, play }: TourStep, number: number): Promise<void> {
+  const { adminOrigin } = stage.serving.running;
+  const paint = painter(terminalOf(stdout));
+  print(`${paint('bold', `${number}/${TOUR.length}  ${title}`)}\n`);
+  const sentences = await play(stage);
+  const address = new URL(page, adminOrigin).href;
+  print(
+    [...sentences.map((sentence) => `  ${sentence}\n`), `  Look at ${paint('cyan', address)}\n\n`].join(''),
+  );
+  await pause(number === TOUR.length ? 'Enter ends the demo.' : 'Enter goes on, and Ctrl-C ends the demo.');
+}
+
+/** Waits for Enter on a terminal; the end of the input counts as one. */
+async function pause(words: string): Promise<void> {
+  if (!stdin.isTTY || !stdout.isTTY || stdin.readableEnded) return;
+  print(painter(terminalOf(stdout))('dim', words));
+  stdin.resume();
+  await Promise.race([once(stdin, 'data'), once(stdin, 'end')]);
+  stdin.pause();
+  print('\n');
+}
+
+function print(text: string): void {
+  stdout.write(wrapLines(text, terminalOf(stdout).columns, 0));
+}
+
+/** A step of the tour. */
+export interface TourStep {
+  readonly title: string;
+  /** Place of the page to look at, relative to the admin listener. */
+  readonly page: string;
+  /** Carries the step out, and says in sentences what has happened, with the gateway's own numbers. */
+  readonly play: (stage: Stage) => Promise<readonly string[]>;
+}
+
+/** Names of clients in a sentence: `Acacia Estates, Blue Gum Living and Jetty Road`. */
+export function listed(names: readonly string[]): string {
+  const sorted = [...names].toSorted();
+  const last = sorted.pop();
+  if (last === undefined) return 'nobody';
+  return sorted.length === 0 ? last : `${sorted.join(', ')} and ${last}`;
+}
+
+/** What the report knows of the clients that use V1, as a sentence; classes without a client are left out. */
+export function classSentence({ classes }: Report): string {
+  const parts = CLASS_PARTS.flatMap(([name, words]) => {
+    const clients = classes[name];
+    return clients === 0 ? [] : [`${count(clients)} ${words}`];
+  });
+  return `The report says of the clients: ${parts.join(', ')}.`;
+}
+
+const CLASS_PARTS: readonly (readonly [name: ClientClass, words: string])[] = [
+  ['field-work', 'with work on fields'],
+  ['unwrap-only', 'that only drop the wrapper'],
+  ['url-only', 'that only need a new URL'],
+  ['unknown', 'not known yet'],
+];
+
+/** Waits until the gateway has an entry of every request that the fleet sent. */
+export async function settle({ admin, fleet }: Stage): Promise<void> {
+  await admin.until(
+    () => admin.latest(),
+    (latest) => latest >= fleet.sent,
+  );
+}
+
+/** Names of the clients whose requests were migrated since the entry with the number `after`, with a status if one is given. */
+export async function migratedSince(
+  { admin, names }: Stage,
+  after: number,
+  filter = 'route:v1',
+): Promise<readonly string[]> {
+  const entries = await admin.entriesAfter(after, filter);
+  const hashes = new Set(
+    entries.filter(({ origin }) => origin === undefined).map(({ client }) => client ?? ''),
+  );
+  return [...hashes].map((hash) => names.get(hash) ?? hash);
+}

@@ -1,0 +1,140 @@
+import {
+  bodyCheckWords,
+  failureWords,
+  OUTCOME_WORDS,
+  requestLine,
+  sentToWords,
+  statusTone,
+  statusWords,
+} from '../inspector/entries/entry-words.ts';
+import { terminalText } from '../report/text.ts';
+import {
+  modeOf,
+  type Outcome,
+  outcomeOf,
+  responseEditCount,
+  statusFrom,
+} from '../rewrite-log/entry-outcome.ts';
+import type { Entry } from '../rewrite-log/entry.ts';
+import { pad, painter, type Style, type Terminal, widthOf, wrapText } from './terminal.ts';
+
+/** The colours of the page; what was a dry run is in italics. */
+const OUTCOME_STYLES: Readonly<Record<Outcome, Style>> = {
+  rewritten: 'blue',
+  unchanged: 'green',
+  refused: 'red',
+  passed: 'dim',
+  served: 'dim',
+  'would-rewritten': ['blue', 'italic'],
+  'would-unchanged': ['green', 'italic'],
+  'would-refused': ['red', 'italic'],
+  'to-v1': 'dim',
+};
+
+const STATUS_STYLES = { ok: 'green', fault: 'yellow', failure: 'red' } as const;
+
+const COLUMNS = [
+  ['time', 24],
+  ['client', 6],
+  ['mode', 7],
+  ['sent to', 7],
+  ['outcome', 16],
+  ['status', 6],
+  ['ms', 8],
+] as const;
+
+/** Numbers are aligned to the right. */
+const RIGHT: ReadonlySet<string> = new Set(['status', 'ms']);
+const GAP = '  ';
+
+/** The header row above entries. */
+export function entryHead(terminal: Terminal): string {
+  return flow(
+    COLUMNS.map(([name]) => name),
+    'request',
+    terminal,
+  );
+}
+
+/** Formats an entry as a row for a terminal, on several lines where it is narrow. The time is that of the log, in UTC. */
+export function entryRow(entry: Entry, terminal: Terminal): string {
+  const paint = painter(terminal);
+  const { time, client, totalMs } = entry;
+  const outcome = outcomeOf(entry);
+  const cells = [
+    paint('dim', terminalText(time.replace('T', ' '))),
+    terminalText(client?.slice(0, 6) ?? '-'),
+    paint('dim', terminalText(modeOf(entry) ?? '-')),
+    terminalText(sentToWords(entry)),
+    paint(OUTCOME_STYLES[outcome] ?? 'dim', terminalText(OUTCOME_WORDS[outcome] ?? outcome)),
+    paint(STATUS_STYLES[statusTone(entry)], statusWords(entry)),
+    totalMs.toFixed(1),
+  ];
+  const text = `${terminalText(requestOf(entry))}${paint('dim', terminalText(detailsOf(entry)))}`;
+  return flow(cells, text, terminal);
+}
+
+/** Puts cells and text on one line, or on as few as fit; the lines after the first are indented. */
+function flow(cells: readonly string[], text: string, { columns }: Terminal): string {
+  const padded = cells.map((cell, at) => {
+    const [name, width] = COLUMNS[at] ?? ['', 0];
+    return pad(cell, width, RIGHT.has(name));
+  });
+  const whole = [...padded, text].join(GAP);
+  if (columns === undefined || widthOf(whole) <= columns) return whole;
+  const lines: string[] = [];
+  let line = '';
+  for (const cell of padded) {
+    const longer = line === '' ? cell : `${line}${GAP}${cell}`;
+    if (line === '' || widthOf(longer.trimEnd()) <= columns) line = longer;
+    else {
+      lines.push(line);
+      line = `${GAP}${cell}`;
+    }
+  }
+  const room = columns - widthOf(line) - GAP.length;
+  const isShort = widthOf(text) <= room;
+  if (isShort) return [...lines, `${line}${GAP}${text}`].map((each) => each.trimEnd()).join('\n');
+  const rest = wrapText(text, columns - GAP.length).map((each) => `${GAP}${each.trimStart()}`);
+  return [...lines, line, ...rest].map((each) => each.trimEnd()).join('\n');
+}
+
+function requestOf(entry: Entry): string {
+  const line = requestLine(entry);
+  return entry.operation === undefined ? line : `${entry.operation}  ${line}`;
+}
+
+function detailsOf(entry: Entry): string {
+  const { edits, editsOmitted = 0, note, would, upstreamMs, comparison, incomplete } = entry;
+  const parts = changeCounts(edits);
+  if (editsOmitted > 0) parts.push(`${editsOmitted} more edits`);
+  if (responseEditCount(entry) > 0) {
+    const { responseEdits = [], responseEditsOmitted = 0 } = entry;
+    const made = changeCounts(responseEdits);
+    if (responseEditsOmitted > 0) made.push(`${responseEditsOmitted} more edits`);
+    parts.push(`response: ${made.join(', ')}`);
+  }
+  const failure = failureWords(entry);
+  if (failure !== undefined) parts.push(failure);
+  const refusal = would && failureWords(would);
+  if (refusal !== undefined) parts.push(`would: ${refusal}`);
+  const checked = bodyCheckWords(entry);
+  if (checked !== undefined) parts.push(checked);
+  if (note !== undefined) parts.push(note);
+  if (incomplete === true) parts.push('incomplete');
+  if (comparison !== undefined) parts.push(`compared: ${comparison.verdict}`);
+  const from = statusFrom(entry);
+  if (upstreamMs !== undefined && (from === 'v1' || from === 'v2'))
+    parts.push(`${from.toUpperCase()} ${upstreamMs.toFixed(1)} ms`);
+  return parts.length === 0 ? '' : `  ${parts.join(', ')}`;
+}
+
+/** The changes of edits, each once with its number: `client-name ×2`. */
+function changeCounts(edits: readonly { readonly change: string; readonly note?: string }[]): string[] {
+  const counts = new Map<string, number>();
+  for (const { change, note } of edits) {
+    const name = note === undefined ? change : `${change} (${note})`;
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return [...counts].map(([name, times]) => (times === 1 ? name : `${name} ×${times}`));
+}

@@ -1,0 +1,213 @@
+import { goneWords } from '../inspector/operator-view.ts';
+import { counted, terminalLines } from '../report/text.ts';
+import type { BodyCheckCount } from '../rollout/body-checks.ts';
+import type {
+  CountView,
+  ModeView,
+  ReplicaView,
+  RolloutRequest,
+  RolloutView,
+} from '../rollout/rollout-tally.ts';
+import { type AdminClient, openAdmin } from './admin-client.ts';
+import { type CommandFault, endWith, isFault } from './command-fault.ts';
+import { type Terminal, terminalOf, wrapLines } from './terminal.ts';
+
+/** Options of every command below `rollout`. */
+export interface RolloutOptions {
+  readonly admin: string;
+  readonly format: 'text' | 'json';
+  readonly operation?: string;
+  readonly client?: string;
+  readonly force?: boolean;
+}
+
+/** Shows the rollout, or changes it as `request` says; prints the state after it and sets the exit code. */
+export async function carryOutRollout(
+  options: RolloutOptions,
+  request: RolloutRequest | undefined,
+): Promise<void> {
+  const client = openAdmin(options.admin);
+  const outcome = isFault(client) ? client : await ask(client, request);
+  if (isFault(outcome)) {
+    endWith({ ...outcome, fault: terminalLines(outcome.fault) });
+    return;
+  }
+  process.stdout.write(
+    options.format === 'json'
+      ? `${JSON.stringify(outcome)}\n`
+      : rolloutText(outcome, terminalOf(process.stdout)),
+  );
+}
+
+async function ask(
+  client: AdminClient,
+  request: RolloutRequest | undefined,
+): Promise<RolloutView | CommandFault> {
+  let status: number;
+  let text: string;
+  try {
+    const response = await client.ask(
+      '/rollout',
+      {},
+      request === undefined ? undefined : JSON.stringify(request),
+    );
+    status = response.statusCode;
+    text = await response.body.text();
+  } catch {
+    return { fault: `No response from ${client.url}; name the admin listener with --admin.` };
+  }
+  if (status === 200) {
+    const view: RolloutView = JSON.parse(text);
+    return view;
+  }
+  if (status === 401) return { fault: client.refusal(status) };
+  const detail = detailOf(text);
+  if (status === 404 && detail !== undefined)
+    return { fault: `${client.url} is not the admin listener; name that with --admin. It says: ${detail}` };
+  return { fault: detail ?? client.refusal(status), isJunk: true };
+}
+
+function detailOf(text: string): string | undefined {
+  try {
+    const body: { readonly errors?: readonly { readonly detail?: string }[] } = JSON.parse(text);
+    return body.errors?.[0]?.detail;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Characters of the labels before each line. */
+const LABEL = 12;
+
+/** Formats the state of a rollout for a terminal. */
+export function rolloutText(view: RolloutView, { columns }: Pick<Terminal, 'columns'>): string {
+  const lines = [
+    `V1 origin   ${view.v1Origin ?? 'none: V1 requests can only be migrated'}`,
+    `default     ${modeText(view.default)}`,
+    ...Object.entries(view.operations).map(([id, mode]) => `operation   ${id}: ${modeText(mode)}`),
+    ...Object.entries(view.clients).map(
+      ([hash, mode]) =>
+        `client      ${mode.name === undefined ? hash : `${mode.name} (${hash})`}: ${modeText(mode)}`,
+    ),
+    requestsLine(view),
+    ...(view.replica === undefined ? [] : replicaLines(view.replica)),
+    ...view.canaries.map(
+      ({ operation, migrated, v1 }) =>
+        `window      ${operation ?? 'default'}: migrated ${countText(migrated)}, V1 ${countText(v1)}`,
+    ),
+    ...view.rollbacks.map(
+      ({ at, by, operation, share, migrated, v1, resolved }) =>
+        `roll-back   ${at} ${operation ?? 'default'} at ${share} %${by === undefined ? '' : ` by ${by}`}: migrated ${countText(migrated)}, V1 ${countText(v1)}; ${resolved === undefined ? 'in force until you choose a mode' : `resolved ${resolved}`}`,
+    ),
+    ...view.shadows.flatMap(({ operation, same, different, unknown, fields }) => [
+      `shadow      ${operation ?? '(other)'}: ${same} same, ${different} different, ${unknown} unknown`,
+      ...fields
+        .slice(0, 10)
+        .map(({ path, kind, count }) => `              ${path}: ${kind}, ${counted(count, 'time')}`),
+    ]),
+    ...bodyCheckLines(view),
+    ...view.brownouts.map(
+      ({ id, state, share, status }) => `brownout    ${id}: ${state}, ${share} % get ${status}`,
+    ),
+    ...(view.deprecation === undefined ? [] : [`deprecation ${view.deprecation}`]),
+    ...(view.sunset === undefined ? [] : [`sunset      ${view.sunset}: ${goneWords(view, Date.now())}`]),
+    ...(view.isSticky
+      ? []
+      : ['careful     client hashes change at each start: set GATEWAY_CLIENT_SECRET to keep shares stable']),
+  ];
+  return `${lines.map((line) => wrapLines(terminalLines(line), columns, line.startsWith(' ') ? 2 : LABEL)).join('\n')}\n`;
+}
+
+function requestsLine(view: RolloutView): string {
+  const { v1, v2 } = view.requests;
+  return `requests    ${v2} migrated, ${v1} to V1${scopeWords(view)}`;
+}
+
+/** Whose the counts are, where there are others than this gateway. */
+function scopeWords({ countedSince, replica }: RolloutView): string {
+  if (countedSince !== undefined) return `; all counts are of all isolates since ${countedSince}`;
+  if (replica === undefined) return '';
+  return replica.aloneSince === undefined
+    ? '; counts are of this replica, windows of all'
+    : '; counts are of this replica';
+}
+
+function replicaLines({ name, replicas, aloneSince, aloneReason, waiting }: ReplicaView): string[] {
+  const choices =
+    waiting === 1
+      ? '1 choice waits for the store, and holds'
+      : `${waiting} choices wait for the store, and hold`;
+  return [
+    `replicas    ${replicas === undefined ? 'not yet counted' : String(replicas)}; this is ${name}`,
+    ...(aloneSince === undefined
+      ? []
+      : [
+          `alone       since ${aloneSince} (${aloneReason ?? 'the store is out of reach'}): what was last known holds; ${waiting === 0 ? 'counts are of this replica' : `${choices} on this replica only`}`,
+        ]),
+  ];
+}
+
+/** Pairs of client and operation, and pointers of each, that are listed. */
+const MAX_PAIRS = 10;
+const MAX_POINTERS = 5;
+
+/** The checks of bodies that were not sent to V2. */
+function bodyCheckLines({ bodyChecks, clients, v1Origin }: RolloutView): string[] {
+  if (bodyChecks === undefined)
+    return v1Origin === undefined
+      ? []
+      : ["V2's schema not known: no body is checked, as GATEWAY_V2_OPENAPI is not set"];
+  const { counts, omitted, warnings = [] } = bodyChecks;
+  const warned = warnings.map((text) => `warning     ${text}`);
+  if (counts.length === 0) return [...warned, "V2's schema no body was checked yet under this rule book"];
+  const rest = omitted + Math.max(0, counts.length - MAX_PAIRS);
+  return [
+    ...warned,
+    ...counts
+      .slice(0, MAX_PAIRS)
+      .flatMap(({ operation, client, pointers, refused, bodies, refusals, ...count }) => {
+        const name = client === undefined ? '(no key)' : (clients[client]?.name ?? client);
+        return [
+          ...(refused === 0
+            ? []
+            : [
+                `the gateway ${name} ${operation ?? '(other)'}: ${refused} of ${bodies} refused that V1 accepted`,
+                ...refusals
+                  .slice(0, MAX_POINTERS)
+                  .map(({ reason, count: times }) => `              ${reason}: ${counted(times, 'time')}`),
+              ]),
+          `V2's schema ${name} ${operation ?? '(other)'}: ${checkWords(count)}`,
+          ...pointers
+            .slice(0, MAX_POINTERS)
+            .map(({ at, count: times }) => `              ${at || 'the body'}: ${counted(times, 'time')}`),
+        ];
+      }),
+    ...(rest === 0 ? [] : [`              and ${rest} more`]),
+  ];
+}
+
+function checkWords({
+  valid,
+  invalid,
+  refusedByBoth,
+  unknown,
+}: Pick<BodyCheckCount, 'valid' | 'invalid' | 'refusedByBoth' | 'unknown'>): string {
+  return valid + invalid + refusedByBoth + unknown === 0
+    ? 'no body was checked'
+    : `${invalid} refused that V1 accepted, ${valid} accepted, ${refusedByBoth} refused by both, ${unknown} unknown`;
+}
+
+const SOURCES: Readonly<Record<ModeView['from'], string>> = {
+  default: 'built-in default',
+  'rule-book': 'the rule book',
+  operator: 'chosen by an operator',
+  'roll-back': 'rolled back',
+};
+
+function modeText({ mode, share, from }: ModeView): string {
+  return `${mode}${share === undefined ? '' : ` ${share} % of the clients`} (${SOURCES[from]})`;
+}
+
+function countText({ requests, failures }: CountView): string {
+  return `${failures} of ${requests} failed`;
+}

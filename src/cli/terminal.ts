@@ -1,0 +1,250 @@
+import type { WriteStream } from 'node:tty';
+import { stripVTControlCharacters, styleText } from 'node:util';
+
+/** How output is to look: with colour codes or without, and fitted to a width or not. */
+export interface Terminal {
+  readonly hasColour: boolean;
+  /** Characters in a line; undefined in a pipe or a file, where lines are as long as they need to be. */
+  readonly columns: number | undefined;
+}
+
+/** Output without colour and of any width. */
+export const PLAIN: Terminal = { hasColour: false, columns: undefined };
+
+/** Names of styles, such as `bold`. */
+export type Style = Parameters<typeof styleText>[0];
+
+/** Returns what the terminal behind `stream` shows; a pipe or a file is no terminal. */
+export function terminalOf(
+  stream: WriteStream,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): Terminal {
+  return {
+    hasColour: hasColour(stream, environment),
+    // A terminal that does not know its size says 0.
+    columns: (stream.isTTY && stream.columns) || undefined,
+  };
+}
+
+/** Values of FORCE_COLOR that turn colour on; every other one turns it off. As Node reads them. */
+const FORCED: ReadonlySet<string> = new Set(['', '1', '2', '3', 'true']);
+
+/**
+ * Tells whether colour codes are written to `stream`: FORCE_COLOR decides, also in a pipe; then NO_COLOR, if it is not empty; then
+ * what the terminal can show.
+ */
+export function hasColour(
+  stream: WriteStream,
+  { FORCE_COLOR, NO_COLOR, ...rest }: Readonly<Record<string, string | undefined>> = process.env,
+): boolean {
+  if (FORCE_COLOR !== undefined) return FORCED.has(FORCE_COLOR);
+  if (NO_COLOR !== undefined && NO_COLOR !== '') return false;
+  return stream.isTTY && stream.hasColors(rest);
+}
+
+/** Returns a function that adds colour codes, if the terminal shows them. */
+export function painter({
+  hasColour: isOn,
+}: Pick<Terminal, 'hasColour'>): (style: Style, text: string) => string {
+  return (style, text) => (isOn ? styleText(style, text, { validateStream: false }) : text);
+}
+
+/** Returns the number of characters that a text takes on a terminal; colour codes take none. */
+export function widthOf(text: string): number {
+  return stripVTControlCharacters(text).length;
+}
+
+const ESCAPE = '\u001B';
+/** Colour codes around a text that has none inside. */
+const PAINTED = new RegExp(`^((?:${ESCAPE}\\[\\d+m)*)(?:([^${ESCAPE}]+)((?:${ESCAPE}\\[\\d+m)*))?$`);
+
+/** Breaks one line between words into lines of `columns` characters; a longer word stays whole. Colour is repeated on every line. */
+export function wrapText(text: string, columns: number): readonly string[] {
+  if (widthOf(text) <= columns) return [text];
+  const painted = PAINTED.exec(text);
+  const [, start = '', inner = painted === null ? text : '', end = ''] = painted ?? [];
+  const lines: string[] = [];
+  let line = '';
+  let isBegun = false;
+  for (const word of inner.split(' ')) {
+    if (isBegun && widthOf(line) + 1 + widthOf(word) > columns) {
+      lines.push(line.trimEnd());
+      line = word;
+      continue;
+    }
+    line = isBegun ? `${line} ${word}` : word;
+    isBegun = true;
+  }
+  return [...lines, line].map((each) => `${start}${each}${end}`);
+}
+
+/**
+ * Fits each line of a text to `columns`; what follows a break is indented like the line, by `hanging` characters more. Without
+ * `columns` the text stays as it is.
+ */
+export function wrapLines(text: string, columns: number | undefined, hanging = 2): string {
+  if (columns === undefined) return text;
+  return text
+    .split('\n')
+    .flatMap((line) => {
+      if (widthOf(line) <= columns) return [line];
+      const indent = /^ */.exec(line)?.[0] ?? '';
+      const [first = '', ...others] = wrapText(line.slice(indent.length), columns - indent.length - hanging);
+      return [`${indent}${first}`, ...others.map((each) => `${indent}${' '.repeat(hanging)}${each}`)];
+    })
+    .join('\n');
+}
+
+/** How a table is laid out. */
+interface Layout {
+  /** Columns that hold numbers. */
+  readonly right?: readonly number[];
+  /** Characters in a line; undefined for as many as the widest row needs. */
+  readonly columns?: number | undefined;
+}
+
+const GAP = '  ';
+
+/**
+ * Aligns rows under a header row. Where the lines would be longer than `columns`, cells wrap between words; where not even the longest
+ * words fit beside each other, each row becomes a block with one cell in a line. No word is cut. Colour codes do not count as width.
+ */
+export function printColumns(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  { right = [], columns }: Layout = {},
+): string {
+  const all = [head, ...rows];
+  const natural = head.map((_, at) => greatest(all, (row) => widthOf(row[at] ?? '')));
+  const least = head.map((_, at) => greatest(all, (row) => longestWord(row[at] ?? '')));
+  const widths =
+    columns === undefined ? natural : fit(natural, least, columns - GAP.length * (head.length - 1));
+  if (widths === undefined) return rows.map((row) => printBlock(head, row, columns ?? 0)).join('\n');
+  return all.map((row) => printRow(row, widths, right)).join('\n');
+}
+
+/** Pads a cell to `size` characters. */
+export function pad(cell: string, size: number, right: boolean): string {
+  const fill = ' '.repeat(Math.max(0, size - widthOf(cell)));
+  return right ? fill + cell : cell + fill;
+}
+
+function longestWord(cell: string): number {
+  return greatest(cell.split(' '), widthOf);
+}
+
+/** A report has more rows than a call may have arguments. */
+function greatest<Item>(items: readonly Item[], sizeOf: (item: Item) => number): number {
+  return items.reduce((most, item) => Math.max(most, sizeOf(item)), 0);
+}
+
+/** Widths between the least and the natural ones that add up to `room`; undefined when the least ones do not fit. */
+function fit(
+  natural: readonly number[],
+  least: readonly number[],
+  room: number,
+): readonly number[] | undefined {
+  const sum = (widths: readonly number[]): number => widths.reduce((total, width) => total + width, 0);
+  if (sum(natural) <= room) return natural;
+  if (sum(least) > room) return undefined;
+  const widths = [...least];
+  let rest = room - sum(least);
+  // Columns that lack little get all that they lack; those with long sentences share what remains.
+  const byLack = natural
+    .map((width, at) => ({ at, lack: width - (least[at] ?? 0) }))
+    .toSorted((one, other) => one.lack - other.lack);
+  for (const [done, { at, lack }] of byLack.entries()) {
+    const share = Math.min(lack, Math.floor(rest / (byLack.length - done)));
+    widths[at] = (widths[at] ?? 0) + share;
+    rest -= share;
+  }
+  return widths;
+}
+
+function printRow(row: readonly string[], widths: readonly number[], right: readonly number[]): string {
+  const cells = widths.map((width, at) => wrapText(row[at] ?? '', width));
+  const height = Math.max(...cells.map((lines) => lines.length));
+  return Array.from({ length: height }, (_, line) =>
+    cells
+      .map((lines, at) => pad(lines[line] ?? '', widths[at] ?? 0, right.includes(at)))
+      .join(GAP)
+      .trimEnd(),
+  ).join('\n');
+}
+
+/** The first cell is the title of the block; empty cells are left out. */
+function printBlock(head: readonly string[], row: readonly string[], columns: number): string {
+  const [title = '', ...cells] = row;
+  return [
+    ...wrapText(title, columns),
+    ...cells.flatMap((cell, at) => {
+      if (cell === '') return [];
+      const name = head[at + 1] ?? '';
+      return wrapText(name === '' ? cell : `${name}: ${cell}`, columns - 4).map(
+        (line, n) => `${n === 0 ? '  ' : '    '}${line}`,
+      );
+    }),
+  ].join('\n');
+}
+
+/** A name and what is to be said of it; an empty name goes on with the fact before. */
+export type Fact = readonly [name: string, text: string];
+
+/** Prints facts under each other, the names in a column of `width` characters. A text that is too long for a line goes on below itself. */
+export function factLines(
+  facts: readonly Fact[],
+  width: number,
+  columns: number | undefined,
+): readonly string[] {
+  return facts.map(([name, text]) =>
+    wrapLines(`  ${name.padEnd(width)}${text}`, columns, name === '' ? 0 : width),
+  );
+}
+
+/** The output for a progress bar: a terminal's stderr. */
+interface BarOutput {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  write(text: string): unknown;
+}
+
+/** Shows the progress of a long task, on a terminal only; prints nothing elsewhere. */
+export class ProgressBar {
+  private readonly output: BarOutput;
+  private readonly total: number;
+  private readonly now: () => number;
+  private readonly began: number;
+  private drawn = Number.NEGATIVE_INFINITY;
+
+  /** `total` is in bytes; 0 when unknown. `now` is a clock in milliseconds. */
+  constructor(output: BarOutput, total: number, now: () => number) {
+    this.output = output;
+    this.total = total;
+    this.now = now;
+    this.began = now();
+  }
+
+  /** Draws the bar at `done` bytes, at most ten times a second. */
+  show(done: number): void {
+    const now = this.now();
+    if (this.output.isTTY !== true || now - this.drawn < 100) return;
+    this.drawn = now;
+    const seconds = Math.max(0.001, (now - this.began) / 1000);
+    const speed = `${(done / 1e6 / seconds).toFixed(0)} MB/s`;
+    const share = this.total === 0 ? undefined : Math.min(1, done / this.total);
+    if (share === undefined) {
+      this.output.write(`\r\u001B[K${(done / 1e6).toFixed(0)} MB  ${speed}`);
+      return;
+    }
+    const width = Math.max(10, Math.min(40, (this.output.columns ?? 80) - 40));
+    const full = Math.round(share * width);
+    const left = share === 0 ? '' : `  ${Math.ceil((seconds / share) * (1 - share))} s left`;
+    const bar = `${'█'.repeat(full)}${'░'.repeat(width - full)}`;
+    this.output.write(`\r\u001B[K${bar} ${String(Math.round(share * 100)).padStart(3)} %  ${speed}${left}`);
+  }
+
+  /** Clears the bar. */
+  clear(): void {
+    if (this.output.isTTY === true) this.output.write('\r\u001B[K');
+  }
+}

@@ -1,0 +1,358 @@
+import { Hono } from 'hono/tiny';
+import { createApp } from '../app.ts';
+import type { OriginParts } from '../gateway/gateway-context.ts';
+import { Gateway } from '../gateway/gateway.ts';
+import { noticeLine } from '../gateway/resilience.ts';
+import type { V2Schemas } from '../gateway/v1/dry-run.ts';
+import { decodeWebBody, WEB_CODINGS } from '../migrate/decode-web-body.ts';
+import { failure } from '../migrate/failure.ts';
+import { CaptureRate } from '../rewrite-log/capture.ts';
+import { entryLine } from '../rewrite-log/entry-line.ts';
+import type { Entry } from '../rewrite-log/entry.ts';
+import { logWriter, type Observer, rememberedHash } from '../rewrite-log/observer.ts';
+import { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
+import { missingV1Fault, modesInForce } from '../rollout/modes.ts';
+import type { ReplicaNotice } from '../rollout/replica.ts';
+import { RolloutControl } from '../rollout/rollout-control.ts';
+import { hexOf } from '../rules/hash.ts';
+import type { RuleBook } from '../rules/rule-book.ts';
+import { gatewayOptions, memoryShares, readSettings, type Settings } from '../settings/read-settings.ts';
+import { settingConflicts } from '../settings/setting-conflicts.ts';
+import type { OriginSetting } from '../settings/setting-kinds.ts';
+import { allSettings, environmentName, settings as table } from '../settings/settings.ts';
+import { createEdgeAdmin, type EdgeAdminParts, EdgeTotals } from './admin.ts';
+import { dataPoint, type EdgeBindings, environmentOf } from './bindings.ts';
+import { EdgeExchange, failureResponse } from './exchange.ts';
+import { EdgeReplica, ROLLOUT_OBJECT } from './replica.ts';
+import { createFetchUpstream } from './upstream.ts';
+
+/** The parts of a gateway on a platform. */
+interface EdgeGatewayParts {
+  readonly bindings: EdgeBindings;
+  readonly ruleBook: RuleBook;
+  /** V2's request schemas, if the bundle has them. */
+  readonly v2Schemas?: V2Schemas;
+  /** Prints a line of the log, or a message for the operator. */
+  readonly print: (line: string) => void;
+  /** Keeps the worker alive until this is done, even after the response is sent. */
+  readonly later: (work: Promise<unknown>) => void;
+}
+
+/** The gateway of an isolate, or all faults of its settings. */
+type EdgeGateway =
+  | {
+      readonly gateway: Gateway;
+      readonly bodyTimeout: number;
+      /** This isolate among the others; undefined without an object that they share. */
+      readonly replica: EdgeReplica | undefined;
+      readonly admin: EdgeAdmin | undefined;
+    }
+  | { readonly faults: readonly string[] };
+
+/** The operators' side of a worker. */
+interface EdgeAdmin {
+  /** In lower case. */
+  readonly hosts: ReadonlySet<string>;
+  readonly fetch: (request: Request) => Promise<Response>;
+}
+
+/** Creates the gateway of an isolate, which has its own counters and circuit breaker. */
+export function createEdgeGateway(parts: EdgeGatewayParts): EdgeGateway {
+  const environment = environmentOf(parts.bindings);
+  const outcome = readSettings({ flags: {}, environment, readFile: noFile });
+  if ('faults' in outcome) return outcome;
+  const { settings } = outcome;
+  const origin = settings.get(table.upstream);
+  const faults = edgeFaults(parts, settings);
+  if (origin === undefined)
+    faults.push(`Set ${environmentName(table.upstream)}: there is no embedded V2 at the edge.`);
+  if (origin === undefined || faults.length > 0) return { faults };
+  const { print } = parts;
+  const control = new RolloutControl({
+    time: Date.now,
+    onNotice: (sentence) => print(edgeProcessLine('error', 'rollout-rolled-back', `rollout: ${sentence}`)),
+  });
+  const totals = totalsOf(parts, control);
+  const replica = totals && replicaOf(parts, control, totals);
+  const gateway = gatewayOf(parts, settings, origin, control, totals);
+  replica?.shareRateLimits(gateway.rateLimitQueue);
+  return {
+    gateway,
+    bodyTimeout: settings.get(table.clientBodyTimeout),
+    replica,
+    admin: replica && adminOf(parts, settings, { control, replica, totals }),
+  };
+}
+
+/** Settings that promise what no isolate does, by name. */
+const NOT_AT_EDGE =
+  /^(?:upstream-(?:host|sni|ca|cert|key)|tls-.*|proxy-protocol|rules|v2-openapi|log-file|capture.*)$/;
+
+/** All that keeps these settings from being used at the edge, as sentences. */
+function edgeFaults({ bindings, ruleBook }: EdgeGatewayParts, settings: Settings): string[] {
+  const faults = [...settingConflicts(settings, { ...memoryShares(), bufferBytes: ISOLATE_BYTES })];
+  const [origin, v1Origin] = [settings.get(table.upstream), settings.get(table.v1Upstream)];
+  const idle = allSettings.filter(
+    (setting) => NOT_AT_EDGE.test(setting.name) && !settings.isInitial(setting),
+  );
+  if (idle.length > 0)
+    faults.push(`Unset ${idle.map(environmentName).join(', ')}: without effect at the edge.`);
+  if (settings.get(table.selfService))
+    faults.push(`Unset ${environmentName(table.selfService)}: an isolate at the edge keeps no report.`);
+  if (settings.get(table.store).kind !== 'memory' || settings.get(table.rolloutFile) !== undefined) {
+    const names = `${environmentName(table.store)} and ${environmentName(table.rolloutFile)}`;
+    faults.push(`Unset ${names}: at the edge the Durable Object ROLLOUT is the store.`);
+  }
+  if (origin?.socketPath !== undefined || v1Origin?.socketPath !== undefined)
+    faults.push('There are no Unix sockets at the edge; set an http or https address.');
+  const modes = modesInForce(ruleBook.rollout?.modes, undefined);
+  const missing = v1Origin === undefined && missingV1Fault(modes, environmentName(table.v1Upstream));
+  const adminFault = adminFaultOf(bindings, settings);
+  return [...faults, ...(missing ? [missing] : []), ...(adminFault === undefined ? [] : [adminFault])];
+}
+
+/** Everybody can reach the address of a worker, so nothing is served to operators without a token. */
+function adminFaultOf({ ROLLOUT }: EdgeBindings, settings: Settings): string | undefined {
+  if (settings.get(table.adminHosts).length === 0) return undefined;
+  const name = environmentName(table.adminHosts);
+  if (settings.get(table.adminToken) === undefined)
+    return `${name} is set; set the secret ${environmentName(table.adminToken)}, too.`;
+  return ROLLOUT === undefined
+    ? `${name} is set, but the Durable Object ROLLOUT is not bound, so that a choice would hold in one isolate only.`
+    : undefined;
+}
+
+function totalsOf(
+  { bindings: { ROLLOUT }, ruleBook, v2Schemas }: EdgeGatewayParts,
+  { requests }: RolloutControl,
+): EdgeTotals | undefined {
+  if (ROLLOUT === undefined) return undefined;
+  return new EdgeTotals({
+    object: () => ROLLOUT.get(ROLLOUT.idFromName(ROLLOUT_OBJECT)),
+    ruleBook: ruleBook.hash,
+    requests,
+    v2Schemas,
+  });
+}
+
+function replicaOf(
+  { bindings: { ROLLOUT, ROLLOUT_COPY }, print, later }: EdgeGatewayParts,
+  control: RolloutControl,
+  totals: EdgeTotals,
+): EdgeReplica | undefined {
+  if (ROLLOUT === undefined) return undefined;
+  return new EdgeReplica({
+    control,
+    namespace: ROLLOUT,
+    copy: ROLLOUT_COPY,
+    name: `isolate ${randomHex(4)}`,
+    onNotice: ({ kind, sentence }) => {
+      const [level, event] = NOTICES[kind];
+      print(edgeProcessLine(level, event, `rollout: ${sentence}`));
+    },
+    shareTotals: () => totals.share(),
+    later,
+  });
+}
+
+/** Levels and events as in the process log of Node. */
+const NOTICES: Readonly<
+  Record<ReplicaNotice['kind'], readonly [level: 'info' | 'warn' | 'error', event: string]>
+> = {
+  alone: ['warn', 'store-lost'],
+  together: ['info', 'store-found'],
+  changed: ['info', 'rollout-changed'],
+  'rolled-back': ['error', 'rollout-rolled-back'],
+  overtaken: ['warn', 'rollout-overtaken'],
+  damaged: ['error', 'rollout-damaged'],
+};
+
+function adminOf(
+  { ruleBook }: EdgeGatewayParts,
+  settings: Settings,
+  shared: Pick<EdgeAdminParts, 'control' | 'replica' | 'totals'>,
+): EdgeAdmin | undefined {
+  const hosts = settings.get(table.adminHosts);
+  const token = settings.get(table.adminToken);
+  if (hosts.length === 0 || token === undefined) return undefined;
+  const v1 = settings.get(table.v1Upstream);
+  const fetch = createEdgeAdmin({
+    hosts,
+    token,
+    ...shared,
+    ruleBook,
+    v1Origin: v1 && v1.origin + v1.path,
+    isSticky: settings.get(table.clientSecret) !== undefined,
+  });
+  return { hosts: new Set(hosts.map((host) => host.toLowerCase())), fetch };
+}
+
+function gatewayOf(
+  { bindings, ruleBook, v2Schemas, print, later }: EdgeGatewayParts,
+  settings: Settings,
+  origin: OriginSetting,
+  rollout: RolloutControl,
+  totals: EdgeTotals | undefined,
+): Gateway {
+  const rules = new CompiledRuleBook(ruleBook);
+  const options = gatewayOptions(settings, { bufferBytes: ISOLATE_BYTES });
+  const secret = settings.get(table.clientSecret) ?? randomHex(32);
+  const v1 = settings.get(table.v1Upstream);
+  const nameClient = createClientHash(secret);
+  const write = logWriter(settings.get(table.rewriteLogLevel), (entry) => print(entryLine(entry).trimEnd()));
+  return new Gateway(
+    {
+      rules: () => rules,
+      v2: originParts(settings, origin),
+      v1: v1 && originParts(settings, v1),
+      rollout,
+      v2Schemas: () => v2Schemas,
+      record: (entry) => {
+        write(entry);
+        totals?.observe(entry);
+        ship(entry, bindings, later);
+      },
+      observer: structureObserver(settings.get(table.structureRate), Date.now),
+      now: () => performance.now(),
+      time: () => Date.now(),
+      newRequestId: () => crypto.randomUUID(),
+      newTraceHex: () => randomHex(24),
+      clientOf: (authorization) => {
+        const name = nameClient(authorization);
+        later(name);
+        return name;
+      },
+      decode: decodeWebBody,
+      codings: WEB_CODINGS,
+      after: (milliseconds, run) => {
+        setTimeout(run, milliseconds);
+      },
+      random: () => Math.random(),
+      onNotice: (notice) => {
+        // The exchange's entry already names the fault; a process log line would double the output per request.
+        if (notice.event === 'upstream-fault') return;
+        const { level, event, message, fields } = noticeLine(notice);
+        print(edgeProcessLine(level, event, message, fields));
+      },
+      onUnexpectedError: (error) => {
+        const { message, stack } =
+          error instanceof Error ? error : { message: String(error), stack: undefined };
+        print(edgeProcessLine('error', 'unexpected-error', `bug: ${message}`, { stack }));
+      },
+    },
+    { ...options, bufferBytes: Math.min(options.bufferBytes, ISOLATE_BYTES) },
+  );
+}
+
+function originParts(settings: Settings, { origin, path }: OriginSetting): OriginParts {
+  const upstream = createFetchUpstream({
+    origin,
+    headersTimeout: settings.get(table.upstreamHeadersTimeout),
+    bodyTimeout: settings.get(table.upstreamBodyTimeout),
+  });
+  return { upstream, path, hosts: [new URL(origin).host] };
+}
+
+/** Bytes for buffered bodies: an isolate has 128 MB for everything. */
+const ISOLATE_BYTES = 48 * 1024 * 1024;
+
+function ship(entry: Entry, bindings: EdgeBindings, later: EdgeGatewayParts['later']): void {
+  bindings.REWRITE_LOG_ANALYTICS?.writeDataPoint(dataPoint(entry));
+  const sent = bindings.REWRITE_LOG_QUEUE?.send(entry, { contentType: 'json' });
+  // A failing queue loses the copy of the entry, never the response.
+  if (sent !== undefined) later(sent.catch(() => undefined));
+}
+
+function randomHex(bytes: number): string {
+  return hexOf(crypto.getRandomValues(new Uint8Array(bytes)));
+}
+
+function noFile(): string {
+  throw new Error('files are not available at the edge');
+}
+
+/** Serves a platform's requests with the gateway of an isolate. */
+export class EdgeServer {
+  private readonly parts: EdgeGatewayParts;
+  private readonly edge: EdgeGateway;
+  private readonly app: ReturnType<typeof createApp> | undefined;
+
+  constructor(parts: EdgeGatewayParts) {
+    this.parts = parts;
+    this.edge = createEdgeGateway(parts);
+    this.app = 'faults' in this.edge ? undefined : createApp(this.edge.gateway, Hono);
+  }
+
+  async fetch(request: Request): Promise<Response> {
+    const { edge, app, parts } = this;
+    if ('faults' in edge || app === undefined) return this.unconfigured();
+    const { gateway, replica, admin } = edge;
+    if (admin?.hosts.has(hostOf(request)) === true) return admin.fetch(request);
+    const exchange = new EdgeExchange(request, { bodyTimeout: edge.bodyTimeout });
+    const received = gateway.receive(exchange);
+    const isShared = replica !== undefined && received.decision.route === 'migrate';
+    // A client that disconnects ends the worker, and the entry would be lost, unless some work is still pending.
+    parts.later(isShared ? replica.accompany(exchange.finished) : exchange.finished);
+    if (isShared) await replica.begin();
+    try {
+      await app.fetch(request, { received });
+    } catch (error) {
+      await gateway.failInternally(received.exchange, error);
+    }
+    return exchange.handled;
+  }
+
+  /** A worker cannot refuse to start over its settings; instead it refuses every request and logs the reason for the operator. */
+  private unconfigured(): Response {
+    const faults = 'faults' in this.edge ? this.edge.faults : [];
+    for (const fault of faults) this.parts.print(edgeProcessLine('error', 'start-refused', fault));
+    return failureResponse(failure('internal', 'The gateway is not configured.'));
+  }
+}
+
+/** The host name by which the worker was called, in lower case. */
+function hostOf({ headers }: Request): string {
+  return (headers.get('host') ?? '').toLowerCase().replace(/:\d*$/, '');
+}
+
+/** Identifies clients as on Node: the first 16 hex digits of HMAC-SHA-256(key, secret). */
+export function createClientHash(secret: string): (authorization: string) => Promise<string> {
+  const bytes = new TextEncoder();
+  let imported: Promise<CryptoKey> | undefined;
+  return rememberedHash(async (apiKey) => {
+    // Imported on the first request: the platform forbids it while a worker starts.
+    imported ??= crypto.subtle.importKey(
+      'raw',
+      bytes.encode(secret),
+      { name: 'HMAC', hash: 'SHA-256' },
+      false,
+      ['sign'],
+    );
+    const latin1 = Uint8Array.from(apiKey, (unit) => unit.charCodeAt(0));
+    try {
+      const digest = await crypto.subtle.sign('HMAC', await imported, latin1);
+      return hexOf(new Uint8Array(digest, 0, 8));
+    } catch (error) {
+      imported = undefined;
+      throw error;
+    }
+  });
+}
+
+/**
+ * Requests the attribute names of at most `perSecond` exchanges a second, so that entries carry them as on Node; stores nothing.
+ */
+export function structureObserver(perSecond: number, now: () => number): Observer {
+  const rate = new CaptureRate(perSecond, now);
+  return { bodyLimit: 0, begin: () => rate.next(), observe() {} };
+}
+
+/** Formats a process log line as Node does: a platform's console mixes both logs, and every line of it must parse. */
+function edgeProcessLine(
+  level: 'info' | 'warn' | 'error',
+  event: string,
+  message: string,
+  fields: Readonly<Record<string, unknown>> = {},
+): string {
+  return JSON.stringify({ level, time: new Date().toISOString(), event, ...fields, msg: message });
+}

@@ -1,0 +1,238 @@
+import { parsedJson } from '../rewrite-log/attributes.ts';
+import type { RateLimitQueue } from '../rollout/rate-limit.ts';
+import { Replica, REPLICA_INTERVALS, type ReplicaNotice, type ReplicaStatus } from '../rollout/replica.ts';
+import type { RolloutControl } from '../rollout/rollout-control.ts';
+import type { SharedWindow, Store, WindowAddition } from '../rollout/store.ts';
+import { readRollout, ROLLOUT_KEY } from '../rollout/stored-rollout.ts';
+import type { CopyNamespace, RemoteStore, RolloutNamespace } from './bindings.ts';
+
+/** Parts of an isolate among those that share an object. */
+interface EdgeReplicaParts {
+  readonly control: RolloutControl;
+  readonly namespace: RolloutNamespace;
+  readonly copy: CopyNamespace | undefined;
+  /** Name of the isolate, for people. */
+  readonly name: string;
+  readonly onNotice: (notice: ReplicaNotice) => void;
+  /** Shares what was counted besides windows. Never rejects. */
+  readonly shareTotals: () => Promise<void>;
+  /** Keeps the worker alive until this is done, even after the response is sent. */
+  readonly later: (work: Promise<unknown>) => void;
+}
+
+/** Milliseconds between two exchanges with the object, while there are requests. */
+const SYNC_MS = 500;
+
+/** Milliseconds by which this grows with each isolate: so many make 250 exchanges, of three calls at most, a second. */
+const SYNC_MS_EACH = 4;
+
+/** Milliseconds that one call of the object may take: it may be on another continent. */
+const CALL_MS = 2000;
+
+/** Milliseconds without requests after which an isolate wakes as it started: knowing nothing. */
+const ASLEEP_MS = 10_000;
+
+/** Milliseconds that the first requests wait at most, when an isolate starts or wakes. */
+const START_MS = 250;
+
+/** Milliseconds after which an exchange has died with the request that it belonged to. */
+const STUCK_MS = 15_000;
+
+/**
+ * Drives the replica of an isolate by its requests, because an isolate has no time of its own: each request that finds the last
+ * exchange too old begins another, and sees to it that its counts are shared. No request waits for them.
+ */
+export class EdgeReplica {
+  private readonly parts: EdgeReplicaParts;
+  private replica: Replica;
+  private queue: RateLimitQueue | undefined;
+  private working: Promise<void> | undefined;
+  private startedAt = 0;
+  private endedAt = 0;
+  private dueAt = 0;
+
+  constructor(parts: EdgeReplicaParts) {
+    this.parts = parts;
+    this.replica = this.newReplica();
+  }
+
+  /** Makes the limit of a client one of all isolates together. */
+  shareRateLimits(queue: RateLimitQueue): void {
+    this.queue = queue;
+    this.replica.shareRateLimits(queue);
+  }
+
+  get status(): ReplicaStatus {
+    return this.replica.status;
+  }
+
+  get isTogether(): boolean {
+    return this.replica.isTogether;
+  }
+
+  /** Reads the object, and writes choices that wait here. Never rejects. */
+  follow(): Promise<void> {
+    return this.replica.follow();
+  }
+
+  /** Called when a V1 request begins; it waits for the result, for a moment, in an isolate that starts or wakes. */
+  begin(): Promise<void> | undefined {
+    const silentMs = Date.now() - this.endedAt;
+    if (silentMs < this.syncMs) return undefined;
+    const work = this.sync();
+    return silentMs < ASLEEP_MS ? undefined : this.wake(work);
+  }
+
+  /**
+   * Shares what is counted until a V1 exchange is over, for it may be held, and once more soon after that, for no other may
+   * follow.
+   */
+  async accompany(finished: Promise<void>): Promise<void> {
+    const isOver = finished.then(() => true);
+    while (!(await Promise.race([isOver, sleep(SYNC_MS).then(() => false)]))) {
+      if (Date.now() - this.startedAt >= this.syncMs) void this.sync();
+    }
+    const now = Date.now();
+    if (this.dueAt > now) return;
+    this.dueAt = Math.max(now + 1, this.startedAt + this.syncMs);
+    await sleep(this.dueAt - now);
+    await this.sync();
+  }
+
+  /** Exchanges everything with the object now. Never rejects. */
+  sync(): Promise<void> {
+    const now = Date.now();
+    if (this.working !== undefined) {
+      if (now - this.startedAt < STUCK_MS) return this.working;
+      this.replica = this.newReplica();
+    }
+    const { replica } = this;
+    this.startedAt = now;
+    const work = Promise.all([replica.follow(), replica.exchange(), this.parts.shareTotals()]).then(() => {
+      this.endedAt = Date.now();
+      if (this.working === work) this.working = undefined;
+    });
+    this.working = work;
+    this.parts.later(work);
+    return work;
+  }
+
+  private get syncMs(): number {
+    return Math.max(SYNC_MS, (this.status.replicas ?? 1) * SYNC_MS_EACH);
+  }
+
+  /** The object knows what holds; while it does not respond, its copy does. */
+  private async wake(work: Promise<void>): Promise<void> {
+    const { control, copy } = this.parts;
+    const objectTime = Promise.race([work, sleep(START_MS)]);
+    const copied = copy !== undefined && control.isInitial ? this.takeCopy(copy, objectTime) : undefined;
+    if (copied !== undefined) this.parts.later(copied);
+    await objectTime;
+    if (!this.isTogether) await Promise.race([copied, sleep(START_MS)]);
+  }
+
+  /** Begins with the copy unless the object has responded in its time; a copy that comes late is as good. */
+  private async takeCopy(copy: CopyNamespace, objectTime: Promise<void>): Promise<void> {
+    const [text] = await Promise.all([copy.get(ROLLOUT_KEY).catch(() => null), objectTime]);
+    const state = text === null ? undefined : readRollout(parsedJson(text));
+    if (state !== undefined && this.parts.control.isInitial && !this.isTogether) this.replica.begin(state);
+  }
+
+  private newReplica(): Replica {
+    const { control, namespace, name, onNotice } = this.parts;
+    const replica = new Replica({
+      control,
+      store: new EdgeStore(namespace, ROLLOUT_OBJECT),
+      name,
+      clock: {
+        time: Date.now,
+        after: (milliseconds, run) => this.after(milliseconds, run),
+        random: Math.random,
+      },
+      parse: parsedJson,
+      onNotice,
+      intervals: { ...REPLICA_INTERVALS, hurry: SYNC_MS, timeout: CALL_MS },
+    });
+    if (!control.isInitial) replica.begin(control.state);
+    if (this.queue !== undefined) replica.shareRateLimits(this.queue);
+    return replica;
+  }
+
+  /** Each call of the store has a timeout, so that the request whose turn it was lives until there is a response. */
+  private after(milliseconds: number, run: () => void): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(() => {
+      run();
+      resolve();
+    }, milliseconds);
+    this.parts.later(promise);
+    return () => {
+      clearTimeout(timer);
+      resolve();
+    };
+  }
+}
+
+function sleep(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, milliseconds);
+  });
+}
+
+/** Name of the object of a deployment. */
+export const ROLLOUT_OBJECT = 'rollout';
+
+/**
+ * A store in a Durable Object. Nothing can call an isolate, so a subscriber is called when a response of the object has another
+ * text than the one before.
+ */
+export class EdgeStore implements Store {
+  private readonly namespace: RolloutNamespace;
+  private readonly name: string;
+  private readonly texts = new Map<string, string | undefined>();
+  private readonly subscribers = new Set<{ readonly key: string; readonly changed: () => void }>();
+
+  /** `name` is that of the object: isolates with the same one share it. */
+  constructor(namespace: RolloutNamespace, name: string) {
+    this.namespace = namespace;
+    this.name = name;
+  }
+
+  async read(key: string): Promise<string | undefined> {
+    const text = await this.object().read(key);
+    this.note(key, text);
+    return text;
+  }
+
+  async compareAndSet(key: string, before: string | undefined, after: string): Promise<boolean> {
+    const isSet = await this.object().compareAndSet(key, before, after);
+    if (isSet) this.note(key, after);
+    return isSet;
+  }
+
+  async count(additions: readonly WindowAddition[]): Promise<readonly SharedWindow[]> {
+    return this.object().count(additions);
+  }
+
+  subscribe(key: string, changed: () => void): () => void {
+    const subscriber = { key, changed };
+    this.subscribers.add(subscriber);
+    return () => void this.subscribers.delete(subscriber);
+  }
+
+  async close(): Promise<void> {
+    this.subscribers.clear();
+  }
+
+  /** Anew for each call: workerd binds a stub to the request that made it. */
+  private object(): RemoteStore {
+    return this.namespace.get(this.namespace.idFromName(this.name));
+  }
+
+  private note(key: string, text: string | undefined): void {
+    const isNew = this.texts.has(key) && this.texts.get(key) !== text;
+    this.texts.set(key, text);
+    if (!isNew) return;
+    for (const subscriber of this.subscribers) if (subscriber.key === key) subscriber.changed();
+  }
+}

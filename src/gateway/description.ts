@@ -1,0 +1,168 @@
+import { bareHost } from '../http/request-head.ts';
+import { hasByteOrderMark } from '../json/document.ts';
+import { Scanner } from '../json/scanner.ts';
+import type { WorkMemory } from '../json/tape.ts';
+import { rewrittenLink } from '../migrate/migrated.ts';
+import { type DerivationRules, deriveV1, v1Url } from '../openapi/derive/derive-v1.ts';
+import { isDescription, printJsonText, readJsonText } from '../openapi/description.ts';
+import { digestOf } from '../rules/hash.ts';
+import type { Origin } from './resilience.ts';
+
+/** A description that clients without credentials may share. */
+interface SharedDescription {
+  readonly text: DescriptionText;
+  readonly headers: readonly string[];
+  /** Monotonic clock, in milliseconds. */
+  readonly since: number;
+  readonly until: number;
+}
+
+interface Derivation {
+  readonly text: Promise<DescriptionText | undefined>;
+  /** Size of the result; 0 while it is under way. */
+  bytes: number;
+}
+
+/** Derives a description, at once or in a worker thread. */
+export type Describe = (job: DescriptionJob) => Promise<DescriptionText | undefined>;
+
+/** Maximum number of derived descriptions to keep: those of some dated releases, before and after a reload. */
+const MAX_ENTRIES = 4;
+
+/** Maximum bytes of derived descriptions to keep, all together. */
+const MAX_BYTES = 16 * 1024 * 1024;
+
+/** Maximum bytes of a description that clients share. */
+const MAX_SHARED_BYTES = 2 * 1024 * 1024;
+
+/** Bytes of memory that a derivation takes for each byte of the source: the text becomes objects, and is printed again. */
+export const DERIVATION_BYTES_PER_BYTE = 24;
+
+/** Derives V1's description from V2's, and keeps the latest results: the same text is derived once, however many clients ask for it. */
+export class DescriptionCache {
+  private readonly now: () => number;
+  private readonly describe: Describe;
+  /** By rule book and text, in the order of use; those under way among them. */
+  private readonly derived = new Map<string, Derivation>();
+  private readonly shared = new Map<string, SharedDescription>();
+
+  /** `now` is a monotonic clock, in milliseconds. */
+  constructor(now: () => number, describe: Describe) {
+    this.now = now;
+    this.describe = describe;
+  }
+
+  /**
+   * Returns V1's description for the text of V2's; undefined when it is not an OpenAPI description in JSON. The first caller's memory
+   * pays for the derivation.
+   */
+  async derive(
+    job: DescriptionJob,
+    memory: WorkMemory,
+  ): Promise<DescriptionText | 'buffer-full' | undefined> {
+    const key = `${job.rules.hash} ${await digestOf(job.source, 32)}`;
+    const known = this.derived.get(key);
+    if (known !== undefined) {
+      keep(this.derived, key, known);
+      return known.text;
+    }
+    if (!memory.take(job.source.length * DERIVATION_BYTES_PER_BYTE)) return 'buffer-full';
+    const derivation = { text: this.describe(job), bytes: 0 };
+    keep(this.derived, key, derivation);
+    try {
+      const text = await derivation.text;
+      derivation.bytes = text?.body.length ?? 0;
+      this.dropOldest();
+      return text;
+    } catch (error) {
+      this.derived.delete(key);
+      throw error;
+    }
+  }
+
+  /** Lets clients without credentials share a description for `milliseconds`. */
+  share(key: string, text: DescriptionText, headers: readonly string[], milliseconds: number): void {
+    if (milliseconds <= 0 || text.body.length > MAX_SHARED_BYTES) return;
+    const since = this.now();
+    keep(this.shared, key, { text, headers, since, until: since + milliseconds });
+  }
+
+  /** The shared description, and its age in milliseconds; undefined when there is none or its time is over. */
+  fresh(
+    key: string,
+  ):
+    | { readonly text: DescriptionText; readonly headers: readonly string[]; readonly age: number }
+    | undefined {
+    const entry = this.shared.get(key);
+    if (entry === undefined) return undefined;
+    const now = this.now();
+    if (now < entry.until) return { text: entry.text, headers: entry.headers, age: now - entry.since };
+    this.shared.delete(key);
+    return undefined;
+  }
+
+  /** Drops the results that were not used for longest, beyond the limit of bytes. */
+  private dropOldest(): void {
+    let total = [...this.derived.values()].reduce((sum, { bytes }) => sum + bytes, 0);
+    for (const [key, { bytes }] of this.derived) {
+      if (total <= MAX_BYTES) return;
+      total -= bytes;
+      this.derived.delete(key);
+    }
+  }
+}
+
+/** Puts an entry at the end of a map, and drops the oldest beyond the limit. */
+function keep<Value>(map: Map<string, Value>, key: string, value: Value): void {
+  map.delete(key);
+  map.set(key, value);
+  for (const oldest of map.keys()) {
+    if (map.size <= MAX_ENTRIES) return;
+    map.delete(oldest);
+  }
+}
+
+/** V2's description as V2 sent it, and the data that V1's depends on besides. */
+export interface DescriptionJob {
+  readonly source: Uint8Array;
+  readonly rules: DerivationRules;
+  readonly v2: Pick<Origin, 'hosts' | 'path'>;
+}
+
+/** V1's description as it is sent. */
+export interface DescriptionText {
+  readonly body: Uint8Array;
+  /** A strong entity tag (RFC 9110 §8.8.3). */
+  readonly etag: string;
+}
+
+/** Nesting beyond which a text is not taken for a description. */
+const MAX_DEPTH = 200;
+
+/**
+ * Derives the text of V1's description; undefined when the source is no OpenAPI description in JSON, or one whose schemas refer
+ * to each other too often to be read.
+ */
+export async function describeV1({
+  source,
+  rules,
+  v2,
+}: DescriptionJob): Promise<DescriptionText | undefined> {
+  const scanner = new Scanner({ depth: MAX_DEPTH, record: 0 });
+  if (scanner.scan(source, hasByteOrderMark(source) ? 3 : 0) !== undefined) return undefined;
+  const description = readJsonText(new TextDecoder().decode(source));
+  if (!isDescription(description)) return undefined;
+  const derived = deriveV1(description, rules, (url) => serverForClients(url, v2));
+  if (!derived.isComplete) return undefined;
+  const body = new Uint8Array(new TextEncoder().encode(printJsonText(derived.description)));
+  return { body, etag: `"${rules.hash}-${await digestOf(body, 16)}"` };
+}
+
+/** V2's address is not for V1 clients: a server there is named relative to the gateway. */
+function serverForClients(url: string, { hosts, path }: DescriptionJob['v2']): string {
+  const places = { upstreamHosts: hosts, upstreamPath: path, prefix: '/api/v2', gateway: undefined } as const;
+  const linked = rewrittenLink(url, places);
+  if (linked !== url) return linked;
+  const named = URL.parse(url);
+  return named !== null && hosts.some((own) => bareHost(own) === bareHost(named.host)) ? '/' : v1Url(url);
+}

@@ -1,0 +1,268 @@
+import type { Upstream, UpstreamFault } from './upstream.ts';
+
+/** `closed` admits every request, `open` none, `probing` a few that test whether the origin has recovered. */
+type BreakerState = 'closed' | 'open' | 'probing';
+
+/** Thresholds and clock of a circuit breaker. */
+interface BreakerOptions {
+  /** Consecutive failed requests that open the circuit; 0 never opens it. */
+  readonly failures: number;
+  /** Maximum time between two probes, in milliseconds. */
+  readonly openMs: number;
+  /** Monotonic clock, in milliseconds. */
+  readonly now: () => number;
+  /** Called on each change of state. */
+  readonly onChange?: ((before: BreakerState, after: BreakerState) => void) | undefined;
+}
+
+/** Milliseconds between the first two probes; each later interval is twice as long. */
+const FIRST_PROBE_INTERVAL_MS = 100;
+/** Probes without an outcome that are sent at these intervals: the request may be slow, and not the origin. */
+const PROBES_IN_FLIGHT = 5;
+/** Milliseconds between further ones, at least: an origin that hangs must not collect a probe at each interval. */
+const PROBE_WAIT_MS = 5000;
+
+/**
+ * Stops sending to an origin that stays down. Counts a request once, however often it was sent, when the
+ * origin is unreachable, closes the connection or does not respond in time; a response of any status is a success of the hop.
+ */
+export class CircuitBreaker {
+  state: BreakerState = 'closed';
+  private failureCount = 0;
+  /** Time of the first of the consecutive failures. */
+  private firstFailureAt = 0;
+  private openUntil = 0;
+  private probeIntervalMs = 0;
+  /** Number of probes in flight. */
+  private probes = 0;
+  /** Times of the first and the last probe since one failed. */
+  private probedAt = 0;
+  private lastProbeAt = 0;
+  private recoveries = 0;
+  /** True while only the upstream tests whether the origin has recovered: each request is answered at once. */
+  private isAwaited = false;
+  private readonly options: BreakerOptions;
+
+  constructor(options: BreakerOptions) {
+    this.options = options;
+  }
+
+  /**
+   * Returns true when a request may be sent. An `open` circuit admits one as a probe once its wait is over, or when the upstream
+   * reports by a changed number of `recoveries` that it can connect again; it is `probing` then, and `probeOver` has to be called.
+   */
+  admit(recoveries = 0): boolean {
+    if (this.state === 'closed') return true;
+    if (this.isAwaited && recoveries !== this.recoveries) {
+      this.succeeded();
+      return true;
+    }
+    const now = this.options.now();
+    if (now < this.nextProbeAt && recoveries === this.recoveries) return false;
+    if (this.state === 'open') this.probedAt = now;
+    this.changeState('probing');
+    this.recoveries = recoveries;
+    this.lastProbeAt = now;
+    this.probes += 1;
+    return true;
+  }
+
+  /** A probe is over, with or without an outcome: its client may have disconnected. */
+  probeOver(): void {
+    if (this.probes > 0) this.probes -= 1;
+  }
+
+  /** Seconds until a request may be admitted, at least 1; during a probe, whose outcome admits all, 1. */
+  retryAfter(): number {
+    if (this.state === 'probing') return 1;
+    return Math.max(1, Math.ceil((this.openUntil - this.options.now()) / 1000));
+  }
+
+  succeeded(): void {
+    this.failureCount = 0;
+    this.isAwaited = false;
+    if (this.state === 'closed') return;
+    this.probes = 0;
+    this.changeState('closed');
+  }
+
+  /**
+   * Counts a failed request that was sent at `sentAt`. Requests that were in flight at the first failure count once with it: a
+   * restart that ends a hundred of them is one event, not an origin that stays down. `recoveries` is the number passed to
+   * `admit`.
+   */
+  failed(sentAt = this.options.now(), recoveries = 0): void {
+    const { failures, openMs, now } = this.options;
+    if (failures === 0) return;
+    if (this.state === 'closed') {
+      if (this.failureCount > 0 && sentAt < this.firstFailureAt) return;
+      if (this.failureCount === 0) this.firstFailureAt = now();
+      this.failureCount += 1;
+      if (this.failureCount < failures) return;
+      this.recoveries = recoveries;
+      this.probeIntervalMs = Math.min(FIRST_PROBE_INTERVAL_MS, openMs);
+      // The first probe may be sent at once.
+      this.open(0);
+      return;
+    }
+    // Requests sent before the probe carry no new information.
+    if (this.state === 'open' || sentAt < this.probedAt) return;
+    this.open(this.probeIntervalMs);
+    this.probeIntervalMs = Math.min(this.probeIntervalMs * 2, openMs);
+  }
+
+  /**
+   * Opens the circuit for an origin that accepts no connections, however few requests found that out. The upstream connects by itself:
+   * the circuit closes for all requests once it reports another number of `recoveries`.
+   */
+  away(recoveries = 0): void {
+    const { failures, openMs } = this.options;
+    if (failures === 0) return;
+    this.isAwaited = true;
+    this.recoveries = recoveries;
+    this.probeIntervalMs = Math.min(FIRST_PROBE_INTERVAL_MS, openMs);
+    if (this.state !== 'open') this.open(this.probeIntervalMs);
+  }
+
+  private get nextProbeAt(): number {
+    if (this.state === 'open') return this.openUntil;
+    const isFull = this.probes >= PROBES_IN_FLIGHT;
+    const wait = isFull ? Math.max(PROBE_WAIT_MS, this.options.openMs) : this.probeIntervalMs;
+    return this.lastProbeAt + wait;
+  }
+
+  private open(waitMs: number): void {
+    this.openUntil = this.options.now() + waitMs;
+    this.changeState('open');
+  }
+
+  private changeState(state: BreakerState): void {
+    const before = this.state;
+    this.state = state;
+    if (before !== state) this.options.onChange?.(before, state);
+  }
+}
+
+const SLOTS = 10;
+const SLOT_MS = 1000;
+/** Share of all requests that may be retried. */
+const RETRY_SHARE = 0.2;
+/** Retries that are always allowed, for a gateway with little traffic. */
+const MIN_RETRIES = 10;
+
+/**
+ * Limits retries to a fifth of the requests of the last 10 seconds, and ten in any case, like the retry budgets of Envoy and
+ * linkerd. A service that resets every connection does not cause a retry storm.
+ */
+export class RetryBudget {
+  private readonly now: () => number;
+  private readonly requests = new Array<number>(SLOTS).fill(0);
+  private readonly retries = new Array<number>(SLOTS).fill(0);
+  /** Number of the current second. */
+  private second = 0;
+
+  /** `now` is a monotonic clock, in milliseconds. */
+  constructor(now: () => number) {
+    this.now = now;
+  }
+
+  /** Counts a request that is sent for the first time at `now`. */
+  count(now: number): void {
+    this.advance(now);
+    const slot = this.second % SLOTS;
+    this.requests[slot] = (this.requests[slot] ?? 0) + 1;
+  }
+
+  /** Returns true, and counts a retry, when a request may be sent again. */
+  take(): boolean {
+    this.advance(this.now());
+    if (sum(this.retries) >= Math.max(MIN_RETRIES, RETRY_SHARE * sum(this.requests))) return false;
+    const slot = this.second % SLOTS;
+    this.retries[slot] = (this.retries[slot] ?? 0) + 1;
+    return true;
+  }
+
+  private advance(now: number): void {
+    const second = Math.floor(now / SLOT_MS);
+    for (let count = Math.min(second - this.second, SLOTS); count > 0; count -= 1) {
+      const slot = (second - count + 1) % SLOTS;
+      this.requests[slot] = 0;
+      this.retries[slot] = 0;
+    }
+    this.second = second;
+  }
+}
+
+function sum(slots: readonly number[]): number {
+  let total = 0;
+  for (const count of slots) total += count;
+  return total;
+}
+
+/** A service behind the gateway. */
+export interface Origin {
+  readonly version: 'v1' | 'v2';
+  readonly upstream: Upstream;
+  /** Each origin has its own breaker. */
+  readonly breaker: CircuitBreaker;
+  readonly retryBudget: RetryBudget;
+  /** The prefix of every target that is sent, without a trailing slash. */
+  readonly path: string;
+  /** Hosts with their ports, for recognising the origin's addresses in responses. Without any only paths are compared. */
+  readonly hosts: readonly string[];
+}
+
+/** An event on the hop to an origin, reported to operators outside the rewrite log. */
+export type GatewayNotice =
+  | {
+      readonly event: 'circuit-opened' | 'circuit-closed';
+      readonly origin: 'v1' | 'v2';
+    }
+  | { readonly event: 'upstream-fault'; readonly origin: 'v1' | 'v2'; readonly fault: UpstreamFault };
+
+/** A notice as a line of the process log; notices with the same `key` are repetitions of one another. */
+interface NoticeLine {
+  readonly level: 'info' | 'warn' | 'error';
+  readonly event: GatewayNotice['event'];
+  readonly key: string;
+  readonly message: string;
+  readonly fields: Readonly<Record<string, string | boolean>>;
+}
+
+/** Formats a notice as a sentence with machine-readable fields. */
+export function noticeLine(notice: GatewayNotice): NoticeLine {
+  const { event, origin } = notice;
+  const name = origin.toUpperCase();
+  if (event === 'upstream-fault') {
+    const { kind, cause, sent } = notice.fault;
+    const reached = sent ? 'the request may have reached it' : 'nothing was sent';
+    return {
+      level: 'warn',
+      event,
+      key: `${event} ${origin} ${kind} ${cause} ${sent}`,
+      message: `upstream: ${name} failed (${kind}, ${cause}); ${reached}.`,
+      fields: { origin, kind, cause, sent },
+    };
+  }
+  const isOpen = event === 'circuit-opened';
+  return {
+    level: isOpen ? 'error' : 'info',
+    event,
+    key: `${event} ${origin}`,
+    message: isOpen
+      ? `circuit: open; ${name} keeps failing, and requests get 503 until it responds to a probe.`
+      : `circuit: closed; ${name} responds again.`,
+    fields: { origin },
+  };
+}
+
+/** Returns the notice for a change of the circuit's state; probing has none. */
+export function circuitNotice(
+  origin: 'v1' | 'v2',
+  before: BreakerState,
+  after: BreakerState,
+): GatewayNotice | undefined {
+  if (before === 'closed' && after === 'open') return { event: 'circuit-opened', origin };
+  if (before !== 'closed' && after === 'closed') return { event: 'circuit-closed', origin };
+  return undefined;
+}

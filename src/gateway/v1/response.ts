@@ -1,0 +1,414 @@
+import { ByteCollector, type CollectorMemory } from '../../http/byte-collector.ts';
+import { type Coding, readJsonType } from '../../http/content.ts';
+import { rewrittenResponseFields } from '../../http/fields.ts';
+import { type HeaderList, headerValue } from '../../http/header-list.ts';
+import type { ResponseHead } from '../../http/response-head.ts';
+import { migrateBody, type MigrateDecision } from '../../migrate/decision.ts';
+import type { DecodedBody } from '../../migrate/decode-web-body.ts';
+import { NOTE_OF_UNDECODED, type ResponseNote } from '../../migrate/migrated.ts';
+import type { ResponseDifference } from '../../rewrite-log/entry.ts';
+import type { OpenEntry } from '../../rewrite-log/open-entry.ts';
+import {
+  deprecatedMembers,
+  errorPointers,
+  MovedMembers,
+  responseObject,
+  unechoedMembers,
+} from '../../rewrite-log/response-findings.ts';
+import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
+import type { EditRecord } from '../../rewrite/records.ts';
+import type { ResponseRewrite, RewrittenResponse } from '../../rewrite/response-rules.ts';
+import { isRewritten } from '../../rules/rule-book.ts';
+import type { WithoutEdits } from '../body-rewriter.ts';
+import type { UpstreamFault, UpstreamReceiver } from '../upstream.ts';
+
+/** The exchange that a response is collected for; it receives the response as if V2 had sent it in one piece. */
+export interface ResponseCollectorOwner extends UpstreamReceiver {
+  /** True once nothing waits for a response: one is being written, or the client disconnected. */
+  readonly isSettled: boolean;
+  /** Memory for a response that is collected. */
+  readonly responseMemory: CollectorMemory;
+  /** Maximum decoded bytes of a response to rewrite. */
+  readonly responseLimit: number;
+  /** Decides how to rewrite the response with this head; undefined streams it unchanged. */
+  planResponse(status: number, headers: HeaderList): { readonly coding: Coding | undefined } | undefined;
+  /** Reserves bytes in the budget; false when they do not fit. */
+  takeResponse(bytes: number): boolean;
+  /** Responds itself where there is no memory to rewrite the response; false if that is then to be streamed unchanged. */
+  refuseResponse(): boolean;
+  decodeResponse(coding: Coding, body: Uint8Array, done: (outcome: DecodedBody) => void): void;
+  /** Rewrites a small response at once, where it is; undefined for a larger one. */
+  rewriteSmallResponse(status: number, body: Uint8Array): ResponseRewrite | undefined;
+  /** Rewrites a decoded response; it may then be in other memory. `done` is not called when the exchange is over. */
+  rewriteResponse(
+    status: number,
+    body: Uint8Array,
+    done: (outcome: WithoutEdits<ResponseRewrite>, body: Uint8Array) => void,
+  ): void;
+  /** Logs the edits of the response. */
+  noteResponseEdits(outcome: WithoutEdits<RewrittenResponse>): void;
+  /** Logs why the response is not rewritten. */
+  noteResponse(note: ResponseNote): void;
+  /** Passes V2's own response with its decoded body to the observer. */
+  observeResponse(status: number, headers: HeaderList, body: Uint8Array): void;
+}
+
+interface PendingResponse {
+  readonly head: ResponseHead;
+  readonly coding: Coding | undefined;
+  /** Bytes of the body, by its head; 0 where that does not say. */
+  readonly length: number;
+  readonly body: ByteCollector;
+}
+
+/** Collects the responses that response rules apply to, and streams all others. */
+export class ResponseCollector implements UpstreamReceiver {
+  private readonly owner: ResponseCollectorOwner;
+  private pending: PendingResponse | undefined;
+  /** The memory that the whole response was collected in. */
+  private collected: Uint8Array | undefined = undefined;
+
+  constructor(owner: ResponseCollectorOwner) {
+    this.owner = owner;
+  }
+
+  /** A response that is collected is copied. */
+  get borrowsParts(): boolean {
+    return this.pending !== undefined || this.owner.borrowsParts === true;
+  }
+
+  information(status: number, headers: HeaderList): void {
+    this.owner.information(status, headers);
+  }
+
+  head(head: ResponseHead): void {
+    const { status, headers } = head;
+    const plan = this.owner.planResponse(status, headers);
+    if (plan === undefined) this.owner.head(head);
+    else {
+      const length = Number(headerValue(headers, 'content-length') ?? 0);
+      const body = new ByteCollector(length, this.owner.responseMemory);
+      this.pending = { head, coding: plan.coding, length, body };
+    }
+  }
+
+  data(chunk: Uint8Array, isLast = false): void {
+    const pending = this.pending;
+    if (pending === undefined) {
+      this.owner.data(chunk, isLast);
+      return;
+    }
+    const isWhole = pending.body.length === 0 && chunk.length === pending.length;
+    if (isWhole && this.rewriteWhole(pending, chunk, isLast)) return;
+    const taken = pending.body.add(chunk, true);
+    if (pending.body.length > this.owner.responseLimit) this.stream(pending, 'response-too-large');
+    else if (taken > 0 && !this.owner.takeResponse(taken)) this.streamOrRefuse(pending);
+  }
+
+  end(trailers: HeaderList): void {
+    const pending = this.pending;
+    if (pending === undefined) {
+      this.owner.end(trailers);
+      return;
+    }
+    this.pending = undefined;
+    const { coding } = pending;
+    this.collected = pending.body.buffer;
+    const body = pending.body.take();
+    if (coding === undefined || body.length === 0) {
+      this.rewrite(pending, body, undefined, trailers);
+      return;
+    }
+    this.owner.decodeResponse(coding, body, (decoded) => {
+      if (this.owner.isSettled) return;
+      if (typeof decoded !== 'string') {
+        this.rewrite(pending, decoded, body, trailers);
+        return;
+      }
+      if (decoded === 'buffer-full' && this.owner.refuseResponse()) return;
+      this.owner.noteResponse(NOTE_OF_UNDECODED[decoded]);
+      this.send(pending.head, body, trailers);
+    });
+  }
+
+  /** Sends the received part of the response first, so that the client sees a truncated response and not a gateway failure. */
+  fail(fault: UpstreamFault): void {
+    const pending = this.pending;
+    if (pending !== undefined) this.stream(pending, undefined);
+    this.owner.fail(fault);
+  }
+
+  endUnproven(): void {
+    this.owner.endUnproven?.();
+  }
+
+  /** Rewrites a small response that has arrived whole without copying it; false where it is to be collected. */
+  private rewriteWhole({ head, coding }: PendingResponse, body: Uint8Array, isLast: boolean): boolean {
+    const { owner } = this;
+    if (coding !== undefined || body.length > owner.responseLimit) return false;
+    const outcome = owner.rewriteSmallResponse(head.status, body);
+    if (outcome === undefined) return false;
+    this.pending = undefined;
+    if (isWithoutMemory(outcome) && owner.refuseResponse()) return true;
+    const kept = outcome.body === body && owner.borrowsParts !== true ? new Uint8Array(body) : outcome.body;
+    this.begin(this.settled(head, outcome, body), kept, isLast);
+    return true;
+  }
+
+  /** Rewrites a decoded response; `received` is the one with its content coding, if it has one. */
+  private rewrite(
+    { head }: PendingResponse,
+    decoded: Uint8Array,
+    received: Uint8Array | undefined,
+    trailers: HeaderList,
+  ): void {
+    this.owner.rewriteResponse(head.status, decoded, (outcome, body) => {
+      if (this.owner.isSettled) return;
+      if (isWithoutMemory(outcome) && this.owner.refuseResponse()) return;
+      const settled = this.settled(head, outcome, body);
+      if (settled === head) {
+        this.send(head, received ?? body, trailers);
+        return;
+      }
+      this.giveBack(body === decoded ? undefined : body);
+      this.send(settled, outcome.body, []);
+    });
+  }
+
+  /** Logs what became of a response; returns the head for the client: another one where the body was rewritten. */
+  private settled(
+    head: ResponseHead,
+    outcome: WithoutEdits<ResponseRewrite>,
+    body: Uint8Array,
+  ): ResponseHead {
+    const { owner } = this;
+    if (outcome.verdict === 'unchanged') {
+      if (outcome.note !== undefined) owner.noteResponse(outcome.note);
+      return head;
+    }
+    owner.noteResponseEdits(outcome);
+    owner.observeResponse(head.status, head.headers, body);
+    return { ...head, headers: rewrittenResponseFields(head.headers, outcome.body.length) };
+  }
+
+  /** Gives back the memory of a response that a rewritten one replaces, and of the one that a thread has `moved`. */
+  private giveBack(moved: Uint8Array | undefined): void {
+    const { responseMemory } = this.owner;
+    if (this.collected !== undefined) responseMemory.give(this.collected);
+    if (moved !== undefined) responseMemory.give(responseMemory.adopt(moved));
+  }
+
+  private send(head: ResponseHead, body: Uint8Array, trailers: HeaderList): void {
+    this.begin(head, body, true);
+    this.owner.end(trailers);
+  }
+
+  private begin(head: ResponseHead, body: Uint8Array, isLast: boolean): void {
+    this.owner.head(head);
+    if (body.length > 0) this.owner.data(body, isLast);
+  }
+
+  private streamOrRefuse(pending: PendingResponse): void {
+    if (this.owner.refuseResponse()) this.pending = undefined;
+    else this.stream(pending, 'response-buffer-full');
+  }
+
+  /** Streams the response from here on, unchanged. */
+  private stream(pending: PendingResponse, note: ResponseNote | undefined): void {
+    this.pending = undefined;
+    if (note !== undefined) this.owner.noteResponse(note);
+    this.begin(pending.head, pending.body.take(), false);
+  }
+}
+
+function isWithoutMemory(outcome: WithoutEdits<ResponseRewrite>): boolean {
+  return outcome.verdict === 'unchanged' && outcome.note === 'response-buffer-full';
+}
+
+/** A response that only the gateway reads. */
+export interface CollectedResponse {
+  readonly status: number;
+  readonly headers: HeaderList;
+  readonly body: Uint8Array;
+}
+
+/** Why a response was not collected. */
+export type CollectFault = UpstreamFault['kind'] | 'too-large';
+
+/** Collects one response, up to `limit` bytes of its body, and reports it once. */
+export class ResponseCopy implements UpstreamReceiver {
+  readonly borrowsParts = true;
+  private readonly limit: number;
+  private readonly take: (bytes: number) => boolean;
+  private readonly done: (outcome: CollectedResponse | CollectFault) => void;
+  private status = 0;
+  private headers: HeaderList = [];
+  private readonly body = new ByteCollector();
+  private isFinished = false;
+
+  /** `take` reserves bytes in the budget; false when they do not fit. */
+  constructor(
+    limit: number,
+    take: (bytes: number) => boolean,
+    done: (outcome: CollectedResponse | CollectFault) => void,
+  ) {
+    this.limit = limit;
+    this.take = take;
+    this.done = done;
+  }
+
+  information(): void {}
+
+  head({ status, headers }: ResponseHead): void {
+    this.status = status;
+    this.headers = headers;
+  }
+
+  data(chunk: Uint8Array): void {
+    if (this.isFinished) return;
+    const taken = this.body.add(chunk, true);
+    if (this.body.length > this.limit || (taken > 0 && !this.take(taken))) this.finish('too-large');
+  }
+
+  end(): void {
+    this.finish({ status: this.status, headers: this.headers, body: this.body.take() });
+  }
+
+  fail(fault: UpstreamFault): void {
+    this.finish(fault.kind);
+  }
+
+  private finish(outcome: CollectedResponse | CollectFault): void {
+    if (this.isFinished) return;
+    this.isFinished = true;
+    this.body.take();
+    this.done(outcome);
+  }
+}
+
+/**
+ * Maximum bytes of a response to keep, of a success and of an error: longer ones are lists of resources, which say nothing about a
+ * request. With the limited number of exchanges per second that are captured, they limit the work.
+ */
+const MAX_BYTES = 32 * 1024;
+const MAX_ERROR_BYTES = 8 * 1024;
+
+/** Passes a response on as it comes, and keeps a short JSON body, as the service sent it, for the log entry. */
+export class ResponseSample implements UpstreamReceiver {
+  /** Status of the service, 0 before its response. */
+  status = 0;
+  private readonly receiver: UpstreamReceiver;
+  private readonly isWanted: (status: number) => boolean;
+  private collector: ByteCollector | undefined = undefined;
+  private isComplete = false;
+
+  constructor(receiver: UpstreamReceiver, isWanted: (status: number) => boolean) {
+    this.receiver = receiver;
+    this.isWanted = isWanted;
+  }
+
+  get borrowsParts(): boolean {
+    return this.receiver.borrowsParts === true;
+  }
+
+  /** The whole body; undefined when it is not JSON, encoded, too long, incomplete or not wanted. */
+  takeBody(): Uint8Array | undefined {
+    return this.isComplete ? this.collector?.take() : undefined;
+  }
+
+  private get limit(): number {
+    return this.status >= 400 ? MAX_ERROR_BYTES : MAX_BYTES;
+  }
+
+  information(status: number, headers: HeaderList): void {
+    this.receiver.information(status, headers);
+  }
+
+  head(head: ResponseHead): void {
+    const { status, headers } = head;
+    this.status = status;
+    if (
+      this.isWanted(status) &&
+      headerValue(headers, 'content-encoding') === undefined &&
+      readJsonType(headerValue(headers, 'content-type')) === 'json' &&
+      !(Number(headerValue(headers, 'content-length')) > this.limit)
+    )
+      this.collector = new ByteCollector();
+    this.receiver.head(head);
+  }
+
+  data(chunk: Uint8Array, isLast?: boolean): void {
+    const { collector } = this;
+    if (collector !== undefined) {
+      if (collector.length + chunk.length > this.limit) this.collector = undefined;
+      else collector.add(chunk, true);
+    }
+    this.receiver.data(chunk, isLast);
+  }
+
+  end(trailers: HeaderList): void {
+    this.isComplete = true;
+    this.receiver.end(trailers);
+  }
+
+  fail(fault: UpstreamFault): void {
+    this.receiver.fail(fault);
+  }
+
+  endUnproven(): void {
+    this.receiver.endUnproven?.();
+  }
+}
+
+/** Maximum differences of one response. */
+const MAX_DIFFERENCES = 64;
+
+/** Adds the findings of a service's own response to the entry of its exchange, for census and report. */
+export function addFindings(
+  entry: OpenEntry,
+  sample: ResponseSample,
+  rules: CompiledRuleBook,
+  decision: MigrateDecision,
+): void {
+  const body = sample.takeBody();
+  const response = body === undefined ? undefined : responseObject(body);
+  if (body === undefined || response === undefined) return;
+  const { status } = sample;
+  const { attributes } = entry;
+  if (status >= 400 && status < 500) {
+    const pointers = errorPointers(response);
+    if (pointers.length > 0) entry.errorPointers = pointers;
+    return;
+  }
+  if (status < 200 || status >= 300 || !isRewritten(entry.method) || attributes === undefined) return;
+  if (entry.origin === undefined) {
+    entry.unechoed = unechoedMembers(response, attributes, entry.edits);
+    return;
+  }
+  const deprecated = deprecatedMembers(response, attributes, new MovedMembers(entry.edits).wrapper);
+  if (deprecated.length > 0) entry.deprecated = deprecated;
+  const { operation } = decision;
+  const outcome = operation && migrateBody(rules.requestPlan(operation), body, decision.bodyLimit);
+  if (outcome !== undefined && outcome.verdict !== 'refused')
+    entry.responseWould = differences(outcome.records);
+}
+
+/** V2's response wraps its resource like V1's, so that only the edits inside the wrapper tell a difference. */
+function differences(records: readonly EditRecord[]): ResponseDifference[] {
+  const { wrapper } = new MovedMembers(records);
+  return records
+    .filter(({ rule, note }) => rule !== 'unwrap' && note === undefined)
+    .slice(0, MAX_DIFFERENCES)
+    .flatMap(({ change, rule, from, path }) =>
+      from === undefined
+        ? []
+        : [
+            {
+              change,
+              ...(rule === 'map' ? { rule } : {}),
+              path: from,
+              ...(path === undefined ? {} : { from: `${wrapper}${path}` }),
+            },
+          ],
+    );
+}

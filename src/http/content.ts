@@ -1,0 +1,174 @@
+/** The class of a `Content-Type`, as far as rewriting JSON is concerned. */
+type JsonReading =
+  /** Absent, or a media type that is not JSON. */
+  | 'other'
+  /** JSON in UTF-8. */
+  | 'json'
+  /** JSON in another charset. */
+  | 'charset'
+  /** Not a media type by RFC 9110 §8.3.1, yet some parsers would treat it as JSON (CVE-2023-51701). */
+  | 'ambiguous';
+
+/** Reads a `Content-Type` strictly: `application/json` and `application/*+json` are JSON. */
+export function readJsonType(value: string | undefined): JsonReading {
+  if (value === undefined) return 'other';
+  if (value === 'application/json') return 'json';
+  if (!mediaType.test(value)) return !otherType.test(value) && /json/i.test(value) ? 'ambiguous' : 'other';
+  const end = value.indexOf(';');
+  const essence = (end === -1 ? value : value.slice(0, end)).trim().toLowerCase();
+  if (!isJson(essence)) return 'other';
+  return end === -1 || charsetsAreUtf8(value.slice(end)) ? 'json' : 'charset';
+}
+
+const token = String.raw`[!#$%&'*+.^_\`|~0-9A-Za-z-]+`;
+const quoted = String.raw`"(?:[\t \x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t \x21-\x7e\x80-\xff])*"`;
+/** White space belongs to the semicolon or the parameter before it, never to either: read two ways, a run of `; ` costs 2^n. */
+const mediaType = new RegExp(
+  `^${token}/${token}[ \\t]*(?:;[ \\t]*(?:${token}=(?:${token}|${quoted})[ \\t]*)?)*$`,
+);
+/** Whatever its parameters look like, every parser that finds a type in it finds this one, and it is not JSON. */
+const otherType = new RegExp(
+  `^(?!application/(?:[^;]*\\+)?json[ \\t]*;)${token}/${token}[ \\t]*;[^,]*$`,
+  'i',
+);
+const parameter = new RegExp(`;[ \\t]*(${token})=(${token}|${quoted})`, 'g');
+
+function isJson(essence: string): boolean {
+  return essence === 'application/json' || (essence.startsWith('application/') && essence.endsWith('+json'));
+}
+
+/** US-ASCII is a subset of UTF-8. Every charset counts, because parsers differ in which of two they use. */
+function charsetsAreUtf8(parameters: string): boolean {
+  for (const [, name, value] of parameters.matchAll(parameter)) {
+    if (name?.toLowerCase() !== 'charset') continue;
+    const charset = (value ?? '').replaceAll(/["\\]/g, '').toLowerCase();
+    if (charset !== 'utf-8' && charset !== 'utf8' && charset !== 'us-ascii') return false;
+  }
+  return true;
+}
+
+/** A content coding (RFC 9110 §8.4.1) that a body can be decoded from. */
+export type Coding = 'gzip' | 'deflate' | 'br';
+
+/** The codings that can be decoded if the runtime supports all of them. */
+export const ALL_CODINGS: readonly Coding[] = ['gzip', 'deflate', 'br'];
+
+/**
+ * Reads `Content-Encoding`: undefined for none, `unsupported` for an unknown coding or for a chain of codings, which makes small
+ * bodies grow without limit (CVE-2026-22036).
+ */
+export function readCoding(value: string | undefined): Coding | 'unsupported' | undefined {
+  if (value === undefined) return undefined;
+  const named = value
+    .split(',')
+    .map((part) => part.trim().toLowerCase())
+    .filter((part) => part !== '' && part !== 'identity');
+  const [first] = named;
+  if (first === undefined) return undefined;
+  if (named.length > 1) return 'unsupported';
+  if (first === 'x-gzip') return 'gzip';
+  return first === 'gzip' || first === 'deflate' || first === 'br' ? first : 'unsupported';
+}
+
+/** True for a body in zlib's format, which always starts with method 8: some clients send raw deflate under its name. */
+export function isZlib(body: Uint8Array): boolean {
+  return ((body[0] ?? 0) & 0x0f) === 8;
+}
+
+/**
+ * Returns the members of an `Accept-Encoding` (RFC 9110 §12.5.3) whose coding is among `codings`, with `identity`, and those of them that
+ * the first `*` stands for in its place; `identity` where none is left that the client allows, and the same text where all are.
+ */
+export function acceptedCodings(value: string, codings: readonly Coding[]): string {
+  if (plainListOf(codings).test(value)) return value;
+  const members = value.split(',');
+  const named = members.map((member) => readCoding(member.split(';', 1)[0]));
+  const names = new Set(named);
+  let hasAny = false;
+  const kept = members.flatMap((member, at) => {
+    const coding = named[at];
+    if (coding !== 'unsupported') return coding === undefined || codings.includes(coding) ? member : [];
+    // A further `*` says nothing: written out each time, a few bytes of a client would become many for the origin.
+    if (hasAny || !isAny(member)) return [];
+    hasAny = true;
+    if (isRefused(member)) return member;
+    return codings.filter((other) => !names.has(other)).map((other) => member.replace('*', other));
+  });
+  const text = kept.join(',');
+  if (text === value) return value;
+  return kept.every(isRefused) ? 'identity' : text.trim();
+}
+
+/** True for a `*`, of whatever weight; a member that is longer than one with white space and a weight is none. */
+function isAny(member: string): boolean {
+  return member.length <= MAX_ANY_LENGTH && /^[ \t]*\*[ \t]*(?:;|$)/.test(member);
+}
+
+const MAX_ANY_LENGTH = 40;
+
+/** True for a member of weight 0 (RFC 9110 §12.4.2), and for an empty one. */
+function isRefused(member: string): boolean {
+  return member.trim() === '' || /;[ \t]*q=0(?:\.0*)?[ \t]*$/i.test(member);
+}
+
+/** Matches a list of nothing but these codings, as nearly all clients write it: to take it apart costs twenty times as much. */
+function plainListOf(codings: readonly Coding[]): RegExp {
+  const known = plainLists.get(codings);
+  if (known !== undefined) return known;
+  const member = `(?:${[...codings, 'identity'].join('|')})(?:;q=[0-9.]+)?`;
+  // Not proven linear: the codings are words of `Coding`, and the test of this check reads the whole of it.
+  const pattern = new RegExp(`^${member}(?:, ?${member})*$`);
+  plainLists.set(codings, pattern);
+  return pattern;
+}
+
+const plainLists = new WeakMap<readonly Coding[], RegExp>();
+
+/**
+ * Returns the media type that an `Accept` field prefers (RFC 9110 §12.5.1): the first of `offers` with the highest weight. Without
+ * a field, or where it accepts none of them, the first, as the RFC allows: the field is then disregarded.
+ */
+export function preferredType<const Type extends string>(
+  accept: string | undefined,
+  offers: readonly [Type, ...Type[]],
+): Type {
+  const ranges = rangesOf(accept ?? '');
+  let [best] = offers;
+  let bestWeight = 0;
+  for (const offer of offers) {
+    const weight = weightOf(offer, ranges);
+    if (weight <= bestWeight) continue;
+    best = offer;
+    bestWeight = weight;
+  }
+  return best;
+}
+
+/** Maximum media ranges that are read. */
+const MAX_RANGES = 50;
+
+interface MediaRange {
+  readonly range: string;
+  readonly weight: number;
+}
+
+function rangesOf(accept: string): readonly MediaRange[] {
+  return accept
+    .split(',', MAX_RANGES)
+    .map((part) => {
+      const [range = '', ...parameters] = part.split(';').map((piece) => piece.trim().toLowerCase());
+      const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2) ?? '1';
+      return { range, weight: /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(weight) ? Number(weight) : 0 };
+    })
+    .filter(({ range }) => range !== '');
+}
+
+/** The most specific range decides. */
+function weightOf(type: string, ranges: readonly MediaRange[]): number {
+  const group = `${type.slice(0, type.indexOf('/'))}/*`;
+  for (const wanted of [type, group, '*/*']) {
+    const found = ranges.find(({ range }) => range === wanted);
+    if (found !== undefined) return found.weight;
+  }
+  return 0;
+}

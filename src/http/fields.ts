@@ -1,0 +1,341 @@
+import { isForwarding } from './forwarding.ts';
+import { FieldNames, type HeaderList, isNamed, withoutFields } from './header-list.ts';
+
+/** Hop-by-hop fields, RFC 9110 §7.6.1 and §11.7, with the older ones that proxies still meet. */
+const HOP_BY_HOP = new FieldNames([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-authentication-info',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'http2-settings',
+]);
+
+/** True for a hop-by-hop field name, in any case. */
+export function isHopByHop(name: string): boolean {
+  return HOP_BY_HOP.has(name);
+}
+
+/**
+ * The names that `Connection` lists and that may be removed for it. A client that lists `Authorization`, `Host`,
+ * `Content-*` or a field that the gateway adds would strip it from the request (CVE-2024-45410).
+ */
+export function nominated(values: readonly string[]): FieldNames {
+  const names: string[] = [];
+  for (const value of values) {
+    for (const token of value.split(',')) {
+      const name = token.trim().toLowerCase();
+      if (name !== '' && !isProtected(name)) names.push(name);
+    }
+  }
+  return new FieldNames(names);
+}
+
+/**
+ * The fields of a response that are forwarded to the client, with order, repetition and spelling preserved: the same list where that is
+ * all of them. `Trailer` is forwarded when `trailers` is true, because the trailers are forwarded too.
+ */
+export function endToEnd(headers: HeaderList, trailers: boolean): HeaderList {
+  let first = 0;
+  while (first < headers.length && !HOP_BY_HOP.has(headers[first] ?? '')) first += 2;
+  if (first === headers.length) return headers;
+  const kept = headers.slice(0, first);
+  let named: string[] | undefined;
+  for (let at = first; at < headers.length; at += 2) {
+    const name = headers[at] ?? '';
+    const value = headers[at + 1] ?? '';
+    const isKept = !HOP_BY_HOP.has(name) || (trailers && isNamed(name, 'trailer'));
+    if (isKept) kept.push(name, value);
+    else if (isNamed(name, 'connection') && namesOthers(value)) (named ??= []).push(value);
+  }
+  return named === undefined ? kept : withoutFields(kept, nominated(named));
+}
+
+/** False for the value of `Connection` that most peers send: it names nothing but a field that is removed anyway. */
+export function namesOthers(connection: string): boolean {
+  return !isNamed(connection, 'keep-alive');
+}
+
+/**
+ * The trailers of a response that are forwarded to the client: without hop-by-hop fields, and without framing and routing fields,
+ * which must not be trailers (RFC 9110 §6.5.1).
+ */
+export function trailersOf(trailers: HeaderList): HeaderList {
+  return trailers.length === 0 ? trailers : withoutFields(endToEnd(trailers, false), FORBIDDEN_TRAILERS);
+}
+
+/**
+ * The trailers of a request that are forwarded to V2. Fields for framing, routing, authentication, request modifiers and content
+ * must not be trailers (RFC 9110 §6.5.1): a server that merges them with the header fields would take them for checked ones.
+ */
+export function requestTrailersOf(trailers: HeaderList): HeaderList {
+  const kept: string[] = [];
+  for (let at = 0; at < trailers.length; at += 2) {
+    const name = trailers[at] ?? '';
+    const lower = name.toLowerCase();
+    if (isHopByHop(lower) || isProtected(lower) || REQUEST_MODIFIER.test(lower)) continue;
+    kept.push(name, trailers[at + 1] ?? '');
+  }
+  return kept;
+}
+
+/**
+ * The fields of an informational response that are forwarded to the client, without `Content-Length`: it has no body (RFC 9110
+ * §8.6).
+ */
+export function interimFields(headers: HeaderList): HeaderList {
+  return withoutFields(endToEnd(headers, false), CONTENT_LENGTH);
+}
+
+const CONTENT_LENGTH = new FieldNames(['content-length']);
+
+const REQUEST_MODIFIER =
+  /^(?::|if-|accept|cache-control$|cookie$|expect$|max-forwards$|pragma$|priority$|range$)/;
+
+const FORBIDDEN_TRAILERS = new FieldNames(['content-length', 'host']);
+
+const PROTECTED_NAMES: ReadonlySet<string> = new Set([
+  'authorization',
+  'host',
+  'date',
+  'via',
+  'max-forwards',
+  'x-api-version',
+  'x-request-id',
+  'x-gateway-error',
+  'traceparent',
+  'tracestate',
+  'forwarded',
+  'x-real-ip',
+]);
+
+function isProtected(name: string): boolean {
+  return PROTECTED_NAMES.has(name) || name.startsWith('content-') || name.startsWith('x-forwarded-');
+}
+
+const CLOSE_OPTION = /(?:^|,)[\t ]*close[\t ]*(?:,|$)/i;
+
+/** True for a value of `Connection` with the option `close`, in any case: an element of its list (RFC 9110 §7.6.1, RFC 9112 §9.6). */
+export function hasCloseOption(connection: string): boolean {
+  return CLOSE_OPTION.test(connection);
+}
+
+/** Fields that describe the bytes of one body or its framing, and do not apply to another body (RFC 9530 §6.2). */
+const BODY_FIELDS = new FieldNames([
+  'content-encoding',
+  'content-length',
+  'content-md5',
+  'content-digest',
+  'digest',
+  'repr-digest',
+  'accept-ranges',
+  'trailer',
+]);
+
+/** True for the name, in any case, of a field that describes one body. */
+function isBodyField(name: string): boolean {
+  return BODY_FIELDS.has(name);
+}
+
+/** Returns the fields of a response whose body was rewritten to `length` bytes. */
+export function rewrittenResponseFields(headers: HeaderList, length: number): string[] {
+  return [...fieldsOfAnotherBody(headers), 'Content-Length', String(length)];
+}
+
+/**
+ * Returns the fields of a response that stands for another body than V2's. A strong entity tag becomes a weak one: two bodies must not
+ * share a strong tag (RFC 9110 §8.8.1), and a conditional GET works with either.
+ */
+export function fieldsOfAnotherBody(headers: HeaderList): string[] {
+  const kept = withoutFields(headers, BODY_FIELDS);
+  for (let at = 0; at < kept.length; at += 2) {
+    const value = kept[at + 1] ?? '';
+    if (isNamed(kept[at], 'etag') && value.startsWith('"')) kept[at + 1] = `W/${value}`;
+  }
+  return kept;
+}
+
+/**
+ * What a field is to the gateway: the name of one that it reads or sets, or a kind. `hop-by-hop` and `body` are those that have no name
+ * of their own here, `forwarding` claim where a request came from, a `range` asks for a part, a `link` has an address or the path of
+ * a cookie, and an `alias` may be read as another field.
+ */
+export type FieldUse =
+  | NamedUse
+  | 'hop-by-hop'
+  | 'body'
+  | 'forwarding'
+  | 'if-match'
+  | 'range'
+  | 'link'
+  | 'via'
+  | 'max-forwards'
+  | 'date'
+  | 'alias'
+  | 'other';
+
+type NamedUse = (typeof NAMED_USES)[number];
+
+const NAMED_USES = [
+  'host',
+  'authorization',
+  'content-type',
+  'content-length',
+  'content-encoding',
+  'transfer-encoding',
+  'x-api-version',
+  'x-request-id',
+  'traceparent',
+  'tracestate',
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'trailer',
+  'upgrade',
+  'expect',
+  'accept-encoding',
+] as const;
+
+const USES_BY_NAME: ReadonlyMap<string, FieldUse> = new Map(NAMED_USES.map((name) => [name, name]));
+
+/** The uses of hop-by-hop fields. */
+export const HOP_BY_HOP_USES: ReadonlySet<FieldUse> = new Set<FieldUse>([
+  'hop-by-hop',
+  ...NAMED_USES.filter(isHopByHop),
+]);
+
+/** The uses of fields that describe one body. */
+export const BODY_USES: ReadonlySet<FieldUse> = new Set<FieldUse>([
+  'body',
+  ...NAMED_USES.filter(isBodyField),
+]);
+
+const KINDS: ReadonlyMap<string, FieldUse> = new Map<string, FieldUse>([
+  ['location', 'link'],
+  ['content-location', 'link'],
+  ['link', 'link'],
+  ['set-cookie', 'link'],
+  ['if-match', 'if-match'],
+  ['range', 'range'],
+  ['if-range', 'range'],
+  ['via', 'via'],
+  ['max-forwards', 'max-forwards'],
+  ['date', 'date'],
+]);
+
+/** Names of other fields that nearly every client sends. */
+const COMMON_NAMES = ['accept', 'accept-language', 'user-agent', 'cookie', 'origin'];
+
+/** Names in lower case that most fields have. */
+const USUAL_NAMES: readonly string[] = [...NAMED_USES, ...COMMON_NAMES];
+
+/** The use of a field by its name, in any case. */
+export function useOfName(name: string): FieldUse {
+  return usesBySpelling.get(name) ?? useOfLower(name.toLowerCase());
+}
+
+/** The use of a field by its name in lower case. */
+function useOfLower(lower: string): FieldUse {
+  const use = USES_BY_NAME.get(lower) ?? KINDS.get(lower);
+  if (use !== undefined) return use;
+  if (isHopByHop(lower)) return 'hop-by-hop';
+  if (isBodyField(lower)) return 'body';
+  if (isForwarding(lower)) return 'forwarding';
+  return lower.includes('_') && isAlias(lower) ? 'alias' : 'other';
+}
+
+/** Servers that follow CGI read X_API_VERSION as X-API-VERSION, which would bypass every check. */
+function isAlias(lower: string): boolean {
+  const plain = lower.replaceAll('_', '-');
+  const isRead = USES_BY_NAME.has(plain) && plain !== 'expect' && plain !== 'accept-encoding';
+  return isRead || isHopByHop(plain) || isForwarding(plain);
+}
+
+/** Uses by the two spellings that nearly all clients send, so that most names take one lookup and no conversion. */
+const usesBySpelling: ReadonlyMap<string, FieldUse> = new Map(
+  USUAL_NAMES.flatMap((lower): [string, FieldUse][] => [
+    [lower, useOfLower(lower)],
+    [lower.replaceAll(/(?<![a-z])[a-z]/g, (letter) => letter.toUpperCase()), useOfLower(lower)],
+  ]),
+);
+
+/** Names in lower case that are often received. */
+const KNOWN_NAMES = [
+  ...USUAL_NAMES,
+  'access-control-allow-origin',
+  'age',
+  'cache-control',
+  'content-language',
+  'date',
+  'etag',
+  'expires',
+  'forwarded',
+  'if-none-match',
+  'last-modified',
+  'location',
+  'pragma',
+  'referer',
+  'server',
+  'set-cookie',
+  'strict-transport-security',
+  'te',
+  'vary',
+  'via',
+  'x-content-type-options',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-frame-options',
+  'x-powered-by',
+  'x-real-ip',
+];
+
+/** A known name, with the next one of the same slot. */
+interface KnownName {
+  readonly codes: Uint8Array;
+  readonly use: FieldUse;
+  readonly next: KnownName | undefined;
+}
+
+const SLOTS = 512;
+/** The bit that tells lower case from upper case: without it no two characters of known names are the same. */
+const LOWER_CASE = 0x20;
+const slots: (KnownName | undefined)[] = Array.from({ length: SLOTS }, () => undefined);
+
+for (const name of KNOWN_NAMES) {
+  const codes = ascii(name);
+  const slot = slotOf(codes, 0, codes.length);
+  slots[slot] = { codes, use: useOfLower(name), next: slots[slot] };
+}
+
+/** The use of a field by the bytes of its name, which must be a token; undefined for one that is not known. No text is made of it. */
+export function useOfBytes(bytes: Uint8Array, from: number, to: number): FieldUse | undefined {
+  for (let known = slots[slotOf(bytes, from, to)]; known !== undefined; known = known.next)
+    if (isName(known.codes, bytes, from, to)) return known.use;
+  return undefined;
+}
+
+function isName(codes: Uint8Array, bytes: Uint8Array, from: number, to: number): boolean {
+  if (codes.length !== to - from) return false;
+  for (let at = 0; at < codes.length; at += 1)
+    if (((bytes[from + at] ?? 0) | LOWER_CASE) !== codes[at]) return false;
+  return true;
+}
+
+/** Length, first, middle and last character tell nearly all known names apart. */
+function slotOf(bytes: Uint8Array, from: number, to: number): number {
+  const length = to - from;
+  const first = (bytes[from] ?? 0) | LOWER_CASE;
+  const middle = (bytes[from + (length >> 1)] ?? 0) | LOWER_CASE;
+  const last = (bytes[to - 1] ?? 0) | LOWER_CASE;
+  return (length ^ (first << 1) ^ (middle << 4) ^ (last << 2)) & (SLOTS - 1);
+}
+
+function ascii(text: string): Uint8Array {
+  return Uint8Array.from(text, (character) => character.charCodeAt(0));
+}

@@ -1,0 +1,90 @@
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import type { ClientsView } from '../api.ts';
+import { asFailure, postJson } from './admin-client.ts';
+import { el, visibleText } from './parts.ts';
+
+/** What the page knows of the clients; undefined before the first response. */
+export type KnownClients = ClientsView | undefined;
+
+/** Returns the name of a client, where it has one. */
+export function nameOf(clients: KnownClients, hash: string | undefined): string | undefined {
+  return hash === undefined ? undefined : clients?.clients.find(({ client }) => client === hash)?.name;
+}
+
+/** Properties of the name of a client. */
+export interface ClientNameProps {
+  readonly client: string;
+  readonly clients: KnownClients;
+  readonly announce: (sentence: string) => void;
+  /** Called with the clients after a name was given. */
+  readonly onNamed: (clients: ClientsView) => void;
+}
+
+/** A client's name with a field to change it; of one without a name its `User-Agent` and address. */
+export function ClientName({ client, clients, announce, onNamed }: ClientNameProps): VNode {
+  const known = clients?.clients.find((one) => one.client === client);
+  const [text, setText] = useState<string | undefined>(undefined);
+  const [fault, setFault] = useState('');
+  if (text === undefined) {
+    return el(
+      'span',
+      { class: 'client-name' },
+      known?.name === undefined ? el('small', null, traces(known)) : visibleText(known.name),
+      clients?.canBeNamed === true &&
+        el(
+          'button',
+          {
+            type: 'button',
+            class: 'link',
+            'aria-label': `${known?.name === undefined ? 'Name' : 'Rename'} ${client}`,
+            onClick: () => setText(known?.name ?? ''),
+          },
+          known?.name === undefined ? 'name' : 'rename',
+        ),
+    );
+  }
+  const save = async (): Promise<void> => {
+    const name = text.trim();
+    try {
+      onNamed(await postJson<ClientsView>('clients', name === '' ? { client } : { client, name }));
+      setText(undefined);
+      setFault('');
+      announce(name === '' ? `${client} has no name now.` : `${client} is called ${name}.`);
+    } catch (error) {
+      setFault(asFailure(error).message);
+    }
+  };
+  return el(
+    'form',
+    {
+      class: 'client-name',
+      onSubmit: (event) => {
+        event.preventDefault();
+        void save();
+      },
+    },
+    el('input', {
+      type: 'text',
+      'aria-label': `Name of ${client}`,
+      maxLength: 100,
+      value: text,
+      onInput: ({ currentTarget }) => setText(currentTarget.value),
+      onKeyDown: (event) => {
+        event.stopPropagation();
+        if (event.key === 'Escape') setText(undefined);
+      },
+    }),
+    el('button', { type: 'submit', class: 'button' }, 'Save'),
+    fault !== '' && el('span', { class: 'fault', role: 'alert' }, fault),
+  );
+}
+
+function traces(known: ClientsView['clients'][number] | undefined): ReturnType<typeof visibleText> {
+  const [agent] = known?.userAgents ?? [];
+  const [address] = known?.addresses ?? [];
+  if (agent === undefined && address === undefined) return 'not seen in a captured exchange ';
+  return visibleText(
+    [agent ?? 'no User-Agent', ...(address === undefined ? [] : [`from ${address}`])].join(', ') + ' ',
+  );
+}

@@ -1,0 +1,253 @@
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import type { DiffMark, TextSpan } from '../../api.ts';
+import { count, type HueOf, markClass } from '../format.ts';
+import { classes, el, visibleText } from '../parts.ts';
+
+/** Properties of the lines of a body. */
+interface CodeLinesProps {
+  readonly label: string;
+  readonly lines: readonly MarkedLine[];
+  readonly marks: readonly DiffMark[];
+  readonly hueOf: HueOf;
+  readonly active?: number | undefined;
+  readonly onActive?: (mark: number | undefined) => void;
+  readonly side?: 'before' | 'after';
+  /** Called when lines were folded or unfolded. */
+  readonly onResize?: () => void;
+}
+
+/** Longer bodies are folded around their marks. */
+const FOLD_FROM = 80;
+const AROUND = 4;
+/** Lines without a mark that are drawn before the operator expands more. */
+const PLAIN_MOST = 400;
+
+/** Lines of a body with numbers, colours and marks. */
+export function CodeLines(props: CodeLinesProps): VNode {
+  const [isWhole, setIsWhole] = useState(false);
+  const { lines, onResize } = props;
+  const showAll = (): void => {
+    setIsWhole(true);
+    queueMicrotask(() => onResize?.());
+  };
+  const shown = isWhole || lines.length <= FOLD_FROM ? lines : shorten(lines);
+  return el(
+    'div',
+    { class: 'code', role: 'group', 'aria-label': props.label },
+    shown.map((line) => ('folded' in line ? fold(line, showAll) : codeLine(line, props))),
+  );
+}
+
+function shorten(lines: readonly MarkedLine[]): readonly (MarkedLine | Fold)[] {
+  if (lines.some(({ marks }) => marks.length > 0)) return foldLines(lines, AROUND);
+  if (lines.length <= PLAIN_MOST) return lines;
+  return [...lines.slice(0, PLAIN_MOST), { folded: lines.length - PLAIN_MOST, from: PLAIN_MOST + 1 }];
+}
+
+function fold({ folded, from }: Fold, showAll: () => void): VNode {
+  return el(
+    'button',
+    { key: `fold-${from}`, type: 'button', class: 'fold', onClick: showAll },
+    `${count(folded)} more lines – show all`,
+  );
+}
+
+function codeLine(line: MarkedLine, props: CodeLinesProps): VNode {
+  const first = props.marks[line.marks[0] ?? -1];
+  return el(
+    'div',
+    {
+      key: line.number,
+      class: classes('code-line', first !== undefined && `marked ${markClass(first, props.hueOf)}`),
+    },
+    el('span', { class: 'line-number', 'aria-hidden': true }, line.number),
+    el(
+      'code',
+      null,
+      stretches(line.pieces).map((pieces) => codeStretch(pieces, props)),
+    ),
+  );
+}
+
+/** Joins the pieces of one span. */
+function stretches(pieces: readonly Piece[]): readonly (readonly Piece[])[] {
+  const all: Piece[][] = [];
+  for (const piece of pieces) {
+    const last = all.at(-1);
+    if (last !== undefined && last[0]?.span === piece.span) last.push(piece);
+    else all.push([piece]);
+  }
+  return all;
+}
+
+function codeStretch(pieces: readonly Piece[], props: CodeLinesProps): VNode {
+  const tokens = pieces.map(({ text, kind }) =>
+    kind === undefined ? visibleText(text) : el('span', { class: `token-${kind}` }, visibleText(text)),
+  );
+  const span = pieces[0]?.span;
+  const mark = span === undefined ? undefined : props.marks[span.mark];
+  if (span === undefined || mark === undefined) return el('span', null, tokens);
+  const { active, onActive } = props;
+  return el(
+    'mark',
+    {
+      class: classes(
+        markClass(mark, props.hueOf),
+        pieces.every(({ text }) => text === '') && 'place',
+        active === span.mark && 'active',
+        active !== undefined && active !== span.mark && 'faded',
+      ),
+      title: mark.reason,
+      'data-join': `${props.side}-${span.mark}-${span.part}`,
+      onMouseEnter: () => onActive?.(span.mark),
+      onMouseLeave: () => onActive?.(undefined),
+    },
+    pieces.some(({ opens }) => opens) &&
+      el('span', { class: 'badge', 'aria-hidden': true }, markNumber(mark)),
+    tokens,
+  );
+}
+
+/** The number of a mark, the same on both sides and in the list of edits. */
+export function markNumber(mark: DiffMark): string {
+  return mark.index < 0 ? '!' : String(mark.index + 1);
+}
+
+/** A span of a text that belongs to a mark; `part` counts the spans of one mark on one side. */
+export interface MarkedSpan extends TextSpan {
+  readonly mark: number;
+  readonly part: number;
+  /** False for brackets around a moved member: the number is shown at the member. */
+  readonly isNumbered: boolean;
+}
+
+/** A piece of one line that is drawn in one style. */
+interface Piece {
+  readonly text: string;
+  readonly kind: TokenKind | undefined;
+  readonly span: MarkedSpan | undefined;
+  /** True at the beginning of its span, where the number of the mark is shown. */
+  readonly opens: boolean;
+}
+
+/** A line of a body, numbered from 1. */
+interface MarkedLine {
+  readonly number: number;
+  readonly pieces: readonly Piece[];
+  /** Marks that touch the line. */
+  readonly marks: readonly number[];
+}
+
+/** Splits a text into lines, and lines at the boundaries of tokens and spans; of nested spans the innermost applies. */
+export function markedLines(text: string, spans: readonly MarkedSpan[]): readonly MarkedLine[] {
+  let from = 0;
+  return text.split('\n').map((line, index) => {
+    const start = from;
+    const end = start + line.length;
+    from = end + 1;
+    const here = spans.filter((span) => span.start <= end && span.end >= start && touches(span, start, end));
+    const pieces = cut(line, start, here);
+    return { number: index + 1, pieces, marks: [...new Set(here.map(({ mark }) => mark))] };
+  });
+}
+
+/** Lines that are omitted between two drawn ones. */
+interface Fold {
+  readonly folded: number;
+  readonly from: number;
+}
+
+/** Omits long runs of lines without a mark; `around` lines next to a marked one stay. */
+export function foldLines(lines: readonly MarkedLine[], around: number): readonly (MarkedLine | Fold)[] {
+  const stays = lines.map(() => false);
+  lines.forEach(({ marks }, index) => {
+    if (marks.length === 0) return;
+    for (let near = Math.max(0, index - around); near <= index + around; near += 1) stays[near] = true;
+  });
+  const folded: (MarkedLine | Fold)[] = [];
+  for (let at = 0; at < lines.length;) {
+    let next = at;
+    while (next < lines.length && stays[next] !== true) next += 1;
+    const run = lines.slice(at, next);
+    if (run.length > around) folded.push({ folded: run.length, from: at + 1 });
+    if (run.length <= around) folded.push(...run);
+    const line = lines[next];
+    if (line !== undefined) folded.push(line);
+    at = next + 1;
+  }
+  return folded;
+}
+
+/** A span that ends with a line break does not include the line after it. */
+function touches(span: MarkedSpan, start: number, end: number): boolean {
+  if (span.start === span.end) return true;
+  return span.end > start && (span.start < end || (span.start === end && span.end === end + 1));
+}
+
+function cut(line: string, offset: number, spans: readonly MarkedSpan[]): readonly Piece[] {
+  const tokens = jsonTokens(line);
+  const cuts = new Set([0, line.length]);
+  for (const { start, end } of tokens) cuts.add(start).add(end);
+  for (const { start, end } of spans) cuts.add(clamp(start - offset, line)).add(clamp(end - offset, line));
+  const places = [...cuts].toSorted((one, other) => one - other);
+  const pieces: Piece[] = [];
+  for (const [index, start] of places.entries()) {
+    pieces.push(...points(spans, offset + start));
+    const end = places[index + 1];
+    if (end === undefined) break;
+    const kind = tokens.find((token) => token.start <= start && end <= token.end)?.kind;
+    const span = innermost(spans, offset + start, offset + end);
+    pieces.push({
+      text: line.slice(start, end),
+      kind,
+      span,
+      opens: span?.isNumbered === true && span.start === offset + start,
+    });
+  }
+  return pieces;
+}
+
+/** Empty spans mark a place where everything was removed. */
+function points(spans: readonly MarkedSpan[], at: number): readonly Piece[] {
+  return spans
+    .filter((span) => span.start === at && span.end === at)
+    .map((span) => ({ text: '', kind: undefined, span, opens: true }));
+}
+
+function innermost(spans: readonly MarkedSpan[], start: number, end: number): MarkedSpan | undefined {
+  return spans
+    .filter((span) => span.start <= start && end <= span.end)
+    .toSorted((one, other) => one.end - one.start - (other.end - other.start))[0];
+}
+
+function clamp(at: number, line: string): number {
+  return Math.min(Math.max(at, 0), line.length);
+}
+
+/** The kind of a token of formatted JSON; `type` is a value that was replaced by its type. */
+type TokenKind = 'key' | 'string' | 'number' | 'literal' | 'type';
+
+/** A token of one line, in UTF-16 code units of the line. */
+interface Token {
+  readonly kind: TokenKind;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Finds the tokens of one line of JSON: strings never span lines, so each line stands alone. Punctuation is omitted. */
+function jsonTokens(line: string): readonly Token[] {
+  return [...line.matchAll(TOKEN)].map((match) => ({
+    kind: kindOf(match[0], line.slice(match.index + match[0].length)),
+    start: match.index,
+    end: match.index + match[0].length,
+  }));
+}
+
+const TOKEN = /"(?:[^"\\]|\\.)*"?|-?\d[\d.eE+-]*|\b(?:true|false|null)\b/g;
+
+function kindOf(text: string, rest: string): TokenKind {
+  if (!text.startsWith('"')) return /^[-\d]/.test(text) ? 'number' : 'literal';
+  if (/^\s*:/.test(rest)) return 'key';
+  return /^"‹.*›"$/.test(text) ? 'type' : 'string';
+}

@@ -1,0 +1,373 @@
+import type { VNode } from 'preact';
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { EditRecord } from '../../../rewrite/records.ts';
+import type { Diff, DiffMark, EntryDetail, HeaderView, RequestView, TextSpan } from '../../api.ts';
+import { type HueOf, markClass } from '../format.ts';
+import { classes, el, part, visibleText } from '../parts.ts';
+import { CodeLines, markedLines, type MarkedSpan, markNumber } from './code-lines.ts';
+import { HeaderName, requestLine } from './perspective-view.ts';
+
+/** The result of a request, for live exchanges and explanations alike. */
+type Changed = Pick<EntryDetail, 'v1Request' | 'v2Request' | 'diff'> & {
+  readonly edits: EntryDetail['entry']['edits'];
+  /** The heading above the edits. */
+  readonly editsTitle: string;
+  /** Who sent the left body, and what became of the right one. */
+  readonly captions: { readonly before: string; readonly after: string };
+  /** Shown in the place of a V2 request that is not there. */
+  readonly nothingSent: string;
+  /** Shown when there is no diff, or no right side of it. */
+  readonly missing: string;
+};
+
+/** Properties of the comparison. */
+interface DiffPaneProps {
+  readonly changed: Changed;
+  readonly hueOf: HueOf;
+  readonly summaryOf: (change: string) => string | undefined;
+}
+
+/** The differences between V1 and V2 request: first line, headers, body, and each edit with its reason. */
+export function DiffPane({ changed, hueOf, summaryOf }: DiffPaneProps): VNode {
+  const { v1Request, v2Request, nothingSent, diff, edits, editsTitle, captions, missing } = changed;
+  const [active, setActive] = useState<number>();
+  useEffect(() => setActive(undefined), [diff]);
+  return el(
+    'div',
+    { class: 'changed' },
+    v1Request !== undefined && heads(v1Request, v2Request, nothingSent),
+    diff === undefined
+      ? el('p', { class: 'empty' }, missing)
+      : part(DiffView, { diff, captions, hueOf, active, onActive: setActive, missing }),
+    part(EditList, {
+      title: editsTitle,
+      edits,
+      marks: diff?.marks ?? [],
+      hueOf,
+      active,
+      onActive: setActive,
+      summaryOf,
+    }),
+  );
+}
+
+/** First lines side by side, with the headers that differ. */
+function heads(v1: RequestView, v2: RequestView | undefined, nothingSent: string): VNode {
+  const changed = v2?.headers.filter(({ change }) => change !== undefined) ?? [];
+  return el(
+    'div',
+    { class: 'heads' },
+    el('div', { class: 'head' }, requestLine(v1), headerLines(replaced(v1, changed), 'before')),
+    el(
+      'div',
+      { class: 'head' },
+      v2 === undefined ? el('p', { class: 'empty' }, nothingSent) : requestLine(v2),
+      headerLines(
+        changed.filter(({ change }) => change !== 'removed'),
+        'after',
+      ),
+    ),
+  );
+}
+
+/** The lines of the V1 request that V2 received changed, or not at all. */
+function replaced(v1: RequestView, changed: readonly HeaderView[]): readonly HeaderView[] {
+  const names = new Set(
+    changed.filter(({ change }) => change !== 'added').map(({ name }) => name.toLowerCase()),
+  );
+  return v1.headers.filter(({ name }) => names.has(name.toLowerCase()));
+}
+
+function headerLines(headers: readonly HeaderView[], side: 'before' | 'after'): VNode | false {
+  if (headers.length === 0) return false;
+  return el(
+    'ul',
+    { class: classes('header-lines', side) },
+    headers.map(({ name, value }) =>
+      el(
+        'li',
+        { key: name },
+        el('span', { class: 'name' }, part(HeaderName, { name }), ': '),
+        visibleText(value),
+      ),
+    ),
+  );
+}
+
+/** Properties of the two bodies. */
+interface DiffViewProps {
+  readonly diff: Diff;
+  /** Who sent the left body, and what became of the right one. */
+  readonly captions: { readonly before: string; readonly after: string };
+  readonly hueOf: HueOf;
+  readonly active: number | undefined;
+  readonly onActive: (mark: number | undefined) => void;
+  /** The reason that the right side is empty. */
+  readonly missing: string;
+}
+
+/** The V1 and the V2 body side by side, their edits highlighted and joined by lines. */
+function DiffView({ diff, captions, hueOf, active, onActive, missing }: DiffViewProps): VNode {
+  const panes = useRef<HTMLDivElement>(null);
+  const gutter = useRef<HTMLDivElement>(null);
+  const [joins, setJoins] = useState<readonly Join[]>([]);
+  const { before, after, marks } = diff;
+  const pairs = useMemo(() => marks.map((mark) => pairsOf(diff, mark)), [diff]);
+  const left = useMemo(() => markedLines(before, spansOf(marks, 'before', pairs)), [before, pairs]);
+  const right = useMemo(
+    () => (after === undefined ? undefined : markedLines(after, spansOf(marks, 'after', pairs))),
+    [after, pairs],
+  );
+  const measure = useCallback(() => {
+    if (panes.current !== null && gutter.current !== null)
+      setJoins(findJoins(panes.current, gutter.current, pairs));
+  }, [pairs]);
+  useLayoutEffect(() => {
+    measure();
+    const observer = new ResizeObserver(measure);
+    if (panes.current !== null) observer.observe(panes.current);
+    return () => observer.disconnect();
+  }, [measure, left, right]);
+  const shared = { marks, hueOf, active, onActive, onResize: measure };
+  return el(
+    'div',
+    { class: 'diff', ref: panes },
+    el(
+      'div',
+      { class: 'pane' },
+      el('h3', { class: 'pane-title' }, 'V1', el('small', null, captions.before)),
+      part(CodeLines, { ...shared, lines: left, side: 'before', label: 'V1 body' }),
+    ),
+    el(
+      'div',
+      { class: 'gutter', ref: gutter, 'aria-hidden': true },
+      part(Joins, { joins, marks, hueOf, active }),
+    ),
+    el(
+      'div',
+      { class: 'pane' },
+      el('h3', { class: 'pane-title' }, 'V2', right !== undefined && el('small', null, captions.after)),
+      right === undefined
+        ? el('p', { class: 'empty' }, missing)
+        : part(CodeLines, { ...shared, lines: right, side: 'after', label: 'V2 body' }),
+    ),
+  );
+}
+
+interface JoinsProps {
+  readonly joins: readonly Join[];
+  readonly marks: readonly DiffMark[];
+  readonly hueOf: HueOf;
+  readonly active: number | undefined;
+}
+
+/** Width of the gutter, in the units of its drawing; the style sheet sets the same width. */
+const GUTTER = 64;
+
+function Joins({ joins, marks, hueOf, active }: JoinsProps): VNode {
+  return el(
+    'svg',
+    { class: 'joins', width: GUTTER, height: '100%' },
+    joins.map((join) => {
+      const mark = marks[join.mark];
+      const end = stubEnd(join, GUTTER);
+      const state = classes(
+        'join',
+        mark !== undefined && markClass(mark, hueOf),
+        active === join.mark && 'active',
+        active !== undefined && active !== join.mark && 'faded',
+      );
+      return el(
+        'g',
+        { class: state },
+        el('path', { d: joinPath(join, GUTTER) }),
+        end !== undefined && el('path', { d: cross(end.x, end.y) }),
+      );
+    }),
+  );
+}
+
+function cross(x: number, y: number): string {
+  return `M ${x - 3} ${y - 3} l 6 6 m 0 -6 l -6 6`;
+}
+
+function spansOf(
+  marks: readonly DiffMark[],
+  side: 'before' | 'after',
+  pairs: readonly (readonly Pair[])[],
+): readonly MarkedSpan[] {
+  return marks.flatMap((entry, mark) =>
+    entry[side].map((span, part) => ({
+      ...span,
+      mark,
+      part,
+      isNumbered: pairs[mark]?.some((pair) => pair[side] === part) === true,
+    })),
+  );
+}
+
+/** Properties of the list of edits. */
+interface EditListProps {
+  readonly title: string;
+  readonly edits: readonly EditRecord[];
+  readonly marks: readonly DiffMark[];
+  readonly hueOf: HueOf;
+  readonly active: number | undefined;
+  readonly onActive: (mark: number | undefined) => void;
+  /** The description of a change, from the rule book. */
+  readonly summaryOf: (change: string) => string | undefined;
+}
+
+/** Every edit with its reason, grouped by change; the numbers match those in the bodies. */
+function EditList(props: EditListProps): VNode {
+  const { edits, hueOf, summaryOf } = props;
+  const changes = [...new Set(edits.map(({ change }) => change))];
+  return el(
+    'section',
+    { class: 'edits', 'aria-label': 'Edits' },
+    el('h3', null, props.title),
+    props.marks.map(
+      (mark, at) =>
+        mark.index < 0 &&
+        el('p', { key: at, class: 'refusal' }, el('span', { class: 'badge' }, '!'), mark.reason),
+    ),
+    changes.map((change) =>
+      el(
+        'div',
+        { key: change, class: `edit-group hue-${hueOf(change)}` },
+        el('h4', null, change),
+        el('p', null, summaryOf(change) ?? ''),
+        el(
+          'ol',
+          null,
+          edits.map((edit, index) => edit.change === change && editItem(edit, index, props)),
+        ),
+      ),
+    ),
+  );
+}
+
+function editItem(edit: EditRecord, index: number, props: EditListProps): VNode {
+  const at = props.marks.findIndex((mark) => mark.index === index);
+  const mark = props.marks[at];
+  const number = mark === undefined ? String(index + 1) : markNumber(mark);
+  const { active, onActive } = props;
+  return el(
+    'li',
+    { key: index },
+    el(
+      'button',
+      {
+        type: 'button',
+        class: classes('edit', mark !== undefined && active === at && 'active'),
+        'data-edit': index,
+        onFocus: () => onActive(at < 0 ? undefined : at),
+        onBlur: () => onActive(undefined),
+        onMouseEnter: () => onActive(at < 0 ? undefined : at),
+        onMouseLeave: () => onActive(undefined),
+        onClick: () => reveal(at),
+      },
+      el('span', { class: 'badge', 'aria-hidden': true }, number),
+      el('span', { class: 'rule-name' }, edit.rule),
+      el('span', { class: 'pointers' }, pointers(edit)),
+      edit.note !== undefined && el('span', { class: 'note' }, edit.note),
+      mark !== undefined &&
+        el('span', { class: 'reason' }, visibleText(ownWords(mark.reason, props.summaryOf(edit.change)))),
+    ),
+  );
+}
+
+/** The description of the change already stands above the edits. */
+function ownWords(reason: string, summary: string | undefined): string {
+  return summary !== undefined && reason.endsWith(summary) ? reason.slice(0, -summary.length).trim() : reason;
+}
+
+/** The path of a member from the V1 to the V2 body, as pointers; `/` alone is the body itself. */
+function pointers({ from, path }: EditRecord): (VNode | string)[] {
+  const shown = (pointer: string): VNode => el('code', null, pointer === '' ? '/' : visibleText(pointer));
+  if (from !== undefined && path !== undefined) {
+    return from === path ? [shown(from)] : [shown(from), ' → ', shown(path)];
+  }
+  if (from !== undefined) return [shown(from), ' → ', el('em', null, 'dropped')];
+  return path === undefined ? [] : ['→ ', shown(path)];
+}
+
+/** Scrolls to the first place of a mark. */
+function reveal(mark: number): void {
+  document
+    .querySelector(`[data-join="before-${mark}-0"], [data-join="after-${mark}-0"]`)
+    ?.scrollIntoView({ block: 'center' });
+}
+
+/** A line between the two sides of a mark, in pixels of the gutter; `to` is absent when V2 has no counterpart. */
+interface Join {
+  readonly mark: number;
+  readonly from: number | undefined;
+  readonly to: number | undefined;
+}
+
+/** Corresponding parts of a mark, by index among its spans. */
+interface Pair {
+  readonly before: number | undefined;
+  readonly after: number | undefined;
+}
+
+/**
+ * Pairs the corresponding spans of a mark. A mark with more spans on the right created the object around its member: then the
+ * span with the same text is the counterpart, and the brackets stay unpaired.
+ */
+export function pairsOf(diff: Diff, { before, after }: DiffMark): readonly Pair[] {
+  if (after.length === 0) return before.map((_, part) => ({ before: part, after: undefined }));
+  if (before.length === 0) return after.map((_, part) => ({ before: undefined, after: part }));
+  if (before.length === after.length) return before.map((_, part) => ({ before: part, after: part }));
+  const [source] = before;
+  const text = source === undefined ? '' : squeezed(diff.before, source);
+  const same = after.findIndex((span) => squeezed(diff.after ?? '', span) === text);
+  return [{ before: 0, after: Math.max(0, same) }];
+}
+
+/** Indentation differs between the sides. */
+function squeezed(text: string, { start, end }: TextSpan): string {
+  return text.slice(start, end).replaceAll(/\s+/g, '');
+}
+
+/** The path of a join across a gutter of `width`: a curve, or a stub when the other side has no counterpart. */
+function joinPath({ from, to }: Join, width: number): string {
+  if (from === undefined) return `M ${width} ${to ?? 0} h ${-width * STUB}`;
+  if (to === undefined) return `M 0 ${from} h ${width * STUB}`;
+  const bend = width / 2;
+  return `M 0 ${from} C ${bend} ${from}, ${width - bend} ${to}, ${width} ${to}`;
+}
+
+/** The end of a stub. */
+function stubEnd({ from, to }: Join, width: number): { readonly x: number; readonly y: number } | undefined {
+  if (from !== undefined && to === undefined) return { x: width * STUB, y: from };
+  if (from === undefined && to !== undefined) return { x: width * (1 - STUB), y: to };
+  return undefined;
+}
+
+const STUB = 0.4;
+
+/** Finds the position of each mark on both sides; `gutter` is the strip between them. */
+function findJoins(
+  panes: HTMLElement,
+  gutter: HTMLElement,
+  pairs: readonly (readonly Pair[])[],
+): readonly Join[] {
+  const { top } = gutter.getBoundingClientRect();
+  const middle = (side: 'before' | 'after', mark: number, part: number): number | undefined => {
+    const element = panes.querySelector(`[data-join="${side}-${mark}-${part}"]`);
+    if (element === null) return undefined;
+    const [first] = element.getClientRects();
+    return first === undefined ? undefined : first.top + first.height / 2 - top;
+  };
+  return pairs.flatMap((ofMark, mark) =>
+    ofMark
+      .map(({ before, after }) => ({
+        mark,
+        from: before === undefined ? undefined : middle('before', mark, before),
+        to: after === undefined ? undefined : middle('after', mark, after),
+      }))
+      .filter(({ from, to }) => from !== undefined || to !== undefined),
+  );
+}

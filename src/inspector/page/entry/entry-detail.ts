@@ -1,0 +1,374 @@
+import type { ComponentChildren, VNode } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { modeOf, outcomeOf } from '../../../rewrite-log/entry-outcome.ts';
+import type { EntryDetail as Detail, NumberedEntry, Resent } from '../../api.ts';
+import {
+  accountOf,
+  bodyCaptions,
+  durationWords,
+  editsTitle,
+  entryName,
+  failureWords,
+  MODE_MEANINGS,
+  sentToWords,
+  statusTitle,
+  statusTone,
+  statusWords,
+} from '../../entries/entry-words.ts';
+import { asFailure, postJson, useAsked } from '../admin-client.ts';
+import { bytes, clockTime, counted, type HueOf } from '../format.ts';
+import { type EntryLink, findAddress, type Go, type Perspective } from '../page-state.ts';
+import { CopyButton, el, part, VerdictBadge, visibleText } from '../parts.ts';
+import { DiffPane } from './diff-pane.ts';
+import { PerspectiveTabs, PerspectiveView, whyMissing } from './perspective-view.ts';
+
+/** Properties of the detail of an exchange. */
+interface EntryDetailProps {
+  readonly link: EntryLink;
+  /** True where operators may send a kept request to V2 again. */
+  readonly canResend: boolean;
+  readonly perspective: Perspective;
+  readonly go: Go;
+  readonly announce: (sentence: string) => void;
+  readonly hueOf: HueOf;
+  readonly nameOf: (client: string | undefined) => string | undefined;
+  readonly summaryOf: (change: string) => string | undefined;
+}
+
+/** One exchange: its facts and perspectives. */
+export function EntryDetail(props: EntryDetailProps): VNode {
+  const { link, go } = props;
+  const { response, failure } = useAsked<Detail>(findAddress(link));
+  const panel = useRef<HTMLElement>(null);
+  useEffect(() => panel.current?.scrollTo(0, 0), [link.id, link.seq]);
+  return el(
+    'section',
+    { class: 'detail', 'aria-label': 'Exchange', ref: panel, tabIndex: -1, id: 'detail' },
+    el(
+      'header',
+      { class: 'detail-head' },
+      response === undefined ? el('h2', null, `Exchange ${link.id}`) : title(response.entry),
+      el(
+        'button',
+        {
+          type: 'button',
+          class: 'button close',
+          'aria-label': 'Close the exchange',
+          title: 'Close (Esc)',
+          onClick: () => go({ entry: undefined }),
+        },
+        '✕',
+      ),
+    ),
+    failure !== undefined &&
+      el('p', { class: 'empty' }, unavailableWords(failure.status, failure.message, link.id)),
+    response !== undefined && shown(response, props),
+  );
+}
+
+function title(entry: NumberedEntry): VNode {
+  return el('h2', null, part(VerdictBadge, { outcome: outcomeOf(entry) }), ' ', entryName(entry));
+}
+
+function shown(detail: Detail, props: EntryDetailProps): VNode {
+  const { perspective, go, announce } = props;
+  const { curl } = detail;
+  return el(
+    'div',
+    { class: 'detail-body' },
+    detail.entry.seq === 0 && detail.note !== undefined && el('p', { class: 'from-log' }, detail.note),
+    part(EntryAccount, { entry: detail.entry }),
+    detail.namesakes !== undefined &&
+      el(
+        'p',
+        null,
+        `The client used this request id for ${counted(detail.namesakes, 'more exchange')}: `,
+        el(
+          'button',
+          { type: 'button', class: 'link', onClick: () => go({ filter: `id:"${detail.entry.requestId}"` }) },
+          'show all',
+        ),
+      ),
+    part(EntryFacts, { entry: detail.entry, name: props.nameOf(detail.entry.client), go }),
+    curl !== undefined &&
+      el(
+        'div',
+        { class: 'actions', role: 'group', 'aria-label': 'Export' },
+        ...curlButtons({ curl, announce, hasShortcuts: true }),
+        el('a', { class: 'button', href: `entries/${detail.entry.seq}/har`, download: true }, 'HAR'),
+        detail.entry.route === 'migrate' &&
+          el(
+            'a',
+            { class: 'button', href: `entries/${detail.entry.seq}/case`, target: '_blank' },
+            'Text case',
+          ),
+        detail.entry.route === 'migrate' &&
+          el(
+            'button',
+            { type: 'button', class: 'button', onClick: () => go({ view: 'explain' }) },
+            'Explain',
+          ),
+        props.canResend && part(ResendForm, { seq: detail.entry.seq, go, announce }),
+        el('small', null, 'curl has $API_KEY in the place of the key'),
+      ),
+    part(PerspectiveTabs, { perspective, origin: detail.entry.origin ?? 'v2', go }),
+    el(
+      'div',
+      {
+        class: 'tab-panel',
+        role: 'tabpanel',
+        id: 'perspective',
+        'aria-labelledby': `tab-${perspective}`,
+        tabIndex: 0,
+      },
+      perspective === 'diff'
+        ? part(DiffPane, {
+            changed: changedIn(detail),
+            hueOf: props.hueOf,
+            summaryOf: props.summaryOf,
+          })
+        : part(PerspectiveView, { detail, perspective }),
+    ),
+    part(EntryIds, { entry: detail.entry }),
+  );
+}
+
+function changedIn({
+  entry,
+  kept,
+  note,
+  v1Request,
+  v2Request,
+  diff,
+}: Detail): Parameters<typeof DiffPane>[0]['changed'] {
+  return {
+    edits: entry.edits,
+    editsTitle: editsTitle(entry),
+    nothingSent: whyMissing({ entry, kept, ...(note === undefined ? {} : { note }) }, 'v2-request'),
+    captions: bodyCaptions(entry),
+    ...(v1Request === undefined ? {} : { v1Request }),
+    ...(v2Request === undefined ? {} : { v2Request }),
+    ...(diff === undefined ? {} : { diff }),
+    missing: missingWords(entry, note),
+  };
+}
+
+function missingWords(entry: NumberedEntry, note: string | undefined): string {
+  const { verdict, failure, would, bytesIn } = entry;
+  if (verdict === 'refused')
+    return `There is no V2 body: the gateway refused the request (${failure ?? 'no code'}).`;
+  if (would?.verdict === 'refused')
+    return `There is no V2 body: a migration would have been refused (${failureWords(would) ?? 'no code'}).`;
+  const isUnread = entry.note === 'media-type' || entry.note === 'unsupported: forward';
+  if (isUnread || (verdict === 'passed' && would === undefined))
+    return 'The body was not read, so there is nothing to compare.';
+  if (bytesIn === 0) return 'The request has no body.';
+  return note ?? 'The body of this exchange was not captured, so there is nothing to compare.';
+}
+
+function unavailableWords(status: number, message: string, id: string): string {
+  return status === 404
+    ? `The gateway no longer keeps the exchange ${id}. If the rewrite log of its day is kept, it has the entry: gateway tail <log> --filter id:${id}`
+    : message;
+}
+
+/** What happened, in sentences: who got what, who responded, and what was a dry run. */
+function EntryAccount({ entry }: { readonly entry: NumberedEntry }): VNode {
+  return el(
+    'ul',
+    { class: 'account plain', 'aria-label': 'Account' },
+    accountOf(entry).map((sentence) => el('li', { key: sentence }, visibleText(sentence))),
+  );
+}
+
+/** The facts of an entry, the most requested first. */
+function EntryFacts({
+  entry,
+  name,
+  go,
+}: {
+  readonly entry: NumberedEntry;
+  /** The name of its client, where it has one. */
+  readonly name: string | undefined;
+  readonly go: Go;
+}): VNode {
+  const narrow = (term: string): VNode =>
+    el(
+      'button',
+      {
+        type: 'button',
+        class: 'link',
+        title: `Filter by ${term}`,
+        onClick: () => go({ filter: term }),
+      },
+      term.slice(term.indexOf(':') + 1),
+    );
+  const mode = modeOf(entry);
+  const failed = failureWords(entry);
+  return el(
+    'dl',
+    { class: 'facts' },
+    fact(
+      'Status',
+      el(
+        'span',
+        { class: `status status-${statusTone(entry)}`, title: statusTitle(entry) },
+        statusWords(entry),
+      ),
+    ),
+    fact('Time', el('time', { dateTime: entry.time, title: entry.time }, clockTime(entry.time))),
+    fact('Client', [
+      name !== undefined && [visibleText(name), ' '],
+      entry.client === undefined ? 'no key' : narrow(`client:${entry.client}`),
+    ]),
+    entry.operation !== undefined && fact('Operation', narrow(`op:${entry.operation}`)),
+    mode !== undefined && fact('Mode', el('span', { title: MODE_MEANINGS[mode] }, narrow(`mode:${mode}`))),
+    fact('Sent to', sentToWords(entry)),
+    fact('Duration', durations(entry)),
+    failed !== undefined && fact('Failure', el('code', null, visibleText(failed))),
+    entry.cause !== undefined &&
+      fact('Cause', narrow(`cause:${/[\\s",]/.test(entry.cause) ? '*' : entry.cause}`)),
+    entry.note !== undefined && fact('Note', entry.note),
+    entry.attempts !== undefined && fact('Tries', String(entry.attempts)),
+  );
+}
+
+/** Further facts of an entry: ids, sizes and versions. */
+function EntryIds({ entry }: { readonly entry: NumberedEntry }): VNode {
+  const { apiVersion, rewriteMs, traceId, bytesIn, bytesOut, responseBytes } = entry;
+  return el(
+    'dl',
+    { class: 'facts ids' },
+    fact('Bytes', `${bytes(bytesIn)} in, ${bytes(bytesOut)} on, ${bytes(responseBytes)} back`),
+    rewriteMs !== undefined && fact('Rewriting', `${rewriteMs.toFixed(2)} ms`),
+    apiVersion !== undefined && fact('x-api-version', `${apiVersion.sent} (${WHY[apiVersion.why]})`),
+    fact('Request id', el('code', null, visibleText(entry.requestId))),
+    traceId !== undefined && fact('Trace', el('code', null, traceId)),
+    fact('Rule book', el('code', null, entry.ruleBook)),
+  );
+}
+
+const WHY = {
+  absent: 'the client sent none',
+  invalid: 'the client’s was not a date',
+  future: 'the client’s was a day still to come',
+  client: 'the client’s own',
+  pin: 'pinned',
+} as const;
+
+function fact(name: string, value: ComponentChildren): VNode {
+  return el('div', { class: 'fact' }, el('dt', null, name), el('dd', null, value));
+}
+
+/** The total duration as a bar, with the share of the service that responded. */
+function durations(entry: NumberedEntry): VNode {
+  const { totalMs, upstreamMs } = entry;
+  const share = upstreamMs === undefined || totalMs <= 0 ? 0 : Math.min(1, upstreamMs / totalMs);
+  return el(
+    'span',
+    { class: 'duration' },
+    durationWords(entry),
+    upstreamMs !== undefined &&
+      el(
+        'svg',
+        {
+          class: 'duration-bar',
+          viewBox: '0 0 100 4',
+          preserveAspectRatio: 'none',
+          'aria-hidden': true,
+        },
+        el('rect', { class: 'whole', width: 100, height: 4 }),
+        el('rect', { class: 'upstream', width: share * 100, height: 4 }),
+      ),
+  );
+}
+
+/** Properties of the buttons that copy a request as curl. */
+interface CurlButtonsProps {
+  readonly curl: NonNullable<Detail['curl']>;
+  readonly announce: (sentence: string) => void;
+  /** True where the keys of the page are theirs. */
+  readonly hasShortcuts?: boolean;
+}
+
+/** Buttons that copy a request as curl: for V1, and for V2 where it was sent there. */
+export function curlButtons({ curl, announce, hasShortcuts = false }: CurlButtonsProps): (VNode | false)[] {
+  return [
+    part(CopyButton, {
+      text: curl.v1,
+      label: 'Copy curl for V1',
+      done: 'Copied: the V1 request as curl.',
+      announce,
+      ...(hasShortcuts ? { shortcut: 'c' } : {}),
+    }),
+    curl.v2 !== undefined &&
+      part(CopyButton, {
+        text: curl.v2,
+        label: 'Copy curl for V2',
+        done: 'Copied: the V2 request as curl.',
+        announce,
+        ...(hasShortcuts ? { shortcut: 'Shift+C' } : {}),
+      }),
+  ];
+}
+
+/** Properties of the form. */
+interface ResendFormProps {
+  readonly seq: number;
+  readonly go: Go;
+  readonly announce: (sentence: string) => void;
+}
+
+/** Sends the V2 request of an exchange again; asks first, and for the key, which is never kept. */
+function ResendForm({ seq, go, announce }: ResendFormProps): VNode {
+  const [isOpen, setIsOpen] = useState(false);
+  const [key, setKey] = useState('');
+  const [fault, setFault] = useState('');
+  if (!isOpen)
+    return el(
+      'button',
+      { type: 'button', class: 'button', onClick: () => setIsOpen(true) },
+      'Send to V2 again',
+    );
+  const send = async (): Promise<void> => {
+    try {
+      const { requestId, status } = await postJson<Resent>(
+        `entries/${seq}/resend`,
+        key === '' ? {} : { key },
+      );
+      announce(
+        status === undefined
+          ? 'Sent again: it got no complete response.'
+          : `Sent again: the gateway responded with ${status}.`,
+      );
+      setIsOpen(false);
+      setKey('');
+      go({ entry: { id: requestId, seq: undefined }, filter: '' });
+    } catch (error) {
+      setFault(asFailure(error).message);
+    }
+  };
+  return el(
+    'form',
+    {
+      class: 'resend',
+      onSubmit: (event) => {
+        event.preventDefault();
+        void send();
+      },
+    },
+    el('span', null, 'V2 carries the request out once more. '),
+    el('input', {
+      type: 'password',
+      'aria-label': 'API key',
+      placeholder: 'API key',
+      autocomplete: 'off',
+      value: key,
+      onInput: ({ currentTarget }) => setKey(currentTarget.value),
+      onKeyDown: (event) => event.stopPropagation(),
+    }),
+    el('button', { type: 'submit', class: 'button' }, 'Send'),
+    el('button', { type: 'button', class: 'button', onClick: () => setIsOpen(false) }, 'Cancel'),
+    fault !== '' && el('span', { class: 'fault', role: 'alert' }, fault),
+  );
+}

@@ -1,0 +1,227 @@
+import type { VNode } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { EntryDetail, ExplainRequest, Explanation, RuleOutcome, RulesView } from '../api.ts';
+import { editWords } from '../entries/entry-words.ts';
+import { asFailure, postJson, useAsked } from './admin-client.ts';
+import { DiffPane } from './entry/diff-pane.ts';
+import { curlButtons } from './entry/entry-detail.ts';
+import type { HueOf } from './format.ts';
+import { type EntryLink, findAddress } from './page-state.ts';
+import { classes, el, part, sentence, VerdictBadge } from './parts.ts';
+
+/** Properties of an explanation. */
+export interface ExplainViewProps {
+  /** The exchange whose request is explained; undefined for one that the operator writes. */
+  readonly link: EntryLink | undefined;
+  readonly rules: RulesView | undefined;
+  readonly hueOf: HueOf;
+  readonly summaryOf: (change: string) => string | undefined;
+  readonly announce: (sentence: string) => void;
+}
+
+const EXAMPLE = `{
+  "data": {
+    "property": {
+      "display_name": "The Gables",
+      "street_address": "1 High Street",
+      "suburb": "Richmond"
+    }
+  }
+}`;
+
+/** Explains a request by the plan that serves live traffic; nothing is sent. */
+export function ExplainView(props: ExplainViewProps): VNode {
+  const [operation, setOperation] = useState('order_floor_plan');
+  const [query, setQuery] = useState('');
+  const [body, setBody] = useState(EXAMPLE);
+  const [source, setSource] = useState<ExplainRequest | undefined>(undefined);
+  const { response: detail, failure } = useAsked<EntryDetail>(props.link && findAddress(props.link));
+  useEffect(() => {
+    if (detail === undefined) return;
+    setSource(requestOf(detail));
+    setBody(detail.v1Request?.body.text ?? '');
+  }, [detail]);
+  const [explanation, setExplanation] = useState<Explanation | undefined>(undefined);
+  const [fault, setFault] = useState('');
+  const operations = props.rules?.operations.filter(({ id }) => id !== '(other)') ?? [];
+  const explain = async (): Promise<void> => {
+    const named = operations.find(({ id }) => id === operation);
+    const target = query === '' || named === undefined ? {} : { target: targetOf(named.template, query) };
+    const request: ExplainRequest = { ...(source ?? { operation, ...target }), body };
+    try {
+      setExplanation(await postJson<Explanation>('explain', request));
+      setFault('');
+    } catch (error) {
+      setFault(asFailure(error).message);
+    }
+  };
+  return el(
+    'div',
+    { class: 'view explain' },
+    el('h2', null, 'Explain a request'),
+    el(
+      'p',
+      { class: 'lead' },
+      'Shows what the gateway would do with a request, by the same plan as live traffic. Nothing is sent.',
+    ),
+    props.link !== undefined && el('p', null, sourceWords(props.link, detail, failure?.message)),
+    el(
+      'form',
+      {
+        class: 'card',
+        onSubmit: (event) => {
+          event.preventDefault();
+          void explain();
+        },
+      },
+      el('label', { for: 'explain-operation' }, 'Operation'),
+      el(
+        'select',
+        {
+          id: 'explain-operation',
+          value: source === undefined ? operation : '',
+          onChange: ({ currentTarget }) => {
+            setOperation(currentTarget.value);
+            setSource(undefined);
+          },
+        },
+        source !== undefined &&
+          el(
+            'option',
+            { value: '', selected: true },
+            `As sent: ${source.method ?? ''} ${source.target ?? ''}`,
+          ),
+        operations.map(({ id, method, template }) =>
+          el(
+            'option',
+            { key: id, value: id, selected: source === undefined && id === operation },
+            `${id} – ${method} ${template}`,
+          ),
+        ),
+      ),
+      el('label', { for: 'explain-query' }, 'V1 query'),
+      el('input', {
+        id: 'explain-query',
+        type: 'text',
+        spellcheck: false,
+        placeholder: 'none',
+        value: query,
+        onInput: ({ currentTarget }) => setQuery(currentTarget.value),
+      }),
+      el('label', { for: 'explain-body' }, 'V1 body'),
+      el('textarea', {
+        id: 'explain-body',
+        rows: 10,
+        spellcheck: false,
+        value: body,
+        onInput: ({ currentTarget }) => setBody(currentTarget.value),
+      }),
+      el('button', { type: 'submit', class: 'button primary' }, 'Explain'),
+      el('p', { class: 'fault', role: 'alert' }, fault),
+    ),
+    explanation !== undefined && explained(explanation, props),
+  );
+}
+
+/** The kept request, without fields whose values are not known. */
+function requestOf({ v1Request }: EntryDetail): ExplainRequest | undefined {
+  if (v1Request === undefined) return undefined;
+  const { method, target, headers } = v1Request;
+  return {
+    method,
+    target: target.replaceAll('…', ''),
+    headers: headers
+      .filter(({ name, masked }) => !masked && !OMITTED.has(name.toLowerCase()))
+      .map(({ name, value }) => [name, value] as const),
+  };
+}
+
+/** Fields that say how the body was sent: the text here is decoded and laid out again. */
+const OMITTED: ReadonlySet<string> = new Set(['content-length', 'content-encoding', 'transfer-encoding']);
+
+function sourceWords(
+  { id }: EntryLink,
+  detail: EntryDetail | undefined,
+  failure: string | undefined,
+): string {
+  if (failure !== undefined) return failure;
+  if (detail === undefined) return 'Loading the exchange…';
+  if (detail.v1Request === undefined) return `The request ${id} was not kept; only its entry is known.`;
+  const { state } = detail.v1Request.body;
+  const body =
+    state === 'structure'
+      ? 'Its values were not kept; types stand in their place, which changes nothing for the rules.'
+      : state === 'withheld'
+        ? 'Its body was not kept: what is explained below has none.'
+        : '';
+  return `The request ${id}, as it was kept, by the rule book that is in force now. ${body}`;
+}
+
+function targetOf(template: string, query: string): string {
+  return `/api/v1${template}?${query.replace(/^\?/, '')}`;
+}
+
+function explained(explanation: Explanation, { hueOf, summaryOf, announce }: ExplainViewProps): VNode {
+  const { verdict, v1Request, v2Request, diff, edits, refusal, note, curl, live } = explanation;
+  return el(
+    'section',
+    { class: 'card', 'aria-label': 'Explanation' },
+    el('h3', null, part(VerdictBadge, { outcome: verdict }), ' ', refusal?.detail ?? note ?? ''),
+    live !== undefined && liveNotes(live),
+    part(DiffPane, {
+      changed: {
+        v1Request,
+        ...(v2Request === undefined ? {} : { v2Request }),
+        ...(diff === undefined ? {} : { diff }),
+        edits,
+        nothingSent: 'Nothing would be sent to V2.',
+        editsTitle: refusal === undefined ? editWords({ edits }) : 'Refused: no edits',
+        captions: {
+          before: 'as the client would send it',
+          after: 'dry run: nothing is sent',
+        },
+        missing: refusal === undefined ? 'There is nothing to compare.' : 'Nothing would be sent to V2.',
+      },
+      hueOf,
+      summaryOf,
+    }),
+    el('div', { class: 'actions' }, ...curlButtons({ curl, announce })),
+    el('h4', null, 'Rules'),
+    el('ul', { class: 'outcomes' }, explanation.rules.map(ruleOutcome)),
+    el('h4', null, 'Policies'),
+    el(
+      'ul',
+      { class: 'outcomes' },
+      explanation.policies.map(({ policy, value, used }) =>
+        el(
+          'li',
+          { key: policy, class: classes(used && 'applied') },
+          el('code', null, `${policy}: ${value}`),
+          el('span', null, used ? 'decided here' : 'not needed'),
+        ),
+      ),
+    ),
+  );
+}
+
+function liveNotes(live: readonly string[]): VNode {
+  return el(
+    'section',
+    { class: 'response no', 'aria-label': 'Live traffic' },
+    el('p', null, 'Live traffic is not handled like this at the moment, or not all of it:'),
+    el(
+      'ul',
+      { class: 'plain' },
+      live.map((text) => el('li', { key: text }, sentence(text))),
+    ),
+  );
+}
+
+function ruleOutcome({ change, text, applied, why }: RuleOutcome): VNode {
+  return el(
+    'li',
+    { key: `${change} ${text}`, class: classes(applied && 'applied') },
+    el('code', null, text),
+    el('span', null, el('strong', null, change), ` – ${why}`),
+  );
+}

@@ -1,0 +1,93 @@
+import type { DiffMark } from '../api.ts';
+
+const clock = new Intl.DateTimeFormat('en-GB', {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  fractionalSecondDigits: 3,
+});
+
+const minute = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+
+const whole = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 0 });
+
+/** Local time to the second, with the date where it is not today's: `09:30:00`, `2026-11-22 09:30:00`. */
+export function dayTime(time: string): string {
+  return clockTime(time).slice(0, -'.000'.length);
+}
+
+/** As `dayTime`, with milliseconds. */
+export function clockTime(time: string): string {
+  const date = new Date(time);
+  const of = clock.format(date);
+  return isToday(date) ? of : `${date.toLocaleDateString('en-CA')} ${of}`;
+}
+
+/** As `clockTime`, cut to the room of a row: of another day, month, day and seconds, such as `11-22 09:30:00`. */
+export function rowTime(time: string): string {
+  return isToday(new Date(time)) ? clockTime(time) : dayTime(time).slice('2026-'.length);
+}
+
+function isToday(date: Date): boolean {
+  return date.toDateString() === new Date().toDateString();
+}
+
+/** Hour and minute, local. */
+export function minuteTime(time: string): string {
+  return minute.format(new Date(time));
+}
+
+/** The age of a time in words: `just now`, `4 min ago`, `3 days ago`. */
+export function ago(time: string | undefined, now: number = Date.now()): string {
+  if (time === undefined) return 'never';
+  const seconds = Math.max(0, (now - Date.parse(time)) / 1000);
+  if (seconds < 60) return 'just now';
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
+  if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h ago`;
+  const days = Math.floor(seconds / 86_400);
+  return `${counted(days, 'day')} ago`;
+}
+
+/** A count with thousands separators. */
+export function count(value: number): string {
+  return whole.format(value);
+}
+
+/** A count with its noun: `1 edit`, `2 edits`. */
+export function counted(value: number, noun: string): string {
+  return `${count(value)} ${noun}${value === 1 ? '' : 's'}`;
+}
+
+/** Milliseconds with a useful number of digits: `0.4`, `12`, `1,204`. */
+export function milliseconds(value: number): string {
+  return value < 10 ? value.toFixed(1) : whole.format(value);
+}
+
+/** Bytes in a readable unit. */
+export function bytes(value: number): string {
+  if (value < 1024) return `${value} B`;
+  if (value < 1024 * 1024) return `${(value / 1024).toFixed(1)} KiB`;
+  return `${(value / 1024 / 1024).toFixed(1)} MiB`;
+}
+
+/** Assigns each change of the rule book its colour, 1 to 6, the same everywhere on the page. */
+export type HueOf = (change: string) => number;
+
+const HUES = 6;
+
+/** The class of a mark: the colour of its change, or that of a refusal. */
+export function markClass(mark: DiffMark, hueOf: HueOf): string {
+  return mark.index < 0 ? 'hue-refused' : `hue-${hueOf(mark.change)}`;
+}
+
+/** Colours follow the order of the rule book; changes of an older book, which a log may still name, are coloured by name. */
+export function huesOf(changes: readonly string[]): HueOf {
+  const order = new Map(changes.map((change, index) => [change, (index % HUES) + 1]));
+  return (change) => order.get(change) ?? (hash(change) % HUES) + 1;
+}
+
+function hash(text: string): number {
+  let sum = 0;
+  for (const character of text) sum = (sum * 31 + (character.codePointAt(0) ?? 0)) >>> 0;
+  return sum;
+}

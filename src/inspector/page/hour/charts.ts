@@ -1,0 +1,188 @@
+import type { ComponentChildren, VNode } from 'preact';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { el } from '../parts.ts';
+
+/** The drawing area inside the axes, in pixels. */
+export interface Plot {
+  readonly left: number;
+  readonly top: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** A tick of the vertical axis. */
+interface Tick {
+  readonly label: string;
+  /** From 0 at the bottom to 1 at the top. */
+  readonly share: number;
+}
+
+/** Properties of the frame of a chart. */
+export interface ChartFrameProps {
+  /** Description of the chart with its data, for screen readers. */
+  readonly summary: string;
+  readonly height: number;
+  readonly ticks: readonly Tick[];
+  /** Labels under the chart; each is centred in an equal share of the width. */
+  readonly slots: readonly string[];
+  /** Number of slots, from the first, of which nothing is known; none by default. */
+  readonly unknown?: number;
+  /** Every how many labels one is drawn, counted from the last. */
+  readonly labelEvery: number;
+  /** Label of the slot under the pointer. */
+  readonly readout: (slot: number | undefined) => ComponentChildren;
+  readonly draw: (plot: Plot) => ComponentChildren;
+}
+
+/** The axes of a chart, and the label under the pointer. Drawn at the available width, so that lines stay sharp. */
+export function ChartFrame(props: ChartFrameProps): VNode {
+  const { summary, ticks, slots, unknown = 0, readout, draw } = props;
+  const frame = useRef<HTMLDivElement>(null);
+  const { width, scale, stretch } = useSize(frame);
+  const height = props.height * scale * stretch;
+  // Labels that would touch are left out.
+  const every = Math.max(1, Math.ceil((LABEL_WIDTH * scale * slots.length) / Math.max(1, width)));
+  const labelEvery = Math.ceil(every / props.labelEvery) * props.labelEvery;
+  const [slot, setSlot] = useState<number | undefined>(undefined);
+  const plot = {
+    left: 52 * scale,
+    top: 10 * scale,
+    width: Math.max(0, width - 72 * scale),
+    height: height - 36 * scale,
+  };
+  const slotWidth = plot.width / Math.max(1, slots.length);
+  const isUnknown = slot !== undefined && slot < unknown;
+  const follow = (event: MouseEvent): void => {
+    const x = event.clientX - (frame.current?.getBoundingClientRect().left ?? 0) - plot.left;
+    const index = Math.floor(x / slotWidth);
+    setSlot(index >= 0 && index < slots.length ? index : undefined);
+  };
+  return el(
+    'div',
+    { class: 'chart', ref: frame, onMouseMove: follow, onMouseLeave: () => setSlot(undefined) },
+    el('p', { class: 'readout' }, isUnknown ? [el('strong', null, slots[slot]), 'not known'] : readout(slot)),
+    el(
+      'svg',
+      { width, height, role: 'img', 'aria-label': summary },
+      ticks.map(({ label, share }) => {
+        const y = plot.top + plot.height * (1 - share);
+        return el(
+          'g',
+          { key: label, class: 'tick' },
+          el('line', { x1: plot.left, x2: plot.left + plot.width, y1: y, y2: y }),
+          el('text', { x: plot.left - 8, y: y + 4 * scale, 'text-anchor': 'end' }, label),
+        );
+      }),
+      slots.map(
+        (label, index) =>
+          (slots.length - 1 - index) % labelEvery === 0 &&
+          el(
+            'text',
+            {
+              key: index,
+              class: 'slot-label',
+              x: plot.left + slotWidth * (index + 0.5),
+              y: height - 6,
+              'text-anchor': 'middle',
+            },
+            label,
+          ),
+      ),
+      unknown > 0 &&
+        el('rect', {
+          class: 'unknown',
+          x: plot.left,
+          y: plot.top,
+          width: slotWidth * unknown,
+          height: plot.height,
+        }),
+      slotWidth * unknown > 2 * LABEL_WIDTH * scale &&
+        el(
+          'text',
+          {
+            x: plot.left + (slotWidth * unknown) / 2,
+            y: plot.top + plot.height / 2,
+            'text-anchor': 'middle',
+          },
+          'not known',
+        ),
+      slot !== undefined &&
+        el('rect', {
+          class: 'slot',
+          x: plot.left + slotWidth * slot,
+          y: plot.top,
+          width: slotWidth,
+          height: plot.height,
+        }),
+      draw(plot),
+    ),
+  );
+}
+
+/** Room for a label under the chart, in pixels, for text of the usual size. */
+const LABEL_WIDTH = 44;
+/** Size of the text that the measures above are for, in pixels. */
+const USUAL_TEXT = 14;
+/** Height of the window from which on charts grow with it, in pixels, and the most that they grow. */
+const TALL_WINDOW = 900;
+const MOST_STRETCH = 1.6;
+
+interface FrameSize {
+  readonly width: number;
+  /** Size of the text in terms of the usual one. */
+  readonly scale: number;
+  readonly stretch: number;
+}
+
+/** The room of a chart: its width, the size of the reader's text, and more height in a tall window. */
+function useSize(frame: { readonly current: HTMLDivElement | null }): FrameSize {
+  const [size, setSize] = useState<FrameSize>({ width: 0, scale: 1, stretch: 1 });
+  useLayoutEffect(() => {
+    const { current } = frame;
+    if (current === null) return undefined;
+    const measure = (): void => {
+      const text = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+      setSize({
+        width: current.clientWidth,
+        scale: text / USUAL_TEXT,
+        stretch: Math.min(Math.max(innerHeight / TALL_WINDOW, 1), MOST_STRETCH),
+      });
+    };
+    const observer = new ResizeObserver(measure);
+    observer.observe(current);
+    measure();
+    return () => observer.disconnect();
+  }, []);
+  return size;
+}
+
+/** Round values from 0 to at least `max`, about `count` of them: 0, 20, 40, 60. */
+export function linearTicks(max: number, count: number): readonly number[] {
+  if (max <= 0) return [0, 1];
+  const rough = max / count;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = Math.max(1, power * (STEPS.find((factor) => factor * power >= rough) ?? 10));
+  const ticks: number[] = [];
+  for (let tick = 0; tick < max + step; tick += step) ticks.push(tick);
+  return ticks;
+}
+
+/** Powers of ten that span `min` to `max`; for a narrow range also 2 and 5 times each. */
+export function logTicks(min: number, max: number): readonly number[] {
+  const first = Math.floor(Math.log10(Math.max(min, 0.1)));
+  const last = Math.max(first + 1, Math.ceil(Math.log10(Math.max(max, 0.1))));
+  const powers = Array.from({ length: last - first + 1 }, (_, index) => 10 ** (first + index));
+  if (powers.length > 3) return powers;
+  return powers.flatMap((power, index) =>
+    index === powers.length - 1 ? power : [power, power * 2, power * 5],
+  );
+}
+
+/** The position of `value` between the first and the last of `ticks` on a logarithmic scale, from 0 to 1. */
+export function logShare(value: number, ticks: readonly number[]): number {
+  const low = Math.log10(ticks[0] ?? 1);
+  const high = Math.log10(ticks.at(-1) ?? 10);
+  return Math.min(1, Math.max(0, (Math.log10(Math.max(value, 1e-3)) - low) / (high - low)));
+}
+
+const STEPS = [1, 2, 5, 10];

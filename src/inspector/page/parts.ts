@@ -1,0 +1,314 @@
+import { type Attributes, type ComponentChildren, type ComponentType, h, type JSX, type VNode } from 'preact';
+import { useRef, useState } from 'preact/hooks';
+import type { Outcome } from '../../rewrite-log/entry-outcome.ts';
+import type { Completion } from '../../rewrite-log/filter.ts';
+import { OUTCOME_MEANINGS, OUTCOME_WORDS } from '../entries/entry-words.ts';
+import type { AdminFailure } from './admin-client.ts';
+
+type Tags = JSX.IntrinsicElements;
+
+interface DataAttributes {
+  readonly [name: `data-${string}`]: string | number | undefined;
+}
+
+/** Creates an element of the page; unlike Preact's own `h` it checks the props of each tag. */
+export function el<Tag extends keyof Tags>(
+  tag: Tag,
+  props: (Tags[Tag] & DataAttributes) | null,
+  ...children: ComponentChildren[]
+): VNode {
+  return h<object>(tag, props, ...children);
+}
+
+/** Creates a part of the page from a component. */
+export function part<Props extends object>(
+  component: ComponentType<Props>,
+  props: Props & Attributes,
+): JSX.Element {
+  return h(component, props);
+}
+
+/** Joins class names; absent ones are left out. */
+export function classes(...names: readonly (string | false | undefined)[]): string {
+  return names.filter((name) => typeof name === 'string' && name !== '').join(' ');
+}
+
+/** A section of a view under a heading; `note` stands small beside it. */
+export function card(heading: string, note: string | undefined, ...children: ComponentChildren[]): VNode {
+  return el(
+    'section',
+    { class: 'card' },
+    el('h3', null, heading, note !== undefined && el('small', null, note)),
+    ...children,
+  );
+}
+
+/** Properties of the completions. */
+interface CompletionListProps {
+  readonly options: readonly Completion[];
+  /** Index of the one that Enter would accept; -1 for none. */
+  readonly chosen: number;
+  readonly accept: (option: Completion) => void;
+}
+
+/** The completions under the filter. */
+export function CompletionList({ options, chosen, accept }: CompletionListProps): VNode {
+  return el(
+    'ul',
+    {
+      class: 'completions',
+      id: 'completions',
+      role: 'listbox',
+      'aria-label': 'Completions',
+      hidden: options.length === 0,
+    },
+    options.map((option, index) =>
+      el(
+        'li',
+        {
+          key: option.insert,
+          id: `completion-${index}`,
+          role: 'option',
+          class: classes(index === chosen && 'chosen'),
+          'aria-selected': index === chosen,
+          // The field must keep the focus, or the list closes before the click arrives.
+          onMouseDown: (event) => event.preventDefault(),
+          onClick: () => accept(option),
+        },
+        el('code', null, option.insert.trim()),
+        el('span', null, option.help),
+      ),
+    ),
+  );
+}
+
+/** Properties of a copy button. */
+interface CopyButtonProps {
+  readonly text: string;
+  readonly label: string;
+  /** Message after copying. */
+  readonly done: string;
+  readonly announce: (sentence: string) => void;
+  readonly shortcut?: string;
+}
+
+/** A button that copies a text to the clipboard and announces it. */
+export function CopyButton({ text, label, done, announce, shortcut }: CopyButtonProps): VNode {
+  return el(
+    'button',
+    {
+      type: 'button',
+      class: 'button',
+      'aria-keyshortcuts': shortcut,
+      onClick: () =>
+        void copyText(text).then((isCopied) =>
+          announce(isCopied ? done : 'The browser did not allow copying.'),
+        ),
+    },
+    label,
+  );
+}
+
+/** Copies a text; true on success. Without TLS, except on localhost, browsers have no clipboard API, only the old command. */
+async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return copyBySelection(text);
+  }
+}
+
+function copyBySelection(text: string): boolean {
+  const field = document.createElement('textarea');
+  const focused = document.activeElement;
+  field.value = text;
+  field.className = 'sr-only';
+  document.body.append(field);
+  field.select();
+  const isCopied = document.execCommand('copy');
+  field.remove();
+  if (focused instanceof HTMLElement) focused.focus();
+  return isCopied;
+}
+
+/** Placeholder for a view that is loading, or could not be loaded. */
+export function Loading({
+  failure,
+  subject,
+}: {
+  readonly failure: AdminFailure | undefined;
+  readonly subject: string;
+}): VNode {
+  return el(
+    'p',
+    { class: 'empty view' },
+    failure === undefined ? `Loading ${subject}…` : `Could not load ${subject}: ${failure.message}`,
+  );
+}
+
+/** Properties of a splitter. */
+interface PaneSplitterProps {
+  /** Share of the first pane in percent. */
+  readonly share: number;
+  readonly onShare: (share: number) => void;
+}
+
+/** Shares of the list that can be chosen, in percent, and one step of the keyboard. */
+const [LOWEST, HIGHEST, STEP] = [15, 75, 2];
+
+/** The border between the list and an exchange: moved by pointer or arrow keys, as the ARIA practices have it for a window splitter. */
+export function PaneSplitter({ share, onShare }: PaneSplitterProps): VNode {
+  const bar = useRef<HTMLDivElement>(null);
+  const [isHeld, setIsHeld] = useState(false);
+  const choose = (wanted: number): void => onShare(Math.min(HIGHEST, Math.max(LOWEST, Math.round(wanted))));
+  return el('div', {
+    ref: bar,
+    class: isHeld ? 'splitter held' : 'splitter',
+    role: 'separator',
+    tabIndex: 0,
+    'aria-label': 'Width of the list',
+    'aria-orientation': 'vertical',
+    'aria-controls': 'entries',
+    'aria-valuemin': LOWEST,
+    'aria-valuemax': HIGHEST,
+    'aria-valuenow': share,
+    title: 'Drag, or use the arrow keys',
+    onPointerDown: (event) => {
+      event.currentTarget.setPointerCapture(event.pointerId);
+      setIsHeld(true);
+    },
+    onPointerMove: (event) => {
+      const whole = bar.current?.parentElement?.getBoundingClientRect();
+      if (isHeld && whole !== undefined) choose(((event.clientX - whole.left) / whole.width) * 100);
+    },
+    onPointerUp: () => setIsHeld(false),
+    onLostPointerCapture: () => setIsHeld(false),
+    onDblClick: () => choose(DEFAULT_SHARE),
+    onKeyDown: (event) => {
+      const next: Readonly<Record<string, number>> = {
+        ArrowLeft: share - STEP,
+        ArrowRight: share + STEP,
+        Home: LOWEST,
+        End: HIGHEST,
+      };
+      const wanted = next[event.key];
+      if (wanted === undefined) return;
+      event.preventDefault();
+      choose(wanted);
+    },
+  });
+}
+
+/** Share of the list until another one is chosen, in percent. */
+export const DEFAULT_SHARE = 32;
+
+/** The head of a table. */
+interface TableHead {
+  readonly columns: readonly string[];
+  /** Those of them that hold numbers, which stand to the right. */
+  readonly numbers: readonly string[];
+}
+
+/** A table that scrolls by itself, by keyboard too; `label` names it. */
+export function scrollTable(label: string, head: TableHead, rows: ComponentChildren, style?: 'wide'): VNode {
+  return el(
+    'div',
+    { class: 'scroll', tabIndex: 0, role: 'region', 'aria-label': label },
+    el('table', style === undefined ? null : { class: style }, tableHead(head), el('tbody', null, rows)),
+  );
+}
+
+function tableHead({ columns, numbers }: TableHead): VNode {
+  return el(
+    'thead',
+    null,
+    el(
+      'tr',
+      null,
+      columns.map((name) =>
+        el('th', { key: name, scope: 'col', class: classes(numbers.includes(name) && 'number') }, name),
+      ),
+    ),
+  );
+}
+
+/** An instant of RFC 3339 in UTC, a day, or a number with its unit: a line never ends within one. */
+const WHOLE = /(\d{4}-\d\d-\d\dT[\d:.]+Z|\d{4}-\d\d-\d\d|\d[\d.,]{0,30} (?:%|ms|s|min|h|days?)(?![\w]))/;
+
+/** A sentence about the gateway: instants are readable times of UTC, and figures keep their units on their line. */
+export function sentence(text: string): (VNode | ReturnType<typeof visibleText>)[] {
+  return text.split(WHOLE).map((piece, index) => {
+    if (index % 2 === 0) return visibleText(piece);
+    if (!piece.endsWith('Z')) return el('span', { class: 'nowrap' }, piece);
+    const shown = `${piece.slice(0, 10)} ${piece.slice(11, 19)} UTC`;
+    return el('time', { class: 'nowrap', dateTime: piece, title: piece }, shown);
+  });
+}
+
+/** A text of code whose lines end between its words only, never after a `?` or `-` within one. */
+export function unbrokenWords(text: string): (VNode | string)[] {
+  return text
+    .split(' ')
+    .flatMap((word, index) => [
+      ...(index === 0 ? [] : [' ']),
+      el('span', { key: index, class: 'word' }, word),
+    ]);
+}
+
+/** An outcome as words with a symbol, so that it is readable without colour; dashed for a dry run. */
+export function VerdictBadge({ outcome }: { readonly outcome: Outcome }): VNode {
+  const isDryRun = outcome.startsWith('would-');
+  const hue = isDryRun ? outcome.slice('would-'.length) : outcome;
+  return el(
+    'span',
+    {
+      class: classes('verdict', `verdict-${hue}`, isDryRun && 'dry-run'),
+      title: OUTCOME_MEANINGS[outcome],
+    },
+    el(
+      'svg',
+      { class: 'verdict-sign', viewBox: '0 0 12 12', 'aria-hidden': true },
+      el('path', { d: SIGNS[outcome] }),
+    ),
+    OUTCOME_WORDS[outcome],
+  );
+}
+
+const REWRITTEN = 'M1.5 8.5 8 2l2 2-6.5 6.5-2.5.5z';
+const UNCHANGED = 'M2 4.5h8M2 7.5h8';
+const REFUSED = 'M2.5 2.5l7 7m0-7l-7 7';
+const PASSED = 'M2 6h8M7 3l3 3-3 3';
+
+const SIGNS: Readonly<Record<Outcome, string>> = {
+  rewritten: REWRITTEN,
+  unchanged: UNCHANGED,
+  refused: REFUSED,
+  passed: PASSED,
+  served: UNCHANGED,
+  'would-rewritten': REWRITTEN,
+  'would-unchanged': UNCHANGED,
+  'would-refused': REFUSED,
+  'to-v1': PASSED,
+};
+
+/**
+ * Characters that affect the display instead of being readable: control and format characters (bidirectional, zero-width), line
+ * separators and lone surrogates. Tabs and line feeds lay a body out.
+ */
+const UNPRINTABLE = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+
+/** Shows untrusted text: a character that would hide, reverse or move others is replaced by its code point, such as `U+202E`. */
+export function visibleText(text: string): string | (string | VNode)[] {
+  const parts: (string | VNode)[] = [];
+  let shown = 0;
+  for (const match of text.matchAll(UNPRINTABLE)) {
+    const code = (match[0].codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+    parts.push(
+      text.slice(shown, match.index),
+      el('span', { class: 'unprintable', title: 'A character that cannot be seen' }, `U+${code}`),
+    );
+    shown = match.index + match[0].length;
+  }
+  return shown === 0 ? text : [...parts, text.slice(shown)];
+}

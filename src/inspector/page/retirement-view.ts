@@ -1,0 +1,430 @@
+import type { ComponentChildren, VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import { MAX_ROW_CLIENTS } from '../../report/census.ts';
+import { bodyCheckLines, isWaitedFor, reasonsOf } from '../../report/client-report.ts';
+import type { Census, CensusRow, ClientReport, Report, ReportDay } from '../api.ts';
+import { useAsked } from './admin-client.ts';
+import { ClientName, type ClientNameProps } from './client-name.ts';
+import { ago, count, counted, type HueOf } from './format.ts';
+import { ChartFrame, linearTicks, type Plot } from './hour/charts.ts';
+import type { Go } from './page-state.ts';
+import { card, classes, CopyButton, el, Loading, part, scrollTable, sentence, visibleText } from './parts.ts';
+
+/** Properties of the retirement report. */
+interface RetirementViewProps extends Pick<ClientNameProps, 'clients' | 'onNamed'> {
+  readonly go: Go;
+  readonly announce: (sentence: string) => void;
+  readonly hueOf: HueOf;
+}
+
+const REFRESH = 10_000;
+
+const COVERAGE_WORDS = { gateway: 'one gateway', alone: 'alone' } as const;
+
+const CLASS_NAMES = ['field-work', 'unwrap-only', 'url-only', 'unknown', 'gone'] as const;
+
+/** The clients that still need V1, and the work that remains before it can be switched off. */
+export function RetirementView({ go, announce, hueOf, clients, onNamed }: RetirementViewProps): VNode {
+  const { response: report, failure } = useAsked<Report>('report?format=json', REFRESH);
+  if (report === undefined) return part(Loading, { failure, subject: 'the clients on V1' });
+  return el(
+    'div',
+    { class: 'view retirement' },
+    el('h2', null, 'Retirement of V1'),
+    coverageOf(report),
+    responseBanner(report),
+    exportsOf(),
+    card('Burn-down by day', undefined, part(BurnDown, { days: report.days })),
+    part(ClientsCard, { report, go, hueOf, clients, announce, onNamed }),
+    part(CensusCard, { census: report.census, announce }),
+  );
+}
+
+/** Whose traffic the report counts. */
+function coverageOf({ coverage }: Report): VNode | undefined {
+  if (coverage === undefined) return undefined;
+  const { kind, sentence, replicas = 1 } = coverage;
+  return el(
+    'p',
+    { class: `coverage coverage-${kind}` },
+    el('strong', { class: 'badge' }, kind === 'fleet' ? counted(replicas, 'replica') : COVERAGE_WORDS[kind]),
+    ' ',
+    sentence,
+  );
+}
+
+function responseBanner(report: Report): VNode {
+  const { switchOff, remaining, classes } = report;
+  const { verdict } = switchOff;
+  if (verdict === 'nothing-seen') {
+    return el(
+      'section',
+      { class: 'response unknown' },
+      el('h3', null, sentence(switchOff.sentence)),
+      el(
+        'p',
+        null,
+        `${counted(report.v2, 'V2 request')} in this time: what V1 clients need is not known. The command report reads the logs of earlier times.`,
+      ),
+    );
+  }
+  return el(
+    'section',
+    { class: `response ${verdict === 'yes' || verdict === 'no' ? verdict : 'unknown'}` },
+    el('h3', null, sentence(switchOff.sentence)),
+    el(
+      'ul',
+      { class: 'plain' },
+      [...switchOff.conditions.map(({ text }) => text), ...remaining].map((text) =>
+        el('li', { key: text }, sentence(text)),
+      ),
+    ),
+    el(
+      'ul',
+      { class: 'tiles' },
+      CLASS_NAMES.map((name) =>
+        el(
+          'li',
+          { key: name, class: `tile tile-${name}` },
+          el('span', { class: 'tile-name' }, name),
+          el('strong', null, count(classes[name])),
+          el('span', { class: 'tile-share' }, CLIENT_CLASSES[name]),
+        ),
+      ),
+    ),
+  );
+}
+
+function exportsOf(): VNode {
+  const formats = { json: 'JSON', csv: 'CSV', md: 'Markdown' };
+  return el(
+    'p',
+    { class: 'actions' },
+    'The whole report as ',
+    Object.entries(formats).map(([format, name]) =>
+      el('a', { key: format, class: 'button', href: `report?format=${format}` }, name),
+    ),
+  );
+}
+
+/** Clients on V1 by day: those whose requests or responses were edited, or would have been, and those of whom no edit was seen. */
+function BurnDown({ days }: { readonly days: readonly ReportDay[] }): VNode {
+  const ticks = linearTicks(Math.max(...days.map(({ clients }) => clients), 1), 4);
+  const max = ticks.at(-1) ?? 1;
+  const width = Math.max(days.length, MIN_SLOTS);
+  const empty = width - days.length;
+  return part(ChartFrame, {
+    summary: summaryOf(days),
+    height: 220,
+    ticks: ticks.map((tick) => ({ label: count(tick), share: tick / max })),
+    slots: Array.from({ length: width }, (_, index) => days[index - empty]?.day.slice(5) ?? ''),
+    labelEvery: Math.ceil(days.length / 10),
+    readout: (slot) => readout(slot === undefined ? undefined : days[slot - empty]),
+    draw: (plot) => days.map((day, index) => bar(day, index + empty, plot, width, max)),
+  });
+}
+
+/** Minimum number of slots: the bars of a chart of two days would be too wide. */
+const MIN_SLOTS = 14;
+
+function bar(day: ReportDay, index: number, plot: Plot, slots: number, max: number): VNode {
+  const width = plot.width / slots;
+  const { clients, rewritten } = day;
+  const x = plot.left + width * (index + 0.2);
+  const base = plot.top + plot.height;
+  const edited = (rewritten / max) * plot.height;
+  const plain = ((clients - rewritten) / max) * plot.height;
+  return el(
+    'g',
+    { key: day.day },
+    el('rect', { class: 'fill-rewritten', x, y: base - edited, width: width * 0.6, height: edited }),
+    el('rect', { class: 'fill-unchanged', x, y: base - edited - plain, width: width * 0.6, height: plain }),
+  );
+}
+
+function readout(day: ReportDay | undefined): (VNode | string)[] {
+  const plain = day === undefined ? '' : `${count(day.clients - day.rewritten)} `;
+  const edited = day === undefined ? 'clients' : counted(day.rewritten, 'client');
+  return [
+    ...(day === undefined ? [] : [el('strong', null, day.day)]),
+    el('span', { class: 'legend' }, el('i', { class: 'swatch fill-rewritten' }), `${edited} with edits`),
+    el(
+      'span',
+      { class: 'legend' },
+      el('i', { class: 'swatch fill-unchanged' }),
+      `${plain}without an edit that was seen`,
+    ),
+    ...(day === undefined
+      ? []
+      : [el('span', { class: 'legend' }, `${counted(day.v1, 'request')} on V1, ${count(day.v2)} on V2`)]),
+  ];
+}
+
+function summaryOf(days: readonly ReportDay[]): string {
+  const first = days[0];
+  const last = days.at(-1);
+  if (first === undefined || last === undefined) return 'Clients on V1 by day: none yet.';
+  const later = last === first ? '' : `, ${count(last.clients)} on ${last.day}`;
+  return `Clients on V1 by day: ${counted(first.clients, 'client')} on ${first.day}${later}.`;
+}
+
+const FIRST = 30;
+
+/** Every attribute name that clients send, with V2's reactions; names that V2 does not take are proposed for stripping. */
+function CensusCard({
+  census,
+  announce,
+}: {
+  readonly census: Census;
+  readonly announce: (sentence: string) => void;
+}): VNode {
+  const [isWhole, setIsWhole] = useState(false);
+  const { rows, proposal, sampled, exchanges, suspects, omitted } = census;
+  const worstFirst = [...rows.filter(isRejected), ...rows.filter((row) => !isRejected(row))];
+  const shown = isWhole ? worstFirst : worstFirst.slice(0, FIRST);
+  return card(
+    'Attribute census',
+    `names of ${count(sampled)} of ${counted(exchanges, 'V1 exchange')}`,
+    proposal === ''
+      ? el(
+          'p',
+          { class: 'lead' },
+          'No rule to propose: nothing shows for certain that V2 does not take an attribute.',
+        )
+      : proposalCard(proposal, announce),
+    rows.length > 0 &&
+      scrollTable(
+        'Attribute census',
+        {
+          columns: ['Operation', 'Attribute', 'Sent', 'Accepted', '422', 'Clients', 'Handled by'],
+          numbers: ['Sent', 'Accepted', '422', 'Clients'],
+        },
+        shown.map(censusRow),
+        'wide',
+      ),
+    rows.length > shown.length &&
+      el(
+        'button',
+        { type: 'button', class: 'button', onClick: () => setIsWhole(true) },
+        `Show all ${counted(rows.length, 'name')}`,
+      ),
+    suspects.length > 0 &&
+      el(
+        'ul',
+        null,
+        suspects.map(({ operation, pointer, why }) =>
+          el(
+            'li',
+            { key: `${operation} ${pointer}` },
+            `Not known: ${operation} `,
+            el('code', null, pointer),
+            `: ${why}.`,
+          ),
+        ),
+      ),
+    omitted > 0 && el('p', null, `Other names occurred ${counted(omitted, 'time')} and are not listed.`),
+  );
+}
+
+function proposalCard(proposal: string, announce: (sentence: string) => void): VNode {
+  return el(
+    'div',
+    { class: 'proposal' },
+    el(
+      'p',
+      { class: 'lead' },
+      'V2 does not take these names, and no rule handles them. Paste this into the rule book:',
+    ),
+    el('pre', { class: 'file', tabIndex: 0 }, proposal),
+    part(CopyButton, {
+      text: proposal,
+      label: 'Copy the YAML',
+      done: 'Copied: the proposed rules.',
+      announce,
+    }),
+  );
+}
+
+function censusRow(row: CensusRow): VNode {
+  return el(
+    'tr',
+    { key: `${row.operation} ${row.pointer}`, class: classes(isRejected(row) && 'rejected') },
+    el('td', null, row.operation),
+    el('th', { scope: 'row' }, el('code', null, row.pointer)),
+    el('td', { class: 'number' }, count(row.count)),
+    el('td', { class: 'number' }, count(row.accepted)),
+    el('td', { class: 'number' }, count(row.unprocessable)),
+    el('td', { class: 'number', title: row.clients.join(', ') }, clientsOf(row)),
+    el('td', null, row.change ?? (isRejected(row) ? el('strong', null, 'no rule yet') : '–')),
+  );
+}
+
+/** The number of clients, of which only the first are listed. */
+function clientsOf({ clients }: CensusRow): string {
+  return clients.length < MAX_ROW_CLIENTS ? count(clients.length) : `${count(MAX_ROW_CLIENTS)} or more`;
+}
+
+/** True when V2 never accepted it, and no rule covers it. */
+function isRejected({ accepted, unprocessable, change }: CensusRow): boolean {
+  return accepted === 0 && unprocessable > 0 && change === undefined;
+}
+
+/** The work that each class of client needs. */
+const CLIENT_CLASSES = {
+  'field-work': 'members of requests or responses have to change',
+  'unwrap-only': 'only the wrapper is in the way',
+  'url-only': 'nothing was edited: a new address is all they need',
+  unknown: 'the log does not say yet',
+  gone: 'no V1 request lately',
+} as const;
+
+/** Properties of the clients. */
+interface ClientsCardProps extends Pick<ClientNameProps, 'clients' | 'announce' | 'onNamed'> {
+  readonly report: Report;
+  readonly go: Go;
+  readonly hueOf: HueOf;
+}
+
+/** Every client that ever used V1, with the work it needs to leave it. */
+function ClientsCard(props: ClientsCardProps): VNode {
+  const { report } = props;
+  const { clients, omittedClients, goneAfterDays } = report;
+  const hasChecks = clients.some(({ bodyChecks }) => bodyChecks.length > 0);
+  return card(
+    counted(clients.length, 'client'),
+    `gone after ${counted(goneAfterDays, 'day')} without V1, unless a row says otherwise`,
+    clients.length === 0 && el('p', { class: 'empty' }, 'No V1 request has been seen yet.'),
+    clients.length > 0 &&
+      scrollTable(
+        'Clients',
+        {
+          columns: [
+            'Client',
+            'Class',
+            'V1',
+            'V2',
+            'Refused',
+            'Operations',
+            'Changes it needs',
+            ...(hasChecks ? ['V2’s schema'] : []),
+            'Last V1',
+            'Guide',
+          ],
+          numbers: ['V1', 'V2', 'Refused'],
+        },
+        clients.map((client) => clientRow(client, props, hasChecks)),
+        'wide',
+      ),
+    omittedClients > 0 &&
+      el('p', null, `${counted(omittedClients, 'request')} of further clients, not listed.`),
+  );
+}
+
+function clientRow(
+  client: ClientReport,
+  { report, go, hueOf, clients, announce, onNamed }: ClientsCardProps,
+  hasChecks: boolean,
+): VNode {
+  const { client: hash, name } = client;
+  // A name for assistive technology has the visible text in it (WCAG 2.5.3).
+  const shown = hash === '-' ? 'no key' : hash;
+  const guide = `report?client=${encodeURIComponent(hash)}&guide=1`;
+  return el(
+    'tr',
+    { key: hash },
+    el(
+      'th',
+      { scope: 'row' },
+      part(ClientName, { client: hash, clients, announce, onNamed }),
+      el(
+        'button',
+        {
+          type: 'button',
+          class: 'link',
+          'aria-label': `Show the exchanges of ${name === undefined ? '' : `${name}, `}${shown}`,
+          onClick: () => go({ view: 'traffic', filter: `client:${hash}`, entry: undefined }),
+        },
+        shown,
+      ),
+    ),
+    el(
+      'td',
+      null,
+      el('span', { class: `class class-${client.class}`, title: CLIENT_CLASSES[client.class] }, client.class),
+      reasonsOf(client).map((reason) => el('div', { key: reason }, visibleText(reason))),
+    ),
+    el('td', { class: 'number' }, count(client.v1)),
+    el('td', { class: 'number' }, count(client.v2)),
+    el('td', { class: 'number' }, count(client.refused)),
+    el(
+      'td',
+      null,
+      client.operations.map(({ operation, count: times }) =>
+        el('span', { key: operation, class: 'use' }, operation, el('small', null, count(times))),
+      ),
+    ),
+    el(
+      'td',
+      { class: 'change-dots' },
+      changesOf(client).map(({ change, count: times, rules }) =>
+        el(
+          'span',
+          { key: change, class: 'change-name', title: rules.join(', ') },
+          el('i', { class: `dot hue-${hueOf(change)}` }),
+          change,
+          el('small', null, count(times)),
+        ),
+      ),
+    ),
+    hasChecks &&
+      el(
+        'td',
+        null,
+        checks(client, () => go({ view: 'traffic', filter: `client:${hash} v2:invalid`, entry: undefined })),
+      ),
+    el(
+      'td',
+      null,
+      el('time', { dateTime: client.lastSeen }, ago(client.lastSeen)),
+      isWaitedFor(client, report.goneAfterDays) &&
+        el('div', null, `gone after ${counted(client.goneAfterDays, 'day')}`),
+    ),
+    el('td', null, el('a', { href: guide, 'aria-label': `Migration guide for ${name ?? hash}` }, 'Guide')),
+  );
+}
+
+/** The changes of its requests, and those that only its responses need. */
+function changesOf({
+  changes,
+  responses,
+}: ClientReport): Pick<ClientReport['changes'][number], 'change' | 'count' | 'rules'>[] {
+  const others = responses.filter(({ change }) => !changes.some((one) => one.change === change));
+  return [
+    ...changes,
+    ...[...Map.groupBy(others, ({ change }) => change)].map(([change, members]) => ({
+      change,
+      count: Math.max(...members.map(({ count: times }) => times)),
+      rules: ['responses'],
+    })),
+  ];
+}
+
+/** What V2's schema says of bodies that were not sent to V2, with the exchanges that it refuses. */
+function checks({ bodyChecks, client, name }: ClientReport, show: () => void): ComponentChildren {
+  if (bodyChecks.length === 0) return 'none checked';
+  const words = bodyCheckLines(bodyChecks).map((line) => el('div', { key: line }, visibleText(line)));
+  return [
+    ...words,
+    bodyChecks.some(({ invalid, refusedByBoth }) => invalid + refusedByBoth > 0) &&
+      el(
+        'button',
+        {
+          type: 'button',
+          class: 'link',
+          'aria-label': `Show the bodies of ${name ?? client} that V2's schema refuses`,
+          onClick: show,
+        },
+        'show the bodies',
+      ),
+  ];
+}

@@ -1,0 +1,551 @@
+import type { VNode } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type {
+  CountView,
+  ModeView,
+  RollbackView,
+  RolloutRequest,
+  RolloutView as Rollout,
+} from '../../rollout/rollout-tally.ts';
+import type { Report, RulesView } from '../api.ts';
+import { endSentences } from '../operator-view.ts';
+import { rolloutEffect, type RolloutEffect } from '../rollout-effect.ts';
+import { AdminFailure, asFailure, getJson, postJson, useAsked } from './admin-client.ts';
+import { ago, clockTime, count, counted } from './format.ts';
+import type { Go } from './page-state.ts';
+import { card, el, Loading, part, scrollTable, sentence, visibleText } from './parts.ts';
+
+const REFRESH = 2000;
+
+/** Properties of the rollout. */
+interface RolloutViewProps {
+  readonly go: Go;
+  readonly announce: (sentence: string) => void;
+  readonly rules: RulesView | undefined;
+}
+
+/** The modes of V1 traffic, the state of the canary, the results of shadowing, and the notices to V1 clients. */
+export function RolloutView({ go, announce, rules }: RolloutViewProps): VNode {
+  const { response: asked, failure } = useAsked<Rollout>('rollout', REFRESH);
+  const [changed, setChanged] = useState<Rollout | undefined>(undefined);
+  const response = changed !== undefined && changed.revision > (asked?.revision ?? 0) ? changed : asked;
+  if (response === undefined) return part(Loading, { failure, subject: 'the rollout' });
+  return el(
+    'div',
+    { class: 'view rollout' },
+    el('h2', null, 'Rollout'),
+    banner(response),
+    modesCard(response, go),
+    part(RolloutForm, {
+      rollout: response,
+      operations: rules?.operations.flatMap(({ id }) => (id === '(other)' ? [] : [id])) ?? [],
+      announce,
+      onChanged: setChanged,
+    }),
+    canariesCard(response),
+    shadowsCard(response),
+    endCard(response),
+    bodyChecksCard(response),
+  );
+}
+
+function banner(rollout: Rollout): VNode {
+  const standing = rollout.rollbacks.filter(({ resolved }) => resolved === undefined);
+  const sentences = [
+    ...standing.map(rollbackSentence),
+    ...aloneSentences(rollout),
+    ...(rollout.bodyChecks?.fault === undefined ? [] : [rollout.bodyChecks.fault]),
+    ...(rollout.isSticky
+      ? []
+      : ['Client hashes change at each start, so shares are not stable: set GATEWAY_CLIENT_SECRET.']),
+    ...(rollout.v1Origin === undefined
+      ? ['No V1 service is configured, so V1 requests can only be migrated.']
+      : []),
+  ];
+  const isWarning =
+    standing.length > 0 ||
+    rollout.bodyChecks?.fault !== undefined ||
+    rollout.replica?.aloneSince !== undefined;
+  return el(
+    'section',
+    {
+      class: isWarning ? 'response no' : 'response yes',
+      role: isWarning ? 'alert' : undefined,
+    },
+    el('h3', null, standing.length > 0 ? 'Rolled back' : modeText(rollout.default)),
+    sentences.length > 0 &&
+      el(
+        'ul',
+        { class: 'plain' },
+        sentences.map((text) => el('li', { key: text }, sentence(text))),
+      ),
+  );
+}
+
+/** What an operator must know of a replica without its store. */
+function aloneSentences({ replica, revision }: Rollout): readonly string[] {
+  if (replica?.aloneSince === undefined) return [];
+  const { name, aloneSince, aloneReason = '', waiting } = replica;
+  return [
+    `Alone since ${clockTime(aloneSince)}: ${name} does not reach the store (${aloneReason}). Revision ${revision} holds, and the counts are of this replica.`,
+    ...(waiting === 0
+      ? []
+      : [`${counted(waiting, 'choice')} made here ${waiting === 1 ? 'waits' : 'wait'} for the store.`]),
+  ];
+}
+
+function rollbackSentence({ operation, share, migrated, v1, at, by }: RollbackView): string {
+  const stage = operation === undefined ? 'The canary' : `The canary of ${operation}`;
+  return `${stage} of ${share} % went back to observe ${ago(at)}${by === undefined ? '' : `, by ${by}`}: ${ofAll(migrated)} migrated requests failed, ${ofAll(v1)} on V1. It stays until you choose a mode, here or with the command rollout.`;
+}
+
+function modesCard(rollout: Rollout, go: Go): VNode {
+  const { requests, replica } = rollout;
+  const since = replica === undefined ? 'since the start' : 'by this replica since its start:';
+  return card(
+    'Modes',
+    `${since} ${counted(requests.v2, 'V1 request')} sent to V2, ${count(requests.v1)} to V1`,
+    table(
+      ['For', 'Mode', 'Chosen by'],
+      [],
+      [
+        modeRow('everything else', rollout.default),
+        ...Object.entries(rollout.operations).map(([id, mode]) =>
+          modeRow(id, mode, () => go({ view: 'traffic', filter: `op:${id}`, entry: undefined })),
+        ),
+        ...Object.entries(rollout.clients).map(([hash, mode]) =>
+          modeRow(mode.name ?? hash, mode, () =>
+            go({ view: 'traffic', filter: `client:${hash}`, entry: undefined }),
+          ),
+        ),
+      ],
+    ),
+  );
+}
+
+function modeRow(name: string, mode: ModeView, onOpen?: () => void): VNode {
+  return el(
+    'tr',
+    { key: name },
+    el(
+      'th',
+      { scope: 'row' },
+      onOpen === undefined ? name : el('button', { type: 'button', class: 'link', onClick: onOpen }, name),
+    ),
+    el('td', null, sentence(modeText(mode))),
+    el('td', null, SOURCES[mode.from]),
+  );
+}
+
+const SOURCES: Readonly<Record<ModeView['from'], string>> = {
+  default: 'nobody',
+  'rule-book': 'the rule book',
+  operator: 'an operator',
+  'roll-back': 'a roll-back',
+};
+
+const MODES: Readonly<Record<ModeView['mode'], string>> = {
+  migrate: 'Migrate',
+  observe: 'Observe: V1 responds',
+  shadow: 'Shadow: V1 responds, reads are compared',
+  canary: 'Canary',
+};
+
+function modeText({ mode, share }: ModeView): string {
+  return share === undefined ? MODES[mode] : `${MODES[mode]}: ${share} % of the clients are migrated`;
+}
+
+function canariesCard({ canaries, rollbacks, rollback }: Rollout): VNode | false {
+  if (canaries.length === 0 && rollbacks.length === 0) return false;
+  const rule = `back to observe when migrated requests fail ${rollback.margin} points more often than V1's, status by status, of at least ${rollback.requests} in ${rollback.window / 1000} s`;
+  return card(
+    'Canaries',
+    rule,
+    table(
+      ['Stage', 'Migrated', 'V1', 'State'],
+      [],
+      [
+        ...canaries.map(({ operation, migrated, v1 }) =>
+          canaryRow(`now ${operation ?? ''}`, operation, migrated, v1, 'on watch'),
+        ),
+        ...rollbacks.map(({ at, operation, migrated, v1, resolved }) =>
+          canaryRow(
+            at,
+            operation,
+            migrated,
+            v1,
+            `rolled back ${ago(at)}${resolved === undefined ? '' : ', resolved'}`,
+          ),
+        ),
+      ],
+    ),
+  );
+}
+
+function canaryRow(
+  key: string,
+  operation: string | undefined,
+  migrated: CountView,
+  v1: CountView,
+  state: string,
+): VNode {
+  return el(
+    'tr',
+    { key },
+    el('th', { scope: 'row' }, operation ?? 'everything else'),
+    el('td', null, countText(migrated)),
+    el('td', null, countText(v1)),
+    el('td', null, state),
+  );
+}
+
+/** Fields that differ, listed for one operation. */
+const MAX_FIELDS = 10;
+
+function shadowsCard({ shadows }: Rollout): VNode | false {
+  if (shadows.length === 0) return false;
+  return card(
+    'Reads sent to both services',
+    'since the start, noise left out',
+    table(
+      ['Operation', 'Same', 'Different', 'Unknown', 'Fields that differ'],
+      ['Same', 'Different', 'Unknown'],
+      shadows.map(({ operation = '(other)', same, different, unknown, fields }) =>
+        el(
+          'tr',
+          { key: operation },
+          el('th', { scope: 'row' }, operation),
+          el('td', { class: 'number' }, count(same)),
+          el('td', { class: 'number' }, count(different)),
+          el('td', { class: 'number' }, count(unknown)),
+          el(
+            'td',
+            null,
+            fields
+              .slice(0, MAX_FIELDS)
+              .map(({ path, kind, count: times }) =>
+                el('div', { key: `${kind} ${path}` }, el('code', null, path), ` ${kind}, ${count(times)}×`),
+              ),
+            fields.length > MAX_FIELDS &&
+              el('div', null, `and ${counted(fields.length - MAX_FIELDS, 'more field')}, not listed`),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+/** Pointers listed for one client and operation. */
+const MAX_POINTERS = 5;
+
+const COUNTERS = ['invalid', 'refusedByBoth', 'valid', 'unknown', 'refused'] as const;
+
+function bodyChecksCard({ bodyChecks, clients, v1Origin }: Rollout): VNode | false {
+  if (v1Origin === undefined) return false;
+  const title = 'Dry runs: bodies for V2, checked against its schema and not sent';
+  if (bodyChecks === undefined)
+    return card(title, undefined, el('p', null, 'None: GATEWAY_V2_OPENAPI is not set.'));
+  const { counts, omitted, warnings = [] } = bodyChecks;
+  const warned = warnings.map((text) =>
+    el('p', { key: text }, el('strong', null, 'Warning: '), visibleText(text)),
+  );
+  if (counts.length === 0)
+    return card(title, undefined, warned, el('p', null, 'None was seen yet under this rule book.'));
+  return card(
+    title,
+    'since the start or the last change of the rule book',
+    warned,
+    table(
+      [
+        'Client',
+        'Operation',
+        'Refused, V1 accepted',
+        'Refused by both',
+        'Accepted',
+        'Not known',
+        'Refused by the gateway, V1 accepted',
+        'First fault',
+      ],
+      [
+        'Refused, V1 accepted',
+        'Refused by both',
+        'Accepted',
+        'Not known',
+        'Refused by the gateway, V1 accepted',
+      ],
+      counts.map(({ client, operation = '(other)', pointers, refusals, ...numbers }) =>
+        el(
+          'tr',
+          { key: `${client ?? ''} ${operation}` },
+          el('th', { scope: 'row' }, client === undefined ? '(no key)' : (clients[client]?.name ?? client)),
+          el('td', null, operation),
+          COUNTERS.map((name) => el('td', { class: 'number', key: name }, count(numbers[name]))),
+          el(
+            'td',
+            null,
+            [...pointers, ...refusals.map(({ reason, count: times }) => ({ at: reason, count: times }))]
+              .slice(0, MAX_POINTERS)
+              .map(({ at, count: times }) =>
+                el(
+                  'div',
+                  { key: at },
+                  el('code', null, visibleText(at || '(the body)')),
+                  ` ${count(times)}×`,
+                ),
+              ),
+          ),
+        ),
+      ),
+      'wide',
+    ),
+    omitted > 0 && el('p', null, `${counted(omitted, 'more pair')} of client and operation, not listed.`),
+  );
+}
+
+function endCard(rollout: Rollout): VNode | false {
+  const { brownouts } = rollout;
+  const sentences = [...endSentences(rollout, Date.now()), ...brownouts.map(brownoutSentence)];
+  if (sentences.length === 0) return false;
+  return card(
+    'The end of V1',
+    undefined,
+    el(
+      'ul',
+      { class: 'plain' },
+      sentences.map((text) => el('li', { key: text }, sentence(text))),
+    ),
+  );
+}
+
+function brownoutSentence({ id, state, share, status, from, until }: Rollout['brownouts'][number]): string {
+  return `Brownout ${id} is ${state.replace('-', ' ')}: ${share} % get ${status}${from === undefined ? '' : `, from ${from}`}${until === undefined ? '' : `, until ${until}`}.`;
+}
+
+function countText(counted: CountView): string {
+  return `${ofAll(counted)} failed`;
+}
+
+function ofAll({ requests, failures }: CountView): string {
+  return `${count(failures)} of ${count(requests)}`;
+}
+
+function table(
+  columns: readonly string[],
+  numbers: readonly string[],
+  rows: readonly VNode[],
+  style?: 'wide',
+): VNode {
+  return scrollTable(columns.join(', '), { columns, numbers }, rows, style);
+}
+
+/** Properties of the form. */
+interface RolloutFormProps {
+  readonly rollout: Rollout;
+  /** Ids of the operations of the rule book. */
+  readonly operations: readonly string[];
+  readonly announce: (sentence: string) => void;
+  /** Called with the state after a command. */
+  readonly onChanged: (rollout: Rollout) => void;
+}
+
+const FORM_MODES = [
+  ['observe', 'Observe: V1 responds'],
+  ['shadow', 'Shadow: V1 responds, reads are compared'],
+  ['canary', 'Canary: a share of the clients is migrated'],
+  ['migrate', 'Migrate: V2 responds'],
+  ['', 'The mode of the rule book'],
+] as const;
+
+/** Chooses a mode for V1 traffic; it is carried out after a look at the clients that it moves. */
+function RolloutForm({ rollout, operations, announce, onChanged }: RolloutFormProps): VNode {
+  const hasV1 = rollout.v1Origin !== undefined;
+  const [mode, setMode] = useState<string>(hasV1 ? 'observe' : 'migrate');
+  const [share, setShare] = useState('5');
+  const [target, setTarget] = useState('');
+  const [client, setClient] = useState('');
+  const [checked, setChecked] = useState<CheckedCommand | undefined>(undefined);
+  const [fault, setFault] = useState('');
+  const check = async (): Promise<void> => {
+    try {
+      const [now, report] = await Promise.all([
+        getJson<Rollout>('rollout'),
+        getJson<Report>('report?format=json'),
+      ]);
+      const request = commandOf(mode, share, target, client);
+      setChecked({ request, effect: rolloutEffect(request, now, report), revision: now.revision });
+      setFault('');
+    } catch (error) {
+      setFault(asFailure(error).message);
+    }
+  };
+  const carryOut = async ({ request, revision, effect }: CheckedCommand, force: boolean): Promise<void> => {
+    const now = await getJson<Rollout>('rollout');
+    if (now.revision !== revision)
+      throw new AdminFailure(
+        409,
+        'The rollout was changed meanwhile, so this is no longer what would happen. Cancel, and check again.',
+      );
+    onChanged(await postJson<Rollout>('rollout', force ? { ...request, force } : request));
+    setChecked(undefined);
+    announce(`Done: ${effect.title}.`);
+  };
+  return card(
+    'Change a mode',
+    'nothing changes before you confirm it',
+    el(
+      'form',
+      {
+        class: 'rollout-form',
+        onSubmit: (event) => {
+          event.preventDefault();
+          void check();
+        },
+      },
+      select('rollout-target', 'For', target, setTarget, [
+        ['', 'everything else'],
+        ...operations.map((id) => [id, id] as const),
+        [CLIENT, 'one client'],
+      ]),
+      target === CLIENT && input('rollout-client', 'Client, by name or hash', client, setClient, {}),
+      select(
+        'rollout-mode',
+        'Mode',
+        mode,
+        setMode,
+        FORM_MODES.filter(([name]) => hasV1 || name === 'migrate' || name === ''),
+      ),
+      mode === 'canary' &&
+        input('rollout-share', 'Share of the clients, in percent', share, setShare, {
+          inputMode: 'decimal',
+          pattern: '\\d{1,3}(\\.\\d+)?',
+        }),
+      el('button', { type: 'submit', class: 'button primary' }, 'Check the change'),
+      fault !== '' && el('p', { class: 'fault', role: 'alert' }, fault),
+    ),
+    checked !== undefined &&
+      part(RolloutDialog, { checked, onCancel: () => setChecked(undefined), carryOut }),
+  );
+}
+
+const CLIENT = '(client)';
+
+function commandOf(mode: string, share: string, target: string, client: string): RolloutRequest {
+  const named = FORM_MODES.find(([name]) => name === mode)?.[0] ?? '';
+  return {
+    ...(named === '' ? {} : { mode: named }),
+    ...(named === 'canary' ? { share: Number(share) } : {}),
+    ...(target === CLIENT ? { client: client.trim() } : target === '' ? {} : { operation: target }),
+  };
+}
+
+function select(
+  id: string,
+  label: string,
+  value: string,
+  onChange: (value: string) => void,
+  options: readonly (readonly [value: string, text: string])[],
+): VNode {
+  return field(
+    id,
+    label,
+    el(
+      'select',
+      { id, value, onChange: ({ currentTarget }) => onChange(currentTarget.value) },
+      options.map(([name, text]) => el('option', { key: name, value: name, selected: name === value }, text)),
+    ),
+  );
+}
+
+function input(
+  id: string,
+  label: string,
+  value: string,
+  onInput: (value: string) => void,
+  limits: { readonly inputMode?: 'decimal'; readonly pattern?: string },
+): VNode {
+  return field(
+    id,
+    label,
+    el('input', {
+      id,
+      type: 'text',
+      required: true,
+      maxLength: 100,
+      autocomplete: 'off',
+      spellcheck: false,
+      value,
+      onInput: ({ currentTarget }) => onInput(currentTarget.value),
+      ...limits,
+    }),
+  );
+}
+
+function field(id: string, label: string, control: VNode): VNode {
+  return el('div', { class: 'field' }, el('label', { for: id }, label), control);
+}
+
+/** A command with its effect, as computed from one state of the rollout. */
+interface CheckedCommand {
+  readonly request: RolloutRequest;
+  readonly effect: RolloutEffect;
+  readonly revision: number;
+}
+
+/** Properties of the confirmation. */
+interface RolloutDialogProps {
+  readonly checked: CheckedCommand;
+  readonly onCancel: () => void;
+  /** Carries the command out; rejects with the reason when nothing was changed. */
+  readonly carryOut: (checked: CheckedCommand, force: boolean) => Promise<void>;
+}
+
+/** Names the clients that a command moves, and carries it out when the operator confirms it. */
+function RolloutDialog({ checked, onCancel, carryOut }: RolloutDialogProps): VNode {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [fault, setFault] = useState('');
+  const [isForced, setIsForced] = useState(false);
+  const [isBusy, setIsBusy] = useState(false);
+  useEffect(() => dialog.current?.showModal(), []);
+  const { title, sentences } = checked.effect;
+  const confirm = async (): Promise<void> => {
+    setIsBusy(true);
+    try {
+      await carryOut(checked, isForced);
+    } catch (error) {
+      setFault(asFailure(error).message);
+      setIsBusy(false);
+    }
+  };
+  return el(
+    'dialog',
+    { ref: dialog, class: 'dialog', 'aria-labelledby': 'rollout-confirmation', onClose: onCancel },
+    el('h2', { id: 'rollout-confirmation' }, sentence(`${title}?`)),
+    el(
+      'ul',
+      { class: 'plain' },
+      sentences.map((text) => el('li', { key: text }, sentence(text))),
+    ),
+    fault !== '' && el('p', { class: 'fault', role: 'alert' }, visibleText(fault)),
+    fault.includes('--force') &&
+      el(
+        'label',
+        { class: 'check' },
+        el('input', {
+          type: 'checkbox',
+          checked: isForced,
+          onChange: ({ currentTarget }) => setIsForced(currentTarget.checked),
+        }),
+        'Insist, as with --force',
+      ),
+    el(
+      'div',
+      { class: 'actions' },
+      el('button', { type: 'button', class: 'button', onClick: onCancel }, 'Cancel'),
+      el(
+        'button',
+        { type: 'button', class: 'button primary', disabled: isBusy, onClick: () => void confirm() },
+        visibleText(title),
+      ),
+    ),
+  );
+}

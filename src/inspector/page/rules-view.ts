@@ -1,0 +1,403 @@
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import type {
+  ChangeView,
+  Hits,
+  OperationView,
+  RulesView as Rules,
+  TrialDifference,
+  TrialOutcome,
+} from '../api.ts';
+import { asFailure, type Asked, postText } from './admin-client.ts';
+import { ago, clockTime, count, counted, dayTime, type HueOf } from './format.ts';
+import type { Go } from './page-state.ts';
+import { card, CopyButton, el, Loading, part, scrollTable, unbrokenWords, visibleText } from './parts.ts';
+
+/** Properties of the rule book. */
+interface RulesViewProps {
+  readonly asked: Asked<Rules>;
+  readonly go: Go;
+  readonly hueOf: HueOf;
+  readonly announce: (sentence: string) => void;
+}
+
+/** The rule book in force: its changes, operations and assumptions, with their hits. */
+export function RulesView({ asked, go, hueOf, announce }: RulesViewProps): VNode {
+  const { response: rules, failure } = asked;
+  if (rules === undefined) return part(Loading, { failure, subject: 'the rule book' });
+  return el(
+    'div',
+    { class: 'view rules' },
+    el('h2', null, 'Rule book'),
+    el(
+      'p',
+      { class: 'lead' },
+      'Targets V2 release ',
+      el('strong', null, rules.version),
+      '. In force since ',
+      el('time', { dateTime: rules.loadedAt }, dayTime(rules.loadedAt)),
+      ', hash ',
+      el('code', null, rules.hash),
+      '.',
+    ),
+    el('p', { class: 'coverage' }, rules.counts),
+    el('h3', null, counted(rules.changes.length, 'change')),
+    el(
+      'ol',
+      { class: 'changes' },
+      rules.changes.map((change) => changeCard(change, hueOf, go)),
+    ),
+    el('h3', null, counted(rules.operations.filter(({ id }) => id !== '(other)').length, 'operation')),
+    part(OperationTable, { operations: rules.operations, hueOf, go }),
+    assumptions(rules.assumptions),
+    policies(rules),
+    part(RulesTrial, { text: rules.text, go, announce }),
+  );
+}
+
+function changeCard(change: ChangeView, hueOf: HueOf, go: Go): VNode {
+  const rules = [...change.request, ...change.response.map((rule) => ({ ...rule, hits: undefined }))];
+  return el(
+    'li',
+    { key: change.id, class: `card change hue-${hueOf(change.id)}` },
+    el('h4', null, change.id, change.assumed && assumedSign()),
+    el('p', null, change.summary),
+    el(
+      'p',
+      { class: 'hits' },
+      hits(change, () => go({ view: 'traffic', filter: `change:${change.id}`, entry: undefined })),
+    ),
+    el(
+      'ul',
+      { class: 'rule-list' },
+      rules.map((rule, index) =>
+        el(
+          'li',
+          { key: index },
+          el('code', null, unbrokenWords(rule.text)),
+          el('span', null, rule.hits === undefined ? 'on responses' : count(rule.hits)),
+        ),
+      ),
+    ),
+    el(
+      'p',
+      { class: 'on' },
+      change.on === 'every' ? 'Every POST and PATCH with a JSON body' : `On ${change.on.join(', ')}`,
+    ),
+  );
+}
+
+function hits({ hits: times, lastHit }: Hits, show: () => void): (VNode | string)[] {
+  if (times === 0) return ['No hits'];
+  return [
+    el('button', { type: 'button', class: 'link', onClick: show }, counted(times, 'hit')),
+    ', last ',
+    el('time', { dateTime: lastHit ?? '' }, ago(lastHit)),
+  ];
+}
+
+function assumptions(sentences: readonly string[]): VNode | false {
+  if (sentences.length === 0) return false;
+  return card(
+    'Assumptions',
+    undefined,
+    el(
+      'p',
+      { class: 'lead' },
+      'Neither the specification nor the documentation shows these. Confirm them with the service.',
+    ),
+    el(
+      'ul',
+      { class: 'plain' },
+      sentences.map((sentence) => el('li', { key: sentence }, sentence)),
+    ),
+  );
+}
+
+function policies({ policies: values }: Rules): VNode {
+  return card(
+    'Policies',
+    undefined,
+    el(
+      'dl',
+      { class: 'facts' },
+      Object.entries(values).map(([name, value]) =>
+        el('div', { key: name, class: 'fact' }, el('dt', null, name), el('dd', null, value)),
+      ),
+    ),
+  );
+}
+
+/** Properties of a trial. */
+interface RulesTrialProps {
+  /** The source text of the rule book in force. */
+  readonly text: string;
+  readonly go: Go;
+  readonly announce: (sentence: string) => void;
+}
+
+/** Edits the rule book as a trial: tells which of the kept exchanges would differ, and exports the change as a patch. */
+function RulesTrial({ text, go, announce }: RulesTrialProps): VNode {
+  const [draft, setDraft] = useState<string | undefined>(undefined);
+  const [run, setRun] = useState<TrialOutcome | undefined>(undefined);
+  const [fault, setFault] = useState('');
+  const [isBusy, setIsBusy] = useState(false);
+  const tryOut = async (): Promise<void> => {
+    setIsBusy(true);
+    try {
+      setRun(await postText<TrialOutcome>('rules/try', draft ?? text));
+      setFault('');
+    } catch (error) {
+      setFault(asFailure(error).message);
+    } finally {
+      setIsBusy(false);
+    }
+  };
+  return card(
+    'Try a change',
+    'on what is kept; nothing is applied from here',
+    el(
+      'form',
+      {
+        class: 'trial',
+        onSubmit: (event) => {
+          event.preventDefault();
+          void tryOut();
+        },
+      },
+      el('label', { for: 'rules-draft' }, 'Rule book'),
+      el('textarea', {
+        id: 'rules-draft',
+        class: 'file',
+        rows: 18,
+        spellcheck: false,
+        wrap: 'off',
+        value: draft ?? text,
+        onInput: ({ currentTarget }) => {
+          setDraft(currentTarget.value);
+          setRun(undefined);
+        },
+      }),
+      el(
+        'div',
+        { class: 'actions' },
+        el('button', { type: 'submit', class: 'button primary', disabled: isBusy }, 'Try it'),
+        draft !== undefined &&
+          el(
+            'button',
+            {
+              type: 'button',
+              class: 'button',
+              onClick: () => {
+                setDraft(undefined);
+                setRun(undefined);
+              },
+            },
+            'Back to the rule book in force',
+          ),
+      ),
+      fault !== '' && el('p', { class: 'fault', role: 'alert' }, fault),
+    ),
+    run !== undefined && outcome(run, go, announce),
+  );
+}
+
+function outcome(
+  { faults, result, against }: TrialOutcome,
+  go: Go,
+  announce: (sentence: string) => void,
+): VNode {
+  if (result === undefined)
+    return el(
+      'div',
+      { class: 'trial-outcome', role: 'alert' },
+      el('h4', null, `${counted(faults.length, 'fault')}: a gateway would refuse this rule book`),
+      el(
+        'ul',
+        { class: 'plain' },
+        faults.map(({ line, column, message }) =>
+          el(
+            'li',
+            { key: `${line}:${column} ${message}` },
+            visibleText(`Line ${line}, column ${column}: ${message}`),
+          ),
+        ),
+      ),
+    );
+  const { exchanges, differing, patch } = result;
+  return el(
+    'div',
+    { class: 'trial-outcome' },
+    el('div', { role: 'status' }, el('h4', null, summary(result))),
+    el('p', { class: 'lead' }, notes(result, against)),
+    exchanges.map((difference) => differenceItem(difference, go)),
+    differing > exchanges.length &&
+      el('p', null, `${counted(differing - exchanges.length, 'further exchange')}, not listed.`),
+    patch !== '' &&
+      el(
+        'details',
+        { class: 'patch' },
+        el('summary', null, 'The change as a patch'),
+        el('pre', { class: 'file', tabIndex: 0 }, patch),
+        el(
+          'div',
+          { class: 'actions' },
+          part(CopyButton, { text: patch, label: 'Copy the patch', done: 'Copied: the patch.', announce }),
+          el(
+            'a',
+            {
+              class: 'button',
+              href: `data:text/x-diff;charset=utf-8,${encodeURIComponent(patch)}`,
+              download: 'rules.patch',
+            },
+            'Download',
+          ),
+        ),
+      ),
+  );
+}
+
+function summary({ tried, differing }: NonNullable<TrialOutcome['result']>): string {
+  if (tried === 0) return 'No kept exchange could be tried.';
+  return `${differing === 0 ? 'None' : count(differing)} of the ${counted(tried, 'exchange')} that could be tried would differ.`;
+}
+
+/** The limits of the trial, so that nobody takes it for more than it is. */
+function notes(
+  { kept, tried, responses, withoutValues, patch }: NonNullable<TrialOutcome['result']>,
+  against: string,
+): string {
+  return [
+    patch === ''
+      ? `The text is that of the rule book in force, ${against}.`
+      : `Compared with the rule book in force, ${against}.`,
+    ...(tried < kept
+      ? [
+          `${counted(kept - tried, 'kept exchange')} could not be tried: the body is not kept, or the time was used up.`,
+        ]
+      : []),
+    responses === tried
+      ? 'Their responses were compared too.'
+      : `Responses were compared for ${count(responses)} of them: of the others no response of V2 is kept.`,
+    ...(withoutValues > 0
+      ? [
+          `Of ${count(withoutValues)} the values are not kept: placeholders stand for them, so rules that map values have no effect there.`,
+        ]
+      : []),
+  ].join(' ');
+}
+
+function differenceItem(difference: TrialDifference, go: Go): VNode {
+  const { seq, requestId, name, time, request, response, before, now } = difference;
+  return el(
+    'details',
+    { key: seq, class: 'difference' },
+    el(
+      'summary',
+      null,
+      el('strong', null, visibleText(name)),
+      ` at ${clockTime(time)}: `,
+      visibleText(
+        [
+          ...(request.length > 0 ? [`request ${request.join(', ')}`] : []),
+          ...(response.length > 0 ? [`response ${response.join(', ')}`] : []),
+        ].join('; '),
+      ),
+    ),
+    el(
+      'div',
+      { class: 'pair' },
+      el(
+        'div',
+        null,
+        el('h5', null, 'V2 body by the rule book in force'),
+        el('pre', { class: 'file', tabIndex: 0 }, visibleText(before || 'none')),
+      ),
+      el(
+        'div',
+        null,
+        el('h5', null, 'V2 body by this one'),
+        el('pre', { class: 'file', tabIndex: 0 }, visibleText(now || 'none')),
+      ),
+    ),
+    el(
+      'button',
+      {
+        type: 'button',
+        class: 'button',
+        onClick: () => go({ view: 'traffic', filter: '', entry: { id: requestId, seq } }),
+      },
+      'Open the exchange',
+    ),
+  );
+}
+
+/** Properties of the operations. */
+interface OperationTableProps {
+  readonly operations: readonly OperationView[];
+  readonly hueOf: HueOf;
+  readonly go: Go;
+}
+
+/** The operations of the rule book, with their use through V1. */
+function OperationTable({ operations, hueOf, go }: OperationTableProps): VNode {
+  return scrollTable(
+    'Operations',
+    {
+      columns: ['Operation', 'V1 request', 'Changes', 'Hits', 'Last hit'],
+      numbers: ['Hits'],
+    },
+    operations.map((operation) =>
+      el(
+        'tr',
+        { key: operation.id },
+        el('th', { scope: 'row' }, operation.id, operation.assumed && assumedSign()),
+        el('td', null, el('code', null, `${operation.method} ${operation.template}`)),
+        el(
+          'td',
+          { class: 'change-dots' },
+          operation.changes.map((change) =>
+            el(
+              'span',
+              { key: change, class: 'change-name' },
+              el('i', { class: `dot hue-${hueOf(change)}` }),
+              change,
+            ),
+          ),
+        ),
+        el(
+          'td',
+          { class: 'number' },
+          operation.hits === 0
+            ? '0'
+            : el(
+                'button',
+                {
+                  type: 'button',
+                  class: 'link',
+                  'aria-label': `Show the ${counted(operation.hits, 'exchange')} of ${operation.id}`,
+                  onClick: () =>
+                    go({ view: 'traffic', filter: operationFilter(operation), entry: undefined }),
+                },
+                count(operation.hits),
+              ),
+        ),
+        el('td', null, el('time', { dateTime: operation.lastHit ?? '' }, ago(operation.lastHit))),
+      ),
+    ),
+    'wide',
+  );
+}
+
+function operationFilter({ id }: OperationView): string {
+  return id === '(other)' ? 'op:- route:v1' : `op:${id}`;
+}
+
+/** Marks an assumption, which neither the specification nor the documentation confirms. */
+function assumedSign(): VNode {
+  return el(
+    'span',
+    { class: 'assumed', title: 'Neither the specification nor the documentation shows this.' },
+    'assumed',
+  );
+}

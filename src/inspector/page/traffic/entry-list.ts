@@ -1,0 +1,304 @@
+import type { VNode } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import {
+  editCount,
+  modeOf,
+  outcomeOf,
+  responseEditCount,
+  sentTo,
+} from '../../../rewrite-log/entry-outcome.ts';
+import type { NumberedEntry } from '../../api.ts';
+import {
+  accountOf,
+  editWords,
+  entryName,
+  MODE_MEANINGS,
+  responseEditWords,
+  sentToWords,
+  shortClient,
+  statusTitle,
+  statusTone,
+  statusWords,
+} from '../../entries/entry-words.ts';
+import { count, type HueOf, milliseconds, rowTime } from '../format.ts';
+import type { EntryLink } from '../page-state.ts';
+import { classes, el, part, VerdictBadge, visibleText } from '../parts.ts';
+
+/** Properties of the list. */
+interface EntryListProps {
+  /** Newest first. */
+  readonly rows: readonly NumberedEntry[];
+  /** True while rows arrive, with the list scrolled to its top. */
+  readonly isLive: boolean;
+  readonly active: number | undefined;
+  readonly open: EntryLink | undefined;
+  readonly hueOf: HueOf;
+  readonly nameOf: EntryRowProps['nameOf'];
+  /** Message for an empty list. */
+  readonly empty: string;
+  readonly onOpen: (entry: NumberedEntry) => void;
+  /** Called when the reader scrolls away from the top: rows must not move from then on. */
+  readonly onLeaveTop: () => void;
+  readonly onNearEnd: () => void;
+}
+
+const START: ListWindow = { top: 0, height: 600, rowHeight: 36 };
+/** Rows drawn beyond the visible part, on either side. */
+const SPARE = 8;
+
+/** The exchanges as a grid; only the visible rows are in the document. */
+export function EntryList(props: EntryListProps): VNode {
+  const { rows, isLive, active, open, hueOf, nameOf, onOpen, onLeaveTop, onNearEnd, empty } = props;
+  const scroller = useRef<HTMLDivElement>(null);
+  const sheet = useRef<HTMLDivElement>(null);
+  const [{ top, height, rowHeight }, setWindow] = useState(START);
+  useMeasured(scroller, sheet, setWindow);
+  useLayoutEffect(() => {
+    if (isLive) scroller.current?.scrollTo(0, 0);
+  }, [isLive]);
+  useAnchor(scroller, rows, rowHeight);
+  useEffect(() => bringIntoSight(scroller.current, rows, active, rowHeight), [active]);
+  const first = Math.max(0, Math.floor(top / rowHeight) - SPARE);
+  const last = Math.min(rows.length, Math.ceil((top + height) / rowHeight) + SPARE);
+  const onScroll = (): void => {
+    const { current } = scroller;
+    if (current === null) return;
+    setWindow((before) => ({ ...before, top: current.scrollTop }));
+    if (current.scrollTop > 0) onLeaveTop();
+    if (current.scrollHeight - current.scrollTop - current.clientHeight < 400) onNearEnd();
+  };
+  const isActiveDrawn = rows.slice(first, last).some(({ seq }) => seq === active);
+  return el(
+    'div',
+    {
+      class: 'list',
+      role: 'grid',
+      id: 'entries',
+      'aria-label': 'Exchanges, newest first',
+      'aria-rowcount': rows.length + 1,
+      'aria-activedescendant': isActiveDrawn ? `entry-${active}` : undefined,
+      tabIndex: 0,
+      ref: scroller,
+      onScroll,
+    },
+    el(
+      'div',
+      { class: 'row columns', role: 'row', 'aria-rowindex': 1 },
+      COLUMNS.map((name) =>
+        el(
+          'span',
+          {
+            key: name,
+            role: 'columnheader',
+            class: classes('cell', name === 'What happened' && 'account-cell'),
+          },
+          name,
+        ),
+      ),
+    ),
+    el(
+      'div',
+      { class: 'sheet', role: 'rowgroup', ref: sheet, style: { height: `${rows.length * rowHeight}px` } },
+      rows.slice(first, last).map((entry, at) =>
+        part(EntryRow, {
+          key: entry.seq,
+          entry,
+          index: first + at,
+          top: (first + at) * rowHeight,
+          nameOf,
+          isActive: entry.seq === active,
+          isOpen: entry.requestId === open?.id && entry.seq === (open.seq ?? entry.seq),
+          hueOf,
+          onOpen,
+        }),
+      ),
+    ),
+    rows.length === 0 && el('p', { class: 'empty' }, empty),
+  );
+}
+
+function bringIntoSight(
+  scroller: HTMLDivElement | null,
+  rows: readonly NumberedEntry[],
+  active: number | undefined,
+  rowHeight: number,
+): void {
+  const index = rows.findIndex(({ seq }) => seq === active);
+  if (scroller === null || index < 0) return;
+  const head = scroller.querySelector('.columns')?.clientHeight ?? 0;
+  const top = index * rowHeight;
+  if (top < scroller.scrollTop) scroller.scrollTop = top;
+  const bottom = top + rowHeight + head;
+  if (bottom > scroller.scrollTop + scroller.clientHeight)
+    scroller.scrollTop = bottom - scroller.clientHeight;
+}
+
+/** The columns of the list. */
+const COLUMNS = [
+  'Time',
+  'Client',
+  'Operation',
+  'What happened',
+  'Mode',
+  'Sent to',
+  'Outcome',
+  'Edits',
+  'Status',
+  'Upstream ms',
+  'Total ms',
+] as const;
+
+/** Properties of a row. */
+interface EntryRowProps {
+  readonly entry: NumberedEntry;
+  /** Its index in the list, from 0. */
+  readonly index: number;
+  /** Pixels from the top of the list. */
+  readonly top: number;
+  readonly isActive: boolean;
+  readonly isOpen: boolean;
+  readonly hueOf: HueOf;
+  /** The name of a client, where it has one. */
+  readonly nameOf: (client: string | undefined) => string | undefined;
+  readonly onOpen: (entry: NumberedEntry) => void;
+}
+
+/** One exchange as a row of the list. */
+function EntryRow({ entry, index, top, isActive, isOpen, hueOf, nameOf, onOpen }: EntryRowProps): VNode {
+  return el(
+    'div',
+    {
+      class: classes(
+        'row',
+        'entry',
+        isActive && 'active',
+        isOpen && 'open',
+        entry.verdict === 'refused' && 'refused',
+      ),
+      role: 'row',
+      id: `entry-${entry.seq}`,
+      'aria-rowindex': index + 2,
+      'aria-selected': isOpen,
+      style: { transform: `translateY(${top}px)` },
+      onClick: () => onOpen(entry),
+    },
+    cell('time', rowTime(entry.time), entry.time),
+    cell('client', nameOf(entry.client) ?? shortClient(entry.client), entry.client),
+    name(entry),
+    account(entry),
+    mode(entry),
+    cell(`sent-to to-${sentTo(entry) ?? 'none'}`, sentToWords(entry)),
+    el(
+      'span',
+      { role: 'gridcell', class: 'cell verdict-cell' },
+      part(VerdictBadge, { outcome: outcomeOf(entry) }),
+    ),
+    edits(entry, hueOf),
+    cell(`status status-${statusTone(entry)}`, statusWords(entry), statusTitle(entry)),
+    cell('ms upstream', entry.upstreamMs === undefined ? '–' : milliseconds(entry.upstreamMs)),
+    cell('ms total', milliseconds(entry.totalMs)),
+  );
+}
+
+function cell(name: string, text: string, title?: string): VNode {
+  return el('span', { role: 'gridcell', class: `cell ${name}`, title }, text);
+}
+
+/** The operation, with method and path when there is room. */
+function name(entry: NumberedEntry): VNode {
+  const { operation, method, path } = entry;
+  return el(
+    'span',
+    { role: 'gridcell', class: 'cell name', title: `${method} ${path}` },
+    visibleText(entryName(entry)),
+    operation !== undefined && el('span', { class: 'asked' }, visibleText(`${method} ${path}`)),
+  );
+}
+
+/** What happened, in sentences, when there is room. */
+function account(entry: NumberedEntry): VNode {
+  const words = accountOf(entry).join(' ');
+  return el('span', { role: 'gridcell', class: 'cell account-cell', title: words }, visibleText(words));
+}
+
+function mode(entry: NumberedEntry): VNode {
+  const applied = modeOf(entry);
+  return applied === undefined
+    ? cell('mode', '–', 'V2 request')
+    : cell(`mode mode-${applied}`, applied, MODE_MEANINGS[applied]);
+}
+
+/** The number of edits of request and response, with a dot for each change that produced some. */
+function edits(entry: NumberedEntry, hueOf: HueOf): VNode {
+  const all = editCount(entry) + responseEditCount(entry);
+  const made = entry.edits.filter(({ note }) => note !== 'already-flat');
+  const changes = [...new Set([...made, ...(entry.responseEdits ?? [])].map(({ change }) => change))];
+  const words = [editWords(entry), responseEditWords(entry)].filter((part) => part !== undefined).join(', ');
+  return el(
+    'span',
+    {
+      role: 'gridcell',
+      class: 'cell edits-cell',
+      title: changes.length === 0 ? words : `${words}: ${changes.join(', ')}`,
+    },
+    el('span', { class: 'edit-count' }, all === 0 ? '–' : count(all)),
+    changes.slice(0, 4).map((change) => el('span', { key: change, class: `dot hue-${hueOf(change)}` })),
+  );
+}
+
+/** The visible part of a list, in pixels. */
+interface ListWindow {
+  readonly top: number;
+  readonly height: number;
+  readonly rowHeight: number;
+}
+
+type ElementRef = { readonly current: HTMLDivElement | null };
+
+/** The row height follows the style sheet: two lines in a narrow list, more with larger text. */
+function useMeasured(
+  scroller: ElementRef,
+  sheet: ElementRef,
+  set: (update: (before: ListWindow) => ListWindow) => void,
+): void {
+  useLayoutEffect(() => {
+    const measure = (): void => {
+      if (scroller.current === null || sheet.current === null) return;
+      const { clientHeight } = scroller.current;
+      const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+      const rows = Number.parseFloat(getComputedStyle(sheet.current).getPropertyValue('--row-height'));
+      set((before) => ({ ...before, height: clientHeight, rowHeight: Math.round(rows * rem) }));
+    };
+    measure();
+    const observer = new ResizeObserver(measure);
+    if (scroller.current !== null) observer.observe(scroller.current);
+    // Another density changes the rows, and not the list.
+    addEventListener('resize', measure);
+    return () => {
+      observer.disconnect();
+      removeEventListener('resize', measure);
+    };
+  }, []);
+}
+
+/** Keeps the first visible row in place when rows are inserted before it. */
+function useAnchor(scroller: ElementRef, rows: readonly NumberedEntry[], rowHeight: number): void {
+  const anchor = useRef<{ readonly seq: number; readonly offset: number } | undefined>(undefined);
+  useLayoutEffect(() => {
+    const { current } = scroller;
+    if (current === null) return undefined;
+    const { current: kept } = anchor;
+    if (kept !== undefined && current.scrollTop > 0) {
+      const index = rows.findIndex(({ seq }) => seq <= kept.seq);
+      if (index > 0) current.scrollTop = index * rowHeight + kept.offset;
+    }
+    const remember = (): void => {
+      const index = Math.floor(current.scrollTop / rowHeight);
+      const row = rows[index];
+      anchor.current = row && { seq: row.seq, offset: current.scrollTop - index * rowHeight };
+    };
+    remember();
+    current.addEventListener('scroll', remember);
+    return () => current.removeEventListener('scroll', remember);
+  }, [rows, rowHeight]);
+}

@@ -1,0 +1,209 @@
+import { type Coding, readCoding, readJsonType } from '../http/content.ts';
+import { fieldsOfAnotherBody, useOfName } from '../http/fields.ts';
+import { type HeaderList, headerValue, headerValues, isNamed } from '../http/header-list.ts';
+import { bareHost } from '../http/request-head.ts';
+import { mapLinkTargets } from '../http/target.ts';
+import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
+import type { ResponsePlan } from '../rewrite/response-plan.ts';
+import type { Operation } from '../rules/rule-book.ts';
+
+/** A V1 request, as far as its response depends on it. */
+export interface RequestFacts {
+  readonly method: string;
+  /** The raw path below `/api/v1`. */
+  readonly rest: string;
+  readonly operation: Operation | undefined;
+}
+
+/** Returns the plan for the response to a request; for a HEAD that to the GET that it stands for (RFC 9110 §9.3.2). */
+export function representationPlan(
+  { method, rest, operation }: RequestFacts,
+  rules: CompiledRuleBook,
+): ResponsePlan {
+  if (method !== 'HEAD') return rules.responsePlan(operation, method);
+  return rules.responsePlan(rules.match('GET', rest), 'GET');
+}
+
+/**
+ * Returns the fields of a response without content as those of the GET that it stands for, where that would be rewritten: a response to
+ * HEAD (RFC 9110 §9.3.2), or a 304 (§15.4.5). They tell no length: nobody knows it before a body is rewritten.
+ */
+export function contentlessFields(
+  request: RequestFacts,
+  rules: CompiledRuleBook,
+  status: number,
+  headers: HeaderList,
+): HeaderList {
+  const { method } = request;
+  const isNotModified = status === 304;
+  if (method !== 'HEAD' && !(isNotModified && method === 'GET')) return headers;
+  const plan = representationPlan(request, rules);
+  const isRewritten = isNotModified
+    ? plan.appliesTo(200, false)
+    : plan.appliesTo(status, false) && isJson(headers);
+  return isRewritten ? fieldsOfAnotherBody(headers) : headers;
+}
+
+/**
+ * Returns the query of a link to V2 as V1 has it: by the rules of this operation, or of the one that the link leads to. `path` is
+ * that of the link below `/api/v2`, undefined for a link that is only a query.
+ */
+export function restoredQuery(
+  { method, rest, operation }: RequestFacts,
+  rules: CompiledRuleBook,
+  path: string | undefined,
+  query: string,
+): string {
+  const linked = path ?? rest;
+  const own = linked === rest ? rules.queryPlan(operation, method) : undefined;
+  const plan = own ?? rules.queryPlan(rules.match('GET', linked), 'GET');
+  return plan?.restore(query) ?? query;
+}
+
+/** Reason why a response that a rule applies to is not rewritten, as logged. */
+export type ResponseNote =
+  | 'response-too-large'
+  | 'response-undecodable'
+  | 'response-buffer-full'
+  | 'response-malformed'
+  /** An `inverse` applies, and the response has no `data` for it. */
+  | 'response-no-resource'
+  | 'response-partial';
+
+/** How the body of a response is handled, to whose status a response rule applies. */
+type ResponseDecision =
+  /** It is collected, decoded and rewritten. */
+  | { readonly action: 'rewrite'; readonly coding: Coding | undefined }
+  /** It is forwarded unchanged; `note` says why, if it could have been rewritten otherwise. */
+  | { readonly action: 'forward'; readonly note: ResponseNote | undefined };
+
+/** Decides from its head how to handle the body of a response; at most `limit` bytes are rewritten. */
+export function decideResponse(status: number, headers: HeaderList, limit: number): ResponseDecision {
+  const type = readJsonType(headerValue(headers, 'content-type'));
+  if (type === 'other') return forward(undefined);
+  // JSON in another charset, or of a type that readers take for JSON or not.
+  if (type !== 'json') return forward('response-undecodable');
+  const encoding = headerValues(headers, 'content-encoding');
+  const coding = encoding.length === 0 ? undefined : readCoding(encoding.join(','));
+  if (coding === 'unsupported') return forward('response-undecodable');
+  if (status === 206 || headerValue(headers, 'content-range') !== undefined)
+    return forward('response-partial');
+  if (Number(headerValue(headers, 'content-length')) > limit) return forward('response-too-large');
+  return { action: 'rewrite', coding };
+}
+
+/** True for a response in JSON. */
+function isJson(headers: HeaderList): boolean {
+  return readJsonType(headerValue(headers, 'content-type')) === 'json';
+}
+
+/** The note for a response that could not be decoded. */
+export const NOTE_OF_UNDECODED = {
+  'too-large': 'response-too-large',
+  undecodable: 'response-undecodable',
+  'buffer-full': 'response-buffer-full',
+} as const;
+
+function forward(note: ResponseNote | undefined): ResponseDecision {
+  return { action: 'forward', note };
+}
+
+/** The addresses of the origin and of the gateway. */
+export interface LinkRewriting {
+  /** The hosts of the origin, with their ports; without any only paths are recognised. */
+  readonly upstreamHosts: readonly string[];
+  /** Prefix of every target that is sent, without a trailing slash. */
+  readonly upstreamPath: string;
+  /** Prefix of the origin's API. */
+  readonly prefix: '/api/v1' | '/api/v2';
+  /**
+   * The gateway as the client addressed it, such as `https://gateway.example`; undefined for a client that sent no `Host`;
+   * `same-origin` if the origin is addressed by the same scheme and host.
+   */
+  readonly gateway: string | undefined;
+  /**
+   * Turns the query of a link back to V1, with its question mark; `path` is the path below the prefix, undefined for a link that
+   * is only a query.
+   */
+  readonly restoreQuery?: ((path: string | undefined, query: string) => string) | undefined;
+}
+
+/**
+ * Points `Location`, `Content-Location`, `Link` and the paths of cookies of a response to `/api/v1/` of the gateway where they point to
+ * the API of the origin, in place. Query rules are undone, and every other character stays.
+ */
+export function rewriteLinks(headers: string[], places: LinkRewriting): void {
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = headers[at];
+    const value = headers[at + 1] ?? '';
+    if (isAddress(name)) headers[at + 1] = rewrittenLink(value, places);
+    if (isNamed(name, 'link'))
+      headers[at + 1] = mapLinkTargets(value, (target) => rewrittenLink(target, places));
+    if (isNamed(name, 'set-cookie')) headers[at + 1] = rewrittenCookie(value, places);
+  }
+}
+
+/** True when a response has any of these fields. */
+export function hasLinks(headers: HeaderList): boolean {
+  for (let at = 0; at < headers.length; at += 2) if (useOfName(headers[at] ?? '') === 'link') return true;
+  return false;
+}
+
+function isAddress(name: string | undefined): boolean {
+  return isNamed(name, 'location') || isNamed(name, 'content-location');
+}
+
+/** A V1 client would never send a cookie back whose path is V2's (RFC 6265 §5.1.4). */
+function rewrittenCookie(cookie: string, places: LinkRewriting): string {
+  return cookie.replaceAll(
+    /(;\s*path\s*=\s*)([^;\s]*)/gi,
+    (_, start: string, path: string) => start + (rewrittenPath(path, places) ?? path),
+  );
+}
+
+/** Returns the address for the client; unchanged when it points anywhere else than to the origin's API. */
+export function rewrittenLink(uri: string, places: LinkRewriting): string {
+  if (uri.startsWith('?')) return withQuery(uri, undefined, places);
+  const absolute = /^(?:(https?):)?\/\/([^/?#]*)/i.exec(uri);
+  if (absolute === null) return rewrittenPath(uri, places) ?? uri;
+  const [start, scheme, host = ''] = absolute;
+  const path = uri.slice(start.length);
+  if (!isOwnHost(host, places)) return uri;
+  const rewritten = rewrittenPath(path, places);
+  if (rewritten === undefined) return uri;
+  if (places.gateway === undefined) return rewritten;
+  if (places.gateway === SAME_ORIGIN) return start + rewritten;
+  // `//host/path` has no scheme, and the rewritten address has none either.
+  return (scheme === undefined ? places.gateway.replace(/^https?:/, '') : places.gateway) + rewritten;
+}
+
+const SAME_ORIGIN = 'same-origin';
+
+function rewrittenPath(target: string, places: LinkRewriting): string | undefined {
+  // A service behind a proxy that takes the path away does not know it.
+  const prefixes = [places.upstreamPath + places.prefix, places.prefix];
+  const prefix = prefixes.find((start) => target.startsWith(start));
+  if (prefix === undefined) return undefined;
+  const rest = target.slice(prefix.length);
+  if (!(rest === '' || /^[/?#]/.test(rest))) return undefined;
+  const path = /^[^?#]*/.exec(rest)?.[0] ?? '';
+  return `/api/v1${path}${withQuery(rest.slice(path.length), path, places)}`;
+}
+
+/** Turns a query back, up to a fragment. */
+function withQuery(text: string, path: string | undefined, { restoreQuery }: LinkRewriting): string {
+  if (restoreQuery === undefined || !text.startsWith('?')) return text;
+  const [query = ''] = text.split('#', 1);
+  return restoreQuery(path, query) + text.slice(query.length);
+}
+
+/**
+ * True for a host of the origin, and for the one by which the client addressed the gateway: an origin that is told that builds its
+ * addresses from it. Some services write `http` in their addresses behind a TLS terminator: the scheme is not compared.
+ */
+function isOwnHost(host: string, { upstreamHosts, gateway }: LinkRewriting): boolean {
+  const bare = bareHost(host);
+  const addressed =
+    gateway === undefined || gateway === SAME_ORIGIN ? [] : [gateway.replace(/^https?:\/\//, '')];
+  return [...upstreamHosts, ...addressed].some((own) => bareHost(own) === bare);
+}

@@ -1,0 +1,155 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { parse, parseDocument } from 'yaml';
+import { terminalText } from '../../report/text.ts';
+import { replaceFileSync } from '../files.ts';
+
+/** The file of client names cannot be used; the message is a sentence. */
+export interface NamesFault {
+  readonly fault: string;
+  /** True when the file could be read and holds something else than names. */
+  readonly isJunk?: boolean;
+}
+
+/** Reads display names from a YAML or JSON file that maps client hashes to names: `3fa9c1d2e4b50617: Harcourts Richmond`. */
+export function readClientNames(path: string): ReadonlyMap<string, string> | NamesFault {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    const { message } = error instanceof Error ? error : { message: String(error) };
+    return { fault: `The file of client names cannot be read: ${message}.` };
+  }
+  const names = parsed(text);
+  if (names === null) return new Map();
+  if (typeof names !== 'object' || Array.isArray(names)) {
+    return {
+      fault: `The file of client names, ${path}, must map hashes to names, such as 3fa9c1d2e4b50617: Harcourts.`,
+      isJunk: true,
+    };
+  }
+  const found = new Map<string, string>();
+  for (const [hash, name] of Object.entries(names)) {
+    if (!/^(?:[0-9a-f]{16}|-)$/i.test(hash) || typeof name !== 'string') {
+      return {
+        fault: `The file of client names, ${path}, has ${hash}, which is not 16 hex digits with a name.`,
+        isJunk: true,
+      };
+    }
+    found.set(hash.toLowerCase(), name);
+  }
+  return found;
+}
+
+function parsed(text: string): unknown {
+  try {
+    // As text: a hash such as 1234567890123456 or 3e10 is not a number.
+    const names: unknown = parse(text, { schema: 'failsafe' });
+    return names;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The names in a file while the gateway runs: read again when it has changed; while it is faulty, the names stay as they were. */
+export class ClientNames {
+  private readonly path: string;
+  private names: ReadonlyMap<string, string> = new Map();
+  private stamp = '';
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  /** The names as they are in the file now: a name that was just given is there at once. */
+  get current(): ReadonlyMap<string, string> {
+    const found = statSync(this.path, { throwIfNoEntry: false, bigint: true });
+    const stamp = found === undefined ? '' : `${found.dev} ${found.ino} ${found.size} ${found.ctimeNs}`;
+    if (stamp !== this.stamp && stamp !== '') this.reload();
+    this.stamp = stamp;
+    return this.names;
+  }
+
+  /** Reads the file, and returns what is wrong with it; one that is not there is made when the first client gets a name. */
+  reload(): readonly string[] {
+    if (!existsSync(this.path)) return [];
+    const read = readClientNames(this.path);
+    if ('fault' in read) return [read.fault];
+    this.names = read;
+    return [];
+  }
+}
+
+/** Maximum characters of a name. */
+const MAX_NAME = 100;
+
+/**
+ * Gives a client a name in the names file, or takes it away without one. A YAML file keeps its comments, and the file is replaced
+ * whole; one that does not exist is made. Returns a fault when nothing was changed.
+ */
+export function nameClient(path: string, client: string, name: string | undefined): NamesFault | undefined {
+  const hash = client.toLowerCase();
+  if (!/^[0-9a-f]{16}$/.test(hash)) return { fault: `${client} is not a client hash of 16 hex digits.` };
+  const given = name?.trim();
+  if (given !== undefined && (given === '' || given.length > MAX_NAME || terminalText(given) !== given))
+    return { fault: `A name has 1 to ${MAX_NAME} characters, all of them visible.` };
+  const known = contentOf(path);
+  if (known === undefined) return write(path, textWith('', path, hash, given));
+  const read = readClientNames(path);
+  return 'fault' in read ? read : write(path, textWith(known, path, hash, given));
+}
+
+function contentOf(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+function textWith(text: string, path: string, hash: string, name: string | undefined): string {
+  const document = parseDocument(text, { schema: 'failsafe' });
+  const names: Readonly<Record<string, string>> = document.toJS() ?? {};
+  if (path.endsWith('.json')) {
+    const others = Object.entries(names).filter(([known]) => known.toLowerCase() !== hash);
+    const all = name === undefined ? others : [...others, [hash, name]];
+    return `${JSON.stringify(Object.fromEntries(all), undefined, 2)}\n`;
+  }
+  const key = Object.keys(names).find((known) => known.toLowerCase() === hash) ?? hash;
+  if (name === undefined) document.delete(key);
+  else document.set(key, name);
+  return document.toString({ lineWidth: 0 });
+}
+
+function write(path: string, text: string): NamesFault | undefined {
+  try {
+    replaceFileSync(path, text, { mode: 0o666 });
+    return undefined;
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    return { fault: `The file of client names cannot be written: ${path} (${code}).` };
+  }
+}
+
+/** Display names of clients, by client hash. */
+export interface NamesFile {
+  readonly names: () => ReadonlyMap<string, string>;
+  /** Keeps the name of a client, or takes it away; absent without a file. */
+  readonly nameClient?: (client: string, name: string | undefined) => NamesFault | undefined;
+  /** Reads the file again, and returns what is wrong with it, as sentences. */
+  readonly reload: () => readonly string[];
+}
+
+/** Opens the file of client names; what reads YAML is loaded only where there is one. */
+export async function openNamesFile(path: string | undefined): Promise<NamesFile> {
+  if (path === undefined) return { names: () => NO_NAMES, reload: () => [] };
+  const { ClientNames } = await import('./names.ts');
+  const { nameClient } = await import('./names.ts');
+  const names = new ClientNames(path);
+  return {
+    names: () => names.current,
+    reload: () => names.reload(),
+    nameClient: (client, name) => nameClient(path, client, name),
+  };
+}
+
+const NO_NAMES: ReadonlyMap<string, string> = new Map();

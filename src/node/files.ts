@@ -1,0 +1,219 @@
+import { randomUUID } from 'node:crypto';
+import {
+  closeSync,
+  fchmodSync,
+  fchownSync,
+  fsyncSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { open, realpath, rename, rm, stat } from 'node:fs/promises';
+
+/** Files that are read together again when one of them changes. */
+export interface WatchedGroup {
+  readonly files: readonly string[];
+  /** Reads all of them again, and returns what is wrong with them, as sentences; while there is something, what was read before stays in use. */
+  readonly reload: () => Promise<readonly string[]> | readonly string[];
+  /** Called once with faults that did not go away, until the next change. */
+  readonly onFaults: (faults: readonly string[]) => void;
+}
+
+/** Milliseconds between two checks. */
+const POLL_MS = 1000;
+/**
+ * Checks for which faults may go away before they are told: certificate and key are written one after the other, and a file that is
+ * rewritten in place is empty for a moment.
+ */
+const GRACE_CHECKS = 3;
+
+/**
+ * Watches files by their status, and reads changed ones again: rewritten in place, replaced by a rename, or behind a symbolic link that leads
+ * elsewhere, as the kubelet swaps `..data` for a ConfigMap or Secret. Watching by events was rejected: an event of the kernel is bound to the
+ * inode, or to the one folder, and a swapped link two folders above gives none.
+ */
+export class WatchedFiles {
+  private readonly groups: readonly State[];
+  private timer: NodeJS.Timeout | undefined = undefined;
+  private checking: Promise<void> | undefined = undefined;
+
+  /** `since` is milliseconds since 1970 before which everything was read: what changed later is read again at the first check. */
+  constructor(groups: readonly WatchedGroup[], since: number) {
+    this.groups = groups
+      .filter(({ files }) => files.length > 0)
+      .map((group) => ({ group, stamps: undefined, since, faulty: 0 }));
+  }
+
+  /** Checks all files each second, until `stop`. */
+  start(): void {
+    this.timer = setInterval(() => void this.check(), POLL_MS).unref();
+    void this.check();
+  }
+
+  stop(): void {
+    clearInterval(this.timer);
+  }
+
+  /** Checks all files once; never rejects. */
+  check(): Promise<void> {
+    this.checking ??= Promise.all(this.groups.map((state) => checkGroup(state)))
+      .then(() => {})
+      .finally(() => {
+        this.checking = undefined;
+      });
+    return this.checking;
+  }
+}
+
+interface State {
+  readonly group: WatchedGroup;
+  /** One for each file when it was last checked; undefined before the first check. */
+  stamps: readonly string[] | undefined;
+  readonly since: number;
+  /** Checks in a row that met faults; beyond those of the grace, they were told. */
+  faulty: number;
+}
+
+async function checkGroup(state: State): Promise<void> {
+  const { group, stamps: before, since } = state;
+  // Before the files are read: a change during the reading is found at the next check.
+  const found = await Promise.all(group.files.map((file) => stampOf(file)));
+  state.stamps = found.map(({ text }) => text);
+  const isChanged =
+    before === undefined
+      ? found.some(({ changedAt }) => changedAt >= since)
+      : state.stamps.some((stamp, index) => stamp !== before[index]);
+  const isInGrace = state.faulty > 0 && state.faulty <= GRACE_CHECKS;
+  if (!isChanged && !isInGrace) return;
+  const faults = await faultsOf(group);
+  if (faults.length === 0) state.faulty = 0;
+  else if (isChanged) state.faulty = 1;
+  else state.faulty += 1;
+  if (state.faulty === GRACE_CHECKS) group.onFaults(faults);
+  if (state.faulty === GRACE_CHECKS) state.faulty = GRACE_CHECKS + 1;
+}
+
+async function faultsOf(group: WatchedGroup): Promise<readonly string[]> {
+  try {
+    return await group.reload();
+  } catch (error) {
+    return [error instanceof Error ? error.message : String(error)];
+  }
+}
+
+/** The status of what a path leads to, links included, and the latest time at which it can have changed; a missing file has one, too. */
+async function stampOf(file: string): Promise<{ readonly text: string; readonly changedAt: number }> {
+  try {
+    // In nanoseconds: a file can be rewritten within a millisecond, with as many bytes.
+    const { dev, ino, size, mtimeNs, ctimeNs } = await stat(file, { bigint: true });
+    return { text: [dev, ino, size, mtimeNs, ctimeNs].join(' '), changedAt: Number(ctimeNs / 1_000_000n) };
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    return { text: code, changedAt: Number.NEGATIVE_INFINITY };
+  }
+}
+
+/** How a file is replaced. */
+interface Replacement {
+  /** Mode of a file that was not there, before the umask; one that was there keeps its own. */
+  readonly mode?: number;
+  /** False for a file that nobody misses after a crash of the machine. */
+  readonly isDurable?: boolean;
+}
+
+/** Rights of the group: they go where the group itself cannot be kept, since another would have them. */
+const GROUP_RIGHTS = 0o070;
+
+/**
+ * Replaces a file: a reader sees the old one or the new one, and after a crash one of them exists. It keeps its mode and, where the
+ * process may, its owner; a link to a file stays a link. What is written first has a name that nobody can foresee, and is made
+ * exclusively (`O_EXCL`), so that no link put in its place is followed.
+ */
+export async function replaceFile(path: string, text: string, how: Replacement = {}): Promise<void> {
+  const { mode = 0o600, isDurable = true } = how;
+  const target = await realpath(path).catch(() => path);
+  const known = await stat(target).catch(() => undefined);
+  const made = draftPath(target);
+  const file = await open(made, 'wx', known === undefined ? mode : 0o600);
+  try {
+    try {
+      await file.writeFile(text);
+      if (known !== undefined) {
+        const own = await file.stat();
+        const isKept =
+          isSameOwner(own, known) ||
+          (await file.chown(known.uid, known.gid).then(
+            () => true,
+            () => false,
+          ));
+        await file.chmod(modeFor(known.mode, isKept));
+      }
+      if (isDurable) await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(made, target);
+  } catch (error) {
+    await rm(made, { force: true });
+    throw error;
+  }
+}
+
+/** `replaceFile` for a text that was read just before: nothing else runs in between. */
+export function replaceFileSync(path: string, text: string, { mode = 0o600 }: Replacement = {}): void {
+  const target = realpathOf(path);
+  const known = statSync(target, { throwIfNoEntry: false });
+  const made = draftPath(target);
+  const file = openSync(made, 'wx', known === undefined ? mode : 0o600);
+  try {
+    try {
+      writeFileSync(file, text);
+      if (known !== undefined) fchmodSync(file, modeFor(known.mode, takesOwner(file, made, known)));
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(made, target);
+  } catch (error) {
+    rmSync(made, { force: true });
+    throw error;
+  }
+}
+
+interface Owner {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+function draftPath(target: string): string {
+  return `${target}.${randomUUID()}.tmp`;
+}
+
+function realpathOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+function takesOwner(file: number, made: string, known: Owner): boolean {
+  if (isSameOwner(statSync(made), known)) return true;
+  try {
+    fchownSync(file, known.uid, known.gid);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isSameOwner(one: Owner, other: Owner): boolean {
+  return one.uid === other.uid && one.gid === other.gid;
+}
+
+function modeFor(mode: number, isOwnerKept: boolean): number {
+  return (isOwnerKept ? mode : mode & ~GROUP_RIGHTS) & 0o7777;
+}

@@ -1,0 +1,163 @@
+import { createReadStream } from 'node:fs';
+import { type FileHandle, lstat, open, readdir } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import { quoted } from '../../rewrite-log/entry-line.ts';
+import type { Entry } from '../../rewrite-log/entry.ts';
+import { readEntry } from '../../rewrite-log/read-entry.ts';
+
+const CHUNK_BYTES = 1024 * 1024;
+/** Maximum bytes to read, of all files together and uncompressed: a second's work, while others wait for nothing. */
+const MAX_BYTES = 256 * CHUNK_BYTES;
+
+/**
+ * Finds the newest entry of a request in a log file and in the rotated ones beside it, from the newest line backwards within 256
+ * MiB. Undefined when it is not there; files that cannot be read are passed over.
+ */
+export async function findLoggedEntry(path: string, requestId: string): Promise<Entry | undefined> {
+  const search = new EntrySearch(requestId);
+  let left = MAX_BYTES;
+  for (const file of [path, ...(await rotatedLogs(path))]) {
+    if (left <= 0) return undefined;
+    const result = file.endsWith('.gz')
+      ? await findInGzip(file, search, left)
+      : await findInFile(file, search, left);
+    if (result.entry !== undefined) return result.entry;
+    left -= result.bytes;
+  }
+  return undefined;
+}
+
+async function findInFile(path: string, search: EntrySearch, maxBytes: number): Promise<SearchResult> {
+  const handle = await open(path, 'r').catch(() => undefined);
+  if (handle === undefined) return { bytes: 0 };
+  try {
+    return await findBackwards(handle, search, maxBytes);
+  } catch {
+    return { bytes: 0 };
+  } finally {
+    await handle.close();
+  }
+}
+
+async function findBackwards(
+  handle: FileHandle,
+  search: EntrySearch,
+  maxBytes: number,
+): Promise<SearchResult> {
+  const { size } = await handle.stat();
+  let end = size;
+  const least = Math.max(0, end - maxBytes);
+  /** The beginning of a line whose start is in the next chunk to read. */
+  let rest = Buffer.alloc(0);
+  while (end > least) {
+    const start = Math.max(least, end - CHUNK_BYTES);
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(end - start), 0, end - start, start);
+    const text = Buffer.concat([buffer.subarray(0, bytesRead), rest]);
+    // Before the first line feed is the end of a line that begins earlier.
+    const first = start === 0 ? 0 : text.indexOf(0x0a) + 1;
+    const entry = search.lastIn(text.subarray(first));
+    if (entry !== undefined) return { entry, bytes: size - start };
+    rest = text.subarray(0, first).length > CHUNK_BYTES ? Buffer.alloc(0) : text.subarray(0, first);
+    end = start;
+  }
+  return { bytes: size - least };
+}
+
+/** An entry, if one was found, and the bytes that were read for it. */
+interface SearchResult {
+  readonly entry?: Entry | undefined;
+  readonly bytes: number;
+}
+
+/** Finds the entry of one request among lines of a log. */
+class EntrySearch {
+  private readonly requestId: string;
+  private readonly sign: Buffer;
+
+  constructor(requestId: string) {
+    this.requestId = requestId;
+    this.sign = Buffer.from(`"requestId":${quoted(requestId)}`);
+  }
+
+  /** The last entry of the request in whole lines. */
+  lastIn(lines: Buffer): Entry | undefined {
+    const { sign, requestId } = this;
+    for (let at = lines.lastIndexOf(sign); at !== -1; at = at === 0 ? -1 : lines.lastIndexOf(sign, at - 1)) {
+      const start = lines.lastIndexOf(0x0a, at) + 1;
+      const feed = lines.indexOf(0x0a, at);
+      const entry = entryIn(lines.toString('utf8', start, feed === -1 ? lines.length : feed));
+      if (entry?.requestId === requestId) return entry;
+    }
+    return undefined;
+  }
+}
+
+function entryIn(line: string): Entry | undefined {
+  try {
+    return readEntry(JSON.parse(line));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Maximum bytes of a line: a longer one is no entry. */
+const MAX_LINE_BYTES = 1024 * 1024;
+
+/** Bytes searched at once. */
+const PIECE_BYTES = 256 * 1024;
+
+/**
+ * Finds the last entry of a request in a compressed log, read forwards, for nothing else is possible; `maxBytes` limits what it is
+ * uncompressed. Of a file that is damaged or longer, the part that was read counts.
+ */
+async function findInGzip(path: string, search: EntrySearch, maxBytes: number): Promise<SearchResult> {
+  let bytes = 0;
+  let entry: Entry | undefined;
+  let rest: Buffer = Buffer.alloc(0);
+  const searchLines = async (chunks: AsyncIterable<Buffer>): Promise<void> => {
+    for await (const chunk of chunks) {
+      bytes += chunk.length;
+      const text = Buffer.concat([rest, chunk]);
+      const end = text.lastIndexOf(0x0a) + 1;
+      entry = search.lastIn(text.subarray(0, end)) ?? entry;
+      rest = text.length - end > MAX_LINE_BYTES ? Buffer.alloc(0) : text.subarray(end);
+      if (bytes >= maxBytes) return;
+    }
+  };
+  try {
+    await pipeline(createReadStream(path), createGunzip({ chunkSize: PIECE_BYTES }), searchLines);
+    entry = search.lastIn(rest) ?? entry;
+  } catch {
+    // The part that was read counts.
+  }
+  return { entry, bytes };
+}
+
+/** Maximum number of rotated files. */
+const MAX_FILES = 64;
+
+/**
+ * Lists the rotated files of a log beside it, the newest first: its name with a number or a date, as in `rewrite.log.1`,
+ * `rewrite.log.2.gz`, `rewrite.log-20261122.gz`. Links are not followed.
+ */
+export async function rotatedLogs(path: string): Promise<readonly string[]> {
+  const folder = dirname(path);
+  const name = basename(path);
+  const names = await readdir(folder).catch(() => []);
+  const rotated = names.filter((other) => other.startsWith(name) && ROTATED.test(other.slice(name.length)));
+  const files = await Promise.all(
+    rotated.map(async (file) => {
+      const stats = await lstat(join(folder, file)).catch(() => undefined);
+      return stats?.isFile() === true ? [{ file, modified: stats.mtimeMs }] : [];
+    }),
+  );
+  return files
+    .flat()
+    .sort((one, other) => other.modified - one.modified)
+    .slice(0, MAX_FILES)
+    .map(({ file }) => join(folder, file));
+}
+
+const ROTATED = /^[.-]\d[\dT:_.-]*(?:\.gz)?$/;

@@ -1,0 +1,73 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { rememberedHash } from '../rewrite-log/observer.ts';
+import type { ReplicaClock } from '../rollout/store.ts';
+
+/** False on Bun and Deno, which run the same code and behave differently in places. */
+export const IS_NODE = !('bun' in process.versions || 'deno' in process.versions);
+
+/** Clock, timers and chance of this machine. */
+export const SYSTEM_CLOCK: ReplicaClock = {
+  time: Date.now,
+  after: (milliseconds, run) => {
+    const timer = setTimeout(run, milliseconds);
+    return () => clearTimeout(timer);
+  },
+  random: Math.random,
+};
+
+/** Ids that are drawn from one pool before it is filled again. */
+const DRAWN = 256;
+
+/**
+ * Returns a function that draws random UUIDs (RFC 9562 §5.4). Each is a part of one text; a UUID of Node's own is a tree of twenty
+ * strings, which are a third of all objects that a request in flight keeps in memory.
+ */
+export function randomUuids(): () => string {
+  return drawFrom(36, () => {
+    const hex = randomBytes(DRAWN * 16).toString('hex');
+    return Array.from({ length: DRAWN }, (_, k) => uuidOf(hex.slice(k * 32, k * 32 + 32))).join('');
+  });
+}
+
+/** Returns a function that draws so many random bytes, as hex digits. */
+export function randomHex(bytes: number): () => string {
+  return drawFrom(bytes * 2, () => randomBytes(DRAWN * bytes).toString('hex'));
+}
+
+/** Draws parts of `length` characters from the texts that `fill` makes. */
+function drawFrom(length: number, fill: () => string): () => string {
+  let pool = '';
+  let at = 0;
+  return () => {
+    if (at === pool.length) {
+      pool = fill();
+      at = 0;
+    }
+    at += length;
+    return pool.slice(at - length, at);
+  };
+}
+
+/** Makes a UUID of version 4 of 32 hex digits. */
+function uuidOf(hex: string): string {
+  const variant = '89ab'.charAt(Number.parseInt(hex.charAt(16), 16) & 3);
+  const [version, clock] = [`4${hex.slice(13, 16)}`, variant + hex.slice(17, 20)];
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${version}-${clock}-${hex.slice(20)}`;
+}
+
+/**
+ * Memory limit of this process in bytes, from its container (cgroup v1 or v2); undefined where there is none, or the runtime does
+ * not report it.
+ */
+export function memoryLimit(): number | undefined {
+  // Bun and Deno added it recently, and each reports "no limit" differently: as 0, or as more than any machine has.
+  const limit: number | undefined = process.constrainedMemory?.();
+  return limit === undefined || limit === 0 || limit > 2 ** 50 ? undefined : limit;
+}
+
+/** Names clients by a keyed hash of their API key: the first 16 hex digits of HMAC-SHA-256(key, secret). */
+export function createClientHash(secret: string): (authorization: string) => string {
+  return rememberedHash((apiKey) =>
+    createHmac('sha256', secret).update(apiKey, 'latin1').digest().toString('hex', 0, 8),
+  );
+}

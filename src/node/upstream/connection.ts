@@ -1,0 +1,530 @@
+import type { Socket } from 'node:net';
+import { performance } from 'node:perf_hooks';
+import type { BodyParts } from '../../gateway/exchange.ts';
+import type { UpstreamFault, UpstreamReceiver } from '../../gateway/upstream.ts';
+import { writeFieldLines } from '../../http/field-lines.ts';
+import type { HeaderList } from '../../http/header-list.ts';
+import type { ResponseHead } from '../../http/response-head.ts';
+import type { PieceTurns } from '../piece-turns.ts';
+import { writeTogether } from '../small-writes.ts';
+import type { Address, Destination, UpstreamOptions } from './origin.ts';
+import { type ResponseEvents, ResponseReader } from './response-reader.ts';
+
+/** A request in flight on a connection. */
+export interface PendingRequest {
+  readonly method: string;
+  /** In latin1. */
+  readonly head: string;
+  /** Written with the head; empty where there is no body, or a large one. */
+  readonly smallBody: Uint8Array;
+  /** Written after the head. */
+  readonly body: Uint8Array | undefined;
+  /** Written after the head as it arrives; `length` is undefined where it is framed by chunks. */
+  readonly parts: BodyParts | undefined;
+  readonly length: number | undefined;
+  readonly receiver: UpstreamReceiver;
+  /** Deadline for the first byte of the response, on the pool's clock. */
+  readonly due: number;
+  /** True when no client waits for it. */
+  readonly isBackground: boolean;
+}
+
+/** The pool that owns connections. */
+export interface ConnectionOwner {
+  /** Milliseconds of a clock that is updated now and then: it may be behind, never ahead. */
+  readonly now: number;
+  /** Turns of responses in tiny chunks. */
+  readonly turns: PieceTurns;
+  /** The connection is established. */
+  opened(connection: UpstreamConnection): void;
+  /** The connection could not be made; nothing was sent on it. */
+  failed(connection: UpstreamConnection, fault: UpstreamFault): void;
+  /** The response is complete, and the connection can take another request, if the server stays silent. */
+  released(connection: UpstreamConnection): void;
+  /** The server sent unsolicited bytes. */
+  quarantine(): void;
+  /** The server closed a connection that had been idle for `age` milliseconds. */
+  closedIdle(age: number): void;
+  /** The socket of an established connection is closed, for whatever reason. */
+  closed(connection: UpstreamConnection): void;
+}
+
+/** Maximum milliseconds to send the rest of a request once its response is complete; a V2 that reads no more does not get it. */
+const FLUSH_MS = 1000;
+/** Milliseconds for which a connection waits for its first request: servers close such connections earlier than used ones. */
+const UNUSED_MS = 5000;
+
+const nothing = Buffer.alloc(0);
+
+/** One connection to V2, with one request on it at a time. */
+export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
+  /** When connecting began, on the clock of `performance`. */
+  readonly began = performance.now();
+  /** Since when it is idle, on the same clock. */
+  idleSince = 0;
+  private readonly owner: ConnectionOwner;
+  private readonly options: UpstreamOptions;
+  /** Its address, once that is known. */
+  address: Address | undefined = undefined;
+  private readonly socket: Socket;
+  private readonly reader: ResponseReader;
+  private readonly destination: Destination;
+  private request: PendingRequest | undefined = undefined;
+  /** Writes the request's body, where that arrives in parts. */
+  private writer: BodyWriter | undefined = undefined;
+  /** Until then the first byte of the response is not late: part of the request is still on its way. */
+  private writtenUntil = 0;
+  private connected = false;
+  private closed = false;
+  /** True once it is closed on this side. */
+  private isGivenUp = false;
+  /** True once the head of the response is reported. */
+  private hasHead = false;
+  /** True when part of the response arrived since the last check. */
+  private moved = false;
+  /** Deadline of the next event. */
+  private due = 0;
+  /** Time until which it may be idle, once the last request is sent. */
+  private idleUntil = 0;
+  /** Time from which it is too old for another request. */
+  private retiredAt = Number.POSITIVE_INFINITY;
+  private requests = 0;
+  private isPaused = false;
+  /** True while a request that is one write over TLS is not reported as sent. */
+  private isSending = false;
+  /** True once its response is complete: the connection is released when the request is reported as sent. */
+  private isReleaseDue = false;
+  /** True while a response in tiny chunks waits for its turn. */
+  private isWaiting = false;
+  /** True when connecting took too long. */
+  private isLate = false;
+  private error: Error | undefined = undefined;
+
+  /**
+   * Begins to connect. `buffer` receives reads; it may be shared, since its bytes are copied or written before the next read.
+   * `spread`, from 0 up to 1, keeps connections that were made together from expiring together.
+   */
+  constructor(owner: ConnectionOwner, destination: Destination, buffer: Buffer, spread: number) {
+    const { options } = destination;
+    this.owner = owner;
+    this.options = options;
+    this.destination = destination;
+    this.reader = new ResponseReader(options, this);
+    if (options.maxAge > 0) this.retiredAt = this.began + options.maxAge * (1 - spread / 10);
+    this.socket = destination.connect(
+      {
+        buffer,
+        callback: (length) => {
+          this.read(buffer.subarray(0, length));
+          return !this.isPaused && !this.isWaiting;
+        },
+      },
+      (address) => {
+        this.address = address;
+      },
+    );
+    this.socket.setNoDelay(true);
+    this.socket.setKeepAlive(true, 60_000);
+    this.socket.on(destination.isSecure ? 'secureConnect' : 'connect', () => this.ready());
+    this.socket.on('error', (error) => {
+      this.error = error;
+    });
+    this.socket.on('end', () => this.ended());
+    this.socket.on('close', () => this.onClose());
+  }
+
+  /** True when a request can be sent: a closed socket emits `close` only later in the turn of the event loop. */
+  isFree(now: number): boolean {
+    const { socket } = this;
+    return this.request === undefined && now < this.due && !socket.destroyed && !socket.readableEnded;
+  }
+
+  /** Sends a request; the connection must be free. */
+  send(request: PendingRequest): void {
+    this.request = request;
+    this.write(request);
+  }
+
+  /** True while `request` is the one on this connection. */
+  has(request: PendingRequest): boolean {
+    return this.request === request;
+  }
+
+  /** True while part of a streamed body is still to come. */
+  get isStreaming(): boolean {
+    return this.writer?.isWhole === false;
+  }
+
+  pause(): void {
+    this.isPaused = true;
+    this.socket.pause();
+  }
+
+  resume(): void {
+    if (!this.isPaused) return;
+    this.isPaused = false;
+    this.moved = true;
+    if (!this.isWaiting) this.socket.resume();
+  }
+
+  /** Cancels the request; nothing more is reported of it. */
+  abort(): void {
+    this.request = undefined;
+    this.destroy();
+  }
+
+  destroy(): void {
+    this.isGivenUp = true;
+    this.writer?.stop();
+    this.socket.destroy();
+  }
+
+  /** Fails the request in flight, and closes. */
+  close(): void {
+    this.fail({ kind: 'closed', sent: true, cause: 'closed' });
+  }
+
+  /** Cancels a request without a client. */
+  endBackground(): void {
+    if (this.request?.isBackground === true)
+      this.fail({ kind: 'crowded', sent: true, cause: 'others need the connection' });
+  }
+
+  /** Checks the deadlines. */
+  check(now: number): void {
+    const { request, options } = this;
+    if (!this.connected) {
+      const { attemptTimeout } = this.destination;
+      if (attemptTimeout > 0 && now >= this.began + attemptTimeout) this.expire();
+      return;
+    }
+    if (request === undefined) {
+      if (now >= this.due) this.destroy();
+      return;
+    }
+    if (this.writer?.goesOn() === true) {
+      this.moved = true;
+      this.writtenUntil = now + options.headersTimeout;
+    }
+    if (!this.hasHead) {
+      if (now >= request.due && now >= this.writtenUntil)
+        this.fail({ kind: 'timeout', sent: true, cause: 'no response head in time' });
+      return;
+    }
+    // Not by the owner's clock: after a long turn it is so far behind that the next part would be late.
+    if (this.moved || this.isPaused || this.isWaiting) {
+      this.moved = false;
+      this.due = now + options.bodyTimeout;
+      return;
+    }
+    if (options.bodyTimeout > 0 && now >= this.due)
+      this.fail({ kind: 'timeout', sent: true, cause: 'no next byte in time' });
+  }
+
+  information(status: number, headers: HeaderList): void {
+    this.request?.receiver.information(status, headers);
+  }
+
+  head(head: ResponseHead): void {
+    this.hasHead = true;
+    this.moved = true;
+    this.request?.receiver.head(head);
+  }
+
+  data(chunk: Buffer, isLast: boolean): void {
+    this.moved = true;
+    const receiver = this.request?.receiver;
+    receiver?.data(receiver.borrowsParts === true ? chunk : Buffer.from(chunk), isLast);
+  }
+
+  complete(trailers: HeaderList, keepAliveMs: number): void {
+    const { request, socket, writer, options } = this;
+    // Not by the owner's clock, which may be behind by as long as the response took: learnt idle times must be exact.
+    const now = performance.now();
+    this.request = undefined;
+    this.writer = undefined;
+    writer?.stop();
+    const isSpent = now >= this.retiredAt || this.requests === options.maxRequests;
+    // The response came before the whole body was sent: the rest of the body must not be read as another request.
+    const isCut = writer?.isWhole === false || this.isBodyUnsent(request);
+    if (keepAliveMs <= 0 || isSpent || isCut || socket.readableEnded) this.destroy();
+    request?.receiver.end(trailers);
+    if (socket.destroyed) return;
+    if (this.isPaused) this.resume();
+    this.idleUntil = now + Math.min(options.idleTimeout, keepAliveMs);
+    if (socket.writableLength === 0) {
+      this.releaseAt(now);
+      return;
+    }
+    // TLS reports that a request is sent only after a fast response to it. Bytes that V2 has not taken yet must not be read as
+    // another request.
+    this.due = now + FLUSH_MS;
+    if (this.isSending) this.isReleaseDue = true;
+    else socket.write(nothing, this.release);
+  }
+
+  /**
+   * True while the system has not taken all of a body. Its memory is used again once the exchange is over; TLS has a copy.
+   */
+  private isBodyUnsent(request: PendingRequest | undefined): boolean {
+    const hasBody = request?.body !== undefined || request?.parts !== undefined;
+    return hasBody && !this.destination.isSecure && this.socket.writableLength > 0;
+  }
+
+  private readonly sent = (): void => {
+    this.isSending = false;
+    if (!this.isReleaseDue) return;
+    this.isReleaseDue = false;
+    this.release();
+  };
+
+  private readonly release = (): void => {
+    if (!this.socket.destroyed) this.releaseAt(performance.now());
+  };
+
+  private releaseAt(now: number): void {
+    this.idleSince = now;
+    this.due = Math.min(this.idleUntil, this.retiredAt);
+    this.owner.released(this);
+  }
+
+  /** The client broke it, not V2. */
+  bodyBroke(cause: string): void {
+    this.fail({ kind: 'rejected', sent: true, cause });
+  }
+
+  private ready(): void {
+    this.connected = true;
+    this.idleSince = performance.now();
+    this.due = this.idleSince + UNUSED_MS;
+    this.owner.opened(this);
+  }
+
+  private write(request: PendingRequest): void {
+    this.hasHead = false;
+    this.requests += 1;
+    this.reader.expect(request.method);
+    const { socket } = this;
+    if (request.body === undefined) {
+      this.isSending = this.destination.isSecure && request.parts === undefined;
+      writeTogether(socket, request.head, request.smallBody, '', this.isSending ? this.sent : undefined);
+      if (request.parts !== undefined)
+        this.writer = new BodyWriter(socket, request.parts, request.length, this);
+      return;
+    }
+    socket.cork();
+    socket.write(request.head, 'latin1');
+    socket.write(request.body);
+    socket.uncork();
+  }
+
+  private read(chunk: Buffer): void {
+    const { reader } = this;
+    reader.pieces = 0;
+    const fault = reader.read(chunk);
+    if (fault === undefined) {
+      const { turns } = this.owner;
+      if (this.request !== undefined && turns.areTooSmall(reader.pieces, chunk.length))
+        this.waitForTurn(turns);
+      return;
+    }
+    if (fault === 'unsolicited bytes') this.owner.quarantine();
+    this.fail({ kind: 'invalid', sent: true, cause: fault });
+  }
+
+  private waitForTurn(turns: PieceTurns): void {
+    this.isWaiting = true;
+    const { socket } = this;
+    socket.pause();
+    turns.wait(
+      {
+        get destroyed() {
+          return socket.destroyed;
+        },
+        resume: () => this.readMore(),
+      },
+      this.reader.pieces,
+    );
+  }
+
+  private readMore(): void {
+    this.isWaiting = false;
+    this.moved = true;
+    if (!this.isPaused) this.socket.resume();
+  }
+
+  private ended(): void {
+    if (!this.reader.isUntilClose || this.request === undefined) {
+      this.socket.destroy();
+      return;
+    }
+    // Node does not report whether TLS was closed in order (RFC 8446 §6.1) or cut.
+    if (this.destination.isSecure) this.request.receiver.endUnproven?.();
+    this.complete([], 0);
+  }
+
+  private onClose(): void {
+    if (this.closed) return;
+    this.closed = true;
+    this.writer?.stop();
+    const { owner, request } = this;
+    if (!this.connected) {
+      owner.failed(this, this.fault());
+      return;
+    }
+    if (request === undefined && !this.isGivenUp && this.requests > 0)
+      owner.closedIdle(performance.now() - this.idleSince);
+    this.fail(this.fault());
+    owner.closed(this);
+  }
+
+  private expire(): void {
+    this.isLate = true;
+    this.destroy();
+  }
+
+  private fault(): UpstreamFault {
+    const { error, connected } = this;
+    if (this.isLate) return { kind: 'timeout', sent: false, cause: 'no connection in time' };
+    const cause = error === undefined ? 'other side closed' : causeOf(error);
+    if (connected) return { kind: 'closed', sent: true, cause };
+    return { kind: cause === 'ETIMEDOUT' ? 'timeout' : 'unreachable', sent: false, cause };
+  }
+
+  private fail(fault: UpstreamFault): void {
+    const { request } = this;
+    this.request = undefined;
+    this.destroy();
+    request?.receiver.fail(fault);
+  }
+}
+
+function causeOf(error: Error): string {
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+}
+
+const NOTHING = Buffer.alloc(0);
+
+/** Receives the failure of a body. */
+interface BodyWriterOwner {
+  /** The body broke, or differs from its length: the part already written must never look complete. */
+  bodyBroke(cause: string): void;
+}
+
+/**
+ * Writes a body that arrives in parts after the head of its request, framed by its length or by chunks (RFC 9112 §6), and reads
+ * the next part only once the system has taken the one before: a large upload takes no more memory than a part.
+ */
+export class BodyWriter {
+  /** True once the socket has the last byte. */
+  isWhole = false;
+  private isAwaitingPart = false;
+  /** True while the system has not taken all that was written. */
+  private isAwaitingSystem = false;
+  /** True when bytes were read or written since the last check. */
+  private moved = true;
+  private readonly socket: Socket;
+  private readonly body: BodyParts;
+  private readonly parts: AsyncIterator<Uint8Array>;
+  private readonly owner: BodyWriterOwner;
+  /** Bytes still to come; undefined for chunks. */
+  private left: number | undefined;
+  private isStopped = false;
+
+  constructor(socket: Socket, parts: BodyParts, length: number | undefined, owner: BodyWriterOwner) {
+    this.socket = socket;
+    this.body = parts;
+    this.parts = parts[Symbol.asyncIterator]();
+    this.left = length;
+    this.owner = owner;
+    socket.on('drain', this.drained);
+    this.pull();
+  }
+
+  /** False when V2 took nothing since the last check, though there was something to take: otherwise it is not V2 that is late. */
+  goesOn(): boolean {
+    const { moved } = this;
+    this.moved = false;
+    return moved || (this.isAwaitingPart && !this.isWhole);
+  }
+
+  /** Stops reading the body and reports nothing more. */
+  stop(): void {
+    if (this.isStopped) return;
+    this.isStopped = true;
+    this.socket.off('drain', this.drained);
+    // A generator is ended; the body of a client is dropped by its receiver.
+    void this.parts.return?.().catch(ignore);
+  }
+
+  /** The system has taken all that was written; `drain` also covers earlier writes: a long head, or small parts. */
+  private readonly drained = (): void => {
+    if (this.isStopped || !this.isAwaitingSystem || this.socket.writableLength > 0) return;
+    this.isAwaitingSystem = false;
+    this.pull();
+  };
+
+  private pull(): void {
+    this.isAwaitingPart = true;
+    this.moved = true;
+    this.parts.next().then(this.take).catch(this.broke);
+  }
+
+  private readonly take = ({ done, value }: IteratorResult<Uint8Array, unknown>): void => {
+    if (this.isStopped) return;
+    this.isAwaitingPart = false;
+    this.moved = true;
+    if (done === true) {
+      this.end();
+      return;
+    }
+    // An empty chunk would be the last one.
+    const isRoom = value.length === 0 || this.write(value);
+    const { socket } = this;
+    if (isRoom && socket.writableLength === 0) {
+      this.pull();
+      return;
+    }
+    this.isAwaitingSystem = true;
+    // Below its high-water mark the socket emits no `drain`.
+    if (isRoom) socket.write(NOTHING, this.drained);
+  };
+
+  /** False when the socket has enough for now, and when there is nothing more to read. */
+  private write(part: Uint8Array): boolean {
+    const { socket, left } = this;
+    if (left === undefined) {
+      socket.cork();
+      socket.write(`${part.length.toString(16)}\r\n`, 'latin1');
+      socket.write(part);
+      const isRoom = socket.write('\r\n', 'latin1');
+      socket.uncork();
+      return isRoom;
+    }
+    if (part.length > left) {
+      this.broke(new Error('body longer than its length'));
+      return false;
+    }
+    this.left = left - part.length;
+    this.isWhole = this.left === 0;
+    return socket.write(part);
+  }
+
+  private end(): void {
+    this.socket.off('drain', this.drained);
+    if (this.left === undefined) {
+      this.socket.write(`0\r\n${writeFieldLines(this.body.trailers ?? []) ?? ''}\r\n`, 'latin1');
+      this.isWhole = true;
+      return;
+    }
+    if (this.left > 0) this.broke(new Error('body shorter than its length'));
+  }
+
+  private readonly broke = (error: unknown): void => {
+    if (this.isStopped) return;
+    this.stop();
+    this.owner.bodyBroke(error instanceof Error ? error.message : 'body broke');
+  };
+}
+
+function ignore(): void {}

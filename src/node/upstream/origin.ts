@@ -1,0 +1,253 @@
+import { lookup as systemLookup } from 'node:dns';
+import {
+  type IpcSocketConnectOpts,
+  isIP,
+  type LookupFunction,
+  type OnReadOpts,
+  Socket,
+  type TcpSocketConnectOpts,
+} from 'node:net';
+import { connect as connectSecurely, type ConnectionOptions, createSecureContext } from 'node:tls';
+import type { Upstream } from '../../gateway/upstream.ts';
+import { readOnceMore } from './read-once-more.ts';
+
+/** Target of connections, computed once for all of them. */
+export class Destination {
+  readonly options: UpstreamOptions;
+  readonly isSecure: boolean;
+  readonly addresses: Addresses;
+  /** The value of `Host` sent to V2. */
+  readonly host: string;
+  private readonly hostname: string;
+  private readonly target: TcpSocketConnectOpts | IpcSocketConnectOpts;
+  private secure: ConnectionOptions;
+  /** The session that the next TLS handshake resumes (RFC 8446 §2.2). */
+  private session: Buffer | undefined = undefined;
+
+  constructor(options: UpstreamOptions) {
+    const { protocol, host, hostname, port } = new URL(options.origin);
+    const { lookup, tls, socketPath, sni } = options;
+    this.options = options;
+    this.isSecure = protocol === 'https:';
+    this.addresses = new Addresses(lookup);
+    this.host = options.host ?? host;
+    this.hostname = hostname.replace(/^\[|\]$/g, '');
+    const defaultPort = this.isSecure ? 443 : 80;
+    this.target =
+      socketPath === undefined
+        ? { host: this.hostname, port: port === '' ? defaultPort : Number(port) }
+        : { path: socketPath };
+    const servername = sni ?? (isIP(this.hostname) === 0 ? this.hostname : undefined);
+    this.secure = this.isSecure
+      ? {
+          secureContext: createSecureContext(tls),
+          ALPNProtocols: ['http/1.1'],
+          ...(servername !== undefined && { servername }),
+        }
+      : {};
+  }
+
+  /** Uses these certificates for new connections; no session of the old ones is resumed, because that checks none. */
+  renew(tls: UpstreamOptions['tls']): void {
+    if (!this.isSecure) return;
+    this.secure = { ...this.secure, secureContext: createSecureContext(tls) };
+    this.session = undefined;
+  }
+
+  /** Maximum milliseconds for one attempt: all addresses are tried within the connect timeout; 0 is no limit. */
+  get attemptTimeout(): number {
+    return this.options.connectTimeout / this.addresses.count;
+  }
+
+  /** Connects to the next address; `onAddress` is called with it, where a name is resolved. */
+  connect(onread?: OnReadOpts, onAddress?: (address: Address) => void): Socket {
+    let taken: Address | undefined;
+    const lookup: LookupFunction = (hostname, { all }, done) => {
+      this.addresses.next(hostname, (error, address) => {
+        if (error !== null || address === undefined) {
+          done(error ?? new Error('no address'), []);
+          return;
+        }
+        taken = address;
+        onAddress?.(address);
+        const { host, family } = address;
+        if (all === true) done(null, [{ address: host, family }]);
+        else done(null, host, family);
+      });
+    };
+    const target = { ...this.target, lookup, ...(onread && { onread }) };
+    const failed = (): void => this.addresses.failed(taken, performance.now());
+    if (!this.isSecure) {
+      const plain = readOnceMore(new Socket(onread && { onread })).connect({ ...this.target, lookup });
+      plain.on('error', failed).on('connect', () => plain.off('error', failed));
+      return plain;
+    }
+    const { secure } = this;
+    const socket = readOnceMore(
+      connectSecurely({
+        ...target,
+        ...secure,
+        ...(this.session && { session: this.session }),
+      }),
+    );
+    socket.on('error', failed).on('secureConnect', () => socket.off('error', failed));
+    socket.on('session', (fresh) => {
+      if (this.secure === secure) this.session = fresh;
+    });
+    // Whatever the error was, the next handshake is a full one.
+    socket.on('error', () => {
+      this.session = undefined;
+    });
+    return socket;
+  }
+}
+
+/** One address of V2. */
+export interface Address {
+  readonly host: string;
+  readonly family: number;
+  /** Time until which other addresses are preferred, on the pool's clock; 0 for one that accepts connections. */
+  failedUntil: number;
+  /** Grows with every connection and request: the address with the least is next. */
+  turn: number;
+}
+
+/** Milliseconds for which a resolved name is reused: connections that are opened together resolve it once. */
+const RESOLVED_MS = 1000;
+/** Milliseconds for which a failed address is left out while another one works. */
+const FAILED_MS = 10_000;
+
+type Waiter = (error: NodeJS.ErrnoException | null, address?: Address) => void;
+
+/** The addresses of V2's name: resolved again for new connections, used in turn, failing ones last. */
+export class Addresses {
+  private readonly lookup: LookupFunction;
+  private list: readonly Address[] = [];
+  private resolvedAt = Number.NEGATIVE_INFINITY;
+  private waiters: Waiter[] | undefined = undefined;
+  private turns = 0;
+
+  constructor(lookup: LookupFunction | undefined) {
+    this.lookup = lookup ?? systemLookup;
+  }
+
+  /** Number of addresses; 1 for a name that is not resolved yet, an address and a Unix socket. */
+  get count(): number {
+    return Math.max(1, this.list.length);
+  }
+
+  /** Number of addresses not known to fail. */
+  aliveCount(now: number): number {
+    return this.list.filter(({ failedUntil }) => failedUntil <= now).length;
+  }
+
+  /** True while some address is not known to fail. */
+  hasUsableAddress(now: number): boolean {
+    return this.list.some(({ failedUntil }) => failedUntil <= now);
+  }
+
+  /** The address for the next connection. */
+  next(hostname: string, done: Waiter): void {
+    if (performance.now() - this.resolvedAt < RESOLVED_MS) {
+      done(null, this.pick());
+      return;
+    }
+    if (this.waiters !== undefined) {
+      this.waiters.push(done);
+      return;
+    }
+    const waiters = (this.waiters = [done]);
+    this.lookup(hostname, { all: true }, (error, found) => {
+      this.waiters = undefined;
+      if (error === null) this.replace(found);
+      // When resolving fails, the previous addresses stay.
+      const fault = this.list.length === 0 ? error : null;
+      for (const waiter of waiters) waiter(fault, this.pick());
+    });
+  }
+
+  /** A connection to the address could not be made. */
+  failed(address: Address | undefined, now: number): void {
+    if (address !== undefined) address.failedUntil = now + FAILED_MS;
+    // The address may have been reassigned, as when a container is replaced.
+    this.resolvedAt = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Bytes were sent to the address, or are about to be. */
+  took(address: Address): void {
+    this.turns += 1;
+    address.turn = this.turns;
+  }
+
+  /** The next of the addresses not known to fail; where all fail, of all. */
+  private pick(): Address | undefined {
+    const now = performance.now();
+    let best: Address | undefined;
+    for (const address of this.list) {
+      if (best !== undefined && !comesBefore(address, best, now)) continue;
+      best = address;
+    }
+    if (best !== undefined) this.took(best);
+    return best;
+  }
+
+  private replace(found: string | readonly { address: string; family: number }[]): void {
+    const known = new Map(this.list.map((address) => [address.host, address]));
+    const entries = typeof found === 'string' ? [{ address: found, family: 0 }] : found;
+    this.list = entries.map(
+      ({ address: host, family }) => known.get(host) ?? { host, family, failedUntil: 0, turn: 0 },
+    );
+    this.resolvedAt = performance.now();
+  }
+}
+
+function comesBefore(one: Address, other: Address, now: number): boolean {
+  const [isOneDown, isOtherDown] = [one.failedUntil > now, other.failedUntil > now];
+  return isOneDown === isOtherDown ? one.turn < other.turn : isOtherDown;
+}
+
+/** An upstream that keeps connections alive. */
+export interface NodeUpstream extends Upstream {
+  /** Uses these certificates for new connections; without effect where the origin is reached without TLS. */
+  renew(tls: UpstreamOptions['tls']): void;
+  /** Closes the connections, even ones with a request in flight. */
+  close(): Promise<void>;
+}
+
+/** How V2 is reached. Times are milliseconds. */
+export interface UpstreamOptions {
+  /** Scheme, host and port: the only host that is ever contacted. */
+  readonly origin: string;
+  /** Maximum number of connections, busy or idle; a request without one waits. */
+  readonly connections: number;
+  /** Maximum time to connect, all attempts together, and maximum wait of a request until V2 can be reached. */
+  readonly connectTimeout: number;
+  /** Maximum time to the first byte of the response, including the wait for a connection. */
+  readonly headersTimeout: number;
+  /** Maximum time between two parts of the response. */
+  readonly bodyTimeout: number;
+  /** Maximum size of the response's header section in bytes. */
+  readonly headerBytes: number;
+  /** Maximum number of fields in the response's header section. */
+  readonly headerCount: number;
+  /** Maximum idle time of a connection, unless V2 announces a shorter one. */
+  readonly idleTimeout: number;
+  /**
+   * Age from which a connection takes no more requests; 0 for no limit. The name is resolved again for the connection that
+   * replaces it.
+   */
+  readonly maxAge: number;
+  /** Maximum number of requests on a connection; 0 for no limit. */
+  readonly maxRequests: number;
+  /** Maximum number of requests queued while V2 cannot be reached, and their bytes; those beyond fail at once. */
+  readonly waiting: { readonly count: number; readonly bytes: number };
+  /** A Unix socket to connect to, instead of the host and port of `origin`. */
+  readonly socketPath?: string | undefined;
+  /** The value of `Host`, instead of the host and port of `origin`. */
+  readonly host?: string | undefined;
+  /** The server name that TLS sends and checks in the certificate, instead of the host of `origin`. */
+  readonly sni?: string | undefined;
+  readonly tls: Pick<ConnectionOptions, 'ca' | 'cert' | 'key'> | undefined;
+  /** Resolves the origin's name, again for every connection; the system's resolver by default. */
+  readonly lookup?: LookupFunction | undefined;
+}

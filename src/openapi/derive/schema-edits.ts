@@ -1,0 +1,549 @@
+import { scalarValue } from '../../json/document.ts';
+import type { InvertedRule } from '../../rules/inverse.ts';
+import { type Change, isRewritten, type Operation } from '../../rules/rule-book.ts';
+import type { MappedValue, Path, RequestRule, ResponseRule, StatusPattern } from '../../rules/rule.ts';
+import {
+  type Components,
+  type DescribedMember,
+  isObjectSchema,
+  membersOf,
+  withProperties,
+  withRequired,
+} from '../components.ts';
+import {
+  editMembers,
+  isObject,
+  type JsonObject,
+  marked,
+  memberOf,
+  objectIn,
+  stringsOf,
+} from '../description.ts';
+
+/** One step from V2's schema to V1's. */
+export interface InverseEdit {
+  readonly change: string;
+  /** The path of the objects that it concerns; the body itself for a wrapper. */
+  readonly path: Path;
+  /** The edit of these objects, or the member that wraps the body. */
+  readonly edit: SchemaEdit | { readonly wrapper: string };
+  /** The statuses of responses that it applies to; undefined for requests. */
+  readonly status: readonly StatusPattern[] | undefined;
+  /** The rule, in words; undefined for a rule that applies whether or not V2 describes its member. */
+  readonly words: string | undefined;
+}
+
+/** The changes that apply to requests and responses of a method and an operation of the rule book, in order. */
+export function changesOf(
+  changes: readonly Change[],
+  method: string,
+  operation: Operation | undefined,
+): readonly Change[] {
+  const isEvery = isRewritten(method);
+  return changes.filter(({ on }) =>
+    on === 'every' ? isEvery : operation !== undefined && on.includes(operation.id),
+  );
+}
+
+/** The steps from the schema of V2's request to that of V1's: the request rules undone, the last one first. */
+export function requestEdits(changes: readonly Change[]): readonly InverseEdit[] {
+  return changes
+    .flatMap(({ id, request }) => request.map((rule) => requestEdit(id, rule)))
+    .toReversed()
+    .flat();
+}
+
+function requestEdit(change: string, rule: RequestRule): readonly InverseEdit[] {
+  const at = (path: Path, edit: SchemaEdit, words?: string): InverseEdit => ({
+    change,
+    path,
+    edit,
+    status: undefined,
+    words,
+  });
+  switch (rule.rule) {
+    case 'unwrap':
+      return [{ change, path: [], edit: { wrapper: rule.member }, status: undefined, words: undefined }];
+    case 'nest': {
+      const edit = bringOut({ change, under: rule.under, members: rule.members, keeps: false });
+      return [at(rule.in, edit, `nest under ${dotted(rule.in, rule.under)}`)];
+    }
+    case 'rename':
+      return [
+        at(
+          rule.in,
+          renameMember(change, rule.to, rule.member),
+          `rename of ${rule.member} to ${dotted(rule.in, rule.to)}`,
+        ),
+      ];
+    case 'strip':
+      return rule.members.map((member) => at(rule.in, addMember(change, member, { deprecated: true })));
+    case 'only':
+      return [at(rule.in, openObject(change))];
+    case 'map':
+      return [
+        at(
+          rule.in,
+          mapValues(change, rule.member, v1Values(rule.values)),
+          `map of ${dotted(rule.in, rule.member)}`,
+        ),
+      ];
+  }
+}
+
+/**
+ * The steps from the schemas of V2's responses to those of V1's, in the order of the gateway: first what `inverse` stands for,
+ * then the rules by hand. `inverted` is the former for this operation.
+ */
+export function responseEdits(
+  changes: readonly Change[],
+  inverted: readonly InvertedRule[],
+): readonly InverseEdit[] {
+  const lists = changes.some(({ request }) => request.some(leavesOut));
+  return [
+    // A resource is in `data` or in the elements of it: no description shows both.
+    ...inverted.flatMap(({ change, rule }) =>
+      responseEdit(change, rule).map((edit) => ({ ...edit, words: undefined })),
+    ),
+    ...changes.flatMap(({ id, response }) =>
+      response.flatMap((rule) => (rule.rule === 'deprecations' && !lists ? [] : responseEdit(id, rule))),
+    ),
+  ];
+}
+
+/** True for a rule that makes an attribute deprecated: V1 listed it in its responses. */
+function leavesOut(rule: RequestRule): boolean {
+  return rule.rule === 'only' || (rule.rule === 'strip' && rule.members.length > 0);
+}
+
+function responseEdit(change: string, rule: ResponseRule): readonly InverseEdit[] {
+  if (rule.rule === 'errors' || rule.rule === 'inverse') return [];
+  const { status } = rule;
+  const [path, name] = [rule.path.slice(0, -1), rule.path.at(-1) ?? ''];
+  const words = `${rule.rule} of ${dotted(path, name)} in responses`;
+  switch (rule.rule) {
+    case 'rename':
+      return [{ change, path, edit: renameMember(change, name, rule.to), status, words }];
+    case 'unnest': {
+      const edit = bringOut({ change, under: name, members: rule.members, keeps: false });
+      return [{ change, path, edit, status, words }];
+    }
+    case 'alias':
+      return [{ change, path, edit: copyMember(change, name, rule.as), status, words }];
+    case 'flatten': {
+      const edit = bringOut({ change, under: name, members: rule.members, keeps: true });
+      return [{ change, path, edit, status, words }];
+    }
+    case 'map': {
+      const values = new Map(rule.values.map(({ from, to }) => [scalarValue(from), [scalarValue(to)]]));
+      return [{ change, path, edit: mapValues(change, name, values), status, words }];
+    }
+    case 'deprecations':
+      return [{ change, path, edit: addMember(change, name, DEPRECATION_LIST), status, words: undefined }];
+  }
+}
+
+/** V1's values by V2's: all that lead to it. */
+function v1Values(values: readonly MappedValue[]): ReadonlyMap<unknown, readonly unknown[]> {
+  const byV2 = new Map<unknown, unknown[]>();
+  for (const { from, to } of values) {
+    const key = scalarValue(to);
+    byV2.set(key, [...(byV2.get(key) ?? []), scalarValue(from)]);
+  }
+  return byV2;
+}
+
+function dotted(path: Path, name: string): string {
+  return [...path, name].join('.');
+}
+
+/** The list that the gateway adds to responses. */
+const DEPRECATION_LIST = {
+  type: 'array',
+  description: 'The deprecated attributes that the request used; absent when it used none.',
+  items: {
+    type: 'object',
+    required: ['attribute', 'message'],
+    properties: { attribute: { type: 'string' }, message: { type: 'string' } },
+  },
+};
+
+/** Gives the member `from` of an object the name `to`, in its place; an existing member `to` gives way. */
+function renameMember(change: string, from: string, to: string): SchemaEdit {
+  const rename = (name: string): string => (name === from ? to : name);
+  return {
+    key: JSON.stringify(['rename', change, from, to]),
+    schema: (schema) => {
+      let edited = schema;
+      const properties = objectIn(schema, 'properties');
+      if (Object.hasOwn(properties, from)) {
+        const pairs = Object.entries(properties).filter(([name]) => name !== to);
+        edited = withProperties(
+          edited,
+          pairs.map(([name, value]) => (name === from ? [to, marked(value, change)] : [name, value])),
+        );
+      }
+      const required = stringsOf(schema['required']);
+      if (required.includes(from)) edited = withRequired(edited, required.map(rename));
+      const dependent = schema['dependentRequired'];
+      if (isObject(dependent) && JSON.stringify(dependent).includes(JSON.stringify(from))) {
+        const renamed = editMembers(dependent, (name, names) => [
+          [rename(name), stringsOf(names).map(rename)],
+        ]);
+        edited = replaced(edited, 'dependentRequired', renamed);
+      }
+      const discriminator = schema['discriminator'];
+      if (memberOf(discriminator, 'propertyName') === from && isObject(discriminator))
+        edited = replaced(edited, 'discriminator', { ...discriminator, propertyName: to });
+      return edited;
+    },
+    value: (value) => {
+      if (!Object.hasOwn(value, from)) return value;
+      return editMembers(value, (name, inside) => {
+        if (name === to) return [];
+        return [[rename(name), inside]];
+      });
+    },
+  };
+}
+
+/** Adds the member `name` with this schema to an object, unless it has it; after `behind`, if that is there. */
+function addMember(change: string, name: string, schema: JsonObject): SchemaEdit {
+  return {
+    key: JSON.stringify(['add', change, name]),
+    isAddition: true,
+    schema: (holder) => {
+      const properties = objectIn(holder, 'properties');
+      if (!isObjectSchema(holder) || Object.hasOwn(properties, name)) return holder;
+      return withProperties(holder, [...Object.entries(properties), [name, marked(schema, change)]]);
+    },
+    value: (value) => value,
+  };
+}
+
+/** Adds the member `to` with the schema and value of `from`, behind it, unless the object has it. */
+function copyMember(change: string, from: string, to: string): SchemaEdit {
+  return {
+    key: JSON.stringify(['copy', change, from, to]),
+    schema: (schema) => {
+      const properties = objectIn(schema, 'properties');
+      if (!Object.hasOwn(properties, from) || Object.hasOwn(properties, to)) return schema;
+      const pairs = Object.entries(properties).flatMap(([name, value]): (readonly [string, unknown])[] =>
+        name === from
+          ? [
+              [name, value],
+              [to, marked(value, change)],
+            ]
+          : [[name, value]],
+      );
+      return withProperties(schema, pairs);
+    },
+    value: (value) => {
+      if (!Object.hasOwn(value, from) || Object.hasOwn(value, to)) return value;
+      return editMembers(value, (name, inside) =>
+        name === from
+          ? [
+              [name, inside],
+              [to, inside],
+            ]
+          : [[name, inside]],
+      );
+    },
+  };
+}
+
+/** Lets an object have members that its schema does not name: V1 read them, or ignored them. */
+function openObject(change: string): SchemaEdit {
+  return {
+    key: JSON.stringify(['open', change]),
+    schema: (schema) => {
+      if (schema['additionalProperties'] !== false) return schema;
+      const { additionalProperties: _closed, ...rest } = schema;
+      return marked(rest, change);
+    },
+    value: (value) => value,
+  };
+}
+
+/** The parts of an edit that brings members of a sub-object to the object around it. */
+interface SubObjectEdit {
+  readonly change: string;
+  readonly under: string;
+  /** The members to bring out; all if undefined. */
+  readonly members: readonly string[] | undefined;
+  /** True when they stay in the sub-object as well. */
+  readonly keeps: boolean;
+}
+
+/** Brings members of the sub-object `under` out to the object around it, to its place; a sub-object that loses all is left out. */
+function bringOut({ change, under, members, keeps }: SubObjectEdit): SchemaEdit {
+  const isWanted = (name: string): boolean => members?.includes(name) !== false;
+  return {
+    key: JSON.stringify(['out', change, under, members, keeps]),
+    schema: (schema, components) => {
+      const properties = objectIn(schema, 'properties');
+      if (!Object.hasOwn(properties, under)) return keeps ? schema : withoutRequired(schema, under);
+      const inside = membersOf(properties[under], components);
+      const wanted = inside.filter(
+        ({ name }) => isWanted(name) && !(keeps && Object.hasOwn(properties, name)),
+      );
+      if (wanted.length === 0) return schema;
+      const left = keeps
+        ? properties[under]
+        : remainder(properties[under], { change, wanted, inside, components });
+      return broughtOut(schema, { change, under, wanted, left });
+    },
+    value: (value) => {
+      const sub = value[under];
+      if (!isObject(sub)) return value;
+      const moved = Object.entries(sub).filter(
+        ([name]) => isWanted(name) && !(keeps && Object.hasOwn(value, name)),
+      );
+      if (moved.length === 0) return value;
+      const rest = keeps ? sub : editMembers(sub, (name, inside) => (isWanted(name) ? [] : [[name, inside]]));
+      const names = new Set(moved.map(([name]) => name));
+      return editMembers(value, (name, inside) => {
+        if (name !== under) return names.has(name) ? [] : [[name, inside]];
+        return Object.keys(rest).length === 0
+          ? moved
+          : keeps
+            ? [[name, rest], ...moved]
+            : [...moved, [name, rest]];
+      });
+    },
+  };
+}
+
+interface Remainder {
+  readonly change: string;
+  readonly wanted: readonly DescribedMember[];
+  readonly inside: readonly DescribedMember[];
+  readonly components: Components;
+}
+
+/** The schema of the sub-object without the members that leave it; undefined when none is left. */
+function remainder(schema: unknown, { change, wanted, inside, components }: Remainder): unknown {
+  if (wanted.length === inside.length) return undefined;
+  const names = wanted.map(({ name }) => name);
+  return marked(editSchema(schema, [], removeMembers(change, names), components), change);
+}
+
+/** In an `allOf`, one part may require what another describes. */
+function withoutRequired(schema: JsonObject, under: string): JsonObject {
+  const required = stringsOf(schema['required']);
+  return required.includes(under)
+    ? withRequired(
+        schema,
+        required.filter((name) => name !== under),
+      )
+    : schema;
+}
+
+/** Removes members from an object and from its required ones. */
+function removeMembers(change: string, names: readonly string[]): SchemaEdit {
+  return {
+    key: JSON.stringify(['remove', change, names]),
+    schema: (schema) => {
+      const pairs = Object.entries(objectIn(schema, 'properties'));
+      const left = pairs.filter(([name]) => !names.includes(name));
+      const edited = left.length === pairs.length ? schema : withProperties(schema, left);
+      const required = stringsOf(schema['required']);
+      const rest = required.filter((name) => !names.includes(name));
+      return rest.length === required.length ? edited : withRequired(edited, rest);
+    },
+    value: (value) =>
+      names.some((name) => Object.hasOwn(value, name))
+        ? editMembers(value, (name, inside) => (names.includes(name) ? [] : [[name, inside]]))
+        : value,
+  };
+}
+
+interface BroughtOut {
+  readonly change: string;
+  readonly under: string;
+  readonly wanted: readonly DescribedMember[];
+  readonly left: unknown;
+}
+
+function broughtOut(schema: JsonObject, { change, under, wanted, left }: BroughtOut): JsonObject {
+  const names = new Set(wanted.map(({ name }) => name));
+  const moved = wanted.map(({ name, schema: inside }): readonly [string, unknown] => [
+    name,
+    marked(inside, change),
+  ]);
+  const pairs = Object.entries(objectIn(schema, 'properties')).flatMap(
+    ([name, value]): readonly (readonly [string, unknown])[] => {
+      if (name !== under) return names.has(name) ? [] : [[name, value]];
+      return left === undefined ? moved : [[name, left], ...moved];
+    },
+  );
+  const edited = withProperties(schema, pairs);
+  const required = stringsOf(schema['required']);
+  if (!required.includes(under)) return edited;
+  const own = required.filter((name) => name !== under || left !== undefined);
+  return withRequired(edited, [
+    ...own,
+    ...wanted.filter((member) => member.required).map(({ name }) => name),
+  ]);
+}
+
+/** An edit of the schema of an object, and of example values of that object. */
+interface SchemaEdit {
+  /** Equal for edits that do the same. */
+  readonly key: string;
+  /** True when the edit adds a member: in an `allOf`, one part takes it. */
+  readonly isAddition?: true;
+  /** Returns the edited schema of the object itself, whose `$ref` and alternatives are edited apart; the same one if nothing changes. */
+  readonly schema: (schema: JsonObject, components: Components) => JsonObject;
+  /** Returns the edited value; the same one if nothing changes. */
+  readonly value: (value: JsonObject) => JsonObject;
+}
+
+/**
+ * Applies an edit to the objects at `path` of a schema; `*` is any element of an array. Referenced components are edited in a
+ * variant of their own. Returns the same schema if nothing changes.
+ */
+export function editSchema(schema: unknown, path: Path, edit: SchemaEdit, components: Components): unknown {
+  if (!isObject(schema)) return schema;
+  const own = editOwn(schema, path, edit, components);
+  if (edit.isAddition === true && own !== schema) return own;
+  return editParts(own, path, edit, components);
+}
+
+function editOwn(schema: JsonObject, path: Path, edit: SchemaEdit, components: Components): JsonObject {
+  const edited =
+    path.length === 0 ? edit.schema(schema, components) : editBelow(schema, path, edit, components);
+  return editExamples(edited, path, edit);
+}
+
+function editBelow(schema: JsonObject, path: Path, edit: SchemaEdit, components: Components): JsonObject {
+  const [name = '', ...rest] = path;
+  const inside = (value: unknown): unknown => editSchema(value, rest, edit, components);
+  if (name !== '*') {
+    const { properties } = schema;
+    if (!isObject(properties) || !Object.hasOwn(properties, name)) return schema;
+    return replaced(schema, 'properties', replaced(properties, name, inside(properties[name])));
+  }
+  const { items, prefixItems } = schema;
+  const edited = replaced(schema, 'items', inside(items));
+  return Array.isArray(prefixItems) ? replaced(edited, 'prefixItems', editAll(prefixItems, inside)) : edited;
+}
+
+function editParts(schema: JsonObject, path: Path, edit: SchemaEdit, components: Components): JsonObject {
+  let edited = schema;
+  const { $ref: reference } = schema;
+  if (typeof reference === 'string') {
+    const key = JSON.stringify([path, edit.key]);
+    const inside = (part: unknown): unknown => editSchema(part, path, edit, components);
+    const outcome = components.edited(reference, key, inside);
+    if (outcome !== reference) edited = withReference(edited, outcome);
+  }
+  for (const word of ['allOf', 'anyOf', 'oneOf']) {
+    const parts: unknown = schema[word];
+    if (!Array.isArray(parts)) continue;
+    let isDone = false;
+    const inside = (part: unknown): unknown => {
+      if (isDone) return part;
+      const outcome = editSchema(part, path, edit, components);
+      isDone = edit.isAddition === true && word === 'allOf' && outcome !== part;
+      return outcome;
+    };
+    edited = replaced(edited, word, editAll(parts, inside));
+  }
+  return edited;
+}
+
+/** A reference to an edited component, or, for a place that is no component, the edited schema itself. */
+function withReference(schema: JsonObject, outcome: string | JsonObject): JsonObject {
+  if (typeof outcome === 'string') return { ...schema, $ref: outcome };
+  const { $ref: _replaced, ...rest } = schema;
+  return { ...outcome, ...rest };
+}
+
+function editExamples(schema: JsonObject, path: Path, edit: SchemaEdit): JsonObject {
+  let edited = schema;
+  for (const word of ['default', 'example', 'const']) {
+    if (Object.hasOwn(schema, word)) edited = replaced(edited, word, editValue(schema[word], path, edit));
+  }
+  for (const word of ['examples', 'enum']) {
+    const values: unknown = schema[word];
+    if (Array.isArray(values))
+      edited = replaced(
+        edited,
+        word,
+        editAll(values, (value) => editValue(value, path, edit)),
+      );
+  }
+  return edited;
+}
+
+/** Applies the edit to the objects at `path` of a value; returns the same value if nothing changes. */
+export function editValue(value: unknown, path: Path, edit: SchemaEdit): unknown {
+  const [name, ...rest] = path;
+  if (name === '*' && Array.isArray(value))
+    return editAll(value, (element) => editValue(element, rest, edit));
+  if (!isObject(value)) return value;
+  if (name === undefined) return edit.value(value);
+  return Object.hasOwn(value, name) ? replaced(value, name, editValue(value[name], rest, edit)) : value;
+}
+
+/** The object with another value for a member; the same object if it is the same value. */
+export function replaced(object: JsonObject, name: string, value: unknown): JsonObject {
+  const before: unknown = Object.hasOwn(object, name) ? object[name] : undefined;
+  if (before === value) return object;
+  // A computed key in a literal defines the member, even if it is called `__proto__`.
+  return { ...object, [name]: value };
+}
+
+function editAll(list: readonly unknown[], edit: (value: unknown) => unknown): readonly unknown[] {
+  const edited = list.map((value) => edit(value));
+  return edited.every((value, at) => value === list[at]) ? list : edited;
+}
+
+/** Replaces values of the member `of`: in `enum` and `const` of its schema, and in examples. `values` is by the old value. */
+function mapValues(change: string, of: string, values: ReadonlyMap<unknown, readonly unknown[]>): SchemaEdit {
+  const key = JSON.stringify(['map', change, of, [...values]]);
+  const inner: SchemaEdit = {
+    key,
+    schema: (schema) => {
+      let edited = schema;
+      const { enum: listed, const: only } = schema;
+      if (Array.isArray(listed) && listed.some((value) => values.has(value))) {
+        edited = {
+          ...edited,
+          enum: [...new Set(listed.flatMap((value: unknown) => values.get(value) ?? [value]))],
+        };
+      }
+      const [first, ...more] = values.get(only) ?? [];
+      if (first !== undefined) {
+        const { const: _replaced, ...rest } = edited;
+        edited = more.length === 0 ? { ...edited, const: first } : { ...rest, enum: [first, ...more] };
+      }
+      return edited === schema ? schema : marked(edited, change);
+    },
+    value: (value) => value,
+  };
+  const mapped = (value: unknown): unknown => values.get(value)?.[0] ?? value;
+  return {
+    key,
+    schema: (schema, components) => {
+      const properties = objectIn(schema, 'properties');
+      if (!Object.hasOwn(properties, of)) return schema;
+      const edited = withMappedExamples(editSchema(properties[of], [], inner, components), mapped);
+      return replaced(schema, 'properties', replaced(properties, of, edited));
+    },
+    value: (value) => (Object.hasOwn(value, of) ? replaced(value, of, mapped(value[of])) : value),
+  };
+}
+
+function withMappedExamples(schema: unknown, mapped: (value: unknown) => unknown): unknown {
+  if (!isObject(schema)) return schema;
+  let edited = schema;
+  for (const word of ['default', 'example']) {
+    if (Object.hasOwn(schema, word)) edited = replaced(edited, word, mapped(schema[word]));
+  }
+  const { examples } = schema;
+  if (!Array.isArray(examples)) return edited;
+  const all = examples.map((value) => mapped(value));
+  return all.every((value, at) => value === examples[at]) ? edited : { ...edited, examples: all };
+}

@@ -1,0 +1,472 @@
+import { generalPointer, tokenName } from '../json/pointer.ts';
+import { MovedMembers } from '../rewrite-log/response-findings.ts';
+import type { RequestRuleName } from '../rules/rule.ts';
+import type { OpenApiNames } from './openapi-names.ts';
+import { refusalOf, type TallyEntry } from './tally/tally-entry.ts';
+import { terminalText } from './text.ts';
+
+/** Attribute names that V1 clients sent, by operation. */
+export interface Census {
+  /** V1 exchanges whose names were recorded, out of `exchanges`. */
+  readonly sampled: number;
+  readonly exchanges: number;
+  /** By operation, the least accepted first. */
+  readonly rows: readonly CensusRow[];
+  /** `strip` rules for names that V2 does not take. */
+  readonly strips: readonly StripProposal[];
+  /** Names that something speaks against, and the reason why that is not enough. */
+  readonly suspects: readonly Suspect[];
+  /** `strips` as YAML to paste into the rule book; empty when there are none. */
+  readonly proposal: string;
+  /** Number of occurrences of names beyond the limit, which are not listed. */
+  readonly omitted: number;
+}
+
+/** Counts of one name. */
+export interface CensusCounts {
+  count: number;
+  accepted: number;
+  echoed: number;
+  unechoed: number;
+  unprocessable: number;
+  named: number;
+  acceptedByV1: number;
+  deprecated: number;
+  namedByV1: number;
+  readonly clients: Set<string>;
+  change?: string;
+  rule?: RequestRuleName;
+}
+
+/** An attribute of a list of names: its row, and its pointers in the V1 body and in the V2 body. */
+interface PlacedRow {
+  readonly row: CensusCounts;
+  readonly v1: string;
+  /** Undefined when an edit removes it. */
+  readonly v2: string | undefined;
+}
+
+/** Rows of one list of names, for one operation and one list of edits, valid until rows are dropped. */
+interface Place {
+  readonly round: number;
+  readonly operation: string;
+  readonly edits: TallyEntry['edits'];
+  readonly rows: PlacedRow[];
+  omitted: number;
+}
+
+/** Maximum names of one operation, and of all together: names that are data would grow without limit. */
+const MAX_NAMES = 1000;
+const MAX_ROWS = 5000;
+
+/** Share of rows that is kept when there are too many: the most frequent ones. */
+const KEPT_SHARE = 0.5;
+
+/** An entry lists no more of them: a longer list does not say that the others were echoed. */
+const MAX_UNECHOED = 16;
+
+/** Counts the names that V1 clients send, by operation and outcome. */
+export class CensusTally {
+  /** Counts by operation and pointer. */
+  readonly operations = new Map<string, Map<string, CensusCounts>>();
+  private readonly places = new WeakMap<readonly string[], Place>();
+  /** V1 exchanges whose names were recorded, and all of them. */
+  sampled = 0;
+  exchanges = 0;
+  /** Occurrences of names that are not listed. */
+  omitted = 0;
+  private rowCount = 0;
+  /** Number of times rows were dropped: places of an earlier round are looked up again. */
+  private round = 0;
+
+  add(operation: string, entry: TallyEntry): void {
+    this.exchanges += 1;
+    // The names of a refused body say nothing: nobody knows which of them are inside the wrapper.
+    if (entry.attributes === undefined || refusalOf(entry) !== undefined) return;
+    this.sampled += 1;
+    const place = this.placeOf(operation, entry.attributes, entry.edits);
+    for (const row of place.rows) count(row, entry);
+    this.omitted += place.omitted;
+  }
+
+  /** Returns the counts so far; `schema` says which names V2's OpenAPI has. */
+  result(schema?: OpenApiNames): Census {
+    const operations = [...this.operations].sort(([one], [other]) => (one < other ? -1 : 1));
+    const rows = operations.flatMap(([operation, names]) =>
+      [...names]
+        .map(([pointer, row]) => censusRow(operation, pointer, row, schema))
+        .sort((one, other) => share(one) - share(other) || other.count - one.count),
+    );
+    const { strips, suspects } = proposeStrips(rows);
+    return {
+      sampled: this.sampled,
+      exchanges: this.exchanges,
+      rows,
+      strips,
+      suspects,
+      proposal: proposalYaml(strips),
+      omitted: this.omitted,
+    };
+  }
+
+  /** Returns the rows of a list of names; lists that entries share are looked up once. */
+  private placeOf(operation: string, attributes: readonly string[], edits: TallyEntry['edits']): Place {
+    const known = this.places.get(attributes);
+    if (known?.round === this.round && known.operation === operation && known.edits === edits) return known;
+    const rows = this.rowsOf(operation);
+    const place: Place = { round: this.round, operation, edits, rows: [], omitted: 0 };
+    const moved = new MovedMembers(edits);
+    const { wrapper } = moved;
+    for (const attribute of attributes) {
+      if (!attribute.startsWith(`${wrapper}/`)) continue;
+      const row = this.rowOf(rows, attribute.slice(wrapper.length));
+      if (row === undefined) place.omitted += 1;
+      else place.rows.push({ row, v1: attribute, v2: moved.of(attribute) });
+    }
+    for (const { from, change, rule } of edits) {
+      if (from === undefined || rule === 'unwrap') continue;
+      const row = rows.get(generalPointer(from.slice(wrapper.length)));
+      if (row === undefined) continue;
+      row.change = change;
+      row.rule = rule;
+    }
+    this.places.set(attributes, place);
+    return place;
+  }
+
+  /** Returns the rows of an operation, with room for more: where names are data, the least frequent are dropped. */
+  private rowsOf(operation: string): Map<string, CensusCounts> {
+    const rows = this.operations.get(operation) ?? new Map<string, CensusCounts>();
+    this.operations.set(operation, rows);
+    if (rows.size >= MAX_NAMES) this.dropRows([rows], MAX_NAMES * KEPT_SHARE);
+    if (this.rowCount >= MAX_ROWS) this.dropRows([...this.operations.values()], MAX_ROWS * KEPT_SHARE);
+    return rows;
+  }
+
+  private rowOf(rows: Map<string, CensusCounts>, pointer: string): CensusCounts | undefined {
+    const known = rows.get(pointer);
+    if (known !== undefined || rows.size >= MAX_NAMES || this.rowCount >= MAX_ROWS) return known;
+    const row: CensusCounts = { ...NO_COUNTS, clients: new Set() };
+    rows.set(pointer, row);
+    this.rowCount += 1;
+    return row;
+  }
+
+  private dropRows(tables: readonly Map<string, CensusCounts>[], kept: number): void {
+    const all = tables.flatMap((rows) => [...rows].map(([pointer, row]) => ({ rows, pointer, row })));
+    all.sort((one, other) => other.row.count - one.row.count);
+    for (const { rows, pointer, row } of all.slice(kept)) {
+      rows.delete(pointer);
+      this.omitted += row.count;
+      this.rowCount -= 1;
+    }
+    for (const [operation, rows] of this.operations) if (rows.size === 0) this.operations.delete(operation);
+    this.round += 1;
+  }
+}
+
+const NO_COUNTS = {
+  count: 0,
+  accepted: 0,
+  echoed: 0,
+  unechoed: 0,
+  unprocessable: 0,
+  named: 0,
+  acceptedByV1: 0,
+  deprecated: 0,
+  namedByV1: 0,
+};
+
+function count({ row, v1, v2 }: PlacedRow, entry: TallyEntry): void {
+  const { client, status, failure, origin } = entry;
+  row.count += 1;
+  if (client !== undefined && row.clients.size < MAX_ROW_CLIENTS) row.clients.add(client);
+  // Where no service responded, nobody has an opinion of a name.
+  if (failure !== undefined) return;
+  const isAccepted = status >= 200 && status < 300;
+  if (origin === 'v1') {
+    if (isAccepted) row.acceptedByV1 += 1;
+    if (entry.deprecated?.includes(v1) === true) row.deprecated += 1;
+    if (entry.errorPointers?.includes(v1) === true) row.namedByV1 += 1;
+    return;
+  }
+  if (isAccepted) row.accepted += 1;
+  if (isAccepted && entry.unechoed !== undefined && entry.unechoed.length < MAX_UNECHOED) {
+    if (isAmong(entry.unechoed, v1)) row.unechoed += 1;
+    else row.echoed += 1;
+  }
+  if (status === 422) row.unprocessable += 1;
+  if (v2 !== undefined && entry.errorPointers?.includes(v2) === true) row.named += 1;
+}
+
+/** Whether a pointer or a container of it is in a list. */
+function isAmong(pointers: readonly string[], pointer: string): boolean {
+  return pointers.some((outer) => pointer === outer || pointer.startsWith(`${outer}/`));
+}
+
+function censusRow(
+  operation: string,
+  pointer: string,
+  row: CensusCounts,
+  schema: OpenApiNames | undefined,
+): CensusRow {
+  const { clients, change, rule, ...counts } = row;
+  const inSchema = change === undefined ? schema?.has(operation, pointer) : undefined;
+  return {
+    operation,
+    pointer,
+    ...counts,
+    ...(inSchema === undefined ? {} : { inSchema }),
+    clients: [...clients],
+    ...(change === undefined || rule === undefined ? {} : { change, rule }),
+  };
+}
+
+function share(row: CensusRow): number {
+  return row.accepted / row.count;
+}
+
+/** Maximum clients that are listed for a name: of that many, there may be more. */
+export const MAX_ROW_CLIENTS = 10;
+
+/** One attribute name that clients of an operation send, with the evidence of every source. */
+export interface CensusRow {
+  readonly operation: string;
+  /** Pointer below the wrapper, array elements as `*`, such as `/items/*`. */
+  readonly pointer: string;
+  /** Number of exchanges with it. */
+  readonly count: number;
+  /** Number of those to which V2 itself responded with 2xx. */
+  readonly accepted: number;
+  /** Number of those 2xx that echoed it, and that did not; the others were not compared. */
+  readonly echoed: number;
+  readonly unechoed: number;
+  /** Number of exchanges to which V2 itself responded with 422. */
+  readonly unprocessable: number;
+  /** Number of those whose errors point at it. */
+  readonly named: number;
+  /** Number of exchanges to which V1 responded with 2xx, and of those whose response calls it deprecated. */
+  readonly acceptedByV1: number;
+  readonly deprecated: number;
+  /** Number of exchanges that V1 refused with errors that point at it. */
+  readonly namedByV1: number;
+  /** Whether V2's OpenAPI has it; absent without one, or where it is open to any member. */
+  readonly inSchema?: boolean;
+  /** The first ten clients that sent it. */
+  readonly clients: readonly string[];
+  /** The change and the rule that removed or moved it. */
+  readonly change?: string;
+  readonly rule?: RequestRuleName;
+}
+
+/** A member to strip from the requests of an operation. */
+export interface StripProposal {
+  /** Operation id; absent for every operation without a name. */
+  readonly operation?: string;
+  /** Member names joined by dots, of the object that has the member; absent for the body itself. */
+  readonly in?: string;
+  readonly member: string;
+  /** The counts of each source. */
+  readonly why: string;
+  /** Clients whose requests the rule would change, the first ten. */
+  readonly clients: readonly string[];
+}
+
+/** An attribute that something speaks against, without enough evidence for a rule. */
+interface Suspect {
+  readonly operation: string;
+  readonly pointer: string;
+  readonly why: string;
+  readonly clients: readonly string[];
+}
+
+/** Rules that the census proposes, and attributes for which it does not know. */
+interface Proposals {
+  readonly strips: readonly StripProposal[];
+  readonly suspects: readonly Suspect[];
+}
+
+/** Proposes `strip` rules for names that no rule handles and that V2 does not take, with the evidence of every source. */
+function proposeStrips(rows: readonly CensusRow[]): Proposals {
+  const judged = judgeRows(rows);
+  const places = new Set(judged.filter(({ verdict }) => verdict === 'strip').map(({ row }) => placeOf(row)));
+  const outer = judged.filter(({ row }) => !isInside(row, places));
+  const isStrip = ({ verdict, row }: Judgement): boolean => verdict === 'strip' && isPath(row.pointer);
+  return {
+    strips: outer.filter(isStrip).map(({ row, why }) => stripOf(row, why)),
+    suspects: outer
+      .filter((judgement) => !isStrip(judgement))
+      .map(({ row: { operation, pointer, clients }, why }) => ({ operation, pointer, why, clients })),
+  };
+}
+
+/** Id of the change that holds the proposed rules of an operation. */
+export function changeIdOf(operation: string | undefined): string {
+  return `removed-from-${(operation ?? 'other').replaceAll(/[^a-z0-9]+/gi, '-').replaceAll(/^-|-$/g, '')}`;
+}
+
+/** Summary of a change that holds proposed rules. */
+const CHANGE_SUMMARY = 'Attributes that V2 does not take.';
+
+/** Prints proposals as YAML to paste under `changes`; empty without any. */
+export function proposalYaml(strips: readonly StripProposal[]): string {
+  const operations = Map.groupBy(strips, ({ operation }) => operation);
+  return [...operations].map(([operation, members]) => printChange(operation, members)).join('');
+}
+
+function stripOf({ operation, pointer, clients }: CensusRow, why: string): StripProposal {
+  const at = pointer.lastIndexOf('/');
+  const inside = pointer.slice(1, Math.max(1, at)).replaceAll('/', '.');
+  return {
+    ...(operation === '(other)' ? {} : { operation }),
+    ...(inside === '' ? {} : { in: inside }),
+    member: tokenName(pointer.slice(at + 1)),
+    why,
+    clients,
+  };
+}
+
+function placeOf({ operation, pointer }: CensusRow): string {
+  return `${operation} ${pointer}`;
+}
+
+/** Whether a container of it is already proposed. */
+function isInside({ operation, pointer }: CensusRow, places: ReadonlySet<string>): boolean {
+  for (let end = pointer.lastIndexOf('/'); end > 0; end = pointer.lastIndexOf('/', end - 1))
+    if (places.has(`${operation} ${pointer.slice(0, end)}`)) return true;
+  return false;
+}
+
+/** Rule book paths use dots as separators. */
+function isPath(pointer: string): boolean {
+  return !/[.~]/.test(pointer);
+}
+
+function printChange(operation: string | undefined, strips: readonly StripProposal[]): string {
+  const places = Map.groupBy(strips, (strip) => strip.in);
+  const on = operation === undefined ? 'every' : `[${printName(operation)}]`;
+  const rules = [...places].map(([place, members]) => {
+    const evidence = members.map(
+      ({ member, why, clients }) => `        # ${quotedName(member)}: ${why}; of ${clientWords(clients)}`,
+    );
+    const inside = place === undefined ? '' : `\n        in: ${printName(place)}`;
+    const names = members.map(({ member }) => printName(member)).join(', ');
+    return `${evidence.join('\n')}\n      - strip: [${names}]${inside}\n`;
+  });
+  return `  - id: ${changeIdOf(operation)}\n    summary: ${CHANGE_SUMMARY}\n    on: ${on}\n    request:\n${rules.join('')}`;
+}
+
+/** The clients that are listed, and whether there may be more. */
+function clientWords(clients: readonly string[]): string {
+  const names = clients.map(terminalText).join(', ') || 'unknown clients';
+  return clients.length < MAX_ROW_CLIENTS ? names : `${names} and perhaps more`;
+}
+
+function quotedName(name: string): string {
+  return terminalText(JSON.stringify(name).slice(1, -1));
+}
+
+/** Plain words need no quotes in YAML; other text is quoted. */
+function printName(name: string): string {
+  return /^[a-z_][\w.-]*$/i.test(name) && !/^(?:true|false|null|yes|no|on|off|y|n)$/i.test(name)
+    ? name
+    : terminalText(JSON.stringify(name));
+}
+
+/** Judgement of one attribute: V2 does not take it, or something speaks against it and it is not known. */
+interface Judgement {
+  readonly row: CensusRow;
+  readonly verdict: 'strip' | 'unknown';
+  /** The counts of each source, and for `unknown` the reason, in a sentence. */
+  readonly why: string;
+}
+
+/** Minimum number of 422 responses that point at a name before they count as V2's opinion of the name. */
+const MIN_NAMED = 3;
+
+/** Judges the attributes that no rule handles. Attributes that nothing speaks against have no judgement. */
+function judgeRows(rows: readonly CensusRow[]): readonly Judgement[] {
+  const moves = new Map<string, CensusRow>();
+  const accepted = new Set<string>();
+  for (const row of rows) {
+    if (row.rule === 'nest' || row.rule === 'rename') moves.set(lastName(row.pointer), row);
+    if (row.accepted === 0) continue;
+    accepted.add(evidencePlace(row.operation, ''));
+    accepted.add(evidencePlace(row.operation, row.pointer));
+  }
+  return rows.flatMap((row) => {
+    const isDispensable =
+      row.accepted === 0 && accepted.has(evidencePlace(row.operation, outerOf(row.pointer)));
+    const judgement = judge(row, moves.get(lastName(row.pointer)), isDispensable);
+    return judgement === undefined ? [] : [{ row, ...judgement }];
+  });
+}
+
+/** `isDispensable`: V2 accepted requests that had the object around it, and never one that had it as well. */
+function judge(
+  row: CensusRow,
+  moved: CensusRow | undefined,
+  isDispensable: boolean,
+): Omit<Judgement, 'row'> | undefined {
+  const { change, accepted, echoed, unechoed, named, unprocessable, deprecated, inSchema } = row;
+  if (change !== undefined || echoed > 0) return undefined;
+  const isAgainst = named > 0 || deprecated > 0 || unechoed > 0 || inSchema === false;
+  if (!isAgainst && (accepted > 0 || unprocessable < MIN_NAMED)) return undefined;
+  const counts = evidence(row);
+  const unknown = (reason: string): Omit<Judgement, 'row'> => ({
+    verdict: 'unknown',
+    why: `${counts}; ${reason}`,
+  });
+  if (moved !== undefined)
+    return unknown(
+      `${moved.change} handles a member of that name in ${moved.operation}, perhaps here as well`,
+    );
+  if (inSchema === true) return unknown("V2's OpenAPI has it");
+  if (inSchema === false || deprecated > 0) {
+    return accepted > unechoed
+      ? unknown('V2 accepted it, and whether it read it is not known')
+      : { verdict: 'strip', why: counts };
+  }
+  if (accepted > 0) return unechoed > 0 ? unknown('V2 may read it without echoing it') : undefined;
+  const doubt = doubtOf(row, isDispensable);
+  if (doubt !== undefined) return unknown(doubt);
+  return { verdict: 'strip', why: `${counts}, V2 accepted requests without it` };
+}
+
+/** Why V2's refusals do not show that it does not take the name; undefined when they do. */
+function doubtOf({ named, acceptedByV1, namedByV1 }: CensusRow, isDispensable: boolean): string | undefined {
+  if (named === 0) return "V2's errors do not say which member they are about";
+  const doubt = 'whether V2 refuses the name or its value is not known';
+  if (acceptedByV1 === 0) return `${doubt}: V1 was not seen to accept it`;
+  if (namedByV1 > 0) return `${doubt}: V1 refused it, too`;
+  if (!isDispensable) return `${doubt}: V2 was not seen to accept a request without it`;
+  return named < MIN_NAMED ? `${doubt} from so few requests` : undefined;
+}
+
+function evidence(row: CensusRow): string {
+  const parts = [
+    `sent ${row.count}×`,
+    row.named > 0 ? `V2 refused it ${row.named}×` : '',
+    row.named === 0 && row.unprocessable > 0 ? `V2 refused requests with it ${row.unprocessable}×` : '',
+    row.accepted > 0 ? `V2 accepted it ${row.accepted}×` : '',
+    row.unechoed > 0 ? `not echoed ${row.unechoed}×` : '',
+    row.acceptedByV1 > 0 ? `V1 accepted it ${row.acceptedByV1}×` : '',
+    row.deprecated > 0 ? `V1 called it deprecated ${row.deprecated}×` : '',
+    row.namedByV1 > 0 ? `V1 refused it ${row.namedByV1}×` : '',
+    row.inSchema === false ? "not in V2's OpenAPI" : '',
+  ];
+  return parts.filter((part) => part !== '').join(', ');
+}
+
+function lastName(pointer: string): string {
+  return pointer.slice(pointer.lastIndexOf('/') + 1);
+}
+
+/** The pointer of the object or list around a member; empty for the body. */
+function outerOf(pointer: string): string {
+  return pointer.slice(0, pointer.lastIndexOf('/'));
+}
+
+function evidencePlace(operation: string, pointer: string): string {
+  return `${operation} ${pointer}`;
+}

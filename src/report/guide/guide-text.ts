@@ -1,0 +1,272 @@
+import {
+  bodyCheckCounts,
+  type ClientReport,
+  futureWords,
+  outcomeWords,
+  reasonsOf,
+} from '../client-report.ts';
+import type { Report } from '../report.ts';
+import {
+  count,
+  counted,
+  htmlLines,
+  htmlText,
+  markdownBlock,
+  markdownCode,
+  markdownText,
+  table,
+} from '../text.ts';
+import {
+  type GuideBody,
+  type GuideCall,
+  type GuideChange,
+  type GuideDocument,
+  type GuideMistake,
+  shapeWords,
+} from './guide-document.ts';
+
+/** Prints a guide as one HTML page that loads nothing and runs nothing; `lead` is HTML to stand before it. */
+export function guideHtml(guide: GuideDocument, lead: readonly string[] = []): string {
+  const { name, client, requests, version, changes, calls, mistakes, omitted } = guide;
+  const title = `From V1 to V2: ${htmlText(name ?? `client ${client}`)}`;
+  const body =
+    requests === 0
+      ? ['<p>No V1 request of this client is among those examined.</p>']
+      : [
+          `<p>Made from ${counted(requests, 'request')} to V1. Values are shown as <code>…</code>.</p>`,
+          '<h2>For every call</h2>',
+          `<ul><li>The path begins with <code>/api/v2</code> instead of <code>/api/v1</code>.</li><li>Send <code>x-api-version: ${htmlText(version)}</code>, so that later releases of V2 do not affect you unexpectedly.</li></ul>`,
+          changes.length === 0
+            ? ''
+            : `<h2>What changed</h2><ul>${changes.map(({ summary }) => `<li>${htmlText(summary)}</li>`).join('')}</ul>`,
+          ...calls.map((call) => htmlCallSection(call)),
+          mistakes.length === 0
+            ? ''
+            : `<h2>Mistakes</h2>${htmlTable(
+                ['call', 'refused as', 'at', 'requests', 'last', 'remedy'],
+                mistakes.map((mistake) => [
+                  mistake.call,
+                  mistake.code,
+                  mistake.pointers.join(', '),
+                  count(mistake.count),
+                  mistake.last,
+                  mistake.remedy,
+                ]),
+              )}`,
+          omitted > 0 ? `<p>Not shown: ${counted(omitted, 'request')} of other kinds.</p>` : '',
+        ];
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>${title}</title>
+<style>body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}pre{background:#f2f2f2;color:#111;padding:.75rem;overflow:auto}table{border-collapse:collapse}td,th{border:1px solid #bbb;padding:.25rem .5rem;text-align:left}.unverified{color:#8a4b00}.verified{color:#17602b}</style>
+</head>
+<body>
+<h1>${title}</h1>
+${[...lead, ...body].filter((part) => part !== '').join('\n')}
+</body>
+</html>
+`;
+}
+
+function htmlCallSection(call: GuideCall): string {
+  const { name, last, bodies, unread, omitted, responses, responsesUnknown, outcomes, bodyChecks } = call;
+  return [
+    `<h2>${htmlText(name)}</h2>`,
+    `<p>${counted(call.count, 'request')}, the last at ${htmlText(last)}. Responses: ${htmlText(outcomeWords(outcomes))}.</p>`,
+    ...bodies.map((body) => htmlBodySection(body)),
+    bodyChecks === undefined
+      ? ''
+      : `<p>V2's schema, which is not V2: ${htmlText(bodyCheckCounts(bodyChecks))}.</p>`,
+    unread > 0
+      ? `<p>Not shown: ${counted(unread, 'request')} that the gateway did not read in full.</p>`
+      : '',
+    omitted > 0 ? `<p>Not shown: ${counted(omitted, 'request')} with other bodies.</p>` : '',
+    responsesUnknown
+      ? "<h3>Responses</h3><p>Not known: no response of V1 was compared with V2's yet.</p>"
+      : '',
+    responses.length === 0
+      ? ''
+      : `<h3>Responses</h3>${htmlTable(
+          ['you read today', 'you will read', 'responses'],
+          responses.map((member) => [member.v1, futureWords(member, String), count(member.count)]),
+        )}`,
+  ].join('\n');
+}
+
+function htmlBodySection(body: GuideBody): string {
+  const { before, after, moves, isVerified, evidence } = body;
+  return [
+    `<p>${shapeWords(body)}</p>`,
+    `<h3>Before</h3><pre>${htmlLines(before)}</pre>`,
+    `<h3>After</h3><pre>${htmlLines(after)}</pre>`,
+    `<p class="${isVerified ? 'verified' : 'unverified'}">${htmlText(evidence)}</p>`,
+    moves.length === 0
+      ? ''
+      : htmlTable(
+          ['now', 'in V2', 'remark'],
+          moves.map(({ from, to, remark }) => [from, to ?? 'leave out', remark]),
+        ),
+  ].join('\n');
+}
+
+function htmlTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const row = (cells: readonly string[], tag: 'td' | 'th'): string =>
+    `<tr>${cells.map((cell) => `<${tag}>${htmlText(cell)}</${tag}>`).join('')}</tr>`;
+  return `<table>${row(head, 'th')}${rows.map((cells) => row(cells, 'td')).join('')}</table>`;
+}
+
+/** Prints a guide as Markdown. */
+export function guideMarkdown(guide: GuideDocument): string {
+  const { name, client, requests, version, changes, calls, mistakes, omitted } = guide;
+  const title = `# From V1 to V2: ${markdownText(name ?? `client ${client}`)}`;
+  if (requests === 0) return `${title}\n\nNo V1 request of this client is among those examined.\n`;
+  const sections = [
+    title,
+    `Made from ${counted(requests, 'request')} to V1. Each kind of call is shown below as it is now and as V2 expects it. Values are shown as \`…\`.`,
+    '## For every call',
+    `- The path begins with \`/api/v2\` instead of \`/api/v1\`.\n- Send \`x-api-version: ${version}\`, so that later releases of V2 do not affect you unexpectedly.`,
+    ...(changes.length === 0
+      ? []
+      : ['## What changed', changes.map(({ summary }) => `- ${markdownText(summary)}`).join('\n')]),
+    ...calls.map((call) => callSection(call)),
+    ...(mistakes.length === 0 ? [] : ['## Mistakes', mistakeTable(mistakes)]),
+    ...(omitted > 0 ? [`Not shown: ${counted(omitted, 'request')} of other kinds.`] : []),
+  ];
+  return `${sections.join('\n\n')}\n`;
+}
+
+function callSection(call: GuideCall): string {
+  return [
+    `## ${markdownText(call.name)}`,
+    `${counted(call.count, 'request')}, the last at ${markdownText(call.last)}. Responses: ${markdownText(outcomeWords(call.outcomes))}.`,
+    ...call.bodies.map((body) => bodySection(body)),
+    ...(call.bodyChecks === undefined
+      ? []
+      : [`V2's schema, which is not V2: ${markdownText(bodyCheckCounts(call.bodyChecks))}.`]),
+    ...(call.unread > 0
+      ? [`Not shown: ${counted(call.unread, 'request')} that the gateway did not read in full.`]
+      : []),
+    ...(call.omitted > 0 ? [`Not shown: ${counted(call.omitted, 'request')} with other bodies.`] : []),
+    ...responseSection(call),
+  ].join('\n\n');
+}
+
+function bodySection(body: GuideBody): string {
+  const { before, after, moves, evidence } = body;
+  const rows = moves.map(({ from, to, remark }) => [
+    markdownCode(from),
+    to === undefined ? 'leave out' : markdownCode(to),
+    markdownText(remark),
+  ]);
+  return [
+    shapeWords(body),
+    fence('Before', before),
+    fence('After', after),
+    markdownText(evidence),
+    ...(rows.length === 0 ? [] : [table(['now', 'in V2', 'remark'], rows)]),
+  ].join('\n\n');
+}
+
+function responseSection({ responses, responsesUnknown }: GuideCall): string[] {
+  if (responsesUnknown) return ['**Responses**', "Not known: no response of V1 was compared with V2's yet."];
+  if (responses.length === 0) return [];
+  const rows = responses.map((member) => [
+    markdownCode(member.v1),
+    futureWords(member, markdownCode),
+    count(member.count),
+  ]);
+  return ['**Responses**', table(['you read today', 'you will read', 'responses'], rows)];
+}
+
+function mistakeTable(mistakes: readonly GuideMistake[]): string {
+  const rows = mistakes.map(({ call, code, pointers, count: seen, last, remedy }) => [
+    markdownText(call),
+    markdownText(code),
+    pointers.map(markdownCode).join(', '),
+    count(seen),
+    markdownText(last),
+    markdownText(remedy),
+  ]);
+  return table(['call', 'refused as', 'at', 'requests', 'last', 'remedy'], rows);
+}
+
+function fence(title: string, text: string): string {
+  return `**${title}**\n\n${markdownBlock('http', text)}`;
+}
+
+/** The digest of one client, to be mailed to its owner. Its sentences are plain text of others: escape them for their format. */
+interface ClientDigest {
+  /** The keyed hash, or `-` for requests without a key. */
+  readonly client: string;
+  readonly name?: string;
+  readonly subject: string;
+  readonly sentences: readonly string[];
+}
+
+/** Makes the digests of the clients that still use V1, for a rule book with these changes. */
+export function digests(report: Report, changes: readonly GuideChange[]): readonly ClientDigest[] {
+  const summaries = new Map([BYTE_ORDER_MARK, ...changes].map(({ id, summary }) => [id, summary]));
+  return report.clients
+    .filter((client) => client.class !== 'gone')
+    .map((client) => ({
+      client: client.client,
+      ...(client.name === undefined ? {} : { name: client.name }),
+      subject: `V1 of the API: ${counted(client.v1, 'request')}, the last at ${client.lastSeen}`,
+      sentences: sentencesOf(client, summaries),
+    }));
+}
+
+/** Prints digests as Markdown, one section for each client. */
+export function digestMarkdown(all: readonly ClientDigest[]): string {
+  if (all.length === 0) return 'No client uses V1.\n';
+  const sections = all.map(({ client, name, subject, sentences }) =>
+    [
+      `## ${markdownText(name ?? (client === '-' ? 'requests without a key' : client))}`,
+      markdownText(subject),
+      sentences.map((sentence) => `- ${markdownText(sentence)}`).join('\n'),
+    ].join('\n\n'),
+  );
+  return `${sections.join('\n\n')}\n`;
+}
+
+const WORK: Readonly<Record<ClientReport['class'], string>> = {
+  'field-work': 'Members of requests or responses have to change before V2 can be used.',
+  'unwrap-only': 'Only what is around the parameters of the requests has to go.',
+  'url-only': 'Only the address has to change.',
+  unknown: 'The work is not known yet.',
+  gone: 'No V1 request is expected any more.',
+};
+
+/** No rule book declares it: JSON has none. */
+const BYTE_ORDER_MARK: GuideChange = { id: 'byte-order-mark', summary: 'Leave out the byte order mark.' };
+
+function responseSentence({ v1, v2, hasOtherValues }: ClientReport['responses'][number]): string {
+  if (v2 === undefined) return `Responses of V2 have no ${v1}.`;
+  if (hasOtherValues !== true) return `Read ${v2} instead of ${v1} in responses.`;
+  return v2 === v1
+    ? `Expect V2's own values of ${v1} in responses.`
+    : `Expect V2's own values of ${v1}, in ${v2}, in responses.`;
+}
+
+function sentencesOf(client: ClientReport, summaries: ReadonlyMap<string, string>): string[] {
+  const { operations, changes, responses, bodyChecks, mistakes } = client;
+  return [
+    WORK[client.class],
+    `Calls: ${operations.map(({ operation, count: seen }) => `${operation} ${count(seen)}×`).join(', ')}.`,
+    ...changes.map(
+      ({ change, count: seen, lastSeen }) =>
+        `${summaries.get(change) ?? `The rule book does not have the change ${change}.`} This concerns ${counted(seen, 'request')}, the last at ${lastSeen}.`,
+    ),
+    ...responses.map(responseSentence),
+    ...bodyChecks
+      .filter(({ invalid }) => invalid > 0)
+      .map((checks) => `V2's schema, for ${checks.operation}: ${bodyCheckCounts(checks)}.`),
+    ...mistakes.map(
+      ({ code, count: seen, lastSeen }) => `Mistake ${code}: ${count(seen)}×, the last at ${lastSeen}.`,
+    ),
+    ...reasonsOf(client),
+  ];
+}

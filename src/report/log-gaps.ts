@@ -1,0 +1,352 @@
+import { type Silence, SLOT_MS, TimeSlots } from './tally/time-slots.ts';
+import { lengthWords } from './text.ts';
+
+/** A part of the time that the log of one replica lacks although others, or other weeks, have entries then. */
+export interface LogGap {
+  /** The replica, by the name of its log. */
+  readonly log: string;
+  readonly kind: 'begins-late' | 'silent' | 'ends-early' | 'file-missing';
+  /** The part that is lacking: RFC 3339. For `silent` to ten minutes. */
+  readonly from: string;
+  readonly until: string;
+  readonly sentence: string;
+}
+
+/** A gap is told from this many slots in which a replica would have entries, at its usual share of the slots of the others. */
+const MISSED_SLOTS = 6;
+/** A single log is told from this many: nobody else shows that there was traffic. */
+const MISSED_OF_RHYTHM = 18;
+/** Time within which a replica that ends is followed by one that begins, as in a deployment; also around starts and stops. */
+export const HANDOVER_MS = 3_600_000;
+/** Maximum gaps told of one log: the longest. */
+const MAX_OF_LOG = 20;
+
+/**
+ * Finds the times in which the log of a replica has no entry although others have, and it would be expected to have: an hour where
+ * every ten minutes have entries, longer where traffic is sparse. Starts and stops that the process log tells explain such a time; so
+ * does a log that begins where another ends. A single log is judged by its own weeks. Whether the replica had no traffic, or its log
+ * was lost, no log shows.
+ */
+export function logGaps(replicas: readonly ReplicaLog[]): readonly LogGap[] {
+  const logs = replicas.filter(({ entries }) => entries > 0);
+  const [only] = logs;
+  if (only !== undefined && logs.length === 1) return longest(ownSilences(only));
+  const fleet = new FleetSlots(logs);
+  return logs.flatMap((log) => {
+    const share = fleet.shareOf(log);
+    const isTold = (from: number, until: number): boolean => fleet.seen(from, until) * share >= MISSED_SLOTS;
+    const others = logs.filter((other) => other !== log);
+    const gaps = [
+      ...beginning(log, others, isTold),
+      ...silences(log, isTold),
+      ...ending(log, others, isTold),
+    ];
+    return longest(gaps);
+  });
+}
+
+function longest(gaps: readonly LogGap[]): readonly LogGap[] {
+  return gaps
+    .toSorted((one, other) => lengthOf(other) - lengthOf(one))
+    .slice(0, MAX_OF_LOG)
+    .sort((one, other) => (one.from < other.from ? -1 : 1));
+}
+
+/** Whether entries would be expected between two times, in milliseconds since 1970. */
+type IsTold = (from: number, until: number) => boolean;
+
+function beginning(log: ReplicaLog, others: readonly ReplicaLog[], isTold: IsTold): LogGap[] {
+  const from = Math.min(...others.map(({ since }) => since));
+  const isFollowing = others.some(({ until }) => Math.abs(log.since - until) <= HANDOVER_MS);
+  if (!isTold(from, log.since) || isFollowing || isNear(log.starts, log.since)) return [];
+  const sentence = `The log of ${log.name} begins at ${text(log.since)}, ${lengthWords(log.since - from)} after another, without the line of a start.`;
+  return [{ log: log.name, kind: 'begins-late', from: text(from), until: text(log.since), sentence }];
+}
+
+function ending(log: ReplicaLog, others: readonly ReplicaLog[], isTold: IsTold): LogGap[] {
+  const until = Math.max(...others.map((other) => other.until));
+  const isFollowed = others.some(({ since }) => Math.abs(since - log.until) <= HANDOVER_MS);
+  if (isFollowed) return [];
+  return runningTimes(log, log.until, until)
+    .filter((time) => isTold(time.from, time.until))
+    .map((time) =>
+      gapOf(
+        log,
+        'ends-early',
+        time,
+        time.from === log.until && time.until === until
+          ? `The log of ${log.name} ends at ${text(log.until)}, ${lengthWords(until - log.until)} before another, without the line of a stop.`
+          : `The log of ${log.name} has nothing between ${text(time.from)} and ${text(time.until)}, while others have.`,
+      ),
+    );
+}
+
+function silences(log: ReplicaLog, isTold: IsTold): LogGap[] {
+  return [...log.slots.silences()].flatMap((silence) =>
+    runningTimes(log, silence.from * SLOT_MS, silence.until * SLOT_MS)
+      .filter(({ from, until }) => isTold(from, until))
+      .map((time) => silenceOf(log, time, 'while others have')),
+  );
+}
+
+/** Silences of a single log at times at which it has entries in other weeks. */
+function ownSilences(log: ReplicaLog): LogGap[] {
+  const rhythm = new LogRhythm(log.slots);
+  return [...log.slots.silences()].flatMap((silence) =>
+    runningTimes(log, silence.from * SLOT_MS, silence.until * SLOT_MS)
+      .filter(({ from, until }) => rhythm.expected(from, until, silence) >= MISSED_OF_RHYTHM)
+      .map((time) => silenceOf(log, time, 'unlike at that time of other weeks')),
+  );
+}
+
+function silenceOf(log: ReplicaLog, time: TimeSpan, unlike: string): LogGap {
+  const sentence = `The log of ${log.name} has nothing between ${text(time.from)} and ${text(time.until)}, ${unlike}.`;
+  return gapOf(log, 'silent', time, sentence);
+}
+
+function gapOf({ name }: ReplicaLog, kind: LogGap['kind'], time: TimeSpan, sentence: string): LogGap {
+  return { log: name, kind, from: text(time.from), until: text(time.until), sentence };
+}
+
+/** Two times in milliseconds since 1970. */
+interface TimeSpan {
+  readonly from: number;
+  readonly until: number;
+}
+
+/** The parts of a silence in which the replica ran: all but those from a stop up to the next start. */
+function runningTimes({ starts, stops }: ReplicaLog, from: number, until: number): readonly TimeSpan[] {
+  const times: TimeSpan[] = [];
+  let at = from;
+  const sorted = stops
+    .filter((stop) => stop >= from - HANDOVER_MS && stop <= until)
+    .sort((one, other) => one - other);
+  for (const stop of sorted) {
+    if (stop > at) times.push({ from: at, until: stop });
+    const start = starts.reduce((next, time) => (time >= stop && time < next ? time : next), until);
+    at = Math.max(at, start);
+  }
+  return at < until ? [...times, { from: at, until }] : times;
+}
+
+/** The slots in which any replica has entries. */
+class FleetSlots {
+  /** Replicas with entries, by slot, in order of the slots. */
+  private readonly counts = new Map<number, number>();
+  private readonly slots: readonly number[];
+
+  constructor(logs: readonly ReplicaLog[]) {
+    for (const { slots } of logs)
+      for (const slot of slots.seen()) this.counts.set(slot, (this.counts.get(slot) ?? 0) + 1);
+    this.slots = [...this.counts.keys()].sort((one, other) => one - other);
+  }
+
+  /** Number of slots between two times, in milliseconds since 1970. */
+  seen(from: number, until: number): number {
+    return this.before(Math.floor(until / SLOT_MS)) - this.before(Math.ceil(from / SLOT_MS));
+  }
+
+  /** Share of the slots with entries of others in which a replica has entries, too, from its first to its last. */
+  shareOf({ slots, since, until }: ReplicaLog): number {
+    let alone = 0;
+    let together = 0;
+    for (const slot of slots.seen()) {
+      if (this.counts.get(slot) === 1) alone += 1;
+      else together += 1;
+    }
+    const all = this.seen(since - SLOT_MS, until + SLOT_MS) - alone;
+    return all <= 0 ? 0 : Math.min(1, together / all);
+  }
+
+  private before(slot: number): number {
+    let [low, high] = [0, this.slots.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.slots[middle] ?? 0) < slot) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+function isNear(times: readonly number[], at: number): boolean {
+  return times.some((time) => Math.abs(time - at) <= HANDOVER_MS);
+}
+
+function lengthOf({ from, until }: LogGap): number {
+  return Date.parse(until) - Date.parse(from);
+}
+
+function text(time: number): string {
+  return new Date(time).toISOString();
+}
+
+/** A week in slots. */
+const WEEK = (7 * 86_400_000) / SLOT_MS;
+/** Weeks on each side of a slot that tell whether it would have entries, and how many of them there have to be. */
+const MAX_WEEKS = 4;
+const MIN_WEEKS = 2;
+
+/** The rhythm of one log: at which times of the week it has entries. */
+class LogRhythm {
+  private readonly seen: ReadonlySet<number>;
+  private readonly first: number;
+  private readonly last: number;
+
+  constructor(slots: TimeSlots) {
+    const seen = [...slots.seen()];
+    this.seen = new Set(seen);
+    this.first = seen[0] ?? 0;
+    this.last = seen.at(-1) ?? -1;
+  }
+
+  /**
+   * Number of slots between two times, in milliseconds since 1970, that would have entries as in the weeks before and after `silence`.
+   * Where the weeks on one side have fewer, those count, and where the next one has none, none is expected: traffic that comes or goes
+   * is no gap.
+   */
+  expected(from: number, until: number, silence: Silence): number {
+    let sum = 0;
+    for (let slot = Math.ceil(from / SLOT_MS); slot < Math.floor(until / SLOT_MS); slot += 1)
+      sum += this.shareOf(slot, silence);
+    return sum;
+  }
+
+  private shareOf(slot: number, silence: Silence): number {
+    const before = this.weeks(slot, -WEEK, silence);
+    const after = this.weeks(slot, WEEK, silence);
+    if (before.length + after.length < MIN_WEEKS) return 0;
+    return Math.min(...[before, after].filter(({ length }) => length > 0).map(shareOfSeen));
+  }
+
+  /** Whether the same slot of the nearest weeks on one side has entries. */
+  private weeks(slot: number, step: number, { from, until }: Silence): readonly boolean[] {
+    const weeks: boolean[] = [];
+    for (let at = slot + step; at >= this.first && at <= this.last && weeks.length < MAX_WEEKS; at += step)
+      if (at < from || at >= until) weeks.push(this.seen.has(at));
+    return weeks;
+  }
+}
+
+/** The share of the weeks with entries; 0 when the nearest has none. */
+function shareOfSeen(all: readonly boolean[]): number {
+  if (all[0] !== true) return 0;
+  return all.filter(Boolean).length / all.length;
+}
+
+/** Maximum starts and stops that are kept of a replica. */
+const MAX_EVENTS = 10_000;
+
+/** The times at which one replica wrote its log, which can be of several files. */
+export class ReplicaLog {
+  /** The name of the file without the suffix of a rotation, or the name that the collector wrote before its lines. */
+  readonly name: string;
+  readonly slots = new TimeSlots();
+  /** Times of the first and the last entry in milliseconds since 1970; infinite without entries. */
+  since = Number.POSITIVE_INFINITY;
+  until = Number.NEGATIVE_INFINITY;
+  entries = 0;
+  /** Whether it has an entry of level `info`: of a request that the gateway did not fail. */
+  hasInfo = false;
+  /** Times at which the process log says that the replica started, and that it stopped. */
+  readonly starts: number[] = [];
+  readonly stops: number[] = [];
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  /** Adds the time of an entry; text that is no time is ignored. */
+  add(time: string, isInfo = true): void {
+    if (isInfo) this.hasInfo = true;
+    const at = Date.parse(time);
+    if (Number.isNaN(at)) return;
+    this.entries += 1;
+    if (at < this.since) this.since = at;
+    if (at > this.until) this.until = at;
+    this.slots.add(at);
+  }
+
+  /** Adds a line of the process log. */
+  addEvent(event: string, time: string): void {
+    const at = Date.parse(time);
+    const list = event === 'started' ? this.starts : event === 'stopped' ? this.stops : undefined;
+    if (list === undefined || Number.isNaN(at) || list.length >= MAX_EVENTS) return;
+    list.push(at);
+  }
+}
+
+/** What rotation appends: a number or a date, and the packing. */
+// Not proven linear: `-0-0` in a path, which has 4,096 bytes at most.
+const ROTATED = /(?:[.-]\d[\dT:_.-]*)?(?:\.(?:gz|zst))?$/;
+/** A date before the extension, as in `rewrite-2026-11-22.ndjson`. */
+const DATED = /[.-]\d{4}-?\d{2}-?\d{2}(?:T[\d:.-]*)?(?=\.\w+$)/;
+
+/** The log that a file is a part of: its path without what rotation appends. */
+export function replicaOfFile(path: string): string {
+  const name = path
+    .replace(/\.(?:gz|zst)$/, '')
+    .replace(ROTATED, '')
+    .replace(DATED, '');
+  return name === '' ? path : name;
+}
+
+/** What collectors write before a line: `kubectl logs --prefix`, `docker compose logs`. */
+const PREFIX = /^(?:\[pod\/([^/\]]+)\/[^\]]*\]|(\S+)\s+\|)/;
+
+/** The replica that a collector names before a line; undefined when it names none. */
+export function replicaOfPrefix(text: string): string | undefined {
+  const match = PREFIX.exec(text);
+  return match?.[1] ?? match?.[2];
+}
+
+/** A difference of the clocks below it is none: they drift apart, and time servers set them right. */
+const JUMP_MS = 60_000;
+/** Maximum gaps that are kept: the latest. */
+const MAX_GAPS = 100;
+
+/** What a running gateway knows to be lacking in its own counts: its clock was set, or a worker ended with counts of its own. */
+export class OwnGaps {
+  private readonly time: () => number;
+  private readonly monotonic: () => number;
+  private gaps: readonly LogGap[] = [];
+  /** The time at which the monotonic clock was 0. */
+  private origin: number;
+
+  /** `time` is the clock in milliseconds since 1970; `monotonic` is one that nobody sets, in milliseconds. */
+  constructor(time: () => number, monotonic: () => number) {
+    this.time = time;
+    this.monotonic = monotonic;
+    this.origin = time() - monotonic();
+  }
+
+  /** The gaps so far, with what the clock shows now. */
+  get all(): readonly LogGap[] {
+    this.checkClock();
+    return this.gaps;
+  }
+
+  /** Adds a gap if the clock was set since the last call. */
+  checkClock(): void {
+    const now = this.time();
+    const origin = now - this.monotonic();
+    const jump = origin - this.origin;
+    this.origin = origin;
+    if (Math.abs(jump) < JUMP_MS) return;
+    const words = `set ${lengthWords(Math.abs(jump))} ${jump > 0 ? 'forward' : 'back'}`;
+    const [from, until] = jump > 0 ? [now - jump, now] : [now, now - jump];
+    this.add('clock', from, until, `The clock was ${words} at ${text(now)}.`);
+  }
+
+  /** Adds the end of a worker that was not asked to end; what it counted since `from` may be lost. */
+  addWorkerEnd(number: number, from: number, how: string): void {
+    const now = this.time();
+    const sentence = `Worker ${number} ended at ${text(now)} (${how}), perhaps with counts that it had not reported.`;
+    this.add(`worker ${number}`, from, now, sentence);
+  }
+
+  private add(log: string, from: number, until: number, sentence: string): void {
+    const gap: LogGap = { log, kind: 'silent', from: text(from), until: text(until), sentence };
+    this.gaps = [...this.gaps, gap].slice(-MAX_GAPS);
+  }
+}

@@ -1,0 +1,266 @@
+import type { Census } from './census.ts';
+import {
+  bodyCheckWords,
+  type ClientClass,
+  type ClientReport,
+  isWaitedFor,
+  mistakeWords,
+  outcomeWords,
+  percentWords,
+  reasonsOf,
+  responseWords,
+} from './client-report.ts';
+import type { Report } from './report.ts';
+import { count, counted, csvField, markdownBlock, markdownCode, markdownText, tableLines } from './text.ts';
+
+/** Display names of the classes. */
+export const CLASS_WORDS: Readonly<Record<ClientClass, string>> = {
+  'field-work': 'field work',
+  'unwrap-only': 'unwrap only',
+  'url-only': 'URL only',
+  unknown: 'not known',
+  gone: 'gone',
+};
+
+/** Display names of the states of a condition. */
+const STATE_WORDS = { met: 'met', 'not-met': 'not met', unknown: 'not known' } as const;
+
+const COLUMNS = [
+  'client',
+  'name',
+  'class',
+  'v1_requests',
+  'v2_requests',
+  'refused',
+  'invalid_versions',
+  'first_seen',
+  'last_seen',
+  'operations',
+  'changes',
+  'share',
+  'silent_days',
+  'response_changes',
+  'outcomes',
+  'mistakes',
+  'unknown',
+  'v2_schema',
+  'v2_refusals',
+] as const;
+
+/** Formats the clients of a report as CSV (RFC 4180), one per line. */
+export function reportCsv(report: Report): string {
+  return [...reportCsvLines(report)].join('');
+}
+
+/** Like `reportCsv`, line by line. */
+export function* reportCsvLines(report: Report): Generator<string, void, undefined> {
+  yield `${COLUMNS.join(',')}\r\n`;
+  for (const client of report.clients) {
+    const fields = [
+      client.client,
+      client.name ?? '',
+      client.class,
+      client.v1,
+      client.v2,
+      client.refused,
+      client.invalidVersions,
+      client.firstSeen,
+      client.lastSeen,
+      client.operations.map(({ operation, count: seen }) => `${operation}=${seen}`).join(' '),
+      client.changes.map(({ change, count: seen }) => `${change}=${seen}`).join(' '),
+      client.share.toFixed(6),
+      client.silentDays,
+      responseWords(client),
+      outcomeWords(client.outcomes),
+      mistakeWords(client),
+      client.unknown.join(' '),
+      bodyCheckWords(client),
+      client.refusals.join(' '),
+    ];
+    yield `${fields.map(csvField).join(',')}\r\n`;
+  }
+}
+
+/** Formats a report as Markdown. */
+export function reportMarkdown(report: Report): string {
+  return [...reportMarkdownParts(report)].join('');
+}
+
+/** Like `reportMarkdown`, line by line. */
+export function* reportMarkdownParts(report: Report): Generator<string, void, undefined> {
+  let separator = '';
+  for (const section of sectionsOf(report)) {
+    for (const line of section) {
+      yield separator + line;
+      separator = '\n';
+    }
+    if (separator === '\n') separator = '\n\n';
+  }
+  yield '\n';
+}
+
+/** Sections of a report as lines; a section without lines is omitted. */
+function sectionsOf(report: Report): readonly Iterable<string>[] {
+  const { since, until, classes, census } = report;
+  return [
+    ['# Who still needs V1'],
+    [
+      since === undefined
+        ? 'There are no entries up to the time of the report.'
+        : `From ${markdownText(since)} to ${markdownText(until ?? since)}: ${counted(report.v1, 'request')} through V1, ${count(report.v2)} through V2.`,
+    ],
+    report.coverage === undefined ? [] : [markdownText(report.coverage.sentence)],
+    [`**${report.switchOff.sentence}** Checked at ${markdownText(report.at)}.`],
+    list(
+      report.switchOff.conditions.map(({ state, text }) => `${STATE_WORDS[state]}: ${markdownText(text)}`),
+    ),
+    report.remaining.length === 0 ? [] : ['## Remaining work before V1 can be switched off'],
+    list(report.remaining),
+    tableLines(
+      ['class', 'clients'],
+      [
+        [CLASS_WORDS['field-work'], count(classes['field-work'])],
+        [CLASS_WORDS['unwrap-only'], count(classes['unwrap-only'])],
+        [CLASS_WORDS['url-only'], count(classes['url-only'])],
+        [`${CLASS_WORDS.unknown} (the log does not say)`, count(classes.unknown)],
+        [
+          `${CLASS_WORDS.gone} (no V1 request for ${counted(report.goneAfterDays, 'day')} or more; for longer, if the client paused for longer before)`,
+          count(classes.gone),
+        ],
+      ],
+    ),
+    ['## Clients'],
+    tableLines(
+      [
+        'client',
+        'class',
+        'V1',
+        'share',
+        'V2',
+        'refused',
+        'first seen',
+        'last seen',
+        'operations',
+        'changes',
+        'responses changed',
+        'outcomes',
+        'mistakes',
+        "V2's schema",
+      ],
+      mapped(report.clients, (client) => clientRow(client, report.goneAfterDays)),
+    ),
+    ['## Burn-down'],
+    tableLines(
+      ['day', 'V1', 'V2', 'clients on V1', 'with edits', 'refused'],
+      mapped(report.days, ({ day, v1, v2, clients, rewritten, refused }) => [
+        markdownText(day),
+        ...[v1, v2, clients, rewritten, refused].map(count),
+      ]),
+    ),
+    ...censusSections(census),
+    report.logs === undefined ? [] : ['## Logs'],
+    tableLines(
+      ['log', 'from', 'to', 'entries', 'skipped lines'],
+      mapped(report.logs ?? [], ({ file, since: from = '', until: to = '', entries, unreadable }) => [
+        markdownText(file),
+        markdownText(from),
+        markdownText(to),
+        count(entries),
+        count(unreadable),
+      ]),
+    ),
+    list((report.gaps ?? []).map(({ sentence }) => markdownText(sentence))),
+    report.unreadable > 0 ? [`Skipped: ${skippedLines(report.unreadable)}.`] : [],
+  ];
+}
+
+/** The number of lines that are not entries: `1 line that is not an entry`. */
+export function skippedLines(lines: number): string {
+  return `${counted(lines, 'line')} that ${lines === 1 ? 'is not an entry' : 'are not entries'}`;
+}
+
+function clientRow(client: ClientReport, usualDays: number): string[] {
+  return [
+    client.name === undefined
+      ? markdownCode(client.client)
+      : `${markdownText(client.name)} ${markdownCode(client.client)}`,
+    [CLASS_WORDS[client.class], markdownText(reasonsOf(client).join(' '))]
+      .filter((part) => part !== '')
+      .join(': '),
+    count(client.v1),
+    percentWords(client.share),
+    count(client.v2),
+    count(client.refused),
+    markdownText(client.firstSeen),
+    markdownText(client.lastSeen) +
+      (isWaitedFor(client, usualDays) ? `, gone after ${counted(client.goneAfterDays, 'day')}` : ''),
+    client.operations
+      .map(({ operation, count: seen }) => `${markdownText(operation)} ${count(seen)}`)
+      .join(', '),
+    client.changes.map(({ change, count: seen }) => `${markdownText(change)} ${count(seen)}`).join(', '),
+    markdownText(responseWords(client)),
+    markdownText(outcomeWords(client.outcomes)),
+    markdownText(mistakeWords(client)),
+    markdownText(bodyCheckWords(client)),
+  ];
+}
+
+function* mapped<Item, Row>(
+  items: readonly Item[],
+  rowOf: (item: Item) => Row,
+): Generator<Row, void, undefined> {
+  for (const item of items) yield rowOf(item);
+}
+
+function list(items: readonly string[]): string[] {
+  return items.map((item) => `- ${item}`);
+}
+
+/** Formats the attribute census as Markdown. */
+export function censusMarkdown(census: Census): string {
+  return `${censusSections(census)
+    .map((lines) => [...lines].join('\n'))
+    .join('\n\n')}\n`;
+}
+
+/** Sections of the census in Markdown, each as lines; none without rows. */
+function censusSections(census: Census): readonly Iterable<string>[] {
+  if (census.rows.length === 0) return [];
+  return [
+    ['## Attribute census'],
+    [`Sampled for attribute names: ${count(census.sampled)} of ${counted(census.exchanges, 'V1 request')}.`],
+    tableLines(
+      ['operation', 'attribute', 'requests', 'V2 2xx', 'V2 422', 'at it', 'V1 2xx', 'deprecated', 'change'],
+      rowsOf(census),
+    ),
+    ...(census.omitted > 0
+      ? [[`Other names occurred ${counted(census.omitted, 'time')} and are not listed.`]]
+      : []),
+    ...(census.proposal === ''
+      ? []
+      : [
+          ['V2 does not take these, and no rule removes them. Paste under `changes`, or run with `--apply`:'],
+          [markdownBlock('yaml', census.proposal.trimEnd())],
+        ]),
+    ...(census.suspects.length === 0
+      ? []
+      : [
+          ['Not known whether V2 takes these:'],
+          census.suspects.map(
+            ({ operation, pointer, why }) =>
+              `- ${markdownText(operation)} ${markdownCode(pointer)}: ${markdownText(why)}`,
+          ),
+        ]),
+  ];
+}
+
+function* rowsOf({ rows }: Census): Generator<string[], void, undefined> {
+  for (const row of rows) {
+    yield [
+      markdownText(row.operation),
+      markdownCode(row.pointer),
+      ...[row.count, row.accepted, row.unprocessable, row.named, row.acceptedByV1, row.deprecated].map(count),
+      markdownText(row.change ?? ''),
+    ];
+  }
+}

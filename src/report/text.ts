@@ -1,0 +1,136 @@
+/** Formats a number with thousands separators, as in `2,310`. */
+export function count(value: number): string {
+  // Not proven linear: a number has few digits.
+  return String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
+}
+
+/** A number and its noun, which is plural unless the number is 1: `1 request`, `2,310 requests`. */
+export function counted(value: number, noun: string, plural = `${noun}s`): string {
+  return `${count(value)} ${value === 1 ? noun : plural}`;
+}
+
+/** A length of time in whole units, as in `90 minutes`, `47 hours` or `3 days`; the smaller unit where the larger one would be 1. */
+export function lengthWords(milliseconds: number): string {
+  const minutes = Math.round(milliseconds / 60_000);
+  if (minutes < 120) return counted(minutes, 'minute');
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? counted(hours, 'hour') : counted(Math.floor(hours / 24), 'day');
+}
+
+/** Maximum length of a path in a name. */
+const MAX_PATH = 120;
+
+/** Name of calls that are not told apart. */
+export const OTHER_CALLS = '(other)';
+
+/** Names the kind of a call: its operation, or its method and path below the version, with `*` for segments that have digits. */
+export function callName(
+  operation: string | undefined,
+  method: string | undefined,
+  path: string | undefined,
+): string {
+  if (operation !== undefined) return operation;
+  if (method === undefined || path === undefined || path.length > MAX_PATH) return OTHER_CALLS;
+  const end = path.indexOf('?');
+  const segments = (end === -1 ? path : path.slice(0, end)).split('/').slice(3);
+  const named = segments
+    .filter((segment) => segment !== '')
+    .map((segment) => (/\d/.test(segment) ? '*' : segment));
+  return `${method} /${named.join('/')}`;
+}
+
+/** Prints a Markdown table; its cells are Markdown already (`markdownText`, `markdownCode`). */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  return [...tableLines(head, rows)].join('\n');
+}
+
+/** Generates the lines of a Markdown table; none without rows. */
+export function* tableLines(
+  head: readonly string[],
+  rows: Iterable<readonly string[]>,
+): Generator<string, void, undefined> {
+  let isFirst = true;
+  for (const row of rows) {
+    if (isFirst) yield `${line(head)}\n|${' --- |'.repeat(head.length)}`;
+    isFirst = false;
+    yield line(row);
+  }
+}
+
+function line(cells: readonly string[]): string {
+  return `| ${cells.join(' | ')} |`;
+}
+
+/**
+ * Makes untrusted text (names in bodies, paths, names of clients, contents of a log) safe to print in each format. All printed
+ * output passes through here; the page sets text nodes and does not need it.
+ */
+
+/**
+ * Control and format characters (bidirectional, zero-width, marks), line separators and lone surrogates, which affect the display
+ * instead of being readable.
+ */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+const UNPRINTABLE_BUT_LINES = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+
+/**
+ * Escapes text for one line of a terminal: nothing in it moves the cursor, changes a colour, reverses the direction or starts
+ * another line.
+ */
+export function terminalText(text: string): string {
+  return text.replaceAll(UNPRINTABLE, escaped);
+}
+
+/** Escapes text for several lines of a terminal: like `terminalText`, except for line feeds and tabs. */
+export function terminalLines(text: string): string {
+  return text.replaceAll(UNPRINTABLE_BUT_LINES, escaped);
+}
+
+/** Escapes text within a line of Markdown, also in a table: no markup, no HTML, no links. */
+export function markdownText(text: string): string {
+  return terminalText(text)
+    .replaceAll(/[\\`*{}[\]()<>#+!|~&@$^"]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])/g, String.raw`\$&`)
+    .replaceAll('://', String.raw`\://`)
+    .replaceAll(/\bwww\./gi, (www) => `${www.slice(0, 3)}\\.`)
+    .replace(/^(?:\d+(?=[.)])|[-=])/, (start) => (/^\d/.test(start) ? `${start}\\` : `\\${start}`));
+}
+
+/** Formats code within a line of Markdown, also in a table; plain text if it could break out of a code span. */
+export function markdownCode(text: string): string {
+  const shown = terminalText(text);
+  return shown === '' || /[`\\|]/.test(shown) ? markdownText(text) : `\`${shown}\``;
+}
+
+/** Formats a literal Markdown block: its fence is longer than any in the text. */
+export function markdownBlock(language: string, text: string): string {
+  const longest = Math.max(2, ...Array.from(text.matchAll(/`+/g), ([run]) => run.length));
+  const fence = '`'.repeat(longest + 1);
+  return `${fence}${language}\n${terminalLines(text)}\n${fence}`;
+}
+
+/** Escapes text within HTML, also in a quoted attribute: no markup, and nothing that is not seen. */
+export function htmlText(text: string): string {
+  return terminalText(text).replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+/** Like `htmlText`, for several lines. */
+export function htmlLines(text: string): string {
+  return terminalLines(text).replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+/** Formats a CSV field (RFC 4180): no spreadsheet reads its text as a formula. */
+export function csvField(value: string | number): string {
+  if (typeof value === 'number') return String(value);
+  const text = terminalText(value);
+  const isFormula = /^\s*[=+@＝＋－＠-]./u.test(text);
+  const shown = isFormula ? `'${text}` : text;
+  return /[",;]/.test(shown) ? `"${shown.replaceAll('"', '""')}"` : shown;
+}
+
+/** Escapes as in JSON and YAML, so that text that was quoted before stays valid. */
+function escaped(character: string): string {
+  let text = '';
+  for (let at = 0; at < character.length; at += 1)
+    text += `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`;
+  return text;
+}

@@ -1,0 +1,398 @@
+import { didYouMean } from '../rules/rule-book-fault.ts';
+import { REQUEST_RULE_NAMES } from '../rules/rule.ts';
+import { editCount, errorName, errorsOf, modeOf, sentTo } from './entry-outcome.ts';
+import type { Entry } from './entry.ts';
+
+/** A filter over entries, parsed from text. */
+export interface Filter {
+  /** Normalised text, for use in URLs. */
+  readonly text: string;
+  readonly accepts: FilterTest;
+  readonly terms: readonly FilterTerm[];
+}
+
+/** A fault in the text of a filter: a sentence, and its place in UTF-16 code units. */
+interface FilterFault {
+  readonly message: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** One term of a filter, as written. */
+interface FilterTerm {
+  readonly negated: boolean;
+  /** Undefined for free text, which is searched for in the path. */
+  readonly field: FilterField | undefined;
+  /** At least one of these must match. */
+  readonly values: readonly string[];
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * Parses a filter: terms between spaces, all of which must match. `-` before a term negates it, commas separate alternatives,
+ * double quotes enclose spaces; a word without a field is searched for in the path. An empty text accepts everything.
+ */
+export function parseFilter(text: string): Filter | FilterFault {
+  const terms: FilterTerm[] = [];
+  const tests: FilterTest[] = [];
+  for (const word of words(text)) {
+    const term = readTerm(word);
+    if ('message' in term) return term;
+    // A comma alone has no effect.
+    if (term.field === undefined && term.values.length === 0) continue;
+    const test = testOf(term);
+    if (typeof test !== 'function') return { message: test.message, start: term.start, end: term.end };
+    terms.push(term);
+    tests.push(term.negated ? (entry, content) => !test(entry, content) : test);
+  }
+  return {
+    text: printFilter(terms),
+    terms,
+    accepts: (entry, content) => tests.every((test) => test(entry, content)),
+  };
+}
+
+/** Tells a fault from a filter. */
+export function isFilterFault(result: Filter | FilterFault): result is FilterFault {
+  return 'message' in result;
+}
+
+/** Prints terms so that parsing them again gives the same filter. */
+export function printFilter(terms: readonly Pick<FilterTerm, 'negated' | 'field' | 'values'>[]): string {
+  return terms
+    .map(({ negated, field, values }) => {
+      const choice = values.map((value) => quoted(value, field === undefined)).join(',');
+      return `${negated ? '-' : ''}${field === undefined ? '' : `${field}:`}${choice}`;
+    })
+    .join(' ');
+}
+
+/** A word of a filter with its position. */
+interface FilterWord {
+  readonly text: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Splits a text into words; double quotes group words with spaces, and a backslash inside them escapes the next character. */
+function words(text: string): readonly FilterWord[] {
+  return [...text.matchAll(/(?:"(?:[^"\\]|\\.)*"?|[^\s"])+/gs)].map((match) => ({
+    text: match[0],
+    start: match.index,
+    end: match.index + match[0].length,
+  }));
+}
+
+/** Tells whether a text ends inside double quotes, as one that is still being typed may. */
+export function hasOpenQuote(text: string): boolean {
+  return [...text.matchAll(/"(?:[^"\\]|\\.)*("?)/gs)].some(([, end]) => end === '');
+}
+
+function readTerm({ text, start, end }: FilterWord): FilterTerm | FilterFault {
+  const negated = text.startsWith('-') && text.length > 1;
+  const rest = negated ? text.slice(1) : text;
+  const colon = /^[a-z][\w-]*:/i.exec(rest);
+  if (colon === null) return { negated, field: undefined, values: choices(rest), start, end };
+  const name = colon[0].slice(0, -1).toLowerCase();
+  if (!isFilterField(name)) {
+    const known = Object.keys(FILTER_FIELDS);
+    const hint = didYouMean(name, known) || `; there are ${known.join(', ')}.`;
+    return { message: `There is no field ${name}${hint}`, start, end };
+  }
+  return { negated, field: name, values: choices(rest.slice(colon[0].length)), start, end };
+}
+
+/** Splits at commas outside quotes, and removes the quotes. */
+function choices(text: string): readonly string[] {
+  const values = [''];
+  for (const [piece] of text.matchAll(/"(?:[^"\\]|\\.)*"?|[^,"]+|,/gs)) {
+    if (piece === ',') values.push('');
+    else values.push((values.pop() ?? '') + piece);
+  }
+  return values.map(unquoted).filter((value) => value !== '');
+}
+
+function unquoted(text: string): string {
+  return text.replaceAll(/"((?:[^"\\]|\\.)*)"?/gs, (_, inside: string) => inside.replaceAll(/\\(.)/gs, '$1'));
+}
+
+function quoted(value: string, isFree: boolean): string {
+  const isPlain = !/[\s",]/.test(value) && !(isFree && /^-|^[a-z][\w-]*:/i.test(value));
+  return isPlain ? value : `"${value.replaceAll(/["\\]/g, '\\$&')}"`;
+}
+
+function testOf({ field, values }: FilterTerm): FilterTest | ValueFault {
+  if (field !== undefined && values.length === 0)
+    return { message: `${field}: wants a value: ${FILTER_FIELDS[field]}.` };
+  const tests: FilterTest[] = [];
+  for (const value of values) {
+    const test = field === undefined ? pathTest(value) : fieldTest(field, value.toLowerCase());
+    if (typeof test !== 'function') return test;
+    tests.push(test);
+  }
+  const [only] = tests;
+  return tests.length === 1 && only !== undefined
+    ? only
+    : (entry, content) => tests.some((test) => test(entry, content));
+}
+
+/**
+ * The fields of the filter language, with a short description. `client:3fa9 op:order_floor_plan change:property-address
+ * status:4xx verdict:refused`
+ */
+export const FILTER_FIELDS = {
+  client: 'first digits of the client hash; - for none',
+  op: 'operation; a trailing * matches any ending; - for none',
+  change: 'id of a change that made an edit',
+  rule: 'unwrap, nest, rename, strip, only or map',
+  status:
+    '404, 4xx, 400-451 or >=500; 0: no response; incomplete: the client did not get the end of its response',
+  verdict: 'rewritten, unchanged, refused, passed or served',
+  mode: 'migrate, observe, shadow or canary; - for V2 traffic',
+  origin: 'service that got the request: v1, v2 or none',
+  would: 'outcome of a dry run: rewritten, unchanged or refused; * for any, - for none',
+  v2: "verdict of V2's schema on the body of a dry run: valid, invalid or unknown; * for any, - for none",
+  route: 'migrate, pass or none; v1 and v2 work too',
+  method: 'HTTP method of the request',
+  path: 'part of the V1 or V2 path',
+  failure: 'code of the failure, also of a dry run; * for any, - for none',
+  error:
+    'error as the view Errors groups them, such as "v2-422 /name"; a trailing * matches any ending, * any, - none',
+  cause: 'part of the cause of a failure, such as ECONNREFUSED or "no response head"; * for any, - for none',
+  note: 'part of a note of the entry or of an edit; incomplete: the client did not get the end of its response',
+  version: 'the x-api-version sent, or why: absent, invalid, future, client, pin',
+  id: 'first characters of the request id or trace id',
+  ms: 'total duration: >250, 10-20',
+  edits: 'number of edits, listed or not: 0, >3',
+  has: 'text in the entry, or in its kept header fields and bodies, such as the name of a member',
+  time: 'UTC time, cut as you like: 2026-11-22T04, >=2026-11-22T04:30, 2026-11-22T04:30..2026-11-22T05',
+} as const;
+
+/** Name of a filter field. */
+type FilterField = keyof typeof FILTER_FIELDS;
+
+/** Returns whether an entry matches; `content` returns the text of what is kept of its messages, where anything is. */
+export type FilterTest = (entry: Entry, content?: () => string) => boolean;
+
+/** An invalid value of a field, explained in a sentence. */
+interface ValueFault {
+  readonly message: string;
+}
+
+/** The only values of some fields; another one is a fault. */
+const FIXED_VALUES: Readonly<Partial<Record<FilterField, readonly string[]>>> = {
+  rule: REQUEST_RULE_NAMES,
+  verdict: ['rewritten', 'unchanged', 'refused', 'passed', 'served'],
+  mode: ['migrate', 'observe', 'shadow', 'canary', '-'],
+  origin: ['v1', 'v2', 'none'],
+  would: ['rewritten', 'unchanged', 'refused', '*', '-'],
+  v2: ['valid', 'invalid', 'unknown', '*', '-'],
+  route: ['migrate', 'pass', 'none', 'v1', 'v2'],
+};
+
+/** True for the lower-case name of a filter field. */
+function isFilterField(name: string): name is FilterField {
+  return Object.hasOwn(FILTER_FIELDS, name);
+}
+
+/** Makes the test of one value of a field. `value` is in lower case. */
+function fieldTest(field: FilterField, value: string): FilterTest | ValueFault {
+  const fixed = FIXED_VALUES[field];
+  if (fixed !== undefined && !fixed.includes(value) && !isStartOfOne(value, fixed)) {
+    const hint = didYouMean(value, fixed) || `; there are ${fixed.join(', ')}`;
+    return { message: `${field}: has no value ${value}${hint}${hint.endsWith('?') ? '' : '.'}` };
+  }
+  switch (field) {
+    case 'client':
+      return value === '-'
+        ? (entry) => entry.client === undefined
+        : (entry) => entry.client?.startsWith(value) === true;
+    case 'op':
+      return value === '-'
+        ? (entry) => entry.operation === undefined
+        : (entry) => isLike(entry.operation, value);
+    case 'change':
+      return (entry) => entry.edits.some((edit) => isLike(edit.change, value));
+    case 'rule':
+      return (entry) => entry.edits.some((edit) => edit.rule === value);
+    case 'verdict':
+      return (entry) => isLike(entry.verdict, value);
+    case 'mode':
+      return (entry) => isPresent(modeOf(entry), value);
+    case 'origin':
+      return (entry) => (sentTo(entry) ?? 'none') === value;
+    case 'would':
+      return (entry) => isPresent(entry.would?.verdict, value);
+    case 'v2':
+      return (entry) => isPresent(entry.would?.v2, value);
+    case 'route':
+      return (entry) => entry.route === (ROUTES[value] ?? value);
+    case 'method':
+      return (entry) => entry.method.toLowerCase() === value;
+    case 'path':
+      return pathTest(value);
+    case 'failure':
+      return ({ failure, would }) => isPresent(failure ?? would?.failure, value);
+    case 'error':
+      return (entry) => {
+        const errors = errorsOf(entry);
+        return value === '-' ? errors.length === 0 : errors.some((error) => isLike(errorName(error), value));
+      };
+    case 'cause':
+      return ({ cause }) =>
+        value === '-' || value === '*' ? isPresent(cause, value) : contains(cause, value);
+    case 'note':
+      return (entry) =>
+        contains(entry.note, value) ||
+        (entry.incomplete === true && contains('incomplete', value)) ||
+        entry.edits.some((edit) => contains(edit.note, value));
+    case 'version':
+      return ({ apiVersion }) => apiVersion?.why === value || apiVersion?.sent.startsWith(value) === true;
+    case 'id':
+      return (entry) =>
+        entry.requestId.toLowerCase().startsWith(value) || entry.traceId?.startsWith(value) === true;
+    case 'status':
+      if (value === 'incomplete') return (entry) => entry.incomplete === true;
+      return /^[1-5]xx$/.test(value)
+        ? (entry) => Math.floor(entry.status / 100) === Number(value[0])
+        : amount(field, value, (entry) => entry.status);
+    case 'ms':
+      return amount(field, value, (entry) => entry.totalMs);
+    case 'edits':
+      return amount(field, value, editCount);
+    case 'has':
+      return (entry, content) =>
+        contains(JSON.stringify(entry), value) || (content !== undefined && contains(content(), value));
+    case 'time':
+      return timeTest(value);
+  }
+}
+
+const ROUTES: Readonly<Record<string, string>> = { v1: 'migrate', v2: 'pass' };
+
+/** `-` is absence, `*` presence, and anything else as in `isLike`. */
+function isPresent(text: string | undefined, value: string): boolean {
+  return value === '-' ? text === undefined : isLike(text, value);
+}
+
+function isStartOfOne(value: string, fixed: readonly string[]): boolean {
+  return value.endsWith('*') && fixed.some((one) => one.startsWith(value.slice(0, -1)));
+}
+
+function isLike(text: string | undefined, value: string): boolean {
+  if (text === undefined) return false;
+  const lower = text.toLowerCase();
+  return value.endsWith('*') ? lower.startsWith(value.slice(0, -1)) : lower === value;
+}
+
+function contains(text: string | undefined, value: string): boolean {
+  return text?.toLowerCase().includes(value) === true;
+}
+
+/** Matches a part of the V1 or V2 path, case-insensitively. */
+function pathTest(value: string): FilterTest {
+  const lower = value.toLowerCase();
+  return (entry) => contains(entry.path, lower) || contains(entry.upstreamPath, lower);
+}
+
+function amount(field: FilterField, value: string, of: (entry: Entry) => number): FilterTest | ValueFault {
+  const match =
+    /^(?:(?<sign>[<>]=?)(?<bound>\d+(?:\.\d+)?)|(?<low>\d+(?:\.\d+)?)(?:-(?<high>\d+(?:\.\d+)?))?)$/.exec(
+      value,
+    );
+  if (match?.groups === undefined)
+    return { message: `${field}: wants ${FILTER_FIELDS[field]}, not ${value}.` };
+  const { sign, bound, low, high } = match.groups;
+  const limit = Number(bound);
+  if (sign === '>') return (entry) => of(entry) > limit;
+  if (sign === '>=') return (entry) => of(entry) >= limit;
+  if (sign === '<') return (entry) => of(entry) < limit;
+  if (sign === '<=') return (entry) => of(entry) <= limit;
+  return (entry) => of(entry) >= Number(low) && of(entry) <= Number(high ?? low);
+}
+
+const TIME = /^\d{4}(?:-\d\d(?:-\d\d(?:t(?:\d\d(?::\d\d(?::\d\d(?:\.\d{1,3})?)?)?)?)?)?)?z?$/;
+
+/** Compares as text, by as many characters as the value has: RFC 3339 in UTC sorts by time. */
+function timeTest(value: string): FilterTest | ValueFault {
+  const [, sign = '', rest = ''] = /^([<>]=?)?(.*)$/.exec(value) ?? [];
+  const [low = '', high = low, ...others] = rest.split('..');
+  const isRange = rest.includes('..');
+  if (others.length > 0 || (isRange && sign !== '') || ![low, high].every((time) => TIME.test(time)))
+    return { message: `time: wants ${FILTER_FIELDS.time}, not ${value}.` };
+  const [from, to] = [timePrefix(low), timePrefix(high)];
+  const compared = ({ time }: Entry, text: string): number => {
+    const start = time.slice(0, text.length);
+    return start < text ? -1 : start > text ? 1 : 0;
+  };
+  if (sign === '>') return (entry) => compared(entry, from) > 0;
+  if (sign === '>=') return (entry) => compared(entry, from) >= 0;
+  if (sign === '<') return (entry) => compared(entry, from) < 0;
+  if (sign === '<=') return (entry) => compared(entry, from) <= 0;
+  return (entry) => compared(entry, from) >= 0 && compared(entry, to) <= 0;
+}
+
+function timePrefix(text: string): string {
+  return text.toUpperCase().replace(/[TZ]$/, '');
+}
+
+/** Current values for completion: operations, changes, recent clients, and so on. */
+export type KnownValues = Readonly<Partial<Record<FilterField, readonly string[]>>>;
+
+/** One completion: `insert` replaces the text from `start` to `end`. */
+export interface Completion {
+  readonly insert: string;
+  readonly start: number;
+  readonly end: number;
+  /** Short description for users. */
+  readonly help: string;
+}
+
+/** Values that never change. */
+const FIXED: KnownValues = {
+  ...FIXED_VALUES,
+  status: ['2xx', '3xx', '4xx', '5xx', '422', '429', 'incomplete'],
+  route: ['v1', 'v2', 'none'],
+  failure: ['*', '-'],
+  cause: ['*', '-'],
+  method: ['GET', 'POST', 'PATCH', 'PUT', 'DELETE'],
+  version: ['absent', 'invalid', 'future', 'client', 'pin'],
+  note: ['already-flat', 'conflict', 'sibling', 'duplicate'],
+  ms: ['>100', '>1000'],
+  edits: ['0', '>0'],
+};
+
+/** Proposes completions of the word at `cursor`: fields first, then values of the field. */
+export function completeFilter(text: string, cursor: number, known: KnownValues): readonly Completion[] {
+  const word = words(text).find(({ start, end }) => start <= cursor && cursor <= end) ?? {
+    text: '',
+    start: cursor,
+    end: cursor,
+  };
+  const sign = word.text.startsWith('-') ? '-' : '';
+  const typed = word.text.slice(sign.length, Math.max(sign.length, cursor - word.start)).toLowerCase();
+  const propose = (insert: string, help: string): Completion => ({
+    insert: sign + insert,
+    start: word.start,
+    end: word.end,
+    help,
+  });
+  const colon = typed.indexOf(':');
+  if (colon === -1) {
+    return Object.entries(FILTER_FIELDS)
+      .filter(([field]) => field.startsWith(typed))
+      .map(([field, help]) => propose(`${field}:`, help));
+  }
+  const field = typed.slice(0, colon);
+  if (!isFilterField(field)) return [];
+  const before = typed.slice(colon + 1, typed.lastIndexOf(',') + 1);
+  const prefix = typed.slice(colon + 1 + before.length);
+  return [...new Set([...(known[field] ?? []), ...(FIXED[field] ?? [])])]
+    .filter((value) => value.toLowerCase().startsWith(prefix))
+    .map((value) => propose(`${field}:${before}${printable(value)} `, FILTER_FIELDS[field]));
+}
+
+function printable(value: string): string {
+  return /[\s",]/.test(value) ? `"${value.replaceAll(/["\\]/g, '\\$&')}"` : value;
+}

@@ -1,0 +1,468 @@
+import type { ModeView, ReplicaView, RolloutView } from '../rollout/rollout-tally.ts';
+import {
+  type MetricFamily,
+  MetricHistogram,
+  type Metrics,
+  type MetricSample,
+  REQUEST_BUCKETS,
+  type Series,
+} from './metrics.ts';
+
+/** Returns the metric families of the counted exchanges. `templateOf` gives the path of an operation, such as `/clients`. */
+export function exchangeFamilies(
+  { series, edits, rewriting, dryRuns, v1Requests, lastV1Time }: Metrics,
+  templateOf: (operation: string) => string | undefined,
+): MetricFamily[] {
+  const sent = series.filter((one) => one.upstreamSeen);
+  return [
+    // Both exist from the start: an alert on an absent series never fires, and a series that starts at 1 never increases.
+    family('gateway_v1_requests_total', 'counter', 'Finished requests of V1 clients.', [
+      { labels: [], value: v1Requests },
+    ]),
+    family(
+      'gateway_v1_last_request_timestamp_seconds',
+      'gauge',
+      'Start time of the last request of a V1 client; 0 without one since the gateway started.',
+      [{ labels: [], value: lastV1Time === '' ? 0 : Date.parse(lastV1Time) / 1000 }],
+    ),
+    family('gateway_exchanges_total', 'counter', 'Finished exchanges.', exchanges(series)),
+    family(
+      'gateway_edits_total',
+      'counter',
+      'Edits of V1 queries and bodies that the log lists, by change, rule and note; also of dry runs.',
+      editSamples(edits),
+    ),
+    family(
+      'gateway_failures_total',
+      'counter',
+      'Exchanges with a failure, by code: error responses of the gateway itself, and upstream-broken for a response that broke off.',
+      failures(series),
+    ),
+    family(
+      'gateway_dry_runs_total',
+      'counter',
+      "Dry runs of requests that went to V1, by the gateway's verdict and that of V2's schema; `why` one is unknown.",
+      [...dryRuns.values()].map(({ operation, verdict, v2, why, value }) => ({
+        labels: [
+          ['operation', operation],
+          ['verdict', verdict],
+          ['v2', v2],
+          // A label without a value is no label for Prometheus.
+          ...(why === '' ? [] : [['why', why] as const]),
+        ],
+        value,
+      })),
+    ),
+    family(
+      'http_server_request_duration_seconds',
+      'histogram',
+      'Time from the head of a request to the end of its response.',
+      durations(series, (one) => one.duration, templateOf),
+    ),
+    family(
+      'http_client_request_duration_seconds',
+      'histogram',
+      'Time from the last attempt to send a request to the head of its response, with the wait for a connection and the time of a body that streams.',
+      durations(sent, (one) => one.upstream, templateOf),
+    ),
+    family(
+      'gateway_rewrite_duration_seconds',
+      'histogram',
+      'Time to scan and edit a V1 body.',
+      rewriting.samples([]),
+    ),
+  ];
+}
+
+function editSamples(edits: Metrics['edits']): MetricSample[] {
+  return edits.map(({ edit, value }) => ({
+    labels: [
+      ['change', edit.change],
+      ['rule', edit.rule],
+      ['note', edit.note ?? ''],
+    ],
+    value,
+  }));
+}
+
+function family(
+  name: string,
+  type: MetricFamily['type'],
+  help: string,
+  samples: readonly MetricSample[],
+): MetricFamily {
+  return { name, type, help, samples };
+}
+
+function exchanges(all: readonly Series[]): MetricSample[] {
+  return summed(all, ({ route, operation, verdict, status }) => [
+    ['route', route],
+    ['operation', operation],
+    ['verdict', verdict],
+    ['status_class', status === 0 ? 'none' : `${Math.floor(status / 100)}xx`],
+    ['status', statusLabel(status)],
+  ]);
+}
+
+function failures(all: readonly Series[]): MetricSample[] {
+  return summed(
+    all.filter((series) => series.failure !== ''),
+    ({ failure }) => [['code', failure]],
+  );
+}
+
+function summed(
+  all: readonly Series[],
+  labelsOf: (series: Series) => MetricSample['labels'],
+): MetricSample[] {
+  const sums = new Map<string, { labels: MetricSample['labels']; value: number }>();
+  for (const series of all) {
+    const labels = labelsOf(series);
+    const key = labels.map(([, value]) => value).join('\n');
+    const sum = sums.get(key) ?? { labels, value: 0 };
+    sum.value += series.exchanges;
+    sums.set(key, sum);
+  }
+  return [...sums.values()];
+}
+
+function durations(
+  all: readonly Series[],
+  histogramOf: (series: Series) => MetricHistogram,
+  templateOf: (operation: string) => string | undefined,
+): MetricSample[] {
+  const sums = new Map<string, { labels: MetricSample['labels']; histogram: MetricHistogram }>();
+  for (const series of all) {
+    const labels = durationLabels(series, routeOf(series, templateOf));
+    const key = labels.map(([, value]) => value).join('\n');
+    const sum = sums.get(key) ?? { labels, histogram: new MetricHistogram(REQUEST_BUCKETS) };
+    sum.histogram.merge(histogramOf(series));
+    sums.set(key, sum);
+  }
+  return [...sums.values()].flatMap(({ labels, histogram }) => histogram.samples(labels));
+}
+
+function durationLabels({ method, status, failure }: Series, route: string): MetricSample['labels'] {
+  return [
+    ['http_request_method', method],
+    ['http_route', route],
+    ['http_response_status_code', statusLabel(status)],
+    ['error_type', failure],
+  ];
+}
+
+function statusLabel(status: number): string {
+  return status === 0 ? '' : String(status);
+}
+
+function routeOf(
+  { route, operation }: Series,
+  templateOf: (operation: string) => string | undefined,
+): string {
+  if (route === 'none') return '';
+  if (route === 'pass') return '/api/v2/*';
+  return `/api/v1${templateOf(operation) ?? '/*'}`;
+}
+
+/** Numbers by reason. */
+export type CountsByReason = Record<string, number>;
+
+/** Connections of clients that ended before they had sent a request. */
+export interface EarlyEnds {
+  /** Failed TLS handshakes. */
+  readonly handshakes: Readonly<CountsByReason>;
+  /** Connections of trusted proxies without a valid PROXY header. */
+  readonly proxyHeaders: Readonly<CountsByReason>;
+}
+
+/** Current state of the gateway, provided by the runtime; values that a platform does not have are omitted. */
+export interface GatewayStats {
+  readonly version: string;
+  readonly inFlight: number;
+  readonly bufferedBytes: number;
+  readonly droppedLogLines: number;
+  /** Exchanges whose spans were lost on their way to the collector. */
+  readonly droppedSpans?: number | undefined;
+  readonly earlyEnds?: EarlyEnds | undefined;
+  /** Certificates in use; `notAfter` is milliseconds since 1970. */
+  readonly certificates?: readonly { readonly use: string; readonly notAfter: number }[] | undefined;
+  readonly breaker: 'closed' | 'open' | 'probing';
+  readonly ruleBook: {
+    readonly hash: string;
+    readonly version: string;
+    /** Milliseconds since 1970 when it took effect. */
+    readonly since: number;
+    readonly reloads?: number | undefined;
+    readonly refusedReloads?: number | undefined;
+    /** True while the one to be read was refused, and an earlier one is in force. */
+    readonly isStale?: boolean | undefined;
+    /** Duration of the last reload, in seconds. */
+    readonly reloadSeconds?: number | undefined;
+  };
+  readonly process?: ProcessStats | undefined;
+}
+
+/** State of the process. */
+export interface ProcessStats {
+  readonly cpuSeconds: number;
+  readonly residentBytes: number;
+  /** Memory limit of the container or service, beyond which the system ends the process. */
+  readonly limitBytes?: number | undefined;
+  readonly heapBytes: number;
+  /** Seconds since 1970. */
+  readonly startSeconds: number;
+  readonly openFiles?: number | undefined;
+  readonly maxFiles?: number | undefined;
+  /** Maximum delay of the event loop in the last minute, in seconds. */
+  readonly loopDelaySeconds?: number | undefined;
+}
+
+const BREAKER_STATES = ['closed', 'open', 'probing'] as const;
+
+/** Returns the metric families of the state of the gateway. */
+export function statFamilies(stats: GatewayStats, captured: { readonly bytes: number }): MetricFamily[] {
+  const { ruleBook, breaker, process } = stats;
+  return [
+    gauge('http_server_active_requests', 'Exchanges in flight.', stats.inFlight),
+    gauge('gateway_buffered_bytes', 'Bytes of bodies held for rewriting.', stats.bufferedBytes),
+    gauge('gateway_captured_bytes', 'Bytes held for the inspector.', captured.bytes),
+    counter('gateway_log_lines_dropped_total', 'Lost lines of the rewrite log.', stats.droppedLogLines),
+    counter(
+      'gateway_spans_dropped_total',
+      'Exchanges whose spans were lost on their way to the collector; absent without one.',
+      stats.droppedSpans,
+    ),
+    byReason(
+      'gateway_tls_handshake_failures_total',
+      'Connections of clients whose TLS handshake failed, by reason.',
+      stats.earlyEnds?.handshakes,
+    ),
+    byReason(
+      'gateway_proxy_header_faults_total',
+      'Connections of trusted proxies without a valid PROXY header, by reason.',
+      stats.earlyEnds?.proxyHeaders,
+    ),
+    {
+      ...gauge(
+        'gateway_certificate_not_after_timestamp_seconds',
+        'Time at which a certificate in use ends: the one for clients, or the client certificate for V2.',
+        undefined,
+      ),
+      samples: (stats.certificates ?? []).map(({ use, notAfter }) => ({
+        labels: [['use', use]],
+        value: notAfter / 1000,
+      })),
+    },
+    {
+      ...gauge('gateway_circuit_state', '1 for the current state of the circuit to V2.', 1),
+      samples: BREAKER_STATES.map((state) => ({
+        labels: [['state', state]],
+        value: state === breaker ? 1 : 0,
+      })),
+    },
+    {
+      ...gauge('gateway_rule_book_info', 'The rule book in force.', 1),
+      samples: [
+        {
+          labels: [
+            ['hash', ruleBook.hash],
+            ['version', ruleBook.version],
+          ],
+          value: 1,
+        },
+      ],
+    },
+    gauge(
+      'gateway_rule_book_loaded_timestamp_seconds',
+      'Time at which the rule book took effect.',
+      ruleBook.since / 1000,
+    ),
+    counter('gateway_rule_book_reloads_total', 'Number of successful rule book reloads.', ruleBook.reloads),
+    gauge(
+      'gateway_rule_book_reload_duration_seconds',
+      'Duration of the last rule book reload.',
+      ruleBook.reloadSeconds,
+    ),
+    counter(
+      'gateway_rule_book_refused_total',
+      'Number of refused rule book reloads.',
+      ruleBook.refusedReloads,
+    ),
+    gauge(
+      'gateway_rule_book_stale',
+      '1 while the rule book was refused when it was last read, and the one before stays in force.',
+      ruleBook.isStale === undefined ? undefined : Number(ruleBook.isStale),
+    ),
+    {
+      ...gauge('gateway_build_info', 'The program.', 1),
+      samples: [{ labels: [['version', stats.version]], value: 1 }],
+    },
+    ...(process === undefined ? [] : processFamilies(process)),
+  ];
+}
+
+function processFamilies(stats: ProcessStats): MetricFamily[] {
+  return [
+    counter('process_cpu_seconds_total', 'User and system CPU time.', stats.cpuSeconds),
+    gauge('process_resident_memory_bytes', 'Resident memory.', stats.residentBytes),
+    gauge(
+      'gateway_memory_limit_bytes',
+      'Memory limit of the container or service; absent without one.',
+      stats.limitBytes,
+    ),
+    gauge('process_heap_bytes', 'Heap in use.', stats.heapBytes),
+    gauge('process_start_time_seconds', 'Start time of the process.', stats.startSeconds),
+    gauge('process_open_fds', 'Open files and sockets.', stats.openFiles),
+    gauge('process_max_fds', 'Maximum number of open files and sockets.', stats.maxFiles),
+    gauge(
+      'gateway_event_loop_delay_seconds',
+      'Maximum delay of the event loop in the last minute.',
+      stats.loopDelaySeconds,
+    ),
+  ];
+}
+
+function byReason(name: string, help: string, counts: Readonly<CountsByReason> = {}): MetricFamily {
+  return {
+    name,
+    help,
+    type: 'counter',
+    samples: Object.entries(counts).map(([reason, value]) => ({ labels: [['reason', reason]], value })),
+  };
+}
+
+/** Sums counts of several processes. */
+export function summedEarlyEnds(all: readonly (EarlyEnds | undefined)[]): EarlyEnds {
+  return {
+    handshakes: workerSum(all.map((ends) => ends?.handshakes)),
+    proxyHeaders: workerSum(all.map((ends) => ends?.proxyHeaders)),
+  };
+}
+
+function workerSum(all: readonly (Readonly<CountsByReason> | undefined)[]): CountsByReason {
+  const sums: CountsByReason = {};
+  for (const counts of all)
+    for (const [reason, count] of Object.entries(counts ?? {})) sums[reason] = (sums[reason] ?? 0) + count;
+  return sums;
+}
+
+function gauge(name: string, help: string, value: number | undefined): MetricFamily {
+  return { name, help, type: 'gauge', samples: value === undefined ? [] : [{ labels: [], value }] };
+}
+
+function counter(name: string, help: string, value: number | undefined): MetricFamily {
+  return { name, help, type: 'counter', samples: value === undefined ? [] : [{ labels: [], value }] };
+}
+
+/** Returns the metric families of a rollout. */
+export function rolloutFamilies(view: RolloutView): MetricFamily[] {
+  const stages = [['(default)', view.default] as const, ...Object.entries(view.operations)];
+  const unresolved = view.rollbacks.filter(({ resolved }) => resolved === undefined);
+  return [
+    {
+      name: 'gateway_rollout_mode',
+      type: 'gauge',
+      help: '1 for the mode of the default and of each operation that has its own.',
+      samples: stages.map(([stage, { mode }]) => ({
+        labels: [
+          ['stage', stage],
+          ['mode', mode],
+        ],
+        value: 1,
+      })),
+    },
+    {
+      name: 'gateway_rollout_migrated_share',
+      type: 'gauge',
+      help: 'Share of clients that are migrated, 0 to 1.',
+      samples: stages.map(([stage, mode]) => ({ labels: [['stage', stage]], value: shareOf(mode) })),
+    },
+    {
+      name: 'gateway_rollout_requests_total',
+      type: 'counter',
+      help: 'V1 requests by the origin that they were sent to.',
+      samples: (['v1', 'v2'] as const).map((origin) => ({
+        labels: [['origin', origin]],
+        value: view.requests?.[origin] ?? 0,
+      })),
+    },
+    {
+      name: 'gateway_canary_window_requests',
+      type: 'gauge',
+      help: 'Requests in the window of a canary, by origin and outcome; with a store, of all replicas together.',
+      samples: view.canaries.flatMap(({ operation, migrated, v1 }) =>
+        (
+          [
+            ['v2', 'false', migrated.requests - migrated.failures],
+            ['v2', 'true', migrated.failures],
+            ['v1', 'false', v1.requests - v1.failures],
+            ['v1', 'true', v1.failures],
+          ] as const
+        ).map(([origin, failed, value]) => ({
+          labels: [
+            ['stage', operation ?? '(default)'],
+            ['origin', origin],
+            ['failed', failed],
+          ],
+          value,
+        })),
+      ),
+    },
+    {
+      name: 'gateway_rollbacks_standing',
+      type: 'gauge',
+      help: 'Canaries that were rolled back and wait for an operator.',
+      samples: [{ labels: [], value: unresolved.length }],
+    },
+    ...(view.replica === undefined ? [] : replicaFamilies(view.replica)),
+    {
+      name: 'gateway_shadow_comparisons_total',
+      type: 'counter',
+      help: 'Reads compared between both origins, by operation and outcome.',
+      samples: view.shadows.flatMap(({ operation, same, different, unknown }) =>
+        Object.entries({ same, different, unknown }).map(([verdict, value]) => ({
+          labels: [
+            ['operation', operation ?? ''],
+            ['verdict', verdict],
+          ],
+          value,
+        })),
+      ),
+    },
+  ];
+}
+
+function shareOf({ mode, share = 0 }: ModeView): number {
+  if (mode === 'migrate') return 1;
+  return mode === 'canary' ? share / 100 : 0;
+}
+
+/** Returns the metric families of a replica among those that share a store. */
+export function replicaFamilies({ aloneSince, replicas, waiting }: ReplicaView): MetricFamily[] {
+  return [
+    {
+      name: 'gateway_store_reachable',
+      type: 'gauge',
+      help: '1 while the store that replicas share is in reach, 0 while this replica is alone.',
+      samples: [{ labels: [], value: aloneSince === undefined ? 1 : 0 }],
+    },
+    {
+      name: 'gateway_store_alone_since_seconds',
+      type: 'gauge',
+      help: 'Time since which the store is out of reach, in seconds since 1970; absent while it is in reach.',
+      samples: aloneSince === undefined ? [] : [{ labels: [], value: Date.parse(aloneSince) / 1000 }],
+    },
+    {
+      name: 'gateway_replicas',
+      type: 'gauge',
+      help: 'Gateways that share the store, each with all its workers, when they were last counted.',
+      samples: replicas === undefined ? [] : [{ labels: [], value: replicas }],
+    },
+    {
+      name: 'gateway_store_waiting_changes',
+      type: 'gauge',
+      help: 'Choices and roll-backs that hold on this replica only, until the store is in reach.',
+      samples: [{ labels: [], value: waiting }],
+    },
+  ];
+}

@@ -1,0 +1,105 @@
+import type { Tape } from '../json/tape.ts';
+import type { Records } from './records.ts';
+
+/** Maximum nodes of all cached shapes together; when it is exceeded, all are removed. */
+const MAX_TOTAL_NODES = 32_768;
+
+/** Number of remembered hashes; a shape is cached when it occurs again, so that bodies of ever new shapes use no memory. */
+const REMEMBERED_HASHES = 1024;
+
+/**
+ * Caches the result for a shape of bodies. Old clients send few shapes, again and again, and rules read names and containers,
+ * and only maps values: without them, their effect on one body of a shape is the same for all.
+ */
+export class ShapeCache<T> {
+  private readonly maxNodes: number;
+  private nodes = 0;
+  private readonly cached = new Map<number, { readonly shape: Int32Array; readonly value: T }>();
+  /** By the last bits of a hash: the last hash with these bits. */
+  private readonly seenHashes = new Int32Array(REMEMBERED_HASHES);
+
+  /** Shapes of more than `maxNodes` nodes are not cached: whether they occur again costs more than it saves. */
+  constructor(maxNodes: number) {
+    this.maxNodes = maxNodes;
+  }
+
+  /** Returns the cached value for the shape of the text on the tape. */
+  get(tape: Tape): T | undefined {
+    if (tape.size > this.maxNodes) return undefined;
+    const cached = this.cached.get(tape.hash());
+    return cached !== undefined && tape.hasShape(cached.shape) ? cached.value : undefined;
+  }
+
+  /** Caches `value` for the shape on the tape, unless the shape is large or occurs for the first time. */
+  set(tape: Tape, value: T): void {
+    if (tape.size > this.maxNodes) return;
+    const hash = tape.hash();
+    const slot = hash & (REMEMBERED_HASHES - 1);
+    if (this.seenHashes[slot] !== hash) {
+      this.seenHashes[slot] = hash;
+      return;
+    }
+    this.nodes += tape.size;
+    if (this.nodes > MAX_TOTAL_NODES) {
+      this.cached.clear();
+      this.nodes = tape.size;
+    }
+    this.cached.set(hash, { shape: tape.shape(), value });
+  }
+}
+
+interface Step {
+  readonly next: Map<number, Step>;
+  records: Records | undefined;
+}
+
+/** Maximum number of cached steps; requests of more shapes have their records created each time. */
+const MAX_STEPS = 4096;
+
+/** Caches the records for a list of step codes: old clients send few shapes, again and again. */
+export class RecordCache {
+  private readonly root: Step = { next: new Map(), records: undefined };
+  private size = 0;
+  private latest: readonly number[] = [];
+  private latestRecords: Records | undefined;
+
+  /** Returns the cached records for `codes`; keeps a reference to the list to compare the next one with it. */
+  get(codes: readonly number[]): Records | undefined {
+    if (this.latestRecords !== undefined && isSame(codes, this.latest)) return this.latestRecords;
+    const records = this.find(codes);
+    if (records === undefined) return undefined;
+    this.latest = codes;
+    this.latestRecords = records;
+    return records;
+  }
+
+  private find(codes: readonly number[]): Records | undefined {
+    let step: Step | undefined = this.root;
+    for (let k = 0; k < codes.length && step !== undefined; k += 1) step = step.next.get(codes[k] ?? 0);
+    return step?.records;
+  }
+
+  /** Caches `records` for `codes`, unless the cache is full. */
+  set(codes: readonly number[], records: Records): void {
+    if (this.size + codes.length > MAX_STEPS) return;
+    let step = this.root;
+    for (const code of codes) {
+      let next = step.next.get(code);
+      if (next === undefined) {
+        next = { next: new Map(), records: undefined };
+        step.next.set(code, next);
+        this.size += 1;
+      }
+      step = next;
+    }
+    step.records = records;
+  }
+}
+
+function isSame(a: readonly number[], b: readonly number[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let k = 0; k < a.length; k += 1) {
+    if (a[k] !== b[k]) return false;
+  }
+  return true;
+}

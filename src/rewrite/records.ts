@@ -1,0 +1,324 @@
+import type { Edit } from '../json/edit.ts';
+import { pointerSteps, tokenName } from '../json/pointer.ts';
+import type { JsonFault } from '../json/scanner.ts';
+import type { RequestRuleName } from '../rules/rule.ts';
+import {
+  currentPointer,
+  type Draft,
+  type DraftMember,
+  type DraftObject,
+  objectPointer,
+  originPointer,
+} from './draft.ts';
+
+/** One edit, for people: its change and rule, and its place in the V1 request and in the V2 request. */
+export interface EditRecord {
+  readonly change: string;
+  readonly rule: RequestRuleName;
+  /** RFC 6901 pointer into the V1 body; for a query parameter a question mark and its name. */
+  readonly from?: string;
+  /** RFC 6901 pointer into the V2 body, or the name of a parameter like `from`; absent if V2 does not get it. */
+  readonly path?: string;
+  /** The reason for a special case: `conflict`, `sibling`, `duplicate`, `already-flat`, `byte-order-mark`. */
+  readonly note?: string;
+}
+
+/** True for an edit of the query, whose places are parameters. */
+export function isOfQuery({ from }: EditRecord): boolean {
+  return from?.startsWith('?') === true;
+}
+
+/**
+ * One operation of an RFC 6902 patch from the V1 body to the V2 body, or from V2's response to the client's. `value` is one that the
+ * gateway created, or the value of a map that took the place of the client's, which says what that was.
+ */
+export interface PatchOperation {
+  readonly op: 'add' | 'remove' | 'move' | 'copy' | 'replace';
+  readonly path: string;
+  readonly from?: string;
+  readonly value?: unknown;
+}
+
+/** Why a body is refused: a failure code (`malformed-json`, `duplicate-member`, `wrapper-not-object`, …), and the position. */
+export interface Refusal {
+  readonly code: string;
+  /** HTTP status of the response. */
+  readonly status: number;
+  /** One sentence that says which part is wrong and how to fix it. Never contains a value of the body. */
+  readonly detail: string;
+  /** RFC 6901 pointer into the V1 body, if a member is the cause. */
+  readonly pointer?: string;
+  /** Byte offset in the body, from 0, with line and column from 1, if a position is the cause. */
+  readonly position?: { readonly offset: number; readonly line: number; readonly column: number };
+  /** What is wrong at the position, in a few words. */
+  readonly reason?: string;
+}
+
+/** The outcome of rewriting one body. `body` is for V2; if `unchanged`, it is the argument itself. */
+export type Rewrite =
+  | {
+      readonly verdict: 'rewritten';
+      readonly body: Uint8Array;
+      /** Byte edits against the V1 body, in order, not overlapping. */
+      readonly edits: readonly Edit[];
+      readonly records: readonly EditRecord[];
+      readonly patch: readonly PatchOperation[];
+      /** Edits applied in addition to the recorded ones; if there are any, the patch is empty. */
+      readonly omitted: number;
+    }
+  | {
+      readonly verdict: 'unchanged';
+      readonly body: Uint8Array;
+      readonly records: readonly EditRecord[];
+      /** The reason, such as the policy `flat: forward`. */
+      readonly note?: string;
+    }
+  | { readonly verdict: 'refused'; readonly refusal: Refusal };
+
+/** The change and the rule that a record names. */
+export interface RuleName {
+  readonly change: string;
+  readonly rule: RequestRuleName;
+}
+
+/** The effect of the rules on a body: for people, and as a patch. */
+export interface Records {
+  readonly records: readonly EditRecord[];
+  /** Empty if any edit was omitted, because an incomplete patch would be wrong. */
+  readonly patch: readonly PatchOperation[];
+  /** Number of edits that were applied but not recorded. */
+  readonly omitted: number;
+}
+
+/**
+ * Maximum characters of pointers recorded for one body, where each record counts for some: a body of a million members beside the
+ * wrapper must not become a log line ten times its size.
+ */
+const MAX_POINTER_CHARACTERS = 32_768;
+const RECORD_CHARACTERS = 64;
+
+interface PendingRecord {
+  readonly rule: RuleName;
+  readonly from: string | undefined;
+  readonly member: DraftMember | undefined;
+  readonly note: string | undefined;
+}
+
+/** Records the edits of the rules, for people (edit records) and for programs (an RFC 6902 patch). */
+export class Recorder {
+  private readonly draft: Draft;
+  private readonly records: PendingRecord[] = [];
+  private readonly patch: PatchOperation[] = [];
+  /** Pointers removed since the last other operation. */
+  private readonly removed = new Set<string>();
+  /** Characters that may still be recorded. */
+  private remainingCharacters = MAX_POINTER_CHARACTERS;
+  private omitted = 0;
+
+  constructor(draft: Draft) {
+    this.draft = draft;
+  }
+
+  /** Records that the body had no wrapper. */
+  flat(rule: RuleName): void {
+    this.records.push({ rule, from: '', member: undefined, note: 'already-flat' });
+  }
+
+  /** Called before the value of `member` becomes the body. */
+  unwrap(rule: RuleName, member: DraftMember): void {
+    const from = originPointer(this.draft, member);
+    this.records.push({ rule, from, member: undefined, note: undefined });
+    this.clearRemoved();
+    this.patch.push({ op: 'move', from: currentPointer(this.draft, member) ?? '', path: '' });
+  }
+
+  /** Called before `member` is dropped; `note` gives the reason if no rule requires it. */
+  drop(rule: RuleName, member: DraftMember, note?: string): void {
+    const { tape } = this.draft;
+    for (let { node } = member; node !== member.last; node = tape.next(node))
+      this.dropMember(rule, member, node, note);
+    this.dropMember(rule, member, member.last, note);
+  }
+
+  private dropMember(rule: RuleName, member: DraftMember, node: number, note: string | undefined): void {
+    if (this.remainingCharacters <= 0) {
+      this.omitted += 1;
+      return;
+    }
+    this.write({ rule, from: originPointer(this.draft, member, node), member, note });
+    const path = currentPointer(this.draft, member, node);
+    // In a patch, a repeated name is one member: it was removed with the first.
+    if (note === 'duplicate' || path === undefined || this.removed.has(path)) return;
+    this.removed.add(path);
+    this.patch.push({ op: 'remove', path });
+  }
+
+  /** Records that an object was created in `object`; `token` is its escaped name. */
+  make(object: DraftObject, token: string): void {
+    this.patch.push({ op: 'add', path: `${objectPointer(this.draft, object) ?? ''}/${token}`, value: {} });
+  }
+
+  /** Called after `member` was moved or renamed; `before` is its previous pointer. */
+  move(rule: RuleName, member: DraftMember, before: string, note?: string): void {
+    if (this.remainingCharacters <= 0) {
+      this.omitted += 1;
+      return;
+    }
+    this.write({ rule, from: originPointer(this.draft, member), member, note });
+    this.clearRemoved();
+    this.patch.push({ op: 'move', from: before, path: currentPointer(this.draft, member) ?? '' });
+  }
+
+  /** Called after the value of `member` was replaced by `value`. */
+  replace(rule: RuleName, member: DraftMember, value: string | number | boolean | null): void {
+    if (this.remainingCharacters <= 0) {
+      this.omitted += 1;
+      return;
+    }
+    this.write({ rule, from: originPointer(this.draft, member), member, note: undefined });
+    this.patch.push({ op: 'replace', path: currentPointer(this.draft, member) ?? '', value });
+  }
+
+  /** Returns the records, with pointers into the current body. */
+  finish(): Records {
+    const records = this.records.map((record) => this.resolve(record));
+    return { records, patch: this.omitted > 0 ? [] : this.patch, omitted: this.omitted };
+  }
+
+  private clearRemoved(): void {
+    // Clearing a set, even an empty one, allocates a new table.
+    if (this.removed.size > 0) this.removed.clear();
+  }
+
+  private write(record: PendingRecord): void {
+    this.remainingCharacters -= RECORD_CHARACTERS + (record.from?.length ?? 0);
+    this.records.push(record);
+  }
+
+  private resolve({ rule: { change, rule }, from, member, note }: PendingRecord): EditRecord {
+    const path = member === undefined ? '' : currentPointer(this.draft, member);
+    const record: { -readonly [Key in keyof EditRecord]: EditRecord[Key] } = { change, rule };
+    if (from !== undefined) record.from = from;
+    if (path !== undefined) record.path = path;
+    if (note !== undefined) record.note = note;
+    return record;
+  }
+}
+
+/** Refuses a body that is not JSON in UTF-8, or is nested deeper than `depth` levels. */
+export function malformed(fault: JsonFault, depth: number): Refusal {
+  const { offset, line, column, message } = fault;
+  const found = { status: 400, position: { offset, line, column }, reason: message };
+  if (fault.code === 'depth')
+    return { code: 'too-deep', detail: `The body is nested too deep: at most ${depth} levels.`, ...found };
+  const detail =
+    fault.code === 'utf-8'
+      ? 'The body is not UTF-8: send JSON in UTF-8.'
+      : 'The body is not valid JSON: send one JSON object.';
+  return { code: 'malformed-json', detail, ...found };
+}
+
+/** The sentence of a refusal, with its position and reason if it has them. */
+export function refusalText({
+  detail,
+  position,
+  reason,
+}: Pick<Refusal, 'detail' | 'position' | 'reason'>): string {
+  if (position === undefined) return detail;
+  const { offset, line, column } = position;
+  const place = `Byte ${offset}, line ${line}, column ${column}`;
+  return `${detail} ${place}${reason === undefined ? '' : `: ${reason}`}.`;
+}
+
+/**
+ * Returns the patch without the values that tell something of the V1 body, the same list if there are none. Similar requests share
+ * their patches, and so do the results.
+ */
+export function withoutValues(patch: readonly PatchOperation[]): readonly PatchOperation[] {
+  return patch.some(({ op }) => op === 'replace')
+    ? patch.map((operation) =>
+        operation.op === 'replace' ? { op: 'replace', path: operation.path } : operation,
+      )
+    : patch;
+}
+
+/** An attribute of a V1 request that V2 no longer has under that name or in that place. */
+export interface DeprecatedAttribute {
+  /** Member names joined by dots, inside the wrapper: `property.suburb`. */
+  readonly attribute: string;
+  /** A sentence for people: how the attribute changed. */
+  readonly message: string;
+}
+
+/** Lists the deprecated attributes that requests used. Similar requests share their records, so each list is created once. */
+export class DeprecatedAttributes {
+  private readonly all = new WeakMap<readonly EditRecord[], readonly DeprecatedAttribute[]>();
+  private readonly ofV1 = new WeakMap<readonly EditRecord[], readonly DeprecatedAttribute[]>();
+
+  /** The deprecated attributes in a request with these records, each once, in the order of the rules. */
+  of(records: readonly EditRecord[]): readonly DeprecatedAttribute[] {
+    return cached(this.all, records, () => true);
+  }
+
+  /** Those that V1 itself called deprecated: the stripped ones. Others only have another name or place in V2. */
+  inV1(records: readonly EditRecord[]): readonly DeprecatedAttribute[] {
+    return cached(this.ofV1, records, isStripped);
+  }
+}
+
+/** Whether the request had the wrapper, so that its pointers begin with it. */
+export function isWrapped(records: readonly EditRecord[]): boolean {
+  return wrapperOf(records) !== '';
+}
+
+function cached(
+  lists: WeakMap<readonly EditRecord[], readonly DeprecatedAttribute[]>,
+  records: readonly EditRecord[],
+  isListed: (record: EditRecord) => boolean,
+): readonly DeprecatedAttribute[] {
+  const known = lists.get(records);
+  if (known !== undefined) return known;
+  const list = listOf(records, isListed);
+  lists.set(records, list);
+  return list;
+}
+
+function isStripped({ rule }: EditRecord): boolean {
+  return rule === 'strip';
+}
+
+function listOf(
+  records: readonly EditRecord[],
+  isListed: (record: EditRecord) => boolean,
+): readonly DeprecatedAttribute[] {
+  const wrapper = wrapperOf(records);
+  const messages = new Map<string, string>();
+  for (const record of records) {
+    if (!isListed(record)) continue;
+    const change = changeOf(record);
+    if (change === undefined || record.from === undefined) continue;
+    const attribute = dottedName(record.from.slice(wrapper.length));
+    if (!messages.has(attribute)) messages.set(attribute, `${attribute} is deprecated: it ${change} in V2.`);
+  }
+  return [...messages].map(([attribute, message]) => ({ attribute, message }));
+}
+
+function wrapperOf(records: readonly EditRecord[]): string {
+  const unwrapped = records.find(({ rule, note }) => rule === 'unwrap' && note !== 'already-flat');
+  return unwrapped?.from ?? '';
+}
+
+/** How the member changed; undefined for records that do not concern a deprecated attribute, such as those of the query. */
+function changeOf(record: EditRecord): string | undefined {
+  const { rule, path, note } = record;
+  if (isOfQuery(record)) return undefined;
+  if (rule === 'strip' || rule === 'only') return note === undefined ? 'is gone' : undefined;
+  const tokens = path?.split('/') ?? [];
+  if (rule === 'rename' && path !== undefined) return `is called ${tokenName(tokens.at(-1) ?? '')}`;
+  if (rule === 'nest' && path !== undefined) return `belongs in the ${tokenName(tokens.at(-2) ?? '')} object`;
+  return undefined;
+}
+
+function dottedName(pointer: string): string {
+  return pointerSteps(pointer).join('.');
+}

@@ -1,0 +1,570 @@
+import { printScalar, scalarValue } from '../json/document.ts';
+import { decodeString, type NameTable } from '../json/names.ts';
+import { pointerToken } from '../json/pointer.ts';
+import { SCALAR, STRING, type Tape } from '../json/tape.ts';
+import type { Policies } from '../rules/rule-book.ts';
+import type {
+  MappedValue,
+  MapRule,
+  NestRule,
+  OnlyRule,
+  Path,
+  RenameRule,
+  StripRule,
+  UnwrapRule,
+} from '../rules/rule.ts';
+import {
+  currentPointer,
+  type Draft,
+  DraftMember,
+  DraftObject,
+  find,
+  isRepeated,
+  markChanged,
+  originPointer,
+  remove,
+  settle,
+  take,
+  takeAll,
+} from './draft.ts';
+import type { Recorder, Refusal, RuleName } from './records.ts';
+
+/** Why the rules stop: the request is refused, or a policy forwards it unchanged. */
+export type Stop =
+  | { readonly kind: 'refuse'; readonly refusal: Refusal }
+  | { readonly kind: 'forward'; readonly note: string };
+
+/** Properties of every compiled rule. */
+export interface CompiledRule extends RuleName {
+  /** The first step code of the rule. */
+  readonly code: number;
+  readonly policies: Policies;
+}
+
+/** Step codes reserved for each member of a rule: what was done to it, and why. */
+export const STEPS = 8;
+const PLAIN = 0;
+const CONFLICT = 1;
+const MADE = 2;
+const FLAT = 3;
+const DUPLICATE = 4;
+const OTHER = 5;
+
+/** The round of the search in which each name was last seen, by id; shared by the runs of a plan, one after the other. */
+export interface Marks {
+  readonly rounds: number[];
+  round: number;
+}
+
+/** One run of a plan's rules over one body: the draft and its changes so far. */
+export class Run {
+  readonly draft: Draft;
+  readonly recorder: Recorder | undefined;
+  /** The steps so far, as codes in order: equal lists mean equal records, unless `isSingular`. */
+  readonly codes: number[] = [];
+  /** The values that maps looked up, in order: their positions in the maps determine the steps, in addition to the shape. */
+  readonly lookups: Lookup[] = [];
+  /** True if the records depend on more than the steps, such as indexes of an array. The shape of the body determines those. */
+  isSingular = false;
+  /** True if the records contain names that no rule uses: not even the shape of the body determines those. */
+  hasForeignNames = false;
+  private readonly marks: Marks;
+
+  constructor(draft: Draft, recorder: Recorder | undefined, marks: Marks) {
+    this.draft = draft;
+    this.recorder = recorder;
+    this.marks = marks;
+  }
+
+  /** Returns the last of the members of `object` with a repeated name, among names with a position in `places`. */
+  findRepeated(object: DraftObject, places: readonly number[]): DraftMember | undefined {
+    const marks = this.marks;
+    marks.round += 1;
+    const { members } = object;
+    for (let k = members.length - 1; k >= 0; k -= 1) {
+      const id = members[k]?.id ?? 0;
+      if ((places[id] ?? -1) < 0) continue;
+      if (marks.rounds[id] === marks.round) return find(object, id);
+      marks.rounds[id] = marks.round;
+    }
+    return undefined;
+  }
+
+  /** Applies the rule's `duplicate` policy to a repeated member; the policy `last` drops all but the last. */
+  settleRepeated(rule: CompiledRule, id: number, last: DraftMember): Stop | undefined {
+    const { holder } = last;
+    if (holder === undefined || !isRepeated(holder, id, last)) return undefined;
+    if (rule.policies.duplicate === 'forward') return { kind: 'forward', note: 'duplicate-member' };
+    if (rule.policies.duplicate === 'refuse') {
+      return refuse(
+        'duplicate-member',
+        400,
+        'A member that the migration reads occurs twice in one object; send it once.',
+        this,
+        last,
+      );
+    }
+    this.isSingular = true;
+    const dropped = holder.members.filter((other) => other.id === id && other !== last);
+    for (const member of dropped) {
+      this.codes.push(rule.code + DUPLICATE);
+      this.recorder?.drop(rule, member, 'duplicate');
+    }
+    takeAll(holder, dropped);
+    return undefined;
+  }
+
+  /** Applies the rule's `conflict` policy: drops `loser`, the V2 spelling of an attribute that the V1 spelling also sets. */
+  settleConflict(rule: CompiledRule, code: number, loser: DraftMember): Stop | undefined {
+    const { holder } = loser;
+    if (holder === undefined) return undefined;
+    if (rule.policies.conflict === 'forward') return { kind: 'forward', note: 'conflicting-members' };
+    if (rule.policies.conflict === 'refuse') {
+      return refuse(
+        'conflicting-members',
+        422,
+        'The V1 and the V2 name of one attribute are both present; send the V1 name only.',
+        this,
+        loser,
+      );
+    }
+    for (let other: DraftMember | undefined = loser; other !== undefined; other = find(holder, loser.id)) {
+      this.codes.push(code + CONFLICT);
+      this.recorder?.drop(rule, other, 'conflict');
+      take(other);
+    }
+    return undefined;
+  }
+}
+
+/** Creates the refusal of a request because of a member of its body. */
+function refuse(code: string, status: number, detail: string, run: Run, member: DraftMember): Stop {
+  return {
+    kind: 'refuse',
+    refusal: { code, status, detail, pointer: originPointer(run.draft, member) ?? '' },
+  };
+}
+
+/** Compiles names into their positions in a rule, by id; -1 for every other id. */
+export function placesOf(members: readonly string[], names: NameTable): readonly number[] {
+  const ids = members.map((member) => names.add(member));
+  const places = Array.from({ length: Math.max(0, ...ids) + 1 }, () => -1);
+  for (const [place, id] of ids.entries()) places[id] = place;
+  return places;
+}
+
+/** Compiles a path into ids of names; `*` is -1. */
+export function pathIds(path: Path, names: NameTable): readonly number[] {
+  return path.map((segment) => (segment === '*' ? -1 : names.add(segment)));
+}
+
+/** An `unwrap` rule, compiled. */
+export interface CompiledUnwrap extends CompiledRule {
+  readonly rule: 'unwrap';
+  readonly id: number;
+}
+
+/** Compiles an `unwrap` rule. */
+export function compileUnwrap(rule: UnwrapRule, base: CompiledRule, names: NameTable): CompiledUnwrap {
+  return { ...base, rule: 'unwrap', id: names.add(rule.member) };
+}
+
+/** Replaces the body by the object in the named member; members beside it were ignored by V1 and are dropped. */
+export function unwrap(rule: CompiledUnwrap, run: Run): Stop | undefined {
+  const { draft, recorder } = run;
+  const wrapper = find(draft.root, rule.id);
+  if (wrapper === undefined) return flat(rule, run);
+  const stop = run.settleRepeated(rule, rule.id, wrapper);
+  if (stop !== undefined) return stop;
+  const body = draft.open(wrapper, wrapper.node);
+  if (!(body instanceof DraftObject)) {
+    if (rule.policies.wrapper === 'forward') return { kind: 'forward', note: 'wrapper-not-object' };
+    const detail = `${draft.names.name(rule.id)} must be an object.`;
+    return refuse('wrapper-not-object', 422, detail, run, wrapper);
+  }
+  if (draft.root.members.length > 1) {
+    const dropped = dropSiblings(rule, run, wrapper);
+    if (dropped !== undefined) return dropped;
+  }
+  run.codes.push(rule.code + PLAIN);
+  recorder?.unwrap(rule, wrapper);
+  wrapper.isRemoved = true;
+  body.up = undefined;
+  draft.root = body;
+  return undefined;
+}
+
+function dropSiblings(rule: CompiledUnwrap, run: Run, wrapper: DraftMember): Stop | undefined {
+  const siblings = run.draft.root.members.filter((member) => member !== wrapper);
+  if (rule.policies.siblings === 'forward') return { kind: 'forward', note: 'wrapper-siblings' };
+  if (rule.policies.siblings === 'refuse') {
+    const detail = `Only the member ${run.draft.names.name(rule.id)} may be at the top level of the body.`;
+    return refuse('wrapper-siblings', 422, detail, run, siblings[0] ?? wrapper);
+  }
+  run.isSingular = run.hasForeignNames = true;
+  for (const member of siblings) {
+    run.codes.push(rule.code + OTHER);
+    run.recorder?.drop({ change: rule.change, rule: 'strip' }, member, 'sibling');
+    member.isRemoved = true;
+  }
+  return undefined;
+}
+
+function flat(rule: CompiledUnwrap, run: Run): Stop | undefined {
+  if (rule.policies.flat === 'forward') return { kind: 'forward', note: 'already-flat' };
+  if (rule.policies.flat === 'refuse') {
+    const name = run.draft.names.name(rule.id);
+    const pointer = `/${pointerToken(name)}`;
+    const refusal = { code: 'not-wrapped', status: 422, detail: `${name} is required.`, pointer };
+    return { kind: 'refuse', refusal };
+  }
+  run.codes.push(rule.code + FLAT);
+  run.recorder?.flat(rule);
+  return undefined;
+}
+
+/** A `nest` rule, compiled. */
+export interface CompiledNest extends CompiledRule {
+  readonly rule: 'nest';
+  readonly path: readonly number[];
+  /** The position of each named member in the rule, by the id of its name. */
+  readonly places: readonly number[];
+  readonly under: number;
+}
+
+/** Compiles a `nest` rule. */
+export function compileNest(rule: NestRule, base: CompiledRule, names: NameTable): CompiledNest {
+  const places = placesOf(rule.members, names);
+  return { ...base, rule: 'nest', path: pathIds(rule.in, names), places, under: names.add(rule.under) };
+}
+
+/** Moves the named members into the sub-object, which is created in place of the first of them if there is none. */
+export function nest(rule: CompiledNest, run: Run, object: DraftObject): Stop | undefined {
+  const existing = find(object, rule.under);
+  const stop = settleDuplicates(rule, run, object, existing);
+  if (stop !== undefined) return stop;
+  const first = firstNamed(rule, object);
+  if (first === undefined) return undefined;
+  const value = existing === undefined ? undefined : run.draft.open(existing, existing.node);
+  if (value instanceof DraftObject) return add(rule, run, object, value);
+  if (existing !== undefined) {
+    const conflict = run.settleConflict(rule, rule.code, existing);
+    if (conflict !== undefined) return conflict;
+  }
+  enclose(rule, run, object, first);
+  return undefined;
+}
+
+/** Applies the `duplicate` policy to repeated members that the rule names. */
+function settleDuplicates(
+  rule: CompiledNest,
+  run: Run,
+  object: DraftObject,
+  existing: DraftMember | undefined,
+): Stop | undefined {
+  const stop = existing === undefined ? undefined : run.settleRepeated(rule, rule.under, existing);
+  if (stop !== undefined) return stop;
+  for (;;) {
+    const repeated = run.findRepeated(object, rule.places);
+    if (repeated === undefined) return undefined;
+    const stop = run.settleRepeated(rule, repeated.id, repeated);
+    if (stop !== undefined) return stop;
+  }
+}
+
+function firstNamed(rule: CompiledNest, object: DraftObject): DraftMember | undefined {
+  for (const member of object.members) {
+    if (isNamed(rule, member)) return member;
+  }
+  return undefined;
+}
+
+function isNamed(rule: CompiledNest, member: DraftMember): boolean {
+  return (rule.places[member.id] ?? -1) >= 0;
+}
+
+/** Adds the named members to the existing object; if both have a name, the flat value wins. */
+function add(rule: CompiledNest, run: Run, object: DraftObject, target: DraftObject): Stop | undefined {
+  for (const member of object.members.filter((other) => isNamed(rule, other))) {
+    const other = find(target, member.id);
+    if (other !== undefined) {
+      const code = rule.code + (rule.places[member.id] ?? 0) * STEPS;
+      const stop = run.settleRepeated(rule, member.id, other) ?? run.settleConflict(rule, code, other);
+      if (stop !== undefined) return stop;
+    }
+    const before = run.recorder === undefined ? '' : (currentPointer(run.draft, member) ?? '');
+    remove(object, member);
+    member.isMoved = true;
+    put(rule, run, target, member, before, other !== undefined);
+  }
+  settle(target);
+  settle(object);
+  return undefined;
+}
+
+/** Creates the sub-object in place of `first` and moves the named members into it. */
+function enclose(rule: CompiledNest, run: Run, object: DraftObject, first: DraftMember): void {
+  const holder = new DraftMember(rule.under, -1, first.place, first.hasDelimiter, object);
+  const created = new DraftObject(-1, holder);
+  holder.hasLead = first.hasLead;
+  holder.isMoved = first.isMoved;
+  holder.value = created;
+  first.hasLead = false;
+  run.codes.push(rule.code + MADE);
+  run.recorder?.make(object, pointerToken(run.draft.names.name(rule.under)));
+  const { members } = object;
+  const count = members.length;
+  let length = 0;
+  let isInPlace = true;
+  for (let k = 0; k < count; k += 1) {
+    const member = members[k];
+    if (member === undefined) continue;
+    if (!isNamed(rule, member)) {
+      if (created.members.length > 0) isInPlace = false;
+      members[length] = member;
+      length += 1;
+      continue;
+    }
+    const before = run.recorder === undefined ? '' : (currentPointer(run.draft, member) ?? '');
+    if (member === first) {
+      members[length] = holder;
+      length += 1;
+    }
+    // Adjacent members of the new object stay in place: only brackets are inserted around them.
+    if (!isInPlace) member.isMoved = true;
+    put(rule, run, created, member, before, false);
+  }
+  // A loop, because setting `length` leaves the optimised code.
+  while (members.length > length) members.pop();
+  settle(created);
+  settle(object);
+}
+
+function put(
+  rule: CompiledNest,
+  run: Run,
+  target: DraftObject,
+  member: DraftMember,
+  before: string,
+  isConflict: boolean,
+): void {
+  target.members.push(member);
+  member.holder = target;
+  run.codes.push(rule.code + (rule.places[member.id] ?? 0) * STEPS + PLAIN);
+  run.recorder?.move(rule, member, before, isConflict ? 'conflict' : undefined);
+}
+
+/** A `rename` rule, compiled. */
+export interface CompiledRename extends CompiledRule {
+  readonly rule: 'rename';
+  readonly path: readonly number[];
+  readonly id: number;
+  readonly to: number;
+}
+
+/** Compiles a `rename` rule. */
+export function compileRename(rule: RenameRule, base: CompiledRule, names: NameTable): CompiledRename {
+  return {
+    ...base,
+    rule: 'rename',
+    path: pathIds(rule.in, names),
+    id: names.add(rule.member),
+    to: names.add(rule.to),
+  };
+}
+
+/** Renames the named member; an existing member with the new name is dropped. */
+export function rename(rule: CompiledRename, run: Run, object: DraftObject): Stop | undefined {
+  const member = find(object, rule.id);
+  const other = find(object, rule.to);
+  if (member !== undefined) {
+    const stop = run.settleRepeated(rule, rule.id, member);
+    if (stop !== undefined) return stop;
+  }
+  if (other !== undefined) {
+    const stop = run.settleRepeated(rule, rule.to, other);
+    if (stop !== undefined) return stop;
+  }
+  if (member === undefined) return undefined;
+  if (other !== undefined) {
+    const stop = run.settleConflict(rule, rule.code, other);
+    if (stop !== undefined) return stop;
+  }
+  const before = run.recorder === undefined ? '' : (currentPointer(run.draft, member) ?? '');
+  member.id = rule.to;
+  member.isRenamed = true;
+  markChanged(object);
+  run.codes.push(rule.code + PLAIN);
+  run.recorder?.move(rule, member, before, other === undefined ? undefined : 'conflict');
+  return undefined;
+}
+
+/** A `strip` or `only` rule, compiled. */
+export interface CompiledStrip extends CompiledRule {
+  readonly rule: 'strip' | 'only';
+  readonly path: readonly number[];
+  /** The position of each named member in the rule, by the id of its name. */
+  readonly places: readonly number[];
+}
+
+/** Compiles a `strip` or `only` rule. */
+export function compileStrip(
+  rule: StripRule | OnlyRule,
+  base: CompiledRule,
+  names: NameTable,
+): CompiledStrip {
+  const places = placesOf(rule.members, names);
+  return { ...base, rule: rule.rule, path: pathIds(rule.in, names), places };
+}
+
+/** Removes the named members (`strip`), or all but them (`only`). */
+export function strip(rule: CompiledStrip, run: Run, object: DraftObject): Stop | undefined {
+  const isStrip = rule.rule === 'strip';
+  let dropped: DraftMember[] | undefined;
+  let isAnyNamed = false;
+  for (const member of object.members) {
+    const isNamed = (rule.places[member.id] ?? -1) >= 0;
+    isAnyNamed ||= isNamed;
+    if (isNamed === isStrip) (dropped ??= []).push(member);
+  }
+  // A single member that is dropped by its name cannot be repeated.
+  if (isAnyNamed && !(isStrip && dropped?.length === 1)) {
+    const repeated = run.findRepeated(object, rule.places);
+    if (repeated !== undefined)
+      return run.settleRepeated(rule, repeated.id, repeated) ?? strip(rule, run, object);
+  }
+  if (dropped === undefined) return undefined;
+  if (!isStrip) run.isSingular = run.hasForeignNames = true;
+  const { places } = rule;
+  // V1's messages about them have the order in which they are listed.
+  if (isStrip) dropped.sort((one, other) => (places[one.id] ?? 0) - (places[other.id] ?? 0));
+  for (const member of dropped) {
+    run.codes.push(rule.code + (isStrip ? (rule.places[member.id] ?? 0) : 0) * STEPS + PLAIN);
+    run.recorder?.drop(rule, member);
+  }
+  takeAll(object, dropped);
+  return undefined;
+}
+
+/** A `map` rule, compiled. */
+export interface CompiledMap extends CompiledRule {
+  readonly rule: 'map';
+  readonly path: readonly number[];
+  readonly id: number;
+  readonly values: MappedValues;
+}
+
+/** Compiles a `map` rule. */
+export function compileMap(rule: MapRule, base: CompiledRule, names: NameTable): CompiledMap {
+  const values = new MappedValues(rule.values);
+  return { ...base, rule: 'map', path: pathIds(rule.in, names), id: names.add(rule.member), values };
+}
+
+/** Replaces the value of the named member, if the map lists it. */
+export function map(rule: CompiledMap, run: Run, object: DraftObject): Stop | undefined {
+  const member = find(object, rule.id);
+  if (member === undefined) return undefined;
+  const stop = run.settleRepeated(rule, rule.id, member);
+  if (stop !== undefined) return stop;
+  const position = rule.values.find(run.draft, member);
+  run.lookups.push({ values: rule.values, node: member.node });
+  if (position < 0) return undefined;
+  member.literal = rule.values.text(position);
+  markChanged(object);
+  run.codes.push(rule.code + position * STEPS + PLAIN);
+  run.recorder?.replace(rule, member, rule.values.value(position) ?? null);
+  return undefined;
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+const QUOTE = 0x22;
+
+/** An escape has at most six bytes for one UTF-16 unit, and UTF-8 has fewer. */
+const MAX_BYTES_OF_UNIT = 6;
+
+/** The values of a map, compiled: finds the position of a value in the map, and has its replacement. */
+export class MappedValues {
+  /** By position: the JSON text of the replacement. */
+  private readonly texts: readonly Uint8Array[];
+  /** By position: the decoded replacement, for a patch. */
+  private readonly values: readonly (string | number | boolean | null)[];
+  private readonly strings: ReadonlyMap<string, number>;
+  private readonly tokens: ReadonlyMap<string, number>;
+  /** Maximum bytes of a value that can be in the map. */
+  private readonly maxBytes: number;
+
+  constructor(values: readonly MappedValue[]) {
+    this.texts = values.map(({ to }) => encoder.encode(printScalar(to)));
+    this.values = values.map(({ to }) => scalarValue(to));
+    this.strings = positions(values, true);
+    this.tokens = positions(values, false);
+    const longest = values.reduce((length, { from }) => Math.max(length, from.text.length), 0);
+    this.maxBytes = MAX_BYTES_OF_UNIT * longest + 2;
+  }
+
+  /** Returns the position of the current value of `member` in the map; -1 if it is not in it, or an object or an array. */
+  find({ bytes, tape }: Draft, { node, literal }: DraftMember): number {
+    if (literal !== undefined) return this.positionOf(literal, 0, literal.length);
+    return node < 0 ? -1 : this.positionAt(bytes, tape, node);
+  }
+
+  /** Returns the position of the value of `node` in the map; -1 if it is not in it, or an object or an array. */
+  positionAt(bytes: Uint8Array, tape: Tape, node: number): number {
+    const kind = tape.kind(node);
+    if (kind !== STRING && kind !== SCALAR) return -1;
+    return this.positionOf(bytes, tape.start(node), tape.end(node));
+  }
+
+  /** Returns the JSON text that replaces the value at a position. */
+  text(position: number): Uint8Array | undefined {
+    return this.texts[position];
+  }
+
+  /** Returns the decoded value that replaces the value at a position. */
+  value(position: number): string | number | boolean | null | undefined {
+    return this.values[position];
+  }
+
+  /** Returns the position of the JSON text from `start` to `end`; -1 if it is not in the map. */
+  positionOf(bytes: Uint8Array, start: number, end: number): number {
+    if (end - start > this.maxBytes) return -1;
+    if (bytes[start] === QUOTE) return this.strings.get(decodeString(bytes, start, end)) ?? -1;
+    return this.tokens.get(decoder.decode(bytes.subarray(start, end))) ?? -1;
+  }
+}
+
+function positions(values: readonly MappedValue[], isString: boolean): ReadonlyMap<string, number> {
+  const found = new Map<string, number>();
+  for (const [position, { from }] of values.entries()) {
+    if (from.isString === isString) found.set(from.text, position);
+  }
+  return found;
+}
+
+/** A value of a body that a map looked up. */
+export interface Lookup {
+  readonly values: MappedValues;
+  /** The node of the member, which every body of the same shape has. */
+  readonly node: number;
+}
+
+/**
+ * Returns the positions of the values in the maps that look them up, in order: bodies of one shape with equal positions are
+ * rewritten alike. A value that a map replaced is looked up as what it was replaced by.
+ */
+export function lookUp(lookups: readonly Lookup[], body: Uint8Array, tape: Tape): string {
+  const replaced = new Map<number, Uint8Array>();
+  let positions = '';
+  for (const { values, node } of lookups) {
+    const literal = replaced.get(node);
+    const position =
+      literal === undefined
+        ? values.positionAt(body, tape, node)
+        : values.positionOf(literal, 0, literal.length);
+    const text = values.text(position);
+    if (text !== undefined) replaced.set(node, text);
+    positions += `${position} `;
+  }
+  return positions;
+}

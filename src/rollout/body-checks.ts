@@ -1,0 +1,268 @@
+import type { Modes } from '../rules/rollout.ts';
+import type { RolloutSubject } from './modes.ts';
+import type { RolloutTarget } from './rollout-state.ts';
+
+/** Pairs of client and operation, and pointers of each, that a sentence names. */
+const MAX_NAMED = 5;
+const MAX_POINTERS = 3;
+
+/**
+ * Returns a sentence when V2's schema, or the gateway itself, refuses more of the bodies that a command would migrate than the
+ * roll-back rule allows: V1 accepted them. Undefined when neither does.
+ */
+export function bodyCheckFault(
+  counts: readonly BodyCheckCount[],
+  target: RolloutTarget,
+  modes: Modes,
+  nameOf: (client: string) => string | undefined,
+): string | undefined {
+  const concerned = counts.filter((count) => isConcerned(count, target, modes));
+  const { margin } = modes.rollback;
+  const invalid = sum(concerned, 'invalid');
+  const checked = invalid + sum(concerned, 'valid') + sum(concerned, 'refusedByBoth');
+  const faults: string[] = [];
+  if (invalid > 0 && (invalid / checked) * 100 > margin) {
+    const named = namedPairs(concerned, 'invalid', (count) => pairWords(count, nameOf));
+    faults.push(
+      `V2's schema refuses ${invalid} of ${checked} checked ${noun(checked)} that a migration would send, ${tooMany(invalid, margin)} ${named}.`,
+    );
+  }
+  const refused = sum(concerned, 'refused');
+  const bodies = sum(concerned, 'bodies');
+  if (refused > 0 && (refused / bodies) * 100 > margin) {
+    const named = namedPairs(concerned, 'refused', (count) => refusalWords(count, nameOf));
+    faults.push(
+      `The gateway would refuse ${refused} of ${bodies} ${noun(bodies)}, ${tooMany(refused, margin)} ${named}.`,
+    );
+  }
+  if (faults.length === 0) return undefined;
+  return `${faults.join(' ')} Change the rules or the clients, or insist with --force.`;
+}
+
+function noun(bodies: number): string {
+  return bodies === 1 ? 'body' : 'bodies';
+}
+
+function tooMany(bodies: number, margin: number): string {
+  const those = bodies === 1 ? 'it' : 'those';
+  return `and V1 accepted ${those}: more than the ${margin} % that a roll-back allows.`;
+}
+
+function namedPairs(
+  counts: readonly BodyCheckCount[],
+  counter: 'invalid' | 'refused',
+  words: (count: BodyCheckCount) => string,
+): string {
+  const pairs = counts
+    .filter((count) => count[counter] > 0)
+    .toSorted((one, other) => other[counter] - one[counter]);
+  const more = pairs.length > MAX_NAMED ? `; and ${pairs.length - MAX_NAMED} more` : '';
+  return pairs.slice(0, MAX_NAMED).map(words).join('; ') + more;
+}
+
+/** A command for everything leaves operations and clients with modes of their own as they are. */
+function isConcerned(
+  { operation, client }: BodyCheckCount,
+  target: RolloutTarget,
+  { operations, clients }: Modes,
+): boolean {
+  if (target.client !== undefined) return client === target.client;
+  if (client !== undefined && Object.hasOwn(clients, client)) return false;
+  if (target.operation !== undefined) return operation === target.operation;
+  return operation === undefined || !Object.hasOwn(operations, operation);
+}
+
+function pairWords(count: BodyCheckCount, nameOf: (client: string) => string | undefined): string {
+  const { invalid, pointers } = count;
+  const places = pointers
+    .slice(0, MAX_POINTERS)
+    .map(({ at, count: times }) => `${at === '' ? 'the body itself' : at} ${times}×`);
+  const more = pointers.length > MAX_POINTERS ? ', …' : '';
+  return `${pairName(count, nameOf)}: ${invalid}, at ${places.join(', ')}${more}`;
+}
+
+function refusalWords(count: BodyCheckCount, nameOf: (client: string) => string | undefined): string {
+  const { refused, refusals } = count;
+  const reasons = refusals.slice(0, MAX_POINTERS).map(({ reason, count: times }) => `${reason} ${times}×`);
+  const more = refusals.length > MAX_POINTERS ? ', …' : '';
+  return `${pairName(count, nameOf)}: ${refused}, ${reasons.join(', ')}${more}`;
+}
+
+function pairName(
+  { client, operation }: BodyCheckCount,
+  nameOf: (client: string) => string | undefined,
+): string {
+  const name = client === undefined ? 'requests without a known key' : (nameOf(client) ?? client);
+  return `Client ${name}, ${operation ?? 'other operations'}`;
+}
+
+function sum(
+  counts: readonly BodyCheckCount[],
+  name: 'valid' | 'invalid' | 'refusedByBoth' | 'refused' | 'bodies',
+): number {
+  return counts.reduce((total, count) => total + count[name], 0);
+}
+
+/** What a finished exchange says about its dry run. */
+export interface DryRunResult {
+  readonly ruleBook: string;
+  readonly client?: string | undefined;
+  readonly operation?: string | undefined;
+  /** The status that the client received. */
+  readonly status: number;
+  readonly bytesIn: number;
+  readonly would?: (Partial<BodyCheck> & WouldRefuse) | undefined;
+}
+
+/** The gateway's own verdict on a migration; `failure` and `pointer` say why it would refuse the request. */
+interface WouldRefuse {
+  readonly verdict: 'rewritten' | 'unchanged' | 'refused';
+  readonly failure?: string;
+  readonly pointer?: string;
+}
+
+/** Dry runs of the bodies that one client sent to one operation. */
+export interface BodyCheckCount {
+  /** Absent for requests that the rule book does not name. */
+  readonly operation?: string;
+  /** Client hash; absent for requests without a key, and for clients beyond the limit. */
+  readonly client?: string;
+  readonly valid: number;
+  /** Bodies that V1 accepted and V2's schema refuses. */
+  readonly invalid: number;
+  /** Bodies that V2's schema refuses as V1 did. */
+  readonly refusedByBoth: number;
+  /** Bodies that were not checked. */
+  readonly unknown: number;
+  /** All bodies, those without a check among them. */
+  readonly bodies: number;
+  /** Requests that the gateway itself would refuse, and V1 accepted. */
+  readonly refused: number;
+  /** Places of the first fault of bodies that V1 accepted, most frequent first. */
+  readonly pointers: readonly { readonly at: string; readonly count: number }[];
+  /** Codes of the gateway's refusals, with their places, most frequent first. */
+  readonly refusals: readonly { readonly reason: string; readonly count: number }[];
+}
+
+/** Maximum number of pairs of client and operation, and of pointers of one pair. */
+const MAX_PAIRS = 1000;
+const MAX_TALLIED_POINTERS = 20;
+
+/** Characters of a place that are kept. */
+const MAX_PLACE = 300;
+
+const COUNTERS = ['valid', 'invalid', 'refusedByBoth', 'unknown', 'bodies', 'refused'] as const;
+
+type Counter = (typeof COUNTERS)[number];
+
+type Count = { -readonly [Name in Counter]: number } & {
+  readonly subject: Partial<RolloutSubject>;
+  readonly pointers: Map<string, number>;
+  readonly refusals: Map<string, number>;
+};
+
+/** Totals what migrations of bodies would have come to, under the rule book in force: another one makes other bodies, so it starts anew. */
+export class BodyCheckTally {
+  private readonly counts = new Map<string, Count>();
+  private ruleBook = '';
+
+  /** Adds an exchange. A status of V1 that says nothing about the body (0, 5xx) leaves it out. */
+  add({ ruleBook, client, operation, status, bytesIn, would }: DryRunResult): void {
+    if (would === undefined || (bytesIn === 0 && would.verdict !== 'refused')) return;
+    this.begin(ruleBook);
+    if (status === 0 || status >= 500) return;
+    const count = this.countOf({ client, operation });
+    count.bodies += 1;
+    if (would.verdict === 'refused') {
+      if (status >= 400) return;
+      count.refused += 1;
+      const { failure = 'refused', pointer } = would;
+      increment(count.refusals, pointer === undefined ? failure : `${failure} at ${pointer}`, 1);
+      return;
+    }
+    const { v2, at = '' } = would;
+    if (v2 === undefined) return;
+    if (v2 !== 'invalid') {
+      count[v2] += 1;
+      return;
+    }
+    if (status >= 400) {
+      count.refusedByBoth += 1;
+      return;
+    }
+    count.invalid += 1;
+    increment(count.pointers, at, 1);
+  }
+
+  /** Adds the counts of another tally under the same rule book. */
+  merge(ruleBook: string, counts: readonly BodyCheckCount[]): void {
+    this.begin(ruleBook);
+    for (const { operation, client, pointers, refusals, ...numbers } of counts) {
+      const count = this.countOf({ operation, client });
+      for (const name of COUNTERS) count[name] += numbers[name];
+      for (const { at, count: times } of pointers) increment(count.pointers, at, times);
+      for (const { reason, count: times } of refusals) increment(count.refusals, reason, times);
+    }
+  }
+
+  /** Counts under the rule book with this hash, those with the most faults first. */
+  list(ruleBook: string): readonly BodyCheckCount[] {
+    if (ruleBook !== this.ruleBook) return [];
+    return [...this.counts.values()]
+      .map(({ subject: { operation, client }, pointers, refusals, ...count }) => ({
+        ...(operation === undefined ? {} : { operation }),
+        ...(client === undefined ? {} : { client }),
+        ...count,
+        pointers: byCount(pointers).map(([at, times]) => ({ at, count: times })),
+        refusals: byCount(refusals).map(([reason, times]) => ({ reason, count: times })),
+      }))
+      .sort((one, other) => other.invalid + other.refused - one.invalid - one.refused);
+  }
+
+  private begin(ruleBook: string): void {
+    if (ruleBook === this.ruleBook) return;
+    this.counts.clear();
+    this.ruleBook = ruleBook;
+  }
+
+  private countOf({ operation, client }: RolloutSubject): Count {
+    const key = `${client ?? ''} ${operation ?? ''}`;
+    const known = this.counts.get(key);
+    if (known !== undefined) return known;
+    if (client !== undefined && this.counts.size >= MAX_PAIRS)
+      return this.countOf({ operation, client: undefined });
+    const count = {
+      subject: { operation, client },
+      valid: 0,
+      invalid: 0,
+      refusedByBoth: 0,
+      unknown: 0,
+      bodies: 0,
+      refused: 0,
+      pointers: new Map<string, number>(),
+      refusals: new Map<string, number>(),
+    };
+    this.counts.set(key, count);
+    return count;
+  }
+}
+
+/** Counts a place, up to a number of different ones, and of characters: clients choose them. */
+function increment(places: Map<string, number>, place: string, times: number): void {
+  const name = place.slice(0, MAX_PLACE);
+  if (places.has(name) || places.size < MAX_TALLIED_POINTERS)
+    places.set(name, (places.get(name) ?? 0) + times);
+}
+
+function byCount(places: ReadonlyMap<string, number>): (readonly [place: string, count: number])[] {
+  return [...places].sort(([, one], [, other]) => other - one);
+}
+
+/** Whether V2's schema accepts the body that a migration would have sent; nothing was sent to V2 for it. */
+export interface BodyCheck {
+  readonly v2: 'valid' | 'invalid' | 'unknown';
+  /** RFC 6901 pointer into the body for V2, of the first fault; `invalid` only. */
+  readonly at?: string;
+  /** Reason for `unknown`, such as `no-schema`, `too-slow` or `budget`. */
+  readonly why?: string;
+}

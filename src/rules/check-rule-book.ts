@@ -1,0 +1,432 @@
+import { printScalar } from '../json/document.ts';
+import { BodyKnowledge } from './body-knowledge.ts';
+import {
+  type DeclaredChange,
+  type DeclaredQueryRule,
+  type DeclaredRule,
+  operationContexts,
+} from './declared-change.ts';
+import { inverseValues, isInverse, isInvertible, resourceOf } from './inverse.ts';
+import { didYouMean, type SourceFault, type SourcePath } from './rule-book-fault.ts';
+import type { RuleBookSource } from './rule-book-source.ts';
+import {
+  canBeRewritten,
+  type Change,
+  type Embedding,
+  type Operation,
+  type Policies,
+  type RuleBook,
+} from './rule-book.ts';
+import {
+  type MappedValue,
+  type Path,
+  printPath,
+  readPath,
+  type RenameRule,
+  type RequestRule,
+  type RequestRuleName,
+  type ResponseRule,
+  templateFault,
+  templateShape,
+} from './rule.ts';
+
+/** Checks each change on its own; the checks of stale rules cover how rules fit together. */
+export function checkChanges(
+  changes: readonly DeclaredChange[],
+  operations: ReadonlyMap<string, Operation>,
+  /** Every id in the source, including those of faulty operations. */
+  ids: ReadonlySet<string>,
+): readonly SourceFault[] {
+  const faults: SourceFault[] = [];
+  const fault = (path: SourcePath, message: string, blame: SourceFault['blame'] = 'value'): void => {
+    faults.push({ path, blame, message });
+  };
+  const seen = new Map<string, SourcePath>();
+  for (const declared of changes) {
+    const { change, path } = declared;
+    if (seen.has(change.id)) {
+      fault(
+        [...path, 'id'],
+        `another change is called "${change.id}" already; give this one a name of its own`,
+      );
+    }
+    seen.set(change.id, path);
+    if (!declared.hasRules)
+      fault(path, `change "${change.id}" changes nothing; give it request, query or response rules`);
+    checkOn(declared, operations, ids, fault);
+    checkPolicies(declared, fault);
+    for (const rule of declared.request) checkRule(change.id, rule, fault);
+    checkInverse(declared, fault);
+    for (const rule of declared.query) checkQueryRule(change.id, rule, fault);
+    for (const { rule, path: at, values } of declared.response) {
+      checkResponsePath(change.id, rule, at, fault);
+      if (rule.rule === 'map') checkValues(change.id, rule.values, (index) => values[index] ?? at, fault);
+      if (rule.rule === 'rename' && rule.path.at(-1) === rule.to) {
+        fault(
+          [...at, 'to'],
+          `change "${change.id}": rename gives "${rule.to}" the name it has; write the V1 name in to`,
+        );
+      }
+      if (rule.rule === 'alias' && rule.path.at(-1) === rule.as) {
+        fault(
+          [...at, 'as'],
+          `change "${change.id}": alias gives "${rule.as}" the name it has; write the V1 name`,
+        );
+      }
+    }
+  }
+  return faults;
+}
+
+/** A response that is an array is left unchanged, and a list that the gateway creates has exactly one place. */
+function checkResponsePath(change: string, rule: ResponseRule, at: SourcePath, fault: Report): void {
+  if (rule.rule === 'errors' || rule.rule === 'inverse') return;
+  if (rule.path[0] === '*') {
+    fault(
+      [...at, rule.rule === 'map' ? 'of' : rule.rule],
+      `change "${change}": the path begins with *, but a response that is an array is left alone; begin with a name`,
+    );
+  } else if (rule.rule === 'deprecations' && rule.path.includes('*')) {
+    fault([...at, rule.rule], `change "${change}": the list has exactly one place; name it without *`);
+  }
+}
+
+/** `inverse` undoes request rules of its own change, all at once. */
+function checkInverse({ change, request, response }: DeclaredChange, fault: Report): void {
+  const [inverse, again] = response.filter(({ rule }) => rule.rule === 'inverse');
+  if (inverse === undefined) return;
+  if (again !== undefined) {
+    fault(again.path, `change "${change.id}": inverse is in the list already; remove it`);
+  }
+  if (request.some(({ rule }) => isInvertible(rule))) return;
+  const rules = [...new Set(change.request.map(({ rule }) => rule))];
+  const why =
+    rules.length === 0
+      ? 'this change has no request rules'
+      : `${rules.join(', ')} ${rules.length === 1 ? 'has' : 'have'} no inverse`;
+  fault(inverse.path, `change "${change.id}": inverse has nothing to undo: ${why}; remove it`);
+}
+
+type Report = (path: SourcePath, message: string, blame?: SourceFault['blame']) => void;
+
+function checkOn(
+  { change, path }: DeclaredChange,
+  operations: ReadonlyMap<string, Operation>,
+  ids: ReadonlySet<string>,
+  fault: Report,
+): void {
+  if (change.on === 'every') return;
+  const seen = new Set<string>();
+  for (const [index, id] of change.on.entries()) {
+    const at = [...path, 'on', index];
+    const label = `change "${change.id}": operation "${id}"`;
+    if (seen.has(id)) fault(at, `${label} is in the list already; remove it`);
+    seen.add(id);
+    if (id === 'every' && !ids.has(id)) {
+      fault(at, `change "${change.id}": "every" cannot be in a list; write on: every`);
+      continue;
+    }
+    if (!ids.has(id)) {
+      const hint = didYouMean(id, ids);
+      fault(
+        at,
+        `${label} is not among the operations${hint === '' ? '; declare it there, or remove it' : hint}`,
+      );
+      continue;
+    }
+    const method = operations.get(id)?.method;
+    if (method === undefined) continue;
+    // Query rules take effect there, so the operation is not in the list for nothing.
+    if (change.request.length > 0 && change.query === undefined && !canBeRewritten(method)) {
+      fault(at, `${label} is ${method}, and only bodies of POST, PATCH and PUT are rewritten; remove it`);
+    }
+    if (change.response.length > 0 && method === 'HEAD') {
+      fault(at, `${label} is HEAD, whose responses have no body to rewrite; remove it`);
+    }
+  }
+}
+
+/** A policy takes effect only if the change has a rule that uses it. */
+function checkPolicies({ change, path }: DeclaredChange, fault: Report): void {
+  for (const policy of Object.keys(change.policies)) {
+    const rules = POLICY_RULES.get(policy) ?? [];
+    if (change.request.some(({ rule }) => rules.includes(rule))) continue;
+    const message = `change "${change.id}": the policy ${policy} is for ${rules.join(', ')}, and this change has none; remove it`;
+    fault([...path, 'policies', policy], message, 'key');
+  }
+}
+
+const POLICY_RULES: ReadonlyMap<string, readonly RequestRuleName[]> = new Map([
+  ['flat', ['unwrap']],
+  ['siblings', ['unwrap']],
+  ['wrapper', ['unwrap']],
+  ['conflict', ['nest', 'rename']],
+  ['duplicate', ['unwrap', 'nest', 'rename', 'strip', 'only', 'map']],
+]);
+
+function checkRule(change: string, { rule, inside, members }: DeclaredRule, fault: Report): void {
+  if (rule.rule === 'rename' && rule.member === rule.to) {
+    fault(
+      members[0] ?? inside,
+      `change "${change}": rename gives "${rule.to}" the name it has; write the V2 name in to`,
+    );
+  }
+  if (rule.rule === 'nest') {
+    const at = members[rule.members.indexOf(rule.under)];
+    if (at !== undefined) {
+      fault(at, `change "${change}": nest would move "${rule.under}" into itself; remove it of the list`);
+    }
+  }
+  if (rule.rule === 'map') checkValues(change, rule.values, (index) => members[index + 1] ?? inside, fault);
+  if (rule.rule !== 'unwrap' && rule.in[0] === '*') {
+    fault(
+      inside,
+      `change "${change}": the path begins with *, but a body that is an array is never rewritten; begin with a name`,
+    );
+  }
+}
+
+function checkQueryRule(change: string, { rule, parts }: DeclaredQueryRule, fault: Report): void {
+  const [first = []] = parts;
+  if (rule.rule === 'rename' && rule.parameter === rule.to) {
+    fault(first, `change "${change}": rename gives "${rule.to}" the name it has; write the V2 name in to`);
+  }
+  if (rule.rule === 'map') checkValues(change, rule.values, (index) => parts[index + 1] ?? first, fault);
+}
+
+/** Checks that a map lists each value once, and changes it. */
+function checkValues(
+  change: string,
+  values: readonly MappedValue[],
+  at: (index: number) => SourcePath,
+  fault: Report,
+): void {
+  const seen = new Set<string>();
+  for (const [index, { from, to }] of values.entries()) {
+    const text = printScalar(from);
+    if (seen.has(text)) {
+      fault(at(index), `change "${change}": map has the value ${text} already; remove one of the two`, 'key');
+    }
+    seen.add(text);
+    if (printScalar(to) === text) {
+      fault(at(index), `change "${change}": map gives ${text} the value it has; write another, or remove it`);
+    }
+  }
+}
+
+/** Reads the operations of a source, in order; those with a faulty template are left out. */
+export function checkOperations(source: RuleBookSource['operations'] = {}): {
+  readonly operations: readonly Operation[];
+  readonly faults: readonly SourceFault[];
+} {
+  const operations: Operation[] = [];
+  const faults: SourceFault[] = [];
+  const shapes = new Map<string, string>();
+  for (const [id, declared] of Object.entries(source)) {
+    const match = typeof declared === 'string' ? declared : declared.match;
+    const assumed = typeof declared === 'string' ? false : (declared.assumed ?? false);
+    const [method = '', template = ''] = match.split(' ');
+    const path = typeof declared === 'string' ? ['operations', id] : ['operations', id, 'match'];
+    const fault = templateFault(template);
+    if (fault !== undefined) {
+      faults.push({
+        path,
+        blame: 'value',
+        message: `operation "${id}": the path ${JSON.stringify(template)} ${fault}`,
+      });
+      continue;
+    }
+    const shape = `${method} ${templateShape(template)}`;
+    const other = shapes.get(shape);
+    if (other === undefined) {
+      shapes.set(shape, id);
+      operations.push({ id, method, template, assumed, ...embeddings(declared) });
+      continue;
+    }
+    const message = `operation "${id}": ${method} ${template} matches the same requests as "${other}"; remove one of them`;
+    faults.push({ path, blame: 'value', message });
+  }
+  faults.push(...checkEmbeds(source));
+  return { operations, faults };
+}
+
+type OperationSource = NonNullable<RuleBookSource['operations']>[string];
+
+function embeddings(declared: OperationSource): { readonly embeds?: readonly Embedding[] } {
+  const embeds = embedsOf(declared);
+  if (embeds.length === 0) return {};
+  return { embeds: embeds.map(([path, operation]) => ({ path: readPath(path), operation })) };
+}
+
+function embedsOf(declared: OperationSource): readonly (readonly [path: string, operation: string])[] {
+  return typeof declared === 'string' ? [] : Object.entries(declared.embeds ?? {});
+}
+
+/** An embedded resource is named by an operation that writes it. */
+function checkEmbeds(source: NonNullable<RuleBookSource['operations']>): readonly SourceFault[] {
+  const ids = new Set(Object.keys(source));
+  const faults: SourceFault[] = [];
+  for (const [id, declared] of Object.entries(source)) {
+    for (const [path, writer] of embedsOf(declared)) {
+      if (ids.has(writer)) continue;
+      const hint = didYouMean(writer, ids);
+      faults.push({
+        path: ['operations', id, 'embeds', path],
+        blame: 'value',
+        message: `operation "${id}": "${writer}" is not among the operations${hint === '' ? '; declare it there, or remove it' : hint}`,
+      });
+    }
+  }
+  return faults;
+}
+
+/** What a V1 client may notice of V2 although the rule book is sound: one sentence each, with the remedy. */
+export function ruleBookWarnings({ changes, operations, policies }: RuleBook): readonly string[] {
+  const contexts = operationContexts(
+    changes.map((change) => ({ change })),
+    operations,
+  );
+  const chains = contexts.flatMap((context) => {
+    return lossyChains(
+      context.changes.map(({ change }) => change),
+      policies,
+    );
+  });
+  return [
+    ...new Set(chains),
+    ...changes.flatMap((change) => withoutInverse(change)),
+    ...changes.flatMap((change) => mapsOfSeveral(change)),
+    ...operations.flatMap((operation) => unreadResource(operation, operations, changes)),
+  ];
+}
+
+/** V1 returned what it stored; V2 never got these members, so that no response rule can bring them back. */
+function withoutInverse({ id, request }: Change): readonly string[] {
+  return request.flatMap((rule) => {
+    if (rule.rule === 'only') {
+      return `change "${id}": only has no inverse: responses lack what it removes from ${printPath(rule.in)}, where V1 had it`;
+    }
+    if (rule.rule !== 'strip' || rule.members.length === 0) return [];
+    const names = rule.members.map((member) => printPath([...rule.in, member])).join(', ');
+    return `change "${id}": strip has no inverse: responses lack ${names}, where V1 had ${rule.members.length === 1 ? 'it' : 'them'}`;
+  });
+}
+
+/** An inverse cannot tell which of the V1 values the client sent. */
+function mapsOfSeveral(change: Change): readonly string[] {
+  if (!isInverse(change)) return [];
+  return change.request.flatMap((rule) => {
+    if (rule.rule !== 'map') return [];
+    const undone = new Set(inverseValues(rule.values).map(({ from }) => printScalar(from)));
+    const shared = new Set(
+      rule.values.map(({ to }) => printScalar(to)).filter((value) => !undone.has(value)),
+    );
+    return [...shared].map((value) => {
+      const sources = rule.values.filter(({ to }) => printScalar(to) === value);
+      const names = sources.map(({ from }) => printScalar(from)).join(' and ');
+      return `change "${change.id}": ${names} of ${printPath([...rule.in, rule.member])} both become ${value}, which has no inverse: responses keep ${value}; a response map can choose one`;
+    });
+  });
+}
+
+function unreadResource(
+  operation: Operation,
+  operations: readonly Operation[],
+  changes: readonly Change[],
+): readonly string[] {
+  const { id } = operation;
+  const isWritten = changes.some(
+    (change) =>
+      change.on !== 'every' &&
+      change.on.includes(id) &&
+      isInverse(change) &&
+      change.request.some(isInvertible),
+  );
+  if (!isWritten) return [];
+  const resource = resourceOf(operation);
+  if (operations.some((other) => other.method === 'GET' && resourceOf(other) === resource)) return [];
+  return [
+    `operation "${id}" writes a resource that no operation reads back: reads of it are in V2's shape; declare GET ${resource}, for example`,
+  ];
+}
+
+/** A rename whose new name the body may have had already, and where that name is now. */
+interface GivenName {
+  readonly change: string;
+  readonly rule: RenameRule;
+  at: Path;
+}
+
+/**
+ * Renames into a name that a later rule takes: a member that a V1 body has by that name itself is replaced by the rename, and by
+ * the later rule it is clear that the two were not meant to be one. A name that an earlier rule has freed is no loss.
+ */
+function lossyChains(changes: readonly Change[], policies: Policies): readonly string[] {
+  const knowledge = new BodyKnowledge();
+  const given: GivenName[] = [];
+  const warnings: string[] = [];
+  for (const { id, request, policies: own } of changes) {
+    const { conflict, flat } = { ...policies, ...own };
+    for (const rule of request) {
+      for (const name of given) {
+        const fate = fateOf(rule, name.at);
+        if (fate !== undefined) warnings.push(lossWords(name, `change "${id}" ${fate}`));
+      }
+      follow(rule, given);
+      if (rule.rule === 'rename' && conflict === 'v1') {
+        const at = [...rule.in, rule.to];
+        if (!knowledge.isEmptyAt(at) && !knowledge.isEmptyAt([...rule.in, rule.member]))
+          given.push({ change: id, rule, at });
+      }
+      knowledge.apply(rule, id, flat === 'migrate');
+    }
+  }
+  return warnings;
+}
+
+/** What a rule does to the member at `path`; undefined when it leaves the name to it. */
+function fateOf(rule: RequestRule, path: Path): string | undefined {
+  if (rule.rule === 'unwrap' || rule.rule === 'map') return undefined;
+  const name = path.at(-1) ?? '';
+  const isThere = rule.in.length === path.length - 1 && rule.in.every((part, at) => part === path[at]);
+  if (!isThere) return undefined;
+  switch (rule.rule) {
+    case 'nest':
+      return rule.members.includes(name)
+        ? `then nests under ${printPath([...rule.in, rule.under])}`
+        : undefined;
+    case 'strip':
+      return rule.members.includes(name) ? 'then strips' : undefined;
+    case 'only':
+      return rule.members.includes(name) ? undefined : 'then removes, as its only does not list it';
+    case 'rename':
+      if (rule.member === name) return `then renames to "${rule.to}"`;
+      return rule.to === name ? `also gives to ${printPath([...rule.in, rule.member])}` : undefined;
+  }
+}
+
+function lossWords({ change, rule }: GivenName, fate: string): string {
+  const [from, to] = [printPath([...rule.in, rule.member]), printPath([...rule.in, rule.to])];
+  const remedy = fate.includes(' nests ')
+    ? `nest ${from} by its V1 name, and rename it there`
+    : 'let each rule name the V1 member that it is for, those that free a name first';
+  return `change "${change}": ${from} is renamed to ${to}, which ${fate}: a request that has ${to} as well loses it; ${remedy}`;
+}
+
+/** Lets the names move with the objects that they are in. */
+function follow(rule: RequestRule, given: readonly GivenName[]): void {
+  for (const name of given) {
+    const { at } = name;
+    if (rule.rule === 'unwrap') {
+      if (at[0] === rule.member) name.at = at.slice(1);
+      continue;
+    }
+    const { length } = rule.in;
+    const next = at[length];
+    if (next === undefined || !rule.in.every((part, step) => part === at[step])) continue;
+    if (rule.rule === 'rename' && rule.member === next)
+      name.at = [...rule.in, rule.to, ...at.slice(length + 1)];
+    if (rule.rule === 'nest' && rule.members.includes(next))
+      name.at = [...rule.in, rule.under, ...at.slice(length)];
+  }
+}

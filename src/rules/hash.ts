@@ -1,0 +1,118 @@
+import { printScalar } from '../json/document.ts';
+import type { Change, Policies, RuleBook } from './rule-book.ts';
+import {
+  type MappedValue,
+  type QueryRule,
+  type RequestRule,
+  type ResponseRule,
+  templateShape,
+} from './rule.ts';
+
+/**
+ * Computes the first 16 hex digits of the SHA-256 of a rule book's effect. Summaries, assumptions, the order of operations and
+ * the names of path parameters have no effect, so they do not change the hash.
+ */
+export async function hashRuleBook(book: Omit<RuleBook, 'hash'>): Promise<string> {
+  const meaning = JSON.stringify([
+    book.version,
+    book.operations
+      .map((operation): readonly [id: string, ...meaning: unknown[]] => [
+        operation.id,
+        operation.method,
+        templateShape(operation.template),
+        ...(operation.embeds === undefined ? [] : [operation.embeds]),
+      ])
+      .sort(byFirst),
+    book.changes.map((change) => meaningOf(change, book.policies)),
+    [
+      book.policies.malformed,
+      book.policies.unsupported,
+      ...(book.policies.future === 'forward' ? [] : ['future']),
+    ],
+    [book.limits.depth, book.limits.body, book.limits.response],
+    ...(book.rollout === undefined ? [] : [book.rollout]),
+  ]);
+  return digestOf(new TextEncoder().encode(meaning), 8);
+}
+
+function byFirst(
+  one: readonly [id: string, ...unknown[]],
+  other: readonly [id: string, ...unknown[]],
+): number {
+  return one[0] < other[0] ? -1 : 1;
+}
+
+function meaningOf(change: Change, policies: Policies): unknown {
+  const { flat, siblings, conflict, duplicate, wrapper } = { ...policies, ...change.policies };
+  return [
+    change.id,
+    change.on === 'every' ? change.on : change.on.toSorted(),
+    change.request.map(requestMeaning),
+    change.response.map(responseMeaning),
+    [flat, siblings, conflict, duplicate, wrapper],
+    ...(change.query === undefined ? [] : [change.query.map(queryMeaning)]),
+  ];
+}
+
+function requestMeaning(rule: RequestRule): unknown {
+  switch (rule.rule) {
+    case 'unwrap':
+      return [rule.rule, rule.member];
+    case 'nest':
+      return [rule.rule, rule.members, rule.in, rule.under];
+    case 'rename':
+      return [rule.rule, rule.member, rule.in, rule.to];
+    case 'strip':
+    case 'only':
+      return [rule.rule, rule.members, rule.in];
+    case 'map':
+      return [rule.rule, rule.member, rule.in, valuesMeaning(rule.values)];
+  }
+}
+
+function queryMeaning(rule: QueryRule): unknown {
+  switch (rule.rule) {
+    case 'rename':
+      return [rule.rule, rule.parameter, rule.to];
+    case 'strip':
+      return [rule.rule, rule.parameters];
+    case 'map':
+      return [rule.rule, rule.parameter, valuesMeaning(rule.values)];
+  }
+}
+
+function valuesMeaning(values: readonly MappedValue[]): unknown {
+  return values.map(({ from, to }) => [printScalar(from), printScalar(to)] as const).sort(byFirst);
+}
+
+function responseMeaning(rule: ResponseRule): unknown {
+  switch (rule.rule) {
+    case 'alias':
+      return [rule.rule, rule.path, rule.as, rule.status];
+    case 'flatten':
+      return [rule.rule, rule.path, rule.members ?? null, rule.status];
+    case 'deprecations':
+      return [rule.rule, rule.path, rule.status];
+    case 'rename':
+      return [rule.rule, rule.path, rule.to, rule.status];
+    case 'unnest':
+      return [rule.rule, rule.path, rule.members ?? null, rule.status];
+    case 'errors':
+      return [rule.rule, Object.entries(rule.details).toSorted(byFirst), rule.status];
+    case 'inverse':
+      return [rule.rule, rule.status];
+    case 'map':
+      return [rule.rule, rule.path, valuesMeaning(rule.values), rule.status];
+  }
+}
+
+/** The first `length` bytes of the SHA-256 of `bytes`, in hex. The runtime computes it off the event loop. */
+export async function digestOf(bytes: Uint8Array, length: number): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', new Uint8Array(bytes));
+  return hexOf(new Uint8Array(digest, 0, length));
+}
+
+/** Bytes in lower-case hex. */
+export function hexOf(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
