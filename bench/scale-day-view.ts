@@ -3,7 +3,7 @@ import { Agent, request } from 'node:http';
 import { decodeBody } from '../src/node/decode-body.ts';
 import { createInspector } from '../src/inspector/inspector.ts';
 import { createAdminServer, watchProcess } from '../src/node/admin/admin-server.ts';
-import { listen } from '../src/node/listen.ts';
+import { listen } from '../src/node/clients/listen.ts';
 import type { LoadedRuleBook } from '../src/node/rule-books.ts';
 import { GatewayTotals } from '../src/report/report-totals.ts';
 import { OperatorView } from '../src/inspector/operator-view.ts';

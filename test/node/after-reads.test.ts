@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { afterReads, throwLater } from '../../src/node/after-reads.ts';
+import { afterReads, throwLater } from '../../src/node/clients/fair-turns.ts';
 
 const turn = (): Promise<void> =>
   new Promise((resolve) => {

@@ -5,7 +5,7 @@ import { setImmediate as setTurn } from 'node:timers';
 import { setImmediate } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
-import { type HeldFlow, PieceTurns } from '../../src/node/piece-turns.ts';
+import { type HeldFlow, PieceTurns } from '../../src/node/clients/fair-turns.ts';
 import { gatewayFor } from '../support/gateway.ts';
 import { exchange, type RawClient, rawClient, statusOf } from '../support/raw-client.ts';
 import { ok, rawServer } from '../support/raw-server.ts';

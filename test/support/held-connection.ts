@@ -5,8 +5,7 @@ import { BufferBudget } from '../../src/gateway/limits.ts';
 import type { Exchange, ExchangeOwner } from '../../src/gateway/exchange.ts';
 import { ClientConnection, type ClientConnectionOwner } from '../../src/node/clients/client-connection.ts';
 import { BodyMemory } from '../../src/node/body-memory.ts';
-import { StreamedBodies } from '../../src/node/clients/body/streamed-bodies.ts';
-import { PieceTurns } from '../../src/node/piece-turns.ts';
+import { PieceTurns, StreamedBodies } from '../../src/node/clients/fair-turns.ts';
 
 const NO_LIMITS = { bodyTimeout: 0, minDataRate: 0, minDataRateGrace: 0 };
 

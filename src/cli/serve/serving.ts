@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { noticeLine } from '../../gateway/resilience.ts';
 import { createOperators, type OperatorParts, type Operators } from '../../node/admin/operators.ts';
-import { allocateYoung } from '../../node/allocate-young.ts';
+import { allocateYoung } from '../../node/node-internals.ts';
 import { fewFilesLine, openFilesLimit } from '../../node/connection-limits.ts';
 import { openTraces, type Traces } from '../../node/log/otlp.ts';
 import { LimitedLines, type WriteProcessLine } from '../../node/log/process-log.ts';

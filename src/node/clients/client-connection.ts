@@ -2,13 +2,12 @@ import { performance } from 'node:perf_hooks';
 import type { Socket } from 'node:net';
 import type { Exchange } from '../../gateway/exchange.ts';
 import type { BodyMemory } from '../body-memory.ts';
-import type { IncomingBodyOptions } from './body/incoming-body.ts';
+import { type IncomingBodyOptions, SizedBody } from './request-body.ts';
 import { LongBodyExchange } from './long-body-exchange.ts';
-import { copyOf, SharedReads } from './shared-reads.ts';
-import { ChunkedBody } from './body/chunked-body.ts';
-import { SizedBody } from './body/sized-body.ts';
+import { copyOf, SharedReads } from '../node-internals.ts';
+import { ChunkedBody } from './http1/chunked.ts';
 import { type ExchangeConnection, SocketExchange } from './socket-exchange.ts';
-import type { ReaderLimits } from './slow-reader-guard.ts';
+import type { ReaderLimits } from './rates.ts';
 import { readFastPathRequest, type FastPathRequest } from './fast-path-request.ts';
 import { judgeUnusualHead, PartialHead } from './partial-head.ts';
 

@@ -1,14 +1,13 @@
 import { performance } from 'node:perf_hooks';
 import type { Socket } from 'node:net';
 import type { Exchange } from '../../gateway/exchange.ts';
-import { afterReads } from '../after-reads.ts';
+import { afterReads, TurnQueue } from './fair-turns.ts';
 import { peerName } from './busy-peers.ts';
 import { ClientConnection, type ClientConnectionOwner } from './client-connection.ts';
 import { FIRST_REQUEST_GRACE_MS } from './drain-connections.ts';
-import type { IncomingBodyOptions } from './body/incoming-body.ts';
-import type { ReaderLimits } from './slow-reader-guard.ts';
-import { callHandle, systemHandle } from './system-handle.ts';
-import { TurnQueue } from './turn-queue.ts';
+import type { IncomingBodyOptions } from './request-body.ts';
+import type { ReaderLimits } from './rates.ts';
+import { callHandle, systemHandle } from '../node-internals.ts';
 
 /** Limits on the time that clients take, in milliseconds, and on the bytes that they send; a time of 0 is no limit. */
 export interface ClientLimits extends ReaderLimits {

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { callHandle, systemHandle } from './system-handle.ts';
+import { callHandle, systemHandle } from '../node-internals.ts';
 
 /** Milliseconds between two checks. */
 const CHECK_MS = 1000;

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ClientFault } from '../../gateway/exchange.ts';
-import { afterReads } from '../after-reads.ts';
+import { afterReads } from './fair-turns.ts';
 import { type Failure, failure } from '../../migrate/failure.ts';
 import type { H1Exchange } from './h1-exchange.ts';
 import type { LingeringConnections } from './lingering-connections.ts';

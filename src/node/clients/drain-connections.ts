@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
-import { afterReads } from '../after-reads.ts';
+import { afterReads } from './fair-turns.ts';
 
 /** A server that can be drained. */
 export interface DrainingServer {

@@ -9,12 +9,11 @@ import { ALREADY_SENT } from './already-sent.ts';
 import { IS_NODE } from '../runtime.ts';
 import type { Peer } from './busy-peers.ts';
 import { isFarFromComplete } from './early-response.ts';
-import { IncomingBody, type IncomingBodyOptions, type IncomingBodyOwner } from './body/incoming-body.ts';
+import { IncomingBody, type IncomingBodyOptions, type IncomingBodyOwner } from './request-body.ts';
 import { resetConnection } from './reset-connection.ts';
 import { isFinalStatus, isInterimStatus, ResponseFraming } from './response-framing.ts';
-import { type ReaderLimits, type SlowReader, SlowReaderGuard } from './slow-reader-guard.ts';
-import { takenBytes } from './body/taken-bytes.ts';
-import { unacknowledgedBytes } from './unacknowledged-bytes.ts';
+import { type ReaderLimits, type SlowReader, SlowReaderGuard, unacknowledgedBytes } from './rates.ts';
+import { takenBytes } from '../node-internals.ts';
 
 /** Options shared by every exchange of a server. Times are milliseconds. */
 export interface H1ExchangeOptions extends ReaderLimits, IncomingBodyOptions {

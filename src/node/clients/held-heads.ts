@@ -1,4 +1,4 @@
-import { afterReads } from '../after-reads.ts';
+import { afterReads } from './fair-turns.ts';
 
 /** A response whose head waits for a part of the body, so that both are one write. */
 export interface HeldHead {

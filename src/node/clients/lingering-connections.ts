@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import { afterReads } from '../after-reads.ts';
+import { afterReads } from './fair-turns.ts';
 
 /** Maximum number of lingering connections; beyond it the oldest is closed. */
 const MAX_LINGERING = 512;

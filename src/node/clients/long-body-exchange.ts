@@ -2,11 +2,15 @@ import type { Body, ClientFault } from '../../gateway/exchange.ts';
 import type { CollectorMemory } from '../../http/byte-collector.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
-import { afterReads } from '../after-reads.ts';
+import { afterReads } from './fair-turns.ts';
 import { isFarFromComplete } from './early-response.ts';
 import type { FastPathRequest } from './fast-path-request.ts';
-import { IncomingBody, type IncomingBodyOptions, type IncomingBodyOwner } from './body/incoming-body.ts';
-import type { SocketBody } from './body/socket-body.ts';
+import {
+  IncomingBody,
+  type IncomingBodyOptions,
+  type IncomingBodyOwner,
+  type SocketBody,
+} from './request-body.ts';
 import { type ExchangeConnection, SocketExchange } from './socket-exchange.ts';
 
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';

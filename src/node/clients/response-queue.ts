@@ -1,4 +1,4 @@
-import { afterReads, throwLater } from '../after-reads.ts';
+import { afterReads, throwLater } from './fair-turns.ts';
 import { IS_NODE } from '../runtime.ts';
 import { fill, SMALL_WRITE_BYTES } from '../small-writes.ts';
 

@@ -13,12 +13,11 @@ import { fill, SMALL_WRITE_BYTES, writeTogether } from '../small-writes.ts';
 import type { FastPathRequest } from './fast-path-request.ts';
 import { resetConnection } from './reset-connection.ts';
 import { isFinalStatus, isInterimStatus, ResponseFraming } from './response-framing.ts';
-import { type ReaderLimits, type SlowReader, SlowReaderGuard } from './slow-reader-guard.ts';
+import { type ReaderLimits, type SlowReader, SlowReaderGuard, unacknowledgedBytes } from './rates.ts';
 import { flushAfterReads } from './held-heads.ts';
 import { type QueuedResponse, queueResponse } from './response-queue.ts';
-import { takenBytes } from './body/taken-bytes.ts';
-import { unacknowledgedBytes } from './unacknowledged-bytes.ts';
-import { WholeBody } from './body/whole-body.ts';
+import { takenBytes } from '../node-internals.ts';
+import { WholeBody } from './request-body.ts';
 
 /** The connection that an exchange is on. */
 export interface ExchangeConnection {

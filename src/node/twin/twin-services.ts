@@ -16,7 +16,7 @@ import { getRequestListener } from '@hono/node-server';
 import { createReference, type ReferenceParts } from '../../reference/reference.ts';
 import { type Store, StoreBusy } from '../../reference/store.ts';
 import type { NoResponse, Sender, Side, TwinRequest, TwinResponse } from '../../twin/sender.ts';
-import { listen } from '../listen.ts';
+import { listen } from '../clients/listen.ts';
 import { openReferenceStore } from '../reference.ts';
 
 /** Settings of both reference services: requests a minute, attributes that only V1 still takes, V2's reaction to unknown ones. */

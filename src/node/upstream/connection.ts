@@ -5,7 +5,7 @@ import type { UpstreamFault, UpstreamReceiver } from '../../gateway/upstream.ts'
 import { writeFieldLines } from '../../http/field-lines.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
-import type { PieceTurns } from '../piece-turns.ts';
+import type { PieceTurns } from '../clients/fair-turns.ts';
 import { writeTogether } from '../small-writes.ts';
 import type { Address, Destination, UpstreamOptions } from './origin.ts';
 import { type ResponseEvents, ResponseReader } from './response-reader.ts';

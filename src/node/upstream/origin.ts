@@ -9,7 +9,7 @@ import {
 } from 'node:net';
 import { connect as connectSecurely, type ConnectionOptions, createSecureContext } from 'node:tls';
 import type { Upstream } from '../../gateway/upstream.ts';
-import { readOnceMore } from './read-once-more.ts';
+import { readOnceMore } from '../node-internals.ts';
 
 /** Target of connections, computed once for all of them. */
 export class Destination {

@@ -9,8 +9,7 @@ import type {
 import { writeFieldLines } from '../../http/field-lines.ts';
 import { isFieldName, isVisible } from '../../http/header-list.ts';
 import { expectsContent, isIdempotent } from '../../http/request-head.ts';
-import { afterReads } from '../after-reads.ts';
-import { PieceTurns } from '../piece-turns.ts';
+import { afterReads, PieceTurns } from '../clients/fair-turns.ts';
 import { type ConnectionOwner, type PendingRequest, UpstreamConnection } from './connection.ts';
 import { type Addresses, Destination, type NodeUpstream, type UpstreamOptions } from './origin.ts';
 

@@ -3,7 +3,7 @@ import { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ChunkedBody } from '../../../src/node/clients/body/chunked-body.ts';
+import { ChunkedBody } from '../../../src/node/clients/http1/chunked.ts';
 import { type FastPathRequest, readFastPathRequest } from '../../../src/node/clients/fast-path-request.ts';
 import { fuzzRuns, fuzzTime } from '../../support/fuzz.ts';
 import { separatorRuns } from '../../support/separators.ts';

@@ -1,8 +1,7 @@
 import { connect, createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { closePort } from '../../../src/node/clients/listen-queue.ts';
-import { listen } from '../../../src/node/listen.ts';
+import { closePort, listen } from '../../../src/node/clients/listen.ts';
 import { freePort } from '../../support/free-port.ts';
 
 const TURNS = 100;

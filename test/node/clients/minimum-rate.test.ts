@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { MinimumRate } from '../../../src/node/clients/minimum-rate.ts';
+import { MinimumRate } from '../../../src/node/clients/rates.ts';
 
 interface Measured {
   readonly rate: MinimumRate;

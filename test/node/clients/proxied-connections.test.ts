@@ -8,7 +8,7 @@ import { gatewayFor, type TestGateway } from '../../support/gateway.ts';
 import { rawClient, statusOf } from '../../support/raw-client.ts';
 import { ok, rawServer, type RawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
-import { ProxiedConnections } from '../../../src/node/clients/proxied-connections.ts';
+import { ProxiedConnections } from '../../../src/node/clients/proxy-protocol.ts';
 import { readRange } from '../../../src/http/forwarding.ts';
 
 const ca = certificate({ name: 'private CA' });

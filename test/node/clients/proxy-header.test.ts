@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readProxyHeader } from '../../../src/node/clients/proxy-header.ts';
+import { readProxyHeader } from '../../../src/node/clients/proxy-protocol.ts';
 import { fuzzRuns } from '../../support/fuzz.ts';
 
 const line = (text: string): Buffer => Buffer.from(text, 'latin1');

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { SharedReads } from '../../../src/node/clients/shared-reads.ts';
+import { SharedReads } from '../../../src/node/node-internals.ts';
 import { until } from '../../support/until.ts';
 
 /** An accepted connection, and its client. */

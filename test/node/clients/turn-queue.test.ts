@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { TurnQueue } from '../../../src/node/clients/turn-queue.ts';
+import { TurnQueue } from '../../../src/node/clients/fair-turns.ts';
 
 test('small work is done at once, and of large one little in a turn, in its order', async () => {
   const queue = new TurnQueue<string>(1000);

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { takenBytes } from '../../../src/node/clients/body/taken-bytes.ts';
-import { unacknowledgedBytes } from '../../../src/node/clients/unacknowledged-bytes.ts';
+import { takenBytes } from '../../../src/node/node-internals.ts';
+import { unacknowledgedBytes } from '../../../src/node/clients/rates.ts';
 
 /** Opens a connection between two sockets of this process; the first is that of the server. */
 async function connected(listen: string, host: string): Promise<readonly [Socket, Socket]> {

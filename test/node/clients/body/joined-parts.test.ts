@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { JoinedParts } from '../../../../src/node/clients/body/joined-parts.ts';
+import { JoinedParts } from '../../../../src/node/clients/request-body.ts';
 import { fuzzRuns } from '../../../support/fuzz.ts';
 
 function readable(onPart: (bytes: number) => void = () => {}) {

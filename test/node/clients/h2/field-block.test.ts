@@ -5,9 +5,14 @@ import v8 from 'node:v8';
 import vm from 'node:vm';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { FieldBlocks } from '../../../../src/node/clients/h2/field-block.ts';
-import { FrameReader } from '../../../../src/node/clients/h2/frame-reader.ts';
-import { FLAG, FRAME, FRAME_HEAD_BYTES, writeFrameHead } from '../../../../src/node/clients/h2/frames.ts';
+import { FieldBlocks } from '../../../../src/node/clients/http2/hpack.ts';
+import {
+  FLAG,
+  FRAME,
+  FRAME_HEAD_BYTES,
+  FrameReader,
+  writeFrameHead,
+} from '../../../../src/node/clients/http2/frames.ts';
 import { fuzzRuns, fuzzTime } from '../../../support/fuzz.ts';
 import { until } from '../../../support/until.ts';
 

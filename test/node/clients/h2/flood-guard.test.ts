@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { FloodGuard } from '../../../../src/node/clients/h2/flood-guard.ts';
+import { FloodGuard } from '../../../../src/node/clients/http2/frames.ts';
 
 const MIB = 1024 * 1024;
 

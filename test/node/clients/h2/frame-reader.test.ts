@@ -1,14 +1,14 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { FrameReader } from '../../../../src/node/clients/h2/frame-reader.ts';
 import {
   ERROR,
   FLAG,
   FRAME,
   FRAME_BYTES,
   FRAME_HEAD_BYTES,
+  FrameReader,
   writeFrameHead,
-} from '../../../../src/node/clients/h2/frames.ts';
+} from '../../../../src/node/clients/http2/frames.ts';
 import { fuzzRuns, fuzzTime } from '../../../support/fuzz.ts';
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');

@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { BodyMemory } from '../../../../src/node/body-memory.ts';
-import { H2Output } from '../../../../src/node/clients/h2/h2-output.ts';
+import { H2Output } from '../../../../src/node/clients/http2/output.ts';
 import { until } from '../../../support/until.ts';
 
 /** An output, and what its client receives. */

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { H2Trailers } from '../../../../src/node/clients/h2/h2-trailers.ts';
-import type { SectionLimits } from '../../../../src/node/clients/h2/request-section.ts';
+import { H2Trailers, type SectionLimits } from '../../../../src/node/clients/http2/request-section.ts';
 
 type Fields = readonly (readonly [name: string, value: string])[];
 

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { H2Turns, REQUEST_COST } from '../../../../src/node/clients/h2/h2-turns.ts';
+import { H2Turns, REQUEST_COST } from '../../../../src/node/clients/http2/connection.ts';
 import {
   DATA,
   END_STREAM,

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decodeHuffman } from '../../../../src/node/clients/h2/huffman.ts';
+import { decodeHuffman } from '../../../../src/node/clients/http2/hpack.ts';
 import { fuzzRuns, fuzzTime } from '../../../support/fuzz.ts';
 
 /** The code of each byte, and of the end of the text behind them, with a 1 in front of its bits (RFC 7541, appendix B). */

@@ -5,7 +5,7 @@ import {
   noFields,
   RequestSection,
   type SectionLimits,
-} from '../../../../src/node/clients/h2/request-section.ts';
+} from '../../../../src/node/clients/http2/request-section.ts';
 import { fuzzRuns, fuzzTime } from '../../../support/fuzz.ts';
 import { separatorRuns } from '../../../support/separators.ts';
 

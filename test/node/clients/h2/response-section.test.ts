@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { areFieldLines } from '../../../../src/http/field-lines.ts';
-import { FieldBlocks } from '../../../../src/node/clients/h2/field-block.ts';
-import { writeBlock } from '../../../../src/node/clients/h2/response-section.ts';
+import { FieldBlocks } from '../../../../src/node/clients/http2/hpack.ts';
+import { writeBlock } from '../../../../src/node/clients/http2/stream.ts';
 import { fuzzRuns, fuzzTime } from '../../../support/fuzz.ts';
 
 const MEMORY_BYTES = 16 * 1024;
@@ -114,7 +114,7 @@ test('sections just as large as the memory for them survive', async () => {
   for (let spare = 0; spare < 64; spare += 1) {
     // Memory that has become larger stays so.
     vi.resetModules();
-    const { writeBlock } = await import('../../../../src/node/clients/h2/response-section.ts');
+    const { writeBlock } = await import('../../../../src/node/clients/http2/stream.ts');
     const fields = ['x'.repeat(300), 'y'.repeat(MEMORY_BYTES - 300 - spare), 'a', 'b', 'server', 'c'];
     expect(written(302, fields, new FieldBlocks(), writeBlock)).toEqual([':status', '302', ...fields]);
   }

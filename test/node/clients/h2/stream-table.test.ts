@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { StreamTable } from '../../../../src/node/clients/h2/stream-table.ts';
+import { StreamTable } from '../../../../src/node/clients/http2/connection.ts';
 import { fuzzRuns, fuzzTime } from '../../../support/fuzz.ts';
 
 test('a stream is found by its number until it is removed', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { BodyMemory } from '../../../../src/node/body-memory.ts';
-import { WaitingParts } from '../../../../src/node/clients/h2/waiting-parts.ts';
+import { WaitingParts } from '../../../../src/node/clients/http2/stream.ts';
 import { fuzzRuns } from '../../../support/fuzz.ts';
 
 test('whatever is added and taken, the bytes come in their order, and memory is given back', () => {

@@ -1,0 +1,645 @@
+import type { Socket } from 'node:net';
+import { copyOf, SharedReads, takenBytes } from '../../node-internals.ts';
+import { peerName } from '../busy-peers.ts';
+import { FIRST_REQUEST_GRACE_MS } from '../drain-connections.ts';
+import { afterReads, TurnQueue } from '../fair-turns.ts';
+import { type SlowReader, SlowReaderGuard, unacknowledgedBytes } from '../rates.ts';
+import {
+  ERROR,
+  type ErrorCode,
+  FIRST_WINDOW_BYTES,
+  FloodGuard,
+  FRAME_BYTES,
+  FRAME_HEAD_BYTES,
+  type FrameConsumer,
+  FrameRules,
+  MAX_31_BITS,
+  SETTING,
+} from './frames.ts';
+import { FieldBlocks } from './hpack.ts';
+import { H2Output, type H2OutputOwner, H2Responses } from './output.ts';
+import { H2Trailers, noFields, RequestSection, type SectionLimits } from './request-section.ts';
+import { H2Exchange, type H2ExchangeOptions, type StreamConnection } from './stream.ts';
+
+/** How connections are served, and where their ends are reported. Times are milliseconds; 0 is no limit. */
+interface H2ConnectionOwner extends H2ExchangeOptions, SectionLimits {
+  readonly headersTimeout: number;
+  readonly idleTimeout: number;
+  /** True while the server drains. */
+  readonly draining: boolean;
+  readonly turns: H2Turns;
+  addressOf(socket: Socket): string;
+  /** What the client sent is not HTTP/2, or a flood: the connection closes. */
+  onRefused(code: 'bad-request' | 'client-timeout'): void;
+  /** The last frame is written: the connection closes once its client has read it, and at most so many bytes later. */
+  linger(socket: Socket, maxBytes: number): void;
+  /** The client is gone: its exchanges have turns to end. */
+  closed(connection: H2Connection, exchanges: readonly H2Exchange[]): void;
+}
+
+/** Streams that a client may have open at a time. */
+const MAX_STREAMS = 128;
+/** Bytes of all bodies that a client may send before the gateway has read some; it reads at once, and each body has a window besides. */
+const WINDOW_BYTES = 1024 * 1024;
+/** Bytes that are read before the window grows by as many again. */
+const OWED_BYTES = WINDOW_BYTES >> 1;
+/** Bytes of a block of fields beyond the limit of a header section: those that are refused with 431, not with the end of the connection. */
+const SPARE_BLOCK_BYTES = 48 * 1024;
+/** Bytes of a block of fields that take as long to read as a frame. */
+const BLOCK_BYTES_PER_FRAME = 32;
+/**
+ * Bytes that are read once the connection has ended with an error: more than a client can have on its way, whose windows are no longer
+ * widened. Closing with unread bytes would reset the connection, and the client would not learn why it ended.
+ */
+const LAST_BYTES = 2 * WINDOW_BYTES;
+/** Runs of streams that a client has left out and that are remembered: it may leave some out between any two. */
+const MAX_SKIPPED = 256;
+/** The largest frame that a client may take (RFC 9113 §6.5.2). */
+const MAX_FRAME_BYTES = 0xff_ffff;
+
+/** One HTTP/2 connection with a client (RFC 9113). */
+class H2Connection implements FrameConsumer, StreamConnection, H2OutputOwner, ReadingConnection, SlowReader {
+  readonly socket: Socket;
+  readonly remote: string;
+  readonly options: H2ConnectionOwner;
+  readonly output: H2Output;
+  /** When it was accepted, by the clock of `performance`. */
+  readonly since = performance.now();
+  private readonly responses: H2Responses<H2Exchange>;
+  private readonly rules: FrameRules;
+  private readonly sharedReads: SharedReads | undefined;
+  private readonly blocks = new FieldBlocks();
+  private readonly streams = new StreamTable<H2Exchange>();
+  private readonly flood = new FloodGuard();
+  private readonly guard: SlowReaderGuard;
+  /** Bytes that wait for their turn to be read. */
+  private backlog: Buffer[] = [];
+  /** Exchanges whose requests came with the bytes that are being read. */
+  private starting: H2Exchange[] = [];
+  private lastStream = 0;
+  /**
+   * Streams that the client has left out, the first and the last of each run: a later one has closed them, and nothing may come on them
+   * (RFC 9113 §5.1.1).
+   */
+  private readonly skipped: [first: number, last: number][] = [];
+  /** Bytes of all bodies that the client may send, and those that were read and that it may not send again yet. */
+  private receiveWindow = WINDOW_BYTES;
+  private owedBytes = 0;
+  /** True once nothing more is read or written. */
+  isClosed = false;
+  private isEnding = false;
+  /** True while the backlog waits until the client has read what was sent. */
+  private awaitsRoom = false;
+  /** Frames so far, and those at the last check. */
+  private frames = 0;
+  private checkedFrames = 0;
+  /** Since when nothing is in flight and nothing comes, and since when a frame has come in part, by the clock of `performance`. */
+  private idleSince = performance.now();
+  private partialSince: number | undefined = undefined;
+
+  constructor(socket: Socket, options: H2ConnectionOwner) {
+    this.socket = socket;
+    this.options = options;
+    this.remote = options.addressOf(socket);
+    this.output = new H2Output(socket, options.bodies.memory, this);
+    this.responses = new H2Responses(this.output);
+    this.rules = new FrameRules(this, options.headerBytes + SPARE_BLOCK_BYTES);
+    this.guard = new SlowReaderGuard(options, this);
+    this.sharedReads = SharedReads.begin(socket, this.read);
+    // Without shared reads all bytes; with them, those that others had read and put back.
+    socket.on('data', this.read);
+    socket.on('end', this.ended);
+    socket.on('close', this.ended);
+    socket.on('error', ignore);
+    this.output.settings([
+      SETTING.maxConcurrentStreams,
+      MAX_STREAMS,
+      SETTING.maxHeaderListSize,
+      options.headerBytes + SPARE_BLOCK_BYTES,
+    ]);
+    this.output.widen(0, WINDOW_BYTES - FIRST_WINDOW_BYTES);
+  }
+
+  /** True while an exchange is in flight, or bytes wait to be read. */
+  get isBusy(): boolean {
+    if (this.isClosed) return false;
+    return this.streams.size > 0 || this.backlog.length > 0 || this.output.waitingBytes > 0;
+  }
+
+  /** True once a request has arrived on it. */
+  get isUsed(): boolean {
+    return this.lastStream > 0;
+  }
+
+  /** True when nothing more is to be read for now. */
+  get isStopped(): boolean {
+    return this.isClosed || this.options.turns.isFull || this.output.isCongested;
+  }
+
+  /** Bytes of the connection that the system has taken. */
+  get bytesTaken(): number {
+    return takenBytes(this.socket);
+  }
+
+  unacknowledged(): Promise<number | undefined> {
+    return unacknowledgedBytes(this.socket);
+  }
+
+  /**
+   * Asks the client to send no further requests; those that are on their way are served. A new connection is for its first
+   * request: many clients do not send it, or fail it, when they are asked before.
+   */
+  drain(): void {
+    if (this.isClosed || this.isEnding || !this.isUsed) return;
+    this.isEnding = true;
+    this.output.goAway(MAX_31_BITS, ERROR.none);
+  }
+
+  /** Closes the connection if nothing is in flight. */
+  closeIdle(): void {
+    if (!this.isBusy && !this.isClosed) this.closeBehind(ERROR.none);
+  }
+
+  /** Closes the connection if its client keeps it waiting for too long; called several times a second. */
+  check(now: number): void {
+    const { headersTimeout, idleTimeout } = this.options;
+    const isIdle = this.frames === this.checkedFrames;
+    this.checkedFrames = this.frames;
+    if (!isIdle || this.isBusy || this.rules.isPartial) this.idleSince = now;
+    if (this.output.waitingBytes > 0) this.guard.wait();
+    this.partialSince = isIdle && this.rules.isPartial ? (this.partialSince ?? now) : undefined;
+    if (headersTimeout > 0 && now - (this.partialSince ?? now) > headersTimeout) this.failSlow();
+    else if (idleTimeout > 0 && now - this.idleSince > idleTimeout) this.closeIdle();
+  }
+
+  // Bytes of the client.
+
+  /** Reads bytes that are valid until it returns. */
+  private readonly read = (bytes: Buffer): void => {
+    if (this.isClosed) return;
+    this.flood.read(bytes.length);
+    if (this.backlog.length > 0) this.backlog.push(copyOf(bytes));
+    else this.readFrames(bytes);
+  };
+
+  /** Its turn to read on has come. */
+  readOn(): void {
+    if (this.isClosed) return;
+    const { backlog } = this;
+    this.backlog = [];
+    for (const bytes of backlog) {
+      if (this.isClosed) return;
+      if (this.backlog.length > 0) this.backlog.push(bytes);
+      else this.readFrames(bytes);
+    }
+    if (this.backlog.length === 0) this.socket.resume();
+  }
+
+  private readFrames(bytes: Buffer): void {
+    const read = this.rules.read(bytes);
+    this.startExchanges();
+    if (this.flood.isFlood) this.fail(ERROR.enhanceYourCalm);
+    if (read === bytes.length || this.isClosed) return;
+    this.backlog.push(copyOf(bytes.subarray(read)));
+    this.socket.pause();
+    // Stop reading from a client that does not read its responses.
+    this.awaitsRoom = this.output.isCongested;
+    if (!this.awaitsRoom) this.options.turns.wait(this);
+  }
+
+  /** Begins the exchanges whose requests have arrived: a body that came with its request is whole by now. */
+  private startExchanges(): void {
+    if (this.starting.length === 0) return;
+    if (this.options.draining) this.drain();
+    const { starting } = this;
+    this.starting = [];
+    for (const exchange of starting) exchange.begin();
+  }
+
+  onFrame(): void {
+    this.frames += 1;
+    this.options.turns.count(1);
+  }
+
+  onData(stream: number, part: Buffer, frameBytes: number, isEnd: boolean): void {
+    if (!this.isKnown(stream)) {
+      this.fail(ERROR.protocol);
+      return;
+    }
+    this.receiveWindow -= frameBytes;
+    if (this.receiveWindow < 0) {
+      this.fail(ERROR.flowControl);
+      return;
+    }
+    this.owedBytes += frameBytes;
+    if (this.owedBytes >= OWED_BYTES) {
+      this.output.widen(0, this.owedBytes);
+      this.receiveWindow += this.owedBytes;
+      this.owedBytes = 0;
+    }
+    // A smaller part is hardly content.
+    if (part.length >= FRAME_HEAD_BYTES) this.flood.receive(part.length);
+    this.streams.get(stream)?.receive(part, frameBytes, isEnd);
+  }
+
+  /** Fields of a new request, or trailers. Every block is read, for its effect on later ones. */
+  onBlock(stream: number, isEnd: boolean, bytes: Buffer, from: number, to: number): void {
+    this.flood.receive(to - from);
+    // A byte may be a whole field.
+    this.options.turns.count((to - from) / BLOCK_BYTES_PER_FRAME);
+    const open = this.streams.get(stream);
+    if (open !== undefined) {
+      const trailers = new H2Trailers(this.options);
+      if (!this.blocks.read(bytes, from, to, trailers)) this.fail(ERROR.compression);
+      else open.receiveTrailers(trailers.fields, trailers.isMalformed || !isEnd);
+      return;
+    }
+    if (this.isKnown(stream)) {
+      // The client may not have known yet that it is closed.
+      if (!this.blocks.read(bytes, from, to, noFields)) this.fail(ERROR.compression);
+      else this.rejectStream(stream, ERROR.streamClosed);
+      return;
+    }
+    if (stream < this.lastStream) {
+      this.fail(ERROR.protocol);
+      return;
+    }
+    this.skipTo(stream);
+    this.lastStream = stream;
+    const section = new RequestSection(this.options);
+    if (!this.blocks.read(bytes, from, to, section)) this.fail(ERROR.compression);
+    else if (this.streams.size >= MAX_STREAMS) this.rejectStream(stream, ERROR.refusedStream);
+    else this.beginStream(stream, section, isEnd);
+  }
+
+  private rejectStream(stream: number, code: ErrorCode): void {
+    this.flood.demand();
+    this.output.reset(stream, code);
+  }
+
+  private beginStream(stream: number, section: RequestSection, isEnd: boolean): void {
+    section.finish(isEnd);
+    const exchange = new H2Exchange(this, stream, section, !isEnd, this.responses.firstWindow);
+    this.streams.add(stream, exchange);
+    this.starting.push(exchange);
+    this.options.turns.count(REQUEST_COST);
+  }
+
+  onReset(stream: number): void {
+    if (!this.isKnown(stream)) {
+      this.fail(ERROR.protocol);
+      return;
+    }
+    this.flood.demand();
+    const exchange = this.streams.get(stream);
+    this.streams.remove(stream);
+    exchange?.close();
+  }
+
+  onSetting(setting: number, value: number): void {
+    this.options.turns.count(1);
+    switch (setting) {
+      case SETTING.headerTableSize:
+        this.output.emptyTable();
+        return;
+      case SETTING.enablePush:
+        if (value > 1) this.fail(ERROR.protocol);
+        return;
+      case SETTING.maxFrameSize:
+        if (value < FRAME_BYTES || value > MAX_FRAME_BYTES) this.fail(ERROR.protocol);
+        return;
+      case SETTING.initialWindowSize:
+        if (!this.responses.resize(value, this.streams)) this.fail(ERROR.flowControl);
+        return;
+      default:
+      // The others concern what the gateway does not do, or are unknown.
+    }
+  }
+
+  onSettingsRead(): void {
+    this.flood.demand();
+    this.output.acknowledgeSettings();
+    this.responses.writeOn();
+  }
+
+  onPing(bytes: Buffer, from: number, to: number): void {
+    this.flood.demand();
+    this.output.acknowledgePing(bytes, from, to);
+  }
+
+  onWindowUpdate(stream: number, more: number): void {
+    if (stream === 0) this.widenAll(more);
+    else if (this.isKnown(stream)) this.widenStream(stream, more);
+    else this.fail(ERROR.protocol);
+    this.responses.writeOn();
+  }
+
+  private widenAll(more: number): void {
+    if (more === 0) this.fail(ERROR.protocol);
+    else if (!this.responses.widen(more)) this.fail(ERROR.flowControl);
+  }
+
+  private widenStream(stream: number, more: number): void {
+    const exchange = this.streams.get(stream);
+    if (exchange === undefined) return;
+    exchange.sendWindow += more;
+    if (more === 0) exchange.refuse(ERROR.protocol);
+    else if (exchange.sendWindow > MAX_31_BITS) exchange.refuse(ERROR.flowControl);
+  }
+
+  /** True for a stream that is open, or was. */
+  private isKnown(stream: number): boolean {
+    if (stream % 2 === 0 || stream > this.lastStream) return false;
+    return !this.skipped.some(([first, last]) => stream >= first && stream <= last);
+  }
+
+  private skipTo(stream: number): void {
+    const next = this.lastStream === 0 ? 1 : this.lastStream + 2;
+    if (stream <= next) return;
+    this.skipped.push([next, stream - 2]);
+    if (this.skipped.length > MAX_SKIPPED) this.skipped.shift();
+  }
+
+  // Responses.
+
+  send(exchange: H2Exchange, bytes: Uint8Array, isLast: boolean): number {
+    const sent = this.responses.send(exchange, bytes, isLast);
+    this.flood.sent(sent);
+    return sent;
+  }
+
+  wait(exchange: H2Exchange): void {
+    this.responses.wait(exchange);
+  }
+
+  refuseStream(exchange: H2Exchange, code: ErrorCode): void {
+    // A client that makes the gateway reset its streams costs as much as one that resets them itself.
+    if (code !== ERROR.internal && code !== ERROR.none) this.flood.demand();
+    this.output.reset(exchange.id, code);
+    this.leave(exchange);
+  }
+
+  onTaken(): void {
+    if (this.output.waitingBytes === 0) this.guard.stop();
+    this.responses.writeOn();
+    if (!this.awaitsRoom || this.output.isCongested) return;
+    this.awaitsRoom = false;
+    this.options.turns.wait(this);
+  }
+
+  leave(exchange: H2Exchange): void {
+    this.streams.remove(exchange.id);
+  }
+
+  /** The client reads too slowly, or not at all. */
+  reset(): void {
+    this.socket.destroy();
+  }
+
+  // The end.
+
+  /** The bytes are not HTTP/2, or a flood: the connection ends. */
+  fail(code: ErrorCode): void {
+    if (this.isClosed) return;
+    this.options.onRefused('bad-request');
+    this.closeBehind(code);
+  }
+
+  /** The client takes too long. */
+  private failSlow(): void {
+    if (this.isClosed) return;
+    this.options.onRefused('client-timeout');
+    this.closeBehind(ERROR.none);
+  }
+
+  /** Says why the connection closes, and closes it once the client has read that. */
+  private closeBehind(code: ErrorCode): void {
+    this.output.goAway(this.lastStream, code);
+    this.output.flush();
+    this.leaveAll();
+    this.sharedReads?.end();
+    if (code === ERROR.enhanceYourCalm) this.socket.destroySoon();
+    else this.options.linger(this.socket, LAST_BYTES);
+  }
+
+  private readonly ended = (): void => {
+    this.leaveAll();
+    if (!this.socket.destroyed) this.socket.destroySoon();
+  };
+
+  private leaveAll(): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    this.guard.stop();
+    this.output.stop();
+    this.backlog = [];
+    this.responses.stop();
+    this.options.closed(this, [...this.streams]);
+  }
+}
+
+/** An error closes the connection, and `close` is reported. */
+function ignore(): void {}
+
+/** Limits on the time that clients take, in milliseconds, and on the sections that they send; a time of 0 is no limit. */
+interface H2Limits extends SectionLimits {
+  readonly headersTimeout: number;
+  readonly idleTimeout: number;
+}
+
+/** The server that owns the connections. */
+export interface H2ConnectionsOwner extends H2ExchangeOptions {
+  readonly draining: boolean;
+  addressOf(socket: Socket): string;
+  /** A connection closes without a response: its client broke the protocol, or was too slow. */
+  logRefused(code: 'bad-request' | 'client-timeout'): void;
+  /** Closes a connection once its client has read the last frame; at most so many further bytes are read. */
+  linger(socket: Socket, maxBytes: number): void;
+}
+
+/** Milliseconds between two checks of the connections. */
+const CHECK_MS = 250;
+/** Exchanges that end in one turn of the event loop: more than begin, so that their places are soon free. */
+const ENDS_PER_TURN = 40;
+
+/** The HTTP/2 connections of a server. */
+export class H2Connections {
+  private readonly options: H2ConnectionOwner;
+  /** By their peer: the server knows them by the socket below TLS. */
+  private readonly all = new Map<string, H2Connection>();
+  /** A connection that closes ends a hundred exchanges at once. */
+  private readonly ends = new TurnQueue<H2Connection>(ENDS_PER_TURN);
+  private timer: NodeJS.Timeout | undefined = undefined;
+
+  constructor(limits: H2Limits, owner: H2ConnectionsOwner) {
+    this.options = {
+      headerBytes: limits.headerBytes,
+      headerCount: limits.headerCount,
+      headersTimeout: limits.headersTimeout,
+      idleTimeout: limits.idleTimeout,
+      turns: new H2Turns(),
+      bodies: owner.bodies,
+      bodyTimeout: owner.bodyTimeout,
+      requestTimeout: owner.requestTimeout,
+      minDataRate: owner.minDataRate,
+      minDataRateGrace: owner.minDataRateGrace,
+      get draining() {
+        return owner.draining;
+      },
+      take: (exchange) => owner.take(exchange),
+      addressOf: (socket) => owner.addressOf(socket),
+      onRefused: (code) => owner.logRefused(code),
+      linger: (socket, maxBytes) => owner.linger(socket, maxBytes),
+      closed: (connection, exchanges) => this.end(connection, exchanges),
+    };
+  }
+
+  /** Exchanges of closed connections that have not ended yet. */
+  get ending(): number {
+    return this.ends.waiting;
+  }
+
+  /** Starts reading a new connection. */
+  accept(socket: Socket): void {
+    const peer = peerName(socket);
+    const connection = new H2Connection(socket, this.options);
+    this.all.set(peer, connection);
+    // The next connection may come from the same port.
+    socket.once('close', () => this.all.get(peer) === connection && this.all.delete(peer));
+    this.timer ??= setInterval(check, CHECK_MS, this).unref();
+  }
+
+  /** True while something is in flight on the connection of a peer. */
+  isBusy(socket: Socket): boolean {
+    return this.all.get(peerName(socket))?.isBusy === true;
+  }
+
+  /** Asks all clients to send no further requests, beyond the first one of a new connection. */
+  drain(): void {
+    for (const connection of this.all.values()) connection.drain();
+  }
+
+  /** Closes the connections with nothing in flight, except new ones: their first request may be on its way. */
+  closeIdle(): void {
+    const now = performance.now();
+    for (const connection of this.all.values()) {
+      const isNew = !connection.isUsed && now - connection.since < FIRST_REQUEST_GRACE_MS;
+      if (!isNew) connection.closeIdle();
+    }
+  }
+
+  /** Closes the connections whose clients keep them waiting for too long. */
+  check(): void {
+    const now = performance.now();
+    for (const connection of this.all.values()) connection.check(now);
+    if (this.all.size > 0) return;
+    clearInterval(this.timer);
+    this.timer = undefined;
+  }
+
+  private end(connection: H2Connection, exchanges: readonly H2Exchange[]): void {
+    for (const exchange of exchanges) this.ends.add(connection, 1, () => exchange.close());
+  }
+}
+
+function check(connections: H2Connections): void {
+  // After the process stood still, what came in time is read first.
+  afterReads(() => connections.check());
+}
+
+/** What reading costs in one turn of the event loop, of all connections together, in frames. */
+const FRAMES_PER_TURN = 2048;
+/** Requests that begin in one turn of the event loop: one read of a connection brings a hundred. */
+const REQUESTS_PER_TURN = 24;
+/** What a request costs that begins, in frames. */
+export const REQUEST_COST = Math.ceil(FRAMES_PER_TURN / REQUESTS_PER_TURN);
+
+/** A connection that has bytes to read. */
+interface ReadingConnection {
+  /** Its turn has come. */
+  readOn(): void;
+}
+
+/**
+ * Bounds what all HTTP/2 connections together bring in one turn of the event loop: requests, and frames, of which one of a byte costs as
+ * much as one of a thousand. Beyond it no connection is read until the next turn, when those that wait are read one after the other.
+ */
+export class H2Turns {
+  private cost = 0;
+  private end: NodeJS.Immediate | undefined = undefined;
+  private waiting: ReadingConnection[] = [];
+
+  /** True when nothing more is to be read in this turn. */
+  get isFull(): boolean {
+    return this.cost >= FRAMES_PER_TURN;
+  }
+
+  /** Counts what was read, in frames. */
+  count(cost: number): void {
+    this.cost += cost;
+    this.end ??= setImmediate(endTurn, this).unref();
+  }
+
+  /** Queues a connection that was not read to its end, once. */
+  wait(connection: ReadingConnection): void {
+    this.waiting.push(connection);
+    this.end ??= setImmediate(endTurn, this);
+    this.end.ref();
+  }
+
+  /** The turn of the event loop is over. */
+  endTurn(): void {
+    this.end = undefined;
+    this.cost = 0;
+    const { waiting } = this;
+    this.waiting = [];
+    for (const [at, connection] of waiting.entries()) {
+      if (this.isFull) {
+        // Those that came in the meantime queue behind them.
+        this.waiting = [...waiting.slice(at), ...this.waiting];
+        this.end ??= setImmediate(endTurn, this);
+        this.end.ref();
+        return;
+      }
+      connection.readOn();
+    }
+  }
+}
+
+function endTurn(turns: H2Turns): void {
+  turns.endTurn();
+}
+
+/** The open streams of a connection by their numbers: a hundred at most, so that looking through them takes less than a table would. */
+export class StreamTable<Stream> implements Iterable<Stream> {
+  private readonly ids: number[] = [];
+  private readonly streams: Stream[] = [];
+
+  /** Number of open streams. */
+  get size(): number {
+    return this.ids.length;
+  }
+
+  /** The open stream with a number. */
+  get(id: number): Stream | undefined {
+    // The latest one is asked for most.
+    const at = this.ids.lastIndexOf(id);
+    return at < 0 ? undefined : this.streams[at];
+  }
+
+  add(id: number, stream: Stream): void {
+    this.ids.push(id);
+    this.streams.push(stream);
+  }
+
+  remove(id: number): void {
+    const at = this.ids.lastIndexOf(id);
+    if (at < 0) return;
+    this.ids.splice(at, 1);
+    this.streams.splice(at, 1);
+  }
+
+  [Symbol.iterator](): Iterator<Stream> {
+    return this.streams.values();
+  }
+}

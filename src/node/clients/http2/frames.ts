@@ -1,0 +1,469 @@
+import { copyOf } from '../../node-internals.ts';
+
+/** Bytes of the head of a frame: length, type, flags and stream (RFC 9113 §4.1). */
+export const FRAME_HEAD_BYTES = 9;
+/** The largest payload of a frame in bytes that every peer takes (RFC 9113 §4.2); the gateway takes no larger ones either. */
+export const FRAME_BYTES = 16_384;
+/** The largest flow-control window in bytes, and the largest number of a stream (RFC 9113 §5.1.1, §6.9). */
+export const MAX_31_BITS = 0x7fff_ffff;
+/** The flow-control window of a connection, and of a stream whose peer has set no other, in bytes (RFC 9113 §6.9.2). */
+export const FIRST_WINDOW_BYTES = 65_535;
+
+/** The types of frames (RFC 9113 §6). */
+export const FRAME = {
+  data: 0,
+  headers: 1,
+  priority: 2,
+  reset: 3,
+  settings: 4,
+  pushPromise: 5,
+  ping: 6,
+  goAway: 7,
+  windowUpdate: 8,
+  continuation: 9,
+} as const;
+
+/** The flags of frames; `ack` is one of settings and pings (RFC 9113 §6). */
+export const FLAG = { ack: 1, endStream: 1, endHeaders: 4, padded: 8, priority: 32 } as const;
+
+/** The settings that the gateway reads or sends (RFC 9113 §6.5.2). */
+export const SETTING = {
+  headerTableSize: 1,
+  enablePush: 2,
+  maxConcurrentStreams: 3,
+  initialWindowSize: 4,
+  maxFrameSize: 5,
+  maxHeaderListSize: 6,
+} as const;
+
+/** Why a stream or a connection ends (RFC 9113 §7). */
+export const ERROR = {
+  none: 0,
+  protocol: 1,
+  internal: 2,
+  flowControl: 3,
+  streamClosed: 5,
+  frameSize: 6,
+  refusedStream: 7,
+  compression: 9,
+  enhanceYourCalm: 11,
+} as const;
+
+/** A code of `ERROR`. */
+export type ErrorCode = (typeof ERROR)[keyof typeof ERROR];
+
+/** Writes the head of a frame at an offset of `target`. */
+export function writeFrameHead(
+  target: Buffer,
+  at: number,
+  length: number,
+  type: number,
+  flags: number,
+  stream: number,
+): void {
+  target[at] = length >>> 16;
+  target[at + 1] = length >>> 8;
+  target[at + 2] = length;
+  target[at + 3] = type;
+  target[at + 4] = flags;
+  writeNumber(target, at + 5, stream);
+}
+
+/** Writes a number of 32 bits at an offset of `target`. */
+export function writeNumber(target: Buffer, at: number, value: number): void {
+  target[at] = value >>> 24;
+  target[at + 1] = value >>> 16;
+  target[at + 2] = value >>> 8;
+  target[at + 3] = value;
+}
+
+/** Reads the number of 31 bits at an offset: the bit before it is reserved. */
+function readNumber(bytes: Uint8Array, at: number): number {
+  return (
+    (((bytes[at] ?? 0) & 0x7f) << 24) |
+    ((bytes[at + 1] ?? 0) << 16) |
+    ((bytes[at + 2] ?? 0) << 8) |
+    (bytes[at + 3] ?? 0)
+  );
+}
+
+/** The first bytes of every connection (RFC 9113 §3.4). */
+const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+
+/** Receives what a connection brings. Bytes are valid until the method returns. */
+interface FrameReceiver {
+  /** True when nothing more is to be read for now. */
+  readonly isStopped: boolean;
+  /** A whole frame; its payload lies between two offsets. */
+  frame(type: number, flags: number, stream: number, bytes: Buffer, from: number, to: number): void;
+  /** Part of a body, which lies between two offsets; the last one of its stream where `isEnd` is true. */
+  data(stream: number, bytes: Buffer, from: number, to: number, isEnd: boolean): void;
+  /** The bytes are not HTTP/2. */
+  fail(code: ErrorCode): void;
+}
+
+/**
+ * Cuts the bytes of a connection into frames (RFC 9113 §4.1). Bodies are passed on as they arrive; any other frame is collected, if it
+ * does not arrive whole.
+ */
+export class FrameReader {
+  private readonly receiver: FrameReceiver;
+  /** Bytes of the preface that have arrived. */
+  private prefaceBytes = 0;
+  /** The head of a frame that has arrived in part. */
+  private readonly head = Buffer.alloc(FRAME_HEAD_BYTES);
+  private headBytes = 0;
+  /** The payload of a frame that has arrived in part. */
+  private payload: Buffer | undefined = undefined;
+  private payloadBytes = 0;
+  /** Bytes of the body in the current frame that are still to come, and what its head says. */
+  private dataBytes = 0;
+  private dataStream = 0;
+  private dataEnds = false;
+
+  constructor(receiver: FrameReceiver) {
+    this.receiver = receiver;
+  }
+
+  /** True while a frame that is no body, or the preface, has arrived in part. */
+  get isPartial(): boolean {
+    return this.headBytes > 0 || this.payload !== undefined || this.prefaceBytes < PREFACE.length;
+  }
+
+  /** Reads until the receiver stops it; returns the offset of the first byte that was not read. */
+  read(bytes: Buffer): number {
+    const { receiver } = this;
+    let at = 0;
+    if (this.prefaceBytes < PREFACE.length) at = this.readPreface(bytes);
+    while (at < bytes.length && !receiver.isStopped) {
+      if (this.dataBytes > 0) at = this.readData(bytes, at);
+      else if (this.payload !== undefined) at = this.readPayload(this.payload, bytes, at);
+      else if (this.headBytes > 0 || bytes.length - at < FRAME_HEAD_BYTES) at = this.readHead(bytes, at);
+      else at = this.begin(bytes, at, bytes, at + FRAME_HEAD_BYTES);
+    }
+    return at;
+  }
+
+  private readPreface(bytes: Buffer): number {
+    const length = Math.min(bytes.length, PREFACE.length - this.prefaceBytes);
+    const isSame = bytes.compare(PREFACE, this.prefaceBytes, this.prefaceBytes + length, 0, length) === 0;
+    this.prefaceBytes += length;
+    if (!isSame) this.receiver.fail(ERROR.protocol);
+    return length;
+  }
+
+  /** Reads a head that does not arrive whole. */
+  private readHead(bytes: Buffer, at: number): number {
+    const length = Math.min(bytes.length - at, FRAME_HEAD_BYTES - this.headBytes);
+    bytes.copy(this.head, this.headBytes, at, at + length);
+    this.headBytes += length;
+    if (this.headBytes < FRAME_HEAD_BYTES) return at + length;
+    this.headBytes = 0;
+    return this.begin(this.head, 0, bytes, at + length);
+  }
+
+  /** Begins the frame whose head lies at an offset of `head`; returns the offset behind what was read of its payload. */
+  private begin(head: Buffer, headAt: number, bytes: Buffer, at: number): number {
+    const { receiver } = this;
+    const length = lengthAt(head, headAt);
+    const type = head[headAt + 3] ?? 0;
+    const flags = head[headAt + 4] ?? 0;
+    const stream = readNumber(head, headAt + 5);
+    if (length > FRAME_BYTES) {
+      receiver.fail(ERROR.frameSize);
+      return at;
+    }
+    if (type === FRAME.data && (flags & FLAG.padded) === 0) {
+      this.dataBytes = length;
+      this.dataStream = stream;
+      this.dataEnds = (flags & FLAG.endStream) !== 0;
+      if (length === 0) receiver.data(stream, bytes, at, at, this.dataEnds);
+      return at;
+    }
+    if (at + length <= bytes.length) {
+      receiver.frame(type, flags, stream, bytes, at, at + length);
+      return at + length;
+    }
+    // With its head in front, for the time when it is whole.
+    this.payload = Buffer.allocUnsafe(FRAME_HEAD_BYTES + length);
+    head.copy(this.payload, 0, headAt, headAt + FRAME_HEAD_BYTES);
+    this.payloadBytes = FRAME_HEAD_BYTES;
+    return at;
+  }
+
+  private readPayload(payload: Buffer, bytes: Buffer, at: number): number {
+    const length = Math.min(bytes.length - at, payload.length - this.payloadBytes);
+    bytes.copy(payload, this.payloadBytes, at, at + length);
+    this.payloadBytes += length;
+    if (this.payloadBytes < payload.length) return at + length;
+    this.payload = undefined;
+    const stream = readNumber(payload, 5);
+    this.receiver.frame(payload[3] ?? 0, payload[4] ?? 0, stream, payload, FRAME_HEAD_BYTES, payload.length);
+    return at + length;
+  }
+
+  private readData(bytes: Buffer, at: number): number {
+    const end = at + Math.min(bytes.length - at, this.dataBytes);
+    this.dataBytes -= end - at;
+    this.receiver.data(this.dataStream, bytes, at, end, this.dataEnds && this.dataBytes === 0);
+    return end;
+  }
+}
+
+function lengthAt(bytes: Buffer, at: number): number {
+  return ((bytes[at] ?? 0) << 16) | ((bytes[at + 1] ?? 0) << 8) | (bytes[at + 2] ?? 0);
+}
+
+/** Receives what the frames of a connection say. Bytes are valid until the method returns. */
+export interface FrameConsumer {
+  /** True when nothing more is to be read for now. */
+  readonly isStopped: boolean;
+  /** A frame has arrived, or part of a body; what it says follows. */
+  onFrame(): void;
+  /** A whole block of fields; nothing follows it on its stream where `isEnd` is true. */
+  onBlock(stream: number, isEnd: boolean, bytes: Buffer, from: number, to: number): void;
+  /** Part of a body, which took `frameBytes` of the windows. */
+  onData(stream: number, part: Buffer, frameBytes: number, isEnd: boolean): void;
+  onReset(stream: number): void;
+  onSetting(setting: number, value: number): void;
+  /** All settings of a frame were reported. */
+  onSettingsRead(): void;
+  /** A ping to send back. */
+  onPing(bytes: Buffer, from: number, to: number): void;
+  /** The client takes so many more bytes of a body, or of all where `stream` is 0. */
+  onWindowUpdate(stream: number, more: number): void;
+  /** The bytes are not HTTP/2: the connection ends. */
+  fail(code: ErrorCode): void;
+}
+
+/** Bytes of the priority that a head may begin with, and of a frame of that type (RFC 9113 §6.2, §6.3). */
+const PRIORITY_BYTES = 5;
+const SETTING_BYTES = 6;
+const PING_BYTES = 8;
+/** Bytes of a number, as a reset and a change of a window have it. */
+const NUMBER_BYTES = 4;
+
+/**
+ * Reads the frames of one connection, and holds them to the rules that concern them alone (RFC 9113 §6): their sizes, their order, and
+ * whether they belong to a stream. The blocks of fields are put together.
+ */
+export class FrameRules implements FrameReceiver {
+  private readonly consumer: FrameConsumer;
+  /** Bytes that a block of fields may have. */
+  private readonly blockBytes: number;
+  private readonly reader = new FrameReader(this);
+  private block: PartialBlock | undefined = undefined;
+  private hasSettings = false;
+
+  constructor(consumer: FrameConsumer, blockBytes: number) {
+    this.consumer = consumer;
+    this.blockBytes = blockBytes;
+  }
+
+  get isStopped(): boolean {
+    return this.consumer.isStopped;
+  }
+
+  /** True while a frame that is no body, a block of fields, or the preface has arrived in part. */
+  get isPartial(): boolean {
+    return this.block !== undefined || this.reader.isPartial;
+  }
+
+  /** Reads until the consumer stops it; returns the offset of the first byte that was not read. */
+  read(bytes: Buffer): number {
+    return this.reader.read(bytes);
+  }
+
+  frame(type: number, flags: number, stream: number, bytes: Buffer, from: number, to: number): void {
+    if (!this.mayFollow(type, stream)) return;
+    switch (type) {
+      case FRAME.data:
+        this.readPaddedData(flags, stream, bytes, from, to);
+        return;
+      case FRAME.headers:
+        this.readHeaders(flags, stream, bytes, from, to);
+        return;
+      case FRAME.continuation:
+        this.readContinuation(flags, bytes, from, to);
+        return;
+      case FRAME.priority:
+        this.check(stream !== 0, to - from === PRIORITY_BYTES);
+        return;
+      case FRAME.reset:
+        if (this.check(stream !== 0, to - from === NUMBER_BYTES)) this.consumer.onReset(stream);
+        return;
+      case FRAME.settings:
+        this.readSettings(flags, stream, bytes, from, to);
+        return;
+      case FRAME.ping:
+        if (this.check(stream === 0, to - from === PING_BYTES) && (flags & FLAG.ack) === 0)
+          this.consumer.onPing(bytes, from, to);
+        return;
+      case FRAME.goAway:
+        this.check(stream === 0, to - from >= 2 * NUMBER_BYTES);
+        return;
+      case FRAME.windowUpdate:
+        if (this.check(true, to - from === NUMBER_BYTES))
+          this.consumer.onWindowUpdate(stream, readNumber(bytes, from));
+        return;
+      case FRAME.pushPromise:
+        this.fail(ERROR.protocol);
+        return;
+      default:
+      // Frames of other types are ignored (RFC 9113 §5.5).
+    }
+  }
+
+  data(stream: number, bytes: Buffer, from: number, to: number, isEnd: boolean): void {
+    if (!this.mayFollow(FRAME.data, stream)) return;
+    this.consumer.onData(stream, bytes.subarray(from, to), to - from, isEnd);
+  }
+
+  fail(code: ErrorCode): void {
+    this.consumer.fail(code);
+  }
+
+  /** Settings come first, and the frames of a block of fields one behind the other (RFC 9113 §3.4, §4.3). */
+  private mayFollow(type: number, stream: number): boolean {
+    this.consumer.onFrame();
+    const { block } = this;
+    const isAfterSettings = this.hasSettings || type === FRAME.settings;
+    const isNext = (block === undefined) !== (type === FRAME.continuation);
+    if (isAfterSettings && isNext && (block === undefined || block.stream === stream)) return true;
+    this.fail(ERROR.protocol);
+    return false;
+  }
+
+  /** Whether a frame belongs to a stream or to the connection, as its type wants it, and has its size. */
+  private check(isOnStream: boolean, hasSize: boolean): boolean {
+    if (!isOnStream) this.fail(ERROR.protocol);
+    else if (!hasSize) this.fail(ERROR.frameSize);
+    return isOnStream && hasSize;
+  }
+
+  private readPaddedData(flags: number, stream: number, bytes: Buffer, from: number, to: number): void {
+    const end = to - (bytes[from] ?? 0);
+    const isEnd = (flags & FLAG.endStream) !== 0;
+    if (end <= from) this.fail(ERROR.protocol);
+    else this.consumer.onData(stream, bytes.subarray(from + 1, end), to - from, isEnd);
+  }
+
+  private readHeaders(flags: number, stream: number, bytes: Buffer, from: number, to: number): void {
+    const isPadded = (flags & FLAG.padded) !== 0;
+    const begin = from + (isPadded ? 1 : 0) + ((flags & FLAG.priority) === 0 ? 0 : PRIORITY_BYTES);
+    const end = to - (isPadded ? (bytes[from] ?? 0) : 0);
+    const isEnd = (flags & FLAG.endStream) !== 0;
+    // Streams of clients have odd numbers.
+    if (begin > end || stream % 2 === 0) this.fail(ERROR.protocol);
+    else if ((flags & FLAG.endHeaders) !== 0) this.consumer.onBlock(stream, isEnd, bytes, begin, end);
+    else this.block = new PartialBlock(stream, isEnd, bytes.subarray(begin, end));
+  }
+
+  private readContinuation(flags: number, bytes: Buffer, from: number, to: number): void {
+    const { block } = this;
+    if (block === undefined) return;
+    block.add(bytes.subarray(from, to));
+    if (block.isTooLarge(this.blockBytes)) {
+      this.fail(ERROR.enhanceYourCalm);
+      return;
+    }
+    if ((flags & FLAG.endHeaders) === 0) return;
+    this.block = undefined;
+    this.consumer.onBlock(block.stream, block.isEnd, block.whole(), 0, block.bytes);
+  }
+
+  private readSettings(flags: number, stream: number, bytes: Buffer, from: number, to: number): void {
+    const isAck = (flags & FLAG.ack) !== 0;
+    const hasSize = isAck ? from === to : (to - from) % SETTING_BYTES === 0;
+    if (!this.check(stream === 0, hasSize) || isAck) return;
+    this.hasSettings = true;
+    for (let at = from; at < to; at += SETTING_BYTES)
+      this.consumer.onSetting(bytes.readUInt16BE(at), bytes.readUInt32BE(at + 2));
+    this.consumer.onSettingsRead();
+  }
+}
+
+/** Frames that one block may be cut into. */
+const MAX_FRAMES = 64;
+
+/** A block of fields whose last frame has not arrived (RFC 9113 §4.3). */
+class PartialBlock {
+  readonly stream: number;
+  /** True when nothing follows it on its stream. */
+  readonly isEnd: boolean;
+  /** Bytes so far. */
+  bytes: number;
+  private readonly parts: Buffer[];
+
+  /** `first` is what the first frame has of it, valid until this returns. */
+  constructor(stream: number, isEnd: boolean, first: Buffer) {
+    this.stream = stream;
+    this.isEnd = isEnd;
+    this.parts = [copyOf(first)];
+    this.bytes = first.length;
+  }
+
+  /** Adds what the next frame has of it, valid until this returns. */
+  add(part: Buffer): void {
+    this.parts.push(copyOf(part));
+    this.bytes += part.length;
+  }
+
+  /** True for more bytes than the limit, and for more frames than any client needs. */
+  isTooLarge(limit: number): boolean {
+    return this.bytes > limit || this.parts.length > MAX_FRAMES;
+  }
+
+  /** All of it. */
+  whole(): Buffer {
+    return Buffer.concat(this.parts, this.bytes);
+  }
+}
+
+/** Bytes that a connection may bring without content: much more than windows, settings and pings take in ordinary use. */
+const FREE_BYTES = 4 * 1024 * 1024;
+/** Bytes in frames for each byte of content: as nginx has it. A body in frames of one byte has ten. */
+const FRAMING = 8;
+/** Demands that a connection may make at once, and each second: resets of its streams, pings, settings; as nghttp2 has it for resets. */
+const DEMANDS = 1000;
+const DEMANDS_PER_SECOND = 33;
+
+/**
+ * Knows a connection that brings little but frames, or frames that make the gateway work for nothing (RFC 9113 §10.5): window updates,
+ * priorities, unknown frames, empty or tiny bodies, requests that are reset at once. Each is legal, and costs more to read than to send.
+ */
+export class FloodGuard {
+  private bytesIn = 0;
+  private bytesOut = 0;
+  private content = 0;
+  private demands = DEMANDS;
+  private countedAt = 0;
+
+  /** True for a connection that is to be closed. */
+  get isFlood(): boolean {
+    return this.bytesIn > FREE_BYTES + this.content * FRAMING + this.bytesOut || this.demands < 0;
+  }
+
+  /** Counts bytes that were read. */
+  read(bytes: number): void {
+    this.bytesIn += bytes;
+  }
+
+  /** Counts bytes of a body that were sent: the client grants windows for them. */
+  sent(bytes: number): void {
+    this.bytesOut += bytes;
+  }
+
+  /** Counts bytes of content: of a header section, or of a body. */
+  receive(bytes: number): void {
+    this.content += bytes;
+  }
+
+  /** Counts a demand. */
+  demand(): void {
+    const now = performance.now();
+    const earned = ((now - this.countedAt) / 1000) * DEMANDS_PER_SECOND;
+    this.countedAt = now;
+    this.demands = Math.min(DEMANDS, this.demands + earned) - 1;
+  }
+}

@@ -1,0 +1,293 @@
+import type { Socket } from 'node:net';
+import type { BodyMemory } from '../../body-memory.ts';
+import {
+  type ErrorCode,
+  FIRST_WINDOW_BYTES,
+  FLAG,
+  FRAME,
+  FRAME_BYTES,
+  FRAME_HEAD_BYTES,
+  MAX_31_BITS,
+  writeFrameHead,
+  writeNumber,
+} from './frames.ts';
+
+/** Bytes that are written together; a TLS record holds no more. */
+const PIECE_BYTES = 16 * 1024;
+/** Bytes that wait for the system to take them, beyond which no more of a body is written. */
+const FULL_BYTES = 64 * 1024;
+/** Bytes that wait for the system to take them, and responses, beyond which nothing is read that would bring more. */
+const CONGESTED_BYTES = 256 * 1024;
+const CONGESTED_RESPONSES = 128;
+const nothing = Buffer.alloc(0);
+/** A table size of 0 (RFC 7541 §6.3). */
+const EMPTY_TABLE = Buffer.from([0x20]);
+
+/** The connection whose output it is. */
+export interface H2OutputOwner {
+  /** The system has taken what was written before; there may be room for more. */
+  onTaken(): void;
+}
+
+/** A response whose last byte has been written. */
+export interface WrittenResponse {
+  /** The system has taken it. */
+  flushed(): void;
+  /** The connection was closed before. */
+  disconnected(): void;
+}
+
+/**
+ * Writes the frames of one connection: those of one turn of the event loop together, since each write costs as much as a thousand bytes
+ * of it.
+ */
+export class H2Output {
+  private readonly socket: Socket;
+  private readonly memory: BodyMemory;
+  private readonly owner: H2OutputOwner;
+  private piece: Buffer = nothing;
+  private length = 0;
+  private turn: NodeJS.Immediate | undefined = undefined;
+  /** Responses that end in the piece. */
+  private ending: WrittenResponse[] = [];
+  /** Bytes that were written, and that the system has not taken, and responses that it has not taken whole. */
+  private untakenBytes = 0;
+  private untakenResponses = 0;
+  private isStopped = false;
+  private isTableSizeDue = false;
+
+  constructor(socket: Socket, memory: BodyMemory, owner: H2OutputOwner) {
+    this.socket = socket;
+    this.memory = memory;
+    this.owner = owner;
+  }
+
+  /** Bytes that wait for the system to take them, or for the turn of the event loop to be over. */
+  get waitingBytes(): number {
+    return this.untakenBytes + this.length;
+  }
+
+  /** True when no more of a body is to be written for now. */
+  get isFull(): boolean {
+    return this.waitingBytes >= FULL_BYTES;
+  }
+
+  /** True when no more requests are to be read for now: a response without a body goes out whatever the client reads, and has its place. */
+  get isCongested(): boolean {
+    return this.waitingBytes >= CONGESTED_BYTES || this.untakenResponses >= CONGESTED_RESPONSES;
+  }
+
+  /** Writes settings (RFC 9113 §6.5), names and values in turn. */
+  settings(values: readonly number[]): void {
+    const length = values.length * 3;
+    const at = this.begin(length, FRAME.settings, 0, 0);
+    for (let index = 0; index < values.length; index += 2) {
+      const name = values[index] ?? 0;
+      this.piece[at + index * 3] = name >>> 8;
+      this.piece[at + index * 3 + 1] = name;
+      writeNumber(this.piece, at + index * 3 + 2, values[index + 1] ?? 0);
+    }
+  }
+
+  acknowledgeSettings(): void {
+    this.begin(0, FRAME.settings, FLAG.ack, 0);
+  }
+
+  /** Sends a ping back (RFC 9113 §6.7). */
+  acknowledgePing(bytes: Buffer, from: number, to: number): void {
+    const at = this.begin(to - from, FRAME.ping, FLAG.ack, 0);
+    bytes.copy(this.piece, at, from, to);
+  }
+
+  /** Lets the client send so many more bytes of a body, or of all bodies where `stream` is 0 (RFC 9113 §6.9). */
+  widen(stream: number, bytes: number): void {
+    const at = this.begin(4, FRAME.windowUpdate, 0, stream);
+    writeNumber(this.piece, at, bytes);
+  }
+
+  /** Ends a stream at once (RFC 9113 §6.4). */
+  reset(stream: number, code: ErrorCode): void {
+    const at = this.begin(4, FRAME.reset, 0, stream);
+    writeNumber(this.piece, at, code);
+  }
+
+  /** Names the last stream that is served (RFC 9113 §6.8). */
+  goAway(lastStream: number, code: ErrorCode): void {
+    const at = this.begin(8, FRAME.goAway, 0, 0);
+    writeNumber(this.piece, at, lastStream);
+    writeNumber(this.piece, at + 4, code);
+  }
+
+  /**
+   * The client has said how large a table of fields it keeps. The next block tells that none is kept, which some clients insist on
+   * (RFC 7541 §4.2); no block refers to it.
+   */
+  emptyTable(): void {
+    this.isTableSizeDue = true;
+  }
+
+  /** Writes a block of fields, in as many frames as it takes (RFC 9113 §6.2, §6.10). */
+  fields(stream: number, fields: Buffer, isEnd: boolean): void {
+    const block = this.isTableSizeDue ? Buffer.concat([EMPTY_TABLE, fields]) : fields;
+    this.isTableSizeDue = false;
+    let from = 0;
+    do {
+      const to = Math.min(block.length, from + FRAME_BYTES);
+      const last = to === block.length ? FLAG.endHeaders : 0;
+      const at =
+        from === 0
+          ? this.begin(to - from, FRAME.headers, last | (isEnd ? FLAG.endStream : 0), stream)
+          : this.begin(to - from, FRAME.continuation, last, stream);
+      block.copy(this.piece, at, from, to);
+      from = to;
+    } while (from < block.length);
+  }
+
+  /** Writes part of a body, at most `FRAME_BYTES` (RFC 9113 §6.1). */
+  data(stream: number, bytes: Uint8Array, isEnd: boolean): void {
+    const at = this.begin(bytes.length, FRAME.data, isEnd ? FLAG.endStream : 0, stream);
+    this.piece.set(bytes, at);
+  }
+
+  /** The last frame of a response is written, now or before. */
+  end(response: WrittenResponse): void {
+    this.ending.push(response);
+    this.untakenResponses += 1;
+    this.turn ??= setImmediate(flush, this);
+  }
+
+  /** Hands what is written to the system. */
+  flush(): void {
+    clearImmediate(this.turn);
+    this.turn = undefined;
+    const { ending, length, piece, socket } = this;
+    if (length === 0 && ending.length === 0) return;
+    this.ending = [];
+    this.piece = nothing;
+    this.length = 0;
+    if (this.isStopped) {
+      this.memory.give(piece);
+      for (const response of ending) response.disconnected();
+      return;
+    }
+    this.untakenBytes += length;
+    socket.write(piece.subarray(0, length), () => {
+      this.memory.give(piece);
+      this.untakenBytes -= length;
+      this.untakenResponses -= ending.length;
+      for (const response of ending)
+        if (socket.destroyed) response.disconnected();
+        else response.flushed();
+      if (!socket.destroyed) this.owner.onTaken();
+    });
+  }
+
+  /** The connection is closed: nothing more is written. */
+  stop(): void {
+    this.isStopped = true;
+    this.flush();
+  }
+
+  /** Begins a frame, maybe in a new piece; returns the offset of its payload in that. */
+  private begin(length: number, type: number, flags: number, stream: number): number {
+    const needed = FRAME_HEAD_BYTES + length;
+    if (this.length + needed > this.piece.length) {
+      this.flush();
+      this.piece = this.memory.take(Math.max(PIECE_BYTES, needed));
+    }
+    const at = this.length;
+    writeFrameHead(this.piece, at, length, type, flags, stream);
+    this.length = at + needed;
+    this.turn ??= setImmediate(flush, this);
+    return at + FRAME_HEAD_BYTES;
+  }
+}
+
+function flush(output: H2Output): void {
+  output.flush();
+}
+
+/** A response whose body is being written. */
+interface SentResponse {
+  readonly id: number;
+  /** Bytes of its body that the client takes (RFC 9113 §6.9.1). */
+  sendWindow: number;
+  /** True while part of it waits for the client. */
+  readonly isWaiting: boolean;
+  /** The client takes more: writes one frame of what waits; false when it takes none. */
+  writeOn(): boolean;
+}
+
+/** Bytes of a body in one frame: with its head it makes one record of TLS. */
+export const PART_BYTES = FRAME_BYTES - FRAME_HEAD_BYTES;
+
+/** Sends the bodies of the responses on one connection, as far as the client's windows reach (RFC 9113 §5.2). */
+export class H2Responses<Response extends SentResponse> {
+  /** Bytes of each body that the client takes at first. */
+  firstWindow = FIRST_WINDOW_BYTES;
+  private readonly output: H2Output;
+  /** Bytes of all bodies that the client takes. */
+  private window = FIRST_WINDOW_BYTES;
+  /** Responses with parts that wait for the client; the next one to write comes first. */
+  private waiting: Response[] = [];
+
+  constructor(output: H2Output) {
+    this.output = output;
+  }
+
+  /** Sends as much of a body as the client takes now; returns the number of bytes. `isLast` is true where the response ends with it. */
+  send(response: Response, bytes: Uint8Array, isLast: boolean): number {
+    const { output } = this;
+    let sent = 0;
+    while (sent < bytes.length && !output.isFull) {
+      const left = bytes.length - sent;
+      const length = Math.min(left, PART_BYTES, response.sendWindow, this.window);
+      if (length <= 0) break;
+      output.data(response.id, bytes.subarray(sent, sent + length), isLast && length === left);
+      response.sendWindow -= length;
+      this.window -= length;
+      sent += length;
+    }
+    return sent;
+  }
+
+  /** Part of a response waits until the client takes more. */
+  wait(response: Response): void {
+    if (!this.waiting.includes(response)) this.waiting.push(response);
+  }
+
+  /** The client takes so many more bytes of all bodies; false for more than there may be. */
+  widen(bytes: number): boolean {
+    this.window += bytes;
+    return this.window <= MAX_31_BITS;
+  }
+
+  /** The client takes so many bytes of each body at first, which moves the windows of those on their way; false for too many. */
+  resize(bytes: number, open: Iterable<Response>): boolean {
+    const more = bytes - this.firstWindow;
+    this.firstWindow = bytes;
+    let isFine = bytes <= MAX_31_BITS;
+    for (const response of open) {
+      response.sendWindow += more;
+      isFine &&= response.sendWindow <= MAX_31_BITS;
+    }
+    return isFine;
+  }
+
+  /** Writes what waits, as far as the client takes it: a frame of each response in turn. */
+  writeOn(): void {
+    for (let idle = 0; idle < this.waiting.length && !this.output.isFull && this.window > 0;) {
+      const response = this.waiting.shift();
+      if (response === undefined) return;
+      const hasWritten = response.writeOn();
+      // A closed response takes nothing; that says nothing about the others.
+      idle = hasWritten || !response.isWaiting ? 0 : idle + 1;
+      if (response.isWaiting) this.wait(response);
+    }
+  }
+
+  /** The connection is closed. */
+  stop(): void {
+    this.waiting = [];
+  }
+}

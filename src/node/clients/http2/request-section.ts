@@ -1,0 +1,157 @@
+import { isFieldName, readDecimal } from '../../../http/header-list.ts';
+import type { FieldReceiver } from './hpack.ts';
+
+/** How large a section may be that is read; the gateway refuses a request whose section is larger, with 431. */
+export interface SectionLimits {
+  /** Bytes of names, values and their separators. */
+  readonly headerBytes: number;
+  readonly headerCount: number;
+}
+
+/** Bytes that separate a name and a value from the others, as HTTP/1.1 writes them. */
+const SEPARATORS_BYTES = 4;
+/** Bytes between the parts of a cookie. */
+const COOKIE_SEPARATOR_BYTES = 2;
+/** Fields of a connection, which have no meaning in HTTP/2 and make a request malformed (RFC 9113 §8.2.2). */
+const CONNECTION_FIELDS: ReadonlySet<string> = new Set([
+  'connection',
+  'http2-settings',
+  'keep-alive',
+  'proxy-connection',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** True for a field that HTTP/2 forbids. */
+export function isConnectionField(name: string): boolean {
+  return CONNECTION_FIELDS.has(name);
+}
+
+/**
+ * The header section of a request (RFC 9113 §8.3.1): its pseudo-header fields become method, target and `host`. The parts of a cookie
+ * are joined again, since HTTP/1.1 knows no split ones (§8.2.3). An authority beside a different `host` stays as a second `host`,
+ * which is refused.
+ */
+export class RequestSection implements FieldReceiver {
+  method: string | undefined = undefined;
+  target: string | undefined = undefined;
+  readonly fields: string[] = [];
+  /** The length of the body, where the client gives it. */
+  contentLength: number | undefined = undefined;
+  expectsContinue = false;
+  /** True for a section that a server must not serve (RFC 9113 §8.1.1). */
+  isMalformed = false;
+  private readonly limits: SectionLimits;
+  private scheme: string | undefined = undefined;
+  private authority: string | undefined = undefined;
+  private host: string | undefined = undefined;
+  private cookie = -1;
+  private bytes = 0;
+
+  constructor(limits: SectionLimits) {
+    this.limits = limits;
+  }
+
+  field(name: string, value: string, isValid: boolean): void {
+    if (!isValid) this.isMalformed = true;
+    else if (name.startsWith(':')) this.pseudoField(name, value);
+    else if (!this.isTooLarge) this.ownField(name, value);
+  }
+
+  /** The section is complete; `isWhole` is true where no body follows it. */
+  finish(isWhole: boolean): void {
+    const { authority, fields, method } = this;
+    // A CONNECT request has neither scheme nor path; it is refused for its method.
+    if (method === 'CONNECT') this.target ??= authority;
+    else if (this.scheme === undefined) this.isMalformed = true;
+    if (method === undefined || !isFieldName(method)) this.isMalformed = true;
+    if (this.target === undefined || this.target === '') this.isMalformed = true;
+    if (isWhole && (this.contentLength ?? 0) > 0) this.isMalformed = true;
+    if (authority !== undefined && authority !== this.host) fields.push('host', authority);
+  }
+
+  /** Beyond the limits further fields are dropped: those that there are get the request refused. */
+  private get isTooLarge(): boolean {
+    return this.bytes > this.limits.headerBytes || this.fields.length > this.limits.headerCount * 2;
+  }
+
+  private pseudoField(name: string, value: string): void {
+    // They come before all others, and once.
+    if (this.fields.length > 0) this.isMalformed = true;
+    switch (name) {
+      case ':method':
+        this.isMalformed ||= this.method !== undefined;
+        this.method = value;
+        return;
+      case ':path':
+        this.isMalformed ||= this.target !== undefined;
+        this.target = value;
+        return;
+      case ':scheme':
+        this.isMalformed ||= this.scheme !== undefined;
+        this.scheme = value;
+        return;
+      case ':authority':
+        this.isMalformed ||= this.authority !== undefined;
+        this.authority = value;
+        return;
+      default:
+        this.isMalformed = true;
+    }
+  }
+
+  private ownField(name: string, value: string): void {
+    const { fields } = this;
+    switch (name) {
+      case 'cookie':
+        if (this.cookie !== -1) {
+          fields[this.cookie] += `; ${value}`;
+          this.bytes += value.length + COOKIE_SEPARATOR_BYTES;
+          return;
+        }
+        this.cookie = fields.length + 1;
+        break;
+      case 'host':
+        this.host = value;
+        break;
+      case 'expect':
+        this.expectsContinue = true;
+        break;
+      case 'content-length':
+        this.isMalformed ||= this.contentLength !== undefined;
+        this.contentLength = readDecimal(value);
+        this.isMalformed ||= this.contentLength === undefined;
+        break;
+      case 'te':
+        this.isMalformed ||= value.toLowerCase() !== 'trailers';
+        break;
+      default:
+        if (isConnectionField(name)) this.isMalformed = true;
+    }
+    fields.push(name, value);
+    this.bytes += name.length + value.length + SEPARATORS_BYTES;
+  }
+}
+
+/** Reads a block for its effect on later ones; its fields go nowhere. */
+export const noFields: FieldReceiver = { field(): void {} };
+
+/** The trailer section of a request over HTTP/2, from its decoded fields (RFC 9113 §8.1). */
+export class H2Trailers implements FieldReceiver {
+  readonly fields: string[] = [];
+  isMalformed = false;
+  private readonly limits: SectionLimits;
+  private bytes = 0;
+
+  constructor(limits: SectionLimits) {
+    this.limits = limits;
+  }
+
+  field(name: string, value: string, isValid: boolean): void {
+    if (!isValid || name.startsWith(':') || isConnectionField(name)) this.isMalformed = true;
+    this.bytes += name.length + value.length + SEPARATORS_BYTES;
+    this.isMalformed ||=
+      this.bytes > this.limits.headerBytes || this.fields.length >= this.limits.headerCount * 2;
+    if (!this.isMalformed) this.fields.push(name, value);
+  }
+}

@@ -1,0 +1,676 @@
+import type { Body, Exchange, ExchangeOwner } from '../../../gateway/exchange.ts';
+import { UnwritableHead } from '../../../gateway/upstream.ts';
+import type { CollectorMemory } from '../../../http/byte-collector.ts';
+import { type FieldLines, linesOf } from '../../../http/field-lines.ts';
+import { type HeaderList, isFieldName, isFieldValue } from '../../../http/header-list.ts';
+import { type HeadLimits, readHeadLines, type RequestHead } from '../../../http/request-head.ts';
+import type { ResponseHead } from '../../../http/response-head.ts';
+import type { BodyMemory } from '../../body-memory.ts';
+import { ALREADY_SENT } from '../already-sent.ts';
+import { SMALL_REST_BYTES } from '../early-response.ts';
+import { afterReads, type Flow } from '../fair-turns.ts';
+import { type ReaderLimits, type SlowReader, SlowReaderGuard } from '../rates.ts';
+import {
+  IncomingBody,
+  type IncomingBodyOptions,
+  type IncomingBodyOwner,
+  SocketBody,
+} from '../request-body.ts';
+import { isFinalStatus, isInterimStatus, ResponseFraming } from '../response-framing.ts';
+import { ERROR, type ErrorCode, FIRST_WINDOW_BYTES } from './frames.ts';
+import { STATIC_FIELDS } from './hpack.ts';
+import { type H2Output, PART_BYTES, type WrittenResponse } from './output.ts';
+import { isConnectionField, type RequestSection } from './request-section.ts';
+
+/** Options shared by every HTTP/2 exchange. Times are milliseconds. */
+export interface H2ExchangeOptions extends ReaderLimits, IncomingBodyOptions {
+  /** Takes an exchange whose turn it is. */
+  take(exchange: Exchange): void;
+}
+
+/** The connection that an exchange is on. */
+export interface StreamConnection {
+  readonly remote: string;
+  readonly options: H2ExchangeOptions;
+  readonly output: H2Output;
+  readonly isClosed: boolean;
+  /** Sends as much of a body as the client takes now, and returns the number of bytes; `isLast` is true where the response ends with it. */
+  send(exchange: H2Exchange, bytes: Uint8Array, isLast: boolean): number;
+  /** Part of a response waits until the client takes more. */
+  wait(exchange: H2Exchange): void;
+  /** Ends a stream before its response is whole. */
+  refuseStream(exchange: H2Exchange, code: ErrorCode): void;
+  /** The stream is closed, on both sides. */
+  leave(exchange: H2Exchange): void;
+}
+
+/** Bytes of a response that may wait for the client before reading from V2 pauses. */
+const MAX_WAITING_BYTES = 64 * 1024;
+/** Bytes of a body that are read before its window grows by as many again. */
+const OWED_BYTES = FIRST_WINDOW_BYTES >> 1;
+/** Milliseconds in which the rest of a body has to arrive after an early response. */
+const REST_MS = 5000;
+/** Milliseconds from an early response to a reset: curl and Node lose a response that they read together with its reset. */
+const RESET_DELAY_MS = 500;
+const nothing = Buffer.alloc(0);
+
+/** An exchange on an HTTP/2 stream. */
+export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, WrittenResponse, Flow {
+  readonly id: number;
+  readonly method: string;
+  readonly target: string;
+  readonly headers: HeaderList;
+  readonly lines: FieldLines;
+  version: Exchange['version'];
+  readonly remote: string;
+  readonly secure = true;
+  readonly hasBody: boolean;
+  readonly handled = ALREADY_SENT;
+  readonly borrowsChunks = true;
+  readonly releasesChunks = true;
+  /** Bytes of its body that the client takes (RFC 9113 §6.9.1). */
+  sendWindow: number;
+  /** The window that the client had given for its response when the stream began. */
+  private readonly firstWindow: number;
+  /** Bytes of the response that have left for the client. */
+  bytesTaken = 0;
+  private readonly connection: StreamConnection;
+  private readonly contentLength: number | undefined;
+  private readonly expectsContinue: boolean;
+  private readonly body: H2Body;
+  /** The body, where all of it had arrived when the exchange began. */
+  private whole: Buffer | undefined = undefined;
+  /** The body, where it had not. */
+  private incoming: IncomingBody | undefined = undefined;
+  private timer: NodeJS.Timeout | undefined = undefined;
+  /** Runs while the rest of the body is waited for, behind the response. */
+  private restTimer: NodeJS.Timeout | undefined = undefined;
+  private owner: ExchangeOwner | undefined = undefined;
+  /** Bytes of its body that the client may send, and those that were read and that it may not send again yet. */
+  private receiveWindow = FIRST_WINDOW_BYTES;
+  private owedBytes = 0;
+  /** Bytes of the body that are still read behind the response. */
+  private restBytes = 0;
+  private isPaused = false;
+  /** True once its body is not the one that the request has announced: no more of it is read. */
+  private isFaulty = false;
+  private framing: ResponseFraming | undefined = undefined;
+  private responseTrailers: HeaderList = [];
+  private readonly waiting: WaitingParts;
+  private isHeldBack = false;
+  /** True once the gateway has ended the response. */
+  private isEnding = false;
+  /** True once the frame is written that ends the response. */
+  private isEndWritten = false;
+  /** True once the stream is closed. */
+  private isClosed = false;
+  private isOver = false;
+  /** Created when the client first has to be waited for. */
+  private guard: SlowReaderGuard | undefined = undefined;
+
+  constructor(
+    connection: StreamConnection,
+    id: number,
+    section: RequestSection,
+    hasBody: boolean,
+    sendWindow: number,
+  ) {
+    this.connection = connection;
+    this.id = id;
+    this.method = section.method ?? '';
+    this.target = section.target ?? '';
+    this.headers = section.fields;
+    this.lines = linesOf(section.fields);
+    this.version = section.isMalformed ? 'malformed' : '2';
+    this.remote = connection.remote;
+    this.hasBody = hasBody;
+    this.sendWindow = sendWindow;
+    this.firstWindow = sendWindow;
+    this.contentLength = section.contentLength;
+    this.expectsContinue = section.expectsContinue;
+    this.body = new H2Body(this);
+    this.waiting = new WaitingParts(connection.options.bodies.memory);
+  }
+
+  get bytesIn(): number {
+    return this.body.bytes;
+  }
+
+  /** What the first window took; more is taken only once the client has read that. */
+  unacknowledged(): Promise<number> {
+    return Promise.resolve(Math.min(this.firstWindow, this.bytesTaken));
+  }
+
+  get isGone(): boolean {
+    return !this.isOpen;
+  }
+
+  get framedFields(): HeaderList | undefined {
+    return this.framing?.fields;
+  }
+
+  get dropsContent(): boolean {
+    return this.framing?.kind === 'none';
+  }
+
+  get trailers(): HeaderList {
+    return this.incoming?.trailers ?? [];
+  }
+
+  /** The turn of the exchange has come. */
+  begin(): void {
+    const { options } = this.connection;
+    this.whole = this.hasBody ? this.body.takeWhole() : nothing;
+    if (this.whole === undefined) {
+      this.incoming = new IncomingBody(this.body, this.contentLength, options, this);
+      if (options.requestTimeout > 0) this.timer = setTimeout(expire, options.requestTimeout, this);
+    }
+    options.take(this);
+  }
+
+  readHead(limits: HeadLimits, trusted: boolean, targetBytes: number): RequestHead {
+    return readHeadLines(this.lines, limits, trusted, targetBytes);
+  }
+
+  attach(owner: ExchangeOwner): void {
+    this.owner = owner;
+    // The stream was closed before its turn.
+    if (!this.isOpen) setImmediate(over, this);
+  }
+
+  collect(memory: CollectorMemory): void {
+    const { owner, whole } = this;
+    if (!this.isOpen) return;
+    if (whole === undefined) {
+      this.writeContinue();
+      this.incoming?.collect(memory);
+    } else if (owner?.acceptChunk(whole.length) === true) {
+      owner.onWholeBody(whole);
+    }
+  }
+
+  open(lifetime?: 'exchange'): void {
+    const { whole } = this;
+    if (!this.isOpen) return;
+    if (whole === undefined) {
+      this.writeContinue();
+      this.incoming?.open(lifetime);
+    } else {
+      this.owner?.onBody(whole.length === 0 ? null : whole);
+    }
+  }
+
+  information(status: number, headers: HeaderList): void {
+    if (!this.isOpen || this.framing !== undefined || !isInterimStatus(status)) return;
+    const block = writeBlock(status, headers);
+    if (block !== undefined) this.connection.output.fields(this.id, block, false);
+  }
+
+  head({ status, headers }: ResponseHead): void {
+    if (!this.isOpen || this.framing !== undefined) return;
+    const framing = new ResponseFraming(this, status, headers);
+    const block = writeBlock(status, framing.fields);
+    if (block === undefined || !isFinalStatus(status)) throw new UnwritableHead(status);
+    this.framing = framing;
+    this.isEndWritten = framing.kind === 'none' || (framing.kind === 'length' && framing.isWhole);
+    this.connection.output.fields(this.id, block, this.isEndWritten);
+  }
+
+  data(chunk: Uint8Array): boolean {
+    const { framing } = this;
+    if (framing === undefined || !this.isOpen || chunk.length === 0) return true;
+    const part = framing.count(chunk.length);
+    if (part === 'beyond') this.reset();
+    if (part === 'beyond' || part === 'none') return true;
+    const sent = this.waiting.bytes === 0 ? this.send(chunk, part === 'last') : 0;
+    if (sent === chunk.length) return true;
+    this.keep(chunk.subarray(sent));
+    return !this.isHeldBack;
+  }
+
+  end(trailers: HeaderList): void {
+    if (!this.isOpen || this.isEnding) return;
+    if (this.framing?.isWhole === false) {
+      this.reset();
+      return;
+    }
+    this.responseTrailers = trailers;
+    this.isEnding = true;
+    if (this.waiting.bytes === 0) this.finishResponse();
+  }
+
+  closeAfterResponse(): void {}
+
+  reset(): void {
+    if (!this.isClosed) this.refuse(ERROR.internal);
+  }
+
+  // Called by the connection.
+
+  /** Takes a part of the body, which is valid until it returns; its frame took so many bytes of the windows. */
+  receive(part: Buffer, frameBytes: number, isEnd: boolean): void {
+    this.receiveWindow -= frameBytes;
+    if (this.body.isComplete || !this.hasBody) {
+      this.refuse(ERROR.streamClosed);
+      return;
+    }
+    if (this.receiveWindow < 0) {
+      this.refuse(ERROR.flowControl);
+      return;
+    }
+    this.owedBytes += frameBytes;
+    if (this.isClosed) {
+      this.drop(frameBytes, isEnd);
+      return;
+    }
+    if (this.isFaulty) return;
+    const bytes = this.body.bytes + part.length;
+    const { contentLength } = this;
+    if (contentLength !== undefined && (bytes > contentLength || (isEnd && bytes < contentLength))) {
+      this.onBadFraming();
+      return;
+    }
+    this.body.receive(part, isEnd);
+    this.widen();
+  }
+
+  /** Takes the trailers, which end the body; malformed ones make the whole request malformed. */
+  receiveTrailers(fields: HeaderList, isMalformed: boolean): void {
+    const { contentLength } = this;
+    if (this.body.isComplete || !this.hasBody) this.refuse(ERROR.streamClosed);
+    else if (this.isClosed) this.leave();
+    else if (this.isFaulty) return;
+    else if (isMalformed || (contentLength !== undefined && this.body.bytes < contentLength))
+      this.onBadFraming();
+    else this.body.end(fields);
+  }
+
+  /** Ends the stream at once, before the response is whole. */
+  refuse(code: ErrorCode): void {
+    if (this.isClosed) {
+      if (this.restTimer !== undefined) this.leaveRest(code);
+      return;
+    }
+    this.isClosed = true;
+    this.connection.refuseStream(this, code);
+    setImmediate(over, this);
+  }
+
+  /** The client takes more: writes one frame of what waits; false when it takes none. */
+  writeOn(): boolean {
+    const { framing, waiting } = this;
+    if (waiting.bytes === 0) return false;
+    const part = waiting.next(PART_BYTES);
+    const isLast = part.length === waiting.bytes && framing?.kind === 'length' && framing.isWhole;
+    const sent = this.send(part, isLast);
+    waiting.take(sent);
+    if (waiting.bytes === 0) this.guard?.stop();
+    if (waiting.bytes === 0 && this.isEnding) this.finishResponse();
+    else this.letMoreCome();
+    return sent > 0;
+  }
+
+  /** True while part of its response waits for the client. */
+  get isWaiting(): boolean {
+    return this.waiting.bytes > 0 && !this.isClosed;
+  }
+
+  /**
+   * The stream is closed by the client, or with its connection. An exchange that has not begun ends once it has, and one whose response is
+   * written with that.
+   */
+  close(): void {
+    clearTimeout(this.restTimer);
+    if (this.owner !== undefined && !this.isClosed) this.finish(false);
+    this.isClosed = true;
+  }
+
+  /** The rest of the body is not waited for any longer; a malformed request is a fault of the stream (RFC 9113 §8.1.1). */
+  leaveRest(code: ErrorCode = this.isMalformed ? ERROR.protocol : ERROR.none): void {
+    this.leave();
+    this.connection.refuseStream(this, code);
+  }
+
+  /** The system has taken the response. */
+  flushed(): void {
+    this.finish(true);
+  }
+
+  disconnected(): void {
+    this.finish(false);
+  }
+
+  // The flow of the body.
+
+  get destroyed(): boolean {
+    return this.isClosed;
+  }
+
+  pause(): void {
+    this.isPaused = true;
+  }
+
+  resume(): void {
+    this.isPaused = false;
+    this.widen();
+  }
+
+  // Events of the body.
+
+  acceptChunk(bytes: number): boolean {
+    return this.owner?.acceptChunk(bytes) ?? false;
+  }
+
+  onWholeBody(body: Uint8Array): void {
+    if (this.isOpen) this.owner?.onWholeBody(body);
+  }
+
+  onBody(body: Body): void {
+    if (this.isOpen) this.owner?.onBody(body);
+  }
+
+  onStalled(): void {
+    this.fault('client-timeout');
+  }
+
+  /** The whole request was due. */
+  expire(): void {
+    if (this.isOpen && !this.body.isComplete) this.fault('client-timeout');
+  }
+
+  /** The exchange ends without its response. */
+  over(): void {
+    this.finish(false);
+  }
+
+  /** True for a request, or a body, that a server must not serve. */
+  private get isMalformed(): boolean {
+    return this.isFaulty || this.version === 'malformed';
+  }
+
+  private get isOpen(): boolean {
+    return !this.isClosed && !this.connection.isClosed;
+  }
+
+  private fault(fault: 'client-timeout' | 'bad-framing'): void {
+    this.incoming?.stop(new Error(fault));
+    this.owner?.onClientFault(fault);
+  }
+
+  /** The body is not the one that the request has announced. */
+  private onBadFraming(): void {
+    this.isFaulty = true;
+    if (this.owner === undefined) this.version = 'malformed';
+    else this.fault('bad-framing');
+  }
+
+  /** Lets the client send what it has sent once more, unless nobody reads it. */
+  private widen(): void {
+    if (!this.isPaused && !this.body.isComplete && this.isOpen) this.grant();
+  }
+
+  private grant(): void {
+    if (this.owedBytes < OWED_BYTES) return;
+    this.connection.output.widen(this.id, this.owedBytes);
+    this.receiveWindow += this.owedBytes;
+    this.owedBytes = 0;
+  }
+
+  /** Sends 100 Continue, so that the client sends its body (RFC 9110 §10.1.1). */
+  private writeContinue(): void {
+    if (this.expectsContinue) this.information(100, []);
+  }
+
+  private send(bytes: Uint8Array, isLast: boolean): number {
+    const sent = this.connection.send(this, bytes, isLast);
+    this.bytesTaken += sent;
+    if (isLast && sent === bytes.length) this.isEndWritten = true;
+    return sent;
+  }
+
+  /** Keeps a copy of what the client does not take yet. */
+  private keep(bytes: Uint8Array): void {
+    if (this.waiting.bytes === 0) this.connection.wait(this);
+    this.waiting.add(bytes);
+    this.isHeldBack ||= this.waiting.bytes > MAX_WAITING_BYTES;
+    this.guard ??= new SlowReaderGuard(this.connection.options, this);
+    this.guard.wait();
+  }
+
+  private letMoreCome(): void {
+    if (!this.isHeldBack || this.waiting.bytes > MAX_WAITING_BYTES / 2) return;
+    this.isHeldBack = false;
+    this.owner?.drained();
+  }
+
+  /** All of the body is written: ends the stream. */
+  private finishResponse(): void {
+    const { connection, id } = this;
+    const { output } = connection;
+    if (!this.isEndWritten) {
+      const block =
+        this.framing?.hasTrailers === true ? writeBlock(undefined, this.responseTrailers) : undefined;
+      if (block === undefined || block.length === 0) output.data(id, nothing, true);
+      else output.fields(id, block, true);
+      this.isEndWritten = true;
+    }
+    output.end(this);
+    this.isClosed = true;
+    if (this.hasBody && !this.body.isComplete) this.awaitRest();
+    else connection.leave(this);
+  }
+
+  /**
+   * The response is complete before its request. A little is read to its end, since some clients take a reset for a failure even though
+   * the response is whole; otherwise the client has to stop sending (RFC 9113 §8.1).
+   */
+  private awaitRest(): void {
+    const { contentLength, body, isMalformed } = this;
+    this.incoming?.stop(new Error('early response'));
+    const missing = contentLength === undefined ? SMALL_REST_BYTES : contentLength - body.bytes;
+    this.restBytes = isMalformed || missing > SMALL_REST_BYTES ? 0 : missing;
+    this.readRest();
+    this.restTimer = setTimeout(leaveRest, this.restBytes > 0 ? REST_MS : RESET_DELAY_MS, this);
+  }
+
+  /** Drops a part of the body that comes behind the response. */
+  private drop(bytes: number, isEnd: boolean): void {
+    this.restBytes -= bytes;
+    if (isEnd) this.leave();
+    else this.readRest();
+  }
+
+  private readRest(): void {
+    if (this.restBytes > 0) this.grant();
+  }
+
+  private leave(): void {
+    clearTimeout(this.restTimer);
+    this.restTimer = undefined;
+    this.connection.leave(this);
+  }
+
+  private finish(isFlushed: boolean): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.isClosed = true;
+    clearTimeout(this.timer);
+    this.guard?.stop();
+    this.waiting.clear();
+    this.whole = undefined;
+    const { incoming, owner } = this;
+    // An error captures its stack, which takes longer than the rest of this.
+    if (incoming?.complete === false) incoming.stop(new Error('client gone'));
+    this.owner = undefined;
+    if (isFlushed) owner?.flushed();
+    else owner?.disconnected();
+    incoming?.rest();
+  }
+}
+
+function over(exchange: H2Exchange): void {
+  exchange.over();
+}
+
+function leaveRest(exchange: H2Exchange): void {
+  exchange.leaveRest();
+}
+
+function expire(exchange: H2Exchange): void {
+  // After the process stood still, what came in time is read first.
+  afterReads(() => exchange.expire());
+}
+
+/** The bytes of a body on an HTTP/2 stream. */
+export class H2Body extends SocketBody {
+  /** A frame takes as long to read as a chunk of HTTP/1.1 does. */
+  override readonly pieces = 1;
+  isComplete = false;
+  /** Bytes that have arrived. */
+  bytes = 0;
+  /** The trailers that came behind it. */
+  rawTrailers: HeaderList = [];
+
+  /** Takes a part, which is valid until it returns. */
+  receive(part: Buffer, isLast: boolean): void {
+    this.bytes += part.length;
+    this.isComplete = isLast;
+    this.deliver(part);
+  }
+
+  /** The trailers have arrived: the body is complete. */
+  end(trailers: HeaderList): void {
+    this.rawTrailers = trailers;
+    this.receive(Buffer.alloc(0), true);
+  }
+
+  /** Takes the whole body, where nobody has listened to it yet; undefined while it is incomplete, and when trailers follow it. */
+  takeWhole(): Buffer | undefined {
+    if (!this.isComplete || this.rawTrailers.length > 0) return undefined;
+    const parts = this.takeEarly();
+    return parts.length === 1 ? parts[0] : Buffer.concat(parts);
+  }
+}
+
+interface Part {
+  readonly memory: Buffer;
+  from: number;
+  readonly to: number;
+}
+
+/** Copies of what a client does not take yet of a response, in memory that is used again. */
+export class WaitingParts {
+  /** Bytes that wait. */
+  bytes = 0;
+  private readonly memory: BodyMemory;
+  private parts: Part[] = [];
+
+  constructor(memory: BodyMemory) {
+    this.memory = memory;
+  }
+
+  /** Keeps a copy of a part. */
+  add(bytes: Uint8Array): void {
+    const memory = this.memory.take(bytes.length);
+    memory.set(bytes);
+    this.parts.push({ memory, from: 0, to: bytes.length });
+    this.bytes += bytes.length;
+  }
+
+  /** The next bytes, at most so many; valid until they are taken. */
+  next(limit: number): Uint8Array {
+    const [part] = this.parts;
+    return part === undefined
+      ? new Uint8Array(0)
+      : part.memory.subarray(part.from, Math.min(part.to, part.from + limit));
+  }
+
+  /** The client has taken so many of the next bytes. */
+  take(bytes: number): void {
+    const [part] = this.parts;
+    if (part === undefined) return;
+    part.from += bytes;
+    this.bytes -= bytes;
+    if (part.from < part.to) return;
+    this.parts.shift();
+    this.memory.give(part.memory);
+  }
+
+  /** Nobody takes them any more. */
+  clear(): void {
+    for (const { memory } of this.parts) this.memory.give(memory);
+    this.parts = [];
+    this.bytes = 0;
+  }
+}
+
+/** The first index of each name of a field that both sides know. */
+const NAME_INDEXES = new Map<string, number>();
+/** The indexes of whole fields of the statuses that both sides know. */
+const STATUS_INDEXES = new Map<string, number>();
+for (const [at, [name, value]] of STATIC_FIELDS.entries()) {
+  if (!NAME_INDEXES.has(name)) NAME_INDEXES.set(name, at + 1);
+  if (name === ':status') STATUS_INDEXES.set(value, at + 1);
+}
+const STATUS_INDEX = NAME_INDEXES.get(':status') ?? 0;
+/** The most bytes that a field takes beside its characters: a prefix, and two lengths. */
+const FIELD_BYTES = 12;
+
+let block = Buffer.allocUnsafeSlow(16 * 1024);
+
+/**
+ * Writes the fields of a response, or of its trailers where there is no status, as a block (RFC 7541) that has no effect on later ones:
+ * what it costs to have the client remember fields is more than what it saves. Names are written in lower case, and fields of the
+ * connection left out. The block is valid until the next call; undefined when a field cannot be written.
+ */
+export function writeBlock(status: number | undefined, fields: HeaderList): Buffer | undefined {
+  let at = status === undefined ? 0 : writeStatus(String(status));
+  for (let field = 0; field < fields.length; field += 2) {
+    const given = fields[field] ?? '';
+    const value = fields[field + 1] ?? '';
+    if (!isFieldName(given) || !isFieldValue(value)) return undefined;
+    const name = given.toLowerCase();
+    if (name === 'te' || isConnectionField(name)) continue;
+    makeRoom(at, name.length + value.length + FIELD_BYTES);
+    const index = NAME_INDEXES.get(name) ?? 0;
+    at = writeNumber(at, index, 0x0f);
+    if (index === 0) at = writeText(at, name);
+    at = writeText(at, value);
+  }
+  return block.subarray(0, at);
+}
+
+function writeStatus(status: string): number {
+  const index = STATUS_INDEXES.get(status);
+  if (index === undefined) return writeText(writeNumber(0, STATUS_INDEX, 0x0f), status);
+  block[0] = 0x80 | index;
+  return 1;
+}
+
+/** Writes a text as it is (RFC 7541 §5.2). */
+function writeText(start: number, text: string): number {
+  const at = writeNumber(start, text.length, 0x7f);
+  block.write(text, at, 'latin1');
+  return at + text.length;
+}
+
+/** Writes a number behind bits that are 0 (RFC 7541 §5.1); `mask` has those that it may use of the first byte. */
+function writeNumber(start: number, value: number, mask: number): number {
+  if (value < mask) {
+    block[start] = value;
+    return start + 1;
+  }
+  block[start] = mask;
+  let at = start + 1;
+  let rest = value - mask;
+  for (; rest >= 0x80; rest >>>= 7) block[at++] = (rest & 0x7f) | 0x80;
+  block[at] = rest;
+  return at + 1;
+}
+
+function makeRoom(at: number, bytes: number): void {
+  if (at + bytes <= block.length) return;
+  const larger = Buffer.allocUnsafeSlow(2 * (at + bytes));
+  block.copy(larger, 0, 0, at);
+  block = larger;
+}

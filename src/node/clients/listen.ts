@@ -1,0 +1,109 @@
+import { type AddressInfo, connect, Server } from 'node:net';
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
+import type { ListenAddress } from '../../settings/setting-kinds.ts';
+import { callHandle, systemHandle } from '../node-internals.ts';
+
+/** Turns of the event loop in which new connections may still arrive before the port is closed regardless. */
+const MAX_TURNS = 200;
+/** Turns after which the listen queue stays at length one: under load a longer one is never empty. */
+const FULL_QUEUE_TURNS = 50;
+/** Milliseconds of a turn of the event loop in which nothing happens. */
+const QUIET_TURN_MS = 0.05;
+
+/** A server whose port is to be closed. */
+interface ListenQueueOptions {
+  /** Connections accepted so far. */
+  readonly accepted: () => number;
+  /** True if nobody else listens on the port, and this is Node on a system that connects to itself at once. */
+  readonly isOwn: boolean;
+  /** Runs when the port and the last connection are closed. */
+  readonly onClosed: () => void;
+}
+
+/**
+ * Closes the port of `server` once its listen queue is empty: the system resets the connections in the queue of a port that
+ * closes. Resolves when the port is closed.
+ */
+export async function closePort(server: Server, options: ListenQueueOptions): Promise<void> {
+  // That of `net.Server` closes no connection. Bun's HTTP server is none; its own lets requests in flight finish.
+  const closing: Pick<Server, 'close'> = server instanceof Server ? Server.prototype : server;
+  const close = (): void => void closing.close.call(server, options.onClosed);
+  for (let count = 0; count < MAX_TURNS && server.listening; count += 1) {
+    // A process that has just slept is not likely to be suspended before it closes its port.
+    await pause(1);
+    const backlog = count < FULL_QUEUE_TURNS ? LISTEN_BACKLOG : 0;
+    if (options.isOwn) await closeEmptyQueue(server, backlog, close);
+    else if (await isTurnQuiet(options)) close();
+    else callHandle(systemHandle(server), 'listen', backlog);
+  }
+  if (server.listening) close();
+}
+
+/** Resolves to true when a turn of the event loop has brought no connection and hardly taken any time. */
+async function isTurnQuiet({ accepted }: ListenQueueOptions): Promise<boolean> {
+  const before = accepted();
+  const began = performance.now();
+  await nextTurn();
+  return accepted() === before && performance.now() - began < QUIET_TURN_MS;
+}
+
+/**
+ * Takes the only place of a queue of length one with a connection of its own, and runs `close` in the same turn of the event loop,
+ * unless somebody else had the place. Without this a connection can arrive between the last look at the queue and the close. With
+ * it the system ignores what arrives: that client asks again a second later, and is refused. If somebody had it, the queue gets the
+ * length `backlog`.
+ */
+function closeEmptyQueue(server: Server, backlog: number, close: () => void): Promise<void> {
+  const handle = systemHandle(server);
+  const address = server.address();
+  if (address === null || typeof address === 'string') {
+    close();
+    return Promise.resolve();
+  }
+  return new Promise((resolve) => {
+    const placeholder = connect({ port: address.port, host: ownHost(address.address) });
+    placeholder.on('error', () => {});
+    callHandle(handle, 'listen', 0);
+    // `connect` asks the system in a tick before this one; to the same machine it is connected when that returns.
+    process.nextTick(() => {
+      const isConnected = callHandle(systemHandle(placeholder), 'getpeername', {}) === 0;
+      if (isConnected) close();
+      else callHandle(handle, 'listen', backlog);
+      placeholder.destroy();
+      resolve();
+    });
+  });
+}
+
+/** The address at which a server bound to `host` is reached from its own machine. */
+function ownHost(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  return host === '::' ? '::1' : host;
+}
+
+/** Connections that the system queues until the server accepts them. */
+const LISTEN_BACKLOG = 1024;
+
+/**
+ * Binds a server, and resolves to its origin; rejects with the system's error when the address is not available. With `reusePort`
+ * other processes may bind the same port, and the kernel spreads connections over them.
+ */
+export function listen(
+  server: Server,
+  { host, port }: ListenAddress,
+  scheme: 'http' | 'https',
+  reusePort = false,
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host, port, backlog: LISTEN_BACKLOG, reusePort }, () => {
+      server.off('error', reject);
+      resolve(originOf(server.address(), scheme));
+    });
+  });
+}
+
+function originOf(bound: AddressInfo | string | null, scheme: string): string {
+  if (bound === null || typeof bound === 'string') return '';
+  return `${scheme}://${bound.address.includes(':') ? `[${bound.address}]` : bound.address}:${bound.port}`;
+}

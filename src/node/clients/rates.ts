@@ -1,0 +1,291 @@
+import { readFile } from 'node:fs/promises';
+import type { Socket } from 'node:net';
+import { endianness } from 'node:os';
+import { addressBits } from '../../http/forwarding.ts';
+
+/** The lowest rate at which a client may send a request or read a response. */
+export interface RateLimits {
+  /** Bytes per second; 0 is no limit. */
+  readonly minDataRate: number;
+  /** Milliseconds that a client may be behind that rate. */
+  readonly minDataRateGrace: number;
+}
+
+/** A transfer whose rate is measured. */
+export interface RatedTransfer {
+  /** Bytes that the client has sent, or read, so far. */
+  readonly transferred: number;
+  /** The client fell behind the minimum rate for longer than the grace: the transfer is to end, or to be recounted. */
+  tooSlow(): void;
+}
+
+/** Maximum credit in milliseconds that fast bytes earn: a burst does not buy an hour of silence. */
+const MAX_CREDIT_MS = 300_000;
+/** Minimum grace in milliseconds: late timers and busy turns are not the client's fault. */
+const MIN_GRACE_MS = 100;
+/** Milliseconds to which times are rounded up: timers of one length share a list. */
+const TIMER_STEP_MS = 50;
+
+/**
+ * Holds one transfer to the minimum rate. Time counts only while the gateway waits for the client, between `start` and `stop`:
+ * backpressure of the gateway or of V2 is not the client's fault. The transfer begins with the grace as its credit, time spends
+ * it, and bytes earn it.
+ */
+export class MinimumRate {
+  private readonly rate: number;
+  private readonly transfer: RatedTransfer;
+  private creditMs: number;
+  private counted = 0;
+  private since = 0;
+  private timer: NodeJS.Timeout | undefined = undefined;
+  private reading: NodeJS.Immediate | undefined = undefined;
+
+  constructor(limits: RateLimits, transfer: RatedTransfer) {
+    this.rate = limits.minDataRate;
+    this.creditMs = Math.max(limits.minDataRateGrace, MIN_GRACE_MS);
+    this.transfer = transfer;
+  }
+
+  /** Starts the clock; no effect while it runs. */
+  start(): void {
+    if (this.rate === 0 || this.isRunning) return;
+    this.since = performance.now();
+    this.timer = setTimeout(check, Math.ceil(this.creditMs / TIMER_STEP_MS) * TIMER_STEP_MS, this);
+  }
+
+  /** Stops the clock: the gateway does not read at the moment, or the transfer is over. */
+  stop(): void {
+    if (!this.isRunning) return;
+    clearTimeout(this.timer);
+    clearImmediate(this.reading);
+    this.timer = undefined;
+    this.reading = undefined;
+    this.settle();
+  }
+
+  /** Checks whether the credit is spent, once the bytes that have already arrived are read: a process that stood still is late. */
+  check(): void {
+    this.timer = undefined;
+    this.reading = setImmediate(judge, this);
+  }
+
+  /** Ends the transfer if its credit is spent. */
+  judge(): void {
+    this.reading = undefined;
+    this.settle();
+    if (this.creditMs <= 0) this.transfer.tooSlow();
+    else this.start();
+  }
+
+  /** Goes on with a transfer that was too slow, if it is known by now to have moved enough bytes; false otherwise. */
+  recount(): boolean {
+    this.earn();
+    if (this.creditMs <= 0) return false;
+    this.start();
+    return true;
+  }
+
+  private get isRunning(): boolean {
+    return this.timer !== undefined || this.reading !== undefined;
+  }
+
+  private settle(): void {
+    this.creditMs -= performance.now() - this.since;
+    this.earn();
+  }
+
+  private earn(): void {
+    const { transferred } = this.transfer;
+    const earned = ((transferred - this.counted) / this.rate) * 1000;
+    this.counted = transferred;
+    this.creditMs = Math.min(this.creditMs + earned, MAX_CREDIT_MS);
+  }
+}
+
+function check(rate: MinimumRate): void {
+  rate.check();
+}
+
+function judge(rate: MinimumRate): void {
+  rate.judge();
+}
+
+/** Limits on how slowly a client may read a response. */
+export interface ReaderLimits extends RateLimits {
+  /** Maximum milliseconds without the client reading anything; 0 is no limit. */
+  readonly bodyTimeout: number;
+}
+
+/** A response that a client reads. */
+export interface SlowReader {
+  /** Bytes that have left for the client. The number never decreases. */
+  readonly bytesTaken: number;
+  /** How many of them the client's system has not acknowledged; undefined where that is not known. */
+  unacknowledged(): Promise<number | undefined>;
+  /** Ends the response: its client reads too slowly, or not at all. */
+  reset(): void;
+}
+
+/** Milliseconds before a client's rate is measured: bytes that only fill the system's buffers say nothing about it. */
+const PROBE_MS = 250;
+/** Bytes that the system of a client acknowledges though the client has read nothing yet. */
+const RECEIVE_BUFFER_BYTES = 256 * 1024;
+
+/**
+ * Ends a response whose client reads below the minimum rate, or nothing for the body time. It watches only while bytes are
+ * buffered for the client, so that a slow V2 costs the client nothing, and also after the last part: a window of 0 must not hold
+ * a slot forever. The system takes megabytes at a time, and then nothing until a third of them is acknowledged: before a client
+ * is too slow, what it has acknowledged is looked at.
+ */
+export class SlowReaderGuard implements RatedTransfer {
+  private readonly reader: SlowReader;
+  private readonly limits: ReaderLimits;
+  private rate: MinimumRate | undefined = undefined;
+  private probe: NodeJS.Timeout | undefined = undefined;
+  private idle: NodeJS.Timeout | undefined = undefined;
+  /** Bytes that had left when the guard first measured. */
+  private takenBefore = 0;
+  /** Acknowledged bytes when the guard first measured, and when it looked last; undefined where they are not known. */
+  private acknowledgedBefore: number | undefined = undefined;
+  private acknowledged: number | undefined = undefined;
+  private progressAtCheck = 0;
+
+  constructor(limits: ReaderLimits, reader: SlowReader) {
+    this.limits = limits;
+    this.reader = reader;
+  }
+
+  /** Bytes that the client has read, as far as is known: since the guard first measured, or on the whole connection. */
+  get transferred(): number {
+    const { acknowledged = 0, acknowledgedBefore = acknowledged } = this;
+    return Math.max(
+      this.reader.bytesTaken - this.takenBefore,
+      acknowledged - acknowledgedBefore,
+      acknowledged - RECEIVE_BUFFER_BYTES,
+    );
+  }
+
+  /** Starts waiting for the client; no effect while it waits. */
+  wait(): void {
+    this.probe ??= setTimeout(measure, PROBE_MS, this);
+  }
+
+  /** Stops waiting: nothing is buffered for the client. */
+  stop(): void {
+    clearTimeout(this.probe);
+    this.probe = undefined;
+    clearTimeout(this.idle);
+    this.idle = undefined;
+    this.rate?.stop();
+  }
+
+  tooSlow(): void {
+    void this.look().then(() => {
+      if (this.isWaiting && this.rate?.recount() === false) this.end();
+    });
+  }
+
+  /** Starts to measure the client's rate. */
+  measure(): void {
+    const { limits, reader } = this;
+    if (this.rate === undefined) {
+      this.takenBefore = reader.bytesTaken;
+      this.rate = new MinimumRate(limits, this);
+    }
+    this.rate.start();
+    if (limits.bodyTimeout > 0) this.idle = setTimeout(checkProgress, limits.bodyTimeout, this);
+    void this.look().then(() => {
+      this.progressAtCheck = this.progress;
+    });
+  }
+
+  /** The body time is over. */
+  checkProgress(): void {
+    void this.look().then(() => {
+      if (!this.isWaiting) return;
+      const { progress } = this;
+      if (progress === this.progressAtCheck) this.end();
+      this.progressAtCheck = progress;
+      this.idle?.refresh();
+    });
+  }
+
+  private get isWaiting(): boolean {
+    return this.probe !== undefined;
+  }
+
+  private get progress(): number {
+    return this.acknowledged ?? this.reader.bytesTaken;
+  }
+
+  /** Looks at what the client has acknowledged. */
+  private async look(): Promise<void> {
+    const unacknowledged = await this.reader.unacknowledged();
+    if (unacknowledged === undefined) return;
+    this.acknowledged = Math.max(this.acknowledged ?? 0, this.reader.bytesTaken - unacknowledged);
+    this.acknowledgedBefore ??= this.acknowledged;
+  }
+
+  private end(): void {
+    this.stop();
+    this.reader.reset();
+  }
+}
+
+function measure(guard: SlowReaderGuard): void {
+  guard.measure();
+}
+
+function checkProgress(guard: SlowReaderGuard): void {
+  guard.checkProgress();
+}
+
+/** Linux's tables of connections: of IPv4, and of IPv6 with the IPv4 clients of a listener on both. */
+const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'];
+/** A table gives addresses as words of four bytes, in the order of the processor. */
+const IS_REVERSED = endianness() === 'LE';
+/** Characters of the state that stands before the bytes to send. */
+const STATE_LENGTH = 3;
+
+/** Both tables, while they are read: whoever asks meanwhile gets the same. */
+let reading: Promise<string> | undefined;
+
+/**
+ * Returns the bytes of a connection that the system has taken and the client's system has not acknowledged, even under TLS; undefined where
+ * the system does not say. To read the tables takes about a microsecond for each connection of the machine, in another thread.
+ */
+export async function unacknowledgedBytes(socket: Socket): Promise<number | undefined> {
+  const { localPort, remoteAddress, remotePort } = socket;
+  if (localPort === undefined || remoteAddress === undefined || remotePort === undefined) return undefined;
+  reading ??= readTables();
+  const tables = await reading;
+  for (const address of tableForms(remoteAddress)) {
+    const connection = `:${hex(localPort, 4)} ${address}:${hex(remotePort, 4)} `;
+    const at = tables.indexOf(connection);
+    if (at < 0) continue;
+    const from = at + connection.length + STATE_LENGTH;
+    const bytes = Number.parseInt(tables.slice(from, tables.indexOf(':', from)), 16);
+    return Number.isNaN(bytes) ? undefined : bytes;
+  }
+  return undefined;
+}
+
+async function readTables(): Promise<string> {
+  const texts = await Promise.all(TABLES.map((path) => readFile(path, 'latin1').catch(() => '')));
+  reading = undefined;
+  return texts.join('\n');
+}
+
+/** The spellings of an address in the tables. */
+function tableForms(address: string): readonly string[] {
+  const bits = addressBits(address);
+  if (bits === undefined) return [];
+  const words = hex(bits, 32).match(/.{8}/g) ?? [];
+  const spelled = words.map((word) => (IS_REVERSED ? (word.match(/../g) ?? []).toReversed().join('') : word));
+  const isIpv4 = bits >> 32n === 0xff_ffn;
+  return isIpv4 ? [spelled[3] ?? '', spelled.join('')] : [spelled.join('')];
+}
+
+function hex(value: number | bigint, digits: number): string {
+  return value.toString(16).toUpperCase().padStart(digits, '0');
+}

@@ -1,0 +1,621 @@
+import type { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
+import type { Body } from '../../gateway/exchange.ts';
+import type { BufferBudget } from '../../gateway/limits.ts';
+import { ByteCollector, type CollectorMemory, newMemory } from '../../http/byte-collector.ts';
+import { requestTrailersOf } from '../../http/fields.ts';
+import type { HeaderList } from '../../http/header-list.ts';
+import type { BodyMemory } from '../body-memory.ts';
+import {
+  afterReads,
+  type Flow,
+  PacedFlow,
+  type PieceTurns,
+  type StreamedBodies,
+  type StreamedBody,
+} from './fair-turns.ts';
+import { MinimumRate, type RatedTransfer, type RateLimits } from './rates.ts';
+
+/** Where a body arrives: a stream of Node, or a socket that the gateway reads itself. */
+interface BodySource extends Flow {
+  /** True when a part is valid only until its listener returns. */
+  readonly lendsParts?: boolean;
+  /** Number of chunks in the part that is reported, where the gateway reads the chunks itself. */
+  readonly pieces?: number | undefined;
+  /** True when `end` has been emitted, by a stream of Node. */
+  readonly readableEnded?: boolean;
+  on(event: 'data', listener: (part: Uint8Array) => void): unknown;
+  on(event: 'end', listener: () => void): unknown;
+}
+
+/** A connection that reports its close. */
+type ClosingConnection = Pick<Socket, 'once' | 'off'>;
+
+/** Receives the events of a request body. */
+export interface IncomingBodyOwner {
+  /** Called for every collected part, with the bytes of memory that it takes; false stops the collecting. */
+  acceptChunk(bytes: number): boolean;
+  onWholeBody(body: Uint8Array): void;
+  onBody(body: Body): void;
+  /** Nothing arrived for the client's body time, or less than the minimum rate. */
+  onStalled(): void;
+}
+
+/** Limits shared by all bodies of a server. */
+export interface BodyResources {
+  /** Bytes of all bodies together that are read before they take a connection to V2. */
+  readonly readAhead: BufferBudget;
+  readonly turns: PieceTurns;
+  /** Turns of bodies whose chunks the gateway reads itself. */
+  readonly chunkTurns: PieceTurns;
+  readonly streams: StreamedBodies;
+  readonly memory: BodyMemory;
+}
+
+/** How bodies are read. */
+export interface IncomingBodyOptions extends RateLimits {
+  /** Maximum milliseconds between two parts; 0 is no limit. */
+  readonly bodyTimeout: number;
+  /** Maximum milliseconds for the whole request, where no server of Node's limits it; 0 is no limit. */
+  readonly requestTimeout: number;
+  readonly bodies: BodyResources;
+}
+
+/**
+ * Bytes of a body that are read before it streams: a smaller one is complete by then, and holds no connection while it arrives.
+ */
+const READ_AHEAD_BYTES = 128 * 1024;
+/** Minimum size in bytes of a part that is forwarded directly; smaller ones wait for others of the same turn. */
+const LARGE_PART_BYTES = 16 * 1024;
+/** Buffered bytes beyond which reading pauses until they are consumed. */
+const BUFFERED_BYTES = 64 * 1024;
+/** Bytes that are read and dropped after an early response, so that the client gets to read it. */
+const DISCARDED_BYTES = 256 * 1024 * 1024;
+/** Milliseconds for which bytes are read and dropped after an early response. */
+const DISCARD_MS = 30_000;
+
+/**
+ * The body of a request on Node. It is either collected whole, or opened: a body that ends while it is read ahead is handed over
+ * as one buffer, and any other as a sequence with backpressure.
+ */
+export class IncomingBody
+  implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array>, RatedTransfer, StreamedBody
+{
+  /** Bytes received so far. */
+  bytes = 0;
+  /** True once the last byte has arrived. */
+  complete = false;
+  /** Its trailers that may be forwarded, once it is complete. */
+  trailers: HeaderList = [];
+  private readonly source: BodySource;
+  private readonly flow: PacedFlow;
+  private readonly owner: IncomingBodyOwner;
+  private readonly options: IncomingBodyOptions;
+  private readonly rate: MinimumRate;
+  private mode: 'waiting' | 'collect' | 'open' | 'stream' | 'discard' = 'waiting';
+  private listening = false;
+  private readonly length: number | undefined;
+  private parts: ByteCollector;
+  /** Joins tiny parts, where Node reads the body. */
+  private joined: JoinedParts | undefined = undefined;
+  /** Memory of the large parts that a waiting consumer gets. */
+  private lent: Uint8Array | undefined = undefined;
+  /** Memory of the part that a consumer has, which is free once it asks for the next one, or the exchange is over. */
+  private inUse: Uint8Array | undefined = undefined;
+  private isWholeLent = false;
+  /** Its slot among the streamed bodies. */
+  private slot: number | undefined = undefined;
+  /** Bytes of memory taken from the read-ahead budget that all bodies share. */
+  private readAheadBytes = 0;
+  private turn: NodeJS.Immediate | undefined = undefined;
+  private isOver = false;
+  private timer: NodeJS.Timeout | undefined = undefined;
+  private broken: Error | undefined = undefined;
+  /** Called when more than `discardLimit` bytes arrive of a body that is dropped. */
+  private overrun: (() => void) | undefined = undefined;
+  private discardLimit = 0;
+  /** The connection, while the rest is dropped. */
+  private connection: ClosingConnection | undefined = undefined;
+  private want:
+    | { resolve(result: IteratorResult<Uint8Array>): void; reject(error: Error): void }
+    | undefined = undefined;
+
+  /** `length` is the body's length according to the request. */
+  constructor(
+    source: BodySource,
+    length: number | undefined,
+    options: IncomingBodyOptions,
+    owner: IncomingBodyOwner,
+  ) {
+    this.source = source;
+    const { turns, chunkTurns } = options.bodies;
+    this.flow = new PacedFlow(source, source.pieces === undefined ? turns : chunkTurns, () =>
+      this.onTurnChange(),
+    );
+    this.length = length;
+    this.parts = new ByteCollector(length);
+    this.options = options;
+    this.owner = owner;
+    this.rate = new MinimumRate(options, this);
+  }
+
+  get transferred(): number {
+    return this.bytes;
+  }
+
+  get isWaitingForClient(): boolean {
+    return this.want !== undefined;
+  }
+
+  /** Has the tiny parts of a stream of Node joined; called before any part arrives. */
+  joinParts(source: Readable): void {
+    this.joined = new JoinedParts(source, (bytes) => this.countPart(bytes));
+  }
+
+  /** Collects the whole body into `memory`; `owner.acceptChunk` is called for every part. */
+  collect(memory: CollectorMemory): void {
+    this.parts = new ByteCollector(this.length, memory);
+    this.begin('collect');
+  }
+
+  /**
+   * Reads ahead before the body takes a connection to V2, then hands it over; with the lifetime `exchange` the memory of a whole body
+   * may be used again after `rest`.
+   */
+  open(lifetime?: 'exchange'): void {
+    this.isWholeLent = lifetime === 'exchange';
+    // Memory is used again where no stream of Node has a part in it.
+    if (this.source.lendsParts === true)
+      this.parts = new ByteCollector(this.length, this.options.bodies.memory);
+    this.begin('open');
+  }
+
+  /** Reads and drops the rest, up to a limit, or until its connection closes; `overrun` is called when there is more. */
+  discard(connection: ClosingConnection, overrun: () => void): void {
+    if (this.complete || this.mode === 'discard') return;
+    this.leaveStream();
+    // Those of a collected body are in its owner's memory.
+    if (this.mode === 'collect') this.parts = new ByteCollector();
+    this.mode = 'discard';
+    this.takeParts();
+    this.stop(new Error('early response'));
+    this.stopTimers();
+    this.discardLimit = this.bytes + DISCARDED_BYTES;
+    this.overrun = overrun;
+    this.timer = setTimeout(overrun, DISCARD_MS);
+    this.timer.unref();
+    this.connection = connection;
+    connection.once('close', this.closed);
+    this.listen();
+    this.flow.readMore();
+    this.source.resume();
+  }
+
+  /** The rest will not arrive: the consumer gets the error. */
+  stop(error: Error): void {
+    this.broken ??= error;
+    this.leaveStream();
+    if (this.mode !== 'discard') this.stopTimers();
+    const { want } = this;
+    this.want = undefined;
+    want?.reject(this.broken);
+  }
+
+  /** The exchange is over: stops all timers, and releases the memory. */
+  rest(): void {
+    this.isOver = true;
+    this.leaveConnection();
+    this.stopTimers();
+    this.leaveStream();
+    this.release();
+    this.flow.end();
+    this.giveBack();
+    this.flow.readMore();
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
+    return this;
+  }
+
+  next(): Promise<IteratorResult<Uint8Array>> {
+    this.giveInUse();
+    if (this.parts.length > 0) {
+      const value = this.takeParts();
+      this.flow.readMore();
+      return Promise.resolve({ done: false, value });
+    }
+    if (this.broken !== undefined) return Promise.reject(this.broken);
+    if (this.complete) return Promise.resolve({ done: true, value: undefined });
+    this.flow.readMore();
+    this.waitForClient();
+    return new Promise((resolve, reject) => {
+      this.want = { resolve, reject };
+    });
+  }
+
+  private begin(mode: 'collect' | 'open'): void {
+    this.mode = mode;
+    this.scheduleTurnEnd();
+    this.listen();
+  }
+
+  private listen(): void {
+    if (this.listening) return;
+    this.listening = true;
+    this.flow.start();
+    this.source.on('data', (chunk: Uint8Array) => this.take(chunk));
+    this.source.on('end', () => this.end());
+    // An empty body ends without waiting for listeners.
+    if (this.source.readableEnded === true) process.nextTick(() => this.end());
+  }
+
+  private take(chunk: Uint8Array): void {
+    this.bytes += chunk.length;
+    if (this.joined === undefined) this.countPart(chunk.length, this.source.pieces);
+    if (this.mode === 'discard') {
+      if (this.bytes > this.discardLimit) this.overrun?.();
+      return;
+    }
+    // Its owner has given the memory back.
+    if (this.isOver) return;
+    this.timer?.refresh();
+    if (this.mode === 'stream' && this.lend(chunk)) return;
+    const held = this.parts.add(chunk, this.source.lendsParts);
+    if (this.mode === 'collect') {
+      // Its owner may have given the memory back.
+      if (!this.owner.acceptChunk(held)) this.parts = new ByteCollector();
+    } else if (this.mode === 'open') {
+      this.readAhead(held);
+    } else if (this.parts.length >= LARGE_PART_BYTES) {
+      this.forward();
+      if (this.parts.length > BUFFERED_BYTES) this.flow.pause();
+    }
+  }
+
+  private countPart(bytes: number, pieces?: number): void {
+    this.scheduleTurnEnd();
+    this.flow.count(bytes, pieces);
+  }
+
+  /** Goes on reading ahead before the body takes a connection, as long as the budget allows. */
+  private readAhead(held: number): void {
+    if (this.bytes < READ_AHEAD_BYTES && this.options.bodies.readAhead.take(held))
+      this.readAheadBytes += held;
+    else this.stream();
+  }
+
+  /** Starts to forward the body while it arrives. */
+  private stream(): void {
+    this.mode = 'stream';
+    this.stopTimers();
+    this.slot = this.options.bodies.streams.add(this);
+    if (this.parts.length > BUFFERED_BYTES) this.flow.pause();
+    this.owner.onBody(this);
+  }
+
+  private forward(): void {
+    const { want } = this;
+    if (want === undefined) return;
+    this.want = undefined;
+    this.stopTimers();
+    want.resolve({ done: false, value: this.takeParts() });
+  }
+
+  /** Gives a waiting consumer a large part in memory that is used for each of them; false when it has to be kept. */
+  private lend(chunk: Uint8Array): boolean {
+    const { want } = this;
+    const { length } = chunk;
+    if (want === undefined || this.parts.length > 0 || this.source.lendsParts !== true) return false;
+    if (length < LARGE_PART_BYTES || length > BUFFERED_BYTES) return false;
+    this.want = undefined;
+    this.stopTimers();
+    this.lent ??= this.options.bodies.memory.take(BUFFERED_BYTES);
+    this.lent.set(chunk);
+    want.resolve({ done: false, value: this.lent.subarray(0, length) });
+    return true;
+  }
+
+  private takeParts(): Uint8Array {
+    this.release();
+    this.giveInUse();
+    this.inUse = this.parts.buffer;
+    return this.parts.take();
+  }
+
+  /** The consumer is done with its part. */
+  private giveInUse(): void {
+    if (this.inUse !== undefined) this.options.bodies.memory.give(this.inUse);
+    this.inUse = undefined;
+  }
+
+  private giveBack(): void {
+    this.giveInUse();
+    if (this.lent !== undefined) this.options.bodies.memory.give(this.lent);
+    this.lent = undefined;
+  }
+
+  private release(): void {
+    this.options.bodies.readAhead.release(this.readAheadBytes);
+    this.readAheadBytes = 0;
+  }
+
+  private end(): void {
+    this.complete = true;
+    this.leaveConnection();
+    this.flow.end();
+    this.stopTimers();
+    this.leaveStream();
+    if ('rawTrailers' in this.source && isFields(this.source.rawTrailers))
+      this.trailers = requestTrailersOf(this.source.rawTrailers);
+    const { mode } = this;
+    if (mode !== 'stream') this.mode = 'waiting';
+    if (mode === 'collect') this.owner.onWholeBody(this.parts.take());
+    else if (mode === 'open') this.owner.onBody(this.readWhole());
+    else if (mode === 'stream') this.endStream();
+  }
+
+  /** A body with trailers stays one in parts: they follow its last chunk. */
+  private readWhole(): Body {
+    if (this.trailers.length > 0) return this;
+    if (this.isWholeLent) this.inUse = this.parts.buffer;
+    return this.parts.length === 0 ? null : this.parts.take();
+  }
+
+  private endStream(): void {
+    if (this.parts.length > 0) this.forward();
+    const { want } = this;
+    this.want = undefined;
+    want?.resolve({ done: true, value: undefined });
+  }
+
+  private scheduleTurnEnd(): void {
+    this.turn ??= setImmediate(endTurn, this);
+  }
+
+  /** The turn is over: timing starts for bytes still missing, and small parts are forwarded as one. */
+  turnOver(): void {
+    this.joined?.flush();
+    this.turn = undefined;
+    this.flow.endTurn();
+    if (this.complete || this.mode === 'discard') return;
+    if (this.mode !== 'stream') this.waitForClient();
+    else if (this.parts.length > 0) this.forward();
+  }
+
+  /** While the body waits for its turn, its client is not waited for. */
+  private onTurnChange(): void {
+    if (this.complete || this.mode === 'discard') return;
+    if (this.flow.waitsForTurn) this.stopTimers();
+    else if (this.mode !== 'stream' || this.want !== undefined) this.waitForClient();
+  }
+
+  /** The connection closed while the rest was dropped. */
+  private readonly closed = (): void => {
+    this.rest();
+  };
+
+  private leaveConnection(): void {
+    this.connection?.off('close', this.closed);
+    this.connection = undefined;
+  }
+
+  private leaveStream(): void {
+    if (this.slot !== undefined) this.options.bodies.streams.remove(this.slot);
+    this.slot = undefined;
+  }
+
+  private waitForClient(): void {
+    if (this.isOver || this.mode === 'waiting' || this.broken !== undefined || this.flow.waitsForTurn) return;
+    this.rate.start();
+    const { bodyTimeout } = this.options;
+    if (this.timer === undefined && bodyTimeout > 0) this.timer = setTimeout(stall, bodyTimeout, this);
+  }
+
+  private stopTimers(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.rate.stop();
+  }
+
+  /** Nothing was read in time: after the process stood still, what has arrived in the meantime is read first. */
+  expire(): void {
+    const { bytes, timer } = this;
+    afterReads(() => {
+      if (this.timer === timer && this.bytes === bytes) this.tooSlow();
+    });
+  }
+
+  tooSlow(): void {
+    this.stopTimers();
+    this.owner.onStalled();
+  }
+}
+
+function isFields(value: unknown): value is HeaderList {
+  return Array.isArray(value) && value.length > 0;
+}
+
+function endTurn(body: IncomingBody): void {
+  body.turnOver();
+}
+
+function stall(body: IncomingBody): void {
+  body.expire();
+}
+
+const NOTHING = new Uint8Array(0);
+
+/** The bytes of a body on a connection that the gateway reads itself. */
+export abstract class SocketBody implements BodySource {
+  readonly lendsParts = true;
+  /** Number of chunks in the part that is reported; undefined for a body that is not chunked. */
+  readonly pieces: number | undefined = undefined;
+  /** True once the last byte has arrived. */
+  abstract readonly isComplete: boolean;
+  /** True once its framing is broken: nothing after it can be read. */
+  isFaulty = false;
+  private readonly flow: Flow;
+  private onData: ((part: Uint8Array) => void) | undefined = undefined;
+  private onEnd: (() => void) | undefined = undefined;
+  /** Parts that arrived before anybody listened. */
+  private early: Buffer[] = [];
+
+  /** `flow` is what brings it: its connection, or one of several streams on that. */
+  constructor(flow: Flow) {
+    this.flow = flow;
+  }
+
+  get destroyed(): boolean {
+    return this.flow.destroyed;
+  }
+
+  /** Sets the listener of an event; parts that have arrived already are reported later in this turn. */
+  on(event: 'data', listener: (part: Uint8Array) => void): void;
+  on(event: 'end', listener: () => void): void;
+  on(event: 'data' | 'end', listener: (part: Uint8Array) => void): void {
+    if (event === 'data') this.onData = listener;
+    else this.onEnd = () => listener(NOTHING);
+    if (this.early.length > 0) process.nextTick(reportEarly, this);
+  }
+
+  pause(): void {
+    this.flow.pause();
+  }
+
+  resume(): void {
+    this.flow.resume();
+  }
+
+  /** Reports the parts that arrived before anybody listened. */
+  reportEarly(): void {
+    const { early } = this;
+    if (early.length === 0 || this.onEnd === undefined) return;
+    this.early = [];
+    this.flow.resume();
+    for (const [at, part] of early.entries()) this.report(part, this.isComplete && at === early.length - 1);
+  }
+
+  /** Takes the parts that arrived before anybody listened. */
+  protected takeEarly(): Buffer[] {
+    const { early } = this;
+    this.early = [];
+    return early;
+  }
+
+  /** Reports a part of the body, the last one if it is complete, or keeps a copy until somebody listens. */
+  protected deliver(part: Buffer): void {
+    if (this.onEnd !== undefined && this.early.length === 0) {
+      this.report(part, this.isComplete);
+      return;
+    }
+    if (part.length === 0 && !this.isComplete) return;
+    this.early.push(Buffer.from(part));
+    this.flow.pause();
+  }
+
+  private report(part: Buffer, isLast: boolean): void {
+    if (part.length > 0) this.onData?.(part);
+    if (isLast) this.onEnd?.();
+  }
+}
+
+function reportEarly(body: SocketBody): void {
+  body.reportEarly();
+}
+
+/** The bytes of a body on a socket that the gateway reads itself, framed by a length (RFC 9112 §6.2). */
+export class SizedBody extends SocketBody {
+  /** Bytes that have not arrived. */
+  private missing: number;
+
+  /** `length` is the number of its bytes. */
+  constructor(connection: Socket, length: number) {
+    super(connection);
+    this.missing = length;
+  }
+
+  get isComplete(): boolean {
+    return this.missing === 0;
+  }
+
+  take(bytes: Buffer): Buffer {
+    const part = bytes.length > this.missing ? bytes.subarray(0, this.missing) : bytes;
+    this.missing -= part.length;
+    this.deliver(part);
+    return bytes.subarray(part.length);
+  }
+}
+
+/** Bytes up to which a kept body has memory that it shares with others of its kind. */
+const SMALL_BYTES = 4 * 1024;
+
+/** A request body that has arrived whole. It may be lent at first: in the memory of a read, which the next one writes to. */
+export class WholeBody {
+  bytes: Uint8Array;
+  private isLent: boolean;
+
+  constructor(bytes: Uint8Array, isLent: boolean) {
+    this.bytes = bytes;
+    this.isLent = isLent;
+  }
+
+  /** Copies a lent body; returns the buffer of `memory` that the copy is in, if it is in one. */
+  keep(memory = newMemory): Uint8Array | undefined {
+    if (!this.isLent) return undefined;
+    this.isLent = false;
+    const { bytes } = this;
+    if (bytes.length <= SMALL_BYTES) {
+      this.bytes = Buffer.from(bytes);
+      return undefined;
+    }
+    const buffer = memory.take(bytes.length);
+    buffer.set(bytes);
+    this.bytes = buffer.subarray(0, bytes.length);
+    return buffer;
+  }
+}
+
+/** Size in bytes from which a part is passed on as it is. */
+const SMALL_PART_BYTES = 128;
+/** Bytes of tiny parts that are passed on before the turn of the event loop is over. */
+const JOINED_BYTES = 16 * 1024;
+
+/**
+ * Joins the tiny parts of a body that one read of its connection brings: Node reports each of them by itself, which takes several
+ * times as long as reading it.
+ */
+export class JoinedParts {
+  private readonly source: Readable;
+  private readonly push: (part: Uint8Array | null) => boolean;
+  private readonly onPart: (bytes: number) => void;
+  private readonly parts = new ByteCollector();
+
+  /** Stands before `source` from now on; `onPart` is called for each part as it is read. */
+  constructor(source: Readable, onPart: (bytes: number) => void) {
+    this.source = source;
+    this.push = source.push.bind(source);
+    this.onPart = onPart;
+    source.push = (part: Uint8Array | null) => this.take(part);
+  }
+
+  /** Passes on the parts that are joined so far; called at the end of the turn in which `onPart` was called. */
+  flush(): boolean {
+    return this.parts.length === 0 || this.push(this.parts.take());
+  }
+
+  private take(part: Uint8Array | null): boolean {
+    if (part === null) {
+      this.flush();
+      return this.push(null);
+    }
+    this.onPart(part.length);
+    if (part.length >= SMALL_PART_BYTES) {
+      this.flush();
+      return this.push(part);
+    }
+    this.parts.add(part, true);
+    if (this.parts.length >= JOINED_BYTES) return this.flush();
+    const { readableLength, readableHighWaterMark } = this.source;
+    return readableLength + this.parts.length < readableHighWaterMark;
+  }
+}
