@@ -1,6 +1,11 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { AdminClient } from '../../src/cli/admin-client.ts';
+import { createClientHash } from '../../src/node/runtime.ts';
+import { command } from '../support/command.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 test('requests share a connection, and carry the token; a body is told as JSON', async () => {
   const listener = await rawServer((socket) => socket.write(ok('{"a":1}')));
@@ -18,4 +23,66 @@ test('requests share a connection, and carry the token; a body is told as JSON',
 test('a listener that is not there is told by its error', async () => {
   const client = new AdminClient({ url: 'http://127.0.0.1:1', token: undefined });
   await expect(client.ask('/entries')).rejects.toThrow('ECONNREFUSED');
+});
+
+const folder = temporaryFolder('secret');
+const TOKEN = 'a token of the tests';
+const TOKEN_FILE = join(folder, 'token');
+writeFileSync(TOKEN_FILE, `${TOKEN}\n`);
+
+async function run(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>>,
+  input = '',
+): Promise<{ readonly code: number | null; readonly out: string; readonly err: string }> {
+  const started = command(args, environment, input);
+  const code = await started.exit;
+  return { code, out: started.stdout(), err: started.stderr() };
+}
+
+/** Commands that ask an admin listener. */
+const ASKING = [
+  ['rollout'],
+  ['clients', 'list'],
+  ['clients', 'name', '3fa94c1d0e5b7a21', 'Acme'],
+  ['tail'],
+  ['replay', 'record', '--out', join(folder, 'fixture')],
+] as const;
+
+test.each(ASKING.map((args) => [args.join(' '), args] as const))(
+  '%s says that a token is missing, or was refused, also one from a file',
+  async (_, args) => {
+    const listener = await rawServer((socket) => {
+      socket.end('HTTP/1.1 401 Unauthorized\r\ncontent-length: 2\r\n\r\n{}');
+    });
+    const asking = [...args, '--admin', listener.origin];
+    const [missing, refused] = await Promise.all([
+      run(asking, {}),
+      run(asking, { GATEWAY_ADMIN_TOKEN_FILE: TOKEN_FILE }),
+    ]);
+    expect([missing.code, missing.err]).toEqual([
+      2,
+      `The admin listener at ${listener.origin} requires its token; set GATEWAY_ADMIN_TOKEN, or GATEWAY_ADMIN_TOKEN_FILE to a file that holds it.\n`,
+    ]);
+    expect([refused.code, refused.err]).toEqual([
+      2,
+      `The admin listener at ${listener.origin} refused the token in GATEWAY_ADMIN_TOKEN; set the one that the gateway has.\n`,
+    ]);
+  },
+);
+
+test('the secret of client hashes may be in a file, and is as long as the gateway demands', async () => {
+  const hash = ['clients', 'hash'];
+  expect(await run(hash, { GATEWAY_CLIENT_SECRET_FILE: TOKEN_FILE }, 'key')).toMatchObject({
+    code: 0,
+    out: `${createClientHash(TOKEN)('key')}\n`,
+  });
+  expect(await run(hash, { GATEWAY_CLIENT_SECRET: 'short' }, 'key')).toMatchObject({
+    code: 2,
+    err: 'GATEWAY_CLIENT_SECRET must have at least 16 characters.\n',
+  });
+  expect(await run(hash, { GATEWAY_CLIENT_SECRET_FILE: join(folder, 'none') }, 'key')).toMatchObject({
+    code: 2,
+    err: `GATEWAY_CLIENT_SECRET_FILE names a file that cannot be read: ${join(folder, 'none')}.\n`,
+  });
 });

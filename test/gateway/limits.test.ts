@@ -1,4 +1,14 @@
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import {
+  BufferBudget,
+  type EndedExchange,
+  ExchangeMemory,
+  ExchangeWatchdog,
+  RecordQueue,
+  Slots,
+  type WatchedExchange,
+} from '../../src/gateway/limits.ts';
 import { gatewayFor } from '../support/gateway.ts';
 import { exchange, rawClient, statusOf } from '../support/raw-client.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
@@ -186,4 +196,178 @@ test('a response to a body that nobody reads on is followed by a bounded amount 
     }
   }
   expect(client.socket.destroyed).toBe(true);
+});
+
+test('the budget grants bytes up to its limit, and takes them back', () => {
+  const budget = new BufferBudget(10);
+  expect([budget.take(6), budget.take(5), budget.take(4)]).toEqual([true, false, true]);
+  budget.release(6);
+  expect(budget.held).toBe(4);
+});
+
+test('what an exchange took is given back once: when it is outgrown, or at the end', () => {
+  const given: Uint8Array[] = [];
+  const memory = new ExchangeMemory({
+    take: (bytes) => new Uint8Array(bytes),
+    give: (buffer) => void given.push(buffer),
+    adopt: (part) => part,
+  });
+  const [outgrown, kept] = [memory.take(10), memory.take(20)];
+  memory.give(outgrown);
+  expect(given).toEqual([outgrown]);
+  memory.giveAll();
+  memory.giveAll();
+  expect(given).toEqual([outgrown, kept]);
+  expect(given.map(({ length }) => length)).toEqual([10, 20]);
+  memory.take(30);
+  memory.abandon();
+  memory.giveAll();
+  expect(given).toHaveLength(2);
+});
+
+class Watched implements WatchedExchange {
+  progress = 0;
+  readingMs = 0;
+  isGivenUp = false;
+  abandon(): void {
+    this.isGivenUp = true;
+  }
+}
+
+describe('the watchdog', () => {
+  test('ends exchanges without progress for the limit, and nothing else', () => {
+    const watchdog = new ExchangeWatchdog();
+    const [stuck, moving, reading, over] = [new Watched(), new Watched(), new Watched(), new Watched()];
+    reading.readingMs = 5000;
+    const [slot = -1] = [stuck, moving, reading].map((exchange) => watchdog.begin(exchange));
+    watchdog.end(watchdog.begin(over));
+    let ended = 0;
+    for (let now = 0; now <= 1500; now += 100) {
+      moving.progress += 1;
+      ended += watchdog.check(now, 1000);
+      if (stuck.isGivenUp) watchdog.end(slot);
+    }
+    expect([stuck, moving, reading, over].map(({ isGivenUp }) => isGivenUp)).toEqual([
+      true,
+      false,
+      false,
+      false,
+    ]);
+    expect(ended).toBe(1);
+  });
+
+  test('watches each exchange from its own beginning, whatever had its slot before', () => {
+    const watchdog = new ExchangeWatchdog();
+    const [before, after] = [new Watched(), new Watched()];
+    const slot = watchdog.begin(before);
+    watchdog.check(0, 1000);
+    watchdog.end(slot);
+    expect(watchdog.begin(after)).toBe(slot);
+    expect(watchdog.check(1500, 1000)).toBe(0);
+    expect(watchdog.check(2500, 1000)).toBe(0);
+    expect(watchdog.check(2501, 1000)).toBe(1);
+    expect([before.isGivenUp, after.isGivenUp]).toEqual([false, true]);
+  });
+
+  test('gives the place of a stuck exchange back, and tells the operator of it', async () => {
+    const v2 = await rawServer(() => {});
+    const gateway = await gatewayFor(v2.origin);
+    const client = rawClient(gateway.port);
+    client.write('GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n');
+    await until(() => v2.received.length === 1);
+    const { watchdog } = gateway.gateway;
+    watchdog.check(0, 1000);
+    expect(watchdog.check(1000, 1000)).toBe(0);
+    expect(watchdog.check(1001, 1000)).toBe(1);
+    expect(gateway.gateway.inFlight).toBe(0);
+    expect(await gateway.entry()).toMatchObject({ status: 0, failure: 'internal', cause: 'no progress' });
+    expect(String(gateway.surprises[0])).toMatch(/no progress in exchange/);
+    expect((await client.end()).closed).toBe(true);
+    expect(gateway.lines).toHaveLength(1);
+  });
+});
+
+/** A queue with what it did, and the turns of the event loop it asked for. */
+function queue(hasTurns: boolean): { queue: RecordQueue; done: string[]; turns: (() => void)[] } {
+  const done: string[] = [];
+  const turns: (() => void)[] = [];
+  const queued = new RecordQueue(
+    (error) => void done.push(String(error)),
+    hasTurns ? (run) => void turns.push(run) : undefined,
+  );
+  return { queue: queued, done, turns };
+}
+
+function ended(name: string, done: string[], fault?: Error): EndedExchange {
+  return {
+    record() {
+      if (fault !== undefined) throw fault;
+      done.push(name);
+    },
+  };
+}
+
+test('exchanges that end in one turn are recorded together, in their order', () => {
+  const { queue: waiting, done, turns } = queue(true);
+  waiting.add(ended('first', done));
+  waiting.add(ended('second', done));
+  expect([done, turns.length]).toEqual([[], 1]);
+  turns[0]?.();
+  expect(done).toEqual(['first', 'second']);
+});
+
+test('each later turn is asked for once', () => {
+  const { queue: waiting, done, turns } = queue(true);
+  waiting.add(ended('first', done));
+  turns[0]?.();
+  waiting.add(ended('second', done));
+  expect(turns.length).toBe(2);
+  turns[1]?.();
+  expect(done).toEqual(['first', 'second']);
+});
+
+test('flushing records those that wait, and the turn finds nothing', () => {
+  const { queue: waiting, done, turns } = queue(true);
+  waiting.add(ended('first', done));
+  waiting.flush();
+  expect(done).toEqual(['first']);
+  turns[0]?.();
+  expect(done).toEqual(['first']);
+});
+
+test('without turns each is recorded at once', () => {
+  const { queue: waiting, done } = queue(false);
+  waiting.add(ended('first', done));
+  expect(done).toEqual(['first']);
+});
+
+test('an error keeps no other exchange from being recorded', () => {
+  const { queue: waiting, done, turns } = queue(true);
+  waiting.add(ended('first', done, new Error('a bug')));
+  waiting.add(ended('second', done));
+  turns[0]?.();
+  expect(done).toEqual(['Error: a bug', 'second']);
+});
+
+test('holds what was added and not removed, in no more slots than were in use at once', () => {
+  fc.assert(
+    fc.property(fc.array(fc.option(fc.nat(), { nil: undefined })), (steps) => {
+      const slots = new Slots<number>();
+      const held = new Map<number, number>();
+      let most = 0;
+      for (const [item, step] of steps.entries()) {
+        const [, ...taken] = [undefined, ...held.keys()];
+        const slot = step === undefined ? undefined : taken[step % Math.max(1, taken.length)];
+        if (slot === undefined) held.set(slots.add(item), item);
+        else {
+          slots.remove(slot);
+          held.delete(slot);
+        }
+        most = Math.max(most, held.size);
+      }
+      expect([...slots].toSorted((a, b) => a - b)).toEqual([...held.values()].toSorted((a, b) => a - b));
+      expect(slots.size).toBe(held.size);
+      expect(Math.max(-1, ...held.keys())).toBeLessThan(most);
+    }),
+  );
 });

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { linesOf, readFieldLines, writeFieldLines } from '../../src/http/field-lines.ts';
+import { findHeadEnd, linesOf, readFieldLines, writeFieldLines } from '../../src/http/field-lines.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 
 const name = fc.stringMatching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,20}$/);
@@ -124,4 +124,15 @@ describe('field lines', () => {
   ])('%j: %j is not written', (...field) => {
     expect(writeFieldLines(field)).toBeUndefined();
   });
+});
+
+test('the end of a head is where a plain search finds it, from any offset', () => {
+  const part = fc.constantFrom('\r', '\n', 'a', 'bc', '\r\n', '\n\n', '\r\r', '\r\n\r\n', 'Host: a\r\n');
+  fc.assert(
+    fc.property(fc.array(part, { maxLength: 14 }), fc.nat(12), (parts, from) => {
+      const text = parts.join('');
+      expect(findHeadEnd(Buffer.from(text), from)).toBe(text.indexOf('\r\n\r\n', from));
+    }),
+    { numRuns: fuzzRuns(20_000) },
+  );
 });

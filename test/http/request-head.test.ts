@@ -1,5 +1,17 @@
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readHead } from '../../src/http/request-head.ts';
+import { writeFieldLines } from '../../src/http/field-lines.ts';
+import {
+  API_METHODS,
+  expectsContent,
+  isIdempotent,
+  isRead,
+  methodLabel,
+  readHead,
+  readHeadLines,
+} from '../../src/http/request-head.ts';
+import { arbitraryLines } from '../support/field-lines.ts';
+import { fuzzRuns } from '../support/fuzz.ts';
 
 const LIMITS = { count: 100, bytes: 16_384 };
 const read = (headers: readonly string[], trusted = false) => readHead(headers, LIMITS, trusted);
@@ -112,4 +124,44 @@ test('a header section beyond the count or the size is refused, also when its en
   // Of 16,384 bytes the field takes 105.
   expect(readHead(['x', 'y'.repeat(100)], LIMITS, false, 16_279).fault).toBeUndefined();
   expect(readHead(['x', 'y'.repeat(100)], LIMITS, false, 16_280).fault?.status).toBe(431);
+});
+
+test('methods are what RFC 9110 and RFC 5789 say of them', () => {
+  expect(API_METHODS.filter(isIdempotent)).toEqual(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS']);
+  expect(API_METHODS.filter(isRead)).toEqual(['GET', 'HEAD']);
+  expect(API_METHODS.filter(expectsContent)).toEqual(['POST', 'PUT', 'PATCH']);
+});
+
+// Attack: ever new methods, each of which makes a series of metrics.
+test.each([
+  ['PATCH', 'PATCH'],
+  ['TRACE', 'TRACE'],
+  ['get', '_OTHER'],
+  ['X1', '_OTHER'],
+])('the label of %s is %s', (method, label) => {
+  expect(methodLabel(method)).toBe(label);
+});
+
+test('the lines of a request that go on are those of the fields that do', () => {
+  let known = 0;
+  fc.assert(
+    fc.property(arbitraryLines, fc.boolean(), (received, isTrusted) => {
+      const head = readHeadLines(received, { count: 100, bytes: 16_384 }, isTrusted, 0);
+      const ofList = readHead(received.fields, { count: 100, bytes: 16_384 }, isTrusted);
+      expect(head).toMatchObject({
+        fault: ofList.fault,
+        host: ofList.host,
+        authorization: ofList.authorization,
+        contentLength: ofList.contentLength,
+        apiVersion: ofList.apiVersion,
+        expect: ofList.expect,
+        forwardedHeaders: ofList.forwardedHeaders,
+      });
+      if (head.forwardedLines === undefined) return;
+      known += 1;
+      expect(head.forwardedLines).toBe(writeFieldLines(ofList.forwardedHeaders));
+    }),
+    { numRuns: fuzzRuns(3000) },
+  );
+  expect(known).toBeGreaterThan(fuzzRuns(500));
 });

@@ -1,8 +1,27 @@
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readHead } from '../../src/http/request-head.ts';
-import { type Decision, type DecisionLimits, decide, migratedTarget } from '../../src/migrate/decision.ts';
+import { acceptedCodings, ALL_CODINGS, type Coding } from '../../src/http/content.ts';
+import { writeFieldLines } from '../../src/http/field-lines.ts';
+import { readHead, readHeadLines } from '../../src/http/request-head.ts';
+import {
+  type BodyDecision,
+  chooseApiVersion,
+  codingOf,
+  decide,
+  decideBody,
+  type Decision,
+  type DecisionLimits,
+  type HeadMigration,
+  MigratedHead,
+  migratedTarget,
+  migrateHead,
+} from '../../src/migrate/decision.ts';
+import { arbitraryLines } from '../support/field-lines.ts';
+import { fuzzRuns } from '../support/fuzz.ts';
+import { DEFAULT_POLICIES } from '../support/plan-of.ts';
 import { requestRulesBook } from '../support/request-rules-book.ts';
-import { compiledTestRuleBook } from '../support/rule-book.ts';
+import { compiledTestRuleBook, testRuleBook } from '../support/rule-book.ts';
+import { compiledShippedRuleBook } from '../support/shipped-rule-book.ts';
 
 const JSON_TYPE = ['Content-Type', 'application/json'];
 
@@ -134,3 +153,303 @@ test.each([
 ])('%s with request rules in the rule book: %s', async (line, words) => {
   expect(wordsOf(decided(line, JSON_TYPE, {}, await requestRulesBook()))).toBe(words);
 });
+
+const NOW = Date.UTC(2028, 1, 29, 9, 59);
+
+function book(future: 'forward' | 'replace') {
+  return {
+    version: '2025-01-01',
+    policies: { ...DEFAULT_POLICIES, future },
+  };
+}
+
+test.each([
+  ['2025-01-01', 'client'],
+  ['2028-02-29', 'client'],
+  ['2027-02-29', 'invalid'],
+  ['2025-13-01', 'invalid'],
+  ['2024-12-31', 'invalid'],
+  ['2025-1-1', 'invalid'],
+  [' 2025-01-01', 'invalid'],
+  ['', 'invalid'],
+  [undefined, 'absent'],
+])('x-api-version %j is %s', (given, why) => {
+  expect(chooseApiVersion(given, book('forward'), NOW)).toEqual({
+    sent: why === 'client' ? given : '2025-01-01',
+    why,
+  });
+});
+
+test('a day still to come is the future where it is latest, and the policy decides on it', () => {
+  const today = Date.UTC(2026, 10, 22, 9, 59);
+  expect(chooseApiVersion('2026-11-22', book('replace'), today)).toEqual({
+    sent: '2026-11-22',
+    why: 'client',
+  });
+  expect(chooseApiVersion('2026-11-23', book('forward'), today)).toEqual({
+    sent: '2026-11-23',
+    why: 'future',
+  });
+  expect(chooseApiVersion('2026-11-23', book('forward'), today + 60_000).why).toBe('client');
+  expect(chooseApiVersion('2099-01-01', book('replace'), today)).toEqual({
+    sent: '2025-01-01',
+    why: 'future',
+  });
+  expect(chooseApiVersion('2099-01-01', book('replace'), today, '2026-01-01')).toEqual({
+    sent: '2026-01-01',
+    why: 'future',
+  });
+});
+
+/** The day in the first time zone, as text. */
+function latestDay(now: number): string {
+  return new Date(now + 14 * 3_600_000).toISOString().slice(0, 10);
+}
+
+test('any day is of the future exactly when it is after the day in the first time zone', () => {
+  const DAY_MS = 86_400_000;
+  const [first, last] = [Date.UTC(2025, 0, 1), Date.UTC(9998, 11, 31)];
+  const days = fc.integer({ min: first / DAY_MS, max: last / DAY_MS }).map((day) => day * DAY_MS);
+  // Clocks at any time, and within two days of the day: from the millisecond before it begins to the one after.
+  const clocks = (day: number): fc.Arbitrary<number> =>
+    fc.oneof(
+      fc.integer({ min: 0, max: last }),
+      fc.integer({ min: day - 2 * DAY_MS, max: day + 2 * DAY_MS }),
+      fc.integer({ min: -2, max: 2 }).map((away) => day - 14 * 3_600_000 + away),
+    );
+  const cases = days.chain((day) => fc.tuple(fc.constant(day), clocks(day)));
+  fc.assert(
+    fc.property(cases, ([day, now]) => {
+      const requested = new Date(day).toISOString().slice(0, 10);
+      const { why } = chooseApiVersion(requested, book('forward'), now);
+      expect(why).toBe(requested <= latestDay(now) ? 'client' : 'future');
+    }),
+    { numRuns: fuzzRuns(5000) },
+  );
+});
+
+const LATIN1 = ['Content-Type', 'application/json; charset=latin1'];
+
+function decisionFor(
+  fields: readonly string[],
+  {
+    hasRules = true,
+    hasBody = true,
+    unsupported = 'refuse',
+  }: { hasRules?: boolean; hasBody?: boolean; unsupported?: 'refuse' | 'forward' } = {},
+): BodyDecision {
+  const head = readHead(['Host', 'g', ...fields], { count: 100, bytes: 16_384 }, false);
+  const policies = { ...testRuleBook().policies, unsupported };
+  const codings: readonly Coding[] = ['gzip'];
+  return decideBody({ hasRules, hasBody, head }, { policies, bodyLimit: 10, codings });
+}
+
+describe('a body is forwarded', () => {
+  test.each([
+    [false, true],
+    [true, false],
+  ])('without a note when nothing can be rewritten: has rules: %s, has a body: %s', (hasRules, hasBody) => {
+    expect(decisionFor(JSON_TYPE, { hasRules, hasBody })).toEqual({ action: 'forward', note: undefined });
+  });
+
+  test.each([
+    ['charset', LATIN1],
+    ['content coding', [...JSON_TYPE, 'Content-Encoding', 'br']],
+  ])('with a note when the policy forwards an unsupported %s', (_, fields) => {
+    expect(decisionFor(fields, { unsupported: 'forward' })).toEqual({
+      action: 'forward',
+      note: 'unsupported: forward',
+    });
+  });
+});
+
+test.each([
+  ['10', 'rewrite'],
+  ['11', 'refuse'],
+])('a Content-Length of %s with a limit of 10 bytes: %s', (length, action) => {
+  expect(decisionFor([...JSON_TYPE, 'Content-Length', length]).action).toBe(action);
+});
+
+test('an empty body has no content coding to remove, whatever its head says', () => {
+  const decision = decisionFor([...JSON_TYPE, 'Content-Encoding', 'gzip']);
+  expect(codingOf(decision, new Uint8Array(1))).toBe('gzip');
+  expect(codingOf(decision, new Uint8Array())).toBeUndefined();
+});
+
+const LIMITS = { count: 100, bytes: 16_384 };
+const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+
+const migrations: fc.Arbitrary<HeadMigration> = fc.record({
+  version: fc.constantFrom({ sent: '2025-01-01', why: 'absent' }, { sent: '2024-06-30', why: 'client' }),
+  isRewritten: fc.boolean(),
+  requestId: fc.constantFrom(undefined, '0192f0c1-5b1e-7c4a-8f2d-3a9b1c2d4e5f'),
+  hasTrace: fc.boolean(),
+  traceparent: fc.constantFrom(undefined, TRACEPARENT),
+  codings: fc.constantFrom(undefined, ALL_CODINGS),
+});
+
+function migrated(lines: readonly string[], migration: Partial<HeadMigration>): readonly string[] {
+  const usual: HeadMigration = {
+    version: { sent: '2025-01-01', why: 'absent' },
+    isRewritten: true,
+    hasTrace: true,
+  };
+  return new MigratedHead(readHead(lines, LIMITS, false), { ...usual, ...migration }).forwardedHeaders;
+}
+
+test('what a migrated request sends as lines is what it sends as a list', () => {
+  let known = 0;
+  fc.assert(
+    fc.property(arbitraryLines, fc.boolean(), migrations, (received, isTrusted, migration) => {
+      const ofLines = new MigratedHead(readHeadLines(received, LIMITS, isTrusted, 0), migration);
+      const ofList = new MigratedHead(readHead(received.fields, LIMITS, isTrusted), migration);
+      expect(ofLines.forwardedHeaders).toEqual(ofList.forwardedHeaders);
+      expect(ofList.forwardedLines).toBeUndefined();
+      if (ofLines.forwardedLines === undefined) return;
+      known += 1;
+      expect(ofLines.forwardedLines).toBe(writeFieldLines(ofList.forwardedHeaders));
+    }),
+    { numRuns: fuzzRuns(3000) },
+  );
+  expect(known).toBeGreaterThan(fuzzRuns(500));
+});
+
+test('the version, the id and the trace of the gateway replace those that are refused, in their places', () => {
+  const received = [
+    'X-Api-Version',
+    'yesterday',
+    'X-Request-ID',
+    'a b',
+    'Traceparent',
+    'junk',
+    'Tracestate',
+    'a=1',
+    'Accept',
+    '*/*',
+  ];
+  const set = { requestId: 'id-1', hasTrace: false, traceparent: TRACEPARENT };
+  expect(migrated(received, set)).toEqual([
+    'X-Api-Version',
+    '2025-01-01',
+    'X-Request-ID',
+    'id-1',
+    'Traceparent',
+    TRACEPARENT,
+    'Accept',
+    '*/*',
+  ]);
+});
+
+test("the client's own version, id and trace stay as they came", () => {
+  const version = { sent: '2024-06-30', why: 'client' } as const;
+  const trace = ['traceparent', TRACEPARENT.replace('-01', '-00'), 'tracestate', 'a=1'];
+  const received = ['X-Api-Version', '2024-06-30', 'x-request-id', 'mine', ...trace];
+  const set = { version, requestId: 'id-1', hasTrace: true, traceparent: TRACEPARENT };
+  expect(migrated(received, set)).toEqual(received);
+});
+
+test('fields that describe the body that came are left out where another one is sent', () => {
+  const received = [
+    'Content-MD5',
+    'x',
+    'Repr-Digest',
+    'y',
+    'Content-Encoding',
+    'gzip',
+    'Content-Type',
+    'a/b',
+  ];
+  const version = { sent: '2024-06-30', why: 'client' } as const;
+  expect(migrated(received, { version })).toEqual(['Content-Type', 'a/b']);
+  expect(migrated(received, { version, isRewritten: false })).toEqual(received);
+});
+
+// Otherwise a client that takes zstd, as browsers do, would read V2's names.
+test.each([
+  ['gzip, deflate', 'gzip, deflate'],
+  ['gzip;q=0.5, br , X-GZIP, identity;q=0', 'gzip;q=0.5, br , X-GZIP, identity;q=0'],
+  ['gzip;q=0.5, X-GZIP, identity;q=0, *', 'gzip;q=0.5, X-GZIP, identity;q=0, deflate, br'],
+  ['*', 'gzip,deflate,br'],
+  ['*;q=0.5, zstd', 'gzip;q=0.5,deflate;q=0.5,br;q=0.5'],
+  ['br;q=0, * ;q=0.1', 'br;q=0, gzip ;q=0.1, deflate ;q=0.1'],
+  ['identity, *;q=0', 'identity, *;q=0'],
+  ['gzip, deflate;q=0.3, br, *', 'gzip, deflate;q=0.3, br'],
+  ['gzip, deflate, br, zstd', 'gzip, deflate, br'],
+  ['zstd;q=1.0, GZIP;q=0.8', 'GZIP;q=0.8'],
+  ['compress,zstd', 'identity'],
+  ['zstd, *;q=0', 'identity'],
+  ['zstd, identity;q=0.0 , gzip; q=0', 'identity'],
+  ['zstd, gzip;q=0.5, *;q=0', 'gzip;q=0.5, *;q=0'],
+  ['*,*, gzip, *;q=0', 'deflate,br, gzip'],
+  ['*;q=0, *, zstd', 'identity'],
+  ['', ''],
+])('of the codings %j V2 is asked for %j where its response may be rewritten', (accepted, asked) => {
+  expect(acceptedCodings(accepted, ALL_CODINGS)).toBe(asked);
+  const received = ['accept-encoding', accepted, 'A', 'b'];
+  const version = { sent: '2024-06-30', why: 'client' } as const;
+  expect(migrated(received, { version, codings: ALL_CODINGS })).toEqual(['accept-encoding', asked, 'A', 'b']);
+  expect(migrated(received, { version })).toEqual(received);
+});
+
+// Attack: `*` may stand for each coding that no other member names. In quadratic time this test does not end.
+test.each(['*,', '*;q=0,', 'zstd,', ',', ' ,', ';', 'gzip;', 'gzip, ', 'gzip;q=1 ', '*'])(
+  'an Accept-Encoding of a million of %j is read in one pass, and does not grow',
+  (member) => {
+    const accepted = member.repeat(1_000_000);
+    expect(acceptedCodings(accepted, ALL_CODINGS).length).toBeLessThanOrEqual(accepted.length);
+  },
+);
+
+test('a part is asked for only where the response is not rewritten: it would be one of another body', () => {
+  const received = ['Range', 'bytes=0-9', 'If-Range', '"v7"', 'A', 'b'];
+  const version = { sent: '2024-06-30', why: 'client' } as const;
+  expect(migrated(received, { version, codings: ALL_CODINGS })).toEqual(['A', 'b']);
+  expect(migrated(received, { version })).toEqual(received);
+});
+
+// The gateway weakens V2's tag where it rewrites the body; V2 would carry out no request that names the weak one.
+test.each([
+  ['W/"v7"', '"v7"'],
+  ['"v6", W/"v7",W/""', '"v6", "v7",""'],
+  ['"a,W/"', '"a,W/"'],
+  ['*', '*'],
+  ['W/v7', 'W/v7'],
+])('a request that is to match %s asks V2 for %s', (received, sent) => {
+  const version = { sent: '2024-06-30', why: 'client' } as const;
+  expect(migrated(['If-Match', received, 'If-None-Match', 'W/"v7"'], { version })).toEqual([
+    'If-Match',
+    sent,
+    'If-None-Match',
+    'W/"v7"',
+  ]);
+});
+
+test('a runtime that reads fewer codings asks for fewer, and several fields become one', () => {
+  expect(acceptedCodings('gzip, br', ['gzip', 'deflate'])).toBe('gzip');
+  const received = ['Accept-Encoding', 'zstd', 'A', 'b', 'Accept-Encoding', 'br'];
+  const version = { sent: '2024-06-30', why: 'client' } as const;
+  expect(migrated(received, { version, codings: ALL_CODINGS })).toEqual(['Accept-Encoding', 'br', 'A', 'b']);
+});
+
+// RFC 9110 §9.3.2: its fields are those of the GET.
+test.each([
+  ['/orders/post_productions', 'identity'],
+  ['/images/1', 'zstd'],
+])(
+  'of the codings that a client takes, V2 is asked for those of %s by HEAD as by GET: %s',
+  async (rest, asked) => {
+    const rules = await compiledShippedRuleBook();
+    const head = readHead(['Accept-Encoding', 'zstd', 'X-Api-Version', '2025-01-01'], LIMITS, false);
+    for (const method of ['GET', 'HEAD']) {
+      const request = { method, rest, operation: rules.match(method, rest) };
+      const { fields } = migrateHead(head, {
+        rules,
+        request,
+        now: Date.now(),
+        isRewritten: false,
+        hasTrace: true,
+      });
+      expect(fields.forwardedHeaders.slice(0, 2)).toEqual(['Accept-Encoding', asked]);
+    }
+  },
+);

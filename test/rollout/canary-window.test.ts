@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type CanaryOutcome, CanaryWindow, FAILURES } from '../../src/rollout/canary-window.ts';
+import {
+  type CanaryOutcome,
+  canaryOutcome,
+  CanaryWindow,
+  FAILURES,
+} from '../../src/rollout/canary-window.ts';
 
 const RULE = { window: 60_000, margin: 5, requests: 20 };
 
@@ -155,4 +160,23 @@ test('the window holds the requests of its last twelve parts, however they arriv
       expect(window.count(now)).toEqual({ migrated: counted('v2'), v1: counted('v1') });
     }),
   );
+});
+
+test.each([
+  [200, undefined, 'success'],
+  [304, undefined, 'success'],
+  [301, undefined, '3xx'],
+  [422, undefined, '4xx'],
+  [500, undefined, '5xx'],
+  [401, undefined, '401'],
+  [403, undefined, '403'],
+  [404, undefined, '404'],
+  [429, undefined, '429'],
+  [200, 'upstream-broken', '5xx'],
+  [502, 'upstream-unreachable', '5xx'],
+  [0, undefined, undefined],
+  [408, 'client-timeout', undefined],
+  [503, 'overloaded', undefined],
+])('status %d with failure %s is for a canary: %s', (status, failure, outcome) => {
+  expect(canaryOutcome(status, failure)).toBe(outcome);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { printScalar } from '../../src/json/document.ts';
-import { InverseIndex } from '../../src/rules/inverse.ts';
+import { printScalar, readScalar } from '../../src/json/document.ts';
 import { ruleBookWarnings } from '../../src/rules/check-rule-book.ts';
+import { InverseIndex, inverseValues } from '../../src/rules/inverse.ts';
 import { bookIn, faultsIn, messagesIn } from './reading.ts';
 
 const OPERATIONS = `version: 2025-01-01
@@ -281,4 +281,12 @@ changes:
       'operation "change" writes a resource that no operation reads back: reads of it are in V2\'s shape; declare GET /things, for example',
     ]);
   });
+});
+
+const values = (...pairs: readonly (readonly [string, string])[]): Parameters<typeof inverseValues>[0] =>
+  pairs.map(([from, to]) => ({ from: readScalar(from), to: readScalar(to) }));
+
+test('each value leads back, a number as it was written; those that several values lead to do not', () => {
+  const map = values(['day', 'light'], ['10.50', '1'], ['noon', 'high'], ['zenith', 'high'], ['x', '"1"']);
+  expect(inverseValues(map)).toEqual(values(['light', 'day'], ['1', '10.50'], ['"1"', 'x']));
 });

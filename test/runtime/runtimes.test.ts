@@ -152,7 +152,7 @@ test.each([
     'config/vitest.config.ts',
     '--reporter=json',
   ];
-  const suites = ['test/contract/socket-upstream.test.ts', 'test/node/upstream/body-writer.test.ts'];
+  const suites = ['test/contract/socket-upstream.test.ts', 'test/node/upstream/connection.test.ts'];
   const results = join(folder, 'results.json');
   // Nothing of the test run around it: Vitest tells its processes much by the environment.
   const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], DENO_DIR: folder };

@@ -1,9 +1,21 @@
-import { expect, test } from 'vitest';
-import { DryRun, type DryRunOutcome } from '../../../src/gateway/v1/dry-run.ts';
-import { readTarget, type Target } from '../../../src/http/target.ts';
-import type { MigrateDecision } from '../../../src/migrate/decision.ts';
+import fc from 'fast-check';
+import { expect, onTestFinished, test } from 'vitest';
+import { referenceDescription } from '../../../src/cli/draft/description-file.ts';
 import type { Body } from '../../../src/gateway/exchange.ts';
+import { BodyChecks, DryRun, type DryRunOutcome } from '../../../src/gateway/v1/dry-run.ts';
+import { readTarget, type Target } from '../../../src/http/target.ts';
+import { migrateBody, type MigrateDecision } from '../../../src/migrate/decision.ts';
+import { startTwinServices } from '../../../src/node/twin/twin-services.ts';
+import { BodySchemas } from '../../../src/openapi/body-schemas.ts';
+import { entryLine } from '../../../src/rewrite-log/entry-line.ts';
+import type { Entry } from '../../../src/rewrite-log/entry.ts';
+import { entrySchema } from '../../../src/rewrite-log/read-entry.ts';
+import { RolloutControl } from '../../../src/rollout/rollout-control.ts';
+import type { Mode } from '../../../src/rules/rollout.ts';
+import { fuzzRuns } from '../../support/fuzz.ts';
+import { gatewayFor, type TestGateway, type TestGatewayOptions } from '../../support/gateway.ts';
 import { compiledTestRuleBook } from '../../support/rule-book.ts';
+import { compiledShippedRuleBook } from '../../support/shipped-rule-book.ts';
 
 const BODY = Buffer.from('{"data":{"property":{"suburb":"Enmore"}}}');
 
@@ -106,3 +118,233 @@ function inMemoryOfItsOwn(bytes: Buffer): Buffer {
 function copy(part: Uint8Array): Uint8Array {
   return new Uint8Array(part);
 }
+
+async function schemasOfV2(): Promise<BodySchemas> {
+  return new BodySchemas(await referenceDescription('v2'));
+}
+
+interface BodyChecksRun {
+  readonly gateway: TestGateway;
+  readonly v2: string;
+  /** Sends a V1 request, and returns its entry; beyond the budget of a second it is sent again. */
+  readonly send: (path: string, body: string, type?: string) => Promise<Entry>;
+}
+
+/** The reference as V1 and as V2, with the gateway in `mode` before them. */
+async function serve(mode: Mode['mode'], parts: TestGatewayOptions['parts'] = {}): Promise<BodyChecksRun> {
+  const services = await startTwinServices();
+  onTestFinished(() => services.close());
+  services.reset({ rate: 0 });
+  const rollout = new RolloutControl({ time: Date.now, onNotice: () => {} });
+  rollout.command({ mode: { mode } });
+  const schemas = await schemasOfV2();
+  const gateway = await gatewayFor(services.v2, {
+    rules: await compiledShippedRuleBook(),
+    parts: { v1Origin: { origin: services.v1, path: '' }, rollout, v2Schemas: () => schemas, ...parts },
+  });
+  let sent = 0;
+  const send: BodyChecksRun['send'] = async (path, body, type) => {
+    for (;;) {
+      await request(`${gateway.origin}/api/v1${path}`, body, type);
+      sent += 1;
+      for (let wait = 0; wait < 5000 && gateway.lines.length < sent; wait += 1) {
+        await new Promise((resolve) => {
+          setTimeout(resolve, 1);
+        });
+      }
+      const entry = JSON.parse(gateway.lines[sent - 1] ?? '') as Entry;
+      if (entry.would?.why !== 'budget') return entry;
+      await new Promise((resolve) => {
+        setTimeout(resolve, 200);
+      });
+    }
+  };
+  return { gateway, v2: services.v2, send };
+}
+
+function request(address: string, body: string, type = 'application/json'): Promise<Response> {
+  const headers = { authorization: 'Bearer test-key', 'content-type': type };
+  return fetch(address, { method: 'POST', body, headers });
+}
+
+test.each(['observe', 'shadow'] as const)(
+  'in %s a write is checked against the schema of V2, which gets nothing',
+  async (mode) => {
+    const { send, gateway, v2 } = await serve(mode);
+    const valid = await send('/orders/floor_plans', '{"data":{"property":{"suburb":"Enmore"}}}');
+    expect(valid).toMatchObject({ origin: 'v1', status: 201, would: { verdict: 'rewritten', v2: 'valid' } });
+    expect(valid.would).not.toHaveProperty('at');
+    const bodies = [
+      ['/clients', '{"data":{}}', '/name'],
+      ['/clients', '{"data":{"name":7}}', '/name'],
+      ['/orders/floor_plans', '{"data":{"property":{"sub~/urb":"x"}}}', '/property/sub~0~1urb'],
+      ['/bookings', '{"data":{"services":["a",4]}}', '/services/1'],
+      ['/clients', '{"name":"x","märz":1}', '/märz'],
+    ] as const;
+    for (const [path, body, at] of bodies) {
+      const entry = await send(path, body);
+      expect([path, body, entry.would?.v2, entry.would?.at]).toEqual([path, body, 'invalid', at]);
+      expect(entrySchema.safeParse(JSON.parse(entryLine(entry))).error).toBeUndefined();
+    }
+    const stored = await (
+      await fetch(`${v2}/api/v2/clients`, { headers: { authorization: 'Bearer test-key' } })
+    ).json();
+    expect(stored).toMatchObject({ data: [] });
+    expect(gateway.surprises).toEqual([]);
+  },
+);
+
+test('what cannot be known is said to be unknown, with the reason', async () => {
+  const { send } = await serve('observe');
+  const why = async (...given: Parameters<typeof send>): Promise<unknown> => (await send(...given)).would;
+  expect(await why('/nothing', '{"data":{"name":"x"}}')).toEqual({
+    verdict: 'rewritten',
+    v2: 'unknown',
+    why: 'no-schema',
+  });
+  expect(await why('/clients', `{"data":{"name":"${'x'.repeat(17_000)}"}}`)).toMatchObject({
+    v2: 'unknown',
+    why: 'too-large',
+  });
+  expect(await why('/clients', 'name=x', 'text/plain')).toMatchObject({
+    v2: 'unknown',
+    why: 'not-read',
+  });
+  // Nothing to check: no body, or one that the gateway itself would refuse.
+  expect(await why('/clients', '')).toEqual({ verdict: 'unchanged' });
+  expect(await why('/clients', '{"data":7}')).toEqual({
+    verdict: 'refused',
+    failure: 'wrapper-not-object',
+    pointer: '/data',
+  });
+});
+
+test('without a description nothing is said; while it cannot be read, it is unknown', async () => {
+  const off = await serve('observe', { v2Schemas: undefined });
+  expect((await off.send('/clients', '{"data":{}}')).would).toEqual({ verdict: 'rewritten' });
+  const unread = await serve('observe', { v2Schemas: () => 'unread' });
+  expect((await unread.send('/clients', '{"data":{}}')).would).toEqual({
+    verdict: 'rewritten',
+    v2: 'unknown',
+    why: 'no-description',
+  });
+});
+
+test('300 random bodies get the verdict that V2 itself gives them', async () => {
+  const { send, v2, gateway } = await serve('observe');
+  const rules = await compiledShippedRuleBook();
+  const operations = [
+    '/clients',
+    '/contacts',
+    '/bookings',
+    '/orders/floor_plans',
+    '/orders/post_productions',
+    '/virtual_tours',
+  ];
+  const seen = { valid: 0, invalid: 0 };
+  for (const [path, body] of fc.sample(fc.tuple(fc.constantFrom(...operations), arbitraryBody), {
+    numRuns: fuzzRuns(300),
+    seed: 14,
+  })) {
+    const { would } = await send(path, body);
+    if (would?.verdict === 'refused') continue;
+    const plan = rules.requestPlan(rules.match('POST', path));
+    const migrated = migrateBody(plan, new TextEncoder().encode(body), 1_000_000);
+    if (migrated.verdict === 'refused') throw new Error('the gateway refuses what it would not refuse');
+    const forV2 = migrated.verdict === 'rewritten' ? new TextDecoder().decode(migrated.body) : body;
+    const response = await request(`${v2}/api/v2${path}`, forV2);
+    const { errors = [] } = (await response.json()) as {
+      readonly errors?: readonly { readonly source?: { readonly pointer: string } }[];
+    };
+    const isRefused = response.status === 422;
+    seen[isRefused ? 'invalid' : 'valid'] += 1;
+    expect([path, forV2, would?.v2]).toEqual([path, forV2, isRefused ? 'invalid' : 'valid']);
+    if (isRefused) expect(errors.map(({ source }) => source?.pointer)).toContain(would?.at);
+  }
+  expect(seen.valid).toBeGreaterThan(40);
+  expect(seen.invalid).toBeGreaterThan(40);
+  expect(gateway.surprises).toEqual([]);
+});
+
+/** Bodies of V1 clients: names of all resources, mostly with values that fit, mostly wrapped. */
+const arbitraryBody = fc
+  .letrec<{ readonly value: unknown; readonly object: Record<string, unknown> }>((tie) => ({
+    value: fc.oneof(
+      { weight: 6, arbitrary: fc.string({ maxLength: 5 }) },
+      { weight: 2, arbitrary: fc.constantFrom<unknown>(null, 3, 1.5, true, [], ['x'], 2 ** 53) },
+      { weight: 1, arbitrary: tie('object') },
+    ),
+    object: fc
+      .record(
+        {
+          name: tie('value'),
+          notes: tie('value'),
+          suburb: tie('value'),
+          property_id: fc.oneof(fc.nat(9), tie('value')),
+          property: fc.record(
+            { suburb: tie('value'), latitude: fc.double({ noNaN: true }), client: tie('value') },
+            { requiredKeys: [] },
+          ),
+          transition_type: tie('value'),
+          services: tie('value'),
+          address: tie('object'),
+        },
+        { requiredKeys: [] },
+      )
+      .map((members) => Object.fromEntries(Object.entries(members).slice(0, 3))),
+  }))
+  .object.chain((data) =>
+    fc.constantFrom<unknown>({ data }, { data: { name: 'x', ...data } }, { data: { notes: 'x' } }, data),
+  )
+  .map((body) => JSON.stringify(body));
+
+// Attack: 47 bytes for `format: url` held the event loop for 3 s; a pattern of an operator could do so for hours.
+test('a body that makes its check slow is unknown, and the gateway serves on', async () => {
+  const schema = {
+    properties: { site: { format: 'url' }, code: { pattern: '(x+x+)+y(.?){1000}z' } },
+  };
+  const schemas = new BodySchemas({
+    openapi: '3.1.0',
+    paths: { '/clients': { post: { requestBody: { content: { '*/*': { schema } } } } } },
+  });
+  const { send, gateway } = await serve('observe', { v2Schemas: () => schemas });
+  const site = `http://${'a'.repeat(28)}!`;
+  expect((await send('/clients', JSON.stringify({ data: { site } }))).would).toMatchObject({ v2: 'valid' });
+  const code = `${'x'.repeat(7000)}${'y'.repeat(8000)}`;
+  expect((await send('/clients', JSON.stringify({ data: { code } }))).would).toMatchObject({
+    v2: 'unknown',
+    why: 'too-slow',
+  });
+  expect(gateway.surprises).toEqual([]);
+});
+
+test('beyond the budget of a second the verdict is unknown, and failures have their own half', async () => {
+  const schemas = await schemasOfV2();
+  let clock = 0;
+  const checks = new BodyChecks(
+    () => (clock += 3),
+    () => schemas,
+  );
+  const body = new TextEncoder().encode('{"name":"x"}');
+  const check = (isFailure: boolean): unknown => checks.check('POST', '/clients', body, isFailure);
+  const whys = Array.from({ length: 12 }, () => check(false));
+  expect(whys[0]).toEqual({ v2: 'valid' });
+  expect(whys.at(-1)).toEqual({ v2: 'unknown', why: 'budget' });
+  expect(check(true)).toEqual({ v2: 'valid' });
+  clock = 2000;
+  expect(check(false)).toEqual({ v2: 'valid' });
+});
+
+// Attack: a name of a client is as long as its body, and would be written to the log with each entry.
+test('a pointer in the log is short, whatever names a client invents', async () => {
+  const schemas = await schemasOfV2();
+  const checks = new BodyChecks(
+    () => 0,
+    () => schemas,
+  );
+  const body = new TextEncoder().encode(JSON.stringify({ property: { ['x'.repeat(9000)]: 1 } }));
+  expect(checks.check('POST', '/orders/floor_plans', body, false)).toEqual({
+    v2: 'invalid',
+    at: '/property',
+  });
+});

@@ -1,0 +1,226 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { EXIT_CODES, FAILURE, NOT_STARTED, SUCCESS } from '../../src/cli/command-fault.ts';
+import { describeCommand, everyCommand } from '../../src/cli/command-spec.ts';
+import { createProgram } from '../../src/cli/program.ts';
+import { entryLine } from '../../src/rewrite-log/entry-line.ts';
+import { type CommandRun, commandRuns } from '../support/command-runs.ts';
+import { sampleEntry } from '../support/sample-entries.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'exit-'));
+const JUNK = join(folder, 'junk');
+const MISSING = join(folder, 'missing');
+const LOG = join(folder, 'log');
+const V2 = join(folder, 'v2.json');
+const FIXTURE = join(folder, 'fixture');
+const NOBODY = 'http://127.0.0.1:1';
+
+type Codes = readonly [missing: number, junk: number];
+const INPUT: Codes = [NOT_STARTED, FAILURE];
+/** Settings and rule books, without which nothing starts. */
+const SETTING: Codes = [NOT_STARTED, NOT_STARTED];
+/** Files that are made when they are not there. */
+const MADE: Codes = [SUCCESS, NOT_STARTED];
+
+const HASH = '3fa94c1d0e5b7a21';
+const TWINS = ['twin', '--v1', NOBODY, '--v2', NOBODY];
+const V2_TLS = ['check', '--upstream', 'https://127.0.0.1:1'];
+
+/** Every way in which a command reads a file, with the place of its name, and the exit codes for a missing one and for junk. */
+const READS: readonly (readonly [args: readonly string[], codes: Codes])[] = [
+  [['report', '?'], INPUT],
+  [['report', '?', '--format', 'json'], INPUT],
+  [['report', '?', '--census'], INPUT],
+  [['report', LOG, '--names', '?'], INPUT],
+  [['report', LOG, '--openapi', '?'], INPUT],
+  [['report', LOG, '--census', '--apply', '--rules', '?'], SETTING],
+  [['tail', '?'], INPUT],
+  [['tail', '?', '--json'], INPUT],
+  [['explain', '?', '--operation', 'create_client'], INPUT],
+  [['explain', '--har', '?'], INPUT],
+  [['explain', '--postman', '?'], INPUT],
+  [['explain', '--log', '?'], INPUT],
+  [['explain', LOG, '--operation', 'create_client', '--rules', '?'], SETTING],
+  [['replay', 'check', '?'], INPUT],
+  [['replay', 'check', LOG, '--rules', '?'], SETTING],
+  [['replay', 'record', '--out', FIXTURE, '--har', '?'], INPUT],
+  [['replay', 'record', '--out', FIXTURE, '--postman', '?'], INPUT],
+  [['replay', 'record', '--out', FIXTURE, '--log', '?'], INPUT],
+  [['replay', 'record', '--out', FIXTURE, '--log', LOG, '--rules', '?'], SETTING],
+  [['openapi', '?'], INPUT],
+  [['openapi', '--rules', '?'], SETTING],
+  [['draft', '--v2', '?', '--v1', V2], INPUT],
+  [['draft', '--v2', V2, '--v1', '?'], INPUT],
+  [['draft', '--v2', V2, '--har', '?'], INPUT],
+  [['draft', '--v2', V2, '--postman', '?'], INPUT],
+  [['draft', '--v2', V2, '--log', '?'], INPUT],
+  [['twin', '--script', '?'], INPUT],
+  [['twin', '--rules', '?'], SETTING],
+  [[...TWINS, '--key-file', '?'], INPUT],
+  [
+    ['clients', 'name', HASH, 'Acme', '--names', '?'],
+    [SUCCESS, FAILURE],
+  ],
+  [['reference', '--listen', 'nowhere', '--db', '?'], SETTING],
+  [['check', '--rules', '?'], SETTING],
+  [['check', '--v1-upstream', NOBODY, '--v2-openapi', '?'], SETTING],
+  [['check', '--store', 'rediss://127.0.0.1:1', '--store-ca', '?'], SETTING],
+  [[...V2_TLS, '--upstream-ca', '?'], SETTING],
+  [[...V2_TLS, '--upstream-cert', '?', '--upstream-key', '?'], SETTING],
+  [['check', '--tls-cert', '?', '--tls-key', '?'], SETTING],
+  [['check', '--rollout-file', '?'], MADE],
+  [['check', '--client-names', '?'], MADE],
+  [['check', '--reference-db', '?'], MADE],
+];
+
+/** Options that name a file to write. */
+const WRITES: readonly (readonly string[])[] = [
+  ['replay', 'record', '--log', LOG, '--out'],
+  ['draft', '--v2', V2, '--v1', V2, '--out'],
+  ['check', '--log-file'],
+];
+
+/** Options and arguments that would have no effect, or none that was meant, with what is said about them. */
+const REFUSED: readonly (readonly [args: readonly string[], said: string])[] = [
+  [['tail', LOG, '--admin', 'http://127.0.0.1:2'], 'Name a log file, or use --admin, not both.'],
+  [['tail', LOG, '--filter', '"unclosed'], 'A double quote of the filter is not closed.'],
+  [
+    ['replay', 'record', '--log', LOG, '--har', JUNK, '--out', FIXTURE],
+    'Give one of --har, --postman, --log and --admin.',
+  ],
+  [['twin', '--rate', '5'], 'twin: --rate is for services that run: it requires --v1 and --v2.'],
+  [['twin', '--writes'], 'twin: --writes is for services that run: it requires --v1 and --v2.'],
+  [['twin', '--key-file', LOG], 'twin: --key-file is for services that run: it requires --v1 and --v2.'],
+  [
+    ['explain', '--curl', 'wget http://localhost/api/v1/clients'],
+    'The command is not curl: it begins with wget.',
+  ],
+  [['explain', '--method', 'PO ST', '--target', '/api/v1/clients'], '"PO ST" is not a method of HTTP.'],
+];
+
+/** Commands that cannot start, whatever is in their files. */
+const NOT_STARTING: readonly (readonly string[])[] = [
+  ...WRITES.map((args) => [...args, join(MISSING, 'file')]),
+  ['explain', JUNK, '--operation', 'create_client', '--rules', JUNK],
+  ['explain', JUNK],
+  ['rollout', '--admin', NOBODY],
+  ['rollout', 'migrate', '--admin', NOBODY],
+  ['clients', '--admin', NOBODY],
+  ['clients', 'name', HASH, 'Acme', '--admin', NOBODY],
+  ['tail', '--admin', NOBODY],
+  ['replay', 'record', '--out', FIXTURE, '--admin', NOBODY],
+  ['sreve'],
+  ['serve', '--no-such-flag'],
+  ['replay', 'check'],
+  ['rollout', 'canary'],
+  ['clients', 'name', '--no-such-flag'],
+  ['completion', 'tcsh'],
+  ['report', '--json', '--format', 'csv'],
+  ...REFUSED.map(([args]) => args),
+];
+
+const filled = (args: readonly string[], file: string): string[] =>
+  args.map((arg) => (arg === '?' ? file : arg));
+let runs: ReadonlyMap<string, CommandRun>;
+
+beforeAll(async () => {
+  writeFileSync(JUNK, 'hello you\n');
+  writeFileSync(LOG, entryLine(sampleEntry(0, Date.UTC(2026, 10, 1))));
+  writeFileSync(V2, '{"openapi":"3.0.3","info":{"title":"V2","version":"1"},"paths":{}}');
+  const all = [
+    // A file that one of them makes is missing no more.
+    ...READS.flatMap(([args]) => [
+      filled(args, `${MISSING}-${READS.findIndex(([each]) => each === args)}`),
+      filled(args, JUNK),
+    ]),
+    ...NOT_STARTING,
+    [],
+    ['--version'],
+    ['serve', '--help'],
+  ];
+  const done = await commandRuns(all);
+  runs = new Map(all.map((args, at) => [args.join(' '), done[at] ?? { code: -1, out: '', err: '' }]));
+});
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const runOf = (args: readonly string[]): CommandRun | undefined => runs.get(args.join(' '));
+
+describe.each(READS.map(([args, codes], at) => [args.join(' '), args, codes, at] as const))(
+  '%s',
+  (_, args, codes, at) => {
+    test(`a missing file is ${codes[0]}, junk is ${codes[1]}, each with a sentence`, () => {
+      const played = [runOf(filled(args, `${MISSING}-${at}`)), runOf(filled(args, JUNK))];
+      expect(played.map((run) => run?.code)).toEqual(codes);
+      for (const run of played) {
+        // A body that is no JSON is explained, as the refusal that a client gets.
+        const isExplained = run?.out.includes('malformed-json') === true;
+        if (run?.code !== SUCCESS && !isExplained) expect(run?.err).toMatch(/^\S.*\S\n$/s);
+        expect(run?.err).not.toMatch(/^ +at /m);
+      }
+    });
+  },
+);
+
+test('every argument and option that names a file is tried', async () => {
+  const tried = new Set(
+    [...READS.map(([args]) => args), ...WRITES.map((args) => [...args, '?'])].flatMap(triedBy),
+  );
+  const all = everyCommand(describeCommand(await createProgram(() => true)));
+  const settings = all.find(({ path }) => path === 'check')?.options.map(({ flags }) => flags);
+  const untried = all
+    .flatMap(({ path, arguments: operands, options }) => [
+      ...operands.filter(({ isFile }) => isFile).map(() => `${path} ?`),
+      ...options
+        // `serve` reads the settings as `check` does.
+        .filter(
+          ({ value, flags }) =>
+            value?.isFile === true &&
+            (path === 'check' || settings?.includes(flags) !== true || !STARTING.has(path)),
+        )
+        .map(({ names }) => `${path} ${names.at(-1) ?? ''}`),
+    ])
+    .filter((each) => !tried.has(each));
+  expect(untried).toEqual([]);
+});
+
+/** Commands that begin with what `check` does. */
+const STARTING: ReadonlySet<string> = new Set(['serve', 'demo requests']);
+
+/** The places of `?`, such as `replay check ?` and `explain --har`. */
+function triedBy(args: readonly string[]): readonly string[] {
+  const path = ['replay', 'clients'].includes(args[0] ?? '') ? args.slice(0, 2) : args.slice(0, 1);
+  return args.flatMap((arg, at) => {
+    const before = args[at - 1] ?? '';
+    return arg === '?' ? [`${path.join(' ')} ${before.startsWith('--') ? before : '?'}`] : [];
+  });
+}
+
+test.each(NOT_STARTING.map((args) => [args.join(' '), args] as const))('%s is 2', (_, args) => {
+  const run = runOf(args);
+  expect([run?.code, run?.err === '']).toEqual([NOT_STARTED, false]);
+});
+
+test.each(REFUSED)('%j is refused with a sentence', (args, said) => {
+  expect(runOf(args)).toMatchObject({ code: NOT_STARTED, out: '', err: `${said}\n` });
+});
+
+test('a gateway that cannot be reached is named, whichever command asks', () => {
+  for (const args of NOT_STARTING.filter((each) => each.includes(NOBODY)))
+    expect(runOf(args)?.err).toContain(NOBODY);
+});
+
+describe('help', () => {
+  test('without a command the program says what it can do, and succeeds', () => {
+    const run = runOf([]);
+    expect([run?.code, run?.err]).toEqual([SUCCESS, '']);
+    expect(run?.out).toMatch(/Run:\n {2}serve +run the gateway/);
+  });
+
+  test('ends with every exit code', () => {
+    const text = runOf([])?.out.replaceAll(/\s+/g, ' ');
+    for (const [code, meaning] of EXIT_CODES) expect(text).toContain(`${code} ${meaning}`);
+  });
+});

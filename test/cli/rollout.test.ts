@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest';
+import { rolloutText } from '../../src/cli/rollout.ts';
+import type { RolloutView } from '../../src/rollout/rollout-tally.ts';
+
+const CHECKED = { operation: 'create_client', client: 'acme', bodies: 5, refused: 2, pointers: [] };
+const NONE = { valid: 0, invalid: 0, refusedByBoth: 0, unknown: 0 };
+const REFUSALS = [{ reason: 'malformed-json', count: 2 }];
+
+function view(counts: NonNullable<RolloutView['bodyChecks']>['counts']): RolloutView {
+  return {
+    v1Origin: 'http://v1.example',
+    revision: 0,
+    isSticky: true,
+    default: { mode: 'observe', from: 'operator' },
+    operations: {},
+    clients: {},
+    rollback: { window: 600, margin: 0.05, requests: 50 },
+    canaries: [],
+    rollbacks: [],
+    shadows: [],
+    bodyChecks: { counts, omitted: 0 },
+    requests: { v1: 5, v2: 0 },
+    brownouts: [],
+  };
+}
+
+test('a body that V2’s schema did not check is not counted as one that it did not refuse', () => {
+  const text = rolloutText(view([{ ...CHECKED, ...NONE, refusals: REFUSALS }]), { columns: undefined });
+  expect(text).toContain('the gateway acme create_client: 2 of 5 refused that V1 accepted');
+  expect(text).toContain("V2's schema acme create_client: no body was checked");
+  expect(text).not.toContain('0 refused');
+});
+
+test('counts of one replica among others say so', () => {
+  const shown = (replica?: RolloutView['replica']): string =>
+    rolloutText({ ...view([]), ...(replica && { replica }) }, { columns: undefined });
+  const replica = { name: 'a/1', replicas: 2, waiting: 0 };
+  expect(shown()).toMatch(/^requests {4}0 migrated, 5 to V1$/m);
+  expect(shown(replica)).toMatch(
+    /^requests {4}0 migrated, 5 to V1; counts are of this replica, windows of all$/m,
+  );
+  expect(shown(replica)).toMatch(/^replicas {4}2; this is a\/1$/m);
+  expect(shown({ ...replica, aloneSince: '2026-11-22T08:00:00Z' })).toMatch(
+    /to V1; counts are of this replica$/m,
+  );
+});
+
+test('bodies that V2’s schema checked are counted by its verdict', () => {
+  const text = rolloutText(view([{ ...CHECKED, ...NONE, valid: 3, refusals: [] }]), { columns: undefined });
+  expect(text).toContain('0 refused that V1 accepted, 3 accepted, 0 refused by both, 0 unknown');
+});
+
+test('what was counted once has no plural', () => {
+  const once = { ...CHECKED, ...NONE, invalid: 1, pointers: [{ at: '/zip', count: 1 }], refusals: [] };
+  const twice = [{ reason: 'malformed-json', count: 2 }];
+  const shadows = [
+    {
+      same: 0,
+      different: 1,
+      unknown: 0,
+      fields: [{ path: '/data', kind: 'missing' as const, count: 1 }],
+    },
+  ];
+  const text = rolloutText(
+    { ...view([once, { ...CHECKED, ...NONE, refusals: twice }]), shadows },
+    { columns: undefined },
+  );
+  expect(text).toMatch(/^ +\/zip: 1 time$/m);
+  expect(text).toMatch(/^ +\/data: missing, 1 time$/m);
+  expect(text).toMatch(/^ +malformed-json: 2 times$/m);
+});
+
+test('the sunset says who gets 410', () => {
+  const shown = (parts: Partial<RolloutView>): string =>
+    rolloutText({ ...view([]), ...parts }, { columns: undefined });
+  const sunset = '2026-01-01T00:00:00.000Z';
+  expect(shown({ sunset })).toMatch(/^sunset {6}2026-01-01T00:00:00.000Z: no request gets 410 for it$/m);
+  expect(shown({ sunset, gone: { except: ['acme'] } })).toMatch(
+    /Z: V1 requests get 410 now, except those of acme$/m,
+  );
+});

@@ -1,0 +1,23 @@
+import { Command } from 'commander';
+import { expect, test } from 'vitest';
+import {
+  addSettings,
+  servedSettings,
+  settingsExample,
+  settingsTable,
+} from '../../src/cli/setting-options.ts';
+
+test('table and example name the values of every choice', () => {
+  for (const text of [settingsTable().replaceAll('`', ''), settingsExample()]) {
+    expect(text).toContain('Values: off, x-forwarded, rfc7239.');
+    expect(text).toContain('Values: on, off.');
+    expect(text).not.toMatch(/Values: (?:n|file),/);
+  }
+});
+
+test('a default has one unit', () => {
+  const help = addSettings(new Command(), servedSettings).helpInformation().replaceAll(/\s+/g, ' ');
+  expect(help).toContain('default: 16KiB)');
+  expect(help).toContain('default: 240 bytes)');
+  expect(help).not.toMatch(/iB bytes/);
+});

@@ -1,0 +1,100 @@
+import { styleText } from 'node:util';
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { printColumns, widthOf, wrapLines, wrapText } from '../../src/cli/terminal.ts';
+
+const word = fc.stringMatching(/^[a-z0-9/_.-]{1,24}$/);
+const cell = fc.array(word, { minLength: 1, maxLength: 8 }).map((words) => words.join(' '));
+const table = fc.integer({ min: 1, max: 6 }).chain((columns) =>
+  fc.record({
+    head: fc.array(word, { minLength: columns, maxLength: columns }),
+    rows: fc.array(fc.array(cell, { minLength: columns, maxLength: columns }), {
+      minLength: 1,
+      maxLength: 6,
+    }),
+    columns: fc.constantFrom(40, 60, 80, 100),
+  }),
+);
+
+describe('a table', () => {
+  test('has every word of its cells whole, in order, in lines that fit, whatever is in it', () => {
+    fc.assert(
+      fc.property(table, ({ head, rows, columns }) => {
+        const text = printColumns(head, rows, { columns });
+        const printed = text.split(/\s+/);
+        for (const part of rows.flat().flatMap((each) => each.split(' '))) expect(printed).toContain(part);
+        for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(columns);
+      }),
+    );
+  });
+
+  test('has as many rows as a report has clients', () => {
+    const rows = Array.from({ length: 200_000 }, (_, at) => [String(at), 'x']);
+    expect(printColumns(['number', 'name'], rows).split('\n')).toHaveLength(200_001);
+  });
+
+  test('is as wide as its rows in a pipe, and where there is room', () => {
+    const [head, rows] = [
+      ['name', 'count'],
+      [
+        ['a longer name', '7'],
+        ['b', '12'],
+      ],
+    ] as const;
+    const wide = 'name           count\na longer name      7\nb                 12';
+    expect(printColumns(head, rows, { right: [1] })).toBe(wide);
+    expect(printColumns(head, rows, { right: [1], columns: 60 })).toBe(wide);
+  });
+
+  test('wraps the cells that have many words, and keeps the others beside them', () => {
+    expect(
+      printColumns(
+        ['client', 'requests', 'why'],
+        [['acme', '7', 'it sends the address of a property in the old place']],
+        {
+          right: [1],
+          columns: 40,
+        },
+      ),
+    ).toBe(
+      [
+        'client  requests  why',
+        'acme           7  it sends the address',
+        '                  of a property in the',
+        '                  old place',
+      ].join('\n'),
+    );
+  });
+
+  test('becomes blocks where the longest words do not fit beside each other', () => {
+    const row = ['order_post_production', '/data/property/street_address', '', 'seen by V1'];
+    expect(printColumns(['operation', 'attribute', 'note', 'why'], [row], { columns: 40 })).toBe(
+      [
+        'order_post_production',
+        '  attribute:',
+        '    /data/property/street_address',
+        '  why: seen by V1',
+      ].join('\n'),
+    );
+  });
+
+  test('colours every line of a cell that wraps, and nothing beside it', () => {
+    const red = styleText('red', 'one two three four', { validateStream: false });
+    const [, first = '', second = ''] = printColumns(['a', 'b'], [[red, 'five six seven eight nine']], {
+      columns: 24,
+    }).split('\n');
+    const visible = (line: string): string => line.replaceAll(String.fromCodePoint(0x1b), '^');
+    for (const line of [first, second]) expect(visible(line)).toMatch(/^\^\[31m[a-z ]+\^\[39m +[a-z]/);
+  });
+});
+
+describe('a sentence', () => {
+  test('breaks between words, and what follows is indented', () => {
+    expect(wrapLines('  a sentence of some words that goes on', 24)).toBe(
+      '  a sentence of some\n    words that goes on',
+    );
+    expect(wrapLines('as it is', undefined)).toBe('as it is');
+    expect(wrapText('averyverylongword', 5)).toEqual(['averyverylongword']);
+    expect(widthOf(styleText('bold', 'four', { validateStream: false }))).toBe(4);
+  });
+});

@@ -1,0 +1,105 @@
+import { Hono } from 'hono/tiny';
+import { expect, test } from 'vitest';
+import { createApp } from '../../src/app.ts';
+import { EdgeExchange } from '../../src/edge/exchange.ts';
+import type { GatewayParts } from '../../src/gateway/gateway-context.ts';
+import { Gateway } from '../../src/gateway/gateway.ts';
+import type { Entry } from '../../src/rewrite-log/entry.ts';
+import { gatewayOptions, readSettings } from '../../src/settings/read-settings.ts';
+import { compiledTestRuleBook } from '../support/rule-book.ts';
+import { rolloutOf } from '../support/two-services.ts';
+
+interface Failed {
+  readonly response: Response;
+  readonly entries: readonly Entry[];
+  readonly errors: readonly unknown[];
+  readonly inFlight: number;
+}
+
+/** Sends a V1 request to a gateway with parts that fail, as an isolate at the edge does. */
+async function sendTo(parts: Pick<GatewayParts, 'clientOf'> & Partial<GatewayParts>): Promise<Failed> {
+  const rules = compiledTestRuleBook({ rollout: rolloutOf({}) });
+  const read = readSettings({ flags: {}, environment: {}, readFile: () => '' });
+  if ('faults' in read) throw new Error(read.faults.join('\n'));
+  const [entries, errors]: [Entry[], unknown[]] = [[], []];
+  const gateway = new Gateway(
+    {
+      rules: () => rules,
+      v2: {
+        upstream: {
+          recoveries: 0,
+          send: () => {
+            throw new Error('nothing is sent');
+          },
+        },
+        path: '',
+        hosts: [],
+      },
+      record: (entry) => void entries.push(entry),
+      now: () => performance.now(),
+      time: () => Date.now(),
+      newRequestId: () => crypto.randomUUID(),
+      newTraceHex: () => '0'.repeat(48),
+      decode: () => {},
+      after: (milliseconds, run) => void setTimeout(run, milliseconds),
+      random: () => 0,
+      onUnexpectedError: (error) => void errors.push(error),
+      ...parts,
+    },
+    gatewayOptions(read.settings, { bufferBytes: 1_000_000 }),
+  );
+  const request = new Request('http://g/api/v1/clients', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: 'Bearer k' },
+    body: '{"data":{}}',
+  });
+  request.headers.set('host', 'g');
+  const exchange = new EdgeExchange(request, { bodyTimeout: 0 });
+  await createApp(gateway, Hono).fetch(request, { received: gateway.receive(exchange) });
+  const response = await exchange.handled;
+  await exchange.finished;
+  return { response, entries, errors, inFlight: gateway.inFlight };
+}
+
+const fault = new Error('no key can be imported');
+
+test.each<[what: string, clientOf: GatewayParts['clientOf']]>([
+  ['a promise that is rejected', () => Promise.reject(fault)],
+  [
+    'an error that is thrown',
+    () => {
+      throw fault;
+    },
+  ],
+])('a client whose hash cannot be made gets 500 in the envelope, and an entry: %s', async (_, clientOf) => {
+  let calls = 0;
+  // The entry asks for the hash again.
+  const first: GatewayParts['clientOf'] = (key) => (calls++ === 0 ? clientOf(key) : '0123456789abcdef');
+  const { response, entries, errors, inFlight } = await sendTo({ clientOf: first });
+  expect([response.status, response.headers.get('x-gateway-error')]).toEqual([500, 'internal']);
+  expect(await response.json()).toMatchObject({ errors: [{ status: '500', code: 'internal' }] });
+  expect(entries).toMatchObject([{ status: 500, verdict: 'refused', failure: 'internal' }]);
+  expect([errors, inFlight]).toEqual([[fault], 0]);
+});
+
+test('an entry is written without its client where the hash can never be made', async () => {
+  const { response, entries } = await sendTo({ clientOf: () => Promise.reject(fault) });
+  expect(response.status).toBe(500);
+  expect(entries).toHaveLength(1);
+  expect(entries[0]?.client).toBeUndefined();
+});
+
+test('a routing that fails inside a promise, after the client is known, gets 500 in the envelope', async () => {
+  const unlucky = new Error('no randomness');
+  const { response, entries, errors, inFlight } = await sendTo({
+    clientOf: () => Promise.resolve('0123456789abcdef'),
+    rollout: undefined,
+    random: () => {
+      throw unlucky;
+    },
+  });
+  expect(response.status).toBe(500);
+  expect(await response.json()).toMatchObject({ errors: [{ code: 'internal' }] });
+  expect(entries).toMatchObject([{ status: 500, client: '0123456789abcdef' }]);
+  expect([errors, inFlight]).toEqual([[unlucky], 0]);
+});

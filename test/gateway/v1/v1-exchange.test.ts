@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest';
+import type { Entry } from '../../../src/rewrite-log/entry.ts';
+import type { Observer } from '../../../src/rewrite-log/observer.ts';
+import { spansOf } from '../../../src/rewrite-log/spans.ts';
+import { gatewayFor } from '../../support/gateway.ts';
+import { exchange } from '../../support/raw-client.ts';
+import { ok, rawServer } from '../../support/raw-server.ts';
+
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+const PARENT = '00f067aa0ba902b7';
+
+interface Traced {
+  /** The `traceparent` and `tracestate` that V2 got. */
+  readonly traceparent: string | undefined;
+  readonly tracestate: string | undefined;
+  readonly entry: Entry;
+}
+
+/** Sends one request through a gateway that exports the spans that `isSampled` selects. */
+async function traced(
+  isSampled: Observer['isSampled'],
+  fields: string,
+  path = '/api/v1/clients',
+): Promise<Traced> {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const observer: Observer = { bodyLimit: 0, begin: () => 'nothing', observe: () => {}, isSampled };
+  const gateway = await gatewayFor(v2.origin, { parts: { observer } });
+  await exchange(gateway.port, `GET ${path} HTTP/1.1\r\nHost: g\r\n${fields}\r\n`);
+  const [received = ''] = v2.received;
+  return {
+    traceparent: /^traceparent: (.*)\r$/im.exec(received)?.[1],
+    tracestate: /^tracestate: (.*)\r$/im.exec(received)?.[1],
+    entry: await gateway.entry(),
+  };
+}
+
+const FIELDS = `traceparent: 00-${TRACE}-${PARENT}-01\r\ntracestate: a=b\r\n`;
+const parentBased = (_: string, parent: boolean | undefined): boolean => parent ?? true;
+
+test('a trace of the client: our span stands between its own and those of V2', async () => {
+  const { traceparent, tracestate, entry } = await traced(parentBased, FIELDS);
+  const [, traceId, spanId, flags] = traceparent?.split('-') ?? [];
+  expect([traceId, flags, tracestate]).toEqual([TRACE, '01', 'a=b']);
+  expect(spanId).toMatch(/^[0-9a-f]{16}$/);
+  expect(spanId).not.toBe(PARENT);
+  const [server, client] = spansOf(entry, () => 'aaaaaaaaaaaaaaaa');
+  expect(server).toMatchObject({ traceId: TRACE, spanId: 'aaaaaaaaaaaaaaaa', parentSpanId: PARENT });
+  expect(client).toMatchObject({ traceId: TRACE, spanId, parentSpanId: 'aaaaaaaaaaaaaaaa' });
+});
+
+test('a trace that begins here is sampled when it is exported: V2 must not drop its spans', async () => {
+  const { traceparent, entry } = await traced(parentBased, '');
+  expect(traceparent).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
+  const [server, client] = spansOf(entry, () => 'aaaaaaaaaaaaaaaa');
+  expect(server).not.toHaveProperty('parentSpanId');
+  expect(traceparent).toBe(`00-${client?.traceId}-${client?.spanId}-01`);
+});
+
+test.each([
+  ['the client does not record it', parentBased, `traceparent: 00-${TRACE}-${PARENT}-00\r\n`],
+  ['the sampler does not want it', () => false, FIELDS],
+  ['nothing is exported', undefined, FIELDS],
+])('a trace crosses unchanged and has no span here when %s', async (_, isSampled, fields) => {
+  const { traceparent, entry } = await traced(isSampled, fields);
+  expect(fields).toContain(`traceparent: ${traceparent}\r\n`);
+  expect(spansOf(entry, () => 'aaaaaaaaaaaaaaaa')).toEqual([]);
+});
+
+test('a trace that begins here and is not exported is not sampled', async () => {
+  expect((await traced(() => false, '')).traceparent).toMatch(/-00$/);
+  expect((await traced(undefined, '')).traceparent).toMatch(/-00$/);
+});
+
+test('V2 traffic crosses unchanged: its trace is none of ours', async () => {
+  const { traceparent, entry } = await traced(parentBased, FIELDS, '/api/v2/x');
+  expect(traceparent).toBe(`00-${TRACE}-${PARENT}-01`);
+  expect(spansOf(entry, () => 'aaaaaaaaaaaaaaaa')).toEqual([]);
+});

@@ -1,0 +1,162 @@
+import { expect, test } from 'vitest';
+import { type LinkRewriting, rewriteLinks, rewrittenLink } from '../../src/migrate/migrated.ts';
+
+const PLACES: LinkRewriting = {
+  upstreamHosts: ['captur3d.io'],
+  upstreamPath: '',
+  prefix: '/api/v2',
+  gateway: 'https://gateway.example:8443',
+};
+
+test.each([
+  ['https://captur3d.io/api/v2/clients/1', 'https://gateway.example:8443/api/v1/clients/1'],
+  ['http://CAPTUR3D.io/api/v2/clients?a=%20#x', 'https://gateway.example:8443/api/v1/clients?a=%20#x'],
+  ['https://captur3d.io:443/api/v2', 'https://gateway.example:8443/api/v1'],
+  ['http://captur3d.io:80/api/v2/', 'https://gateway.example:8443/api/v1/'],
+  ['//captur3d.io/api/v2/x', '//gateway.example:8443/api/v1/x'],
+  ['/api/v2/x', '/api/v1/x'],
+  // Of an origin that is told how the client addressed the gateway.
+  ['https://gateway.example:8443/api/v2/x', 'https://gateway.example:8443/api/v1/x'],
+  ['//Gateway.example:8443/api/v2/x', '//gateway.example:8443/api/v1/x'],
+])('%s leads back: %s', (uri, expected) => {
+  expect(rewrittenLink(uri, PLACES)).toBe(expected);
+});
+
+// Attack: a response that names another host, which the gateway would make its own by reading it loosely.
+test.each([
+  'https://captur3d.io.evil.test/api/v2/x',
+  'https://captur3d.io@evil.test/api/v2/x',
+  'https://evil@captur3d.io/api/v2/x',
+  'https://captur3d.io:8080/api/v2/x',
+  'https://gateway.example/api/v2/x',
+  'ftp://captur3d.io/api/v2/x',
+  'https:/api/v2/x',
+  'https://captur3d.io/api/v20/x',
+  'https://captur3d.io/API/V2/x',
+  '/x/api/v2/',
+  'api/v2/x',
+  '',
+])('%s stays', (uri) => {
+  expect(rewrittenLink(uri, PLACES)).toBe(uri);
+});
+
+test('an upstream below a path, and one whose host is not known', () => {
+  const below = { ...PLACES, upstreamPath: '/base' };
+  expect(rewrittenLink('https://captur3d.io/base/api/v2/x', below)).toBe(
+    'https://gateway.example:8443/api/v1/x',
+  );
+  // V2 may not know of the path: the proxy before it takes it away.
+  expect(rewrittenLink('/api/v2/x', below)).toBe('/api/v1/x');
+  expect(rewrittenLink('https://captur3d.io/api/v2/x', below)).toBe('https://gateway.example:8443/api/v1/x');
+  expect(rewrittenLink('/other/api/v2/x', below)).toBe('/other/api/v2/x');
+  expect(rewrittenLink('https://elsewhere.test/api/v2/x', below)).toBe('https://elsewhere.test/api/v2/x');
+  expect(rewrittenLink('https://captur3d.io/api/v2/x', { ...PLACES, upstreamHosts: [] })).toBe(
+    'https://captur3d.io/api/v2/x',
+  );
+});
+
+test.each([
+  [['V2.Example'], 'gw.test', 'http://v2.example/api/v2/x'],
+  [['V2.Example:80'], 'gw.test', 'https://v2.example/api/v2/x'],
+  [['v2.example:443'], 'gw.test', '//V2.example/api/v2/x'],
+  [['[::1]:80'], 'gw.test', 'http://[::1]/api/v2/x'],
+  [['v2.example', '10.0.0.1:8090'], 'gw.test', 'http://10.0.0.1:8090/api/v2/x'],
+  [['v2.example'], 'GW.test:80', 'http://gw.test/api/v2/x'],
+  [['v2.example'], 'gw.test', 'http://gw.test:80/api/v2/x'],
+])('hosts are compared without case and default port: of %j at %s, %s', (upstreamHosts, gateway, uri) => {
+  const places = { ...PLACES, upstreamHosts, gateway: `http://${gateway}` };
+  const scheme = uri.startsWith('//') ? '' : 'http:';
+  expect(rewrittenLink(uri, places)).toBe(`${scheme}//${gateway}/api/v1/x`);
+});
+
+test('where the origin is addressed alike, no host but its own is taken for it', () => {
+  const alike = { ...PLACES, gateway: 'same-origin' };
+  expect(rewrittenLink('https://captur3d.io/api/v2/x', alike)).toBe('https://captur3d.io/api/v1/x');
+  expect(rewrittenLink('https://same-origin/api/v2/x', alike)).toBe('https://same-origin/api/v2/x');
+});
+
+test('a client without Host gets a path', () => {
+  expect(rewrittenLink('https://captur3d.io/api/v2/x', { ...PLACES, gateway: undefined })).toBe('/api/v1/x');
+});
+
+// A quote that nothing closes is no quoted string.
+test.each([
+  ['"<//captur3d.io/api/v2/a>', '"</api/v1/a>'],
+  [String.raw`</api/v2/a>;x="\"<//captur3d.io/api/v2/b>;"y";z="</api/v2/c>`, undefined],
+  [String.raw`</api/v2/a>;x="\" \\\"<//captur3d.io/api/v2/b>`, String.raw`</api/v1/a>;x="\" \\\"</api/v1/b>`],
+])('the targets of %s behind an open quote are looked at', (value, expected) => {
+  const headers = ['Link', value];
+  rewriteLinks(headers, { ...PLACES, gateway: undefined });
+  expect(headers[1]).toBe(
+    expected ?? String.raw`</api/v1/a>;x="\"<//captur3d.io/api/v2/b>;"y";z="</api/v1/c>`,
+  );
+});
+
+// Attack: a V2 that reflects its input. In quadratic time this test does not end.
+test.each([
+  ['Link', String.raw`\"`],
+  ['Link', '"'],
+  ['Link', '<'],
+  ['Link', '<>'],
+  ['Link', '"<'],
+  ['Link', '>"'],
+  ['Link', ';,'],
+  ['Set-Cookie', '; path ='],
+  ['Set-Cookie', '; '],
+  ['Set-Cookie', ';path=='],
+  ['Location', '/'],
+  ['Location', '?'],
+  ['Location', '#'],
+  ['Location', '/api/v2'],
+  ['Location', '//'],
+  ['Location', ':'],
+])('a %s of a million of %j is read in one pass', (name, separator) => {
+  const headers = [name, separator.repeat(1_000_000)];
+  rewriteLinks(headers, PLACES);
+  expect(headers).toHaveLength(2);
+});
+
+test('every Link of a list is looked at, in quotes nothing is', () => {
+  const headers = [
+    'LINK',
+    '<//captur3d.io/api/v2/a>;rel=a;title="<\\"/api/v2/b>",</api/v2/c>',
+    'X',
+    '/api/v2/',
+  ];
+  rewriteLinks(headers, PLACES);
+  expect(headers).toEqual([
+    'LINK',
+    '<//gateway.example:8443/api/v1/a>;rel=a;title="<\\"/api/v2/b>",</api/v1/c>',
+    'X',
+    '/api/v2/',
+  ]);
+});
+
+test.each([
+  [
+    'https://captur3d.io/api/v2/x?new=1&a=%20#new',
+    'https://gateway.example:8443/api/v1/x?[/x ?new=1&a=%20]#new',
+  ],
+  ['/api/v2?new', '/api/v1?[ ?new]'],
+  ['/api/v2/x#?new', '/api/v1/x#?new'],
+  ['?new=2#new', '?[own ?new=2]#new'],
+  ['https://elsewhere.test/api/v2/x?new=1', 'https://elsewhere.test/api/v2/x?new=1'],
+  ['/other?new=1', '/other?new=1'],
+])('the query of %s is turned back, and nothing else: %s', (uri, expected) => {
+  const restoreQuery = (path: string | undefined, query: string): string => `?[${path ?? 'own'} ${query}]`;
+  expect(rewrittenLink(uri, { ...PLACES, restoreQuery })).toBe(expected);
+});
+
+test.each([
+  ['s=1; Path=/api/v2; HttpOnly', 's=1; Path=/api/v1; HttpOnly'],
+  ['s=1;path = /api/v2/orders;Secure', 's=1;path = /api/v1/orders;Secure'],
+  ['s="/api/v2"; PATH=/base/api/v2/', 's="/api/v2"; PATH=/api/v1/'],
+  ['s=1; Path=/', 's=1; Path=/'],
+  ['s=1; Path=/api/v2x', 's=1; Path=/api/v2x'],
+  ['Path=/api/v2; Domain=captur3d.io', 'Path=/api/v2; Domain=captur3d.io'],
+  ['s=1; XPath=/api/v2', 's=1; XPath=/api/v2'],
+])('a cookie of V2 comes back with V1 requests: %s', (cookie, expected) => {
+  const headers = ['Set-Cookie', cookie, 'set-cookie', 'a=1', 'Cookie', cookie];
+  rewriteLinks(headers, { ...PLACES, upstreamPath: '/base' });
+  expect(headers).toEqual(['Set-Cookie', expected, 'set-cookie', 'a=1', 'Cookie', cookie]);
+});

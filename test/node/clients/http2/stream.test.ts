@@ -1,0 +1,598 @@
+import * as fc from 'fast-check';
+import { describe, expect, test, vi } from 'vitest';
+import { areFieldLines } from '../../../../src/http/field-lines.ts';
+import { FieldBlocks } from '../../../../src/node/clients/http2/hpack.ts';
+import { writeBlock } from '../../../../src/node/clients/http2/stream.ts';
+import { fuzzRuns, fuzzTime } from '../../../support/fuzz.ts';
+import { gatewayFor } from '../../../support/gateway.ts';
+import { readWithPause } from '../../../support/paused-reading.ts';
+import { exchange, rawClient } from '../../../support/raw-client.ts';
+import {
+  DATA,
+  END_STREAM,
+  grantedBytes,
+  type H2Frame,
+  HEADERS,
+  rawH2,
+  requestHead,
+  RST_STREAM,
+  SETTINGS,
+  WINDOW_UPDATE,
+} from '../../../support/raw-h2.ts';
+import { ok, rawServer } from '../../../support/raw-server.ts';
+import { ca, secureGateway, sendRequest, session } from '../../../support/secure-gateway.ts';
+import { until } from '../../../support/until.ts';
+
+/** A setting of RFC 9113 §6.5.2. */
+const INITIAL_WINDOW_SIZE = 4;
+const JSON_TYPE = ['content-type', 'application/json'] as const;
+const CHUNKED = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n';
+
+/** `NO_ERROR` and `CANCEL`, as the payload of a reset. */
+const CODES = [Buffer.from([0, 0, 0, 0]), Buffer.from([0, 0, 0, 8])];
+
+describe('responses of V2 at which Node would throw cross as over HTTP/1.1', () => {
+  test.each([
+    ['two ETags', 'ETag: "a"\r\netag: "b"\r\n', 'etag'],
+    ['two dates', 'Date: a\r\nDate: b\r\n', 'date'],
+    ['a name of Object.prototype', 'constructor: x\r\nconstructor: y\r\n', 'constructor'],
+    ['a name that sets the prototype', '__proto__: x\r\n__proto__: y\r\n', '__proto__'],
+    ['fields of HTTP/1.1 connections', 'HTTP2-Settings: x\r\nx-sum: 1\r\n', 'x-sum'],
+  ])('trailers with %s', async (_what, trailers, name) => {
+    const v2 = await rawServer((socket) => socket.write(`${CHUNKED}${trailers}\r\n`));
+    const gateway = await secureGateway(v2.origin);
+    const client = session(gateway);
+    const response = await sendRequest(client, { ':path': '/api/v2/x' });
+    expect(response).toMatchObject({ body: 'a', code: 0 });
+    expect(Object.getOwnPropertyNames(response.trailers ?? {})).toContain(name);
+    expect((await sendRequest(client, { ':path': '/api/v2/x' })).body).toBe('a');
+    expect(gateway.surprises).toEqual([]);
+  });
+
+  test.each(['ETag', 'Date', 'Content-Type', 'Location', 'Retry-After', 'Expires', 'Last-Modified', 'Age'])(
+    'two %s in the head of a response',
+    async (name) => {
+      const v2 = await rawServer((socket) =>
+        socket.write(`HTTP/1.1 200 OK\r\n${name}: a\r\n${name}: b\r\nContent-Length: 2\r\n\r\nok`),
+      );
+      const gateway = await secureGateway(v2.origin);
+      const raw = await rawH2(gateway.port, ca.cert);
+      raw.head(1, requestHead('/api/v2/x'));
+      await until(() => raw.frames.some(({ type, stream }) => type === HEADERS && stream === 1));
+      expect(await sendRequest(session(gateway), { ':path': '/api/v2/x' })).toMatchObject({
+        body: 'ok',
+        code: 0,
+      });
+      expect(gateway.surprises).toEqual([]);
+    },
+  );
+
+  test('a 103 with two ETags, and one that nobody defined', async () => {
+    const v2 = await rawServer((socket) =>
+      socket.write(`HTTP/1.1 103 Hints\r\nETag: "a"\r\nETag: "b"\r\n\r\nHTTP/1.1 199 X\r\n\r\n${ok('"z"')}`),
+    );
+    const gateway = await secureGateway(v2.origin);
+    const response = await sendRequest(session(gateway), { ':path': '/api/v2/x' });
+    expect(response.interim.map((fields) => fields[':status'])).toEqual([103, 199]);
+    expect(response.body).toBe('"z"');
+    expect(gateway.surprises).toEqual([]);
+  });
+
+  test.each([
+    ['HTTP/1.1 205 Reset Content\r\nContent-Length: 3\r\n\r\nabc', 205],
+    ['HTTP/1.1 204 No Content\r\nContent-Length: 3\r\n\r\n', 204],
+  ])('a status without content has none: %j', async (text, status) => {
+    const v2 = await rawServer((socket) => socket.write(text));
+    const gateway = await secureGateway(v2.origin);
+    const response = await sendRequest(session(gateway), { ':path': '/api/v2/x' });
+    expect(response).toMatchObject({ headers: { ':status': status }, body: '', code: 0 });
+    expect(gateway.surprises).toEqual([]);
+  });
+
+  test.each(['600', '700', '999'])('a status of no class, %s, is a 502 on every lane', async (status) => {
+    const v2 = await rawServer((socket) =>
+      socket.write(`HTTP/1.1 ${status} Odd\r\nContent-Length: 2\r\n\r\nok`),
+    );
+    const secure = await secureGateway(v2.origin);
+    expect((await sendRequest(session(secure), { ':path': '/api/v2/x' })).headers[':status']).toBe(502);
+    const plain = await gatewayFor(v2.origin);
+    for (const odd of ['', 'Proxy-Connection: keep-alive\r\n']) {
+      const { text } = await exchange(plain.port, `GET /api/v2/x HTTP/1.1\r\nHost: g\r\n${odd}\r\n`);
+      expect(text).toMatch(/^HTTP\/1\.1 502 [^]*upstream-invalid[^]*\}$/);
+    }
+    expect([...secure.surprises, ...plain.surprises]).toEqual([]);
+  });
+});
+
+describe('the head of a request', () => {
+  test('fields over the limit get a 431 that the client can read', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await secureGateway(v2.origin);
+    const client = session(gateway);
+    const large = await sendRequest(client, { ':path': '/api/v2/x', 'x-large': 'v'.repeat(20_000) });
+    expect(large.headers).toMatchObject({ ':status': 431, 'x-gateway-error': 'headers-too-large' });
+    const fields = Array.from({ length: 300 }, (_, at): [string, string] => [`x-${at}`, 'v']);
+    const many = await sendRequest(client, { ':path': '/api/v2/x', ...Object.fromEntries(fields) });
+    expect(many.headers[':status']).toBe(431);
+    // As over HTTP/1.1, the target counts.
+    const long = await sendRequest(client, { ':path': `/api/v2/${'x'.repeat(20_000)}` });
+    expect(long.headers).toMatchObject({ ':status': 431, 'x-gateway-error': 'headers-too-large' });
+    expect(v2.received).toEqual([]);
+  });
+
+  test('a refused HEAD has no body', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await secureGateway(v2.origin);
+    const response = await sendRequest(session(gateway), { ':path': '/other', ':method': 'HEAD' });
+    expect(response).toMatchObject({ headers: { ':status': 404 }, body: '', code: 0 });
+    const plain = await gatewayFor(v2.origin);
+    for (const odd of ['', 'Proxy-Connection: keep-alive\r\n']) {
+      const next = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
+      const client = rawClient(plain.port);
+      client.write(`HEAD /other HTTP/1.1\r\nHost: g\r\n${odd}\r\n${next}`);
+      // The response to it ends where the next one begins.
+      await client.until(/ 404 [^]* 200 OK/);
+      client.socket.destroy();
+      const text = client.text().split('HTTP/1.1 200 OK')[0];
+      expect(text).toMatch(/^HTTP\/1\.1 404 [^]*\r\n\r\n$/);
+    }
+  });
+});
+
+describe('the behaviour of a client is no bug', () => {
+  test.each(CODES)(
+    'a stream that is reset behind its body, before the response to it is written: %j',
+    async (code) => {
+      const v2 = await rawServer((socket) => socket.write(ok()));
+      const gateway = await secureGateway(v2.origin);
+      const raw = await rawH2(gateway.port, ca.cert);
+      for (let stream = 1; stream < 100; stream += 2) {
+        raw.socket.cork();
+        raw.head(stream, [...requestHead('/api/v1/clients', 'POST'), JSON_TYPE], true);
+        raw.frame(DATA, 1, stream, Buffer.alloc(16_000, 'x'));
+        raw.frame(RST_STREAM, 0, stream, code);
+        raw.socket.uncork();
+        await new Promise((resolve) => void setTimeout(resolve, 1));
+      }
+      await until(() => gateway.gateway.inFlight === 0);
+      expect(gateway.surprises).toEqual([]);
+    },
+  );
+
+  test.each(CODES)(
+    'a stream that is reset in its body brings V2 no short one that looks whole: %j',
+    async (code) => {
+      const v2 = await rawServer((socket) => socket.write(ok()));
+      const gateway = await secureGateway(v2.origin);
+      const raw = await rawH2(gateway.port, ca.cert);
+      let stream = -1;
+      for (const path of ['/api/v1/clients', '/api/v2/clients']) {
+        for (const pause of [0, 0, 2, 4]) {
+          for (const body of ['{"data":{}}', 'x'.repeat(12_000)]) {
+            stream += 2;
+            raw.head(stream, [...requestHead(path, 'POST'), JSON_TYPE], true);
+            raw.frame(DATA, 0, stream, Buffer.from(body));
+            if (pause > 0) await new Promise((resolve) => void setTimeout(resolve, pause));
+            raw.frame(RST_STREAM, 0, stream, code);
+          }
+        }
+      }
+      raw.head(stream + 2, requestHead('/api/v2/last'));
+      await until(() => v2.received.some((text) => text.includes('/last')));
+      await until(() => gateway.gateway.inFlight === 0);
+      expect(v2.received.join('')).not.toMatch(/content-length: [1-9]|\r\n0\r\n\r\n/);
+      expect(gateway.surprises).toEqual([]);
+    },
+  );
+});
+
+test.each(CODES)(
+  'a stream that is reset before its body is read is over while its connection lives: %j',
+  async (code) => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await secureGateway(v2.origin);
+    const raw = await rawH2(gateway.port, ca.cert);
+    let stream = -1;
+    for (const path of ['/other', '/api/v1/clients', '/api/v2/x']) {
+      for (const end of [0, 1]) {
+        for (const pause of [0, 2]) {
+          stream += 2;
+          raw.socket.cork();
+          raw.head(stream, [...requestHead(path, 'POST'), JSON_TYPE], true);
+          raw.frame(DATA, end, stream, Buffer.alloc(16_000, 'x'));
+          if (pause > 0) raw.socket.uncork();
+          if (pause > 0) await new Promise((resolve) => void setTimeout(resolve, pause));
+          raw.frame(RST_STREAM, 0, stream, code);
+          if (pause === 0) raw.socket.uncork();
+        }
+      }
+    }
+    await until(() => gateway.lines.length === 12);
+    expect(gateway.gateway.inFlight).toBe(0);
+    expect(raw.socket.destroyed).toBe(false);
+    expect(gateway.surprises).toEqual([]);
+  },
+);
+
+test.each([
+  ['of the gateway', '/other', 404],
+  ['of V2, with a length', '/api/v2/length', 413],
+  ['of V2, in chunks with trailers', '/api/v2/chunks', 413],
+])(
+  'a response %s that is whole before its request is read whole, and holds no place',
+  async (_what, path, status) => {
+    const large = 'x'.repeat(200_000);
+    const v2 = await rawServer(() => {});
+    v2.server.on('connection', (socket) =>
+      socket.once('data', (head) => {
+        if (!head.includes('chunks')) socket.write(ok(large).replace('200 OK', '413 Large'));
+        else
+          socket.write(
+            `HTTP/1.1 413 L\r\nTransfer-Encoding: chunked\r\n\r\n30d40\r\n${large}\r\n0\r\nx-sum: 7\r\n\r\n`,
+          );
+      }),
+    );
+    const gateway = await secureGateway(v2.origin);
+    const stream = session(gateway).request({ ':path': path, ':method': 'POST' }, { endStream: false });
+    let text = '';
+    let trailers: unknown;
+    stream.on('error', () => {}).on('trailers', (fields) => (trailers = fields['x-sum']));
+    stream.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')));
+    // More than is read before a body takes a connection to V2.
+    stream.write('x'.repeat(200_000));
+    await until(() => stream.closed);
+    await until(() => gateway.gateway.inFlight === 0);
+    expect((await gateway.entry()).status).toBe(status);
+    expect(text.length).toBe(status === 404 ? text.length : 200_000);
+    expect(trailers).toBe(path.endsWith('chunks') ? '7' : undefined);
+    expect(stream.rstCode).toBe(0);
+  },
+);
+
+describe('a response that is whole before its request', () => {
+  test.each([
+    ['little is to come: it is read to its end', 200_000, undefined],
+    ['much is to come: the client has to stop', 3_000_000, 0],
+  ])('%s', async (_what, bytes, code) => {
+    const v2 = await rawServer(() => {});
+    const gateway = await secureGateway(v2.origin);
+    const raw = await rawH2(gateway.port, ca.cert);
+    raw.head(1, [...requestHead('/other', 'POST'), ['content-length', String(bytes)]], true);
+    await until(() => raw.frames.some(({ type, stream }) => type === DATA && stream === 1));
+    await until(() => gateway.gateway.inFlight === 0);
+    const reset = (): H2Frame | undefined => raw.frames.find(({ type }) => type === RST_STREAM);
+    if (code === undefined) {
+      // As much as the window allows at a time.
+      let sent = 0;
+      while (sent < bytes) {
+        const part = Math.min(16_000, bytes - sent, grantedBytes(raw, 1) - sent);
+        if (part > 0) raw.frame(DATA, sent + part === bytes ? END_STREAM : 0, 1, Buffer.alloc(part, 'x'));
+        sent += part;
+        if (part <= 0) await new Promise(setImmediate);
+      }
+    } else {
+      await until(() => reset() !== undefined);
+    }
+    raw.head(3, requestHead('/other'));
+    await until(() => raw.frames.some(({ type, stream }) => type === DATA && stream === 3));
+    expect(reset()?.payload.readUInt32BE(0)).toBe(code);
+    expect((await gateway.entry()).status).toBe(404);
+    expect(gateway.surprises).toEqual([]);
+  });
+
+  test.each([
+    ['much is to come', { 'content-length': '6000000' }],
+    ['its length is not known', {}],
+  ])('a client of a library reads it: %s', async (_what, length) => {
+    const v2 = await rawServer(() => {});
+    v2.server.on('connection', (socket) =>
+      socket.once('data', () => socket.write(ok('"no"').replace('200 OK', '401 No'))),
+    );
+    const gateway = await secureGateway(v2.origin);
+    const fields = { ':path': '/api/v2/x', ':method': 'POST', ...length };
+    const { headers, body } = await sendRequest(session(gateway), fields, Buffer.alloc(6_000_000));
+    expect([headers[':status'], body]).toEqual([401, '"no"']);
+    expect(gateway.surprises).toEqual([]);
+  });
+
+  test('no more of a body without a length is read than of one with', async () => {
+    const v2 = await rawServer(() => {});
+    const gateway = await secureGateway(v2.origin);
+    const raw = await rawH2(gateway.port, ca.cert);
+    raw.head(1, requestHead('/other', 'POST'), true);
+    await until(() => raw.frames.some(({ type, stream }) => type === DATA && stream === 1));
+    let sent = 0;
+    while (!raw.frames.some(({ type }) => type === RST_STREAM)) {
+      const part = Math.min(16_000, grantedBytes(raw, 1) - sent);
+      if (part > 0) raw.frame(DATA, 0, 1, Buffer.alloc(part, 'x'));
+      sent += Math.max(0, part);
+      await new Promise(setImmediate);
+    }
+    expect(sent).toBeGreaterThan(1_000_000);
+    expect(sent).toBeLessThan(1_400_000);
+  });
+
+  test('the rest is not waited for without end, and a client may reset it', async () => {
+    const v2 = await rawServer(() => {});
+    const gateway = await secureGateway(v2.origin);
+    const raw = await rawH2(gateway.port, ca.cert);
+    for (const stream of [1, 3])
+      raw.head(stream, [...requestHead('/other', 'POST'), ['content-length', '5']], true);
+    await until(() => raw.frames.some(({ type, stream }) => type === DATA && stream === 3));
+    raw.frame(RST_STREAM, 0, 3, Buffer.from([0, 0, 0, 8]));
+    await until(() => raw.frames.some(({ type }) => type === RST_STREAM));
+    const resets = raw.frames.filter(({ type }) => type === RST_STREAM);
+    expect(resets.map(({ stream, payload }) => [stream, payload.readUInt32BE(0)])).toEqual([[1, 0]]);
+    expect(gateway.entries().map(({ status }) => status)).toEqual([404, 404]);
+    expect(gateway.surprises).toEqual([]);
+  });
+
+  test('a client of a library that sends all of it gets the end of its stream', async () => {
+    const v2 = await rawServer(() => {});
+    const gateway = await secureGateway(v2.origin);
+    const body = 'x'.repeat(400_000);
+    const fields = { ':path': '/other', ':method': 'POST', 'content-length': String(body.length) };
+    expect(await sendRequest(session(gateway), fields, body)).toMatchObject({
+      headers: { ':status': 404 },
+      code: 0,
+    });
+  });
+});
+
+describe('a connection that is closed under its streams', () => {
+  test('leaves nothing in flight, whatever was on the way', async () => {
+    const body = 'x'.repeat(200_000);
+    const v2 = await rawServer((socket) => socket.write(ok(body)));
+    const gateway = await secureGateway(v2.origin);
+    for (let round = 0; round < 20; round += 1) {
+      const raw = await rawH2(gateway.port, ca.cert, [[INITIAL_WINDOW_SIZE, round % 2 === 0 ? 1 << 20 : 0]]);
+      raw.frame(WINDOW_UPDATE, 0, 0, Buffer.from([0x10, 0, 0, 0]));
+      for (let stream = 1; stream < 200; stream += 2) raw.head(stream, requestHead('/api/v2/x'));
+      await new Promise((resolve) => void setTimeout(resolve, (round % 10) * 3));
+      raw.socket.destroy();
+    }
+    await until(() => gateway.gateway.inFlight === 0);
+    expect(gateway.surprises).toEqual([]);
+  });
+
+  test('streams that begin in the turn in which their connection breaks are over too', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await secureGateway(v2.origin);
+    for (let round = 0; round < 20; round += 1) {
+      const raw = await rawH2(gateway.port, ca.cert);
+      raw.socket.cork();
+      for (let stream = 1; stream < 20; stream += 2) raw.head(stream, requestHead('/api/v2/x'));
+      // A frame that ends the connection (RFC 9113 §6.5): its streams are closed in the turn in which they began.
+      raw.frame(SETTINGS, 0, 1);
+      raw.socket.uncork();
+    }
+    await until(() => gateway.gateway.inFlight === 0);
+    expect(gateway.surprises).toEqual([]);
+  });
+});
+
+describe('a client that does not read its response', () => {
+  test.each([
+    ['small', 20],
+    ['of some kilobytes', 1100],
+    ['large', 400_000],
+  ])(
+    'over HTTP/2, with a window of 0: its stream is reset and its place is free: %s',
+    async (_what, bytes) => {
+      const v2 = await rawServer((socket) => socket.write(ok('x'.repeat(bytes))));
+      const gateway = await secureGateway(v2.origin, {
+        'min-data-rate': '5000',
+        'min-data-rate-grace': '300',
+        'client-body-timeout': '1000',
+      });
+      const raw = await rawH2(gateway.port, ca.cert, [[INITIAL_WINDOW_SIZE, 0]]);
+      for (let stream = 1; stream < 12; stream += 2) raw.head(stream, requestHead('/api/v2/x'));
+      await until(() => v2.received.length === 6);
+      await until(() => gateway.gateway.inFlight === 0);
+      await until(() => raw.frames.filter(({ type }) => type === RST_STREAM).length === 6);
+      expect(gateway.surprises).toEqual([]);
+    },
+  );
+
+  test('over HTTP/2, a stream that is paused for longer than the grace, behind megabytes that were read, goes on', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok('x'.repeat(8_000_000))));
+    const gateway = await secureGateway(v2.origin, {
+      'min-data-rate': '200000',
+      'min-data-rate-grace': '300',
+    });
+    const stream = session(gateway).request({ ':path': '/api/v2/x' });
+    expect(await readWithPause(stream)).toBe(8_000_000);
+    expect((await gateway.entry()).incomplete).toBeUndefined();
+  });
+
+  test('over HTTP/2, one stream that is not read costs the others of its connection nothing', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok('x'.repeat(100_000))));
+    const gateway = await secureGateway(v2.origin, { 'min-data-rate-grace': '200' });
+    const client = session(gateway, { initialWindowSize: 1000 });
+    const stalled = client.request({ ':path': '/api/v2/x' });
+    stalled.on('error', () => {});
+    stalled.pause();
+    expect((await sendRequest(client, { ':path': '/api/v2/x' })).body).toHaveLength(100_000);
+  });
+});
+
+const MEMORY_BYTES = 16 * 1024;
+
+/** Reads what is written, on a connection that has read other blocks before; undefined when nothing is written. */
+function written(
+  status: number | undefined,
+  fields: readonly string[],
+  connection = new FieldBlocks(),
+  write = writeBlock,
+): string[] | undefined {
+  const block = write(status, fields);
+  if (block === undefined) return undefined;
+  const read: string[] = [];
+  const invalid: string[] = [];
+  const isRead = connection.read(block, 0, block.length, {
+    field: (name, value, isValid) => {
+      read.push(name, value);
+      if (!isValid) invalid.push(name);
+    },
+  });
+  expect({ isRead, invalid }).toEqual({ isRead: true, invalid: [] });
+  return read;
+}
+
+const CONNECTION_FIELDS = [
+  'connection',
+  'http2-settings',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'transfer-encoding',
+  'upgrade',
+];
+
+test.each([100, 103, 200, 201, 204, 206, 301, 304, 400, 404, 418, 431, 500, 503, 599])(
+  'the status %i stands in front',
+  (status) => {
+    expect(written(status, ['A', 'b'])).toEqual([':status', String(status), 'a', 'b']);
+  },
+);
+
+test('trailers have no status, and there may be none', () => {
+  expect(written(undefined, ['A', 'b'])).toEqual(['a', 'b']);
+  expect(written(undefined, [])).toEqual([]);
+  expect(written(undefined, ['Connection', 'close'])).toEqual([]);
+});
+
+test.each(CONNECTION_FIELDS)('%s is left out, in any case', (name) => {
+  const fields = ['a', 'b', name, 'c', name.toUpperCase(), 'd', `${name}s`, 'e'];
+  expect(written(200, fields)).toEqual([':status', '200', 'a', 'b', `${name}s`, 'e']);
+});
+
+test('fields that both sides know keep their values, whatever those are', () => {
+  const fields = [
+    'accept-encoding',
+    'gzip, deflate',
+    'accept-encoding',
+    'br',
+    'Set-Cookie',
+    'a',
+    'set-cookie',
+    '',
+  ];
+  expect(written(404, fields)).toEqual([':status', '404', ...fields.map((text) => text.toLowerCase())]);
+});
+
+describe('what cannot be written', () => {
+  test.each(['', ' ', 'a b', 'a:', ':status', 'a\r\nb', 'a\0', 'a\x7f', '\xe9', '\u0100', '\u20ac'])(
+    'the name %j',
+    (name) => {
+      expect(writeBlock(200, ['a', 'b', name, 'c'])).toBeUndefined();
+      expect(writeBlock(undefined, [name, 'c'])).toBeUndefined();
+    },
+  );
+
+  test.each(['\r', '\n', 'a\r\nb: c', '\0', '\x1b', '\x7f', '\u0100', '\u20ac', '\u010a', '\ud83d\ude00'])(
+    'the value %j',
+    (value) => {
+      expect(writeBlock(200, ['a', 'b', 'c', value])).toBeUndefined();
+      expect(writeBlock(undefined, ['content-type', value])).toBeUndefined();
+    },
+  );
+
+  test('keeps nothing else from being written', () => {
+    expect(writeBlock(200, ['a', 'x'.repeat(100_000), 'b', '\0'])).toBeUndefined();
+    expect(written(200, ['a', 'b'])).toEqual([':status', '200', 'a', 'b']);
+  });
+});
+
+test('names and values of any length survive', () => {
+  const lengths = [0, 1, 14, 15, 126, 127, 128, 254, 255, 16_383, 16_384, 16_511, 16_512, 100_000, 3_000_000];
+  for (const length of lengths) {
+    const fields = [
+      'x',
+      'y'.repeat(length),
+      `z${'-'.repeat(length)}`,
+      '1',
+      'server',
+      'y'.repeat(length),
+      'a',
+      'b',
+    ];
+    expect(written(200, fields)).toEqual([':status', '200', ...fields]);
+  }
+});
+
+test('sections just as large as the memory for them survive', async () => {
+  for (let spare = 0; spare < 64; spare += 1) {
+    // Memory that has become larger stays so.
+    vi.resetModules();
+    const { writeBlock } = await import('../../../../src/node/clients/http2/stream.ts');
+    const fields = ['x'.repeat(300), 'y'.repeat(MEMORY_BYTES - 300 - spare), 'a', 'b', 'server', 'c'];
+    expect(written(302, fields, new FieldBlocks(), writeBlock)).toEqual([':status', '302', ...fields]);
+  }
+});
+
+test('many fields survive', () => {
+  const fields = Array.from({ length: 20_000 }, (_, at) => (at % 2 === 0 ? `name-${at}` : `value ${at}`));
+  expect(written(200, fields)).toEqual([':status', '200', ...fields]);
+});
+
+test('what can be written as lines of HTTP/1.1 comes back, in lower case and in order', fuzzTime(), () => {
+  const characters = (codes: fc.Arbitrary<number>): fc.Arbitrary<string> =>
+    codes.map((code) => String.fromCharCode(code));
+  const names = fc.oneof(
+    {
+      weight: 4,
+      arbitrary: fc.string({
+        unit: fc.constantFrom(..."aZ09!#$%&'*+-.^_`|~".split('')),
+        minLength: 1,
+        maxLength: 30,
+      }),
+    },
+    {
+      weight: 4,
+      arbitrary: fc.constantFrom('Content-Type', 'ETag', 'date', 'SET-COOKIE', 'Via', 'x-request-id'),
+    },
+    { weight: 1, arbitrary: fc.constantFrom(...CONNECTION_FIELDS, 'Connection', 'Transfer-Encoding') },
+  );
+  const values = fc
+    .oneof(
+      fc.string({ unit: characters(fc.integer({ min: 0x20, max: 0x7e })) }),
+      fc.string({ unit: characters(fc.constantFrom(0x09, 0x20, 0x21, 0x7e, 0x80, 0xa0, 0xff)) }),
+      fc.nat(20_000).map((length) => 'v'.repeat(length)),
+    )
+    // White space around a value is no part of it, and nobody who reads HTTP/1.1 keeps it.
+    .map((value) => value.replaceAll(/^[\t ]+|[\t ]+$/g, ''));
+  const faults = fc.string({ unit: characters(fc.integer({ min: 0, max: 0x180 })), maxLength: 4 });
+  const fields = fc.oneof(
+    { weight: 20, arbitrary: fc.tuple(names, values) },
+    {
+      weight: 1,
+      arbitrary: fc.tuple(
+        names,
+        faults.map((fault) => `x${fault}x`),
+      ),
+    },
+    { weight: 1, arbitrary: fc.tuple(faults, values) },
+  );
+  const statuses = fc.option(fc.integer({ min: 100, max: 599 }), { nil: undefined });
+  const sections = fc.array(fc.tuple(statuses, fc.array(fields, { maxLength: 8 })), { maxLength: 4 });
+  const runs = fuzzRuns(500);
+  let accepted = 0;
+  fc.assert(
+    fc.property(sections, (list) => {
+      const connection = new FieldBlocks();
+      for (const [status, section] of list) {
+        const read = written(status, section.flat(), connection);
+        expect(read !== undefined).toBe(areFieldLines(section.flat()));
+        if (read === undefined) continue;
+        accepted += 1;
+        const own = section
+          .map(([name, value]) => [name.toLowerCase(), value] as const)
+          .filter(([name]) => !CONNECTION_FIELDS.includes(name));
+        expect(read).toEqual([...(status === undefined ? [] : [':status', String(status)]), ...own.flat()]);
+      }
+    }),
+    { numRuns: runs },
+  );
+  expect(accepted).toBeGreaterThan(runs / 2);
+});

@@ -1,0 +1,145 @@
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { MinimumRate, unacknowledgedBytes } from '../../../src/node/clients/rates.ts';
+import { takenBytes } from '../../../src/node/node-internals.ts';
+
+interface Measured {
+  readonly rate: MinimumRate;
+  /** Bytes come, or are taken. */
+  readonly move: (bytes: number) => void;
+  readonly slow: () => number;
+}
+
+/** A transfer at 240 bytes a second after 5 s, on a clock of the test. */
+function measured(minDataRate = 240): Measured {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  let transferred = 0;
+  let slow = 0;
+  const rate = new MinimumRate(
+    { minDataRate, minDataRateGrace: 5000 },
+    {
+      get transferred() {
+        return transferred;
+      },
+      tooSlow: () => (slow += 1),
+    },
+  );
+  return { rate, move: (bytes) => (transferred += bytes), slow: () => slow };
+}
+
+describe('the minimum rate of a transfer', () => {
+  test('silence ends it when the grace is over, once', () => {
+    const { rate, slow } = measured();
+    rate.start();
+    vi.advanceTimersByTime(4900);
+    expect(slow()).toBe(0);
+    vi.advanceTimersByTime(60_000);
+    expect(slow()).toBe(1);
+  });
+
+  test('bytes that are read in the turn in which the grace is over still count', () => {
+    const { rate, move, slow } = measured();
+    // Timers run before the reads of a turn: after a pause of the process the grace is over, and the bytes are still to be read.
+    setTimeout(() => setImmediate(() => move(10_000)), 5000);
+    rate.start();
+    vi.advanceTimersByTime(5000);
+    expect(slow()).toBe(0);
+    vi.advanceTimersByTime(60_000);
+    expect(slow()).toBe(1);
+  });
+
+  test('a byte every five seconds does not prolong it', () => {
+    const { rate, move, slow } = measured();
+    rate.start();
+    for (let at = 0; at < 3; at += 1) {
+      vi.advanceTimersByTime(5000);
+      move(1);
+    }
+    expect(slow()).toBe(1);
+  });
+
+  test('a client at the rate goes on for ever', () => {
+    const { rate, move, slow } = measured();
+    rate.start();
+    for (let second = 0; second < 600; second += 1) {
+      vi.advanceTimersByTime(1000);
+      move(240);
+    }
+    expect(slow()).toBe(0);
+  });
+
+  test('time counts only while the client is waited for', () => {
+    const { rate, slow } = measured();
+    for (let round = 0; round < 4; round += 1) {
+      rate.start();
+      vi.advanceTimersByTime(1000);
+      rate.stop();
+      vi.advanceTimersByTime(60_000);
+    }
+    expect(slow()).toBe(0);
+    rate.start();
+    vi.advanceTimersByTime(1500);
+    expect(slow()).toBe(1);
+  });
+
+  test('a burst of megabytes buys minutes and not hours', () => {
+    const { rate, move, slow } = measured();
+    rate.start();
+    move(10_000_000);
+    rate.stop();
+    rate.start();
+    vi.advanceTimersByTime(290_000);
+    expect(slow()).toBe(0);
+    vi.advanceTimersByTime(20_000);
+    expect(slow()).toBe(1);
+  });
+
+  test('a rate of 0 is no limit', () => {
+    const { rate, slow } = measured(0);
+    rate.start();
+    vi.advanceTimersByTime(3_600_000);
+    expect(slow()).toBe(0);
+  });
+});
+
+/** Opens a connection between two sockets of this process; the first is that of the server. */
+async function connected(listen: string, host: string): Promise<readonly [Socket, Socket]> {
+  const server = createServer().listen(0, listen);
+  await once(server, 'listening');
+  const address = server.address();
+  const accepted = once(server, 'connection');
+  const client = connect({ host, port: typeof address === 'object' ? (address?.port ?? 0) : 0 });
+  const [socket] = (await accepted) as [Socket];
+  onTestFinished(() => {
+    for (const each of [socket, client]) each.on('error', () => {}).destroy();
+    server.close();
+  });
+  return [socket, client];
+}
+
+test.each([
+  ['IPv4', '127.0.0.1', '127.0.0.1'],
+  ['IPv6', '::1', '::1'],
+  ['IPv4, at a listener on both', '::', '127.0.0.1'],
+])('what a client has not read is told, and shrinks as it reads: %s', async (_what, listen, host) => {
+  const [socket, client] = await connected(listen, host);
+  client.pause();
+  expect(await unacknowledgedBytes(socket)).toBe(0);
+  socket.write(Buffer.alloc(30_000_000));
+  await new Promise((resolve) => void setTimeout(resolve, 200));
+  const unread = (await unacknowledgedBytes(socket)) ?? 0;
+  expect(unread).toBeGreaterThan(10_000);
+  expect(unread).toBeLessThanOrEqual(takenBytes(socket));
+  client.resume();
+  await once(socket, 'drain');
+  while ((await unacknowledgedBytes(socket)) !== 0) await new Promise(setImmediate);
+});
+
+test('of a connection that is closed nothing is known', async () => {
+  const [socket] = await connected('127.0.0.1', '127.0.0.1');
+  socket.destroy();
+  await once(socket, 'close');
+  expect(await unacknowledgedBytes(socket)).toBeUndefined();
+});

@@ -1,0 +1,160 @@
+import { Readable } from 'node:stream';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { JoinedParts } from '../../../src/node/clients/request-body.ts';
+import { fuzzRuns } from '../../support/fuzz.ts';
+import { gatewayFor } from '../../support/gateway.ts';
+import { exchange, rawClient, statusOf } from '../../support/raw-client.ts';
+import { ok, rawServer } from '../../support/raw-server.ts';
+import { until } from '../../support/until.ts';
+
+const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
+const CHUNKED = 'Host: g\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
+
+// Attack: kept chunk by chunk, a body takes 400 times its bytes: one connection takes gigabytes.
+test.each(['/api/v1/x', '/api/v2/x'])(
+  'a body in one-byte chunks takes its own bytes only: %s',
+  async (path) => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin);
+    const bytes = 400_000;
+    const client = rawClient(gateway.port);
+    const wire = Buffer.from(`1\r\n{\r\n${'1\r\n \r\n'.repeat(bytes)}1\r\n}\r\n0\r\n\r\n`);
+    const memory = (): number => process.memoryUsage().heapUsed + process.memoryUsage().external;
+    globalThis.gc?.();
+    const before = memory();
+    let most = 0;
+    let mostHeld = 0;
+    const watch = setInterval(() => {
+      most = Math.max(most, memory() - before);
+      mostHeld = Math.max(mostHeld, gateway.gateway.budget.held);
+    }, 10);
+    client.write(`POST ${path} HTTP/1.1\r\n${CHUNKED}`);
+    client.write(wire);
+    expect(statusOf(await client.until(/200 OK[^]*\}$/))).toBe(200);
+    clearInterval(watch);
+    client.socket.destroy();
+    // Two copies, in buffers of at most twice their size.
+    expect(mostHeld).toBeLessThanOrEqual(4 * bytes);
+    // Buffers that wait for their collection are in it; kept one by one they were 400 bytes each.
+    expect(most).toBeLessThan(250 * bytes);
+    await until(() => gateway.gateway.budget.held === 0);
+  },
+);
+
+describe('a body that trickles in', () => {
+  // Attack: bodies of a byte now and then, each with a connection to V2 that everybody else waits for.
+  test('takes no connection to V2 before it is worth one', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin, { flags: { 'upstream-connections': '2' } });
+    const trickling = Array.from({ length: 64 }, () => rawClient(gateway.port));
+    for (const client of trickling) client.write(`POST /api/v2/x HTTP/1.1\r\n${CHUNKED}1\r\n{\r\n`);
+    await until(() => gateway.gateway.inFlight === 64);
+    for (let count = 0; count < 20; count += 1) expect(statusOf(await exchange(gateway.port, GET))).toBe(200);
+    expect(v2.sockets.length).toBeLessThanOrEqual(2);
+    for (const client of trickling) client.socket.destroy();
+    await until(() => gateway.gateway.inFlight === 0);
+  });
+
+  test.each(['/api/v1/x', '/api/v2/x'])('below the minimum rate gets a 408: %s', async (path) => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin, { flags: { 'min-data-rate-grace': '300' } });
+    const client = rawClient(gateway.port);
+    client.write(`POST ${path} HTTP/1.1\r\n${CHUNKED}`);
+    const trickle = setInterval(() => client.write('1\r\n \r\n'), 50);
+    const response = await client.end();
+    clearInterval(trickle);
+    expect(statusOf(response)).toBe(408);
+    expect(response).toMatchObject({ closed: true, reset: false });
+    expect(await gateway.entry()).toMatchObject({ failure: 'client-timeout' });
+    expect(v2.received).toEqual([]);
+  });
+
+  test('behind enough to be worth one, is ended when others wait for it', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin, { flags: { 'upstream-connections': '4' } });
+    const front = `30000\r\n${' '.repeat(0x30000)}\r\n`;
+    const trickling = Array.from({ length: 4 }, () => rawClient(gateway.port));
+    for (const client of trickling) client.write(`POST /api/v2/x HTTP/1.1\r\n${CHUNKED}${front}`);
+    // The fourth waits: one connection is for others.
+    await until(() => v2.sockets.length === 3);
+    const trickle = setInterval(() => {
+      for (const client of trickling)
+        if (client.socket.writable) client.write(`100\r\n${' '.repeat(256)}\r\n`);
+    }, 100);
+    expect(statusOf(await exchange(gateway.port, GET))).toBe(200);
+    clearInterval(trickle);
+    // Two of the four may go on: half of the connections.
+    await until(() => trickling.filter((client) => / 408 /.test(client.text())).length === 2);
+    expect(gateway.gateway.v2.breaker.state).toBe('closed');
+    for (const client of trickling) client.socket.destroy();
+    await until(() => gateway.gateway.inFlight === 0);
+  });
+});
+
+test('a body that streams is held back while V2 does not take it', async () => {
+  const v2 = await rawServer(() => {});
+  v2.server.on('connection', (socket) => socket.pause());
+  const gateway = await gatewayFor(v2.origin);
+  const client = rawClient(gateway.port);
+  client.write('POST /api/v2/x HTTP/1.1\r\nHost: g\r\nContent-Length: 100000000\r\n\r\n');
+  const block = Buffer.alloc(65_536);
+  let written = 0;
+  while (written < 90_000_000 && client.socket.write(block)) written += block.length;
+  await new Promise((resolve) => void setTimeout(resolve, 300));
+  const stalled = client.socket.bytesWritten - client.socket.writableLength;
+  for (let count = 0; count < 200; count += 1) client.socket.write(block);
+  await new Promise((resolve) => void setTimeout(resolve, 300));
+  expect(client.socket.bytesWritten - client.socket.writableLength - stalled).toBeLessThan(13_000_000);
+  expect(client.socket.writableLength).toBeGreaterThan(0);
+  client.socket.destroy();
+});
+
+function readable(onPart: (bytes: number) => void = () => {}) {
+  const source = new Readable({ read: () => {}, highWaterMark: 64 * 1024 });
+  return { source, joined: new JoinedParts(source, onPart) };
+}
+
+test('all bytes arrive in their order, however they are cut', async () => {
+  const parts = fc.array(fc.oneof(fc.uint8Array({ maxLength: 4 }), fc.uint8Array({ maxLength: 400 })), {
+    maxLength: 300,
+  });
+  await fc.assert(
+    fc.asyncProperty(parts, fc.integer({ min: 1, max: 50 }), async (list, every) => {
+      const read: number[] = [];
+      const { source, joined } = readable((bytes) => void read.push(bytes));
+      for (const [at, part] of list.entries()) {
+        source.push(part);
+        if (at % every === 0) joined.flush();
+      }
+      source.push(null);
+      const received: Buffer[] = [];
+      for await (const chunk of source) received.push(chunk as Buffer);
+      expect(Buffer.concat(received)).toEqual(Buffer.concat(list));
+      expect(read).toEqual(list.map(({ length }) => length));
+    }),
+    { numRuns: fuzzRuns(50) },
+  );
+});
+
+test('tiny parts are reported as one, and larger ones as they are', async () => {
+  const { source, joined } = readable();
+  const received: number[] = [];
+  source.on('data', (chunk: Buffer) => void received.push(chunk.length));
+  for (let count = 0; count < 1000; count += 1) source.push(Buffer.from('x'));
+  source.push(Buffer.alloc(5000));
+  for (let count = 0; count < 100; count += 1) source.push(Buffer.from('x'));
+  joined.flush();
+  joined.flush();
+  await new Promise((resolve) => void setImmediate(resolve));
+  expect(received).toEqual([1000, 5000, 100]);
+});
+
+test('a stream that nobody reads is full at its limit, tiny parts or not', () => {
+  const { source } = readable();
+  const part = Buffer.from('x');
+  let taken = 0;
+  while (source.push(part)) taken += 1;
+  expect(taken).toBeLessThanOrEqual(64 * 1024);
+  expect(taken).toBeGreaterThan(32 * 1024);
+});

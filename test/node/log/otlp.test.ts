@@ -1,0 +1,216 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createGunzip } from 'node:zlib';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { openTraces, readSampler } from '../../../src/node/log/otlp.ts';
+import type { OtlpSpan } from '../../../src/rewrite-log/spans.ts';
+import { command } from '../../support/command.ts';
+import { sampleEntry } from '../../support/sample-entries.ts';
+import { NEVER_MS, until } from '../../support/until.ts';
+
+interface Posted {
+  readonly path: string | undefined;
+  readonly key: string | undefined;
+  readonly spans: readonly OtlpSpan[];
+  readonly resource: unknown;
+}
+
+/** Responds with the statuses in turn, and with the last from then on. */
+async function collector(
+  ...statuses: readonly number[]
+): Promise<{ readonly url: string; readonly posted: Posted[] }> {
+  const posted: Posted[] = [];
+  const server = createServer((request, response) => {
+    let text = '';
+    const plain = request.headers['content-encoding'] === 'gzip' ? request.pipe(createGunzip()) : request;
+    plain.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+    plain.on('end', () => {
+      const { resourceSpans } = JSON.parse(text) as {
+        resourceSpans: { resource: unknown; scopeSpans: { spans: OtlpSpan[] }[] }[];
+      };
+      const spans = resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans));
+      posted.push({
+        path: request.url,
+        key: String(request.headers['x-key']),
+        spans,
+        resource: resourceSpans[0]?.resource,
+      });
+      const status = statuses[Math.min(posted.length, statuses.length) - 1] ?? 200;
+      response.writeHead(status, status === 429 ? { 'retry-after': '1' } : {}).end('{}');
+    });
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, posted };
+}
+
+describe('traces', () => {
+  test('go to the collector: a server span, and below it a client span that V2 hangs below', async () => {
+    const { url, posted } = await collector(200);
+    const traces = await openTraces(
+      { OTEL_EXPORTER_OTLP_ENDPOINT: `${url}/`, OTEL_EXPORTER_OTLP_HEADERS: 'x-key=a%20b' },
+      '1.2.3',
+      () => {},
+    );
+    const made = {
+      ...sampleEntry(1, 1_700_000_000_123),
+      spanId: '00f067aa0ba902b7',
+      isSampled: true,
+    } as const;
+    traces?.observe(made);
+    traces?.observe({ ...made, parentSpanId: '00f067aa0ba902b8', status: 503, failure: 'circuit-open' });
+    const { isSampled: _isSampled, ...unsampled } = made;
+    traces?.observe(unsampled);
+    await traces?.close(NEVER_MS);
+    expect(posted).toHaveLength(1);
+    expect(posted[0]).toMatchObject({ path: '/v1/traces', key: 'a b' });
+    expect(JSON.stringify(posted[0]?.resource)).toContain(
+      '"service.name","value":{"stringValue":"capture-gateway"}',
+    );
+    const [server, client, second] = posted[0]?.spans ?? [];
+    expect(server).toMatchObject({
+      name: 'POST /api/v1 order_floor_plan',
+      kind: 2,
+      startTimeUnixNano: '1700000000123000000',
+      status: { code: 0 },
+    });
+    expect(server).not.toHaveProperty('parentSpanId');
+    expect(BigInt(server?.endTimeUnixNano ?? 0) - BigInt(server?.startTimeUnixNano ?? 0)).toBe(13_579_000n);
+    expect(client).toMatchObject({ kind: 3, spanId: '00f067aa0ba902b7', parentSpanId: server?.spanId });
+    expect(second).toMatchObject({ parentSpanId: '00f067aa0ba902b8', status: { code: 2 } });
+    expect(JSON.stringify(second?.attributes)).toContain('circuit-open');
+  });
+
+  test('cost nothing when no collector is named: not even their code is loaded', async () => {
+    expect(await openTraces({}, '1', () => {})).toBeUndefined();
+    expect(await openTraces({ OTEL_EXPORTER_OTLP_ENDPOINT: '' }, '1', () => {})).toBeUndefined();
+    expect(
+      await openTraces({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://x', OTEL_SDK_DISABLED: 'true' }, '1', () => {}),
+    ).toBeUndefined();
+  });
+
+  test('of a served request reach the collector before the process ends', async () => {
+    const { url, posted } = await collector(200);
+    const served = command(
+      ['serve', '--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0', '--rewrite-log-level', 'silent'],
+      {
+        OTEL_EXPORTER_OTLP_ENDPOINT: url,
+        OTEL_SERVICE_NAME: 'orders',
+      },
+    );
+    const [, origin = ''] = await served.until(/clients +(http\S+)/);
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    const response = await fetch(`${origin}/api/v1/heartbeat`, {
+      headers: { traceparent, authorization: 'Bearer k' },
+    });
+    await response.arrayBuffer();
+    expect(await served.stop()).toBe(0);
+    const spans = posted.flatMap((post) => post.spans);
+    expect(spans).toHaveLength(2);
+    expect(spans[0]).toMatchObject({
+      traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
+      parentSpanId: '00f067aa0ba902b7',
+    });
+    expect(JSON.stringify(posted[0]?.resource)).toContain('orders');
+  });
+
+  test('are lost, counted and reported once when the collector fails, and delay nobody', async () => {
+    const { url } = await collector(500);
+    const troubles: string[] = [];
+    for (const endpoint of [url, 'http://127.0.0.1:1']) {
+      const traces = await openTraces({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }, '1', (trouble) =>
+        troubles.push(trouble),
+      );
+      for (let n = 0; n < 2000; n += 1)
+        traces?.observe({ ...sampleEntry(n, 0), spanId: '00f067aa0ba902b7', isSampled: true });
+      await traces?.close(NEVER_MS);
+      expect(traces?.dropped).toBe(2000);
+    }
+    await until(() => troubles.length === 2);
+    expect(troubles).toEqual([
+      'the collector responded with 500; spans are dropped',
+      'the collector cannot be reached; spans are dropped',
+    ]);
+  });
+
+  test('are posted again when a busy collector says so, compressed, with the attributes of the resource', async () => {
+    const { url, posted } = await collector(429, 200);
+    const troubles: string[] = [];
+    const traces = await openTraces(
+      {
+        OTEL_EXPORTER_OTLP_ENDPOINT: url,
+        OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip',
+        OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=prod%2C1,service.name=other,broken',
+        OTEL_SERVICE_NAME: 'orders',
+      },
+      '1',
+      (trouble) => troubles.push(trouble),
+    );
+    for (let n = 0; n < 512; n += 1)
+      traces?.observe({ ...sampleEntry(n, 0), spanId: '00f067aa0ba902b7', isSampled: true });
+    await until(() => posted.length === 1);
+    // Not before the second that the collector sent; the exporter checks every two.
+    await until(() => posted.length === 2);
+    await traces?.close(NEVER_MS);
+    expect(posted[1]?.spans).toHaveLength(posted[0]?.spans.length ?? 0);
+    expect(posted[1]?.resource).toEqual({
+      attributes: [
+        { key: 'service.name', value: { stringValue: 'orders' } },
+        { key: 'service.version', value: { stringValue: '1' } },
+        { key: 'deployment.environment.name', value: { stringValue: 'prod,1' } },
+      ],
+    });
+    expect(troubles).toEqual([]);
+  });
+
+  test('are off when the exporter is none, and an unsupported protocol is reported', async () => {
+    const url = 'http://127.0.0.1:1';
+    expect(
+      await openTraces({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_TRACES_EXPORTER: 'none' }, '1', () => {}),
+    ).toBeUndefined();
+    const troubles: string[] = [];
+    const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' };
+    const traces = await openTraces(environment, '1', (trouble) => troubles.push(trouble));
+    await traces?.close(10);
+    expect(troubles).toEqual(['OTEL_EXPORTER_OTLP_PROTOCOL is grpc, and http/json is sent']);
+  });
+});
+
+const LOW = '0000000000000000000000000000000f';
+const HIGH = 'ffffffffffffffffffffffffffffffff';
+
+/** Decisions without a parent, below a parent that records, and below one that does not; for a low and a high trace id. */
+function decisions(sampler: string, argument = ''): string {
+  const isSampled = readSampler({ OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: argument });
+  return [undefined, true, false]
+    .flatMap((parent) => [LOW, HIGH].map((id) => (isSampled(id, parent) ? '1' : '0')))
+    .join('');
+}
+
+test.each([
+  ['', '', '111100'],
+  ['parentbased_always_on', '', '111100'],
+  ['parentbased_always_off', '', '001100'],
+  ['parentbased_traceidratio', '0.5', '101100'],
+  ['always_on', '', '111111'],
+  ['always_off', '', '000000'],
+  ['traceidratio', '0.5', '101010'],
+  ['traceidratio', '0', '000000'],
+  ['traceidratio', '1', '111111'],
+  ['traceidratio', 'nonsense', '111111'],
+  ['unheard_of', '', '111100'],
+])('OTEL_TRACES_SAMPLER=%s, argument %j', (sampler, argument, expected) => {
+  expect(decisions(sampler, argument)).toBe(expected);
+});
+
+test('a ratio records that share of random traces', () => {
+  const isSampled = readSampler({ OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.25' });
+  let count = 0;
+  for (let n = 0; n < 4000; n += 1)
+    if (isSampled(crypto.randomUUID().replaceAll('-', ''), undefined)) count += 1;
+  expect(count).toBeGreaterThan(800);
+  expect(count).toBeLessThan(1200);
+});

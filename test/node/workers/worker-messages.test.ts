@@ -1,0 +1,160 @@
+import { expect, test } from 'vitest';
+import {
+  carryOutStoreCall,
+  type EntryBatch,
+  EntryReader,
+  EntryWriter,
+  mergedRollout,
+  StoreLink,
+  type WorkerRollout,
+} from '../../../src/node/workers/worker-messages.ts';
+import type { Entry } from '../../../src/rewrite-log/entry.ts';
+import { MemoryStore } from '../../../src/rollout/memory-store.ts';
+import type { Store } from '../../../src/rollout/store.ts';
+import { storeContract } from '../../rollout/store-contract.ts';
+import { sampleEntry } from '../../support/sample-entries.ts';
+
+/** Writes batches and reads them on the other side of a channel between processes. */
+function channel() {
+  const [writer, reader] = [new EntryWriter(), new EntryReader()];
+  const batches: EntryBatch[] = [];
+  const pass = (entries: readonly Entry[]): readonly Entry[] => {
+    for (const entry of entries) writer.add(entry);
+    const batch = structuredClone(writer.take());
+    batches.push(batch);
+    return reader.read(batch);
+  };
+  return { pass, batches };
+}
+
+test('entries arrive as they were, whatever members they have', () => {
+  const { pass } = channel();
+  for (let batch = 0; batch < 5; batch += 1) {
+    const entries = Array.from({ length: 50 }, (_, n) => sampleEntry(batch * 50 + n, n * 1000));
+    expect(pass(entries)).toEqual(entries);
+  }
+});
+
+test('a refused and rolled-out entry with patches and odd text arrives as it was', () => {
+  const entry: Entry = {
+    ...sampleEntry(1, 0),
+    path: '/api/v1/é"\\\u2028',
+    upstreamPath: '/api/v2/x',
+    mode: 'shadow',
+    origin: 'v1',
+    would: { verdict: 'refused', failure: 'malformed', pointer: '/data' },
+    heldMs: 1.5,
+    patch: [{ op: 'remove', path: '/data/x' }],
+    responseEdits: [],
+    responsePatch: [{ op: 'move', from: '/a', path: '/b' }],
+    failure: 'upstream-broken',
+    cause: 'ECONNRESET',
+    sent: true,
+    position: { offset: 1, line: 1, column: 2 },
+    attempts: 2,
+    isSampled: true,
+    deprecated: ['/data/legacy'],
+    errorPointers: [],
+  };
+  expect(channel().pass([entry])).toEqual([entry]);
+});
+
+test('a list that entries share is sent once, and still shared: what is derived from it is derived once', () => {
+  const { pass, batches } = channel();
+  const { edits } = sampleEntry(1, 0);
+  const shared = [0, 1].map((n): Entry => ({
+    ...sampleEntry(n, 0),
+    edits,
+    attributes: undefined,
+    responseEdits: undefined,
+    responsePatch: undefined,
+    patch: undefined,
+  }));
+  const [first, second] = pass(shared);
+  const [third] = pass(shared);
+  expect(first?.edits).toEqual(edits);
+  expect(second?.edits).toBe(first?.edits);
+  expect(third?.edits).toBe(first?.edits);
+  expect(batches.map(({ lists }) => lists.length)).toEqual([1, 0]);
+});
+
+test('lists of ever new shapes are forgotten, on both sides', () => {
+  const { pass, batches } = channel();
+  for (let batch = 0; batch < 60; batch += 1) {
+    const attributes = Array.from({ length: 1000 }, (_, n) => `/data/${batch}/${n}`);
+    const entry: Entry = { ...sampleEntry(batch, 0), attributes };
+    expect(pass([entry, entry])).toEqual([entry, entry]);
+  }
+  expect(batches.filter(({ from }) => from === 0)).toHaveLength(3);
+});
+
+const worker: WorkerRollout = {
+  requests: { v1: 3, v2: 4 },
+  shadows: [
+    {
+      operation: 'create_client',
+      same: 1,
+      different: 2,
+      unknown: 0,
+      fields: [{ path: '/data/name', kind: 'value', count: 2 }],
+    },
+  ],
+};
+
+test('what workers counted is one count', () => {
+  const own = {
+    requests: { v1: 0, v2: 0 },
+    comparisons: { list: [] },
+    bodyChecks: { isOn: true, tally: { list: () => [] }, warnings: () => [] },
+  };
+  const other: WorkerRollout = {
+    ...worker,
+    shadows: [...worker.shadows, { same: 5, different: 0, unknown: 1, fields: [] }],
+  };
+  const merged = mergedRollout(own, () => [worker, other]);
+  expect(merged.requests).toEqual({ v1: 6, v2: 8 });
+  expect(merged.comparisons.list).toEqual([
+    {
+      operation: 'create_client',
+      same: 2,
+      different: 4,
+      unknown: 0,
+      fields: [{ path: '/data/name', kind: 'value', count: 4 }],
+    },
+    { same: 5, different: 0, unknown: 1, fields: [] },
+  ]);
+});
+
+/** A worker's link to a store of the first process; messages are copied, as a channel does. */
+function linkTo(store: Store): StoreLink {
+  const link: StoreLink = new StoreLink((id, call) => {
+    void carryOutStoreCall(store, structuredClone(call)).then((outcome) =>
+      link.settle(id, structuredClone(outcome)),
+    );
+  });
+  store.subscribe('state', () => link.changed('state'));
+  return link;
+}
+
+storeContract(async () => {
+  let time = 1_800_000_000_000;
+  const store = new MemoryStore(() => time);
+  return {
+    open: async () => linkTo(store),
+    pass: async (milliseconds) => {
+      time += milliseconds;
+    },
+    close: () => store.close(),
+  };
+});
+
+test('a worker learns why the store of the first process is out of reach', async () => {
+  const link = linkTo({
+    read: () => Promise.reject(new Error('connect ECONNREFUSED')),
+    compareAndSet: () => Promise.reject(new Error('x')),
+    count: () => Promise.reject(new Error('x')),
+    subscribe: () => () => {},
+    close: () => Promise.resolve(),
+  });
+  await expect(link.read('state')).rejects.toThrow('connect ECONNREFUSED');
+});

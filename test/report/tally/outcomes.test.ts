@@ -1,0 +1,144 @@
+import { describe, expect, test } from 'vitest';
+import { reportTerminal } from '../../../src/cli/report/report-terminal.ts';
+import { PLAIN } from '../../../src/cli/terminal.ts';
+import type { ClientReport } from '../../../src/report/client-report.ts';
+import { FieldReader, packClient, readClient } from '../../../src/report/fleet/client-shard.ts';
+import { digestMarkdown, digests } from '../../../src/report/guide/guide-text.ts';
+import { reportCsv, reportMarkdown } from '../../../src/report/report-text.ts';
+import { makeReport, type Report } from '../../../src/report/report.ts';
+import type { TallyEntry } from '../../../src/report/tally/tally-entry.ts';
+import { Tally } from '../../../src/report/tally/tally.ts';
+import { v1TallyEntry } from '../../support/v1-tally-entry.ts';
+
+const NOW = '2026-11-21T12:00:00.000Z';
+const UNWRAP = { change: 'body-wrapper', rule: 'unwrap', from: '/data', path: '' } as const;
+const REFUSED = { status: 422, errorPointers: ['/zip'] };
+
+function on(day: number, more: Partial<TallyEntry> = {}): TallyEntry {
+  return v1TallyEntry('c', `2026-11-${String(day).padStart(2, '0')}T10:00:00.000Z`, {
+    edits: [UNWRAP],
+    ...more,
+  });
+}
+
+function tallyOf(entries: readonly TallyEntry[]): Tally {
+  const tally = new Tally();
+  for (const entry of entries) tally.add(entry);
+  return tally;
+}
+
+function reportOf(...entries: readonly TallyEntry[]): Report {
+  return makeReport(tallyOf(entries), { now: NOW });
+}
+
+function clientOf(...entries: readonly TallyEntry[]): Pick<ClientReport, 'class' | 'refusals'> | undefined {
+  return reportOf(...entries).clients[0];
+}
+
+describe('a client of whose requests V2 refuses', () => {
+  const at = 'V2 did not accept the last create_client: 422 at /zip.';
+
+  test.each([
+    ['each, at a member', 'field-work', [at], [on(20, REFUSED), on(21, REFUSED)]],
+    ['each, with flat bodies', 'field-work', [at], [on(21, { ...REFUSED, edits: [] })]],
+    [
+      'each, without a place',
+      'unknown',
+      ['V2 did not accept the last create_client: 400.'],
+      [on(21, { status: 400 })],
+    ],
+    ['the last ones', 'unknown', [at], [on(19), on(20, REFUSED), on(21, REFUSED)]],
+    ['those before the last one', 'unwrap-only', [], [on(20, REFUSED), on(21)]],
+    ['those of long ago', 'unwrap-only', [], [on(1, { ...REFUSED, operation: 'a' }), on(21)]],
+    ['one call, not another', 'field-work', [at], [on(20, REFUSED), on(21, { operation: 'create_contact' })]],
+    ['a resource that is not there, now and then', 'unwrap-only', [], [on(20), on(21, { status: 404 })]],
+    [
+      'a resource that is never there',
+      'unknown',
+      ['V2 did not accept the last create_client: 404.'],
+      [on(20, { status: 404 }), on(21, { operation: 'create_contact' })],
+    ],
+    [
+      'each, which moves members as well',
+      'field-work',
+      [at],
+      [on(21, { ...REFUSED, edits: [{ ...UNWRAP, rule: 'rename' }] })],
+    ],
+  ] as const)('%s: %s', (_which, expected, refusals, entries) => {
+    expect(clientOf(...entries)).toMatchObject({ class: expected, refusals });
+    expect(clientOf(...entries.toReversed())).toMatchObject({ class: expected, refusals });
+  });
+
+  test('is told so wherever its work is told', () => {
+    const report = reportOf(on(20, REFUSED), on(21, REFUSED));
+    expect(report.remaining).toEqual(['1 client has fields to change.']);
+    const digest = digests(report, []);
+    const texts = [
+      reportTerminal(report, PLAIN),
+      reportMarkdown(report).replaceAll('\\', ''),
+      reportCsv(report),
+      digestMarkdown(digest).replaceAll('\\', ''),
+    ];
+    for (const text of texts) {
+      expect(text).toContain(at);
+      expect(text).not.toMatch(/Only the|unwrap only 1|only has/);
+    }
+  });
+
+  test('in many calls is told of five, and of how many more', () => {
+    const report = reportOf(
+      ...['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((operation) => on(21, { ...REFUSED, operation })),
+    );
+    expect(report.clients[0]?.refusals.slice(4)).toEqual([
+      'V2 did not accept the last e: 422 at /zip.',
+      'The same applies to 2 more calls.',
+    ]);
+  });
+
+  test('by V1 and by the gateway is told of neither', () => {
+    const [observed, failed] = [
+      { origin: 'v1' as const, would: { verdict: 'rewritten' as const } },
+      { failure: 'bad-gateway' },
+    ];
+    expect(clientOf(on(20), on(21, { ...observed, ...REFUSED }))?.refusals).toEqual([]);
+    expect(clientOf(on(20), on(21, { ...failed, status: 502 }))?.refusals).toEqual([]);
+    expect(clientOf(on(21, { ...failed, status: 502 }))).toMatchObject({ class: 'unknown', refusals: [] });
+  });
+});
+
+test.each([
+  ['field-work', { v2: 'invalid', at: '/zip' }, 201],
+  ['unwrap-only', { v2: 'valid' }, 201],
+  // V1 refuses it as well: nothing shows what would be accepted.
+  ['unknown', { v2: 'invalid', at: '/zip' }, 422],
+] as const)(
+  "a client with bodies that only V1 accepts is %s by V2's schema: %j, %i",
+  (expected, check, status) => {
+    const entry = on(21, {
+      origin: 'v1',
+      would: { verdict: 'rewritten', ...check },
+      responseWould: [],
+      status,
+    });
+    expect(clientOf(entry)?.class).toBe(expected);
+  },
+);
+
+test('a record of a version that did not know refusals is read', () => {
+  const packed: unknown = JSON.parse(
+    JSON.stringify(packClient(tallyOf([on(21, REFUSED)]).clients.get('c') ?? fail())),
+  );
+  const earlier = (Array.isArray(packed) ? packed : []).map((field: unknown, at) =>
+    at === CALLS && Array.isArray(field) ? field.map((call: unknown[]) => call.slice(0, -4)) : field,
+  );
+  const read = readClient(new FieldReader(earlier));
+  expect(read.calls.get('create_client')).toMatchObject({ count: 1, v2: { lastRefused: '' } });
+  expect(read.outcomes.all.size).toBe(1);
+});
+
+/** Place of the calls in a record. */
+const CALLS = 11;
+
+function fail(): never {
+  throw new Error('no such client');
+}

@@ -1,0 +1,107 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { censusTerminal, reportTerminal } from '../../src/cli/report/report-terminal.ts';
+import { PLAIN } from '../../src/cli/terminal.ts';
+import { guideHtml, guideMarkdown } from '../../src/report/guide/guide-text.ts';
+import { Guide } from '../../src/report/guide/guide.ts';
+import { censusMarkdown, reportCsv, reportMarkdown } from '../../src/report/report-text.ts';
+import { makeReport } from '../../src/report/report.ts';
+import { Tally } from '../../src/report/tally/tally.ts';
+import {
+  csvField,
+  markdownBlock,
+  markdownCode,
+  markdownText,
+  terminalLines,
+  terminalText,
+} from '../../src/report/text.ts';
+import { sampleEntry } from '../support/sample-entries.ts';
+
+/** A member name of an attacker: it clears the screen, forges a line, reverses the text direction, hides, links and computes. */
+const EVIL =
+  '\u001b[2J\r\n\u0007\u009b31m\u202eforged\u2066\u200b\ufeff\u2028 | a | `b` <script>alert(1)</script> [x](javascript:x) ![y](http://z) ``` http://e.com www.e.com me@e.com =1+1';
+const STEERS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+
+describe('untrusted text', () => {
+  test('is one line of a terminal, and shows its hidden characters', () => {
+    expect(terminalText('a\u001b[2J\r\nb\u202ec\u{e0041}')).toBe(
+      String.raw`a\u001b[2J\u000d\u000ab\u202ec\udb40\udc41`,
+    );
+    expect(terminalText('Zoë 😀 日本')).toBe('Zoë 😀 日本');
+    expect(terminalLines('a\n\tb\u0085')).toBe('a\n\tb\\u0085');
+  });
+
+  test('never steers a terminal, whatever it is', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        expect(STEERS.test(terminalText(text))).toBe(false);
+        expect(STEERS.test(csvField(text))).toBe(false);
+        expect(STEERS.test(markdownText(text))).toBe(false);
+      }),
+    );
+  });
+
+  test('has no markup, HTML or link in Markdown', () => {
+    expect(markdownText('<b>*x*_y_</b> a_b')).toBe(String.raw`\<b\>\*x\*\_y\_\</b\> a_b`);
+    expect(markdownText('http://e.com www.e.com')).toBe(String.raw`http\://e.com www\.e.com`);
+    expect(markdownText('- x')).toBe(String.raw`\- x`);
+    expect(markdownText('1. x')).toBe(String.raw`1\. x`);
+  });
+
+  test('cannot break out of code', () => {
+    expect(markdownCode('/data/name')).toBe('`/data/name`');
+    expect(markdownCode('a`b')).toBe('a\\`b');
+    expect(markdownCode(String.raw`a\|b`)).toBe(String.raw`a\\\|b`);
+    expect(markdownBlock('http', 'a\n````\nb')).toBe('`````http\na\n````\nb\n`````');
+  });
+
+  test.each([
+    ['=1+1', "'=1+1"],
+    ['+1', "'+1"],
+    ['-1', "'-1"],
+    ['@SUM(A1)', "'@SUM(A1)"],
+    ['  =1', "'  =1"],
+    ['-', '-'],
+    ['a,"b"', '"a,""b"""'],
+    ['a\r\nb', String.raw`a\u000d\u000ab`],
+  ])('is no formula in CSV: %s', (text, field) => {
+    expect(csvField(text)).toBe(field);
+  });
+});
+
+// Attack: names in a body, or a forged log, steer the terminal of the operator who prints a report, or the browser of the reader of a guide.
+test('reports, censuses and guides print none of it raw', () => {
+  const tally = new Tally();
+  const guide = new Guide('3');
+  for (let n = 0; n < 4; n += 1) {
+    const entry = {
+      ...sampleEntry(n, Date.UTC(2026, 10, 1)),
+      client: `3${EVIL}`,
+      route: 'migrate',
+      operation: n === 0 ? undefined : EVIL,
+      method: 'POST',
+      path: `/api/v1/${EVIL}`,
+      verdict: 'unchanged',
+      status: n === 3 ? 201 : 422,
+      edits: [{ change: EVIL, rule: 'strip', from: `/${EVIL}`, note: EVIL }],
+      attributes: [`/${EVIL}`, '/plain'],
+    } as const;
+    tally.add(entry);
+    guide.add(entry);
+  }
+  const report = makeReport(tally, { now: '2026-11-22T00:00:00.000Z', names: new Map([[`3${EVIL}`, EVIL]]) });
+  const document = guide.document([{ id: EVIL, summary: 'A change.' }], '2025-01-01', EVIL);
+  const html = guideHtml(document);
+  expect(html).not.toMatch(/<(?:script|img|a|svg|iframe)\b/i);
+  const plain = [reportTerminal(report, PLAIN), censusTerminal(report.census, PLAIN)];
+  const markdown = [reportMarkdown(report), censusMarkdown(report.census), guideMarkdown(document)];
+  for (const text of [...plain, ...markdown, html, reportCsv(report).replaceAll('\r\n', '\n')]) {
+    expect(text.length).toBeGreaterThan(20);
+    expect(text.replaceAll('\n', '')).not.toMatch(STEERS);
+    expect(text).not.toMatch(/^.{0,3}forged/m);
+  }
+  for (const text of markdown) {
+    const prose = text.replaceAll(/^(`{3,})[^`\n]*\n[\s\S]*?\n\1$/gm, '').replaceAll(/`[^`\n]*`/g, '');
+    expect(prose).not.toMatch(/(?<!\\)<|(?<!\\)\[|https?:\/\//);
+  }
+});

@@ -1,0 +1,177 @@
+import v8 from 'node:v8';
+import { setFlagsFromString } from 'node:v8';
+import vm from 'node:vm';
+import { runInNewContext } from 'node:vm';
+import { expect, test } from 'vitest';
+import { createClientHash as createEdgeHash } from '../../src/edge/gateway.ts';
+import { OperatorView } from '../../src/inspector/operator-view.ts';
+import { createClientHash } from '../../src/node/runtime.ts';
+import type { Entry } from '../../src/rewrite-log/entry.ts';
+import { maskHeaders } from '../../src/rewrite-log/masks.ts';
+import { apiKeyOf, ownEntry, rememberedHash } from '../../src/rewrite-log/observer.ts';
+import { closeEntry, openEntry } from '../../src/rewrite-log/open-entry.ts';
+
+test.each([
+  ['Bearer key', 'key'],
+  ['bearer   key ', 'key'],
+  ['Basic a2V5', 'Basic a2V5'],
+  ['Bearer', 'Bearer'],
+  ['', ''],
+])('the API key of %j is %j', (authorization, key) => {
+  expect(apiKeyOf(authorization)).toBe(key);
+});
+
+test('Node and the edge give a client the same name', async () => {
+  const name = createClientHash('secret')('Bearer kéy');
+  expect(name).toMatch(/^[0-9a-f]{16}$/);
+  expect(await createEdgeHash('secret')('bearer kéy')).toBe(name);
+});
+
+test('a key in use is hashed once while ever new ones pass', () => {
+  const hashed = new Map<string, number>();
+  const nameOf = rememberedHash((key) => {
+    hashed.set(key, (hashed.get(key) ?? 0) + 1);
+    return key;
+  });
+  for (let number = 0; number < 50_000; number += 1) {
+    nameOf(`Bearer new-${number}`);
+    if (number % 100 === 0) expect(nameOf('Bearer regular')).toBe('regular');
+  }
+  expect(hashed.get('regular')).toBe(1);
+});
+
+test('a hash that failed is made again for the next request', async () => {
+  let calls = 0;
+  const nameOf = rememberedHash((key) => {
+    calls += 1;
+    return calls === 1 ? Promise.reject(new Error('no key')) : Promise.resolve(key);
+  });
+  await expect(nameOf('Bearer a')).rejects.toThrow('no key');
+  expect(await nameOf('Bearer a')).toBe('a');
+  expect(await nameOf('Bearer a')).toBe('a');
+  expect(calls).toBe(2);
+});
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+
+/** Bytes of heap that are held after `work`. */
+function heldBy(work: () => unknown): number {
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  const kept = work();
+  collect();
+  const held = process.memoryUsage().heapUsed - before;
+  expect(kept).toBeDefined();
+  return held;
+}
+
+// Attack: requests with ever new keys, each in a head of 12 KiB, make the cache of their hashes fill the memory.
+test('the cache does not retain the heads that keys were cut from', () => {
+  const held = heldBy(() => {
+    const nameOf = rememberedHash((key) => key.length);
+    for (let number = 0; number < 20_000; number += 1) {
+      const head = `Authorization: Bearer key-number-${number}\r\nX: ${'x'.repeat(12_000)}`;
+      nameOf(Buffer.from(head, 'latin1').toString('latin1').slice(15, 40));
+    }
+    return nameOf;
+  });
+  expect(held).toBeLessThan(10e6);
+});
+
+// Attack: the keys themselves are 12 KiB each.
+test('the cache is bounded by its characters', () => {
+  const held = heldBy(() => {
+    const nameOf = rememberedHash((key) => key.length);
+    for (let number = 0; number < 2000; number += 1) nameOf(`Bearer ${number} ${'k'.repeat(12_000)}`);
+    return nameOf;
+  });
+  expect(held).toBeLessThan(10e6);
+});
+
+v8.setFlagsFromString('--expose-gc');
+const collectOwnText = vm.runInNewContext('gc') as () => void;
+
+/** Bytes of heap that `keep` holds on to. */
+function held(keep: () => unknown): number {
+  collectOwnText();
+  const before = process.memoryUsage().heapUsed;
+  const kept = keep();
+  collectOwnText();
+  const bytes = process.memoryUsage().heapUsed - before;
+  // It lives until here.
+  expect(kept).toBeDefined();
+  return bytes;
+}
+
+const COUNT = 2000;
+const HEAD_BYTES = 12_000;
+
+/** A number in letters: a segment with digits has no name of its own in the report. */
+function letters(k: number): string {
+  return String(k).replaceAll(/\d/g, (digit) => 'abcdefghij'.charAt(Number(digit)));
+}
+
+/** The head of request number `k` as a reader has it: one text, of which everything else is a part. */
+function head(k: number): string {
+  return Buffer.from(
+    `POST /api/v1/a-call-without-an-operation-${letters(k)} Bearer secret-key-of-client-${k} `.padEnd(
+      HEAD_BYTES,
+      'x',
+    ),
+  ).toString('latin1');
+}
+
+/** The entry of request number `k`, whose texts are parts of its head. */
+function entryOf(k: number): Entry {
+  const text = head(k);
+  const from = text.indexOf('/api');
+  const target = text.slice(from, from + 60);
+  const entry = openEntry({
+    route: 'migrate',
+    method: 'POST',
+    requestId: text.slice(5, 40),
+    ruleBook: '0123456789abcdef',
+    verdict: 'unchanged',
+  });
+  entry.traceId = text.slice(20, 52);
+  entry.isSampled = true;
+  entry.client = `client ${k}`;
+  const upstreamTarget = target.slice(0, 20);
+  return closeEntry(entry, { time: k, target, upstreamTarget, attempts: 1 });
+}
+
+// Attack: heads of 12 KiB, so that the some hundred bytes kept of each request retain all of them: 120 MiB for 10,000.
+test('kept entries keep no head of a request alive', () => {
+  const bytes = held(() => Array.from({ length: COUNT }, (_, k) => ownEntry(entryOf(k))));
+  expect(bytes).toBeLessThan((COUNT * HEAD_BYTES) / 4);
+});
+
+test('other entries do', () => {
+  const bytes = held(() => Array.from({ length: COUNT }, (_, k) => entryOf(k)));
+  expect(bytes).toBeGreaterThan((COUNT * HEAD_BYTES) / 2);
+});
+
+test('neither does what the operator view keeps of them', () => {
+  const options = { mode: 'off', maxEntries: 0, maxBytes: 0, bodyLimit: 0, structurePerSecond: 0 } as const;
+  const bytes = held(() => {
+    const view = new OperatorView({
+      entries: COUNT,
+      capture: { ...options, masks: [], now: () => 0 },
+      time: () => 0,
+    });
+    for (let k = 0; k < COUNT; k += 1) view.observe(entryOf(k));
+    return view;
+  });
+  expect(bytes).toBeLessThan((COUNT * HEAD_BYTES) / 4);
+});
+
+test('nor do the headers that are kept', () => {
+  const bytes = held(() =>
+    Array.from({ length: COUNT }, (_, k) => {
+      const text = head(k);
+      return maskHeaders([text.slice(0, 20), text.slice(20, 60)], true);
+    }),
+  );
+  expect(bytes).toBeLessThan((COUNT * HEAD_BYTES) / 4);
+});

@@ -1,0 +1,261 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  type QueuedRequest,
+  RateLimitQueue,
+  RateLimitReset,
+  UnclaimedRequests,
+} from '../../src/rollout/rate-limit.ts';
+import type { Shield } from '../../src/rules/rollout.ts';
+
+/** A clock that tests set: scheduled work runs when its time has come. */
+class Clock {
+  now = 1000;
+  private readonly later: { readonly at: number; readonly run: () => void }[] = [];
+
+  after = (milliseconds: number, run: () => void): void => {
+    this.later.push({ at: this.now + milliseconds, run });
+  };
+
+  to(time: number): void {
+    for (;;) {
+      const next = this.later.filter(({ at }) => at <= time).sort((one, other) => one.at - other.at)[0];
+      if (next === undefined) break;
+      this.later.splice(this.later.indexOf(next), 1);
+      this.now = Math.max(this.now, next.at);
+      next.run();
+    }
+    this.now = time;
+  }
+}
+
+class Request implements QueuedRequest {
+  isSettled = false;
+  releasedAt: number | undefined;
+  heldMs: number | undefined;
+  private readonly clock: Clock;
+  constructor(clock: Clock) {
+    this.clock = clock;
+  }
+  release(heldMs: number): void {
+    if (this.releasedAt !== undefined) throw new Error('released twice');
+    this.releasedAt = this.clock.now;
+    this.heldMs = heldMs;
+  }
+}
+
+const SHIELD: Shield = { requests: 2, per: 100, wait: 250, queue: 10 };
+
+function setUp(): {
+  clock: Clock;
+  shielded: RateLimitQueue;
+  send: (name?: string, over?: Partial<Shield>) => Request;
+} {
+  const clock = new Clock();
+  const shielded = new RateLimitQueue({ now: () => clock.now, after: clock.after, random: Math.random });
+  const send = (name = 'a', over: Partial<Shield> = {}): Request => {
+    const request = new Request(clock);
+    shielded.admit({ ...SHIELD, ...over }, name, request);
+    return request;
+  };
+  return { clock, shielded, send };
+}
+
+const times = (requests: readonly Request[]): readonly (number | undefined)[] =>
+  requests.map(({ releasedAt }) => (releasedAt === undefined ? undefined : releasedAt - 1000));
+
+test('requests beyond the limit wait for their turn, in order', () => {
+  const { clock, send } = setUp();
+  const requests = Array.from({ length: 6 }, () => send());
+  expect(times(requests)).toEqual([0, 0, undefined, undefined, undefined, undefined]);
+  clock.to(1300);
+  expect(times(requests)).toEqual([0, 0, 100, 100, 200, 200]);
+  expect(requests.map(({ heldMs }) => heldMs)).toEqual([0, 0, 100, 100, 200, 200]);
+});
+
+test('a client that keeps to the limit never waits', () => {
+  const { clock, send } = setUp();
+  const requests: Request[] = [];
+  for (let n = 0; n < 20; n += 1) {
+    requests.push(send());
+    clock.to(clock.now + 51);
+  }
+  expect(requests.every(({ heldMs }) => heldMs === 0)).toBe(true);
+});
+
+test('one client does not hold another back', () => {
+  const { send } = setUp();
+  for (let n = 0; n < 5; n += 1) send('greedy');
+  expect(send('modest').heldMs).toBe(0);
+});
+
+test('a request that could not be served in time is refused at once', () => {
+  const { send } = setUp();
+  const requests = Array.from({ length: 8 }, () => send());
+  expect(times(requests).slice(6)).toEqual([0, 0]);
+  expect(times(requests).slice(2, 6)).toEqual([undefined, undefined, undefined, undefined]);
+});
+
+test('more than the queue holds go at once', () => {
+  const { send } = setUp();
+  const requests = Array.from({ length: 4 }, () => send('a', { queue: 1 }));
+  expect(times(requests)).toEqual([0, 0, undefined, 0]);
+});
+
+test('a client that is gone gives its turn to the next', () => {
+  const { clock, shielded, send } = setUp();
+  const requests = Array.from({ length: 5 }, () => send());
+  const [, , third, fourth, fifth] = requests;
+  if (third !== undefined) third.isSettled = true;
+  clock.to(1100);
+  expect(times([fourth, fifth].filter((request) => request !== undefined))).toEqual([100, 100]);
+  expect(third?.releasedAt).toBeUndefined();
+  expect(shielded.held).toBe(0);
+});
+
+test("the service's rate limit holds the next requests back, and no longer than they may wait", () => {
+  const { clock, shielded, send } = setUp();
+  send();
+  shielded.block('a', 0.2);
+  const next = send();
+  expect(next.releasedAt).toBeUndefined();
+  clock.to(1200);
+  expect(times([next])).toEqual([200]);
+  shielded.block('a', 3600);
+  expect(send().heldMs).toBe(0);
+  expect(send('b').heldMs).toBe(0);
+});
+
+test('a block that comes while requests are held: they go when they have waited enough', () => {
+  const { clock, shielded, send } = setUp();
+  const requests = Array.from({ length: 3 }, () => send());
+  shielded.block('a', 60);
+  clock.to(2000);
+  expect(times(requests)).toEqual([0, 0, 250]);
+});
+
+describe('whatever comes', () => {
+  test('the limit is kept by all that were not let go early, order is kept, and nobody waits longer than the limit', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.nat(80), fc.constantFrom('a', 'b'), fc.boolean()), { maxLength: 60 }),
+        fc.integer({ min: 1, max: 4 }),
+        (steps, limit) => {
+          const { clock, shielded, send } = setUp();
+          const all: { name: string; request: Request }[] = [];
+          for (const [pause, name, leaves] of steps) {
+            clock.to(clock.now + pause);
+            const request = send(name, { requests: limit });
+            all.push({ name, request });
+            if (leaves && request.releasedAt === undefined) request.isSettled = true;
+          }
+          clock.to(clock.now + 1000);
+          expect(shielded.held).toBe(0);
+          for (const client of ['a', 'b']) {
+            const held = all.filter(({ name, request }) => name === client && (request.heldMs ?? 0) > 0);
+            const released = held.map(({ request }) => request.releasedAt ?? 0);
+            expect(released).toEqual(released.toSorted((one, other) => one - other));
+          }
+          for (const { request } of all) {
+            expect(request.isSettled || request.releasedAt !== undefined).toBe(true);
+            expect(request.heldMs ?? 0).toBeLessThanOrEqual(SHIELD.wait + 1);
+          }
+        },
+      ),
+    );
+  });
+
+  // Attack: ever new keys, so that the state kept per client fills the memory.
+  test('ever new keys are forgotten', () => {
+    const { clock, shielded, send } = setUp();
+    for (let n = 0; n < 25_000; n += 1) send(`key ${n}`);
+    clock.to(5000);
+    send('last');
+    expect(shielded.held).toBe(0);
+    expect(send('key 1').heldMs).toBe(0);
+  });
+});
+
+const encoder = new TextEncoder();
+
+function secondsOf(chunks: readonly string[], headers: readonly string[] = []): number | undefined {
+  const reset = new RateLimitReset(headers, Date.UTC(2025, 0, 1));
+  for (const chunk of chunks) reset.data(encoder.encode(chunk));
+  return reset.seconds;
+}
+
+test.each([
+  [['{"meta":{"reset":42}}'], [], 42],
+  [['{"errors":[],"me', 'ta":{"reset":4', '2}}'], [], 42],
+  [['{"meta":{"reset":42}}'], ['Retry-After', '7'], 42],
+  [['{"meta":{"reset":-1}}'], ['Retry-After', '7'], 7],
+  [[], ['Retry-After', '7'], 7],
+  [[], ['Retry-After', 'Wed, 01 Jan 2025 00:00:30 GMT'], 30],
+  [['{"reset":42}'], [], undefined],
+])('a 429 in the parts %j with %j asks for a wait of so many seconds: %s', (chunks, headers, seconds) => {
+  expect(secondsOf(chunks, headers)).toBe(seconds);
+});
+
+const UNCLAIMED_REQUESTS_SHIELD = { requests: 60, per: 60_000, wait: 0, queue: 0 };
+
+function sendAll(unclaimed: UnclaimedRequests, now: number, replicas: number): number {
+  let sent = 0;
+  while (sent < 1000 && unclaimed.isAllowed(now, replicas)) {
+    unclaimed.count();
+    sent += 1;
+  }
+  return sent;
+}
+
+test('a replica that knows nothing sends its share; one with new counts half its share of what is free', () => {
+  const unclaimed = new UnclaimedRequests(UNCLAIMED_REQUESTS_SHIELD);
+  expect(sendAll(unclaimed, 0, 3)).toBe(20);
+  unclaimed.beginExchange();
+  unclaimed.endExchange(40, 100);
+  expect(sendAll(unclaimed, 101, 3)).toBe(6);
+  unclaimed.beginExchange();
+  unclaimed.endExchange(4, 200);
+  expect(sendAll(unclaimed, 201, 3)).toBe(0);
+});
+
+test('who asks leaves what the others may send by counts of a second and a half ago', () => {
+  const unclaimed = new UnclaimedRequests(UNCLAIMED_REQUESTS_SHIELD);
+  expect(unclaimed.leftForOthers(3)).toBe(20);
+  for (const at of [0, 500, 1000]) unclaimed.endExchange(12, at);
+  expect(unclaimed.leftForOthers(3)).toBe(20);
+  for (const at of [1500, 2000]) unclaimed.endExchange(12, at);
+  expect(unclaimed.leftForOthers(3)).toBe(4);
+  for (const at of [2500, 3500]) unclaimed.endExchange(0, at);
+  expect(unclaimed.leftForOthers(3)).toBe(4);
+  unclaimed.endExchange(0, 4000);
+  expect(unclaimed.leftForOthers(3)).toBe(0);
+});
+
+test('replicas that exchange in any order never send more than there are free slots', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 2, max: 6 }),
+      fc.integer({ min: 0, max: 30 }),
+      fc.array(fc.nat(5), { maxLength: 40 }),
+      (count, free, turns) => {
+        const replicas = Array.from(
+          { length: count },
+          () => new UnclaimedRequests(UNCLAIMED_REQUESTS_SHIELD),
+        );
+        for (const at of [0, 1000, 2000, 3000]) for (const each of replicas) each.endExchange(free, at);
+        const untold = replicas.map((each) => sendAll(each, 3001, count));
+        let told = 0;
+        for (const [turn, pick] of turns.entries()) {
+          const index = pick % count;
+          const each = replicas[index];
+          if (each === undefined) continue;
+          each.beginExchange();
+          told += untold[index] ?? 0;
+          each.endExchange(Math.max(0, free - told), 3002 + turn);
+          untold[index] = sendAll(each, 3002 + turn, count);
+        }
+        expect(told + untold.reduce((sum, sent) => sum + sent, 0)).toBeLessThanOrEqual(free);
+      },
+    ),
+  );
+});

@@ -1,0 +1,159 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { fuzzRuns } from '../support/fuzz.ts';
+import { sources } from './arbitrary-source.ts';
+import { bookIn } from './reading.ts';
+
+const TEXT = `version: 2025-01-01
+operations:
+  a: POST /a
+  b: { match: "PATCH /b/{id}" }
+changes:
+  - id: one
+    summary: The first.
+    on: [a, b]
+    request:
+      - unwrap: data
+      - { nest: [x, y], in: p, under: q }
+      - { rename: r, to: s }
+      - { strip: [t, p.u] }
+      - { only: [v, w], in: z }
+    response:
+      - { alias: d.a, as: b }
+      - { flatten: d.c, members: [m] }
+      - { deprecations: d.d }
+      - errors: true
+  - id: two
+    summary: The second.
+    on: every
+    request:
+      - strip: k
+`;
+
+const plain = await hashOf(TEXT);
+
+test('is 16 hex digits, the same on every machine and in every version', () => {
+  expect(plain).toBe('e4e4c2c02a36705a');
+});
+
+describe('stays when the meaning does', () => {
+  test.each<[title: string, from: string, to: string]>([
+    ['comments', 'changes:', '# A comment\nchanges: # another'],
+    ['summaries', 'The first.', 'Something else.'],
+    ['assumptions on operations', '{ match: "PATCH /b/{id}" }', '{ match: "PATCH /b/{id}", assumed: true }'],
+    ['assumptions on changes', '    on: every', '    on: every\n    assumed: true'],
+    ['the long form', 'a: POST /a', 'a: { match: POST /a }'],
+    [
+      'the order of operations',
+      '  a: POST /a\n  b: { match: "PATCH /b/{id}" }',
+      '  b: "PATCH /b/{id}"\n  a: POST /a',
+    ],
+    ['the order of a list of operations', 'on: [a, b]', 'on: [b, a]'],
+    ['names of parameters', '/b/{id}', '/b/{number}'],
+    ['spelling of templates', 'POST /a', 'POST /%61'],
+    ['the order of keys', '{ rename: r, to: s }', '{ to: s, rename: r }'],
+    ['quotes', 'unwrap: data', '"unwrap": \'data\''],
+    ['a list of one', 'strip: k', 'strip: [k]'],
+    ['a path in two parts', 'strip: [t, p.u]', 'strip: t }\n      - { strip: u, in: p'],
+    [
+      'defaults written out',
+      'changes:',
+      'policies: { flat: migrate, malformed: refuse }\nlimits: { depth: 512, body: 10485760 }\nchanges:',
+    ],
+    ['statuses written out', 'as: b }', 'as: b, status: 2xx }'],
+    [
+      'a policy of a change that says the same',
+      '    request:\n      - unwrap',
+      '    policies: { flat: migrate }\n    request:\n      - unwrap',
+    ],
+    ['the schema', 'version:', '$schema: ./rules.schema.json\nversion:'],
+  ])('%s', async (_, from, to) => {
+    expect(TEXT).toContain(from);
+    expect(await hashOf(TEXT.replace(from, () => to))).toBe(plain);
+  });
+});
+
+describe('goes when the meaning does', () => {
+  test.each<[from: string, to: string]>([
+    ['2025-01-01', '2025-01-02'],
+    ['a: POST /a', 'a: PATCH /a'],
+    ['a: POST /a', 'a: POST /aa'],
+    ['/b/{id}', '/b/id'],
+    ['  a: POST /a\n', '  a: POST /a\n  c: POST /c\n'],
+    ['id: one', 'id: other'],
+    ['on: [a, b]', 'on: [a]'],
+    ['on: [a, b]', 'on: every'],
+    ['unwrap: data', 'unwrap: date'],
+    ['nest: [x, y]', 'nest: [x]'],
+    ['nest: [x, y]', 'nest: [y, x]'],
+    ['in: p, under', 'in: p.*, under'],
+    ['in: p, under', 'under'],
+    ['under: q', 'under: qq'],
+    ['rename: r', 'rename: rr'],
+    ['rename: r', 'rename: p.r'],
+    ['to: s', 'to: ss'],
+    ['[t, p.u]', '[t]'],
+    ['[t, p.u]', '[t, "p\\\\.u"]'],
+    ['[t, p.u]', '[t, o.u]'],
+    ['[v, w]', '[v]'],
+    ['in: z', 'in: zz'],
+    ['      - { rename: r, to: s }\n', ''],
+    [
+      '      - { rename: r, to: s }\n      - { strip: [t, p.u] }',
+      '      - { strip: [t, p.u] }\n      - { rename: r, to: s }',
+    ],
+    ['alias: d.a', 'alias: d.aa'],
+    ['as: b', 'as: c'],
+    ['as: b }', 'as: b, status: [2xx, 404] }'],
+    ['flatten: d.c', 'flatten: d.e'],
+    ['members: [m]', 'members: [m, n]'],
+    [', members: [m]', ''],
+    ['deprecations: d.d', 'deprecations: d.e'],
+    ['- errors: true', '- { errors: true, status: 422 }'],
+    ['      - errors: true\n', ''],
+    ['    request:\n      - unwrap', '    policies: { siblings: refuse }\n    request:\n      - unwrap'],
+    ...['flat', 'siblings', 'conflict', 'duplicate', 'wrapper', 'malformed', 'unsupported'].map(
+      (policy): [string, string] => ['changes:', `policies: { ${policy}: forward }\nchanges:`],
+    ),
+    ...['depth', 'body', 'response'].map((limit): [string, string] => [
+      'changes:',
+      `limits: { ${limit}: 99 }\nchanges:`,
+    ]),
+  ])('%j becomes %j', async (from, to) => {
+    expect(TEXT).toContain(from);
+    expect(await hashOf(TEXT.replace(from, () => to))).not.toBe(plain);
+  });
+
+  test('the order of changes', async () => {
+    const at = TEXT.indexOf('  - id: one');
+    const middle = TEXT.indexOf('  - id: two');
+    expect(await hashOf(TEXT.slice(0, at) + TEXT.slice(middle) + TEXT.slice(at, middle))).not.toBe(plain);
+  });
+});
+
+test('any book has one hash, however it is printed and in whatever order its keys are', async () => {
+  await fc.assert(
+    fc.asyncProperty(sources, async (source) => {
+      const hash = await hashOf(JSON.stringify(source));
+      expect(hash).toMatch(/^[0-9a-f]{16}$/);
+      expect(await hashOf(stringify(turned(source)))).toBe(hash);
+    }),
+    { numRuns: fuzzRuns(300) },
+  );
+});
+
+/** The value with the keys of every mapping in the opposite order. */
+function turned(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(turned);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .toReversed()
+      .map(([key, inner]) => [key, turned(inner)]),
+  );
+}
+
+async function hashOf(source: string): Promise<string> {
+  return (await bookIn(source)).hash;
+}
