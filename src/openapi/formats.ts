@@ -53,7 +53,7 @@ function isDateTime(text: string): boolean {
 
 /** RFC 3339 appendix A: units in their order, none left out between two, or weeks alone. */
 function isDuration(text: string): boolean {
-  if (!/^P(?:\d+[A-Z]|T(?=\d))+$/.test(text)) return false;
+  if (!/^P(?:\d+[A-Z]|T(?=\d)){1,7}$/.test(text)) return false;
   const units = text.replaceAll(/\d+/g, '');
   return /^P(?:W|(?:YMD|YM|Y|MD|M|D)?(?:T(?:HMS|HM|H|MS|M|S))?)$/.test(units);
 }

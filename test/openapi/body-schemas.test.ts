@@ -190,6 +190,20 @@ test.each([
     'unknown',
   ],
   ['nesting', { $ref: '#/components/schemas/List' }, '['.repeat(7000) + ']'.repeat(7000), 'unknown'],
+  ['sets of an expression', { format: 'regex' }, JSON.stringify(String.raw`\p{L}`.repeat(2500)), 'unknown'],
+  ['a short expression', { format: 'regex' }, JSON.stringify(String.raw`^\p{L}[a-z]{2,}$`), 'valid'],
+  [
+    'a text within 400 lists that are unique',
+    { uniqueItems: true },
+    `${'['.repeat(400)}"${'x'.repeat(14_000)}"${',1]'.repeat(400)}`,
+    'unknown',
+  ],
+  [
+    'divisions of numbers of 300 digits',
+    { items: { multipleOf: 0.01 } },
+    `[${'1e308,'.repeat(5500)}1]`,
+    'unknown',
+  ],
 ] as const)('%s of a client is judged in bounded time', (_, schema, body, v2) => {
   const schemas = new BodySchemas({
     openapi: '3.1.0',
