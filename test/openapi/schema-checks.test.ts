@@ -141,14 +141,20 @@ function ajvOf(schema: any): (value: unknown) => boolean | undefined {
 
 /**
  * False where the other validator is wrong: what `contains` matches is evaluated (JSON Schema 2020-12 core §11.2), and an empty array
- * contains nothing, beside `prefixItems` also.
+ * contains nothing, beside `prefixItems` also; what `prefixItems` of a refused alternative matches is not.
  */
 function isJudgedAlike(schema: unknown): boolean {
   const text = JSON.stringify(schema);
-  return (
-    !text.includes('"contains"') || !(text.includes('"unevaluatedItems"') || text.includes('"prefixItems"'))
+  const [contains, unevaluated, prefix] = ['contains', 'unevaluatedItems', 'prefixItems'].map((keyword) =>
+    text.includes(`"${keyword}"`),
   );
+  return [contains, unevaluated, prefix].filter((isThere) => isThere === true).length < 2;
 }
+
+test('elements that only a refused alternative matches are not evaluated', () => {
+  const schema = { anyOf: [{ prefixItems: [false] }, {}], unevaluatedItems: false };
+  expect(isValid(schema, [1])).toBe(false);
+});
 
 test('elements that match contains are evaluated', () => {
   const schema = { contains: { const: 1 }, unevaluatedItems: { type: 'string' } };
