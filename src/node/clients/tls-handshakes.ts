@@ -16,7 +16,7 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /** Alerts by which a client refuses the certificate (RFC 8446 §6.2). */
 const CERTIFICATE_ALERT =
-  /ALERT_(?:(?:BAD|UNSUPPORTED)_CERTIFICATE|CERTIFICATE_(?:EXPIRED|REQUIRED|REVOKED|UNKNOWN)|UNKNOWN_CA)$/;
+  /ALERT_(?:BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_(?:REVOKED|EXPIRED|UNKNOWN|REQUIRED)|UNKNOWN_CA)$/;
 
 const ALL_REASONS: readonly string[] = [
   ...new Set([...Object.values(REASONS), 'certificate-rejected', 'other']),
