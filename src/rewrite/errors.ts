@@ -1,5 +1,5 @@
 import { type NameTable, stringText } from '../json/names.ts';
-import { pointerOf, pointerSteps } from '../json/pointer.ts';
+import { pointerToken, tokenName } from '../json/pointer.ts';
 import { STRING } from '../json/tape.ts';
 import type { ErrorsRule, Path, RequestRule } from '../rules/rule.ts';
 import { type DraftMember, DraftObject, find, markChanged } from './draft.ts';
@@ -127,36 +127,45 @@ const encoder = new TextEncoder();
 
 /** Serializers of some languages write `\/`, others nothing but ASCII: a token that V1 has too keeps its spelling. */
 function v1Pointer(v1: V1Names, raw: string, isWrapped: boolean): string {
-  const plain = withPlainSlashes(raw);
-  const start = startOf(plain, v1.depth);
-  const spellings = new Map(start.split('/').map((token) => [stringText(token), token]));
-  const tokens = v1.pointer(stringText(start), isWrapped).split('/');
-  const changed = tokens.map((token) => spellings.get(token) ?? spelled(token)).join('/');
-  const whole = changed + plain.slice(start.length);
-  return plain === raw ? whole : whole.replaceAll('/', String.raw`\/`);
-}
-
-/** A pointer with each `\/` as a slash; other escapes stay. */
-function withPlainSlashes(raw: string): string {
-  if (!raw.includes(String.raw`\/`)) return raw;
-  let text = '';
-  let kept = 0;
-  for (let at = raw.indexOf('\\'); at !== -1; at = raw.indexOf('\\', at + 2)) {
-    if (raw[at + 1] !== '/') continue;
-    text += raw.slice(kept, at);
-    kept = at + 1;
+  const end = endOf(raw, v1.depth);
+  let slash = '/';
+  const names: string[] = [];
+  const spellings = new Map<string, string>();
+  for (let start = 0; start <= end;) {
+    const next = raw.indexOf('/', start);
+    const isLast = next === -1;
+    const isSlashEscaped = !isLast && isEscaped(raw, next);
+    if (isSlashEscaped) slash = String.raw`\/`;
+    const token = raw.slice(start, isLast ? raw.length : isSlashEscaped ? next - 1 : next);
+    // No rule has a name as long as that: to decode megabytes of escapes takes a turn of the event loop for itself.
+    const isLong = token.length > v1.spelledLength;
+    const texts = isLong ? [token] : stringText(token).split('/');
+    for (const text of texts) names.push(isLong ? text : tokenName(text));
+    if (texts.length === 1) spellings.set(names.at(-1) ?? '', token);
+    start = isLast ? raw.length + 1 : next + 1;
   }
-  return text + raw.slice(kept);
+  if (names[0] !== '') return raw;
+  const tokens = v1
+    .path(names.slice(1), isWrapped)
+    .map((name) => slash + (spellings.get(name) ?? spelled(pointerToken(name))));
+  return tokens.join('') + (end === raw.length ? '' : slash + raw.slice(end + 1));
 }
 
-/** The first tokens of a pointer, `count` at most. */
-function startOf(pointer: string, count: number): string {
+/** True for the character of a JSON string at `at` that a backslash before it makes an escape. */
+function isEscaped(raw: string, at: number): boolean {
+  let first = at;
+  while (raw.charCodeAt(first - 1) === BACKSLASH) first -= 1;
+  return (at - first) % 2 === 1;
+}
+
+/** Where the first tokens of a pointer end, `count` at most: at a slash, or at the end. */
+function endOf(pointer: string, count: number): number {
   let end = 0;
   for (let token = 0; token < count; token += 1) {
     end = pointer.indexOf('/', end + 1);
-    if (end === -1) return pointer;
+    if (end === -1) return pointer.length;
   }
-  return pointer.slice(0, end);
+  return end;
 }
 
 /** A sentence of the rule takes the place of V2's; in any other, names become V1's. */
@@ -220,6 +229,8 @@ function spelled(text: string): string {
 class V1Names {
   /** Tokens of a pointer that decide what becomes of it: those behind them stay as they are. */
   readonly depth: number;
+  /** Maximum characters of the text of a pointer, as spelled in JSON, up to the last of those tokens. */
+  readonly spelledLength: number;
   private readonly rules: readonly RequestRule[];
   /** Names of V2 that V1 has otherwise: a text without any of them stays as it is. */
   private readonly others: ReadonlySet<string>;
@@ -232,6 +243,12 @@ class V1Names {
     this.others = new Set([...renames.map(({ to }) => to), ...nests.map(({ under }) => under)]);
     // Each object that V1 does not have moves what is behind it one token forward.
     this.depth = Math.max(0, ...[...renames, ...nests].map((rule) => rule.in.length)) + nests.length + 2;
+    const named = [...renames, ...nests].flatMap((rule) => [
+      ...rule.in,
+      ...('members' in rule ? [...rule.members, rule.under] : [rule.to]),
+    ]);
+    // A character of a name is two of a pointer at most, and each of them an escape of six. No index has more than 16 digits.
+    this.spelledLength = this.depth * 12 * Math.max(16, ...named.map((name) => name.length + 1));
   }
 
   /** True for a name that V1 has otherwise, in some place. */
@@ -245,15 +262,14 @@ class V1Names {
     return false;
   }
 
-  /** The V1 pointer for an RFC 6901 pointer into the V2 body; `isWrapped` says whether the request had the wrapper. */
-  pointer(pointer: string, isWrapped: boolean): string {
-    if (pointer !== '' && !pointer.startsWith('/')) return pointer;
-    let tokens: readonly string[] = pointerSteps(pointer);
+  /** The names and indexes in V1's body for those of a path into V2's; `isWrapped` says whether the request had the wrapper. */
+  path(path: readonly string[], isWrapped: boolean): readonly string[] {
+    let tokens = path;
     for (const rule of this.rules) {
       if (rule.rule !== 'unwrap') tokens = reverseRule(rule, tokens, false);
       else if (isWrapped) tokens = [rule.member, ...tokens];
     }
-    return pointerOf(tokens);
+    return tokens;
   }
 
   /** The V1 spelling of a name or of names joined by dots, such as `address.suburb`; the same text if V1 has no other. */

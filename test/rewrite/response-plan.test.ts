@@ -254,6 +254,13 @@ describe('errors', () => {
     [String.raw`/propert\u0079/addr\u0065ss/suburb`, String.raw`/data/propert\u0079/suburb`],
     [String.raw`/highlight\u005ftype`, '/data/transition_type'],
     [String.raw`/a\u002fhighlight_type~1\"`, String.raw`/data/a/highlight_type~1\"`],
+    ['/a~2/b~', '/data/a~2/b~'],
+    [String.raw`/property\/address/suburb/\u0061`, String.raw`\/data\/property\/suburb\/\u0061`],
+    [
+      `/property/address/suburb/${String.raw`\n`.repeat(999)}`,
+      `/data/property/suburb/${String.raw`\n`.repeat(999)}`,
+    ],
+    [`/${String.raw`\u0061`.repeat(9999)}/b`, `/data/${String.raw`\u0061`.repeat(9999)}/b`],
   ])('pointer %s is %s for V1', (pointer, expected) => {
     const text = (at: string): string => `{"errors":[{"source":{"pointer":"${at}"}}]}`;
     expect(turned(text(pointer))).toBe(text(expected));
