@@ -29,27 +29,43 @@ interface FilterTerm {
   readonly end: number;
 }
 
+/** Maximum values of all terms: each is compared with each entry, and with `has:` all of its text is searched for each. */
+const MAX_VALUES = 200;
+
 /**
  * Parses a filter: terms between spaces, all of which must match. `-` before a term negates it, commas separate alternatives,
  * double quotes enclose spaces; a word without a field is searched for in the path. An empty text accepts everything.
  */
 export function parseFilter(text: string): Filter | FilterFault {
   const terms: FilterTerm[] = [];
-  const tests: FilterTest[] = [];
+  const tests: ValueTest[] = [];
+  let count = 0;
   for (const word of words(text)) {
     const term = readTerm(word);
     if ('message' in term) return term;
+    count += term.values.length;
+    if (count > MAX_VALUES)
+      return {
+        message: `A filter has ${MAX_VALUES} values at most; filter in several steps.`,
+        start: term.start,
+        end: term.end,
+      };
     // A comma alone has no effect.
     if (term.field === undefined && term.values.length === 0) continue;
     const test = testOf(term);
     if (typeof test !== 'function') return { message: test.message, start: term.start, end: term.end };
     terms.push(term);
-    tests.push(term.negated ? (entry, content) => !test(entry, content) : test);
+    tests.push(term.negated ? (entry, allText) => !test(entry, allText) : test);
   }
   return {
     text: printFilter(terms),
     terms,
-    accepts: (entry, content) => tests.every((test) => test(entry, content)),
+    accepts: (entry, content) => {
+      // Printed once for all values, and only if one is searched for in it.
+      let all: string | undefined;
+      const allText = (): string => (all ??= `${JSON.stringify(entry)}\n${content?.() ?? ''}`.toLowerCase());
+      return tests.every((test) => test(entry, allText));
+    },
   };
 }
 
@@ -122,10 +138,10 @@ function quoted(value: string, isFree: boolean): string {
   return isPlain ? value : `"${value.replaceAll(/["\\]/g, '\\$&')}"`;
 }
 
-function testOf({ field, values }: FilterTerm): FilterTest | ValueFault {
+function testOf({ field, values }: FilterTerm): ValueTest | ValueFault {
   if (field !== undefined && values.length === 0)
     return { message: `${field}: wants a value: ${FILTER_FIELDS[field]}.` };
-  const tests: FilterTest[] = [];
+  const tests: ValueTest[] = [];
   for (const value of values) {
     const test = field === undefined ? pathTest(value) : fieldTest(field, value.toLowerCase());
     if (typeof test !== 'function') return test;
@@ -134,7 +150,7 @@ function testOf({ field, values }: FilterTerm): FilterTest | ValueFault {
   const [only] = tests;
   return tests.length === 1 && only !== undefined
     ? only
-    : (entry, content) => tests.some((test) => test(entry, content));
+    : (entry, allText) => tests.some((test) => test(entry, allText));
 }
 
 /**
@@ -175,6 +191,9 @@ type FilterField = keyof typeof FILTER_FIELDS;
 /** Returns whether an entry matches; `content` returns the text of what is kept of its messages, where anything is. */
 export type FilterTest = (entry: Entry, content?: () => string) => boolean;
 
+/** The test of one value; `text` returns all text of the entry and of what is kept of its messages, in lower case. */
+type ValueTest = (entry: Entry, text: () => string) => boolean;
+
 /** An invalid value of a field, explained in a sentence. */
 interface ValueFault {
   readonly message: string;
@@ -197,7 +216,7 @@ function isFilterField(name: string): name is FilterField {
 }
 
 /** Makes the test of one value of a field. `value` is in lower case. */
-function fieldTest(field: FilterField, value: string): FilterTest | ValueFault {
+function fieldTest(field: FilterField, value: string): ValueTest | ValueFault {
   const fixed = FIXED_VALUES[field];
   if (fixed !== undefined && !fixed.includes(value) && !isStartOfOne(value, fixed)) {
     const hint = didYouMean(value, fixed) || `; there are ${fixed.join(', ')}`;
@@ -262,8 +281,7 @@ function fieldTest(field: FilterField, value: string): FilterTest | ValueFault {
     case 'edits':
       return amount(field, value, editCount);
     case 'has':
-      return (entry, content) =>
-        contains(JSON.stringify(entry), value) || (content !== undefined && contains(content(), value));
+      return (_, text) => text().includes(value);
     case 'time':
       return timeTest(value);
   }
@@ -291,12 +309,12 @@ function contains(text: string | undefined, value: string): boolean {
 }
 
 /** Matches a part of the V1 or V2 path, case-insensitively. */
-function pathTest(value: string): FilterTest {
+function pathTest(value: string): ValueTest {
   const lower = value.toLowerCase();
   return (entry) => contains(entry.path, lower) || contains(entry.upstreamPath, lower);
 }
 
-function amount(field: FilterField, value: string, of: (entry: Entry) => number): FilterTest | ValueFault {
+function amount(field: FilterField, value: string, of: (entry: Entry) => number): ValueTest | ValueFault {
   const match =
     /^(?:(?<sign>[<>]=?)(?<bound>\d+(?:\.\d+)?)|(?<low>\d+(?:\.\d+)?)(?:-(?<high>\d+(?:\.\d+)?))?)$/.exec(
       value,
@@ -315,7 +333,7 @@ function amount(field: FilterField, value: string, of: (entry: Entry) => number)
 const TIME = /^\d{4}(?:-\d\d(?:-\d\d(?:t(?:\d\d(?::\d\d(?::\d\d(?:\.\d{1,3})?)?)?)?)?)?)?z?$/;
 
 /** Compares as text, by as many characters as the value has: RFC 3339 in UTC sorts by time. */
-function timeTest(value: string): FilterTest | ValueFault {
+function timeTest(value: string): ValueTest | ValueFault {
   const [, sign = '', rest = ''] = /^([<>]=?)?(.*)$/.exec(value) ?? [];
   const [low = '', high = low, ...others] = rest.split('..');
   const isRange = rest.includes('..');

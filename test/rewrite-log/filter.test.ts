@@ -42,6 +42,21 @@ function filter(text: string): Filter {
   return read;
 }
 
+// Attack: a filter of the longest head, with which each entry was printed and searched thousands of times.
+test('a filter has 200 values at most, and an entry is printed once for all of them', () => {
+  const words = Array.from({ length: 200 }, (_, index) => `-has:missing${index}`);
+  let printed = 0;
+  const entry = { ...base, toJSON: () => ((printed += 1), base) };
+  let read = 0;
+  expect(filter(words.join(' ')).accepts(entry, () => ((read += 1), 'Kept'))).toBe(true);
+  expect([printed, read]).toEqual([1, 1]);
+  expect(filter('has:kept').accepts(base, () => 'Kept')).toBe(true);
+  expect(parseFilter(`verdict:refused ${words.join(' ')}`)).toMatchObject({
+    message: 'A filter has 200 values at most; filter in several steps.',
+  });
+  expect(parseFilter(`op:${'a,'.repeat(6000)}`)).toHaveProperty('message');
+});
+
 describe('a filter', () => {
   test.each([
     ['', [true, true, true]],
