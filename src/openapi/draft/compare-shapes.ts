@@ -305,14 +305,17 @@ function questionOf(name: string, place: GonePlace, work: Work): string | undefi
     ],
     shape,
   );
-  const possible = places.length > 0 || shape.isDeprecated ? places : newMembers(shape, place);
+  const possible = places.length > 0 ? places : newMembers(name, shape, place);
   if (possible.length === 0) return undefined;
   const named = possible.slice(0, 3).map((one) => pathText(one));
   return `is it ${named.join(' or ')}${possible.length > 3 ? ' or another new member' : ''} in V2, or gone?`;
 }
 
-/** The members of V2's object, and in it, that could take a value and that no member of V1 is known to be. */
-function newMembers(shape: Shape, { v1, v2, path, taken }: GonePlace): readonly Path[] {
+/**
+ * The members of V2's object, and in it, that could take a value and that no member of V1 is known to be: those of its type, and those of
+ * a name that is alike, as V2 may have it in another form. What is deprecated needs such a name.
+ */
+function newMembers(gone: string, shape: Shape, { v1, v2, path, taken }: GonePlace): readonly Path[] {
   return [...v2.members].flatMap(([name, member]): readonly Path[] => {
     const at = [...path, name];
     const use = taken.get(JSON.stringify(at));
@@ -320,10 +323,16 @@ function newMembers(shape: Shape, { v1, v2, path, taken }: GonePlace): readonly 
     const before = v1.members.get(name)?.shape;
     if (before !== undefined && before.members.size === 0) return [];
     const isNew = before === undefined && use === undefined;
-    const own = isNew && isCompatible(shape, member.shape) ? [at] : [];
+    const isOfType = !shape.isDeprecated && isCompatible(shape, member.shape);
+    const own = isNew && (isOfType || isAlike(gone, name)) ? [at] : [];
     const inside = { v1: before ?? ANY_SHAPE, v2: member.shape, path: at, candidate: undefined, taken };
-    return [...own, ...newMembers(shape, inside)];
+    return [...own, ...newMembers(gone, shape, inside)];
   });
+}
+
+/** True for names that have a word in common, or nearly all letters. */
+function isAlike(one: string, other: string): boolean {
+  return nameSimilarity(one, other) >= 0.8 || wordsOf(one).some((word) => wordsOf(other).includes(word));
 }
 
 function addMap(name: string, v1: Shape, v2: Shape, path: Path, work: Work): void {

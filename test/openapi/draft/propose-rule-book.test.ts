@@ -382,6 +382,20 @@ test.each([
   expect(questionsOf(book).filter((question) => question.includes(young)).length).toBeGreaterThan(0);
 });
 
+test.each([
+  ['a number', 'total', text, 'total_minor', integer],
+  ['a list', 'phone', text, 'phones', { type: 'array', items: text }],
+  ['an object', 'price', number, 'price_with_tax', objectOf({ value: integer })],
+  ['a flag', 'archived_state', text, 'archived', { type: 'boolean' }],
+  ['what replaces a deprecated one', 'amount', { ...text, deprecated: true }, 'amount_in_cents', integer],
+])('a member that V2 may have as %s of a name alike is never stripped', (_, old, one, young, other) => {
+  const book = bookOf(objectOf({ id: text, [old]: one }), objectOf({ id: text, [young]: other }));
+  const { active, asked } = printedRules(book);
+  expect(active).toEqual([]);
+  expect(asked).toContain(`{ strip: ${old} }`);
+  expect(questionsOf(book)).toEqual([expect.stringContaining(young)]);
+});
+
 test('an integer may become a number, and a name another style', () => {
   const v1 = objectOf({ itemCount: integer, id: text });
   expect(printedRules(bookOf(v1, objectOf({ item_count: number, id: text }))).active).toEqual([
