@@ -118,6 +118,8 @@ interface DraftTrial {
   readonly refused: number;
   /** Every reason with the number of requests, the most frequent first. */
   readonly reasons: readonly { readonly reason: string; readonly requests: number }[];
+  /** What of V2's description is not checked. */
+  readonly warnings: readonly string[];
   readonly text: string;
 }
 
@@ -177,6 +179,7 @@ export async function draftTrial(
       : []),
   ];
   const head = `${counted(all, 'recorded request')}; ${counted(checked, 'body', 'bodies')} checked against V2's schemas; ${counted(refused, 'request')} would be refused.\n`;
+  const warnings = schemas.warnings([]);
   const lines = [
     ...linesOf(sorted),
     ...(unchecked === 0 ? [] : [`${counted(unchecked, 'body', 'bodies')} could not be checked:\n`]),
@@ -188,7 +191,8 @@ export async function draftTrial(
     unchecked,
     refused,
     reasons: sorted.map(([reason, times]) => ({ reason, requests: times })),
-    text: `${head}${lines.join('')}`,
+    warnings,
+    text: `${head}${lines.join('')}${warnings.map((warning) => `${terminalText(warning)}\n`).join('')}`,
   };
 }
 
