@@ -148,9 +148,7 @@ test('every command that has --json prints JSON and nothing else', async () => {
   );
   for (const [at, path] of paths.entries()) {
     const { code, out = '', err } = runs[at] ?? {};
-    // What a log has of other traffic, or by another rule book, is told beside the result.
-    const others = (err ?? '').split('\n').filter((line) => !/^note: .+\.$/.test(line));
-    expect([path, code, path === 'openapi' || path === 'draft' ? '' : others.join('\n')]).toEqual([
+    expect([path, code, path === 'openapi' || path === 'draft' ? '' : withoutNotes(err)]).toEqual([
       path,
       0,
       '',

@@ -137,7 +137,7 @@ test('values that a log does not have are not judged', async () => {
 });
 
 const parts = '#/components/schemas';
-const unusual: readonly (readonly [string, unknown, string?])[] = [
+const unusual: readonly [what: string, note: unknown, left?: string][] = [
   [
     'a pattern of Ruby',
     { type: 'string', pattern: '\\A\\w+\\z' },
@@ -162,27 +162,31 @@ const unusual: readonly (readonly [string, unknown, string?])[] = [
   ['an id that is none', { $id: 'http://[', type: 'string' }],
 ];
 
-test.each(unusual)('a description with %s is drafted from, and tried', async (...row) => {
-  const [what, note, left] = row;
-  const schema = { type: 'object', properties: { count: { type: 'integer' }, note } };
-  const name = what.replaceAll(' ', '-');
-  const young = file(`${name}.json`, {
-    ...(description('/api/v2', schema) as object),
-    openapi: '3.1.0',
-    components: {
-      schemas: { Circle: { $ref: `${parts}/Circle2` }, Circle2: { $ref: `${parts}/Circle` }, Text: text },
-    },
-  });
-  const { code, out, err } = await run('--v2', young, '--har', har({ data: { count: 1, note: 'x' } }));
-  expect([code, out]).toEqual([0, expect.stringContaining('- { unwrap: data }')]);
-  const [head, ...warnings] = err.trimEnd().split('\n');
-  expect(head).toBe("1 recorded request; 1 body checked against V2's schemas; 0 requests would be refused.");
-  // A keyword that was not checked is told.
-  expect(warnings).toEqual(
-    left === undefined ? [] : [expect.stringMatching(/^V2's description is checked without #\/.+\.$/)],
-  );
-  expect(err).toContain(left ?? '');
-});
+test.each(unusual)(
+  'a description with %s is drafted from, and tried',
+  async (what: string, note: unknown, left?: string) => {
+    const schema = { type: 'object', properties: { count: { type: 'integer' }, note } };
+    const name = what.replaceAll(' ', '-');
+    const young = file(`${name}.json`, {
+      ...(description('/api/v2', schema) as object),
+      openapi: '3.1.0',
+      components: {
+        schemas: { Circle: { $ref: `${parts}/Circle2` }, Circle2: { $ref: `${parts}/Circle` }, Text: text },
+      },
+    });
+    const { code, out, err } = await run('--v2', young, '--har', har({ data: { count: 1, note: 'x' } }));
+    expect([code, out]).toEqual([0, expect.stringContaining('- { unwrap: data }')]);
+    const [head, ...warnings] = err.trimEnd().split('\n');
+    expect(head).toBe(
+      "1 recorded request; 1 body checked against V2's schemas; 0 requests would be refused.",
+    );
+    // A keyword that was not checked is told.
+    expect(warnings).toEqual(
+      left === undefined ? [] : [expect.stringMatching(/^V2's description is checked without #\/.+\.$/)],
+    );
+    expect(err).toContain(left ?? '');
+  },
+);
 
 test('a draft with faults is written, and is a failure as it is for check', async () => {
   const parameters = { get: { operationId: 'x', responses: {} } };
