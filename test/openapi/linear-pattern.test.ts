@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compilePattern } from '../../src/openapi/linear-pattern.ts';
+import { fuzzRuns } from '../support/fuzz.ts';
 
 /** Counts the steps of work; the bound of a check is 200,000. */
 class Counted {
@@ -87,7 +88,7 @@ test('random patterns match the texts that the engine of the platform matches', 
         expect([source, text, matches(source, text)]).toEqual([source, text, expected]);
       }
     }),
-    { numRuns: 1500 },
+    { numRuns: fuzzRuns(1_500) },
   );
   expect(matched).toBeGreaterThan(500);
 });
