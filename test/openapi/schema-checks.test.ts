@@ -141,20 +141,26 @@ function ajvOf(schema: any): (value: unknown) => boolean | undefined {
 }
 
 /**
- * False where the other validator is wrong: what `contains` matches is evaluated (JSON Schema 2020-12 core §11.2), and an empty array
- * contains nothing, beside `prefixItems` also; what `prefixItems` of a refused alternative matches is not.
+ * False where the other validator is wrong: what `contains` matches is evaluated (JSON Schema 2020-12 core §11.2), an empty array
+ * contains nothing, beside `prefixItems` also, and an alternative that refuses the array evaluates none of its elements (§7.7.1.2).
  */
-function isJudgedAlike(schema: unknown): boolean {
+function isJudgedCorrectly(schema: unknown): boolean {
   const text = JSON.stringify(schema);
-  const [contains, unevaluated, prefix] = ['contains', 'unevaluatedItems', 'prefixItems'].map((keyword) =>
-    text.includes(`"${keyword}"`),
-  );
-  return [contains, unevaluated, prefix].filter((isThere) => isThere === true).length < 2;
+  if (text.includes('"contains"')) return !/"(?:unevaluatedItems|prefixItems)"/.test(text);
+  return !text.includes('"unevaluatedItems"') || !/"(?:anyOf|oneOf|if)"|\/Two"/.test(text);
 }
 
-test('elements that only a refused alternative matches are not evaluated', () => {
-  const schema = { anyOf: [{ prefixItems: [false] }, {}], unevaluatedItems: false };
-  expect(isValid(schema, [1])).toBe(false);
+test.each([
+  [{ anyOf: [{ required: ['b'] }, { items: { type: 'string' } }] }],
+  [{ anyOf: [{ items: { type: 'string' } }, { required: ['b'] }] }],
+  [{ oneOf: [{ required: ['b'] }, { prefixItems: [{ type: 'string' }] }] }],
+  [{ if: { items: { type: 'string' } } }],
+  [{ if: true, else: { items: true } }],
+  [{ $ref: '#/components/schemas/Two' }],
+  [{ $ref: '#/components/schemas/Two', additionalProperties: { patternProperties: { '(?=)a': false } } }],
+])('an alternative that refuses an array evaluates none of its elements: %j', (alternatives) => {
+  const schema = { ...alternatives, unevaluatedItems: { type: 'null' } };
+  expect([[5], [null]].map((value) => isValid(schema, value, COMPONENTS))).toEqual([false, true]);
 });
 
 test('elements that match contains are evaluated', () => {
@@ -173,7 +179,7 @@ test('random schemas of all keywords accept what another validator accepts', () 
   let refused = 0;
   fc.assert(
     fc.property(
-      arbitrarySchema(fc.constantFrom('a', '^b', '^.$')).filter(isJudgedAlike),
+      arbitrarySchema(fc.constantFrom('a', '^b', '^.$')).filter(isJudgedCorrectly),
       fc.array(arbitraryValue, { minLength: 4, maxLength: 4 }),
       (schema, values) => {
         const { check } = compile(schema, COMPONENTS);
@@ -199,7 +205,7 @@ test('a keyword that is left out never makes a value invalid, whatever stands ar
   fc.assert(
     fc.property(
       // The patterns with a look-ahead match the same texts, and cannot be checked here.
-      arbitrarySchema(fc.constantFrom('(?=)a', '^b', '(?=)^.$')).filter(isJudgedAlike),
+      arbitrarySchema(fc.constantFrom('(?=)a', '^b', '(?=)^.$')).filter(isJudgedCorrectly),
       fc.array(arbitraryValue, { minLength: 4, maxLength: 4 }),
       (schema, values) => {
         const { check, checks } = compile(schema, COMPONENTS);
