@@ -33,6 +33,18 @@ const HEADERS = {
   'Cache-Control': 'no-store',
 } as const;
 
+const COOKIE = 'inspector';
+
+/** Seconds after which a session ends, whatever it does: a working day. */
+const SESSION_SECONDS = 12 * 60 * 60;
+
+/** Sessions that were logged out before their end; beyond these, the oldest is forgotten. */
+const MAX_ENDED = 1000;
+
+const SESSION = /^((\d{1,12})\.([0-9a-f]{32}))\.([0-9a-f]{64})$/;
+
+const encoder = new TextEncoder();
+
 /** Sets the page's security headers on every response; only files of the page say themselves how they are cached. */
 export function secureHeaders(): MiddlewareHandler {
   return async (c, next) => {
@@ -70,6 +82,11 @@ export function sameSite({ hosts }: GuardOptions): MiddlewareHandler {
   };
 }
 
+function isOwnHost(host: string, allowed: ReadonlySet<string>): boolean {
+  const name = nameOf(host);
+  return /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]+\]|localhost)$/.test(name) || allowed.has(name);
+}
+
 /** The name of a host without its port. */
 function nameOf(host: string): string {
   return host.toLowerCase().replace(/:\d*$/, '');
@@ -80,28 +97,15 @@ function shown(host: string): string {
   return /^[\w.:[\]-]{1,255}$/.test(host) ? host : '(no valid name)';
 }
 
-function isOwnHost(host: string, allowed: ReadonlySet<string>): boolean {
-  const name = nameOf(host);
-  return /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]+\]|localhost)$/.test(name) || allowed.has(name);
-}
-
 /** The address that a request is from, as far as the platform knows it. */
 export type AddressOf = (context: Context) => string;
-
-const socketAddress: AddressOf = ({ env }) => addressOf(env);
 
 /** Limits the request rate per address: a client that floods the listener blocks no other. */
 export function requestRate(requests: TokenBuckets, from: AddressOf = socketAddress): MiddlewareHandler {
   return async (c, next) => (requests.take(from(c)) ? next() : tooManyRequests());
 }
 
-const COOKIE = 'inspector';
-
-/** Seconds after which a session ends, whatever it does: a working day. */
-const SESSION_SECONDS = 12 * 60 * 60;
-
-/** Sessions that were logged out before their end; beyond these, the oldest is forgotten. */
-const MAX_ENDED = 1000;
+const socketAddress: AddressOf = ({ env }) => addressOf(env);
 
 /**
  * Sessions of the page. A session is a random id and its end, signed with a key that only holders of the token can make, so
@@ -160,17 +164,21 @@ export class Sessions {
   }
 }
 
-const SESSION = /^((\d{1,12})\.([0-9a-f]{32}))\.([0-9a-f]{64})$/;
+function setCookie(value: string, maxAge: number, secure: boolean): string {
+  return `${COOKIE}=${value}; Path=/; Max-Age=${maxAge}; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`;
+}
 
-const encoder = new TextEncoder();
+function cookieValue(header: string | undefined): string | undefined {
+  return header
+    ?.split(';')
+    .map((pair) => pair.trim())
+    .find((pair) => pair.startsWith(`${COOKIE}=`))
+    ?.slice(COOKIE.length + 1);
+}
 
 async function signingKey(token: string): Promise<CryptoKey> {
   const bytes = encoder.encode(`inspector session ${token}`);
   return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
-}
-
-function setCookie(value: string, maxAge: number, secure: boolean): string {
-  return `${COOKIE}=${value}; Path=/; Max-Age=${maxAge}; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`;
 }
 
 /**
@@ -205,14 +213,6 @@ export async function isSame(given: string, expected: string): Promise<boolean> 
 
 async function digest(text: string): Promise<Uint8Array> {
   return new Uint8Array(await crypto.subtle.digest('SHA-256', encoder.encode(text)));
-}
-
-function cookieValue(header: string | undefined): string | undefined {
-  return header
-    ?.split(';')
-    .map((pair) => pair.trim())
-    .find((pair) => pair.startsWith(`${COOKIE}=`))
-    ?.slice(COOKIE.length + 1);
 }
 
 /** The remote address of a request, as Node's server reports it; a single shared value when it is unknown. */

@@ -73,6 +73,8 @@ export interface RequestToResend {
 /** Bytes of a text that are sent at once. */
 const PART_BYTES = 256 * 1024;
 
+const JSON_HEADERS = { 'Content-Type': 'application/json' };
+
 /**
  * Responds with the result of work: large work is done in a worker thread, where the runtime has threads. `rules` is the
  * compiled rule book of the work; `textHeaders` are the fields for a result that is a text.
@@ -95,8 +97,6 @@ export async function workResponse(
   if (typeof value === 'string') return new Response(value, { status, headers: textHeaders });
   return status === 200 ? jsonResponse(value) : Response.json(value, { status });
 }
-
-const JSON_HEADERS = { 'Content-Type': 'application/json' };
 
 function inParts(bytes: Uint8Array): ReadableStream<Uint8Array> {
   let at = 0;

@@ -61,6 +61,9 @@ interface WorkParts {
 /** Bytes of clients from which work is done in a worker thread: below, it takes less than a millisecond. */
 const LARGE_BYTES = 16 * 1024;
 
+/** Bytes of the body that is explained: enough for the code to be compiled, little enough to be done in a moment. */
+const BODY_BYTES = 256 * 1024;
+
 /** Whether work is worth a thread. */
 export function isLargeWork(work: OperatorWork): boolean {
   if (work.kind === 'try') return true;
@@ -112,9 +115,6 @@ function keptBytes({ kept }: DetailWork | ExportWork): number {
   const bodies = [kept.v1Request.body, kept.v2Response?.body, kept.clientResponse?.body];
   return bodies.reduce((sum, body) => sum + (body?.bytes?.length ?? 0), 0);
 }
-
-/** Bytes of the body that is explained: enough for the code to be compiled, little enough to be done in a moment. */
-const BODY_BYTES = 256 * 1024;
 
 /** Work whose result nobody needs: with it a thread has loaded and compiled what the first large body of an operator takes. */
 export function warmUpWork(parts: Omit<ExplainWork, 'kind' | 'text'>): ExplainWork {

@@ -19,6 +19,9 @@ const MAX_WAITING = 16;
 /** Milliseconds between two steps, so that reports take no more than some hundredths of a processor. */
 const REST_MS = 20;
 
+/** Entries processed without a pause. */
+const ENTRIES_PER_STEP = 100;
+
 /** Makes the reports that clients ask for about themselves, one at a time: requests of others come first. */
 export class OwnReports {
   private readonly parts: OwnReportParts;
@@ -61,9 +64,6 @@ function rest(): Promise<void> {
     setTimeout(resolve, REST_MS);
   });
 }
-
-/** Entries processed without a pause. */
-const ENTRIES_PER_STEP = 100;
 
 /**
  * Collects the guide of the client whose hash is or begins with `client`, from the entries still in the ring; awaits `pause`

@@ -25,6 +25,15 @@ export interface RolloutCounts {
   };
 }
 
+/** Pairs of client and operation that are listed. */
+const MAX_COUNTS = 50;
+
+/** Maximum bytes of a command. */
+const COMMAND_BYTES = 4096;
+
+const MODES: readonly NonNullable<RolloutRequest['mode']>[] = ['migrate', 'observe', 'shadow', 'canary'];
+const KNOWN: ReadonlySet<string> = new Set(['mode', 'share', 'operation', 'client', 'force']);
+
 /** Parts of the rollout routes. */
 interface RolloutAdminParts {
   readonly control: RolloutControl;
@@ -42,6 +51,13 @@ interface RolloutAdminParts {
   readonly names: () => ReadonlyMap<string, string>;
 }
 
+/** Shows and changes the state of the rollout. */
+export interface RolloutAdmin {
+  view(): RolloutView;
+  /** Executes a command, and shares it where it can; resolves to a sentence when it fails, and then nothing has changed. */
+  command(request: RolloutRequest): Promise<{ readonly fault: string } | undefined>;
+}
+
 /** Creates the routes by which operators see the state of a migration, and change it. */
 export function createRolloutAdmin(parts: RolloutAdminParts): RolloutAdmin {
   return {
@@ -57,85 +73,6 @@ export function createRolloutAdmin(parts: RolloutAdminParts): RolloutAdmin {
       return undefined;
     },
   };
-}
-
-/** Why V2's schema, or the gateway itself, speaks against migrating more requests; undefined when neither does. */
-function gateFault(
-  parts: RolloutAdminParts,
-  { mode, operation, client }: RolloutCommand,
-): string | undefined {
-  const { control, counts } = parts;
-  if (mode?.mode !== 'canary' && mode?.mode !== 'migrate') return undefined;
-  const book = parts.ruleBook();
-  const names = namesOf(parts);
-  return bodyCheckFault(
-    counts.bodyChecks.tally.list(book.hash),
-    { operation, client },
-    control.modes(book),
-    (hash) => names.get(hash),
-  );
-}
-
-/** Pairs of client and operation that are listed. */
-const MAX_COUNTS = 50;
-
-function bodyChecksOf(parts: RolloutAdminParts): Pick<RolloutView, 'bodyChecks'> {
-  const { bodyChecks } = parts.counts;
-  const counts = bodyChecks.tally.list(parts.ruleBook().hash);
-  const isRefused = counts.some(({ refused }) => refused > 0);
-  if (!bodyChecks.isOn && !isRefused) return {};
-  const fault = gateFault(parts, { mode: { mode: 'migrate' } });
-  const warnings = bodyChecks.warnings(parts.ruleBook().operations);
-  return {
-    bodyChecks: {
-      ...(warnings.length === 0 ? {} : { warnings }),
-      counts: counts.slice(0, MAX_COUNTS),
-      omitted: Math.max(0, counts.length - MAX_COUNTS),
-      ...(fault === undefined ? {} : { fault }),
-    },
-  };
-}
-
-function commandOf(
-  parts: RolloutAdminParts,
-  request: RolloutRequest,
-): RolloutCommand | { readonly fault: string } {
-  const { mode, share, operation, client } = request;
-  if (operation !== undefined && client !== undefined)
-    return { fault: 'Name an operation or a client, not both.' };
-  if ((mode === 'canary') !== (share !== undefined))
-    return { fault: 'A canary needs a share of the clients in percent, and nothing else has one.' };
-  if (share !== undefined && !(share > 0 && share <= 100))
-    return { fault: `The share must be above 0 and at most 100 percent, not ${share}.` };
-  if (mode !== undefined && mode !== 'migrate' && parts.v1Origin === undefined) {
-    return { fault: `The mode ${mode} sends requests to V1; start the gateway with GATEWAY_V1_UPSTREAM.` };
-  }
-  if (operation !== undefined) {
-    const ids = parts.ruleBook().operations.map(({ id }) => id);
-    if (!ids.includes(operation))
-      return {
-        fault: `The rule book has no operation ${operation}${didYouMean(operation, ids) || `; there are ${ids.join(', ')}`}.`,
-      };
-  }
-  const [hash, ...others] = client === undefined ? [] : hashesOf(parts, client);
-  if (client !== undefined && hash === undefined)
-    return {
-      fault: `No client is called ${client}; give its hash of 16 hex digits, or name it in the rule book.`,
-    };
-  if (client !== undefined && hash !== undefined && others.length > 0)
-    return { fault: ambiguityWords(client, [hash, ...others]) };
-  const chosen: Mode | undefined =
-    mode === undefined ? undefined : { mode, ...(share === undefined ? {} : { share }) };
-  return { mode: chosen, operation, client: hash };
-}
-
-function hashesOf(parts: RolloutAdminParts, client: string): readonly string[] {
-  if (/^[0-9a-f]{16}$/.test(client)) return [client];
-  return [...namesOf(parts)].flatMap(([hash, name]) => (name === client ? [hash] : []));
-}
-
-function namesOf({ ruleBook, names }: RolloutAdminParts): ReadonlyMap<string, string> {
-  return new Map([...names(), ...Object.entries(ruleBook().rollout?.clients ?? {})]);
 }
 
 function viewOf(parts: RolloutAdminParts): RolloutView {
@@ -182,6 +119,10 @@ function viewOf(parts: RolloutAdminParts): RolloutView {
   };
 }
 
+function namesOf({ ruleBook, names }: RolloutAdminParts): ReadonlyMap<string, string> {
+  return new Map([...names(), ...Object.entries(ruleBook().rollout?.clients ?? {})]);
+}
+
 function replicaView({ aloneSince, ...status }: ReplicaStatus): ReplicaView {
   return {
     ...status,
@@ -201,6 +142,40 @@ function sourceOf(
 
 function isStanding({ rollbacks }: RolloutState, operation: string | undefined): boolean {
   return rollbacks.some((rollback) => rollback.operation === operation && rollback.resolved === undefined);
+}
+
+function bodyChecksOf(parts: RolloutAdminParts): Pick<RolloutView, 'bodyChecks'> {
+  const { bodyChecks } = parts.counts;
+  const counts = bodyChecks.tally.list(parts.ruleBook().hash);
+  const isRefused = counts.some(({ refused }) => refused > 0);
+  if (!bodyChecks.isOn && !isRefused) return {};
+  const fault = gateFault(parts, { mode: { mode: 'migrate' } });
+  const warnings = bodyChecks.warnings(parts.ruleBook().operations);
+  return {
+    bodyChecks: {
+      ...(warnings.length === 0 ? {} : { warnings }),
+      counts: counts.slice(0, MAX_COUNTS),
+      omitted: Math.max(0, counts.length - MAX_COUNTS),
+      ...(fault === undefined ? {} : { fault }),
+    },
+  };
+}
+
+/** Why V2's schema, or the gateway itself, speaks against migrating more requests; undefined when neither does. */
+function gateFault(
+  parts: RolloutAdminParts,
+  { mode, operation, client }: RolloutCommand,
+): string | undefined {
+  const { control, counts } = parts;
+  if (mode?.mode !== 'canary' && mode?.mode !== 'migrate') return undefined;
+  const book = parts.ruleBook();
+  const names = namesOf(parts);
+  return bodyCheckFault(
+    counts.bodyChecks.tally.list(book.hash),
+    { operation, client },
+    control.modes(book),
+    (hash) => names.get(hash),
+  );
 }
 
 function endOfV1(
@@ -235,15 +210,43 @@ function endOfV1(
   };
 }
 
-/** Shows and changes the state of the rollout. */
-export interface RolloutAdmin {
-  view(): RolloutView;
-  /** Executes a command, and shares it where it can; resolves to a sentence when it fails, and then nothing has changed. */
-  command(request: RolloutRequest): Promise<{ readonly fault: string } | undefined>;
+function commandOf(
+  parts: RolloutAdminParts,
+  request: RolloutRequest,
+): RolloutCommand | { readonly fault: string } {
+  const { mode, share, operation, client } = request;
+  if (operation !== undefined && client !== undefined)
+    return { fault: 'Name an operation or a client, not both.' };
+  if ((mode === 'canary') !== (share !== undefined))
+    return { fault: 'A canary needs a share of the clients in percent, and nothing else has one.' };
+  if (share !== undefined && !(share > 0 && share <= 100))
+    return { fault: `The share must be above 0 and at most 100 percent, not ${share}.` };
+  if (mode !== undefined && mode !== 'migrate' && parts.v1Origin === undefined) {
+    return { fault: `The mode ${mode} sends requests to V1; start the gateway with GATEWAY_V1_UPSTREAM.` };
+  }
+  if (operation !== undefined) {
+    const ids = parts.ruleBook().operations.map(({ id }) => id);
+    if (!ids.includes(operation))
+      return {
+        fault: `The rule book has no operation ${operation}${didYouMean(operation, ids) || `; there are ${ids.join(', ')}`}.`,
+      };
+  }
+  const [hash, ...others] = client === undefined ? [] : hashesOf(parts, client);
+  if (client !== undefined && hash === undefined)
+    return {
+      fault: `No client is called ${client}; give its hash of 16 hex digits, or name it in the rule book.`,
+    };
+  if (client !== undefined && hash !== undefined && others.length > 0)
+    return { fault: ambiguityWords(client, [hash, ...others]) };
+  const chosen: Mode | undefined =
+    mode === undefined ? undefined : { mode, ...(share === undefined ? {} : { share }) };
+  return { mode: chosen, operation, client: hash };
 }
 
-/** Maximum bytes of a command. */
-const COMMAND_BYTES = 4096;
+function hashesOf(parts: RolloutAdminParts, client: string): readonly string[] {
+  if (/^[0-9a-f]{16}$/.test(client)) return [client];
+  return [...namesOf(parts)].flatMap(([hash, name]) => (name === client ? [hash] : []));
+}
 
 /**
  * Adds `GET /rollout`, which returns a `RolloutView`, and `POST /rollout`, which takes a `RolloutRequest` and returns the updated
@@ -267,9 +270,6 @@ export function rolloutRoutes(app: Hono, rollout: RolloutAdmin): void {
     return c.json(rollout.view());
   });
 }
-
-const MODES: readonly NonNullable<RolloutRequest['mode']>[] = ['migrate', 'observe', 'shadow', 'canary'];
-const KNOWN: ReadonlySet<string> = new Set(['mode', 'share', 'operation', 'client', 'force']);
 
 function readRequest(text: string): RolloutRequest | undefined {
   const value = parsedJson(text);

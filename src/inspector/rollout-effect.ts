@@ -21,6 +21,16 @@ type SeenClient = Pick<ClientReport, 'client' | 'name'> & {
   readonly operations: readonly Pick<ClientReport['operations'][number], 'operation' | 'count'>[];
 };
 
+const COMMANDS: Readonly<Record<ModeView['mode'], string>> = {
+  migrate: 'Migrate',
+  observe: 'Observe',
+  shadow: 'Shadow',
+  canary: 'Migrate',
+};
+
+/** Names that one sentence lists. */
+const MAX_NAMES = 20;
+
 /** Computes which of the clients seen a command would move, with which of their requests, by the choice that live requests go through. */
 export function rolloutEffect(
   request: RolloutRequest,
@@ -47,13 +57,6 @@ export function rolloutEffect(
     ],
   };
 }
-
-const COMMANDS: Readonly<Record<ModeView['mode'], string>> = {
-  migrate: 'Migrate',
-  observe: 'Observe',
-  shadow: 'Shadow',
-  canary: 'Migrate',
-};
 
 function commandWords({ mode, share }: RolloutRequest): string {
   if (mode === undefined) return 'Return to the rule book for';
@@ -199,9 +202,6 @@ function canaryWords({ share = 0, client }: RolloutRequest, { rollback, isSticky
         ]),
   ];
 }
-
-/** Names that one sentence lists. */
-const MAX_NAMES = 20;
 
 function listed(names: readonly string[]): string {
   const rest = names.length - MAX_NAMES;

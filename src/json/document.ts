@@ -5,6 +5,15 @@ import { ARRAY, OBJECT, STRING, type Tape } from './tape.ts';
 /** A value in a JSON document: opaque, and valid only with the document that it comes from. */
 type JsonNode = number;
 
+/** Levels of nesting that are walked: the same as the default limit for rewriting. */
+const MAX_DEPTH = 512;
+
+/** Bytes that a scanner may take at once for each value of a text that is walked. */
+const MAX_VALUE_BYTES = 64;
+
+/** A number as RFC 8259 §6 writes it, or a literal. */
+const TOKEN = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)$/;
+
 /** A view of a JSON text: its values by position. Only member names are decoded, and no member is lost. */
 export class JsonDocument {
   readonly bytes: Uint8Array;
@@ -79,12 +88,6 @@ interface WalkVisitor {
   enter(node: WalkedNode): boolean | undefined;
   leave?(node: WalkedNode): void;
 }
-
-/** Levels of nesting that are walked: the same as the default limit for rewriting. */
-const MAX_DEPTH = 512;
-
-/** Bytes that a scanner may take at once for each value of a text that is walked. */
-const MAX_VALUE_BYTES = 64;
 
 /** Walks whole JSON texts, each in one pass. The scanner's memory is reused, so one walker serves one walk at a time. */
 export class JsonWalker {
@@ -178,9 +181,6 @@ export function scalarValue({ isString, text }: JsonScalar): string | number | b
   if (text === 'null') return null;
   return text === 'true' || text === 'false' ? text === 'true' : Number(text);
 }
-
-/** A number as RFC 8259 §6 writes it, or a literal. */
-const TOKEN = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)$/;
 
 /** Whether a text begins with the UTF-8 byte order mark (EF BB BF), which JSON must not contain (RFC 8259 section 8.1). */
 export function hasByteOrderMark(text: Uint8Array): boolean {

@@ -3,6 +3,10 @@ import type { Tape } from './tape.ts';
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 const encoder = new TextEncoder();
 
+const BACKSLASH = 0x5c;
+
+const SHORT_ESCAPES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
+
 /** Returns the bytes of `text` as a JSON string with its quotes. */
 export function printString(text: string): Uint8Array {
   return encoder.encode(JSON.stringify(text));
@@ -18,8 +22,6 @@ export function decodeString(bytes: Uint8Array, start: number, end: number): str
   return decodeKey(bytes, start, end, bytes.subarray(start, end).includes(BACKSLASH));
 }
 
-const BACKSLASH = 0x5c;
-
 function decodeKey(bytes: Uint8Array, start: number, end: number, isEscaped: boolean): string {
   const raw = decoder.decode(bytes.subarray(start + 1, end - 1));
   return isEscaped ? unescape(raw) : raw;
@@ -29,8 +31,6 @@ function decodeKey(bytes: Uint8Array, start: number, end: number, isEscaped: boo
 export function stringText(raw: string): string {
   return raw.includes('\\') ? unescape(raw) : raw;
 }
-
-const SHORT_ESCAPES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
 
 /** Decodes the escapes of RFC 8259 section 7 in a string that the scanner found well-formed; lone surrogates are kept. */
 function unescape(raw: string): string {

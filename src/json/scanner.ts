@@ -1,18 +1,6 @@
 import type { NameTable } from './names.ts';
 import { ARRAY, OBJECT, SCALAR, STRING, Tape, type WorkMemory } from './tape.ts';
 
-/** Limits of a scanner, and the nodes that it records. */
-interface ScanLimits {
-  /** Maximum levels of nesting; a container inside `depth` others is one too many. */
-  readonly depth: number;
-  /** Levels whose nodes are recorded on the tape: 0 is the value itself, 1 its members or elements, and so on. */
-  readonly record: number;
-  /** The names to match: the ids of matching members are recorded on the tape. */
-  readonly names?: NameTable;
-  /** The members whose contents are recorded; all when absent. Elements of an array follow their array, and a root array is closed. */
-  readonly opened?: OpenedMembers;
-}
-
 /** The members whose contents are recorded, by the ids of their names. */
 export interface OpenedMembers {
   /** Of members that are objects. */
@@ -42,6 +30,67 @@ const SPACES = 0x20_20_20_20;
 const QUOTES = 0x22_22_22_22;
 const BACKSLASHES = 0x5c_5c_5c_5c;
 const HIGHEST_BITS = 0x80_80_80_80;
+
+const PLAIN = 0;
+const QUOTE_CLASS = 1;
+const BACKSLASH_CLASS = 2;
+const CONTROL = 3;
+const TWO = 4;
+const THREE = 5;
+const FOUR = 6;
+const NEVER = 7;
+
+/** The class of each byte inside a string: plain, a delimiter, or the first of a UTF-8 sequence (RFC 3629 section 4). */
+const CLASS = new Uint8Array(256).map((_, byte) => {
+  if (byte === 0x22) return QUOTE_CLASS;
+  if (byte === 0x5c) return BACKSLASH_CLASS;
+  if (byte < 0x20) return CONTROL;
+  if (byte < 0x80) return PLAIN;
+  if (byte >= 0xc2 && byte <= 0xdf) return TWO;
+  if (byte >= 0xe0 && byte <= 0xef) return THREE;
+  if (byte >= 0xf0 && byte <= 0xf4) return FOUR;
+  return NEVER;
+});
+
+const BACKSLASH = 0x5c;
+
+/** Limits of a scanner, and the nodes that it records. */
+interface ScanLimits {
+  /** Maximum levels of nesting; a container inside `depth` others is one too many. */
+  readonly depth: number;
+  /** Levels whose nodes are recorded on the tape: 0 is the value itself, 1 its members or elements, and so on. */
+  readonly record: number;
+  /** The names to match: the ids of matching members are recorded on the tape. */
+  readonly names?: NameTable;
+  /** The members whose contents are recorded; all when absent. Elements of an array follow their array, and a root array is closed. */
+  readonly opened?: OpenedMembers;
+}
+
+/** Why a text is refused, and where: byte offset from 0, line and column (in characters) from 1. */
+export interface JsonFault {
+  readonly code: JsonFaultCode;
+  /** A sentence for people; it contains nothing of the text. */
+  readonly message: string;
+  readonly offset: number;
+  readonly line: number;
+  readonly column: number;
+}
+
+/** The reason why a text is not JSON, or is nested too deep. */
+type JsonFaultCode =
+  | 'end'
+  | 'value'
+  | 'number'
+  | 'literal'
+  | 'string'
+  | 'control'
+  | 'escape'
+  | 'utf-8'
+  | 'key'
+  | 'colon'
+  | 'comma'
+  | 'trailing'
+  | 'depth';
 
 /**
  * Reads JSON texts strictly (RFC 8259, UTF-8 checked) in one pass and without recursion, and records the spans of the upper
@@ -222,18 +271,6 @@ export class Scanner {
   }
 }
 
-/** Whether the contents of a container are recorded; `depth` is 1 for the root. */
-function isOpened(
-  { objects, arrays }: OpenedMembers,
-  isObject: boolean,
-  isElement: boolean,
-  id: number,
-  depth: number,
-): boolean {
-  if (isElement) return depth > 1 || isObject;
-  return (isObject ? objects : arrays)[id] === true;
-}
-
 function skipSpace(bytes: Uint8Array, from: number, n: number): number {
   let i = from;
   while (i < n && isSpace(bytes[i] ?? 0)) i += 1;
@@ -249,6 +286,38 @@ function fault(code: JsonFaultCode, bytes: Uint8Array, offset: number): JsonFaul
   return jsonFault(offset >= bytes.length ? 'end' : code, bytes, offset);
 }
 
+/** Describes the fault `code` at byte `offset` of `bytes`. Lines are counted only here, on the error path. */
+function jsonFault(code: JsonFaultCode, bytes: Uint8Array, offset: number): JsonFault {
+  let line = 1;
+  let column = 1;
+  for (let i = 0; i < offset; i += 1) {
+    const byte = bytes[i] ?? 0;
+    if (byte === 0x0a) {
+      line += 1;
+      column = 1;
+    } else if ((byte & 0xc0) !== 0x80) {
+      column += 1;
+    }
+  }
+  return { code, message: MESSAGES[code], offset, line, column };
+}
+
+const MESSAGES: Readonly<Record<JsonFaultCode, string>> = {
+  end: 'the text ends in the middle of a value',
+  value: 'a value is expected here',
+  number: 'the number is not valid (RFC 8259 section 6)',
+  literal: 'only true, false and null are literals',
+  string: 'the string is not closed',
+  control: 'a control character in a string must be escaped',
+  escape: 'the escape is not one of RFC 8259 section 7',
+  'utf-8': 'the bytes are not UTF-8',
+  key: 'a member name in double quotes is expected here',
+  colon: 'a colon is expected between a member name and its value',
+  comma: 'a comma or a closing bracket is expected here',
+  trailing: 'nothing but white space may follow the value',
+  depth: 'the nesting is deeper than the limit',
+};
+
 function stringFault(bytes: Uint8Array, offset: number): JsonFault {
   if (offset >= bytes.length) return jsonFault('string', bytes, bytes.length);
   const byte = bytes[offset] ?? 0;
@@ -256,32 +325,16 @@ function stringFault(bytes: Uint8Array, offset: number): JsonFault {
   return jsonFault(byte < 0x20 ? 'control' : 'utf-8', bytes, offset);
 }
 
-const PLAIN = 0;
-const QUOTE_CLASS = 1;
-const BACKSLASH_CLASS = 2;
-const CONTROL = 3;
-const TWO = 4;
-const THREE = 5;
-const FOUR = 6;
-const NEVER = 7;
-
-/** The class of each byte inside a string: plain, a delimiter, or the first of a UTF-8 sequence (RFC 3629 section 4). */
-const CLASS = new Uint8Array(256).map((_, byte) => {
-  if (byte === 0x22) return QUOTE_CLASS;
-  if (byte === 0x5c) return BACKSLASH_CLASS;
-  if (byte < 0x20) return CONTROL;
-  if (byte < 0x80) return PLAIN;
-  if (byte >= 0xc2 && byte <= 0xdf) return TWO;
-  if (byte >= 0xe0 && byte <= 0xef) return THREE;
-  if (byte >= 0xf0 && byte <= 0xf4) return FOUR;
-  return NEVER;
-});
-
-/** Returns the offset of the first byte at or after `from` that is not a plain ASCII character of a string. */
-function skipPlain(bytes: Uint8Array, from: number, n: number): number {
-  let i = from;
-  while (i < n && CLASS[bytes[i] ?? 0] === PLAIN) i += 1;
-  return i;
+/** Whether the contents of a container are recorded; `depth` is 1 for the root. */
+function isOpened(
+  { objects, arrays }: OpenedMembers,
+  isObject: boolean,
+  isElement: boolean,
+  id: number,
+  depth: number,
+): boolean {
+  if (isElement) return depth > 1 || isObject;
+  return (isObject ? objects : arrays)[id] === true;
 }
 
 /**
@@ -308,6 +361,13 @@ export function scanString(bytes: Uint8Array, from: number): number {
     if (next === 0) return -i - 1;
     i = next;
   }
+}
+
+/** Returns the offset of the first byte at or after `from` that is not a plain ASCII character of a string. */
+function skipPlain(bytes: Uint8Array, from: number, n: number): number {
+  let i = from;
+  while (i < n && CLASS[bytes[i] ?? 0] === PLAIN) i += 1;
+  return i;
 }
 
 function scanEscape(bytes: Uint8Array, at: number, n: number): number {
@@ -352,8 +412,6 @@ function scanSequence(bytes: Uint8Array, at: number, n: number, kind: number): n
   return at + length;
 }
 
-const BACKSLASH = 0x5c;
-
 /** Returns the offset behind the closing quote of the string at `at`, or `end` where it has none. Nothing else of it is checked. */
 export function stringEnd(bytes: Uint8Array, at: number, end: number): number {
   let i = at + 1;
@@ -386,14 +444,14 @@ export function scanNumber(bytes: Uint8Array, from: number, n: number): number {
   return i;
 }
 
+function isDigit(byte: number): boolean {
+  return byte >= 0x30 && byte <= 0x39;
+}
+
 function digits(bytes: Uint8Array, from: number, n: number): number {
   let i = from;
   while (i < n && isDigit(bytes[i] ?? 0)) i += 1;
   return i;
-}
-
-function isDigit(byte: number): boolean {
-  return byte >= 0x30 && byte <= 0x39;
 }
 
 /** Returns the offset after the literal at `from`, or minus the offset of the offending byte minus one. */
@@ -422,62 +480,4 @@ function expect4(
   if (from + 2 >= n || bytes[from + 2] !== c) return -from - 3;
   if (from + 3 >= n || bytes[from + 3] !== d) return -from - 4;
   return from + 4;
-}
-
-/** The reason why a text is not JSON, or is nested too deep. */
-type JsonFaultCode =
-  | 'end'
-  | 'value'
-  | 'number'
-  | 'literal'
-  | 'string'
-  | 'control'
-  | 'escape'
-  | 'utf-8'
-  | 'key'
-  | 'colon'
-  | 'comma'
-  | 'trailing'
-  | 'depth';
-
-/** Why a text is refused, and where: byte offset from 0, line and column (in characters) from 1. */
-export interface JsonFault {
-  readonly code: JsonFaultCode;
-  /** A sentence for people; it contains nothing of the text. */
-  readonly message: string;
-  readonly offset: number;
-  readonly line: number;
-  readonly column: number;
-}
-
-const MESSAGES: Readonly<Record<JsonFaultCode, string>> = {
-  end: 'the text ends in the middle of a value',
-  value: 'a value is expected here',
-  number: 'the number is not valid (RFC 8259 section 6)',
-  literal: 'only true, false and null are literals',
-  string: 'the string is not closed',
-  control: 'a control character in a string must be escaped',
-  escape: 'the escape is not one of RFC 8259 section 7',
-  'utf-8': 'the bytes are not UTF-8',
-  key: 'a member name in double quotes is expected here',
-  colon: 'a colon is expected between a member name and its value',
-  comma: 'a comma or a closing bracket is expected here',
-  trailing: 'nothing but white space may follow the value',
-  depth: 'the nesting is deeper than the limit',
-};
-
-/** Describes the fault `code` at byte `offset` of `bytes`. Lines are counted only here, on the error path. */
-function jsonFault(code: JsonFaultCode, bytes: Uint8Array, offset: number): JsonFault {
-  let line = 1;
-  let column = 1;
-  for (let i = 0; i < offset; i += 1) {
-    const byte = bytes[i] ?? 0;
-    if (byte === 0x0a) {
-      line += 1;
-      column = 1;
-    } else if ((byte & 0xc0) !== 0x80) {
-      column += 1;
-    }
-  }
-  return { code, message: MESSAGES[code], offset, line, column };
 }

@@ -52,16 +52,64 @@ export interface MigrationOptions {
   readonly bodyLimit?: number;
 }
 
-/**
- * Compiles a rule book, for requests of V1 clients and responses to them. Throws a TypeError for what is no rule book, and for a limit
- * that is no number of bytes.
- */
-export function createMigration(ruleBook: RuleBook, options: MigrationOptions = {}): Migration {
-  if (!('operations' in Object(ruleBook)))
-    throw new TypeError('A migration needs a checked rule book, such as the ruleBook of readRuleBook.');
-  const { bodyLimit = 0 } = options;
-  if (!(bodyLimit >= 0)) throw new TypeError(`bodyLimit is a number of bytes, not ${bodyLimit}.`);
-  return new Migration(ruleBook, options);
+/** The server in front has limits of its own. */
+const NO_LIMITS = { count: Infinity, bytes: Infinity };
+
+const EMPTY = new Uint8Array();
+
+/** The parts of a migrated request that its response depends on. */
+export type RequestOfResponse = Pick<MigratedRequestHead, 'method' | 'target' | 'host' | 'edits'>;
+
+/** What an adapter knows of a body before it reads it. */
+export interface RequestBodyFacts {
+  readonly hasBody: boolean;
+  /** The content codings that the adapter decodes. */
+  readonly codings: readonly Coding[];
+}
+
+/** How to handle a request whose head is known; `action` tells the cases apart. For adapters that stream or decode bodies. */
+export type StartedRequest =
+  /** It is not for V1. */
+  | { readonly action: 'pass' }
+  | { readonly action: 'refuse'; readonly refused: RefusedRequest }
+  /** The body, if there is one, is sent as received. */
+  | { readonly action: 'forward'; readonly request: MigratedRequest }
+  | CollectedRequest;
+
+/** A request whose body is needed whole. */
+export interface CollectedRequest {
+  readonly action: 'collect';
+  /** The coding to remove from a body that is not empty. */
+  readonly coding: Coding | undefined;
+  /** Maximum bytes to collect, and to decode. */
+  readonly bodyLimit: number;
+  /** Returns the outcome for a body; `received` is the one with its content coding, if it has one. */
+  finish(decoded: DecodedBody, received?: Uint8Array): MigratedRequest | RefusedRequest;
+  /** Returns the refusal of a body that has more than `bodyLimit` bytes as received. */
+  tooLarge(): RefusedRequest;
+}
+
+/** How to handle a response whose head is known; `action` tells the cases apart. For adapters that stream or decode bodies. */
+export type StartedResponse = ForwardedResponse | CollectedResponse;
+
+/** A response that no rule concerns, or that cannot be rewritten. */
+export interface ForwardedResponse {
+  readonly action: 'forward';
+  /** The response without its body. */
+  readonly unchanged: UnchangedResponseVerdict;
+}
+
+/** A response whose body is needed whole. */
+export interface CollectedResponse {
+  readonly action: 'collect';
+  /** The coding to remove from a body that is not empty. */
+  readonly coding: Coding | undefined;
+  /** Maximum bytes to collect, and to decode; a larger response is sent as it is. */
+  readonly limit: number;
+  /** The response without rewriting, and without its body. */
+  readonly unchanged: UnchangedResponseVerdict;
+  /** Returns the outcome for a body; `received` is the one with its content coding, if it has one. */
+  finish(decoded: DecodedBody, received?: Uint8Array): ResponseVerdict;
 }
 
 /**
@@ -156,16 +204,30 @@ export class Migration {
   }
 }
 
-/** The server in front has limits of its own. */
-const NO_LIMITS = { count: Infinity, bytes: Infinity };
-
-const EMPTY = new Uint8Array();
-
 function bytesOf(body: BodyLike): Uint8Array {
   if (body === undefined || body === null) return EMPTY;
   if (typeof body === 'string') return new TextEncoder().encode(body);
   if (ArrayBuffer.isView(body) && 'length' in body) return body;
   throw new TypeError('A body is a Uint8Array, text, null or undefined.');
+}
+
+/** Returns the refusal for a failure; `signals` are the header fields of responses to V1 clients. */
+function refusedRequest(failed: Failure, signals: SignalHeaders | undefined): RefusedRequest {
+  const { status, code, detail, pointer, position } = failed;
+  const body = new TextEncoder().encode(failed.envelope());
+  const headers = ['Content-Type', 'application/json', 'Content-Length', String(body.length)];
+  headers.push('x-gateway-error', code, ...failed.headers);
+  signals?.addTo(headers, []);
+  return {
+    verdict: 'refused',
+    status,
+    headers: headerFieldsOf(headers),
+    body,
+    code,
+    detail,
+    pointer,
+    position,
+  };
 }
 
 /** The parts of a V1 request that is migrated. */
@@ -192,42 +254,6 @@ function startV1Request(parts: V1RequestParts, hasBody: boolean): StartedRequest
       return { action: 'forward', request: withoutBodyEdits(parts, null, [], body.note) };
     case 'rewrite':
       return new CollectedV1Request(parts, body.coding);
-  }
-}
-
-/** A V1 request to whose body rules apply. */
-class CollectedV1Request implements CollectedRequest {
-  readonly action = 'collect';
-  readonly coding: Coding | undefined;
-  readonly bodyLimit: number;
-  private readonly parts: V1RequestParts;
-
-  constructor(parts: V1RequestParts, coding: Coding | undefined) {
-    this.parts = parts;
-    this.coding = coding;
-    this.bodyLimit = parts.decision.bodyLimit;
-  }
-
-  finish(decoded: DecodedBody, received?: Uint8Array): MigratedRequest | RefusedRequest {
-    const { parts } = this;
-    const { rules, signals, decision } = parts;
-    const outcome = migrateBody(rules.requestPlan(decision.operation), decoded, this.bodyLimit);
-    switch (outcome.verdict) {
-      case 'refused':
-        return refusedRequest(outcome.failure, signals);
-      case 'unchanged': {
-        const body = received ?? outcome.body;
-        return withoutBodyEdits(parts, body.length === 0 ? null : body, outcome.records, outcome.note);
-      }
-      case 'rewritten': {
-        const { body, records, patch, omitted } = outcome;
-        return { verdict: 'rewritten', ...migratedHead(parts, true, records), body, patch, omitted };
-      }
-    }
-  }
-
-  tooLarge(): RefusedRequest {
-    return refusedRequest(bodyTooLarge(this.bodyLimit), this.parts.signals);
   }
 }
 
@@ -268,8 +294,41 @@ function migratedHead(
   };
 }
 
-/** The parts of a migrated request that its response depends on. */
-export type RequestOfResponse = Pick<MigratedRequestHead, 'method' | 'target' | 'host' | 'edits'>;
+/** A V1 request to whose body rules apply. */
+class CollectedV1Request implements CollectedRequest {
+  readonly action = 'collect';
+  readonly coding: Coding | undefined;
+  readonly bodyLimit: number;
+  private readonly parts: V1RequestParts;
+
+  constructor(parts: V1RequestParts, coding: Coding | undefined) {
+    this.parts = parts;
+    this.coding = coding;
+    this.bodyLimit = parts.decision.bodyLimit;
+  }
+
+  finish(decoded: DecodedBody, received?: Uint8Array): MigratedRequest | RefusedRequest {
+    const { parts } = this;
+    const { rules, signals, decision } = parts;
+    const outcome = migrateBody(rules.requestPlan(decision.operation), decoded, this.bodyLimit);
+    switch (outcome.verdict) {
+      case 'refused':
+        return refusedRequest(outcome.failure, signals);
+      case 'unchanged': {
+        const body = received ?? outcome.body;
+        return withoutBodyEdits(parts, body.length === 0 ? null : body, outcome.records, outcome.note);
+      }
+      case 'rewritten': {
+        const { body, records, patch, omitted } = outcome;
+        return { verdict: 'rewritten', ...migratedHead(parts, true, records), body, patch, omitted };
+      }
+    }
+  }
+
+  tooLarge(): RefusedRequest {
+    return refusedRequest(bodyTooLarge(this.bodyLimit), this.parts.signals);
+  }
+}
 
 /** The parts of the response to a V1 client. */
 interface V1ResponseParts {
@@ -290,6 +349,44 @@ function startV1Response(parts: V1ResponseParts): StartedResponse {
   const decided = decideResponse(status, headers, rules.ruleBook.limits.response);
   if (decided.action === 'forward') return forward(parts, decided.note);
   return new CollectedV1Response(parts, decided.coding);
+}
+
+/** The path of a request is the same in V1 and V2, so that the operation follows from the migrated target. */
+function requestFacts({ rules, request }: V1ResponseParts): RequestFacts {
+  const { method, target } = request;
+  const [path = ''] = target.split('?', 1);
+  const rest = path.slice('/api/v2'.length);
+  return { method, rest, operation: rules.match(method, rest) };
+}
+
+function forward(parts: V1ResponseParts, note: ResponseNote | undefined): StartedResponse {
+  return { action: 'forward', unchanged: unchanged(parts, null, note) };
+}
+
+function unchanged(
+  parts: V1ResponseParts,
+  body: Uint8Array | null,
+  note: ResponseNote | undefined,
+): UnchangedResponseVerdict {
+  const { status, headers } = parts;
+  const fields = clientFields(parts, headers);
+  return { verdict: 'unchanged', status, headers: fields, body: body?.length === 0 ? null : body, note };
+}
+
+/** Returns the header fields for the client: links lead to V1, and the end of V1 is announced in the final ones. */
+function clientFields(parts: V1ResponseParts, headers: HeaderList): HeaderFields {
+  const { rules, signals, request, status } = parts;
+  const facts = requestFacts(parts);
+  const fields = [...contentlessFields(facts, rules, status, endToEnd(headers, true))];
+  rewriteLinks(fields, {
+    upstreamHosts: request.host === undefined ? [] : [request.host],
+    upstreamPath: '',
+    prefix: '/api/v2',
+    gateway: 'same-origin',
+    restoreQuery: (path, query) => restoredQuery(facts, rules, path, query),
+  });
+  if (status >= 200) signals?.addTo(fields, rules.deprecatedAttributes.of(request.edits));
+  return headerFieldsOf(fields);
 }
 
 /** A response that rules apply to. */
@@ -323,117 +420,17 @@ class CollectedV1Response implements CollectedResponse {
   }
 }
 
-function forward(parts: V1ResponseParts, note: ResponseNote | undefined): StartedResponse {
-  return { action: 'forward', unchanged: unchanged(parts, null, note) };
+/**
+ * Compiles a rule book, for requests of V1 clients and responses to them. Throws a TypeError for what is no rule book, and for a limit
+ * that is no number of bytes.
+ */
+export function createMigration(ruleBook: RuleBook, options: MigrationOptions = {}): Migration {
+  if (!('operations' in Object(ruleBook)))
+    throw new TypeError('A migration needs a checked rule book, such as the ruleBook of readRuleBook.');
+  const { bodyLimit = 0 } = options;
+  if (!(bodyLimit >= 0)) throw new TypeError(`bodyLimit is a number of bytes, not ${bodyLimit}.`);
+  return new Migration(ruleBook, options);
 }
-
-function unchanged(
-  parts: V1ResponseParts,
-  body: Uint8Array | null,
-  note: ResponseNote | undefined,
-): UnchangedResponseVerdict {
-  const { status, headers } = parts;
-  const fields = clientFields(parts, headers);
-  return { verdict: 'unchanged', status, headers: fields, body: body?.length === 0 ? null : body, note };
-}
-
-/** Returns the header fields for the client: links lead to V1, and the end of V1 is announced in the final ones. */
-function clientFields(parts: V1ResponseParts, headers: HeaderList): HeaderFields {
-  const { rules, signals, request, status } = parts;
-  const facts = requestFacts(parts);
-  const fields = [...contentlessFields(facts, rules, status, endToEnd(headers, true))];
-  rewriteLinks(fields, {
-    upstreamHosts: request.host === undefined ? [] : [request.host],
-    upstreamPath: '',
-    prefix: '/api/v2',
-    gateway: 'same-origin',
-    restoreQuery: (path, query) => restoredQuery(facts, rules, path, query),
-  });
-  if (status >= 200) signals?.addTo(fields, rules.deprecatedAttributes.of(request.edits));
-  return headerFieldsOf(fields);
-}
-
-/** The path of a request is the same in V1 and V2, so that the operation follows from the migrated target. */
-function requestFacts({ rules, request }: V1ResponseParts): RequestFacts {
-  const { method, target } = request;
-  const [path = ''] = target.split('?', 1);
-  const rest = path.slice('/api/v2'.length);
-  return { method, rest, operation: rules.match(method, rest) };
-}
-
-/** What an adapter knows of a body before it reads it. */
-export interface RequestBodyFacts {
-  readonly hasBody: boolean;
-  /** The content codings that the adapter decodes. */
-  readonly codings: readonly Coding[];
-}
-
-/** How to handle a request whose head is known; `action` tells the cases apart. For adapters that stream or decode bodies. */
-export type StartedRequest =
-  /** It is not for V1. */
-  | { readonly action: 'pass' }
-  | { readonly action: 'refuse'; readonly refused: RefusedRequest }
-  /** The body, if there is one, is sent as received. */
-  | { readonly action: 'forward'; readonly request: MigratedRequest }
-  | CollectedRequest;
-
-/** A request whose body is needed whole. */
-export interface CollectedRequest {
-  readonly action: 'collect';
-  /** The coding to remove from a body that is not empty. */
-  readonly coding: Coding | undefined;
-  /** Maximum bytes to collect, and to decode. */
-  readonly bodyLimit: number;
-  /** Returns the outcome for a body; `received` is the one with its content coding, if it has one. */
-  finish(decoded: DecodedBody, received?: Uint8Array): MigratedRequest | RefusedRequest;
-  /** Returns the refusal of a body that has more than `bodyLimit` bytes as received. */
-  tooLarge(): RefusedRequest;
-}
-
-/** How to handle a response whose head is known; `action` tells the cases apart. For adapters that stream or decode bodies. */
-export type StartedResponse = ForwardedResponse | CollectedResponse;
-
-/** A response that no rule concerns, or that cannot be rewritten. */
-export interface ForwardedResponse {
-  readonly action: 'forward';
-  /** The response without its body. */
-  readonly unchanged: UnchangedResponseVerdict;
-}
-
-/** A response whose body is needed whole. */
-export interface CollectedResponse {
-  readonly action: 'collect';
-  /** The coding to remove from a body that is not empty. */
-  readonly coding: Coding | undefined;
-  /** Maximum bytes to collect, and to decode; a larger response is sent as it is. */
-  readonly limit: number;
-  /** The response without rewriting, and without its body. */
-  readonly unchanged: UnchangedResponseVerdict;
-  /** Returns the outcome for a body; `received` is the one with its content coding, if it has one. */
-  finish(decoded: DecodedBody, received?: Uint8Array): ResponseVerdict;
-}
-
-/** Returns the refusal for a failure; `signals` are the header fields of responses to V1 clients. */
-function refusedRequest(failed: Failure, signals: SignalHeaders | undefined): RefusedRequest {
-  const { status, code, detail, pointer, position } = failed;
-  const body = new TextEncoder().encode(failed.envelope());
-  const headers = ['Content-Type', 'application/json', 'Content-Length', String(body.length)];
-  headers.push('x-gateway-error', code, ...failed.headers);
-  signals?.addTo(headers, []);
-  return {
-    verdict: 'refused',
-    status,
-    headers: headerFieldsOf(headers),
-    body,
-    code,
-    detail,
-    pointer,
-    position,
-  };
-}
-
-/** The body of a web request or response: whole, streamed, or none. */
-export type WebBody = Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>> | null;
 
 /** A stream that was read up to a limit. */
 type CollectedStream =
@@ -472,12 +469,6 @@ export function continueStream(
   });
 }
 
-/** A whole body that is rewritten: a part of a request or response that was started. */
-interface Finishing<Outcome> {
-  readonly coding: Coding | undefined;
-  finish(decoded: DecodedBody, received?: Uint8Array): Outcome;
-}
-
 /**
  * True for a body that is JSON text, whatever its `Content-Encoding` says: `fetch` decodes the bodies of responses, and leaves the
  * field. No body in gzip or zlib's format begins so.
@@ -485,6 +476,12 @@ interface Finishing<Outcome> {
 export function isJsonText(body: Uint8Array): boolean {
   const first = body.find((byte) => byte > 0x20);
   return first === 0x7b || first === 0x5b;
+}
+
+/** A whole body that is rewritten: a part of a request or response that was started. */
+interface Finishing<Outcome> {
+  readonly coding: Coding | undefined;
+  finish(decoded: DecodedBody, received?: Uint8Array): Outcome;
 }
 
 /** Finishes a request or response with its whole body, without its content coding, up to `limit` decoded bytes. */
@@ -501,3 +498,6 @@ export function finishWith<Outcome>(
     );
   });
 }
+
+/** The body of a web request or response: whole, streamed, or none. */
+export type WebBody = Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>> | null;

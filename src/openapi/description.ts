@@ -19,6 +19,14 @@ export interface DescribedOperation {
 /** The methods that a path item can describe. */
 export const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'] as const;
 
+const RANGES: ReadonlySet<string> = new Set(['application/*', '*/*']);
+
+/** The prefix of the API that the gateway stands before, without its version. */
+const OWN_PREFIX = '/api/';
+
+/** The extension that lists the ids of the changes that a part of V1's description results from. */
+export const CHANGE_MARK = 'x-change';
+
 /** True for an OpenAPI description of version 3 with paths. */
 export function isDescription(value: unknown): value is Description {
   const version = memberOf(value, 'openapi');
@@ -86,8 +94,6 @@ export function isJsonMedia(mediaType: string): boolean {
   return isJsonType(type) || RANGES.has(type.trim());
 }
 
-const RANGES: ReadonlySet<string> = new Set(['application/*', '*/*']);
-
 function isJsonType(type: string): boolean {
   return /^application\/(?:[\w.!#$&^-]+\+)?json$/i.test(type.trim());
 }
@@ -106,9 +112,6 @@ export function jsonMediaIn(content: JsonObject): string | undefined {
 function vagueness(mediaType: string): number {
   return mediaType.startsWith('*/*') ? 2 : mediaType.startsWith('application/*') ? 1 : 0;
 }
-
-/** The prefix of the API that the gateway stands before, without its version. */
-const OWN_PREFIX = '/api/';
 
 /**
  * The operations of one version of an API below its prefix, without the one that returns the description. Paths of another version, and
@@ -252,9 +255,6 @@ function exactNumber(_key: string, value: unknown, context?: { readonly source?:
   if (typeof value !== 'number' || source === undefined || Number.isSafeInteger(value)) return value;
   return String(value) === source || !/^-?\d+$/.test(source) ? value : exactInteger(source);
 }
-
-/** The extension that lists the ids of the changes that a part of V1's description results from. */
-export const CHANGE_MARK = 'x-change';
 
 /** Marks a schema or an operation with the id of a change; a schema that is `true` becomes an object. */
 export function marked(part: unknown, change: string): JsonObject {

@@ -11,6 +11,18 @@ import {
 /** The schema that a `$ref` of `schema` leads to; undefined where there is none. */
 type Follow = (schema: unknown) => unknown;
 
+/** Maximum alternatives within alternatives that are searched for `readOnly`: a schema may be its own. */
+const MAX_ALTERNATIVES = 6;
+
+/** The address of the description for references in it; `.invalid` is nobody's (RFC 2606). */
+const DOCUMENT = 'https://description.invalid/';
+
+/** Keywords whose values are data and no schemas. */
+const DATA: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'example', 'examples']);
+
+/** Maximum levels of a description that are searched for names of schemas. */
+const MAX_DEPTH = 200;
+
 /**
  * The parts of a schema that hold together for each value: itself, what its `$ref` leads to, and those of `allOf`, at any depth. A
  * word such as `readOnly`, `required` or `nullable` holds in whichever part it stands.
@@ -66,9 +78,6 @@ function alternativesOf(schema: JsonObject): unknown[] {
   ].filter((part) => part !== undefined);
 }
 
-/** Maximum alternatives within alternatives that are searched for `readOnly`: a schema may be its own. */
-const MAX_ALTERNATIVES = 6;
-
 /** True for a schema with `readOnly` in one of its parts, or in each of its alternatives that is not just null. */
 function isReadOnly(schema: unknown, follow: Follow, depth = 0): boolean {
   if (depth > MAX_ALTERNATIVES) return false;
@@ -104,15 +113,6 @@ export interface Located {
   /** The URI that references in it are relative to. */
   readonly base: string;
 }
-
-/** The address of the description for references in it; `.invalid` is nobody's (RFC 2606). */
-const DOCUMENT = 'https://description.invalid/';
-
-/** Keywords whose values are data and no schemas. */
-const DATA: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'example', 'examples']);
-
-/** Maximum levels of a description that are searched for names of schemas. */
-const MAX_DEPTH = 200;
 
 /** Where references of a description lead: by pointer, and in OpenAPI 3.1 by `$id` and `$anchor` also. Other documents are not read. */
 export class SchemaReferences {

@@ -28,6 +28,18 @@ export const formats: ReadonlyMap<string, (text: string) => boolean> = new Map([
 
 const DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
+const PATH = /^(?:[\w.~!$&'()*+,;=:@/-]|%[\da-f]{2})*$/i;
+const QUERY = /^(?:[\w.~!$&'()*+,;=:@/?-]|%[\da-f]{2})*$/i;
+const USER = /^(?:[\w.~!$&'()*+,;=:-]|%[\da-f]{2})*$/i;
+const REGISTERED_NAME = /^(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*$/i;
+
+const VARIABLE = String.raw`(?:\w|%[\da-f]{2})(?:\.?(?:\w|%[\da-f]{2}))*(?::[1-9]\d{0,3}|\*)?`;
+const EXPRESSION = String.raw`\{[+#./;?&=,!@|]?${VARIABLE}(?:,${VARIABLE})*\}`;
+const LITERAL = String.raw`[^\x00-\x20\x7f"<>%\\^\x60{|}]|%[\da-f]{2}`;
+
+/** RFC 6570 §2. */
+const TEMPLATE = new RegExp(`^(?:${LITERAL}|${EXPRESSION})*$`, 'i');
+
 function isDate(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
   const [year, month, day] = [text.slice(0, 4), text.slice(5, 7), text.slice(8)].map(Number);
@@ -57,11 +69,6 @@ function isDuration(text: string): boolean {
   const units = text.replaceAll(/\d+/g, '');
   return /^P(?:W|(?:YMD|YM|Y|MD|M|D)?(?:T(?:HMS|HM|H|MS|M|S))?)$/.test(units);
 }
-
-const PATH = /^(?:[\w.~!$&'()*+,;=:@/-]|%[\da-f]{2})*$/i;
-const QUERY = /^(?:[\w.~!$&'()*+,;=:@/?-]|%[\da-f]{2})*$/i;
-const USER = /^(?:[\w.~!$&'()*+,;=:-]|%[\da-f]{2})*$/i;
-const REGISTERED_NAME = /^(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*$/i;
 
 /** RFC 3986 §4.1, and §3 where a scheme is needed. */
 function isReference(text: string, isAbsolute: boolean): boolean {
@@ -99,12 +106,6 @@ function split(text: string, separator: string): readonly [string, string | unde
   const at = text.indexOf(separator);
   return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
 }
-
-const VARIABLE = String.raw`(?:\w|%[\da-f]{2})(?:\.?(?:\w|%[\da-f]{2}))*(?::[1-9]\d{0,3}|\*)?`;
-const EXPRESSION = String.raw`\{[+#./;?&=,!@|]?${VARIABLE}(?:,${VARIABLE})*\}`;
-const LITERAL = String.raw`[^\x00-\x20\x7f"<>%\\^\x60{|}]|%[\da-f]{2}`;
-/** RFC 6570 §2. */
-const TEMPLATE = new RegExp(`^(?:${LITERAL}|${EXPRESSION})*$`, 'i');
 
 /** What browsers take for the address of a page: no registry defines the format, so any host will do. */
 function isUrl(text: string): boolean {

@@ -16,6 +16,15 @@ const MAX_INSTRUCTIONS = 10_000;
 /** Maximum groups within each other: the parser calls itself. */
 const MAX_DEPTH = 200;
 
+/** Operations of a program. A character class has its index in `left`; the other fields are addresses. */
+const CLASS = 0;
+const SPLIT = 1;
+const START = 2;
+const END = 3;
+const BOUNDARY = 4;
+const NO_BOUNDARY = 5;
+const MATCH = 6;
+
 /**
  * Compiles a pattern of a schema (ECMA-262, with the flag `u`, as JSON Schema 2020-12 §6.4 of the core asks) for an engine whose
  * time is at most its length times that of the text: it follows all alternatives side by side (Thompson, 1968) where the engine of
@@ -36,15 +45,6 @@ export function compilePattern(source: string): LinearPattern | { readonly fault
 }
 
 class UnsupportedPattern extends Error {}
-
-/** Operations of a program. A character class has its index in `left`; the other fields are addresses. */
-const CLASS = 0;
-const SPLIT = 1;
-const START = 2;
-const END = 3;
-const BOUNDARY = 4;
-const NO_BOUNDARY = 5;
-const MATCH = 6;
 
 interface Instruction {
   readonly operation: number;

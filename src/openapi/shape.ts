@@ -57,6 +57,15 @@ interface Part {
   readonly isWithinItself: boolean;
 }
 
+const CONSTRAINTS: ReadonlySet<string> = new Set(
+  'format pattern minLength maxLength minimum maximum multipleOf minItems maxItems uniqueItems default example examples'.split(
+    ' ',
+  ),
+);
+
+/** Formats that say how wide a number is, and nothing of what it means. */
+const WIDTHS: ReadonlySet<string> = new Set(['int32', 'int64', 'float', 'double', 'decimal']);
+
 /** The shape that a schema describes; `open` are the schemas around it. */
 export function shapeOf(schema: unknown, components: Components, open: readonly JsonObject[] = []): Shape {
   const collected = collectParts(schema, components, open);
@@ -222,15 +231,6 @@ function constraintsOf(parts: readonly JsonObject[]): string {
   const pairs = parts.flatMap((part) => Object.entries(part).filter(([name]) => CONSTRAINTS.has(name)));
   return pairs.length === 0 ? '' : JSON.stringify(pairs.toSorted(([one], [other]) => (one < other ? -1 : 1)));
 }
-
-const CONSTRAINTS: ReadonlySet<string> = new Set(
-  'format pattern minLength maxLength minimum maximum multipleOf minItems maxItems uniqueItems default example examples'.split(
-    ' ',
-  ),
-);
-
-/** Formats that say how wide a number is, and nothing of what it means. */
-const WIDTHS: ReadonlySet<string> = new Set(['int32', 'int64', 'float', 'double', 'decimal']);
 
 /** The values of keywords as text, such as `date` or `maximum 100`. */
 function listed(

@@ -65,6 +65,27 @@ const KEPT_SHARE = 0.5;
 /** An entry lists no more of them: a longer list does not say that the others were echoed. */
 const MAX_UNECHOED = 16;
 
+const NO_COUNTS = {
+  count: 0,
+  accepted: 0,
+  echoed: 0,
+  unechoed: 0,
+  unprocessable: 0,
+  named: 0,
+  acceptedByV1: 0,
+  deprecated: 0,
+  namedByV1: 0,
+};
+
+/** Maximum clients that are listed for a name: of that many, there may be more. */
+export const MAX_ROW_CLIENTS = 10;
+
+/** Summary of a change that holds proposed rules. */
+const CHANGE_SUMMARY = 'Attributes that V2 does not take.';
+
+/** Minimum number of 422 responses that point at a name before they count as V2's opinion of the name. */
+const MIN_NAMED = 3;
+
 /** Counts the names that V1 clients send, by operation and outcome. */
 export class CensusTally {
   /** Counts by operation and pointer. */
@@ -165,18 +186,6 @@ export class CensusTally {
   }
 }
 
-const NO_COUNTS = {
-  count: 0,
-  accepted: 0,
-  echoed: 0,
-  unechoed: 0,
-  unprocessable: 0,
-  named: 0,
-  acceptedByV1: 0,
-  deprecated: 0,
-  namedByV1: 0,
-};
-
 function count({ row, v1, v2 }: PlacedRow, entry: TallyEntry): void {
   const { client, status, failure, origin } = entry;
   row.count += 1;
@@ -225,9 +234,6 @@ function censusRow(
 function share(row: CensusRow): number {
   return row.accepted / row.count;
 }
-
-/** Maximum clients that are listed for a name: of that many, there may be more. */
-export const MAX_ROW_CLIENTS = 10;
 
 /** One attribute name that clients of an operation send, with the evidence of every source. */
 export interface CensusRow {
@@ -305,9 +311,6 @@ export function changeIdOf(operation: string | undefined): string {
   return `removed-from-${(operation ?? 'other').replaceAll(/[^a-z0-9]+/gi, '-').replaceAll(/^-|-$/g, '')}`;
 }
 
-/** Summary of a change that holds proposed rules. */
-const CHANGE_SUMMARY = 'Attributes that V2 does not take.';
-
 /** Prints proposals as YAML to paste under `changes`; empty without any. */
 export function proposalYaml(strips: readonly StripProposal[]): string {
   const operations = Map.groupBy(strips, ({ operation }) => operation);
@@ -380,9 +383,6 @@ interface Judgement {
   /** The counts of each source, and for `unknown` the reason, in a sentence. */
   readonly why: string;
 }
-
-/** Minimum number of 422 responses that point at a name before they count as V2's opinion of the name. */
-const MIN_NAMED = 3;
 
 /** Judges the attributes that no rule handles. Attributes that nothing speaks against have no judgement. */
 function judgeRows(rows: readonly CensusRow[]): readonly Judgement[] {

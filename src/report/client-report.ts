@@ -122,6 +122,10 @@ const PAUSE_FACTOR = 1.5;
 /** A client seen for less than the silence that makes it gone is waited for longer: its rhythm is not known. */
 const UNKNOWN_RHYTHM_FACTOR = 3;
 
+const MAX_SHOWN = 5;
+
+const BY = { v1: 'V1', v2: 'V2', gateway: 'gateway' } as const;
+
 /** Makes the report of one client. */
 export function clientReport(
   hash: string,
@@ -212,8 +216,6 @@ function unknownParts(tally: ClientTally, from: string): string[] {
   return sentences;
 }
 
-const MAX_SHOWN = 5;
-
 /** Returns the time `days` days earlier; empty for an invalid time, as a foreign log may contain. */
 export function dayBefore(time: string, days: number): string {
   const date = new Date(Date.parse(time) - days * DAY_MS);
@@ -266,8 +268,6 @@ function outcomeOf({ by, status, code, pointers, ...span }: OutcomeTally): Outco
     pointers: [...pointers].map(([pointer, named]) => ({ pointer, ...usage(named) })).sort(byCount),
   };
 }
-
-const BY = { v1: 'V1', v2: 'V2', gateway: 'gateway' } as const;
 
 /** Describes the responses of a client, such as `V2 201 412×, V2 422 3× (/legacy_code 3×), gateway 503 brownout 5×`; a client that disconnected has the service behind it that its request was sent to. */
 export function outcomeWords(outcomes: readonly Outcome[]): string {

@@ -14,12 +14,41 @@ export interface LogGap {
 
 /** A gap is told from this many slots in which a replica would have entries, at its usual share of the slots of the others. */
 const MISSED_SLOTS = 6;
+
 /** A single log is told from this many: nobody else shows that there was traffic. */
 const MISSED_OF_RHYTHM = 18;
+
 /** Time within which a replica that ends is followed by one that begins, as in a deployment; also around starts and stops. */
 export const HANDOVER_MS = 3_600_000;
+
 /** Maximum gaps told of one log: the longest. */
 const MAX_OF_LOG = 20;
+
+/** A week in slots. */
+const WEEK = (7 * 86_400_000) / SLOT_MS;
+
+/** Weeks on each side of a slot that tell whether it would have entries, and how many of them there have to be. */
+const MAX_WEEKS = 4;
+const MIN_WEEKS = 2;
+
+/** Maximum starts and stops that are kept of a replica. */
+const MAX_EVENTS = 10_000;
+
+/** What rotation appends: a number or a date, and the packing. */
+// Not proven linear: `-0-0` in a path, which has 4,096 bytes at most.
+const ROTATED = /(?:[.-]\d[\dT:_.-]*)?(?:\.(?:gz|zst))?$/;
+
+/** A date before the extension, as in `rewrite-2026-11-22.ndjson`. */
+const DATED = /[.-]\d{4}-?\d{2}-?\d{2}(?:T[\d:.-]*)?(?=\.\w+$)/;
+
+/** What collectors write before a line: `kubectl logs --prefix`, `docker compose logs`. */
+const PREFIX = /^(?:\[pod\/([^/\]]+)\/[^\]]*\]|(\S+)\s+\|)/;
+
+/** A difference of the clocks below it is none: they drift apart, and time servers set them right. */
+const JUMP_MS = 60_000;
+
+/** Maximum gaps that are kept: the latest. */
+const MAX_GAPS = 100;
 
 /**
  * Finds the times in which the log of a replica has no entry although others have, and it would be expected to have: an hour where
@@ -181,12 +210,6 @@ function text(time: number): string {
   return new Date(time).toISOString();
 }
 
-/** A week in slots. */
-const WEEK = (7 * 86_400_000) / SLOT_MS;
-/** Weeks on each side of a slot that tell whether it would have entries, and how many of them there have to be. */
-const MAX_WEEKS = 4;
-const MIN_WEEKS = 2;
-
 /** The rhythm of one log: at which times of the week it has entries. */
 class LogRhythm {
   private readonly seen: ReadonlySet<number>;
@@ -234,9 +257,6 @@ function shareOfSeen(all: readonly boolean[]): number {
   return all.filter(Boolean).length / all.length;
 }
 
-/** Maximum starts and stops that are kept of a replica. */
-const MAX_EVENTS = 10_000;
-
 /** The times at which one replica wrote its log, which can be of several files. */
 export class ReplicaLog {
   /** The name of the file without the suffix of a rotation, or the name that the collector wrote before its lines. */
@@ -276,12 +296,6 @@ export class ReplicaLog {
   }
 }
 
-/** What rotation appends: a number or a date, and the packing. */
-// Not proven linear: `-0-0` in a path, which has 4,096 bytes at most.
-const ROTATED = /(?:[.-]\d[\dT:_.-]*)?(?:\.(?:gz|zst))?$/;
-/** A date before the extension, as in `rewrite-2026-11-22.ndjson`. */
-const DATED = /[.-]\d{4}-?\d{2}-?\d{2}(?:T[\d:.-]*)?(?=\.\w+$)/;
-
 /** The log that a file is a part of: its path without what rotation appends. */
 export function replicaOfFile(path: string): string {
   const name = path
@@ -291,19 +305,11 @@ export function replicaOfFile(path: string): string {
   return name === '' ? path : name;
 }
 
-/** What collectors write before a line: `kubectl logs --prefix`, `docker compose logs`. */
-const PREFIX = /^(?:\[pod\/([^/\]]+)\/[^\]]*\]|(\S+)\s+\|)/;
-
 /** The replica that a collector names before a line; undefined when it names none. */
 export function replicaOfPrefix(text: string): string | undefined {
   const match = PREFIX.exec(text);
   return match?.[1] ?? match?.[2];
 }
-
-/** A difference of the clocks below it is none: they drift apart, and time servers set them right. */
-const JUMP_MS = 60_000;
-/** Maximum gaps that are kept: the latest. */
-const MAX_GAPS = 100;
 
 /** What a running gateway knows to be lacking in its own counts: its clock was set, or a worker ended with counts of its own. */
 export class OwnGaps {

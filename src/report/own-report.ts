@@ -33,6 +33,21 @@ const MAX_ROWS = 100;
 /** Days of silence after which a client counts as gone. */
 const GONE_AFTER_DAYS = 14;
 
+const COVERAGE: Readonly<Record<OwnReport['coverage'], string>> = {
+  gateway: 'A restart of the gateway starts over.',
+  fleet: 'All instances of the gateway count together; what comes below of single calls is of this one.',
+  alone:
+    'The instances of the gateway cannot reach each other: requests that others received lately may be missing.',
+};
+
+const WORK: Readonly<Record<ClientReport['class'], string>> = {
+  gone: 'It no longer uses V1.',
+  unknown: 'The work left is not known yet.',
+  'url-only': 'Only the address has to change.',
+  'unwrap-only': 'Only what is around the parameters in request bodies has to go.',
+  'field-work': 'Members of requests or of responses have to change.',
+};
+
 /** Makes the report that the client with this hash gets; times are RFC 3339. */
 export function makeOwnReport(
   hash: string,
@@ -80,18 +95,3 @@ function ownReportHtml({ at, since, coverage, report, omitted, guide }: OwnRepor
     omitted > 0 ? `<p>Not shown: ${counted(omitted, 'further row')}.</p>` : '',
   ]);
 }
-
-const COVERAGE: Readonly<Record<OwnReport['coverage'], string>> = {
-  gateway: 'A restart of the gateway starts over.',
-  fleet: 'All instances of the gateway count together; what comes below of single calls is of this one.',
-  alone:
-    'The instances of the gateway cannot reach each other: requests that others received lately may be missing.',
-};
-
-const WORK: Readonly<Record<ClientReport['class'], string>> = {
-  gone: 'It no longer uses V1.',
-  unknown: 'The work left is not known yet.',
-  'url-only': 'Only the address has to change.',
-  'unwrap-only': 'Only what is around the parameters in request bodies has to go.',
-  'field-work': 'Members of requests or of responses have to change.',
-};

@@ -95,6 +95,21 @@ const WEIGHT: Readonly<Record<ClientClass, number>> = {
   gone: 4,
 };
 
+/** Number of clients per step: one with every table full takes some 60 µs. */
+const CLIENTS_PER_STEP = 50;
+
+const SENTENCES = {
+  yes: (day: string) => `V1 can be switched off: every client that used it is gone, as of ${day}.`,
+  no: (day: string) => `V1 is still needed, as of ${day}.`,
+  unknown: (day: string) => `Whether V1 can be switched off is not known, as of ${day}.`,
+} as const;
+
+/** Clients named in a sentence. */
+const MAX_NAMED = 3;
+
+/** Clocks of replicas are not quite the same. */
+const CLOCKS_DIFFER_MS = 60_000;
+
 /** Makes the report from a tally. */
 export function makeReport(tally: ReportTally, options: ReportOptions): Report {
   const steps = reportSteps(tally, options);
@@ -117,9 +132,6 @@ export async function makeReportInSteps(
     await pause();
   }
 }
-
-/** Number of clients per step: one with every table full takes some 60 µs. */
-const CLIENTS_PER_STEP = 50;
 
 function* reportSteps(tally: ReportTally, options: ReportOptions): Generator<undefined, Report, undefined> {
   const goneAfterDays = options.goneAfterDays ?? 14;
@@ -293,15 +305,6 @@ function switchOff(facts: SwitchOffFacts): SwitchOff {
   return { at: now, verdict, sentence: SENTENCES[verdict](now.slice(0, 10)), conditions };
 }
 
-const SENTENCES = {
-  yes: (day: string) => `V1 can be switched off: every client that used it is gone, as of ${day}.`,
-  no: (day: string) => `V1 is still needed, as of ${day}.`,
-  unknown: (day: string) => `Whether V1 can be switched off is not known, as of ${day}.`,
-} as const;
-
-/** Clients named in a sentence. */
-const MAX_NAMED = 3;
-
 function silence({ clients, now, goneAfterDays }: SwitchOffFacts): Condition {
   const from = dayBefore(now, goneAfterDays);
   const recent = clients.filter(({ lastSeen }) => lastSeen >= from);
@@ -358,9 +361,6 @@ function coverage(facts: SwitchOffFacts): Condition {
   }
   return { state: 'met', text: `The log covers the time from ${since} to ${until}.` };
 }
-
-/** Clocks of replicas are not quite the same. */
-const CLOCKS_DIFFER_MS = 60_000;
 
 /** A clock that was wrong, or a time of the report that lies in the past: the times of the log do not tell its end. */
 function leftOut({ later, latest, now }: SwitchOffFacts): Condition[] {

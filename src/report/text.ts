@@ -1,3 +1,21 @@
+/** Maximum length of a path in a name. */
+const MAX_PATH = 120;
+
+/** Name of calls that are not told apart. */
+export const OTHER_CALLS = '(other)';
+
+/**
+ * Makes untrusted text (names in bodies, paths, names of clients, contents of a log) safe to print in each format. All printed
+ * output passes through here; the page sets text nodes and does not need it.
+ */
+
+/**
+ * Control and format characters (bidirectional, zero-width, marks), line separators and lone surrogates, which affect the display
+ * instead of being readable.
+ */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+const UNPRINTABLE_BUT_LINES = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+
 /** Formats a number with thousands separators, as in `2,310`. */
 export function count(value: number): string {
   // Not proven linear: a number has few digits.
@@ -16,12 +34,6 @@ export function lengthWords(milliseconds: number): string {
   const hours = Math.floor(minutes / 60);
   return hours < 48 ? counted(hours, 'hour') : counted(Math.floor(hours / 24), 'day');
 }
-
-/** Maximum length of a path in a name. */
-const MAX_PATH = 120;
-
-/** Name of calls that are not told apart. */
-export const OTHER_CALLS = '(other)';
 
 /** Names the kind of a call: its operation, or its method and path below the version, with `*` for segments that have digits. */
 export function callName(
@@ -60,18 +72,6 @@ export function* tableLines(
 function line(cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |`;
 }
-
-/**
- * Makes untrusted text (names in bodies, paths, names of clients, contents of a log) safe to print in each format. All printed
- * output passes through here; the page sets text nodes and does not need it.
- */
-
-/**
- * Control and format characters (bidirectional, zero-width, marks), line separators and lone surrogates, which affect the display
- * instead of being readable.
- */
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
-const UNPRINTABLE_BUT_LINES = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
 /**
  * Escapes text for one line of a terminal: nothing in it moves the cursor, changes a colour, reverses the direction or starts

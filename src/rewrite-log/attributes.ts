@@ -8,6 +8,55 @@ const MAX_BYTES = 32 * 1024;
 /** Maximum number of shared lists of names. */
 const MAX_LISTS = 512;
 
+const NO_NAMES: readonly string[] = [];
+
+/** Maximum places and spellings of all bodies together; beyond it the tree is reset. */
+const MAX_SPELLINGS = 4096;
+
+/** Maximum places and spellings that one body may add. */
+const MAX_PER_BODY = 512;
+
+/** Maximum spellings with the same hash under one parent. */
+const MAX_PER_HASH = 4;
+
+/** Maximum characters of a pointer; longer ones are not listed. */
+const MAX_CHARACTERS = 120;
+
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
+/** Maximum names listed of one body: one whose names are data cannot flood the log. */
+const MAX_NAMES = 64;
+
+/** Maximum names of one body that are new. */
+const MAX_NEW_NAMES = 128;
+
+/** Elements of an array to read: the first ones, and a sample of the others. */
+const FIRST_ELEMENTS = 16;
+const ELEMENT_SAMPLE = 64;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+
+/** Maximum bytes of bodies per second for one stage of observation, and maximum milliseconds. */
+const BYTES_PER_SECOND = 8 * 1024 * 1024;
+const MS_PER_SECOND = 20;
+
+/** Share of both for exchanges that did not fail: failed ones have priority. */
+const ORDINARY_SHARE = 0.5;
+
+/**
+ * Small bodies per second, of exchanges that failed and of others, that are observed whatever the time: at a low rate nothing is
+ * missing, even on a slow machine.
+ */
+const SMALL_PER_SECOND = 10;
+const SMALL_BYTES = 16 * 1024;
+
 /**
  * Lists the members of JSON bodies as pointers with `*` for elements, each once, in document order. Reads the first bytes of a
  * body once, at any nesting; known names create no strings, and bodies of the same shape share one list.
@@ -59,8 +108,6 @@ export class AttributeNames {
   }
 }
 
-const NO_NAMES: readonly string[] = [];
-
 /** A member or element, shared by all bodies: its names from the root, `*` for elements. */
 class AttributePlace {
   readonly pointer: string;
@@ -84,20 +131,6 @@ interface Spelling {
   readonly place: AttributePlace;
   readonly next: Spelling | undefined;
 }
-
-/** Maximum places and spellings of all bodies together; beyond it the tree is reset. */
-const MAX_SPELLINGS = 4096;
-
-/** Maximum places and spellings that one body may add. */
-const MAX_PER_BODY = 512;
-
-/** Maximum spellings with the same hash under one parent. */
-const MAX_PER_HASH = 4;
-
-/** Maximum characters of a pointer; longer ones are not listed. */
-const MAX_CHARACTERS = 120;
-
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** Interns the names of members: finds a known name by its bytes, without creating a string. */
 class AttributeTree {
@@ -188,25 +221,6 @@ function isAt(bytes: Uint8Array, start: number, end: number, key: Uint8Array): b
   }
   return true;
 }
-
-/** Maximum names listed of one body: one whose names are data cannot flood the log. */
-const MAX_NAMES = 64;
-
-/** Maximum names of one body that are new. */
-const MAX_NEW_NAMES = 128;
-
-/** Elements of an array to read: the first ones, and a sample of the others. */
-const FIRST_ELEMENTS = 16;
-const ELEMENT_SAMPLE = 64;
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
-const OPEN_ARRAY = 0x5b;
-const CLOSE_ARRAY = 0x5d;
 
 /**
  * Reads the names of members in the first bytes of a body, each byte once. Skips a value without a place (its pointer is too
@@ -378,20 +392,6 @@ class NameWalk {
 function isSpace(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
-
-/** Maximum bytes of bodies per second for one stage of observation, and maximum milliseconds. */
-const BYTES_PER_SECOND = 8 * 1024 * 1024;
-const MS_PER_SECOND = 20;
-
-/** Share of both for exchanges that did not fail: failed ones have priority. */
-const ORDINARY_SHARE = 0.5;
-
-/**
- * Small bodies per second, of exchanges that failed and of others, that are observed whatever the time: at a low rate nothing is
- * missing, even on a slow machine.
- */
-const SMALL_PER_SECOND = 10;
-const SMALL_BYTES = 16 * 1024;
 
 /**
  * Limits the bytes and time per second spent on observing traffic; half of both is reserved for exchanges that failed. Anything

@@ -44,6 +44,50 @@ interface Held {
 /** Share of both limits up to which failures outlast everything else. */
 const FAILURE_SHARE = 0.5;
 
+/** Maximum values of one body that is masked. */
+const MAX_VALUES = 20_000;
+
+const NO_STRUCTURE = {
+  'not-json': 'It is not JSON, so it has no structure to show without its values.',
+  'too-large': 'It is over the limits for size or number of values while capture is off.',
+} as const;
+
+const TOO_LARGE = 'It is over the size limit.';
+
+const WITHHELD: Readonly<Record<string, string>> = {
+  streamed: 'It was streamed and not read.',
+  encoded: 'It is compressed and was not read.',
+  'too-large': TOO_LARGE,
+  ordinary: 'It was not kept, because the exchange was beyond the sample and its response was not a failure.',
+};
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
+/** Maximum values of one body; the structure of a larger body is not kept. */
+const MAX_STRUCTURE_VALUES = 1000;
+
+/** Maximum bytes of a body. */
+const MAX_BYTES = 64 * 1024;
+
+/** Maximum nesting: the default limit for bodies that the gateway rewrites. */
+const MAX_LEVELS = 512;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+
+/**
+ * Bytes of a string that are read one by one; in longer strings `indexOf` searches for the next quote, which is several times as
+ * fast.
+ */
+const SHORT_STRING_BYTES = 24;
+
 /**
  * Keeps the content of recent exchanges for the inspector, limited by number and bytes. The oldest are evicted first, failures
  * last.
@@ -221,29 +265,9 @@ export class Capture {
   }
 }
 
-/** Maximum values of one body that is masked. */
-const MAX_VALUES = 20_000;
-
-const NO_STRUCTURE = {
-  'not-json': 'It is not JSON, so it has no structure to show without its values.',
-  'too-large': 'It is over the limits for size or number of values while capture is off.',
-} as const;
-
-const TOO_LARGE = 'It is over the size limit.';
-
-const WITHHELD: Readonly<Record<string, string>> = {
-  streamed: 'It was streamed and not read.',
-  encoded: 'It is compressed and was not read.',
-  'too-large': TOO_LARGE,
-  ordinary: 'It was not kept, because the exchange was beyond the sample and its response was not a failure.',
-};
-
 function hasFailed({ clientResponse }: CapturedExchange): boolean {
   return clientResponse === undefined || clientResponse.status >= 400;
 }
-
-const encoder = new TextEncoder();
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 function isForm(headers: HeaderList): boolean {
   const type = headerValue(headers, 'content-type')?.toLowerCase() ?? '';
@@ -330,15 +354,6 @@ export interface KeptExchange {
   readonly clientResponse?: KeptResponse;
 }
 
-/** Maximum values of one body; the structure of a larger body is not kept. */
-const MAX_STRUCTURE_VALUES = 1000;
-
-/** Maximum bytes of a body. */
-const MAX_BYTES = 64 * 1024;
-
-/** Maximum nesting: the default limit for bodies that the gateway rewrites. */
-const MAX_LEVELS = 512;
-
 const ascii = new TextEncoder();
 
 /**
@@ -352,15 +367,6 @@ const NULL = ascii.encode('null');
 
 /** Maximum bytes by which a value may grow: the longest type in place of one digit. */
 const MAX_GROWTH = BOOLEAN_TYPE.length;
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
-const OPEN_ARRAY = 0x5b;
-const CLOSE_ARRAY = 0x5d;
 
 /**
  * Returns the structure of a JSON body: names, order, nesting and white space are unchanged, every value except `null` is
@@ -485,12 +491,6 @@ function endOfScalar(body: Uint8Array, at: number, first: number): number {
   const isNumber = first === 0x2d || (first >= 0x30 && first <= 0x39);
   return isNumber ? scanNumber(body, at, body.length) : scanLiteral(body, at, body.length);
 }
-
-/**
- * Bytes of a string that are read one by one; in longer strings `indexOf` searches for the next quote, which is several times as
- * fast.
- */
-const SHORT_STRING_BYTES = 24;
 
 /** Returns the offset after the string at `at`, without validating its content, which is not part of the structure. */
 function endOfString(body: Uint8Array, at: number): number {

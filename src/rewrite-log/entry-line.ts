@@ -6,6 +6,26 @@ export type SharedList = readonly unknown[];
 /** Members of an entry with such lists. */
 const SHARED_LISTS = ['edits', 'patch', 'responseEdits', 'responsePatch', 'attributes'] as const;
 
+/** The decimal places of each number of microseconds, without trailing zeros: V8 takes ten times as long to print a fraction. */
+const MICROSECONDS = Array.from({ length: 1000 }, (_, count) => String(count / 1000).slice(1));
+
+/** Microseconds up to which the shortest text of a number has three decimal places at most. */
+const EXACT_COUNT = 1e12;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const SPACE = 0x20;
+const TILDE = 0x7e;
+
+const encoder = new TextEncoder();
+
+/** Bytes of a page: some hundred entries. A longer entry has a page of its own. */
+const PAGE_BYTES = 64 * 1024;
+
+const NO_LISTS: readonly SharedList[] = [];
+
+const decoder = new TextDecoder();
+
 /** Returns the JSON text in place of a shared list. */
 type ListText = (list: SharedList) => string;
 
@@ -23,6 +43,29 @@ export function entryLine(entry: Entry, listed: ListText = listText): string {
     from = place + 1;
   }
   return line + text.slice(from);
+}
+
+function listText(list: SharedList): string {
+  const known = textByList.get(list);
+  if (known !== undefined) return known;
+  const text = listJson(list);
+  textByList.set(list, text);
+  return text;
+}
+
+/** Plans return the same list for bodies of the same shape, so its text is cached as long as the list exists. */
+const textByList = new WeakMap<object, string>();
+
+/** The JSON text of a list, in printable ASCII. */
+function listJson(list: SharedList): string {
+  return escaped(JSON.stringify(list));
+}
+
+function escaped(json: string): string {
+  return json.replaceAll(
+    /[\u007f-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 /**
@@ -95,20 +138,6 @@ function rolloutMembers({ mode, origin, would, comparison }: Entry): string {
   return members;
 }
 
-function failureMembers(entry: Entry): string {
-  let members = `,"failure":${quoted(entry.failure ?? '')}`;
-  if (entry.cause !== undefined) members += `,"cause":${quoted(entry.cause)}`;
-  if (entry.pointer !== undefined) members += `,"pointer":${quoted(entry.pointer)}`;
-  if (entry.position !== undefined) members += `,"position":${JSON.stringify(entry.position)}`;
-  return members;
-}
-
-/** The decimal places of each number of microseconds, without trailing zeros: V8 takes ten times as long to print a fraction. */
-const MICROSECONDS = Array.from({ length: 1000 }, (_, count) => String(count / 1000).slice(1));
-
-/** Microseconds up to which the shortest text of a number has three decimal places at most. */
-const EXACT_COUNT = 1e12;
-
 /** Prints milliseconds as `JSON.stringify` does. */
 function millisecondsText(milliseconds: number): string {
   const count = Math.round(milliseconds * 1000);
@@ -117,10 +146,18 @@ function millisecondsText(milliseconds: number): string {
   return `${whole}${MICROSECONDS[count - whole * 1000]}`;
 }
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const SPACE = 0x20;
-const TILDE = 0x7e;
+/** A list of one exchange only, which is not worth caching. */
+function plainList(list: readonly unknown[]): string {
+  return list.length === 0 ? '[]' : escaped(JSON.stringify(list));
+}
+
+function failureMembers(entry: Entry): string {
+  let members = `,"failure":${quoted(entry.failure ?? '')}`;
+  if (entry.cause !== undefined) members += `,"cause":${quoted(entry.cause)}`;
+  if (entry.pointer !== undefined) members += `,"pointer":${quoted(entry.pointer)}`;
+  if (entry.position !== undefined) members += `,"position":${JSON.stringify(entry.position)}`;
+  return members;
+}
 
 /** Returns the JSON text of a string as the log has it, in printable ASCII. */
 export function quoted(text: string): string {
@@ -134,67 +171,6 @@ function isPlain(text: string): boolean {
     if (code < SPACE || code > TILDE || code === QUOTE || code === BACKSLASH) return false;
   }
   return true;
-}
-
-/** Plans return the same list for bodies of the same shape, so its text is cached as long as the list exists. */
-const textByList = new WeakMap<object, string>();
-
-function listText(list: SharedList): string {
-  const known = textByList.get(list);
-  if (known !== undefined) return known;
-  const text = listJson(list);
-  textByList.set(list, text);
-  return text;
-}
-
-/** The JSON text of a list, in printable ASCII. */
-function listJson(list: SharedList): string {
-  return escaped(JSON.stringify(list));
-}
-
-/** A list of one exchange only, which is not worth caching. */
-function plainList(list: readonly unknown[]): string {
-  return list.length === 0 ? '[]' : escaped(JSON.stringify(list));
-}
-
-function escaped(json: string): string {
-  return json.replaceAll(
-    /[\u007f-\uffff]/g,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
-}
-
-/**
- * An entry as ASCII bytes, with an index of one digit in the place of each shared list. The log and the inspector take the same ones; they
- * are valid until the next entry is encoded.
- */
-interface EncodedEntry {
-  readonly bytes: Uint8Array;
-  readonly lists: readonly SharedList[];
-  /** Where the index of each list stands. */
-  readonly places: readonly number[];
-}
-
-const encoder = new TextEncoder();
-let room = new Uint8Array(16 * 1024);
-
-let lastEntry: Entry | undefined;
-let lastEncoded: EncodedEntry;
-
-/** Encodes an entry, unless it was the last one. */
-function encodedEntry(entry: Entry): EncodedEntry {
-  if (entry !== lastEntry) {
-    lastEncoded = encode(entry);
-    lastEntry = entry;
-  }
-  return lastEncoded;
-}
-
-function encode(entry: Entry): EncodedEntry {
-  const { text, lists, places } = new EntryText(entry);
-  if (text.length > room.length) room = new Uint8Array(text.length * 2);
-  encoder.encodeInto(text, room);
-  return { bytes: room.subarray(0, text.length), lists, places };
 }
 
 /** The line of an entry in the log, with the line feed (`entryLine`), in parts that are valid until the next entry is encoded. */
@@ -212,8 +188,37 @@ export function encodedLine(entry: Entry): readonly Uint8Array[] {
   return parts;
 }
 
-/** Plans return the same list for bodies of the same shape, so its bytes are kept as long as the list exists. */
-const bytesByList = new WeakMap<SharedList, Uint8Array>();
+/**
+ * An entry as ASCII bytes, with an index of one digit in the place of each shared list. The log and the inspector take the same ones; they
+ * are valid until the next entry is encoded.
+ */
+interface EncodedEntry {
+  readonly bytes: Uint8Array;
+  readonly lists: readonly SharedList[];
+  /** Where the index of each list stands. */
+  readonly places: readonly number[];
+}
+
+/** Encodes an entry, unless it was the last one. */
+function encodedEntry(entry: Entry): EncodedEntry {
+  if (entry !== lastEntry) {
+    lastEncoded = encode(entry);
+    lastEntry = entry;
+  }
+  return lastEncoded;
+}
+
+let lastEntry: Entry | undefined;
+let lastEncoded: EncodedEntry;
+
+function encode(entry: Entry): EncodedEntry {
+  const { text, lists, places } = new EntryText(entry);
+  if (text.length > room.length) room = new Uint8Array(text.length * 2);
+  encoder.encodeInto(text, room);
+  return { bytes: room.subarray(0, text.length), lists, places };
+}
+
+let room = new Uint8Array(16 * 1024);
 
 function encodedList(list: SharedList): Uint8Array {
   const known = bytesByList.get(list);
@@ -223,35 +228,13 @@ function encodedList(list: SharedList): Uint8Array {
   return bytes;
 }
 
+/** Plans return the same list for bodies of the same shape, so its bytes are kept as long as the list exists. */
+const bytesByList = new WeakMap<SharedList, Uint8Array>();
+
 /** An entry as its text, in which the places of shared lists have their indexes. */
 export interface PackedEntry {
   readonly text: string;
   readonly lists: readonly SharedList[];
-}
-
-/** Bytes of a page: some hundred entries. A longer entry has a page of its own. */
-const PAGE_BYTES = 64 * 1024;
-
-const NO_LISTS: readonly SharedList[] = [];
-
-const decoder = new TextDecoder();
-
-/** Texts of entries, one after the other. */
-class Page {
-  readonly bytes: Uint8Array;
-  used = 0;
-  /** Number of entries here that are still in their slots. */
-  entries = 0;
-
-  constructor(size: number) {
-    this.bytes = new Uint8Array(size);
-  }
-
-  add(bytes: Uint8Array): void {
-    this.bytes.set(bytes, this.used);
-    this.used += bytes.length;
-    this.entries += 1;
-  }
 }
 
 /**
@@ -326,6 +309,24 @@ export class PackedEntries {
       this.spare = undefined;
     }
     return this.page;
+  }
+}
+
+/** Texts of entries, one after the other. */
+class Page {
+  readonly bytes: Uint8Array;
+  used = 0;
+  /** Number of entries here that are still in their slots. */
+  entries = 0;
+
+  constructor(size: number) {
+    this.bytes = new Uint8Array(size);
+  }
+
+  add(bytes: Uint8Array): void {
+    this.bytes.set(bytes, this.used);
+    this.used += bytes.length;
+    this.entries += 1;
   }
 }
 

@@ -6,6 +6,16 @@ export type Outcome = Verdict | `would-${Would['verdict']}` | 'to-v1';
 /** The mode that applied to a request; undefined for one that is not V1 traffic. */
 export type EntryMode = 'migrate' | NonNullable<Entry['mode']>;
 
+const V1_PATH = /^\/api\/v1(?:[/?]|$)/;
+const OF_OWN_REPORT: ReadonlySet<string> = new Set([
+  'only-get',
+  'no-api-key',
+  'too-many-requests',
+  'not-seen',
+  'not-found',
+  'overloaded',
+]);
+
 /** Returns the outcome of an entry. */
 export function outcomeOf({ verdict, origin, would }: Entry): Outcome {
   if (origin !== 'v1' || verdict === 'refused') return verdict;
@@ -27,16 +37,6 @@ export function isOfV1({
   if (route !== 'none') return route === 'migrate';
   return verdict === 'refused' && V1_PATH.test(path) && !OF_OWN_REPORT.has(failure);
 }
-
-const V1_PATH = /^\/api\/v1(?:[/?]|$)/;
-const OF_OWN_REPORT: ReadonlySet<string> = new Set([
-  'only-get',
-  'no-api-key',
-  'too-many-requests',
-  'not-seen',
-  'not-found',
-  'overloaded',
-]);
 
 /**
  * The service that got the request, or may have got a part of it; undefined when nothing of it was sent. A copy of a shadowed read

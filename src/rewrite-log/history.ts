@@ -39,6 +39,11 @@ interface Minute {
 
 const MINUTE_MS = 60_000;
 
+/** Bins of about 10 % each from 10 µs up; the last one includes everything beyond a day. */
+const BINS = 242;
+const LOWEST_MS = 0.01;
+const STEP = Math.log(1.1);
+
 /** Traffic by verdict and durations, minute by minute, over the last hour. Memory is fixed. */
 export class History {
   private readonly ringOfMinutes: readonly Minute[];
@@ -139,11 +144,6 @@ function quantiles(steps: DurationSteps): Quantiles | undefined {
   const [p50, p90, p99] = [steps.quantile(0.5), steps.quantile(0.9), steps.quantile(0.99)];
   return p50 === undefined || p90 === undefined || p99 === undefined ? undefined : { p50, p90, p99 };
 }
-
-/** Bins of about 10 % each from 10 µs up; the last one includes everything beyond a day. */
-const BINS = 242;
-const LOWEST_MS = 0.01;
-const STEP = Math.log(1.1);
 
 /** Counts durations in steps of about 10 %: small, mergeable, and good enough for quantiles. */
 export class DurationSteps {

@@ -27,55 +27,6 @@ const HARMLESS: ReadonlySet<string> = new Set(
 /** Fields that hold addresses: query values are masked, paths are kept as in the log. */
 const ADDRESSES: ReadonlySet<string> = new Set(['location', 'content-location', 'referer']);
 
-/** Masks a raw header list for storage. `values` keeps values that are not credentials and hold none, as capture does. */
-export function maskHeaders(headers: HeaderList, values: boolean): ShownHeader[] {
-  const shown: ShownHeader[] = [];
-  for (let at = 0; at < headers.length; at += 2) {
-    const { name, value, masked } = maskHeader(headers[at] ?? '', headers[at + 1] ?? '', values);
-    shown.push({ name: ownText(name), value: ownText(value), masked });
-  }
-  return shown;
-}
-
-/**
- * Masks parameters of a target whose names look like credentials, in the other version too: `records` are the edits of the query.
- */
-export function maskQuerySecrets(target: string, records: readonly EditRecord[]): string {
-  const secrets = secretNames(records);
-  if (secrets.size === 0) return maskSecrets(target);
-  return maskSecrets(target, (name) => isCredentialName(name) || secrets.has(decodeQueryText(name)));
-}
-
-/** Both names of each parameter that one of its names makes a credential. */
-function secretNames(records: readonly EditRecord[]): ReadonlySet<string> {
-  const names = records
-    .filter(isOfQuery)
-    .map(({ from = '', path = '' }) => [from, path])
-    .filter((both) => both.some((name) => isCredentialName(name)));
-  return new Set(names.flat().map((name) => name.slice(1)));
-}
-
-function maskHeader(name: string, value: string, values: boolean): ShownHeader {
-  const lower = name.toLowerCase();
-  if (isCredentialName(lower)) return { name, value: maskSecret(value), masked: true };
-  if (values) {
-    const shown = maskSecrets(value);
-    return { name, value: shown, masked: shown !== value };
-  }
-  if (HARMLESS.has(lower)) return { name, value, masked: false };
-  if (ADDRESSES.has(lower)) {
-    const address = redactTarget(value);
-    return { name, value: address, masked: address !== value };
-  }
-  return { name, value: '…', masked: true };
-}
-
-/** The scheme of `Authorization` stays, for it helps to find a client that sends the wrong one. */
-function maskSecret(value: string): string {
-  const scheme = /^(?:bearer|basic|digest|token|apikey) /i.exec(value);
-  return scheme === null ? '…' : `${scheme[0]}…`;
-}
-
 /** Names of standard and custom fields and parameters that hold credentials. Their values are never kept. */
 const CREDENTIAL_NAME = /auth|cookie|key|passw|secret|session|signature|token|credential/i;
 
@@ -94,6 +45,62 @@ const ENCODED_EQUALS = /%(?:25)*3d/i;
 /** User information of a URL (RFC 3986 §3.2.1). */
 const USER_INFORMATION = /\/\/[^/?#\s"'<>@]*@/g;
 
+/** Maximum characters of a target in the log. */
+const MAX_CHARACTERS = 2048;
+
+const MASK = new TextEncoder().encode('"…"');
+
+/** The pointers with `*` that match a path so far, after this many steps. */
+interface MaskPosition {
+  readonly steps: number;
+  readonly matching: readonly (readonly string[])[];
+}
+
+const NOWHERE: MaskPosition = { steps: 0, matching: [] };
+
+/** Masks a raw header list for storage. `values` keeps values that are not credentials and hold none, as capture does. */
+export function maskHeaders(headers: HeaderList, values: boolean): ShownHeader[] {
+  const shown: ShownHeader[] = [];
+  for (let at = 0; at < headers.length; at += 2) {
+    const { name, value, masked } = maskHeader(headers[at] ?? '', headers[at + 1] ?? '', values);
+    shown.push({ name: ownText(name), value: ownText(value), masked });
+  }
+  return shown;
+}
+
+function masked(
+  walker: JsonWalker,
+  body: Uint8Array,
+  isMasked: (path: readonly (string | number)[]) => boolean,
+): Uint8Array | undefined {
+  const edits: Edit[] = [];
+  let maskedUntil = 0;
+  const isJson = walker.walk(body, {
+    enter: ({ kind, path, start, end }) => {
+      if (path.length > 0 && start >= maskedUntil && isMasked(path)) maskedUntil = end;
+      // Containers stay, so that the rules still find their members; all values in them are masked.
+      if (start < maskedUntil && kind !== 'object' && kind !== 'array')
+        edits.push({ start, end, insert: MASK });
+    },
+  });
+  return isJson ? applyEdits(body, edits) : undefined;
+}
+
+function maskHeader(name: string, value: string, values: boolean): ShownHeader {
+  const lower = name.toLowerCase();
+  if (isCredentialName(lower)) return { name, value: maskSecret(value), masked: true };
+  if (values) {
+    const shown = maskSecrets(value);
+    return { name, value: shown, masked: shown !== value };
+  }
+  if (HARMLESS.has(lower)) return { name, value, masked: false };
+  if (ADDRESSES.has(lower)) {
+    const address = redactTarget(value);
+    return { name, value: address, masked: address !== value };
+  }
+  return { name, value: '…', masked: true };
+}
+
 /** True for a name that looks like a credential's, however it is encoded. */
 function isCredentialName(name: string): boolean {
   let decoded = name;
@@ -103,6 +110,30 @@ function isCredentialName(name: string): boolean {
     decoded = next;
   }
   return CREDENTIAL_NAME.test(decoded);
+}
+
+/** The scheme of `Authorization` stays, for it helps to find a client that sends the wrong one. */
+function maskSecret(value: string): string {
+  const scheme = /^(?:bearer|basic|digest|token|apikey) /i.exec(value);
+  return scheme === null ? '…' : `${scheme[0]}…`;
+}
+
+/**
+ * Masks parameters of a target whose names look like credentials, in the other version too: `records` are the edits of the query.
+ */
+export function maskQuerySecrets(target: string, records: readonly EditRecord[]): string {
+  const secrets = secretNames(records);
+  if (secrets.size === 0) return maskSecrets(target);
+  return maskSecrets(target, (name) => isCredentialName(name) || secrets.has(decodeQueryText(name)));
+}
+
+/** Both names of each parameter that one of its names makes a credential. */
+function secretNames(records: readonly EditRecord[]): ReadonlySet<string> {
+  const names = records
+    .filter(isOfQuery)
+    .map(({ from = '', path = '' }) => [from, path])
+    .filter((both) => both.some((name) => isCredentialName(name)));
+  return new Set(names.flat().map((name) => name.slice(1)));
 }
 
 /**
@@ -152,14 +183,6 @@ function hasSecretInside(value: string, isSecret: (name: string) => boolean, dep
   return isMasked;
 }
 
-/** Maximum characters of a target in the log. */
-const MAX_CHARACTERS = 2048;
-
-/** True for a path, which has no user information. */
-function isOriginForm(target: string): boolean {
-  return target.startsWith('/') && !target.startsWith('//');
-}
-
 /**
  * Redacts a raw target for the log: names of query parameters stay; their values, parts without a name, a fragment, user
  * information and credentials within the path (`;jsessionid=`) become `…`.
@@ -180,6 +203,15 @@ export function redactTarget(target: string): string {
   return cut(mark === -1 ? path : `${path}?${redactQuery(query)}`);
 }
 
+/** True for a path, which has no user information. */
+function isOriginForm(target: string): boolean {
+  return target.startsWith('/') && !target.startsWith('//');
+}
+
+function cut(text: string): string {
+  return text.length <= MAX_CHARACTERS ? text : `${text.slice(0, MAX_CHARACTERS)}…`;
+}
+
 function redactQuery(query: string): string {
   return query
     .split('&')
@@ -189,12 +221,6 @@ function redactQuery(query: string): string {
     })
     .join('&');
 }
-
-function cut(text: string): string {
-  return text.length <= MAX_CHARACTERS ? text : `${text.slice(0, MAX_CHARACTERS)}…`;
-}
-
-const MASK = new TextEncoder().encode('"…"');
 
 /**
  * The operator's list of members whose values capture must not keep. A mask is a pointer (`/data/client/email`, `*` for any
@@ -244,45 +270,6 @@ export class ValueMasks {
     const { lastNames } = this;
     return masked(walker, body, (path) => lastNames.has('*') || lastNames.has(String(path.at(-1))));
   }
-}
-
-function masked(
-  walker: JsonWalker,
-  body: Uint8Array,
-  isMasked: (path: readonly (string | number)[]) => boolean,
-): Uint8Array | undefined {
-  const edits: Edit[] = [];
-  let maskedUntil = 0;
-  const isJson = walker.walk(body, {
-    enter: ({ kind, path, start, end }) => {
-      if (path.length > 0 && start >= maskedUntil && isMasked(path)) maskedUntil = end;
-      // Containers stay, so that the rules still find their members; all values in them are masked.
-      if (start < maskedUntil && kind !== 'object' && kind !== 'array')
-        edits.push({ start, end, insert: MASK });
-    },
-  });
-  return isJson ? applyEdits(body, edits) : undefined;
-}
-
-/**
- * Returns the pointer in the V2 body of the member at `pointer` of the V1 body, according to `records`: the longest move above it
- * applies.
- */
-export function movedPointer(pointer: string, records: readonly EditRecord[]): string {
-  let longest: EditRecord | undefined;
-  for (const record of records) {
-    const { from, path } = record;
-    if (from === undefined || path === undefined || record.note === 'already-flat') continue;
-    if (pointer !== from && !pointer.startsWith(`${from}/`)) continue;
-    if (longest?.from === undefined || from.length >= longest.from.length) longest = record;
-  }
-  return longest?.from === undefined ? pointer : `${longest.path ?? ''}${pointer.slice(longest.from.length)}`;
-}
-
-/** The pointers with `*` that match a path so far, after this many steps. */
-interface MaskPosition {
-  readonly steps: number;
-  readonly matching: readonly (readonly string[])[];
 }
 
 /** Position of a value in the V1 body and in the V2 body, relative to the masks. */
@@ -355,8 +342,21 @@ function advanced({ steps, matching }: MaskPosition, step: string): MaskPosition
   };
 }
 
-const NOWHERE: MaskPosition = { steps: 0, matching: [] };
-
 function endsAt({ steps, matching }: MaskPosition): boolean {
   return matching.some((pointer) => pointer.length === steps);
+}
+
+/**
+ * Returns the pointer in the V2 body of the member at `pointer` of the V1 body, according to `records`: the longest move above it
+ * applies.
+ */
+export function movedPointer(pointer: string, records: readonly EditRecord[]): string {
+  let longest: EditRecord | undefined;
+  for (const record of records) {
+    const { from, path } = record;
+    if (from === undefined || path === undefined || record.note === 'already-flat') continue;
+    if (pointer !== from && !pointer.startsWith(`${from}/`)) continue;
+    if (longest?.from === undefined || from.length >= longest.from.length) longest = record;
+  }
+  return longest?.from === undefined ? pointer : `${longest.path ?? ''}${pointer.slice(longest.from.length)}`;
 }

@@ -8,6 +8,8 @@ import {
   type Series,
 } from './metrics.ts';
 
+const BREAKER_STATES = ['closed', 'open', 'probing'] as const;
+
 /** Returns the metric families of the counted exchanges. `templateOf` gives the path of an operation, such as `/clients`. */
 export function exchangeFamilies(
   { series, edits, rewriting, dryRuns, v1Requests, lastV1Time }: Metrics,
@@ -216,8 +218,6 @@ export interface ProcessStats {
   /** Maximum delay of the event loop in the last minute, in seconds. */
   readonly loopDelaySeconds?: number | undefined;
 }
-
-const BREAKER_STATES = ['closed', 'open', 'probing'] as const;
 
 /** Returns the metric families of the state of the gateway. */
 export function statFamilies(stats: GatewayStats, captured: { readonly bytes: number }): MetricFamily[] {

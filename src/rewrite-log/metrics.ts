@@ -33,6 +33,28 @@ interface DryRunCount extends Cell {
 /** Maximum number of series; further combinations are counted as one, so that no client can create labels without limit. */
 const MAX_SERIES = 500;
 
+/** Series of the combinations beyond the limit: one of exchanges with a failure, and one of those without. */
+const OVERFLOW = {
+  operation: '(overflow)',
+  method: 'OTHER',
+  status: 0,
+  verdict: 'passed',
+  route: 'none',
+} as const;
+
+/** Upper bounds in seconds, as OpenTelemetry's HTTP conventions advise for request durations. */
+export const REQUEST_BUCKETS = [
+  0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10,
+] as const;
+
+/** Upper bounds in seconds, for durations of microseconds. */
+const REWRITE_BUCKETS = [
+  0.000_005, 0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.0025, 0.005, 0.01, 0.05,
+] as const;
+
+/** Media type of `printMetrics`. */
+export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
 /**
  * Counts exchanges for `/metrics`. An entry costs a few look-ups by reference or number; no string is created before a scrape.
  */
@@ -140,25 +162,6 @@ export class Metrics {
   }
 }
 
-/** Series of the combinations beyond the limit: one of exchanges with a failure, and one of those without. */
-const OVERFLOW = {
-  operation: '(overflow)',
-  method: 'OTHER',
-  status: 0,
-  verdict: 'passed',
-  route: 'none',
-} as const;
-
-/** Upper bounds in seconds, as OpenTelemetry's HTTP conventions advise for request durations. */
-export const REQUEST_BUCKETS = [
-  0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10,
-] as const;
-
-/** Upper bounds in seconds, for durations of microseconds. */
-const REWRITE_BUCKETS = [
-  0.000_005, 0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.0025, 0.005, 0.01, 0.05,
-] as const;
-
 /** Counts durations by bucket. */
 export class MetricHistogram {
   private readonly buckets: readonly number[];
@@ -214,9 +217,6 @@ export interface MetricFamily {
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly samples: readonly MetricSample[];
 }
-
-/** Media type of `printMetrics`. */
-export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** Prints families in the Prometheus text format, version 0.0.4; families without samples are omitted. */
 export function printMetrics(families: readonly MetricFamily[]): string {

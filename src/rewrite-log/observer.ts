@@ -66,6 +66,17 @@ type LogThreshold = Entry['level'] | 'silent';
 
 const SEVERITIES: Readonly<Record<LogThreshold, number>> = { info: 0, warn: 1, error: 2, silent: 3 };
 
+const MAX_CLIENTS = 2000;
+const MAX_TRACES = 3;
+const MAX_CHARACTERS = 120;
+
+/** Limits of one generation: together with the previous one, at most ten thousand keys and two million characters. */
+const GENERATION_KEYS = 5000;
+const GENERATION_CHARACTERS = 1_000_000;
+
+/** Minimum length from which V8 makes a substring a view of the whole string instead of a copy. */
+const MIN_VIEW_LENGTH = 13;
+
 /** Returns a function that writes the entries from a level on. */
 export function logWriter(from: LogThreshold, write: (entry: Entry) => void): (entry: Entry) => void {
   const threshold = SEVERITIES[from];
@@ -81,10 +92,6 @@ export interface ClientTrace {
   /** The addresses that its latest connections came from, newest first, at most 3. */
   readonly addresses: readonly string[];
 }
-
-const MAX_CLIENTS = 2000;
-const MAX_TRACES = 3;
-const MAX_CHARACTERS = 120;
 
 /** Remembers `User-Agent` and address of the clients whose exchanges were captured: in memory only, of a limited number of clients. */
 export class ClientTraces {
@@ -112,10 +119,6 @@ function withNewest(known: readonly string[], text: string | undefined): readonl
   if (text === undefined || text === '' || known[0] === text) return known;
   return [ownText(text), ...known.filter((one) => one !== text)].slice(0, MAX_TRACES);
 }
-
-/** Limits of one generation: together with the previous one, at most ten thousand keys and two million characters. */
-const GENERATION_KEYS = 5000;
-const GENERATION_CHARACTERS = 1_000_000;
 
 /** Returns the API key of an `Authorization` field: the text after `Bearer`; other schemes count whole. */
 export function apiKeyOf(authorization: string): string {
@@ -151,9 +154,6 @@ export function rememberedHash<Hash>(hashOf: (apiKey: string) => Hash): (authori
     return hash;
   };
 }
-
-/** Minimum length from which V8 makes a substring a view of the whole string instead of a copy. */
-const MIN_VIEW_LENGTH = 13;
 
 /**
  * Copies a text so that it shares no memory with others. A substring of a request's head keeps the whole head in memory: 10,000

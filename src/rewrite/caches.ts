@@ -7,6 +7,9 @@ const MAX_TOTAL_NODES = 32_768;
 /** Number of remembered hashes; a shape is cached when it occurs again, so that bodies of ever new shapes use no memory. */
 const REMEMBERED_HASHES = 1024;
 
+/** Maximum number of cached steps; requests of more shapes have their records created each time. */
+const MAX_STEPS = 4096;
+
 /**
  * Caches the result for a shape of bodies. Old clients send few shapes, again and again, and rules read names and containers,
  * and only maps values: without them, their effect on one body of a shape is the same for all.
@@ -52,9 +55,6 @@ interface Step {
   readonly next: Map<number, Step>;
   records: Records | undefined;
 }
-
-/** Maximum number of cached steps; requests of more shapes have their records created each time. */
-const MAX_STEPS = 4096;
 
 /** Caches the records for a list of step codes: old clients send few shapes, again and again. */
 export class RecordCache {

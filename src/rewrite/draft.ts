@@ -4,98 +4,21 @@ import { memberName, type NameTable, printString } from '../json/names.ts';
 import { pointerToken } from '../json/pointer.ts';
 import { ARRAY, type Mark, OBJECT, type Tape, type WorkMemory } from '../json/tape.ts';
 
-/** A member of a draft object: a member of the V1 body, perhaps renamed or moved, or one that a rule created. */
-export class DraftMember {
-  /** The id of its name in the plan's name table; 0 if no rule uses the name. */
-  id: number;
-  /** Its node on the tape; -1 if a rule created it. */
-  readonly node: number;
-  /** The last node of its group: consecutive members that no rule uses may be grouped into one. */
-  last: number;
-  /** The node whose preceding delimiter and white space it uses. */
-  place: number;
-  hasDelimiter: boolean;
-  hasLead: boolean;
-  /** True if a rule renamed it to the name of `id`. */
-  isRenamed = false;
-  /** True if it is no longer in its original place, so that its bytes are copied. */
-  isMoved = false;
-  isRemoved = false;
-  /** Its value, once a rule has opened it. */
-  value: DraftObject | DraftArray | undefined = undefined;
-  /** The bytes of a JSON value that a rule wrote in place of its own. */
-  literal: Uint8Array | undefined = undefined;
-  /** The object that it was originally in. */
-  readonly home: DraftObject;
-  /** The object that it is in now; undefined for the member that became the body. */
-  holder: DraftObject | undefined;
-
-  constructor(id: number, node: number, place: number, hasDelimiter: boolean, holder: DraftObject) {
-    this.id = id;
-    this.node = node;
-    this.last = node;
-    this.place = place;
-    this.hasDelimiter = hasDelimiter;
-    this.hasLead = true;
-    this.home = holder;
-    this.holder = holder;
-  }
-}
-
-/** An object of the body that rules use. */
-export class DraftObject {
-  /** Its node on the tape; -1 if a rule created it. */
-  readonly node: number;
-  readonly members: DraftMember[] = [];
-  /** Its original container: a member, an element of an array, or the body (undefined). */
-  readonly origin: DraftMember | DraftElement | undefined;
-  /** Its current container. */
-  up: DraftMember | DraftElement | undefined;
-  /** True if the white space before its closing bracket is kept. */
-  hasTail = true;
-  /** True if it, or anything in it, has changed. */
-  isChanged = false;
-
-  constructor(node: number, up: DraftMember | DraftElement | undefined) {
-    this.node = node;
-    this.origin = up;
-    this.up = up;
-  }
-}
-
-/** An array of the body that rules use, with the objects and arrays in it. */
-class DraftArray {
-  readonly node: number;
-  /** Its elements, once a rule has entered it. */
-  readonly elements: DraftElement[] = [];
-  isEntered = false;
-  readonly up: DraftMember | DraftElement;
-  isChanged = false;
-
-  constructor(node: number, up: DraftMember | DraftElement) {
-    this.node = node;
-    this.up = up;
-  }
-}
-
-/** An element of a draft array: its value is an object or an array. */
-class DraftElement {
-  readonly array: DraftArray;
-  readonly index: number;
-  value: DraftObject | DraftArray | undefined = undefined;
-
-  constructor(array: DraftArray, index: number) {
-    this.array = array;
-    this.index = index;
-  }
-}
-
 /** Members and elements of a draft whose memory is not counted. */
 const FREE_PARTS = 1024;
+
 /** Members and elements whose memory is taken at once. */
 const PARTS_AT_ONCE = 4096;
+
 /** Bytes of a member or an element with its object, its part of the recipe and its edit. */
 const PART_BYTES = 512;
+
+const OPEN = Uint8Array.of(0x7b);
+const CLOSE = Uint8Array.of(0x7d);
+const COMMA = Uint8Array.of(0x2c);
+const COLON = Uint8Array.of(0x3a);
+
+const EMPTY = new Uint8Array();
 
 /** The V1 body while rules are applied: the parts that rules use, in their state after the rules so far. */
 export class Draft {
@@ -217,6 +140,92 @@ export class Draft {
   }
 }
 
+/** An element of a draft array: its value is an object or an array. */
+class DraftElement {
+  readonly array: DraftArray;
+  readonly index: number;
+  value: DraftObject | DraftArray | undefined = undefined;
+
+  constructor(array: DraftArray, index: number) {
+    this.array = array;
+    this.index = index;
+  }
+}
+
+/** An array of the body that rules use, with the objects and arrays in it. */
+class DraftArray {
+  readonly node: number;
+  /** Its elements, once a rule has entered it. */
+  readonly elements: DraftElement[] = [];
+  isEntered = false;
+  readonly up: DraftMember | DraftElement;
+  isChanged = false;
+
+  constructor(node: number, up: DraftMember | DraftElement) {
+    this.node = node;
+    this.up = up;
+  }
+}
+
+/** A member of a draft object: a member of the V1 body, perhaps renamed or moved, or one that a rule created. */
+export class DraftMember {
+  /** The id of its name in the plan's name table; 0 if no rule uses the name. */
+  id: number;
+  /** Its node on the tape; -1 if a rule created it. */
+  readonly node: number;
+  /** The last node of its group: consecutive members that no rule uses may be grouped into one. */
+  last: number;
+  /** The node whose preceding delimiter and white space it uses. */
+  place: number;
+  hasDelimiter: boolean;
+  hasLead: boolean;
+  /** True if a rule renamed it to the name of `id`. */
+  isRenamed = false;
+  /** True if it is no longer in its original place, so that its bytes are copied. */
+  isMoved = false;
+  isRemoved = false;
+  /** Its value, once a rule has opened it. */
+  value: DraftObject | DraftArray | undefined = undefined;
+  /** The bytes of a JSON value that a rule wrote in place of its own. */
+  literal: Uint8Array | undefined = undefined;
+  /** The object that it was originally in. */
+  readonly home: DraftObject;
+  /** The object that it is in now; undefined for the member that became the body. */
+  holder: DraftObject | undefined;
+
+  constructor(id: number, node: number, place: number, hasDelimiter: boolean, holder: DraftObject) {
+    this.id = id;
+    this.node = node;
+    this.last = node;
+    this.place = place;
+    this.hasDelimiter = hasDelimiter;
+    this.hasLead = true;
+    this.home = holder;
+    this.holder = holder;
+  }
+}
+
+/** An object of the body that rules use. */
+export class DraftObject {
+  /** Its node on the tape; -1 if a rule created it. */
+  readonly node: number;
+  readonly members: DraftMember[] = [];
+  /** Its original container: a member, an element of an array, or the body (undefined). */
+  readonly origin: DraftMember | DraftElement | undefined;
+  /** Its current container. */
+  up: DraftMember | DraftElement | undefined;
+  /** True if the white space before its closing bracket is kept. */
+  hasTail = true;
+  /** True if it, or anything in it, has changed. */
+  isChanged = false;
+
+  constructor(node: number, up: DraftMember | DraftElement | undefined) {
+    this.node = node;
+    this.origin = up;
+    this.up = up;
+  }
+}
+
 /** Returns the last member of `object` with the name `id`. */
 export function find(object: DraftObject, id: number): DraftMember | undefined {
   const { members } = object;
@@ -310,15 +319,20 @@ export function originObjectPointer(draft: Draft, object: DraftObject): string {
   return originOf(draft, object.origin);
 }
 
+function originOf(draft: Draft, holder: DraftMember | DraftElement | undefined): string {
+  if (holder === undefined) return '';
+  if (!(holder instanceof DraftElement)) return originPointer(draft, holder) ?? '';
+  return `${originOf(draft, holder.array.up)}/${holder.index}`;
+}
+
 /** Returns the token of the member at `node` in pointers into the V1 body. */
 export function originToken(draft: Draft, node: number): string {
   return pointerToken(nameOf(draft, draft.tape.id(node), node));
 }
 
-function originOf(draft: Draft, holder: DraftMember | DraftElement | undefined): string {
-  if (holder === undefined) return '';
-  if (!(holder instanceof DraftElement)) return originPointer(draft, holder) ?? '';
-  return `${originOf(draft, holder.array.up)}/${holder.index}`;
+/** Only names that no rule uses have to be decoded. */
+function nameOf(draft: Draft, id: number, node: number): string {
+  return id > 0 ? draft.names.name(id) : memberName(draft.bytes, draft.tape, node);
 }
 
 /** Returns the RFC 6901 pointer of a member in the body after the rules so far; undefined if it is not in it. */
@@ -349,11 +363,6 @@ export function currentName(draft: Draft, member: DraftMember): string {
   return nameOf(draft, member.id, member.node);
 }
 
-/** Only names that no rule uses have to be decoded. */
-function nameOf(draft: Draft, id: number, node: number): string {
-  return id > 0 ? draft.names.name(id) : memberName(draft.bytes, draft.tape, node);
-}
-
 /** Copies `source` into `object`, formatted like `like`; `id` renames the copy, 0 keeps its own name. */
 export function copyOf(object: DraftObject, source: DraftMember, like: DraftMember, id: number): DraftMember {
   const copy = new DraftMember(id === 0 ? source.id : id, source.node, like.place, like.hasDelimiter, object);
@@ -364,29 +373,6 @@ export function copyOf(object: DraftObject, source: DraftMember, like: DraftMemb
   copy.literal = source.literal;
   copy.value = cloneValue(source.value, copy);
   return copy;
-}
-
-/** Inserts `copies` into `object` after `behind`, all at once: an object can have as many members as fit into a body. */
-export function insertBehind(object: DraftObject, behind: DraftMember, copies: readonly DraftMember[]): void {
-  const { members } = object;
-  const rest = members.splice(members.indexOf(behind) + 1);
-  for (const member of copies) members.push(member);
-  for (const member of rest) members.push(member);
-  markChanged(object);
-}
-
-/** Adds a new member to the end of `object`, formatted like the last one; the caller sets its value. */
-export function addMade(object: DraftObject, id: number): DraftMember {
-  const last = object.members.at(-1);
-  // The last of a group of members has a delimiter of its own.
-  const isGroup = last !== undefined && last.last !== last.node;
-  const place = isGroup ? last.last : (last?.place ?? -1);
-  const made = new DraftMember(id, -1, place, isGroup || (last?.hasDelimiter ?? false), object);
-  made.hasLead = isGroup || (last?.hasLead ?? false);
-  made.isMoved = true;
-  object.members.push(made);
-  markChanged(object);
-  return made;
 }
 
 /** Later rules may read the copy, so everything known of the value is copied too. */
@@ -424,18 +410,36 @@ function cloneMember(member: DraftMember, holder: DraftObject): DraftMember {
   return clone;
 }
 
-/** Returns the recipe that turns the original body into the draft. */
-export function printDraft(draft: Draft, keys: KeyCache): Recipe {
-  return new Printer(draft, keys).print();
+/** Inserts `copies` into `object` after `behind`, all at once: an object can have as many members as fit into a body. */
+export function insertBehind(object: DraftObject, behind: DraftMember, copies: readonly DraftMember[]): void {
+  const { members } = object;
+  const rest = members.splice(members.indexOf(behind) + 1);
+  for (const member of copies) members.push(member);
+  for (const member of rest) members.push(member);
+  markChanged(object);
+}
+
+/** Adds a new member to the end of `object`, formatted like the last one; the caller sets its value. */
+export function addMade(object: DraftObject, id: number): DraftMember {
+  const last = object.members.at(-1);
+  // The last of a group of members has a delimiter of its own.
+  const isGroup = last !== undefined && last.last !== last.node;
+  const place = isGroup ? last.last : (last?.place ?? -1);
+  const made = new DraftMember(id, -1, place, isGroup || (last?.hasDelimiter ?? false), object);
+  made.hasLead = isGroup || (last?.hasLead ?? false);
+  made.isMoved = true;
+  object.members.push(made);
+  markChanged(object);
+  return made;
 }
 
 /** Printed forms of a name, by its id: the key, and the key with a colon and the bracket of a new object. */
 export type KeyCache = ({ readonly key: Uint8Array; readonly opening: Uint8Array } | undefined)[];
 
-const OPEN = Uint8Array.of(0x7b);
-const CLOSE = Uint8Array.of(0x7d);
-const COMMA = Uint8Array.of(0x2c);
-const COLON = Uint8Array.of(0x3a);
+/** Returns the recipe that turns the original body into the draft. */
+export function printDraft(draft: Draft, keys: KeyCache): Recipe {
+  return new Printer(draft, keys).print();
+}
 
 /** Walks a draft in the order of the new body, and records the source of each part. */
 class Printer {
@@ -541,8 +545,6 @@ class Printer {
     return { key, opening };
   }
 }
-
-const EMPTY = new Uint8Array();
 
 /** Original bytes that the new text contains, and the inserted bytes before them. */
 interface Span {

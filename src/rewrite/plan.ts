@@ -40,32 +40,35 @@ import {
   unwrap,
 } from './request-rules.ts';
 
-type Compiled = CompiledUnwrap | CompiledNest | CompiledRename | CompiledStrip | CompiledMap;
-
 /** The plans of a rule book: one for each operation, and one for every other POST or PATCH. */
 export interface Plans {
   /** Returns the plan of `operation`; `undefined` is for requests without an operation in the rule book. */
   of(operation: Operation | undefined): Plan;
 }
 
-/** Compiles the request rules of `book` into plans, each on first use. */
-export function compilePlans(book: RuleBook): Plans {
-  const changes = new ChangeIndex(book.changes);
-  const plans = new Map<string | undefined, Plan>();
-  return {
-    of: (operation) => {
-      const known = plans.get(operation?.id);
-      if (known !== undefined) return known;
-      const isEvery = operation === undefined || isRewritten(operation.method);
-      const plan = new Plan(book, changes.of(operation?.id, isEvery));
-      plans.set(operation?.id, plan);
-      return plan;
-    },
-  };
-}
-
 /** Nodes of the largest shape that is cached; a larger body costs more to read than to compute. */
 const MAX_CACHED_NODES = 128;
+
+/** Maximum number of results for one shape; bodies with further values are computed each time. */
+const MAX_RESULTS = 64;
+
+/** Size of a body in bytes from which its tape may be so large that it is not kept for the next one. */
+const LARGE_BYTES = 256 * 1024;
+
+/** The outcome when there is not enough memory for the work. */
+const BUFFER_FULL: Rewrite = {
+  verdict: 'refused',
+  refusal: {
+    code: 'buffer-full',
+    status: 503,
+    detail: 'There is no memory left to read the body; send it again later.',
+  },
+};
+const NO_RECORDS: Records = { records: [], patch: [], omitted: 0 };
+
+const BYTE_ORDER_MARK: EditRecord = { change: 'byte-order-mark', rule: 'strip', note: 'byte-order-mark' };
+
+type Compiled = CompiledUnwrap | CompiledNest | CompiledRename | CompiledStrip | CompiledMap;
 
 /** The result of the rules for every body of one shape in which maps find the same values. */
 interface ShapeResult {
@@ -78,9 +81,6 @@ interface ShapeResults {
   readonly lookups: readonly Lookup[];
   readonly byPositions: Map<string, ShapeResult>;
 }
-
-/** Maximum number of results for one shape; bodies with further values are computed each time. */
-const MAX_RESULTS = 64;
 
 /** All request rules of one operation, compiled so that a body is read only once. */
 export class Plan {
@@ -238,43 +238,28 @@ export class Plan {
   }
 }
 
-/** Size of a body in bytes from which its tape may be so large that it is not kept for the next one. */
-const LARGE_BYTES = 256 * 1024;
-
-/** The outcome when there is not enough memory for the work. */
-const BUFFER_FULL: Rewrite = {
-  verdict: 'refused',
-  refusal: {
-    code: 'buffer-full',
-    status: 503,
-    detail: 'There is no memory left to read the body; send it again later.',
-  },
-};
-const NO_RECORDS: Records = { records: [], patch: [], omitted: 0 };
-
-const BYTE_ORDER_MARK: EditRecord = { change: 'byte-order-mark', rule: 'strip', note: 'byte-order-mark' };
-
-/** The number of members or values whose steps a rule distinguishes. */
-function stepsOf(rule: RequestRule): number {
-  if (rule.rule === 'map') return rule.values.length;
-  return 'members' in rule ? rule.members.length : 1;
+/** The number of levels below the body that `rule` may read: its path, the members there, and the contents of `under`. */
+function reach(rule: Compiled): number {
+  if (rule.rule === 'unwrap') return 1;
+  return rule.path.length + (rule.rule === 'nest' ? 2 : 1);
 }
 
-function compile(rule: RequestRule, base: CompiledRule, names: NameTable): Compiled | undefined {
-  switch (rule.rule) {
-    case 'unwrap':
-      return compileUnwrap(rule, base, names);
-    case 'nest':
-      return compileNest(rule, base, names);
-    case 'rename':
-      return compileRename(rule, base, names);
-    case 'strip':
-      return rule.members.length === 0 ? undefined : compileStrip(rule, base, names);
-    case 'only':
-      return compileStrip(rule, base, names);
-    case 'map':
-      return compileMap(rule, base, names);
+/** The members that rules open, being collected. */
+export interface MembersToOpen extends OpenedMembers {
+  readonly objects: boolean[];
+  readonly arrays: boolean[];
+}
+
+/** The names of the members that `rules` open, as in the V1 body: the old name where a rule gives a new one. */
+function openedBy(rules: readonly Compiled[]): OpenedMembers {
+  const opened: MembersToOpen = { objects: [], arrays: [] };
+  for (const rule of rules.toReversed()) {
+    if (rule.rule === 'rename') openLike(opened, rule.id, rule.to);
+    if (rule.rule === 'nest') opened.objects[rule.under] = true;
+    if (rule.rule === 'unwrap') opened.objects[rule.id] = true;
+    else openPath(opened, rule.path);
   }
+  return opened;
 }
 
 function applyRule(rule: Compiled, run: Run): Stop | undefined {
@@ -309,28 +294,43 @@ function apply(
   }
 }
 
-/** The names of the members that `rules` open, as in the V1 body: the old name where a rule gives a new one. */
-function openedBy(rules: readonly Compiled[]): OpenedMembers {
-  const opened: MembersToOpen = { objects: [], arrays: [] };
-  for (const rule of rules.toReversed()) {
-    if (rule.rule === 'rename') openLike(opened, rule.id, rule.to);
-    if (rule.rule === 'nest') opened.objects[rule.under] = true;
-    if (rule.rule === 'unwrap') opened.objects[rule.id] = true;
-    else openPath(opened, rule.path);
+function compile(rule: RequestRule, base: CompiledRule, names: NameTable): Compiled | undefined {
+  switch (rule.rule) {
+    case 'unwrap':
+      return compileUnwrap(rule, base, names);
+    case 'nest':
+      return compileNest(rule, base, names);
+    case 'rename':
+      return compileRename(rule, base, names);
+    case 'strip':
+      return rule.members.length === 0 ? undefined : compileStrip(rule, base, names);
+    case 'only':
+      return compileStrip(rule, base, names);
+    case 'map':
+      return compileMap(rule, base, names);
   }
-  return opened;
 }
 
-/** The number of levels below the body that `rule` may read: its path, the members there, and the contents of `under`. */
-function reach(rule: Compiled): number {
-  if (rule.rule === 'unwrap') return 1;
-  return rule.path.length + (rule.rule === 'nest' ? 2 : 1);
+/** The number of members or values whose steps a rule distinguishes. */
+function stepsOf(rule: RequestRule): number {
+  if (rule.rule === 'map') return rule.values.length;
+  return 'members' in rule ? rule.members.length : 1;
 }
 
-/** The members that rules open, being collected. */
-export interface MembersToOpen extends OpenedMembers {
-  readonly objects: boolean[];
-  readonly arrays: boolean[];
+/** Compiles the request rules of `book` into plans, each on first use. */
+export function compilePlans(book: RuleBook): Plans {
+  const changes = new ChangeIndex(book.changes);
+  const plans = new Map<string | undefined, Plan>();
+  return {
+    of: (operation) => {
+      const known = plans.get(operation?.id);
+      if (known !== undefined) return known;
+      const isEvery = operation === undefined || isRewritten(operation.method);
+      const plan = new Plan(book, changes.of(operation?.id, isEvery));
+      plans.set(operation?.id, plan);
+      return plan;
+    },
+  };
 }
 
 /** Opens the members on the path to an object, whose segments are ids of names and -1 for `*`. */

@@ -20,26 +20,11 @@ export interface QueryPlans {
   of(operation: Operation | undefined, method: string): QueryPlan | undefined;
 }
 
-/** Compiles the query rules of `book`, each plan on first use. A change `on: every` applies to any POST or PATCH. */
-export function compileQueryPlans(book: RuleBook): QueryPlans {
-  if (queryPlanOf(book.changes) === undefined) return { of: () => undefined };
-  const changes = new ChangeIndex(book.changes);
-  const plans = new Map<string, QueryPlan | undefined>();
-  return {
-    of: (operation, method) => {
-      const isEvery = isRewritten(method);
-      const key = operation?.id ?? (isEvery ? '*' : '');
-      if (plans.has(key)) return plans.get(key);
-      const plan = queryPlanOf(changes.of(operation?.id, isEvery));
-      plans.set(key, plan);
-      return plan;
-    },
-  };
-}
-
-/** Compiles the query rules of changes that apply to one operation; undefined if they have none. */
-export function queryPlanOf(changes: readonly Change[]): QueryPlan | undefined {
-  return changes.some(({ query = [] }) => query.length > 0) ? new QueryPlan(changes) : undefined;
+interface CompiledQueryRule {
+  readonly change: string;
+  readonly rule: QueryRule;
+  /** V1's values by V2's; empty unless the rule is a map. */
+  readonly inverse: readonly MappedValue[];
 }
 
 /** The query rules of one operation, in both directions. Every character outside an edit stays. */
@@ -80,13 +65,6 @@ export class QueryPlan {
     }
     return found;
   }
-}
-
-interface CompiledQueryRule {
-  readonly change: string;
-  readonly rule: QueryRule;
-  /** V1's values by V2's; empty unless the rule is a map. */
-  readonly inverse: readonly MappedValue[];
 }
 
 /** A parameter of the query while rules are applied. */
@@ -199,6 +177,10 @@ class QueryRun {
   }
 }
 
+function joined(parts: readonly QueryPart[]): string {
+  return parts.map(({ raw }) => raw).join('&');
+}
+
 function restored(part: QueryPart, { rule, inverse }: CompiledQueryRule): QueryPart {
   switch (rule.rule) {
     case 'rename':
@@ -213,6 +195,24 @@ function restored(part: QueryPart, { rule, inverse }: CompiledQueryRule): QueryP
   }
 }
 
-function joined(parts: readonly QueryPart[]): string {
-  return parts.map(({ raw }) => raw).join('&');
+/** Compiles the query rules of `book`, each plan on first use. A change `on: every` applies to any POST or PATCH. */
+export function compileQueryPlans(book: RuleBook): QueryPlans {
+  if (queryPlanOf(book.changes) === undefined) return { of: () => undefined };
+  const changes = new ChangeIndex(book.changes);
+  const plans = new Map<string, QueryPlan | undefined>();
+  return {
+    of: (operation, method) => {
+      const isEvery = isRewritten(method);
+      const key = operation?.id ?? (isEvery ? '*' : '');
+      if (plans.has(key)) return plans.get(key);
+      const plan = queryPlanOf(changes.of(operation?.id, isEvery));
+      plans.set(key, plan);
+      return plan;
+    },
+  };
+}
+
+/** Compiles the query rules of changes that apply to one operation; undefined if they have none. */
+export function queryPlanOf(changes: readonly Change[]): QueryPlan | undefined {
+  return changes.some(({ query = [] }) => query.length > 0) ? new QueryPlan(changes) : undefined;
 }

@@ -23,6 +23,13 @@ export interface EditRecord {
   readonly note?: string;
 }
 
+/**
+ * Maximum characters of pointers recorded for one body, where each record counts for some: a body of a million members beside the
+ * wrapper must not become a log line ten times its size.
+ */
+const MAX_POINTER_CHARACTERS = 32_768;
+const RECORD_CHARACTERS = 64;
+
 /** True for an edit of the query, whose places are parameters. */
 export function isOfQuery({ from }: EditRecord): boolean {
   return from?.startsWith('?') === true;
@@ -89,13 +96,6 @@ export interface Records {
   /** Number of edits that were applied but not recorded. */
   readonly omitted: number;
 }
-
-/**
- * Maximum characters of pointers recorded for one body, where each record counts for some: a body of a million members beside the
- * wrapper must not become a log line ten times its size.
- */
-const MAX_POINTER_CHARACTERS = 32_768;
-const RECORD_CHARACTERS = 64;
 
 interface PendingRecord {
   readonly rule: RuleName;

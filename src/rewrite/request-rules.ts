@@ -56,6 +56,13 @@ export interface Marks {
   round: number;
 }
 
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+const QUOTE = 0x22;
+
+/** An escape has at most six bytes for one UTF-16 unit, and UTF-8 has fewer. */
+const MAX_BYTES_OF_UNIT = 6;
+
 /** One run of a plan's rules over one body: the draft and its changes so far. */
 export class Run {
   readonly draft: Draft;
@@ -475,13 +482,6 @@ export function map(rule: CompiledMap, run: Run, object: DraftObject): Stop | un
   run.recorder?.replace(rule, member, rule.values.value(position) ?? null);
   return undefined;
 }
-
-const encoder = new TextEncoder();
-const decoder = new TextDecoder();
-const QUOTE = 0x22;
-
-/** An escape has at most six bytes for one UTF-16 unit, and UTF-8 has fewer. */
-const MAX_BYTES_OF_UNIT = 6;
 
 /** The values of a map, compiled: finds the position of a value in the map, and has its replacement. */
 export class MappedValues {

@@ -45,8 +45,18 @@ export interface CompiledResponseRule {
 /** Maximum records of one response: a page of a list can have thousands of elements, and a log line must not. */
 const MAX_RECORDS = 64;
 
-/** The reason for an edit that no rule requires: the V1 name was there too, or a member occurred twice. */
-type ResponseNote = 'conflict' | 'duplicate';
+const LETTER_N = 0x6e;
+
+const encoder = new TextEncoder();
+
+/** The data of the exchange that a response plan needs in addition to the body. */
+export interface ResponseContext {
+  readonly status: number;
+  /** The attributes that V1 had deprecated and that the request used. */
+  readonly deprecated: readonly DeprecatedAttribute[];
+  /** Whether the request had the wrapper, so that pointers in errors lead into it. */
+  readonly isWrapped: boolean;
+}
 
 interface Edited {
   readonly rule: CompiledResponseRule;
@@ -54,6 +64,28 @@ interface Edited {
   /** The member in V2's body that it was, or was copied from. */
   readonly source: DraftMember | undefined;
   readonly note: ResponseNote | undefined;
+}
+
+/** The reason for an edit that no rule requires: the V1 name was there too, or a member occurred twice. */
+type ResponseNote = 'conflict' | 'duplicate';
+
+/** A set of member names that is filled and read with members, not texts. */
+interface SeenNames {
+  /** Adds the name of `member`; false if it was there. */
+  add(member: DraftMember): boolean;
+  has(member: DraftMember): boolean;
+}
+
+/** One edit of a response, for people: its change, rule and place. Never contains a value. */
+export interface ResponseRecord {
+  readonly change: string;
+  readonly rule: ResponseRuleName;
+  /** RFC 6901 pointer into V2's body: the place of the value, or of the one that a `map` replaced; absent if the gateway created the value, or changed a text in its place. */
+  readonly from?: string;
+  /** RFC 6901 pointer into the client's body; absent if the member is not in it. */
+  readonly path?: string;
+  /** The reason for a special case: `conflict` or `duplicate`. */
+  readonly note?: string;
 }
 
 /** One run of the response rules over one response: the draft and its changes so far. */
@@ -232,69 +264,6 @@ export function isAbout(status: readonly StatusPattern[], code: number): boolean
   return status.some((pattern) => pattern === code || pattern === family);
 }
 
-/** Splits the path of a member into the compiled path of its object and its name. */
-function memberPlace(
-  path: Path,
-  names: NameTable,
-): { readonly path: readonly number[]; readonly name: string } {
-  return { path: pathIds(path.slice(0, -1), names), name: path.at(-1) ?? '' };
-}
-
-/** One edit of a response, for people: its change, rule and place. Never contains a value. */
-export interface ResponseRecord {
-  readonly change: string;
-  readonly rule: ResponseRuleName;
-  /** RFC 6901 pointer into V2's body: the place of the value, or of the one that a `map` replaced; absent if the gateway created the value, or changed a text in its place. */
-  readonly from?: string;
-  /** RFC 6901 pointer into the client's body; absent if the member is not in it. */
-  readonly path?: string;
-  /** The reason for a special case: `conflict` or `duplicate`. */
-  readonly note?: string;
-}
-
-/** The data of the exchange that a response plan needs in addition to the body. */
-export interface ResponseContext {
-  readonly status: number;
-  /** The attributes that V1 had deprecated and that the request used. */
-  readonly deprecated: readonly DeprecatedAttribute[];
-  /** Whether the request had the wrapper, so that pointers in errors lead into it. */
-  readonly isWrapped: boolean;
-}
-
-/** A response that rules changed. `body` is for the client. */
-export interface RewrittenResponse {
-  readonly verdict: 'rewritten';
-  readonly body: Uint8Array;
-  /** Byte edits against V2's body, in order, not overlapping. */
-  readonly edits: readonly Edit[];
-  /** At most 64; further edits are applied but not recorded. */
-  readonly records: readonly ResponseRecord[];
-  /** Number of edits that were applied but not recorded. */
-  readonly omitted: number;
-  /**
-   * From V2's body to the client's. Empty if an edit was not recorded, because an incomplete patch would be wrong, or if a
-   * text was replaced, because it may contain values.
-   */
-  readonly patch: readonly PatchOperation[];
-}
-
-/** The outcome of rewriting one response. `body` is for the client; if `unchanged`, it is the argument itself. */
-export type ResponseRewrite =
-  | RewrittenResponse
-  | {
-      readonly verdict: 'unchanged';
-      readonly body: Uint8Array;
-      /** Why no rule could be applied. */
-      readonly note?: 'response-malformed' | 'response-buffer-full' | 'response-no-resource';
-    };
-
-/** A set of member names that is filled and read with members, not texts. */
-interface SeenNames {
-  /** Adds the name of `member`; false if it was there. */
-  add(member: DraftMember): boolean;
-  has(member: DraftMember): boolean;
-}
-
 /** Names that rules use, by their ids. Emptied in no time, so that one set serves every object of a long list. */
 export class SeenIds implements SeenNames {
   private readonly rounds: number[] = [];
@@ -316,27 +285,6 @@ export class SeenIds implements SeenNames {
   }
 }
 
-/** Names of any members, decoded. */
-class SeenTexts implements SeenNames {
-  private readonly draft: Draft;
-  private readonly texts = new Set<string>();
-
-  constructor(draft: Draft) {
-    this.draft = draft;
-  }
-
-  add(member: DraftMember): boolean {
-    const name = currentName(this.draft, member);
-    if (this.texts.has(name)) return false;
-    this.texts.add(name);
-    return true;
-  }
-
-  has(member: DraftMember): boolean {
-    return this.texts.has(currentName(this.draft, member));
-  }
-}
-
 /** An `unnest` rule, compiled. */
 export interface CompiledUnnest extends CompiledResponseRule {
   readonly rule: 'unnest';
@@ -350,6 +298,14 @@ export function compileUnnest(rule: UnnestRule, change: string, names: NameTable
   const { path, name } = memberPlace(rule.path, names);
   const places = rule.members === undefined ? undefined : placesOf(rule.members, names);
   return { change, rule: 'unnest', status: rule.status, path, id: names.add(name), places };
+}
+
+/** Splits the path of a member into the compiled path of its object and its name. */
+function memberPlace(
+  path: Path,
+  names: NameTable,
+): { readonly path: readonly number[]; readonly name: string } {
+  return { path: pathIds(path.slice(0, -1), names), name: path.at(-1) ?? '' };
 }
 
 /**
@@ -378,8 +334,6 @@ function isNull({ bytes, tape }: Draft, { node, literal }: DraftMember): boolean
   );
 }
 
-const LETTER_N = 0x6e;
-
 /** The members to move, each name once; members of `object` with the same names are dropped. */
 function movedMembers(
   rule: CompiledUnnest,
@@ -406,6 +360,27 @@ function movedMembers(
   }
   if (taken !== undefined) run.drop(rule, object, taken, 'conflict');
   return moved.reverse();
+}
+
+/** Names of any members, decoded. */
+class SeenTexts implements SeenNames {
+  private readonly draft: Draft;
+  private readonly texts = new Set<string>();
+
+  constructor(draft: Draft) {
+    this.draft = draft;
+  }
+
+  add(member: DraftMember): boolean {
+    const name = currentName(this.draft, member);
+    if (this.texts.has(name)) return false;
+    this.texts.add(name);
+    return true;
+  }
+
+  has(member: DraftMember): boolean {
+    return this.texts.has(currentName(this.draft, member));
+  }
 }
 
 /** A member with the name of the sub-object cannot stand beside it. */
@@ -595,8 +570,6 @@ export interface CompiledDeprecations extends CompiledResponseRule {
   readonly rule: 'deprecations';
 }
 
-const encoder = new TextEncoder();
-
 /** Compiles a `deprecations` rule. */
 export function compileDeprecations(
   rule: DeprecationsRule,
@@ -635,3 +608,30 @@ function addObject(run: ResponseRun, object: DraftObject, id: number): DraftMemb
   run.make(member, {});
   return member;
 }
+
+/** A response that rules changed. `body` is for the client. */
+export interface RewrittenResponse {
+  readonly verdict: 'rewritten';
+  readonly body: Uint8Array;
+  /** Byte edits against V2's body, in order, not overlapping. */
+  readonly edits: readonly Edit[];
+  /** At most 64; further edits are applied but not recorded. */
+  readonly records: readonly ResponseRecord[];
+  /** Number of edits that were applied but not recorded. */
+  readonly omitted: number;
+  /**
+   * From V2's body to the client's. Empty if an edit was not recorded, because an incomplete patch would be wrong, or if a
+   * text was replaced, because it may contain values.
+   */
+  readonly patch: readonly PatchOperation[];
+}
+
+/** The outcome of rewriting one response. `body` is for the client; if `unchanged`, it is the argument itself. */
+export type ResponseRewrite =
+  | RewrittenResponse
+  | {
+      readonly verdict: 'unchanged';
+      readonly body: Uint8Array;
+      /** Why no rule could be applied. */
+      readonly note?: 'response-malformed' | 'response-buffer-full' | 'response-no-resource';
+    };

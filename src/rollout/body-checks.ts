@@ -6,6 +6,15 @@ import type { RolloutTarget } from './rollout-state.ts';
 const MAX_NAMED = 5;
 const MAX_POINTERS = 3;
 
+/** Maximum number of pairs of client and operation, and of pointers of one pair. */
+const MAX_PAIRS = 1000;
+const MAX_TALLIED_POINTERS = 20;
+
+/** Characters of a place that are kept. */
+const MAX_PLACE = 300;
+
+const COUNTERS = ['valid', 'invalid', 'refusedByBoth', 'unknown', 'bodies', 'refused'] as const;
+
 /**
  * Returns a sentence when V2's schema, or the gateway itself, refuses more of the bodies that a command would migrate than the
  * roll-back rule allows: V1 accepted them. Undefined when neither does.
@@ -143,15 +152,6 @@ export interface BodyCheckCount {
   /** Codes of the gateway's refusals, with their places, most frequent first. */
   readonly refusals: readonly { readonly reason: string; readonly count: number }[];
 }
-
-/** Maximum number of pairs of client and operation, and of pointers of one pair. */
-const MAX_PAIRS = 1000;
-const MAX_TALLIED_POINTERS = 20;
-
-/** Characters of a place that are kept. */
-const MAX_PLACE = 300;
-
-const COUNTERS = ['valid', 'invalid', 'refusedByBoth', 'unknown', 'bodies', 'refused'] as const;
 
 type Counter = (typeof COUNTERS)[number];
 

@@ -27,37 +27,6 @@ export const FAILURES = [...OWN_FAILURES, ...SHARED_FAILURES] as const;
 /** What an exchange says about its origin. */
 export type CanaryOutcome = 'success' | (typeof FAILURES)[number];
 
-/** Whether V1's share of this failure decides if V2's counts at all. */
-function isShared(failure: (typeof FAILURES)[number]): boolean {
-  return SHARED_FAILURES.some((shared) => shared === failure);
-}
-
-/**
- * Outcome of a finished exchange, for comparing migrated traffic with V1's: by its status, and the code of its failure, if any.
- * Undefined when it says nothing about the origin. 304 is a success: it answers a condition of the client (RFC 9110 §15.4.5).
- */
-export function canaryOutcome(status: number, failure: string | undefined): CanaryOutcome | undefined {
-  if (failure === 'upstream-broken') return '5xx';
-  if (status === 0 || (failure !== undefined && NEUTRAL_FAILURES.has(failure))) return undefined;
-  if (status < 300 || status === 304) return 'success';
-  if (status < 400) return '3xx';
-  if (status >= 500) return '5xx';
-  return SHARED_FAILURES.find((shared) => shared === String(status)) ?? '4xx';
-}
-
-/** Requests of one origin: all of them, then those of each of `FAILURES`. */
-type Numbers = number[];
-
-interface Counters {
-  readonly v1: Numbers;
-  readonly v2: Numbers;
-}
-
-interface Part extends Counters {
-  /** Start, in multiples of the part length. */
-  readonly at: number;
-}
-
 /** How many numbers an origin has in a window. */
 const NUMBERS = 1 + FAILURES.length;
 
@@ -66,6 +35,19 @@ const NUMBERS = 1 + FAILURES.length;
  * has no control group, and a client with an old key is no fault of V2; most requests refused is one.
  */
 const UNKNOWN_SHARE = 50;
+
+interface Part extends Counters {
+  /** Start, in multiples of the part length. */
+  readonly at: number;
+}
+
+interface Counters {
+  readonly v1: Numbers;
+  readonly v2: Numbers;
+}
+
+/** Requests of one origin: all of them, then those of each of `FAILURES`. */
+type Numbers = number[];
 
 /** Counts of a window: migrated requests, and those that V1 served. */
 export interface CanaryCount {
@@ -187,6 +169,11 @@ function percent(numbers: Numbers, index: number): number {
   return all === 0 ? 0 : (numberAt(numbers, index) * 100) / all;
 }
 
+/** Whether V1's share of this failure decides if V2's counts at all. */
+function isShared(failure: (typeof FAILURES)[number]): boolean {
+  return SHARED_FAILURES.some((shared) => shared === failure);
+}
+
 /**
  * The counts for people: failures of both origins, without the statuses of clients that V2 answers as V1 does. Where V2 fails too
  * often, only the statuses that it answers more often count, so that the numbers show why.
@@ -201,4 +188,17 @@ function countOf(counts: Counters, rule: RollbackRule): CanaryCount {
     failures: counted.reduce((sum, isCounted, at) => sum + (isCounted ? numberAt(numbers, at + 1) : 0), 0),
   });
   return { migrated: total(counts.v2), v1: total(counts.v1) };
+}
+
+/**
+ * Outcome of a finished exchange, for comparing migrated traffic with V1's: by its status, and the code of its failure, if any.
+ * Undefined when it says nothing about the origin. 304 is a success: it answers a condition of the client (RFC 9110 §15.4.5).
+ */
+export function canaryOutcome(status: number, failure: string | undefined): CanaryOutcome | undefined {
+  if (failure === 'upstream-broken') return '5xx';
+  if (status === 0 || (failure !== undefined && NEUTRAL_FAILURES.has(failure))) return undefined;
+  if (status < 300 || status === 304) return 'success';
+  if (status < 400) return '3xx';
+  if (status >= 500) return '5xx';
+  return SHARED_FAILURES.find((shared) => shared === String(status)) ?? '4xx';
 }

@@ -6,6 +6,9 @@ import {
   type WindowPart,
 } from './store.ts';
 
+/** Number of windows above which those that are over are looked for. */
+const SWEEP_WINDOWS = 1000;
+
 /** A store in the memory of one process: for the processes of one gateway, for tests and for simulations. */
 export class MemoryStore implements Store {
   private readonly time: () => number;
@@ -59,9 +62,6 @@ interface Window {
   /** Counts by number of the part; the oldest first. */
   readonly parts: Map<number, readonly number[]>;
 }
-
-/** Number of windows above which those that are over are looked for. */
-const SWEEP_WINDOWS = 1000;
 
 /** Counts in windows, for stores that have no windows of their own. Windows that are over are forgotten. */
 export class WindowTable {

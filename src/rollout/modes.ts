@@ -28,6 +28,13 @@ export function modesInForce(
   };
 }
 
+/** Returns why these modes cannot be in force without a V1 service, as a sentence; undefined if they can. `setting` names it. */
+export function missingV1Fault(modes: Modes, setting: string): string | undefined {
+  return needsV1(modes)
+    ? `There are modes that send requests to V1; set ${setting}, or remove those modes.`
+    : undefined;
+}
+
 /** True when some V1 requests are not simply migrated, so that a V1 origin is required. */
 function needsV1(modes: Modes): boolean {
   return [modes.default, ...Object.values(modes.operations), ...Object.values(modes.clients)].some(
@@ -35,11 +42,12 @@ function needsV1(modes: Modes): boolean {
   );
 }
 
-/** Returns why these modes cannot be in force without a V1 service, as a sentence; undefined if they can. `setting` names it. */
-export function missingV1Fault(modes: Modes, setting: string): string | undefined {
-  return needsV1(modes)
-    ? `There are modes that send requests to V1; set ${setting}, or remove those modes.`
-    : undefined;
+/** Client and operation of a V1 request. */
+export interface RolloutSubject {
+  /** Client hash; undefined without an API key. */
+  readonly client: string | undefined;
+  /** Operation id; undefined for a request that the rule book does not name. */
+  readonly operation: string | undefined;
 }
 
 /** Chooses the mode of a request: the client's own, the operation's, the default. */
@@ -52,6 +60,12 @@ export function chooseMode(modes: Modes, { client, operation }: RolloutSubject):
       ? { operation: ofOperation === undefined ? undefined : operation, share: stage.share ?? 0 }
       : undefined;
   return { mode, origin: originOf(mode, client), canary, modes };
+}
+
+function originOf({ mode, share = 0 }: Mode, client: string | undefined): RoutedMode['origin'] {
+  if (mode === 'migrate') return 'v2';
+  if (mode !== 'canary') return 'v1';
+  return share >= 100 || shareOf(client) < share ? 'v2' : 'v1';
 }
 
 /**
@@ -68,23 +82,9 @@ export function isSameMode(one: Mode | undefined, other: Mode | undefined): bool
   return one?.mode === other?.mode && one?.share === other?.share;
 }
 
-function originOf({ mode, share = 0 }: Mode, client: string | undefined): RoutedMode['origin'] {
-  if (mode === 'migrate') return 'v2';
-  if (mode !== 'canary') return 'v1';
-  return share >= 100 || shareOf(client) < share ? 'v2' : 'v1';
-}
-
 /** Returns the mode of a name, which comes from a request or a file: `constructor` must not match an inherited member. */
 export function ownMode(modes: Readonly<Record<string, Mode>>, name: string): Mode | undefined {
   return Object.hasOwn(modes, name) ? modes[name] : undefined;
-}
-
-/** Client and operation of a V1 request. */
-export interface RolloutSubject {
-  /** Client hash; undefined without an API key. */
-  readonly client: string | undefined;
-  /** Operation id; undefined for a request that the rule book does not name. */
-  readonly operation: string | undefined;
 }
 
 /** True when the scope includes the request. A list of clients never includes a request without a key. */

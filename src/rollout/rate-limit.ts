@@ -85,6 +85,18 @@ const SURVEYED_CLIENTS = 400;
 /** Upper limit for the wait that the service requests: ten minutes. */
 const MAX_BLOCK_MS = 600_000;
 
+/** Maximum bytes of a response body to search for the reset time. */
+const MAX_BODY_BYTES = 4096;
+
+/** Maximum keys with a bucket of their own; the oldest is evicted. */
+const MAX_KEYS = 1000;
+
+/** Milliseconds for which the counts of all replicas are taken as new: a little longer than from one survey to the next. */
+const FRESH_MS = 1500;
+
+/** Shortest period for which it is worth asking: counts are exchanged several times in it. */
+const MIN_SHARED_PERIOD_MS = 4 * FRESH_MS;
+
 /**
  * Queues requests beyond the rate limit of the service instead of letting them fail: in order for each client, for a limited
  * time, and in limited number. A request that cannot be served in time is forwarded at once and gets the service's own response.
@@ -405,9 +417,6 @@ function freeSlot(
   return Math.max(open, taken + period);
 }
 
-/** Maximum bytes of a response body to search for the reset time. */
-const MAX_BODY_BYTES = 4096;
-
 /** Reads the time that the service wants a client to wait, from a streamed 429 response. */
 export class RateLimitReset {
   private readonly headers: HeaderList;
@@ -452,9 +461,6 @@ export interface Rate {
   readonly burst: number;
   readonly perSecond: number;
 }
-
-/** Maximum keys with a bucket of their own; the oldest is evicted. */
-const MAX_KEYS = 1000;
 
 interface Bucket {
   left: number;
@@ -508,12 +514,6 @@ export class TokenBuckets {
     return bucket;
   }
 }
-
-/** Milliseconds for which the counts of all replicas are taken as new: a little longer than from one survey to the next. */
-const FRESH_MS = 1500;
-
-/** Shortest period for which it is worth asking: counts are exchanged several times in it. */
-const MIN_SHARED_PERIOD_MS = 4 * FRESH_MS;
 
 /**
  * The requests of a client that a replica sends without asking the store first. The replicas do not know of each other's since

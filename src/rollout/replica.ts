@@ -75,6 +75,14 @@ export const REPLICA_INTERVALS: ReplicaIntervals = {
   timeout: 1000,
 };
 
+const WINDOW_MS = 60_000;
+
+/** Milliseconds between two signs of life. */
+const SIGN_MS = WINDOW_MS / WINDOW_PARTS;
+
+/** Complete parts whose mean is the number: a sign may fall into the part beside its own. */
+const MEAN_PARTS = 3;
+
 /** One of several gateways that share a store: it follows the rollout, and exchanges counts, beside the requests. */
 export class Replica implements RateLimitSharing {
   private readonly parts: ReplicaParts;
@@ -228,12 +236,6 @@ export function repeat(
     cancel();
   };
 }
-
-const WINDOW_MS = 60_000;
-/** Milliseconds between two signs of life. */
-const SIGN_MS = WINDOW_MS / WINDOW_PARTS;
-/** Complete parts whose mean is the number: a sign may fall into the part beside its own. */
-const MEAN_PARTS = 3;
 
 /** Counts processes, or gateways: each adds one to a shared window at intervals of one part. */
 class ReplicaPresence implements WindowSource {

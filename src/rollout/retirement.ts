@@ -15,6 +15,12 @@ export interface RetirementRefusal {
   readonly note: string;
 }
 
+/** Lists the deprecated attributes that a request used. */
+const ATTRIBUTES_FIELD = 'x-deprecated-attributes';
+
+/** Maximum characters of the list of attributes; the rest is omitted. */
+const MAX_LIST_CHARACTERS = 1024;
+
 /** Returns the refusal if the sunset or a brownout applies to a request; `random` is a number from 0 up to 1. */
 export function retirementRefusal(
   rollout: Rollout,
@@ -66,12 +72,6 @@ function hint({ signals }: Rollout): string {
 function dayOf(time: number): string {
   return new Date(time).toISOString().slice(0, 10);
 }
-
-/** Lists the deprecated attributes that a request used. */
-const ATTRIBUTES_FIELD = 'x-deprecated-attributes';
-
-/** Maximum characters of the list of attributes; the rest is omitted. */
-const MAX_LIST_CHARACTERS = 1024;
 
 /** Header fields that announce the end of V1 to its clients, built once per rule book. */
 export class SignalHeaders {

@@ -7,6 +7,9 @@ export interface RolloutTotals {
   readonly bodyChecks: readonly BodyCheckCount[];
 }
 
+/** Maximum number of distinct fields per operation. */
+const MAX_FIELDS = 200;
+
 /** Totals V1 traffic under one rule book, here or by adding what others counted. */
 export class RolloutTally {
   private readonly ruleBook: string;
@@ -40,9 +43,6 @@ export class RolloutTally {
     };
   }
 }
-
-/** Maximum number of distinct fields per operation. */
-const MAX_FIELDS = 200;
 
 interface Total {
   same: number;

@@ -47,6 +47,12 @@ export interface Store {
   close(): Promise<void>;
 }
 
+/** Milliseconds after which a replica without the store judges canaries by its own requests. */
+const JUDGE_ALONE_MS = 3000;
+
+/** Maximum number of windows in one call of the store. */
+const MAX_WINDOWS = 500;
+
 /** Sums the parts of a window, number by number; `length` is how many numbers it has. */
 export function windowSums({ parts }: SharedWindow, length: number): readonly number[] {
   return Array.from({ length }, (_, index) =>
@@ -77,9 +83,6 @@ interface StoreContactParts {
 
 /** Uses of a store: one may fail while the other works, as on a full disk. */
 type StoreUse = 'rollout' | 'windows' | 'report';
-
-/** Milliseconds after which a replica without the store judges canaries by its own requests. */
-const JUDGE_ALONE_MS = 3000;
 
 /** Whether a replica reaches the store, and since when it does not. */
 export class StoreContact {
@@ -199,9 +202,6 @@ export interface WindowSource {
   /** Takes the counts of all replicas for a window of `additions`, the addition included. */
   merge(key: string, counts: SharedWindow, added: readonly number[]): void;
 }
-
-/** Maximum number of windows in one call of the store. */
-const MAX_WINDOWS = 500;
 
 /**
  * Adds to the store what this replica counted, and hands the sums of all replicas to whoever counts. Counts that do not reach the

@@ -30,6 +30,14 @@ import {
   templateShape,
 } from './rule.ts';
 
+const POLICY_RULES: ReadonlyMap<string, readonly RequestRuleName[]> = new Map([
+  ['flat', ['unwrap']],
+  ['siblings', ['unwrap']],
+  ['wrapper', ['unwrap']],
+  ['conflict', ['nest', 'rename']],
+  ['duplicate', ['unwrap', 'nest', 'rename', 'strip', 'only', 'map']],
+]);
+
 /** Checks each change on its own; the checks of stale rules cover how rules fit together. */
 export function checkChanges(
   changes: readonly DeclaredChange[],
@@ -155,14 +163,6 @@ function checkPolicies({ change, path }: DeclaredChange, fault: Report): void {
     fault([...path, 'policies', policy], message, 'key');
   }
 }
-
-const POLICY_RULES: ReadonlyMap<string, readonly RequestRuleName[]> = new Map([
-  ['flat', ['unwrap']],
-  ['siblings', ['unwrap']],
-  ['wrapper', ['unwrap']],
-  ['conflict', ['nest', 'rename']],
-  ['duplicate', ['unwrap', 'nest', 'rename', 'strip', 'only', 'map']],
-]);
 
 function checkRule(change: string, { rule, inside, members }: DeclaredRule, fault: Report): void {
   if (rule.rule === 'rename' && rule.member === rule.to) {

@@ -56,6 +56,8 @@ type QuerySource = NonNullable<ChangeSource['query']>[number];
 type MapSource = Extract<RequestSource, { map: unknown }>['map'];
 type ResponseSource = Exclude<Exclude<NonNullable<ChangeSource['response']>, 'inverse'>[number], 'inverse'>;
 
+const INVERSE: InverseRule = { rule: 'inverse', status: ['2xx'] };
+
 /** Converts the source of a change to a change; `index` is its position in the source. */
 export function declareChange(source: ChangeSource, index: number): DeclaredChange {
   const path = ['changes', index];
@@ -146,8 +148,6 @@ function declareResponse(
     values: typeof rule === 'object' && 'map' in rule ? valuePaths(rule.map, [...path, at]) : [],
   }));
 }
-
-const INVERSE: InverseRule = { rule: 'inverse', status: ['2xx'] };
 
 function declareQueryRule(source: QuerySource, path: SourcePath): DeclaredQueryRule {
   if ('rename' in source) {

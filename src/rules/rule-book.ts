@@ -88,6 +88,11 @@ export interface RuleBook {
   readonly hash: string;
 }
 
+const SLASH = 0x2f;
+
+/** The first dated release of V2 is that of the first day of this year. */
+const FIRST_YEAR = 2025;
+
 /** Finds the operation of a request. The cost grows with the segments of the path, not with the number of operations. */
 export class OperationTable {
   private readonly roots = new Map<string, Branch>();
@@ -131,8 +136,6 @@ interface Branch {
   parameter: Branch | undefined;
   operation: Operation | undefined;
 }
-
-const SLASH = 0x2f;
 
 function newBranch(): Branch {
   return { literals: undefined, parameter: undefined, operation: undefined };
@@ -235,9 +238,6 @@ export function summarizeRuleBook(book: RuleBook): RuleBookSummary {
     ],
   };
 }
-
-/** The first dated release of V2 is that of the first day of this year. */
-const FIRST_YEAR = 2025;
 
 /** True for a calendar day that exists, `YYYY-MM-DD`, not before the first dated release of V2. */
 export function isReleaseDate(text: string): boolean {

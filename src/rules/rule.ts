@@ -72,6 +72,16 @@ const REQUEST_RULES: Readonly<Record<RequestRuleName, true>> = {
 /** The names of all request rules. */
 export const REQUEST_RULE_NAMES: readonly string[] = Object.keys(REQUEST_RULES);
 
+/** The syntax of a path in a rule book: names joined by dots; `\.` and `\\` are a dot and a backslash in a name. */
+export const PATH_PATTERN = /^(?:[^.\\]|\\[.\\])+(?:\.(?:[^.\\]|\\[.\\])+)*$/;
+
+/** The syntax of one member name: a path of one name that is not `*`. */
+export const NAME_PATTERN = /^(?!\*$)(?:[^.\\]|\\[.\\])+$/;
+
+const PARAMETER = /^\{[A-Za-z_][\w-]*\}$/;
+
+const LITERAL = /^(?:[\w.~!$&'()*+,=:@-]|%[0-9a-fA-F]{2})+$/;
+
 /** True for the name of a request rule. */
 export function isRequestRuleName(text: string): text is RequestRuleName {
   return Object.hasOwn(REQUEST_RULES, text);
@@ -181,12 +191,6 @@ export type ResponseRule = ExplicitResponseRule | InverseRule;
 /** The name of a response rule, as in records of edits. */
 export type ResponseRuleName = ExplicitResponseRule['rule'];
 
-/** The syntax of a path in a rule book: names joined by dots; `\.` and `\\` are a dot and a backslash in a name. */
-export const PATH_PATTERN = /^(?:[^.\\]|\\[.\\])+(?:\.(?:[^.\\]|\\[.\\])+)*$/;
-
-/** The syntax of one member name: a path of one name that is not `*`. */
-export const NAME_PATTERN = /^(?!\*$)(?:[^.\\]|\\[.\\])+$/;
-
 /** Parses a path that {@link PATH_PATTERN} accepts. */
 export function readPath(text: string): Path {
   const names = [''];
@@ -270,7 +274,3 @@ export function looseSpelling(path: string): string {
   if (!/\/\/|;|%2f|%3b/i.test(path)) return path;
   return path.replaceAll(/(?:;|%3b)(?:(?!%2f)[^/])*/gi, '').replaceAll(/(?:\/|%2f)+/gi, '/');
 }
-
-const PARAMETER = /^\{[A-Za-z_][\w-]*\}$/;
-
-const LITERAL = /^(?:[\w.~!$&'()*+,=:@-]|%[0-9a-fA-F]{2})+$/;

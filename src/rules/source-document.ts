@@ -14,6 +14,35 @@ interface TextFault extends Position {
   readonly message: string;
 }
 
+const SENTENCES: Readonly<Record<string, string>> = {
+  MULTIPLE_DOCS: 'a second document begins here; keep one in the file',
+  NON_STRING_KEY: 'a key must be a plain name',
+};
+
+const NOUNS: Readonly<Record<string, string>> = {
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  object: 'a mapping',
+  record: 'a mapping',
+  array: 'a list',
+};
+
+const EXAMPLES: ReadonlyMap<unknown, string> = new Map([
+  ['version', 'version: 2025-01-01'],
+  ['operations', 'operations: { create_client: POST /clients }'],
+  ['changes', 'changes: and a list of them'],
+  ['id', 'id: and a name for the change'],
+  ['summary', 'summary: and one sentence for people'],
+  ['on', 'on: every, or on: and a list of operation ids'],
+  ['match', 'match: POST /clients, for example'],
+  ['under', 'under: and the name of the sub-object'],
+  ['to', 'to: and the new name'],
+  ['as', 'as: and the V1 name'],
+  ['of', 'of: and the name of the member'],
+]);
+
 /**
  * The text of a rule book, YAML 1.2 or JSON, as plain values with their positions. `value` is undefined when the text cannot be
  * read at all. Every key is a string, whatever it looks like; no key is `__proto__`.
@@ -183,11 +212,6 @@ function syntaxFaults(
   }
   return faults;
 }
-
-const SENTENCES: Readonly<Record<string, string>> = {
-  MULTIPLE_DOCS: 'a second document begins here; keep one in the file',
-  NON_STRING_KEY: 'a key must be a plain name',
-};
 
 function member(node: unknown, key: string | number): { key: unknown; value: unknown } | undefined {
   if (!isMap(node)) return undefined;
@@ -363,27 +387,3 @@ function listed(words: readonly string[]): string {
   if (words.length < 2) return words.join('');
   return `${words.slice(0, -1).join(', ')} or ${words.at(-1) ?? ''}`;
 }
-
-const NOUNS: Readonly<Record<string, string>> = {
-  string: 'a text',
-  number: 'a number',
-  int: 'a whole number',
-  boolean: 'true or false',
-  object: 'a mapping',
-  record: 'a mapping',
-  array: 'a list',
-};
-
-const EXAMPLES: ReadonlyMap<unknown, string> = new Map([
-  ['version', 'version: 2025-01-01'],
-  ['operations', 'operations: { create_client: POST /clients }'],
-  ['changes', 'changes: and a list of them'],
-  ['id', 'id: and a name for the change'],
-  ['summary', 'summary: and one sentence for people'],
-  ['on', 'on: every, or on: and a list of operation ids'],
-  ['match', 'match: POST /clients, for example'],
-  ['under', 'under: and the name of the sub-object'],
-  ['to', 'to: and the new name'],
-  ['as', 'as: and the V1 name'],
-  ['of', 'of: and the name of the member'],
-]);

@@ -45,6 +45,11 @@ export const NO_LIMITS: LayoutLimits = {
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
+const NO_POINTERS: ReadonlySet<string> = new Set();
+
+/** Bytes shown of a scalar that does not fit. */
+const CUT_SCALAR_BYTES = 1024;
+
 /**
  * Formats a JSON text with two spaces per level and one member per line. Only white space changes: numbers, escapes, order and
  * repeated names are those of the bytes. In a large body the large parts are folded, except for those on the way to the pointers
@@ -62,8 +67,6 @@ export function layOutJson(
   });
   return isJson ? printer : undefined;
 }
-
-const NO_POINTERS: ReadonlySet<string> = new Set();
 
 /** The pointers with those of every container around them. */
 export function withContainers(pointers: Iterable<string>): ReadonlySet<string> {
@@ -177,9 +180,6 @@ class LayoutPrinter implements JsonLayout {
     else known.push(place);
   }
 }
-
-/** Bytes shown of a scalar that does not fit. */
-const CUT_SCALAR_BYTES = 1024;
 
 /** The beginning of a text that is not JSON, for display. */
 export function layOutText(bytes: Uint8Array): string {

@@ -4,14 +4,17 @@ const CONTEXT = 3;
 /** Ends a last line without a line feed, which makes it another line than one with it. No text file has this character. */
 const UNENDED = '\u0000';
 
+const NO_LINES = `${UNENDED}${UNENDED}`;
+
+/** Maximum lines of a text to compare: the table of lengths grows with the product of both. */
+const MAX_LINES = 2000;
+
 /** Prints the difference of two texts as a unified diff of a file, which `patch` and `git apply` take; empty when they are equal. */
 export function unifiedDiff(file: string, before: string, after: string): string {
   if (before === after) return '';
   const lines = numbered(lineDiff(linesOf(before), linesOf(after)).filter(({ text }) => text !== NO_LINES));
   return `--- a/${file}\n+++ b/${file}\n${hunksOf(lines).map(printHunk).join('')}`;
 }
-
-const NO_LINES = `${UNENDED}${UNENDED}`;
 
 function linesOf(text: string): string {
   if (text === '') return NO_LINES;
@@ -76,9 +79,6 @@ type SameLine = (one: string | undefined, other: string | undefined) => boolean;
 export function isSameJsonLine(one: string | undefined, other: string | undefined): boolean {
   return one === other || one?.replace(/,$/, '') === other?.replace(/,$/, '');
 }
-
-/** Maximum lines of a text to compare: the table of lengths grows with the product of both. */
-const MAX_LINES = 2000;
 
 /** Compares two texts line by line (longest common subsequence); lines are the same if `isSame` says so. */
 export function lineDiff(

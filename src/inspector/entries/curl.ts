@@ -21,6 +21,11 @@ const OMITTED_FIELDS: ReadonlySet<string> = new Set([
 /** Maximum characters of a body within a command: shells and terminals limit the length of a line. */
 const MAX_BODY_CHARACTERS = 16 * 1024;
 
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+const encoder = new TextEncoder();
+
+const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
 /**
  * Prints a request as a curl command for a POSIX shell. `origin` is scheme, host and port. The key is `$API_KEY`, other masked
  * fields are left out, and where only the structure of a body is known, placeholders of the right types replace its values. A
@@ -59,9 +64,6 @@ function placeholders(structure: string): string {
     .replaceAll('"‹boolean›"', 'false')
     .replaceAll('"‹string›"', '"string"');
 }
-
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-const encoder = new TextEncoder();
 
 /** Returns a kept body as text for display: bytes that are none are replaced; of a structure with placeholders of the right types. Undefined without one. */
 export function bodyText({ state, bytes }: KeptBody): string | undefined {
@@ -105,8 +107,6 @@ export function encodeBase64(bytes: Uint8Array): string {
     binary += String.fromCharCode(...bytes.subarray(at, at + 8192));
   return btoa(binary);
 }
-
-const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** The text that encodes to exactly these bytes in UTF-8; undefined when there is none. A decoder that replaces would change them. */
 export function exactText(bytes: Uint8Array): string | undefined {

@@ -26,6 +26,14 @@ export interface DetailParts {
   readonly origin: string;
 }
 
+/** Size in bytes above which a body takes more than a millisecond to lay out. */
+const LARGE_BYTES = 16 * 1024;
+
+const NOT_CAPTURED_NOTE =
+  'Only the log entry of this exchange was kept: it was not among the sample whose structure is captured at a high rate, the time for capturing in that second was used up, or newer exchanges replaced it.';
+const UNKNOWN_RULES_NOTE =
+  'The rule book of this exchange is no longer in memory, so its V2 body cannot be shown.';
+
 /**
  * Shows one exchange from its four perspectives, with its edits and their reasons. Each body is laid out once, within
  * `SHOWN_LIMITS`; `pause` is awaited before each large one, so that client traffic is not delayed.
@@ -68,14 +76,6 @@ export async function entryDetail(parts: DetailParts, pause: () => Promise<void>
     },
   };
 }
-
-/** Size in bytes above which a body takes more than a millisecond to lay out. */
-const LARGE_BYTES = 16 * 1024;
-
-const NOT_CAPTURED_NOTE =
-  'Only the log entry of this exchange was kept: it was not among the sample whose structure is captured at a high rate, the time for capturing in that second was used up, or newer exchanges replaced it.';
-const UNKNOWN_RULES_NOTE =
-  'The rule book of this exchange is no longer in memory, so its V2 body cannot be shown.';
 
 /**
  * The plan has the same effect on a masked body as on the real one, except for maps: they read values, and leave a mask as it is.

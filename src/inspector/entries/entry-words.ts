@@ -46,10 +46,19 @@ export const MODE_MEANINGS: Readonly<Record<EntryMode, string>> = {
 
 const SERVICES: Readonly<Record<string, string>> = { v1: 'V1', v2: 'V2' };
 
-/** A log may come from anywhere: another name is shown as it is. */
-function serviceOf(origin: string): string {
-  return SERVICES[origin] ?? origin;
-}
+const UNKNOWN_CHECKS: Readonly<Record<string, string>> = {
+  'no-schema': "V2's description has no schema for the operation",
+  'unusable-schema': 'the schema could not be interpreted',
+  'no-description': "V2's description could not be read yet",
+  'not-read': 'the gateway does not read such a body',
+  'not-json': 'the body is not JSON',
+  'too-large': 'it is larger than 16 KiB',
+  'too-slow': 'the check took too many steps',
+  budget: 'the checks of that second were used up',
+};
+
+/** The log lists no more differences than these. */
+const MAX_DIFFERENCES = 32;
 
 /** The service that got the request, `–` for none; a read that was also compared names both. */
 export function sentToWords(entry: Entry): string {
@@ -59,9 +68,19 @@ export function sentToWords(entry: Entry): string {
   return verdict === 'same' || verdict === 'different' ? `${serviceOf(to)}, V2` : serviceOf(to);
 }
 
+/** A log may come from anywhere: another name is shown as it is. */
+function serviceOf(origin: string): string {
+  return SERVICES[origin] ?? origin;
+}
+
 /** Number of edits with those that the log does not list: `1 edit`, `5,001 edits, 348 of them listed`. */
 export function editWords(entry: Pick<Entry, 'edits' | 'editsOmitted'>): string {
   return wordsOfEdits(editCount(entry), entry.editsOmitted);
+}
+
+function wordsOfEdits(all: number, omitted = 0, what = ''): string {
+  const words = `${all.toLocaleString('en-GB')} ${all === 1 ? 'edit' : 'edits'}${what}`;
+  return omitted === 0 ? words : `${words}, ${(all - omitted).toLocaleString('en-GB')} of them listed`;
 }
 
 /** The same of the response: `3 edits of the response`; undefined without any. */
@@ -70,11 +89,6 @@ export function responseEditWords(
 ): string | undefined {
   const all = responseEditCount(entry);
   return all === 0 ? undefined : wordsOfEdits(all, entry.responseEditsOmitted, ' of the response');
-}
-
-function wordsOfEdits(all: number, omitted = 0, what = ''): string {
-  const words = `${all.toLocaleString('en-GB')} ${all === 1 ? 'edit' : 'edits'}${what}`;
-  return omitted === 0 ? words : `${words}, ${(all - omitted).toLocaleString('en-GB')} of them listed`;
 }
 
 /** The failure code with its pointer, position and cause, as far as they are known. */
@@ -99,6 +113,10 @@ export function durationWords(entry: Entry): string {
   const share =
     upstreamMs === undefined ? '' : `, of it ${serviceOf(origin)} ${millisecondWords(upstreamMs)}`;
   return `${millisecondWords(totalMs)}${share}`;
+}
+
+function millisecondWords(value: number): string {
+  return `${value < 10 ? value.toFixed(1) : Math.round(value).toLocaleString('en-GB')} ms`;
 }
 
 /**
@@ -238,30 +256,6 @@ function unknownWords(why: string | undefined): string {
   return UNKNOWN_CHECKS[why ?? ''] ?? why ?? 'no reason is known';
 }
 
-const UNKNOWN_CHECKS: Readonly<Record<string, string>> = {
-  'no-schema': "V2's description has no schema for the operation",
-  'unusable-schema': 'the schema could not be interpreted',
-  'no-description': "V2's description could not be read yet",
-  'not-read': 'the gateway does not read such a body',
-  'not-json': 'the body is not JSON',
-  'too-large': 'it is larger than 16 KiB',
-  'too-slow': 'the check took too many steps',
-  budget: 'the checks of that second were used up',
-};
-
-/** Verdict of V2's schema on the body of a dry run, such as `V2 would refuse /name`. */
-export function bodyCheckWords({ would }: Pick<Entry, 'would'>): string | undefined {
-  if (would?.v2 === undefined) return undefined;
-  switch (would.v2) {
-    case 'valid':
-      return "V2's schema accepts it";
-    case 'invalid':
-      return `V2's schema refuses ${would.at === undefined || would.at === '' ? 'the body' : would.at}`;
-    case 'unknown':
-      return `V2's schema: not known (${would.why ?? 'no reason'})`;
-  }
-}
-
 function comparisonSentence({ comparison }: Entry): string | undefined {
   if (comparison === undefined) return undefined;
   const { verdict, differences, status, why, noise } = comparison;
@@ -275,9 +269,6 @@ function comparisonSentence({ comparison }: Entry): string | undefined {
   return `${start} V2 differs in ${number} ${differences.length === 1 ? 'field' : 'fields'}${ignored}.${statuses}`;
 }
 
-/** The log lists no more differences than these. */
-const MAX_DIFFERENCES = 32;
-
 function responseEditSentence(entry: Entry): string | undefined {
   const { responseNote } = entry;
   const all = responseEditCount(entry);
@@ -289,6 +280,19 @@ function responseEditSentence(entry: Entry): string | undefined {
   return responseNote === 'response-until-close'
     ? 'Only the close of the TLS connection marked the end of the response.'
     : `The response was passed on as it came, although a response rule applies (${responseNote}).`;
+}
+
+/** Verdict of V2's schema on the body of a dry run, such as `V2 would refuse /name`. */
+export function bodyCheckWords({ would }: Pick<Entry, 'would'>): string | undefined {
+  if (would?.v2 === undefined) return undefined;
+  switch (would.v2) {
+    case 'valid':
+      return "V2's schema accepts it";
+    case 'invalid':
+      return `V2's schema refuses ${would.at === undefined || would.at === '' ? 'the body' : would.at}`;
+    case 'unknown':
+      return `V2's schema: not known (${would.why ?? 'no reason'})`;
+  }
 }
 
 /** The heading above the edits of an exchange. */
@@ -368,6 +372,8 @@ export function shortClient(client: string | undefined): string {
   return client === undefined ? '–' : client.slice(0, 8);
 }
 
+type ClientStatus = Pick<Entry, 'status' | 'incomplete'>;
+
 /** The class of a status, for colours: `ok`, `fault` or `failure`. */
 export function statusTone({ status, incomplete }: ClientStatus): 'ok' | 'fault' | 'failure' {
   if (status >= 500 || status === 0 || incomplete === true) return 'failure';
@@ -386,10 +392,4 @@ export function statusTitle(entry: Entry): string | undefined {
   if (entry.incomplete !== true) return failed;
   const words = 'incomplete: the client did not get the end of its response';
   return failed === undefined ? words : `${words}; ${failed}`;
-}
-
-type ClientStatus = Pick<Entry, 'status' | 'incomplete'>;
-
-function millisecondWords(value: number): string {
-  return `${value < 10 ? value.toFixed(1) : Math.round(value).toLocaleString('en-GB')} ms`;
 }

@@ -14,22 +14,6 @@ export interface ExportParts extends Pick<HarParts, 'version' | 'gatewayOrigin' 
   readonly kept: KeptExchange;
 }
 
-/** Formats an exchange as an HTTP Archive, or as a text case where it can be replayed. */
-export function exportEntry(
-  { format, ...parts }: ExportParts,
-  rules: CompiledRuleBook | undefined,
-): OperatorResult {
-  const { entry, kept } = parts;
-  const outcome = rewriteAgain(entry, kept, rules);
-  if (format === 'har')
-    return { status: 200, value: JSON.stringify(harOf({ ...parts, outcome }), undefined, 2) };
-  const text = caseText(entry, kept, outcome);
-  if (text !== undefined) return { status: 200, value: text };
-  const detail =
-    'This exchange is no case: its body was not kept, it is V2 traffic, or a service or the client was missing.';
-  return { status: 422, value: failureBody(422, 'no-case', detail) };
-}
-
 const decoder = new TextDecoder();
 
 /** A body that is not checked. */
@@ -48,6 +32,25 @@ const OMITTED: ReadonlySet<string> = new Set([
   'transfer-encoding',
   'x-request-id',
 ]);
+
+/** The fields that describe a body as it was transferred, and not as it is kept: decoded. */
+const OF_CODING: ReadonlySet<string> = new Set(['content-encoding', 'content-length', 'transfer-encoding']);
+
+/** Formats an exchange as an HTTP Archive, or as a text case where it can be replayed. */
+export function exportEntry(
+  { format, ...parts }: ExportParts,
+  rules: CompiledRuleBook | undefined,
+): OperatorResult {
+  const { entry, kept } = parts;
+  const outcome = rewriteAgain(entry, kept, rules);
+  if (format === 'har')
+    return { status: 200, value: JSON.stringify(harOf({ ...parts, outcome }), undefined, 2) };
+  const text = caseText(entry, kept, outcome);
+  if (text !== undefined) return { status: 200, value: text };
+  const detail =
+    'This exchange is no case: its body was not kept, it is V2 traffic, or a service or the client was missing.';
+  return { status: 422, value: failureBody(422, 'no-case', detail) };
+}
 
 /**
  * Formats an exchange as a text case, in the notation of the cases of this project: `> ` the V1 request, `= ` the request for V2,
@@ -174,9 +177,6 @@ function timings(wait: number, comment: string): object {
 function structureNote({ state }: KeptBody): readonly string[] {
   return state === 'structure' ? ['Values were not kept: placeholders stand in their place.'] : [];
 }
-
-/** The fields that describe a body as it was transferred, and not as it is kept: decoded. */
-const OF_CODING: ReadonlySet<string> = new Set(['content-encoding', 'content-length', 'transfer-encoding']);
 
 function codingNote({ headers, body }: KeptExchange['v1Request']): readonly string[] {
   const coding = headers.find(({ name }) => name.toLowerCase() === 'content-encoding');

@@ -19,6 +19,17 @@ const CHARACTERS_PER_ENTRY = 2048;
 
 const decoder = new TextDecoder();
 
+/** Widths of a bar in seconds: round in minutes, hours and days. */
+const STEPS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14_400, 43_200, 86_400];
+const MAX_BARS = 60;
+
+/** Maximum groups, and operations of one group. */
+const MAX_GROUPS = 300;
+const MAX_OPERATIONS = 10;
+
+/** Bound of the clients that one group tells apart. */
+const MAX_CLIENTS = 10_000;
+
 /** Finds up to `limit` entries older than `before` that `accepts` matches, newest first; `pause` is awaited between parts of the work. */
 export async function searchEntries(
   { ring, capture }: SearchedStores,
@@ -71,10 +82,6 @@ interface HistogramTests {
   /** Accepts the time that the histogram spans: everything, or the terms `time:` of the filter. */
   readonly inRange: FilterTest;
 }
-
-/** Widths of a bar in seconds: round in minutes, hours and days. */
-const STEPS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14_400, 43_200, 86_400];
-const MAX_BARS = 60;
 
 /** Counts the kept entries that a filter accepts by their time, over the whole time that is kept or that the filter names. */
 export async function entryHistogram(
@@ -132,13 +139,6 @@ function stepFor(span: number): number {
   const wanted = span / (MAX_BARS - 1);
   return STEPS.find((step) => step >= wanted) ?? Math.ceil(wanted / 86_400) * 86_400;
 }
-
-/** Maximum groups, and operations of one group. */
-const MAX_GROUPS = 300;
-const MAX_OPERATIONS = 10;
-
-/** Bound of the clients that one group tells apart. */
-const MAX_CLIENTS = 10_000;
 
 interface Group extends Pick<ErrorGroup, 'error'> {
   count: number;

@@ -43,12 +43,30 @@ export interface ExplainedBody {
   readonly read: Uint8Array;
 }
 
+const POLICIES: readonly { readonly policy: keyof Policies; readonly signs: readonly string[] }[] = [
+  { policy: 'flat', signs: ['already-flat', 'not-wrapped'] },
+  { policy: 'siblings', signs: ['sibling', 'wrapper-siblings'] },
+  { policy: 'conflict', signs: ['conflict', 'conflicting-members'] },
+  { policy: 'duplicate', signs: ['duplicate', 'duplicate-member'] },
+  { policy: 'wrapper', signs: ['wrapper-not-object'] },
+  { policy: 'malformed', signs: ['malformed-json', 'too-deep'] },
+  { policy: 'unsupported', signs: ['unsupported: forward', 'unsupported-charset', 'unsupported-coding'] },
+];
+
 /** The request whose rules are reported. */
 interface RuledRequest {
   readonly operation: Operation | undefined;
   readonly method: string;
   /** The query rule of each edit of its query. */
   readonly queryRules: readonly QueryRule[];
+}
+
+/** The values of a body, by pointer with `*` for elements. */
+interface Names {
+  /** The member names of each object. */
+  readonly members: ReadonlyMap<string, ReadonlySet<string>>;
+  /** Where no value is an object. */
+  readonly notObjects: ReadonlySet<string>;
 }
 
 /** Reports the effect of each request and query rule of the book, or the reason that it had none. */
@@ -80,56 +98,14 @@ export function ruleOutcomes(
   ]);
 }
 
-function editCount(edits: number): string {
-  return edits === 1 ? '1 edit.' : `${edits} edits.`;
+function stepsOf(ruleBook: RuleBook, operation: Operation | undefined): RuleSteps {
+  const known = stepsByBook.get(ruleBook) ?? new Map<string, RuleSteps>();
+  stepsByBook.set(ruleBook, known);
+  const id = operation?.id ?? '';
+  const steps = known.get(id) ?? new RuleSteps(ruleBook, operation);
+  known.set(id, steps);
+  return steps;
 }
-
-function whyNotQuery(rule: QueryRule, change: Change, request: RuledRequest, outcome: BodyOutcome): string {
-  if (!isAbout(change, request)) return whyNotAbout(change, request);
-  if (outcome.verdict === 'refused') return 'The request was refused.';
-  if (rule.rule === 'map') return `The query has no ${rule.parameter} with one of these values.`;
-  const names = rule.rule === 'strip' ? rule.parameters : [rule.parameter];
-  return `The query has no ${names.join(', ')}.`;
-}
-
-function isAbout({ on }: Change, { operation, method }: RuledRequest): boolean {
-  if (on === 'every') return isRewritten(method);
-  return operation !== undefined && on.includes(operation.id);
-}
-
-function whyNotAbout({ on }: Change, { operation, method }: RuledRequest): string {
-  const concerned = on === 'every' ? 'every POST and PATCH' : on.join(' and ');
-  return `The change concerns ${concerned}, not ${operation?.id ?? `this ${method}`}.`;
-}
-
-/** The policies that apply to a request, and which of them decided something. */
-export function policyViews(
-  ruleBook: RuleBook,
-  outcome: BodyOutcome,
-  note: string | undefined,
-): PolicyView[] {
-  const signs = new Set([
-    ...('records' in outcome ? outcome.records.map((record) => record.note ?? '') : []),
-    'note' in outcome ? (outcome.note ?? '') : '',
-    outcome.verdict === 'refused' ? outcome.refusal.code : '',
-    note ?? '',
-  ]);
-  return POLICIES.map(({ policy, signs: own }) => ({
-    policy,
-    value: ruleBook.policies[policy],
-    used: own.some((sign) => signs.has(sign)),
-  }));
-}
-
-const POLICIES: readonly { readonly policy: keyof Policies; readonly signs: readonly string[] }[] = [
-  { policy: 'flat', signs: ['already-flat', 'not-wrapped'] },
-  { policy: 'siblings', signs: ['sibling', 'wrapper-siblings'] },
-  { policy: 'conflict', signs: ['conflict', 'conflicting-members'] },
-  { policy: 'duplicate', signs: ['duplicate', 'duplicate-member'] },
-  { policy: 'wrapper', signs: ['wrapper-not-object'] },
-  { policy: 'malformed', signs: ['malformed-json', 'too-deep'] },
-  { policy: 'unsupported', signs: ['unsupported: forward', 'unsupported-charset', 'unsupported-coding'] },
-];
 
 /**
  * The rules of a book one by one, for the bodies of an operation. A record of the whole plan names its change, the kind of its rule,
@@ -186,21 +162,42 @@ class RuleSteps {
 /** Kept for as long as their rule book: a replay explains thousands of requests by one. */
 const stepsByBook = new WeakMap<RuleBook, Map<string, RuleSteps>>();
 
-function stepsOf(ruleBook: RuleBook, operation: Operation | undefined): RuleSteps {
-  const known = stepsByBook.get(ruleBook) ?? new Map<string, RuleSteps>();
-  stepsByBook.set(ruleBook, known);
-  const id = operation?.id ?? '';
-  const steps = known.get(id) ?? new RuleSteps(ruleBook, operation);
-  known.set(id, steps);
-  return steps;
+function last({ lastHit }: Hits): { readonly lastHit?: string } {
+  return lastHit === undefined ? {} : { lastHit };
 }
 
-/** The values of a body, by pointer with `*` for elements. */
-interface Names {
-  /** The member names of each object. */
-  readonly members: ReadonlyMap<string, ReadonlySet<string>>;
-  /** Where no value is an object. */
-  readonly notObjects: ReadonlySet<string>;
+function editCount(edits: number): string {
+  return edits === 1 ? '1 edit.' : `${edits} edits.`;
+}
+
+function whyNotQuery(rule: QueryRule, change: Change, request: RuledRequest, outcome: BodyOutcome): string {
+  if (!isAbout(change, request)) return whyNotAbout(change, request);
+  if (outcome.verdict === 'refused') return 'The request was refused.';
+  if (rule.rule === 'map') return `The query has no ${rule.parameter} with one of these values.`;
+  const names = rule.rule === 'strip' ? rule.parameters : [rule.parameter];
+  return `The query has no ${names.join(', ')}.`;
+}
+
+function isAbout({ on }: Change, { operation, method }: RuledRequest): boolean {
+  if (on === 'every') return isRewritten(method);
+  return operation !== undefined && on.includes(operation.id);
+}
+
+function whyNotAbout({ on }: Change, { operation, method }: RuledRequest): string {
+  const concerned = on === 'every' ? 'every POST and PATCH' : on.join(' and ');
+  return `The change concerns ${concerned}, not ${operation?.id ?? `this ${method}`}.`;
+}
+
+/** A query rule in words. */
+function queryRuleWords(rule: QueryRule): string {
+  switch (rule.rule) {
+    case 'rename':
+      return `rename ?${rule.parameter} to ?${rule.to}`;
+    case 'strip':
+      return `strip ${rule.parameters.map((name) => `?${name}`).join(', ')}`;
+    case 'map':
+      return `map ?${rule.parameter}: ${rule.values.map(({ from, to }) => `${from.text} to ${to.text}`).join(', ')}`;
+  }
 }
 
 /** Undefined for an empty body. */
@@ -219,6 +216,12 @@ function namesIn(body: Uint8Array): Names | undefined {
   }
   for (const pointer of objects) others.delete(pointer);
   return { members, notObjects: others };
+}
+
+/** The last name of a pointer, for display. */
+function nameOf(pointer: string | undefined): string {
+  const last = pointer?.slice(pointer.lastIndexOf('/') + 1) ?? '';
+  return last === '' ? 'the body' : tokenName(last);
 }
 
 function whyNot(
@@ -265,6 +268,25 @@ function isThere(path: Path, { members }: Names): boolean {
   return members.get(around)?.has(path.at(-1) ?? '') === true;
 }
 
+/** The policies that apply to a request, and which of them decided something. */
+export function policyViews(
+  ruleBook: RuleBook,
+  outcome: BodyOutcome,
+  note: string | undefined,
+): PolicyView[] {
+  const signs = new Set([
+    ...('records' in outcome ? outcome.records.map((record) => record.note ?? '') : []),
+    'note' in outcome ? (outcome.note ?? '') : '',
+    outcome.verdict === 'refused' ? outcome.refusal.code : '',
+    note ?? '',
+  ]);
+  return POLICIES.map(({ policy, signs: own }) => ({
+    policy,
+    value: ruleBook.policies[policy],
+    used: own.some((sign) => signs.has(sign)),
+  }));
+}
+
 /** A request rule in words, such as `nest street_address, suburb in property under address`. */
 export function requestRuleWords(rule: RequestRule): string {
   switch (rule.rule) {
@@ -283,16 +305,8 @@ export function requestRuleWords(rule: RequestRule): string {
   }
 }
 
-/** A query rule in words. */
-function queryRuleWords(rule: QueryRule): string {
-  switch (rule.rule) {
-    case 'rename':
-      return `rename ?${rule.parameter} to ?${rule.to}`;
-    case 'strip':
-      return `strip ${rule.parameters.map((name) => `?${name}`).join(', ')}`;
-    case 'map':
-      return `map ?${rule.parameter}: ${rule.values.map(({ from, to }) => `${from.text} to ${to.text}`).join(', ')}`;
-  }
+function within(path: Path): string {
+  return path.length === 0 ? '' : ` in ${path.join('.')}`;
 }
 
 function valueWords(values: readonly MappedValue[]): string {
@@ -366,18 +380,8 @@ function doneToQuery({ rule, from = '', path, note }: EditRecord): string {
   return `${name} is now called ${path.slice(1)}.${note === 'conflict' ? ' V2’s name is there too; the V1 value wins.' : ''}`;
 }
 
-/** The last name of a pointer, for display. */
-function nameOf(pointer: string | undefined): string {
-  const last = pointer?.slice(pointer.lastIndexOf('/') + 1) ?? '';
-  return last === '' ? 'the body' : tokenName(last);
-}
-
 function parentOf(pointer: string | undefined): string | undefined {
   return pointer?.slice(0, Math.max(0, pointer.lastIndexOf('/')));
-}
-
-function within(path: Path): string {
-  return path.length === 0 ? '' : ` in ${path.join('.')}`;
 }
 
 /** The parts of the view of a rule book. */
@@ -389,8 +393,6 @@ interface RulesViewParts {
   readonly text: string;
   readonly totals: ReportTotals;
 }
-
-type Uses = ReturnType<ReportTotals['uses']>;
 
 /** Shows a rule book with its effects. */
 export function rulesView({ rules, since, text, totals }: RulesViewParts): RulesView {
@@ -431,16 +433,11 @@ export function rulesView({ rules, since, text, totals }: RulesViewParts): Rules
   };
 }
 
-/** Sentences about behaviour that neither the specification nor the documentation shows. */
-export function assumptionsOf({ operations, changes }: RuleBook): string[] {
-  return [
-    ...operations
-      .filter(({ assumed }) => assumed)
-      .map(({ id, method, template }) => `The path of ${id}, ${method} ${template}, is assumed.`),
-    ...changes
-      .filter(({ assumed }) => assumed)
-      .map(({ id }) => `Where or whether ${id} applies is assumed in part.`),
-  ];
+type Uses = ReturnType<ReportTotals['uses']>;
+
+function hits(spans: Uses['changes'], name: string): Hits {
+  const span = spans.get(name);
+  return span === undefined ? { hits: 0 } : { hits: span.count, lastHit: span.last };
 }
 
 function changeView(change: Change, uses: Uses): ChangeView {
@@ -465,11 +462,14 @@ function changeView(change: Change, uses: Uses): ChangeView {
   };
 }
 
-function hits(spans: Uses['changes'], name: string): Hits {
-  const span = spans.get(name);
-  return span === undefined ? { hits: 0 } : { hits: span.count, lastHit: span.last };
-}
-
-function last({ lastHit }: Hits): { readonly lastHit?: string } {
-  return lastHit === undefined ? {} : { lastHit };
+/** Sentences about behaviour that neither the specification nor the documentation shows. */
+export function assumptionsOf({ operations, changes }: RuleBook): string[] {
+  return [
+    ...operations
+      .filter(({ assumed }) => assumed)
+      .map(({ id, method, template }) => `The path of ${id}, ${method} ${template}, is assumed.`),
+    ...changes
+      .filter(({ assumed }) => assumed)
+      .map(({ id }) => `Where or whether ${id} applies is assumed in part.`),
+  ];
 }

@@ -45,6 +45,24 @@ export interface ExplainParts extends BodyExplainer {
   readonly modes?: Modes | undefined;
 }
 
+const UNNAMED_PUT = 'Bodies of PUT are read only for an operation that a change with request rules names.';
+
+const JSON_TYPE: readonly [string, string] = ['Content-Type', 'application/json'];
+
+const MODE_SENTENCES: Readonly<Record<Modes['default']['mode'], (share: number) => readonly string[]>> = {
+  migrate: () => [],
+  observe: () => ['The mode is observe: V1 gets the request as it came, and V2 nothing.'],
+  shadow: () => [
+    'The mode is shadow: V1 gets the request as it came; of reads, V2 gets a migrated copy whose response no client sees.',
+  ],
+  canary: (share) =>
+    share >= 100
+      ? []
+      : [
+          `The mode is a canary: ${share} % of the clients are migrated; of the others, V1 gets the request as it came.`,
+        ],
+};
+
 /**
  * Explains how the gateway would handle a request, by the decision and the plan that live requests go through; nothing is sent.
  */
@@ -264,8 +282,6 @@ function whyUnread({ method, hasBody, head }: RequestToExplain, note: string | u
   return `The body is not read: ${head.contentType} is not JSON.`;
 }
 
-const UNNAMED_PUT = 'Bodies of PUT are read only for an operation that a change with request rules names.';
-
 /** Explains in a sentence why a request cannot be explained. */
 export interface ExplainFault {
   readonly fault: string;
@@ -312,8 +328,6 @@ function requestToExplain(
     body,
   };
 }
-
-const JSON_TYPE: readonly [string, string] = ['Content-Type', 'application/json'];
 
 function bodyOf({ body = '', bodyBase64 }: ExplainRequest): Uint8Array | undefined {
   return bodyBase64 === undefined ? new TextEncoder().encode(body) : decodeBase64(bodyBase64);
@@ -400,17 +414,3 @@ function modeSentences({ modes, operation }: LiveState): readonly string[] {
     ...(others === 0 ? [] : [`${counted(others, 'client')} ${others === 1 ? 'has' : 'have'} another mode.`]),
   ];
 }
-
-const MODE_SENTENCES: Readonly<Record<Modes['default']['mode'], (share: number) => readonly string[]>> = {
-  migrate: () => [],
-  observe: () => ['The mode is observe: V1 gets the request as it came, and V2 nothing.'],
-  shadow: () => [
-    'The mode is shadow: V1 gets the request as it came; of reads, V2 gets a migrated copy whose response no client sees.',
-  ],
-  canary: (share) =>
-    share >= 100
-      ? []
-      : [
-          `The mode is a canary: ${share} % of the clients are migrated; of the others, V1 gets the request as it came.`,
-        ],
-};

@@ -45,6 +45,9 @@ const FILE = 'rules.yaml';
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
+/** The bytes are decoded and stand for the whole body. */
+const OMITTED: ReadonlySet<string> = new Set(['content-length', 'content-encoding', 'transfer-encoding']);
+
 /**
  * Tries a rule book on kept exchanges, by the decision and the plans of live traffic: which of them it would handle otherwise than
  * the one in force, and how. Nothing is sent, and nothing is put into force; `pause` is awaited between exchanges.
@@ -141,9 +144,6 @@ async function tryOne(
     },
   };
 }
-
-/** The bytes are decoded and stand for the whole body. */
-const OMITTED: ReadonlySet<string> = new Set(['content-length', 'content-encoding', 'transfer-encoding']);
 
 /** The body that the client would get of V2's kept response; undefined when V2 gave none, or when its content is not kept. */
 function responseOf(

@@ -1,5 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 
+const NOTHING = { path: undefined, response: undefined, failure: undefined };
+
 /** A failure response of the admin listener, or of the page in its place; `status` 0 means no response at all. */
 export class AdminFailure extends Error {
   readonly status: number;
@@ -76,8 +78,6 @@ export function asFailure(error: unknown): AdminFailure {
   if (error instanceof AdminFailure) return error;
   return new AdminFailure(0, 'The gateway does not respond.');
 }
-
-const NOTHING = { path: undefined, response: undefined, failure: undefined };
 
 interface FailureBody {
   readonly errors?: readonly { readonly detail?: string; readonly title?: string }[];

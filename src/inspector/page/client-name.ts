@@ -7,11 +7,6 @@ import { el, visibleText } from './parts.ts';
 /** What the page knows of the clients; undefined before the first response. */
 export type KnownClients = ClientsView | undefined;
 
-/** Returns the name of a client, where it has one. */
-export function nameOf(clients: KnownClients, hash: string | undefined): string | undefined {
-  return hash === undefined ? undefined : clients?.clients.find(({ client }) => client === hash)?.name;
-}
-
 /** Properties of the name of a client. */
 export interface ClientNameProps {
   readonly client: string;
@@ -87,4 +82,9 @@ function traces(known: ClientsView['clients'][number] | undefined): ReturnType<t
   return visibleText(
     [agent ?? 'no User-Agent', ...(address === undefined ? [] : [`from ${address}`])].join(', ') + ' ',
   );
+}
+
+/** Returns the name of a client, where it has one. */
+export function nameOf(clients: KnownClients, hash: string | undefined): string | undefined {
+  return hash === undefined ? undefined : clients?.clients.find(({ client }) => client === hash)?.name;
 }

@@ -29,6 +29,9 @@ const EXAMPLE = `{
   }
 }`;
 
+/** Fields that say how the body was sent: the text here is decoded and laid out again. */
+const OMITTED: ReadonlySet<string> = new Set(['content-length', 'content-encoding', 'transfer-encoding']);
+
 /** Explains a request by the plan that serves live traffic; nothing is sent. */
 export function ExplainView(props: ExplainViewProps): VNode {
   const [operation, setOperation] = useState('order_floor_plan');
@@ -135,9 +138,6 @@ function requestOf({ v1Request }: EntryDetail): ExplainRequest | undefined {
       .map(({ name, value }) => [name, value] as const),
   };
 }
-
-/** Fields that say how the body was sent: the text here is decoded and laid out again. */
-const OMITTED: ReadonlySet<string> = new Set(['content-length', 'content-encoding', 'transfer-encoding']);
 
 function sourceWords(
   { id }: EntryLink,

@@ -11,6 +11,8 @@ const minute = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-di
 
 const whole = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 0 });
 
+const HUES = 6;
+
 /** Local time to the second, with the date where it is not today's: `09:30:00`, `2026-11-22 09:30:00`. */
 export function dayTime(time: string): string {
   return clockTime(time).slice(0, -'.000'.length);
@@ -72,8 +74,6 @@ export function bytes(value: number): string {
 
 /** Assigns each change of the rule book its colour, 1 to 6, the same everywhere on the page. */
 export type HueOf = (change: string) => number;
-
-const HUES = 6;
 
 /** The class of a mark: the colour of its change, or that of a refusal. */
 export function markClass(mark: DiffMark, hueOf: HueOf): string {

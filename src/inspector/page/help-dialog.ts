@@ -11,6 +11,36 @@ interface HelpDialogProps {
   readonly prefer: Prefer;
 }
 
+/** The keys with their actions, for the help. */
+const KEYS: readonly (readonly [keys: string, does: string])[] = [
+  ['j k or ↓ ↑', 'next and previous exchange'],
+  ['Home End', 'newest and oldest exchange at hand'],
+  ['Enter', 'open the exchange'],
+  ['Esc', 'close, step back, go live'],
+  ['/', 'filter'],
+  ['p', 'pause and go live'],
+  ['[ ]', 'previous and next perspective'],
+  ['c C', 'copy as curl for V1, for V2'],
+  ['d', 'compact or comfortable rows'],
+  ['1 – 7', 'the views'],
+  ['?', 'this help'],
+];
+
+const PAGE = 12;
+
+const LIST_KEYS: Readonly<Record<string, Action>> = {
+  ArrowDown: ({ move }) => move(1),
+  ArrowUp: ({ move }) => move(-1),
+  PageDown: ({ move }) => move(PAGE),
+  PageUp: ({ move }) => move(-PAGE),
+  Home: ({ move }) => move(-Infinity),
+  End: ({ move }) => move(Infinity),
+  Enter: ({ open }) => open(),
+  ' ': ({ open }) => open(),
+};
+
+const ALWAYS: Readonly<Record<string, Action>> = { Escape: ({ close }) => close() };
+
 /** The keys, the preferences and the filter language. */
 export function HelpDialog({ isOpen, onClose, preferences, prefer }: HelpDialogProps): VNode {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -100,23 +130,6 @@ export interface KeyActions {
   readonly copy: (version: 'v1' | 'v2') => void;
 }
 
-/** The keys with their actions, for the help. */
-const KEYS: readonly (readonly [keys: string, does: string])[] = [
-  ['j k or ↓ ↑', 'next and previous exchange'],
-  ['Home End', 'newest and oldest exchange at hand'],
-  ['Enter', 'open the exchange'],
-  ['Esc', 'close, step back, go live'],
-  ['/', 'filter'],
-  ['p', 'pause and go live'],
-  ['[ ]', 'previous and next perspective'],
-  ['c C', 'copy as curl for V1, for V2'],
-  ['d', 'compact or comfortable rows'],
-  ['1 – 7', 'the views'],
-  ['?', 'this help'],
-];
-
-const PAGE = 12;
-
 /**
  * Handles the keys of the page. Single letters can be switched off, for speech input (WCAG 2.1.4), and never apply while text is
  * typed; a focused control keeps its own keys.
@@ -160,19 +173,6 @@ function act(
 }
 
 type Action = (actions: KeyActions) => void;
-
-const LIST_KEYS: Readonly<Record<string, Action>> = {
-  ArrowDown: ({ move }) => move(1),
-  ArrowUp: ({ move }) => move(-1),
-  PageDown: ({ move }) => move(PAGE),
-  PageUp: ({ move }) => move(-PAGE),
-  Home: ({ move }) => move(-Infinity),
-  End: ({ move }) => move(Infinity),
-  Enter: ({ open }) => open(),
-  ' ': ({ open }) => open(),
-};
-
-const ALWAYS: Readonly<Record<string, Action>> = { Escape: ({ close }) => close() };
 
 const LETTERS: Readonly<Record<string, Action>> = {
   j: ({ move }) => move(1),

@@ -26,6 +26,8 @@ interface PageHeaderProps {
   readonly onHelp: () => void;
 }
 
+const CONNECTIONS = { connecting: 'Connecting', live: 'Live', lost: 'No response' } as const;
+
 /** The current view, whether the gateway responds, and whether bodies are captured. */
 export function PageHeader({ place, go, view, onHelp }: PageHeaderProps): VNode {
   const { state, connection } = view;
@@ -93,8 +95,6 @@ async function logOut(): Promise<void> {
   await send('logout', {}).catch(() => undefined);
   location.reload();
 }
-
-const CONNECTIONS = { connecting: 'Connecting', live: 'Live', lost: 'No response' } as const;
 
 function navigation(place: PageState, go: Go): VNode {
   return el(

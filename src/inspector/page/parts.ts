@@ -11,6 +11,35 @@ interface DataAttributes {
   readonly [name: `data-${string}`]: string | number | undefined;
 }
 
+/** Share of the list until another one is chosen, in percent. */
+export const DEFAULT_SHARE = 32;
+
+/** An instant of RFC 3339 in UTC, a day, or a number with its unit: a line never ends within one. */
+const WHOLE = /(\d{4}-\d\d-\d\dT[\d:.]+Z|\d{4}-\d\d-\d\d|\d[\d.,]{0,30} (?:%|ms|s|min|h|days?)(?![\w]))/;
+
+const REWRITTEN = 'M1.5 8.5 8 2l2 2-6.5 6.5-2.5.5z';
+const UNCHANGED = 'M2 4.5h8M2 7.5h8';
+const REFUSED = 'M2.5 2.5l7 7m0-7l-7 7';
+const PASSED = 'M2 6h8M7 3l3 3-3 3';
+
+const SIGNS: Readonly<Record<Outcome, string>> = {
+  rewritten: REWRITTEN,
+  unchanged: UNCHANGED,
+  refused: REFUSED,
+  passed: PASSED,
+  served: UNCHANGED,
+  'would-rewritten': REWRITTEN,
+  'would-unchanged': UNCHANGED,
+  'would-refused': REFUSED,
+  'to-v1': PASSED,
+};
+
+/**
+ * Characters that affect the display instead of being readable: control and format characters (bidirectional, zero-width), line
+ * separators and lone surrogates. Tabs and line feeds lay a body out.
+ */
+const UNPRINTABLE = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+
 /** Creates an element of the page; unlike Preact's own `h` it checks the props of each tag. */
 export function el<Tag extends keyof Tags>(
   tag: Tag,
@@ -200,9 +229,6 @@ export function PaneSplitter({ share, onShare }: PaneSplitterProps): VNode {
   });
 }
 
-/** Share of the list until another one is chosen, in percent. */
-export const DEFAULT_SHARE = 32;
-
 /** The head of a table. */
 interface TableHead {
   readonly columns: readonly string[];
@@ -232,9 +258,6 @@ function tableHead({ columns, numbers }: TableHead): VNode {
     ),
   );
 }
-
-/** An instant of RFC 3339 in UTC, a day, or a number with its unit: a line never ends within one. */
-const WHOLE = /(\d{4}-\d\d-\d\dT[\d:.]+Z|\d{4}-\d\d-\d\d|\d[\d.,]{0,30} (?:%|ms|s|min|h|days?)(?![\w]))/;
 
 /** A sentence about the gateway: instants are readable times of UTC, and figures keep their units on their line. */
 export function sentence(text: string): (VNode | ReturnType<typeof visibleText>)[] {
@@ -274,29 +297,6 @@ export function VerdictBadge({ outcome }: { readonly outcome: Outcome }): VNode 
     OUTCOME_WORDS[outcome],
   );
 }
-
-const REWRITTEN = 'M1.5 8.5 8 2l2 2-6.5 6.5-2.5.5z';
-const UNCHANGED = 'M2 4.5h8M2 7.5h8';
-const REFUSED = 'M2.5 2.5l7 7m0-7l-7 7';
-const PASSED = 'M2 6h8M7 3l3 3-3 3';
-
-const SIGNS: Readonly<Record<Outcome, string>> = {
-  rewritten: REWRITTEN,
-  unchanged: UNCHANGED,
-  refused: REFUSED,
-  passed: PASSED,
-  served: UNCHANGED,
-  'would-rewritten': REWRITTEN,
-  'would-unchanged': UNCHANGED,
-  'would-refused': REFUSED,
-  'to-v1': PASSED,
-};
-
-/**
- * Characters that affect the display instead of being readable: control and format characters (bidirectional, zero-width), line
- * separators and lone surrogates. Tabs and line feeds lay a body out.
- */
-const UNPRINTABLE = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
 /** Shows untrusted text: a character that would hide, reverse or move others is replaced by its code point, such as `U+202E`. */
 export function visibleText(text: string): string | (string | VNode)[] {

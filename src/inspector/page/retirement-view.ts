@@ -23,6 +23,20 @@ const COVERAGE_WORDS = { gateway: 'one gateway', alone: 'alone' } as const;
 
 const CLASS_NAMES = ['field-work', 'unwrap-only', 'url-only', 'unknown', 'gone'] as const;
 
+/** Minimum number of slots: the bars of a chart of two days would be too wide. */
+const MIN_SLOTS = 14;
+
+const FIRST = 30;
+
+/** The work that each class of client needs. */
+const CLIENT_CLASSES = {
+  'field-work': 'members of requests or responses have to change',
+  'unwrap-only': 'only the wrapper is in the way',
+  'url-only': 'nothing was edited: a new address is all they need',
+  unknown: 'the log does not say yet',
+  gone: 'no V1 request lately',
+} as const;
+
 /** The clients that still need V1, and the work that remains before it can be switched off. */
 export function RetirementView({ go, announce, hueOf, clients, onNamed }: RetirementViewProps): VNode {
   const { response: report, failure } = useAsked<Report>('report?format=json', REFRESH);
@@ -124,9 +138,6 @@ function BurnDown({ days }: { readonly days: readonly ReportDay[] }): VNode {
   });
 }
 
-/** Minimum number of slots: the bars of a chart of two days would be too wide. */
-const MIN_SLOTS = 14;
-
 function bar(day: ReportDay, index: number, plot: Plot, slots: number, max: number): VNode {
   const width = plot.width / slots;
   const { clients, rewritten } = day;
@@ -167,8 +178,6 @@ function summaryOf(days: readonly ReportDay[]): string {
   const later = last === first ? '' : `, ${count(last.clients)} on ${last.day}`;
   return `Clients on V1 by day: ${counted(first.clients, 'client')} on ${first.day}${later}.`;
 }
-
-const FIRST = 30;
 
 /** Every attribute name that clients send, with V2's reactions; names that V2 does not take are proposed for stripping. */
 function CensusCard({
@@ -268,15 +277,6 @@ function clientsOf({ clients }: CensusRow): string {
 function isRejected({ accepted, unprocessable, change }: CensusRow): boolean {
   return accepted === 0 && unprocessable > 0 && change === undefined;
 }
-
-/** The work that each class of client needs. */
-const CLIENT_CLASSES = {
-  'field-work': 'members of requests or responses have to change',
-  'unwrap-only': 'only the wrapper is in the way',
-  'url-only': 'nothing was edited: a new address is all they need',
-  unknown: 'the log does not say yet',
-  gone: 'no V1 request lately',
-} as const;
 
 /** Properties of the clients. */
 interface ClientsCardProps extends Pick<ClientNameProps, 'clients' | 'announce' | 'onNamed'> {

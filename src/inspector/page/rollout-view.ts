@@ -24,6 +24,38 @@ interface RolloutViewProps {
   readonly rules: RulesView | undefined;
 }
 
+const SOURCES: Readonly<Record<ModeView['from'], string>> = {
+  default: 'nobody',
+  'rule-book': 'the rule book',
+  operator: 'an operator',
+  'roll-back': 'a roll-back',
+};
+
+const MODES: Readonly<Record<ModeView['mode'], string>> = {
+  migrate: 'Migrate',
+  observe: 'Observe: V1 responds',
+  shadow: 'Shadow: V1 responds, reads are compared',
+  canary: 'Canary',
+};
+
+/** Fields that differ, listed for one operation. */
+const MAX_FIELDS = 10;
+
+/** Pointers listed for one client and operation. */
+const MAX_POINTERS = 5;
+
+const COUNTERS = ['invalid', 'refusedByBoth', 'valid', 'unknown', 'refused'] as const;
+
+const FORM_MODES = [
+  ['observe', 'Observe: V1 responds'],
+  ['shadow', 'Shadow: V1 responds, reads are compared'],
+  ['canary', 'Canary: a share of the clients is migrated'],
+  ['migrate', 'Migrate: V2 responds'],
+  ['', 'The mode of the rule book'],
+] as const;
+
+const CLIENT = '(client)';
+
 /** The modes of V1 traffic, the state of the canary, the results of shadowing, and the notices to V1 clients. */
 export function RolloutView({ go, announce, rules }: RolloutViewProps): VNode {
   const { response: asked, failure } = useAsked<Rollout>('rollout', REFRESH);
@@ -137,20 +169,6 @@ function modeRow(name: string, mode: ModeView, onOpen?: () => void): VNode {
   );
 }
 
-const SOURCES: Readonly<Record<ModeView['from'], string>> = {
-  default: 'nobody',
-  'rule-book': 'the rule book',
-  operator: 'an operator',
-  'roll-back': 'a roll-back',
-};
-
-const MODES: Readonly<Record<ModeView['mode'], string>> = {
-  migrate: 'Migrate',
-  observe: 'Observe: V1 responds',
-  shadow: 'Shadow: V1 responds, reads are compared',
-  canary: 'Canary',
-};
-
 function modeText({ mode, share }: ModeView): string {
   return share === undefined ? MODES[mode] : `${MODES[mode]}: ${share} % of the clients are migrated`;
 }
@@ -199,9 +217,6 @@ function canaryRow(
   );
 }
 
-/** Fields that differ, listed for one operation. */
-const MAX_FIELDS = 10;
-
 function shadowsCard({ shadows }: Rollout): VNode | false {
   if (shadows.length === 0) return false;
   return card(
@@ -234,11 +249,6 @@ function shadowsCard({ shadows }: Rollout): VNode | false {
     ),
   );
 }
-
-/** Pointers listed for one client and operation. */
-const MAX_POINTERS = 5;
-
-const COUNTERS = ['invalid', 'refusedByBoth', 'valid', 'unknown', 'refused'] as const;
 
 function bodyChecksCard({ bodyChecks, clients, v1Origin }: Rollout): VNode | false {
   if (v1Origin === undefined) return false;
@@ -348,14 +358,6 @@ interface RolloutFormProps {
   readonly onChanged: (rollout: Rollout) => void;
 }
 
-const FORM_MODES = [
-  ['observe', 'Observe: V1 responds'],
-  ['shadow', 'Shadow: V1 responds, reads are compared'],
-  ['canary', 'Canary: a share of the clients is migrated'],
-  ['migrate', 'Migrate: V2 responds'],
-  ['', 'The mode of the rule book'],
-] as const;
-
 /** Chooses a mode for V1 traffic; it is carried out after a look at the clients that it moves. */
 function RolloutForm({ rollout, operations, announce, onChanged }: RolloutFormProps): VNode {
   const hasV1 = rollout.v1Origin !== undefined;
@@ -426,8 +428,6 @@ function RolloutForm({ rollout, operations, announce, onChanged }: RolloutFormPr
       part(RolloutDialog, { checked, onCancel: () => setChecked(undefined), carryOut }),
   );
 }
-
-const CLIENT = '(client)';
 
 function commandOf(mode: string, share: string, target: string, client: string): RolloutRequest {
   const named = FORM_MODES.find(([name]) => name === mode)?.[0] ?? '';

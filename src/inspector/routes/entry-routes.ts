@@ -12,6 +12,17 @@ import { stateOf } from './stat-routes.ts';
 /** Maximum entries on one page of the API. */
 const MAX_PAGE_ENTRIES = 500;
 
+/** Milliseconds between two checks of the ring: the entries of one interval are sent together. */
+const POLL_INTERVAL_MS = 100;
+
+/** Checks between two states; when nothing has changed, a comment keeps the connection alive. */
+const POLLS_PER_STATE = 20;
+
+/** Maximum entries read per check: a reader gets up to 10,000 a second. */
+const MAX_ENTRIES_PER_POLL = 1000;
+
+const encoder = new TextEncoder();
+
 /** Adds `/entries`, `/entries/histogram`, `/entries/stream`, `/entries/find`, `/entries/:seq` and its exports, and `/errors`. */
 export function entryRoutes(app: Hono, parts: InspectorParts): void {
   exportRoutes(app, parts);
@@ -161,15 +172,6 @@ interface StreamParts {
   /** Called when the reader comes; the returned function when it leaves. */
   readonly watch?: (() => () => void) | undefined;
 }
-
-/** Milliseconds between two checks of the ring: the entries of one interval are sent together. */
-const POLL_INTERVAL_MS = 100;
-/** Checks between two states; when nothing has changed, a comment keeps the connection alive. */
-const POLLS_PER_STATE = 20;
-/** Maximum entries read per check: a reader gets up to 10,000 a second. */
-const MAX_ENTRIES_PER_POLL = 1000;
-
-const encoder = new TextEncoder();
 
 /**
  * Streams entries as server-sent events. The ring is the only buffer: the stream does not wait for a slow reader, and reports

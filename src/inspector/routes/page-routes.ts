@@ -12,6 +12,16 @@ const GZIP = /(?:^|,)\s*(?:x-)?gzip\s*(?:,|$|;\s*q=(?!0(?:\.0{0,3})?\s*(?:,|$)))
 
 const FOR_GOOD = 'public, max-age=31536000, immutable';
 
+/** Media types of the page's files, by extension. */
+const MEDIA_TYPES: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+};
+
+/** The name of the document among the files of the bundle. */
+export const DOCUMENT = 'index.html';
+
 /** Serves the page. It contains no gateway data, so it needs no token; its requests do. */
 export function pageRoutes(app: Hono, page: () => ReadonlyMap<string, PageFile>): void {
   app.on('GET', ['/', '/page/*'], async (c, next) => {
@@ -67,16 +77,6 @@ function tokenIn(text: string): string | undefined {
     return undefined;
   }
 }
-
-/** Media types of the page's files, by extension. */
-const MEDIA_TYPES: Readonly<Record<string, string>> = {
-  html: 'text/html; charset=utf-8',
-  css: 'text/css; charset=utf-8',
-  js: 'text/javascript; charset=utf-8',
-};
-
-/** The name of the document among the files of the bundle. */
-export const DOCUMENT = 'index.html';
 
 /**
  * Lays out the bundle of the page as files by URL path, each also compressed by `gzip`. The document is asked for anew each time;

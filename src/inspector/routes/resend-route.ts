@@ -32,6 +32,12 @@ const OMITTED: ReadonlySet<string> = new Set([
   'tracestate',
 ]);
 
+/** Turns of the event loop to wait for the entry of the new exchange, which is written after its response. */
+const TURNS = 200;
+
+const MASKED = 'Values are masked (GATEWAY_CAPTURE_MASK), so this is not the request that was sent.';
+const NO_VALUES = 'The values of this request are not kept: only GATEWAY_CAPTURE=bodies keeps them.';
+
 /**
  * Adds `POST /entries/:seq/resend`, which sends a kept request to V2 again, as the gateway made it, with the API key in
  * `{"key": …}`: keys are never kept. It goes through the gateway as V2 traffic, so its limits and its log apply. Only where the
@@ -67,18 +73,12 @@ export function resendRoute(app: Hono, parts: InspectorParts): void {
   });
 }
 
-/** Turns of the event loop to wait for the entry of the new exchange, which is written after its response. */
-const TURNS = 200;
-
 async function logged({ view }: InspectorParts, requestId: string, after: number): Promise<void> {
   for (let turn = 0; turn < TURNS; turn += 1) {
     if (view.ring.withRequestId(requestId, after).length > 0) return;
     await pause();
   }
 }
-
-const MASKED = 'Values are masked (GATEWAY_CAPTURE_MASK), so this is not the request that was sent.';
-const NO_VALUES = 'The values of this request are not kept: only GATEWAY_CAPTURE=bodies keeps them.';
 
 function requestOf(
   entry: Entry,

@@ -8,6 +8,29 @@ const OPENED_LEVELS = 3;
 
 const encoder = new TextEncoder();
 
+/** A whole number. */
+export const WHOLE_NUMBER: Accepted = {
+  accepts: (value) => readDecimal(value) !== undefined,
+  words: 'a whole number',
+};
+
+const MAX_SHOWN = 60;
+
+/** Maximum time to receive the whole body of a request to the admin listener, in milliseconds. */
+const BODY_TIMEOUT_MS = 10_000;
+
+const TITLES = {
+  400: 'Bad request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not found',
+  408: 'Request timeout',
+  413: 'Content too large',
+  422: 'Unprocessable content',
+  429: 'Too many requests',
+  503: 'Service unavailable',
+} as const;
+
 /**
  * Responds with a value as JSON, serialised and sent in chunks so that a large one does not block client traffic; the value is
  * read while it is sent. Waits for a slow reader.
@@ -78,14 +101,6 @@ export function* jsonParts(value: unknown, level = 0): Generator<string, void, u
 /** The values that a query parameter takes: one of these words, or what a test accepts, described in words. */
 type Accepted = readonly string[] | { readonly accepts: (value: string) => boolean; readonly words: string };
 
-/** A whole number. */
-export const WHOLE_NUMBER: Accepted = {
-  accepts: (value) => readDecimal(value) !== undefined,
-  words: 'a whole number',
-};
-
-const MAX_SHOWN = 60;
-
 /** Names the first query parameter whose value a route does not take, in a sentence; undefined when there is none. */
 export function queryFault(
   query: Readonly<Record<string, string>>,
@@ -101,9 +116,6 @@ export function queryFault(
   }
   return undefined;
 }
-
-/** Maximum time to receive the whole body of a request to the admin listener, in milliseconds. */
-const BODY_TIMEOUT_MS = 10_000;
 
 /** The reason that a request body was not read, with the response status. */
 type BodyFault = 'too-large' | 'too-slow';
@@ -175,15 +187,3 @@ export function tooManyRequests(): Response {
     headers: { 'Retry-After': '1' },
   });
 }
-
-const TITLES = {
-  400: 'Bad request',
-  401: 'Unauthorized',
-  403: 'Forbidden',
-  404: 'Not found',
-  408: 'Request timeout',
-  413: 'Content too large',
-  422: 'Unprocessable content',
-  429: 'Too many requests',
-  503: 'Service unavailable',
-} as const;

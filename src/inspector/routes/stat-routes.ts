@@ -19,6 +19,20 @@ import {
   readBody,
 } from './responses.ts';
 
+const DAYS = {
+  accepts: (value: string): boolean => /^\d{1,4}$/.test(value) && Number(value) > 0,
+  words: 'a number of days from 1 to 9999',
+};
+const MARKDOWN_TYPE = 'text/markdown; charset=utf-8';
+const HTML_TYPE = 'text/html; charset=utf-8';
+const CSV_TYPE = 'text/csv; charset=utf-8';
+const CSV_HEADERS = { 'Content-Disposition': 'attachment; filename="v1-clients.csv"' };
+
+const MAX_FAULTS = 20;
+
+/** Maximum bytes of a request to name a client. */
+const NAME_BYTES = 2048;
+
 /** Adds `/state`, `/history`, `/metrics` and `/report`. */
 export function statRoutes(app: Hono, parts: InspectorParts): void {
   const { view, time, startedAt } = parts;
@@ -81,15 +95,6 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
   });
 }
 
-const DAYS = {
-  accepts: (value: string): boolean => /^\d{1,4}$/.test(value) && Number(value) > 0,
-  words: 'a number of days from 1 to 9999',
-};
-const MARKDOWN_TYPE = 'text/markdown; charset=utf-8';
-const HTML_TYPE = 'text/html; charset=utf-8';
-const CSV_TYPE = 'text/csv; charset=utf-8';
-const CSV_HEADERS = { 'Content-Disposition': 'attachment; filename="v1-clients.csv"' };
-
 /** The content of the page's header. */
 export function stateOf(parts: InspectorParts): State {
   const { view, run, startedAt, time, stats, origin, rules, resend, token } = parts;
@@ -114,8 +119,6 @@ export function stateOf(parts: InspectorParts): State {
     ...refusedRuleBook(rules().refusal),
   };
 }
-
-const MAX_FAULTS = 20;
 
 function refusedRuleBook(
   refusal: ReturnType<InspectorParts['rules']>['refusal'],
@@ -153,9 +156,6 @@ function acceptedFormat(accept: string): 'json' | 'csv' | 'md' {
   if (accept.includes('text/csv')) return 'csv';
   return accept.includes('text/markdown') ? 'md' : 'json';
 }
-
-/** Maximum bytes of a request to name a client. */
-const NAME_BYTES = 2048;
 
 /**
  * Adds `GET /clients`, which returns a `ClientsView`, and `POST /clients`, which takes `{"client": <hash>, "name": <text>}` (no

@@ -1,6 +1,16 @@
 import { componentName, componentReference, type Components } from '../components.ts';
 import { type Description, editMembers, isObject, type JsonObject, objectIn } from '../description.ts';
 
+const REFERENCES: ReadonlySet<string> = new Set(['$ref', 'operationRef']);
+
+const DATA: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'example', 'value']);
+
+const MAPS: ReadonlySet<string> = new Set(
+  'properties patternProperties dependentSchemas $defs schemas responses parameters requestBodies headers examples links callbacks pathItems paths webhooks content'.split(
+    ' ',
+  ),
+);
+
 /**
  * Puts the components that `derived` refers to into it. A component with one form keeps its name, whatever the form is; where
  * operations need different ones, further forms get a name of their own. Components that only V2 needed are left out.
@@ -156,16 +166,6 @@ function withMapping(mapping: JsonObject, rename: (reference: string) => string)
     [name, typeof to === 'string' && to.startsWith('#/') ? rename(to) : to],
   ]);
 }
-
-const REFERENCES: ReadonlySet<string> = new Set(['$ref', 'operationRef']);
-
-const DATA: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'example', 'value']);
-
-const MAPS: ReadonlySet<string> = new Set(
-  'properties patternProperties dependentSchemas $defs schemas responses parameters requestBodies headers examples links callbacks pathItems paths webhooks content'.split(
-    ' ',
-  ),
-);
 
 /** A reference into `paths` follows the prefix. */
 function v1Pointer(reference: string): string {

@@ -33,6 +33,17 @@ export interface InverseEdit {
   readonly words: string | undefined;
 }
 
+/** The list that the gateway adds to responses. */
+const DEPRECATION_LIST = {
+  type: 'array',
+  description: 'The deprecated attributes that the request used; absent when it used none.',
+  items: {
+    type: 'object',
+    required: ['attribute', 'message'],
+    properties: { attribute: { type: 'string' }, message: { type: 'string' } },
+  },
+};
+
 /** The changes that apply to requests and responses of a method and an operation of the rule book, in order. */
 export function changesOf(
   changes: readonly Change[],
@@ -156,17 +167,6 @@ function v1Values(values: readonly MappedValue[]): ReadonlyMap<unknown, readonly
 function dotted(path: Path, name: string): string {
   return [...path, name].join('.');
 }
-
-/** The list that the gateway adds to responses. */
-const DEPRECATION_LIST = {
-  type: 'array',
-  description: 'The deprecated attributes that the request used; absent when it used none.',
-  items: {
-    type: 'object',
-    required: ['attribute', 'message'],
-    properties: { attribute: { type: 'string' }, message: { type: 'string' } },
-  },
-};
 
 /** Gives the member `from` of an object the name `to`, in its place; an existing member `to` gives way. */
 function renameMember(change: string, from: string, to: string): SchemaEdit {

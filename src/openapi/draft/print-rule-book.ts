@@ -19,6 +19,8 @@ export interface ProposedRuleBook {
   readonly questions: ReadonlyMap<string, readonly string[]>;
 }
 
+const RESERVED = /^(?:true|false|null|yes|no|on|off|y|n|nan|inf)$/i;
+
 /** Prints a proposed rule book as YAML: each rule with its evidence, doubtful rules and open questions as comments. */
 export function printRuleBook(book: ProposedRuleBook): string {
   const { origin, version, operations, changes, questions } = book;
@@ -160,5 +162,3 @@ function scalar(value: string | number | boolean): string {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
   });
 }
-
-const RESERVED = /^(?:true|false|null|yes|no|on|off|y|n|nan|inf)$/i;

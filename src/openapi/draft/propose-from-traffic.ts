@@ -19,6 +19,9 @@ export interface RecordedRequest extends RecordedBody {
   readonly rest: string;
 }
 
+/** The value that stands for one that was not recorded. */
+const MASKED = '…';
+
 /** Proposes a rule book from recorded V1 requests and V2's description: what they send that V2 does not describe. */
 export function proposeFromTraffic(v2: Description, requests: readonly RecordedRequest[]): ProposedRuleBook {
   const components = new Components(v2);
@@ -85,9 +88,6 @@ function onlyQuestion(v2: Shape): readonly string[] {
   const names = [...v2.members.keys()].map((name) => pathText([name])).join(', ');
   return [`to remove whatever V2 does not describe, instead of strip: { only: [${names}] }`];
 }
-
-/** The value that stands for one that was not recorded. */
-const MASKED = '…';
 
 /** The bodies of one operation, as recorded: their shape, and how many requests have a member. */
 interface RecordedBodies {

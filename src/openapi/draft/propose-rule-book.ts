@@ -40,6 +40,8 @@ const DESCRIBED: ShapeSource = {
   goneWords: () => "V2's description does not have it",
 };
 
+const FIRST_RELEASE = '2025-01-01';
+
 /** Compares two descriptions of an API and proposes the rule book that leads from the first to the second. */
 export function proposeRuleBook(v1: Description, v2: Description): ProposedRuleBook {
   const { matched, questions: unmatched } = matchOperations(v1, v2);
@@ -211,8 +213,6 @@ export function releaseQuestions(v2: Description): readonly string[] {
     ? []
     : [`Which dated release of V2 is described? ${FIRST_RELEASE} is the first one.`];
 }
-
-const FIRST_RELEASE = '2025-01-01';
 
 /** The body of an operation's request, as a description or recorded traffic shows it. */
 export function requestShape(

@@ -31,6 +31,15 @@ const V1_LAST = 3;
 const V2_COUNT = 4;
 const V2_LAST = 6;
 
+/** Maximum rows of each list in a record, the most frequent first: one client cannot fill a store. */
+const MAX_CALLS = 60;
+const MAX_CHANGES = 60;
+const MAX_OUTCOMES = 20;
+const MAX_POINTERS = 5;
+const MAX_MEMBERS = 40;
+const MAX_MISTAKES = 30;
+const MAX_OPERATIONS = 30;
+
 /**
  * Adds clients to the text of a record; the rows of others stay as they are, since reading and printing each costs more than all the
  * rest. Clients last seen before `from` (RFC 3339) are forgotten; of too many, those with the fewest requests are left out, and their
@@ -110,15 +119,6 @@ function requestsOf(row: Row): number {
 function isOlder(time: unknown, from: number | string): boolean {
   return typeof time === 'number' && typeof from === 'number' && time < from;
 }
-
-/** Maximum rows of each list in a record, the most frequent first: one client cannot fill a store. */
-const MAX_CALLS = 60;
-const MAX_CHANGES = 60;
-const MAX_OUTCOMES = 20;
-const MAX_POINTERS = 5;
-const MAX_MEMBERS = 40;
-const MAX_MISTAKES = 30;
-const MAX_OPERATIONS = 30;
 
 /** The counts of a client as a list for a record. `readClient` reads it. */
 export function packClient(tally: ClientTally): readonly unknown[] {

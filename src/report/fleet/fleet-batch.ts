@@ -24,6 +24,7 @@ import {
 
 /** Characters of one batch: about, for it is at least one record. */
 const BATCH_CHARACTERS = 32 * 1024;
+
 /** Characters of a record that is new: about. */
 const NEW_CHARACTERS = 1000;
 
@@ -50,10 +51,39 @@ export interface BatchOwner extends Pick<ReplicaFigures, 'name' | 'since' | 'has
   readonly lost?: ReplicaFigures['lost'] | undefined;
 }
 
+/** Maximum names of operations, changes and rules of one record. */
+const MAX_NAMES = 1000;
+
+/** Maximum processes of one record, those that were heard last. */
+const MAX_REPLICAS = 200;
+
+/** Records that clients, names of the census, and replicas with their sums are spread over. */
+const CLIENT_RECORDS = 512;
+const CENSUS_RECORDS = 32;
+const REPLICA_RECORDS = 32;
+
+/** Maximum characters of one record. */
+const MAX_CHARACTERS = 48 * 1024;
+
+const COUNTS = [
+  'count',
+  'accepted',
+  'echoed',
+  'unechoed',
+  'unprocessable',
+  'named',
+  'acceptedByV1',
+  'deprecated',
+  'namedByV1',
+] as const;
+
 /** Counts of nothing. */
 export function noCounts(): FleetCounts {
   return { clients: new Map(), census: new Map(), sums: undefined };
 }
+
+/** Names of one record: counts by operation and pointer. */
+type CensusShard = Map<string, Map<string, CensusCounts>>;
 
 /** Spreads a tally over its records. */
 export function countsOf(tally: Tally): FleetCounts {
@@ -70,6 +100,18 @@ export function countsOf(tally: Tally): FleetCounts {
   }
   counts.sums = sumsOf(tally);
   return counts;
+}
+
+/** Key of the record that holds the names of an operation. */
+function censusKey(operation: string): string {
+  return `census/${slotOf(operation, CENSUS_RECORDS)}`;
+}
+
+/** FNV-1a, with the high bits mixed in. */
+function slotOf(text: string, slots: number): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return ((hash ^ (hash >>> 15)) >>> 0) % slots;
 }
 
 /** Takes counts and lost records for a batch, out of `pending`; the sums are part of the first. */
@@ -136,6 +178,139 @@ export function changesOf(
 function sound<Value>(key: string, value: Value | undefined): Value {
   if (value === undefined) throw new DamagedRecord(`the record ${key} of the store cannot be read`);
   return value;
+}
+
+/** The sums of a tally that belong to no client. */
+export interface FleetSums {
+  entries: number;
+  /** Times of the first and the last entry, RFC 3339; empty without one. */
+  since: string;
+  until: string;
+  /** By day, `YYYY-MM-DD`. */
+  readonly days: Map<string, DaySums>;
+  readonly operations: Map<string, Span>;
+  readonly changes: Map<string, Span>;
+  readonly rules: Map<string, Span>;
+  /** Of the census: V1 exchanges whose names were recorded, all of them, and occurrences that are not listed. */
+  sampled: number;
+  exchanges: number;
+  omittedNames: number;
+  /** Requests that could not be read. */
+  readonly unread: Span;
+}
+
+/** Sums of one day; `omitted` are requests of clients that are not listed. */
+interface DaySums {
+  v1: number;
+  v2: number;
+  refused: number;
+  omitted: number;
+}
+
+/** Counts requests of clients that are not listed, on the day of `time` (RFC 3339). */
+function omit(sums: FleetSums, time: string, requests: number): void {
+  if (requests === 0) return;
+  const day = time.slice(0, 10);
+  const known = sums.days.get(day) ?? { v1: 0, v2: 0, refused: 0, omitted: 0 };
+  sums.days.set(day, known);
+  known.omitted += requests;
+}
+
+/** Prints names for a record; of too many, the least frequent are left out, and the number of their occurrences is returned. */
+function packCensus(shard: CensusShard): PackedRecord {
+  const rows = [...shard].flatMap(([operation, names]) =>
+    [...names].map(([pointer, row]) => ({ operation, pointer, row })),
+  );
+  rows.sort((one, other) => other.row.count - one.row.count || (keyOf(one) < keyOf(other) ? -1 : 1));
+  const kept: string[] = [];
+  let characters = 0;
+  let omitted = 0;
+  for (const { operation, pointer, row } of rows) {
+    const { clients, change = null, rule = null } = row;
+    const counts = COUNTS.map((name) => row[name]);
+    const text = JSON.stringify([operation, pointer, ...counts, [...clients], change, rule]);
+    if (characters + text.length > MAX_CHARACTERS) {
+      omitted += row.count;
+      continue;
+    }
+    kept.push(text);
+    characters += text.length;
+  }
+  return { text: `[${kept.join(',')}]`, omitted };
+}
+
+function keyOf({ operation, pointer }: { readonly operation: string; readonly pointer: string }): string {
+  return `${operation} ${pointer}`;
+}
+
+/** A record of some processes, with the sums of all that they added. */
+export interface ReplicaRecord {
+  /** Time since which they count, in milliseconds since 1970; it stays when a process is forgotten. */
+  first: number;
+  readonly replicas: Map<string, ReplicaFigures>;
+  readonly sums: FleetSums;
+}
+
+/** One process of a gateway that adds its counts: a process that starts again is another one. */
+export interface ReplicaFigures {
+  /** For people. */
+  readonly name: string;
+  /** Since and until when everything that it counted is added, in milliseconds since 1970 on its clock. */
+  readonly since: number;
+  readonly at: number;
+  /** Number of its last batch: one that was added is not added again. */
+  readonly batch: number;
+  /** True when it stopped, and had added everything. */
+  readonly hasStopped: boolean;
+  /** A time of which the store lost its counts. */
+  readonly lost?: { readonly from: number; readonly until: number };
+}
+
+/** A record of no process. */
+function noReplicas(): ReplicaRecord {
+  return { first: Number.POSITIVE_INFINITY, replicas: new Map(), sums: noSums() };
+}
+
+/** Prints a record, without what is older than `from`, in milliseconds since 1970. */
+function packReplicas({ first, replicas, sums }: ReplicaRecord, from: number): string {
+  const kept = [...replicas]
+    .filter(([, { at }]) => at >= from)
+    .sort(([, one], [, other]) => other.at - one.at)
+    .slice(0, MAX_REPLICAS);
+  return JSON.stringify([
+    Math.max(first, from),
+    kept.map(([id, { name, since, at, batch, hasStopped, lost }]) => [
+      id,
+      name,
+      since,
+      at,
+      batch,
+      hasStopped ? 1 : 0,
+      lost?.from ?? 0,
+      lost?.until ?? 0,
+    ]),
+    packSums(sums, new Date(from).toISOString()),
+  ]);
+}
+
+/** The sums as a list for a record, without days before `from` (RFC 3339). */
+function packSums(sums: FleetSums, from: string): readonly unknown[] {
+  const first = from.slice(0, 10);
+  return [
+    sums.entries,
+    packTime(sums.since),
+    packTime(sums.until),
+    [...sums.days]
+      .filter(([day]) => day >= first)
+      .map(([day, { v1, v2, refused, omitted }]) => [day, v1, v2, refused, omitted]),
+    packNamed(sums.operations, MAX_NAMES),
+    packNamed(sums.changes, MAX_NAMES),
+    packNamed(sums.rules, MAX_NAMES),
+    sums.sampled,
+    sums.exchanges,
+    sums.omittedNames,
+    packSpan(sums.unread),
+  ];
 }
 
 interface KnownRecord {
@@ -206,36 +381,6 @@ export class FleetCopy {
   }
 }
 
-/** Sums of one day; `omitted` are requests of clients that are not listed. */
-interface DaySums {
-  v1: number;
-  v2: number;
-  refused: number;
-  omitted: number;
-}
-
-/** The sums of a tally that belong to no client. */
-export interface FleetSums {
-  entries: number;
-  /** Times of the first and the last entry, RFC 3339; empty without one. */
-  since: string;
-  until: string;
-  /** By day, `YYYY-MM-DD`. */
-  readonly days: Map<string, DaySums>;
-  readonly operations: Map<string, Span>;
-  readonly changes: Map<string, Span>;
-  readonly rules: Map<string, Span>;
-  /** Of the census: V1 exchanges whose names were recorded, all of them, and occurrences that are not listed. */
-  sampled: number;
-  exchanges: number;
-  omittedNames: number;
-  /** Requests that could not be read. */
-  readonly unread: Span;
-}
-
-/** Maximum names of operations, changes and rules of one record. */
-const MAX_NAMES = 1000;
-
 /** Sums of nothing. */
 export function noSums(): FleetSums {
   return {
@@ -269,15 +414,6 @@ export function sumsOf(tally: Tally): FleetSums {
   return sums;
 }
 
-/** Counts requests of clients that are not listed, on the day of `time` (RFC 3339). */
-function omit(sums: FleetSums, time: string, requests: number): void {
-  if (requests === 0) return;
-  const day = time.slice(0, 10);
-  const known = sums.days.get(day) ?? { v1: 0, v2: 0, refused: 0, omitted: 0 };
-  sums.days.set(day, known);
-  known.omitted += requests;
-}
-
 /** Adds sums to others; `from` stays as it is. */
 export function mergeSums(into: FleetSums, from: FleetSums): void {
   into.entries += from.entries;
@@ -300,24 +436,26 @@ export function mergeSums(into: FleetSums, from: FleetSums): void {
   mergeSpan(into.unread, from.unread);
 }
 
-/** The sums as a list for a record, without days before `from` (RFC 3339). */
-function packSums(sums: FleetSums, from: string): readonly unknown[] {
-  const first = from.slice(0, 10);
-  return [
-    sums.entries,
-    packTime(sums.since),
-    packTime(sums.until),
-    [...sums.days]
-      .filter(([day]) => day >= first)
-      .map(([day, { v1, v2, refused, omitted }]) => [day, v1, v2, refused, omitted]),
-    packNamed(sums.operations, MAX_NAMES),
-    packNamed(sums.changes, MAX_NAMES),
-    packNamed(sums.rules, MAX_NAMES),
-    sums.sampled,
-    sums.exchanges,
-    sums.omittedNames,
-    packSpan(sums.unread),
-  ];
+/** Reads a record; undefined when nobody can read it. */
+export function readReplicas(text: string): ReplicaRecord | undefined {
+  return unlessDamaged(() => {
+    const fields = new FieldReader(parsedJson(text));
+    const first = fields.number();
+    const replicas = new Map(fields.lists().map((one) => [one.text(), readFigures(one)]));
+    return { first, replicas, sums: readSums(fields.list()) };
+  });
+}
+
+function readFigures(fields: FieldReader): ReplicaFigures {
+  const figures = {
+    name: fields.text(),
+    since: fields.number(),
+    at: fields.number(),
+    batch: fields.number(),
+    hasStopped: fields.number() === 1,
+  };
+  const [from, until] = [fields.number(), fields.number()];
+  return until === 0 ? figures : { ...figures, lost: { from, until } };
 }
 
 /** Reads what `packSums` returned; throws `DamagedRecord` for anything else. */
@@ -343,125 +481,15 @@ function readSums(fields: FieldReader): FleetSums {
   return sums;
 }
 
-/** One process of a gateway that adds its counts: a process that starts again is another one. */
-export interface ReplicaFigures {
-  /** For people. */
-  readonly name: string;
-  /** Since and until when everything that it counted is added, in milliseconds since 1970 on its clock. */
-  readonly since: number;
-  readonly at: number;
-  /** Number of its last batch: one that was added is not added again. */
-  readonly batch: number;
-  /** True when it stopped, and had added everything. */
-  readonly hasStopped: boolean;
-  /** A time of which the store lost its counts. */
-  readonly lost?: { readonly from: number; readonly until: number };
-}
-
-/** A record of some processes, with the sums of all that they added. */
-export interface ReplicaRecord {
-  /** Time since which they count, in milliseconds since 1970; it stays when a process is forgotten. */
-  first: number;
-  readonly replicas: Map<string, ReplicaFigures>;
-  readonly sums: FleetSums;
-}
-
-/** Maximum processes of one record, those that were heard last. */
-const MAX_REPLICAS = 200;
-
-/** A record of no process. */
-function noReplicas(): ReplicaRecord {
-  return { first: Number.POSITIVE_INFINITY, replicas: new Map(), sums: noSums() };
-}
-
-/** Prints a record, without what is older than `from`, in milliseconds since 1970. */
-function packReplicas({ first, replicas, sums }: ReplicaRecord, from: number): string {
-  const kept = [...replicas]
-    .filter(([, { at }]) => at >= from)
-    .sort(([, one], [, other]) => other.at - one.at)
-    .slice(0, MAX_REPLICAS);
-  return JSON.stringify([
-    Math.max(first, from),
-    kept.map(([id, { name, since, at, batch, hasStopped, lost }]) => [
-      id,
-      name,
-      since,
-      at,
-      batch,
-      hasStopped ? 1 : 0,
-      lost?.from ?? 0,
-      lost?.until ?? 0,
-    ]),
-    packSums(sums, new Date(from).toISOString()),
-  ]);
-}
-
-/** Reads a record; undefined when nobody can read it. */
-export function readReplicas(text: string): ReplicaRecord | undefined {
-  return unlessDamaged(() => {
-    const fields = new FieldReader(parsedJson(text));
-    const first = fields.number();
-    const replicas = new Map(fields.lists().map((one) => [one.text(), readFigures(one)]));
-    return { first, replicas, sums: readSums(fields.list()) };
-  });
-}
-
-function readFigures(fields: FieldReader): ReplicaFigures {
-  const figures = {
-    name: fields.text(),
-    since: fields.number(),
-    at: fields.number(),
-    batch: fields.number(),
-    hasStopped: fields.number() === 1,
-  };
-  const [from, until] = [fields.number(), fields.number()];
-  return until === 0 ? figures : { ...figures, lost: { from, until } };
-}
-
-/** Records that clients, names of the census, and replicas with their sums are spread over. */
-const CLIENT_RECORDS = 512;
-const CENSUS_RECORDS = 32;
-const REPLICA_RECORDS = 32;
-
 /** Key of the record that holds a client. */
 export function clientKey(hash: string): string {
   return `clients/${slotOf(hash, CLIENT_RECORDS)}`;
-}
-
-/** Key of the record that holds the names of an operation. */
-function censusKey(operation: string): string {
-  return `census/${slotOf(operation, CENSUS_RECORDS)}`;
 }
 
 /** Key of the record that holds a process of a gateway, by its id. */
 export function replicaKey(id: string): string {
   return `replicas/${slotOf(id, REPLICA_RECORDS)}`;
 }
-
-/** FNV-1a, with the high bits mixed in. */
-function slotOf(text: string, slots: number): number {
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
-  return ((hash ^ (hash >>> 15)) >>> 0) % slots;
-}
-
-/** Names of one record: counts by operation and pointer. */
-type CensusShard = Map<string, Map<string, CensusCounts>>;
-
-/** Maximum characters of one record. */
-const MAX_CHARACTERS = 48 * 1024;
-
-const COUNTS = [
-  'count',
-  'accepted',
-  'echoed',
-  'unechoed',
-  'unprocessable',
-  'named',
-  'acceptedByV1',
-  'deprecated',
-  'namedByV1',
-] as const;
 
 /** Adds the counts of names to others; `from` stays as it is. */
 export function mergeCensus(
@@ -478,27 +506,21 @@ export function mergeCensus(
   }
 }
 
-/** Prints names for a record; of too many, the least frequent are left out, and the number of their occurrences is returned. */
-function packCensus(shard: CensusShard): PackedRecord {
-  const rows = [...shard].flatMap(([operation, names]) =>
-    [...names].map(([pointer, row]) => ({ operation, pointer, row })),
-  );
-  rows.sort((one, other) => other.row.count - one.row.count || (keyOf(one) < keyOf(other) ? -1 : 1));
-  const kept: string[] = [];
-  let characters = 0;
-  let omitted = 0;
-  for (const { operation, pointer, row } of rows) {
-    const { clients, change = null, rule = null } = row;
-    const counts = COUNTS.map((name) => row[name]);
-    const text = JSON.stringify([operation, pointer, ...counts, [...clients], change, rule]);
-    if (characters + text.length > MAX_CHARACTERS) {
-      omitted += row.count;
-      continue;
-    }
-    kept.push(text);
-    characters += text.length;
-  }
-  return { text: `[${kept.join(',')}]`, omitted };
+function sum(one: CensusCounts, other: CensusCounts): CensusCounts {
+  const merged: CensusCounts = {
+    ...one,
+    ...ruleOf(one, other),
+    clients: new Set([...one.clients, ...other.clients].toSorted().slice(0, MAX_ROW_CLIENTS)),
+  };
+  for (const name of COUNTS) merged[name] += other[name];
+  return merged;
+}
+
+/** Of two rules that took a name away, the same one whichever record comes first. */
+function ruleOf(one: CensusCounts, other: CensusCounts): Pick<CensusCounts, 'change' | 'rule'> {
+  const { change, rule } =
+    `${one.change ?? ''} ${one.rule ?? ''}` > `${other.change ?? ''} ${other.rule ?? ''}` ? one : other;
+  return change === undefined || rule === undefined ? {} : { change, rule };
 }
 
 /** Reads the names of a record; undefined when nobody can read it. */
@@ -531,25 +553,4 @@ function readRow(row: FieldReader): CensusCounts {
   const [change, rule] = [row.textOrNone(), row.textOrNone()];
   if (change === undefined || rule === undefined || !isRequestRuleName(rule)) return counts;
   return { ...counts, change, rule };
-}
-
-function sum(one: CensusCounts, other: CensusCounts): CensusCounts {
-  const merged: CensusCounts = {
-    ...one,
-    ...ruleOf(one, other),
-    clients: new Set([...one.clients, ...other.clients].toSorted().slice(0, MAX_ROW_CLIENTS)),
-  };
-  for (const name of COUNTS) merged[name] += other[name];
-  return merged;
-}
-
-/** Of two rules that took a name away, the same one whichever record comes first. */
-function ruleOf(one: CensusCounts, other: CensusCounts): Pick<CensusCounts, 'change' | 'rule'> {
-  const { change, rule } =
-    `${one.change ?? ''} ${one.rule ?? ''}` > `${other.change ?? ''} ${other.rule ?? ''}` ? one : other;
-  return change === undefined || rule === undefined ? {} : { change, rule };
-}
-
-function keyOf({ operation, pointer }: { readonly operation: string; readonly pointer: string }): string {
-  return `${operation} ${pointer}`;
 }

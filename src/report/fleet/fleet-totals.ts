@@ -49,18 +49,32 @@ interface FleetTotalsParts {
 /** Milliseconds between two additions; longer where many replicas share the store. */
 const INTERVAL_MS = 2000;
 const INTERVAL_PER_REPLICA_MS = 20;
+
 /** Milliseconds that one call of the store may take. */
 const TIMEOUT_MS = 2000;
+
 /** Records of one call. */
 const PAGE = 32;
+
 /** Characters a second that a replica writes, and reads. */
 const WRITE_RATE = 256 * 1024;
 const READ_RATE = 2 * 1024 * 1024;
+
 /** Attempts to add one batch while others change the same records, and the longest time between two, in milliseconds. */
 const MAX_ATTEMPTS = 12;
 const MAX_BACK_OFF_MS = 400;
+
 /** Milliseconds for the last additions of a process that stops. */
 const LAST_MS = 2000;
+
+/** Time without news after which the counts of a replica are reported as missing. */
+const SILENT_MS = 30_000;
+
+/** Time without news after which a replica counts as ended, without its last counts. */
+const ENDED_MS = 86_400_000;
+
+/** Time without any replica from which on it is reported. */
+const HOLE_MS = 3_600_000;
 
 /**
  * The totals of all replicas that share a store. Each counts by itself, and adds what is new to records of all, now and then and
@@ -308,13 +322,6 @@ interface FleetFacts {
   /** Reason why a record cannot be read. */
   readonly damage?: string | undefined;
 }
-
-/** Time without news after which the counts of a replica are reported as missing. */
-const SILENT_MS = 30_000;
-/** Time without news after which a replica counts as ended, without its last counts. */
-const ENDED_MS = 86_400_000;
-/** Time without any replica from which on it is reported. */
-const HOLE_MS = 3_600_000;
 
 /** Says whom the totals of a replica cover, and what is lacking. */
 function fleetCoverage(facts: FleetFacts): ReportCoverage {

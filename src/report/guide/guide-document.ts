@@ -106,6 +106,9 @@ export interface GuideShape {
 /** What shows that a body is right for V2, or why that is not known. */
 type Evidence = Pick<GuideBody, 'isVerified' | 'evidence'>;
 
+/** Stands for the members of a body that were not recorded. */
+export const OTHER_SHAPE = '…';
+
 /** The note of a request whose body was forwarded unread; undefined for every other note. */
 export function unreadNote(note: string | undefined): UnreadNote | undefined {
   return note === 'media-type' || note === 'unsupported: forward' ? note : undefined;
@@ -154,9 +157,6 @@ export function evidenceOfSchema({ bySchema, refusedAt }: GuideShape, left: numb
   const evidence = `Verified: V2's schema accepts such a body (${bySchema} checked). V2 itself was not asked.`;
   return { isVerified: true, evidence };
 }
-
-/** Stands for the members of a body that were not recorded. */
-export const OTHER_SHAPE = '…';
 
 /** What identifies requests that are alike: the same members, edited in the same way; or without a body, or one that was not read. */
 export function shapeKey({

@@ -25,6 +25,17 @@ import {
   shapeWords,
 } from './guide-document.ts';
 
+const WORK: Readonly<Record<ClientReport['class'], string>> = {
+  'field-work': 'Members of requests or responses have to change before V2 can be used.',
+  'unwrap-only': 'Only what is around the parameters of the requests has to go.',
+  'url-only': 'Only the address has to change.',
+  unknown: 'The work is not known yet.',
+  gone: 'No V1 request is expected any more.',
+};
+
+/** No rule book declares it: JSON has none. */
+const BYTE_ORDER_MARK: GuideChange = { id: 'byte-order-mark', summary: 'Leave out the byte order mark.' };
+
 /** Prints a guide as one HTML page that loads nothing and runs nothing; `lead` is HTML to stand before it. */
 export function guideHtml(guide: GuideDocument, lead: readonly string[] = []): string {
   const { name, client, requests, version, changes, calls, mistakes, omitted } = guide;
@@ -170,6 +181,10 @@ function bodySection(body: GuideBody): string {
   ].join('\n\n');
 }
 
+function fence(title: string, text: string): string {
+  return `**${title}**\n\n${markdownBlock('http', text)}`;
+}
+
 function responseSection({ responses, responsesUnknown }: GuideCall): string[] {
   if (responsesUnknown) return ['**Responses**', "Not known: no response of V1 was compared with V2's yet."];
   if (responses.length === 0) return [];
@@ -191,10 +206,6 @@ function mistakeTable(mistakes: readonly GuideMistake[]): string {
     markdownText(remedy),
   ]);
   return table(['call', 'refused as', 'at', 'requests', 'last', 'remedy'], rows);
-}
-
-function fence(title: string, text: string): string {
-  return `**${title}**\n\n${markdownBlock('http', text)}`;
 }
 
 /** The digest of one client, to be mailed to its owner. Its sentences are plain text of others: escape them for their format. */
@@ -219,38 +230,6 @@ export function digests(report: Report, changes: readonly GuideChange[]): readon
     }));
 }
 
-/** Prints digests as Markdown, one section for each client. */
-export function digestMarkdown(all: readonly ClientDigest[]): string {
-  if (all.length === 0) return 'No client uses V1.\n';
-  const sections = all.map(({ client, name, subject, sentences }) =>
-    [
-      `## ${markdownText(name ?? (client === '-' ? 'requests without a key' : client))}`,
-      markdownText(subject),
-      sentences.map((sentence) => `- ${markdownText(sentence)}`).join('\n'),
-    ].join('\n\n'),
-  );
-  return `${sections.join('\n\n')}\n`;
-}
-
-const WORK: Readonly<Record<ClientReport['class'], string>> = {
-  'field-work': 'Members of requests or responses have to change before V2 can be used.',
-  'unwrap-only': 'Only what is around the parameters of the requests has to go.',
-  'url-only': 'Only the address has to change.',
-  unknown: 'The work is not known yet.',
-  gone: 'No V1 request is expected any more.',
-};
-
-/** No rule book declares it: JSON has none. */
-const BYTE_ORDER_MARK: GuideChange = { id: 'byte-order-mark', summary: 'Leave out the byte order mark.' };
-
-function responseSentence({ v1, v2, hasOtherValues }: ClientReport['responses'][number]): string {
-  if (v2 === undefined) return `Responses of V2 have no ${v1}.`;
-  if (hasOtherValues !== true) return `Read ${v2} instead of ${v1} in responses.`;
-  return v2 === v1
-    ? `Expect V2's own values of ${v1} in responses.`
-    : `Expect V2's own values of ${v1}, in ${v2}, in responses.`;
-}
-
 function sentencesOf(client: ClientReport, summaries: ReadonlyMap<string, string>): string[] {
   const { operations, changes, responses, bodyChecks, mistakes } = client;
   return [
@@ -269,4 +248,25 @@ function sentencesOf(client: ClientReport, summaries: ReadonlyMap<string, string
     ),
     ...reasonsOf(client),
   ];
+}
+
+function responseSentence({ v1, v2, hasOtherValues }: ClientReport['responses'][number]): string {
+  if (v2 === undefined) return `Responses of V2 have no ${v1}.`;
+  if (hasOtherValues !== true) return `Read ${v2} instead of ${v1} in responses.`;
+  return v2 === v1
+    ? `Expect V2's own values of ${v1} in responses.`
+    : `Expect V2's own values of ${v1}, in ${v2}, in responses.`;
+}
+
+/** Prints digests as Markdown, one section for each client. */
+export function digestMarkdown(all: readonly ClientDigest[]): string {
+  if (all.length === 0) return 'No client uses V1.\n';
+  const sections = all.map(({ client, name, subject, sentences }) =>
+    [
+      `## ${markdownText(name ?? (client === '-' ? 'requests without a key' : client))}`,
+      markdownText(subject),
+      sentences.map((sentence) => `- ${markdownText(sentence)}`).join('\n'),
+    ].join('\n\n'),
+  );
+  return `${sections.join('\n\n')}\n`;
 }

@@ -37,6 +37,32 @@ interface Mistake extends Span {
   readonly pointers: Set<string>;
 }
 
+/** Maximum shapes of bodies that are kept of one call, and that are shown. */
+const MAX_SHAPES = 50;
+const MAX_SHOWN = 4;
+
+/** An entry lists no more names: a body with that many may have others. */
+const MAX_ATTRIBUTES = 64;
+
+const REMARKS: ReadonlyMap<string, string> = new Map([
+  ['map', 'the value changes too'],
+  ['byte-order-mark', 'JSON does not allow it'],
+]);
+
+const REMEDIES: ReadonlyMap<string, string> = new Map([
+  ['malformed-json', 'Send valid JSON in UTF-8.'],
+  ['duplicate-member', 'Send each member of an object once.'],
+  ['wrapper-not-object', 'Send the parameters as an object.'],
+  ['body-too-large', 'Send a smaller body.'],
+  ['too-deep', 'Nest the body less deeply.'],
+  ['unsupported-charset', 'Send JSON in UTF-8.'],
+  ['unsupported-coding', 'Send the body without this content coding.'],
+  ['undecodable-body', 'Send a body in the coding that Content-Encoding names.'],
+  ['bad-target', 'Send a path without dot segments, backslashes and control characters.'],
+  ['bad-framing', 'Send well-formed chunks, or a body as long as its Content-Length.'],
+  ['client-timeout', 'Send the request faster.'],
+]);
+
 /** Collects the V1 calls of one client, and describes the changes it has to make. */
 export class Guide {
   /** The client hash or a prefix of it: entries of other clients do not count. */
@@ -107,13 +133,6 @@ export class Guide {
 function printMistake({ call, code, pointers, count, last }: Mistake): GuideMistake {
   return { call, code, pointers: [...pointers], count, last, remedy: remedyOf(code) };
 }
-
-/** Maximum shapes of bodies that are kept of one call, and that are shown. */
-const MAX_SHAPES = 50;
-const MAX_SHOWN = 4;
-
-/** An entry lists no more names: a body with that many may have others. */
-const MAX_ATTRIBUTES = 64;
 
 /** Collects one kind of call of one client. */
 class CallGuide {
@@ -339,11 +358,6 @@ function leavesOf(members: readonly string[]): string {
   return JSON.stringify(members.filter((member) => !containers.has(member)).sort());
 }
 
-const REMARKS: ReadonlyMap<string, string> = new Map([
-  ['map', 'the value changes too'],
-  ['byte-order-mark', 'JSON does not allow it'],
-]);
-
 function movesOf(edits: readonly EditRecord[]): GuideBody['moves'] {
   return edits
     .filter(({ note }) => note !== 'already-flat')
@@ -372,20 +386,6 @@ function v2Target(v1Target: string, edits: readonly EditRecord[]): string {
 function byVerdict(one: GuideBody, other: GuideBody): number {
   return Number(other.isVerified) - Number(one.isVerified) || other.count - one.count;
 }
-
-const REMEDIES: ReadonlyMap<string, string> = new Map([
-  ['malformed-json', 'Send valid JSON in UTF-8.'],
-  ['duplicate-member', 'Send each member of an object once.'],
-  ['wrapper-not-object', 'Send the parameters as an object.'],
-  ['body-too-large', 'Send a smaller body.'],
-  ['too-deep', 'Nest the body less deeply.'],
-  ['unsupported-charset', 'Send JSON in UTF-8.'],
-  ['unsupported-coding', 'Send the body without this content coding.'],
-  ['undecodable-body', 'Send a body in the coding that Content-Encoding names.'],
-  ['bad-target', 'Send a path without dot segments, backslashes and control characters.'],
-  ['bad-framing', 'Send well-formed chunks, or a body as long as its Content-Length.'],
-  ['client-timeout', 'Send the request faster.'],
-]);
 
 /** How the owner of a client puts a refused request right, by failure code: a sentence. */
 function remedyOf(code: string): string {

@@ -21,6 +21,20 @@ export interface OutcomeTally extends Span {
 const MAX_OUTCOMES = 60;
 const MAX_POINTERS = 40;
 
+/** Maximum operations of one client, and pointers of one operation. */
+const MAX_OPERATIONS = 1000;
+
+/** Maximum differing members of one client. */
+const MAX_MEMBERS = 100;
+
+/** Statuses with which a service refuses the content of a request. */
+const CONTENT_REFUSED: ReadonlySet<number> = new Set([400, 422]);
+
+/** Maximum calls that are told apart in sentences. */
+const MAX_SHOWN = 5;
+
+const NOTHING: EditSummary = { work: 'url-only', changes: [] };
+
 /** Counts the responses to one client by origin, status and failure code, with the places of their errors. */
 export class Outcomes {
   readonly all = new Map<string, OutcomeTally>();
@@ -76,9 +90,6 @@ interface BodyCheckSums {
   readonly pointers: Map<string, Span>;
 }
 
-/** Maximum operations of one client, and pointers of one operation. */
-const MAX_OPERATIONS = 1000;
-
 /** Whether V2's schema refuses a body that V1 accepted. */
 export function isRefusedBySchema({ would, status }: Pick<TallyEntry, 'would' | 'status'>): boolean {
   return would?.v2 === 'invalid' && status > 0 && status < 400;
@@ -117,9 +128,6 @@ export class BodyCheckCounts {
 
 /** Comparison of a response with V2's; `silent` for one that has no members which rules could name. */
 export type ResponseSide = 'same' | 'different' | 'unknown' | 'silent';
-
-/** Maximum differing members of one client. */
-const MAX_MEMBERS = 100;
 
 /** A member that a client reads from V1's responses, with its place in V2's. */
 interface DifferingMember {
@@ -246,12 +254,6 @@ export interface PendingRefusal extends Readonly<Pick<V2Verdicts, 'status' | 'at
   readonly isOfMembers: boolean;
 }
 
-/** Statuses with which a service refuses the content of a request. */
-const CONTENT_REFUSED: ReadonlySet<number> = new Set([400, 422]);
-
-/** Maximum calls that are told apart in sentences. */
-const MAX_SHOWN = 5;
-
 /** Verdicts on nothing. */
 export function noVerdicts(): V2Verdicts {
   return { lastAccepted: '', lastRefused: '', status: 0, at: '' };
@@ -342,8 +344,6 @@ export class EditSummaries {
     return summary;
   }
 }
-
-const NOTHING: EditSummary = { work: 'url-only', changes: [] };
 
 function summarise(edits: readonly EditRecord[]): EditSummary {
   const rules = new Map<string, Set<string>>();

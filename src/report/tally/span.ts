@@ -7,6 +7,15 @@ export interface Span {
   last: string;
 }
 
+/** Maximum number of distinct texts; beyond it the cache is reset. */
+const CAPACITY = 20_000;
+const BUCKETS = 1 << 13;
+
+/** Number of texts that are compared first: old clients send few shapes, repeatedly. */
+const RECENT = 16;
+
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
 /** A span of one use. */
 export function firstUse(time: string): Span {
   return { count: 1, first: time, last: time };
@@ -36,14 +45,6 @@ interface KnownSpan<Value> {
   /** Undefined when the value has another type. */
   readonly value: Value | undefined;
 }
-
-/** Maximum number of distinct texts; beyond it the cache is reset. */
-const CAPACITY = 20_000;
-const BUCKETS = 1 << 13;
-/** Number of texts that are compared first: old clients send few shapes, repeatedly. */
-const RECENT = 16;
-
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** Caches parsed JSON values by their bytes: a repeated text is parsed once, and its value is shared. */
 export class SpanCache<Value> {

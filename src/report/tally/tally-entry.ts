@@ -30,6 +30,18 @@ export interface TallyEntry {
   readonly unechoed?: Entry['unechoed'];
 }
 
+/** Refusals that say nothing about the request: others of the client's would be refused at that moment as well. */
+const PASSING_REFUSALS: ReadonlySet<string> = new Set([
+  'brownout',
+  'sunset',
+  'overloaded',
+  'buffer-full',
+  'circuit-open',
+  'no-v1-origin',
+  'loop-detected',
+  'internal',
+]);
+
 /** Code of the refusal of a request, by the gateway or by the migration that was not carried out; undefined when it was fine. */
 export function refusalOf({
   verdict,
@@ -49,18 +61,6 @@ export function isUnread({
 }: Pick<TallyEntry, 'origin' | 'would' | 'status' | 'upstreamPath'>): boolean {
   return origin === 'v1' ? would === undefined : status === 0 && upstreamPath === undefined;
 }
-
-/** Refusals that say nothing about the request: others of the client's would be refused at that moment as well. */
-const PASSING_REFUSALS: ReadonlySet<string> = new Set([
-  'brownout',
-  'sunset',
-  'overloaded',
-  'buffer-full',
-  'circuit-open',
-  'no-v1-origin',
-  'loop-detected',
-  'internal',
-]);
 
 /** Whether a refusal is due to the request itself: a mistake of the client. */
 export function isMistake(code: string): boolean {

@@ -20,6 +20,7 @@ const FEED = 0x0a;
 
 /** Maximum replicas that are told apart; entries of further ones are counted, but their gaps are not known. */
 const MAX_REPLICAS = 5000;
+
 /** Maximum length of what a collector writes before a line, in bytes. */
 const MAX_PREFIX_BYTES = 256;
 
@@ -27,6 +28,31 @@ const MAX_PREFIX_BYTES = 256;
 const NEVER = '~';
 
 const decoder = new TextDecoder();
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const CLOSE = 0x7d;
+const OPEN_LIST = 0x5b;
+const CLOSE_LIST = 0x5d;
+
+const ROUTES: ReadonlySet<unknown> = new Set<Route>(['migrate', 'pass', 'none']);
+const VERDICTS: ReadonlySet<unknown> = new Set<Verdict>([
+  'rewritten',
+  'unchanged',
+  'refused',
+  'passed',
+  'served',
+]);
+
+const NEEDED = 1 | 2 | 4 | 8 | 16;
+const NO_EDITS: readonly EditRecord[] = [];
+
+const DAY_MS = 86_400_000;
+
+/** What tells the files of a rotation apart: a date, or else a number. */
+const DATE = /[.-](\d{4})-?(\d{2})-?(\d{2})(?=[.-]|$)/;
+const NUMBER = /[.-](\d{1,5})(?:\.(?:gz|zst))?$/;
 
 /** Adds lines of rewrite logs to a tally, and notes the part of the time that each log and each replica covers. */
 export class LineTally {
@@ -149,23 +175,7 @@ function processEvent(line: Uint8Array): { readonly name: string; readonly time:
   return { name: String(value.event), time: 'time' in value ? String(value.time) : '' };
 }
 
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const CLOSE = 0x7d;
-const OPEN_LIST = 0x5b;
-const CLOSE_LIST = 0x5d;
-
 type Draft = { -readonly [Key in keyof TallyEntry]: TallyEntry[Key] };
-
-const ROUTES: ReadonlySet<unknown> = new Set<Route>(['migrate', 'pass', 'none']);
-const VERDICTS: ReadonlySet<unknown> = new Set<Verdict>([
-  'rewritten',
-  'unchanged',
-  'refused',
-  'passed',
-  'served',
-]);
 
 /**
  * Reads the members that a report needs from lines of the rewrite log. One pass reads the top level of a line; each repeated
@@ -337,9 +347,6 @@ function taken<Value>(
   return { stop, value: (known ?? cache.remember(bytes, at, stop)).value };
 }
 
-const NEEDED = 1 | 2 | 4 | 8 | 16;
-const NO_EDITS: readonly EditRecord[] = [];
-
 const TIME = ascii('time');
 const ROUTE = ascii('route');
 const STATUS = ascii('status');
@@ -359,6 +366,7 @@ const SENT = ascii('sent');
 const TRUE = ascii('true');
 const RESPONSE_NOTE = ascii('responseNote');
 const RESPONSE_EDITS = ascii('responseEdits');
+
 /** Names before 1.0. */
 const FORMER_RESPONSE_NOTE = ascii('answerNote');
 const FORMER_RESPONSE_EDITS = ascii('answerEdits');
@@ -485,11 +493,6 @@ function isVersion(value: unknown): value is NonNullable<TallyEntry['apiVersion'
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
-
-const DAY_MS = 86_400_000;
-/** What tells the files of a rotation apart: a date, or else a number. */
-const DATE = /[.-](\d{4})-?(\d{2})-?(\d{2})(?=[.-]|$)/;
-const NUMBER = /[.-](\d{1,5})(?:\.(?:gz|zst))?$/;
 
 /** A file of a rotation, by its number or its day since 1970. */
 interface RotatedFile {

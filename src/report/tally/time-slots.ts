@@ -10,6 +10,13 @@ export interface Silence {
   readonly until: number;
 }
 
+const DAY_MS = 86_400_000;
+
+/** Days of eleven years. */
+const MAX_DAYS = 4096;
+
+const WORD_BITS = 32;
+
 /** The slots of time in which something was seen, in any order. */
 export class TimeSlots {
   private readonly marked = new MarkedNumbers(MAX_SLOTS);
@@ -33,10 +40,6 @@ export class TimeSlots {
     }
   }
 }
-
-const DAY_MS = 86_400_000;
-/** Days of eleven years. */
-const MAX_DAYS = 4096;
 
 /** The days (UTC) on which a client was seen, in any order. */
 export class ActiveDays {
@@ -91,8 +94,6 @@ export class BitSet {
     this.size += 1;
   }
 }
-
-const WORD_BITS = 32;
 
 /** A set of integers, a bit for each between the least and the greatest: numbers of days, or of other steps of time. */
 export class MarkedNumbers {

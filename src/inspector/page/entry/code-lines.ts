@@ -20,8 +20,11 @@ interface CodeLinesProps {
 /** Longer bodies are folded around their marks. */
 const FOLD_FROM = 80;
 const AROUND = 4;
+
 /** Lines without a mark that are drawn before the operator expands more. */
 const PLAIN_MOST = 400;
+
+const TOKEN = /"(?:[^"\\]|\\.)*"?|-?\d[\d.eE+-]*|\b(?:true|false|null)\b/g;
 
 /** Lines of a body with numbers, colours and marks. */
 export function CodeLines(props: CodeLinesProps): VNode {
@@ -243,8 +246,6 @@ function jsonTokens(line: string): readonly Token[] {
     end: match.index + match[0].length,
   }));
 }
-
-const TOKEN = /"(?:[^"\\]|\\.)*"?|-?\d[\d.eE+-]*|\b(?:true|false|null)\b/g;
 
 function kindOf(text: string, rest: string): TokenKind {
   if (!text.startsWith('"')) return /^[-\d]/.test(text) ? 'number' : 'literal';

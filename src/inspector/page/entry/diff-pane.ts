@@ -27,6 +27,11 @@ interface DiffPaneProps {
   readonly summaryOf: (change: string) => string | undefined;
 }
 
+/** Width of the gutter, in the units of its drawing; the style sheet sets the same width. */
+const GUTTER = 64;
+
+const STUB = 0.4;
+
 /** The differences between V1 and V2 request: first line, headers, body, and each edit with its reason. */
 export function DiffPane({ changed, hueOf, summaryOf }: DiffPaneProps): VNode {
   const { v1Request, v2Request, nothingSent, diff, edits, editsTitle, captions, missing } = changed;
@@ -160,9 +165,6 @@ interface JoinsProps {
   readonly hueOf: HueOf;
   readonly active: number | undefined;
 }
-
-/** Width of the gutter, in the units of its drawing; the style sheet sets the same width. */
-const GUTTER = 64;
 
 function Joins({ joins, marks, hueOf, active }: JoinsProps): VNode {
   return el(
@@ -345,8 +347,6 @@ function stubEnd({ from, to }: Join, width: number): { readonly x: number; reado
   if (from === undefined && to !== undefined) return { x: width * (1 - STUB), y: to };
   return undefined;
 }
-
-const STUB = 0.4;
 
 /** Finds the position of each mark on both sides; `gutter` is the strip between them. */
 function findJoins(

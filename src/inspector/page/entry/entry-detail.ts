@@ -35,6 +35,14 @@ interface EntryDetailProps {
   readonly summaryOf: (change: string) => string | undefined;
 }
 
+const WHY = {
+  absent: 'the client sent none',
+  invalid: 'the client’s was not a date',
+  future: 'the client’s was a day still to come',
+  client: 'the client’s own',
+  pin: 'pinned',
+} as const;
+
 /** One exchange: its facts and perspectives. */
 export function EntryDetail(props: EntryDetailProps): VNode {
   const { link, go } = props;
@@ -247,14 +255,6 @@ function EntryIds({ entry }: { readonly entry: NumberedEntry }): VNode {
     fact('Rule book', el('code', null, entry.ruleBook)),
   );
 }
-
-const WHY = {
-  absent: 'the client sent none',
-  invalid: 'the client’s was not a date',
-  future: 'the client’s was a day still to come',
-  client: 'the client’s own',
-  pin: 'pinned',
-} as const;
 
 function fact(name: string, value: ComponentChildren): VNode {
   return el('div', { class: 'fact' }, el('dt', null, name), el('dd', null, value));

@@ -9,21 +9,7 @@ import { type Go, type Perspective, PERSPECTIVES } from '../page-state.ts';
 import { classes, el, part, visibleText } from '../parts.ts';
 import { CodeLines, markedLines } from './code-lines.ts';
 
-/** Returns the name of a perspective; the second response is that of the service which got the request. */
-function perspectiveName(perspective: Perspective, origin: 'v1' | 'v2'): string {
-  switch (perspective) {
-    case 'diff':
-      return origin === 'v1' ? 'What would change' : 'What changed';
-    case 'v1-request':
-      return 'V1 request';
-    case 'v2-request':
-      return 'V2 request';
-    case 'v2-response':
-      return origin === 'v1' ? 'V1 response' : 'V2 response';
-    case 'client-response':
-      return 'Response to the client';
-  }
-}
+const SIGNS = { added: '+', changed: '±', removed: '−' } as const;
 
 /** One of the four perspectives of an exchange: its first line, headers and body. */
 export function PerspectiveView({
@@ -45,26 +31,20 @@ export function PerspectiveView({
   );
 }
 
-/** The first line of a request, with the API version highlighted. */
-export function requestLine({ method, target }: Pick<RequestView, 'method' | 'target'>): VNode {
-  const prefix = /^\/api\/v[12](?=\/|$)/.exec(target)?.[0] ?? '';
-  return el(
-    'p',
-    { class: 'first-line' },
-    el('strong', null, method),
-    ' ',
-    el('span', { class: 'api-prefix' }, prefix),
-    visibleText(target.slice(prefix.length)),
-  );
-}
-
-function responseLine({ status }: ResponseView): VNode {
-  return el(
-    'p',
-    { class: 'first-line' },
-    'Status ',
-    el('strong', { class: `status status-${statusTone({ status })}` }, status),
-  );
+/** Returns the name of a perspective; the second response is that of the service which got the request. */
+function perspectiveName(perspective: Perspective, origin: 'v1' | 'v2'): string {
+  switch (perspective) {
+    case 'diff':
+      return origin === 'v1' ? 'What would change' : 'What changed';
+    case 'v1-request':
+      return 'V1 request';
+    case 'v2-request':
+      return 'V2 request';
+    case 'v2-response':
+      return origin === 'v1' ? 'V1 response' : 'V2 response';
+    case 'client-response':
+      return 'Response to the client';
+  }
 }
 
 function viewOf(
@@ -81,6 +61,91 @@ function viewOf(
     case 'client-response':
       return detail.clientResponse;
   }
+}
+
+function responseLine({ status }: ResponseView): VNode {
+  return el(
+    'p',
+    { class: 'first-line' },
+    'Status ',
+    el('strong', { class: `status status-${statusTone({ status })}` }, status),
+  );
+}
+
+/** The headers of one side; each one that differs from the previous side is labelled. */
+function HeaderTable({ headers }: { readonly headers: readonly HeaderView[] }): VNode {
+  if (headers.length === 0) return el('p', { class: 'empty' }, 'No headers.');
+  return el(
+    'table',
+    { class: 'headers' },
+    el(
+      'thead',
+      { class: 'sr-only' },
+      el(
+        'tr',
+        null,
+        el('th', { scope: 'col' }, 'Change'),
+        el('th', { scope: 'col' }, 'Header'),
+        el('th', { scope: 'col' }, 'Value'),
+      ),
+    ),
+    el(
+      'tbody',
+      null,
+      headers.map(({ name, value, masked, change }, index) =>
+        el(
+          'tr',
+          { key: index, class: classes(change !== undefined && `header-${change}`) },
+          el(
+            'td',
+            { class: 'header-change' },
+            change === undefined ? '' : el('abbr', { title: change }, SIGNS[change]),
+          ),
+          el('th', { scope: 'row' }, part(HeaderName, { name })),
+          el('td', { class: classes('header-value', masked && 'masked') }, visibleText(value)),
+        ),
+      ),
+    ),
+  );
+}
+
+/** A body as one side saw it: its values, its structure, or the reason that neither is available. */
+function BodyPane({ body, label }: { readonly body: BodyView; readonly label: string }): VNode {
+  const lines = useMemo(() => markedLines(body.text ?? '', []), [body.text]);
+  return el(
+    'section',
+    { class: 'body-pane' },
+    el('h3', { class: 'pane-title' }, 'Body', el('small', null, bodyWords(body))),
+    body.text === undefined
+      ? body.note !== undefined && el('p', { class: 'empty' }, body.note)
+      : part(CodeLines, { label, lines, marks: [], hueOf: () => 1 }),
+  );
+}
+
+function bodyWords({ state, bytes: size }: BodyView): string {
+  switch (state) {
+    case 'none':
+      return 'none';
+    case 'values':
+      return `${bytes(size)}, as captured`;
+    case 'structure':
+      return `${bytes(size)}, keys and structure only`;
+    case 'withheld':
+      return `${bytes(size)}, not kept`;
+  }
+}
+
+/** The first line of a request, with the API version highlighted. */
+export function requestLine({ method, target }: Pick<RequestView, 'method' | 'target'>): VNode {
+  const prefix = /^\/api\/v[12](?=\/|$)/.exec(target)?.[0] ?? '';
+  return el(
+    'p',
+    { class: 'first-line' },
+    el('strong', null, method),
+    ' ',
+    el('span', { class: 'api-prefix' }, prefix),
+    visibleText(target.slice(prefix.length)),
+  );
 }
 
 /** Says why the message of a perspective is not there. */
@@ -150,71 +215,6 @@ export function PerspectiveTabs({
       ),
     ),
   );
-}
-
-/** A body as one side saw it: its values, its structure, or the reason that neither is available. */
-function BodyPane({ body, label }: { readonly body: BodyView; readonly label: string }): VNode {
-  const lines = useMemo(() => markedLines(body.text ?? '', []), [body.text]);
-  return el(
-    'section',
-    { class: 'body-pane' },
-    el('h3', { class: 'pane-title' }, 'Body', el('small', null, bodyWords(body))),
-    body.text === undefined
-      ? body.note !== undefined && el('p', { class: 'empty' }, body.note)
-      : part(CodeLines, { label, lines, marks: [], hueOf: () => 1 }),
-  );
-}
-
-/** The headers of one side; each one that differs from the previous side is labelled. */
-function HeaderTable({ headers }: { readonly headers: readonly HeaderView[] }): VNode {
-  if (headers.length === 0) return el('p', { class: 'empty' }, 'No headers.');
-  return el(
-    'table',
-    { class: 'headers' },
-    el(
-      'thead',
-      { class: 'sr-only' },
-      el(
-        'tr',
-        null,
-        el('th', { scope: 'col' }, 'Change'),
-        el('th', { scope: 'col' }, 'Header'),
-        el('th', { scope: 'col' }, 'Value'),
-      ),
-    ),
-    el(
-      'tbody',
-      null,
-      headers.map(({ name, value, masked, change }, index) =>
-        el(
-          'tr',
-          { key: index, class: classes(change !== undefined && `header-${change}`) },
-          el(
-            'td',
-            { class: 'header-change' },
-            change === undefined ? '' : el('abbr', { title: change }, SIGNS[change]),
-          ),
-          el('th', { scope: 'row' }, part(HeaderName, { name })),
-          el('td', { class: classes('header-value', masked && 'masked') }, visibleText(value)),
-        ),
-      ),
-    ),
-  );
-}
-
-const SIGNS = { added: '+', changed: '±', removed: '−' } as const;
-
-function bodyWords({ state, bytes: size }: BodyView): string {
-  switch (state) {
-    case 'none':
-      return 'none';
-    case 'values':
-      return `${bytes(size)}, as captured`;
-    case 'structure':
-      return `${bytes(size)}, keys and structure only`;
-    case 'withheld':
-      return `${bytes(size)}, not kept`;
-  }
 }
 
 /** The name of a header field, explained on hover and focus where its meaning is known. */

@@ -34,6 +34,18 @@ export interface ChartFrameProps {
   readonly draw: (plot: Plot) => ComponentChildren;
 }
 
+/** Room for a label under the chart, in pixels, for text of the usual size. */
+const LABEL_WIDTH = 44;
+
+/** Size of the text that the measures above are for, in pixels. */
+const USUAL_TEXT = 14;
+
+/** Height of the window from which on charts grow with it, in pixels, and the most that they grow. */
+const TALL_WINDOW = 900;
+const MOST_STRETCH = 1.6;
+
+const STEPS = [1, 2, 5, 10];
+
 /** The axes of a chart, and the label under the pointer. Drawn at the available width, so that lines stay sharp. */
 export function ChartFrame(props: ChartFrameProps): VNode {
   const { summary, ticks, slots, unknown = 0, readout, draw } = props;
@@ -119,14 +131,6 @@ export function ChartFrame(props: ChartFrameProps): VNode {
   );
 }
 
-/** Room for a label under the chart, in pixels, for text of the usual size. */
-const LABEL_WIDTH = 44;
-/** Size of the text that the measures above are for, in pixels. */
-const USUAL_TEXT = 14;
-/** Height of the window from which on charts grow with it, in pixels, and the most that they grow. */
-const TALL_WINDOW = 900;
-const MOST_STRETCH = 1.6;
-
 interface FrameSize {
   readonly width: number;
   /** Size of the text in terms of the usual one. */
@@ -184,5 +188,3 @@ export function logShare(value: number, ticks: readonly number[]): number {
   const high = Math.log10(ticks.at(-1) ?? 10);
   return Math.min(1, Math.max(0, (Math.log10(Math.max(value, 1e-3)) - low) / (high - low)));
 }
-
-const STEPS = [1, 2, 5, 10];

@@ -13,238 +13,9 @@ const HOUR_SLOTS = 60;
 
 const MINUTE_MS = 60_000;
 
-/** The slots of a chart of the last hour; those before the first of `minutes` are not known. */
-function hourSlots(
-  minutes: readonly HistoryMinute[],
-): Required<Pick<ChartFrameProps, 'slots' | 'labelEvery' | 'unknown'>> {
-  const last = Date.parse(minutes.at(-1)?.time ?? '');
-  const slots = Array.from({ length: HOUR_SLOTS }, (_, slot) =>
-    Number.isNaN(last) ? '' : minuteTime(new Date(last - (HOUR_SLOTS - 1 - slot) * MINUTE_MS).toISOString()),
-  );
-  return { slots, labelEvery: 10, unknown: HOUR_SLOTS - minutes.length };
-}
-
-/** The time that is known, in words: `the last hour`, or `the last 5 minutes`. */
-function hourWords({ length }: readonly HistoryMinute[]): string {
-  if (length >= HOUR_SLOTS) return 'the last hour';
-  return length === 1 ? 'the last minute' : `the last ${counted(length, 'minute')}`;
-}
-
-/** The outcomes in the order in which charts and tiles show them, with name, meaning and filter. */
-const HOUR_OUTCOMES: readonly {
-  readonly outcome: HourOutcome;
-  readonly name: string;
-  readonly meaning: string;
-  readonly filter: string;
-}[] = [
-  {
-    outcome: 'rewritten',
-    name: 'rewritten',
-    meaning: OUTCOME_MEANINGS.rewritten,
-    filter: 'verdict:rewritten',
-  },
-  {
-    outcome: 'unchanged',
-    name: 'unchanged',
-    meaning: OUTCOME_MEANINGS.unchanged,
-    filter: 'verdict:unchanged',
-  },
-  { outcome: 'refused', name: 'refused', meaning: OUTCOME_MEANINGS.refused, filter: 'verdict:refused' },
-  { outcome: 'passed', name: 'passed', meaning: OUTCOME_MEANINGS.passed, filter: 'route:v2 verdict:passed' },
-  {
-    outcome: 'v1',
-    name: 'to V1',
-    meaning: 'V1 request that went to V1 as it came',
-    filter: 'route:v1 verdict:passed',
-  },
-];
-
-/** Exchanges by minute and outcome, as stacked bars. */
-function VerdictChart({ minutes }: { readonly minutes: readonly HistoryMinute[] }): VNode {
-  const ticks = linearTicks(Math.max(...minutes.map(allOf), 1), 4);
-  const max = ticks.at(-1) ?? 1;
-  const hour = hourSlots(minutes);
-  return part(ChartFrame, {
-    summary: summaryOf(minutes),
-    height: 240,
-    ticks: ticks.map((tick) => ({ label: count(tick), share: tick / max })),
-    ...hour,
-    readout: (slot) => readout(slot === undefined ? undefined : minutes[slot - hour.unknown]),
-    draw: (plot) => minutes.map((minute, index) => bar(minute, hour.unknown + index, plot, max)),
-  });
-}
-
-/** Every exchange of a minute. */
-function allOf({ outcomes }: HistoryMinute): number {
-  return HOUR_OUTCOMES.reduce((sum, { outcome }) => sum + outcomes[outcome], 0);
-}
-
-/** Exchanges of an outcome over all of `minutes`. */
-function totalOf(minutes: readonly HistoryMinute[], outcome: HourOutcome): number {
-  return minutes.reduce((sum, { outcomes }) => sum + outcomes[outcome], 0);
-}
-
-function bar(minute: HistoryMinute, slot: number, plot: Plot, max: number): VNode {
-  const width = plot.width / HOUR_SLOTS;
-  let y = plot.top + plot.height;
-  return el(
-    'g',
-    { key: minute.time },
-    HOUR_OUTCOMES.map(({ outcome }) => {
-      const height = (minute.outcomes[outcome] / max) * plot.height;
-      y -= height;
-      return (
-        height > 0 &&
-        el('rect', {
-          key: outcome,
-          class: `fill-${outcome}`,
-          x: plot.left + width * slot + width * 0.12,
-          y,
-          width: width * 0.76,
-          height: Math.max(height - 0.5, 0.5),
-        })
-      );
-    }),
-  );
-}
-
-function readout(minute: HistoryMinute | undefined): (VNode | string)[] {
-  if (minute === undefined) {
-    return HOUR_OUTCOMES.map(({ outcome, name }) =>
-      el('span', { key: outcome, class: 'legend' }, el('i', { class: `swatch fill-${outcome}` }), name),
-    );
-  }
-  const { faults, failed } = minute;
-  const extra = [
-    ...(faults.v2 > 0 ? [`${count(faults.v2)} with 4xx of V2`] : []),
-    ...(faults.v1 > 0 ? [`${count(faults.v1)} with 4xx of V1`] : []),
-    ...(failed > 0 ? [`${count(failed)} failed`] : []),
-  ];
-  return [
-    el('strong', null, minuteTime(minute.time)),
-    ...HOUR_OUTCOMES.map(({ outcome, name }) =>
-      el(
-        'span',
-        { key: outcome, class: 'legend' },
-        el('i', { class: `swatch fill-${outcome}` }),
-        `${count(minute.outcomes[outcome])} ${name}`,
-      ),
-    ),
-    ...extra.map((words) => el('span', { key: words, class: 'legend' }, words)),
-  ];
-}
-
-function summaryOf(minutes: readonly HistoryMinute[]): string {
-  const parts = HOUR_OUTCOMES.map(({ outcome, name }) => `${count(totalOf(minutes, outcome))} ${name}`);
-  return `Exchanges of ${hourWords(minutes)} by outcome: ${parts.join(', ')}.`;
-}
-
 const QUANTILES = ['p99', 'p90', 'p50'] as const;
 
-/** Properties of a chart of durations. */
-interface DurationChartProps {
-  readonly minutes: readonly HistoryMinute[];
-  /** `total`: the client's waiting time; `v1`, `v2`: until that service began to respond. */
-  readonly of: Measured;
-}
-
-type Measured = 'total' | 'v1' | 'v2';
-
-/** Quantiles of durations by minute, as lines on a logarithmic scale. */
-function DurationChart({ minutes, of }: DurationChartProps): VNode {
-  const known = quantilesOf(minutes, of);
-  const hour = hourSlots(minutes);
-  const ticks = logTicks(
-    Math.min(...known.map(({ p50 }) => p50), 1),
-    Math.max(...known.map(({ p99 }) => p99), 10),
-  );
-  return part(ChartFrame, {
-    summary: durationSummary(minutes, of),
-    height: 220,
-    ticks: ticks.map((tick) => ({ label: tickLabel(tick), share: logShare(tick, ticks) })),
-    ...hour,
-    readout: (slot) => durationReadout(slot === undefined ? undefined : minutes[slot - hour.unknown], of),
-    draw: (plot) =>
-      QUANTILES.map((quantile) =>
-        el('path', {
-          key: quantile,
-          class: `line-${quantile}`,
-          d: linePath(minutes, of, quantile, plot, ticks),
-        }),
-      ),
-  });
-}
-
-/** A line with gaps for minutes without requests; an isolated minute is a short stroke. */
-function linePath(
-  minutes: readonly HistoryMinute[],
-  of: Measured,
-  quantile: keyof Quantiles,
-  plot: Plot,
-  ticks: readonly number[],
-): string {
-  const width = plot.width / HOUR_SLOTS;
-  const unknown = HOUR_SLOTS - minutes.length;
-  let isDrawing = false;
-  return minutes
-    .map((minute, index) => {
-      const quantiles = minute[of];
-      const isJoined = isDrawing;
-      isDrawing = quantiles !== undefined;
-      if (quantiles === undefined) return '';
-      const x = plot.left + width * (unknown + index + 0.5);
-      const y = plot.top + plot.height * (1 - logShare(quantiles[quantile], ticks));
-      return isJoined ? `L ${x.toFixed(1)} ${y.toFixed(1)}` : `M ${(x - 1).toFixed(1)} ${y.toFixed(1)} h 2`;
-    })
-    .join(' ');
-}
-
-function durationReadout(minute: HistoryMinute | undefined, of: Measured): (VNode | string)[] {
-  const quantiles = minute?.[of];
-  return [
-    ...(minute === undefined ? [] : [el('strong', null, minuteTime(minute.time))]),
-    ...QUANTILES.map((quantile) =>
-      el(
-        'span',
-        { key: quantile, class: 'legend' },
-        el('i', { class: `stroke line-${quantile}` }),
-        quantiles === undefined ? quantile : `${quantile} ${milliseconds(quantiles[quantile])} ms`,
-      ),
-    ),
-  ];
-}
-
-function tickLabel(tick: number): string {
-  return tick >= 1000 ? `${tick / 1000} s` : `${Number(tick.toFixed(1))} ms`;
-}
-
-function quantilesOf(minutes: readonly HistoryMinute[], of: Measured): readonly Quantiles[] {
-  return minutes.flatMap((minute) => minute[of] ?? []);
-}
-
-function durationSummary(minutes: readonly HistoryMinute[], of: Measured): string {
-  const whose = of === 'total' ? 'Response times for clients' : `Response times of ${of.toUpperCase()}`;
-  const last = quantilesOf(minutes, of).at(-1);
-  if (last === undefined) return `${whose}: no requests in ${hourWords(minutes)}.`;
-  const words = QUANTILES.map((quantile) => `${quantile} ${milliseconds(last[quantile])} ms`);
-  return `${whose}, by minute; the latest: ${words.join(', ')}.`;
-}
-
 const REFRESH = 5000;
-
-const FIGURES = [
-  ...HOUR_OUTCOMES.map(({ name }) => name),
-  '4xx of V2',
-  '4xx of V1',
-  'failed',
-  'p50 ms',
-  'p90 ms',
-  'p99 ms',
-  'V2 p50 ms',
-  'V2 p99 ms',
-  'V1 p50 ms',
-  'V1 p99 ms',
-];
 
 /** The last hour: traffic by verdict, and durations. */
 export function HourView({ go }: { readonly go: Go }): VNode {
@@ -317,6 +88,50 @@ function tiles(minutes: readonly HistoryMinute[], go: Go): VNode {
   );
 }
 
+/** Every exchange of a minute. */
+function allOf({ outcomes }: HistoryMinute): number {
+  return HOUR_OUTCOMES.reduce((sum, { outcome }) => sum + outcomes[outcome], 0);
+}
+
+/** The outcomes in the order in which charts and tiles show them, with name, meaning and filter. */
+const HOUR_OUTCOMES: readonly {
+  readonly outcome: HourOutcome;
+  readonly name: string;
+  readonly meaning: string;
+  readonly filter: string;
+}[] = [
+  {
+    outcome: 'rewritten',
+    name: 'rewritten',
+    meaning: OUTCOME_MEANINGS.rewritten,
+    filter: 'verdict:rewritten',
+  },
+  {
+    outcome: 'unchanged',
+    name: 'unchanged',
+    meaning: OUTCOME_MEANINGS.unchanged,
+    filter: 'verdict:unchanged',
+  },
+  { outcome: 'refused', name: 'refused', meaning: OUTCOME_MEANINGS.refused, filter: 'verdict:refused' },
+  { outcome: 'passed', name: 'passed', meaning: OUTCOME_MEANINGS.passed, filter: 'route:v2 verdict:passed' },
+  {
+    outcome: 'v1',
+    name: 'to V1',
+    meaning: 'V1 request that went to V1 as it came',
+    filter: 'route:v1 verdict:passed',
+  },
+];
+
+/** Exchanges of an outcome over all of `minutes`. */
+function totalOf(minutes: readonly HistoryMinute[], outcome: HourOutcome): number {
+  return minutes.reduce((sum, { outcomes }) => sum + outcomes[outcome], 0);
+}
+
+function share(part: number): string {
+  if (part > 0 && part < 0.001) return '< 0.1 %';
+  return `${(part * 100).toFixed(1)} %`;
+}
+
 interface Tile {
   readonly tone: string;
   readonly name: string;
@@ -341,9 +156,180 @@ function tile({ tone, name, total, words, filter, meaning }: Tile, go: Go): VNod
   );
 }
 
-function share(part: number): string {
-  if (part > 0 && part < 0.001) return '< 0.1 %';
-  return `${(part * 100).toFixed(1)} %`;
+/** Exchanges by minute and outcome, as stacked bars. */
+function VerdictChart({ minutes }: { readonly minutes: readonly HistoryMinute[] }): VNode {
+  const ticks = linearTicks(Math.max(...minutes.map(allOf), 1), 4);
+  const max = ticks.at(-1) ?? 1;
+  const hour = hourSlots(minutes);
+  return part(ChartFrame, {
+    summary: summaryOf(minutes),
+    height: 240,
+    ticks: ticks.map((tick) => ({ label: count(tick), share: tick / max })),
+    ...hour,
+    readout: (slot) => readout(slot === undefined ? undefined : minutes[slot - hour.unknown]),
+    draw: (plot) => minutes.map((minute, index) => bar(minute, hour.unknown + index, plot, max)),
+  });
+}
+
+/** The slots of a chart of the last hour; those before the first of `minutes` are not known. */
+function hourSlots(
+  minutes: readonly HistoryMinute[],
+): Required<Pick<ChartFrameProps, 'slots' | 'labelEvery' | 'unknown'>> {
+  const last = Date.parse(minutes.at(-1)?.time ?? '');
+  const slots = Array.from({ length: HOUR_SLOTS }, (_, slot) =>
+    Number.isNaN(last) ? '' : minuteTime(new Date(last - (HOUR_SLOTS - 1 - slot) * MINUTE_MS).toISOString()),
+  );
+  return { slots, labelEvery: 10, unknown: HOUR_SLOTS - minutes.length };
+}
+
+function summaryOf(minutes: readonly HistoryMinute[]): string {
+  const parts = HOUR_OUTCOMES.map(({ outcome, name }) => `${count(totalOf(minutes, outcome))} ${name}`);
+  return `Exchanges of ${hourWords(minutes)} by outcome: ${parts.join(', ')}.`;
+}
+
+/** The time that is known, in words: `the last hour`, or `the last 5 minutes`. */
+function hourWords({ length }: readonly HistoryMinute[]): string {
+  if (length >= HOUR_SLOTS) return 'the last hour';
+  return length === 1 ? 'the last minute' : `the last ${counted(length, 'minute')}`;
+}
+
+function readout(minute: HistoryMinute | undefined): (VNode | string)[] {
+  if (minute === undefined) {
+    return HOUR_OUTCOMES.map(({ outcome, name }) =>
+      el('span', { key: outcome, class: 'legend' }, el('i', { class: `swatch fill-${outcome}` }), name),
+    );
+  }
+  const { faults, failed } = minute;
+  const extra = [
+    ...(faults.v2 > 0 ? [`${count(faults.v2)} with 4xx of V2`] : []),
+    ...(faults.v1 > 0 ? [`${count(faults.v1)} with 4xx of V1`] : []),
+    ...(failed > 0 ? [`${count(failed)} failed`] : []),
+  ];
+  return [
+    el('strong', null, minuteTime(minute.time)),
+    ...HOUR_OUTCOMES.map(({ outcome, name }) =>
+      el(
+        'span',
+        { key: outcome, class: 'legend' },
+        el('i', { class: `swatch fill-${outcome}` }),
+        `${count(minute.outcomes[outcome])} ${name}`,
+      ),
+    ),
+    ...extra.map((words) => el('span', { key: words, class: 'legend' }, words)),
+  ];
+}
+
+function bar(minute: HistoryMinute, slot: number, plot: Plot, max: number): VNode {
+  const width = plot.width / HOUR_SLOTS;
+  let y = plot.top + plot.height;
+  return el(
+    'g',
+    { key: minute.time },
+    HOUR_OUTCOMES.map(({ outcome }) => {
+      const height = (minute.outcomes[outcome] / max) * plot.height;
+      y -= height;
+      return (
+        height > 0 &&
+        el('rect', {
+          key: outcome,
+          class: `fill-${outcome}`,
+          x: plot.left + width * slot + width * 0.12,
+          y,
+          width: width * 0.76,
+          height: Math.max(height - 0.5, 0.5),
+        })
+      );
+    }),
+  );
+}
+
+/** Properties of a chart of durations. */
+interface DurationChartProps {
+  readonly minutes: readonly HistoryMinute[];
+  /** `total`: the client's waiting time; `v1`, `v2`: until that service began to respond. */
+  readonly of: Measured;
+}
+
+type Measured = 'total' | 'v1' | 'v2';
+
+/** Quantiles of durations by minute, as lines on a logarithmic scale. */
+function DurationChart({ minutes, of }: DurationChartProps): VNode {
+  const known = quantilesOf(minutes, of);
+  const hour = hourSlots(minutes);
+  const ticks = logTicks(
+    Math.min(...known.map(({ p50 }) => p50), 1),
+    Math.max(...known.map(({ p99 }) => p99), 10),
+  );
+  return part(ChartFrame, {
+    summary: durationSummary(minutes, of),
+    height: 220,
+    ticks: ticks.map((tick) => ({ label: tickLabel(tick), share: logShare(tick, ticks) })),
+    ...hour,
+    readout: (slot) => durationReadout(slot === undefined ? undefined : minutes[slot - hour.unknown], of),
+    draw: (plot) =>
+      QUANTILES.map((quantile) =>
+        el('path', {
+          key: quantile,
+          class: `line-${quantile}`,
+          d: linePath(minutes, of, quantile, plot, ticks),
+        }),
+      ),
+  });
+}
+
+function quantilesOf(minutes: readonly HistoryMinute[], of: Measured): readonly Quantiles[] {
+  return minutes.flatMap((minute) => minute[of] ?? []);
+}
+
+function durationSummary(minutes: readonly HistoryMinute[], of: Measured): string {
+  const whose = of === 'total' ? 'Response times for clients' : `Response times of ${of.toUpperCase()}`;
+  const last = quantilesOf(minutes, of).at(-1);
+  if (last === undefined) return `${whose}: no requests in ${hourWords(minutes)}.`;
+  const words = QUANTILES.map((quantile) => `${quantile} ${milliseconds(last[quantile])} ms`);
+  return `${whose}, by minute; the latest: ${words.join(', ')}.`;
+}
+
+function tickLabel(tick: number): string {
+  return tick >= 1000 ? `${tick / 1000} s` : `${Number(tick.toFixed(1))} ms`;
+}
+
+function durationReadout(minute: HistoryMinute | undefined, of: Measured): (VNode | string)[] {
+  const quantiles = minute?.[of];
+  return [
+    ...(minute === undefined ? [] : [el('strong', null, minuteTime(minute.time))]),
+    ...QUANTILES.map((quantile) =>
+      el(
+        'span',
+        { key: quantile, class: 'legend' },
+        el('i', { class: `stroke line-${quantile}` }),
+        quantiles === undefined ? quantile : `${quantile} ${milliseconds(quantiles[quantile])} ms`,
+      ),
+    ),
+  ];
+}
+
+/** A line with gaps for minutes without requests; an isolated minute is a short stroke. */
+function linePath(
+  minutes: readonly HistoryMinute[],
+  of: Measured,
+  quantile: keyof Quantiles,
+  plot: Plot,
+  ticks: readonly number[],
+): string {
+  const width = plot.width / HOUR_SLOTS;
+  const unknown = HOUR_SLOTS - minutes.length;
+  let isDrawing = false;
+  return minutes
+    .map((minute, index) => {
+      const quantiles = minute[of];
+      const isJoined = isDrawing;
+      isDrawing = quantiles !== undefined;
+      if (quantiles === undefined) return '';
+      const x = plot.left + width * (unknown + index + 0.5);
+      const y = plot.top + plot.height * (1 - logShare(quantiles[quantile], ticks));
+      return isJoined ? `L ${x.toFixed(1)} ${y.toFixed(1)}` : `M ${(x - 1).toFixed(1)} ${y.toFixed(1)} h 2`;
+    })
+    .join(' ');
 }
 
 /** The data of the charts as a table. */
@@ -360,6 +346,20 @@ function figures(minutes: readonly HistoryMinute[], go: Go): VNode {
     ),
   );
 }
+
+const FIGURES = [
+  ...HOUR_OUTCOMES.map(({ name }) => name),
+  '4xx of V2',
+  '4xx of V1',
+  'failed',
+  'p50 ms',
+  'p90 ms',
+  'p99 ms',
+  'V2 p50 ms',
+  'V2 p99 ms',
+  'V1 p50 ms',
+  'V1 p99 ms',
+];
 
 function figureRow(minute: HistoryMinute, go: Go): VNode {
   const { total, v1, v2, faults, failed, outcomes } = minute;

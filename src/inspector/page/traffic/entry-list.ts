@@ -43,8 +43,24 @@ interface EntryListProps {
 }
 
 const START: ListWindow = { top: 0, height: 600, rowHeight: 36 };
+
 /** Rows drawn beyond the visible part, on either side. */
 const SPARE = 8;
+
+/** The columns of the list. */
+const COLUMNS = [
+  'Time',
+  'Client',
+  'Operation',
+  'What happened',
+  'Mode',
+  'Sent to',
+  'Outcome',
+  'Edits',
+  'Status',
+  'Upstream ms',
+  'Total ms',
+] as const;
 
 /** The exchanges as a grid; only the visible rows are in the document. */
 export function EntryList(props: EntryListProps): VNode {
@@ -132,21 +148,6 @@ function bringIntoSight(
   if (bottom > scroller.scrollTop + scroller.clientHeight)
     scroller.scrollTop = bottom - scroller.clientHeight;
 }
-
-/** The columns of the list. */
-const COLUMNS = [
-  'Time',
-  'Client',
-  'Operation',
-  'What happened',
-  'Mode',
-  'Sent to',
-  'Outcome',
-  'Edits',
-  'Status',
-  'Upstream ms',
-  'Total ms',
-] as const;
 
 /** Properties of a row. */
 interface EntryRowProps {

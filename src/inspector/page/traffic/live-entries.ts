@@ -9,6 +9,27 @@ const MAX_PAUSED_ROWS = 10_000;
 const RETRY_AFTER = 3000;
 const PENDING_MOST = 20_000;
 
+/** State of the list before the first response. */
+export const NOTHING_YET: LiveView = {
+  rows: [],
+  strides: { failures: 1, others: 1 },
+  oldest: 0,
+  paused: false,
+  waiting: 0,
+  connection: 'connecting',
+  state: undefined,
+  failure: undefined,
+  hasOlder: false,
+};
+
+/** Maximum rows drawn per second: more than anybody can read, few enough to stay smooth. */
+const DRAWN_PER_SECOND = 80;
+
+const SECOND = 1000;
+
+const FAILURE =
+  /"status":(?:0|[45]\d\d)[,}]|"verdict":"(?:refused|different)"|"failure":"|"incomplete":true|"v2":"invalid"/;
+
 /**
  * Follows the gateway's entries: recent ones first, then live ones. Incoming events are not parsed until they are drawn, so that
  */
@@ -211,19 +232,6 @@ export interface LiveView {
   readonly hasOlder: boolean;
 }
 
-/** State of the list before the first response. */
-export const NOTHING_YET: LiveView = {
-  rows: [],
-  strides: { failures: 1, others: 1 },
-  oldest: 0,
-  paused: false,
-  waiting: 0,
-  connection: 'connecting',
-  state: undefined,
-  failure: undefined,
-  hasOlder: false,
-};
-
 /** Receives the events of a stream. */
 interface StreamListener {
   open(): void;
@@ -245,11 +253,6 @@ function openEntryStream(address: string, listener: StreamListener): { close(): 
   stream.addEventListener('error', () => listener.lost(stream.readyState === EventSource.CLOSED));
   return stream;
 }
-
-/** Maximum rows drawn per second: more than anybody can read, few enough to stay smooth. */
-const DRAWN_PER_SECOND = 80;
-
-const SECOND = 1000;
 
 /**
  * Selects the incoming entries of one kind to draw: all of them up to `perSecond`, then one in every `stride`. The selection does
@@ -308,6 +311,3 @@ export class FailuresFirst {
 function isFailure(text: string): boolean {
   return FAILURE.test(text);
 }
-
-const FAILURE =
-  /"status":(?:0|[45]\d\d)[,}]|"verdict":"(?:refused|different)"|"failure":"|"incomplete":true|"v2":"invalid"/;

@@ -37,6 +37,21 @@ interface TrafficViewProps {
   readonly onListShare: (share: number) => void;
 }
 
+const REFRESH_MS = 5000;
+
+/** Differs from the other, so that a first row has what is kept counted at once. */
+const EMPTY_REFRESH_MS = 2500;
+const OPEN_KEY = 'capture-gateway.time';
+
+const LOWEST = '0000-01-01T00:00:00';
+
+/** Milliseconds of the unit that a text of this length ends with. */
+const UNITS: Readonly<Record<number, number>> = { 10: 86_400_000, 13: 3_600_000, 16: 60_000, 19: 1000 };
+
+/** Pause in typing before the filter takes effect, in milliseconds. */
+const SETTLE_MS = 250;
+const MAX_OPTIONS = 24;
+
 /** The live list of exchanges, and the open one beside it. */
 export function TrafficView(props: TrafficViewProps): VNode {
   const { place, go, live, view, rules, active, onActive, hueOf, announce } = props;
@@ -180,11 +195,6 @@ interface TimeBarProps {
   readonly hasRows: boolean;
   readonly onFilter: (filter: string) => void;
 }
-
-const REFRESH_MS = 5000;
-/** Differs from the other, so that a first row has what is kept counted at once. */
-const EMPTY_REFRESH_MS = 2500;
-const OPEN_KEY = 'capture-gateway.time';
 
 /** The kept exchanges that match the filter, by time: a bar or a range chosen here becomes a term of the filter. */
 function TimeBar({ filter, hasRows, onFilter }: TimeBarProps): VNode {
@@ -401,11 +411,6 @@ function secondOf(text: string, end: 'first' | 'last'): number | undefined {
   return date.getTime() / 1000 - 1;
 }
 
-const LOWEST = '0000-01-01T00:00:00';
-
-/** Milliseconds of the unit that a text of this length ends with. */
-const UNITS: Readonly<Record<number, number>> = { 10: 86_400_000, 13: 3_600_000, 16: 60_000, 19: 1000 };
-
 /** Properties of the filter. */
 interface FilterBarProps {
   readonly filter: string;
@@ -413,10 +418,6 @@ interface FilterBarProps {
   /** Called with a valid filter, a moment after the last key. */
   readonly onFilter: (filter: string) => void;
 }
-
-/** Pause in typing before the filter takes effect, in milliseconds. */
-const SETTLE_MS = 250;
-const MAX_OPTIONS = 24;
 
 /** The filter, a combobox: it completes fields and values, and reports invalid terms. */
 function FilterBar({ filter, known, onFilter }: FilterBarProps): VNode {
