@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { AdminClient } from '../../src/cli/admin-client.ts';
 import { createClientHash } from '../../src/node/runtime.ts';
 import { command } from '../support/command.ts';
+import { commandRun } from '../support/command-runs.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -56,10 +57,8 @@ test.each(ASKING.map((args) => [args.join(' '), args] as const))(
       socket.end('HTTP/1.1 401 Unauthorized\r\ncontent-length: 2\r\n\r\n{}');
     });
     const asking = [...args, '--admin', listener.origin];
-    const [missing, refused] = await Promise.all([
-      run(asking, {}),
-      run(asking, { GATEWAY_ADMIN_TOKEN_FILE: TOKEN_FILE }),
-    ]);
+    const missing = await commandRun(asking);
+    const refused = await commandRun(asking, { environment: { GATEWAY_ADMIN_TOKEN_FILE: TOKEN_FILE } });
     expect([missing.code, missing.err]).toEqual([
       2,
       `The admin listener at ${listener.origin} requires its token; set GATEWAY_ADMIN_TOKEN, or GATEWAY_ADMIN_TOKEN_FILE to a file that holds it.\n`,

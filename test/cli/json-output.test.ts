@@ -93,7 +93,7 @@ test('clients and rollout print what the gateway says, and fit their tables', as
         ['clients', 'list', ...admin],
         ['rollout', ...admin],
       ],
-      columns,
+      { columns },
     );
     for (const [at, { out }] of fitted.entries()) {
       const words = (at === 0 ? clients : rollout).text.split(/\s+/);

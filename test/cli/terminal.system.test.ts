@@ -115,7 +115,7 @@ test.each([100, 80, 60])('at %d columns no word is cut, and no line is longer th
   const names = Object.keys(commandsOf());
   const [pipes, terminals] = await Promise.all([
     commandRuns(Object.values(commandsOf())),
-    commandRuns(Object.values(commandsOf()), columns),
+    commandRuns(Object.values(commandsOf()), { columns }),
   ]);
   for (const [at, name] of names.entries()) {
     const [pipe = '', text = ''] = [pipes[at]?.out, terminals[at]?.out];

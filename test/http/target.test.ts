@@ -136,7 +136,7 @@ test.each([
   ['/api/v1', '/;'],
 ])('a target of %s and millions of %s is read in one pass', (start, separator) => {
   for (const end of ['', 'v', ';', '/v1', '#']) {
-    const target = readTarget(`/${start.slice(1)}${separator.repeat(3_000_000)}${end}`);
+    const target = readTarget(`/${start.slice(1)}${separator.repeat(500_000)}${end}`);
     expect(target.fault === undefined || target.fault.length < 100).toBe(true);
   }
 });

@@ -46,9 +46,9 @@ describe('explaining and serving', () => {
     const rules = await requestRulesBook();
     const requests = requestsIn('request-rules/rules.txt');
     expect(requests.length).toBeGreaterThan(20);
-    const counts = await expectAlike([...requests, ...fc.sample(ruledRequest, 1500)], rules);
+    const counts = await expectAlike([...requests, ...fc.sample(ruledRequest, fuzzRuns(5000))], rules);
     for (const verdict of ['rewritten', 'unchanged', 'passed', '400', '415'])
-      expect([verdict, (counts.get(verdict) ?? 0) > 5]).toEqual([verdict, true]);
+      expect([verdict, (counts.get(verdict) ?? 0) > 0]).toEqual([verdict, true]);
   });
 
   test('a release pinned for an operation is sent, and explained', async () => {

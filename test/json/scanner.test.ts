@@ -26,7 +26,9 @@ test('each byte at each place of a string is taken or refused as by a strict par
   const differing: string[] = [];
   let valid = 0;
   for (const text of TEXTS) {
-    for (let length = 1; length <= 11; length += 1) {
+    // Around a word of eight bytes where the string is all; its surroundings change nothing about that.
+    const longest = text === TEXTS[0] ? 11 : 5;
+    for (let length = 1; length <= longest; length += 1) {
       const bytes = encoder.encode(text(JSON.stringify('x'.repeat(length))));
       const first = bytes.indexOf(0x78);
       for (let place = 0; place < length; place += 1) {

@@ -149,6 +149,7 @@ test('another table agrees on random texts, where both have the format', () => {
     '#',
     '0',
   ];
+  const others = new Map(same.map((format) => [format, ajv.compile({ type: 'string', format })]));
   fc.assert(
     fc.property(
       fc.constantFrom(...same),
@@ -157,7 +158,7 @@ test('another table agrees on random texts, where both have the format', () => {
         expect([format, text, formats.get(format)?.(text)]).toEqual([
           format,
           text,
-          ajv.validate({ type: 'string', format }, text),
+          others.get(format)?.(text),
         ]);
       },
     ),

@@ -57,7 +57,7 @@ const PIECES = [
 // Attack: a V2 that repeats in its error what a client sent. In quadratic time this test does not end; a call for each escape takes minutes.
 test.each(PIECES)('an error whose texts are megabytes of %s is turned back in one pass', async (piece) => {
   const rules = await compiledShippedRuleBook();
-  const text = piece.repeat(Math.ceil(8e6 / piece.length));
+  const text = piece.repeat(Math.ceil(2e6 / piece.length));
   for (const [id, method, source] of [
     ['order_post_production', 'POST', `{"pointer":"/highlight_type/${text}"}`],
     ['list_post_production_orders', 'GET', '{"parameter":"highlight_type"}'],
@@ -69,6 +69,6 @@ test.each(PIECES)('an error whose texts are megabytes of %s is turned back in on
     );
     const body = bytesOf(`{"errors":[{"detail":"${text}","source":${source}}]}`);
     const rewrite = plan.rewrite(body, { status: 422, deprecated: [], isWrapped: true });
-    expect(rewrite.body.length).toBeGreaterThan(8e6);
+    expect(rewrite.body.length).toBeGreaterThan(2e6);
   }
 });

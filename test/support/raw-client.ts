@@ -72,9 +72,10 @@ export async function exchange(
   return response;
 }
 
-/** A response with a length, in chunks, or without a body. */
+/** A response with a length, in chunks, or without a body, behind its interim responses. */
 const wholeResponse = {
-  test: (text: string): boolean => {
+  test: (all: string): boolean => {
+    const text = all.replace(/^(?:HTTP\/1\.1 1[^]*?\r\n\r\n)+(?=HTTP)/, '');
     const head = text.indexOf('\r\n\r\n');
     if (head === -1) return false;
     const length = /\r\ncontent-length: *(\d+)/i.exec(text.slice(0, head + 2));

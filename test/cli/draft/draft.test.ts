@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { command } from '../../support/command.ts';
+import { type CommandRun, commandRun } from '../../support/command-runs.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const folder = temporaryFolder('draft');
@@ -12,12 +12,8 @@ function file(name: string, value: unknown): string {
   return path;
 }
 
-async function run(
-  ...args: string[]
-): Promise<{ readonly code: number | null; readonly out: string; readonly err: string }> {
-  const started = command(['draft', ...args]);
-  const code = await started.exit;
-  return { code, out: started.stdout(), err: started.stderr() };
+function run(...args: string[]): Promise<CommandRun> {
+  return commandRun(['draft', ...args]);
 }
 
 const description = (prefix: string, schema: unknown): unknown => ({
@@ -90,8 +86,7 @@ test('from two descriptions, and what V2 would refuse of recorded requests', asy
     '',
   ]);
   expect(code).toBe(1);
-  const checked = command(['check', '--rules', out]);
-  expect([await checked.exit, checked.stderr()]).toEqual([0, '']);
+  expect(await commandRun(['check', '--rules', out])).toMatchObject({ code: 0, err: '' });
 });
 
 test('from recorded requests and V2’s description alone', async () => {
@@ -199,7 +194,7 @@ test('a draft with faults is written, and is a failure as it is for check', asyn
   const drafted = await run('--v1', faulty, '--v2', faulty, '--out', out);
   expect(drafted.err).toMatch(/faulty\.yaml:\d+:\d+ /);
   expect([drafted.code, (await run('--v1', faulty, '--v2', faulty, '--json')).code]).toEqual([1, 1]);
-  expect(await command(['check', '--rules', out]).exit).toBe(2);
+  expect((await commandRun(['check', '--rules', out])).code).toBe(2);
 });
 
 test('says what it cannot do', async () => {

@@ -5,14 +5,11 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { command } from '../../support/command.ts';
+import { type CommandRun, commandRun } from '../../support/command-runs.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
-async function run(
-  ...args: string[]
-): Promise<{ readonly code: number | null; readonly out: string; readonly err: string }> {
-  const started = command(['openapi', ...args]);
-  const code = await started.exit;
-  return { code, out: started.stdout(), err: started.stderr() };
+function run(...args: string[]): Promise<CommandRun> {
+  return commandRun(['openapi', ...args]);
 }
 
 const V2 = `openapi: 3.0.3
