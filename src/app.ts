@@ -17,9 +17,9 @@ const PATHS: Readonly<Record<Decision['route'], string>> = {
 };
 
 /**
- * Serves received requests on Hono. The decision has read the target already, so that Hono routes by its outcome: Hono's own
- * reading of a request resolves dot segments, and `/api/v1/%2e%2e/v2/x` would match another route than the one that is sent.
- * `Base` is Hono with the router of the runtime: the fastest on Node, the smallest at the edge.
+ * Serves received requests on Hono, at the edge; on Node the server calls `Gateway.serve`. The decision has read the target already, so
+ * that Hono routes by its outcome: Hono's own reading of a request resolves dot segments, and `/api/v1/%2e%2e/v2/x` would match another
+ * route than the one that is sent. `Base` is Hono with the router of the runtime.
  */
 export function createApp(gateway: Gateway, Base: typeof Hono): Hono<AppEnv> {
   const app = new Base<AppEnv>({ getPath: (_request, options) => pathOf(options?.env?.received) });

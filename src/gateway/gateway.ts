@@ -26,6 +26,25 @@ export class Gateway extends GatewayContext {
     return { ...received, refusal: failure('overloaded', undefined, ['Retry-After', '1']) };
   }
 
+  /**
+   * Serves a received request by the decision about it. The target was read when that was made: a router would read it again, and
+   * resolve the dot segments of `/api/v1/%2e%2e/v2/x`, which V2 does not.
+   */
+  serve(received: ReceivedRequest): Exchange['handled'] {
+    switch (received.decision.route) {
+      case 'pass':
+        return this.pass(received);
+      case 'migrate':
+        return this.migrate(received);
+      case 'self-service':
+        return this.serveReport(received);
+      case 'options':
+        return this.serveOptions(received);
+      case 'none':
+        return this.refuse(received);
+    }
+  }
+
   /** Responds to a V1 request with V2's response to the migrated request. */
   migrate(received: ReceivedRequest): Exchange['handled'] {
     const { decision, exchange, refusal } = received;

@@ -3,8 +3,6 @@ import { createSecureServer, type Http2SecureServer } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
-import { Hono } from 'hono';
-import { createApp } from '../../app.ts';
 import type { Exchange } from '../../gateway/exchange.ts';
 import { failure } from '../../migrate/failure.ts';
 import type { Gateway } from '../../gateway/gateway.ts';
@@ -76,12 +74,6 @@ const PLAIN_HTTP =
 /** Milliseconds between two checks for timed-out connections. */
 const TIMEOUT_CHECK_MS = 250;
 
-/**
- * Routing goes by the exchange (see `createApp`), so all exchanges share one request object for Hono: creating one for each costs
- * more than the routing, and reading its URL would normalise the path.
- */
-const anyRequest = new Request('http://gateway.invalid/');
-
 /** The server for clients: plain HTTP/1.1, or TLS with HTTP/2 and HTTP/1.1. */
 export class GatewayServer
   implements ClientListener, ClientConnectionsOwner, H2ConnectionsOwner, DrainingServer
@@ -95,7 +87,6 @@ export class GatewayServer
   private readonly gateway: Gateway;
   private readonly options: GatewayServerOptions;
   private readonly server: Server | Http2SecureServer;
-  private readonly app: ReturnType<typeof createApp>;
   private readonly lingering = new LingeringConnections();
   private readonly faults: ConnectionFaults;
   private readonly lines: RequestLines;
@@ -117,7 +108,6 @@ export class GatewayServer
       streams: new StreamedBodies(Math.ceil(options.upstreamConnections / 2)),
       memory: options.memory,
     };
-    this.app = createApp(gateway, Hono);
     this.faults = new ConnectionFaults(this.lingering, (refused, bytes) =>
       gateway.logRefused(refused, bytes),
     );
@@ -327,10 +317,7 @@ export class GatewayServer
 
   take(exchange: Exchange): void {
     try {
-      const received = this.gateway.receive(exchange);
-      const response = this.app.fetch(anyRequest, { received });
-      if (response instanceof Promise)
-        response.catch((error: unknown) => this.gateway.failInternally(exchange, error));
+      void this.gateway.serve(this.gateway.receive(exchange));
     } catch (error) {
       void this.gateway.failInternally(exchange, error);
     }
