@@ -200,7 +200,7 @@ export async function readRecordedRequests(
     if (log !== undefined) return await readLogRequests(log, book);
     if (admin !== undefined) {
       const client = openAdmin(admin);
-      return isFault(client) ? client : await readAdminRequests(client);
+      return isFault(client) ? client : await readAdminRequests(client, book);
     }
   } catch (error) {
     // A gateway that does not respond is no junk, whatever its connection fails with.
@@ -241,8 +241,9 @@ async function readKinds(path: string, book: string | undefined): Promise<LogReq
     { readonly request: NamedRequest['request']; count: number; readonly label: string }
   >();
   const left = new Map<Unlike, number>();
-  const lines = { entries: 0, others: 0, beyond: 0, ofOtherBooks: 0 };
-  const others = new Set<string>();
+  const lines = { entries: 0, others: 0, beyond: 0 };
+  /** The rule books of requests that another one handled, by request. */
+  const others: string[] = [];
   for await (const { bytes } of readLogFile(path)) {
     for (const line of bytes.toString('utf8').split('\n')) {
       const entry = parseEntry(line);
@@ -254,10 +255,7 @@ async function readKinds(path: string, book: string | undefined): Promise<LogReq
         left.set(request, (left.get(request) ?? 0) + 1);
         continue;
       }
-      if (entry.ruleBook !== book) {
-        lines.ofOtherBooks += 1;
-        others.add(entry.ruleBook);
-      }
+      if (entry.ruleBook !== book) others.push(entry.ruleBook);
       const label = entry.operation ?? `${entry.method} ${entry.path}`;
       const key = `${label} ${request.body ?? ''}`;
       const known = kinds.get(key);
@@ -272,43 +270,69 @@ async function readKinds(path: string, book: string | undefined): Promise<LogReq
     request,
     count: times,
   }));
-  return { requests, notes: notesOf(lines, left, book === undefined ? undefined : { book, others }) };
+  return { requests, notes: [...notesOf(lines, left), ...otherBookNotes('log', others, book)] };
 }
 
 function notesOf(
-  lines: Readonly<Record<'entries' | 'others' | 'beyond' | 'ofOtherBooks', number>>,
+  lines: Readonly<Record<'entries' | 'others' | 'beyond', number>>,
   left: ReadonlyMap<Unlike, number>,
-  books: { readonly book: string; readonly others: ReadonlySet<string> } | undefined,
 ): readonly string[] {
-  const omitted = [...left.values()].reduce((sum, times) => sum + times, lines.beyond);
-  const reasons = [
-    ...[...left].map(([reason, times]) => `${count(times)} ${UNLIKE[reason]}`),
-    ...(lines.beyond > 0 ? [`${count(lines.beyond)} of kinds beyond the first ${count(MAX_REQUESTS)}`] : []),
-  ];
-  const notes: string[] = [];
-  if (omitted > 0)
-    notes.push(
-      `${count(omitted)} of ${counted(lines.entries, 'entry', 'entries')} ${omitted === 1 ? 'is' : 'are'} left out: ${reasons.join('; ')}.`,
-    );
+  const reasons = new Map([...left].map(([reason, times]) => [UNLIKE[reason] as string, times]));
+  if (lines.beyond > 0) reasons.set(`of kinds beyond the first ${count(MAX_REQUESTS)}`, lines.beyond);
+  const notes = [...leftOutNotes(lines.entries, reasons)];
   if (lines.others > 0)
     notes.push(
       `${counted(lines.others, 'line')} of the log ${lines.others === 1 ? 'is no entry' : 'are no entries'}.`,
     );
-  if (books !== undefined && lines.ofOtherBooks > 0)
-    notes.push(
-      `${counted(lines.ofOtherBooks, 'request')} of the log ${lines.ofOtherBooks === 1 ? 'was' : 'were'} handled by ${books.others.size === 1 ? 'another rule book' : 'other rule books'} (${[...books.others].slice(0, MAX_NAMED).join(', ')}${books.others.size > MAX_NAMED ? ', …' : ''}); here the outcome is that of ${books.book}.`,
-    );
   return notes;
+}
+
+/** What is said of entries that are left out, by the reason; nothing when there are none. */
+export function leftOutNotes(entries: number, left: ReadonlyMap<string, number>): readonly string[] {
+  const omitted = [...left.values()].reduce((sum, times) => sum + times, 0);
+  if (omitted === 0) return [];
+  const reasons = [...left].map(([reason, times]) => `${count(times)} ${reason}`);
+  return [
+    `${count(omitted)} of ${counted(entries, 'entry', 'entries')} ${omitted === 1 ? 'is' : 'are'} left out: ${reasons.join('; ')}.`,
+  ];
+}
+
+/** What is said of requests whose entries name other rule books (`others`) than the one at hand; nothing when there are none. */
+export function otherBookNotes(
+  where: 'log' | 'gateway',
+  others: readonly string[],
+  book: string | undefined,
+): readonly string[] {
+  if (book === undefined || others.length === 0) return [];
+  const books = [...new Set(others)];
+  const named = `${books.slice(0, MAX_NAMED).join(', ')}${books.length > MAX_NAMED ? ', …' : ''}`;
+  return [
+    `${counted(others.length, 'request')} of the ${where} ${others.length === 1 ? 'was' : 'were'} handled by ${books.length === 1 ? 'another rule book' : 'other rule books'} (${named}); here the outcome is that of ${book}.`,
+  ];
 }
 
 /** Hashes of other rule books that a note names. */
 const MAX_NAMED = 3;
 
-/** Reads the V1 requests that a running gateway has captured: complete while capture is on, otherwise their structure. */
+/** Why an entry of a running gateway is left out. */
+const LEFT_OUT = {
+  unkept: 'of which the gateway has not kept the request',
+  bodiless: 'of which the gateway has not kept the body',
+  dropped: 'that the gateway no longer has',
+} as const;
+
+/**
+ * Reads the V1 requests that a running gateway has captured: complete while capture is on, otherwise their structure. Notes on stderr
+ * say which entries are left out, and that some are of another rule book than `book`, the hash of the one at hand.
+ */
 export async function readAdminRequests(
   client: AdminClient,
+  book?: string,
 ): Promise<readonly NamedRequest[] | CommandFault> {
   const requests: NamedRequest[] = [];
+  const left = new Map<string, number>();
+  const others: string[] = [];
+  let entries = 0;
   let before: number | undefined;
   do {
     const { statusCode, body } = await client.ask(
@@ -320,13 +344,18 @@ export async function readAdminRequests(
     for (const { seq } of page.entries) {
       const found = await client.ask(`/entries/${seq}`);
       const entry = await found.body.text();
-      if (found.statusCode !== 200) continue;
-      const detail: EntryDetail = JSON.parse(entry);
-      const request = requestIn(detail);
-      if (request === undefined) continue;
-      const { body } = detail.v1Request ?? {};
+      entries += 1;
+      const detail: EntryDetail | undefined = found.statusCode === 200 ? JSON.parse(entry) : undefined;
+      const request = detail === undefined ? 'dropped' : requestIn(detail);
+      const { body } = detail?.v1Request ?? {};
       const isKept = body?.state === 'values' || body?.state === 'structure';
       const bytes = isKept ? await bodyOf(client, seq) : {};
+      if (detail === undefined || typeof request === 'string' || bytes === undefined) {
+        const why = LEFT_OUT[typeof request === 'string' ? request : 'dropped'];
+        left.set(why, (left.get(why) ?? 0) + 1);
+        continue;
+      }
+      if (book !== undefined && detail.entry.ruleBook !== book) others.push(detail.entry.ruleBook);
       const headers = request.request.headers ?? [];
       requests.push({
         ...request,
@@ -335,11 +364,14 @@ export async function readAdminRequests(
     }
     before = page.next;
   } while (before !== undefined);
+  const notes = [...leftOutNotes(entries, left), ...otherBookNotes('gateway', others, book)];
+  process.stderr.write(notes.map((note) => `note: ${note}\n`).join(''));
   return requests;
 }
 
-function requestIn({ entry, v1Request }: EntryDetail): NamedRequest | undefined {
-  if (v1Request === undefined || v1Request.body.state === 'withheld') return undefined;
+function requestIn({ entry, v1Request }: EntryDetail): NamedRequest | keyof typeof LEFT_OUT {
+  if (v1Request === undefined) return 'unkept';
+  if (v1Request.body.state === 'withheld') return 'bodiless';
   const { method, target, headers } = v1Request;
   return {
     name: entry.operation ?? `${method} ${entry.path}`,
@@ -351,15 +383,18 @@ function requestIn({ entry, v1Request }: EntryDetail): NamedRequest | undefined 
   };
 }
 
-/** The body of a captured request to the byte: the view of it is laid out for display, and may be folded. */
+/**
+ * The body of a captured request to the byte: the view of it is laid out for display, and may be folded. Undefined when the gateway no
+ * longer has it.
+ */
 async function bodyOf(
   client: AdminClient,
   seq: number,
-): Promise<Pick<ExplainRequest, 'body' | 'bodyBase64'>> {
+): Promise<Pick<ExplainRequest, 'body' | 'bodyBase64'> | undefined> {
   const { statusCode, body } = await client.ask(`/entries/${seq}/har`);
   const archive = readHar(await body.text());
   const [front] = statusCode === 200 && !isFault(archive) ? archive : [];
-  if (front === undefined) return {};
+  if (front === undefined) return undefined;
   const { body: text, bodyBase64 } = front.request;
   return {
     ...(text === undefined ? {} : { body: text }),
