@@ -29,7 +29,9 @@ export async function readDescription(source: string): Promise<Description | Com
   } catch (error) {
     return { fault: `The description ${name} cannot be read: ${causeOf(error)}.` };
   }
-  const value = readJsonText(text) ?? readYamlText(text);
+  const value = text.includes('\0')
+    ? new UnreadableText('it is not in UTF-8')
+    : (readJsonText(text) ?? readYamlText(text));
   if (isDescription(value)) return value;
   const why = value instanceof UnreadableText ? value.why : descriptionFault(value);
   return {
@@ -40,6 +42,7 @@ export async function readDescription(source: string): Promise<Description | Com
 
 /** Why a value that could be read is no description. */
 function descriptionFault(value: unknown): string {
+  if (value === null || value === undefined) return 'it is empty';
   if (!isObject(value))
     return `it is ${Array.isArray(value) ? 'a list' : `a ${typeof value}`}, not an object`;
   const { openapi, swagger, paths } = value;
@@ -106,7 +109,11 @@ function readYamlText(text: string): unknown {
     // The first line has the cause with line and column; the others show the place.
     const [cause = ''] = error?.message.split(/:?\n/) ?? [];
     if (error !== undefined)
-      return new UnreadableText(cause.replace('Maximum call stack size exceeded', 'it is nested too deeply'));
+      return new UnreadableText(
+        cause
+          .replace('Maximum call stack size exceeded', 'it is nested too deeply')
+          .replace(/^Source contains multiple documents.*(?= at line)/, 'it has a second document'),
+      );
     // Aliases are counted as the values that they stand for, below.
     const value: unknown = document.toJS({ maxAliasCount: -1 });
     let values = 0;

@@ -72,6 +72,10 @@ test.each([
   ['openapi: 3.1.0\npaths: []\n', '"paths" is not an object'],
   ['- 1\n', 'it is a list, not an object'],
   ['hello\n', 'it is a string, not an object'],
+  ['', 'it is empty'],
+  ['# nothing\n', 'it is empty'],
+  ['openapi: 3.1.0\npaths: {}\n---\nopenapi: 3.1.0\n', 'it has a second document at line 3, column 1'],
+  ['o\0p\0e\0n\0', 'it is not in UTF-8'],
 ])('%j is refused with its cause: %s', async (text, cause) => {
   expect(await read(text)).toContain(cause);
 });
