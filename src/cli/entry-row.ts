@@ -105,7 +105,7 @@ function requestOf(entry: Entry): string {
 }
 
 function detailsOf(entry: Entry): string {
-  const { edits, editsOmitted = 0, note, would, upstreamMs, comparison, incomplete } = entry;
+  const { edits, editsOmitted = 0, note, responseNote, would, upstreamMs, comparison, incomplete } = entry;
   const parts = changeCounts(edits);
   if (editsOmitted > 0) parts.push(`${editsOmitted} more edits`);
   if (responseEditCount(entry) > 0) {
@@ -121,6 +121,7 @@ function detailsOf(entry: Entry): string {
   const checked = bodyCheckWords(entry);
   if (checked !== undefined) parts.push(checked);
   if (note !== undefined) parts.push(note);
+  if (responseNote !== undefined) parts.push(responseNote);
   if (incomplete === true) parts.push('incomplete');
   if (comparison !== undefined) parts.push(`compared: ${comparison.verdict}`);
   const from = statusFrom(entry);

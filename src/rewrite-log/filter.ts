@@ -1,3 +1,4 @@
+import type { ResponseRecord } from '../rewrite/response-rules.ts';
 import { didYouMean } from '../rules/rule-book-fault.ts';
 import { REQUEST_RULE_NAMES } from '../rules/rule.ts';
 import { editCount, errorName, errorsOf, modeOf, sentTo } from './entry-outcome.ts';
@@ -160,8 +161,8 @@ function testOf({ field, values }: FilterTerm): ValueTest | ValueFault {
 export const FILTER_FIELDS = {
   client: 'first digits of the client hash; - for none',
   op: 'operation; a trailing * matches any ending; - for none',
-  change: 'id of a change that made an edit',
-  rule: 'unwrap, nest, rename, strip, only or map',
+  change: 'id of a change that made an edit, of the request or of the response',
+  rule: 'rule that made an edit: unwrap, nest, rename, strip, only or map, and in responses unnest, alias, flatten, deprecations or errors',
   status:
     '404, 4xx, 400-451 or >=500; 0: no response; incomplete: the client did not get the end of its response',
   verdict: 'rewritten, unchanged, refused, passed or served',
@@ -176,7 +177,7 @@ export const FILTER_FIELDS = {
   error:
     'error as the view Errors groups them, such as "v2-422 /name"; a trailing * matches any ending, * any, - none',
   cause: 'part of the cause of a failure, such as ECONNREFUSED or "no response head"; * for any, - for none',
-  note: 'part of a note of the entry or of an edit; incomplete: the client did not get the end of its response',
+  note: 'part of a note of the entry, of its response or of an edit; incomplete: the client did not get the end of its response',
   version: 'the x-api-version sent, or why: absent, invalid, future, client, pin',
   id: 'first characters of the request id or trace id',
   ms: 'total duration: >250, 10-20',
@@ -201,7 +202,7 @@ interface ValueFault {
 
 /** The only values of some fields; another one is a fault. */
 const FIXED_VALUES: Readonly<Partial<Record<FilterField, readonly string[]>>> = {
-  rule: REQUEST_RULE_NAMES,
+  rule: [...REQUEST_RULE_NAMES, 'unnest', 'alias', 'flatten', 'deprecations', 'errors'],
   verdict: ['rewritten', 'unchanged', 'refused', 'passed', 'served'],
   mode: ['migrate', 'observe', 'shadow', 'canary', '-'],
   origin: ['v1', 'v2', 'none'],
@@ -232,9 +233,9 @@ function fieldTest(field: FilterField, value: string): ValueTest | ValueFault {
         ? (entry) => entry.operation === undefined
         : (entry) => isLike(entry.operation, value);
     case 'change':
-      return (entry) => entry.edits.some((edit) => isLike(edit.change, value));
+      return (entry) => allEdits(entry).some((edit) => isLike(edit.change, value));
     case 'rule':
-      return (entry) => entry.edits.some((edit) => edit.rule === value);
+      return (entry) => allEdits(entry).some((edit) => isLike(edit.rule, value));
     case 'verdict':
       return (entry) => isLike(entry.verdict, value);
     case 'mode':
@@ -264,8 +265,9 @@ function fieldTest(field: FilterField, value: string): ValueTest | ValueFault {
     case 'note':
       return (entry) =>
         contains(entry.note, value) ||
+        contains(entry.responseNote, value) ||
         (entry.incomplete === true && contains('incomplete', value)) ||
-        entry.edits.some((edit) => contains(edit.note, value));
+        allEdits(entry).some((edit) => contains(edit.note, value));
     case 'version':
       return ({ apiVersion }) => apiVersion?.why === value || apiVersion?.sent.startsWith(value) === true;
     case 'id':
@@ -285,6 +287,14 @@ function fieldTest(field: FilterField, value: string): ValueTest | ValueFault {
     case 'time':
       return timeTest(value);
   }
+}
+
+/** The edits of the request, then those of the response. */
+function allEdits({
+  edits,
+  responseEdits = [],
+}: Entry): readonly (Entry['edits'][number] | ResponseRecord)[] {
+  return responseEdits.length === 0 ? edits : [...edits, ...responseEdits];
 }
 
 const ROUTES: Readonly<Record<string, string>> = { v1: 'migrate', v2: 'pass' };

@@ -358,9 +358,13 @@ describe('the guide', () => {
   });
 
   test.each([
-    [201, undefined, 'Only the address changes.'],
-    [415, undefined, 'The migration changes only the address.'],
-    [201, { verdict: 'unchanged', v2: 'invalid', at: '/note' }, 'The migration changes only the address.'],
+    [201, undefined, 'Only the address of the request changes.'],
+    [415, undefined, 'The migration changes only the address of the request.'],
+    [
+      201,
+      { verdict: 'unchanged', v2: 'invalid', at: '/note' },
+      'The migration changes only the address of the request.',
+    ],
   ] as const)(
     'says that only the address changes where V2 takes the rest: %i, %j',
     (status, would, sentence) => {
@@ -465,7 +469,7 @@ describe('the guide', () => {
     const guide = guideOf(order({ edits: [], verdict: 'unchanged', attributes: undefined, ...more }));
     expect(guide.calls).toMatchObject([{ count: 1, bodies: [], unread: 1 }]);
     for (const text of [guideMarkdown(guide), guideHtml(guide)]) {
-      expect(text).not.toContain('Only the address changes');
+      expect(text).not.toContain('Only the address of the request');
       expect(text).toContain('Not shown: 1 request that the gateway did not read in full.');
       expect(text).toContain(outcome);
     }

@@ -119,6 +119,17 @@ describe('a filter', () => {
     expect([base, refused, native].map((entry) => filter(text).accepts(entry))).toEqual(expected);
   });
 
+  test.each(['change:response-map', 'change:resp*', 'rule:alias', 'note:duplicate', 'note:response-no'])(
+    '%s finds what was done to a response, or not',
+    (text) => {
+      const responseEdits = [
+        { change: 'response-map', rule: 'alias', from: '/data/a', path: '/data/b', note: 'duplicate' },
+      ] as const;
+      const turned: Entry = { ...base, edits: [], responseEdits, responseNote: 'response-no-resource' };
+      expect([turned, base].map((entry) => filter(text).accepts(entry))).toEqual([true, false]);
+    },
+  );
+
   test('status:incomplete is a response whose end the client did not get', () => {
     const cut: Entry = { ...base, status: 200, incomplete: true };
     expect([cut, base].map((entry) => filter('status:5xx,0,incomplete').accepts(entry))).toEqual([

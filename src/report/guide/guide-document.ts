@@ -176,7 +176,7 @@ export function shapeWords({
 }: Pick<GuideBody, 'count' | 'moves' | 'isVerified'>): string {
   const words = `${counted(count, 'request')} like this.`;
   if (moves.length > 0) return words;
-  return `${words} ${isVerified ? 'Only the address changes.' : 'The migration changes only the address.'}`;
+  return `${words} ${isVerified ? 'Only the address of the request changes.' : 'The migration changes only the address of the request.'}`;
 }
 
 /** Prints a request line and a sketch of its body; `further` is the pointer of a member that stands for others. */

@@ -315,6 +315,11 @@ test('the rows of tail have the same words', async () => {
   );
 });
 
+test('the rows of tail say that a response could not be turned', () => {
+  const entry: Entry = { ...sampleEntry(1, 0), responseNote: 'response-no-resource' };
+  expect(entryRow(entry, PLAIN)).toContain(', response-no-resource');
+});
+
 test.each<[Entry['would'], string, string]>([
   [
     { verdict: 'rewritten', v2: 'valid' },
