@@ -597,6 +597,10 @@ test('a digest tells each owner of a client on V1 what to change, and nobody who
     `${summary} This concerns 1 request, the last at 2026-11-20T12:00:00.000Z.`,
     'The rule book does not have the change property-address. This concerns 1 request, the last at 2026-11-20T12:00:00.000Z.',
   ]);
+  const [unended] = digests(report, [{ id: 'body-wrapper', summary: 'data is gone \n' }]);
+  expect(unended?.sentences).toContain(
+    'data is gone. This concerns 1 request, the last at 2026-11-20T12:00:00.000Z.',
+  );
   const mark: EditRecord = { change: 'byte-order-mark', rule: 'strip', note: 'byte-order-mark' };
   const [marked] = digests(makeReport(tallyOf([v1('c', 1, [mark, FLAT])]), options), []);
   expect(marked?.sentences.slice(0, 3)).toEqual([

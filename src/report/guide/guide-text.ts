@@ -230,6 +230,12 @@ export function digests(report: Report, changes: readonly GuideChange[]): readon
     }));
 }
 
+/** A summary of a rule book may have no full stop, and another sentence follows it. */
+function ended(summary: string): string {
+  const text = summary.trim();
+  return /[.!?…]$/.test(text) ? text : `${text}.`;
+}
+
 function sentencesOf(client: ClientReport, summaries: ReadonlyMap<string, string>): string[] {
   const { operations, changes, responses, bodyChecks, mistakes } = client;
   return [
@@ -237,7 +243,7 @@ function sentencesOf(client: ClientReport, summaries: ReadonlyMap<string, string
     `Calls: ${operations.map(({ operation, count: seen }) => `${operation} ${count(seen)}×`).join(', ')}.`,
     ...changes.map(
       ({ change, count: seen, lastSeen }) =>
-        `${summaries.get(change) ?? `The rule book does not have the change ${change}.`} This concerns ${counted(seen, 'request')}, the last at ${lastSeen}.`,
+        `${ended(summaries.get(change) ?? `The rule book does not have the change ${change}.`)} This concerns ${counted(seen, 'request')}, the last at ${lastSeen}.`,
     ),
     ...responses.map(responseSentence),
     ...bodyChecks
