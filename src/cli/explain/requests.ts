@@ -24,19 +24,33 @@ const UNREAD = '…';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Reads the requests of a HAR file (1.2), as browsers and proxies save it. */
-export function readHar(text: string): readonly NamedRequest[] | CommandFault {
+/**
+ * Reads the requests of a HAR file (1.2), as browsers and proxies save it. `note` is given a sentence about those that are left out: a
+ * request whose body is not there would be judged as one without a body.
+ */
+export function readHar(
+  text: string,
+  note: (sentence: string) => void = (sentence) => process.stderr.write(`note: ${sentence}\n`),
+): readonly NamedRequest[] | CommandFault {
   const log = child(parse(text), 'log');
   const entries = log?.['entries'];
   if (!Array.isArray(entries))
     return { fault: 'This is not a HAR file: it has no log.entries.', isJunk: true };
-  return entries.flatMap((entry: unknown) => {
+  const left = new Map<string, number>();
+  const leaveOut = (why: string): [] => {
+    left.set(why, (left.get(why) ?? 0) + 1);
+    return [];
+  };
+  const requests = entries.flatMap((entry: unknown) => {
     const request = child(entry, 'request');
     const [method, url] = [request?.['method'], request?.['url']];
-    if (typeof method !== 'string' || typeof url !== 'string') return [];
+    if (typeof method !== 'string' || typeof url !== 'string')
+      return leaveOut('without the method and url of a request');
     const post = child(request, 'postData');
     const body = post?.['text'] ?? (hasParts(post?.['params']) ? UNREAD : undefined);
     const headers = headersOf(request?.['headers'], 'name');
+    if (typeof body !== 'string' && hadBody(request, headers))
+      return leaveOut('without the body that was sent');
     const read: ExplainRequest = { method, target: requestTarget(url), headers };
     return [
       {
@@ -45,6 +59,24 @@ export function readHar(text: string): readonly NamedRequest[] | CommandFault {
       },
     ];
   });
+  for (const sentence of leftOutNotes(entries.length, left)) note(sentence);
+  return requests;
+}
+
+/** What is said of entries that are left out, by the reason; nothing when there are none. */
+export function leftOutNotes(entries: number, left: ReadonlyMap<string, number>): readonly string[] {
+  const omitted = [...left.values()].reduce((sum, times) => sum + times, 0);
+  if (omitted === 0) return [];
+  const reasons = [...left].map(([reason, times]) => `${count(times)} ${reason}`);
+  return [
+    `${count(omitted)} of ${counted(entries, 'entry', 'entries')} ${omitted === 1 ? 'is' : 'are'} left out: ${reasons.join('; ')}.`,
+  ];
+}
+
+/** True for a request that was sent with a body, as its size or its head says. */
+function hadBody(request: Json | undefined, headers: readonly (readonly [string, string])[]): boolean {
+  const length = headers.find(([name]) => name.toLowerCase() === 'content-length')?.[1];
+  return Number(request?.['bodySize']) > 0 || Number(length) > 0;
 }
 
 /**
@@ -287,16 +319,6 @@ function notesOf(
   return notes;
 }
 
-/** What is said of entries that are left out, by the reason; nothing when there are none. */
-export function leftOutNotes(entries: number, left: ReadonlyMap<string, number>): readonly string[] {
-  const omitted = [...left.values()].reduce((sum, times) => sum + times, 0);
-  if (omitted === 0) return [];
-  const reasons = [...left].map(([reason, times]) => `${count(times)} ${reason}`);
-  return [
-    `${count(omitted)} of ${counted(entries, 'entry', 'entries')} ${omitted === 1 ? 'is' : 'are'} left out: ${reasons.join('; ')}.`,
-  ];
-}
-
 /** What is said of requests whose entries name other rule books (`others`) than the one at hand; nothing when there are none. */
 export function otherBookNotes(
   where: 'log' | 'gateway',
@@ -392,7 +414,7 @@ async function bodyOf(
   seq: number,
 ): Promise<Pick<ExplainRequest, 'body' | 'bodyBase64'> | undefined> {
   const { statusCode, body } = await client.ask(`/entries/${seq}/har`);
-  const archive = readHar(await body.text());
+  const archive = readHar(await body.text(), () => undefined);
   const [front] = statusCode === 200 && !isFault(archive) ? archive : [];
   if (front === undefined) return undefined;
   const { body: text, bodyBase64 } = front.request;
