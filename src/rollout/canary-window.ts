@@ -12,17 +12,36 @@ const NEUTRAL_FAILURES: ReadonlySet<string> = new Set([
   'bad-framing',
 ]);
 
-/** Statuses that tell on an origin by themselves: nobody expects them of a service that works. */
-const OWN_FAILURES = ['4xx', '5xx'] as const;
-
 /**
  * Statuses that clients also earn: by their key, their rate, their address, or a resource that has moved. They tell on V2 where it
  * answers them more often than V1, the control group.
  */
-const SHARED_FAILURES = ['3xx', '401', '403', '404', '429'] as const;
+const SHARED_FAILURES = ['301', '302', '303', '307', '308', '3xx', '401', '403', '404', '429'] as const;
 
-/** Failures that are counted apart, each against V1's share of the same; `4xx` are the others of their class. */
-export const FAILURES = [...OWN_FAILURES, ...SHARED_FAILURES] as const;
+/** Statuses that tell on an origin by themselves, by class: nobody expects them of a service that works. */
+const OWN_FAILURES = {
+  '4xx': [
+    '400',
+    '402',
+    '405',
+    '406',
+    '408',
+    '409',
+    '410',
+    '411',
+    '412',
+    '413',
+    '414',
+    '415',
+    '422',
+    '428',
+    '4xx',
+  ],
+  '5xx': ['500', '501', '502', '503', '504', '5xx'],
+} as const;
+
+/** Failures that are counted apart, each against V1's share of the same; `3xx`, `4xx` and `5xx` are the others of their class. */
+export const FAILURES = [...SHARED_FAILURES, ...OWN_FAILURES['4xx'], ...OWN_FAILURES['5xx']] as const;
 
 /** What an exchange says about its origin. */
 export type CanaryOutcome = 'success' | (typeof FAILURES)[number];
@@ -48,6 +67,8 @@ interface Counters {
 
 /** Requests of one origin: all of them, then those of each of `FAILURES`. */
 type Numbers = number[];
+
+type Failure = (typeof FAILURES)[number];
 
 /** Counts of a window: migrated requests, and those that V1 served. */
 export interface CanaryCount {
@@ -136,8 +157,7 @@ function counters(): Counters {
 function addOutcome(numbers: Numbers, outcome: CanaryOutcome): void {
   numbers[0] = numberAt(numbers, 0) + 1;
   if (outcome === 'success') return;
-  const index = 1 + FAILURES.indexOf(outcome);
-  numbers[index] = numberAt(numbers, index) + 1;
+  numbers[indexOf(outcome)] = numberAt(numbers, indexOf(outcome)) + 1;
 }
 
 function numberAt(numbers: Numbers, index: number): number {
@@ -146,22 +166,34 @@ function numberAt(numbers: Numbers, index: number): number {
 
 function failsTooOften(counts: Counters, rule: RollbackRule): boolean {
   if (numberAt(counts.v2, 0) < rule.requests) return false;
-  const excess = FAILURES.reduce((sum, failure, at) => sum + excessOf(counts, failure, at, rule), 0);
-  return excess > rule.margin;
+  return excess(counts, rule) > rule.margin;
 }
 
-/** Percentage points by which V2 answers a failure more often than V1; 0 where it is the clients' as far as anybody can tell. */
-function excessOf(
-  { v1, v2 }: Counters,
-  failure: (typeof FAILURES)[number],
-  at: number,
-  { margin, requests }: RollbackRule,
-): number {
-  const share = percent(v2, at + 1);
-  if (!isShared(failure)) return Math.max(0, share - percent(v1, at + 1));
-  const least = numberAt(v1, 0) < requests ? UNKNOWN_SHARE : 0;
-  const excess = share - Math.max(least, percent(v1, at + 1));
-  return excess > margin ? excess : 0;
+/** Percentage points by which V2 fails more often than V1, by what tells on it. */
+function excess(counts: Counters, rule: RollbackRule): number {
+  const beyondMargin = (failures: readonly Failure[]): number =>
+    failures.reduce((sum, failure) => {
+      const points = excessOf(counts, failure, rule);
+      return points > rule.margin ? sum + points : sum;
+    }, 0);
+  // A whole class is compared too: five errors of one request each are five errors. By its sum alone V1's 422 would hide V2's 400.
+  const ofClasses = OWN_CLASSES.map((failures) => {
+    const share = (numbers: Numbers): number =>
+      failures.reduce((sum, failure) => sum + percent(numbers, indexOf(failure)), 0);
+    return Math.max(share(counts.v2) - share(counts.v1), beyondMargin(failures));
+  });
+  return ofClasses.reduce((sum, points) => sum + points, beyondMargin(FAILURES.filter(isShared)));
+}
+
+/** Percentage points by which V2 answers a failure more often than V1; not above 0 where it is the clients' as far as anybody can tell. */
+function excessOf({ v1, v2 }: Counters, failure: Failure, { requests }: RollbackRule): number {
+  const index = indexOf(failure);
+  const least = isShared(failure) && numberAt(v1, 0) < requests ? UNKNOWN_SHARE : 0;
+  return percent(v2, index) - Math.max(least, percent(v1, index));
+}
+
+function indexOf(failure: Failure): number {
+  return 1 + FAILURES.indexOf(failure);
 }
 
 function percent(numbers: Numbers, index: number): number {
@@ -180,15 +212,19 @@ function isShared(failure: (typeof FAILURES)[number]): boolean {
  */
 function countOf(counts: Counters, rule: RollbackRule): CanaryCount {
   const isTooOften = failsTooOften(counts, rule);
-  const counted = FAILURES.map(
-    (failure, at) => (!isTooOften && !isShared(failure)) || excessOf(counts, failure, at, rule) > 0,
-  );
+  const counted = FAILURES.filter((failure) => {
+    if (isShared(failure)) return excessOf(counts, failure, rule) > rule.margin;
+    return !isTooOften || excessOf(counts, failure, rule) > 0;
+  });
   const total = (numbers: Numbers): OriginCount => ({
     requests: numberAt(numbers, 0),
-    failures: counted.reduce((sum, isCounted, at) => sum + (isCounted ? numberAt(numbers, at + 1) : 0), 0),
+    failures: counted.reduce((sum, failure) => sum + numberAt(numbers, indexOf(failure)), 0),
   });
   return { migrated: total(counts.v2), v1: total(counts.v1) };
 }
+
+/** The failures of each class that tell on an origin by themselves. */
+export const OWN_CLASSES: readonly (readonly (typeof FAILURES)[number][])[] = Object.values(OWN_FAILURES);
 
 /**
  * Outcome of a finished exchange, for comparing migrated traffic with V1's: by its status, and the code of its failure, if any.
@@ -198,7 +234,7 @@ export function canaryOutcome(status: number, failure: string | undefined): Cana
   if (failure === 'upstream-broken') return '5xx';
   if (status === 0 || (failure !== undefined && NEUTRAL_FAILURES.has(failure))) return undefined;
   if (status < 300 || status === 304) return 'success';
-  if (status < 400) return '3xx';
-  if (status >= 500) return '5xx';
-  return SHARED_FAILURES.find((shared) => shared === String(status)) ?? '4xx';
+  const text = String(status);
+  const others = status < 400 ? '3xx' : status < 500 ? '4xx' : '5xx';
+  return FAILURES.find((known) => known === text) ?? others;
 }

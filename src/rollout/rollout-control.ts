@@ -176,8 +176,10 @@ export class RolloutControl {
       share,
       ...count,
     };
-    this.change({ rollback, base: this.state });
-    if (this.sharing === undefined) this.parts.onNotice(rollbackSentence(rollback));
+    const before = this.state;
+    this.change({ rollback, base: before });
+    // A request that was in flight when its canary ended is not the end of another.
+    if (this.sharing === undefined && this.state !== before) this.parts.onNotice(rollbackSentence(rollback));
   }
 
   private change(change: RolloutChange): void {
@@ -191,7 +193,7 @@ export class RolloutControl {
  * what is counted: a replica of an older version, which counts less, has a window of its own.
  */
 function keyOf(operation: string | undefined, { hash, state }: StageOrigin): string {
-  return `canary/by-status/${hash}/${stageOf(state, operation)}/${operation ?? ''}`;
+  return `canary/each-status/${hash}/${stageOf(state, operation)}/${operation ?? ''}`;
 }
 
 function canariesOf(modes: Modes): readonly (string | undefined)[] {

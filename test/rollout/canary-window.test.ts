@@ -62,6 +62,9 @@ test.each([
   ['404', '5xx'],
   ['4xx', '5xx'],
   ['5xx', '401'],
+  ['422', '400'],
+  ['500', '503'],
+  ['302', '301'],
 ] as const)('%s of V1 hides no %s of V2', (ofV1, ofV2) => {
   const window = new CanaryWindow(RULE);
   add(window, 'v1', 100, 40, 0, ofV1);
@@ -70,6 +73,15 @@ test.each([
     migrated: { requests: 100, failures: 40 },
     v1: { requests: 100, failures: 0 },
   });
+});
+
+test('failures of one class count together, however many statuses they have', () => {
+  const window = new CanaryWindow(RULE);
+  add(window, 'v1', 100, 0, 0);
+  add(window, 'v2', 100, 3, 0, '500');
+  expect(add(window, 'v2', 0, 0, 0)).toBe(false);
+  expect(add(window, 'v2', 20, 4, 0, '503')).toBe(true);
+  expect(window.count(0).migrated).toEqual({ requests: 120, failures: 7 });
 });
 
 test('statuses of clients are left out where both sides have them alike', () => {
@@ -165,15 +177,19 @@ test('the window holds the requests of its last twelve parts, however they arriv
 test.each([
   [200, undefined, 'success'],
   [304, undefined, 'success'],
-  [301, undefined, '3xx'],
-  [422, undefined, '4xx'],
-  [500, undefined, '5xx'],
+  [301, undefined, '301'],
+  [300, undefined, '3xx'],
+  [400, undefined, '400'],
+  [422, undefined, '422'],
+  [418, undefined, '4xx'],
+  [500, undefined, '500'],
+  [599, undefined, '5xx'],
   [401, undefined, '401'],
   [403, undefined, '403'],
   [404, undefined, '404'],
   [429, undefined, '429'],
   [200, 'upstream-broken', '5xx'],
-  [502, 'upstream-unreachable', '5xx'],
+  [502, 'upstream-unreachable', '502'],
   [0, undefined, undefined],
   [408, 'client-timeout', undefined],
   [503, 'overloaded', undefined],

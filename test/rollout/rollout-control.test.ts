@@ -71,6 +71,14 @@ test.each<readonly [name: string, commands: readonly RolloutCommand[], isKept: b
   );
 });
 
+test('a canary is rolled back once, also with requests in flight', () => {
+  const stage = new Stage();
+  stage.choose({ mode: canary(10) });
+  const begun = Array.from({ length: 40 }, () => stage.begin());
+  for (const routed of begun) stage.control.count(routed, '5xx');
+  expect(stage.notices).toHaveLength(1);
+});
+
 test('requests in flight count for the stage in which they began, whatever else is chosen', () => {
   const stage = new Stage();
   stage.choose({ mode: canary(10) });
