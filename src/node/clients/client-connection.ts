@@ -113,9 +113,9 @@ export class ClientConnection implements ExchangeConnection {
     return this.exchange === undefined && this.body === undefined && !this.hasBegun && !this.isClosing;
   }
 
-  /** True once its last response is written, and the client has not closed it yet. */
+  /** True once all responses are written, and its client goes on with a body that nobody reads, or has not closed it yet. */
   get isLingering(): boolean {
-    return this.isClosing && this.exchange === undefined;
+    return this.exchange === undefined && (this.isClosing || this.body !== undefined);
   }
 
   /** True while an exchange is in flight: the system has not taken all of its response. */

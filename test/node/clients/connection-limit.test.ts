@@ -72,6 +72,20 @@ describe('beyond the connections that clients may have', () => {
     },
   );
 
+  test('one that goes on with a body behind its response makes room', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin, { flags: { 'client-connections': '2' } });
+    const upload = 'POST /elsewhere HTTP/1.1\r\nHost: g\r\nContent-Length: 100000\r\n\r\n';
+    const uploading = [rawClient(gateway.port), rawClient(gateway.port)];
+    onTestFinished(() => uploading.forEach(({ socket }) => socket.destroy()));
+    for (const client of uploading) {
+      client.write(upload);
+      expect(statusOf(await client.until(/\}$/))).toBe(404);
+      client.write('x'.repeat(100));
+    }
+    expect(statusOf(await exchange(gateway.port, GET))).toBe(200);
+  });
+
   test('an idle one is found behind any number of older busy ones', async () => {
     const v2 = await rawServer((socket, request) => void (request.includes('/idle') && socket.write(ok())));
     const gateway = await gatewayFor(v2.origin, {

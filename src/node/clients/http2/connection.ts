@@ -9,11 +9,13 @@ import {
   type ErrorCode,
   FIRST_WINDOW_BYTES,
   FloodGuard,
+  FRAME,
   FRAME_BYTES,
   FRAME_HEAD_BYTES,
   type FrameConsumer,
   FrameRules,
   MAX_31_BITS,
+  readNumber,
   SETTING,
 } from './frames.ts';
 import { FieldBlocks } from './hpack.ts';
@@ -197,7 +199,7 @@ class H2Connection implements FrameConsumer, StreamConnection, H2OutputOwner, Re
 
   private readFrames(bytes: Buffer): void {
     const read = this.rules.read(bytes);
-    this.startExchanges();
+    this.startExchanges(read === bytes.length ? undefined : bytes.subarray(read));
     if (this.flood.isFlood) this.fail(ERROR.enhanceYourCalm);
     if (read === bytes.length || this.isClosed) return;
     this.backlog.push(copyOf(bytes.subarray(read)));
@@ -207,13 +209,17 @@ class H2Connection implements FrameConsumer, StreamConnection, H2OutputOwner, Re
     if (!this.awaitsRoom) this.options.turns.wait(this);
   }
 
-  /** Begins the exchanges whose requests have arrived: a body that came with its request is whole by now. */
-  private startExchanges(): void {
+  /**
+   * Begins the exchanges whose requests have arrived: a body that came with its request is whole by now. A request that is reset in the
+   * `rest` of the same read waits for that to be read: V2 would get what its client has taken back already.
+   */
+  private startExchanges(rest: Buffer | undefined): void {
     if (this.starting.length === 0) return;
     if (this.options.draining) this.drain();
     const { starting } = this;
-    this.starting = [];
-    for (const exchange of starting) exchange.begin();
+    const reset = rest === undefined ? undefined : resetStreams(rest);
+    this.starting = reset === undefined ? [] : starting.filter(({ id }) => reset.has(id));
+    for (const exchange of starting) if (reset?.has(exchange.id) !== true) exchange.begin();
   }
 
   onFrame(): void {
@@ -436,6 +442,17 @@ class H2Connection implements FrameConsumer, StreamConnection, H2OutputOwner, Re
     this.responses.stop();
     this.options.closed(this, [...this.streams]);
   }
+}
+
+/** The streams that are reset in bytes which begin with a frame. */
+function resetStreams(bytes: Buffer): ReadonlySet<number> {
+  const streams = new Set<number>();
+  let at = 0;
+  while (at + FRAME_HEAD_BYTES <= bytes.length) {
+    if (bytes[at + 3] === FRAME.reset) streams.add(readNumber(bytes, at + 5));
+    at += FRAME_HEAD_BYTES + bytes.readUIntBE(at, 3);
+  }
+  return streams;
 }
 
 /** An error closes the connection, and `close` is reported. */

@@ -78,7 +78,7 @@ export function writeNumber(target: Buffer, at: number, value: number): void {
 }
 
 /** Reads the number of 31 bits at an offset: the bit before it is reserved. */
-function readNumber(bytes: Uint8Array, at: number): number {
+export function readNumber(bytes: Uint8Array, at: number): number {
   return (
     (((bytes[at] ?? 0) & 0x7f) << 24) |
     ((bytes[at + 1] ?? 0) << 16) |

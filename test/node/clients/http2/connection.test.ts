@@ -335,6 +335,25 @@ describe('frames that break their stream alone', () => {
     },
   );
 
+  test('of as many requests as a read brings, none is sent that is reset in the same read', async () => {
+    const { raw, received } = await connected();
+    for (let batch = 0; batch < 4; batch += 1) {
+      raw.socket.cork();
+      for (let each = 0; each < 60; each += 1) {
+        const stream = 2 * (60 * batch + each) + 1;
+        raw.head(stream, POST);
+        raw.frame(RST_STREAM, 0, stream, number(8));
+      }
+      raw.socket.uncork();
+      // One of its own shows that all of them are read.
+      const last = 10_001 + 2 * batch;
+      if (batch === 3) raw.head(last, requestHead('/api/v2/last'));
+      await pause(100);
+    }
+    await until(() => received.some((request) => request.includes('/api/v2/last')));
+    expect(received.filter((request) => !request.includes('/api/v2/last'))).toEqual([]);
+  });
+
   test('a request that comes in one piece with its reset never reaches V2', async () => {
     const { gateway, raw, received } = await connected();
     raw.socket.cork();
