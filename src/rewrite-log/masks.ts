@@ -28,7 +28,8 @@ const HARMLESS: ReadonlySet<string> = new Set(
 const ADDRESSES: ReadonlySet<string> = new Set(['location', 'content-location', 'referer']);
 
 /** Names of standard and custom fields and parameters that hold credentials. Their values are never kept. */
-const CREDENTIAL_NAME = /auth|cookie|key|passw|secret|session|signature|token|credential/i;
+const CREDENTIAL_NAME =
+  /auth|assertion|bearer|cookie|credential|hmac|jwt|key|otp|pass(?:code|phrase|w)|pwd|secret|session|signature|token|[cx]srf|(?<![\w-])(?:code|pin|sid|sig|sign)(?![\w-])/i;
 
 /** How often a name, or a URL within a value, is decoded: a proxy or a redirect may have encoded it once more. */
 const MAX_DECODINGS = 3;

@@ -270,6 +270,21 @@ const SPELLINGS = [
   'next=%2Fx%253Ft%256Fken%253Dhunter2%2526a%253D1',
   'client_secret=hunter2=hunter2',
   'token="hunter2 hunter2"',
+  ...[
+    'assertion',
+    'bearer',
+    'code',
+    'csrf',
+    'hmac',
+    'id.jwt',
+    'otp',
+    'passphrase',
+    'pin',
+    'pwd',
+    'sid',
+    'sig',
+    'sign',
+  ].map((name) => `${name}=hunter2`),
 ] as const;
 
 describe('secrets', () => {
@@ -297,6 +312,7 @@ describe('secrets', () => {
     }
     for (const [plain, isMasked] of [
       ['a=1&page=2', false],
+      ['postcode=2042&country-code=AU&pinned=1&design=2&option=3', false],
       ['q=%3D', false],
       ['next=%2Fx%3Fpage%3D2', false],
     ] as const) {
