@@ -444,9 +444,9 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
   protected addSignals(_headers: string[]): void {}
 
   /** Returns the head of the response for the client. */
-  protected headForClient({ status, reason, headers, lines }: ResponseHead): ResponseHead {
+  protected headForClient({ status, reason, headers, lines, is10 }: ResponseHead): ResponseHead {
     const forwarded = this.responseHeaders(status, endToEnd(headers, true));
-    this.gateway.hopFields.addTo(forwarded);
+    this.gateway.hopFields.addTo(forwarded, is10);
     return { status, reason, headers: forwarded, lines };
   }
 

@@ -18,6 +18,7 @@ export class HopFields {
   private readonly time: () => number;
   private readonly requests: Readonly<Record<ForwardedVersion, AddedFields>>;
   private readonly dated: AddedFields;
+  private readonly datedOf10: AddedFields;
   private undated: AddedFields;
   private second = Number.NaN;
   private dateText = '';
@@ -34,8 +35,8 @@ export class HopFields {
       '2': via('via', '2'),
       '3': via('via', '3'),
     };
-    // The way to V1 and V2 is HTTP/1.1.
     this.dated = via('Via', '1.1');
+    this.datedOf10 = via('Via', '1.0');
     this.undated = this.dated;
   }
 
@@ -44,8 +45,9 @@ export class HopFields {
     return isForwardedVersion(version) ? this.requests[version] : this.requests['1.1'];
   }
 
-  /** The fields of a response that came with a date, or without one. */
-  ofResponse(hasDate: boolean): AddedFields {
+  /** The fields of a response that came with a date, or without one, over HTTP/1.1 unless `is10`. */
+  ofResponse(hasDate: boolean, is10 = false): AddedFields {
+    if (is10) return hasDate ? this.datedOf10 : added(['Date', this.date, ...this.datedOf10.fields]);
     if (hasDate) return this.dated;
     // A new text stands for a new second.
     const before = this.dateText;
@@ -56,8 +58,8 @@ export class HopFields {
   }
 
   /** Adds the fields of a response to its own, in place. */
-  addTo(headers: string[]): void {
-    headers.push(...this.ofResponse(headerValue(headers, 'date') !== undefined).fields);
+  addTo(headers: string[], is10 = false): void {
+    headers.push(...this.ofResponse(headerValue(headers, 'date') !== undefined, is10).fields);
   }
 
   /** The time as `Date` has it. */
@@ -99,10 +101,13 @@ function isForwardedVersion(version: string): version is ForwardedVersion {
   return version === '1.1' || version === '2' || version === '1.0' || version === '3';
 }
 
+/** The largest `Max-Forwards` that is sent on: a larger one is lowered to it, as no path has so many hops. */
+const MAX_FORWARDS = 2 ** 31 - 1;
+
 /**
  * The value of `Max-Forwards` to send on (RFC 9110 §7.6.2): one less; -1 where the message must not be forwarded, and undefined where
  * the value is not a number.
  */
 export function countedDown(maxForwards: string): number | undefined {
-  return /^\d{1,9}$/.test(maxForwards) ? Number(maxForwards) - 1 : undefined;
+  return /^\d+$/.test(maxForwards) ? Math.min(Number(maxForwards) - 1, MAX_FORWARDS) : undefined;
 }

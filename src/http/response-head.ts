@@ -9,6 +9,8 @@ export interface ResponseHead {
   /** The reason phrase; undefined for the standard one. */
   readonly reason: string | undefined;
   readonly headers: HeaderList;
+  /** True for a response that came over HTTP/1.0. */
+  readonly is10?: boolean | undefined;
   /** The lines that most of the fields come from, where they were read as lines: they can be written again without a second check. */
   readonly lines: FieldLines | undefined;
   /** The lines of all of these fields, in latin1, where they are known: they are checked. */
@@ -25,11 +27,13 @@ export class ReadResponseHead implements ResponseHead {
   readonly status: number;
   readonly reason: string;
   readonly lines: FieldLines;
+  readonly is10: boolean;
 
-  constructor(status: number, reason: string, lines: FieldLines) {
+  constructor(status: number, reason: string, lines: FieldLines, is10 = false) {
     this.status = status;
     this.reason = reason;
     this.lines = lines;
+    this.is10 = is10;
   }
 
   get headers(): HeaderList {
@@ -48,7 +52,7 @@ export class ReadResponseHead implements ResponseHead {
       hasDate ||= use === 'date';
       isWhole &&= !HOP_BY_HOP_USES.has(use);
     }
-    return new ForwardedHead(this, isWhole, hop.ofResponse(hasDate));
+    return new ForwardedHead(this, isWhole, hop.ofResponse(hasDate, this.is10));
   }
 }
 

@@ -46,6 +46,13 @@ describe.each(READERS)('Via (RFC 9110 §7.6.3), read by %s', (_reader, front) =>
     expect(linesNamed('via', text)).toEqual(['Via: 1.0 old', 'Via: 1.1 capture-gateway']);
   });
 
+  test.each(['/api/v2/x', '/api/v1/x'])('%s: a response over HTTP/1.0 is one', async (target) => {
+    const { gateway } = await behind(ok().replace('HTTP/1.1', 'HTTP/1.0'));
+    const { text } = await exchange(gateway.port, front + get(target));
+    expect(linesNamed('via', text)).toEqual(['Via: 1.0 capture-gateway']);
+    expect(linesNamed('date', text)).toHaveLength(1);
+  });
+
   test('no client removes it by Connection', async () => {
     const { v2, gateway } = await behind();
     const fields = 'Via: 1.1 a\r\nConnection: via\r\n';
@@ -186,6 +193,12 @@ describe.each(READERS)('OPTIONS and TRACE, read by %s', (_reader, front) => {
     for (const method of ['OPTIONS', 'TRACE'])
       await exchange(gateway.port, ask(`${method} ${target}`, 'A: b\r\nMax-Forwards: 10\r\nC: d\r\n'));
     expect(v2.received.join('').match(/max-forwards:.*/gi)).toEqual(['Max-Forwards: 9', 'Max-Forwards: 9']);
+  });
+
+  test.each(['4294967296', '9'.repeat(400)])('Max-Forwards of %j is lowered', async (value) => {
+    const { v2, gateway } = await behind();
+    await exchange(gateway.port, ask('OPTIONS /api/v2/x', `Max-Forwards: ${value}\r\n`));
+    expect(v2.received[0]).toMatch(/\r\nMax-Forwards: 2147483647\r\n/);
   });
 
   test.each([

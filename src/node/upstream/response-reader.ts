@@ -204,7 +204,7 @@ export class ResponseReader {
       this.events.information(status, lines.fields);
       return end + 4;
     }
-    this.events.head(new ReadResponseHead(status, line.reason, lines));
+    this.events.head(new ReadResponseHead(status, line.reason, lines, !line.isKept));
     return end + 4;
   }
 
