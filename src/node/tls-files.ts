@@ -31,6 +31,14 @@ export class CertificatesInUse {
     this.all.set(use, { end, warnedAt: Number.NEGATIVE_INFINITY });
   }
 
+  /** Why a renewed certificate must not replace the one in use: it has ended, and that one has not. A name is how its setting was set. */
+  refusal(use: CertificateUse, { cert }: TlsTexts, name: string, now: number): string | undefined {
+    const current = this.all.get(use);
+    if (typeof cert !== 'string' || current === undefined || current.end.getTime() <= now) return undefined;
+    const end = new X509Certificate(cert).validToDate;
+    return end.getTime() > now ? undefined : `${name} has a certificate that ended at ${end.toISOString()}.`;
+  }
+
   /** Milliseconds since 1970 at which each certificate ends (`notAfter`, RFC 5280 §4.1.2.5). */
   get ends(): readonly { readonly use: CertificateUse; readonly notAfter: number }[] {
     return [...this.all].map(([use, { end }]) => ({ use, notAfter: end.getTime() }));

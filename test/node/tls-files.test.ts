@@ -33,3 +33,19 @@ test('a renewed certificate is judged anew, and texts without one change nothing
   expect(certificates.dueLines(now)).toEqual([]);
   expect(certificates.ends).toEqual([{ use: 'v2', notAfter: END.getTime() + 90 * DAY }]);
 });
+
+test('one that has ended replaces none that is still valid', () => {
+  const certificates = new CertificatesInUse();
+  const now = END.getTime() - DAY;
+  const ended = certificate({ name: 'ended', notAfter: new Date(now - DAY) });
+  const renewed = certificate({ name: 'renewed', notAfter: new Date(now + DAY) });
+  const refusal = (): string | undefined => certificates.refusal('clients', ended, '--tls-cert', now);
+  // There is nothing better to keep.
+  expect(refusal()).toBeUndefined();
+  certificates.take('clients', renewed);
+  expect(refusal()).toMatch(/^--tls-cert has a certificate that ended at 2031-05-18T/);
+  expect(certificates.refusal('clients', renewed, '--tls-cert', now)).toBeUndefined();
+  expect(certificates.refusal('clients', { ca: ended.cert }, '--tls-cert', now)).toBeUndefined();
+  certificates.take('clients', ended);
+  expect(refusal()).toBeUndefined();
+});

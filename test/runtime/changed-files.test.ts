@@ -42,6 +42,10 @@ describe.for(renewals)('%s', ([, folderWith]) => {
     folder.renew({ 'tls.crt': 'nonsense' });
     await expect.poll(() => gateway.stderr(), SECONDS).toContain('The current one stays in use.');
     expect(await namesShown(gateway)).toEqual(['second']);
+    const ended = certificate({ name: 'ended', hosts: ['localhost'], notAfter: new Date(Date.now() - 1000) });
+    folder.renew({ 'tls.crt': ended.cert, 'tls.key': ended.key });
+    await expect.poll(() => gateway.stderr(), SECONDS).toContain('has a certificate that ended at');
+    expect(await namesShown(gateway)).toEqual(['second']);
   });
 
   test.for([1, 2])("of V2's authorities holds for new connections, with %i workers", async (workers) => {

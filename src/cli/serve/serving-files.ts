@@ -134,6 +134,9 @@ export class ServingFiles {
     const { tls } = outcome;
     const before = use === 'clients' ? this.clientTls : this.upstreamTls;
     if (tls === undefined || isSame(tls, before)) return [];
+    const name = settings.nameOf(use === 'clients' ? table.tlsCert : table.upstreamCert);
+    const refusal = certificates.refusal(use, tls, name, Date.now());
+    if (refusal !== undefined) return [refusal];
     if (use === 'clients') {
       this.clientTls = tls;
       running.server.renew(tls);

@@ -14,7 +14,7 @@ import type { LogSink } from './log-sink.ts';
  * | `few-files` | warn | the process may not open enough files for the connections of the settings; they are limited to what it may | `files`, `clients`, `upstream` |
  * | `rule-book-in-force` | info | a rule book was read again: it takes effect, or is the one in force after one that was refused | `ruleBook` |
  * | `rule-book-refused` | error | a rule book has a fault; the old one stays in force | `ruleBook` |
- * | `certificate-refused` | error | a certificate has a fault; the old one stays | |
+ * | `certificate-refused` | error | a certificate has a fault, or has ended; the old one stays | |
  * | `certificate-in-use` | info | a renewed certificate is used for new connections | |
  * | `certificate-ends` | warn, error | the certificate in use ends within two weeks, or has ended; once a day | `use`, `notAfter` |
  * | `secret-in-use` | info, warn | a renewed secret is in use; warn where every client gets a new hash | |
