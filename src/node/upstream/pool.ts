@@ -31,7 +31,7 @@ const QUARANTINE_MS = 60_000;
  * Milliseconds after which another address is tried in parallel with one that has not accepted the connection yet (RFC 8305 §5).
  */
 const NEXT_ADDRESS_MS = 250;
-/** Attempts in progress at most while V2 cannot be reached: where each hangs, one more begins now and then. */
+/** Attempts in progress for each address at most while V2 cannot be reached: where each hangs, one more begins now and then. */
 const MAX_ATTEMPTS = 32;
 const GOLDEN_RATIO = 0.618_034;
 /** Milliseconds that responses wait for each tiny chunk: four times what reading it takes. */
@@ -352,8 +352,11 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
     this.all.add(connection);
   }
 
+  /** Tries every address: V2 may be back at any of them. */
   connectAgain(): void {
-    if (this.connecting.size < MAX_ATTEMPTS && this.hasRoom() && !this.isClosed) this.open();
+    const { count } = this.destination.addresses;
+    for (let attempt = 0; attempt < count && !this.isClosed; attempt += 1)
+      if (this.connecting.size < MAX_ATTEMPTS * count && this.hasRoom()) this.open();
   }
 
   private notReached(began: number, fault: UpstreamFault): void {

@@ -119,6 +119,22 @@ test('an address that comes with a restart is found while requests wait', async 
   expect(await textOf(call)).toBe('127.0.0.2');
 });
 
+test('while V2 is away every address is tried at once: it may be back at any of them', async () => {
+  const live = ['127.0.0.2', '127.0.0.3', '127.0.0.4', '127.0.0.5'];
+  const servers = await serversOn(...live);
+  const addresses = live.map((_, at) => `127.0.1.${at}`);
+  const upstream = upstreamTo(`http://v2.example:${servers[0]?.port}`, {
+    lookup: resolverOf(addresses),
+    connectTimeout: 100,
+  });
+  const call = new Call(upstream);
+  await call.over;
+  expect(call.fault).toMatchObject({ sent: false, cause: 'ECONNREFUSED' });
+  addresses.splice(0, addresses.length, ...live);
+  // No request comes, and the first connection ends the attempts.
+  await until(() => servers.every(({ sockets }) => sockets.length > 0));
+});
+
 test('a failing resolver does not remove the addresses that it returned before', async () => {
   const [v2] = await serversOn('127.0.0.1');
   let lookups = 0;
