@@ -1,4 +1,4 @@
-import type { Body, Exchange, ExchangeOwner } from '../../src/gateway/exchange.ts';
+import type { Body, Exchange, ExchangeHandler } from '../../src/gateway/exchange.ts';
 import type { HeaderList } from '../../src/http/header-list.ts';
 import { concatBytes } from '../../src/http/byte-collector.ts';
 import type { ResponseHead } from '../../src/http/response-head.ts';
@@ -31,7 +31,7 @@ export class MemoryExchange implements Exchange {
   readonly response: Promise<FleetResponse>;
   private readonly request: FleetRequest;
   private readonly resolve: (response: FleetResponse) => void;
-  private owner: ExchangeOwner | undefined = undefined;
+  private handler: ExchangeHandler | undefined = undefined;
   private status = 0;
   private fields: HeaderList = [];
   private readonly chunks: Uint8Array[] = [];
@@ -52,19 +52,19 @@ export class MemoryExchange implements Exchange {
     return this.request.body?.length ?? 0;
   }
 
-  attach(owner: ExchangeOwner): void {
-    this.owner = owner;
+  attach(handler: ExchangeHandler): void {
+    this.handler = handler;
   }
 
   collect(): void {
     const { body } = this.request;
-    if (body === null || this.owner?.acceptChunk(body.length) !== true) return;
-    this.owner.onWholeBody(body);
+    if (body === null || this.handler?.acceptChunk(body.length) !== true) return;
+    this.handler.onWholeBody(body);
   }
 
   open(): void {
     const body: Body = this.request.body;
-    this.owner?.onBody(body);
+    this.handler?.onBody(body);
   }
 
   information(): void {}
@@ -81,13 +81,13 @@ export class MemoryExchange implements Exchange {
 
   end(): void {
     this.resolve({ status: this.status, headers: this.fields, body: concatBytes(this.chunks) });
-    this.owner?.flushed();
+    this.handler?.flushed();
   }
 
   closeAfterResponse(): void {}
 
   reset(): void {
     this.resolve({ status: 0, headers: [], body: concatBytes(this.chunks) });
-    this.owner?.disconnected();
+    this.handler?.disconnected();
   }
 }

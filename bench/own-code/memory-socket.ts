@@ -10,7 +10,7 @@ export class MemorySocket extends Socket {
     Reflect.set(this, '_handle', handle);
   }
 
-  /** Reads bytes into the buffer that connections share (`SharedReads`). */
+  /** Reads bytes into the buffer that connections share (`ReusedReadBuffer`). */
   receive(bytes: Buffer): void {
     const buffer: unknown = Reflect.get(this, symbolOf(this, 'kBuffer'));
     const callback: unknown = Reflect.get(this, symbolOf(this, 'kBufferCb'));

@@ -3,7 +3,7 @@ import { subscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { type OnReadOpts, Server, type Socket } from 'node:net';
 import { run } from '../../src/cli/program.ts';
-import { Destination } from '../../src/node/upstream/origin.ts';
+import { Origin } from '../../src/node/upstream/origin.ts';
 import { migrate, pass } from '../work.ts';
 import { response } from '../v2-response.ts';
 import { MemorySocket } from './memory-socket.ts';
@@ -18,7 +18,7 @@ const { request } = name === 'migrate' ? migrate : pass;
 /** The connections to V2 with a request to respond to. */
 let asked: OnReadOpts[] = [];
 
-Destination.prototype.connect = function connectInMemory(onread): Socket {
+Origin.prototype.connect = function connectInMemory(onread): Socket {
   const socket = new MemorySocket(() => {
     if (onread !== undefined) asked.push(onread);
   });

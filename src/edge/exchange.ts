@@ -1,4 +1,4 @@
-import type { Exchange, ExchangeOwner } from '../gateway/exchange.ts';
+import type { Exchange, ExchangeHandler } from '../gateway/exchange.ts';
 import { ByteCollector, concatBytes } from '../http/byte-collector.ts';
 import { type HeaderList, readDecimal } from '../http/header-list.ts';
 import type { ResponseHead } from '../http/response-head.ts';
@@ -35,7 +35,7 @@ export class EdgeExchange implements Exchange {
   private readonly request: Request;
   private readonly response = new EdgeResponse();
   private readonly body: PartBody | undefined;
-  private owner: ExchangeOwner | undefined = undefined;
+  private handler: ExchangeHandler | undefined = undefined;
   private settled = false;
 
   constructor(request: Request, options: EdgeExchangeOptions) {
@@ -72,32 +72,32 @@ export class EdgeExchange implements Exchange {
     return this.body?.bytes ?? 0;
   }
 
-  attach(owner: ExchangeOwner): void {
-    this.owner = owner;
+  attach(handler: ExchangeHandler): void {
+    this.handler = handler;
     this.request.signal.addEventListener('abort', () => this.disconnect());
     this.response.attach({
       isHead: this.method === 'HEAD',
-      drained: () => owner.drained(),
+      drained: () => handler.drained(),
       flushed: () => this.flushed(),
       disconnected: () => this.disconnect(),
     });
   }
 
   collect(): void {
-    const { body, owner } = this;
-    if (body === undefined || owner === undefined) return;
+    const { body, handler } = this;
+    if (body === undefined || handler === undefined) return;
     body
-      .collect((bytes) => owner.acceptChunk(bytes))
+      .collect((bytes) => handler.acceptChunk(bytes))
       .then(
         (whole) => {
-          if (whole !== undefined) owner.onWholeBody(whole);
+          if (whole !== undefined) handler.onWholeBody(whole);
         },
         (error: unknown) => this.fault(error),
       );
   }
 
   open(): void {
-    this.owner?.onBody(this.body ?? null);
+    this.handler?.onBody(this.body ?? null);
   }
 
   /** Ignored: a `Response` cannot carry informational responses. */
@@ -128,7 +128,7 @@ export class EdgeExchange implements Exchange {
   /** Workers report a client that has gone and invalid framing alike; where a front end checks the framing, it is the former. */
   private fault(error: unknown): void {
     if (error instanceof Error && error.message === 'client-timeout') {
-      this.owner?.onClientFault('client-timeout');
+      this.handler?.onClientFault('client-timeout');
       return;
     }
     this.disconnect();
@@ -138,14 +138,14 @@ export class EdgeExchange implements Exchange {
   private flushed(): void {
     if (this.settled) return;
     this.settled = true;
-    this.owner?.flushed();
+    this.handler?.flushed();
   }
 
   private disconnect(): void {
     if (this.settled) return;
     this.settled = true;
-    if (this.owner === undefined) this.ended();
-    else this.owner.disconnected();
+    if (this.handler === undefined) this.ended();
+    else this.handler.disconnected();
   }
 }
 

@@ -56,7 +56,7 @@ export function rewriteSmall(
 ): Rewrite | undefined {
   if (body.length > SMALL_BYTES) return undefined;
   const { take } = unlimitedMemory;
-  return rules.requestPlan(operation).rewrite(body, { take, room: (bytes) => memory.take(bytes) });
+  return rules.requestPlan(operation).rewrite(body, { take, room: (bytes) => memory.acquire(bytes) });
 }
 
 /** The same for a response, into a buffer that `room` returns where it gets larger than a few kilobytes. */

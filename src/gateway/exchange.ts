@@ -1,5 +1,5 @@
 import type { CollectorMemory } from '../http/byte-collector.ts';
-import type { FieldLines } from '../http/field-lines.ts';
+import type { RawHeaders } from '../http/raw-headers.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import type { HeadLimits, RequestHead } from '../http/request-head.ts';
 import type { ResponseHead } from '../http/response-head.ts';
@@ -26,7 +26,7 @@ export interface Exchange {
   readonly target: string;
   readonly headers: HeaderList;
   /** The fields as lines, which were checked; absent where the platform has not done that. */
-  readonly lines?: FieldLines;
+  readonly lines?: RawHeaders;
   readonly version: HttpVersion;
   /** Address of the peer; empty where the platform does not provide it. */
   readonly remote: string;
@@ -41,7 +41,7 @@ export interface Exchange {
   readonly borrowsChunks?: boolean;
   /** True when it reads no chunk once the exchange is over: the memory may then be used again. */
   readonly releasesChunks?: boolean;
-  /** True when the client has disconnected, also while `owner.disconnected` is still to be called. */
+  /** True when the client has disconnected, also while `handler.disconnected` is still to be called. */
   readonly isGone?: boolean;
   /** The fields of the response's head where its framing left some out; undefined where it did not. */
   readonly framedFields?: HeaderList | undefined;
@@ -53,11 +53,11 @@ export interface Exchange {
   /** Reads the head from its lines, as `readHead` does from the list; absent where there are none. */
   readHead?(limits: HeadLimits, trusted: boolean, targetBytes: number): RequestHead;
   /** Sets the receiver of the exchange's events; called once, before anything else. */
-  attach(owner: ExchangeOwner): void;
-  /** Reads the whole body into `memory` and calls `owner.onWholeBody`, unless `owner.acceptChunk` stops it. */
+  attach(handler: ExchangeHandler): void;
+  /** Reads the whole body into `memory` and calls `handler.onWholeBody`, unless `handler.acceptChunk` stops it. */
   collect(memory: CollectorMemory): void;
   /**
-   * Prepares the body for forwarding and calls `owner.onBody`, synchronously or within the same turn; a small body is whole. With
+   * Prepares the body for forwarding and calls `handler.onBody`, synchronously or within the same turn; a small body is whole. With
    * the lifetime `exchange` nobody reads that after the exchange: its memory may be used again.
    */
   open(lifetime?: 'exchange'): void;
@@ -66,7 +66,7 @@ export interface Exchange {
   information(status: number, headers: HeaderList): void;
   /** Sends the head of the response. Its fields are end-to-end; the adapter adds framing. Throws `UnwritableHead`. */
   head(head: ResponseHead): void;
-  /** Sends a chunk of the response body; false signals backpressure until `owner.drained`. With `isLast`, `end` follows at once. */
+  /** Sends a chunk of the response body; false signals backpressure until `handler.drained`. With `isLast`, `end` follows at once. */
   data(chunk: Uint8Array, isLast?: boolean): boolean;
   /** Ends the response, with trailers if the client can read them. */
   end(trailers: HeaderList): void;
@@ -79,7 +79,7 @@ export interface Exchange {
 }
 
 /** Receives the events of the client's side of an exchange. */
-export interface ExchangeOwner {
+export interface ExchangeHandler {
   /** Called for every chunk read by `collect`, with its size in bytes; false stops reading. */
   acceptChunk(bytes: number): boolean;
   onWholeBody(body: Uint8Array): void;

@@ -1,4 +1,4 @@
-import type { FieldLines } from '../http/field-lines.ts';
+import type { RawHeaders } from '../http/raw-headers.ts';
 import { addForwarded, type ForwardedMode } from '../http/forwarding.ts';
 import { FieldNames, type HeaderList, setField, withoutFields } from '../http/header-list.ts';
 import { type AddedFields, countedDown } from '../http/hop-fields.ts';
@@ -17,7 +17,7 @@ const TRAILER = new FieldNames(['trailer']);
 export class ForwardedRequest implements UpstreamRequest {
   readonly method: string;
   readonly target: string;
-  readonly lines: FieldLines | undefined;
+  readonly lines: RawHeaders | undefined;
   readonly fieldText: string | undefined;
   readonly body: Body;
   readonly length: number | undefined;

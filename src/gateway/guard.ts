@@ -1,24 +1,24 @@
 import type { HeaderList } from '../http/header-list.ts';
 import type { ResponseHead } from '../http/response-head.ts';
-import type { Body, ClientFault, ExchangeOwner } from './exchange.ts';
+import type { Body, ClientFault, ExchangeHandler } from './exchange.ts';
 import type { UpstreamFault, UpstreamReceiver } from './upstream.ts';
 
 /** Called with an unexpected error: a bug. */
 export type OnError = (error: unknown) => void;
 
-/** Catches errors between an adapter's events and the owner of an exchange: a bug ends one exchange, not the process. */
-export class GuardedOwner implements ExchangeOwner {
-  private readonly owner: ExchangeOwner;
+/** The error boundary between an adapter's events and the handler of an exchange: a bug ends one exchange, not the process. */
+export class HandlerBoundary implements ExchangeHandler {
+  private readonly handler: ExchangeHandler;
   private readonly onError: OnError;
 
-  constructor(owner: ExchangeOwner, onError: OnError) {
-    this.owner = owner;
+  constructor(handler: ExchangeHandler, onError: OnError) {
+    this.handler = handler;
     this.onError = onError;
   }
 
   acceptChunk(bytes: number): boolean {
     try {
-      return this.owner.acceptChunk(bytes);
+      return this.handler.acceptChunk(bytes);
     } catch (error) {
       this.onError(error);
       return false;
@@ -27,7 +27,7 @@ export class GuardedOwner implements ExchangeOwner {
 
   onWholeBody(body: Uint8Array): void {
     try {
-      this.owner.onWholeBody(body);
+      this.handler.onWholeBody(body);
     } catch (error) {
       this.onError(error);
     }
@@ -35,7 +35,7 @@ export class GuardedOwner implements ExchangeOwner {
 
   onBody(body: Body): void {
     try {
-      this.owner.onBody(body);
+      this.handler.onBody(body);
     } catch (error) {
       this.onError(error);
     }
@@ -43,7 +43,7 @@ export class GuardedOwner implements ExchangeOwner {
 
   drained(): void {
     try {
-      this.owner.drained();
+      this.handler.drained();
     } catch (error) {
       this.onError(error);
     }
@@ -51,7 +51,7 @@ export class GuardedOwner implements ExchangeOwner {
 
   onClientFault(fault: ClientFault): void {
     try {
-      this.owner.onClientFault(fault);
+      this.handler.onClientFault(fault);
     } catch (error) {
       this.onError(error);
     }
@@ -59,7 +59,7 @@ export class GuardedOwner implements ExchangeOwner {
 
   disconnected(): void {
     try {
-      this.owner.disconnected();
+      this.handler.disconnected();
     } catch (error) {
       this.onError(error);
     }
@@ -67,15 +67,15 @@ export class GuardedOwner implements ExchangeOwner {
 
   flushed(): void {
     try {
-      this.owner.flushed();
+      this.handler.flushed();
     } catch (error) {
       this.onError(error);
     }
   }
 }
 
-/** Catches errors in the same way while a response from an upstream is received. */
-export class GuardedReceiver implements UpstreamReceiver {
+/** The same boundary around what receives a response from an upstream. */
+export class ReceiverBoundary implements UpstreamReceiver {
   private readonly receiver: UpstreamReceiver;
   private readonly onError: OnError;
 
@@ -127,6 +127,7 @@ export class GuardedReceiver implements UpstreamReceiver {
       this.onError(error);
     }
   }
+
   endUnproven(): void {
     try {
       this.receiver.endUnproven?.();

@@ -14,7 +14,7 @@ export class BufferBudget {
   }
 
   /** Reserves `bytes`, for all copies or for `copies`; returns false and reserves nothing when they do not fit. */
-  take(bytes: number, copies = this.copies): boolean {
+  acquire(bytes: number, copies = this.copies): boolean {
     const total = bytes * copies;
     if (this.held + total > this.limit) return false;
     this.held += total;
@@ -32,41 +32,41 @@ export class BufferBudget {
   }
 }
 
-/** The memory for the bodies of one exchange, given back together when nobody reads them any more. */
+/** The memory for the bodies of one exchange, released together when nobody reads them any more. */
 export class ExchangeMemory implements CollectorMemory {
   private readonly source: CollectorMemory;
-  private taken: Uint8Array[] = [];
+  private acquired: Uint8Array[] = [];
 
   constructor(source: CollectorMemory) {
     this.source = source;
   }
 
-  take(bytes: number): Uint8Array {
-    const buffer = this.source.take(bytes);
-    this.taken.push(buffer);
+  acquire(bytes: number): Uint8Array {
+    const buffer = this.source.acquire(bytes);
+    this.acquired.push(buffer);
     return buffer;
   }
 
-  give(buffer: Uint8Array): void {
-    this.taken = this.taken.filter((each) => each !== buffer);
-    this.source.give(buffer);
+  release(buffer: Uint8Array): void {
+    this.acquired = this.acquired.filter((each) => each !== buffer);
+    this.source.release(buffer);
   }
 
-  adopt(part: Uint8Array): Uint8Array {
-    const buffer = this.source.adopt(part);
-    this.taken.push(buffer);
+  own(part: Uint8Array): Uint8Array {
+    const buffer = this.source.own(part);
+    this.acquired.push(buffer);
     return buffer;
   }
 
   /** Leaves everything to V8: work that was given up may still read it. */
   abandon(): void {
-    this.taken = [];
+    this.acquired = [];
   }
 
-  /** Gives back everything. */
-  giveAll(): void {
-    for (const buffer of this.taken) this.source.give(buffer);
-    this.taken = [];
+  /** Releases everything. */
+  releaseAll(): void {
+    for (const buffer of this.acquired) this.source.release(buffer);
+    this.acquired = [];
   }
 }
 
@@ -85,34 +85,34 @@ export interface WatchedExchange {
  * slot forever: thousands of them would be an outage. Of an exchange that is over, nothing is kept.
  */
 export class ExchangeWatchdog {
-  private readonly open = new Slots<WatchedExchange>();
-  /** By slot: the progress that the last check found, or -1 before the first one, and when it was found first. */
+  private readonly open = new IndexPool<WatchedExchange>();
+  /** By index: the progress that the last check found, or -1 before the first one, and when it was found first. */
   private readonly lastProgress: number[] = [];
   private readonly since: number[] = [];
 
-  /** Starts to watch an exchange; returns its slot, for `end`. */
+  /** Starts to watch an exchange; returns its index, for `end`. */
   begin(exchange: WatchedExchange): number {
-    const slot = this.open.add(exchange);
-    this.lastProgress[slot] = -1;
-    return slot;
+    const index = this.open.add(exchange);
+    this.lastProgress[index] = -1;
+    return index;
   }
 
-  /** Stops watching the exchange in a slot. */
-  end(slot: number): void {
-    this.open.remove(slot);
+  /** Stops watching the exchange with an index. */
+  end(index: number): void {
+    this.open.remove(index);
   }
 
   /** Ends the exchanges that made no progress for `limitMs` before `now`, as far as earlier checks show; returns their number. */
   check(now: number, limitMs: number): number {
     const { lastProgress, since } = this;
     const stuck: WatchedExchange[] = [];
-    for (const [slot, exchange] of this.open.entries()) {
+    for (const [index, exchange] of this.open.entries()) {
       const { progress, readingMs } = exchange;
-      if (progress !== lastProgress[slot]) {
-        lastProgress[slot] = progress;
-        since[slot] = now;
+      if (progress !== lastProgress[index]) {
+        lastProgress[index] = progress;
+        since[index] = now;
       }
-      if (now - (since[slot] ?? now) > limitMs + readingMs) stuck.push(exchange);
+      if (now - (since[index] ?? now) > limitMs + readingMs) stuck.push(exchange);
     }
     for (const exchange of stuck) exchange.abandon();
     return stuck.length;
@@ -120,10 +120,10 @@ export class ExchangeWatchdog {
 }
 
 /**
- * Things that come and go by the thousand a second, each in a numbered slot. A `Set` makes a new table every few dozen of them, and
+ * Things that come and go by the thousand a second, each at an index that is used again. A `Set` makes a new table every few dozen of them, and
  * each old one keeps those that it held then until V8 searches the whole heap: the young generation is then copied instead of freed.
  */
-export class Slots<Item> implements Iterable<Item> {
+export class IndexPool<Item> implements Iterable<Item> {
   private readonly items: (Item | undefined)[] = [];
   private readonly free: number[] = [];
 
@@ -132,26 +132,26 @@ export class Slots<Item> implements Iterable<Item> {
     return this.items.length - this.free.length;
   }
 
-  /** Adds an item; returns its slot. */
+  /** Adds an item; returns its index. */
   add(item: Item): number {
-    const slot = this.free.pop() ?? this.items.length;
-    this.items[slot] = item;
-    return slot;
+    const index = this.free.pop() ?? this.items.length;
+    this.items[index] = item;
+    return index;
   }
 
-  /** Empties a slot. */
-  remove(slot: number): void {
-    this.items[slot] = undefined;
-    this.free.push(slot);
+  /** Frees an index. */
+  remove(index: number): void {
+    this.items[index] = undefined;
+    this.free.push(index);
   }
 
   *[Symbol.iterator](): Iterator<Item> {
     for (const item of this.items) if (item !== undefined) yield item;
   }
 
-  /** The items with their slots. */
-  *entries(): Generator<readonly [slot: number, item: Item]> {
-    for (const [slot, item] of this.items.entries()) if (item !== undefined) yield [slot, item];
+  /** The items with their indexes. */
+  *entries(): Generator<readonly [index: number, item: Item]> {
+    for (const [index, item] of this.items.entries()) if (item !== undefined) yield [index, item];
   }
 }
 

@@ -6,10 +6,10 @@ import { closeEntry, type OpenEntry, openEntry } from '../rewrite-log/open-entry
 import type { Entry, Route } from '../rewrite-log/entry.ts';
 import type { ReceivedRequest } from './received-request.ts';
 import { type EndedExchange, ExchangeMemory, type WatchedExchange } from './limits.ts';
-import type { Body, ClientFault, ExchangeOwner } from './exchange.ts';
+import type { Body, ClientFault, ExchangeHandler } from './exchange.ts';
 import { type Failure, failure } from '../migrate/failure.ts';
 import type { GatewayContext } from './gateway-context.ts';
-import { GuardedOwner, GuardedReceiver } from './guard.ts';
+import { HandlerBoundary, ReceiverBoundary } from './guard.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { ExchangeRecorder } from './exchange-recorder.ts';
 import { hasFailed } from '../rewrite-log/entry-outcome.ts';
@@ -35,7 +35,7 @@ const ascii = new TextEncoder();
  * One exchange from end to end: sends the request, with a retry if allowed, streams the response back and logs the exchange. One
  * object with methods instead of closures, because this is the hot path.
  */
-export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, WatchedExchange, EndedExchange {
+export class ProxiedExchange implements ExchangeHandler, UpstreamReceiver, WatchedExchange, EndedExchange {
   protected readonly gateway: GatewayContext;
   protected readonly received: ReceivedRequest;
   protected readonly rules: CompiledRuleBook;
@@ -93,7 +93,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
         : new ExchangeRecorder(observer, exchange, level);
     gateway.inFlight += 1;
     this.watchdogSlot = gateway.watchdog.begin(this);
-    exchange.attach(new GuardedOwner(this, this.failInternally));
+    exchange.attach(new HandlerBoundary(this, this.failInternally));
   }
 
   /** Ends the exchange after an internal error: the operator gets the error, the client only a generic failure. */
@@ -205,13 +205,13 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     if (version === 'v2') this.recorder?.recordUpstreamRequest(request);
     this.call = upstream.send(
       request,
-      new GuardedReceiver(this.sampled(this.receiver()), this.failInternally),
+      new ReceiverBoundary(this.sampled(this.receiver()), this.failInternally),
     );
   }
 
   /** Reserves bytes for buffering in the budget, until the exchange is over; false when they do not fit. */
   protected reserve(bytes: number): boolean {
-    if (!this.gateway.budget.take(bytes)) return false;
+    if (!this.gateway.budget.acquire(bytes)) return false;
     this.bufferedBytes += bytes;
     return true;
   }
@@ -227,7 +227,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     const memory: WorkMemory = {
       take: (bytes) => {
         if (copies === undefined) return this.reserve(bytes);
-        if (!budget.take(bytes, copies)) return false;
+        if (!budget.acquire(bytes, copies)) return false;
         taken += bytes;
         return true;
       },
@@ -255,7 +255,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
 
   /** Nobody reads the bodies any more; work that goes on keeps its memory. */
   private giveMemory(): void {
-    if (this.workInProgress === 0) this.bodyMemory?.giveAll();
+    if (this.workInProgress === 0) this.bodyMemory?.releaseAll();
   }
 
   /** Receiver of the response. */

@@ -67,7 +67,7 @@ export class CircuitBreaker {
     return true;
   }
 
-  /** A probe is over, with or without an outcome: its client may have disconnected. */
+  /** A probe is over, with or without an outcome: the caller may have disconnected. */
   probeOver(): void {
     if (this.probes > 0) this.probes -= 1;
   }

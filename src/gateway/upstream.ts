@@ -1,4 +1,4 @@
-import type { FieldLines } from '../http/field-lines.ts';
+import type { RawHeaders } from '../http/raw-headers.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import { isIdempotent } from '../http/request-head.ts';
 import type { ResponseHead } from '../http/response-head.ts';
@@ -13,7 +13,7 @@ export interface UpstreamRequest {
   /** End-to-end fields in order, without `Host` and framing. */
   readonly headers: HeaderList;
   /** The lines that most of the fields come from, where the platform reads lines. */
-  readonly lines?: FieldLines | undefined;
+  readonly lines?: RawHeaders | undefined;
   /** The lines of all of these fields, in latin1, where they are known: they are checked. */
   readonly fieldText?: string | undefined;
   readonly body: Body;
@@ -100,7 +100,7 @@ export function retryDelayMs(random: number): number {
   return Math.round(25 * (0.5 + random));
 }
 
-/** Maps the fault of all attempts to the failure that the client receives. Never contains the origin's address or the system's error text. */
+/** Maps the fault of all attempts to the failure that the client receives. Never contains the origin's address or the kernel's error text. */
 export function failureForFault(fault: UpstreamFault): Failure {
   switch (fault.kind) {
     case 'unreachable':

@@ -1,24 +1,24 @@
 const empty = new Uint8Array(0);
 /** Size of the first buffer that chunks are copied into. */
 const FIRST_BUFFER_BYTES = 1024;
-/** Size in bytes of a lent first chunk from which the buffer has room for as much again: it is the beginning of a large body. */
+/** Size in bytes of a borrowed first chunk from which the buffer has room for as much again: it is the beginning of a large body. */
 const LARGE_CHUNK_BYTES = 32 * 1024;
 
 /** Where buffers for bodies come from. */
 export interface CollectorMemory {
   /** Returns a buffer of at least so many bytes. */
-  take(bytes: number): Uint8Array;
+  acquire(bytes: number): Uint8Array;
   /** Takes back a buffer that nobody reads or writes any more. */
-  give(buffer: Uint8Array): void;
-  /** Takes over the whole buffer that `part` is in, as one of its own; returns it, for `give`. */
-  adopt(part: Uint8Array): Uint8Array;
+  release(buffer: Uint8Array): void;
+  /** Takes over the whole buffer that `part` is in, as one of its own; returns it, for `release`. */
+  own(part: Uint8Array): Uint8Array;
 }
 
 /** Memory that is new each time. */
 export const newMemory: CollectorMemory = {
-  take: (bytes) => new Uint8Array(bytes),
-  give: () => {},
-  adopt: (part) => part,
+  acquire: (bytes) => new Uint8Array(bytes),
+  release: () => {},
+  own: (part) => part,
 };
 
 /**
@@ -38,37 +38,37 @@ export class ByteCollector {
     this.memory = memory;
   }
 
-  /** The buffer that holds what was added, and room for more; it is not to be given back while that is in use. */
+  /** The buffer that holds what was added, and room for more; it is not to be released while that is in use. */
   get buffer(): Uint8Array {
     return this.bytes;
   }
 
   /**
    * Adds a chunk and returns the number of additional bytes of memory held. A first chunk that fills most of its own buffer is
-   * kept without a copy, so the collector must own it from then on, unless it is lent.
+   * kept without a copy, so the collector must own it from then on, unless it is borrowed.
    */
-  add(part: Uint8Array, isLent = false): number {
+  add(part: Uint8Array, isBorrowed = false): number {
     const { bytes, length } = this;
-    // Memory that is given back may have no length any more.
+    // Memory that is released may have no length any more.
     const before = bytes.length;
     const needed = length + part.length;
     this.length = needed;
-    if (length === 0 && !isLent && part.length * 2 > part.buffer.byteLength) {
+    if (length === 0 && !isBorrowed && part.length * 2 > part.buffer.byteLength) {
       this.bytes = part;
       return part.length;
     }
     if (needed > before) {
-      this.bytes = this.memory.take(this.room(needed, length === 0 && isLent));
+      this.bytes = this.memory.acquire(this.room(needed, length === 0 && isBorrowed));
       this.bytes.set(bytes.subarray(0, length));
-      this.memory.give(bytes);
+      this.memory.release(bytes);
     }
     this.bytes.set(part, length);
     return this.bytes.length - before;
   }
 
-  /** The size of the next buffer: a lent part that may be all there is gets no more than it needs. */
-  private room(needed: number, isFirstLent: boolean): number {
-    if (isFirstLent && (needed < LARGE_CHUNK_BYTES || this.expected <= needed)) return needed;
+  /** The size of the next buffer: a borrowed part that may be all there is gets no more than it needs. */
+  private room(needed: number, isFirstBorrowed: boolean): number {
+    if (isFirstBorrowed && (needed < LARGE_CHUNK_BYTES || this.expected <= needed)) return needed;
     const limit = this.expected >= needed ? this.expected : Infinity;
     return Math.max(Math.min(Math.ceil(needed * 1.5), limit), FIRST_BUFFER_BYTES);
   }

@@ -165,8 +165,8 @@ export function fieldsOfAnotherBody(headers: HeaderList): string[] {
  * of their own here, `forwarding` claim where a request came from, a `range` asks for a part, a `link` has an address or the path of
  * a cookie, and an `alias` may be read as another field.
  */
-export type FieldUse =
-  | NamedUse
+export type HeaderKind =
+  | NamedKind
   | 'hop-by-hop'
   | 'body'
   | 'forwarding'
@@ -179,9 +179,9 @@ export type FieldUse =
   | 'alias'
   | 'other';
 
-type NamedUse = (typeof NAMED_USES)[number];
+type NamedKind = (typeof NAMED_KINDS)[number];
 
-const NAMED_USES = [
+const NAMED_KINDS = [
   'host',
   'authorization',
   'content-type',
@@ -201,21 +201,21 @@ const NAMED_USES = [
   'accept-encoding',
 ] as const;
 
-const USES_BY_NAME: ReadonlyMap<string, FieldUse> = new Map(NAMED_USES.map((name) => [name, name]));
+const KINDS_BY_NAME: ReadonlyMap<string, HeaderKind> = new Map(NAMED_KINDS.map((name) => [name, name]));
 
-/** The uses of hop-by-hop fields. */
-export const HOP_BY_HOP_USES: ReadonlySet<FieldUse> = new Set<FieldUse>([
+/** The kinds of hop-by-hop fields. */
+export const HOP_BY_HOP_KINDS: ReadonlySet<HeaderKind> = new Set<HeaderKind>([
   'hop-by-hop',
-  ...NAMED_USES.filter(isHopByHop),
+  ...NAMED_KINDS.filter(isHopByHop),
 ]);
 
-/** The uses of fields that describe one body. */
-export const BODY_USES: ReadonlySet<FieldUse> = new Set<FieldUse>([
+/** The kinds of fields that describe one body. */
+export const BODY_KINDS: ReadonlySet<HeaderKind> = new Set<HeaderKind>([
   'body',
-  ...NAMED_USES.filter(isBodyField),
+  ...NAMED_KINDS.filter(isBodyField),
 ]);
 
-const KINDS: ReadonlyMap<string, FieldUse> = new Map<string, FieldUse>([
+const KINDS_OF_OTHERS: ReadonlyMap<string, HeaderKind> = new Map<string, HeaderKind>([
   ['location', 'link'],
   ['content-location', 'link'],
   ['link', 'link'],
@@ -232,17 +232,17 @@ const KINDS: ReadonlyMap<string, FieldUse> = new Map<string, FieldUse>([
 const COMMON_NAMES = ['accept', 'accept-language', 'user-agent', 'cookie', 'origin'];
 
 /** Names in lower case that most fields have. */
-const USUAL_NAMES: readonly string[] = [...NAMED_USES, ...COMMON_NAMES];
+const USUAL_NAMES: readonly string[] = [...NAMED_KINDS, ...COMMON_NAMES];
 
-/** The use of a field by its name, in any case. */
-export function useOfName(name: string): FieldUse {
-  return usesBySpelling.get(name) ?? useOfLower(name.toLowerCase());
+/** The kind of a field by its name, in any case. */
+export function kindOfName(name: string): HeaderKind {
+  return kindsBySpelling.get(name) ?? kindOfLower(name.toLowerCase());
 }
 
-/** The use of a field by its name in lower case. */
-function useOfLower(lower: string): FieldUse {
-  const use = USES_BY_NAME.get(lower) ?? KINDS.get(lower);
-  if (use !== undefined) return use;
+/** The kind of a field by its name in lower case. */
+function kindOfLower(lower: string): HeaderKind {
+  const kind = KINDS_BY_NAME.get(lower) ?? KINDS_OF_OTHERS.get(lower);
+  if (kind !== undefined) return kind;
   if (isHopByHop(lower)) return 'hop-by-hop';
   if (isBodyField(lower)) return 'body';
   if (isForwarding(lower)) return 'forwarding';
@@ -252,15 +252,15 @@ function useOfLower(lower: string): FieldUse {
 /** Servers that follow CGI read X_API_VERSION as X-API-VERSION, which would bypass every check. */
 function isAlias(lower: string): boolean {
   const plain = lower.replaceAll('_', '-');
-  const isRead = USES_BY_NAME.has(plain) && plain !== 'expect' && plain !== 'accept-encoding';
+  const isRead = KINDS_BY_NAME.has(plain) && plain !== 'expect' && plain !== 'accept-encoding';
   return isRead || isHopByHop(plain) || isForwarding(plain);
 }
 
-/** Uses by the two spellings that nearly all clients send, so that most names take one lookup and no conversion. */
-const usesBySpelling: ReadonlyMap<string, FieldUse> = new Map(
-  USUAL_NAMES.flatMap((lower): [string, FieldUse][] => [
-    [lower, useOfLower(lower)],
-    [lower.replaceAll(/(?<![a-z])[a-z]/g, (letter) => letter.toUpperCase()), useOfLower(lower)],
+/** Kinds by the two spellings that nearly all clients send, so that most names take one lookup and no conversion. */
+const kindsBySpelling: ReadonlyMap<string, HeaderKind> = new Map(
+  USUAL_NAMES.flatMap((lower): [string, HeaderKind][] => [
+    [lower, kindOfLower(lower)],
+    [lower.replaceAll(/(?<![a-z])[a-z]/g, (letter) => letter.toUpperCase()), kindOfLower(lower)],
   ]),
 );
 
@@ -298,7 +298,7 @@ const KNOWN_NAMES = [
 /** A known name, with the next one of the same slot. */
 interface KnownName {
   readonly codes: Uint8Array;
-  readonly use: FieldUse;
+  readonly kind: HeaderKind;
   readonly next: KnownName | undefined;
 }
 
@@ -310,13 +310,13 @@ const slots: (KnownName | undefined)[] = Array.from({ length: SLOTS }, () => und
 for (const name of KNOWN_NAMES) {
   const codes = ascii(name);
   const slot = slotOf(codes, 0, codes.length);
-  slots[slot] = { codes, use: useOfLower(name), next: slots[slot] };
+  slots[slot] = { codes, kind: kindOfLower(name), next: slots[slot] };
 }
 
-/** The use of a field by the bytes of its name, which must be a token; undefined for one that is not known. No text is made of it. */
-export function useOfBytes(bytes: Uint8Array, from: number, to: number): FieldUse | undefined {
+/** The kind of a field by the bytes of its name, which must be a token; undefined for one that is not known. No text is made of it. */
+export function kindOfBytes(bytes: Uint8Array, from: number, to: number): HeaderKind | undefined {
   for (let known = slots[slotOf(bytes, from, to)]; known !== undefined; known = known.next)
-    if (isName(known.codes, bytes, from, to)) return known.use;
+    if (isName(known.codes, bytes, from, to)) return known.kind;
   return undefined;
 }
 

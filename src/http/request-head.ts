@@ -1,5 +1,5 @@
-import type { FieldLines } from './field-lines.ts';
-import { type FieldUse, HOP_BY_HOP_USES, namesOthers, nominated, useOfName } from './fields.ts';
+import type { RawHeaders } from './raw-headers.ts';
+import { type HeaderKind, HOP_BY_HOP_KINDS, namesOthers, nominated, kindOfName } from './fields.ts';
 import { type HeaderList, isFieldValue, readDecimal, withoutFields } from './header-list.ts';
 
 /** The fields of a request that are forwarded. */
@@ -43,7 +43,7 @@ export interface RequestHead extends ForwardedFields {
    */
   readonly forwardedHeaders: HeaderList;
   /** Some of `forwardedLines`. */
-  keptLines(isKept: (use: FieldUse) => boolean): string | undefined;
+  filterLines(isKept: (kind: HeaderKind) => boolean): string | undefined;
 }
 
 /** Why a header section is refused, with the response status. */
@@ -76,8 +76,8 @@ export function readHead(
 }
 
 /** Fields that end here. */
-const NOT_FORWARDED: ReadonlySet<FieldUse> = new Set<FieldUse>([
-  ...HOP_BY_HOP_USES,
+const NOT_FORWARDED: ReadonlySet<HeaderKind> = new Set<HeaderKind>([
+  ...HOP_BY_HOP_KINDS,
   'host',
   'content-length',
   'expect',
@@ -122,7 +122,7 @@ abstract class HeadReader implements RequestHead {
   protected abstract forwardedFields(): HeaderList;
 
   /** The lines of those of these fields that are kept; undefined where they are not known as such. */
-  protected abstract linesToForward(isKept: (use: FieldUse) => boolean): string | undefined;
+  protected abstract linesToForward(isKept: (kind: HeaderKind) => boolean): string | undefined;
 
   get forwardedHeaders(): HeaderList {
     if (this.forwarded === undefined) {
@@ -134,10 +134,10 @@ abstract class HeadReader implements RequestHead {
   }
 
   get forwardedLines(): string | undefined {
-    return this.keptLines(isAny);
+    return this.filterLines(isAny);
   }
 
-  keptLines(isKept: (use: FieldUse) => boolean): string | undefined {
+  filterLines(isKept: (kind: HeaderKind) => boolean): string | undefined {
     return this.connection === undefined ? this.linesToForward(isKept) : undefined;
   }
 
@@ -156,38 +156,38 @@ abstract class HeadReader implements RequestHead {
   }
 
   /** True for a field that is forwarded, unless `Connection` lists it. To be asked once all fields are read. */
-  protected isForwarded(use: FieldUse): boolean {
-    if (use === 'other') return true;
-    if (use === 'forwarding') return this.trusted;
-    if (use === 'trailer') return this.length === undefined;
-    return !NOT_FORWARDED.has(use);
+  protected isForwarded(kind: HeaderKind): boolean {
+    if (kind === 'other') return true;
+    if (kind === 'forwarding') return this.trusted;
+    if (kind === 'trailer') return this.length === undefined;
+    return !NOT_FORWARDED.has(kind);
   }
 
   /** Takes the value of a field that is not just any other. */
-  protected take(use: FieldUse, value: string): void {
-    if (use === 'host') this.host = this.only(use, this.host, value);
-    else if (use === 'authorization') this.authorization = this.only(use, this.authorization, value);
-    else if (use === 'content-type') this.contentType = this.only(use, this.contentType, value);
-    else if (use === 'content-length') this.length = this.only(use, this.length, value);
-    else if (use === 'transfer-encoding') this.coding = this.only(use, this.coding, value);
-    else if (use === 'x-api-version') this.apiVersion = this.only(use, this.apiVersion, value);
-    else if (use === 'x-request-id') this.requestId ??= value;
-    else if (use === 'traceparent') this.traceparent = joined(this.traceparent, value, ',');
-    else if (use === 'content-encoding') this.contentEncoding = joined(this.contentEncoding, value, ',');
-    else if (use === 'upgrade') this.upgrade = joined(this.upgrade, value, ', ');
-    else if (use === 'expect') this.expect = joined(this.expect, value, ', ');
-    else if (use === 'accept-encoding') this.acceptEncoding = joined(this.acceptEncoding, value, ', ');
-    else if (use === 'if-match') this.ifMatch = joined(this.ifMatch, value, ', ');
-    else if (use === 'via') this.via = joined(this.via, value, ',');
-    else if (use === 'max-forwards') this.maxForwards = joined(this.maxForwards, value, ',');
-    else if (use === 'trailer') this.namesTrailers = true;
-    else if (use === 'connection' && namesOthers(value)) (this.connection ??= []).push(value);
+  protected take(kind: HeaderKind, value: string): void {
+    if (kind === 'host') this.host = this.only(kind, this.host, value);
+    else if (kind === 'authorization') this.authorization = this.only(kind, this.authorization, value);
+    else if (kind === 'content-type') this.contentType = this.only(kind, this.contentType, value);
+    else if (kind === 'content-length') this.length = this.only(kind, this.length, value);
+    else if (kind === 'transfer-encoding') this.coding = this.only(kind, this.coding, value);
+    else if (kind === 'x-api-version') this.apiVersion = this.only(kind, this.apiVersion, value);
+    else if (kind === 'x-request-id') this.requestId ??= value;
+    else if (kind === 'traceparent') this.traceparent = joined(this.traceparent, value, ',');
+    else if (kind === 'content-encoding') this.contentEncoding = joined(this.contentEncoding, value, ',');
+    else if (kind === 'upgrade') this.upgrade = joined(this.upgrade, value, ', ');
+    else if (kind === 'expect') this.expect = joined(this.expect, value, ', ');
+    else if (kind === 'accept-encoding') this.acceptEncoding = joined(this.acceptEncoding, value, ', ');
+    else if (kind === 'if-match') this.ifMatch = joined(this.ifMatch, value, ', ');
+    else if (kind === 'via') this.via = joined(this.via, value, ',');
+    else if (kind === 'max-forwards') this.maxForwards = joined(this.maxForwards, value, ',');
+    else if (kind === 'trailer') this.namesTrailers = true;
+    else if (kind === 'connection' && namesOthers(value)) (this.connection ??= []).push(value);
   }
 
-  protected fieldsToForward(uses: readonly FieldUse[], fields: HeaderList): HeaderList {
+  protected fieldsToForward(kinds: readonly HeaderKind[], fields: HeaderList): HeaderList {
     const kept: string[] = [];
-    for (let index = 0; index < uses.length; index += 1) {
-      if (this.isForwarded(uses[index] ?? 'other'))
+    for (let index = 0; index < kinds.length; index += 1) {
+      if (this.isForwarded(kinds[index] ?? 'other'))
         kept.push(fields[index * 2] ?? '', fields[index * 2 + 1] ?? '');
     }
     return kept;
@@ -227,8 +227,8 @@ abstract class HeadReader implements RequestHead {
 
 class HeadOfList extends HeadReader {
   private readonly headers: HeaderList;
-  /** Use of each field. */
-  private readonly uses: FieldUse[] = [];
+  /** Kind of each field. */
+  private readonly kinds: HeaderKind[] = [];
 
   constructor(headers: HeaderList, trusted: boolean) {
     super(trusted);
@@ -240,24 +240,24 @@ class HeadOfList extends HeadReader {
   }
 
   protected readFields(count: number): number {
-    const { headers, uses } = this;
+    const { headers, kinds } = this;
     let bytes = 0;
     for (let at = 0; at < count * 2; at += 2) {
       const name = headers[at] ?? '';
       const value = headers[at + 1] ?? '';
-      const use = useOfName(name);
+      const kind = kindOfName(name);
       bytes += name.length + value.length;
       if (!isFieldValue(value))
         this.refuse(`The value of ${name.toLowerCase()} contains a control character.`);
-      if (use === 'alias') this.refuseAlias(name);
-      else if (use !== 'other') this.take(use, value);
-      uses.push(use);
+      if (kind === 'alias') this.refuseAlias(name);
+      else if (kind !== 'other') this.take(kind, value);
+      kinds.push(kind);
     }
     return bytes;
   }
 
   protected forwardedFields(): HeaderList {
-    return this.fieldsToForward(this.uses, this.headers);
+    return this.fieldsToForward(this.kinds, this.headers);
   }
 
   protected linesToForward(): undefined {}
@@ -276,7 +276,7 @@ function joined(before: string | undefined, value: string, separator: string): s
 
 /** Reads a header section like `readHead`, from lines: texts are only cut of the fields that the gateway uses. */
 export function readHeadLines(
-  lines: FieldLines,
+  lines: RawHeaders,
   limits: HeadLimits,
   trusted: boolean,
   targetBytes: number,
@@ -287,35 +287,35 @@ export function readHeadLines(
 }
 
 class HeadOfLines extends HeadReader {
-  private readonly lines: FieldLines;
+  private readonly lines: RawHeaders;
 
-  constructor(lines: FieldLines, trusted: boolean) {
+  constructor(lines: RawHeaders, trusted: boolean) {
     super(trusted);
     this.lines = lines;
   }
 
   protected get count(): number {
-    return this.lines.uses.length;
+    return this.lines.kinds.length;
   }
 
   protected readFields(count: number): number {
     const { lines } = this;
     let bytes = 0;
     for (let index = 0; index < count; index += 1) {
-      const use = lines.uses[index] ?? 'other';
+      const kind = lines.kinds[index] ?? 'other';
       bytes += lines.bytes(index);
-      if (use === 'alias') this.refuseAlias(lines.name(index));
-      else if (use !== 'other') this.take(use, lines.value(index));
+      if (kind === 'alias') this.refuseAlias(lines.name(index));
+      else if (kind !== 'other') this.take(kind, lines.value(index));
     }
     return bytes;
   }
 
   protected forwardedFields(): HeaderList {
-    return this.fieldsToForward(this.lines.uses, this.lines.fields);
+    return this.fieldsToForward(this.lines.kinds, this.lines.fields);
   }
 
-  protected linesToForward(isKept: (use: FieldUse) => boolean): string | undefined {
-    return this.lines.kept((use) => this.isForwarded(use) && isKept(use));
+  protected linesToForward(isKept: (kind: HeaderKind) => boolean): string | undefined {
+    return this.lines.filter((kind) => this.isForwarded(kind) && isKept(kind));
   }
 }
 

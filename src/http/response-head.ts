@@ -1,5 +1,5 @@
-import type { FieldLines } from './field-lines.ts';
-import { endToEnd, HOP_BY_HOP_USES, namesOthers } from './fields.ts';
+import type { RawHeaders } from './raw-headers.ts';
+import { endToEnd, HOP_BY_HOP_KINDS, namesOthers } from './fields.ts';
 import { type HeaderList, isFieldValue, readDecimal } from './header-list.ts';
 import type { AddedFields, HopFields } from './hop-fields.ts';
 
@@ -12,7 +12,7 @@ export interface ResponseHead {
   /** True for a response that came over HTTP/1.0. */
   readonly is10?: boolean | undefined;
   /** The lines that most of the fields come from, where they were read as lines: they can be written again without a second check. */
-  readonly lines: FieldLines | undefined;
+  readonly lines: RawHeaders | undefined;
   /** The lines of all of these fields, in latin1, where they are known: they are checked. */
   readonly fieldText?: string | undefined;
   /**
@@ -26,10 +26,10 @@ export interface ResponseHead {
 export class ReadResponseHead implements ResponseHead {
   readonly status: number;
   readonly reason: string;
-  readonly lines: FieldLines;
+  readonly lines: RawHeaders;
   readonly is10: boolean;
 
-  constructor(status: number, reason: string, lines: FieldLines, is10 = false) {
+  constructor(status: number, reason: string, lines: RawHeaders, is10 = false) {
     this.status = status;
     this.reason = reason;
     this.lines = lines;
@@ -46,11 +46,11 @@ export class ReadResponseHead implements ResponseHead {
     if (status === 204 || !lines.arePlain) return undefined;
     let isWhole = true;
     let hasDate = false;
-    for (let index = 0; index < lines.uses.length; index += 1) {
-      const use = lines.uses[index] ?? 'other';
-      if (use === 'trailer' || (use === 'connection' && namesOthers(lines.value(index)))) return undefined;
-      hasDate ||= use === 'date';
-      isWhole &&= !HOP_BY_HOP_USES.has(use);
+    for (let index = 0; index < lines.kinds.length; index += 1) {
+      const kind = lines.kinds[index] ?? 'other';
+      if (kind === 'trailer' || (kind === 'connection' && namesOthers(lines.value(index)))) return undefined;
+      hasDate ||= kind === 'date';
+      isWhole &&= !HOP_BY_HOP_KINDS.has(kind);
     }
     return new ForwardedHead(this, isWhole, hop.ofResponse(hasDate, this.is10));
   }
@@ -59,7 +59,7 @@ export class ReadResponseHead implements ResponseHead {
 class ForwardedHead implements ResponseHead {
   readonly status: number;
   readonly reason: string;
-  readonly lines: FieldLines;
+  readonly lines: RawHeaders;
   /** True when all fields go on. */
   private readonly isWhole: boolean;
   private readonly added: AddedFields;
@@ -78,7 +78,7 @@ class ForwardedHead implements ResponseHead {
   }
 
   get fieldText(): string | undefined {
-    const kept = this.lines.kept((use) => !HOP_BY_HOP_USES.has(use));
+    const kept = this.lines.filter((kind) => !HOP_BY_HOP_KINDS.has(kind));
     return kept === undefined ? undefined : kept + this.added.text;
   }
 }

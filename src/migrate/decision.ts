@@ -1,5 +1,5 @@
 import { acceptedCodings, ALL_CODINGS, type Coding, readCoding, readJsonType } from '../http/content.ts';
-import { BODY_USES, type FieldUse, useOfName } from '../http/fields.ts';
+import { BODY_KINDS, type HeaderKind, kindOfName } from '../http/fields.ts';
 import { isRequestId } from '../http/forwarding.ts';
 import { type HeaderList, setField } from '../http/header-list.ts';
 import { countedDown, type HopFields } from '../http/hop-fields.ts';
@@ -368,17 +368,17 @@ export class MigratedHead implements ForwardedFields {
     if (version !== undefined && received.apiVersion !== undefined) return undefined;
     if (requestId !== undefined && received.requestId !== undefined) return undefined;
     if (traceparent !== undefined && received.traceparent !== undefined) return undefined;
-    const kept = received.keptLines(this.isKept);
+    const kept = received.filterLines(this.isKept);
     if (kept === undefined) return undefined;
     return `${kept}${line('x-api-version', version)}${line('x-request-id', requestId)}${line('traceparent', traceparent)}`;
   }
 
-  private readonly isKept = (use: FieldUse): boolean => {
+  private readonly isKept = (kind: HeaderKind): boolean => {
     // A part of V2's body is none of V1's (RFC 9110 §14.2 allows the whole).
-    if (use === 'range') return !this.isResponseRewritten;
+    if (kind === 'range') return !this.isResponseRewritten;
     // The state of a trace that is not continued does not apply to the new one (W3C Trace Context §3.3).
-    if (use === 'tracestate') return this.hasTrace;
-    return !this.isRewritten || !BODY_USES.has(use);
+    if (kind === 'tracestate') return this.hasTrace;
+    return !this.isRewritten || !BODY_KINDS.has(kind);
   };
 
   private listed(): HeaderList {
@@ -386,7 +386,7 @@ export class MigratedHead implements ForwardedFields {
     const headers: string[] = [];
     for (let at = 0; at < forwardedHeaders.length; at += 2) {
       const name = forwardedHeaders[at] ?? '';
-      if (this.isKept(useOfName(name))) headers.push(name, forwardedHeaders[at + 1] ?? '');
+      if (this.isKept(kindOfName(name))) headers.push(name, forwardedHeaders[at + 1] ?? '');
     }
     const { version, requestId, traceparent, acceptEncoding, ifMatch } = this;
     if (acceptEncoding !== undefined) setField(headers, 'accept-encoding', acceptEncoding);

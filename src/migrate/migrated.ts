@@ -1,5 +1,5 @@
 import { type Coding, readCoding, readJsonType } from '../http/content.ts';
-import { fieldsOfAnotherBody, useOfName } from '../http/fields.ts';
+import { fieldsOfAnotherBody, kindOfName } from '../http/fields.ts';
 import { type HeaderList, headerValue, headerValues, isNamed } from '../http/header-list.ts';
 import { bareHost } from '../http/request-head.ts';
 import { mapLinkTargets } from '../http/target.ts';
@@ -145,7 +145,7 @@ export function rewriteLinks(headers: string[], places: LinkRewriting): void {
 
 /** True when a response has any of these fields. */
 export function hasLinks(headers: HeaderList): boolean {
-  for (let at = 0; at < headers.length; at += 2) if (useOfName(headers[at] ?? '') === 'link') return true;
+  for (let at = 0; at < headers.length; at += 2) if (kindOfName(headers[at] ?? '') === 'link') return true;
   return false;
 }
 

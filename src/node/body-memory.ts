@@ -4,45 +4,45 @@ import { IS_NODE } from './runtime.ts';
 /** Sizes in bytes of the buffers that are used again. */
 const SIZES = [16, 32, 64, 128, 256, 512].map((kibibytes) => kibibytes * 1024);
 /** Maximum bytes of buffers that wait for their next use. */
-const KEPT_BYTES = 8 * 1024 * 1024;
+const FREE_BYTES = 8 * 1024 * 1024;
 
 /**
- * Memory for bodies on their way, used again and again; larger buffers go back to the system as soon as they are given back. New
+ * Memory for bodies on their way, used again and again; larger buffers go back to the kernel as soon as they are released. New
  * memory for each of them, freed by V8, costs more than reading and writing it: V8 looks for what is free among all objects each time
  * that some twenty megabytes of buffers are new.
  */
 export class BodyMemory implements CollectorMemory {
   private readonly free = new Map<number, Buffer[]>(SIZES.map((size) => [size, []]));
-  private readonly taken = new WeakSet<Uint8Array>();
-  private kept = 0;
+  private readonly acquired = new WeakSet<Uint8Array>();
+  private freeBytes = 0;
 
   /** Returns a buffer of at least so many bytes, with whatever it held before. */
-  take(bytes: number): Buffer {
+  acquire(bytes: number): Buffer {
     if (bytes < (SIZES[0] ?? 0) / 2) return Buffer.allocUnsafeSlow(bytes);
     const size = SIZES.find((each) => each >= bytes) ?? bytes;
-    const kept = this.free.get(size)?.pop();
-    if (kept !== undefined) this.kept -= size;
-    const buffer = kept ?? Buffer.allocUnsafeSlow(size);
-    this.taken.add(buffer);
+    const free = this.free.get(size)?.pop();
+    if (free !== undefined) this.freeBytes -= size;
+    const buffer = free ?? Buffer.allocUnsafeSlow(size);
+    this.acquired.add(buffer);
     return buffer;
   }
 
   /** Takes back a buffer that nobody reads or writes any more; any other is ignored, and one that has moved to another thread. */
-  give(buffer: Uint8Array): void {
-    if (!Buffer.isBuffer(buffer) || !this.taken.delete(buffer) || buffer.length === 0) return;
+  release(buffer: Uint8Array): void {
+    if (!Buffer.isBuffer(buffer) || !this.acquired.delete(buffer) || buffer.length === 0) return;
     const sameSize = this.free.get(buffer.length);
-    if (sameSize === undefined || this.kept + buffer.length > KEPT_BYTES) {
-      // Others may still read what a socket says it has taken.
+    if (sameSize === undefined || this.freeBytes + buffer.length > FREE_BYTES) {
+      // Others may still read what a socket says is flushed.
       if (IS_NODE && buffer.buffer instanceof ArrayBuffer) buffer.buffer.transfer(0);
       return;
     }
-    this.kept += buffer.length;
+    this.freeBytes += buffer.length;
     sameSize.push(buffer);
   }
 
-  adopt(part: Uint8Array): Buffer {
+  own(part: Uint8Array): Buffer {
     const buffer = Buffer.from(part.buffer);
-    this.taken.add(buffer);
+    this.acquired.add(buffer);
     return buffer;
   }
 }

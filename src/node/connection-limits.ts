@@ -14,7 +14,7 @@ export interface ConnectionLimits {
 /** Files and sockets that a process opens besides these: ports, logs, threads, and connections of operators. */
 const OTHER_FILES = 64;
 
-/** Maximum number of files and sockets that this process may open; undefined where the system does not say: only Linux does. */
+/** Maximum number of files and sockets that this process may open; undefined where the kernel does not say: only Linux does. */
 export function openFilesLimit(): number | undefined {
   try {
     const limit = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];

@@ -21,7 +21,7 @@ interface UserBuffer {
  * Reads of an accepted socket into one shared buffer, as `onread` of `net.connect` has them for outgoing ones: Node otherwise
  * allocates 64 KiB for each read and shrinks them to the bytes that came. A request of 1 KB costs 1 to 3 µs less without that.
  */
-export class SharedReads {
+export class ReusedReadBuffer {
   private readonly socket: Socket;
   private readonly callback: symbol;
 
@@ -34,7 +34,7 @@ export class SharedReads {
    * Begins to pass the bytes of `socket` to `onBytes`, valid until it returns, instead of emitting `data`; undefined where this Node
    * does not have what that takes.
    */
-  static begin(socket: Socket, onBytes: (bytes: Buffer) => void): SharedReads | undefined {
+  static begin(socket: Socket, onBytes: (bytes: Buffer) => void): ReusedReadBuffer | undefined {
     const parts = userBufferOf(socket);
     const handle: unknown = Reflect.get(socket, '_handle');
     if (parts === undefined || !takesBuffer(handle)) return undefined;
@@ -45,7 +45,7 @@ export class SharedReads {
     Reflect.set(socket, parts.buffer, BUFFER);
     Reflect.set(socket, parts.callback, onRead);
     handle.useUserBuffer(BUFFER);
-    return new SharedReads(socket, parts.callback);
+    return new ReusedReadBuffer(socket, parts.callback);
   }
 
   /** Ends it: the socket emits `data` again. */
@@ -56,7 +56,7 @@ export class SharedReads {
   }
 }
 
-/** Copies lent bytes. Few of them go into a buffer that others share too: nothing holds it for long. */
+/** Copies borrowed bytes. Few of them go into a buffer that others share too: nothing holds it for long. */
 export function copyOf(bytes: Buffer): Buffer {
   if (bytes.length < POOLED_BYTES) return Buffer.from(bytes);
   const own = Buffer.allocUnsafeSlow(bytes.length);
@@ -110,11 +110,11 @@ function objectIn(value: object, name: string): object | undefined {
 }
 
 /**
- * Returns the bytes of a socket that the system has taken. `writableLength` counts a write until all of it is taken, and a
+ * Returns the bytes of a socket that the kernel has taken. `writableLength` counts a write until all of it is taken, and a
  * response of megabytes is one write; Node's own idle timer checks the queue of the handle for that reason, and so does this.
  * Under TLS the handle below counts encrypted bytes.
  */
-export function takenBytes(socket: Socket): number {
+export function bytesFlushed(socket: Socket): number {
   const counts = countsOf(handleBelowTls(socket)) ?? countsOf(systemHandle(socket));
   return counts ?? socket.bytesWritten - socket.writableLength;
 }

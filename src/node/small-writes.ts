@@ -8,7 +8,7 @@ let room = Buffer.allocUnsafeSlow(SMALL_WRITE_BYTES);
 
 /**
  * Writes texts in latin1 and the bytes between them as one write, and returns what `socket.write` does. Small writes share memory, for
- * the system takes nearly all of them at once: new memory for each is garbage outside V8's heap, and much of that makes V8 search the
+ * the kernel takes nearly all of them at once: new memory for each is garbage outside V8's heap, and much of that makes V8 search the
  * whole heap.
  */
 export function writeTogether(
@@ -23,7 +23,7 @@ export function writeTogether(
   const target = isShared ? room.subarray(0, length) : Buffer.allocUnsafe(length);
   fill(target, before, bytes, after);
   const isRoom = socket.write(target, done);
-  // The socket goes on reading what the system has not taken.
+  // The socket goes on reading what the kernel has not taken.
   if (isShared && socket.writableLength > 0) room = Buffer.allocUnsafeSlow(SMALL_WRITE_BYTES);
   return isRoom;
 }

@@ -6,7 +6,7 @@ import {
   ExchangeMemory,
   ExchangeWatchdog,
   RecordQueue,
-  Slots,
+  IndexPool,
   type WatchedExchange,
 } from '../../src/gateway/limits.ts';
 import { gatewayFor } from '../support/gateway.ts';
@@ -200,7 +200,7 @@ test('a response to a body that nobody reads on is followed by a bounded amount 
 
 test('the budget grants bytes up to its limit, and takes them back', () => {
   const budget = new BufferBudget(10);
-  expect([budget.take(6), budget.take(5), budget.take(4)]).toEqual([true, false, true]);
+  expect([budget.acquire(6), budget.acquire(5), budget.acquire(4)]).toEqual([true, false, true]);
   budget.release(6);
   expect(budget.held).toBe(4);
 });
@@ -208,20 +208,20 @@ test('the budget grants bytes up to its limit, and takes them back', () => {
 test('what an exchange took is given back once: when it is outgrown, or at the end', () => {
   const given: Uint8Array[] = [];
   const memory = new ExchangeMemory({
-    take: (bytes) => new Uint8Array(bytes),
-    give: (buffer) => void given.push(buffer),
-    adopt: (part) => part,
+    acquire: (bytes) => new Uint8Array(bytes),
+    release: (buffer) => void given.push(buffer),
+    own: (part) => part,
   });
-  const [outgrown, kept] = [memory.take(10), memory.take(20)];
-  memory.give(outgrown);
+  const [outgrown, kept] = [memory.acquire(10), memory.acquire(20)];
+  memory.release(outgrown);
   expect(given).toEqual([outgrown]);
-  memory.giveAll();
-  memory.giveAll();
+  memory.releaseAll();
+  memory.releaseAll();
   expect(given).toEqual([outgrown, kept]);
   expect(given.map(({ length }) => length)).toEqual([10, 20]);
-  memory.take(30);
+  memory.acquire(30);
   memory.abandon();
-  memory.giveAll();
+  memory.releaseAll();
   expect(given).toHaveLength(2);
 });
 
@@ -352,7 +352,7 @@ test('an error keeps no other exchange from being recorded', () => {
 test('holds what was added and not removed, in no more slots than were in use at once', () => {
   fc.assert(
     fc.property(fc.array(fc.option(fc.nat(), { nil: undefined })), (steps) => {
-      const slots = new Slots<number>();
+      const slots = new IndexPool<number>();
       const held = new Map<number, number>();
       let most = 0;
       for (const [item, step] of steps.entries()) {

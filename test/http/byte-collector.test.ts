@@ -32,7 +32,8 @@ describe('parts that are collected', () => {
   test('are counted once where memory that was outgrown has no length any more', () => {
     const collector = new ByteCollector(0, {
       ...newMemory,
-      give: ({ length, buffer }) => void (length > 0 && buffer instanceof ArrayBuffer && buffer.transfer(0)),
+      release: ({ length, buffer }) =>
+        void (length > 0 && buffer instanceof ArrayBuffer && buffer.transfer(0)),
     });
     let held = 0;
     for (let count = 0; count < 100; count += 1) held += collector.add(new Uint8Array(1000), true);

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { hasCloseOption, requestTrailersOf, useOfBytes, useOfName } from '../../src/http/fields.ts';
+import { hasCloseOption, requestTrailersOf, kindOfBytes, kindOfName } from '../../src/http/fields.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 
 test.each([
@@ -45,8 +45,8 @@ test.each([
   expect(requestTrailersOf([name, 'x', ...checksum])).toEqual(checksum);
 });
 
-const known = (name: string) => useOfBytes(Buffer.from(`x${name}y`), 1, name.length + 1);
-const useOf = (name: string) => known(name) ?? useOfName(name);
+const known = (name: string) => kindOfBytes(Buffer.from(`x${name}y`), 1, name.length + 1);
+const kindOf = (name: string) => known(name) ?? kindOfName(name);
 
 test.each([
   ['Host', 'host'],
@@ -73,11 +73,11 @@ test.each([
   ['User-Agent', 'other'],
   ['x-anything', 'other'],
   ['x', 'other'],
-])('%s is %s', (name, use) => {
-  expect([useOfName(name), useOf(name)]).toEqual([use, use]);
+])('%s is %s', (name, kind) => {
+  expect([kindOfName(name), kindOf(name)]).toEqual([kind, kind]);
 });
 
-test('a name has the same use as text and as bytes', () => {
+test('a name has the same kind as text and as bytes', () => {
   const names = [
     'host',
     'content-length',
@@ -98,10 +98,10 @@ test('a name has the same use as text and as bytes', () => {
   let found = 0;
   fc.assert(
     fc.property(anyCase, (text) => {
-      const use = known(text);
-      if (use === undefined) return;
+      const kind = known(text);
+      if (kind === undefined) return;
       found += 1;
-      expect(use).toBe(useOfName(text));
+      expect(kind).toBe(kindOfName(text));
     }),
     { numRuns: fuzzRuns(5000) },
   );

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { writeFieldLines } from '../../src/http/field-lines.ts';
+import { writeFieldLines } from '../../src/http/raw-headers.ts';
 import {
   API_METHODS,
   expectsContent,

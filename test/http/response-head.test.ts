@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { writeFieldLines } from '../../src/http/field-lines.ts';
+import { writeFieldLines } from '../../src/http/raw-headers.ts';
 import { endToEnd } from '../../src/http/fields.ts';
 import { HopFields } from '../../src/http/hop-fields.ts';
 import { ReadResponseHead, readStatusLine } from '../../src/http/response-head.ts';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { acceptedCodings, ALL_CODINGS, type Coding } from '../../src/http/content.ts';
-import { writeFieldLines } from '../../src/http/field-lines.ts';
+import { writeFieldLines } from '../../src/http/raw-headers.ts';
 import { readHead, readHeadLines } from '../../src/http/request-head.ts';
 import {
   type BodyDecision,

@@ -27,56 +27,56 @@ test('no bytes are copied by `slice()`, which makes a view of a Buffer', () => {
 describe('memory of bodies', () => {
   test('is used again once it is given back, and never twice at a time', () => {
     const memory = new BodyMemory();
-    const first = memory.take(100_000);
-    const second = memory.take(100_000);
+    const first = memory.acquire(100_000);
+    const second = memory.acquire(100_000);
     expect(first.length).toBe(128 * 1024);
     expect(second).not.toBe(first);
-    memory.give(first);
-    memory.give(first);
-    expect(memory.take(70_000)).toBe(first);
-    expect(memory.take(70_000)).not.toBe(first);
+    memory.release(first);
+    memory.release(first);
+    expect(memory.acquire(70_000)).toBe(first);
+    expect(memory.acquire(70_000)).not.toBe(first);
   });
 
   test('is of its own size where little is needed, or very much', () => {
     const memory = new BodyMemory();
     for (const size of [0, 1, 5000, 600_000]) {
-      const buffer = memory.take(size);
+      const buffer = memory.acquire(size);
       expect(buffer.length).toBe(size);
-      memory.give(buffer);
-      if (size > 0) expect(memory.take(size)).not.toBe(buffer);
+      memory.release(buffer);
+      if (size > 0) expect(memory.acquire(size)).not.toBe(buffer);
     }
   });
 
   test('goes back to the system at once where it is large', () => {
     const memory = new BodyMemory();
-    const large = memory.take(600_000);
-    memory.give(large);
+    const large = memory.acquire(600_000);
+    memory.release(large);
     expect(large.buffer.byteLength).toBe(0);
-    memory.give(large);
+    memory.release(large);
     const own = Buffer.alloc(600_000);
-    memory.give(own);
+    memory.release(own);
     expect(own.buffer.byteLength).toBe(600_000);
   });
 
   test('that has moved to another thread and back is used again', () => {
     const memory = new BodyMemory();
-    const body = memory.take(100_000).subarray(0, 100_000);
+    const body = memory.acquire(100_000).subarray(0, 100_000);
     const { port1, port2 } = new MessageChannel();
     port1.postMessage(body, [body.buffer as ArrayBuffer]);
     const moved = (receiveMessageOnPort(port2)?.message ?? body) as Uint8Array;
     port1.close();
-    memory.give(body);
-    const whole = memory.adopt(moved);
+    memory.release(body);
+    const whole = memory.own(moved);
     expect(whole.length).toBe(128 * 1024);
-    memory.give(whole);
-    expect(memory.take(100_000)).toBe(whole);
+    memory.release(whole);
+    expect(memory.acquire(100_000)).toBe(whole);
   });
 
   test('is kept up to a limit', () => {
     const memory = new BodyMemory();
-    const taken = Array.from({ length: 40 }, () => memory.take(512 * 1024));
-    for (const buffer of taken) memory.give(buffer);
-    const again = new Set(taken.map(() => memory.take(512 * 1024)));
+    const taken = Array.from({ length: 40 }, () => memory.acquire(512 * 1024));
+    for (const buffer of taken) memory.release(buffer);
+    const again = new Set(taken.map(() => memory.acquire(512 * 1024)));
     expect(taken.filter((buffer) => again.has(buffer))).toHaveLength(16);
   });
 });
@@ -116,8 +116,8 @@ test.each([
   ['a request', 'POST /api/v1/clients', `{"data":{"a":"${'x'.repeat(2_000_000)}"}}`, '{}'],
   ['a response', 'POST /api/v1/things', '{"data":{}}', `{"data":{"new":"${'x'.repeat(2_000_000)}"}}`],
 ])('%s of two megabytes that is rewritten leaves no memory behind', async (_name, line, body, response) => {
-  const taken = vi.spyOn(BodyMemory.prototype, 'take');
-  const adopted = vi.spyOn(BodyMemory.prototype, 'adopt');
+  const taken = vi.spyOn(BodyMemory.prototype, 'acquire');
+  const adopted = vi.spyOn(BodyMemory.prototype, 'own');
   onTestFinished(() => void vi.restoreAllMocks());
   const v2 = await rawServer((socket) => socket.write(ok(response)));
   const gateway = await gatewayFor(v2.origin, { ruleBook: { changes: ALIASED } });
@@ -134,7 +134,7 @@ test.each([
 
 // Attack: the decoder reads memory that has been given back.
 test('a body whose decoding is given up keeps its memory', async () => {
-  const taken = vi.spyOn(BodyMemory.prototype, 'take');
+  const taken = vi.spyOn(BodyMemory.prototype, 'acquire');
   onTestFinished(() => void vi.restoreAllMocks());
   const v2 = await rawServer((socket) => socket.write(ok()));
   const gateway = await gatewayFor(v2.origin, { flags: { 'body-limit': String(2 ** 20) } });

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { SharedReads } from '../../src/node/node-internals.ts';
+import { ReusedReadBuffer } from '../../src/node/node-internals.ts';
 import { certificate } from '../support/certificates.ts';
 import { socketServer } from '../support/socket-server.ts';
 import { until } from '../support/until.ts';
@@ -27,7 +27,7 @@ test('an accepted socket passes its bytes on, and emits them again afterwards', 
   const { accepted, client } = await connection();
   const read: Buffer[] = [];
   const emitted: Buffer[] = [];
-  const reads = SharedReads.begin(accepted, (bytes) => read.push(Buffer.from(bytes)));
+  const reads = ReusedReadBuffer.begin(accepted, (bytes) => read.push(Buffer.from(bytes)));
   // Fails where a new version of Node has other internals: bytes then arrive as ever, at more cost.
   expect(reads).toBeDefined();
   accepted.on('data', (bytes: Buffer) => emitted.push(bytes));
@@ -48,7 +48,7 @@ test('an accepted socket passes its bytes on, and emits them again afterwards', 
 test('a paused socket passes nothing on, and its end is reported', async () => {
   const { accepted, client } = await connection();
   const read: Buffer[] = [];
-  SharedReads.begin(accepted, (bytes) => read.push(Buffer.from(bytes)));
+  ReusedReadBuffer.begin(accepted, (bytes) => read.push(Buffer.from(bytes)));
   let hasEnded = false;
   accepted.on('data', () => {}).on('end', () => (hasEnded = true));
   accepted.pause();

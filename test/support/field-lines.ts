@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { type FieldLines, readFieldLines } from '../../src/http/field-lines.ts';
+import { type RawHeaders, readFieldLines } from '../../src/http/raw-headers.ts';
 
 const name = fc.constantFrom(
   'Host',
@@ -45,7 +45,7 @@ export const arbitraryLines = fc
   .map((all) => linesOf(all.map((parts) => `${parts.join('')}\r\n`).join('')));
 
 /** Reads the lines of a text, as they stand behind the first line of a message. */
-export function linesOf(text: string): FieldLines {
+export function linesOf(text: string): RawHeaders {
   const start = 'first line\r\n';
   const found = readFieldLines(start + text, start.length, Buffer.from(start + text, 'latin1'));
   if (found === undefined) throw new Error(`not lines: ${text}`);

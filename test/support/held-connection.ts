@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { expect, onTestFinished } from 'vitest';
 import { BufferBudget } from '../../src/gateway/limits.ts';
-import type { Exchange, ExchangeOwner } from '../../src/gateway/exchange.ts';
+import type { Exchange, ExchangeHandler } from '../../src/gateway/exchange.ts';
 import { ClientConnection, type ClientConnectionOwner } from '../../src/node/clients/client-connection.ts';
 import { BodyMemory } from '../../src/node/body-memory.ts';
 import { PieceTurns, StreamedBodies } from '../../src/node/clients/fair-turns.ts';
@@ -69,8 +69,8 @@ export async function heldConnection(onTake: (exchange: Exchange) => void = () =
   return { client, served, taken, closed: () => isClosed, budget, memory };
 }
 
-/** Records the calls of an exchange to its owner, in order. */
-export class RecordingOwner implements ExchangeOwner {
+/** Records the calls of an exchange to its handler, in order. */
+export class RecordingHandler implements ExchangeHandler {
   readonly events: string[] = [];
   acceptChunk(): boolean {
     return true;

@@ -1,17 +1,17 @@
 import { BodyMemory } from '../../src/node/body-memory.ts';
 
-/** What memory for bodies holds once it is given back. */
+/** What memory for bodies holds once it is released. */
 export const OVERWRITTEN = '!';
 
-// In all tests, memory is overwritten as soon as it is given back: whoever still reads it gets other bytes then and there, and not
+// In all tests, memory is overwritten as soon as it is released: whoever still reads it gets other bytes then and there, and not
 // only where another exchange has begun to use it.
-const { value: give } = Object.getOwnPropertyDescriptor(BodyMemory.prototype, 'give') as {
+const { value: release } = Object.getOwnPropertyDescriptor(BodyMemory.prototype, 'release') as {
   readonly value: (buffer: Uint8Array) => void;
 };
 
-BodyMemory.prototype.give = function overwriteAndGive(buffer) {
-  const taken: WeakSet<Uint8Array> = Reflect.get(this, 'taken');
+BodyMemory.prototype.release = function overwriteAndRelease(buffer) {
+  const acquired: WeakSet<Uint8Array> = Reflect.get(this, 'acquired');
   // One that has moved to a thread has no bytes.
-  if (taken.has(buffer) && buffer.length > 0) buffer.fill(OVERWRITTEN.charCodeAt(0));
-  Reflect.apply(give, this, [buffer]);
+  if (acquired.has(buffer) && buffer.length > 0) buffer.fill(OVERWRITTEN.charCodeAt(0));
+  Reflect.apply(release, this, [buffer]);
 };

@@ -194,8 +194,8 @@ export class ResponseCollector implements UpstreamReceiver {
   /** Gives back the memory of a response that a rewritten one replaces, and of the one that a thread has `moved`. */
   private giveBack(moved: Uint8Array | undefined): void {
     const { responseMemory } = this.owner;
-    if (this.collected !== undefined) responseMemory.give(this.collected);
-    if (moved !== undefined) responseMemory.give(responseMemory.adopt(moved));
+    if (this.collected !== undefined) responseMemory.release(this.collected);
+    if (moved !== undefined) responseMemory.release(responseMemory.own(moved));
   }
 
   private send(head: ResponseHead, body: Uint8Array, trailers: HeaderList): void {

@@ -203,7 +203,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     return this.reserve(bytes);
   }
 
-  /** A read can be sent again, and V2's names would break its client. A write is carried out: it must not look as if it were not. */
+  /** A read can be sent again, and V2's names would break the caller. A write is carried out: it must not look as if it were not. */
   refuseResponse(): boolean {
     if (!isRead(this.received.exchange.method)) return false;
     this.abort();
@@ -237,7 +237,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
         (outcome, original) =>
           finish(() => {
             if (original !== body && room !== undefined && outcome.verdict === 'rewritten')
-              this.memory.adopt(outcome.body);
+              this.memory.own(outcome.body);
             done(outcome, original);
           }),
       );
@@ -280,8 +280,8 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
       this.gateway.rewriter.request({ rules, operation, body, memory, failed }, (outcome, original) =>
         finish(() => {
           // From another thread.
-          if (original !== body) this.memory.adopt(original);
-          if (original !== body && outcome.verdict === 'rewritten') this.memory.adopt(outcome.body);
+          if (original !== body) this.memory.own(original);
+          if (original !== body && outcome.verdict === 'rewritten') this.memory.own(outcome.body);
           done(outcome, original);
         }),
       );
@@ -289,7 +289,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   }
 
   private get room(): (bytes: number) => Uint8Array {
-    return (bytes) => this.memory.take(bytes);
+    return (bytes) => this.memory.acquire(bytes);
   }
 
   /** The verdict is on the exchange: one whose response is rewritten is, whatever became of its request. */
@@ -323,7 +323,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   private changesFields({ status, lines }: ResponseHead): boolean {
     const isContentless = this.received.exchange.method === 'HEAD' || status === 304;
     const isSignalled = this.gateway.signals(this.rules.ruleBook) !== undefined;
-    return isContentless || isSignalled || lines === undefined || lines.uses.includes('link');
+    return isContentless || isSignalled || lines === undefined || lines.kinds.includes('link');
   }
 
   protected override responseHeaders(status: number, received: HeaderList): string[] {

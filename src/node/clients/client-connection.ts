@@ -4,7 +4,7 @@ import type { Exchange } from '../../gateway/exchange.ts';
 import type { BodyMemory } from '../body-memory.ts';
 import { type IncomingBodyOptions, SizedBody } from './request-body.ts';
 import { LongBodyExchange } from './long-body-exchange.ts';
-import { copyOf, SharedReads } from '../node-internals.ts';
+import { copyOf, ReusedReadBuffer } from '../node-internals.ts';
 import { ChunkedBody } from './http1/chunked.ts';
 import { type ExchangeConnection, SocketExchange } from './socket-exchange.ts';
 import type { ReaderLimits } from './rates.ts';
@@ -59,7 +59,7 @@ export class ClientConnection implements ExchangeConnection {
   /** True once a request has arrived on it. */
   isUsed = false;
   private readonly owner: ClientConnectionOwner;
-  private readonly sharedReads: SharedReads | undefined;
+  private readonly sharedReads: ReusedReadBuffer | undefined;
   private exchange: SocketExchange | undefined = undefined;
   /** Bytes received and not yet parsed: the beginning of a request, or further ones. */
   private unparsed: Buffer | undefined = undefined;
@@ -84,7 +84,7 @@ export class ClientConnection implements ExchangeConnection {
     this.socket = socket;
     this.owner = owner;
     this.remote = owner.addressOf(socket);
-    this.sharedReads = SharedReads.begin(socket, this.readLent);
+    this.sharedReads = ReusedReadBuffer.begin(socket, this.readLent);
     // Without shared reads all bytes; with them, those that others had read and put back.
     socket.on('data', this.read);
     socket.on('end', this.ended);
@@ -325,7 +325,7 @@ export class ClientConnection implements ExchangeConnection {
 
   /** Reserves bytes in the budget of bodies that are read ahead, until the exchange is over; false when they do not fit. */
   private reserve(bytes: number): boolean {
-    if (!this.owner.bodyOptions.bodies.readAhead.take(bytes)) return false;
+    if (!this.owner.bodyOptions.bodies.readAhead.acquire(bytes)) return false;
     this.reservedBytes = bytes;
     return true;
   }

@@ -1,4 +1,4 @@
-import { Slots } from '../../gateway/limits.ts';
+import { IndexPool } from '../../gateway/limits.ts';
 import { IS_NODE } from '../runtime.ts';
 
 /** A flow that can be paused and resumed. */
@@ -35,7 +35,7 @@ const WAIT_PER_PIECE_MS = 0.004;
  */
 export class PieceTurns {
   private readonly waiting: { readonly flow: WaitingFlow; readonly milliseconds: number }[] = [];
-  private readonly flows = new Slots<HeldFlow>();
+  private readonly flows = new IndexPool<HeldFlow>();
   /** Tiny pieces of all bodies in this turn of the event loop. */
   private pieces = 0;
   private end: NodeJS.Immediate | undefined = undefined;
@@ -354,7 +354,7 @@ const FAIR_RATE_BYTES = 16 * 1024;
  */
 export class StreamedBodies {
   private readonly limit: number;
-  private readonly all = new Slots<{ readonly body: StreamedBody; bytes: number; at: number }>();
+  private readonly all = new IndexPool<{ readonly body: StreamedBody; bytes: number; at: number }>();
   private timer: NodeJS.Timeout | undefined = undefined;
 
   /** `limit` is the number of bodies that may always stream. */

@@ -1,13 +1,13 @@
 import { hasCloseOption } from '../../http/fields.ts';
 import { isVisible, readDecimal } from '../../http/header-list.ts';
-import { type FieldLines, findHeadEnd, readFieldLines } from '../../http/field-lines.ts';
+import { type RawHeaders, findHeadEnd, readFieldLines } from '../../http/raw-headers.ts';
 import { API_METHODS } from '../../http/request-head.ts';
 
 /** A request of the most common kind: no body, one with a length, or one in chunks. */
 export interface FastPathRequest {
   readonly method: string;
   readonly target: string;
-  readonly lines: FieldLines;
+  readonly lines: RawHeaders;
   /** Offset of the body in the bytes. */
   readonly bodyAt: number;
   /** Offset of the end of the request; beyond the bytes while part of the body is missing, `Infinity` for one in chunks. */
@@ -36,8 +36,8 @@ export function readFastPathRequest(bytes: Buffer, headerBytes: number): FastPat
   let length: number | undefined;
   let isLast = false;
   let expectsContinue = false;
-  for (let index = 0; index < lines.uses.length; index += 1) {
-    const use = lines.uses[index];
+  for (let index = 0; index < lines.kinds.length; index += 1) {
+    const use = lines.kinds[index];
     if (use === 'expect') {
       if (expectsContinue || lines.value(index).toLowerCase() !== '100-continue') return undefined;
       expectsContinue = true;

@@ -1,9 +1,9 @@
 import { type IncomingMessage, STATUS_CODES, type ServerResponse } from 'node:http';
-import type { Body, ClientFault, Exchange, ExchangeOwner } from '../../gateway/exchange.ts';
+import type { Body, ClientFault, Exchange, ExchangeHandler } from '../../gateway/exchange.ts';
 import { UnwritableHead } from '../../gateway/upstream.ts';
 import type { CollectorMemory } from '../../http/byte-collector.ts';
 import { type HeaderList, headerValue, isFieldValue, isNamed } from '../../http/header-list.ts';
-import { areFieldLines, writeFieldLines } from '../../http/field-lines.ts';
+import { areFieldLines, writeFieldLines } from '../../http/raw-headers.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
 import { ALREADY_SENT } from './already-sent.ts';
 import { IS_NODE } from '../runtime.ts';
@@ -13,7 +13,7 @@ import { IncomingBody, type IncomingBodyOptions, type IncomingBodyOwner } from '
 import { resetConnection } from './reset-connection.ts';
 import { isFinalStatus, isInterimStatus, ResponseFraming } from './response-framing.ts';
 import { type ReaderLimits, type SlowReader, SlowReaderGuard, unacknowledgedBytes } from './rates.ts';
-import { takenBytes } from '../node-internals.ts';
+import { bytesFlushed } from '../node-internals.ts';
 
 /** Options shared by every exchange of a server. Times are milliseconds. */
 export interface H1ExchangeOptions extends ReaderLimits, IncomingBodyOptions {
@@ -38,7 +38,7 @@ export class H1Exchange implements Exchange, IncomingBodyOwner, SlowReader {
   private readonly options: H1ExchangeOptions;
   private readonly body: IncomingBody;
   private readonly expectsContinue: boolean;
-  private owner: ExchangeOwner | undefined = undefined;
+  private owner: ExchangeHandler | undefined = undefined;
   private readonly incoming: IncomingMessage;
   private readonly outgoing: ServerResponse;
   private readonly guard: SlowReaderGuard;
@@ -95,14 +95,14 @@ export class H1Exchange implements Exchange, IncomingBodyOwner, SlowReader {
   /** Bytes of the connection that the system has taken; only one response is written on it at a time. */
   get bytesTaken(): number {
     const { socket } = this.incoming;
-    return takenBytes(socket);
+    return bytesFlushed(socket);
   }
 
   unacknowledged(): Promise<number | undefined> {
     return unacknowledgedBytes(this.incoming.socket);
   }
 
-  attach(owner: ExchangeOwner): void {
+  attach(owner: ExchangeHandler): void {
     this.owner = owner;
     this.outgoing.on('close', this.over);
     this.incoming.on('error', ignore);

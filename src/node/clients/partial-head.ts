@@ -1,4 +1,4 @@
-import { findHeadEnd } from '../../http/field-lines.ts';
+import { findHeadEnd } from '../../http/raw-headers.ts';
 
 const CR = 0x0d;
 const LF = 0x0a;

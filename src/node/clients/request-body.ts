@@ -279,7 +279,7 @@ export class IncomingBody
 
   /** Goes on reading ahead before the body takes a connection, as long as the budget allows. */
   private readAhead(held: number): void {
-    if (this.bytes < READ_AHEAD_BYTES && this.options.bodies.readAhead.take(held))
+    if (this.bytes < READ_AHEAD_BYTES && this.options.bodies.readAhead.acquire(held))
       this.readAheadBytes += held;
     else this.stream();
   }
@@ -309,7 +309,7 @@ export class IncomingBody
     if (length < LARGE_PART_BYTES || length > BUFFERED_BYTES) return false;
     this.want = undefined;
     this.stopTimers();
-    this.lent ??= this.options.bodies.memory.take(BUFFERED_BYTES);
+    this.lent ??= this.options.bodies.memory.acquire(BUFFERED_BYTES);
     this.lent.set(chunk);
     want.resolve({ done: false, value: this.lent.subarray(0, length) });
     return true;
@@ -324,13 +324,13 @@ export class IncomingBody
 
   /** The consumer is done with its part. */
   private giveInUse(): void {
-    if (this.inUse !== undefined) this.options.bodies.memory.give(this.inUse);
+    if (this.inUse !== undefined) this.options.bodies.memory.release(this.inUse);
     this.inUse = undefined;
   }
 
   private giveBack(): void {
     this.giveInUse();
-    if (this.lent !== undefined) this.options.bodies.memory.give(this.lent);
+    if (this.lent !== undefined) this.options.bodies.memory.release(this.lent);
     this.lent = undefined;
   }
 
@@ -568,7 +568,7 @@ export class WholeBody {
       this.bytes = Buffer.from(bytes);
       return undefined;
     }
-    const buffer = memory.take(bytes.length);
+    const buffer = memory.acquire(bytes.length);
     buffer.set(bytes);
     this.bytes = buffer.subarray(0, bytes.length);
     return buffer;

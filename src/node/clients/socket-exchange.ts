@@ -1,10 +1,10 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Exchange, ExchangeOwner } from '../../gateway/exchange.ts';
+import type { Exchange, ExchangeHandler } from '../../gateway/exchange.ts';
 import { UnwritableHead } from '../../gateway/upstream.ts';
 import type { CollectorMemory } from '../../http/byte-collector.ts';
 import { type HeaderList, isFieldValue } from '../../http/header-list.ts';
-import { type FieldLines, writeFieldLines } from '../../http/field-lines.ts';
+import { type RawHeaders, writeFieldLines } from '../../http/raw-headers.ts';
 import { type HeadLimits, readHeadLines, type RequestHead } from '../../http/request-head.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
 import { ALREADY_SENT } from './already-sent.ts';
@@ -16,7 +16,7 @@ import { isFinalStatus, isInterimStatus, ResponseFraming } from './response-fram
 import { type ReaderLimits, type SlowReader, SlowReaderGuard, unacknowledgedBytes } from './rates.ts';
 import { flushAfterReads } from './held-heads.ts';
 import { type QueuedResponse, queueResponse } from './response-queue.ts';
-import { takenBytes } from '../node-internals.ts';
+import { bytesFlushed } from '../node-internals.ts';
 import { WholeBody } from './request-body.ts';
 
 /** The connection that an exchange is on. */
@@ -48,7 +48,7 @@ const LARGE_PART_BYTES = 128 * 1024;
 export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
   readonly method: string;
   readonly target: string;
-  readonly lines: FieldLines;
+  readonly lines: RawHeaders;
   readonly version = '1.1';
   readonly remote: string;
   readonly secure: boolean;
@@ -62,7 +62,7 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
   private bodyBuffer: Uint8Array | undefined = undefined;
   /** False when the client disconnected in the middle of the body. */
   private readonly isWhole: boolean;
-  protected owner: ExchangeOwner | undefined = undefined;
+  protected owner: ExchangeHandler | undefined = undefined;
   /** True when the connection closes after the response. */
   protected isLast: boolean;
   /** The head, which goes out with the first part of the body, or at the end of the turn. */
@@ -112,7 +112,7 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
 
   /** Bytes of the connection that the system has taken; only one response is written on it at a time. */
   get bytesTaken(): number {
-    return takenBytes(this.connection.socket);
+    return bytesFlushed(this.connection.socket);
   }
 
   unacknowledged(): Promise<number | undefined> {
@@ -123,7 +123,7 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
     return readHeadLines(this.lines, limits, trusted, targetBytes);
   }
 
-  attach(owner: ExchangeOwner): void {
+  attach(owner: ExchangeHandler): void {
     this.owner = owner;
   }
 
@@ -280,7 +280,7 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
   /** Keeps nothing: what refers to an exchange that is over may live for long. */
   private leave(): void {
     this.owner = undefined;
-    if (this.bodyBuffer !== undefined) this.connection.memory.give(this.bodyBuffer);
+    if (this.bodyBuffer !== undefined) this.connection.memory.release(this.bodyBuffer);
     this.bodyBuffer = undefined;
   }
 
@@ -317,11 +317,11 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
     const length = front.length + bytes.length + back.length;
     if (length <= SMALL_WRITE_BYTES) return writeTogether(socket, front, bytes, back, done);
     const { memory } = this.connection;
-    const room = memory.take(length);
+    const room = memory.acquire(length);
     fill(room, front, bytes, back);
     // The system has taken the bytes, or never will.
     return socket.write(room.subarray(0, length), () => {
-      memory.give(room);
+      memory.release(room);
       done?.();
     });
   }

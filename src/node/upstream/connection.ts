@@ -2,12 +2,12 @@ import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import type { BodyParts } from '../../gateway/exchange.ts';
 import type { UpstreamFault, UpstreamReceiver } from '../../gateway/upstream.ts';
-import { writeFieldLines } from '../../http/field-lines.ts';
+import { writeFieldLines } from '../../http/raw-headers.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
 import type { PieceTurns } from '../clients/fair-turns.ts';
 import { writeTogether } from '../small-writes.ts';
-import type { Address, Destination, UpstreamOptions } from './origin.ts';
+import type { Address, Origin, UpstreamOptions } from './origin.ts';
 import { type ResponseEvents, ResponseReader } from './response-reader.ts';
 
 /** A request in flight on a connection. */
@@ -68,7 +68,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
   address: Address | undefined = undefined;
   private readonly socket: Socket;
   private readonly reader: ResponseReader;
-  private readonly destination: Destination;
+  private readonly origin: Origin;
   private request: PendingRequest | undefined = undefined;
   /** Writes the request's body, where that arrives in parts. */
   private writer: BodyWriter | undefined = undefined;
@@ -104,14 +104,14 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
    * Begins to connect. `buffer` receives reads; it may be shared, since its bytes are copied or written before the next read.
    * `spread`, from 0 up to 1, keeps connections that were made together from expiring together.
    */
-  constructor(owner: ConnectionOwner, destination: Destination, buffer: Buffer, spread: number) {
-    const { options } = destination;
+  constructor(owner: ConnectionOwner, origin: Origin, buffer: Buffer, spread: number) {
+    const { options } = origin;
     this.owner = owner;
     this.options = options;
-    this.destination = destination;
+    this.origin = origin;
     this.reader = new ResponseReader(options, this);
     if (options.maxAge > 0) this.retiredAt = this.began + options.maxAge * (1 - spread / 10);
-    this.socket = destination.connect(
+    this.socket = origin.connect(
       {
         buffer,
         callback: (length) => {
@@ -125,7 +125,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
     );
     this.socket.setNoDelay(true);
     this.socket.setKeepAlive(true, 60_000);
-    this.socket.on(destination.isSecure ? 'secureConnect' : 'connect', () => this.ready());
+    this.socket.on(origin.isSecure ? 'secureConnect' : 'connect', () => this.ready());
     this.socket.on('error', (error) => {
       this.error = error;
     });
@@ -194,7 +194,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
   check(now: number): void {
     const { request, options } = this;
     if (!this.connected) {
-      const { attemptTimeout } = this.destination;
+      const { attemptTimeout } = this.origin;
       if (attemptTimeout > 0 && now >= this.began + attemptTimeout) this.expire();
       return;
     }
@@ -202,7 +202,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
       if (now >= this.due) this.destroy();
       return;
     }
-    if (this.writer?.goesOn() === true) {
+    if (this.writer?.hasProgress() === true) {
       this.moved = true;
       this.writtenUntil = now + options.headersTimeout;
     }
@@ -264,11 +264,11 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
   }
 
   /**
-   * True while the system has not taken all of a body. Its memory is used again once the exchange is over; TLS has a copy.
+   * True while the kernel has not taken all of a body. Its memory is used again once the exchange is over; TLS has a copy.
    */
   private isBodyUnsent(request: PendingRequest | undefined): boolean {
     const hasBody = request?.body !== undefined || request?.parts !== undefined;
-    return hasBody && !this.destination.isSecure && this.socket.writableLength > 0;
+    return hasBody && !this.origin.isSecure && this.socket.writableLength > 0;
   }
 
   private readonly sent = (): void => {
@@ -306,7 +306,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
     this.reader.expect(request.method);
     const { socket } = this;
     if (request.body === undefined) {
-      this.isSending = this.destination.isSecure && request.parts === undefined;
+      this.isSending = this.origin.isSecure && request.parts === undefined;
       writeTogether(socket, request.head, request.smallBody, '', this.isSending ? this.sent : undefined);
       if (request.parts !== undefined)
         this.writer = new BodyWriter(socket, request.parts, request.length, this);
@@ -359,7 +359,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
       return;
     }
     // Node does not report whether TLS was closed in order (RFC 8446 §6.1) or cut.
-    if (this.destination.isSecure) this.request.receiver.endUnproven?.();
+    if (this.origin.isSecure) this.request.receiver.endUnproven?.();
     this.complete([], 0);
   }
 
@@ -413,14 +413,14 @@ interface BodyWriterOwner {
 
 /**
  * Writes a body that arrives in parts after the head of its request, framed by its length or by chunks (RFC 9112 §6), and reads
- * the next part only once the system has taken the one before: a large upload takes no more memory than a part.
+ * the next part only once the kernel has taken the one before: a large upload takes no more memory than a part.
  */
 export class BodyWriter {
   /** True once the socket has the last byte. */
   isWhole = false;
   private isAwaitingPart = false;
-  /** True while the system has not taken all that was written. */
-  private isAwaitingSystem = false;
+  /** True while the kernel has not taken all that was written. */
+  private isAwaitingKernel = false;
   /** True when bytes were read or written since the last check. */
   private moved = true;
   private readonly socket: Socket;
@@ -442,7 +442,7 @@ export class BodyWriter {
   }
 
   /** False when V2 took nothing since the last check, though there was something to take: otherwise it is not V2 that is late. */
-  goesOn(): boolean {
+  hasProgress(): boolean {
     const { moved } = this;
     this.moved = false;
     return moved || (this.isAwaitingPart && !this.isWhole);
@@ -457,10 +457,10 @@ export class BodyWriter {
     void this.parts.return?.().catch(ignore);
   }
 
-  /** The system has taken all that was written; `drain` also covers earlier writes: a long head, or small parts. */
+  /** The kernel has taken all that was written; `drain` also covers earlier writes: a long head, or small parts. */
   private readonly drained = (): void => {
-    if (this.isStopped || !this.isAwaitingSystem || this.socket.writableLength > 0) return;
-    this.isAwaitingSystem = false;
+    if (this.isStopped || !this.isAwaitingKernel || this.socket.writableLength > 0) return;
+    this.isAwaitingKernel = false;
     this.pull();
   };
 
@@ -485,7 +485,7 @@ export class BodyWriter {
       this.pull();
       return;
     }
-    this.isAwaitingSystem = true;
+    this.isAwaitingKernel = true;
     // Below its high-water mark the socket emits no `drain`.
     if (isRoom) socket.write(NOTHING, this.drained);
   };

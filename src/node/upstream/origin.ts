@@ -12,7 +12,7 @@ import type { Upstream } from '../../gateway/upstream.ts';
 import { readOnceMore } from '../node-internals.ts';
 
 /** Target of connections, computed once for all of them. */
-export class Destination {
+export class Origin {
   readonly options: UpstreamOptions;
   readonly isSecure: boolean;
   readonly addresses: Addresses;

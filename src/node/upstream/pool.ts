@@ -6,12 +6,12 @@ import type {
   UpstreamReceiver,
   UpstreamRequest,
 } from '../../gateway/upstream.ts';
-import { writeFieldLines } from '../../http/field-lines.ts';
+import { writeFieldLines } from '../../http/raw-headers.ts';
 import { isFieldName, isVisible } from '../../http/header-list.ts';
 import { expectsContent, isIdempotent } from '../../http/request-head.ts';
 import { afterReads, PieceTurns } from '../clients/fair-turns.ts';
 import { type ConnectionOwner, type PendingRequest, UpstreamConnection } from './connection.ts';
-import { type Addresses, Destination, type NodeUpstream, type UpstreamOptions } from './origin.ts';
+import { type Addresses, Origin, type NodeUpstream, type UpstreamOptions } from './origin.ts';
 
 /**
  * An upstream on sockets of its own: a request with a complete body is one write, and one regular check of all connections
@@ -42,7 +42,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
   /** Time of the last check. */
   now = 0;
   private readonly options: UpstreamOptions;
-  private readonly destination: Destination;
+  private readonly origin: Origin;
   private readonly all = new Set<UpstreamConnection>();
   /** Connections in progress. Requests wait for any connection, not for one of their own. */
   private readonly connecting = new Set<UpstreamConnection>();
@@ -50,7 +50,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
   /** Connections whose response completed in this turn of the event loop. */
   private readonly cooling: UpstreamConnection[] = [];
   private readonly waiting = new WaitingCalls();
-  /** Calls with a streamed body that do not wait for a connection yet: others would wait for its client. */
+  /** Calls with a streamed body that do not wait for a connection yet: others would wait for its sender. */
   private readonly held = new WaitingCalls();
   /** Number of requests without a client that were given a connection, since they were last ended for others. */
   private background = 0;
@@ -70,8 +70,8 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
 
   constructor(options: UpstreamOptions) {
     this.options = options;
-    this.destination = new Destination(options);
-    this.idle = new IdleConnections(this.destination.addresses);
+    this.origin = new Origin(options);
+    this.idle = new IdleConnections(this.origin.addresses);
   }
 
   get recoveries(): number {
@@ -91,7 +91,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
       due: headersTimeout > 0 ? this.now + headersTimeout - spentMs : Number.POSITIVE_INFINITY,
     };
     const call = new PooledCall(request, receiver, times);
-    const head = headOf(request, this.destination.host);
+    const head = headOf(request, this.origin.host);
     if (head === undefined) {
       receiver.fail({ kind: 'rejected', sent: false, cause: 'not a request' });
       return call;
@@ -101,7 +101,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
   }
 
   renew(tls: UpstreamOptions['tls']): void {
-    this.destination.renew(tls);
+    this.origin.renew(tls);
   }
 
   opened(connection: UpstreamConnection): void {
@@ -109,7 +109,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
     if (connection.address !== undefined) connection.address.failedUntil = 0;
     this.reconnection.reached();
     // Now, and not in another turn: a V2 that closes at once differs from one that accepts no connection.
-    const call = this.waiting.takeFirst();
+    const call = this.waiting.removeFirst();
     if (call === undefined) this.idle.add(connection);
     else this.put(call, connection);
     this.onRoom();
@@ -122,7 +122,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
       this.endIfEmpty();
       return;
     }
-    this.destination.addresses.failed(connection.address, performance.now());
+    this.origin.addresses.failed(connection.address, performance.now());
     this.notReached(connection.began, fault);
     this.onRoom();
   }
@@ -269,7 +269,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
     const { waiting, idle } = this;
     let passedOver: PooledCall | undefined;
     for (let call = waiting.first; call !== undefined && idle.count > 0;) {
-      const connection = idle.take(call.isRepeatable, this.now);
+      const connection = idle.acquire(call.isRepeatable, this.now);
       if (connection === undefined) {
         passedOver = call;
       } else {
@@ -285,7 +285,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
     if (call.isBackground) this.background += 1;
     connection.send(call);
     if (call.isPaused) connection.pause();
-    if (this.destination.addresses.count > 1) this.openToOthers();
+    if (this.origin.addresses.count > 1) this.openToOthers();
   }
 
   /**
@@ -303,7 +303,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
 
   /** Number of connections in progress that are likely to succeed: where one takes long, another address may be faster. */
   private promisingConnections(): number {
-    if (this.destination.addresses.count === 1) return this.connecting.size;
+    if (this.origin.addresses.count === 1) return this.connecting.size;
     let count = 0;
     for (const { began } of this.connecting) if (this.now - began < NEXT_ADDRESS_MS) count += 1;
     return count;
@@ -311,7 +311,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
 
   /** Opens one more connection while some address has none, so that all addresses are used. */
   private openToOthers(): void {
-    const { addresses } = this.destination;
+    const { addresses } = this.origin;
     if (this.connecting.size > 0 || !this.hasRoom() || this.hasWaitingCalls) return;
     const used = new Set<unknown>();
     for (const { address } of this.all) used.add(address);
@@ -328,7 +328,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
     }
     for (let next = waiting.at(evicting.size); next !== undefined; next = waiting.at(evicting.size)) {
       if (idle.serves(next.isRepeatable, this.now)) return;
-      const connection = idle.takeOldest();
+      const connection = idle.removeOldest();
       if (connection === undefined) return;
       // A connection closed before it became idle makes no room.
       if (!this.all.has(connection)) continue;
@@ -347,7 +347,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
     this.startTimer();
     this.opens += 1;
     const spread = (this.opens * GOLDEN_RATIO) % 1;
-    const connection = new UpstreamConnection(this, this.destination, this.buffer, spread);
+    const connection = new UpstreamConnection(this, this.origin, this.buffer, spread);
     this.connecting.add(connection);
     this.all.add(connection);
   }
@@ -361,7 +361,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
 
   private notReached(began: number, fault: UpstreamFault): void {
     this.now = performance.now();
-    const hasUsableAddress = this.destination.addresses.hasUsableAddress(this.now);
+    const hasUsableAddress = this.origin.addresses.hasUsableAddress(this.now);
     this.reconnection.failed(began, fault, this.now, hasUsableAddress);
     if (hasUsableAddress) return;
     if (isLasting(fault)) this.failWaiting(() => fault);
@@ -445,7 +445,7 @@ class IdleConnections {
   }
 
   /** The connection that has been idle for longest. */
-  takeOldest(): UpstreamConnection | undefined {
+  removeOldest(): UpstreamConnection | undefined {
     return this.list.shift();
   }
 
@@ -453,7 +453,7 @@ class IdleConnections {
    * The connection for a request: the most recently used one of the next address. Undefined where there is none, and for a
    * request that must not be sent twice where V2 may be about to close the connection.
    */
-  take(isRepeatable: boolean, now: number): UpstreamConnection | undefined {
+  acquire(isRepeatable: boolean, now: number): UpstreamConnection | undefined {
     const { list, addresses } = this;
     if (addresses.count > 1) this.moveLeastUsedToEnd();
     for (let last = list.at(-1); last !== undefined; last = list.at(-1)) {
@@ -699,7 +699,7 @@ export class WaitingCalls {
   }
 
   /** Removes and returns the first one. */
-  takeFirst(): PooledCall | undefined {
+  removeFirst(): PooledCall | undefined {
     const { first } = this;
     if (first !== undefined) this.remove(first);
     return first;

@@ -1,7 +1,7 @@
 import { PlainChunkSize } from '../../http/chunk-size.ts';
-import { type FieldUse, hasCloseOption } from '../../http/fields.ts';
+import { type HeaderKind, hasCloseOption } from '../../http/fields.ts';
 import { type HeaderList, readDecimal } from '../../http/header-list.ts';
-import { type FieldLines, findHeadEnd, readFieldLines } from '../../http/field-lines.ts';
+import { type RawHeaders, findHeadEnd, readFieldLines } from '../../http/raw-headers.ts';
 import { ReadResponseHead, readStatusLine, type ResponseHead } from '../../http/response-head.ts';
 
 /** Receives the responses on a connection. */
@@ -219,30 +219,30 @@ export class ResponseReader {
   }
 
   /** The fields of a head or of trailers, as written. */
-  private fields(text: string, from: number, bytes: Buffer, at: number): FieldLines | ResponseFault {
+  private fields(text: string, from: number, bytes: Buffer, at: number): RawHeaders | ResponseFault {
     const lines = readFieldLines(text, from, bytes, at);
     if (lines === undefined) return 'not HTTP';
-    return lines.uses.length > this.limits.headerCount ? 'too many header fields' : lines;
+    return lines.kinds.length > this.limits.headerCount ? 'too many header fields' : lines;
   }
 
   /** Finds where the body ends (RFC 9112 §6.3). */
-  private frame(status: number, isKept: boolean, lines: FieldLines): ResponseFault | undefined {
+  private frame(status: number, isKept: boolean, lines: RawHeaders): ResponseFault | undefined {
     let length: number | undefined;
     let coding: string | undefined;
     this.keepAliveMs = isKept ? Number.POSITIVE_INFINITY : 0;
-    for (let index = 0; index < lines.uses.length; index += 1) {
-      const use = lines.uses[index];
-      if (use === 'connection') {
+    for (let index = 0; index < lines.kinds.length; index += 1) {
+      const kind = lines.kinds[index];
+      if (kind === 'connection') {
         if (hasCloseOption(lines.value(index))) this.keepAliveMs = 0;
-      } else if (use === 'keep-alive') {
+      } else if (kind === 'keep-alive') {
         const seconds = TIMEOUT_PARAMETER.exec(lines.value(index))?.[1];
         if (seconds !== undefined)
           this.keepAliveMs = Math.min(this.keepAliveMs, Number(seconds) * 1000 - KEEP_ALIVE_MARGIN_MS);
-      } else if (use === 'content-length') {
+      } else if (kind === 'content-length') {
         if (length !== undefined) return 'invalid framing';
         length = readDecimal(lines.value(index));
         if (length === undefined) return 'invalid framing';
-      } else if (use === 'transfer-encoding') {
+      } else if (kind === 'transfer-encoding') {
         if (coding !== undefined) return 'invalid framing';
         coding = lines.value(index).toLowerCase();
       }
@@ -320,7 +320,7 @@ export class ResponseReader {
     if (typeof end === 'string' || end < 0) return end;
     const lines = this.fields(bytes.toString('latin1', at, end + 2), 0, bytes, at);
     if (typeof lines === 'string') return lines;
-    if (lines.uses.some(isFraming)) return 'invalid framing';
+    if (lines.kinds.some(isFraming)) return 'invalid framing';
     this.trailerList = lines.fields;
     this.state = 'whole';
     return end + 4;
@@ -328,8 +328,8 @@ export class ResponseReader {
 }
 
 /** True for a field by which a downstream reader could find a different end of the body (RFC 9110 §6.5.1). */
-function isFraming(use: FieldUse): boolean {
-  return use === 'content-length' || use === 'transfer-encoding';
+function isFraming(kind: HeaderKind): boolean {
+  return kind === 'content-length' || kind === 'transfer-encoding';
 }
 
 /** False when the bytes so far cannot be a response: it is refused now, not when the response times out. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ResponseCollector, type ResponseCollectorOwner } from '../../../src/gateway/v1/response.ts';
 import { newMemory } from '../../../src/http/byte-collector.ts';
-import { FieldLines } from '../../../src/http/field-lines.ts';
+import { RawHeaders } from '../../../src/http/raw-headers.ts';
 import type { HeaderList } from '../../../src/http/header-list.ts';
 import { responseHead } from '../../support/response-head.ts';
 
@@ -174,7 +174,7 @@ describe('a response that arrives whole', () => {
 
 test('the lines that the head was read from go with it, rewritten or not', () => {
   const received: unknown[] = [];
-  const lines = new FieldLines('', [], [], true);
+  const lines = new RawHeaders('', [], [], true);
   for (const verdict of ['rewritten', 'unchanged'] as const) {
     const { collector } = collected({
       head: (given) => void received.push(given.lines),

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { gatewayFor } from '../../support/gateway.ts';
-import { heldConnection, RecordingOwner } from '../../support/held-connection.ts';
+import { heldConnection, RecordingHandler } from '../../support/held-connection.ts';
 import { OVERWRITTEN } from '../../support/overwritten-memory.ts';
 import { rawClient } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
@@ -75,20 +75,20 @@ test('a client that sends on and on is read no faster than it gets responses', a
     if (count % 50 === 0) await pause(5);
     expect(served.bytesRead - count * GET.length).toBeLessThan(300_000);
     const exchange = taken[count - 1];
-    exchange?.attach(new RecordingOwner());
+    exchange?.attach(new RecordingHandler());
     exchange?.head(responseHead(204));
     exchange?.end([]);
   }
 });
 
 test('a body that arrives whole counts as read ahead, and keeps its memory, until its exchange is over', async () => {
-  const owner = new RecordingOwner();
+  const owner = new RecordingHandler();
   const { client, taken, budget, memory } = await heldConnection((exchange) => {
     exchange.attach(owner);
     exchange.open('exchange');
   });
   const body = 'a'.repeat(20_000);
-  const inFreeMemory = (): string => memory.take(body.length).toString('latin1', 0, 9);
+  const inFreeMemory = (): string => memory.acquire(body.length).toString('latin1', 0, 9);
   client.write(`POST /api/v2/x HTTP/1.1\r\nHost: g\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
   await until(() => owner.events.includes('opened'));
   expect(budget.held).toBeGreaterThanOrEqual(body.length);
@@ -106,7 +106,7 @@ test('a client that has closed its side is gone before its connection reports it
   await until(() => taken.length === 1);
   const [exchange] = taken;
   const gone: unknown[] = [exchange?.isGone];
-  const owner = new RecordingOwner();
+  const owner = new RecordingHandler();
   exchange?.attach(owner);
   const ended = new Promise<void>((resolve) => {
     served.on('end', () => {

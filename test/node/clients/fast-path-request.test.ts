@@ -25,7 +25,7 @@ test('method, target, fields as they stand, body and what follows', () => {
     isLast: false,
   });
   expect(request?.lines.fields).toEqual(['Host', 'g', 'X-a', 'b', 'x-A', '', 'content-LENGTH', '005']);
-  expect(request?.lines.uses).toEqual(['host', 'other', 'other', 'content-length']);
+  expect(request?.lines.kinds).toEqual(['host', 'other', 'other', 'content-length']);
 });
 
 test('a body that is not whole ends beyond the bytes', () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Exchange } from '../../../src/gateway/exchange.ts';
 import { UnwritableHead } from '../../../src/gateway/upstream.ts';
 import { gatewayFor } from '../../support/gateway.ts';
-import { heldConnection, RecordingOwner } from '../../support/held-connection.ts';
+import { heldConnection, RecordingHandler } from '../../support/held-connection.ts';
 import { rawClient } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
@@ -65,7 +65,7 @@ describe('a response to a client that reads slowly', () => {
     client.write(GET);
     await until(() => taken.length === 1);
     const [exchange] = taken;
-    const owner = new RecordingOwner();
+    const owner = new RecordingHandler();
     exchange?.attach(owner);
     exchange?.head(responseHead(200));
     let parts = 0;
@@ -85,7 +85,7 @@ describe('a response to a client that reads slowly', () => {
     client.pause();
     client.write(GET);
     await until(() => taken.length === 1);
-    const owner = new RecordingOwner();
+    const owner = new RecordingHandler();
     taken[0]?.attach(owner);
     taken[0]?.head(responseHead(200));
     while (taken[0]?.data(Buffer.alloc(65_536)) === true);
@@ -117,7 +117,7 @@ describe('a response that must not be written breaks the connection, and none of
     client.write(GET);
     await until(() => taken.length === 1);
     const [exchange] = taken;
-    exchange?.attach(new RecordingOwner());
+    exchange?.attach(new RecordingHandler());
     expect(() => exchange && response(exchange)).toThrow(UnwritableHead);
     exchange?.reset();
     await until(() => client.destroyed);
@@ -133,7 +133,7 @@ describe('a response that must not be written breaks the connection, and none of
     client.on('error', () => {});
     client.write(GET);
     await until(() => taken.length === 1);
-    taken[0]?.attach(new RecordingOwner());
+    taken[0]?.attach(new RecordingHandler());
     taken[0]?.head(responseHead(200, ['Content-Length', '2']));
     taken[0]?.data(Buffer.from('abc'));
     taken[0]?.end([]);

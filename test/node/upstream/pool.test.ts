@@ -85,7 +85,7 @@ test('the queue is a list that calls enter in order, those without a client last
             break;
           }
           case 'takeFirst':
-            expect(queue.takeFirst()).toBe(listed.shift());
+            expect(queue.removeFirst()).toBe(listed.shift());
             break;
           case 'fail': {
             const due = listed.filter((_call, at) => at % made.every === 0);

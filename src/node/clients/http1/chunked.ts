@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { hexValue, PlainChunkSize } from '../../../http/chunk-size.ts';
-import { readFieldLines } from '../../../http/field-lines.ts';
+import { readFieldLines } from '../../../http/raw-headers.ts';
 import { type HeaderList, isTokenCharacter, isValueCharacter } from '../../../http/header-list.ts';
 import { SocketBody } from '../request-body.ts';
 

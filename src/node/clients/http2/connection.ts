@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { copyOf, SharedReads, takenBytes } from '../../node-internals.ts';
+import { copyOf, ReusedReadBuffer, bytesFlushed } from '../../node-internals.ts';
 import { peerName } from '../busy-peers.ts';
 import { FIRST_REQUEST_GRACE_MS } from '../drain-connections.ts';
 import { afterReads, TurnQueue } from '../fair-turns.ts';
@@ -8,8 +8,8 @@ import {
   ERROR,
   type ErrorCode,
   FIRST_WINDOW_BYTES,
-  FloodGuard,
   FRAME,
+  FrameBudget,
   FRAME_BYTES,
   FRAME_HEAD_BYTES,
   type FrameConsumer,
@@ -18,13 +18,13 @@ import {
   readNumber,
   SETTING,
 } from './frames.ts';
-import { FieldBlocks } from './hpack.ts';
+import { HpackDecoder } from './hpack.ts';
 import { H2Output, type H2OutputOwner, H2Responses } from './output.ts';
-import { H2Trailers, noFields, RequestSection, type SectionLimits } from './request-section.ts';
+import { TrailerBlock, noFields, RequestHeaderBlock, type HeaderBlockLimits } from './header-block.ts';
 import { H2Exchange, type H2ExchangeOptions, type StreamConnection } from './stream.ts';
 
 /** How connections are served, and where their ends are reported. Times are milliseconds; 0 is no limit. */
-interface H2ConnectionOwner extends H2ExchangeOptions, SectionLimits {
+interface H2ConnectionOwner extends H2ExchangeOptions, HeaderBlockLimits {
   readonly headersTimeout: number;
   readonly idleTimeout: number;
   /** True while the server drains. */
@@ -33,7 +33,7 @@ interface H2ConnectionOwner extends H2ExchangeOptions, SectionLimits {
   addressOf(socket: Socket): string;
   /** What the client sent is not HTTP/2, or a flood: the connection closes. */
   onRefused(code: 'bad-request' | 'client-timeout'): void;
-  /** The last frame is written: the connection closes once its client has read it, and at most so many bytes later. */
+  /** The last frame is written: the connection closes once the peer has read it, and at most so many bytes later. */
   linger(socket: Socket, maxBytes: number): void;
   /** The client is gone: its exchanges have turns to end. */
   closed(connection: H2Connection, exchanges: readonly H2Exchange[]): void;
@@ -44,14 +44,14 @@ const MAX_STREAMS = 128;
 /** Bytes of all bodies that a client may send before the gateway has read some; it reads at once, and each body has a window besides. */
 const WINDOW_BYTES = 1024 * 1024;
 /** Bytes that are read before the window grows by as many again. */
-const OWED_BYTES = WINDOW_BYTES >> 1;
-/** Bytes of a block of fields beyond the limit of a header section: those that are refused with 431, not with the end of the connection. */
+const CREDIT_BYTES = WINDOW_BYTES >> 1;
+/** Bytes of a header block beyond the limit of a header section: those that are refused with 431, not with the end of the connection. */
 const SPARE_BLOCK_BYTES = 48 * 1024;
-/** Bytes of a block of fields that take as long to read as a frame. */
+/** Bytes of a header block that take as long to read as a frame. */
 const BLOCK_BYTES_PER_FRAME = 32;
 /**
- * Bytes that are read once the connection has ended with an error: more than a client can have on its way, whose windows are no longer
- * widened. Closing with unread bytes would reset the connection, and the client would not learn why it ended.
+ * Bytes that are read once the connection has ended with an error: more than a client can have on its way, whose windows no longer
+ * grow. Closing with unread bytes would reset the connection, and the client would not learn why it ended.
  */
 const LAST_BYTES = 2 * WINDOW_BYTES;
 /** Runs of streams that a client has left out and that are remembered: it may leave some out between any two. */
@@ -69,10 +69,10 @@ class H2Connection implements FrameConsumer, StreamConnection, H2OutputOwner, Re
   readonly since = performance.now();
   private readonly responses: H2Responses<H2Exchange>;
   private readonly rules: FrameRules;
-  private readonly sharedReads: SharedReads | undefined;
-  private readonly blocks = new FieldBlocks();
+  private readonly readBuffer: ReusedReadBuffer | undefined;
+  private readonly decoder = new HpackDecoder();
   private readonly streams = new StreamTable<H2Exchange>();
-  private readonly flood = new FloodGuard();
+  private readonly flood = new FrameBudget();
   private readonly guard: SlowReaderGuard;
   /** Bytes that wait for their turn to be read. */
   private backlog: Buffer[] = [];
@@ -86,7 +86,7 @@ class H2Connection implements FrameConsumer, StreamConnection, H2OutputOwner, Re
   private readonly skipped: [first: number, last: number][] = [];
   /** Bytes of all bodies that the client may send, and those that were read and that it may not send again yet. */
   private receiveWindow = WINDOW_BYTES;
-  private owedBytes = 0;
+  private pendingCredit = 0;
   /** True once nothing more is read or written. */
   isClosed = false;
   private isEnding = false;
@@ -107,8 +107,8 @@ class H2Connection implements FrameConsumer, StreamConnection, H2OutputOwner, Re
     this.responses = new H2Responses(this.output);
     this.rules = new FrameRules(this, options.headerBytes + SPARE_BLOCK_BYTES);
     this.guard = new SlowReaderGuard(options, this);
-    this.sharedReads = SharedReads.begin(socket, this.read);
-    // Without shared reads all bytes; with them, those that others had read and put back.
+    this.readBuffer = ReusedReadBuffer.begin(socket, this.read);
+    // Without a reused buffer all bytes; with it, those that others had read and put back.
     socket.on('data', this.read);
     socket.on('end', this.ended);
     socket.on('close', this.ended);
@@ -119,7 +119,7 @@ class H2Connection implements FrameConsumer, StreamConnection, H2OutputOwner, Re
       SETTING.maxHeaderListSize,
       options.headerBytes + SPARE_BLOCK_BYTES,
     ]);
-    this.output.widen(0, WINDOW_BYTES - FIRST_WINDOW_BYTES);
+    this.output.sendWindowUpdate(0, WINDOW_BYTES - FIRST_WINDOW_BYTES);
   }
 
   /** True while an exchange is in flight, or bytes wait to be read. */
@@ -138,9 +138,9 @@ class H2Connection implements FrameConsumer, StreamConnection, H2OutputOwner, Re
     return this.isClosed || this.options.turns.isFull || this.output.isCongested;
   }
 
-  /** Bytes of the connection that the system has taken. */
+  /** Bytes of the connection that the kernel has taken. */
   get bytesTaken(): number {
-    return takenBytes(this.socket);
+    return bytesFlushed(this.socket);
   }
 
   unacknowledged(): Promise<number | undefined> {
@@ -162,7 +162,7 @@ class H2Connection implements FrameConsumer, StreamConnection, H2OutputOwner, Re
     if (!this.isBusy && !this.isClosed) this.closeBehind(ERROR.none);
   }
 
-  /** Closes the connection if its client keeps it waiting for too long; called several times a second. */
+  /** Closes the connection if the peer keeps it waiting for too long; called several times a second. */
   check(now: number): void {
     const { headersTimeout, idleTimeout } = this.options;
     const isIdle = this.frames === this.checkedFrames;
@@ -185,7 +185,7 @@ class H2Connection implements FrameConsumer, StreamConnection, H2OutputOwner, Re
   };
 
   /** Its turn to read on has come. */
-  readOn(): void {
+  resumeRead(): void {
     if (this.isClosed) return;
     const { backlog } = this;
     this.backlog = [];
@@ -200,7 +200,7 @@ class H2Connection implements FrameConsumer, StreamConnection, H2OutputOwner, Re
   private readFrames(bytes: Buffer): void {
     const read = this.rules.read(bytes);
     this.startExchanges(read === bytes.length ? undefined : bytes.subarray(read));
-    if (this.flood.isFlood) this.fail(ERROR.enhanceYourCalm);
+    if (this.flood.isExceeded) this.fail(ERROR.enhanceYourCalm);
     if (read === bytes.length || this.isClosed) return;
     this.backlog.push(copyOf(bytes.subarray(read)));
     this.socket.pause();
@@ -237,11 +237,11 @@ class H2Connection implements FrameConsumer, StreamConnection, H2OutputOwner, Re
       this.fail(ERROR.flowControl);
       return;
     }
-    this.owedBytes += frameBytes;
-    if (this.owedBytes >= OWED_BYTES) {
-      this.output.widen(0, this.owedBytes);
-      this.receiveWindow += this.owedBytes;
-      this.owedBytes = 0;
+    this.pendingCredit += frameBytes;
+    if (this.pendingCredit >= CREDIT_BYTES) {
+      this.output.sendWindowUpdate(0, this.pendingCredit);
+      this.receiveWindow += this.pendingCredit;
+      this.pendingCredit = 0;
     }
     // A smaller part is hardly content.
     if (part.length >= FRAME_HEAD_BYTES) this.flood.receive(part.length);
@@ -255,14 +255,14 @@ class H2Connection implements FrameConsumer, StreamConnection, H2OutputOwner, Re
     this.options.turns.count((to - from) / BLOCK_BYTES_PER_FRAME);
     const open = this.streams.get(stream);
     if (open !== undefined) {
-      const trailers = new H2Trailers(this.options);
-      if (!this.blocks.read(bytes, from, to, trailers)) this.fail(ERROR.compression);
+      const trailers = new TrailerBlock(this.options);
+      if (!this.decoder.read(bytes, from, to, trailers)) this.fail(ERROR.compression);
       else open.receiveTrailers(trailers.fields, trailers.isMalformed || !isEnd);
       return;
     }
     if (this.isKnown(stream)) {
       // The client may not have known yet that it is closed.
-      if (!this.blocks.read(bytes, from, to, noFields)) this.fail(ERROR.compression);
+      if (!this.decoder.read(bytes, from, to, noFields)) this.fail(ERROR.compression);
       else this.rejectStream(stream, ERROR.streamClosed);
       return;
     }
@@ -272,20 +272,20 @@ class H2Connection implements FrameConsumer, StreamConnection, H2OutputOwner, Re
     }
     this.skipTo(stream);
     this.lastStream = stream;
-    const section = new RequestSection(this.options);
-    if (!this.blocks.read(bytes, from, to, section)) this.fail(ERROR.compression);
+    const block = new RequestHeaderBlock(this.options);
+    if (!this.decoder.read(bytes, from, to, block)) this.fail(ERROR.compression);
     else if (this.streams.size >= MAX_STREAMS) this.rejectStream(stream, ERROR.refusedStream);
-    else this.beginStream(stream, section, isEnd);
+    else this.beginStream(stream, block, isEnd);
   }
 
   private rejectStream(stream: number, code: ErrorCode): void {
-    this.flood.demand();
+    this.flood.countControlFrame();
     this.output.reset(stream, code);
   }
 
-  private beginStream(stream: number, section: RequestSection, isEnd: boolean): void {
-    section.finish(isEnd);
-    const exchange = new H2Exchange(this, stream, section, !isEnd, this.responses.firstWindow);
+  private beginStream(stream: number, block: RequestHeaderBlock, isEnd: boolean): void {
+    block.finish(isEnd);
+    const exchange = new H2Exchange(this, stream, block, !isEnd, this.responses.firstWindow);
     this.streams.add(stream, exchange);
     this.starting.push(exchange);
     this.options.turns.count(REQUEST_COST);
@@ -296,7 +296,7 @@ class H2Connection implements FrameConsumer, StreamConnection, H2OutputOwner, Re
       this.fail(ERROR.protocol);
       return;
     }
-    this.flood.demand();
+    this.flood.countControlFrame();
     const exchange = this.streams.get(stream);
     this.streams.remove(stream);
     exchange?.close();
@@ -323,29 +323,29 @@ class H2Connection implements FrameConsumer, StreamConnection, H2OutputOwner, Re
   }
 
   onSettingsRead(): void {
-    this.flood.demand();
+    this.flood.countControlFrame();
     this.output.acknowledgeSettings();
-    this.responses.writeOn();
+    this.responses.resumeWrite();
   }
 
   onPing(bytes: Buffer, from: number, to: number): void {
-    this.flood.demand();
+    this.flood.countControlFrame();
     this.output.acknowledgePing(bytes, from, to);
   }
 
   onWindowUpdate(stream: number, more: number): void {
-    if (stream === 0) this.widenAll(more);
-    else if (this.isKnown(stream)) this.widenStream(stream, more);
+    if (stream === 0) this.growConnectionWindow(more);
+    else if (this.isKnown(stream)) this.growStreamWindow(stream, more);
     else this.fail(ERROR.protocol);
-    this.responses.writeOn();
+    this.responses.resumeWrite();
   }
 
-  private widenAll(more: number): void {
+  private growConnectionWindow(more: number): void {
     if (more === 0) this.fail(ERROR.protocol);
-    else if (!this.responses.widen(more)) this.fail(ERROR.flowControl);
+    else if (!this.responses.growWindow(more)) this.fail(ERROR.flowControl);
   }
 
-  private widenStream(stream: number, more: number): void {
+  private growStreamWindow(stream: number, more: number): void {
     const exchange = this.streams.get(stream);
     if (exchange === undefined) return;
     exchange.sendWindow += more;
@@ -380,14 +380,14 @@ class H2Connection implements FrameConsumer, StreamConnection, H2OutputOwner, Re
 
   refuseStream(exchange: H2Exchange, code: ErrorCode): void {
     // A client that makes the gateway reset its streams costs as much as one that resets them itself.
-    if (code !== ERROR.internal && code !== ERROR.none) this.flood.demand();
+    if (code !== ERROR.internal && code !== ERROR.none) this.flood.countControlFrame();
     this.output.reset(exchange.id, code);
     this.leave(exchange);
   }
 
   onTaken(): void {
     if (this.output.waitingBytes === 0) this.guard.stop();
-    this.responses.writeOn();
+    this.responses.resumeWrite();
     if (!this.awaitsRoom || this.output.isCongested) return;
     this.awaitsRoom = false;
     this.options.turns.wait(this);
@@ -423,7 +423,7 @@ class H2Connection implements FrameConsumer, StreamConnection, H2OutputOwner, Re
     this.output.goAway(this.lastStream, code);
     this.output.flush();
     this.leaveAll();
-    this.sharedReads?.end();
+    this.readBuffer?.end();
     if (code === ERROR.enhanceYourCalm) this.socket.destroySoon();
     else this.options.linger(this.socket, LAST_BYTES);
   }
@@ -459,7 +459,7 @@ function resetStreams(bytes: Buffer): ReadonlySet<number> {
 function ignore(): void {}
 
 /** Limits on the time that clients take, in milliseconds, and on the sections that they send; a time of 0 is no limit. */
-interface H2Limits extends SectionLimits {
+interface H2Limits extends HeaderBlockLimits {
   readonly headersTimeout: number;
   readonly idleTimeout: number;
 }
@@ -468,9 +468,9 @@ interface H2Limits extends SectionLimits {
 export interface H2ConnectionsOwner extends H2ExchangeOptions {
   readonly draining: boolean;
   addressOf(socket: Socket): string;
-  /** A connection closes without a response: its client broke the protocol, or was too slow. */
+  /** A connection closes without a response: the peer broke the protocol, or was too slow. */
   logRefused(code: 'bad-request' | 'client-timeout'): void;
-  /** Closes a connection once its client has read the last frame; at most so many further bytes are read. */
+  /** Closes a connection once the peer has read the last frame; at most so many further bytes are read. */
   linger(socket: Socket, maxBytes: number): void;
 }
 
@@ -574,7 +574,7 @@ export const REQUEST_COST = Math.ceil(FRAMES_PER_TURN / REQUESTS_PER_TURN);
 /** A connection that has bytes to read. */
 interface ReadingConnection {
   /** Its turn has come. */
-  readOn(): void;
+  resumeRead(): void;
 }
 
 /**
@@ -618,7 +618,7 @@ export class H2Turns {
         this.end.ref();
         return;
       }
-      connection.readOn();
+      connection.resumeRead();
     }
   }
 }

@@ -220,7 +220,7 @@ export interface FrameConsumer {
   readonly isStopped: boolean;
   /** A frame has arrived, or part of a body; what it says follows. */
   onFrame(): void;
-  /** A whole block of fields; nothing follows it on its stream where `isEnd` is true. */
+  /** A whole header block; nothing follows it on its stream where `isEnd` is true. */
   onBlock(stream: number, isEnd: boolean, bytes: Buffer, from: number, to: number): void;
   /** Part of a body, which took `frameBytes` of the windows. */
   onData(stream: number, part: Buffer, frameBytes: number, isEnd: boolean): void;
@@ -245,11 +245,11 @@ const NUMBER_BYTES = 4;
 
 /**
  * Reads the frames of one connection, and holds them to the rules that concern them alone (RFC 9113 §6): their sizes, their order, and
- * whether they belong to a stream. The blocks of fields are put together.
+ * whether they belong to a stream. Header blocks are put together.
  */
 export class FrameRules implements FrameReceiver {
   private readonly consumer: FrameConsumer;
-  /** Bytes that a block of fields may have. */
+  /** Bytes that a header block may have. */
   private readonly blockBytes: number;
   private readonly reader = new FrameReader(this);
   private block: PartialBlock | undefined = undefined;
@@ -264,7 +264,7 @@ export class FrameRules implements FrameReceiver {
     return this.consumer.isStopped;
   }
 
-  /** True while a frame that is no body, a block of fields, or the preface has arrived in part. */
+  /** True while a frame that is no body, a header block, or the preface has arrived in part. */
   get isPartial(): boolean {
     return this.block !== undefined || this.reader.isPartial;
   }
@@ -323,7 +323,7 @@ export class FrameRules implements FrameReceiver {
     this.consumer.fail(code);
   }
 
-  /** Settings come first, and the frames of a block of fields one behind the other (RFC 9113 §3.4, §4.3). */
+  /** Settings come first, and the frames of a header block one behind the other (RFC 9113 §3.4, §4.3). */
   private mayFollow(type: number, stream: number): boolean {
     this.consumer.onFrame();
     const { block } = this;
@@ -386,7 +386,7 @@ export class FrameRules implements FrameReceiver {
 /** Frames that one block may be cut into. */
 const MAX_FRAMES = 64;
 
-/** A block of fields whose last frame has not arrived (RFC 9113 §4.3). */
+/** A header block whose last frame has not arrived (RFC 9113 §4.3). */
 class PartialBlock {
   readonly stream: number;
   /** True when nothing follows it on its stream. */
@@ -424,24 +424,24 @@ class PartialBlock {
 const FREE_BYTES = 4 * 1024 * 1024;
 /** Bytes in frames for each byte of content: as nginx has it. A body in frames of one byte has ten. */
 const FRAMING = 8;
-/** Demands that a connection may make at once, and each second: resets of its streams, pings, settings; as nghttp2 has it for resets. */
-const DEMANDS = 1000;
-const DEMANDS_PER_SECOND = 33;
+/** Control frames that a connection may send at once, and each second: resets of its streams, pings, settings; as nghttp2 has it for resets. */
+const CONTROL_FRAMES = 1000;
+const CONTROL_FRAMES_PER_SECOND = 33;
 
 /**
- * Knows a connection that brings little but frames, or frames that make the gateway work for nothing (RFC 9113 §10.5): window updates,
+ * The budget of a connection that brings little but frames, or frames that make the gateway work for nothing (RFC 9113 §10.5): window updates,
  * priorities, unknown frames, empty or tiny bodies, requests that are reset at once. Each is legal, and costs more to read than to send.
  */
-export class FloodGuard {
+export class FrameBudget {
   private bytesIn = 0;
   private bytesOut = 0;
   private content = 0;
-  private demands = DEMANDS;
+  private controlFrames = CONTROL_FRAMES;
   private countedAt = 0;
 
-  /** True for a connection that is to be closed. */
-  get isFlood(): boolean {
-    return this.bytesIn > FREE_BYTES + this.content * FRAMING + this.bytesOut || this.demands < 0;
+  /** True once the connection has cost more than it may: it is to be closed. */
+  get isExceeded(): boolean {
+    return this.bytesIn > FREE_BYTES + this.content * FRAMING + this.bytesOut || this.controlFrames < 0;
   }
 
   /** Counts bytes that were read. */
@@ -459,11 +459,11 @@ export class FloodGuard {
     this.content += bytes;
   }
 
-  /** Counts a demand. */
-  demand(): void {
+  /** Counts a control frame that makes the gateway work. */
+  countControlFrame(): void {
     const now = performance.now();
-    const earned = ((now - this.countedAt) / 1000) * DEMANDS_PER_SECOND;
+    const earned = ((now - this.countedAt) / 1000) * CONTROL_FRAMES_PER_SECOND;
     this.countedAt = now;
-    this.demands = Math.min(DEMANDS, this.demands + earned) - 1;
+    this.controlFrames = Math.min(CONTROL_FRAMES, this.controlFrames + earned) - 1;
   }
 }

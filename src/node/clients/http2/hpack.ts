@@ -82,11 +82,11 @@ const UPPER_Z = 0x5a;
 let decoded = Buffer.allocUnsafeSlow(4096);
 
 /**
- * Reads the blocks of fields of one connection (RFC 7541), one after the other: a block may refer to fields of those before it. It also
+ * Decodes the header blocks of one connection (RFC 7541), one after the other: a block may refer to fields of those before it. It also
  * checks each field, once for all the blocks that refer to it.
  */
-export class FieldBlocks {
-  private readonly table = new FieldTable();
+export class HpackDecoder {
+  private readonly table = new DynamicTable();
   private bytes: Buffer = decoded;
   /** The block in latin1; made for the first text in it that is not coded. */
   private text: string | undefined = undefined;
@@ -247,7 +247,7 @@ const staticFields: readonly TableField[] = STATIC_FIELDS.map(([name, value]) =>
 }));
 
 /** The fields that the requests of one connection refer to by index (RFC 7541 §2.3). */
-class FieldTable {
+class DynamicTable {
   /** The oldest field first; those before `first` are forgotten. */
   private fields: TableField[] = [];
   private first = 0;

@@ -14,9 +14,9 @@ import {
 
 /** Bytes that are written together; a TLS record holds no more. */
 const PIECE_BYTES = 16 * 1024;
-/** Bytes that wait for the system to take them, beyond which no more of a body is written. */
+/** Bytes that wait for the kernel to take them, beyond which no more of a body is written. */
 const FULL_BYTES = 64 * 1024;
-/** Bytes that wait for the system to take them, and responses, beyond which nothing is read that would bring more. */
+/** Bytes that wait for the kernel to take them, and responses, beyond which nothing is read that would bring more. */
 const CONGESTED_BYTES = 256 * 1024;
 const CONGESTED_RESPONSES = 128;
 const nothing = Buffer.alloc(0);
@@ -25,13 +25,13 @@ const EMPTY_TABLE = Buffer.from([0x20]);
 
 /** The connection whose output it is. */
 export interface H2OutputOwner {
-  /** The system has taken what was written before; there may be room for more. */
+  /** The kernel has taken what was written before; there may be room for more. */
   onTaken(): void;
 }
 
 /** A response whose last byte has been written. */
 export interface WrittenResponse {
-  /** The system has taken it. */
+  /** The kernel has taken it. */
   flushed(): void;
   /** The connection was closed before. */
   disconnected(): void;
@@ -50,7 +50,7 @@ export class H2Output {
   private turn: NodeJS.Immediate | undefined = undefined;
   /** Responses that end in the piece. */
   private ending: WrittenResponse[] = [];
-  /** Bytes that were written, and that the system has not taken, and responses that it has not taken whole. */
+  /** Bytes that were written, and that the kernel has not taken, and responses that it has not taken whole. */
   private untakenBytes = 0;
   private untakenResponses = 0;
   private isStopped = false;
@@ -62,7 +62,7 @@ export class H2Output {
     this.owner = owner;
   }
 
-  /** Bytes that wait for the system to take them, or for the turn of the event loop to be over. */
+  /** Bytes that wait for the kernel to take them, or for the turn of the event loop to be over. */
   get waitingBytes(): number {
     return this.untakenBytes + this.length;
   }
@@ -100,7 +100,7 @@ export class H2Output {
   }
 
   /** Lets the client send so many more bytes of a body, or of all bodies where `stream` is 0 (RFC 9113 §6.9). */
-  widen(stream: number, bytes: number): void {
+  sendWindowUpdate(stream: number, bytes: number): void {
     const at = this.begin(4, FRAME.windowUpdate, 0, stream);
     writeNumber(this.piece, at, bytes);
   }
@@ -119,14 +119,14 @@ export class H2Output {
   }
 
   /**
-   * The client has said how large a table of fields it keeps. The next block tells that none is kept, which some clients insist on
+   * The client has said how large a dynamic table it keeps. The next block tells that none is kept, which some clients insist on
    * (RFC 7541 §4.2); no block refers to it.
    */
   emptyTable(): void {
     this.isTableSizeDue = true;
   }
 
-  /** Writes a block of fields, in as many frames as it takes (RFC 9113 §6.2, §6.10). */
+  /** Writes a header block, in as many frames as it takes (RFC 9113 §6.2, §6.10). */
   fields(stream: number, fields: Buffer, isEnd: boolean): void {
     const block = this.isTableSizeDue ? Buffer.concat([EMPTY_TABLE, fields]) : fields;
     this.isTableSizeDue = false;
@@ -156,7 +156,7 @@ export class H2Output {
     this.turn ??= setImmediate(flush, this);
   }
 
-  /** Hands what is written to the system. */
+  /** Hands what is written to the kernel. */
   flush(): void {
     clearImmediate(this.turn);
     this.turn = undefined;
@@ -166,13 +166,13 @@ export class H2Output {
     this.piece = nothing;
     this.length = 0;
     if (this.isStopped) {
-      this.memory.give(piece);
+      this.memory.release(piece);
       for (const response of ending) response.disconnected();
       return;
     }
     this.untakenBytes += length;
     socket.write(piece.subarray(0, length), () => {
-      this.memory.give(piece);
+      this.memory.release(piece);
       this.untakenBytes -= length;
       this.untakenResponses -= ending.length;
       for (const response of ending)
@@ -193,7 +193,7 @@ export class H2Output {
     const needed = FRAME_HEAD_BYTES + length;
     if (this.length + needed > this.piece.length) {
       this.flush();
-      this.piece = this.memory.take(Math.max(PIECE_BYTES, needed));
+      this.piece = this.memory.acquire(Math.max(PIECE_BYTES, needed));
     }
     const at = this.length;
     writeFrameHead(this.piece, at, length, type, flags, stream);
@@ -215,7 +215,7 @@ interface SentResponse {
   /** True while part of it waits for the client. */
   readonly isWaiting: boolean;
   /** The client takes more: writes one frame of what waits; false when it takes none. */
-  writeOn(): boolean;
+  resumeWrite(): boolean;
 }
 
 /** Bytes of a body in one frame: with its head it makes one record of TLS. */
@@ -257,7 +257,7 @@ export class H2Responses<Response extends SentResponse> {
   }
 
   /** The client takes so many more bytes of all bodies; false for more than there may be. */
-  widen(bytes: number): boolean {
+  growWindow(bytes: number): boolean {
     this.window += bytes;
     return this.window <= MAX_31_BITS;
   }
@@ -275,11 +275,11 @@ export class H2Responses<Response extends SentResponse> {
   }
 
   /** Writes what waits, as far as the client takes it: a frame of each response in turn. */
-  writeOn(): void {
+  resumeWrite(): void {
     for (let idle = 0; idle < this.waiting.length && !this.output.isFull && this.window > 0;) {
       const response = this.waiting.shift();
       if (response === undefined) return;
-      const hasWritten = response.writeOn();
+      const hasWritten = response.resumeWrite();
       // A closed response takes nothing; that says nothing about the others.
       idle = hasWritten || !response.isWaiting ? 0 : idle + 1;
       if (response.isWaiting) this.wait(response);

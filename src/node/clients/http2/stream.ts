@@ -1,7 +1,7 @@
-import type { Body, Exchange, ExchangeOwner } from '../../../gateway/exchange.ts';
+import type { Body, Exchange, ExchangeHandler } from '../../../gateway/exchange.ts';
 import { UnwritableHead } from '../../../gateway/upstream.ts';
 import type { CollectorMemory } from '../../../http/byte-collector.ts';
-import { type FieldLines, linesOf } from '../../../http/field-lines.ts';
+import { type RawHeaders, rawHeadersOf } from '../../../http/raw-headers.ts';
 import { type HeaderList, isFieldName, isFieldValue } from '../../../http/header-list.ts';
 import { type HeadLimits, readHeadLines, type RequestHead } from '../../../http/request-head.ts';
 import type { ResponseHead } from '../../../http/response-head.ts';
@@ -20,7 +20,7 @@ import { isFinalStatus, isInterimStatus, ResponseFraming } from '../response-fra
 import { ERROR, type ErrorCode, FIRST_WINDOW_BYTES } from './frames.ts';
 import { STATIC_FIELDS } from './hpack.ts';
 import { type H2Output, PART_BYTES, type WrittenResponse } from './output.ts';
-import { isConnectionField, type RequestSection } from './request-section.ts';
+import { isConnectionField, type RequestHeaderBlock } from './header-block.ts';
 
 /** Options shared by every HTTP/2 exchange. Times are milliseconds. */
 export interface H2ExchangeOptions extends ReaderLimits, IncomingBodyOptions {
@@ -47,7 +47,7 @@ export interface StreamConnection {
 /** Bytes of a response that may wait for the client before reading from V2 pauses. */
 const MAX_WAITING_BYTES = 64 * 1024;
 /** Bytes of a body that are read before its window grows by as many again. */
-const OWED_BYTES = FIRST_WINDOW_BYTES >> 1;
+const CREDIT_BYTES = FIRST_WINDOW_BYTES >> 1;
 /** Milliseconds in which the rest of a body has to arrive after an early response. */
 const REST_MS = 5000;
 /** Milliseconds from an early response to a reset: curl and Node lose a response that they read together with its reset. */
@@ -60,7 +60,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
   readonly method: string;
   readonly target: string;
   readonly headers: HeaderList;
-  readonly lines: FieldLines;
+  readonly lines: RawHeaders;
   version: Exchange['version'];
   readonly remote: string;
   readonly secure = true;
@@ -85,10 +85,10 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
   private timer: NodeJS.Timeout | undefined = undefined;
   /** Runs while the rest of the body is waited for, behind the response. */
   private restTimer: NodeJS.Timeout | undefined = undefined;
-  private owner: ExchangeOwner | undefined = undefined;
+  private handler: ExchangeHandler | undefined = undefined;
   /** Bytes of its body that the client may send, and those that were read and that it may not send again yet. */
   private receiveWindow = FIRST_WINDOW_BYTES;
-  private owedBytes = 0;
+  private pendingCredit = 0;
   /** Bytes of the body that are still read behind the response. */
   private restBytes = 0;
   private isPaused = false;
@@ -111,23 +111,23 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
   constructor(
     connection: StreamConnection,
     id: number,
-    section: RequestSection,
+    block: RequestHeaderBlock,
     hasBody: boolean,
     sendWindow: number,
   ) {
     this.connection = connection;
     this.id = id;
-    this.method = section.method ?? '';
-    this.target = section.target ?? '';
-    this.headers = section.fields;
-    this.lines = linesOf(section.fields);
-    this.version = section.isMalformed ? 'malformed' : '2';
+    this.method = block.method ?? '';
+    this.target = block.target ?? '';
+    this.headers = block.fields;
+    this.lines = rawHeadersOf(block.fields);
+    this.version = block.isMalformed ? 'malformed' : '2';
     this.remote = connection.remote;
     this.hasBody = hasBody;
     this.sendWindow = sendWindow;
     this.firstWindow = sendWindow;
-    this.contentLength = section.contentLength;
-    this.expectsContinue = section.expectsContinue;
+    this.contentLength = block.contentLength;
+    this.expectsContinue = block.expectsContinue;
     this.body = new H2Body(this);
     this.waiting = new WaitingParts(connection.options.bodies.memory);
   }
@@ -172,20 +172,20 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
     return readHeadLines(this.lines, limits, trusted, targetBytes);
   }
 
-  attach(owner: ExchangeOwner): void {
-    this.owner = owner;
+  attach(handler: ExchangeHandler): void {
+    this.handler = handler;
     // The stream was closed before its turn.
     if (!this.isOpen) setImmediate(over, this);
   }
 
   collect(memory: CollectorMemory): void {
-    const { owner, whole } = this;
+    const { handler, whole } = this;
     if (!this.isOpen) return;
     if (whole === undefined) {
       this.writeContinue();
       this.incoming?.collect(memory);
-    } else if (owner?.acceptChunk(whole.length) === true) {
-      owner.onWholeBody(whole);
+    } else if (handler?.acceptChunk(whole.length) === true) {
+      handler.onWholeBody(whole);
     }
   }
 
@@ -196,7 +196,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
       this.writeContinue();
       this.incoming?.open(lifetime);
     } else {
-      this.owner?.onBody(whole.length === 0 ? null : whole);
+      this.handler?.onBody(whole.length === 0 ? null : whole);
     }
   }
 
@@ -224,7 +224,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
     if (part === 'beyond' || part === 'none') return true;
     const sent = this.waiting.bytes === 0 ? this.send(chunk, part === 'last') : 0;
     if (sent === chunk.length) return true;
-    this.keep(chunk.subarray(sent));
+    this.copyWaiting(chunk.subarray(sent));
     return !this.isHeldBack;
   }
 
@@ -258,7 +258,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
       this.refuse(ERROR.flowControl);
       return;
     }
-    this.owedBytes += frameBytes;
+    this.pendingCredit += frameBytes;
     if (this.isClosed) {
       this.drop(frameBytes, isEnd);
       return;
@@ -271,7 +271,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
       return;
     }
     this.body.receive(part, isEnd);
-    this.widen();
+    this.maybeSendCredit();
   }
 
   /** Takes the trailers, which end the body; malformed ones make the whole request malformed. */
@@ -297,16 +297,16 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
   }
 
   /** The client takes more: writes one frame of what waits; false when it takes none. */
-  writeOn(): boolean {
+  resumeWrite(): boolean {
     const { framing, waiting } = this;
     if (waiting.bytes === 0) return false;
     const part = waiting.next(PART_BYTES);
     const isLast = part.length === waiting.bytes && framing?.kind === 'length' && framing.isWhole;
     const sent = this.send(part, isLast);
-    waiting.take(sent);
+    waiting.consume(sent);
     if (waiting.bytes === 0) this.guard?.stop();
     if (waiting.bytes === 0 && this.isEnding) this.finishResponse();
-    else this.letMoreCome();
+    else this.maybeResume();
     return sent > 0;
   }
 
@@ -321,7 +321,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
    */
   close(): void {
     clearTimeout(this.restTimer);
-    if (this.owner !== undefined && !this.isClosed) this.finish(false);
+    if (this.handler !== undefined && !this.isClosed) this.finish(false);
     this.isClosed = true;
   }
 
@@ -331,7 +331,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
     this.connection.refuseStream(this, code);
   }
 
-  /** The system has taken the response. */
+  /** The kernel has taken the response. */
   flushed(): void {
     this.finish(true);
   }
@@ -352,21 +352,21 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
 
   resume(): void {
     this.isPaused = false;
-    this.widen();
+    this.maybeSendCredit();
   }
 
   // Events of the body.
 
   acceptChunk(bytes: number): boolean {
-    return this.owner?.acceptChunk(bytes) ?? false;
+    return this.handler?.acceptChunk(bytes) ?? false;
   }
 
   onWholeBody(body: Uint8Array): void {
-    if (this.isOpen) this.owner?.onWholeBody(body);
+    if (this.isOpen) this.handler?.onWholeBody(body);
   }
 
   onBody(body: Body): void {
-    if (this.isOpen) this.owner?.onBody(body);
+    if (this.isOpen) this.handler?.onBody(body);
   }
 
   onStalled(): void {
@@ -394,26 +394,26 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
 
   private fault(fault: 'client-timeout' | 'bad-framing'): void {
     this.incoming?.stop(new Error(fault));
-    this.owner?.onClientFault(fault);
+    this.handler?.onClientFault(fault);
   }
 
   /** The body is not the one that the request has announced. */
   private onBadFraming(): void {
     this.isFaulty = true;
-    if (this.owner === undefined) this.version = 'malformed';
+    if (this.handler === undefined) this.version = 'malformed';
     else this.fault('bad-framing');
   }
 
   /** Lets the client send what it has sent once more, unless nobody reads it. */
-  private widen(): void {
-    if (!this.isPaused && !this.body.isComplete && this.isOpen) this.grant();
+  private maybeSendCredit(): void {
+    if (!this.isPaused && !this.body.isComplete && this.isOpen) this.sendCredit();
   }
 
-  private grant(): void {
-    if (this.owedBytes < OWED_BYTES) return;
-    this.connection.output.widen(this.id, this.owedBytes);
-    this.receiveWindow += this.owedBytes;
-    this.owedBytes = 0;
+  private sendCredit(): void {
+    if (this.pendingCredit < CREDIT_BYTES) return;
+    this.connection.output.sendWindowUpdate(this.id, this.pendingCredit);
+    this.receiveWindow += this.pendingCredit;
+    this.pendingCredit = 0;
   }
 
   /** Sends 100 Continue, so that the client sends its body (RFC 9110 §10.1.1). */
@@ -429,7 +429,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
   }
 
   /** Keeps a copy of what the client does not take yet. */
-  private keep(bytes: Uint8Array): void {
+  private copyWaiting(bytes: Uint8Array): void {
     if (this.waiting.bytes === 0) this.connection.wait(this);
     this.waiting.add(bytes);
     this.isHeldBack ||= this.waiting.bytes > MAX_WAITING_BYTES;
@@ -437,10 +437,10 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
     this.guard.wait();
   }
 
-  private letMoreCome(): void {
+  private maybeResume(): void {
     if (!this.isHeldBack || this.waiting.bytes > MAX_WAITING_BYTES / 2) return;
     this.isHeldBack = false;
-    this.owner?.drained();
+    this.handler?.drained();
   }
 
   /** All of the body is written: ends the stream. */
@@ -481,7 +481,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
   }
 
   private readRest(): void {
-    if (this.restBytes > 0) this.grant();
+    if (this.restBytes > 0) this.sendCredit();
   }
 
   private leave(): void {
@@ -498,12 +498,12 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
     this.guard?.stop();
     this.waiting.clear();
     this.whole = undefined;
-    const { incoming, owner } = this;
+    const { incoming, handler } = this;
     // An error captures its stack, which takes longer than the rest of this.
     if (incoming?.complete === false) incoming.stop(new Error('client gone'));
-    this.owner = undefined;
-    if (isFlushed) owner?.flushed();
-    else owner?.disconnected();
+    this.handler = undefined;
+    if (isFlushed) handler?.flushed();
+    else handler?.disconnected();
     incoming?.rest();
   }
 }
@@ -571,7 +571,7 @@ export class WaitingParts {
 
   /** Keeps a copy of a part. */
   add(bytes: Uint8Array): void {
-    const memory = this.memory.take(bytes.length);
+    const memory = this.memory.acquire(bytes.length);
     memory.set(bytes);
     this.parts.push({ memory, from: 0, to: bytes.length });
     this.bytes += bytes.length;
@@ -586,19 +586,19 @@ export class WaitingParts {
   }
 
   /** The client has taken so many of the next bytes. */
-  take(bytes: number): void {
+  consume(bytes: number): void {
     const [part] = this.parts;
     if (part === undefined) return;
     part.from += bytes;
     this.bytes -= bytes;
     if (part.from < part.to) return;
     this.parts.shift();
-    this.memory.give(part.memory);
+    this.memory.release(part.memory);
   }
 
   /** Nobody takes them any more. */
   clear(): void {
-    for (const { memory } of this.parts) this.memory.give(memory);
+    for (const { memory } of this.parts) this.memory.release(memory);
     this.parts = [];
     this.bytes = 0;
   }

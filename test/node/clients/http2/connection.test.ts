@@ -915,7 +915,7 @@ test('connections that wait are read one after the other, as far as a turn reach
   const turns = new H2Turns();
   const reads: string[] = [];
   const connection = (name: string, cost: number) => ({
-    readOn(): void {
+    resumeRead(): void {
       reads.push(name);
       turns.count(cost);
     },

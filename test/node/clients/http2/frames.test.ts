@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import {
   ERROR,
   FLAG,
-  FloodGuard,
+  FrameBudget,
   FRAME,
   FRAME_BYTES,
   FRAME_HEAD_BYTES,
@@ -21,11 +21,11 @@ interface Traffic {
 }
 
 function isFlood({ read, sent = 0, received = 0 }: Traffic): boolean {
-  const guard = new FloodGuard();
+  const guard = new FrameBudget();
   guard.sent(sent);
   guard.receive(received);
   guard.read(read);
-  return guard.isFlood;
+  return guard.isExceeded;
 }
 
 test.each<[title: string, traffic: Traffic, isFlood: boolean]>([
@@ -42,20 +42,20 @@ test.each<[title: string, traffic: Traffic, isFlood: boolean]>([
 });
 
 test('bytes add up, and content makes up for them', () => {
-  const guard = new FloodGuard();
+  const guard = new FrameBudget();
   for (let piece = 0; piece < 1000; piece += 1) guard.read(9000);
-  expect(guard.isFlood).toBe(true);
+  expect(guard.isExceeded).toBe(true);
   for (let piece = 0; piece < 1000; piece += 1) guard.receive(1000);
-  expect(guard.isFlood).toBe(false);
+  expect(guard.isExceeded).toBe(false);
 });
 
-test('a thousand demands at once are none, many more are', () => {
-  const guard = new FloodGuard();
-  for (let demand = 0; demand < 1000; demand += 1) guard.demand();
-  expect(guard.isFlood).toBe(false);
+test('a thousand control frames at once are no flood, many more are', () => {
+  const guard = new FrameBudget();
+  for (let frame = 0; frame < 1000; frame += 1) guard.countControlFrame();
+  expect(guard.isExceeded).toBe(false);
   // Some are forgiven with each second that this takes.
-  for (let demand = 0; demand < 100_000; demand += 1) guard.demand();
-  expect(guard.isFlood).toBe(true);
+  for (let frame = 0; frame < 100_000; frame += 1) guard.countControlFrame();
+  expect(guard.isExceeded).toBe(true);
 });
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');

@@ -12,7 +12,7 @@ import {
   FrameReader,
   writeFrameHead,
 } from '../../../../src/node/clients/http2/frames.ts';
-import { decodeHuffman, FieldBlocks } from '../../../../src/node/clients/http2/hpack.ts';
+import { decodeHuffman, HpackDecoder } from '../../../../src/node/clients/http2/hpack.ts';
 import { fuzzRuns, fuzzTime } from '../../../support/fuzz.ts';
 import { until } from '../../../support/until.ts';
 
@@ -21,7 +21,7 @@ const TABLE_BYTES = 4096;
 /** The fields of a block, a line each, with a question mark in front of an invalid one; undefined for what is no block. */
 function linesOf(
   bytes: Buffer,
-  blocks = new FieldBlocks(),
+  blocks = new HpackDecoder(),
   from = 0,
   to = bytes.length,
 ): string[] | undefined {
@@ -135,13 +135,13 @@ const EXAMPLES: readonly (readonly [
 
 describe('the examples of RFC 7541', () => {
   test.each(EXAMPLES)('%s', (_title, tableBytes, blocks, lines) => {
-    const connection = new FieldBlocks();
+    const connection = new HpackDecoder();
     expect(linesOf(sizeUpdate(tableBytes), connection)).toEqual([]);
     expect(blocks.map((block) => linesOf(hex(block), connection))).toEqual(lines);
   });
 
   test('the table holds what has room in it, the latest field first', () => {
-    const connection = new FieldBlocks();
+    const connection = new HpackDecoder();
     linesOf(sizeUpdate(256), connection);
     for (const block of EXAMPLES.find(([title]) => title === 'C.5')?.[2] ?? [])
       linesOf(hex(block), connection);
@@ -190,23 +190,23 @@ describe('what is no block', () => {
     ['half of the size of a table', hex('3fe1')],
     ['a size of the table without an end', hex('3fffffffff')],
   ])('%s', (_title, block) => {
-    const connection = new FieldBlocks();
+    const connection = new HpackDecoder();
     expect(linesOf(block, connection)).toBeUndefined();
     // Nobody knows what the client has in its table by now.
     expect(linesOf(hex('82'), connection)).toBeUndefined();
     // Nor does what stands behind it help.
     const among = Buffer.concat([block, Buffer.alloc(40, 0x01)]);
-    expect(linesOf(among, new FieldBlocks(), 0, block.length)).toBeUndefined();
+    expect(linesOf(among, new HpackDecoder(), 0, block.length)).toBeUndefined();
   });
 
   test('an empty block has no fields', () => {
-    expect(linesOf(hex('8282'), new FieldBlocks(), 1, 1)).toEqual([]);
+    expect(linesOf(hex('8282'), new HpackDecoder(), 1, 1)).toEqual([]);
   });
 });
 
 describe('what is remembered', () => {
   const afterwards = (...blocks: readonly Buffer[]): string[] | undefined => {
-    const connection = new FieldBlocks();
+    const connection = new HpackDecoder();
     for (const block of blocks) expect(linesOf(block, connection)).toBeDefined();
     return linesOf(indexed(62), connection);
   };
@@ -240,7 +240,7 @@ test('fields leave the table one after the other, the oldest first, and none can
     const block = Buffer.concat([sizeUpdate(256), ...all.map((letter) => remembered(letter, '-'))]);
     const kept = all.slice(-7).reverse();
     for (let at = 0; at < 30; at += 1) {
-      const connection = new FieldBlocks();
+      const connection = new HpackDecoder();
       linesOf(block, connection);
       expect(linesOf(indexed(62 + at), connection)).toEqual(
         at < kept.length ? [`${kept[at]}: -`] : undefined,
@@ -291,7 +291,7 @@ describe('fields that make their message malformed (RFC 9113 §8.2.1)', () => {
   });
 
   test('one that is remembered does so each time; its name does only where it is the fault', () => {
-    const connection = new FieldBlocks();
+    const connection = new HpackDecoder();
     linesOf(Buffer.concat([remembered('a', ' b'), remembered('A', 'b')]), connection);
     const block = Buffer.concat([
       indexed(62),
@@ -343,7 +343,7 @@ describe('bytes that no client sends', () => {
   test('whatever stands around a block makes no difference', fuzzTime(), () => {
     fc.assert(
       fc.property(fc.array(blocks, { maxLength: 4 }), fc.uint8Array({ maxLength: 9 }), (parts, around) => {
-        const [alone, among] = [new FieldBlocks(), new FieldBlocks()];
+        const [alone, among] = [new HpackDecoder(), new HpackDecoder()];
         for (const block of parts) {
           const lines = linesOf(Buffer.from(block), alone);
           const bytes = Buffer.concat([around, block, around]);
@@ -364,7 +364,7 @@ describe('bytes that no client sends', () => {
     const [, tableBytes, examples, lines] = example;
     const block = hex(examples.at(-1) ?? '');
     for (let cut = 0; cut < block.length; cut += 1) {
-      const connection = new FieldBlocks();
+      const connection = new HpackDecoder();
       linesOf(sizeUpdate(tableBytes), connection);
       for (const earlier of examples.slice(0, -1)) linesOf(hex(earlier), connection);
       const read = linesOf(block, connection, 0, cut) ?? [];
@@ -387,7 +387,7 @@ test.each([
   const rest = literal('x', 'y'.repeat(16_000));
   const before = held();
   const kept = Array.from({ length: connections }, () => {
-    const connection = new FieldBlocks();
+    const connection = new HpackDecoder();
     for (let at = 0; at < blocks; at += 1)
       linesOf(Buffer.concat([remembered('name-of-a-field', `value ${at} of a field`), rest]), connection);
     return connection;
@@ -518,7 +518,7 @@ describe('what another client writes is read as it was', () => {
         }
         await until(() => blocks.length === sent.length);
         client.destroy();
-        const connection = new FieldBlocks();
+        const connection = new HpackDecoder();
         expect(blocks.map((block) => linesOf(block, connection))).toEqual(
           sent.map(({ path, fields }) =>
             [...fieldsOf(path), ...fields].map(([name, value]) => `${name}: ${value}`),

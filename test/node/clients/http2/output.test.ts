@@ -37,7 +37,7 @@ test('the frames of a turn of the event loop go out in one write, in their order
   output.acknowledgeSettings();
   output.data(1, Buffer.from('abc'), true);
   output.end(response('first'));
-  output.widen(3, 70_000);
+  output.sendWindowUpdate(3, 70_000);
   expect(output.waitingBytes).toBe(9 + 12 + 13);
   await until(() => reads.length > 0);
   expect(Buffer.concat(reads).toString('hex')).toBe(

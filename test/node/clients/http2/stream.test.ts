@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { areFieldLines } from '../../../../src/http/field-lines.ts';
-import { FieldBlocks } from '../../../../src/node/clients/http2/hpack.ts';
+import { areFieldLines } from '../../../../src/http/raw-headers.ts';
+import { HpackDecoder } from '../../../../src/node/clients/http2/hpack.ts';
 import { writeBlock } from '../../../../src/node/clients/http2/stream.ts';
 import { fuzzRuns, fuzzTime } from '../../../support/fuzz.ts';
 import { gatewayFor } from '../../../support/gateway.ts';
@@ -422,7 +422,7 @@ const MEMORY_BYTES = 16 * 1024;
 function written(
   status: number | undefined,
   fields: readonly string[],
-  connection = new FieldBlocks(),
+  connection = new HpackDecoder(),
   write = writeBlock,
 ): string[] | undefined {
   const block = write(status, fields);
@@ -527,7 +527,7 @@ test('sections just as large as the memory for them survive', async () => {
     vi.resetModules();
     const { writeBlock } = await import('../../../../src/node/clients/http2/stream.ts');
     const fields = ['x'.repeat(300), 'y'.repeat(MEMORY_BYTES - 300 - spare), 'a', 'b', 'server', 'c'];
-    expect(written(302, fields, new FieldBlocks(), writeBlock)).toEqual([':status', '302', ...fields]);
+    expect(written(302, fields, new HpackDecoder(), writeBlock)).toEqual([':status', '302', ...fields]);
   }
 });
 
@@ -580,7 +580,7 @@ test('what can be written as lines of HTTP/1.1 comes back, in lower case and in 
   let accepted = 0;
   fc.assert(
     fc.property(sections, (list) => {
-      const connection = new FieldBlocks();
+      const connection = new HpackDecoder();
       for (const [status, section] of list) {
         const read = written(status, section.flat(), connection);
         expect(read !== undefined).toBe(areFieldLines(section.flat()));

@@ -13,8 +13,8 @@ test('whatever is added and taken, the bytes come in their order, and memory is 
       (steps) => {
         const given: Uint8Array[] = [];
         const memory = new BodyMemory();
-        const give = memory.give.bind(memory);
-        memory.give = (buffer) => {
+        const give = memory.release.bind(memory);
+        memory.release = (buffer) => {
           given.push(buffer);
           give(buffer);
         };
@@ -32,7 +32,7 @@ test('whatever is added and taken, the bytes come in their order, and memory is 
           expect(next.length).toBeLessThanOrEqual(limit);
           const count = Math.min(most, next.length);
           taken.push(...next.subarray(0, count));
-          parts.take(count);
+          parts.consume(count);
           expect(parts.bytes).toBe(added.length - taken.length);
         }
         expect(taken).toEqual(added.slice(0, taken.length));

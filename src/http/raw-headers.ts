@@ -1,4 +1,4 @@
-import { type FieldUse, useOfBytes, useOfName } from './fields.ts';
+import { type HeaderKind, kindOfBytes, kindOfName } from './fields.ts';
 import {
   type HeaderList,
   isFieldName,
@@ -7,97 +7,97 @@ import {
   isValueCharacter,
 } from './header-list.ts';
 
-/** Positions of each line in `marks`: where its name starts and ends, and where its value starts and ends. */
-const MARKS = 4;
+/** Offsets of each line: where its name starts and ends, and where its value starts and ends. */
+const OFFSETS_PER_LINE = 4;
 
-/** Field lines as received, checked. Names are known by their uses; texts of names and values are cut where they are asked for. */
-export class FieldLines {
+/** Field lines as received, checked. Names are known by their kinds; texts of names and values are cut where they are asked for. */
+export class RawHeaders {
   /** In latin1; the lines are its end. */
   readonly text: string;
-  /** The use of each field. */
-  readonly uses: readonly FieldUse[];
-  private readonly marks: readonly number[];
+  /** The kind of each field. */
+  readonly kinds: readonly HeaderKind[];
+  private readonly offsets: readonly number[];
   /** True when all lines are written as `Name: value`. */
   readonly arePlain: boolean;
   private list: HeaderList | undefined;
 
   constructor(
     text: string,
-    uses: readonly FieldUse[],
-    marks: readonly number[],
+    kinds: readonly HeaderKind[],
+    offsets: readonly number[],
     arePlain: boolean,
     list?: HeaderList,
   ) {
     this.text = text;
-    this.uses = uses;
-    this.marks = marks;
+    this.kinds = kinds;
+    this.offsets = offsets;
     this.arePlain = arePlain;
     this.list = list;
   }
 
   /** Names and values exactly as sent, without the white space around values. */
   get fields(): HeaderList {
-    this.list ??= this.cut();
+    this.list ??= this.toList();
     return this.list;
   }
 
   name(index: number): string {
-    return this.list?.[index * 2] ?? this.text.slice(this.mark(index, 0), this.mark(index, 1));
+    return this.list?.[index * 2] ?? this.text.slice(this.offset(index, 0), this.offset(index, 1));
   }
 
   value(index: number): string {
-    return this.list?.[index * 2 + 1] ?? this.text.slice(this.mark(index, 2), this.mark(index, 3));
+    return this.list?.[index * 2 + 1] ?? this.text.slice(this.offset(index, 2), this.offset(index, 3));
   }
 
-  /** The first field with a use, as a list of it alone. */
-  first(use: FieldUse): HeaderList {
-    const index = this.uses.indexOf(use);
+  /** The first field of a kind, as a list of it alone. */
+  first(kind: HeaderKind): HeaderList {
+    const index = this.kinds.indexOf(kind);
     return index === -1 ? [] : [this.name(index), this.value(index)];
   }
 
   /** Bytes of the name and the value of a field. */
   bytes(index: number): number {
-    return this.mark(index, 1) - this.mark(index, 0) + this.mark(index, 3) - this.mark(index, 2);
+    return this.offset(index, 1) - this.offset(index, 0) + this.offset(index, 3) - this.offset(index, 2);
   }
 
   /** Offset of a line that is written as `Name: value`; -1 for any other. */
-  offset(index: number): number {
-    return this.arePlain || this.isPlain(index) ? this.mark(index, 0) : -1;
+  plainOffset(index: number): number {
+    return this.arePlain || this.isPlain(index) ? this.offset(index, 0) : -1;
   }
 
   /** The lines of the fields that are kept; undefined where a line is not written as `Name: value`. */
-  kept(isKept: (use: FieldUse) => boolean): string | undefined {
+  filter(isKept: (kind: HeaderKind) => boolean): string | undefined {
     if (!this.arePlain) return undefined;
-    const { text, uses } = this;
+    const { text, kinds } = this;
     let kept = '';
-    let runStart = uses.length === 0 ? text.length : this.mark(0, 0);
-    for (let index = 0; index < uses.length; index += 1) {
-      if (isKept(uses[index] ?? 'other')) continue;
-      kept += text.slice(runStart, this.mark(index, 0));
-      runStart = this.mark(index, 3) + LINE_END;
+    let runStart = kinds.length === 0 ? text.length : this.offset(0, 0);
+    for (let index = 0; index < kinds.length; index += 1) {
+      if (isKept(kinds[index] ?? 'other')) continue;
+      kept += text.slice(runStart, this.offset(index, 0));
+      runStart = this.offset(index, 3) + LINE_END;
     }
     return kept + text.slice(runStart);
   }
 
-  private cut(): HeaderList {
+  private toList(): HeaderList {
     const fields: string[] = [];
-    for (let index = 0; index < this.uses.length; index += 1)
+    for (let index = 0; index < this.kinds.length; index += 1)
       fields.push(this.name(index), this.value(index));
     return fields;
   }
 
   private isPlain(index: number): boolean {
-    const nameEnd = this.mark(index, 1);
-    const next = index + 1 < this.uses.length ? this.mark(index + 1, 0) : this.text.length;
+    const nameEnd = this.offset(index, 1);
+    const next = index + 1 < this.kinds.length ? this.offset(index + 1, 0) : this.text.length;
     return (
-      this.mark(index, 2) === nameEnd + 2 &&
+      this.offset(index, 2) === nameEnd + 2 &&
       this.text.charCodeAt(nameEnd + 1) === SPACE &&
-      this.mark(index, 3) + LINE_END === next
+      this.offset(index, 3) + LINE_END === next
     );
   }
 
-  private mark(index: number, which: number): number {
-    return this.marks[index * MARKS + which] ?? 0;
+  private offset(index: number, which: number): number {
+    return this.offsets[index * OFFSETS_PER_LINE + which] ?? 0;
   }
 }
 
@@ -111,9 +111,9 @@ export function readFieldLines(
   from: number,
   bytes: Uint8Array,
   start = 0,
-): FieldLines | undefined {
-  const uses: FieldUse[] = [];
-  const marks: number[] = [];
+): RawHeaders | undefined {
+  const kinds: HeaderKind[] = [];
+  const offsets: number[] = [];
   let arePlain = true;
   const last = start + text.length;
   for (let at = start + from; at < last;) {
@@ -128,17 +128,17 @@ export function readFieldLines(
     if (bytes[end] !== CR || bytes[end + 1] !== LF || next > last) return undefined;
     while (end > begin && isSpace(bytes[end - 1])) end -= 1;
     arePlain &&= begin === colon + 2 && bytes[colon + 1] === SPACE && end + LINE_END === next;
-    uses.push(useOfBytes(bytes, at, colon) ?? useOfName(text.slice(at - start, colon - start)));
-    marks.push(at - start, colon - start, begin - start, end - start);
+    kinds.push(kindOfBytes(bytes, at, colon) ?? kindOfName(text.slice(at - start, colon - start)));
+    offsets.push(at - start, colon - start, begin - start, end - start);
     at = next;
   }
-  return new FieldLines(text, uses, marks, arePlain);
+  return new RawHeaders(text, kinds, offsets, arePlain);
 }
 
 /** The lines of fields that were checked. */
-export function linesOf(fields: HeaderList): FieldLines {
-  const uses: FieldUse[] = [];
-  const marks: number[] = [];
+export function rawHeadersOf(fields: HeaderList): RawHeaders {
+  const kinds: HeaderKind[] = [];
+  const offsets: number[] = [];
   let text = '';
   for (let at = 0; at < fields.length; at += 2) {
     const name = fields[at] ?? '';
@@ -146,10 +146,10 @@ export function linesOf(fields: HeaderList): FieldLines {
     const start = text.length;
     const valueStart = start + name.length + 2;
     text += `${name}: ${value}\r\n`;
-    uses.push(useOfName(name));
-    marks.push(start, start + name.length, valueStart, valueStart + value.length);
+    kinds.push(kindOfName(name));
+    offsets.push(start, start + name.length, valueStart, valueStart + value.length);
   }
-  return new FieldLines(text, uses, marks, true, fields);
+  return new RawHeaders(text, kinds, offsets, true, fields);
 }
 
 /** True when every field can be written as one unambiguous line. */
@@ -175,20 +175,20 @@ export function writeFieldLines(fields: HeaderList, received = NO_LINES): string
     const name = fields[at] ?? '';
     const value = fields[at + 1] ?? '';
     const found = findField(received.fields, name, value, next);
-    const offset = found < received.fields.length ? received.offset(found / 2) : -1;
+    const plainOffset = found < received.fields.length ? received.plainOffset(found / 2) : -1;
     next = found + 2;
-    if (offset === -1) {
+    if (plainOffset === -1) {
       if (!isFieldName(name) || !isFieldValue(value)) return undefined;
       text += `${source.slice(runStart, runEnd)}${name}: ${value}\r\n`;
       runStart = 0;
       runEnd = 0;
       continue;
     }
-    if (offset !== runEnd) {
+    if (plainOffset !== runEnd) {
       text += source.slice(runStart, runEnd);
-      runStart = offset;
+      runStart = plainOffset;
     }
-    runEnd = offset + name.length + value.length + PUNCTUATION;
+    runEnd = plainOffset + name.length + value.length + PUNCTUATION;
   }
   return text + source.slice(runStart, runEnd);
 }
@@ -198,7 +198,7 @@ const PUNCTUATION = 4;
 /** Characters of CRLF. */
 const LINE_END = 2;
 
-const NO_LINES = new FieldLines('', [], [], true);
+const NO_LINES = new RawHeaders('', [], [], true);
 
 /** Position of a field in a list, from `from` on; the length of the list where there is none. */
 function findField(fields: HeaderList, name: string, value: string, from: number): number {

@@ -1,8 +1,8 @@
 import { isFieldName, readDecimal } from '../../../http/header-list.ts';
 import type { FieldReceiver } from './hpack.ts';
 
-/** How large a section may be that is read; the gateway refuses a request whose section is larger, with 431. */
-export interface SectionLimits {
+/** How large a header section may be that is read; the gateway refuses a request whose section is larger, with 431. */
+export interface HeaderBlockLimits {
   /** Bytes of names, values and their separators. */
   readonly headerBytes: number;
   readonly headerCount: number;
@@ -32,7 +32,7 @@ export function isConnectionField(name: string): boolean {
  * are joined again, since HTTP/1.1 knows no split ones (§8.2.3). An authority beside a different `host` stays as a second `host`,
  * which is refused.
  */
-export class RequestSection implements FieldReceiver {
+export class RequestHeaderBlock implements FieldReceiver {
   method: string | undefined = undefined;
   target: string | undefined = undefined;
   readonly fields: string[] = [];
@@ -41,14 +41,14 @@ export class RequestSection implements FieldReceiver {
   expectsContinue = false;
   /** True for a section that a server must not serve (RFC 9113 §8.1.1). */
   isMalformed = false;
-  private readonly limits: SectionLimits;
+  private readonly limits: HeaderBlockLimits;
   private scheme: string | undefined = undefined;
   private authority: string | undefined = undefined;
   private host: string | undefined = undefined;
   private cookie = -1;
   private bytes = 0;
 
-  constructor(limits: SectionLimits) {
+  constructor(limits: HeaderBlockLimits) {
     this.limits = limits;
   }
 
@@ -137,13 +137,13 @@ export class RequestSection implements FieldReceiver {
 export const noFields: FieldReceiver = { field(): void {} };
 
 /** The trailer section of a request over HTTP/2, from its decoded fields (RFC 9113 §8.1). */
-export class H2Trailers implements FieldReceiver {
+export class TrailerBlock implements FieldReceiver {
   readonly fields: string[] = [];
   isMalformed = false;
-  private readonly limits: SectionLimits;
+  private readonly limits: HeaderBlockLimits;
   private bytes = 0;
 
-  constructor(limits: SectionLimits) {
+  constructor(limits: HeaderBlockLimits) {
     this.limits = limits;
   }
 

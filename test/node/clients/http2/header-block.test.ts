@@ -2,21 +2,21 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readHead } from '../../../../src/http/request-head.ts';
 import {
-  H2Trailers,
+  TrailerBlock,
   noFields,
-  RequestSection,
-  type SectionLimits,
-} from '../../../../src/node/clients/http2/request-section.ts';
+  RequestHeaderBlock,
+  type HeaderBlockLimits,
+} from '../../../../src/node/clients/http2/header-block.ts';
 import { fuzzRuns, fuzzTime } from '../../../support/fuzz.ts';
 import { separatorRuns } from '../../../support/separators.ts';
 
 type Fields = readonly (readonly [name: string, value: string])[];
 
-const LIMITS: SectionLimits = { headerBytes: 16 * 1024, headerCount: 100 };
+const LIMITS: HeaderBlockLimits = { headerBytes: 16 * 1024, headerCount: 100 };
 
 describe('trailers', () => {
-  const readTrailers = (fields: Fields, limits = LIMITS): H2Trailers => {
-    const trailers = new H2Trailers(limits);
+  const readTrailers = (fields: Fields, limits = LIMITS): TrailerBlock => {
+    const trailers = new TrailerBlock(limits);
     for (const [name, value] of fields) trailers.field(name, value, true);
     return trailers;
   };
@@ -49,7 +49,7 @@ describe('trailers', () => {
   );
 
   test('are malformed with a field that is not valid', () => {
-    const trailers = new H2Trailers(LIMITS);
+    const trailers = new TrailerBlock(LIMITS);
     trailers.field('A', 'b', false);
     trailers.field('a', 'b', true);
     expect(trailers.isMalformed).toBe(true);
@@ -74,17 +74,17 @@ const AUTHORITY = [':authority', 'g'] as const;
 const PATH = [':path', '/x?y'] as const;
 const HEAD: Fields = [METHOD, SCHEME, AUTHORITY, PATH];
 
-function sectionOf(fields: Fields, isWhole = false, limits = LIMITS): RequestSection {
-  const section = new RequestSection(limits);
-  for (const [name, value] of fields) section.field(name, value, true);
-  section.finish(isWhole);
-  return section;
+function blockOf(fields: Fields, isWhole = false, limits = LIMITS): RequestHeaderBlock {
+  const block = new RequestHeaderBlock(limits);
+  for (const [name, value] of fields) block.field(name, value, true);
+  block.finish(isWhole);
+  return block;
 }
 
 describe('a section that is well-formed', () => {
   test('has its method, its target, and its fields in their order, with the authority as the host', () => {
-    const section = sectionOf([...HEAD, ['x-b', '1'], ['x-a', ''], ['x-b', '2']]);
-    expect(section).toMatchObject({
+    const block = blockOf([...HEAD, ['x-b', '1'], ['x-a', ''], ['x-b', '2']]);
+    expect(block).toMatchObject({
       method: 'POST',
       target: '/x?y',
       fields: ['x-b', '1', 'x-a', '', 'x-b', '2', 'host', 'g'],
@@ -114,9 +114,9 @@ describe('a section that is well-formed', () => {
     ],
     ['one cookie as it is', [...HEAD, ['cookie', 'a=1; b=2']], ['cookie', 'a=1; b=2', 'host', 'g']],
   ])('%s', (_title, fields, list) => {
-    const section = sectionOf(fields);
-    expect(section.isMalformed).toBe(false);
-    expect(section.fields).toEqual(list);
+    const block = blockOf(fields);
+    expect(block.isMalformed).toBe(false);
+    expect(block.fields).toEqual(list);
   });
 
   test.each<[Fields, boolean, number | undefined]>([
@@ -126,19 +126,19 @@ describe('a section that is well-formed', () => {
     [[], false, undefined],
     [[], true, undefined],
   ])('%j, with the whole request: %j', (fields, isWhole, contentLength) => {
-    expect(sectionOf([...HEAD, ...fields], isWhole)).toMatchObject({ contentLength, isMalformed: false });
+    expect(blockOf([...HEAD, ...fields], isWhole)).toMatchObject({ contentLength, isMalformed: false });
   });
 
   test('a client may wait for 100 Continue', () => {
-    expect(sectionOf([...HEAD, ['expect', '100-continue']]).expectsContinue).toBe(true);
+    expect(blockOf([...HEAD, ['expect', '100-continue']]).expectsContinue).toBe(true);
   });
 
   test('a tunnel has an authority and nothing else (RFC 9113 §8.5)', () => {
-    const section = sectionOf([
+    const block = blockOf([
       [':method', 'CONNECT'],
       [':authority', 'g:80'],
     ]);
-    expect(section).toMatchObject({ method: 'CONNECT', target: 'g:80', isMalformed: false });
+    expect(block).toMatchObject({ method: 'CONNECT', target: 'g:80', isMalformed: false });
   });
 });
 
@@ -180,41 +180,41 @@ describe('a section that is malformed (RFC 9113 §8.1.1)', () => {
     ),
     ['a length, and no body', [...HEAD, ['content-length', '5']], true],
   ])('%s', (_title, fields, isWhole = false) => {
-    expect(sectionOf(fields, isWhole).isMalformed).toBe(true);
+    expect(blockOf(fields, isWhole).isMalformed).toBe(true);
     // Whatever comes behind it.
-    if (fields.length > 0) expect(sectionOf([...fields, ['z', 'z']], isWhole).isMalformed).toBe(true);
+    if (fields.length > 0) expect(blockOf([...fields, ['z', 'z']], isWhole).isMalformed).toBe(true);
   });
 
   test('one with a field that is not valid, wherever it stands', () => {
     for (let at = 0; at <= HEAD.length; at += 1) {
-      const section = new RequestSection(LIMITS);
+      const block = new RequestHeaderBlock(LIMITS);
       for (const [index, [name, value]] of HEAD.entries()) {
-        if (index === at) section.field('a', ' b', false);
-        section.field(name, value, true);
+        if (index === at) block.field('a', ' b', false);
+        block.field(name, value, true);
       }
-      if (at === HEAD.length) section.field('a', ' b', false);
-      section.finish(true);
-      expect(section.isMalformed).toBe(true);
-      expect(section.fields).not.toContain(' b');
+      if (at === HEAD.length) block.field('a', ' b', false);
+      block.finish(true);
+      expect(block.isMalformed).toBe(true);
+      expect(block.fields).not.toContain(' b');
     }
   });
 });
 
 describe('a section that is too large', () => {
-  const limits: SectionLimits = { headerBytes: 100, headerCount: 5 };
+  const limits: HeaderBlockLimits = { headerBytes: 100, headerCount: 5 };
   /** The status that the gateway refuses a section with. */
   const refusal = (
-    { fields }: RequestSection,
-    { headerBytes, headerCount }: SectionLimits,
+    { fields }: RequestHeaderBlock,
+    { headerBytes, headerCount }: HeaderBlockLimits,
   ): number | undefined => readHead(fields, { bytes: headerBytes, count: headerCount }, false).fault?.status;
   const many = (count: number): Fields => Array.from({ length: count }, () => ['a', 'b']);
 
   test('just not: all of its fields are there', () => {
     // The host is the fifth.
-    expect(sectionOf([...HEAD, ...many(4)], true, limits).fields).toHaveLength(10);
-    expect(refusal(sectionOf([...HEAD, ...many(4)], true, limits), limits)).toBeUndefined();
+    expect(blockOf([...HEAD, ...many(4)], true, limits).fields).toHaveLength(10);
+    expect(refusal(blockOf([...HEAD, ...many(4)], true, limits), limits)).toBeUndefined();
     // With the four bytes of separators, and nine of the host.
-    const one = sectionOf([...HEAD, ['a', 'b'.repeat(100 - 5 - 9)]], true, limits);
+    const one = blockOf([...HEAD, ['a', 'b'.repeat(100 - 5 - 9)]], true, limits);
     expect(refusal(one, limits)).toBeUndefined();
   });
 
@@ -225,15 +225,15 @@ describe('a section that is too large', () => {
     ['by one field of many bytes', [['a', 'b'.repeat(100_000)]]],
     ['by a cookie in many parts', Array.from({ length: 1000 }, () => ['cookie', 'a=b'] as const)],
   ])('%s: some of its fields are kept, and those get it refused', (_title, fields) => {
-    const section = sectionOf([...HEAD, ...fields], true, limits);
-    expect(section.fields.length).toBeLessThanOrEqual(2 * (limits.headerCount + 2));
-    expect(refusal(section, limits)).toBe(431);
+    const block = blockOf([...HEAD, ...fields], true, limits);
+    expect(block.fields.length).toBeLessThanOrEqual(2 * (limits.headerCount + 2));
+    expect(refusal(block, limits)).toBe(431);
   });
 
   test('what stands behind is read for faults, but not for fields', () => {
-    const section = sectionOf([...HEAD, ...many(20), ['content-length', '5'], ['expect', 'x']], true, limits);
-    expect(section).toMatchObject({ contentLength: undefined, expectsContinue: false });
-    expect(sectionOf([...HEAD, ...many(20), PATH], true, limits).isMalformed).toBe(true);
+    const block = blockOf([...HEAD, ...many(20), ['content-length', '5'], ['expect', 'x']], true, limits);
+    expect(block).toMatchObject({ contentLength: undefined, expectsContinue: false });
+    expect(blockOf([...HEAD, ...many(20), PATH], true, limits).isMalformed).toBe(true);
   });
 
   // A field that goes missing might be the one that says who the client is.
@@ -248,9 +248,9 @@ describe('a section that is too large', () => {
     });
     fc.assert(
       fc.property(fc.array(fields, { maxLength: 30 }), sizes, (list, limits) => {
-        const section = sectionOf([...HEAD, ...list], false, limits);
-        if (section.isMalformed || refusal(section, limits) !== undefined) return;
-        expect(section.fields).toEqual(sectionOf([...HEAD, ...list]).fields);
+        const block = blockOf([...HEAD, ...list], false, limits);
+        if (block.isMalformed || refusal(block, limits) !== undefined) return;
+        expect(block.fields).toEqual(blockOf([...HEAD, ...list]).fields);
       }),
       { numRuns: fuzzRuns(5000) },
     );
