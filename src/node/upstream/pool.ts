@@ -354,7 +354,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
 
   /** Tries every address: V2 may be back at any of them. */
   connectAgain(): void {
-    const { count } = this.destination.addresses;
+    const { count } = this.origin.addresses;
     for (let attempt = 0; attempt < count && !this.isClosed; attempt += 1)
       if (this.connecting.size < MAX_ATTEMPTS * count && this.hasRoom()) this.open();
   }
