@@ -1,13 +1,13 @@
 import { Hono } from 'hono';
-import { clientRoutes, statRoutes } from './routes/stat-routes.ts';
-import { entryRoutes } from './routes/entry-routes.ts';
-import type { InspectorParts } from './inspector-parts.ts';
-import { requestRate, sameSite, secureHeaders, Sessions, tokenGate } from './guard.ts';
-import { loginRoute, pageRoutes } from './routes/page-routes.ts';
 import { type Rate, TokenBuckets } from '../rollout/rate-limit.ts';
+import { requestRate, sameSite, secureHeaders, Sessions, tokenGate } from './guard.ts';
+import type { InspectorParts } from './inspector-parts.ts';
+import { rolloutRoutes } from './rollout-admin.ts';
+import { entryRoutes } from './routes/entry-routes.ts';
+import { loginRoute, pageRoutes } from './routes/page-routes.ts';
 import { resendRoute } from './routes/resend-route.ts';
 import { ruleRoutes } from './routes/rule-routes.ts';
-import { rolloutRoutes } from './rollout-admin.ts';
+import { clientRoutes, statRoutes } from './routes/stat-routes.ts';
 
 /** Limit of wrong tokens from one address. */
 const WRONG_TOKEN_RATE: Rate = { burst: 10, perSecond: 1 };

@@ -1,8 +1,8 @@
-import type { ClientReport, Report } from './api.ts';
 import { counted, OTHER_CALLS } from '../report/text.ts';
 import { chooseMode, ownMode } from '../rollout/modes.ts';
 import type { ModeView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
 import type { Modes } from '../rules/rollout.ts';
+import type { ClientReport, Report } from './api.ts';
 
 /** What a command would do, for the operator to confirm. */
 export interface RolloutEffect {

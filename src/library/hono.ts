@@ -1,7 +1,7 @@
 import type { Context, Env, Hono, MiddlewareHandler } from 'hono';
+import { splitUrl } from '../http/target.ts';
 import { isV1Target, migrateFetch } from './fetch.ts';
 import type { Migration } from './migration.ts';
-import { splitUrl } from '../http/target.ts';
 
 /**
  * Returns middleware for a V2 service on Hono that serves V1 clients, too: a request under `/api/v1` is migrated and handled by the

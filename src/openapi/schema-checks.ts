@@ -1,6 +1,6 @@
-import { formats } from './formats.ts';
-import { isNullable, type Located, readOnlyMembers, SchemaReferences } from './flattened-schema.ts';
 import { elementsOf, isObject, type JsonObject, memberOf, objectIn, stringsOf } from './description.ts';
+import { isNullable, type Located, readOnlyMembers, SchemaReferences } from './flattened-schema.ts';
+import { formats } from './formats.ts';
 import { compilePattern, type LinearPattern } from './linear-pattern.ts';
 
 /** A reason why a schema refuses a value. */

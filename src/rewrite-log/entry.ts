@@ -1,9 +1,9 @@
-import type { RequestRuleName } from '../rules/rule.ts';
 import type { ApiVersionReason } from '../migrate/decision.ts';
+import type { EditRecord, PatchOperation } from '../rewrite/records.ts';
 import type { ResponseRecord } from '../rewrite/response-rules.ts';
 import type { BodyCheck } from '../rollout/body-checks.ts';
 import type { Comparison } from '../rollout/rollout-tally.ts';
-import type { EditRecord, PatchOperation } from '../rewrite/records.ts';
+import type { RequestRuleName } from '../rules/rule.ts';
 
 /** Route of a request: V1 migrated, V2 passed unread, or none: refused before it was routed, or for a client's own report. */
 export type Route = 'migrate' | 'pass' | 'none';

@@ -5,9 +5,9 @@ import {
   OperationTable,
   type RuleBook,
 } from '../rules/rule-book.ts';
-import { DeprecatedAttributes, type EditRecord, isWrapped } from './records.ts';
 import { compilePlans, type Plan, type Plans } from './plan.ts';
 import { compileQueryPlans, type QueryPlan, type QueryPlans } from './query-plan.ts';
+import { DeprecatedAttributes, type EditRecord, isWrapped } from './records.ts';
 import { compileResponsePlans, type ResponsePlan, type ResponsePlans } from './response-plan.ts';
 import type { ResponseContext } from './response-rules.ts';
 

@@ -1,6 +1,6 @@
 import { type QueryPart, queryParts, valueOf, withName, withValue } from '../http/target.ts';
-import { type Change, ChangeIndex, isRewritten, type Operation, type RuleBook } from '../rules/rule-book.ts';
 import { inverseValues } from '../rules/inverse.ts';
+import { type Change, ChangeIndex, isRewritten, type Operation, type RuleBook } from '../rules/rule-book.ts';
 import type { MappedValue, QueryMapRule, QueryRenameRule, QueryRule } from '../rules/rule.ts';
 import type { EditRecord } from './records.ts';
 

@@ -1,3 +1,4 @@
+import type { RolloutControl, RolloutSharing } from './rollout-control.ts';
 import {
   applyChange,
   initialRollout,
@@ -7,7 +8,6 @@ import {
   type RolloutChange,
   type RolloutState,
 } from './rollout-state.ts';
-import type { RolloutControl, RolloutSharing } from './rollout-control.ts';
 import type { ReplicaClock, Store, StoreContact } from './store.ts';
 import { ROLLOUT_KEY, readRollout, rolloutText } from './stored-rollout.ts';
 

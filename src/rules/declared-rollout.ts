@@ -1,4 +1,3 @@
-import { didYouMean, type SourceFault, type SourcePath } from './rule-book-fault.ts';
 import {
   type Brownout,
   type LinkRelation,
@@ -12,6 +11,7 @@ import {
   type Shield,
   type Signals,
 } from './rollout.ts';
+import { didYouMean, type SourceFault, type SourcePath } from './rule-book-fault.ts';
 import type { RuleBookSource } from './rule-book-source.ts';
 
 /** Rollback criteria of a canary if the rule book sets none. */

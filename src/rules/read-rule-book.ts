@@ -1,10 +1,10 @@
 import { checkChanges, checkOperations } from './check-rule-book.ts';
 import { declareChange } from './declared-change.ts';
 import { declareRollout } from './declared-rollout.ts';
-import type { Policies, RuleBook, RuleBookLimits } from './rule-book.ts';
-import type { RuleBookFault, SourceFault } from './rule-book-fault.ts';
 import { hashRuleBook } from './hash.ts';
+import type { RuleBookFault, SourceFault } from './rule-book-fault.ts';
 import { ruleBookSource, type RuleBookSource, type ValidSubset, validSubset } from './rule-book-source.ts';
+import type { Policies, RuleBook, RuleBookLimits } from './rule-book.ts';
 import { schemaFaults, SourceDocument } from './source-document.ts';
 import { staleInverse, staleQueryRules, staleResponseRules, staleRules } from './stale-rules.ts';
 

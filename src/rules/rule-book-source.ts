@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { readDuration, readInstant } from './rollout.ts';
-import { NAME_PATTERN, PATH_PATTERN } from './rule.ts';
 import { isReleaseDate } from './rule-book.ts';
+import { NAME_PATTERN, PATH_PATTERN } from './rule.ts';
 
 /** A mapping without unknown keys; the message for an unknown key lists the known ones. */
 function strict<Shape extends z.core.$ZodShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> {

@@ -7,8 +7,8 @@ import {
 } from '../../rewrite/records.ts';
 import type { Change, RuleBook } from '../../rules/rule-book.ts';
 import type { Diff, DiffMark, TextSpan } from '../api.ts';
-import { type JsonLayout, layOutJson, layOutText, type Place, SHOWN_LIMITS } from './json-layout.ts';
 import { editReason } from '../explain/explain-rules.ts';
+import { type JsonLayout, layOutJson, layOutText, type Place, SHOWN_LIMITS } from './json-layout.ts';
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 

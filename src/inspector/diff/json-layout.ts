@@ -1,5 +1,5 @@
-import { pointerToken } from '../../json/pointer.ts';
 import { JsonWalker, type WalkedNode } from '../../json/document.ts';
+import { pointerToken } from '../../json/pointer.ts';
 import type { TextSpan } from '../api.ts';
 
 /** The place of a value in a laid out text. `key` is empty for a value that is not a member. */

@@ -1,4 +1,3 @@
-import type { Entry } from '../../rewrite-log/entry.ts';
 import {
   editCount,
   type EntryMode,
@@ -9,6 +8,7 @@ import {
   sentTo,
   statusFrom,
 } from '../../rewrite-log/entry-outcome.ts';
+import type { Entry } from '../../rewrite-log/entry.ts';
 
 /** The words of an outcome, the same on the page and in `tail`. */
 export const OUTCOME_WORDS: Readonly<Record<Outcome, string>> = {

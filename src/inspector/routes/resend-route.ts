@@ -1,13 +1,13 @@
 import type { Hono } from 'hono';
-import type { Entry } from '../../rewrite-log/entry.ts';
+import { parsedJson } from '../../rewrite-log/attributes.ts';
 import type { KeptExchange } from '../../rewrite-log/capture.ts';
+import type { Entry } from '../../rewrite-log/entry.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { refusalText } from '../../rewrite/records.ts';
-import { parsedJson } from '../../rewrite-log/attributes.ts';
 import type { Resent } from '../api.ts';
-import { bodyFailure, failureBody, pause, readBody } from './responses.ts';
-import type { InspectorParts, RequestToResend } from '../inspector-parts.ts';
 import { rewriteAgain } from '../entries/curl.ts';
+import type { InspectorParts, RequestToResend } from '../inspector-parts.ts';
+import { bodyFailure, failureBody, pause, readBody } from './responses.ts';
 
 /** Maximum bytes of a command: an API key. */
 const COMMAND_BYTES = 8192;

@@ -1,9 +1,9 @@
 import type { Hono } from 'hono';
-import { bodyFailure, jsonResponse, readBody } from './responses.ts';
-import { type InspectorParts, workResponse } from '../inspector-parts.ts';
-import { modesOf } from '../rollout-effect.ts';
 import { rulesView } from '../explain/explain-rules.ts';
 import type { TriedExchange } from '../explain/try-rules.ts';
+import { type InspectorParts, workResponse } from '../inspector-parts.ts';
+import { modesOf } from '../rollout-effect.ts';
+import { bodyFailure, jsonResponse, readBody } from './responses.ts';
 
 /** Maximum bytes of a request to explain. The command `explain` takes any size. */
 const EXPLAIN_BYTES = 512 * 1024;

@@ -1,5 +1,5 @@
-import { type Finding, type FoundRule, isProposed, pathText } from './compare-shapes.ts';
 import { isRewritten } from '../../rules/rule-book.ts';
+import { type Finding, type FoundRule, isProposed, pathText } from './compare-shapes.ts';
 
 /** A change of a proposed rule book: one rule, or the attributes that are gone, for the operations that have it. */
 export interface ProposedChange {

@@ -1,4 +1,4 @@
-import { ActiveDays } from './time-slots.ts';
+import { OTHER_CALLS } from '../text.ts';
 import {
   BodyCheckCounts,
   type DifferingMembers,
@@ -11,9 +11,9 @@ import {
   type V2Verdicts,
   type Work,
 } from './outcomes.ts';
-import { OTHER_CALLS } from '../text.ts';
 import { countUse, firstUse, recordUse, type Span } from './span.ts';
 import { isMistake, isUnread, refusalOf, type TallyEntry } from './tally-entry.ts';
+import { ActiveDays } from './time-slots.ts';
 
 /** Maximum operations, changes or other names of one client. */
 const MAX_NAMES = 1000;

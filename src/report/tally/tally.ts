@@ -1,11 +1,11 @@
-import { BitSet, dayNumber } from './time-slots.ts';
-import { callName, OTHER_CALLS } from '../text.ts';
+import { isOfV1 } from '../../rewrite-log/entry-outcome.ts';
 import { CensusTally } from '../census.ts';
+import { callName, OTHER_CALLS } from '../text.ts';
 import { ClientTally } from './client-tally.ts';
 import { EditSummaries, ResponseChanges } from './outcomes.ts';
 import { countUse, recordUse, type Span } from './span.ts';
-import { isOfV1 } from '../../rewrite-log/entry-outcome.ts';
 import type { TallyEntry } from './tally-entry.ts';
+import { BitSet, dayNumber } from './time-slots.ts';
 
 /** Counts of one day. */
 export interface DayTally {
