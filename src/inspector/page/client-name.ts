@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ClientsView } from '../api.ts';
 import { asFailure, postJson } from './admin-client.ts';
-import { el, visibleText } from './parts.ts';
+import { el, linkButton, visibleText } from './parts.ts';
 
 /** What the page knows of the clients; undefined before the first response. */
 export type KnownClients = ClientsView | undefined;
@@ -27,15 +27,10 @@ export function ClientName({ client, clients, announce, onNamed }: ClientNamePro
       { class: 'client-name' },
       known?.name === undefined ? el('small', null, traces(known)) : visibleText(known.name),
       clients?.canBeNamed === true &&
-        el(
-          'button',
-          {
-            type: 'button',
-            class: 'link',
-            'aria-label': `${known?.name === undefined ? 'Name' : 'Rename'} ${client}`,
-            onClick: () => setText(known?.name ?? ''),
-          },
+        linkButton(
           known?.name === undefined ? 'name' : 'rename',
+          () => setText(known?.name ?? ''),
+          `${known?.name === undefined ? 'Name' : 'Rename'} ${client}`,
         ),
     );
   }

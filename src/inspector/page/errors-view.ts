@@ -4,8 +4,8 @@ import { printFilter } from '../../rewrite-log/filter.ts';
 import type { ErrorGroup, ErrorGroups } from '../api.ts';
 import { useAsked } from './admin-client.ts';
 import { ago, count, counted, dayTime } from './format.ts';
-import type { Go } from './page-state.ts';
-import { card, el, Loading, part, scrollTable, visibleText } from './parts.ts';
+import { type Go, toExchanges } from './page-state.ts';
+import { card, type Column, el, linkButton, Loading, part, scrollTable, visibleText } from './parts.ts';
 
 const REFRESH_MS = 5000;
 
@@ -37,11 +37,8 @@ export function ErrorsView({ go }: { readonly go: Go }): VNode {
           )
         : scrollTable(
             'Errors',
-            {
-              columns: ['Code', 'Found by', 'At', 'Operations', 'Exchanges', 'Clients', 'First', 'Last'],
-              numbers: ['Exchanges', 'Clients'],
-            },
-            groups.map((group) => groupRow(group, go)),
+            errorColumns(go),
+            { rows: groups, keyOf: ({ error }) => errorName(error) },
             'wide',
           ),
       omitted > 0 && el('p', null, `${counted(omitted, 'error')} of further kinds, not listed.`),
@@ -49,45 +46,43 @@ export function ErrorsView({ go }: { readonly go: Go }): VNode {
   );
 }
 
-function groupRow(group: ErrorGroup, go: Go): VNode {
-  const { error, count: times, clients, operations, firstSeen, lastSeen } = group;
+function errorColumns(go: Go): readonly Column<ErrorGroup>[] {
+  return [
+    { name: 'Code', kind: 'head', cell: ({ error }) => codeLink(error, go) },
+    { name: 'Found by', cell: ({ error }) => SOURCES[error.by] },
+    {
+      name: 'At',
+      cell: ({ error: { pointer } }) =>
+        pointer === undefined ? '–' : el('code', null, visibleText(pointer === '' ? '/' : pointer)),
+    },
+    {
+      name: 'Operations',
+      cell: ({ operations }) =>
+        operations.length === 0
+          ? 'not read'
+          : visibleText(
+              operations.map((operation) => (operation === '-' ? '(other)' : operation)).join(', '),
+            ),
+    },
+    { name: 'Exchanges', kind: 'number', cell: (group) => count(group.count) },
+    {
+      name: 'Clients',
+      kind: 'number',
+      cell: ({ clients }) => (clients === 0 ? 'not known' : count(clients)),
+    },
+    {
+      name: 'First',
+      cell: ({ firstSeen }) => el('time', { dateTime: firstSeen, title: firstSeen }, dayTime(firstSeen)),
+    },
+    {
+      name: 'Last',
+      cell: ({ lastSeen }) => el('time', { dateTime: lastSeen, title: lastSeen }, ago(lastSeen)),
+    },
+  ];
+}
+
+function codeLink(error: ErrorGroup['error'], go: Go): VNode {
   const name = errorName(error);
   const filter = printFilter([{ negated: false, field: 'error', values: [name] }]);
-  return el(
-    'tr',
-    { key: name },
-    el(
-      'th',
-      { scope: 'row' },
-      el(
-        'button',
-        {
-          type: 'button',
-          class: 'link',
-          'aria-label': `Show the exchanges with ${name}`,
-          onClick: () => go({ view: 'traffic', filter, entry: undefined }),
-        },
-        visibleText(error.code),
-      ),
-    ),
-    el('td', null, SOURCES[error.by]),
-    el(
-      'td',
-      null,
-      error.pointer === undefined
-        ? '–'
-        : el('code', null, visibleText(error.pointer === '' ? '/' : error.pointer)),
-    ),
-    el(
-      'td',
-      null,
-      operations.length === 0
-        ? 'not read'
-        : visibleText(operations.map((operation) => (operation === '-' ? '(other)' : operation)).join(', ')),
-    ),
-    el('td', { class: 'number' }, count(times)),
-    el('td', { class: 'number' }, clients === 0 ? 'not known' : count(clients)),
-    el('td', null, el('time', { dateTime: firstSeen, title: firstSeen }, dayTime(firstSeen))),
-    el('td', null, el('time', { dateTime: lastSeen, title: lastSeen }, ago(lastSeen))),
-  );
+  return linkButton(visibleText(error.code), toExchanges(go, filter), `Show the exchanges with ${name}`);
 }

@@ -7,7 +7,7 @@ import { DiffPane } from './entry/diff-pane.ts';
 import { curlButtons } from './entry/entry-detail.ts';
 import type { HueOf } from './format.ts';
 import { type EntryLink, findAddress } from './page-state.ts';
-import { classes, el, part, sentence, VerdictBadge } from './parts.ts';
+import { classes, el, part, sentenceList, VerdictBadge } from './parts.ts';
 
 /** Properties of an explanation. */
 export interface ExplainViewProps {
@@ -209,11 +209,7 @@ function liveNotes(live: readonly string[]): VNode {
     'section',
     { class: 'response no', 'aria-label': 'Live traffic' },
     el('p', null, 'Live traffic is not handled like this at the moment, or not all of it:'),
-    el(
-      'ul',
-      { class: 'plain' },
-      live.map((text) => el('li', { key: text }, sentence(text))),
-    ),
+    sentenceList(live),
   );
 }
 

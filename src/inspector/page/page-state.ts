@@ -55,6 +55,11 @@ export function placeAddress(place: PageState): string {
 /** Changes parts of the state; `keep` adds a history entry for the browser's Back button. */
 export type Go = (change: Partial<PageState>, step?: 'keep' | 'replace') => void;
 
+/** Returns what opens the list of the exchanges that match a filter. */
+export function toExchanges(go: Go, filter: string): () => void {
+  return () => go({ view: 'traffic', filter, entry: undefined });
+}
+
 /** The link to an exchange of the list. */
 export function linkTo({ requestId, seq }: { readonly requestId: string; readonly seq: number }): EntryLink {
   return { id: requestId, seq };

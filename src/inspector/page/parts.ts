@@ -229,33 +229,63 @@ export function PaneSplitter({ share, onShare }: PaneSplitterProps): VNode {
   });
 }
 
-/** The head of a table. */
-interface TableHead {
-  readonly columns: readonly string[];
-  /** Those of them that hold numbers, which stand to the right. */
-  readonly numbers: readonly string[];
+/** A column of a table, and its cell in each row. */
+export interface Column<Row> {
+  readonly name: string;
+  readonly cell: (row: Row) => ComponentChildren;
+  /** `number` stands to the right; `head` names its row. */
+  readonly kind?: 'number' | 'head';
+  readonly cellClass?: string;
+  readonly title?: (row: Row) => string;
+}
+
+/** The rows of a table; `keyOf` returns a text that no other row has. */
+interface TableRows<Row> {
+  readonly rows: readonly Row[];
+  readonly keyOf: (row: Row) => string;
+  readonly classOf?: (row: Row) => string;
 }
 
 /** A table that scrolls by itself, by keyboard too; `label` names it. */
-export function scrollTable(label: string, head: TableHead, rows: ComponentChildren, style?: 'wide'): VNode {
+export function scrollTable<Row>(
+  label: string,
+  columns: readonly Column<Row>[],
+  { rows, keyOf, classOf }: TableRows<Row>,
+  style?: 'wide',
+): VNode {
+  const head = columns.map(({ name, kind }) =>
+    el('th', { key: name, scope: 'col', class: classes(kind === 'number' && 'number') }, name),
+  );
+  const body = rows.map((row) =>
+    el(
+      'tr',
+      { key: keyOf(row), class: classOf?.(row) },
+      columns.map((column) => tableCell(column, row)),
+    ),
+  );
   return el(
     'div',
     { class: 'scroll', tabIndex: 0, role: 'region', 'aria-label': label },
-    el('table', style === undefined ? null : { class: style }, tableHead(head), el('tbody', null, rows)),
+    el('table', { class: style }, el('thead', null, el('tr', null, head)), el('tbody', null, body)),
   );
 }
 
-function tableHead({ columns, numbers }: TableHead): VNode {
+function tableCell<Row>({ name, kind, cell, cellClass, title }: Column<Row>, row: Row): VNode {
+  if (kind === 'head') return el('th', { key: name, scope: 'row' }, cell(row));
+  return el('td', { key: name, class: kind ?? cellClass, title: title?.(row) }, cell(row));
+}
+
+/** A button that reads as a link; `label` is its name for assistive technology where the text says too little. */
+export function linkButton(text: ComponentChildren, onClick: () => void, label?: string): VNode {
+  return el('button', { type: 'button', class: 'link', 'aria-label': label, onClick }, text);
+}
+
+/** A list of sentences about the gateway, each once. */
+export function sentenceList(sentences: readonly string[]): VNode {
   return el(
-    'thead',
-    null,
-    el(
-      'tr',
-      null,
-      columns.map((name) =>
-        el('th', { key: name, scope: 'col', class: classes(numbers.includes(name) && 'number') }, name),
-      ),
-    ),
+    'ul',
+    { class: 'plain' },
+    sentences.map((text) => el('li', { key: text }, sentence(text))),
   );
 }
 

@@ -7,8 +7,21 @@ import { useAsked } from './admin-client.ts';
 import { ClientName, type ClientNameProps } from './client-name.ts';
 import { ago, count, counted, type HueOf } from './format.ts';
 import { ChartFrame, linearTicks, type Plot } from './hour/charts.ts';
-import type { Go } from './page-state.ts';
-import { card, classes, CopyButton, el, Loading, part, scrollTable, sentence, visibleText } from './parts.ts';
+import { type Go, toExchanges } from './page-state.ts';
+import {
+  card,
+  classes,
+  type Column,
+  CopyButton,
+  el,
+  linkButton,
+  Loading,
+  part,
+  scrollTable,
+  sentence,
+  sentenceList,
+  visibleText,
+} from './parts.ts';
 
 /** Properties of the retirement report. */
 interface RetirementViewProps extends Pick<ClientNameProps, 'clients' | 'onNamed'> {
@@ -86,13 +99,7 @@ function responseBanner(report: Report): VNode {
     'section',
     { class: `response ${verdict === 'yes' || verdict === 'no' ? verdict : 'unknown'}` },
     el('h3', null, sentence(switchOff.sentence)),
-    el(
-      'ul',
-      { class: 'plain' },
-      [...switchOff.conditions.map(({ text }) => text), ...remaining].map((text) =>
-        el('li', { key: text }, sentence(text)),
-      ),
-    ),
+    sentenceList([...switchOff.conditions.map(({ text }) => text), ...remaining]),
     el(
       'ul',
       { class: 'tiles' },
@@ -204,11 +211,12 @@ function CensusCard({
     rows.length > 0 &&
       scrollTable(
         'Attribute census',
+        CENSUS_COLUMNS,
         {
-          columns: ['Operation', 'Attribute', 'Sent', 'Accepted', '422', 'Clients', 'Handled by'],
-          numbers: ['Sent', 'Accepted', '422', 'Clients'],
+          rows: shown,
+          keyOf: ({ operation, pointer }) => `${operation} ${pointer}`,
+          classOf: (row) => classes(isRejected(row) && 'rejected'),
         },
-        shown.map(censusRow),
         'wide',
       ),
     rows.length > shown.length &&
@@ -254,19 +262,18 @@ function proposalCard(proposal: string, announce: (sentence: string) => void): V
   );
 }
 
-function censusRow(row: CensusRow): VNode {
-  return el(
-    'tr',
-    { key: `${row.operation} ${row.pointer}`, class: classes(isRejected(row) && 'rejected') },
-    el('td', null, row.operation),
-    el('th', { scope: 'row' }, el('code', null, row.pointer)),
-    el('td', { class: 'number' }, count(row.count)),
-    el('td', { class: 'number' }, count(row.accepted)),
-    el('td', { class: 'number' }, count(row.unprocessable)),
-    el('td', { class: 'number', title: row.clients.join(', ') }, clientsOf(row)),
-    el('td', null, row.change ?? (isRejected(row) ? el('strong', null, 'no rule yet') : '–')),
-  );
-}
+const CENSUS_COLUMNS: readonly Column<CensusRow>[] = [
+  { name: 'Operation', cell: ({ operation }) => operation },
+  { name: 'Attribute', kind: 'head', cell: ({ pointer }) => el('code', null, pointer) },
+  { name: 'Sent', kind: 'number', cell: (row) => count(row.count) },
+  { name: 'Accepted', kind: 'number', cell: ({ accepted }) => count(accepted) },
+  { name: '422', kind: 'number', cell: ({ unprocessable }) => count(unprocessable) },
+  { name: 'Clients', kind: 'number', title: ({ clients }) => clients.join(', '), cell: clientsOf },
+  {
+    name: 'Handled by',
+    cell: (row) => row.change ?? (isRejected(row) ? el('strong', null, 'no rule yet') : '–'),
+  },
+];
 
 /** The number of clients, of which only the first are listed. */
 function clientsOf({ clients }: CensusRow): string {
@@ -289,108 +296,95 @@ interface ClientsCardProps extends Pick<ClientNameProps, 'clients' | 'announce' 
 function ClientsCard(props: ClientsCardProps): VNode {
   const { report } = props;
   const { clients, omittedClients, goneAfterDays } = report;
-  const hasChecks = clients.some(({ bodyChecks }) => bodyChecks.length > 0);
   return card(
     counted(clients.length, 'client'),
     `gone after ${counted(goneAfterDays, 'day')} without V1, unless a row says otherwise`,
     clients.length === 0 && el('p', { class: 'empty' }, 'No V1 request has been seen yet.'),
     clients.length > 0 &&
-      scrollTable(
-        'Clients',
-        {
-          columns: [
-            'Client',
-            'Class',
-            'V1',
-            'V2',
-            'Refused',
-            'Operations',
-            'Changes it needs',
-            ...(hasChecks ? ['V2’s schema'] : []),
-            'Last V1',
-            'Guide',
-          ],
-          numbers: ['V1', 'V2', 'Refused'],
-        },
-        clients.map((client) => clientRow(client, props, hasChecks)),
-        'wide',
-      ),
+      scrollTable('Clients', clientColumns(props), { rows: clients, keyOf: ({ client }) => client }, 'wide'),
     omittedClients > 0 &&
       el('p', null, `${counted(omittedClients, 'request')} of further clients, not listed.`),
   );
 }
 
-function clientRow(
-  client: ClientReport,
-  { report, go, hueOf, clients, announce, onNamed }: ClientsCardProps,
-  hasChecks: boolean,
-): VNode {
-  const { client: hash, name } = client;
-  // A name for assistive technology has the visible text in it (WCAG 2.5.3).
-  const shown = hash === '-' ? 'no key' : hash;
-  const guide = `report?client=${encodeURIComponent(hash)}&guide=1`;
-  return el(
-    'tr',
-    { key: hash },
-    el(
-      'th',
-      { scope: 'row' },
-      part(ClientName, { client: hash, clients, announce, onNamed }),
-      el(
-        'button',
-        {
-          type: 'button',
-          class: 'link',
-          'aria-label': `Show the exchanges of ${name === undefined ? '' : `${name}, `}${shown}`,
-          onClick: () => go({ view: 'traffic', filter: `client:${hash}`, entry: undefined }),
-        },
-        shown,
-      ),
-    ),
-    el(
-      'td',
-      null,
-      el('span', { class: `class class-${client.class}`, title: CLIENT_CLASSES[client.class] }, client.class),
-      reasonsOf(client).map((reason) => el('div', { key: reason }, visibleText(reason))),
-    ),
-    el('td', { class: 'number' }, count(client.v1)),
-    el('td', { class: 'number' }, count(client.v2)),
-    el('td', { class: 'number' }, count(client.refused)),
-    el(
-      'td',
-      null,
-      client.operations.map(({ operation, count: times }) =>
-        el('span', { key: operation, class: 'use' }, operation, el('small', null, count(times))),
-      ),
-    ),
-    el(
-      'td',
-      { class: 'change-dots' },
-      changesOf(client).map(({ change, count: times, rules }) =>
+function clientColumns({
+  report,
+  go,
+  hueOf,
+  clients,
+  announce,
+  onNamed,
+}: ClientsCardProps): readonly Column<ClientReport>[] {
+  const checks: Column<ClientReport> = {
+    name: 'V2’s schema',
+    cell: (client) => checkLines(client, toExchanges(go, `client:${client.client} v2:invalid`)),
+  };
+  return [
+    {
+      name: 'Client',
+      kind: 'head',
+      cell: ({ client, name }) => {
+        // A name for assistive technology has the visible text in it (WCAG 2.5.3).
+        const shown = client === '-' ? 'no key' : client;
+        const label = `Show the exchanges of ${name === undefined ? '' : `${name}, `}${shown}`;
+        return [
+          part(ClientName, { client, clients, announce, onNamed }),
+          linkButton(shown, toExchanges(go, `client:${client}`), label),
+        ];
+      },
+    },
+    {
+      name: 'Class',
+      cell: (client) => [
         el(
           'span',
-          { key: change, class: 'change-name', title: rules.join(', ') },
-          el('i', { class: `dot hue-${hueOf(change)}` }),
-          change,
-          el('small', null, count(times)),
+          { class: `class class-${client.class}`, title: CLIENT_CLASSES[client.class] },
+          client.class,
         ),
-      ),
-    ),
-    hasChecks &&
-      el(
-        'td',
-        null,
-        checks(client, () => go({ view: 'traffic', filter: `client:${hash} v2:invalid`, entry: undefined })),
-      ),
-    el(
-      'td',
-      null,
-      el('time', { dateTime: client.lastSeen }, ago(client.lastSeen)),
-      isWaitedFor(client, report.goneAfterDays) &&
-        el('div', null, `gone after ${counted(client.goneAfterDays, 'day')}`),
-    ),
-    el('td', null, el('a', { href: guide, 'aria-label': `Migration guide for ${name ?? hash}` }, 'Guide')),
-  );
+        reasonsOf(client).map((reason) => el('div', { key: reason }, visibleText(reason))),
+      ],
+    },
+    { name: 'V1', kind: 'number', cell: ({ v1 }) => count(v1) },
+    { name: 'V2', kind: 'number', cell: ({ v2 }) => count(v2) },
+    { name: 'Refused', kind: 'number', cell: ({ refused }) => count(refused) },
+    {
+      name: 'Operations',
+      cell: ({ operations }) =>
+        operations.map(({ operation, count: times }) =>
+          el('span', { key: operation, class: 'use' }, operation, el('small', null, count(times))),
+        ),
+    },
+    {
+      name: 'Changes it needs',
+      cellClass: 'change-dots',
+      cell: (client) =>
+        changesOf(client).map(({ change, count: times, rules }) =>
+          el(
+            'span',
+            { key: change, class: 'change-name', title: rules.join(', ') },
+            el('i', { class: `dot hue-${hueOf(change)}` }),
+            change,
+            el('small', null, count(times)),
+          ),
+        ),
+    },
+    ...(report.clients.some(({ bodyChecks }) => bodyChecks.length > 0) ? [checks] : []),
+    {
+      name: 'Last V1',
+      cell: (client) => [
+        el('time', { dateTime: client.lastSeen }, ago(client.lastSeen)),
+        isWaitedFor(client, report.goneAfterDays) &&
+          el('div', null, `gone after ${counted(client.goneAfterDays, 'day')}`),
+      ],
+    },
+    {
+      name: 'Guide',
+      cell: ({ client, name }) => {
+        const href = `report?client=${encodeURIComponent(client)}&guide=1`;
+        return el('a', { href, 'aria-label': `Migration guide for ${name ?? client}` }, 'Guide');
+      },
+    },
+  ];
 }
 
 /** The changes of its requests, and those that only its responses need. */
@@ -410,21 +404,12 @@ function changesOf({
 }
 
 /** What V2's schema says of bodies that were not sent to V2, with the exchanges that it refuses. */
-function checks({ bodyChecks, client, name }: ClientReport, show: () => void): ComponentChildren {
+function checkLines({ bodyChecks, client, name }: ClientReport, show: () => void): ComponentChildren {
   if (bodyChecks.length === 0) return 'none checked';
   const words = bodyCheckLines(bodyChecks).map((line) => el('div', { key: line }, visibleText(line)));
   return [
     ...words,
     bodyChecks.some(({ invalid, refusedByBoth }) => invalid + refusedByBoth > 0) &&
-      el(
-        'button',
-        {
-          type: 'button',
-          class: 'link',
-          'aria-label': `Show the bodies of ${name ?? client} that V2's schema refuses`,
-          onClick: show,
-        },
-        'show the bodies',
-      ),
+      linkButton('show the bodies', show, `Show the bodies of ${name ?? client} that V2's schema refuses`),
   ];
 }

@@ -1,4 +1,4 @@
-import type { VNode } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type {
   CountView,
@@ -12,8 +12,19 @@ import { endSentences } from '../operator-view.ts';
 import { rolloutEffect, type RolloutEffect } from '../rollout-effect.ts';
 import { AdminFailure, asFailure, getJson, postJson, useAsked } from './admin-client.ts';
 import { ago, clockTime, count, counted } from './format.ts';
-import type { Go } from './page-state.ts';
-import { card, el, Loading, part, scrollTable, sentence, visibleText } from './parts.ts';
+import { type Go, toExchanges } from './page-state.ts';
+import {
+  card,
+  type Column,
+  el,
+  linkButton,
+  Loading,
+  part,
+  scrollTable,
+  sentence,
+  sentenceList,
+  visibleText,
+} from './parts.ts';
 
 const REFRESH = 2000;
 
@@ -44,7 +55,13 @@ const MAX_FIELDS = 10;
 /** Pointers listed for one client and operation. */
 const MAX_POINTERS = 5;
 
-const COUNTERS = ['invalid', 'refusedByBoth', 'valid', 'unknown', 'refused'] as const;
+const COUNTERS = [
+  ['Refused, V1 accepted', 'invalid'],
+  ['Refused by both', 'refusedByBoth'],
+  ['Accepted', 'valid'],
+  ['Not known', 'unknown'],
+  ['Refused by the gateway, V1 accepted', 'refused'],
+] as const;
 
 const FORM_MODES = [
   ['observe', 'Observe: V1 responds'],
@@ -105,12 +122,7 @@ function banner(rollout: Rollout): VNode {
       role: isWarning ? 'alert' : undefined,
     },
     el('h3', null, standing.length > 0 ? 'Rolled back' : modeText(rollout.default)),
-    sentences.length > 0 &&
-      el(
-        'ul',
-        { class: 'plain' },
-        sentences.map((text) => el('li', { key: text }, sentence(text))),
-      ),
+    sentences.length > 0 && sentenceList(sentences),
   );
 }
 
@@ -137,36 +149,36 @@ function modesCard(rollout: Rollout, go: Go): VNode {
   return card(
     'Modes',
     `${since} ${counted(requests.v2, 'V1 request')} sent to V2, ${count(requests.v1)} to V1`,
-    table(
-      ['For', 'Mode', 'Chosen by'],
-      [],
+    table<ModeRow>(
       [
-        modeRow('everything else', rollout.default),
-        ...Object.entries(rollout.operations).map(([id, mode]) =>
-          modeRow(id, mode, () => go({ view: 'traffic', filter: `op:${id}`, entry: undefined })),
-        ),
-        ...Object.entries(rollout.clients).map(([hash, mode]) =>
-          modeRow(mode.name ?? hash, mode, () =>
-            go({ view: 'traffic', filter: `client:${hash}`, entry: undefined }),
-          ),
-        ),
+        {
+          name: 'For',
+          kind: 'head',
+          cell: ({ name, filter }) =>
+            filter === undefined ? name : linkButton(name, toExchanges(go, filter)),
+        },
+        { name: 'Mode', cell: ({ mode }) => sentence(modeText(mode)) },
+        { name: 'Chosen by', cell: ({ mode }) => SOURCES[mode.from] },
       ],
+      [
+        { name: 'everything else', mode: rollout.default },
+        ...Object.entries(rollout.operations).map(([id, mode]) => ({ name: id, mode, filter: `op:${id}` })),
+        ...Object.entries(rollout.clients).map(([hash, mode]) => ({
+          name: mode.name ?? hash,
+          mode,
+          filter: `client:${hash}`,
+        })),
+      ],
+      ({ name }) => name,
     ),
   );
 }
 
-function modeRow(name: string, mode: ModeView, onOpen?: () => void): VNode {
-  return el(
-    'tr',
-    { key: name },
-    el(
-      'th',
-      { scope: 'row' },
-      onOpen === undefined ? name : el('button', { type: 'button', class: 'link', onClick: onOpen }, name),
-    ),
-    el('td', null, sentence(modeText(mode))),
-    el('td', null, SOURCES[mode.from]),
-  );
+interface ModeRow {
+  readonly name: string;
+  readonly mode: ModeView;
+  /** Finds the exchanges that it applies to. */
+  readonly filter?: string;
 }
 
 function modeText({ mode, share }: ModeView): string {
@@ -179,42 +191,32 @@ function canariesCard({ canaries, rollbacks, rollback }: Rollout): VNode | false
   return card(
     'Canaries',
     rule,
-    table(
-      ['Stage', 'Migrated', 'V1', 'State'],
-      [],
+    table<CanaryRow>(
       [
-        ...canaries.map(({ operation, migrated, v1 }) =>
-          canaryRow(`now ${operation ?? ''}`, operation, migrated, v1, 'on watch'),
-        ),
-        ...rollbacks.map(({ at, operation, migrated, v1, resolved }) =>
-          canaryRow(
-            at,
-            operation,
-            migrated,
-            v1,
-            `rolled back ${ago(at)}${resolved === undefined ? '' : ', resolved'}`,
-          ),
-        ),
+        { name: 'Stage', kind: 'head', cell: ({ operation }) => operation ?? 'everything else' },
+        { name: 'Migrated', cell: ({ migrated }) => countText(migrated) },
+        { name: 'V1', cell: ({ v1 }) => countText(v1) },
+        { name: 'State', cell: ({ state }) => state },
       ],
+      [
+        ...canaries.map((canary) => ({ ...canary, key: `now ${canary.operation ?? ''}`, state: 'on watch' })),
+        ...rollbacks.map((one) => ({
+          ...one,
+          key: one.at,
+          state: `rolled back ${ago(one.at)}${one.resolved === undefined ? '' : ', resolved'}`,
+        })),
+      ],
+      ({ key }) => key,
     ),
   );
 }
 
-function canaryRow(
-  key: string,
-  operation: string | undefined,
-  migrated: CountView,
-  v1: CountView,
-  state: string,
-): VNode {
-  return el(
-    'tr',
-    { key },
-    el('th', { scope: 'row' }, operation ?? 'everything else'),
-    el('td', null, countText(migrated)),
-    el('td', null, countText(v1)),
-    el('td', null, state),
-  );
+interface CanaryRow {
+  readonly key: string;
+  readonly operation?: string | undefined;
+  readonly migrated: CountView;
+  readonly v1: CountView;
+  readonly state: string;
 }
 
 function shadowsCard({ shadows }: Rollout): VNode | false {
@@ -222,32 +224,30 @@ function shadowsCard({ shadows }: Rollout): VNode | false {
   return card(
     'Reads sent to both services',
     'since the start, noise left out',
-    table(
-      ['Operation', 'Same', 'Different', 'Unknown', 'Fields that differ'],
-      ['Same', 'Different', 'Unknown'],
-      shadows.map(({ operation = '(other)', same, different, unknown, fields }) =>
-        el(
-          'tr',
-          { key: operation },
-          el('th', { scope: 'row' }, operation),
-          el('td', { class: 'number' }, count(same)),
-          el('td', { class: 'number' }, count(different)),
-          el('td', { class: 'number' }, count(unknown)),
-          el(
-            'td',
-            null,
-            fields
-              .slice(0, MAX_FIELDS)
-              .map(({ path, kind, count: times }) =>
-                el('div', { key: `${kind} ${path}` }, el('code', null, path), ` ${kind}, ${count(times)}×`),
-              ),
-            fields.length > MAX_FIELDS &&
-              el('div', null, `and ${counted(fields.length - MAX_FIELDS, 'more field')}, not listed`),
-          ),
-        ),
-      ),
+    table<Rollout['shadows'][number]>(
+      [
+        { name: 'Operation', kind: 'head', cell: ({ operation }) => operation ?? '(other)' },
+        { name: 'Same', kind: 'number', cell: ({ same }) => count(same) },
+        { name: 'Different', kind: 'number', cell: ({ different }) => count(different) },
+        { name: 'Unknown', kind: 'number', cell: ({ unknown }) => count(unknown) },
+        { name: 'Fields that differ', cell: ({ fields }) => differingFields(fields) },
+      ],
+      shadows,
+      ({ operation }) => operation ?? '(other)',
     ),
   );
+}
+
+function differingFields(fields: Rollout['shadows'][number]['fields']): ComponentChildren {
+  return [
+    fields
+      .slice(0, MAX_FIELDS)
+      .map(({ path, kind, count: times }) =>
+        el('div', { key: `${kind} ${path}` }, el('code', null, path), ` ${kind}, ${count(times)}×`),
+      ),
+    fields.length > MAX_FIELDS &&
+      el('div', null, `and ${counted(fields.length - MAX_FIELDS, 'more field')}, not listed`),
+  ];
 }
 
 function bodyChecksCard({ bodyChecks, clients, v1Origin }: Rollout): VNode | false {
@@ -265,66 +265,44 @@ function bodyChecksCard({ bodyChecks, clients, v1Origin }: Rollout): VNode | fal
     title,
     'since the start or the last change of the rule book',
     warned,
-    table(
+    table<BodyCheckRow>(
       [
-        'Client',
-        'Operation',
-        'Refused, V1 accepted',
-        'Refused by both',
-        'Accepted',
-        'Not known',
-        'Refused by the gateway, V1 accepted',
-        'First fault',
+        {
+          name: 'Client',
+          kind: 'head',
+          cell: ({ client }) => (client === undefined ? '(no key)' : (clients[client]?.name ?? client)),
+        },
+        { name: 'Operation', cell: ({ operation }) => operation ?? '(other)' },
+        ...COUNTERS.map(([name, counter]) => ({
+          name,
+          kind: 'number' as const,
+          cell: (row: BodyCheckRow) => count(row[counter]),
+        })),
+        { name: 'First fault', cell: firstFaults },
       ],
-      [
-        'Refused, V1 accepted',
-        'Refused by both',
-        'Accepted',
-        'Not known',
-        'Refused by the gateway, V1 accepted',
-      ],
-      counts.map(({ client, operation = '(other)', pointers, refusals, ...numbers }) =>
-        el(
-          'tr',
-          { key: `${client ?? ''} ${operation}` },
-          el('th', { scope: 'row' }, client === undefined ? '(no key)' : (clients[client]?.name ?? client)),
-          el('td', null, operation),
-          COUNTERS.map((name) => el('td', { class: 'number', key: name }, count(numbers[name]))),
-          el(
-            'td',
-            null,
-            [...pointers, ...refusals.map(({ reason, count: times }) => ({ at: reason, count: times }))]
-              .slice(0, MAX_POINTERS)
-              .map(({ at, count: times }) =>
-                el(
-                  'div',
-                  { key: at },
-                  el('code', null, visibleText(at || '(the body)')),
-                  ` ${count(times)}×`,
-                ),
-              ),
-          ),
-        ),
-      ),
+      counts,
+      ({ client, operation }) => `${client ?? ''} ${operation ?? '(other)'}`,
       'wide',
     ),
     omitted > 0 && el('p', null, `${counted(omitted, 'more pair')} of client and operation, not listed.`),
   );
 }
 
+type BodyCheckRow = NonNullable<Rollout['bodyChecks']>['counts'][number];
+
+function firstFaults({ pointers, refusals }: BodyCheckRow): ComponentChildren {
+  return [...pointers, ...refusals.map(({ reason, count: times }) => ({ at: reason, count: times }))]
+    .slice(0, MAX_POINTERS)
+    .map(({ at, count: times }) =>
+      el('div', { key: at }, el('code', null, visibleText(at || '(the body)')), ` ${count(times)}×`),
+    );
+}
+
 function endCard(rollout: Rollout): VNode | false {
   const { brownouts } = rollout;
   const sentences = [...endSentences(rollout, Date.now()), ...brownouts.map(brownoutSentence)];
   if (sentences.length === 0) return false;
-  return card(
-    'The end of V1',
-    undefined,
-    el(
-      'ul',
-      { class: 'plain' },
-      sentences.map((text) => el('li', { key: text }, sentence(text))),
-    ),
-  );
+  return card('The end of V1', undefined, sentenceList(sentences));
 }
 
 function brownoutSentence({ id, state, share, status, from, until }: Rollout['brownouts'][number]): string {
@@ -339,13 +317,13 @@ function ofAll({ requests, failures }: CountView): string {
   return `${count(failures)} of ${count(requests)}`;
 }
 
-function table(
-  columns: readonly string[],
-  numbers: readonly string[],
-  rows: readonly VNode[],
+function table<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  keyOf: (row: Row) => string,
   style?: 'wide',
 ): VNode {
-  return scrollTable(columns.join(', '), { columns, numbers }, rows, style);
+  return scrollTable(columns.map(({ name }) => name).join(', '), columns, { rows, keyOf }, style);
 }
 
 /** Properties of the form. */
@@ -520,11 +498,7 @@ function RolloutDialog({ checked, onCancel, carryOut }: RolloutDialogProps): VNo
     'dialog',
     { ref: dialog, class: 'dialog', 'aria-labelledby': 'rollout-confirmation', onClose: onCancel },
     el('h2', { id: 'rollout-confirmation' }, sentence(`${title}?`)),
-    el(
-      'ul',
-      { class: 'plain' },
-      sentences.map((text) => el('li', { key: text }, sentence(text))),
-    ),
+    sentenceList(sentences),
     fault !== '' && el('p', { class: 'fault', role: 'alert' }, visibleText(fault)),
     fault.includes('--force') &&
       el(

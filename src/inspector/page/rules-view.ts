@@ -10,8 +10,19 @@ import type {
 } from '../api.ts';
 import { asFailure, type Asked, postText } from './admin-client.ts';
 import { ago, clockTime, count, counted, dayTime, type HueOf } from './format.ts';
-import type { Go } from './page-state.ts';
-import { card, CopyButton, el, Loading, part, scrollTable, unbrokenWords, visibleText } from './parts.ts';
+import { type Go, toExchanges } from './page-state.ts';
+import {
+  card,
+  type Column,
+  CopyButton,
+  el,
+  linkButton,
+  Loading,
+  part,
+  scrollTable,
+  unbrokenWords,
+  visibleText,
+} from './parts.ts';
 
 /** Properties of the rule book. */
 interface RulesViewProps {
@@ -62,11 +73,7 @@ function changeCard(change: ChangeView, hueOf: HueOf, go: Go): VNode {
     { key: change.id, class: `card change hue-${hueOf(change.id)}` },
     el('h4', null, change.id, change.assumed && assumedSign()),
     el('p', null, change.summary),
-    el(
-      'p',
-      { class: 'hits' },
-      hits(change, () => go({ view: 'traffic', filter: `change:${change.id}`, entry: undefined })),
-    ),
+    el('p', { class: 'hits' }, hits(change, toExchanges(go, `change:${change.id}`))),
     el(
       'ul',
       { class: 'rule-list' },
@@ -90,7 +97,7 @@ function changeCard(change: ChangeView, hueOf: HueOf, go: Go): VNode {
 function hits({ hits: times, lastHit }: Hits, show: () => void): (VNode | string)[] {
   if (times === 0) return ['No hits'];
   return [
-    el('button', { type: 'button', class: 'link', onClick: show }, counted(times, 'hit')),
+    linkButton(counted(times, 'hit'), show),
     ', last ',
     el('time', { dateTime: lastHit ?? '' }, ago(lastHit)),
   ];
@@ -341,55 +348,40 @@ interface OperationTableProps {
 
 /** The operations of the rule book, with their use through V1. */
 function OperationTable({ operations, hueOf, go }: OperationTableProps): VNode {
-  return scrollTable(
-    'Operations',
+  const columns: readonly Column<OperationView>[] = [
+    { name: 'Operation', kind: 'head', cell: ({ id, assumed }) => [id, assumed && assumedSign()] },
+    { name: 'V1 request', cell: ({ method, template }) => el('code', null, `${method} ${template}`) },
     {
-      columns: ['Operation', 'V1 request', 'Changes', 'Hits', 'Last hit'],
-      numbers: ['Hits'],
-    },
-    operations.map((operation) =>
-      el(
-        'tr',
-        { key: operation.id },
-        el('th', { scope: 'row' }, operation.id, operation.assumed && assumedSign()),
-        el('td', null, el('code', null, `${operation.method} ${operation.template}`)),
-        el(
-          'td',
-          { class: 'change-dots' },
-          operation.changes.map((change) =>
-            el(
-              'span',
-              { key: change, class: 'change-name' },
-              el('i', { class: `dot hue-${hueOf(change)}` }),
-              change,
-            ),
+      name: 'Changes',
+      cellClass: 'change-dots',
+      cell: ({ changes }) =>
+        changes.map((change) =>
+          el(
+            'span',
+            { key: change, class: 'change-name' },
+            el('i', { class: `dot hue-${hueOf(change)}` }),
+            change,
           ),
         ),
-        el(
-          'td',
-          { class: 'number' },
-          operation.hits === 0
-            ? '0'
-            : el(
-                'button',
-                {
-                  type: 'button',
-                  class: 'link',
-                  'aria-label': `Show the ${counted(operation.hits, 'exchange')} of ${operation.id}`,
-                  onClick: () =>
-                    go({ view: 'traffic', filter: operationFilter(operation), entry: undefined }),
-                },
-                count(operation.hits),
-              ),
-        ),
-        el('td', null, el('time', { dateTime: operation.lastHit ?? '' }, ago(operation.lastHit))),
-      ),
-    ),
-    'wide',
-  );
+    },
+    {
+      name: 'Hits',
+      kind: 'number',
+      cell: ({ id, hits: times }) =>
+        times === 0
+          ? '0'
+          : linkButton(
+              count(times),
+              toExchanges(go, operationFilter(id)),
+              `Show the ${counted(times, 'exchange')} of ${id}`,
+            ),
+    },
+    { name: 'Last hit', cell: ({ lastHit }) => el('time', { dateTime: lastHit ?? '' }, ago(lastHit)) },
+  ];
+  return scrollTable('Operations', columns, { rows: operations, keyOf: ({ id }) => id }, 'wide');
 }
 
-function operationFilter({ id }: OperationView): string {
+function operationFilter(id: string): string {
   return id === '(other)' ? 'op:- route:v1' : `op:${id}`;
 }
 

@@ -18,7 +18,7 @@ import {
 import { asFailure, postJson, useAsked } from '../admin-client.ts';
 import { bytes, clockTime, counted, type HueOf } from '../format.ts';
 import { type EntryLink, findAddress, type Go, type Perspective } from '../page-state.ts';
-import { CopyButton, el, part, VerdictBadge, visibleText } from '../parts.ts';
+import { CopyButton, el, linkButton, part, VerdictBadge, visibleText } from '../parts.ts';
 import { DiffPane } from './diff-pane.ts';
 import { PerspectiveTabs, PerspectiveView, whyMissing } from './perspective-view.ts';
 
@@ -91,11 +91,7 @@ function shown(detail: Detail, props: EntryDetailProps): VNode {
         'p',
         null,
         `The client used this request id for ${counted(detail.namesakes, 'more exchange')}: `,
-        el(
-          'button',
-          { type: 'button', class: 'link', onClick: () => go({ filter: `id:"${detail.entry.requestId}"` }) },
-          'show all',
-        ),
+        linkButton('show all', () => go({ filter: `id:"${detail.entry.requestId}"` })),
       ),
     part(EntryFacts, { entry: detail.entry, name: props.nameOf(detail.entry.client), go }),
     curl !== undefined &&

@@ -4,8 +4,8 @@ import type { HistoryMinute, HistoryView, Quantiles } from '../../api.ts';
 import { OUTCOME_MEANINGS } from '../../entries/entry-words.ts';
 import { useAsked } from '../admin-client.ts';
 import { count, counted, dayTime, milliseconds, minuteTime } from '../format.ts';
-import type { Go } from '../page-state.ts';
-import { card, el, Loading, part, scrollTable } from '../parts.ts';
+import { type Go, toExchanges } from '../page-state.ts';
+import { card, type Column, el, linkButton, Loading, part, scrollTable } from '../parts.ts';
 import { ChartFrame, type ChartFrameProps, linearTicks, logShare, logTicks, type Plot } from './charts.ts';
 
 /** Number of slots of a chart of the last hour, one a minute. */
@@ -147,7 +147,7 @@ function tile({ tone, name, total, words, filter, meaning }: Tile, go: Go): VNod
     { key: name, class: `tile tile-${tone}` },
     el(
       'button',
-      { type: 'button', onClick: () => go({ view: 'traffic', filter, entry: undefined }) },
+      { type: 'button', onClick: toExchanges(go, filter) },
       el('span', { class: 'tile-name' }, name),
       el('strong', null, count(total)),
       el('span', { class: 'tile-share' }, words),
@@ -341,50 +341,47 @@ function figures(minutes: readonly HistoryMinute[], go: Go): VNode {
     el('summary', null, 'Data as a table'),
     scrollTable(
       'Data of the last hour',
-      { columns: ['Minute', ...FIGURES], numbers: FIGURES },
-      busy.map((minute) => figureRow(minute, go)),
+      [
+        {
+          name: 'Minute',
+          kind: 'head',
+          cell: ({ time }) => linkButton(minuteTime(time), toExchanges(go, `time:${time.slice(0, 16)}`)),
+        },
+        ...FIGURES,
+      ],
+      { rows: busy, keyOf: ({ time }) => time },
     ),
   );
 }
 
-const FIGURES = [
-  ...HOUR_OUTCOMES.map(({ name }) => name),
-  '4xx of V2',
-  '4xx of V1',
-  'failed',
-  'p50 ms',
-  'p90 ms',
-  'p99 ms',
-  'V2 p50 ms',
-  'V2 p99 ms',
-  'V1 p50 ms',
-  'V1 p99 ms',
+const FIGURES: readonly Column<HistoryMinute>[] = [
+  ...HOUR_OUTCOMES.map(({ name, outcome }) => countColumn(name, ({ outcomes }) => outcomes[outcome])),
+  countColumn('4xx of V2', ({ faults }) => faults.v2),
+  countColumn('4xx of V1', ({ faults }) => faults.v1),
+  countColumn('failed', ({ failed }) => failed),
+  quantileColumn('p50 ms', ({ total }) => total?.p50),
+  quantileColumn('p90 ms', ({ total }) => total?.p90),
+  quantileColumn('p99 ms', ({ total }) => total?.p99),
+  quantileColumn('V2 p50 ms', ({ v2 }) => v2?.p50),
+  quantileColumn('V2 p99 ms', ({ v2 }) => v2?.p99),
+  quantileColumn('V1 p50 ms', ({ v1 }) => v1?.p50),
+  quantileColumn('V1 p99 ms', ({ v1 }) => v1?.p99),
 ];
 
-function figureRow(minute: HistoryMinute, go: Go): VNode {
-  const { total, v1, v2, faults, failed, outcomes } = minute;
-  const counts = [...HOUR_OUTCOMES.map(({ outcome }) => outcomes[outcome]), faults.v2, faults.v1, failed];
-  const quantiles = [total?.p50, total?.p90, total?.p99, v2?.p50, v2?.p99, v1?.p50, v1?.p99];
-  return el(
-    'tr',
-    { key: minute.time },
-    el(
-      'th',
-      { scope: 'row' },
-      el(
-        'button',
-        {
-          type: 'button',
-          class: 'link',
-          onClick: () =>
-            go({ view: 'traffic', filter: `time:${minute.time.slice(0, 16)}`, entry: undefined }),
-        },
-        minuteTime(minute.time),
-      ),
-    ),
-    counts.map((value, index) => el('td', { key: `count-${index}`, class: 'number' }, count(value))),
-    quantiles.map((value, index) =>
-      el('td', { key: index, class: 'number' }, value === undefined ? '–' : milliseconds(value)),
-    ),
-  );
+function countColumn(name: string, of: (minute: HistoryMinute) => number): Column<HistoryMinute> {
+  return { name, kind: 'number', cell: (minute) => count(of(minute)) };
+}
+
+function quantileColumn(
+  name: string,
+  of: (minute: HistoryMinute) => number | undefined,
+): Column<HistoryMinute> {
+  return {
+    name,
+    kind: 'number',
+    cell: (minute) => {
+      const value = of(minute);
+      return value === undefined ? '–' : milliseconds(value);
+    },
+  };
 }
