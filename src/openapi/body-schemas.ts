@@ -1,3 +1,4 @@
+import { pointerToken } from '../json/pointer.ts';
 import { type Operation, OperationTable } from '../rules/rule-book.ts';
 import { templateFault } from '../rules/rule.ts';
 import {
@@ -158,15 +159,11 @@ export class BodySchemas {
       const holder =
         typeof reference === 'string'
           ? reference
-          : `#/paths/${step(path)}/${method.toLowerCase()}/requestBody`;
-      byOperation.set(id, checks.compile(schema, `${holder}/content/${step(media)}/schema`));
+          : `#/paths/${pointerToken(path)}/${method.toLowerCase()}/requestBody`;
+      byOperation.set(id, checks.compile(schema, `${holder}/content/${pointerToken(media)}/schema`));
     }
     return { byOperation, checks };
   }
-}
-
-function step(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
 /** The value of a JSON text, its numbers as doubles; undefined when it is none. */

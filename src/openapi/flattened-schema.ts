@@ -1,3 +1,4 @@
+import { pointerToken } from '../json/pointer.ts';
 import {
   type Description,
   elementsOf,
@@ -175,10 +176,7 @@ export class SchemaReferences {
     this.collectAnchor(schema, { ...located, base });
     for (const [name, part] of Object.entries(schema)) {
       if (typeof part === 'object' && !DATA.has(name))
-        this.collect(
-          { schema: part, pointer: `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`, base },
-          depth + 1,
-        );
+        this.collect({ schema: part, pointer: `${pointer}/${pointerToken(name)}`, base }, depth + 1);
     }
   }
 

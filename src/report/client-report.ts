@@ -10,6 +10,7 @@ import {
   type Work,
 } from './tally/outcomes.ts';
 import type { Span } from './tally/span.ts';
+import { DAY_MS } from './tally/time-slots.ts';
 import { count } from './text.ts';
 
 /**
@@ -113,8 +114,6 @@ interface ReportClock {
   /** V1 requests of all clients. */
   readonly allV1: number;
 }
-
-const DAY_MS = 86_400_000;
 
 /** A pause is expected to come again, half as long again. */
 const PAUSE_FACTOR = 1.5;

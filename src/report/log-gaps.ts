@@ -1,4 +1,4 @@
-import { type Silence, SLOT_MS, TimeSlots } from './tally/time-slots.ts';
+import { DAY_MS, type Silence, SLOT_MS, TimeSlots } from './tally/time-slots.ts';
 import { lengthWords } from './text.ts';
 
 /** A part of the time that the log of one replica lacks although others, or other weeks, have entries then. */
@@ -25,7 +25,7 @@ export const HANDOVER_MS = 3_600_000;
 const MAX_OF_LOG = 20;
 
 /** A week in slots. */
-const WEEK = (7 * 86_400_000) / SLOT_MS;
+const WEEK = (7 * DAY_MS) / SLOT_MS;
 
 /** Weeks on each side of a slot that tell whether it would have entries, and how many of them there have to be. */
 const MAX_WEEKS = 4;
@@ -88,8 +88,8 @@ function beginning(log: ReplicaLog, others: readonly ReplicaLog[], isTold: IsTol
   const from = Math.min(...others.map(({ since }) => since));
   const isFollowing = others.some(({ until }) => Math.abs(log.since - until) <= HANDOVER_MS);
   if (!isTold(from, log.since) || isFollowing || isNear(log.starts, log.since)) return [];
-  const sentence = `The log of ${log.name} begins at ${text(log.since)}, ${lengthWords(log.since - from)} after another, without the line of a start.`;
-  return [{ log: log.name, kind: 'begins-late', from: text(from), until: text(log.since), sentence }];
+  const sentence = `The log of ${log.name} begins at ${timeText(log.since)}, ${lengthWords(log.since - from)} after another, without the line of a start.`;
+  return [{ log: log.name, kind: 'begins-late', from: timeText(from), until: timeText(log.since), sentence }];
 }
 
 function ending(log: ReplicaLog, others: readonly ReplicaLog[], isTold: IsTold): LogGap[] {
@@ -104,8 +104,8 @@ function ending(log: ReplicaLog, others: readonly ReplicaLog[], isTold: IsTold):
         'ends-early',
         time,
         time.from === log.until && time.until === until
-          ? `The log of ${log.name} ends at ${text(log.until)}, ${lengthWords(until - log.until)} before another, without the line of a stop.`
-          : `The log of ${log.name} has nothing between ${text(time.from)} and ${text(time.until)}, while others have.`,
+          ? `The log of ${log.name} ends at ${timeText(log.until)}, ${lengthWords(until - log.until)} before another, without the line of a stop.`
+          : `The log of ${log.name} has nothing between ${timeText(time.from)} and ${timeText(time.until)}, while others have.`,
       ),
     );
 }
@@ -129,12 +129,12 @@ function ownSilences(log: ReplicaLog): LogGap[] {
 }
 
 function silenceOf(log: ReplicaLog, time: TimeSpan, unlike: string): LogGap {
-  const sentence = `The log of ${log.name} has nothing between ${text(time.from)} and ${text(time.until)}, ${unlike}.`;
+  const sentence = `The log of ${log.name} has nothing between ${timeText(time.from)} and ${timeText(time.until)}, ${unlike}.`;
   return gapOf(log, 'silent', time, sentence);
 }
 
 function gapOf({ name }: ReplicaLog, kind: LogGap['kind'], time: TimeSpan, sentence: string): LogGap {
-  return { log: name, kind, from: text(time.from), until: text(time.until), sentence };
+  return { log: name, kind, from: timeText(time.from), until: timeText(time.until), sentence };
 }
 
 /** Two times in milliseconds since 1970. */
@@ -206,7 +206,8 @@ function lengthOf({ from, until }: LogGap): number {
   return Date.parse(until) - Date.parse(from);
 }
 
-function text(time: number): string {
+/** Formats milliseconds since 1970 as RFC 3339. */
+export function timeText(time: number): string {
   return new Date(time).toISOString();
 }
 
@@ -341,18 +342,18 @@ export class OwnGaps {
     if (Math.abs(jump) < JUMP_MS) return;
     const words = `set ${lengthWords(Math.abs(jump))} ${jump > 0 ? 'forward' : 'back'}`;
     const [from, until] = jump > 0 ? [now - jump, now] : [now, now - jump];
-    this.add('clock', from, until, `The clock was ${words} at ${text(now)}.`);
+    this.add('clock', from, until, `The clock was ${words} at ${timeText(now)}.`);
   }
 
   /** Adds the end of a worker that was not asked to end; what it counted since `from` may be lost. */
   addWorkerEnd(number: number, from: number, how: string): void {
     const now = this.time();
-    const sentence = `Worker ${number} ended at ${text(now)} (${how}), perhaps with counts that it had not reported.`;
+    const sentence = `Worker ${number} ended at ${timeText(now)} (${how}), perhaps with counts that it had not reported.`;
     this.add(`worker ${number}`, from, now, sentence);
   }
 
   private add(log: string, from: number, until: number, sentence: string): void {
-    const gap: LogGap = { log, kind: 'silent', from: text(from), until: text(until), sentence };
+    const gap: LogGap = { log, kind: 'silent', from: timeText(from), until: timeText(until), sentence };
     this.gaps = [...this.gaps, gap].slice(-MAX_GAPS);
   }
 }

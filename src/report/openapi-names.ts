@@ -1,3 +1,6 @@
+import { tokenName } from '../json/pointer.ts';
+import { memberOf } from '../rewrite-log/response-findings.ts';
+
 /** An operation whose request body a description knows. */
 export interface DescribedOperation {
   readonly id: string;
@@ -63,7 +66,7 @@ export class OpenApiNames {
       return isOpen ? 'none' : types.includes('array') ? undefined : false;
     }
     const properties = memberOf(schema, 'properties');
-    const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
+    const name = tokenName(step);
     const property = memberOf(properties, name);
     if (property !== undefined) return this.find(property, rest);
     if (memberOf(schema, 'additionalProperties') === false) return false;
@@ -77,8 +80,7 @@ export class OpenApiNames {
       const reference = memberOf(target, '$ref');
       if (typeof reference !== 'string' || !reference.startsWith('#/')) return target;
       target = this.document;
-      for (const step of reference.slice(2).split('/'))
-        target = memberOf(target, step.replaceAll('~1', '/').replaceAll('~0', '~'));
+      for (const step of reference.slice(2).split('/')) target = memberOf(target, tokenName(step));
     }
     return undefined;
   }
@@ -87,12 +89,6 @@ export class OpenApiNames {
 /** A path below the version, with parameters that have no names. */
 function plainPath(path: string): string {
   return path.replace(/^\/api\/v2(?=\/|$)/, '').replaceAll(/\{[^{}]*\}/g, '{}');
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
-    ? Reflect.get(value, name)
-    : undefined;
 }
 
 function entriesOf(value: unknown): [string, unknown][] {

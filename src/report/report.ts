@@ -4,7 +4,7 @@ import type { LogGap } from './log-gaps.ts';
 import type { OpenApiNames } from './openapi-names.ts';
 import type { ReportCoverage, ReportTally } from './report-totals.ts';
 import type { Span } from './tally/span.ts';
-import { dayNumber } from './tally/time-slots.ts';
+import { DAY_MS, dayNumber } from './tally/time-slots.ts';
 import { counted } from './text.ts';
 
 /** Traffic of one day (UTC), for the burn-down. */
@@ -382,7 +382,7 @@ function leftOut({ later, latest, now }: SwitchOffFacts): Condition[] {
 function missingDays(days: ReadonlySet<number>, from: string, now: string): string[] {
   const missing: string[] = [];
   for (let day = (dayNumber(from) ?? 0) + 1; day < (dayNumber(now) ?? 0); day += 1)
-    if (!days.has(day)) missing.push(new Date(day * 86_400_000).toISOString().slice(0, 10));
+    if (!days.has(day)) missing.push(new Date(day * DAY_MS).toISOString().slice(0, 10));
   return missing;
 }
 

@@ -389,7 +389,8 @@ class NameWalk {
   }
 }
 
-function isSpace(byte: number | undefined): boolean {
+/** Whether a byte is white space between the tokens of a JSON text (RFC 8259 §2). */
+export function isSpace(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 

@@ -3,7 +3,7 @@ import { hasByteOrderMark, JsonWalker } from '../json/document.ts';
 import { copyBytes } from '../json/edit.ts';
 import { scanLiteral, scanNumber, scanString } from '../json/scanner.ts';
 import type { EditRecord } from '../rewrite/records.ts';
-import { ObservationBudget } from './attributes.ts';
+import { isSpace, ObservationBudget } from './attributes.ts';
 import {
   maskHeaders,
   maskQuerySecrets,
@@ -354,16 +354,14 @@ export interface KeptExchange {
   readonly clientResponse?: KeptResponse;
 }
 
-const ascii = new TextEncoder();
-
 /**
  * Placeholder of a value: its type as a JSON string, so that it cannot be mistaken for the value. `null` is its own type and
  * stays.
  */
-const STRING_TYPE = ascii.encode('"‹string›"');
-const NUMBER_TYPE = ascii.encode('"‹number›"');
-const BOOLEAN_TYPE = ascii.encode('"‹boolean›"');
-const NULL = ascii.encode('null');
+const STRING_TYPE = encoder.encode('"‹string›"');
+const NUMBER_TYPE = encoder.encode('"‹number›"');
+const BOOLEAN_TYPE = encoder.encode('"‹boolean›"');
+const NULL = encoder.encode('null');
 
 /** Maximum bytes by which a value may grow: the longest type in place of one digit. */
 const MAX_GROWTH = BOOLEAN_TYPE.length;
@@ -515,8 +513,4 @@ function typeOf(first: number): Uint8Array {
   if (first === QUOTE) return STRING_TYPE;
   if (first === 0x6e) return NULL;
   return first === 0x74 || first === 0x66 ? BOOLEAN_TYPE : NUMBER_TYPE;
-}
-
-function isSpace(byte: number | undefined): boolean {
-  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }

@@ -107,7 +107,8 @@ function visit(root: object, look: (pointer: string, value: unknown) => void): b
   return true;
 }
 
-function memberOf(value: unknown, name: string): unknown {
+/** Returns an own member of a value; undefined where it is no object, or has no such member. */
+export function memberOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
     ? Reflect.get(value, name)
     : undefined;

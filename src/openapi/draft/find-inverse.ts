@@ -6,13 +6,13 @@ import {
   elementsOf,
   followed,
   jsonSchemaIn,
+  type MatchedOperation,
   memberOf,
   objectIn,
   templateOf,
 } from '../description.ts';
 import { ANY_SHAPE, type MemberShape, type Shape, shapeOf } from '../shape.ts';
 import { findRenames, type FoundRule, isProposed, NO_LINK } from './compare-shapes.ts';
-import type { MatchedOperation } from './match-operations.ts';
 import type { ProposedChange, ProposedQueryRule } from './propose-changes.ts';
 
 /** The resources in the responses of both versions, by the path of their collection. */

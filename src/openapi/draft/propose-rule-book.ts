@@ -5,6 +5,8 @@ import {
   type Description,
   followed,
   jsonSchemaIn,
+  type MatchedOperation,
+  matchOperations,
   memberOf,
   objectIn,
   templateOf,
@@ -20,7 +22,6 @@ import {
   type ShapeSource,
 } from './compare-shapes.ts';
 import { findQueryRenames, resourceKey, resourceShapes, withInverse } from './find-inverse.ts';
-import { type MatchedOperation, matchOperations } from './match-operations.ts';
 import type { ProposedOperation, ProposedRuleBook } from './print-rule-book.ts';
 import { type OperationFindings, proposeChanges } from './propose-changes.ts';
 

@@ -1,6 +1,6 @@
 import { repeat } from '../../rollout/replica.ts';
 import { type RecordStore, type ReplicaClock, StoreContact } from '../../rollout/store.ts';
-import type { LogGap } from '../log-gaps.ts';
+import { type LogGap, timeText } from '../log-gaps.ts';
 import type { ReadTotals, ReportCoverage, ReportTotals } from '../report-totals.ts';
 import { ClientTally } from '../tally/client-tally.ts';
 import { Tally } from '../tally/tally.ts';
@@ -335,18 +335,18 @@ function fleetCoverage(facts: FleetFacts): ReportCoverage {
       ...base,
       kind: 'alone',
       oldestMs,
-      sentence: `Counts of this replica alone: the store was not read since its start at ${text(facts.own.since)}${reason}.`,
+      sentence: `Counts of this replica alone: the store was not read since its start at ${timeText(facts.own.since)}${reason}.`,
     };
   }
   if (lost !== undefined) {
     const latest = Math.max(0, ...others.map(({ at }) => at));
     const known =
-      latest === 0 ? 'others were not known.' : `the counts of the others are of ${text(latest)}.`;
+      latest === 0 ? 'others were not known.' : `the counts of the others are of ${timeText(latest)}.`;
     return {
       ...base,
       kind: 'alone',
       oldestMs: latest === 0 ? 0 : Math.max(0, now - latest),
-      sentence: `This replica is alone since ${text(lost.at)} (${lost.reason}); ${known}`,
+      sentence: `This replica is alone since ${timeText(lost.at)} (${lost.reason}); ${known}`,
     };
   }
   const count = live.length + 1;
@@ -356,7 +356,7 @@ function fleetCoverage(facts: FleetFacts): ReportCoverage {
     ...base,
     kind: 'fleet',
     oldestMs,
-    sentence: `Counts of ${count === 1 ? '1 replica' : `${count} replicas`}${more}, since ${text(first)}; the oldest is ${Math.ceil(oldestMs / 1000)} s old.`,
+    sentence: `Counts of ${count === 1 ? '1 replica' : `${count} replicas`}${more}, since ${timeText(first)}; the oldest is ${Math.ceil(oldestMs / 1000)} s old.`,
   };
 }
 
@@ -367,7 +367,7 @@ function isLive({ at, hasStopped }: ReplicaFigures, now: number): boolean {
 function gapsOf({ now, own, others, lost, isComplete, damage }: FleetFacts): readonly LogGap[] {
   const gaps: LogGap[] = [];
   const add = (log: string, kind: LogGap['kind'], from: number, until: number, sentence: string): void => {
-    gaps.push({ log, kind, from: text(from), until: text(until), sentence });
+    gaps.push({ log, kind, from: timeText(from), until: timeText(until), sentence });
   };
   if (damage !== undefined) add('store', 'silent', 0, now, `Counts in the store are not known: ${damage}.`);
   if (!isComplete)
@@ -376,7 +376,7 @@ function gapsOf({ now, own, others, lost, isComplete, damage }: FleetFacts): rea
       'begins-late',
       own.since,
       now,
-      `The store was not read since ${text(own.since)}: the counts of other replicas are not known.`,
+      `The store was not read since ${timeText(own.since)}: the counts of other replicas are not known.`,
     );
   else if (lost !== undefined)
     add(
@@ -384,7 +384,7 @@ function gapsOf({ now, own, others, lost, isComplete, damage }: FleetFacts): rea
       'ends-early',
       lost.at,
       now,
-      `The store is out of reach since ${text(lost.at)}: what other replicas count is not known.`,
+      `The store is out of reach since ${timeText(lost.at)}: what other replicas count is not known.`,
     );
   for (const one of others) {
     const { name, at, hasStopped } = one;
@@ -392,8 +392,8 @@ function gapsOf({ now, own, others, lost, isComplete, damage }: FleetFacts): rea
       const until = Math.min(now, at + ENDED_MS);
       const how =
         now - at < ENDED_MS
-          ? `has added nothing since ${text(at)}`
-          : `ended after ${text(at)} without adding its last counts`;
+          ? `has added nothing since ${timeText(at)}`
+          : `ended after ${timeText(at)} without adding its last counts`;
       add(name, 'ends-early', at, until, `Replica ${name} ${how}.`);
     }
   }
@@ -404,12 +404,18 @@ function gapsOf({ now, own, others, lost, isComplete, damage }: FleetFacts): rea
         'silent',
         part.from,
         part.until,
-        `The store lost counts of replica ${name} between ${text(part.from)} and ${text(part.until)}.`,
+        `The store lost counts of replica ${name} between ${timeText(part.from)} and ${timeText(part.until)}.`,
       );
   for (const { from, until } of holesOf(
     [...others, { since: own.since, at: now }].sort((one, other) => one.since - other.since),
   ))
-    add('store', 'silent', from, until, `No replica counted between ${text(from)} and ${text(until)}.`);
+    add(
+      'store',
+      'silent',
+      from,
+      until,
+      `No replica counted between ${timeText(from)} and ${timeText(until)}.`,
+    );
   return gaps;
 }
 
@@ -421,10 +427,6 @@ function* holesOf(
     if (covered !== undefined && since - covered >= HOLE_MS) yield { from: covered, until: since };
     covered = Math.max(covered ?? at, at);
   }
-}
-
-function text(time: number): string {
-  return new Date(time).toISOString();
 }
 
 /** Parts that totals are made of: none of them changes any more, but `own`, which only grows. */

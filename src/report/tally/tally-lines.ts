@@ -14,6 +14,7 @@ import type { LogCoverage } from '../report.ts';
 import { recordUse, type Span, SpanCache } from './span.ts';
 import type { TallyEntry } from './tally-entry.ts';
 import type { Tally } from './tally.ts';
+import { DAY_MS } from './time-slots.ts';
 
 const OPEN = 0x7b;
 const FEED = 0x0a;
@@ -47,8 +48,6 @@ const VERDICTS: ReadonlySet<unknown> = new Set<Verdict>([
 
 const NEEDED = 1 | 2 | 4 | 8 | 16;
 const NO_EDITS: readonly EditRecord[] = [];
-
-const DAY_MS = 86_400_000;
 
 /** What tells the files of a rotation apart: a date, or else a number. */
 const DATE = /[.-](\d{4})-?(\d{2})-?(\d{2})(?=[.-]|$)/;

@@ -10,7 +10,8 @@ export interface Silence {
   readonly until: number;
 }
 
-const DAY_MS = 86_400_000;
+/** Length of a day in milliseconds. */
+export const DAY_MS = 86_400_000;
 
 /** Days of eleven years. */
 const MAX_DAYS = 4096;
