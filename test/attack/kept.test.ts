@@ -1,3 +1,3 @@
 import { smallAttacks } from './small-attack.ts';
 
-smallAttacks({ '2': 0.7, '5-names': 0.1 });
+smallAttacks({ '2': 0.3, '5-names': 0.1 });

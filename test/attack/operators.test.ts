@@ -1,3 +1,3 @@
 import { smallAttacks } from './small-attack.ts';
 
-smallAttacks({ 'K-body': 1, 'K-tries': 0.5, 'N-census': 1, 'N-guide': 1, 'O-files': 1 });
+smallAttacks({ 'K-body': 0.5, 'K-tries': 0.3, 'O-files': 1 });

@@ -67,10 +67,14 @@ export async function exchange(
 ): Promise<RawResponseRead> {
   const client = rawClient(port);
   client.write(bytes);
-  const response = await client.until(wholeResponse, milliseconds);
+  const isHead = bytes.toString('latin1').startsWith('HEAD ');
+  const response = await client.until(isHead ? wholeHead : wholeResponse, milliseconds);
   client.socket.destroy();
   return response;
 }
+
+/** The response to HEAD has a length, and no body. */
+const wholeHead = /^HTTP\/1\.1 [^1][^]*?\r\n\r\n/;
 
 /** A response with a length, in chunks, or without a body, behind its interim responses. */
 const wholeResponse = {
