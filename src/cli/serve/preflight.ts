@@ -22,7 +22,6 @@ import {
 } from '../../settings/read-settings.ts';
 import { NODE_CONFLICTS } from '../../settings/setting-conflicts.ts';
 import { type Setting, settings as table } from '../../settings/settings.ts';
-import { isAddress, V2Description } from '../draft/description-file.ts';
 
 /** Validated settings, rule book and certificates. */
 export interface Preflight {
@@ -67,7 +66,6 @@ export async function preflight(
     ...('faults' in ruleBook ? ruleBook.faults : []),
   ];
   if (all.length > 0 || 'faults' in ruleBook || 'fault' in upstreamTls || 'fault' in clientTls) {
-    const { misleads, startFaults } = await import('./preflight.ts');
     const book = 'faults' in ruleBook ? undefined : ruleBook.rules.ruleBook;
     return { faults: [...all, ...(misleads(invalid) ? [] : await startFaults(settings, book))] };
   }
@@ -207,8 +205,10 @@ export function misleads(invalid: ReadonlySet<string>): boolean {
 /** An address may be down, which does not stop a start. */
 async function descriptionFault(settings: Settings): Promise<string | undefined> {
   const source = settings.get(table.v2Openapi);
-  if (source === undefined || settings.get(table.v1Upstream) === undefined || isAddress(source))
-    return undefined;
+  if (source === undefined || settings.get(table.v1Upstream) === undefined) return undefined;
+  // With what reads YAML, which no other start needs.
+  const { isAddress, V2Description } = await import('../draft/description-file.ts');
+  if (isAddress(source)) return undefined;
   const opened = await V2Description.open(
     source,
     () => [],

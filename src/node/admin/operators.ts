@@ -28,7 +28,7 @@ import type { RuleBooks } from '../rule-books.ts';
 import { memoryLimit, SYSTEM_CLOCK } from '../runtime.ts';
 import { OperatorThread } from '../threads/operator-thread.ts';
 import { watchProcess } from './admin-server.ts';
-import { type NamesFile, openNamesFile } from './names.ts';
+import type { NamesFault } from './names.ts';
 
 /** Parts of the operators' side of a gateway. */
 export interface OperatorParts {
@@ -351,3 +351,26 @@ async function resendThrough(
     await agent.destroy();
   }
 }
+
+/** Display names of clients, by client hash. */
+interface NamesFile {
+  readonly names: () => ReadonlyMap<string, string>;
+  /** Keeps the name of a client, or takes it away; absent without a file. */
+  readonly nameClient?: (client: string, name: string | undefined) => NamesFault | undefined;
+  /** Reads the file again, and returns what is wrong with it, as sentences. */
+  readonly reload: () => readonly string[];
+}
+
+/** Opens the file of client names; what reads YAML is loaded only where there is one. */
+async function openNamesFile(path: string | undefined): Promise<NamesFile> {
+  if (path === undefined) return { names: () => NO_NAMES, reload: () => [] };
+  const { ClientNames, nameClient } = await import('./names.ts');
+  const names = new ClientNames(path);
+  return {
+    names: () => names.current,
+    reload: () => names.reload(),
+    nameClient: (client, name) => nameClient(path, client, name),
+  };
+}
+
+const NO_NAMES: ReadonlyMap<string, string> = new Map();

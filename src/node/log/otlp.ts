@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 // By its file: for the bare name, Bun substitutes its own implementation.
-import { Agent, request } from 'undici/index.js';
+import type * as Undici from 'undici/index.js';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import { ownEntry } from '../../rewrite-log/observer.ts';
 import { spansOf } from '../../rewrite-log/spans.ts';
@@ -28,7 +28,8 @@ export class OtlpExporter implements Traces {
   private readonly options: OtlpOptions;
   private readonly timer: NodeJS.Timeout;
   readonly isSampled: TraceSampler;
-  private readonly agent: Agent;
+  private readonly undici: typeof Undici;
+  private readonly agent: Undici.Agent;
   /** Time of `Date.now` until which nothing is posted, and number of posts in a row that met a busy collector. */
   private pausedUntil = 0;
   private busyPosts = 0;
@@ -38,11 +39,12 @@ export class OtlpExporter implements Traces {
   /** Exchanges whose spans were lost. */
   dropped = 0;
 
-  constructor(options: OtlpOptions) {
+  constructor(options: OtlpOptions, undici: typeof Undici) {
     this.options = options;
+    this.undici = undici;
     this.isSampled = options.isSampled;
     const { timeoutMs: timeout } = options;
-    this.agent = new Agent({
+    this.agent = new undici.Agent({
       connections: 1,
       connect: { timeout },
       headersTimeout: timeout,
@@ -92,7 +94,7 @@ export class OtlpExporter implements Traces {
         statusCode,
         body,
         headers: responseHeaders,
-      } = await request(url, {
+      } = await this.undici.request(url, {
         dispatcher: this.agent,
         method: 'POST',
         headers: {
@@ -273,13 +275,12 @@ export function isTraced(environment: Readonly<Record<string, string | undefined
   return (traces || base || '') !== '';
 }
 
-/** Opens the exporter of traces when a collector is named; otherwise even its code is not loaded. */
+/** Opens the exporter of traces when a collector is named; otherwise the client that it posts with is not loaded. */
 export async function openTraces(
   environment: Readonly<Record<string, string | undefined>>,
   version: string,
   onTrouble: (trouble: string) => void,
 ): Promise<Traces | undefined> {
   if (!isTraced(environment)) return undefined;
-  const [{ OtlpExporter }, { otlpOptions }] = await Promise.all([import('./otlp.ts'), import('./otlp.ts')]);
-  return new OtlpExporter(otlpOptions(environment, version, onTrouble));
+  return new OtlpExporter(otlpOptions(environment, version, onTrouble), await import('undici/index.js'));
 }

@@ -120,7 +120,7 @@ const PATIENCE_MS = 10_000;
  * A lock by the mere existence of a file would have to be taken from dead processes by its age, and two processes could take it
  * at once. Rejects when the file cannot be created, or when another process holds the lock for ten seconds.
  */
-async function lockFile(path: string): Promise<() => void> {
+export async function lockFile(path: string): Promise<() => void> {
   closeSync(openSync(path, 'a', 0o600));
   // Loaded only here: most gateways have no such file.
   const { DatabaseSync } = await import('node:sqlite');
