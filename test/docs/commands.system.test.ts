@@ -21,9 +21,6 @@ const pages = docPages().map(({ file, text }) => ({ file, commands: commandsOf(t
 const NOT_RUN: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/^npm ci$/, 'installs what this test runs with; .ci/run begins with it'],
   [/^npm (?:test|run test:\w+)(?: -- .*)?$/, 'runs tests, this one among them; .ci/run runs each tier'],
-  [/^test\/system\.sh$/, 'installs what this test runs with; .ci/run runs it'],
-  [/^npm run (?:check|fmt)$/, 'checks the checkout; .ci/run runs it'],
-  [/^npm run dev$/, 'is `npm start` under node --watch'],
   [/^npm run bench /, 'takes minutes'],
   [/^node bench\//, 'takes minutes'],
   [/^npm run (?:soak|bulk|attack)$/, 'takes minutes'],
@@ -31,7 +28,6 @@ const NOT_RUN: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/^npm run image /, 'builds everything anew; test/runtime/container.test.ts does the same'],
   [/^npm run release /, 'needs a git repository; test/release/release.test.ts prepares a release in a copy'],
   [/^npm pack$/, 'test/runtime/library.test.ts packs and installs the package'],
-  [/^npx vitest /, 'is this test runner'],
   [/^docker /, 'needs a container engine and a registry; test/runtime/container.test.ts checks the image'],
   [/^sudo /, 'needs a machine to change; test/runtime/deploy.test.ts verifies the unit'],
   [

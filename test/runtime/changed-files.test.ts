@@ -35,9 +35,9 @@ describe.for(renewals)('%s', ([, folderWith]) => {
     expect(await namesShown(gateway)).toEqual(['first']);
     folder.renew({ 'tls.key': second.key });
     await expect.poll(() => namesShown(gateway), SECONDS).toEqual(['second']);
-    expect(gateway.stderr()).toContain(
-      'certificate: new connections use the renewed certificate for clients.',
-    );
+    await expect
+      .poll(() => gateway.stderr(), SECONDS)
+      .toContain('certificate: new connections use the renewed certificate for clients.');
     expect(gateway.stderr()).not.toContain('refused');
     folder.renew({ 'tls.crt': 'nonsense' });
     await expect.poll(() => gateway.stderr(), SECONDS).toContain('The current one stays in use.');
