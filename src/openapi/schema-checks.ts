@@ -1,3 +1,4 @@
+import { pointerOf, pointerToken } from '../json/pointer.ts';
 import { elementsOf, isObject, type JsonObject, memberOf, objectIn, stringsOf } from './description.ts';
 import { isNullable, type Located, readOnlyMembers, SchemaReferences } from './flattened-schema.ts';
 import { formats } from './formats.ts';
@@ -70,8 +71,8 @@ class Run {
   /** Notes a fault; `member` is the one that is missing or not known. */
   refuse({ value, place }: Visit, reason: string, member?: string): false {
     if (this.faults.length < MAX_FAULTS) {
-      const pointer = pointerOf(place);
-      const at = member === undefined ? pointer : `${pointer}/${escaped(member)}`;
+      const pointer = placePointer(place);
+      const at = member === undefined ? pointer : `${pointer}/${pointerToken(member)}`;
       // A missing or unknown member of a masked value is a fault all the same.
       this.faults.push({ pointer, at, reason, value: member === undefined ? value : undefined });
     }
@@ -885,19 +886,15 @@ function membersText(value: JsonObject, run: Run | undefined): string {
   return texts.join(',');
 }
 
-function escaped(name: string | number): string {
-  return String(name).replaceAll('~', '~0').replaceAll('/', '~1');
-}
-
 /** A step of a pointer within a fragment (RFC 6901 §6). */
 function fragment(step: string): string {
-  return encodeURI(escaped(step)).replaceAll('#', '%23');
+  return encodeURI(pointerToken(step)).replaceAll('#', '%23');
 }
 
-function pointerOf(place: Place | undefined): string {
-  const steps: string[] = [];
-  for (let at = place; at !== undefined; at = at.up) steps.push(`/${escaped(at.name)}`);
-  return steps.toReversed().join('');
+function placePointer(place: Place | undefined): string {
+  const path: (string | number)[] = [];
+  for (let at = place; at !== undefined; at = at.up) path.push(at.name);
+  return pointerOf(path.reverse());
 }
 
 /** A value that is not null fails the branch for null of its alternatives; the other branch says why it is refused. */
