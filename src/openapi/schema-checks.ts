@@ -29,90 +29,44 @@ export type CompiledSchema = (
   steps: number,
 ) => { readonly isValid: boolean; readonly faults: readonly SchemaFault[] };
 
-/** A check took more work than is allowed for one body. */
-export class TooMuchWork extends Error {}
-
 /** Maximum faults that a check lists: a hostile body has thousands of unknown members. */
 const MAX_FAULTS = 64;
 
 /** Maximum values and schemas within each other while a body is checked: the checks call each other. */
 const MAX_DEPTH = 500;
 
-/** The state of one check. */
-class Run {
-  readonly faults: (SchemaFault & { readonly value: unknown })[] = [];
-  /**
-   * Keywords passed that were left out, and members missing that need not be there in a request. A schema that accepts a value
-   * because of one may refuse it in truth, so nothing is refused for what it accepts (`not`, `oneOf`, `if`, `maxContains`).
-   */
-  gaps = 0;
-  waived = 0;
-  private depth = 0;
-  private left: number;
+/** The value that stands for one that was not recorded. */
+const MASKED = '…';
 
-  constructor(steps: number) {
-    this.left = steps;
-  }
+/** Steps of a schema, beside those of its keywords: as long as that many states of a pattern (measured). */
+const EVALUATION = 16;
 
-  spend(steps: number): void {
-    this.left -= steps;
-    if (this.left < 0) throw new TooMuchWork('The check takes too many steps.');
-  }
+const TYPES: ReadonlySet<unknown> = new Set('null boolean object array number integer string'.split(' '));
 
-  enter(): void {
-    this.depth += 1;
-    if (this.depth > MAX_DEPTH) throw new TooMuchWork('The body or its schemas are nested too deeply.');
-  }
+const NO_NUMBER = 'it is no number';
 
-  leave(): void {
-    this.depth -= 1;
-  }
+/** Steps of a division of numbers of 300 digits (measured). */
+const DIVISION = 100;
 
-  /** Notes a fault; `member` is the one that is missing or not known. */
-  refuse({ value, place }: Visit, reason: string, member?: string): false {
-    if (this.faults.length < MAX_FAULTS) {
-      const pointer = placePointer(place);
-      const at = member === undefined ? pointer : `${pointer}/${pointerToken(member)}`;
-      // A missing or unknown member of a masked value is a fault all the same.
-      this.faults.push({ pointer, at, reason, value: member === undefined ? value : undefined });
-    }
-    return false;
-  }
+/**
+ * Steps of a character of an expression, which the platform parses: it makes the set of a `\p{L}` anew each time, in 40
+ * microseconds (measured).
+ */
+const REGEX_UNIT = 400;
 
-  /** Whatever was accepted since `before` was accepted for certain. */
-  isCertainSince(before: number): boolean {
-    return this.gaps + this.waived === before;
-  }
+const NO_SCHEMA = 'it is no schema';
+const NO_SCHEMAS = 'it is no object of schemas';
+const NO_LIST = 'it is no list of schemas';
+
+/** A compiled schema. */
+interface Node {
+  readonly checks: Check[];
+  readonly readOnly: ReadOnlyNames;
+  /** It has `unevaluatedProperties` or `unevaluatedItems`, which see what it evaluates itself only. */
+  isClosing: boolean;
 }
 
-/** The place of a value in the body. */
-interface Place {
-  readonly up: Place | undefined;
-  readonly name: string | number;
-}
-
-/** What a value was evaluated by, for `unevaluatedProperties` and `unevaluatedItems`. */
-class Evaluated {
-  readonly names = new Set<string>();
-  readonly indexes = new Set<number>();
-  /** Elements from the first one on. */
-  items = 0;
-  /** A keyword was left out: what it would have evaluated is not known. */
-  isPartial = false;
-
-  add(other: Evaluated): void {
-    for (const name of other.names) this.names.add(name);
-    for (const index of other.indexes) this.indexes.add(index);
-    this.items = Math.max(this.items, other.items);
-    this.isPartial ||= other.isPartial;
-  }
-}
-
-/** Members that are `readOnly` in each view of a value (`certain`), or also in one of its alternatives. */
-interface ReadOnlyNames {
-  readonly certain: ReadonlySet<string>;
-  readonly possible: ReadonlySet<string>;
-}
+type Check = (visit: Visit, run: Run) => boolean;
 
 /** A value and what its schemas share. */
 interface Visit {
@@ -122,14 +76,30 @@ interface Visit {
   readonly evaluated: Evaluated;
 }
 
-type Check = (visit: Visit, run: Run) => boolean;
+/** The place of a value in the body. */
+interface Place {
+  readonly up: Place | undefined;
+  readonly name: string | number;
+}
 
-/** A compiled schema. */
-interface Node {
-  readonly checks: Check[];
-  readonly readOnly: ReadOnlyNames;
-  /** It has `unevaluatedProperties` or `unevaluatedItems`, which see what it evaluates itself only. */
-  isClosing: boolean;
+/** Members that are `readOnly` in each view of a value (`certain`), or also in one of its alternatives. */
+interface ReadOnlyNames {
+  readonly certain: ReadonlySet<string>;
+  readonly possible: ReadonlySet<string>;
+}
+
+/** What a keyword needs to compile its checks. */
+interface Compiling {
+  readonly schema: JsonObject;
+  readonly node: Node;
+  readonly isOld: boolean;
+  readonly isNullable: boolean;
+  /** Leaves a keyword out, or a part of it. */
+  readonly leave: (steps: readonly string[], why: string) => void;
+  /** The schema of a value within, or of the same value, at a place below this one. */
+  readonly inside: (...steps: readonly string[]) => Node;
+  readonly beside: (...steps: readonly string[]) => Node;
+  readonly pattern: (source: string) => ReturnType<typeof compilePattern>;
 }
 
 /**
@@ -242,23 +212,58 @@ export class SchemaChecks {
   }
 }
 
-/** The value that stands for one that was not recorded. */
-const MASKED = '…';
+/** The state of one check. */
+class Run {
+  readonly faults: (SchemaFault & { readonly value: unknown })[] = [];
+  /**
+   * Keywords passed that were left out, and members missing that need not be there in a request. A schema that accepts a value
+   * because of one may refuse it in truth, so nothing is refused for what it accepts (`not`, `oneOf`, `if`, `maxContains`).
+   */
+  gaps = 0;
+  waived = 0;
+  private depth = 0;
+  private left: number;
 
-function isSchema(value: unknown): boolean {
-  return isObject(value) || typeof value === 'boolean';
+  constructor(steps: number) {
+    this.left = steps;
+  }
+
+  spend(steps: number): void {
+    this.left -= steps;
+    if (this.left < 0) throw new TooMuchWork('The check takes too many steps.');
+  }
+
+  enter(): void {
+    this.depth += 1;
+    if (this.depth > MAX_DEPTH) throw new TooMuchWork('The body or its schemas are nested too deeply.');
+  }
+
+  leave(): void {
+    this.depth -= 1;
+  }
+
+  /** Notes a fault; `member` is the one that is missing or not known. */
+  refuse({ value, place }: Visit, reason: string, member?: string): false {
+    if (this.faults.length < MAX_FAULTS) {
+      const pointer = placePointer(place);
+      const at = member === undefined ? pointer : `${pointer}/${pointerToken(member)}`;
+      // A missing or unknown member of a masked value is a fault all the same.
+      this.faults.push({ pointer, at, reason, value: member === undefined ? value : undefined });
+    }
+    return false;
+  }
+
+  /** Whatever was accepted since `before` was accepted for certain. */
+  isCertainSince(before: number): boolean {
+    return this.gaps + this.waived === before;
+  }
 }
 
-function stepsInto(located: Located, steps: readonly string[]): Located {
-  const schema = steps.reduce<unknown>(
-    (value, step) => (Array.isArray(value) ? value[Number(step)] : memberOf(value, step)),
-    located.schema,
-  );
-  return { schema, pointer: [located.pointer, ...steps.map(fragment)].join('/'), base: located.base };
+function placePointer(place: Place | undefined): string {
+  const path: (string | number)[] = [];
+  for (let at = place; at !== undefined; at = at.up) path.push(at.name);
+  return pointerOf(path.reverse());
 }
-
-/** Steps of a schema, beside those of its keywords: as long as that many states of a pattern (measured). */
-const EVALUATION = 16;
 
 function evaluate(node: Node, visit: Visit, run: Run): boolean {
   run.spend(EVALUATION + node.checks.length);
@@ -271,41 +276,62 @@ function evaluate(node: Node, visit: Visit, run: Run): boolean {
   return isValid;
 }
 
-/** Evaluates an alternative: what it evaluates counts only if it accepts the value, and so do its faults if not. */
-function evaluateBranch(node: Node, visit: Visit, run: Run): boolean {
-  const branch = { ...visit, readOnly: joined(visit.readOnly, node.readOnly), evaluated: new Evaluated() };
-  const isValid = evaluate(node, branch, run);
-  if (isValid) visit.evaluated.add(branch.evaluated);
-  return isValid;
-}
+/** What a value was evaluated by, for `unevaluatedProperties` and `unevaluatedItems`. */
+class Evaluated {
+  readonly names = new Set<string>();
+  readonly indexes = new Set<number>();
+  /** Elements from the first one on. */
+  items = 0;
+  /** A keyword was left out: what it would have evaluated is not known. */
+  isPartial = false;
 
-function joined(outer: ReadOnlyNames, own: ReadOnlyNames): ReadOnlyNames {
-  if (outer.certain.size === 0) return own;
-  if (own.possible.size === 0) return { certain: outer.certain, possible: outer.certain };
-  const certain = new Set([...outer.certain, ...own.certain]);
-  return { certain, possible: new Set([...certain, ...own.possible]) };
+  add(other: Evaluated): void {
+    for (const name of other.names) this.names.add(name);
+    for (const index of other.indexes) this.indexes.add(index);
+    this.items = Math.max(this.items, other.items);
+    this.isPartial ||= other.isPartial;
+  }
 }
 
 function visitOf(node: Node, value: unknown, place: Place | undefined): Visit {
   return { value, place, readOnly: node.readOnly, evaluated: new Evaluated() };
 }
 
-function evaluateInside(node: Node, visit: Visit, name: string | number, value: unknown, run: Run): boolean {
-  return evaluate(node, visitOf(node, value, { up: visit.place, name }), run);
+/** A value that is not null fails the branch for null of its alternatives; the other branch says why it is refused. */
+function isOtherBranch({ pointer, reason }: SchemaFault, faults: readonly SchemaFault[]): boolean {
+  if (!reason.startsWith('Expected null, ')) return false;
+  // Made once: the names in a pointer are the client's, and may be as long as its body.
+  const below = `${pointer}/`;
+  return faults.some(
+    (other) => other.reason !== reason && (other.pointer === pointer || other.pointer.startsWith(below)),
+  );
 }
 
-/** What a keyword needs to compile its checks. */
-interface Compiling {
-  readonly schema: JsonObject;
-  readonly node: Node;
-  readonly isOld: boolean;
-  readonly isNullable: boolean;
-  /** Leaves a keyword out, or a part of it. */
-  readonly leave: (steps: readonly string[], why: string) => void;
-  /** The schema of a value within, or of the same value, at a place below this one. */
-  readonly inside: (...steps: readonly string[]) => Node;
-  readonly beside: (...steps: readonly string[]) => Node;
-  readonly pattern: (source: string) => ReturnType<typeof compilePattern>;
+/** A step of a pointer within a fragment (RFC 6901 §6). */
+function fragment(step: string): string {
+  return encodeURI(pointerToken(step)).replaceAll('#', '%23');
+}
+
+function stepsInto(located: Located, steps: readonly string[]): Located {
+  const schema = steps.reduce<unknown>(
+    (value, step) => (Array.isArray(value) ? value[Number(step)] : memberOf(value, step)),
+    located.schema,
+  );
+  return { schema, pointer: [located.pointer, ...steps.map(fragment)].join('/'), base: located.base };
+}
+
+/** Lets null pass where the schema is `nullable`, a word of OpenAPI 3.0. */
+function nullableChecks({ node, isNullable }: Compiling): void {
+  if (!isNullable) return;
+  const checks = node.checks.splice(0);
+  node.checks.push((visit, run) => visit.value === null || all(checks, (check) => check(visit, run)));
+}
+
+/** True when each item is accepted; all of them are asked, so that each fault is listed. */
+function all<Item>(items: Iterable<Item>, accepts: (item: Item) => boolean): boolean {
+  let isAccepted = true;
+  for (const item of items) if (!accepts(item)) isAccepted = false;
+  return isAccepted;
 }
 
 /** Adds the checks of a keyword to a node; returns a sentence when the keyword cannot be used. */
@@ -353,8 +379,6 @@ const KEYWORDS: readonly (readonly [string, Compile])[] = [
   ['unevaluatedProperties', compileUnevaluatedProperties],
 ];
 
-const TYPES: ReadonlySet<unknown> = new Set('null boolean object array number integer string'.split(' '));
-
 function compileType({ node }: Compiling, declared: unknown): string | undefined {
   const types: readonly unknown[] = Array.isArray(declared) ? declared : [declared];
   const other = types.find((type) => !TYPES.has(type));
@@ -369,6 +393,20 @@ function compileType({ node }: Compiling, declared: unknown): string | undefined
   return undefined;
 }
 
+function typeOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  return numberOf(value) === undefined ? typeof value : 'number';
+}
+
+/** The value of a number, also of one that is kept as text (`exactInteger`); undefined for anything else. */
+function numberOf(value: unknown): number | undefined {
+  if (typeof value === 'number') return value;
+  if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== null) return undefined;
+  const text: unknown = Object.isFrozen(value) ? Reflect.get(value, 'rawJSON') : undefined;
+  return typeof text === 'string' ? Number(text) : undefined;
+}
+
 function compileValues({ node }: Compiling, declared: readonly unknown[]): undefined {
   const allowed = new Set(declared.map((value) => canonicalText(value)));
   const listed = [...allowed].join(', ');
@@ -376,6 +414,40 @@ function compileValues({ node }: Compiling, declared: readonly unknown[]): undef
   node.checks.push(
     (visit, run) => allowed.has(canonicalText(visit.value, run)) || run.refuse(visit, `Expected ${words}.`),
   );
+}
+
+/** A text that two values share when they are equal (JSON Schema 2020-12 core §4.2.2), and only then. */
+function canonicalText(value: unknown, run?: Run): string {
+  if (typeof value === 'string') {
+    run?.spend(1 + (value.length >> 3));
+    return JSON.stringify(value);
+  }
+  run?.spend(1);
+  if (typeof value !== 'object' || value === null) return String(value);
+  run?.enter();
+  const text = Array.isArray(value)
+    ? `[${value.map((element) => canonicalText(element, run)).join(',')}]`
+    : isMembers(value)
+      ? `{${membersText(value, run)}}`
+      : String(numberOf(value));
+  run?.leave();
+  // Each object around a text copies it: the text of values within each other is quadratic in their depth.
+  run?.spend(text.length >> 3);
+  return text;
+}
+
+/** True for an object of a body, also for one without a prototype. */
+function isMembers(value: unknown): value is JsonObject {
+  return (
+    typeof value === 'object' && value !== null && !Array.isArray(value) && numberOf(value) === undefined
+  );
+}
+
+function membersText(value: JsonObject, run: Run | undefined): string {
+  const texts = Object.keys(value)
+    .toSorted()
+    .map((name) => `${canonicalText(name, run)}:${canonicalText(value[name], run)}`);
+  return texts.join(',');
 }
 
 function compileLimit(
@@ -391,20 +463,6 @@ function compileLimit(
   return undefined;
 }
 
-function compileExclusive(
-  { node, isOld }: Compiling,
-  declared: unknown,
-  kind: 'minimum' | 'maximum',
-): string | undefined {
-  if (isOld && typeof declared === 'boolean') return undefined;
-  const limit = numberOf(declared);
-  if (limit === undefined) return NO_NUMBER;
-  addLimit(node, limit, kind, true);
-  return undefined;
-}
-
-const NO_NUMBER = 'it is no number';
-
 function addLimit(node: Node, limit: number, kind: 'minimum' | 'maximum', isExclusive: boolean): void {
   node.checks.push((visit, run) => {
     const value = numberOf(visit.value);
@@ -415,6 +473,18 @@ function addLimit(node: Node, limit: number, kind: 'minimum' | 'maximum', isExcl
       kind === 'minimum' ? (isExclusive ? 'more than' : 'at least') : isExclusive ? 'less than' : 'at most';
     return run.refuse(visit, `Expected ${words} ${limit}.`);
   });
+}
+
+function compileExclusive(
+  { node, isOld }: Compiling,
+  declared: unknown,
+  kind: 'minimum' | 'maximum',
+): string | undefined {
+  if (isOld && typeof declared === 'boolean') return undefined;
+  const limit = numberOf(declared);
+  if (limit === undefined) return NO_NUMBER;
+  addLimit(node, limit, kind, true);
+  return undefined;
 }
 
 function compileMultiple({ node }: Compiling, declared: unknown): string | undefined {
@@ -429,9 +499,6 @@ function compileMultiple({ node }: Compiling, declared: unknown): string | undef
   });
   return undefined;
 }
-
-/** Steps of a division of numbers of 300 digits (measured). */
-const DIVISION = 100;
 
 /** Exact in decimal notation: 0.3 is a multiple of 0.1, although its double is none of the other's. */
 function isMultiple(value: number, divisor: number): boolean {
@@ -482,14 +549,6 @@ function lengthOf(value: unknown, run: Run): number | undefined {
   return length;
 }
 
-function memberCount(value: unknown): number | undefined {
-  return isMembers(value) ? Object.keys(value).length : undefined;
-}
-
-function elementCount(value: unknown): number | undefined {
-  return Array.isArray(value) ? value.length : undefined;
-}
-
 function compileTextPattern({ node, pattern }: Compiling, declared: unknown): string | undefined {
   if (typeof declared !== 'string') return 'it is no text';
   const matches = pattern(declared);
@@ -504,12 +563,6 @@ function compileTextPattern({ node, pattern }: Compiling, declared: unknown): st
 function patternFault(source: string, fault: string): string {
   return `${JSON.stringify(source)} cannot be checked: ${fault}`;
 }
-
-/**
- * Steps of a character of an expression, which the platform parses: it makes the set of a `\p{L}` anew each time, in 40
- * microseconds (measured).
- */
-const REGEX_UNIT = 400;
 
 function compileFormat({ node }: Compiling, declared: unknown): undefined {
   const hasFormat = typeof declared === 'string' ? formats.get(declared) : undefined;
@@ -540,6 +593,10 @@ function hasNeeded(name: string, value: JsonObject, visit: Visit, run: Run): boo
   return true;
 }
 
+function memberCount(value: unknown): number | undefined {
+  return isMembers(value) ? Object.keys(value).length : undefined;
+}
+
 function compileNames({ node, inside }: Compiling, declared: unknown): string | undefined {
   if (!isSchema(declared)) return NO_SCHEMA;
   const names = inside('propertyNames');
@@ -555,9 +612,9 @@ function compileNames({ node, inside }: Compiling, declared: unknown): string | 
   return undefined;
 }
 
-const NO_SCHEMA = 'it is no schema';
-const NO_SCHEMAS = 'it is no object of schemas';
-const NO_LIST = 'it is no list of schemas';
+function isSchema(value: unknown): boolean {
+  return isObject(value) || typeof value === 'boolean';
+}
 
 function compileDependentRequired({ node }: Compiling, declared: unknown): string | undefined {
   if (!isObject(declared)) return 'it is no object';
@@ -585,6 +642,21 @@ function compileDependentSchemas({ node, beside }: Compiling, declared: unknown)
   return undefined;
 }
 
+/** Evaluates an alternative: what it evaluates counts only if it accepts the value, and so do its faults if not. */
+function evaluateBranch(node: Node, visit: Visit, run: Run): boolean {
+  const branch = { ...visit, readOnly: joined(visit.readOnly, node.readOnly), evaluated: new Evaluated() };
+  const isValid = evaluate(node, branch, run);
+  if (isValid) visit.evaluated.add(branch.evaluated);
+  return isValid;
+}
+
+function joined(outer: ReadOnlyNames, own: ReadOnlyNames): ReadOnlyNames {
+  if (outer.certain.size === 0) return own;
+  if (own.possible.size === 0) return { certain: outer.certain, possible: outer.certain };
+  const certain = new Set([...outer.certain, ...own.certain]);
+  return { certain, possible: new Set([...certain, ...own.possible]) };
+}
+
 function compileProperties({ node, inside }: Compiling, declared: unknown): string | undefined {
   if (!isObject(declared)) return NO_SCHEMAS;
   const members = Object.keys(declared).map((name) => [name, inside('properties', name)] as const);
@@ -599,6 +671,10 @@ function compileProperties({ node, inside }: Compiling, declared: unknown): stri
     });
   });
   return undefined;
+}
+
+function evaluateInside(node: Node, visit: Visit, name: string | number, value: unknown, run: Run): boolean {
+  return evaluate(node, visitOf(node, value, { up: visit.place, name }), run);
 }
 
 function compilePatternProperties(
@@ -642,15 +718,6 @@ function compileAdditional(
   return undefined;
 }
 
-function compileUnevaluatedProperties({ node, inside }: Compiling, declared: unknown): string | undefined {
-  if (!isSchema(declared)) return NO_SCHEMA;
-  node.isClosing = true;
-  const isOther = ({ evaluated }: Visit, name: string): boolean =>
-    !evaluated.isPartial && !evaluated.names.has(name);
-  addOthers(node, declared === false ? undefined : inside('unevaluatedProperties'), isOther);
-  return undefined;
-}
-
 /** Checks the members that other keywords leave over; without a schema there must be none. */
 function addOthers(
   node: Node,
@@ -668,6 +735,10 @@ function addOthers(
       return evaluateInside(schema, visit, name, value[name], run);
     });
   });
+}
+
+function elementCount(value: unknown): number | undefined {
+  return Array.isArray(value) ? value.length : undefined;
 }
 
 function compileUnique({ node }: Compiling, declared: unknown): undefined {
@@ -734,23 +805,6 @@ function compileContains({ node, schema, inside }: Compiling, declared: unknown)
     if (accepted >= least && certain <= most) return true;
     const expected = accepted < least ? `at least ${least}` : `at most ${most}`;
     return run.refuse(visit, `Expected ${expected} elements of a kind, not ${accepted}.`);
-  });
-  return undefined;
-}
-
-function compileUnevaluatedItems({ node, inside }: Compiling, declared: unknown): string | undefined {
-  if (!isSchema(declared)) return NO_SCHEMA;
-  node.isClosing = true;
-  const element = inside('unevaluatedItems');
-  node.checks.push((visit, run) => {
-    const { value, evaluated } = visit;
-    if (!Array.isArray(value) || evaluated.isPartial) return true;
-    const first = evaluated.items;
-    evaluated.items = Infinity;
-    return all(value.entries(), ([index, inner]) => {
-      if (index < first || evaluated.indexes.has(index)) return true;
-      return evaluateInside(element, visit, index, inner, run);
-    });
   });
   return undefined;
 }
@@ -824,85 +878,31 @@ function compileIf({ node, schema, beside }: Compiling, declared: unknown): stri
   return undefined;
 }
 
-/** Lets null pass where the schema is `nullable`, a word of OpenAPI 3.0. */
-function nullableChecks({ node, isNullable }: Compiling): void {
-  if (!isNullable) return;
-  const checks = node.checks.splice(0);
-  node.checks.push((visit, run) => visit.value === null || all(checks, (check) => check(visit, run)));
+function compileUnevaluatedItems({ node, inside }: Compiling, declared: unknown): string | undefined {
+  if (!isSchema(declared)) return NO_SCHEMA;
+  node.isClosing = true;
+  const element = inside('unevaluatedItems');
+  node.checks.push((visit, run) => {
+    const { value, evaluated } = visit;
+    if (!Array.isArray(value) || evaluated.isPartial) return true;
+    const first = evaluated.items;
+    evaluated.items = Infinity;
+    return all(value.entries(), ([index, inner]) => {
+      if (index < first || evaluated.indexes.has(index)) return true;
+      return evaluateInside(element, visit, index, inner, run);
+    });
+  });
+  return undefined;
 }
 
-/** True when each item is accepted; all of them are asked, so that each fault is listed. */
-function all<Item>(items: Iterable<Item>, accepts: (item: Item) => boolean): boolean {
-  let isAccepted = true;
-  for (const item of items) if (!accepts(item)) isAccepted = false;
-  return isAccepted;
+function compileUnevaluatedProperties({ node, inside }: Compiling, declared: unknown): string | undefined {
+  if (!isSchema(declared)) return NO_SCHEMA;
+  node.isClosing = true;
+  const isOther = ({ evaluated }: Visit, name: string): boolean =>
+    !evaluated.isPartial && !evaluated.names.has(name);
+  addOthers(node, declared === false ? undefined : inside('unevaluatedProperties'), isOther);
+  return undefined;
 }
 
-function typeOf(value: unknown): string {
-  if (value === null) return 'null';
-  if (Array.isArray(value)) return 'array';
-  return numberOf(value) === undefined ? typeof value : 'number';
-}
-
-/** The value of a number, also of one that is kept as text (`exactInteger`); undefined for anything else. */
-function numberOf(value: unknown): number | undefined {
-  if (typeof value === 'number') return value;
-  if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== null) return undefined;
-  const text: unknown = Object.isFrozen(value) ? Reflect.get(value, 'rawJSON') : undefined;
-  return typeof text === 'string' ? Number(text) : undefined;
-}
-
-/** True for an object of a body, also for one without a prototype. */
-function isMembers(value: unknown): value is JsonObject {
-  return (
-    typeof value === 'object' && value !== null && !Array.isArray(value) && numberOf(value) === undefined
-  );
-}
-
-/** A text that two values share when they are equal (JSON Schema 2020-12 core §4.2.2), and only then. */
-function canonicalText(value: unknown, run?: Run): string {
-  if (typeof value === 'string') {
-    run?.spend(1 + (value.length >> 3));
-    return JSON.stringify(value);
-  }
-  run?.spend(1);
-  if (typeof value !== 'object' || value === null) return String(value);
-  run?.enter();
-  const text = Array.isArray(value)
-    ? `[${value.map((element) => canonicalText(element, run)).join(',')}]`
-    : isMembers(value)
-      ? `{${membersText(value, run)}}`
-      : String(numberOf(value));
-  run?.leave();
-  // Each object around a text copies it: the text of values within each other is quadratic in their depth.
-  run?.spend(text.length >> 3);
-  return text;
-}
-
-function membersText(value: JsonObject, run: Run | undefined): string {
-  const texts = Object.keys(value)
-    .toSorted()
-    .map((name) => `${canonicalText(name, run)}:${canonicalText(value[name], run)}`);
-  return texts.join(',');
-}
-
-/** A step of a pointer within a fragment (RFC 6901 §6). */
-function fragment(step: string): string {
-  return encodeURI(pointerToken(step)).replaceAll('#', '%23');
-}
-
-function placePointer(place: Place | undefined): string {
-  const path: (string | number)[] = [];
-  for (let at = place; at !== undefined; at = at.up) path.push(at.name);
-  return pointerOf(path.reverse());
-}
-
-/** A value that is not null fails the branch for null of its alternatives; the other branch says why it is refused. */
-function isOtherBranch({ pointer, reason }: SchemaFault, faults: readonly SchemaFault[]): boolean {
-  if (!reason.startsWith('Expected null, ')) return false;
-  // Made once: the names in a pointer are the client's, and may be as long as its body.
-  const below = `${pointer}/`;
-  return faults.some(
-    (other) => other.reason !== reason && (other.pointer === pointer || other.pointer.startsWith(below)),
-  );
-}
+/** A check took more work than is allowed for one body. */
+export class TooMuchWork extends Error {}

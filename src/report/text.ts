@@ -5,11 +5,6 @@ const MAX_PATH = 120;
 export const OTHER_CALLS = '(other)';
 
 /**
- * Makes untrusted text (names in bodies, paths, names of clients, contents of a log) safe to print in each format. All printed
- * output passes through here; the page sets text nodes and does not need it.
- */
-
-/**
  * Control and format characters (bidirectional, zero-width, marks), line separators and lone surrogates, which affect the display
  * instead of being readable.
  */
@@ -72,6 +67,9 @@ export function* tableLines(
 function line(cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |`;
 }
+
+// Untrusted text (names in bodies, paths, names of clients, contents of a log) is made safe to print in each format below. All
+// printed output passes through here; the page sets text nodes and does not need it.
 
 /**
  * Escapes text for one line of a terminal: nothing in it moves the cursor, changes a colour, reverses the direction or starts

@@ -89,6 +89,18 @@ const CLOSE_ARRAY = 0x5d;
 const SHORT_STRING_BYTES = 24;
 
 /**
+ * Placeholder of a value: its type as a JSON string, so that it cannot be mistaken for the value. `null` is its own type and
+ * stays.
+ */
+const STRING_TYPE = encoder.encode('"‹string›"');
+const NUMBER_TYPE = encoder.encode('"‹number›"');
+const BOOLEAN_TYPE = encoder.encode('"‹boolean›"');
+const NULL = encoder.encode('null');
+
+/** Maximum bytes by which a value may grow: the longest type in place of one digit. */
+const MAX_GROWTH = BOOLEAN_TYPE.length;
+
+/**
  * Keeps the content of recent exchanges for the inspector, limited by number and bytes. The oldest are evicted first, failures
  * last.
  */
@@ -353,18 +365,6 @@ export interface KeptExchange {
   readonly v2Response?: KeptResponse;
   readonly clientResponse?: KeptResponse;
 }
-
-/**
- * Placeholder of a value: its type as a JSON string, so that it cannot be mistaken for the value. `null` is its own type and
- * stays.
- */
-const STRING_TYPE = encoder.encode('"‹string›"');
-const NUMBER_TYPE = encoder.encode('"‹number›"');
-const BOOLEAN_TYPE = encoder.encode('"‹boolean›"');
-const NULL = encoder.encode('null');
-
-/** Maximum bytes by which a value may grow: the longest type in place of one digit. */
-const MAX_GROWTH = BOOLEAN_TYPE.length;
 
 /**
  * Returns the structure of a JSON body: names, order, nesting and white space are unchanged, every value except `null` is

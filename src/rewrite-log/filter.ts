@@ -33,6 +33,35 @@ interface FilterTerm {
 /** Maximum values of all terms: each is compared with each entry, and with `has:` all of its text is searched for each. */
 const MAX_VALUES = 200;
 
+/** The only values of some fields; another one is a fault. */
+const FIXED_VALUES: Readonly<Partial<Record<FilterField, readonly string[]>>> = {
+  rule: [...REQUEST_RULE_NAMES, 'unnest', 'alias', 'flatten', 'deprecations', 'errors'],
+  verdict: ['rewritten', 'unchanged', 'refused', 'passed', 'served'],
+  mode: ['migrate', 'observe', 'shadow', 'canary', '-'],
+  origin: ['v1', 'v2', 'none'],
+  would: ['rewritten', 'unchanged', 'refused', '*', '-'],
+  v2: ['valid', 'invalid', 'unknown', '*', '-'],
+  route: ['migrate', 'pass', 'none', 'v1', 'v2'],
+};
+
+const ROUTES: Readonly<Record<string, string>> = { v1: 'migrate', v2: 'pass' };
+
+const TIME = /^\d{4}(?:-\d\d(?:-\d\d(?:t(?:\d\d(?::\d\d(?::\d\d(?:\.\d{1,3})?)?)?)?)?)?)?z?$/;
+
+/** Values that never change. */
+const FIXED: KnownValues = {
+  ...FIXED_VALUES,
+  status: ['2xx', '3xx', '4xx', '5xx', '422', '429', 'incomplete'],
+  route: ['v1', 'v2', 'none'],
+  failure: ['*', '-'],
+  cause: ['*', '-'],
+  method: ['GET', 'POST', 'PATCH', 'PUT', 'DELETE'],
+  version: ['absent', 'invalid', 'future', 'client', 'pin'],
+  note: ['already-flat', 'conflict', 'sibling', 'duplicate'],
+  ms: ['>100', '>1000'],
+  edits: ['0', '>0'],
+};
+
 /**
  * Parses a filter: terms between spaces, all of which must match. `-` before a term negates it, commas separate alternatives,
  * double quotes enclose spaces; a word without a field is searched for in the path. An empty text accepts everything.
@@ -200,17 +229,6 @@ interface ValueFault {
   readonly message: string;
 }
 
-/** The only values of some fields; another one is a fault. */
-const FIXED_VALUES: Readonly<Partial<Record<FilterField, readonly string[]>>> = {
-  rule: [...REQUEST_RULE_NAMES, 'unnest', 'alias', 'flatten', 'deprecations', 'errors'],
-  verdict: ['rewritten', 'unchanged', 'refused', 'passed', 'served'],
-  mode: ['migrate', 'observe', 'shadow', 'canary', '-'],
-  origin: ['v1', 'v2', 'none'],
-  would: ['rewritten', 'unchanged', 'refused', '*', '-'],
-  v2: ['valid', 'invalid', 'unknown', '*', '-'],
-  route: ['migrate', 'pass', 'none', 'v1', 'v2'],
-};
-
 /** True for the lower-case name of a filter field. */
 function isFilterField(name: string): name is FilterField {
   return Object.hasOwn(FILTER_FIELDS, name);
@@ -297,8 +315,6 @@ function allEdits({
   return responseEdits.length === 0 ? edits : [...edits, ...responseEdits];
 }
 
-const ROUTES: Readonly<Record<string, string>> = { v1: 'migrate', v2: 'pass' };
-
 /** `-` is absence, `*` presence, and anything else as in `isLike`. */
 function isPresent(text: string | undefined, value: string): boolean {
   return value === '-' ? text === undefined : isLike(text, value);
@@ -340,8 +356,6 @@ function amount(field: FilterField, value: string, of: (entry: Entry) => number)
   return (entry) => of(entry) >= Number(low) && of(entry) <= Number(high ?? low);
 }
 
-const TIME = /^\d{4}(?:-\d\d(?:-\d\d(?:t(?:\d\d(?::\d\d(?::\d\d(?:\.\d{1,3})?)?)?)?)?)?)?z?$/;
-
 /** Compares as text, by as many characters as the value has: RFC 3339 in UTC sorts by time. */
 function timeTest(value: string): ValueTest | ValueFault {
   const [, sign = '', rest = ''] = /^([<>]=?)?(.*)$/.exec(value) ?? [];
@@ -376,20 +390,6 @@ export interface Completion {
   /** Short description for users. */
   readonly help: string;
 }
-
-/** Values that never change. */
-const FIXED: KnownValues = {
-  ...FIXED_VALUES,
-  status: ['2xx', '3xx', '4xx', '5xx', '422', '429', 'incomplete'],
-  route: ['v1', 'v2', 'none'],
-  failure: ['*', '-'],
-  cause: ['*', '-'],
-  method: ['GET', 'POST', 'PATCH', 'PUT', 'DELETE'],
-  version: ['absent', 'invalid', 'future', 'client', 'pin'],
-  note: ['already-flat', 'conflict', 'sibling', 'duplicate'],
-  ms: ['>100', '>1000'],
-  edits: ['0', '>0'],
-};
 
 /** Proposes completions of the word at `cursor`: fields first, then values of the field. */
 export function completeFilter(text: string, cursor: number, known: KnownValues): readonly Completion[] {

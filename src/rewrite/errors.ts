@@ -23,30 +23,12 @@ export interface CompiledErrors extends CompiledResponseRule {
   readonly sentences: readonly number[];
 }
 
-/** Compiles an `errors` rule for an operation with these request rules. */
-export function compileErrors(
-  rule: ErrorsRule,
-  change: string,
-  names: NameTable,
-  request: readonly RequestRule[],
-  query: QueryPlan | undefined,
-): CompiledErrors {
-  const details = new Map(Object.entries(rule.details));
-  return {
-    change,
-    rule: 'errors',
-    status: rule.status,
-    path: [names.add('errors'), -1],
-    v1: new V1Names(request),
-    details,
-    detailLength: 6 * Math.max(0, ...[...details.keys()].map((detail) => detail.length)),
-    source: names.add('source'),
-    pointer: names.add('pointer'),
-    parameter: names.add('parameter'),
-    query,
-    sentences: [names.add('title'), names.add('detail')],
-  };
-}
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+const encoder = new TextEncoder();
+
+const BACKSLASH = 0x5c;
+const LETTER_U = 0x75;
+const DOT = 0x2e;
 
 /** Converts the pointer of an error, and the names and sentences in its text, back to those of V1. */
 export function errors(rule: CompiledErrors, run: ResponseRun, error: DraftObject): void {
@@ -67,43 +49,6 @@ export function errors(rule: CompiledErrors, run: ResponseRun, error: DraftObjec
   }
 }
 
-/** A query parameter that V1 calls otherwise. */
-interface RenamedParameter {
-  readonly v2: string;
-  readonly v1: string;
-}
-
-/** Converts the name of a query parameter, and returns both names; undefined if V1 has the same. */
-function v1Parameter(
-  rule: CompiledErrors,
-  run: ResponseRun,
-  parameter: DraftMember,
-): RenamedParameter | undefined {
-  let renamed: RenamedParameter | undefined;
-  rewriteString(rule, run, parameter, (raw) => {
-    const text = stringText(raw);
-    const name = rule.query?.v1Name(text) ?? text;
-    if (name === text) return v1Sentence(rule.v1, raw);
-    renamed = { v2: raw, v1: spelled(name) };
-    return renamed.v1;
-  });
-  return renamed;
-}
-
-/** An error about a parameter names only that one: it may be a common word, such as `limit`, so it counts nowhere else. */
-function withoutName(raw: string, { v2, v1 }: RenamedParameter): string {
-  const [first = '', ...rest] = raw.split(v2);
-  const pieces = [first];
-  // Only the last unit of the text so far is looked at: to test all of it again for each name would be quadratic.
-  let last = first.at(-1) ?? '';
-  for (const after of rest) {
-    const name = isWordUnit(last.charCodeAt(0)) || isWordUnit(after.charCodeAt(0)) ? v2 : v1;
-    pieces.push(name, after);
-    last = after.at(-1) ?? name.at(-1) ?? last;
-  }
-  return pieces.join('');
-}
-
 /** Replaces the text of a string between its quotes, as spelled in the response: escapes are not decoded. */
 function rewriteString(
   rule: CompiledErrors,
@@ -121,9 +66,6 @@ function rewriteString(
   if (member.holder !== undefined) markChanged(member.holder);
   run.replace(rule, member);
 }
-
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-const encoder = new TextEncoder();
 
 /** Serializers of some languages write `\/`, others nothing but ASCII: a token that V1 has too keeps its spelling. */
 function v1Pointer(v1: V1Names, raw: string, isWrapped: boolean): string {
@@ -149,80 +91,6 @@ function v1Pointer(v1: V1Names, raw: string, isWrapped: boolean): string {
     .path(names.slice(1), isWrapped)
     .map((name) => slash + (spellings.get(name) ?? spelled(pointerToken(name))));
   return tokens.join('') + (end === raw.length ? '' : slash + raw.slice(end + 1));
-}
-
-/** True for the character of a JSON string at `at` that a backslash before it makes an escape. */
-function isEscaped(raw: string, at: number): boolean {
-  let first = at;
-  while (raw.charCodeAt(first - 1) === BACKSLASH) first -= 1;
-  return (at - first) % 2 === 1;
-}
-
-/** Where the first tokens of a pointer end, `count` at most: at a slash, or at the end. */
-function endOf(pointer: string, count: number): number {
-  let end = 0;
-  for (let token = 0; token < count; token += 1) {
-    end = pointer.indexOf('/', end + 1);
-    if (end === -1) return pointer.length;
-  }
-  return end;
-}
-
-/** A sentence of the rule takes the place of V2's; in any other, names become V1's. */
-function v1Text(rule: CompiledErrors, raw: string): string {
-  const sentence = raw.length > rule.detailLength ? undefined : rule.details.get(stringText(raw));
-  return sentence === undefined ? v1Sentence(rule.v1, raw) : spelled(sentence);
-}
-
-/** Matches only whole words and names joined by dots; the letter of an escape is not part of a word. */
-function v1Sentence(v1: V1Names, raw: string): string {
-  if (!v1.mayRename(raw)) return raw;
-  let text = '';
-  let kept = 0;
-  let at = 0;
-  while (at < raw.length) {
-    const unit = raw.charCodeAt(at);
-    if (unit === BACKSLASH) {
-      at += raw.charCodeAt(at + 1) === LETTER_U ? 6 : 2;
-      continue;
-    }
-    if (!isWordUnit(unit) || isDigit(unit)) {
-      at += 1;
-      continue;
-    }
-    const start = at;
-    let isOther = false;
-    for (;;) {
-      const token = at;
-      while (isWordUnit(raw.charCodeAt(at))) at += 1;
-      isOther ||= v1.isOther(raw.slice(token, at));
-      if (raw.charCodeAt(at) !== DOT || !isWordUnit(raw.charCodeAt(at + 1))) break;
-      at += 1;
-    }
-    if (!isOther) continue;
-    text += raw.slice(kept, start) + spelled(v1.name(raw.slice(start, at)));
-    kept = at;
-  }
-  return text + raw.slice(kept);
-}
-
-const BACKSLASH = 0x5c;
-const LETTER_U = 0x75;
-const DOT = 0x2e;
-
-/** True for a letter of ASCII, a digit or `_`; false for what `charCodeAt` gives at the end of a text. */
-function isWordUnit(unit: number): boolean {
-  const lower = unit | 0x20;
-  return (lower >= 0x61 && lower <= 0x7a) || isDigit(unit) || unit === 0x5f;
-}
-
-function isDigit(unit: number): boolean {
-  return unit >= 0x30 && unit <= 0x39;
-}
-
-/** The text of a string between its quotes. */
-function spelled(text: string): string {
-  return JSON.stringify(text).slice(1, -1);
 }
 
 /** Converts pointers and names of a V2 body back to those of V1: applies the request rules of an operation in reverse. */
@@ -309,4 +177,136 @@ function matchesPath(path: Path, tokens: readonly string[], length: number, loos
     if (segment === '*' ? !/^\d+$/.test(token) : segment !== token) return false;
   }
   return true;
+}
+
+/** Where the first tokens of a pointer end, `count` at most: at a slash, or at the end. */
+function endOf(pointer: string, count: number): number {
+  let end = 0;
+  for (let token = 0; token < count; token += 1) {
+    end = pointer.indexOf('/', end + 1);
+    if (end === -1) return pointer.length;
+  }
+  return end;
+}
+
+/** True for the character of a JSON string at `at` that a backslash before it makes an escape. */
+function isEscaped(raw: string, at: number): boolean {
+  let first = at;
+  while (raw.charCodeAt(first - 1) === BACKSLASH) first -= 1;
+  return (at - first) % 2 === 1;
+}
+
+/** The text of a string between its quotes. */
+function spelled(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
+/** A query parameter that V1 calls otherwise. */
+interface RenamedParameter {
+  readonly v2: string;
+  readonly v1: string;
+}
+
+/** Converts the name of a query parameter, and returns both names; undefined if V1 has the same. */
+function v1Parameter(
+  rule: CompiledErrors,
+  run: ResponseRun,
+  parameter: DraftMember,
+): RenamedParameter | undefined {
+  let renamed: RenamedParameter | undefined;
+  rewriteString(rule, run, parameter, (raw) => {
+    const text = stringText(raw);
+    const name = rule.query?.v1Name(text) ?? text;
+    if (name === text) return v1Sentence(rule.v1, raw);
+    renamed = { v2: raw, v1: spelled(name) };
+    return renamed.v1;
+  });
+  return renamed;
+}
+
+/** Matches only whole words and names joined by dots; the letter of an escape is not part of a word. */
+function v1Sentence(v1: V1Names, raw: string): string {
+  if (!v1.mayRename(raw)) return raw;
+  let text = '';
+  let kept = 0;
+  let at = 0;
+  while (at < raw.length) {
+    const unit = raw.charCodeAt(at);
+    if (unit === BACKSLASH) {
+      at += raw.charCodeAt(at + 1) === LETTER_U ? 6 : 2;
+      continue;
+    }
+    if (!isWordUnit(unit) || isDigit(unit)) {
+      at += 1;
+      continue;
+    }
+    const start = at;
+    let isOther = false;
+    for (;;) {
+      const token = at;
+      while (isWordUnit(raw.charCodeAt(at))) at += 1;
+      isOther ||= v1.isOther(raw.slice(token, at));
+      if (raw.charCodeAt(at) !== DOT || !isWordUnit(raw.charCodeAt(at + 1))) break;
+      at += 1;
+    }
+    if (!isOther) continue;
+    text += raw.slice(kept, start) + spelled(v1.name(raw.slice(start, at)));
+    kept = at;
+  }
+  return text + raw.slice(kept);
+}
+
+/** True for a letter of ASCII, a digit or `_`; false for what `charCodeAt` gives at the end of a text. */
+function isWordUnit(unit: number): boolean {
+  const lower = unit | 0x20;
+  return (lower >= 0x61 && lower <= 0x7a) || isDigit(unit) || unit === 0x5f;
+}
+
+function isDigit(unit: number): boolean {
+  return unit >= 0x30 && unit <= 0x39;
+}
+
+/** A sentence of the rule takes the place of V2's; in any other, names become V1's. */
+function v1Text(rule: CompiledErrors, raw: string): string {
+  const sentence = raw.length > rule.detailLength ? undefined : rule.details.get(stringText(raw));
+  return sentence === undefined ? v1Sentence(rule.v1, raw) : spelled(sentence);
+}
+
+/** An error about a parameter names only that one: it may be a common word, such as `limit`, so it counts nowhere else. */
+function withoutName(raw: string, { v2, v1 }: RenamedParameter): string {
+  const [first = '', ...rest] = raw.split(v2);
+  const pieces = [first];
+  // Only the last unit of the text so far is looked at: to test all of it again for each name would be quadratic.
+  let last = first.at(-1) ?? '';
+  for (const after of rest) {
+    const name = isWordUnit(last.charCodeAt(0)) || isWordUnit(after.charCodeAt(0)) ? v2 : v1;
+    pieces.push(name, after);
+    last = after.at(-1) ?? name.at(-1) ?? last;
+  }
+  return pieces.join('');
+}
+
+/** Compiles an `errors` rule for an operation with these request rules. */
+export function compileErrors(
+  rule: ErrorsRule,
+  change: string,
+  names: NameTable,
+  request: readonly RequestRule[],
+  query: QueryPlan | undefined,
+): CompiledErrors {
+  const details = new Map(Object.entries(rule.details));
+  return {
+    change,
+    rule: 'errors',
+    status: rule.status,
+    path: [names.add('errors'), -1],
+    v1: new V1Names(request),
+    details,
+    detailLength: 6 * Math.max(0, ...[...details.keys()].map((detail) => detail.length)),
+    source: names.add('source'),
+    pointer: names.add('pointer'),
+    parameter: names.add('parameter'),
+    query,
+    sentences: [names.add('title'), names.add('detail')],
+  };
 }

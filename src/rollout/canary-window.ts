@@ -76,6 +76,9 @@ export interface CanaryCount {
   readonly v1: OriginCount;
 }
 
+/** The failures of each class that tell on an origin by themselves. */
+export const OWN_CLASSES: readonly (readonly (typeof FAILURES)[number][])[] = Object.values(OWN_FAILURES);
+
 /**
  * Counts the outcomes of one canary stage over a sliding window. V1 is the control group: V2 is judged by how much more often it
  * answers each failing status than V1 does, so a status that both answer alike says nothing.
@@ -222,9 +225,6 @@ function countOf(counts: Counters, rule: RollbackRule): CanaryCount {
   });
   return { migrated: total(counts.v2), v1: total(counts.v1) };
 }
-
-/** The failures of each class that tell on an origin by themselves. */
-export const OWN_CLASSES: readonly (readonly (typeof FAILURES)[number][])[] = Object.values(OWN_FAILURES);
 
 /**
  * Outcome of a finished exchange, for comparing migrated traffic with V1's: by its status, and the code of its failure, if any.

@@ -9,6 +9,67 @@ export interface ShapeSource {
   readonly goneWords: (path: Path, name: string) => string;
 }
 
+/** By how much the best candidate must beat the next one. */
+const MARGIN = 0.05;
+
+/** The doubt about members that only their types and places make likely. */
+export const NO_LINK = 'neither name, description nor content says that they are the same';
+
+/** Words that tell a unit or a form of a value, wherever they stand. */
+const UNITS: ReadonlySet<string> = new Set(
+  `cent cents pence pennies minor major dollars euros pounds aud usd eur gbp nzd jpy chf cad micros millis nanos
+  ms msec msecs millisecond milliseconds microseconds nanoseconds sec secs seconds mins minutes hrs hours days weeks months years
+  epoch unix timestamp iso utc percent percentage pct ratio fraction bps permille
+  bytes kb mb gb kib mib gib kilobytes megabytes bits px pixels pt dpi
+  mm cm km metre metres meter meters millimetres centimetres kilometres kilometers miles mile ft feet foot inch inches yards
+  sqm sqft m2 ft2 acres hectares kg kilograms grams mg lb lbs oz celsius fahrenheit kelvin deg degrees rad radians kmh mph kw kwh`.split(
+    /\s+/,
+  ),
+);
+
+/** Words that tell a unit at the end of a name only. */
+const SHORT_UNITS: ReadonlySet<string> = new Set('s m h d g b c f k l t v w min in us ns hz'.split(' '));
+
+/** Confidence from which a rule is proposed; below, it is a question. */
+const PROPOSED_FROM = 0.6;
+
+/** Confidence from which a rule is worth a question. */
+const ASKED_FROM = 0.45;
+
+/** The findings about one operation, in the order in which the rules apply, and what could not be decided. */
+export interface Comparison {
+  readonly findings: readonly Finding[];
+  /** Sentences for the author of the rule book. */
+  readonly questions: readonly string[];
+}
+
+/** A rule with the reasons to believe in it. */
+export interface Finding {
+  readonly found: FoundRule;
+  /** From 0 to 1; an estimate by fixed weights, not a probability. */
+  readonly confidence: number;
+  /** The evidence, in words. */
+  readonly evidence: string;
+  /** Why it could lose a value or change its meaning, as a sentence: such a rule is a question, however sure it is. */
+  readonly doubt?: string | undefined;
+}
+
+/** A request rule that two versions of an operation suggest. Paths are those of the body after the rules before it. */
+export type FoundRule =
+  | { readonly rule: 'unwrap'; readonly member: string }
+  | { readonly rule: 'rename'; readonly in: Path; readonly member: string; readonly to: string }
+  | { readonly rule: 'nest'; readonly in: Path; readonly members: readonly string[]; readonly under: string }
+  | { readonly rule: 'strip'; readonly in: Path; readonly member: string }
+  | {
+      readonly rule: 'map';
+      readonly in: Path;
+      readonly member: string;
+      readonly values: readonly (readonly [from: FoundValue, to: FoundValue])[];
+    };
+
+/** A value of an enumeration. */
+export type FoundValue = string | number | boolean;
+
 /**
  * Compares the shapes of a value in both versions: the rules that lead from one to the other, and open questions. `doubt` is why
  * the rules may not hold at all.
@@ -39,12 +100,6 @@ interface Objects {
   readonly v1: Shape;
   readonly v2: Shape;
   readonly path: Path;
-}
-
-/** A member that moves into a sub-object, and may get another name there. */
-interface Move extends NestedMember {
-  readonly confidence: number;
-  readonly evidence: string;
 }
 
 function compareObjects(v1: Shape, v2: Shape, path: Path, work: Work): void {
@@ -80,24 +135,221 @@ function compareObjects(v1: Shape, v2: Shape, path: Path, work: Work): void {
   for (const [nest, all] of moves) compareNested(nest, all, objects, work);
 }
 
-/** The members of V2 that are others of V1 for certain, by their paths as JSON; of a nest's sub-object only the object itself. */
-type TakenPlaces = ReadonlyMap<string, 'with all in it' | 'itself'>;
+/** Members that V1 has in an object, and V2 in a sub-object of it. */
+interface FoundNest {
+  readonly under: string;
+  readonly members: readonly NestedMember[];
+  readonly confidence: number;
+  readonly evidence: string;
+}
 
-function takenPlaces(
-  renamed: Iterable<FoundRename>,
-  moves: ReadonlyMap<FoundNest, readonly Move[]>,
-  path: Path,
-): TakenPlaces {
-  const taken = new Map<string, 'with all in it' | 'itself'>();
-  const take = (doubt: string | undefined, ...names: readonly string[]): void => {
-    if (doubt === undefined) taken.set(JSON.stringify([...path, ...names]), 'with all in it');
-  };
-  for (const { doubt, to } of renamed) take(doubt, to);
-  for (const [{ under }, all] of moves) {
-    taken.set(JSON.stringify([...path, under]), 'itself');
-    for (const { doubt, to } of all) take(doubt, under, to);
+/** The name of a member in V1 and that in the sub-object; usually the same. */
+interface NestedMember {
+  readonly from: string;
+  readonly to: string;
+  /** Why the move could lose a value or change its meaning; undefined when nothing speaks for that. */
+  readonly doubt: string | undefined;
+}
+
+/**
+ * Finds the sub-objects of `v2` that have members which are gone from `v1`: the one that explains most comes first. Recorded
+ * requests need not have every member, so their nests are judged by the share of the gone members.
+ */
+function findNests(v1: Shape, v2: Shape, gone: readonly string[], isRecorded: boolean): readonly FoundNest[] {
+  const nests: FoundNest[] = [];
+  let left = gone;
+  for (;;) {
+    const found = [...v2.members.keys()]
+      .filter((under) => !nests.some((nest) => nest.under === under))
+      .flatMap((under) => nestUnder(under, v1, v2, left, isRecorded) ?? [])
+      .filter(({ confidence }) => confidence >= PROPOSED_FROM);
+    const [best] = found
+      .filter((nest) => !found.some((other) => isRival(nest, other)))
+      .toSorted((one, other) => other.members.length - one.members.length);
+    if (best === undefined) return nests;
+    nests.push(best);
+    left = left.filter((name) => !best.members.some(({ from }) => from === name));
   }
-  return taken;
+}
+
+function nestUnder(
+  under: string,
+  v1: Shape,
+  v2: Shape,
+  gone: readonly string[],
+  isRecorded: boolean,
+): FoundNest | undefined {
+  const target = v2.members.get(under)?.shape;
+  if (target === undefined || target.members.size === 0) return undefined;
+  const before = v1.members.get(under)?.shape;
+  // A V1 member of this name that is no object would be lost.
+  if (
+    before !== undefined &&
+    before.members.size === 0 &&
+    before.types.size > 0 &&
+    !before.types.has('object')
+  )
+    return undefined;
+  const young = [...target.members].filter(([name]) => before?.members.has(name) !== true);
+  const members = young.flatMap(([to, { shape }]): readonly NestedMember[] => {
+    const named = gone.filter((name) => name === to || isSameName(name, `${under}_${to}`));
+    const from = named.includes(to) ? to : named[0];
+    const old = from === undefined ? undefined : v1.members.get(from)?.shape;
+    if (from === undefined || old === undefined || !isCompatible(old, shape)) return [];
+    const other = named.find((name) => name !== from);
+    const name = from === to ? from : `${under}_${to}`;
+    const doubt =
+      other === undefined
+        ? valueDoubt({ name: from, shape: old }, { name, shape })
+        : `V1 has ${other} as well, which could be it too`;
+    return [{ from, to, doubt }];
+  });
+  if (members.length === 0) return undefined;
+  const share = members.length / (isRecorded ? gone : young).length;
+  const confidence = Math.min(0.99, 0.35 + 0.6 * share + 0.05 * Math.min(5, members.length - 1));
+  const evidence = isRecorded
+    ? `${under} of V2 has ${members.length} of the ${gone.length} recorded members that V2 no longer has here`
+    : `V2 has ${members.length} of V1's members in ${under}, which has ${young.length} that V1's does not`;
+  return { under, members, confidence, evidence };
+}
+
+/** True for names that differ in case and separators only. */
+function isSameName(one: string, other: string): boolean {
+  return wordsOf(one).join('') === wordsOf(other).join('');
+}
+
+/** The words of a name in snake case, kebab case or camel case, in lower case. */
+function wordsOf(name: string): readonly string[] {
+  return name
+    .replaceAll(/([a-z\d])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^\p{L}\d]+/u)
+    .filter((word) => word !== '');
+}
+
+/** A member as far as its value is concerned. */
+type NamedShape = Pick<LooseMember, 'name' | 'shape'>;
+
+/** A member that only one version has, with its place among the others. */
+interface LooseMember {
+  readonly name: string;
+  readonly shape: Shape;
+  readonly required: boolean;
+  /** The nearest members before and behind it that both versions have; empty at an end. */
+  readonly before: string;
+  readonly behind: string;
+  /** True when no other member that only this version has would do. */
+  readonly isAlone: boolean;
+}
+
+/** Why a value of V1, or one inside it, could mean something else in V2's member; undefined when nothing says so. */
+function valueDoubt(old: NamedShape, young: NamedShape): string | undefined {
+  const own = scalarDoubt(old, young);
+  if (own !== undefined) return own;
+  const [one, other] = [old.shape, young.shape];
+  for (const [name, { shape }] of one.members) {
+    const partner = other.members.get(name)?.shape;
+    const inner = partner === undefined ? undefined : valueDoubt({ name, shape }, { name, shape: partner });
+    if (inner !== undefined) return `of its ${name}, ${inner}`;
+  }
+  if (one.element === undefined || other.element === undefined) return undefined;
+  return valueDoubt({ name: '', shape: one.element }, { name: '', shape: other.element });
+}
+
+/** Why a value that is no object could mean something else: by its type, format, limits, and the units in names and descriptions. */
+function scalarDoubt(old: NamedShape, young: NamedShape): string | undefined {
+  const [one, other] = [old.shape, young.shape];
+  const doubts: string[] = [];
+  const compare = (what: string, first: string, second: string): void => {
+    if (first !== second) doubts.push(`${what} ${first || 'none'} in V1 and ${second || 'none'} in V2`);
+  };
+  const compareBoth = (what: string, first: string, second: string): void => {
+    if (first !== '' && second !== '') compare(what, first, second);
+  };
+  if (!fitsInto(one, other)) compare('it is', typeWords(one), typeWords(other));
+  compareBoth('its format is', one.format, other.format);
+  compare('the unit in its name is', unitsIn(old.name), unitsIn(young.name));
+  compareBoth('the unit in its description is', unitsIn(one.text), unitsIn(other.text));
+  compareBoth('its limit is', one.limits, other.limits);
+  if (doubts.length > 0) return doubts.join('; ');
+  const [element, partner] = [one.element, other.element];
+  if (element === undefined || partner === undefined || element.members.size > 0) return undefined;
+  return scalarDoubt({ name: '', shape: element }, { name: '', shape: partner });
+}
+
+/** The types of a value in words. */
+function typeWords({ types }: Shape): string {
+  return [...types].join(' or ');
+}
+
+/** The units that a name or a text tells, sorted: values of another unit are other values. */
+function unitsIn(text: string): string {
+  const words = wordsOf(text);
+  const last = words.at(-1) ?? '';
+  const units = words.filter((word) => UNITS.has(word));
+  if (SHORT_UNITS.has(last)) units.push(last);
+  return [...new Set(units.map((unit) => SAME_UNITS.get(unit) ?? unit))].toSorted().join(', ');
+}
+
+const SAME_UNITS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    cent: 'cents',
+    pence: 'cents',
+    minor: 'cents',
+    millis: 'ms',
+    msec: 'ms',
+    msecs: 'ms',
+    millisecond: 'ms',
+    milliseconds: 'ms',
+    s: 'seconds',
+    sec: 'seconds',
+    secs: 'seconds',
+    min: 'minutes',
+    mins: 'minutes',
+    h: 'hours',
+    hrs: 'hours',
+    d: 'days',
+    percent: 'pct',
+    percentage: 'pct',
+    metre: 'm',
+    metres: 'm',
+    meter: 'm',
+    meters: 'm',
+    unix: 'epoch',
+    lbs: 'lb',
+    foot: 'ft',
+    feet: 'ft',
+    m2: 'sqm',
+    ft2: 'sqft',
+  }),
+);
+
+/** True when another sub-object explains as many members, and some of the same: either would be a guess. */
+function isRival(nest: FoundNest, other: FoundNest): boolean {
+  const names = new Set(nest.members.map(({ from }) => from));
+  return (
+    other.under !== nest.under &&
+    other.members.length === nest.members.length &&
+    other.members.some(({ from }) => names.has(from))
+  );
+}
+
+/** A member of V1 and its name in V2. */
+interface FoundRename {
+  readonly from: string;
+  readonly to: string;
+  /** The sub-object that a nest moves it into; undefined when it stays where it was. */
+  readonly under: string | undefined;
+  readonly confidence: number;
+  readonly evidence: string;
+  /** Why the rename could lose a value or change its meaning; undefined when nothing speaks for that. */
+  readonly doubt: string | undefined;
+}
+
+/** A member that moves into a sub-object, and may get another name there. */
+interface Move extends NestedMember {
+  readonly confidence: number;
+  readonly evidence: string;
 }
 
 /** The members that a nest moves: those of the sub-object's names, and those that have another name there. */
@@ -125,14 +377,15 @@ function movesOf(
   });
 }
 
-/** Why a rename could lose a value or change what it means. */
-function renameDoubt(rename: FoundRename, objects: Objects, work: Work): string | undefined {
-  const { from, to, doubt } = rename;
-  const { v1, path } = objects;
-  if (doubt !== undefined) return doubt;
-  if (v1.further !== '' || v1.unread.length > 0)
-    return `V1 may have a ${to} of its own there, which the rename would replace`;
-  return elsewhereDoubt(from, [...path, to], objects, work);
+/** Why a move into a sub-object that V1 has already could replace something there. */
+function occupiedDoubt(from: string, under: string, before: Shape | undefined): string | undefined {
+  if (before === undefined) return undefined;
+  if (before.members.has(from)) return `V1 has a ${from} in ${under} as well, which the move would replace`;
+  if (before.further !== '' || before.unread.length > 0 || before.members.size === 0)
+    return `V1 may have a ${from} in ${under} as well, which the move would replace`;
+  return [...before.types].some((type) => type !== 'object')
+    ? `V1 may have something else than an object in ${under}, which the move would replace`
+    : undefined;
 }
 
 /** Why V2 may have a member somewhere else than at `target`, or still where it was. */
@@ -149,6 +402,11 @@ function elsewhereDoubt(
   return unknownDoubt(v2, places);
 }
 
+function placeWords(places: readonly Path[]): string {
+  const named = places.slice(0, 3).map((place) => pathText(place));
+  return `${named.join(' and ')}${places.length > 3 ? ` and ${places.length - 3} more` : ''}`;
+}
+
 /** Why V2 may have any member where it was, or elsewhere. */
 function unknownDoubt(v2: Shape, { unread }: Places): string | undefined {
   const [first] = unread;
@@ -156,57 +414,14 @@ function unknownDoubt(v2: Shape, { unread }: Places): string | undefined {
   return v2.further === '' ? undefined : `V2 may have it although it does not name it: ${v2.further}`;
 }
 
-function placeWords(places: readonly Path[]): string {
-  const named = places.slice(0, 3).map((place) => pathText(place));
-  return `${named.join(' and ')}${places.length > 3 ? ` and ${places.length - 3} more` : ''}`;
-}
-
-/** Compares the sub-object as the nest leaves it. */
-function compareNested(
-  { under }: FoundNest,
-  moves: readonly Move[],
-  { v1, v2, path }: Objects,
-  work: Work,
-): void {
-  const target = v2.members.get(under);
-  const existing = v1.members.get(under)?.shape;
-  const sure = moves.filter(({ doubt }) => doubt === undefined);
-  if (target === undefined || (existing === undefined && sure.length === 0)) return;
-  const members = new Map(existing?.members ?? []);
-  for (const { from, to } of sure) {
-    const member = v1.members.get(from);
-    if (member !== undefined) members.set(to, member);
-  }
-  const shape: Shape = { ...(existing ?? target.shape), members, values: [] };
-  compareObjects(shape, target.shape, [...path, under], { ...work, old: [...work.old, under] });
-}
-
-function compareMember(name: string, v1: MemberShape, v2: MemberShape, path: Path, work: Work): void {
-  const at = pathText(path, name);
-  if (!isCompatible(v1.shape, v2.shape)) {
-    work.questions.push(
-      `${at} is ${typeWords(v1.shape)} in V1 and ${typeWords(v2.shape)} in V2: no rule changes the type of a value.`,
-    );
-    return;
-  }
-  const doubt = scalarDoubt({ name, shape: v1.shape }, { name, shape: v2.shape });
-  // The question of a rename says so already.
-  if (doubt !== undefined && work.doubt === undefined)
-    work.questions.push(`${at}: ${doubt}, and no rule converts a value.`);
-  if (v2.required && !v1.required && !work.isRecorded)
-    work.questions.push(`${at} is required in V2 and optional in V1: V2 refuses requests without it.`);
-  addMap(name, v1.shape, v2.shape, path, work);
-  compareInside(v1.shape, v2.shape, [...path, name], work);
-}
-
-function compareInside(v1: Shape, v2: Shape, path: Path, work: Work): void {
-  if (v1.members.size > 0 && v2.members.size > 0) compareObjects(v1, v2, path, work);
-  if (v1.element !== undefined && v2.element !== undefined)
-    compareInside(v1.element, v2.element, [...path, '*'], { ...work, old: [...work.old, '*'] });
-}
-
-function addFinding(finding: Finding, { findings, doubt }: Work): void {
-  findings.push(doubt === undefined ? finding : { ...finding, doubt: finding.doubt ?? doubt });
+/** Why a rename could lose a value or change what it means. */
+function renameDoubt(rename: FoundRename, objects: Objects, work: Work): string | undefined {
+  const { from, to, doubt } = rename;
+  const { v1, path } = objects;
+  if (doubt !== undefined) return doubt;
+  if (v1.further !== '' || v1.unread.length > 0)
+    return `V1 may have a ${to} of its own there, which the rename would replace`;
+  return elsewhereDoubt(from, [...path, to], objects, work);
 }
 
 function addRename({ from, to, confidence, evidence, doubt }: FoundRename, path: Path, work: Work): void {
@@ -217,42 +432,32 @@ function addRename({ from, to, confidence, evidence, doubt }: FoundRename, path:
     );
 }
 
-/**
- * A nest moves members by V1's names, and renames follow inside: the other way round, the new name could be one that the object
- * around has as well. Members in doubt are a nest of their own.
- */
-function addNest(
-  { under, confidence, evidence }: FoundNest,
-  moves: readonly Move[],
-  { v1, v2, path }: Objects,
-  work: Work,
-): void {
-  for (const isSure of [true, false]) {
-    const some = moves.filter(({ doubt }) => (doubt === undefined) === isSure);
-    if (some.length === 0) continue;
-    const doubt = some.map((move) => move.doubt).find((why) => why !== undefined);
-    // Other requests than the recorded ones may send the rest of them.
-    const rest = isSure && work.isRecorded ? [...(v2.members.get(under)?.shape.members.keys() ?? [])] : [];
-    const unseen = rest.filter((name) => {
-      const isExpected = moves.some(({ from, to }) => from === name || to === name);
-      return !isExpected && !v2.members.has(name) && !v1.members.has(name);
-    });
-    const members = [...some.map(({ from }) => from), ...unseen];
-    addFinding({ found: { rule: 'nest', in: path, members, under }, confidence, evidence, doubt }, work);
-    for (const { from, to, ...why } of some) {
-      if (why.doubt !== undefined)
-        work.questions.push(
-          `${pathText(path, from)}: is it ${pathText([...path, under], to)} in V2? ${sentence(why.doubt)}`,
-        );
-      if (from === to) continue;
-      const found = { rule: 'rename', in: [...path, under], member: from, to } as const;
-      addFinding({ found, confidence: why.confidence, evidence: why.evidence, doubt: why.doubt }, work);
-    }
-  }
+function addFinding(finding: Finding, { findings, doubt }: Work): void {
+  findings.push(doubt === undefined ? finding : { ...finding, doubt: finding.doubt ?? doubt });
 }
 
 function sentence(text: string): string {
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
+}
+
+/** The members of V2 that are others of V1 for certain, by their paths as JSON; of a nest's sub-object only the object itself. */
+type TakenPlaces = ReadonlyMap<string, 'with all in it' | 'itself'>;
+
+function takenPlaces(
+  renamed: Iterable<FoundRename>,
+  moves: ReadonlyMap<FoundNest, readonly Move[]>,
+  path: Path,
+): TakenPlaces {
+  const taken = new Map<string, 'with all in it' | 'itself'>();
+  const take = (doubt: string | undefined, ...names: readonly string[]): void => {
+    if (doubt === undefined) taken.set(JSON.stringify([...path, ...names]), 'with all in it');
+  };
+  for (const { doubt, to } of renamed) take(doubt, to);
+  for (const [{ under }, all] of moves) {
+    taken.set(JSON.stringify([...path, under]), 'itself');
+    for (const { doubt, to } of all) take(doubt, under, to);
+  }
+  return taken;
 }
 
 /** Where a member was that V2 does not have there, and what may have become of it. */
@@ -335,6 +540,91 @@ function isAlike(one: string, other: string): boolean {
   return nameSimilarity(one, other) >= 0.8 || wordsOf(one).some((word) => wordsOf(other).includes(word));
 }
 
+/** How alike two names are, from 0 to 1: by their words, whatever the separators and the case, or by their letters. */
+function nameSimilarity(one: string, other: string): number {
+  const [words, others] = [wordsOf(one), wordsOf(other)];
+  const common = words.filter((word) => others.includes(word)).length;
+  const byWords = common / Math.max(1, new Set([...words, ...others]).size);
+  return Math.max(byWords, letterSimilarity(words.join(''), others.join('')));
+}
+
+/** 1 minus the Levenshtein distance as a part of the longer name. */
+function letterSimilarity(one: string, other: string): number {
+  const longer = Math.max(one.length, other.length);
+  if (longer === 0 || longer > 200) return 0;
+  let row = Array.from({ length: other.length + 1 }, (_, at) => at);
+  for (let at = 1; at <= one.length; at += 1) {
+    const next = [at];
+    for (let to = 1; to <= other.length; to += 1) {
+      const change = one[at - 1] === other[to - 1] ? 0 : 1;
+      next.push(Math.min((row[to - 1] ?? 0) + change, (row[to] ?? 0) + 1, (next[to - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return 1 - (row[other.length] ?? 0) / longer;
+}
+
+/**
+ * A nest moves members by V1's names, and renames follow inside: the other way round, the new name could be one that the object
+ * around has as well. Members in doubt are a nest of their own.
+ */
+function addNest(
+  { under, confidence, evidence }: FoundNest,
+  moves: readonly Move[],
+  { v1, v2, path }: Objects,
+  work: Work,
+): void {
+  for (const isSure of [true, false]) {
+    const some = moves.filter(({ doubt }) => (doubt === undefined) === isSure);
+    if (some.length === 0) continue;
+    const doubt = some.map((move) => move.doubt).find((why) => why !== undefined);
+    // Other requests than the recorded ones may send the rest of them.
+    const rest = isSure && work.isRecorded ? [...(v2.members.get(under)?.shape.members.keys() ?? [])] : [];
+    const unseen = rest.filter((name) => {
+      const isExpected = moves.some(({ from, to }) => from === name || to === name);
+      return !isExpected && !v2.members.has(name) && !v1.members.has(name);
+    });
+    const members = [...some.map(({ from }) => from), ...unseen];
+    addFinding({ found: { rule: 'nest', in: path, members, under }, confidence, evidence, doubt }, work);
+    for (const { from, to, ...why } of some) {
+      if (why.doubt !== undefined)
+        work.questions.push(
+          `${pathText(path, from)}: is it ${pathText([...path, under], to)} in V2? ${sentence(why.doubt)}`,
+        );
+      if (from === to) continue;
+      const found = { rule: 'rename', in: [...path, under], member: from, to } as const;
+      addFinding({ found, confidence: why.confidence, evidence: why.evidence, doubt: why.doubt }, work);
+    }
+  }
+}
+
+function askNewRequired(v1: Shape, v2: Shape, arrived: ReadonlySet<string>, path: Path, work: Work): void {
+  for (const [name, { required }] of v2.members) {
+    if (!required || v1.members.has(name) || arrived.has(name)) continue;
+    work.questions.push(
+      `${pathText(path, name)} is required in V2 and not in V1: V2 refuses requests without it.`,
+    );
+  }
+}
+
+function compareMember(name: string, v1: MemberShape, v2: MemberShape, path: Path, work: Work): void {
+  const at = pathText(path, name);
+  if (!isCompatible(v1.shape, v2.shape)) {
+    work.questions.push(
+      `${at} is ${typeWords(v1.shape)} in V1 and ${typeWords(v2.shape)} in V2: no rule changes the type of a value.`,
+    );
+    return;
+  }
+  const doubt = scalarDoubt({ name, shape: v1.shape }, { name, shape: v2.shape });
+  // The question of a rename says so already.
+  if (doubt !== undefined && work.doubt === undefined)
+    work.questions.push(`${at}: ${doubt}, and no rule converts a value.`);
+  if (v2.required && !v1.required && !work.isRecorded)
+    work.questions.push(`${at} is required in V2 and optional in V1: V2 refuses requests without it.`);
+  addMap(name, v1.shape, v2.shape, path, work);
+  compareInside(v1.shape, v2.shape, [...path, name], work);
+}
+
 function addMap(name: string, v1: Shape, v2: Shape, path: Path, work: Work): void {
   const map = findValueMap(v1.values, v2.values);
   if (map === undefined) return;
@@ -357,476 +647,6 @@ function addMap(name: string, v1: Shape, v2: Shape, path: Path, work: Work): voi
       `${pathText(path, name)}: V1 allows ${values}, V2 does not. Which values of V2 do they mean?`,
     );
   }
-}
-
-function askNewRequired(v1: Shape, v2: Shape, arrived: ReadonlySet<string>, path: Path, work: Work): void {
-  for (const [name, { required }] of v2.members) {
-    if (!required || v1.members.has(name) || arrived.has(name)) continue;
-    work.questions.push(
-      `${pathText(path, name)} is required in V2 and not in V1: V2 refuses requests without it.`,
-    );
-  }
-}
-
-/** Members that V1 has in an object, and V2 in a sub-object of it. */
-interface FoundNest {
-  readonly under: string;
-  readonly members: readonly NestedMember[];
-  readonly confidence: number;
-  readonly evidence: string;
-}
-
-/** The name of a member in V1 and that in the sub-object; usually the same. */
-interface NestedMember {
-  readonly from: string;
-  readonly to: string;
-  /** Why the move could lose a value or change its meaning; undefined when nothing speaks for that. */
-  readonly doubt: string | undefined;
-}
-
-/**
- * Finds the sub-objects of `v2` that have members which are gone from `v1`: the one that explains most comes first. Recorded
- * requests need not have every member, so their nests are judged by the share of the gone members.
- */
-function findNests(v1: Shape, v2: Shape, gone: readonly string[], isRecorded: boolean): readonly FoundNest[] {
-  const nests: FoundNest[] = [];
-  let left = gone;
-  for (;;) {
-    const found = [...v2.members.keys()]
-      .filter((under) => !nests.some((nest) => nest.under === under))
-      .flatMap((under) => nestUnder(under, v1, v2, left, isRecorded) ?? [])
-      .filter(({ confidence }) => confidence >= PROPOSED_FROM);
-    const [best] = found
-      .filter((nest) => !found.some((other) => isRival(nest, other)))
-      .toSorted((one, other) => other.members.length - one.members.length);
-    if (best === undefined) return nests;
-    nests.push(best);
-    left = left.filter((name) => !best.members.some(({ from }) => from === name));
-  }
-}
-
-/** True when another sub-object explains as many members, and some of the same: either would be a guess. */
-function isRival(nest: FoundNest, other: FoundNest): boolean {
-  const names = new Set(nest.members.map(({ from }) => from));
-  return (
-    other.under !== nest.under &&
-    other.members.length === nest.members.length &&
-    other.members.some(({ from }) => names.has(from))
-  );
-}
-
-function nestUnder(
-  under: string,
-  v1: Shape,
-  v2: Shape,
-  gone: readonly string[],
-  isRecorded: boolean,
-): FoundNest | undefined {
-  const target = v2.members.get(under)?.shape;
-  if (target === undefined || target.members.size === 0) return undefined;
-  const before = v1.members.get(under)?.shape;
-  // A V1 member of this name that is no object would be lost.
-  if (
-    before !== undefined &&
-    before.members.size === 0 &&
-    before.types.size > 0 &&
-    !before.types.has('object')
-  )
-    return undefined;
-  const young = [...target.members].filter(([name]) => before?.members.has(name) !== true);
-  const members = young.flatMap(([to, { shape }]): readonly NestedMember[] => {
-    const named = gone.filter((name) => name === to || isSameName(name, `${under}_${to}`));
-    const from = named.includes(to) ? to : named[0];
-    const old = from === undefined ? undefined : v1.members.get(from)?.shape;
-    if (from === undefined || old === undefined || !isCompatible(old, shape)) return [];
-    const other = named.find((name) => name !== from);
-    const name = from === to ? from : `${under}_${to}`;
-    const doubt =
-      other === undefined
-        ? valueDoubt({ name: from, shape: old }, { name, shape })
-        : `V1 has ${other} as well, which could be it too`;
-    return [{ from, to, doubt }];
-  });
-  if (members.length === 0) return undefined;
-  const share = members.length / (isRecorded ? gone : young).length;
-  const confidence = Math.min(0.99, 0.35 + 0.6 * share + 0.05 * Math.min(5, members.length - 1));
-  const evidence = isRecorded
-    ? `${under} of V2 has ${members.length} of the ${gone.length} recorded members that V2 no longer has here`
-    : `V2 has ${members.length} of V1's members in ${under}, which has ${young.length} that V1's does not`;
-  return { under, members, confidence, evidence };
-}
-
-/** Why a move into a sub-object that V1 has already could replace something there. */
-function occupiedDoubt(from: string, under: string, before: Shape | undefined): string | undefined {
-  if (before === undefined) return undefined;
-  if (before.members.has(from)) return `V1 has a ${from} in ${under} as well, which the move would replace`;
-  if (before.further !== '' || before.unread.length > 0 || before.members.size === 0)
-    return `V1 may have a ${from} in ${under} as well, which the move would replace`;
-  return [...before.types].some((type) => type !== 'object')
-    ? `V1 may have something else than an object in ${under}, which the move would replace`
-    : undefined;
-}
-
-/** A member of V1 and its name in V2. */
-interface FoundRename {
-  readonly from: string;
-  readonly to: string;
-  /** The sub-object that a nest moves it into; undefined when it stays where it was. */
-  readonly under: string | undefined;
-  readonly confidence: number;
-  readonly evidence: string;
-  /** Why the rename could lose a value or change its meaning; undefined when nothing speaks for that. */
-  readonly doubt: string | undefined;
-}
-
-interface Renames {
-  readonly accepted: readonly FoundRename[];
-  /** The best candidate for a member, where it is not convincing, by the name in V1. */
-  readonly rejected: ReadonlyMap<string, FoundRename>;
-}
-
-interface RenameOptions {
-  readonly nests: readonly FoundNest[];
-  /** True for recorded traffic, where a rename is only ever a question. */
-  readonly isRecorded: boolean;
-}
-
-/** By how much the best candidate must beat the next one. */
-const MARGIN = 0.05;
-
-/** Finds V2's names of the members that only V1 has, among those that only V2 has, also in the sub-objects of nests. */
-export function findRenames(v1: Shape, v2: Shape, { nests, isRecorded }: RenameOptions): Renames {
-  const moved = new Set(nests.flatMap(({ members }) => members.map(({ from }) => from)));
-  const targets = new Set(nests.map(({ under }) => under));
-  const gone = looseMembers(v1, v2, (name) => moved.has(name));
-  const young = [
-    ...looseMembers(v2, v1, (name) => targets.has(name)).map((member) => ({ member, under: undefined })),
-    ...nests.flatMap((nest) => innerMembers(nest, v1, v2)),
-  ];
-  const candidates = gone
-    .flatMap((old) =>
-      young.map(({ member, under }): FoundRename => {
-        return { from: old.name, to: member.name, under, ...renameScore(old, member) };
-      }),
-    )
-    .filter(({ confidence }) => confidence >= ASKED_FROM)
-    // A member that no recorded request has is not new: only a name like it is a hint.
-    .filter(({ from, to }) => !isRecorded || nameSimilarity(from, to) >= 0.5)
-    .toSorted((one, other) => other.confidence - one.confidence);
-  const accepted: FoundRename[] = [];
-  const rejected = new Map<string, FoundRename>();
-  for (const candidate of candidates) {
-    const isTaken = accepted.some(
-      ({ from, to, under }) => from === candidate.from || (to === candidate.to && under === candidate.under),
-    );
-    if (isTaken) continue;
-    const isClear = candidate.confidence >= PROPOSED_FROM && !hasRival(candidate, candidates, accepted);
-    if (isClear && !isRecorded) accepted.push(candidate);
-    else if (!rejected.has(candidate.from)) rejected.set(candidate.from, candidate);
-  }
-  for (const { from } of accepted) rejected.delete(from);
-  return { accepted, rejected };
-}
-
-/** True when another candidate for one of the two names is about as good. */
-function hasRival(one: FoundRename, all: readonly FoundRename[], accepted: readonly FoundRename[]): boolean {
-  return all.some((other) => {
-    if (other === one || one.confidence - other.confidence >= MARGIN) return false;
-    const isTaken = accepted.some(
-      ({ from, to, under }) => from === other.from || (to === other.to && under === other.under),
-    );
-    return !isTaken && (other.from === one.from || (other.to === one.to && other.under === one.under));
-  });
-}
-
-/** The members that `shape` has and `other` has not. */
-function looseMembers(
-  shape: Shape,
-  other: Shape,
-  isLeftOut: (name: string) => boolean,
-): readonly LooseMember[] {
-  const names = [...shape.members.keys()];
-  const isCommon = (name: string): boolean => other.members.has(name);
-  const loose = [...shape.members].filter(([name]) => !isCommon(name) && !isLeftOut(name));
-  return loose.map(([name, member]) => {
-    const at = names.indexOf(name);
-    const before = names.slice(0, at).findLast(isCommon) ?? '';
-    const behind = names.slice(at + 1).find(isCommon) ?? '';
-    return { ...member, name, before, behind, isAlone: isAloneAmong(member, loose) };
-  });
-}
-
-function isAloneAmong(member: MemberShape, all: readonly (readonly [string, MemberShape])[]): boolean {
-  return all.filter(([, other]) => isCompatible(member.shape, other.shape)).length === 1;
-}
-
-/** The members of a nest's sub-object that its members do not explain. */
-function innerMembers(
-  { under, members }: FoundNest,
-  v1: Shape,
-  v2: Shape,
-): readonly { readonly member: LooseMember; readonly under: string }[] {
-  const known = new Set([
-    ...members.map(({ to }) => to),
-    ...(v1.members.get(under)?.shape.members.keys() ?? []),
-  ]);
-  const left = [...(v2.members.get(under)?.shape.members ?? [])].filter(([name]) => !known.has(name));
-  return left.map(([name, member]) => ({
-    under,
-    member: { ...member, name, before: '', behind: '', isAlone: isAloneAmong(member, left) },
-  }));
-}
-
-/** A member that only one version has, with its place among the others. */
-interface LooseMember {
-  readonly name: string;
-  readonly shape: Shape;
-  readonly required: boolean;
-  /** The nearest members before and behind it that both versions have; empty at an end. */
-  readonly before: string;
-  readonly behind: string;
-  /** True when no other member that only this version has would do. */
-  readonly isAlone: boolean;
-}
-
-/** How sure it is that a member of V2 is one of V1 by another name. */
-interface RenameScore {
-  readonly confidence: number;
-  readonly evidence: string;
-  /** Why a rename could change what the value means; undefined when nothing speaks for that. */
-  readonly doubt: string | undefined;
-}
-
-/** The confidence that `young` is V2's name of `old`, and the evidence; 0 when their types exclude it. */
-function renameScore(old: LooseMember, young: LooseMember): RenameScore {
-  if (!isCompatible(old.shape, young.shape)) return { confidence: 0, evidence: '', doubt: undefined };
-  const reasons: string[] = [];
-  let confidence = 0.25;
-  const weigh = (weight: number, reason: string): void => {
-    confidence += weight;
-    if (weight > 0) reasons.push(reason);
-  };
-  const names = nameSimilarity(old.name, young.name);
-  weigh(0.3 * names, names >= 0.3 ? 'the names are alike' : '');
-  weigh(...textWeight(old, young));
-  weigh(...placeWeight(old, young));
-  weigh(...contentWeight(old.shape, young.shape));
-  if (old.isAlone && young.isAlone && fitsInto(old.shape, young.shape))
-    weigh(0.2, 'no other member of this type is new or gone');
-  if (old.required !== young.required) confidence -= 0.1;
-  const evidence = reasons.filter((reason) => reason !== '').join('; ');
-  const doubt = valueDoubt(old, young) ?? (isKnownAs(old, young) ? undefined : NO_LINK);
-  return { confidence: Math.max(0, Math.min(0.99, confidence)), evidence, doubt };
-}
-
-/** The doubt about members that only their types and places make likely. */
-export const NO_LINK = 'neither name, description nor content says that they are the same';
-
-/** A member as far as its value is concerned. */
-type NamedShape = Pick<LooseMember, 'name' | 'shape'>;
-
-/** Why a value of V1, or one inside it, could mean something else in V2's member; undefined when nothing says so. */
-function valueDoubt(old: NamedShape, young: NamedShape): string | undefined {
-  const own = scalarDoubt(old, young);
-  if (own !== undefined) return own;
-  const [one, other] = [old.shape, young.shape];
-  for (const [name, { shape }] of one.members) {
-    const partner = other.members.get(name)?.shape;
-    const inner = partner === undefined ? undefined : valueDoubt({ name, shape }, { name, shape: partner });
-    if (inner !== undefined) return `of its ${name}, ${inner}`;
-  }
-  if (one.element === undefined || other.element === undefined) return undefined;
-  return valueDoubt({ name: '', shape: one.element }, { name: '', shape: other.element });
-}
-
-/** Why a value that is no object could mean something else: by its type, format, limits, and the units in names and descriptions. */
-function scalarDoubt(old: NamedShape, young: NamedShape): string | undefined {
-  const [one, other] = [old.shape, young.shape];
-  const doubts: string[] = [];
-  const compare = (what: string, first: string, second: string): void => {
-    if (first !== second) doubts.push(`${what} ${first || 'none'} in V1 and ${second || 'none'} in V2`);
-  };
-  const compareBoth = (what: string, first: string, second: string): void => {
-    if (first !== '' && second !== '') compare(what, first, second);
-  };
-  if (!fitsInto(one, other)) compare('it is', typeWords(one), typeWords(other));
-  compareBoth('its format is', one.format, other.format);
-  compare('the unit in its name is', unitsIn(old.name), unitsIn(young.name));
-  compareBoth('the unit in its description is', unitsIn(one.text), unitsIn(other.text));
-  compareBoth('its limit is', one.limits, other.limits);
-  if (doubts.length > 0) return doubts.join('; ');
-  const [element, partner] = [one.element, other.element];
-  if (element === undefined || partner === undefined || element.members.size > 0) return undefined;
-  return scalarDoubt({ name: '', shape: element }, { name: '', shape: partner });
-}
-
-/** The types of a value in words. */
-function typeWords({ types }: Shape): string {
-  return [...types].join(' or ');
-}
-
-/** True when something tells that two members are the same: their place and type do not. */
-function isKnownAs(old: LooseMember, young: LooseMember): boolean {
-  const [one, other] = [old.shape, young.shape];
-  const half = (all: readonly unknown[], more: readonly unknown[]): boolean =>
-    all.filter((value) => more.includes(value)).length * 2 > Math.max(1, all.length, more.length);
-  return (
-    isRelatedName(old.name, young.name) ||
-    textWeight(old, young)[0] > 0 ||
-    half(one.values, other.values) ||
-    half([...one.members.keys()], [...other.members.keys()])
-  );
-}
-
-type Weight = readonly [weight: number, reason: string];
-
-function textWeight(old: LooseMember, young: LooseMember): Weight {
-  const mentions = (text: string, name: string): boolean =>
-    // Not proven linear: a name of the description, and nothing in it repeats.
-    new RegExp(`(?<![\\w-])${name.replaceAll(/[^\w]/g, '\\$&')}(?![\\w-])`).test(text);
-  if (name3(old) && mentions(young.shape.text, old.name)) return [0.3, `V2's description names ${old.name}`];
-  if (name3(young) && mentions(old.shape.text, young.name))
-    return [0.3, `V1's description names ${young.name}`];
-  if (old.shape.text === '' || young.shape.text === '') return [0, ''];
-  return old.shape.text === young.shape.text ? [0.3, 'the descriptions are equal'] : [-0.1, ''];
-}
-
-/** A name of one or two letters is in many texts. */
-function name3({ name }: LooseMember): boolean {
-  return name.length > 2;
-}
-
-function placeWeight(old: LooseMember, young: LooseMember): Weight {
-  // Members of which none is in both versions have no place to compare.
-  if ([old, young].some((member) => member.before === '' && member.behind === '')) return [0, ''];
-  const [before, behind] = [old.before === young.before, old.behind === young.behind];
-  if (before && behind) return [0.2, 'it stands between the same members'];
-  return before || behind ? [0.1, 'it stands next to the same member'] : [-0.05, ''];
-}
-
-function contentWeight(old: Shape, young: Shape): Weight {
-  if (old.values.length > 0 || young.values.length > 0) {
-    const common = old.values.filter((value) => young.values.includes(value)).length;
-    const share = common / Math.max(1, old.values.length, young.values.length);
-    return share > 0 ? [0.25 * share, 'it has the same values'] : [-0.15, ''];
-  }
-  if (old.members.size > 0 || young.members.size > 0) {
-    const common = [...old.members.keys()].filter((name) => young.members.has(name)).length;
-    const share = common / Math.max(1, old.members.size, young.members.size);
-    return share > 0 ? [0.3 * share, 'it has the same members'] : [-0.2, ''];
-  }
-  if (old.constraints === '' && young.constraints === '') return [0.05, ''];
-  return old.constraints === young.constraints ? [0.15, 'its format and limits are the same'] : [-0.15, ''];
-}
-
-/** How alike two names are, from 0 to 1: by their words, whatever the separators and the case, or by their letters. */
-function nameSimilarity(one: string, other: string): number {
-  const [words, others] = [wordsOf(one), wordsOf(other)];
-  const common = words.filter((word) => others.includes(word)).length;
-  const byWords = common / Math.max(1, new Set([...words, ...others]).size);
-  return Math.max(byWords, letterSimilarity(words.join(''), others.join('')));
-}
-
-/** True for names that differ in case and separators only. */
-function isSameName(one: string, other: string): boolean {
-  return wordsOf(one).join('') === wordsOf(other).join('');
-}
-
-/** True for names that differ in case and separators only, or of which one has all words of the other and at least as many as it lacks. */
-function isRelatedName(one: string, other: string): boolean {
-  if (isSameName(one, other)) return true;
-  const [fewer = new Set<string>(), more = new Set<string>()] = [one, other]
-    .map((name) => new Set(wordsOf(name)))
-    .toSorted((a, b) => a.size - b.size);
-  return fewer.size > 0 && fewer.size * 2 >= more.size && [...fewer].every((word) => more.has(word));
-}
-
-/** The ends of a path of names, each as letters without separators: `address_city` ends as `address.city` does. */
-function endsOf(path: readonly string[]): ReadonlySet<string> {
-  const names = path.filter((name) => name !== '*').map((name) => wordsOf(name).join('') || name);
-  return new Set(names.map((_, at) => names.slice(at).join('')));
-}
-
-/** The units that a name or a text tells, sorted: values of another unit are other values. */
-function unitsIn(text: string): string {
-  const words = wordsOf(text);
-  const last = words.at(-1) ?? '';
-  const units = words.filter((word) => UNITS.has(word));
-  if (SHORT_UNITS.has(last)) units.push(last);
-  return [...new Set(units.map((unit) => SAME_UNITS.get(unit) ?? unit))].toSorted().join(', ');
-}
-
-/** Words that tell a unit or a form of a value, wherever they stand. */
-const UNITS: ReadonlySet<string> = new Set(
-  `cent cents pence pennies minor major dollars euros pounds aud usd eur gbp nzd jpy chf cad micros millis nanos
-  ms msec msecs millisecond milliseconds microseconds nanoseconds sec secs seconds mins minutes hrs hours days weeks months years
-  epoch unix timestamp iso utc percent percentage pct ratio fraction bps permille
-  bytes kb mb gb kib mib gib kilobytes megabytes bits px pixels pt dpi
-  mm cm km metre metres meter meters millimetres centimetres kilometres kilometers miles mile ft feet foot inch inches yards
-  sqm sqft m2 ft2 acres hectares kg kilograms grams mg lb lbs oz celsius fahrenheit kelvin deg degrees rad radians kmh mph kw kwh`.split(
-    /\s+/,
-  ),
-);
-
-/** Words that tell a unit at the end of a name only. */
-const SHORT_UNITS: ReadonlySet<string> = new Set('s m h d g b c f k l t v w min in us ns hz'.split(' '));
-
-const SAME_UNITS: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    cent: 'cents',
-    pence: 'cents',
-    minor: 'cents',
-    millis: 'ms',
-    msec: 'ms',
-    msecs: 'ms',
-    millisecond: 'ms',
-    milliseconds: 'ms',
-    s: 'seconds',
-    sec: 'seconds',
-    secs: 'seconds',
-    min: 'minutes',
-    mins: 'minutes',
-    h: 'hours',
-    hrs: 'hours',
-    d: 'days',
-    percent: 'pct',
-    percentage: 'pct',
-    metre: 'm',
-    metres: 'm',
-    meter: 'm',
-    meters: 'm',
-    unix: 'epoch',
-    lbs: 'lb',
-    foot: 'ft',
-    feet: 'ft',
-    m2: 'sqm',
-    ft2: 'sqft',
-  }),
-);
-
-/** The words of a name in snake case, kebab case or camel case, in lower case. */
-function wordsOf(name: string): readonly string[] {
-  return name
-    .replaceAll(/([a-z\d])([A-Z])/g, '$1 $2')
-    .toLowerCase()
-    .split(/[^\p{L}\d]+/u)
-    .filter((word) => word !== '');
-}
-
-/** 1 minus the Levenshtein distance as a part of the longer name. */
-function letterSimilarity(one: string, other: string): number {
-  const longer = Math.max(one.length, other.length);
-  if (longer === 0 || longer > 200) return 0;
-  let row = Array.from({ length: other.length + 1 }, (_, at) => at);
-  for (let at = 1; at <= one.length; at += 1) {
-    const next = [at];
-    for (let to = 1; to <= other.length; to += 1) {
-      const change = one[at - 1] === other[to - 1] ? 0 : 1;
-      next.push(Math.min((row[to - 1] ?? 0) + change, (row[to] ?? 0) + 1, (next[to - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return 1 - (row[other.length] ?? 0) / longer;
 }
 
 /** The values of an enumeration that V2 has otherwise. */
@@ -907,6 +727,220 @@ function spelling(value: FoundValue): string {
     .replaceAll(/(?<=\p{L})[\s_-]+(?=[\p{L}\d])|(?<=\d)[\s_-]+(?=\p{L})/gu, '');
 }
 
+function compareInside(v1: Shape, v2: Shape, path: Path, work: Work): void {
+  if (v1.members.size > 0 && v2.members.size > 0) compareObjects(v1, v2, path, work);
+  if (v1.element !== undefined && v2.element !== undefined)
+    compareInside(v1.element, v2.element, [...path, '*'], { ...work, old: [...work.old, '*'] });
+}
+
+/** Compares the sub-object as the nest leaves it. */
+function compareNested(
+  { under }: FoundNest,
+  moves: readonly Move[],
+  { v1, v2, path }: Objects,
+  work: Work,
+): void {
+  const target = v2.members.get(under);
+  const existing = v1.members.get(under)?.shape;
+  const sure = moves.filter(({ doubt }) => doubt === undefined);
+  if (target === undefined || (existing === undefined && sure.length === 0)) return;
+  const members = new Map(existing?.members ?? []);
+  for (const { from, to } of sure) {
+    const member = v1.members.get(from);
+    if (member !== undefined) members.set(to, member);
+  }
+  const shape: Shape = { ...(existing ?? target.shape), members, values: [] };
+  compareObjects(shape, target.shape, [...path, under], { ...work, old: [...work.old, under] });
+}
+
+interface RenameOptions {
+  readonly nests: readonly FoundNest[];
+  /** True for recorded traffic, where a rename is only ever a question. */
+  readonly isRecorded: boolean;
+}
+
+interface Renames {
+  readonly accepted: readonly FoundRename[];
+  /** The best candidate for a member, where it is not convincing, by the name in V1. */
+  readonly rejected: ReadonlyMap<string, FoundRename>;
+}
+
+/** Finds V2's names of the members that only V1 has, among those that only V2 has, also in the sub-objects of nests. */
+export function findRenames(v1: Shape, v2: Shape, { nests, isRecorded }: RenameOptions): Renames {
+  const moved = new Set(nests.flatMap(({ members }) => members.map(({ from }) => from)));
+  const targets = new Set(nests.map(({ under }) => under));
+  const gone = looseMembers(v1, v2, (name) => moved.has(name));
+  const young = [
+    ...looseMembers(v2, v1, (name) => targets.has(name)).map((member) => ({ member, under: undefined })),
+    ...nests.flatMap((nest) => innerMembers(nest, v1, v2)),
+  ];
+  const candidates = gone
+    .flatMap((old) =>
+      young.map(({ member, under }): FoundRename => {
+        return { from: old.name, to: member.name, under, ...renameScore(old, member) };
+      }),
+    )
+    .filter(({ confidence }) => confidence >= ASKED_FROM)
+    // A member that no recorded request has is not new: only a name like it is a hint.
+    .filter(({ from, to }) => !isRecorded || nameSimilarity(from, to) >= 0.5)
+    .toSorted((one, other) => other.confidence - one.confidence);
+  const accepted: FoundRename[] = [];
+  const rejected = new Map<string, FoundRename>();
+  for (const candidate of candidates) {
+    const isTaken = accepted.some(
+      ({ from, to, under }) => from === candidate.from || (to === candidate.to && under === candidate.under),
+    );
+    if (isTaken) continue;
+    const isClear = candidate.confidence >= PROPOSED_FROM && !hasRival(candidate, candidates, accepted);
+    if (isClear && !isRecorded) accepted.push(candidate);
+    else if (!rejected.has(candidate.from)) rejected.set(candidate.from, candidate);
+  }
+  for (const { from } of accepted) rejected.delete(from);
+  return { accepted, rejected };
+}
+
+/** The members that `shape` has and `other` has not. */
+function looseMembers(
+  shape: Shape,
+  other: Shape,
+  isLeftOut: (name: string) => boolean,
+): readonly LooseMember[] {
+  const names = [...shape.members.keys()];
+  const isCommon = (name: string): boolean => other.members.has(name);
+  const loose = [...shape.members].filter(([name]) => !isCommon(name) && !isLeftOut(name));
+  return loose.map(([name, member]) => {
+    const at = names.indexOf(name);
+    const before = names.slice(0, at).findLast(isCommon) ?? '';
+    const behind = names.slice(at + 1).find(isCommon) ?? '';
+    return { ...member, name, before, behind, isAlone: isAloneAmong(member, loose) };
+  });
+}
+
+function isAloneAmong(member: MemberShape, all: readonly (readonly [string, MemberShape])[]): boolean {
+  return all.filter(([, other]) => isCompatible(member.shape, other.shape)).length === 1;
+}
+
+/** The members of a nest's sub-object that its members do not explain. */
+function innerMembers(
+  { under, members }: FoundNest,
+  v1: Shape,
+  v2: Shape,
+): readonly { readonly member: LooseMember; readonly under: string }[] {
+  const known = new Set([
+    ...members.map(({ to }) => to),
+    ...(v1.members.get(under)?.shape.members.keys() ?? []),
+  ]);
+  const left = [...(v2.members.get(under)?.shape.members ?? [])].filter(([name]) => !known.has(name));
+  return left.map(([name, member]) => ({
+    under,
+    member: { ...member, name, before: '', behind: '', isAlone: isAloneAmong(member, left) },
+  }));
+}
+
+/** How sure it is that a member of V2 is one of V1 by another name. */
+interface RenameScore {
+  readonly confidence: number;
+  readonly evidence: string;
+  /** Why a rename could change what the value means; undefined when nothing speaks for that. */
+  readonly doubt: string | undefined;
+}
+
+/** The confidence that `young` is V2's name of `old`, and the evidence; 0 when their types exclude it. */
+function renameScore(old: LooseMember, young: LooseMember): RenameScore {
+  if (!isCompatible(old.shape, young.shape)) return { confidence: 0, evidence: '', doubt: undefined };
+  const reasons: string[] = [];
+  let confidence = 0.25;
+  const weigh = (weight: number, reason: string): void => {
+    confidence += weight;
+    if (weight > 0) reasons.push(reason);
+  };
+  const names = nameSimilarity(old.name, young.name);
+  weigh(0.3 * names, names >= 0.3 ? 'the names are alike' : '');
+  weigh(...textWeight(old, young));
+  weigh(...placeWeight(old, young));
+  weigh(...contentWeight(old.shape, young.shape));
+  if (old.isAlone && young.isAlone && fitsInto(old.shape, young.shape))
+    weigh(0.2, 'no other member of this type is new or gone');
+  if (old.required !== young.required) confidence -= 0.1;
+  const evidence = reasons.filter((reason) => reason !== '').join('; ');
+  const doubt = valueDoubt(old, young) ?? (isKnownAs(old, young) ? undefined : NO_LINK);
+  return { confidence: Math.max(0, Math.min(0.99, confidence)), evidence, doubt };
+}
+
+type Weight = readonly [weight: number, reason: string];
+
+function textWeight(old: LooseMember, young: LooseMember): Weight {
+  const mentions = (text: string, name: string): boolean =>
+    // Not proven linear: a name of the description, and nothing in it repeats.
+    new RegExp(`(?<![\\w-])${name.replaceAll(/[^\w]/g, '\\$&')}(?![\\w-])`).test(text);
+  if (name3(old) && mentions(young.shape.text, old.name)) return [0.3, `V2's description names ${old.name}`];
+  if (name3(young) && mentions(old.shape.text, young.name))
+    return [0.3, `V1's description names ${young.name}`];
+  if (old.shape.text === '' || young.shape.text === '') return [0, ''];
+  return old.shape.text === young.shape.text ? [0.3, 'the descriptions are equal'] : [-0.1, ''];
+}
+
+/** A name of one or two letters is in many texts. */
+function name3({ name }: LooseMember): boolean {
+  return name.length > 2;
+}
+
+function placeWeight(old: LooseMember, young: LooseMember): Weight {
+  // Members of which none is in both versions have no place to compare.
+  if ([old, young].some((member) => member.before === '' && member.behind === '')) return [0, ''];
+  const [before, behind] = [old.before === young.before, old.behind === young.behind];
+  if (before && behind) return [0.2, 'it stands between the same members'];
+  return before || behind ? [0.1, 'it stands next to the same member'] : [-0.05, ''];
+}
+
+function contentWeight(old: Shape, young: Shape): Weight {
+  if (old.values.length > 0 || young.values.length > 0) {
+    const common = old.values.filter((value) => young.values.includes(value)).length;
+    const share = common / Math.max(1, old.values.length, young.values.length);
+    return share > 0 ? [0.25 * share, 'it has the same values'] : [-0.15, ''];
+  }
+  if (old.members.size > 0 || young.members.size > 0) {
+    const common = [...old.members.keys()].filter((name) => young.members.has(name)).length;
+    const share = common / Math.max(1, old.members.size, young.members.size);
+    return share > 0 ? [0.3 * share, 'it has the same members'] : [-0.2, ''];
+  }
+  if (old.constraints === '' && young.constraints === '') return [0.05, ''];
+  return old.constraints === young.constraints ? [0.15, 'its format and limits are the same'] : [-0.15, ''];
+}
+
+/** True when something tells that two members are the same: their place and type do not. */
+function isKnownAs(old: LooseMember, young: LooseMember): boolean {
+  const [one, other] = [old.shape, young.shape];
+  const half = (all: readonly unknown[], more: readonly unknown[]): boolean =>
+    all.filter((value) => more.includes(value)).length * 2 > Math.max(1, all.length, more.length);
+  return (
+    isRelatedName(old.name, young.name) ||
+    textWeight(old, young)[0] > 0 ||
+    half(one.values, other.values) ||
+    half([...one.members.keys()], [...other.members.keys()])
+  );
+}
+
+/** True for names that differ in case and separators only, or of which one has all words of the other and at least as many as it lacks. */
+function isRelatedName(one: string, other: string): boolean {
+  if (isSameName(one, other)) return true;
+  const [fewer = new Set<string>(), more = new Set<string>()] = [one, other]
+    .map((name) => new Set(wordsOf(name)))
+    .toSorted((a, b) => a.size - b.size);
+  return fewer.size > 0 && fewer.size * 2 >= more.size && [...fewer].every((word) => more.has(word));
+}
+
+/** True when another candidate for one of the two names is about as good. */
+function hasRival(one: FoundRename, all: readonly FoundRename[], accepted: readonly FoundRename[]): boolean {
+  return all.some((other) => {
+    if (other === one || one.confidence - other.confidence >= MARGIN) return false;
+    const isTaken = accepted.some(
+      ({ from, to, under }) => from === other.from || (to === other.to && under === other.under),
+    );
+    return !isTaken && (other.from === one.from || (other.to === one.to && other.under === one.under));
+  });
+}
+
 /** The members of V2's body that V1's has not at the same path: where a member that is gone from its place may have gone. */
 export class Places {
   /** By each end of their paths, in the order of the description. */
@@ -955,55 +989,21 @@ function hasPath(shape: Shape, path: Path): boolean {
   return current !== undefined;
 }
 
+/** The ends of a path of names, each as letters without separators: `address_city` ends as `address.city` does. */
+function endsOf(path: readonly string[]): ReadonlySet<string> {
+  const names = path.filter((name) => name !== '*').map((name) => wordsOf(name).join('') || name);
+  return new Set(names.map((_, at) => names.slice(at).join('')));
+}
+
 function unreadIn(shape: Shape): readonly string[] {
   const inner = [...shape.members.values()].flatMap((member) => unreadIn(member.shape));
   return [...shape.unread, ...inner, ...(shape.element === undefined ? [] : unreadIn(shape.element))];
-}
-
-/** A request rule that two versions of an operation suggest. Paths are those of the body after the rules before it. */
-export type FoundRule =
-  | { readonly rule: 'unwrap'; readonly member: string }
-  | { readonly rule: 'rename'; readonly in: Path; readonly member: string; readonly to: string }
-  | { readonly rule: 'nest'; readonly in: Path; readonly members: readonly string[]; readonly under: string }
-  | { readonly rule: 'strip'; readonly in: Path; readonly member: string }
-  | {
-      readonly rule: 'map';
-      readonly in: Path;
-      readonly member: string;
-      readonly values: readonly (readonly [from: FoundValue, to: FoundValue])[];
-    };
-
-/** A value of an enumeration. */
-export type FoundValue = string | number | boolean;
-
-/** A rule with the reasons to believe in it. */
-export interface Finding {
-  readonly found: FoundRule;
-  /** From 0 to 1; an estimate by fixed weights, not a probability. */
-  readonly confidence: number;
-  /** The evidence, in words. */
-  readonly evidence: string;
-  /** Why it could lose a value or change its meaning, as a sentence: such a rule is a question, however sure it is. */
-  readonly doubt?: string | undefined;
 }
 
 /** True for a rule that a draft applies; any other one is a question. */
 export function isProposed({ confidence, doubt }: Pick<Finding, 'confidence' | 'doubt'>): boolean {
   return confidence >= PROPOSED_FROM && doubt === undefined;
 }
-
-/** The findings about one operation, in the order in which the rules apply, and what could not be decided. */
-export interface Comparison {
-  readonly findings: readonly Finding[];
-  /** Sentences for the author of the rule book. */
-  readonly questions: readonly string[];
-}
-
-/** Confidence from which a rule is proposed; below, it is a question. */
-const PROPOSED_FROM = 0.6;
-
-/** Confidence from which a rule is worth a question. */
-const ASKED_FROM = 0.45;
 
 /** A path and a name in it, in the syntax of a rule book. */
 export function pathText(path: Path, name?: string): string {

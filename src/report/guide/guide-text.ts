@@ -230,12 +230,6 @@ export function digests(report: Report, changes: readonly GuideChange[]): readon
     }));
 }
 
-/** A summary of a rule book may have no full stop, and another sentence follows it. */
-function ended(summary: string): string {
-  const text = summary.trim();
-  return /[.!?…]$/.test(text) ? text : `${text}.`;
-}
-
 function sentencesOf(client: ClientReport, summaries: ReadonlyMap<string, string>): string[] {
   const { operations, changes, responses, bodyChecks, mistakes } = client;
   return [
@@ -254,6 +248,12 @@ function sentencesOf(client: ClientReport, summaries: ReadonlyMap<string, string
     ),
     ...reasonsOf(client),
   ];
+}
+
+/** A summary of a rule book may have no full stop, and another sentence follows it. */
+function ended(summary: string): string {
+  const text = summary.trim();
+  return /[.!?…]$/.test(text) ? text : `${text}.`;
 }
 
 function responseSentence({ v1, v2, hasOtherValues }: ClientReport['responses'][number]): string {
