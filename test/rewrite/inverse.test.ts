@@ -144,7 +144,7 @@ describe('the inverse', () => {
       }),
       { numRuns: fuzzRuns(500) },
     );
-    expect(undone).toBeGreaterThan(fuzzRuns(500));
+    expect(undone).toBeGreaterThan(fuzzRuns(500) / 2);
   });
 
   test('of renames gives back the same bytes', () => {
