@@ -28,7 +28,7 @@ const READING_MS = [0, 2000];
 
 for (const reading of READING_MS) {
   const [gateway, browser] = await Promise.all([
-    inspectGateway({ capture: 'bodies', 'capture-body-limit': '2MiB' }),
+    inspectGateway({ capture: 'bodies', 'capture-memory': '512MiB' }),
     startBrowser(),
   ]);
   try {

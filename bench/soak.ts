@@ -32,11 +32,8 @@ const gateway = await startGatewayProcess(
   {
     upstream: v2.origin,
     'log-file': '/dev/null',
-    'breaker-failures': '50',
     // The inspector's ring is bounded, and would take minutes to fill: with a small one, a leak shows sooner.
-    'inspector-entries': '1000',
-    'capture-entries': '100',
-    'capture-bytes': '4MiB',
+    'capture-memory': '4MiB',
     ...(isHttp2 && tlsFlags(folder)),
   },
   // V8 takes memory from the system for as long as there is some; within a small heap a leak shows, and idle room does not.

@@ -3,6 +3,7 @@ import type { Dispatcher } from 'undici/index.js';
 import { readSecret } from '../settings/read-settings.ts';
 import { type Setting, settings as table } from '../settings/settings.ts';
 import type { CommandFault } from './command-fault.ts';
+import { givenSettings } from './settings-file.ts';
 
 /** The address of an admin listener and its credentials. */
 interface AdminAddress {
@@ -71,16 +72,18 @@ export class AdminClient {
 }
 
 /** Reads a secret of the gateway as the gateway itself does. */
-export function secretOf(setting: Setting<string | undefined>): ReturnType<typeof readSecret> {
-  return readSecret(setting, {
-    flags: {},
-    environment: process.env,
-    readFile: (path) => readFileSync(path, 'utf8'),
-  });
+export function secretOf(
+  setting: Setting<string | undefined>,
+  config: string | undefined,
+): ReturnType<typeof readSecret> {
+  const given = givenSettings({ config }, process.env);
+  const [fault] = given.file?.faults ?? [];
+  if (fault !== undefined) return { fault };
+  return readSecret(setting, { ...given, readFile: (path) => readFileSync(path, 'utf8') });
 }
 
-/** Returns a client of the admin listener at `url` that knows the token of the environment. */
-export function openAdmin(url: string): AdminClient | CommandFault {
-  const read = secretOf(table.adminToken);
+/** Returns a client of the admin listener at `url` that knows the token of the environment, or of the settings file. */
+export function openAdmin(url: string, config?: string): AdminClient | CommandFault {
+  const read = secretOf(table.adminToken, config);
   return 'fault' in read ? read : new AdminClient({ url, token: read.secret });
 }

@@ -1,13 +1,7 @@
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import type { RolloutRequest } from '../rollout/rollout-tally.ts';
 import { didYouMean } from '../rules/rule-book-fault.ts';
-import {
-  allSettings,
-  environmentName,
-  type Setting,
-  settings as table,
-  settings,
-} from '../settings/settings.ts';
+import { allSettings, environmentName, type Setting, settings as table } from '../settings/settings.ts';
 import type { DraftOptions } from './draft/draft.ts';
 import type { OpenapiOptions } from './draft/openapi.ts';
 import type { ExplainOptions } from './explain/explain.ts';
@@ -16,7 +10,7 @@ import type { TailOptions } from './logs/tail.ts';
 import type { NameOptions } from './report/clients.ts';
 import type { ReportOptions } from './report/report.ts';
 import type { RolloutOptions } from './rollout.ts';
-import { addSettings, flagsOf, servedSettings } from './setting-options.ts';
+import { addReferenceOptions, addSettings, configOption, flagsOf } from './setting-options.ts';
 import type { TwinOptions } from './twin/twin.ts';
 
 /** Defines `serve`, which runs the gateway until SIGTERM or SIGINT. */
@@ -24,14 +18,11 @@ export function serve(command: Command): void {
   command.description(
     'Runs the gateway. SIGTERM and SIGINT finish the requests in flight and stop; SIGHUP reads rule book and certificates again, and reopens the log file.',
   );
-  addSettings(command, servedSettings).action(async (options: Record<string, string | undefined>) => {
+  addSettings(command, allSettings).action(async (options: Record<string, string | undefined>) => {
     const { serveUntilSignal } = await import('./serve/serving.ts');
-    await serveUntilSignal(flagsOf(servedSettings, options));
+    await serveUntilSignal(flagsOf(allSettings, options));
   });
 }
-
-/** Settings that do not apply to the requests of the demo, which always go to the embedded V2. */
-const EXCLUDED_SETTINGS: ReadonlySet<string> = new Set(['upstream', 'reference-listen']);
 
 /** Defines `demo`: a tour through a whole migration, and one request for each operation. */
 export function demo(command: Command): void {
@@ -48,7 +39,8 @@ export function demo(command: Command): void {
       const { playTour } = await import('./demo/tour.ts');
       await playTour({ listen, adminListen, program: process.argv[1] ?? '' });
     });
-  const settings = allSettings.filter(({ name }) => !EXCLUDED_SETTINGS.has(name));
+  // Its requests always go to the embedded V2.
+  const settings = allSettings.filter((setting) => setting !== table.upstream);
   const requests = command
     .command('requests')
     .description(
@@ -73,11 +65,11 @@ export function check(command: Command): void {
   command.description(
     'Validates settings and rule book without starting anything, and lists operations, changes and assumptions. It reads the same settings as serve, from flags and environment, and refuses what serve would refuse. Exit code 2 on an error.',
   );
-  addSettings(command, servedSettings)
+  addSettings(command, allSettings)
     .addOption(new Option('--json', 'print JSON').helpGroup(OUTPUT))
     .action(async ({ json, ...options }: Record<string, string | undefined> & { readonly json?: true }) => {
       const { runCheck } = await import('./serve/check.ts');
-      await runCheck(flagsOf(servedSettings, options), json === true);
+      await runCheck(flagsOf(allSettings, options), json === true);
     });
 }
 
@@ -99,8 +91,8 @@ export function explain(command: Command): void {
     .option('--curl <command>', 'request as a curl command')
     .option('--har <file>', 'every request of a HAR file')
     .option('--postman <file>', 'every request of a Postman collection')
-    .option('--log <file>', 'requests reconstructed from a rewrite log, without values')
-    .addOption(rulesOption());
+    .option('--log <file>', 'requests reconstructed from a rewrite log, without values');
+  addRules(command);
   addFormat(command, ['text', 'json'])
     .addOption(
       new Option('--fail-on <result>', 'result that gives exit code 1')
@@ -125,13 +117,11 @@ export function replay(command: Command): void {
     .optionsGroup('Requests:')
     .option('--har <file>', 'record the requests of a HAR file')
     .option('--postman <file>', 'record the requests of a Postman collection')
-    .option('--log <file>', 'record requests reconstructed from a rewrite log, without values')
-    .addOption(
-      adminOption(
-        'record the requests captured by a running gateway; its token is read from GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE',
-      ),
-    )
-    .addOption(rulesOption())
+    .option('--log <file>', 'record requests reconstructed from a rewrite log, without values');
+  addAdmin(
+    addRules(record),
+    'record the requests captured by a running gateway; its token is read from GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE',
+  )
     .optionsGroup(OUTPUT)
     .requiredOption('--out <file>', 'fixture to write');
   addFormat(record, ['text', 'json']).action(async (options: RecordOptions) => {
@@ -143,9 +133,8 @@ export function replay(command: Command): void {
     .description(
       'Lists the requests of a fixture whose outcome changes under the current rule book. Exit code 1 if there are any.',
     )
-    .argument('<fixture>', 'fixture that `replay record` wrote')
-    .addOption(rulesOption());
-  addFormat(check, ['text', 'json'])
+    .argument('<fixture>', 'fixture that `replay record` wrote');
+  addFormat(addRules(check), ['text', 'json'])
     .optionsGroup(OUTPUT)
     .option('--update', 'write the current outcomes to the fixture')
     .action(async (fixture: string, options: CheckOptions) => {
@@ -179,8 +168,8 @@ export function report(command: Command): void {
     .optionsGroup('Attributes:')
     .option('--census', 'print the attribute census only, with strip rules to paste')
     .option('--openapi <file>', 'OpenAPI description of V2, for the census: JSON or YAML')
-    .option('--apply', 'with --census: write the proposed strip rules into the rule book')
-    .addOption(rulesOption('rule book, for --guide, --digest, --apply and --openapi'));
+    .option('--apply', 'with --census: write the proposed strip rules into the rule book');
+  addRules(command, 'rule book, for --guide, --digest, --apply and --openapi');
   addFormat(command, ['text', 'json', 'csv', 'md', 'html']).action(
     async (files: readonly string[], options: ReportOptions) => {
       const { runReport } = await import('./report/report.ts');
@@ -213,12 +202,13 @@ export function openapi(command: Command): void {
     .argument(
       '[v2]',
       "V2's description: a file, a URL or - for stdin (default: that of the embedded reference)",
-    )
-    .addOption(rulesOption());
-  addFormat(command, ['json', 'yaml']).action(async (source: string | undefined, options: OpenapiOptions) => {
-    const { runOpenapi } = await import('./draft/openapi.ts');
-    await runOpenapi(source, options);
-  });
+    );
+  addFormat(addRules(command), ['json', 'yaml']).action(
+    async (source: string | undefined, options: OpenapiOptions) => {
+      const { runOpenapi } = await import('./draft/openapi.ts');
+      await runOpenapi(source, options);
+    },
+  );
 }
 
 /** Defines `draft`, which writes a rule book from two descriptions, or from V2's and recorded traffic. */
@@ -233,12 +223,11 @@ export function draft(command: Command): void {
     .optionsGroup('Recorded requests:')
     .option('--har <file>', 'recorded requests: a HAR file')
     .option('--postman <file>', 'recorded requests: a Postman collection')
-    .option('--log <file>', 'recorded requests: a rewrite log, which has names but no values')
-    .addOption(
-      adminOption(
-        'recorded requests: those captured by a running gateway; its token is read from GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE',
-      ),
-    )
+    .option('--log <file>', 'recorded requests: a rewrite log, which has names but no values');
+  addAdmin(
+    command,
+    'recorded requests: those captured by a running gateway; its token is read from GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE',
+  )
     .addOption(new Option('--out <file>', 'rule book to write (default: stdout)').helpGroup(OUTPUT))
     .addOption(
       new Option(
@@ -265,8 +254,8 @@ export function tail(command: Command): void {
       'filter as in the inspector: client:3fa9 op:create_client status:4xx -verdict:passed',
       '',
     )
-    .option('-f, --follow', 'follow the file as it grows')
-    .addOption(adminOption('follow a running gateway, such as http://127.0.0.1:8081'));
+    .option('-f, --follow', 'follow the file as it grows');
+  addAdmin(command, 'follow a running gateway, such as http://127.0.0.1:8081');
   addFormat(command, ['text', 'json']).action(async (file: string | undefined, options: TailOptions) => {
     const { runTail } = await import('./logs/tail.ts');
     await runTail(file, options);
@@ -298,8 +287,8 @@ export function twin(command: Command): void {
       new Option('--on <runtime>', 'runtime of the gateway; node-server leaves the fast path out')
         .choices(['node', 'node-server', 'bun', 'deno', 'workerd'])
         .default('node'),
-    )
-    .addOption(rulesOption('rule book of the gateway'))
+    );
+  addRules(command, 'rule book of the gateway')
     .optionsGroup(OUTPUT)
     .option('--ignore <fields...>', 'response header fields not to compare', [])
     .option('--json', 'print JSON')
@@ -347,7 +336,7 @@ const MODES: readonly (readonly [mode: NonNullable<RolloutRequest['mode']>, word
 ];
 
 function common(command: Command): Command {
-  return addFormat(command, ['text', 'json']).addOption(adminOption('admin listener', DEFAULT_ADMIN));
+  return addAdmin(addFormat(command, ['text', 'json']), 'admin listener', DEFAULT_ADMIN);
 }
 
 function targeted(command: Command): Command {
@@ -387,75 +376,43 @@ export function clients(command: Command): void {
   command.description(
     'A client is known by a keyed hash of its API key. The admin token is read from GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE.',
   );
-  addFormat(defaultCommand(command, 'list'), ['text', 'json'])
+  common(defaultCommand(command, 'list'))
     .description('list the clients of a running gateway: hash, name, latest User-Agent and address')
-    .addOption(adminOption('admin listener', DEFAULT_ADMIN))
-    .action(async ({ admin, format }: { readonly admin: string; readonly format: 'text' | 'json' }) => {
+    .action(async (options: NameOptions & { readonly admin: string }) => {
       const { listClients } = await import('./report/clients.ts');
-      await listClients(admin, format);
+      await listClients(options);
     });
   addFormat(command.command('hash'), ['text', 'json'])
     .description(
       'print the hash of the API key on stdin; the secret is read from GATEWAY_CLIENT_SECRET or GATEWAY_CLIENT_SECRET_FILE',
     )
-    .action(async ({ format }: { readonly format: 'text' | 'json' }) => {
+    .addOption(configOption())
+    .action(async (options: NameOptions) => {
       const { printHash } = await import('./report/clients.ts');
-      await printHash(format);
+      await printHash(options);
     });
-  addFormat(command.command('name'), ['text', 'json'])
+  const naming = addFormat(command.command('name'), ['text', 'json']);
+  addAdmin(naming, 'running gateway whose names file to change, such as http://127.0.0.1:8081')
     .description('name a client, in the names file or through a running gateway; no name takes it away')
     .argument('<client>', 'client hash of 16 hex digits')
     .argument('[name]', 'name for people')
     .option('--names <file>', 'names file; by default GATEWAY_CLIENT_NAMES')
-    .addOption(adminOption('running gateway whose names file to change, such as http://127.0.0.1:8081'))
     .action(async (client: string, name: string | undefined, options: NameOptions) => {
       const { giveName } = await import('./report/clients.ts');
       await giveName(client, name, options);
     });
 }
 
-/** Settings of the reference service by flag, under their headings. */
-const GROUPS: readonly (readonly [heading: string, flags: Readonly<Record<string, Setting<unknown>>>])[] = [
-  ['Service:', { listen: settings.referenceListen, db: settings.referenceDb }],
-  [
-    'Versions:',
-    {
-      dialect: settings.referenceDialect,
-      release: settings.referenceRelease,
-      unknown: settings.referenceUnknown,
-      deprecated: settings.referenceDeprecated,
-      deprecations: settings.referenceDeprecations,
-    },
-  ],
-  [
-    'API keys:',
-    {
-      rate: settings.referenceRate,
-      'read-only': settings.referenceReadOnly,
-      failing: settings.referenceFailing,
-    },
-  ],
-];
-
 /** Defines `reference`, which runs the reference service alone until SIGTERM or SIGINT. */
 export function reference(command: Command): void {
   command.description(
     'Runs a small implementation of the specification as V2, V1 or both. It accepts any API key.',
   );
-  for (const [heading, flags] of GROUPS) {
-    for (const [flag, setting] of Object.entries(flags))
-      command.addOption(option(flag, setting).helpGroup(heading));
-  }
+  addReferenceOptions(command);
   command.action(async (texts: Readonly<Record<string, string | undefined>>) => {
     const { runReference } = await import('./serve/reference.ts');
     await runReference(texts);
   });
-}
-
-function option(flag: string, setting: Setting<unknown>): Option {
-  return new Option(`--${flag} ${setting.kind.placeholder}`, setting.sentence)
-    .env(environmentName(setting))
-    .default(setting.initial || undefined);
 }
 
 /** Defines `completion`, which prints the script that completes commands, options and values in a shell. */
@@ -471,18 +428,31 @@ export function completion(command: Command): void {
     });
 }
 
-const DEFAULT_RULES = 'config/rules.yaml';
-
 /** Heading of the options that say how a result is printed and which exit code it gives. */
 export const OUTPUT = 'Output:';
 
-/** The option `--rules`: the file of the rule book. An empty variable counts as unset, as for `serve`. */
-export function rulesOption(sentence = 'rule book'): Option {
-  return new Option('--rules <file>', sentence)
-    .env('GATEWAY_RULES')
-    .default(DEFAULT_RULES)
-    .argParser((text) => text || DEFAULT_RULES)
+/**
+ * Adds `--rules` and `--config`. The rule book is the one of the flag, of `GATEWAY_RULES` or of the settings file, in this order. An
+ * empty variable counts as unset, as for `serve`.
+ */
+function addRules(command: Command, sentence = 'rule book'): Command {
+  const option = new Option('--rules <file>', sentence)
+    .env(environmentName(table.rules))
+    .default(table.rules.initial)
+    .argParser((text) => text || String(table.rules.initial))
     .helpGroup('Rule book:');
+  return command
+    .addOption(option)
+    .addOption(configOption())
+    .hook('preAction', async () => {
+      const { rules, config } = command.opts<{ readonly rules: string; readonly config?: string }>();
+      const isGiven = command.getOptionValueSource('rules') === 'cli' || process.env['GATEWAY_RULES'];
+      if (isGiven) return;
+      const { givenSetting } = await import('./settings-file.ts');
+      const read = givenSetting(table.rules, { config });
+      if ('faults' in read) command.error(read.faults.join('\n'));
+      else if (read.value !== rules) command.setOptionValueWithSource('rules', read.value, 'config');
+    });
 }
 
 /** Adds `--format` with these choices, the first of which is the default, and `--json`, which is short for `--format json`. */
@@ -503,10 +473,12 @@ export function addFormat(command: Command, choices: readonly string[]): Command
     });
 }
 
-/** The option `--admin`: the admin listener of a running gateway. */
-export function adminOption(sentence: string, initial?: string): Option {
+/** Adds `--admin`, the admin listener of a running gateway, and `--config`, whose file may name its token. */
+function addAdmin(command: Command, sentence: string, initial?: string): Command {
   const option = new Option('--admin <url>', sentence).argParser(readAdmin).helpGroup('Running gateway:');
-  return initial === undefined ? option : option.default(initial);
+  command.addOption(initial === undefined ? option : option.default(initial));
+  const hasConfig = command.options.some(({ long }) => long === '--config');
+  return hasConfig ? command : command.addOption(configOption());
 }
 
 function readAdmin(text: string): string {

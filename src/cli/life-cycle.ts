@@ -83,7 +83,7 @@ export interface ProcessLog {
 const QUEUE_BYTES = 256 * 1024;
 
 /** Opens the process log on stderr, before the settings are validated: invalid settings count as their defaults. */
-export function stderrLog(sources: Pick<SettingSources, 'flags' | 'environment'>): ProcessLog {
+export function stderrLog(sources: Pick<SettingSources, 'flags' | 'environment' | 'file'>): ProcessLog {
   const sink = openLogSink(2, { limit: QUEUE_BYTES, onNotice: () => {} });
   const format = readSetting(table.logFormat, sources);
   const write = openProcessLog(sink, {

@@ -15,6 +15,7 @@ import { type Terminal, terminalOf, wrapLines } from './terminal.ts';
 /** Options of every command below `rollout`. */
 export interface RolloutOptions {
   readonly admin: string;
+  readonly config?: string;
   readonly format: 'text' | 'json';
   readonly operation?: string;
   readonly client?: string;
@@ -26,7 +27,7 @@ export async function carryOutRollout(
   options: RolloutOptions,
   request: RolloutRequest | undefined,
 ): Promise<void> {
-  const client = openAdmin(options.admin);
+  const client = openAdmin(options.admin, options.config);
   const outcome = isFault(client) ? client : await ask(client, request);
   if (isFault(outcome)) {
     endWith({ ...outcome, fault: terminalLines(outcome.fault) });

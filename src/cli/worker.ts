@@ -1,12 +1,13 @@
 import { isTraced, readSampler } from '../node/log/otlp.ts';
-import { readSetting } from '../settings/read-settings.ts';
-import { settings as table } from '../settings/settings.ts';
+import { captureBodyLimit, readSetting } from '../settings/read-settings.ts';
+import { constants, settings as table } from '../settings/settings.ts';
 import { watchProcess } from '../node/admin/admin-server.ts';
 import type { WriteProcessLine } from '../node/log/process-log.ts';
 import { CaptureRate } from '../rewrite-log/capture.ts';
 import { type FromWorker, isToWorker, StoreLink, type ToWorker } from '../node/workers/worker-messages.ts';
 import { ReportRequests, WorkerLink } from '../node/workers/worker-link.ts';
 import { setExitDeadline } from './life-cycle.ts';
+import { PROCESSES_FLAG } from './serve/preflight.ts';
 import { startServing } from './serve/serving.ts';
 
 // One of the processes that share the port (`workers`). Only the first process handles signals: a terminal sends them to every
@@ -24,7 +25,8 @@ process.once('message', (message) => {
 
 async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<void> {
   const sources = { flags, environment: process.env };
-  const rate = new CaptureRate(readSetting(table.structureRate, sources), () => performance.now());
+  const share = Math.ceil(constants.structureRate / Number(flags[PROCESSES_FLAG]));
+  const rate = new CaptureRate(share, () => performance.now());
   const level = readSetting(table.capture, sources);
   const reports = new ReportRequests(send);
   const store = new StoreLink((id, call) => send({ kind: 'store-call', id, call }));
@@ -39,12 +41,12 @@ async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<v
     ownReport: (client, type) => reports.of(client, type),
     store,
     isSampled: isTraced(process.env) ? readSampler(process.env) : undefined,
-    bodyLimit: readSetting(table.captureBodyLimit, sources),
+    bodyLimit: captureBodyLimit(readSetting(table.captureMemory, sources) ?? 0),
     wanted: () => (level === 'bodies' ? 'bodies' : rate.next()),
   });
   const write: WriteProcessLine = (line) => send({ kind: 'process-line', line });
   const log = { write, flush: () => Promise.resolve() };
-  const started = await startServing(flags, process.env, log, link);
+  const started = await startServing(sources, log, { worker: link });
   if ('faults' in started) {
     send({ kind: 'faults', faults: started.faults }, () => process.exit(2));
     return;

@@ -9,14 +9,14 @@ import { failure } from '../migrate/failure.ts';
 import { CaptureRate } from '../rewrite-log/capture.ts';
 import { entryLine } from '../rewrite-log/entry-line.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
-import { logWriter, type Observer, rememberedHash } from '../rewrite-log/observer.ts';
+import { type Observer, rememberedHash } from '../rewrite-log/observer.ts';
 import { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { missingV1Fault, modesInForce } from '../rollout/modes.ts';
 import type { ReplicaNotice } from '../rollout/replica.ts';
 import { RolloutControl } from '../rollout/rollout-control.ts';
 import { hexOf } from '../rules/hash.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
-import { gatewayOptions, memoryShares, readSettings, type Settings } from '../settings/read-settings.ts';
+import { gatewayOptions, readSettings, type Settings } from '../settings/read-settings.ts';
 import { settingConflicts } from '../settings/setting-conflicts.ts';
 import type { OriginSetting } from '../settings/setting-kinds.ts';
 import { allSettings, environmentName, settings as table } from '../settings/settings.ts';
@@ -86,23 +86,26 @@ export function createEdgeGateway(parts: EdgeGatewayParts): EdgeGateway {
 
 /** Settings that promise what no isolate does, by name. */
 const NOT_AT_EDGE =
-  /^(?:upstream-(?:host|sni|ca|cert|key)|tls-.*|proxy-protocol|rules|v2-openapi|log-file|capture.*)$/;
+  /^(?:upstream-(?:host|sni|ca|cert|key)|tls-.*|proxy-protocol|rules|v2-openapi|capture.*)$/;
 
 /** All that keeps these settings from being used at the edge, as sentences. */
 function edgeFaults({ bindings, ruleBook }: EdgeGatewayParts, settings: Settings): string[] {
-  const faults = [...settingConflicts(settings, { ...memoryShares(), bufferBytes: ISOLATE_BYTES })];
+  const faults = [...settingConflicts(settings)];
   const [origin, v1Origin] = [settings.get(table.upstream), settings.get(table.v1Upstream)];
   const idle = allSettings.filter(
     (setting) => NOT_AT_EDGE.test(setting.name) && !settings.isInitial(setting),
   );
   if (idle.length > 0)
     faults.push(`Unset ${idle.map(environmentName).join(', ')}: without effect at the edge.`);
-  if (settings.get(table.selfService))
+  const logFile = settings.get(table.logFile);
+  if (logFile !== undefined && logFile !== 'off')
+    faults.push(`Unset ${environmentName(table.logFile)}, or set it to off: there are no files at the edge.`);
+  if (settings.get(table.selfService).path !== undefined)
     faults.push(`Unset ${environmentName(table.selfService)}: an isolate at the edge keeps no report.`);
-  if (settings.get(table.store).kind !== 'memory' || settings.get(table.rolloutFile) !== undefined) {
-    const names = `${environmentName(table.store)} and ${environmentName(table.rolloutFile)}`;
-    faults.push(`Unset ${names}: at the edge the Durable Object ROLLOUT is the store.`);
-  }
+  if (settings.get(table.store).kind !== 'memory')
+    faults.push(
+      `Unset ${environmentName(table.store)}: at the edge the Durable Object ROLLOUT is the store.`,
+    );
   if (origin?.socketPath !== undefined || v1Origin?.socketPath !== undefined)
     faults.push('There are no Unix sockets at the edge; set an http or https address.');
   const modes = modesInForce(ruleBook.rollout?.modes, undefined);
@@ -199,7 +202,7 @@ function gatewayOf(
   const secret = settings.get(table.clientSecret) ?? randomHex(32);
   const v1 = settings.get(table.v1Upstream);
   const nameClient = createClientHash(secret);
-  const write = logWriter(settings.get(table.rewriteLogLevel), (entry) => print(entryLine(entry).trimEnd()));
+  const isLogged = settings.get(table.logFile) !== 'off';
   return new Gateway(
     {
       rules: () => rules,
@@ -208,11 +211,11 @@ function gatewayOf(
       rollout,
       v2Schemas: () => v2Schemas,
       record: (entry) => {
-        write(entry);
+        if (isLogged) print(entryLine(entry).trimEnd());
         totals?.observe(entry);
         ship(entry, bindings, later);
       },
-      observer: structureObserver(settings.get(table.structureRate), Date.now),
+      observer: structureObserver(settings.constants.structureRate, Date.now),
       now: () => performance.now(),
       time: () => Date.now(),
       newRequestId: () => crypto.randomUUID(),

@@ -23,7 +23,7 @@ export interface DecidedRequest extends CheckedHead {
 /** Limits set by the operator and the runtime. */
 export interface DecisionLimits {
   /** Maximum bytes of a body to rewrite; undefined leaves it to the rule book. */
-  readonly bodyLimit: number | undefined;
+  readonly bodyLimit?: number | undefined;
   /** The content codings that the runtime can decode; all by default. */
   readonly codings?: readonly Coding[] | undefined;
   /** Path at which a client gets its own report, under `/api/v1`; undefined where none is given. */

@@ -406,7 +406,7 @@ function unread({ unread: { count, last }, now, goneAfterDays }: SwitchOffFacts)
 function failuresOnly({ withoutInfo: [log, ...more] }: SwitchOffFacts): Condition[] {
   if (log === undefined) return [];
   const others = more.length === 0 ? '' : ` The same applies to ${counted(more.length, 'more log')}.`;
-  const text = `The log of ${log} has failures only, as GATEWAY_REWRITE_LOG_LEVEL=warn makes it: requests without one are not in it.${others}`;
+  const text = `The log of ${log} has failures only, as a filter by level leaves them: requests without one are not in it.${others}`;
   return [{ state: 'unknown', text }];
 }
 

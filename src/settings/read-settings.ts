@@ -1,19 +1,54 @@
 import type { AddressRange, ForwardedMode } from '../http/forwarding.ts';
 import { didYouMean } from '../rules/rule-book-fault.ts';
-import { allSettings, environmentName, secretSettings, type Setting, settings as table } from './settings.ts';
+import {
+  allSettings,
+  type Constants,
+  constants,
+  environmentName,
+  goneSettings,
+  secretSettings,
+  type Setting,
+  settings as table,
+} from './settings.ts';
 
-/** Sources of settings: a flag takes precedence over the environment, which takes precedence over the default. */
+/** Sources of settings: a flag takes precedence over the environment, this over the settings file, and this over the default. */
 export interface SettingSources {
   /** By setting name. */
   readonly flags: Readonly<Record<string, string | undefined>>;
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** What the settings file says; without one, nothing. */
+  readonly file?: SettingsFile | undefined;
   /** Reads a secret from a file; throws when it cannot. */
   readonly readFile: (path: string) => string;
+  /** Other values of constants, in tests. */
+  readonly constants?: Partial<Constants> | undefined;
 }
+
+/** The content of a settings file, before its values are validated. */
+export interface SettingsFile {
+  /** Values by setting name; that of a secret may be `NAME-file` instead. */
+  readonly values: ReadonlyMap<string, FileValue>;
+  /** What is wrong with the file itself, as sentences with its path, line and column. */
+  readonly faults: readonly string[];
+}
+
+/** A value of a settings file. */
+interface FileValue {
+  readonly text: string;
+  /** Name and place for sentences, such as `listen in gateway.yaml:3:9`. */
+  readonly from: string;
+}
+
+/** The variable that names the settings file. */
+export const CONFIG_VARIABLE = 'GATEWAY_CONFIG';
 
 /** Validated settings: `get` never fails. */
 export interface Settings {
   get<Value>(setting: Setting<Value>): Value;
+  /** Those of `constants`, but for a test. */
+  readonly constants: Constants;
+  /** Values that the settings file decides, by setting name, as flags of another process. */
+  readonly ofFile: Readonly<Record<string, string>>;
   /** True when the default was not replaced. */
   isInitial(setting: Setting<unknown>): boolean;
   /** The flag or the variable by which the setting is set, for sentences; the variable when it is not. */
@@ -77,15 +112,26 @@ export function readValidSettings(sources: SettingSources): SettingsReading {
     faults.push(`${found.from} ${outcome.fault}${setting.secret ? '' : `, not "${shown(found.text)}"`}.`);
     invalid.add(setting.name);
   }
-  faults.push(...unknownNames(sources.environment));
+  faults.push(
+    ...(sources.file?.faults ?? []),
+    ...goneFlags(sources.flags),
+    ...unknownNames(sources.environment),
+  );
   return {
     settings: {
       get: (setting) => valueOf(setting, texts.get(setting.name)),
+      constants: { ...constants, ...sources.constants },
+      get ofFile() {
+        const decided = allSettings.flatMap(({ name }) => {
+          const text = texts.get(name);
+          const isOfFile = text !== undefined && isFromFile(sources, name, names.get(name));
+          return isOfFile ? [[name, text] as const] : [];
+        });
+        return Object.fromEntries(decided);
+      },
       isInitial,
       nameOf: (setting) => names.get(setting.name) ?? environmentName(setting),
-      secretFiles: secretsInFiles().flatMap(
-        (setting) => sources.environment[`${environmentName(setting)}_FILE`] ?? [],
-      ),
+      secretFiles: secretsInFiles().flatMap((setting) => secretPath(setting, sources)?.path ?? []),
       rereadSecrets,
     },
     faults,
@@ -97,7 +143,10 @@ export function readValidSettings(sources: SettingSources): SettingsReading {
   }
 
   function secretsInFiles(): readonly Setting<string | undefined>[] {
-    return secretSettings.filter((setting) => names.get(setting.name) === `${environmentName(setting)}_FILE`);
+    return secretSettings.filter((setting) => {
+      const from = names.get(setting.name);
+      return from !== undefined && from === secretPath(setting, sources)?.from;
+    });
   }
 
   function rereadSecrets(faultOf: FaultOfSecret): SecretsReading {
@@ -132,9 +181,10 @@ function shown(text: string): string {
 /** Reads one setting before the others are validated; an invalid one counts as its default. */
 export function readSetting<Value>(
   setting: Setting<Value>,
-  { flags, environment }: Pick<SettingSources, 'flags' | 'environment'>,
+  sources: Pick<SettingSources, 'flags' | 'environment' | 'file'>,
 ): Value {
-  return valueOf(setting, flags[setting.name] ?? (environment[environmentName(setting)] || setting.initial));
+  const found = find(setting, { ...sources, readFile: () => '' });
+  return valueOf(setting, 'fault' in found ? undefined : found.text);
 }
 
 /** Reads one secret, from its variable or the file that `GATEWAY_NAME_FILE` names, the `name` of the outcome, and checks nothing else. */
@@ -148,23 +198,43 @@ export function readSecret(
 
 type Found = { readonly text: string | undefined; readonly from: string } | { readonly fault: string };
 
-function find(setting: Setting<unknown>, { flags, environment, readFile }: SettingSources): Found {
+function find(setting: Setting<unknown>, sources: SettingSources): Found {
+  const { flags, environment, file, readFile } = sources;
   const name = environmentName(setting);
   const flag = flags[setting.name];
   if (flag !== undefined) return { text: flag, from: `--${setting.name}` };
   const value = environment[name];
-  const path = setting.secret ? environment[`${name}_FILE`] : undefined;
-  if (value !== undefined && path !== undefined) {
+  if (setting.secret && value !== undefined && environment[`${name}_FILE`] !== undefined)
     return { fault: `${name} and ${name}_FILE are both set; leave one of them out.` };
-  }
   // Compose files and shells leave an unset variable empty.
   if (value !== undefined && value !== '') return { text: value, from: name };
-  if (path === undefined || path === '') return { text: setting.initial, from: name };
+  const secret = setting.secret ? secretPath(setting, sources) : undefined;
+  const written = file?.values.get(setting.name);
+  if (secret === undefined) return written ?? { text: setting.initial, from: name };
+  if (written !== undefined && secret.isOfFile)
+    return { fault: `${written.from} and ${secret.from} are both set; leave one of them out.` };
   try {
-    return { text: readFile(path).replace(/\r?\n$/, ''), from: `${name}_FILE` };
+    return { text: readFile(secret.path).replace(/\r?\n$/, ''), from: secret.from };
   } catch {
-    return { fault: `${name}_FILE names a file that cannot be read: ${path}.` };
+    return { fault: `${secret.from} names a file that cannot be read: ${secret.path}.` };
   }
+}
+
+/** The file that holds a secret, as the environment or the settings file names it. */
+function secretPath(
+  setting: Setting<unknown>,
+  { environment, file }: Pick<SettingSources, 'environment' | 'file'>,
+): { readonly path: string; readonly from: string; readonly isOfFile: boolean } | undefined {
+  const name = `${environmentName(setting)}_FILE`;
+  const path = environment[name];
+  if (path !== undefined && path !== '') return { path, from: name, isOfFile: false };
+  const written = file?.values.get(`${setting.name}-file`);
+  return written && { path: written.text, from: written.from, isOfFile: true };
+}
+
+function isFromFile({ file }: SettingSources, name: string, from: string | undefined): boolean {
+  const places = [file?.values.get(name)?.from, file?.values.get(`${name}-file`)?.from];
+  return from !== undefined && places.includes(from);
 }
 
 function valueOf<Value>(setting: Setting<Value>, text: string | undefined): Value {
@@ -176,18 +246,37 @@ function valueOf<Value>(setting: Setting<Value>, text: string | undefined): Valu
 /** Variables that Kubernetes adds to every container next to a Service named `gateway`. */
 const SERVICE_LINK = /^GATEWAY_(?:SERVICE_(?:HOST|PORT)(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_\w+)?)?)$/;
 
-function unknownNames(environment: SettingSources['environment']): string[] {
-  const known = new Set(allSettings.flatMap((setting) => namesOf(setting)));
-  return Object.keys(environment)
-    .filter((name) => name.startsWith('GATEWAY_') && !known.has(name) && !SERVICE_LINK.test(name))
-    .map(
-      (name) => `${name} is not a setting${didYouMean(name, known) || '; see --help for those there are.'}`,
-    );
+function goneFlags(flags: SettingSources['flags']): string[] {
+  return Object.keys(goneSettings).flatMap((name) =>
+    flags[name] === undefined ? [] : [goneFault(`--${name}`, name)],
+  );
 }
 
-function namesOf(setting: Setting<unknown>): string[] {
-  const name = environmentName(setting);
-  return setting.secret ? [name, `${name}_FILE`] : [name];
+/** Says that a setting is gone, and what to do instead; `from` is how it is set. */
+export function goneFault(from: string, name: string): string {
+  return `${from} is no longer a setting: ${goneSettings[name] ?? ''}.`;
+}
+
+function unknownNames(environment: SettingSources['environment']): string[] {
+  const known = new Set([CONFIG_VARIABLE, ...settingKeys().map((name) => environmentName({ name }))]);
+  return Object.entries(environment).flatMap(([name, value]) => {
+    if (!name.startsWith('GATEWAY_') || known.has(name) || SERVICE_LINK.test(name)) return [];
+    const setting = name
+      .slice('GATEWAY_'.length)
+      .toLowerCase()
+      .replaceAll('_', '-')
+      .replace(/-file$/, '');
+    const gone = [name.slice('GATEWAY_'.length).toLowerCase().replaceAll('_', '-'), setting].find((key) =>
+      Object.hasOwn(goneSettings, key),
+    );
+    if (gone !== undefined) return value === undefined || value === '' ? [] : [goneFault(name, gone)];
+    return [`${name} is not a setting${didYouMean(name, known) || '; see --help for those there are.'}`];
+  });
+}
+
+/** The names of settings, and of files for secrets. */
+export function settingKeys(): readonly string[] {
+  return allSettings.flatMap(({ name, secret }) => (secret ? [name, `${name}-file`] : [name]));
 }
 
 /** The operator's limits and choices that apply on every runtime. */
@@ -202,8 +291,6 @@ export interface GatewayOptions {
   readonly minDataRate: number;
   /** Maximum bytes held for rewriting, all requests together. */
   readonly bufferBytes: number;
-  /** Maximum bytes of a body to rewrite; undefined uses the rule book's limit. */
-  readonly bodyLimit: number | undefined;
   readonly forwarded: ForwardedMode;
   /** The pseudonym of the gateway in `Via`; empty where there is no such field. */
   readonly via: string;
@@ -221,21 +308,21 @@ export function gatewayOptions(
   settings: Settings,
   shares: Pick<MemoryShares, 'bufferBytes'>,
 ): GatewayOptions {
-  const selfService = settings.get(table.selfService) ? settings.get(table.selfServicePath) : undefined;
+  const { path, isLinked } = settings.get(table.selfService);
+  const { headerCount, breakerFailures, breakerOpen } = settings.constants;
   return {
-    selfService,
-    selfServiceLink: settings.get(table.selfServiceLink) ? selfService : undefined,
-    count: settings.get(table.headerCount),
+    selfService: path,
+    selfServiceLink: isLinked ? path : undefined,
+    count: headerCount,
     bytes: settings.get(table.headerBytes),
     trustedProxies: settings.get(table.trustedProxies),
     maxInFlight: settings.get(table.maxInFlight),
     minDataRate: settings.get(table.minDataRate),
     bufferBytes: settings.get(table.bufferBytes) ?? shares.bufferBytes,
-    bodyLimit: settings.get(table.bodyLimit),
     forwarded: settings.get(table.forwarded),
     via: settings.get(table.via),
-    breakerFailures: settings.get(table.breaker) ? settings.get(table.breakerFailures) : 0,
-    breakerOpenMs: settings.get(table.breakerOpen),
+    breakerFailures: settings.get(table.breaker) ? breakerFailures : 0,
+    breakerOpenMs: breakerOpen,
   };
 }
 
@@ -254,15 +341,24 @@ export function captureOptions(
   settings: Settings,
   shares: Pick<MemoryShares, 'captureBytes'>,
 ): CaptureSettings {
+  const maxBytes = settings.get(table.captureMemory) ?? shares.captureBytes;
   return {
     mode: settings.get(table.capture),
     masks: settings.get(table.captureMask),
-    maxEntries: settings.get(table.captureEntries),
-    maxBytes: settings.get(table.captureBytes) ?? shares.captureBytes,
-    structurePerSecond: settings.get(table.structureRate),
-    bodyLimit: settings.get(table.captureBodyLimit),
+    maxEntries: settings.constants.captureEntries,
+    maxBytes,
+    structurePerSecond: settings.constants.structureRate,
+    bodyLimit: captureBodyLimit(maxBytes),
   };
 }
+
+/** Returns the largest body that is kept for the inspector, of the bytes for all exchanges. */
+export function captureBodyLimit(captureMemory: number): number {
+  return Math.floor(captureMemory / BODIES_IN_MEMORY);
+}
+
+/** One body takes at most this part of the memory for exchanges: a few large ones must not drive out all others. */
+const BODIES_IN_MEMORY = 256;
 
 const MEBIBYTE = 2 ** 20;
 
@@ -294,6 +390,14 @@ export function memoryShares(limit: number = Number.POSITIVE_INFINITY, processes
 
 /** Milliseconds of the drain time reserved for closing and for the log, so that the process exits in time. */
 const RESERVE_MS = 1000;
+
+/**
+ * Returns the time for which a stopping gateway goes on accepting, in milliseconds: less of a short drain time, most of which the
+ * requests in flight need.
+ */
+export function drainDelay(settings: Settings): number {
+  return Math.min(settings.constants.drainDelay, settings.get(table.drain) / 5);
+}
 
 /** Returns the part of the drain time that connections have, in milliseconds: the rest is for closing and for the log. */
 export function connectionDrainTime(drain: number): number {

@@ -2,7 +2,6 @@ import { type AddressRange, readRange } from '../http/forwarding.ts';
 import { isFieldName } from '../http/header-list.ts';
 import { isHost } from '../http/request-head.ts';
 import { readTarget } from '../http/target.ts';
-import { isReleaseDate } from '../rules/rule-book.ts';
 
 /** Parser for the text of a setting; a fault is a sentence that ends "…, such as x". */
 export interface SettingKind<Value> {
@@ -11,6 +10,8 @@ export interface SettingKind<Value> {
   /** Unit for tables; empty without one. */
   readonly unit: string;
   readonly read: (text: string) => { readonly value: Value } | { readonly fault: string };
+  /** Replaces each path of a file in the text, where there may be one; paths in a settings file are relative to it. */
+  readonly mapPaths?: (text: string, map: (path: string) => string) => string;
 }
 
 /** Address of a listener; port 0 is any free one. */
@@ -33,8 +34,26 @@ export interface OriginSetting {
 export type StoreAddress =
   | { readonly kind: 'memory' }
   | { readonly kind: 'file'; readonly path: string }
+  | RedisAddress;
+
+/** A Redis or Valkey server, and what is kept there and beside it. */
+interface RedisAddress {
+  readonly kind: 'redis';
   /** `redis:` or `rediss:` (TLS) with host, port and number of the database. */
-  | { readonly kind: 'redis'; readonly url: string };
+  readonly url: string;
+  /** Prefix of the keys: gateways with the same one are replicas of each other. */
+  readonly prefix: string;
+  /** PEM file of the authorities for the server's certificate; undefined: those of the system. */
+  readonly ca: string | undefined;
+  /** File that keeps a copy of the modes, for a start without the server. */
+  readonly copy: string | undefined;
+}
+
+/** Returns the file of modes on this machine: the store itself, or its copy. */
+export function modesFile(address: StoreAddress): string | undefined {
+  if (address.kind === 'memory') return undefined;
+  return address.kind === 'file' ? address.path : address.copy;
+}
 
 /** Text, such as a path or a name. */
 export const text: SettingKind<string> = {
@@ -44,24 +63,53 @@ export const text: SettingKind<string> = {
 };
 
 /** A file system path. */
-export const file: SettingKind<string> = { ...text, placeholder: '<file>' };
+export const file: SettingKind<string> = {
+  ...text,
+  placeholder: '<file>',
+  mapPaths: (input, map) => map(input),
+};
 
-/** A path under `/api/v1/` that every parser reads alike, without a query. */
-export const v1Path: SettingKind<string> = {
-  placeholder: '<path>',
+/** A file for lines, or none: `off`. A file of that name is `./off`. */
+export const logTarget: SettingKind<string> = {
+  ...file,
+  placeholder: '<file|off>',
+  mapPaths: (input, map) => (input === 'off' ? input : map(input)),
+};
+
+/** How a client gets its own report. */
+export interface SelfServiceSetting {
+  /** Under `/api/v1/`, read alike by every parser, without a query; undefined where no client gets it. */
+  readonly path: string | undefined;
+  /** True when responses to V1 clients point to it. */
+  readonly isLinked: boolean;
+}
+
+/** `off`; `on` or `link`, each with another path behind a colon. */
+export const selfService: SettingKind<SelfServiceSetting> = {
+  placeholder: '<off|on|link>',
   unit: '',
   read: (input) => {
-    const target = readTarget(input);
-    const isPath =
-      target.fault === undefined &&
-      target.prefix === '/api/v1' &&
-      target.query === '' &&
-      target.rest.length > 1;
-    return isPath && !/[<>"]/.test(input)
-      ? { value: input }
-      : { fault: 'must be a path under /api/v1/, such as /api/v1/migration' };
+    if (input === 'off') return { value: { path: undefined, isLinked: false } };
+    const [, word, path = '/api/v1/migration'] = /^(on|link)(?::(.*))?$/s.exec(input) ?? [];
+    if (word === undefined)
+      return {
+        fault: 'must be off, on or link, or one of the last two with a path, such as on:/api/v1/help',
+      };
+    return isV1Path(path)
+      ? { value: { path, isLinked: word === 'link' } }
+      : { fault: 'must have a path under /api/v1/, such as on:/api/v1/migration' };
   },
 };
+
+function isV1Path(input: string): boolean {
+  const target = readTarget(input);
+  const isPath =
+    target.fault === undefined &&
+    target.prefix === '/api/v1' &&
+    target.query === '' &&
+    target.rest.length > 1;
+  return isPath && !/[<>"]/.test(input);
+}
 
 /** A file, or an http or https address. */
 export const description: SettingKind<string> = {
@@ -69,6 +117,7 @@ export const description: SettingKind<string> = {
   placeholder: '<file|url>',
   read: (input) =>
     input === '-' ? { fault: 'must be a file or an address, such as openapi.json' } : text.read(input),
+  mapPaths: (input, map) => (/^https?:\/\//i.test(input) ? input : map(input)),
 };
 
 /** A whole number from 0. */
@@ -241,39 +290,66 @@ export const addressRanges: SettingKind<readonly AddressRange[]> = {
   },
 };
 
-/** `memory`, `file:` and a path, or the address of a Redis or Valkey server, without a password. */
+/**
+ * `memory`, `file:` and a path, or the address of a Redis or Valkey server, without a password; its query may name the prefix of its
+ * keys, its authorities and a file for a copy.
+ */
 export const store: SettingKind<StoreAddress> = {
   placeholder: '<memory|file:path|redis://host>',
   unit: '',
   read: (input) => {
     if (input === 'memory') return { value: { kind: 'memory' } };
-    const path = /^file:(?:\/\/(?=\/))?(.+)$/s.exec(input)?.[1];
+    const path = pathOfFileStore(input);
     if (path !== undefined) return { value: { kind: 'file', path } };
     const url = URL.parse(input);
     if (url === null || !/^rediss?:$/.test(url.protocol) || url.hostname === '')
       return { fault: 'must be memory, file: and a path, or an address such as redis://redis.internal:6379' };
     if (url.password !== '')
       return { fault: 'must not hold the password; put it into GATEWAY_STORE_PASSWORD_FILE' };
-    if (!/^(?:\/\d{0,3})?$/.test(url.pathname) || url.search !== '' || url.hash !== '')
+    if (!/^(?:\/\d{0,3})?$/.test(url.pathname) || url.hash !== '')
       return {
         fault:
           'may only have the number of a database as its path, 0 to 999, such as redis://redis.internal:6379/0',
       };
-    return { value: { kind: 'redis', url: input } };
+    return readStoreQuery(url, input);
+  },
+  mapPaths: (input, map) => {
+    const path = pathOfFileStore(input);
+    if (path !== undefined) return `file:${map(path)}`;
+    const at = input.indexOf('?');
+    if (at < 0) return input;
+    const query = new URLSearchParams(input.slice(at + 1));
+    for (const name of ['ca', 'copy']) {
+      const file = query.get(name) ?? '';
+      if (file !== '') query.set(name, map(file));
+    }
+    return `${input.slice(0, at)}?${query.toString()}`;
   },
 };
 
-/** A name of letters, digits, dots, dashes and underscores. */
-export const plainName: SettingKind<string> = {
-  placeholder: '<name>',
-  unit: '',
-  read: (input) =>
-    /^[\w.-]{1,100}$/.test(input)
-      ? { value: input }
-      : {
-          fault: 'must be at most 100 letters, digits, dots, dashes and underscores, such as capture-gateway',
-        },
-};
+function pathOfFileStore(input: string): string | undefined {
+  return /^file:(?:\/\/(?=\/))?(.+)$/s.exec(input)?.[1];
+}
+
+/** Prefix of the keys in a Redis store that names none. */
+const KEY_PREFIX = 'capture-gateway';
+
+function readStoreQuery(url: URL, input: string): ReturnType<SettingKind<StoreAddress>['read']> {
+  const texts: Partial<Record<string, string>> = {};
+  for (const [name, value] of url.searchParams) {
+    if (!/^(?:prefix|ca|copy)$/.test(name) || value === '' || texts[name] !== undefined)
+      return {
+        fault: 'may only have prefix=NAME, ca=FILE and copy=FILE behind its question mark, each once',
+      };
+    texts[name] = value;
+  }
+  const { prefix = KEY_PREFIX, ca, copy } = texts;
+  if (!/^[\w.-]{1,100}$/.test(prefix))
+    return { fault: 'must have a prefix of at most 100 letters, digits, dots, dashes and underscores' };
+  if (ca !== undefined && url.protocol !== 'rediss:')
+    return { fault: 'has authorities (ca) for TLS, and is no rediss address' };
+  return { value: { kind: 'redis', url: input.replace(/\?.*$/s, ''), prefix, ca, copy } };
+}
 
 /** Words separated by commas. */
 export const names: SettingKind<readonly string[]> = {
@@ -285,18 +361,6 @@ export const names: SettingKind<readonly string[]> = {
       .map((part) => part.trim())
       .filter((part) => part !== ''),
   }),
-};
-
-/** Dated releases separated by commas, from the oldest to the newest, whatever their order in the text. */
-export const releases: SettingKind<readonly string[]> = {
-  placeholder: '<date,…>',
-  unit: '',
-  read: (input) => {
-    const days = input.split(',').map((part) => part.trim());
-    return days.every(isReleaseDate)
-      ? { value: [...new Set(days)].sort() }
-      : { fault: 'must be days not before 2025-01-01, such as 2025-01-01,2026-06-01' };
-  },
 };
 
 /** One of a few words. */

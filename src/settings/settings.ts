@@ -3,23 +3,21 @@ import {
   addressRanges,
   bytes,
   choice,
-  count,
   description,
   file,
   host,
+  logTarget,
   milliseconds,
   names,
   onOff,
   origin,
-  plainName,
   positive,
   processes,
   pseudonym,
-  releases,
+  selfService,
   type SettingKind,
   store,
   text,
-  v1Path,
 } from './setting-kinds.ts';
 
 /** One setting: `--name` on the command line, `GATEWAY_NAME` in the environment. */
@@ -63,35 +61,13 @@ export const settings = {
     description,
     "OpenAPI description of V2, in JSON or YAML: each body that goes to V1, in the modes observe, shadow and canary, is checked against it as a migration would send it. Unset: the embedded reference's own, or no checks.",
   ),
-  rolloutFile: optional(
-    'rollout-file',
-    file,
-    'File that keeps modes chosen at run time; replicas on one machine can share it. With a Redis store it is a copy, for a start without the store. Unset: kept in memory.',
-  ),
   store: withDefault(
     'store',
     store,
     'memory',
-    'Where replicas share modes, canary windows, rate limits and the totals of the report: memory (one gateway), file: and a path (one machine), or a Redis or Valkey server, as redis://host:6379/0 or rediss://host:6379/0 (TLS).',
-  ),
-  storeName: withDefault(
-    'store-name',
-    plainName,
-    'capture-gateway',
-    'Prefix of the keys in a Redis store: gateways with the same name are replicas of each other.',
+    'Where modes chosen at run time are kept, and where replicas share them, canary windows, rate limits and the totals of the report: memory (until the gateway stops), file: and a path (one machine), or a Redis or Valkey server, as redis://host:6379/0 or rediss://host:6379/0 (TLS). After a question mark its address may have prefix=NAME for the keys of one fleet, ca=FILE for its authorities, and copy=FILE for a start without it, joined by &.',
   ),
   storePassword: secret('store-password', 'Password of the Redis store. Unset: none.'),
-  storeCa: optional(
-    'store-ca',
-    file,
-    "PEM file of the authorities for the certificate of a rediss store. Unset: the system's.",
-  ),
-  reportKeep: withDefault(
-    'report-keep',
-    positive,
-    '180',
-    'Days after which a client that no replica sees any more is forgotten in the totals that replicas share by a file or Redis store.',
-  ),
   rules: withDefault('rules', file, 'config/rules.yaml', 'Path of the rule book.'),
   logLevel: withDefault(
     'log-level',
@@ -105,13 +81,7 @@ export const settings = {
     'auto',
     'Format of the process log; auto is text on a terminal and JSON elsewhere.',
   ),
-  rewriteLogLevel: withDefault(
-    'rewrite-log-level',
-    choice('info', 'warn', 'error', 'silent'),
-    'info',
-    'Minimum level of the rewrite log.',
-  ),
-  logFile: optional('log-file', file, 'File for the rewrite log. Unset: stdout.'),
+  logFile: optional('log-file', logTarget, 'File for the rewrite log, or off. Unset: stdout.'),
   clientSecret: secret(
     'client-secret',
     'Secret key of the client hashes. Unset: random at each start, so clients get new names.',
@@ -128,22 +98,11 @@ export const settings = {
     bytes,
     'Maximum memory for bodies being rewritten, every copy counted; beyond it, 503. Unset: a quarter of the memory limit, at most 256MiB.',
   ),
-  bodyLimit: optional(
-    'body-limit',
-    bytes,
-    'Maximum size of a body to rewrite; beyond it, 413. Unset: limits.body of the rule book.',
-  ),
   headerBytes: withDefault(
     'header-bytes',
     bytes,
     '16KiB',
     'Maximum size of the header section of a request, with the target; beyond it, 431.',
-  ),
-  headerCount: withDefault(
-    'header-count',
-    positive,
-    '100',
-    'Maximum number of header fields of a request; beyond it, 431.',
   ),
   clientHeadersTimeout: withDefault(
     'client-headers-timeout',
@@ -163,23 +122,11 @@ export const settings = {
     '10000',
     'Maximum number of client connections; beyond it, idle ones and half-read heads are closed first.',
   ),
-  clientRequestTimeout: withDefault(
-    'client-request-timeout',
-    milliseconds,
-    '0',
-    'Maximum time to receive a whole request; 0 is no limit.',
-  ),
   minDataRate: withDefault(
     'min-data-rate',
     bytes,
     '240',
     'Minimum bytes per second at which a client must send a body or read a response; 0 is no limit.',
-  ),
-  minDataRateGrace: withDefault(
-    'min-data-rate-grace',
-    milliseconds,
-    '5000',
-    'Time for which a client may be slower than the minimum data rate.',
   ),
   idleTimeout: withDefault(
     'idle-timeout',
@@ -218,12 +165,6 @@ export const settings = {
     '64KiB',
     'Maximum size of the header section of a response from V2, with those of interim responses; beyond it, 502.',
   ),
-  upstreamHeaderCount: withDefault(
-    'upstream-header-count',
-    positive,
-    '1000',
-    'Maximum number of header fields of a response from V2; beyond it, 502.',
-  ),
   upstreamIdleTimeout: withDefault(
     'upstream-idle-timeout',
     milliseconds,
@@ -235,12 +176,6 @@ export const settings = {
     milliseconds,
     '300000',
     'Age at which a connection to V2 is replaced and its name resolved again; 0 is no limit.',
-  ),
-  upstreamMaxRequests: withDefault(
-    'upstream-max-requests',
-    count,
-    '0',
-    'Number of requests after which a connection to V2 is replaced; 0 is no limit.',
   ),
   upstreamHost: optional('upstream-host', host, 'Host header for V2. Unset: the host of its URL.'),
   upstreamSni: optional(
@@ -261,18 +196,6 @@ export const settings = {
     'on',
     'Circuit breaker: stop sending to V2 for a while when it keeps failing.',
   ),
-  breakerFailures: withDefault(
-    'breaker-failures',
-    count,
-    '20',
-    'Number of consecutive requests failed by V2 that open the circuit.',
-  ),
-  breakerOpen: withDefault(
-    'breaker-open',
-    milliseconds,
-    '200',
-    'Maximum time between two probes of an open circuit: the first is sent at once, the second after 100 ms, each later one after twice the time. While five have no response, the next is sent after 5 s.',
-  ),
 
   workers: withDefault(
     'workers',
@@ -285,12 +208,6 @@ export const settings = {
     milliseconds,
     '25000',
     'Maximum time to finish requests in flight when the gateway stops.',
-  ),
-  drainDelay: withDefault(
-    'drain-delay',
-    milliseconds,
-    '500',
-    'Time to keep accepting connections when the gateway stops, with responses that close them.',
   ),
   forwarded: withDefault(
     'forwarded',
@@ -337,34 +254,10 @@ export const settings = {
     '',
     'Members whose values are never kept: JSON pointers, or names that match anywhere.',
   ),
-  captureEntries: withDefault(
-    'capture-entries',
-    count,
-    '1000',
-    'Maximum number of exchanges kept for the inspector.',
-  ),
-  captureBytes: optional(
-    'capture-bytes',
+  captureMemory: optional(
+    'capture-memory',
     bytes,
-    'Maximum memory for exchanges kept for the inspector. Unset: a sixteenth of the memory limit, at most 64MiB.',
-  ),
-  captureBodyLimit: withDefault(
-    'capture-body-limit',
-    bytes,
-    '256KiB',
-    'Maximum size of a body kept for the inspector.',
-  ),
-  inspectorEntries: withDefault(
-    'inspector-entries',
-    positive,
-    '10000',
-    'Number of log entries that the inspector can search.',
-  ),
-  structureRate: withDefault(
-    'structure-rate',
-    count,
-    '50',
-    'Maximum number of exchanges per second whose structure is recorded; further ones only if they fail.',
+    'Maximum memory for exchanges kept for the inspector; a body may have a 256th of it. Unset: a sixteenth of the memory limit, at most 64MiB.',
   ),
   inspectorResend: withDefault(
     'inspector-resend',
@@ -374,79 +267,11 @@ export const settings = {
   ),
   selfService: withDefault(
     'self-service',
-    onOff,
+    selfService,
     'off',
-    'Whether a V1 client may read its own report and guide, with its API key.',
-  ),
-  selfServicePath: withDefault(
-    'self-service-path',
-    v1Path,
-    '/api/v1/migration',
-    'Path of the report that a V1 client reads; the service itself no longer gets requests for it.',
-  ),
-  selfServiceLink: withDefault(
-    'self-service-link',
-    onOff,
-    'off',
-    'Whether responses to V1 clients point to their report, in a Link of the relation help.',
+    'Whether a V1 client may read its own report and guide, with its API key: off, on, or link, which also points to the report in a Link field of responses to V1 clients. A path may follow, as in on:/api/v1/help, instead of /api/v1/migration; the service itself no longer gets requests for it.',
   ),
   clientNames: optional('client-names', file, 'YAML or JSON file of display names by client hash.'),
-
-  referenceListen: withDefault(
-    'reference-listen',
-    address,
-    '127.0.0.1:8090',
-    'Address of the reference service.',
-  ),
-  referenceDb: optional('reference-db', file, 'SQLite file of the reference service. Unset: kept in memory.'),
-  referenceUnknown: withDefault(
-    'reference-unknown',
-    choice('refuse', 'strip'),
-    'refuse',
-    'Treatment by the reference service of attributes that the version of a request does not have.',
-  ),
-  referenceDialect: withDefault(
-    'reference-dialect',
-    choice('v2', 'v1', 'both'),
-    'v2',
-    'API versions that the reference service speaks.',
-  ),
-  referenceRate: withDefault(
-    'reference-rate',
-    count,
-    '0',
-    'Requests per minute and API key that the reference service allows; 0 is no limit.',
-  ),
-  referenceRelease: withDefault(
-    'reference-release',
-    releases,
-    '2025-01-01',
-    'Dated releases of the reference V2. Those after 2025-01-01 are invented: they call the name of a client display_name.',
-  ),
-  referenceDeprecated: withDefault(
-    'reference-deprecated',
-    names,
-    '',
-    'Attributes that the reference V1 still takes, with a message, and the reference V2 has dropped.',
-  ),
-  referenceDeprecations: withDefault(
-    'reference-deprecations',
-    choice('data', 'body'),
-    'data',
-    'Where the reference V1 lists the deprecated attributes that a request used: in data, or beside it in the body.',
-  ),
-  referenceReadOnly: withDefault(
-    'reference-read-only',
-    names,
-    '',
-    'API keys that the reference service lets read only: their writes get 403.',
-  ),
-  referenceFailing: withDefault(
-    'reference-failing',
-    names,
-    '',
-    'API keys for which the store of the reference service fails: their requests get 500.',
-  ),
 } as const;
 
 /** All settings, in the order of the table. */
@@ -464,7 +289,8 @@ export function environmentName(setting: { readonly name: string }): string {
   return `GATEWAY_${setting.name.toUpperCase().replaceAll('-', '_')}`;
 }
 
-function withDefault<Value>(
+/** A setting with a default, which must be valid. */
+export function withDefault<Value>(
   name: string,
   kind: SettingKind<Value>,
   initial: string,
@@ -475,7 +301,8 @@ function withDefault<Value>(
   return { name, kind, initial, value: outcome.value, sentence, secret: false };
 }
 
-function optional<Value>(
+/** A setting that may be unset. */
+export function optional<Value>(
   name: string,
   kind: SettingKind<Value>,
   sentence: string,
@@ -486,3 +313,79 @@ function optional<Value>(
 function secret(name: string, sentence: string): Setting<string | undefined> {
   return { name, kind: text, initial: undefined, value: undefined, sentence, secret: true };
 }
+
+/**
+ * Values that nobody who runs a gateway can choose better than we can. They are no settings; tests replace them, and the tour does.
+ */
+export const constants = {
+  /** Header fields of a request: `header-bytes` bounds their size, and this the work for each. Apache has the same. */
+  headerCount: 100,
+  /** Header fields of a response: V2 is trusted with more than a stranger, and is bounded by `upstream-header-bytes`. */
+  upstreamHeaderCount: 1000,
+  /** Milliseconds for a whole request; 0 is no limit, because `min-data-rate` ends slow ones without ending long ones. */
+  clientRequestTimeout: 0,
+  /** Milliseconds for which a client may be slower than `min-data-rate`: a lost packet or a change of cells takes 1 to 3 s. */
+  minDataRateGrace: 5000,
+  /** Requests after which a connection to V2 is replaced; 0 is no limit, because `upstream-max-age` spreads connections by time. */
+  upstreamMaxRequests: 0,
+  /** Requests in a row that V2 fails before the circuit opens: more than one bad endpoint, less than a second of traffic. */
+  breakerFailures: 20,
+  /** Longest pause between probes of an open circuit, in milliseconds: what a recovered V2 costs at most. */
+  breakerOpen: 200,
+  /** Milliseconds in which a stopping gateway still accepts, so that connections on their way are not reset; at most a fifth of `drain`. */
+  drainDelay: 500,
+  /** Exchanges kept for the inspector: more than anybody looks through; `capture-memory` bounds their size. */
+  captureEntries: 1000,
+  /** Exchanges a second whose structure is recorded, beside all that fail: enough for samples of each kind, 1 % of a core. */
+  structureRate: 50,
+  /** Log entries that the inspector can search: about 10 MB. */
+  inspectorEntries: 10_000,
+  /** Days after which a client that no replica sees any more leaves the totals of a shared store: two quarterly jobs. */
+  reportKeepDays: 180,
+} as const;
+
+/** See `constants`; a test may have others. */
+export type Constants = Readonly<Record<keyof typeof constants, number>>;
+
+/** The way out for each setting that there was once, by name. */
+export const goneSettings: Readonly<Record<string, string>> = {
+  'rollout-file':
+    'set store to file: and its path; beside a Redis store, put ?copy= and its path behind the address of store',
+  'store-name': 'put ?prefix= and the name behind the address of store',
+  'store-ca': 'put ?ca= and its path behind the address of store',
+  'report-keep': `clients are kept for ${constants.reportKeepDays} days`,
+  'rewrite-log-level': 'set log-file to off for no rewrite log; a part of it would make the report wrong',
+  'body-limit': 'set limits.body in the rule book',
+  'header-count': `there may be ${constants.headerCount} header fields; header-bytes limits their size`,
+  'client-request-timeout': 'min-data-rate, client-headers-timeout and client-body-timeout end slow requests',
+  'min-data-rate-grace': `a client may be slower than min-data-rate for ${constants.minDataRateGrace} ms`,
+  'upstream-header-count': `there may be ${constants.upstreamHeaderCount} header fields; upstream-header-bytes limits their size`,
+  'upstream-max-requests': 'upstream-max-age replaces connections to V2',
+  'breaker-failures': `${constants.breakerFailures} failures in a row open the circuit; set breaker to off for none`,
+  'breaker-open': `an open circuit is probed every ${constants.breakerOpen} ms at least; set breaker to off for none`,
+  'drain-delay': `the gateway accepts for ${constants.drainDelay} ms after SIGTERM; for a longer time, delay the signal, as preStop does`,
+  'capture-entries': 'set capture-memory',
+  'capture-bytes': 'set capture-memory',
+  'capture-body-limit': 'set capture-memory to 256 times the size of a body',
+  'inspector-entries': `the inspector can search ${constants.inspectorEntries} entries; report and tail read the whole log`,
+  'structure-rate': `the structure of ${constants.structureRate} exchanges a second is recorded`,
+  'self-service-path': 'put the path into self-service, such as on:/api/v1/migration',
+  'self-service-link': 'set self-service to link',
+  ...Object.fromEntries(
+    [
+      'listen',
+      'db',
+      'unknown',
+      'dialect',
+      'rate',
+      'release',
+      'deprecated',
+      'deprecations',
+      'read-only',
+      'failing',
+    ].map((name) => [
+      `reference-${name}`,
+      `run capture-gateway reference with --${name}, and set upstream to its address`,
+    ]),
+  ),
+};

@@ -155,7 +155,7 @@ describe('check', () => {
   });
 
   test('reads the same settings as serve, and finds the same faults', async () => {
-    const flags = ['--client-request-timeout', '5000', '--client-secret', 'short'];
+    const flags = ['--proxy-protocol', 'on', '--client-secret', 'short'];
     const faults = ['check', 'serve'].map(async (name) => {
       const started = command([name, ...flags, '--log-file', 'no/such/folder/log']);
       expect(await started.exit).toBe(2);
@@ -180,9 +180,8 @@ describe('check', () => {
       '--v1-upstream http://127.0.0.1:9 --v2-openapi README.md',
       /GATEWAY_V2_OPENAPI: README\.md is not an OpenAPI/,
     ],
-    ['--reference-db README.md', /README\.md: .*not a database/],
-    ['--reference-db no/such/folder/db', /no\/such\/folder/],
-    ['--rollout-file README.md', /--rollout-file/],
+    ['--store file:README.md', /--store README\.md is not a stored rollout/],
+    ['--rollout-file README.md', /--rollout-file is no longer a setting: set store to file:/],
   ])('refuses what serve refuses while it starts: %s', async (flags, fault) => {
     for (const name of ['check', 'serve']) {
       const started = command([name, ...ANY_PORT, ...flags.split(' ')]);

@@ -45,7 +45,7 @@ const metric = async (gateway: SpawnedGateway, name: string): Promise<string> =>
     .join('\n');
 
 test('commands change what V1 traffic goes through, and a restart keeps it', async () => {
-  const at = { ...(await origins()), ...SECRET, 'rollout-file': join(folder(), 'rollout.json') };
+  const at = { ...(await origins()), ...SECRET, store: `file:${join(folder(), 'rollout.json')}` };
   const first = await spawnGateway(at);
   expect(await sendRequest(first)).toContain('"v2"');
   expect((await rollout(first)).out).toMatch(/^V1 origin {3}http.*\ndefault {5}migrate \(built-in default\)/);
@@ -80,7 +80,7 @@ test('commands change what V1 traffic goes through, and a restart keeps it', asy
 });
 
 test('replicas on one file follow each other', async () => {
-  const at = { ...(await origins()), ...SECRET, 'rollout-file': join(folder(), 'rollout.json') };
+  const at = { ...(await origins()), ...SECRET, store: `file:${join(folder(), 'rollout.json')}` };
   const [one, other] = [await spawnGateway(at), await spawnGateway(at)];
   await rollout(one, 'observe');
   await until(() => other.stderr().includes('rollout: revision 1 is in force'));

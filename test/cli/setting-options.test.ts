@@ -1,11 +1,7 @@
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
-import {
-  addSettings,
-  servedSettings,
-  settingsExample,
-  settingsTable,
-} from '../../src/cli/setting-options.ts';
+import { addSettings, settingsExample, settingsTable } from '../../src/cli/setting-options.ts';
+import { allSettings } from '../../src/settings/settings.ts';
 
 test('table and example name the values of every choice', () => {
   for (const text of [settingsTable().replaceAll('`', ''), settingsExample()]) {
@@ -16,7 +12,7 @@ test('table and example name the values of every choice', () => {
 });
 
 test('a default has one unit', () => {
-  const help = addSettings(new Command(), servedSettings).helpInformation().replaceAll(/\s+/g, ' ');
+  const help = addSettings(new Command(), allSettings).helpInformation().replaceAll(/\s+/g, ' ');
   expect(help).toContain('default: 16KiB)');
   expect(help).toContain('default: 240 bytes)');
   expect(help).not.toMatch(/iB bytes/);

@@ -20,9 +20,10 @@ test('everything that keeps a worker from serving is a fault, and all faults are
   });
   expect(outcome).toMatchObject({
     faults: [
-      'Unset GATEWAY_RULES, GATEWAY_LOG_FILE, GATEWAY_UPSTREAM_HOST: without effect at the edge.',
+      'Unset GATEWAY_RULES, GATEWAY_UPSTREAM_HOST: without effect at the edge.',
+      'Unset GATEWAY_LOG_FILE, or set it to off: there are no files at the edge.',
       'Unset GATEWAY_SELF_SERVICE: an isolate at the edge keeps no report.',
-      'Unset GATEWAY_STORE and GATEWAY_ROLLOUT_FILE: at the edge the Durable Object ROLLOUT is the store.',
+      'Unset GATEWAY_STORE: at the edge the Durable Object ROLLOUT is the store.',
       'There are no Unix sockets at the edge; set an http or https address.',
       'GATEWAY_ADMIN_HOSTS is set; set the secret GATEWAY_ADMIN_TOKEN, too.',
       'Set GATEWAY_UPSTREAM: there is no embedded V2 at the edge.',

@@ -13,6 +13,7 @@ import { gatewayFor } from '../support/gateway.ts';
 import { exchange, rawClient, statusOf } from '../support/raw-client.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
 import { until } from '../support/until.ts';
+import { bodyLimit } from '../support/rule-book.ts';
 
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
 const JSON_FIELDS = 'POST /api/v1/x HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\n';
@@ -180,7 +181,7 @@ test('a time of 0 is no limit, not none at all', async () => {
 
 test('a response to a body that nobody reads on is followed by a bounded amount of reading, then the cut', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin, { flags: { 'body-limit': '1000' } });
+  const gateway = await gatewayFor(v2.origin, { ruleBook: bodyLimit(1000) });
   const client = rawClient(gateway.port);
   client.write(`${JSON_FIELDS}Content-Length: 1000000000\r\n\r\n`);
   expect(statusOf(await client.until(/body-too-large"/))).toBe(413);

@@ -173,9 +173,7 @@ describe('whoever has no key of a client learns nothing', () => {
 describe('Link', () => {
   test('responses to V1 clients point to the report where the setting says so; those to V2 clients never', async () => {
     const gateway = await inspected({
-      ...ON,
-      'self-service-link': 'on',
-      'self-service-path': '/api/v1/my/move',
+      'self-service': 'link:/api/v1/my/move',
     });
     expect((await ask(gateway, 'acme', {}, 'GET', '/api/v1/x')).headers.get('link')).toBe(
       '</api/v1/my/move>; rel="help"',

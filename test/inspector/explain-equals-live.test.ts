@@ -16,6 +16,7 @@ import { fuzzRuns } from '../support/fuzz.ts';
 import { requestRulesBook } from '../support/request-rules-book.ts';
 import { compiledShippedRuleBook } from '../support/shipped-rule-book.ts';
 import { readTextCases } from '../support/text-case.ts';
+import { bodyLimit } from '../support/rule-book.ts';
 
 /** A request as bytes, and as it is explained. */
 interface SentRequest {
@@ -101,8 +102,9 @@ async function expectAlike(
   ruleBook?: CompiledRuleBook,
 ): Promise<ReadonlyMap<string, number>> {
   const v2 = await recordingV2();
-  const rules = ruleBook ?? (await compiledShippedRuleBook());
-  const gateway = await gatewayFor(v2.origin, { rules, flags: { 'body-limit': String(BODY_LIMIT) } });
+  const { ruleBook: book } = ruleBook ?? (await compiledShippedRuleBook());
+  const rules = new CompiledRuleBook({ ...book, ...bodyLimit(BODY_LIMIT) });
+  const gateway = await gatewayFor(v2.origin, { rules });
   const explained = async (request: SentRequest): Promise<Explanation> => {
     const { options, parts } = gateway.gateway;
     const { method, target, headers, body } = request;

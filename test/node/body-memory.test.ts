@@ -11,7 +11,7 @@ import { gatewayFor } from '../support/gateway.ts';
 import { exchange, rawClient, statusOf } from '../support/raw-client.ts';
 import type { ResponseRule } from '../../src/rules/rule.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
-import { testRuleBook } from '../support/rule-book.ts';
+import { bodyLimit, testRuleBook } from '../support/rule-book.ts';
 import { socketServer } from '../support/socket-server.ts';
 import { until } from '../support/until.ts';
 
@@ -137,7 +137,7 @@ test('a body whose decoding is given up keeps its memory', async () => {
   const taken = vi.spyOn(BodyMemory.prototype, 'acquire');
   onTestFinished(() => void vi.restoreAllMocks());
   const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin, { flags: { 'body-limit': String(2 ** 20) } });
+  const gateway = await gatewayFor(v2.origin, { ruleBook: bodyLimit(2 ** 20) });
   const body = gzipSync(Buffer.alloc(4 * 2 ** 20, 'x'), { level: 0 }).subarray(0, 2 ** 20);
   const head = `POST /api/v1/clients HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: ${body.length}\r\n\r\n`;
   const response = await exchange(gateway.port, Buffer.concat([Buffer.from(head), body]));

@@ -164,8 +164,7 @@ test(
     const v2 = await rawServer((socket) => socket.write(ok()));
     const gateway = await spawnGateway({
       upstream: v2.origin,
-      store: `rediss://127.0.0.1:${port}`,
-      'store-ca': folder.path('ca'),
+      store: `rediss://127.0.0.1:${port}?ca=${folder.path('ca')}`,
     });
     await redis.kill();
     await expect.poll(() => gateway.stderr(), SECONDS).toContain('store');

@@ -101,7 +101,7 @@ describe('the Helm chart', () => {
         ...SECRET,
         rules: 'version: 2025-01-01\nchanges: []\n',
         settings: { GATEWAY_MAX_IN_FLIGHT: '2000', GATEWAY_WORKERS: 'auto' },
-        extraEnv: [{ name: 'GATEWAY_REFERENCE_DB', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }],
+        extraEnv: [{ name: 'GATEWAY_VIA', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }],
         extraVolumes: [{ name: 'certificates', secret: { secretName: 'certificates' } }],
         extraVolumeMounts: [{ name: 'certificates', mountPath: '/etc/certificates', readOnly: true }],
         data: { persistentVolumeClaim: { claimName: 'gateway' } },
@@ -189,14 +189,17 @@ describe('the Helm chart', () => {
     const { containers, volumes = [] } = podOf(renderChart({ ...SECRET, store }));
     const [gateway] = containers;
     expect(settingFaults(gateway)).toEqual([]);
-    expect(valueOf(gateway, 'GATEWAY_STORE')).toBe('redis://redis:6379');
-    expect(valueOf(gateway, 'GATEWAY_STORE_NAME')).toBe('shop.edge-capture-gateway');
+    expect(valueOf(gateway, 'GATEWAY_STORE')).toBe(
+      'redis://redis:6379?prefix=shop.edge-capture-gateway&copy=/var/lib/gateway/rollout.json',
+    );
     const file = valueOf(gateway, 'GATEWAY_STORE_PASSWORD_FILE') ?? '';
     const mount = gateway?.volumeMounts.find(({ mountPath }) => file.startsWith(`${mountPath}/`));
     expect(volumes.find(({ name }) => name === mount?.name)).toMatchObject({
       secret: { secretName: 'redis', items: [{ key: 'redis-password', path: file.split('/').at(-1) }] },
     });
-    expect(valueOf(podOf(renderChart(SECRET)).containers[0], 'GATEWAY_STORE')).toBeUndefined();
+    expect(valueOf(podOf(renderChart(SECRET)).containers[0], 'GATEWAY_STORE')).toBe(
+      'file:/var/lib/gateway/rollout.json',
+    );
   });
 
   test.each(['standalone', 'sidecar'])(

@@ -13,6 +13,7 @@ import { ok, type RawResponse, type RawServer, rawServer } from '../support/raw-
 import { testRuleBook } from '../support/rule-book.ts';
 import { until } from '../support/until.ts';
 import { bundleWorker, type RunningWorkerd, startWorkerd } from '../support/workerd.ts';
+import { constants } from '../../src/settings/settings.ts';
 
 let file = '';
 
@@ -263,8 +264,8 @@ describe('the gateway keeps its promises', () => {
   ])(
     'clients that give up an upload %s are no failure of V2, and V2 gets no part as a whole',
     async (_, upload) => {
-      const edge = await edgeFor((socket) => socket.write(ok()), { GATEWAY_BREAKER_FAILURES: '2' });
-      for (let count = 1; count <= 3; count += 1) {
+      const edge = await edgeFor((socket) => socket.write(ok()));
+      for (let count = 1; count <= constants.breakerFailures + 1; count += 1) {
         const client = rawClient(edge.port);
         client.write(`PUT /api/v2/x HTTP/1.1\r\nHost: a\r\n${upload}`);
         await until(() => edge.v2.sockets.length >= count);

@@ -68,7 +68,7 @@ test.each([
       env: {
         PATH: process.env['PATH'] ?? '',
         GATEWAY_LOG_FORMAT: 'text',
-        ...(group === undefined ? { GATEWAY_BUFFER_BYTES: '128MiB', GATEWAY_CAPTURE_BYTES: '32MiB' } : {}),
+        ...(group === undefined ? { GATEWAY_BUFFER_BYTES: '128MiB', GATEWAY_CAPTURE_MEMORY: '32MiB' } : {}),
       },
       stdio: ['ignore', 'ignore', 'pipe'],
     });

@@ -47,7 +47,7 @@ test('observe, canary 10 %, canary 50 %, a fault, rolled back, fixed, migrate: u
     upstream: front.origin,
     'v1-upstream': v1,
     'client-secret': 'the secret of this run',
-    'rollout-file': join(folder, 'rollout.json'),
+    store: `file:${join(folder, 'rollout.json')}`,
     'log-file': log,
   });
   const origin = `http://127.0.0.1:${gateway.port}`;

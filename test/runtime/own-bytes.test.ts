@@ -306,7 +306,7 @@ function flagsOf(setup: Setup, upstream: string): Record<string, string> {
     upstream,
     'upstream-connections': '8',
     capture: 'bodies',
-    'rewrite-log-level': 'silent',
+    'log-file': 'off',
     rules: file('rules.yaml', rules),
     workers: setup.workers ?? '1',
     ...(setup.hasV1 ? { 'v1-upstream': upstream } : {}),

@@ -8,6 +8,7 @@ import { exchange, statusOf } from '../support/raw-client.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
 import { until } from '../support/until.ts';
 import { PROGRAM } from '../support/product.ts';
+import { constants } from '../../src/settings/settings.ts';
 
 const ANY_PORT = ['--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0'];
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
@@ -32,24 +33,13 @@ const portOf = (stderr: string): number => Number(/"clients":"http:\/\/[^"]+:(\d
 test('start, upstream faults, circuit, reload, drain and exit are JSON lines in a pipe, and stdout has entries only', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
   const gateway = command(
-    [
-      'serve',
-      ...ANY_PORT,
-      '--upstream',
-      v2.origin,
-      '--upstream-connect-timeout',
-      '200',
-      '--breaker-failures',
-      '2',
-      '--breaker-open',
-      '50',
-    ],
+    ['serve', ...ANY_PORT, '--upstream', v2.origin, '--upstream-connect-timeout', '200'],
     { GATEWAY_LOG_FORMAT: 'auto' },
   );
   await gateway.until(/"event":"started".*\n/);
   const port = portOf(gateway.stderr());
   v2.server.close();
-  for (let count = 0; count < 4; count += 1)
+  for (let count = 0; count < constants.breakerFailures + 2; count += 1)
     expect([502, 503]).toContain(statusOf(await exchange(port, GET)));
   await gateway.until(/"event":"circuit-opened".*\n/);
   v2.server.listen(v2.port, '127.0.0.1');

@@ -24,7 +24,6 @@ async function fleetOn(
     upstream: await v2.listen(),
     'client-secret': SECRET,
     'self-service': 'on',
-    'drain-delay': '0',
     store,
     ...over,
   };

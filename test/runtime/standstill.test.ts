@@ -34,7 +34,7 @@ test('the rest of a request, within the limit on the whole of it', async () => {
   const gateway = await spawnGateway({
     upstream: v2.origin,
     'client-headers-timeout': '2000',
-    'client-request-timeout': '2000',
+    'client-body-timeout': '2000',
     'min-data-rate': '0',
   });
   const [own, ofNode] = [rawClient(gateway.port), rawClient(gateway.port)];
@@ -101,7 +101,7 @@ test('over HTTP/2: the rest of a frame and of a body, and the next request', asy
     'tls-cert': `${folder}/cert.pem`,
     'tls-key': `${folder}/key.pem`,
     'client-headers-timeout': '2000',
-    'client-request-timeout': '2000',
+    'client-body-timeout': '2000',
     'min-data-rate': '0',
     'idle-timeout': '1500',
   });

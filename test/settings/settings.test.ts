@@ -1,8 +1,19 @@
 import { describe, expect, test } from 'vitest';
-import { readSettings, type Settings, type SettingSources } from '../../src/settings/read-settings.ts';
+import {
+  captureOptions,
+  drainDelay,
+  readSettings,
+  type Settings,
+  type SettingSources,
+} from '../../src/settings/read-settings.ts';
 import { originText } from '../../src/settings/setting-kinds.ts';
 import { nodeConflicts } from '../../src/settings/setting-conflicts.ts';
-import { environmentName, settings as table } from '../../src/settings/settings.ts';
+import {
+  allSettings,
+  environmentName,
+  goneSettings,
+  settings as table,
+} from '../../src/settings/settings.ts';
 
 function read(sources: Partial<SettingSources>): ReturnType<typeof readSettings> {
   return readSettings({ flags: {}, environment: {}, readFile: () => '', ...sources });
@@ -53,12 +64,19 @@ test('every fault is found at once, and names setting, value and way out', () =>
   ]);
 });
 
+const REDIS = { kind: 'redis', prefix: 'capture-gateway', ca: undefined, copy: undefined };
+
 test.each([
   ['memory', { kind: 'memory' }],
   ['file:/var/lib/rollout.json', { kind: 'file', path: '/var/lib/rollout.json' }],
   ['file:///var/lib/rollout.json', { kind: 'file', path: '/var/lib/rollout.json' }],
-  ['redis://r:6379/0', { kind: 'redis', url: 'redis://r:6379/0' }],
-  ['rediss://user@r', { kind: 'redis', url: 'rediss://user@r' }],
+  ['redis://r:6379/0', { ...REDIS, url: 'redis://r:6379/0' }],
+  ['rediss://user@r', { ...REDIS, url: 'rediss://user@r' }],
+  ['redis://r?prefix=shop', { ...REDIS, url: 'redis://r', prefix: 'shop' }],
+  [
+    'rediss://r/1?ca=%2Fetc%2Fca%201.pem&copy=modes.json',
+    { ...REDIS, url: 'rediss://r/1', ca: '/etc/ca 1.pem', copy: 'modes.json' },
+  ],
 ])('the store %s', (text, value) => {
   expect(sound({ flags: { store: text } }).get(table.store)).toEqual(value);
 });
@@ -79,6 +97,15 @@ test.each([
   [
     'redis://r/name',
     'may only have the number of a database as its path, 0 to 999, such as redis://redis.internal:6379/0, not "redis://r/name"',
+  ],
+  ['redis://r?ca=x', 'has authorities (ca) for TLS, and is no rediss address, not "redis://r?ca=x"'],
+  [
+    'redis://r?name=x',
+    'may only have prefix=NAME, ca=FILE and copy=FILE behind its question mark, each once, not "redis://r?name=x"',
+  ],
+  [
+    'redis://r?prefix=x&prefix=y',
+    'may only have prefix=NAME, ca=FILE and copy=FILE behind its question mark, each once, not "redis://r?prefix=x&prefix=y"',
   ],
 ])('the store %s is refused, and no password is shown', (text, sentence) => {
   expect(read({ flags: { store: text } })).toEqual({ faults: [`--store ${sentence}.`] });
@@ -169,9 +196,8 @@ function raise(): never {
 
 test('a conflict names each setting as it was set: by a flag, a variable or the file of a secret', () => {
   const settings = sound({
-    flags: { 'drain-delay': '3000', listen: ':9000' },
+    flags: { listen: ':9000' },
     environment: {
-      GATEWAY_DRAIN: '2000',
       GATEWAY_ADMIN_LISTEN: '9000',
       GATEWAY_ADMIN_TOKEN_FILE: '/s',
       GATEWAY_LISTEN: '1',
@@ -179,7 +205,6 @@ test('a conflict names each setting as it was set: by a flag, a variable or the 
     readFile: () => 'short',
   });
   expect(nodeConflicts(settings).toSorted()).toEqual([
-    expect.stringMatching(/^--drain-delay \(3000 ms\) does not fit into GATEWAY_DRAIN \(2000 ms\)/),
     '--listen and GATEWAY_ADMIN_LISTEN are both on port 9000; give one of them another port.',
     'GATEWAY_ADMIN_TOKEN_FILE must have at least 16 characters.',
   ]);
@@ -188,28 +213,9 @@ test('a conflict names each setting as it was set: by a flag, a variable or the 
 describe('settings that cannot hold together are faults like all others', () => {
   const SECRET = 'x'.repeat(16);
   test.each<[Record<string, string>, RegExp]>([
-    [
-      { 'client-request-timeout': '5000' },
-      /CLIENT_REQUEST_TIMEOUT \(5000 ms\) is shorter than .*HEADERS_TIMEOUT \(10000 ms\)/,
-    ],
     [{ 'client-secret': 'short' }, /GATEWAY_CLIENT_SECRET must have at least 16 characters/],
     [{ 'admin-token': 'short' }, /GATEWAY_ADMIN_TOKEN must have at least 16 characters/],
-    [
-      { 'drain-delay': '3000', drain: '2000' },
-      /DRAIN_DELAY \(3000 ms\) does not fit into GATEWAY_DRAIN \(2000 ms\), of which connections have 1600 ms/,
-    ],
-    [{ drain: '0' }, /DRAIN_DELAY \(500 ms\) does not fit into GATEWAY_DRAIN \(0 ms\)/],
-    [{ 'drain-delay': '1500', drain: '2000', workers: '2' }, /of which connections have 1440 ms/],
-    [{ 'body-limit': '2MiB', 'buffer-bytes': '1MiB' }, /BODY_LIMIT .* is more than GATEWAY_BUFFER_BYTES/],
-    [{ 'body-limit': '2MiB', 'buffer-bytes': '3MiB' }, /raise the second to at least 4194304\./],
-    [{ 'body-limit': '200MiB' }, /is more than GATEWAY_BUFFER_BYTES \(268435456 bytes\) can hold/],
-    [{ capture: 'bodies', 'capture-body-limit': '65MiB' }, /is more than GATEWAY_CAPTURE_BYTES \(67108864/],
-    [{ 'breaker-failures': '0' }, /BREAKER is on, and GATEWAY_BREAKER_FAILURES is 0/],
     [{ upstream: 'http://v2', 'upstream-sni': 'v2' }, /UPSTREAM_SNI is for TLS, and no upstream is an https/],
-    [
-      { capture: 'bodies', 'capture-body-limit': '2MiB', 'capture-bytes': '1MiB' },
-      /CAPTURE_BODY_LIMIT .* is more than GATEWAY_CAPTURE_BYTES/,
-    ],
     [{ listen: '127.0.0.1:9000', 'admin-listen': '127.0.0.1:9000' }, /are both 127\.0\.0\.1:9000/],
     [{ listen: '0.0.0.0:9000', 'admin-listen': '127.0.0.1:9000' }, /are both on port 9000/],
     [
@@ -220,10 +226,9 @@ describe('settings that cannot hold together are faults like all others', () => 
       { listen: '0.0.0.0:80', 'v1-upstream': 'http://127.0.0.1' },
       /V1_UPSTREAM is .*where the gateway itself/,
     ],
-    [{ 'log-file': 'a', 'rollout-file': 'a' }, /LOG_FILE and GATEWAY_ROLLOUT_FILE are both a/],
-    [{ store: 'file:a', 'rollout-file': 'a' }, /STORE and GATEWAY_ROLLOUT_FILE both name a file/],
+    [{ 'log-file': 'a', store: 'redis://r?copy=a' }, /LOG_FILE and GATEWAY_STORE are both a/],
+    [{ 'log-file': 'a', store: 'rediss://r?ca=a' }, /LOG_FILE and GATEWAY_STORE are both a/],
     [{ 'store-password': 'x' }, /STORE_PASSWORD is for a Redis store/],
-    [{ store: 'redis://r', 'store-ca': 'ca.pem' }, /STORE_CA is for TLS, and the store is no rediss/],
     [
       { store: 'redis://user@r' },
       /STORE names a user, and \S+STORE_PASSWORD is unset: nobody logs in without a password/,
@@ -233,7 +238,6 @@ describe('settings that cannot hold together are faults like all others', () => 
     [{ store: 'file:a', 'log-file': 'a' }, /LOG_FILE and GATEWAY_STORE are both a;/],
     [{ 'log-file': 'v2.json', 'v2-openapi': 'v2.json' }, /LOG_FILE and GATEWAY_V2_OPENAPI are both/],
     [{ 'client-names': 'config/rules.yaml' }, /CLIENT_NAMES and GATEWAY_RULES are both/],
-    [{ 'self-service-link': 'on' }, /SELF_SERVICE_LINK is on, and GATEWAY_SELF_SERVICE is off/],
     [{ 'proxy-protocol': 'on' }, /PROXY_PROTOCOL is on, and GATEWAY_TRUSTED_PROXIES names no proxy/],
     [
       { upstream: 'http://v2', 'upstream-ca': 'ca.pem' },
@@ -244,41 +248,37 @@ describe('settings that cannot hold together are faults like all others', () => 
   });
 
   test.each<Record<string, string>>([
-    { 'client-request-timeout': '10000' },
-    { drain: '2000', 'drain-delay': '1600' },
-    { drain: '2000', 'drain-delay': '1440', workers: '2' },
-    { drain: '0', 'drain-delay': '0' },
-    { 'body-limit': '2MiB', 'buffer-bytes': '4MiB' },
-    { breaker: 'off', 'breaker-failures': '0' },
     { upstream: 'https://v2', 'upstream-sni': 'v2' },
-    { 'client-request-timeout': '5000', 'client-headers-timeout': '5000' },
+    { 'log-file': 'off', rules: 'off' },
     { 'client-secret': SECRET, 'admin-token': SECRET },
     { listen: '127.0.0.1:0', 'admin-listen': '127.0.0.1:0' },
     { upstream: 'https://v2:8080', 'upstream-ca': 'ca.pem' },
-    { store: 'rediss://user@r:6380/1', 'store-ca': 'ca.pem', 'store-password': 'x', 'rollout-file': 'a' },
+    { store: 'rediss://user@r:6380/1?ca=ca.pem&copy=a&prefix=shop', 'store-password': 'x' },
     { store: 'file:a' },
     { listen: '10.0.0.1:8080', upstream: 'http://127.0.0.1:8080' },
   ])('%j is sound', (flags) => {
     expect(nodeConflicts(sound({ environment: variables(flags) }))).toEqual([]);
   });
 
-  test.each(['max-in-flight', 'header-count', 'upstream-connections', 'inspector-entries'])(
-    '%s cannot be 0',
-    (name) => {
-      expect(read({ flags: { [name]: '0' } })).toEqual({
-        faults: [`--${name} must be a whole number from 1, such as 100, not "0".`],
-      });
-    },
-  );
+  test.each(['max-in-flight', 'client-connections', 'upstream-connections'])('%s cannot be 0', (name) => {
+    expect(read({ flags: { [name]: '0' } })).toEqual({
+      faults: [`--${name} must be a whole number from 1, such as 100, not "0".`],
+    });
+  });
 
   test.each([
-    ['header-count', '9999999999', '99999999999', 'must be at most 9999999999'],
+    ['max-in-flight', '9999999999', '99999999999', 'must be at most 9999999999'],
     ['drain', '2147483647', '99999999999', 'must be at most 2147483647 ms'],
     ['workers', '999', '1000', 'must be auto, or a number from 1 to 999'],
     ['listen', '127.0.0.1:65535', '127.0.0.1:65536', 'must have a port of at most 65535'],
-    ['body-limit', '8388607GiB', '8388608GiB', 'must be at most 9007199254740991 bytes'],
+    ['buffer-bytes', '8388607GiB', '8388608GiB', 'must be at most 9007199254740991 bytes'],
     ['store', 'redis://r/999', 'redis://r/1000', /as its path, 0 to 999, such as /],
-    ['store-name', 'x'.repeat(100), 'x'.repeat(101), /^--store-name must be at most 100 letters/],
+    [
+      'store',
+      `redis://r?prefix=${'x'.repeat(100)}`,
+      `redis://r?prefix=${'x'.repeat(101)}`,
+      /must have a prefix of at most 100 letters/,
+    ],
   ])('the limit of --%s is %s, and the fault of %s names it', (name, most, beyond, sentence) => {
     expect(read({ flags: { [name]: most } })).toHaveProperty('settings');
     expect(read({ flags: { [name]: beyond } })).toEqual({
@@ -292,7 +292,7 @@ describe('settings that cannot hold together are faults like all others', () => 
 
   test('a size may have the unit that the documentation names', () => {
     const size = (text: string): number | undefined =>
-      sound({ flags: { 'body-limit': text } }).get(table.bodyLimit);
+      sound({ flags: { 'buffer-bytes': text } }).get(table.bufferBytes);
     expect(['1048576', '1048576B', '1024KiB', '1MiB'].map((text) => size(text))).toEqual(
       Array.from({ length: 4 }, () => 1_048_576),
     );
@@ -303,4 +303,52 @@ describe('settings that cannot hold together are faults like all others', () => 
     expect(read({ flags: { drain: '2147483647' } })).toHaveProperty('settings');
     expect(read({ flags: { drain: '2147483648' } })).toHaveProperty('faults');
   });
+});
+
+test('there are at most 50 settings', () => {
+  expect(allSettings.length).toBeLessThanOrEqual(50);
+});
+
+test.each([
+  ['off', { path: undefined, isLinked: false }],
+  ['on', { path: '/api/v1/migration', isLinked: false }],
+  ['link', { path: '/api/v1/migration', isLinked: true }],
+  ['link:/api/v1/my/move', { path: '/api/v1/my/move', isLinked: true }],
+])('self-service %s', (text, value) => {
+  expect(sound({ flags: { 'self-service': text } }).get(table.selfService)).toEqual(value);
+});
+
+test.each(['yes', 'on:', 'on:/api/v2/x', 'on:/api/v1/', 'on:/api/v1/x?y', 'off:/api/v1/x'])(
+  'self-service %s is refused',
+  (text) => {
+    expect(read({ flags: { 'self-service': text } })).toHaveProperty('faults');
+  },
+);
+
+describe('a setting that is gone is a fault with the way out', () => {
+  test.each(Object.entries(goneSettings))('%s', (name, wayOut) => {
+    const variable = environmentName({ name });
+    expect(read({ flags: { [name]: 'x' } })).toEqual({
+      faults: [`--${name} is no longer a setting: ${wayOut}.`],
+    });
+    expect(read({ environment: { [variable]: 'x' } })).toEqual({
+      faults: [`${variable} is no longer a setting: ${wayOut}.`],
+    });
+    // As a Compose file leaves it.
+    expect(read({ environment: { [variable]: '' } })).toHaveProperty('settings');
+    expect(allSettings.map((setting) => setting.name)).not.toContain(name);
+  });
+});
+
+test('a body kept for the inspector has a part of its memory', () => {
+  const of = (flags: Record<string, string>): number =>
+    captureOptions(sound({ flags }), { captureBytes: 64 * 2 ** 20 }).bodyLimit;
+  expect(of({})).toBe(256 * 1024);
+  expect(of({ 'capture-memory': '512MiB' })).toBe(2 * 2 ** 20);
+});
+
+test('a short drain time leaves most of itself to the requests in flight', () => {
+  expect(drainDelay(sound({}))).toBe(500);
+  expect(drainDelay(sound({ flags: { drain: '1000' } }))).toBe(200);
+  expect(drainDelay(sound({ flags: { drain: '0' } }))).toBe(0);
 });

@@ -1,14 +1,13 @@
 import { onTestFinished } from 'vitest';
 import type { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
 import { settings } from '../../src/settings/settings.ts';
-import { readSettings } from '../../src/settings/read-settings.ts';
 import { RuleBooks } from '../../src/node/rule-books.ts';
 import { type NodeGatewayParts, type RunningGateway, startGateway } from '../../src/node/start-gateway.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { entryLine } from '../../src/rewrite-log/entry-line.ts';
-import { logWriter } from '../../src/rewrite-log/observer.ts';
 import type { RuleBook } from '../../src/rules/rule-book.ts';
 import { compiledTestRuleBook } from './rule-book.ts';
+import { testSettings } from './settings.ts';
 import { until } from './until.ts';
 
 /** A gateway under test: the real one on real sockets, with its log at hand. */
@@ -25,7 +24,7 @@ export interface TestGateway extends RunningGateway {
 }
 
 export interface TestGatewayOptions {
-  /** Settings by name, over the defaults. */
+  /** Settings by name, over the defaults; see `testSettings`. */
   readonly flags?: Readonly<Record<string, string>>;
   readonly ruleBook?: Partial<RuleBook>;
   /** A rule book in force, instead of the one of tests. */
@@ -35,32 +34,24 @@ export interface TestGatewayOptions {
 
 /** Starts a gateway in front of `upstream`, such as `http://127.0.0.1:4711`; it ends with the test. */
 export async function gatewayFor(upstream: string, options: TestGatewayOptions = {}): Promise<TestGateway> {
-  const outcome = readSettings({
-    flags: {
-      listen: '127.0.0.1:0',
-      'admin-listen': '127.0.0.1:0',
-      'drain-delay': '0',
-      upstream,
-      ...options.flags,
-    },
-    environment: {},
-    readFile: () => '',
+  const own = testSettings({
+    listen: '127.0.0.1:0',
+    'admin-listen': '127.0.0.1:0',
+    'drain-delay': '0',
+    upstream,
+    ...options.flags,
   });
-  if ('faults' in outcome) throw new Error(outcome.faults.join('\n'));
   const lines: string[] = [];
   const surprises: unknown[] = [];
   const rules = options.rules ?? compiledTestRuleBook(options.ruleBook);
-  const origin = outcome.settings.get(settings.upstream);
+  const origin = own.get(settings.upstream);
   if (origin === undefined) throw new Error('there is no upstream');
   const running = await startGateway({
-    settings: outcome.settings,
+    settings: own,
     ruleBooks: new RuleBooks({ rules, text: '' }, () => Promise.resolve({ rules, text: '' }), Date.now),
     origin,
     clientSecret: 'a secret of the tests',
-    record: logWriter(
-      outcome.settings.get(settings.rewriteLogLevel),
-      (entry) => void lines.push(entryLine(entry)),
-    ),
+    record: (entry) => void lines.push(entryLine(entry)),
     upstreamTls: undefined,
     clientTls: undefined,
     onUnexpectedError: (error) => void surprises.push(error),

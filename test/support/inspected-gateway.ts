@@ -22,8 +22,7 @@ export async function inspectGateway(
   const all = {
     listen: '127.0.0.1:0',
     'admin-listen': '127.0.0.1:0',
-    'reference-rate': '1000000',
-    'rewrite-log-level': 'error',
+    'log-file': 'off',
     ...flags,
   };
   const args = Object.entries(all).flatMap(([name, value]) => [`--${name}`, value]);

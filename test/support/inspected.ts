@@ -1,4 +1,3 @@
-import { readSettings } from '../../src/settings/read-settings.ts';
 import type { PageFile } from '../../src/inspector/api.ts';
 import type { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
 import { createOperators, type Operators } from '../../src/node/admin/operators.ts';
@@ -7,6 +6,7 @@ import { RuleBooks } from '../../src/node/rule-books.ts';
 import { gatewayFor, type TestGateway } from './gateway.ts';
 import { rawServer, type RawServer } from './raw-server.ts';
 import { compiledShippedRuleBook } from './shipped-rule-book.ts';
+import { testSettings } from './settings.ts';
 
 /** A gateway under test with what operators see, in front of a V2 of bytes. */
 export interface Inspected extends TestGateway {
@@ -34,13 +34,11 @@ export async function inspected(
       `HTTP/1.1 ${status} Created\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
     );
   });
-  const read = readSettings({ flags, environment: {}, readFile: () => '' });
-  if ('faults' in read) throw new Error(read.faults.join('\n'));
   const rules = rulesInForce ?? (await compiledShippedRuleBook());
   const book = { rules, text: 'version: 2025-01-01' };
   const ruleBooks = new RuleBooks(book, () => Promise.resolve(book), Date.now);
   const operators = await createOperators({
-    settings: read.settings,
+    settings: testSettings(flags),
     ruleBooks,
     sink: { dropped: 3 },
     origin: server.origin,

@@ -65,3 +65,8 @@ export function testRuleBook(over: Partial<RuleBook> = {}): RuleBook {
 export function compiledTestRuleBook(over: Partial<RuleBook> = {}): CompiledRuleBook {
   return new CompiledRuleBook(testRuleBook(over));
 }
+
+/** The limits of a rule book of tests, with another one for bodies of requests. */
+export function bodyLimit(body: number): Pick<RuleBook, 'limits'> {
+  return { limits: { ...testRuleBook().limits, body } };
+}

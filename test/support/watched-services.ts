@@ -1,9 +1,9 @@
 import { loadInspectorPage } from '../../src/cli/serve/inspector-assets.ts';
 import { createOperators, type Operators } from '../../src/node/admin/operators.ts';
 import { type LoadedRuleBook, RuleBooks, type RuleBookOutcome } from '../../src/node/rule-books.ts';
-import { readSettings } from '../../src/settings/read-settings.ts';
 import { compiledTestRuleBook } from './rule-book.ts';
 import { rolloutOf, type TwoServices, twoServices } from './two-services.ts';
+import { testSettings } from './settings.ts';
 
 /** A gateway between two services, with its inspector. */
 export interface WatchedServices extends TwoServices {
@@ -20,15 +20,13 @@ export async function watchedServices(
   } = {},
 ): Promise<WatchedServices> {
   const { load = (first: LoadedRuleBook) => first, ...rest } = options;
-  const read = readSettings({ flags: rest.flags ?? {}, environment: {}, readFile: () => '' });
-  if ('faults' in read) throw new Error(read.faults.join('\n'));
   const rules = compiledTestRuleBook({ rollout: rolloutOf(modes, rest.rollout), ...rest.ruleBook });
   const book = { rules, text: '' };
   const ruleBooks = new RuleBooks(book, () => Promise.resolve(load(book)), Date.now);
   let gatewayOrigin = '';
   let page: ReturnType<typeof loadInspectorPage> | undefined;
   const operators = await createOperators({
-    settings: read.settings,
+    settings: testSettings(rest.flags),
     ruleBooks,
     sink: { dropped: 0 },
     origin: 'http://v2.test',

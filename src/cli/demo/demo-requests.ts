@@ -2,7 +2,7 @@
 export const DEPRECATED_ATTRIBUTE = 'legacy_code';
 
 /** Dated releases of the embedded V2 in the demo; no later one than the first is known, and it differs as the reference says. */
-export const DEMO_RELEASES = '2025-01-01,2026-06-01';
+export const DEMO_RELEASES = ['2025-01-01', '2026-06-01'] as const;
 
 /** One V1 request of the demo; `{property}` in the path stands for the property that the floor plan order created. */
 export interface DemoRequest {

@@ -9,6 +9,7 @@ import { type EditRecord, refusalText } from '../../rewrite/records.ts';
 import { settings } from '../../settings/settings.ts';
 import { liveUntilSignal, refuseStart, stderrLog } from '../life-cycle.ts';
 import { startServing } from '../serve/serving.ts';
+import { givenSettings } from '../settings-file.ts';
 import { terminalOf, wrapLines } from '../terminal.ts';
 import {
   DEMO_RELEASES,
@@ -22,17 +23,21 @@ import {
 export async function runDemo(flagsGiven: Readonly<Record<string, string | undefined>>): Promise<void> {
   const { GATEWAY_UPSTREAM: _, ...environment } = process.env;
   const given = definedOnly(flagsGiven);
-  const hasOwnRules = given['rules'] !== undefined || environment['GATEWAY_RULES'] !== undefined;
+  const { file } = givenSettings(given, environment);
+  const hasOwnRules =
+    given['rules'] !== undefined ||
+    environment['GATEWAY_RULES'] !== undefined ||
+    file?.values.has('rules') === true;
   const book = hasOwnRules ? undefined : await writeDemoRuleBook(DEPRECATED_ATTRIBUTE);
   const flags = {
     'log-file': devNull,
-    'reference-release': DEMO_RELEASES,
     ...(book === undefined ? {} : { rules: book.path }),
     ...given,
   };
   process.once('exit', () => book?.remove());
-  const log = stderrLog({ flags, environment });
-  const started = await startServing(flags, environment, log);
+  const sources = givenSettings(flags, environment);
+  const log = stderrLog(sources);
+  const started = await startServing(sources, log, { releases: DEMO_RELEASES });
   if ('faults' in started) {
     await refuseStart(log, started.faults);
     return;

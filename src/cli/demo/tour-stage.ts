@@ -80,20 +80,21 @@ export async function openStage(
     writeFileSync(descriptionPath, await (await fetch(`${v2.origin}/api/v2/openapi.json`)).text());
     const started = await startServing(
       {
-        listen: options.listen,
-        'admin-listen': options.adminListen,
-        upstream: v2.origin,
-        'v1-upstream': v1.origin,
-        'v2-openapi': descriptionPath,
-        rules: rulesPath,
-        'log-file': join(folder, 'rewrite.log'),
-        'client-names': join(folder, 'names.json'),
-        'client-secret': SECRET,
-        'structure-rate': '1000',
-        capture: 'bodies',
-        'drain-delay': '0',
+        flags: {
+          listen: options.listen,
+          'admin-listen': options.adminListen,
+          upstream: v2.origin,
+          'v1-upstream': v1.origin,
+          'v2-openapi': descriptionPath,
+          rules: rulesPath,
+          'log-file': join(folder, 'rewrite.log'),
+          'client-names': join(folder, 'names.json'),
+          'client-secret': SECRET,
+          capture: 'bodies',
+        },
+        environment: {},
+        constants: { structureRate: 1000, drainDelay: 0 },
       },
-      {},
       QUIET,
     );
     if ('faults' in started) {

@@ -5,7 +5,7 @@ import { decodeBody } from '../../node/decode-body.ts';
 import { requestLike, UNLIKE, type Unlike } from '../../report/entry-request.ts';
 import { count, counted } from '../../report/text.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
-import { settings } from '../../settings/settings.ts';
+import { constants, settings } from '../../settings/settings.ts';
 import { type AdminClient, openAdmin } from '../admin-client.ts';
 import { type CommandFault, isFault, noRewriteLog, unreadable } from '../command-fault.ts';
 import { parseEntry, readLogFile } from '../logs/log-files.ts';
@@ -214,6 +214,7 @@ export interface RecordingSource {
   readonly postman?: string;
   readonly log?: string;
   readonly admin?: string;
+  readonly config?: string;
 }
 
 /**
@@ -221,7 +222,7 @@ export interface RecordingSource {
  * book that judges them, which a log may not be of.
  */
 export async function readRecordedRequests(
-  { har, postman, log, admin }: RecordingSource,
+  { har, postman, log, admin, config }: RecordingSource,
   book?: string,
 ): Promise<readonly NamedRequest[] | CommandFault> {
   const sources = [har, postman, log, admin].filter((source) => source !== undefined);
@@ -231,7 +232,7 @@ export async function readRecordedRequests(
     if (postman !== undefined) return readPostman(readFileSync(postman, 'utf8'));
     if (log !== undefined) return await readLogRequests(log, book);
     if (admin !== undefined) {
-      const client = openAdmin(admin);
+      const client = openAdmin(admin, config);
       return isFault(client) ? client : await readAdminRequests(client, book);
     }
   } catch (error) {
@@ -428,10 +429,9 @@ async function bodyOf(
 export function offlineExplainer(
   rules: CompiledRuleBook,
 ): (request: ExplainRequest) => Promise<Explanation | ExplainFault> {
-  const { headerCount, headerBytes, bodyLimit } = settings;
   const parts = {
     rules,
-    limits: { count: headerCount.value, bytes: headerBytes.value, bodyLimit: bodyLimit.value },
+    limits: { count: constants.headerCount, bytes: settings.headerBytes.value },
     decode: decodeBody,
     gatewayOrigin: 'http://127.0.0.1:8080',
     origin: 'https://captur3d.io',

@@ -3,17 +3,18 @@ import type { ClientsView } from '../../inspector/api.ts';
 import { nameClient } from '../../node/admin/names.ts';
 import { createClientHash } from '../../node/runtime.ts';
 import { terminalText } from '../../report/text.ts';
-import { readSetting } from '../../settings/read-settings.ts';
 import { shortSecret } from '../../settings/setting-conflicts.ts';
 import { settings as table } from '../../settings/settings.ts';
 import { printColumns, terminalOf } from '../terminal.ts';
 import { type CommandFault, endWith, isFault } from '../command-fault.ts';
 import { openAdmin, secretOf } from '../admin-client.ts';
+import { givenSetting } from '../settings-file.ts';
 
-/** Options of `clients name`. */
+/** Options of the commands below `clients`. */
 export interface NameOptions {
   readonly names?: string;
   readonly admin?: string;
+  readonly config?: string;
   readonly format: Format;
 }
 
@@ -21,13 +22,13 @@ type Outcome = { readonly out: string } | CommandFault;
 type Format = 'text' | 'json';
 
 /** Prints the clients that a running gateway knows. */
-export async function listClients(admin: string, format: Format): Promise<void> {
-  finish(await list(admin, format));
+export async function listClients(options: NameOptions & { readonly admin: string }): Promise<void> {
+  finish(await list(options));
 }
 
 /** Prints the hash of the API key on stdin. */
-export async function printHash(format: Format): Promise<void> {
-  finish(await hash(format));
+export async function printHash(options: NameOptions): Promise<void> {
+  finish(await hash(options));
 }
 
 /** Names a client, or takes its name away. */
@@ -44,8 +45,8 @@ function finish(outcome: Outcome): void {
   else endWith(outcome);
 }
 
-async function hash(format: Format): Promise<Outcome> {
-  const read = secretOf(table.clientSecret);
+async function hash({ format, config }: NameOptions): Promise<Outcome> {
+  const read = secretOf(table.clientSecret, config);
   if ('fault' in read) return read;
   const { secret, name } = read;
   if (secret === undefined)
@@ -68,9 +69,11 @@ async function hash(format: Format): Promise<Outcome> {
 async function nameOne(
   client: string,
   name: string | undefined,
-  { names, admin, format }: NameOptions,
+  { names, admin, format, config }: NameOptions,
 ): Promise<Outcome> {
-  const path = readSetting(table.clientNames, { flags: { 'client-names': names }, environment: process.env });
+  const read = givenSetting(table.clientNames, { 'client-names': names, config });
+  if ('faults' in read) return { fault: read.faults.join('\n') };
+  const path = read.value;
   const out =
     format === 'json'
       ? `${JSON.stringify({ client, name: name?.trim() ?? null })}\n`
@@ -79,15 +82,15 @@ async function nameOne(
         : `${client} is called ${name.trim()}.\n`;
   if (admin !== undefined) {
     const body = JSON.stringify(name === undefined ? { client } : { client, name });
-    const response = await ask(admin, body);
+    const response = await ask(admin, body, config);
     return 'fault' in response ? response : { out };
   }
   if (path === undefined) return { fault: 'Give --names or --admin, or set GATEWAY_CLIENT_NAMES.' };
   return nameClient(path, client, name) ?? { out };
 }
 
-async function list(admin: string, format: Format): Promise<Outcome> {
-  const response = await ask(admin, undefined);
+async function list({ admin, format, config }: NameOptions & { readonly admin: string }): Promise<Outcome> {
+  const response = await ask(admin, undefined, config);
   if ('fault' in response) return response;
   if (format === 'json') return { out: `${JSON.stringify(response, null, 2)}\n` };
   const rows = response.clients.map(({ client, name, userAgents, addresses }) =>
@@ -98,8 +101,12 @@ async function list(admin: string, format: Format): Promise<Outcome> {
   return { out: `${printColumns(['client', 'name', 'user agent', 'address'], rows, { columns })}\n` };
 }
 
-async function ask(admin: string, body: string | undefined): Promise<ClientsView | CommandFault> {
-  const client = openAdmin(admin);
+async function ask(
+  admin: string,
+  body: string | undefined,
+  config: string | undefined,
+): Promise<ClientsView | CommandFault> {
+  const client = openAdmin(admin, config);
   if (isFault(client)) return client;
   try {
     const response = await client.ask('/clients', {}, body);

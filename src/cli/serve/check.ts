@@ -5,6 +5,7 @@ import type { Settings } from '../../settings/read-settings.ts';
 import { settings as table } from '../../settings/settings.ts';
 import { isFault, NOT_STARTED } from '../command-fault.ts';
 import { preflight, startFaults } from './preflight.ts';
+import { givenSettings } from '../settings-file.ts';
 import { terminalOf, wrapLines } from '../terminal.ts';
 
 /** Prints all faults of settings and rule book at once, or their content, and sets the exit code. */
@@ -12,7 +13,7 @@ export async function runCheck(
   flags: Readonly<Record<string, string | undefined>>,
   isJson: boolean,
 ): Promise<void> {
-  const sound = await preflight(flags, process.env);
+  const sound = await preflight(givenSettings(flags, process.env));
   const faults =
     'faults' in sound ? sound.faults : await startFaults(sound.settings, sound.ruleBook.rules.ruleBook);
   if ('faults' in sound || faults.length > 0) {

@@ -2,7 +2,6 @@ import { type LogQueue, type LogSink, openLogSink } from '../../node/log/log-sin
 import type { WriteProcessLine } from '../../node/log/process-log.ts';
 import { encodedLine } from '../../rewrite-log/entry-line.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
-import { logWriter } from '../../rewrite-log/observer.ts';
 import type { Settings } from '../../settings/read-settings.ts';
 import { settings as table } from '../../settings/settings.ts';
 import { entryHead, entryRow } from '../entry-row.ts';
@@ -16,12 +15,21 @@ export interface RewriteLog extends LogQueue {
   record(entry: Entry): void;
 }
 
+/** What `log-file` off means. */
+const NO_LOG: RewriteLog = {
+  record: () => {},
+  dropped: 0,
+  flush: () => Promise.resolve(),
+  reopen: () => false,
+};
+
 /** Opens the rewrite log: the file that the settings name, or stdout, with rows instead of JSON on a terminal. */
 export function openRewriteLog(
   settings: Settings,
   log: WriteProcessLine,
 ): RewriteLog | { readonly fault: string } {
   const path = settings.get(table.logFile);
+  if (path === 'off') return NO_LOG;
   try {
     const sink = openLogSink(path ?? 1, {
       limit: LOG_QUEUE_BYTES,
@@ -30,10 +38,7 @@ export function openRewriteLog(
     const isTerminal = path === undefined && process.stdout.isTTY;
     const writeRow = rowWriter(sink, () => terminalOf(process.stdout));
     return {
-      record: logWriter(
-        settings.get(table.rewriteLogLevel),
-        isTerminal ? writeRow : (entry) => sink.writeEncoded(encodedLine(entry)),
-      ),
+      record: isTerminal ? writeRow : (entry) => sink.writeEncoded(encodedLine(entry)),
       get dropped() {
         return sink.dropped;
       },

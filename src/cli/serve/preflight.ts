@@ -5,7 +5,6 @@ import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { adminFault } from '../../node/admin/operators.ts';
 import type { WriteProcessLine } from '../../node/log/process-log.ts';
-import { openReferenceStore } from '../../node/reference.ts';
 import { storedRolloutFault } from '../../node/rollout/open-rollout.ts';
 import { type LoadedRuleBook, loadRuleBook } from '../../node/rule-books.ts';
 import { memoryLimit } from '../../node/runtime.ts';
@@ -21,7 +20,9 @@ import {
   workerDrainTime,
 } from '../../settings/read-settings.ts';
 import { NODE_CONFLICTS } from '../../settings/setting-conflicts.ts';
+import { modesFile } from '../../settings/setting-kinds.ts';
 import { type Setting, settings as table } from '../../settings/settings.ts';
+import type { GivenSettings } from '../settings-file.ts';
 
 /** Validated settings, rule book and certificates. */
 export interface Preflight {
@@ -36,21 +37,18 @@ export interface Preflight {
 
 /** Reads and validates everything that a start needs, and reports all faults at once; starts nothing. */
 export async function preflight(
-  flags: Readonly<Record<string, string | undefined>>,
-  environment: Readonly<Record<string, string | undefined>>,
+  given: GivenSettings,
 ): Promise<Preflight | { readonly faults: readonly string[] }> {
   const { settings, faults, invalid } = readValidSettings({
-    flags,
-    environment,
+    ...given,
     readFile: (path) => readFileSync(path, 'utf8'),
   });
-  const rulesPath = readSetting(table.rules, { flags, environment });
+  const rulesPath = readSetting(table.rules, given);
   const ruleBook = await loadRuleBook(rulesPath, settings.nameOf(table.rules));
   const upstreamTls = upstreamFiles(settings);
   const clientTls = clientFiles(settings);
-  const shares = memoryShares(memoryLimit(), workersOf(settings));
   const checks: readonly ((settings: Settings) => readonly string[])[] = [
-    ...NODE_CONFLICTS.map((check) => (own: Settings) => check(own, shares, realPath)),
+    ...NODE_CONFLICTS.map((check) => (own: Settings) => check(own, realPath)),
     (own) => [adminFault(own)].filter((fault) => fault !== undefined),
     (own) => [logFileFault(own)].filter((fault) => fault !== undefined),
     (own) => [rolloutFileFault(own)].filter((fault) => fault !== undefined),
@@ -120,7 +118,9 @@ function redisFault(settings: Settings): string | undefined {
 
 /** Reads the authorities for the certificate of the store. */
 export function storeFiles(settings: Settings): ReturnType<typeof readTlsFiles> {
-  return readTlsFiles({ ca: namedFile(settings, table.storeCa) });
+  const address = settings.get(table.store);
+  const path = address.kind === 'redis' ? address.ca : undefined;
+  return readTlsFiles({ ca: { name: settings.nameOf(table.store), path } });
 }
 
 /** Reads the TLS certificate files for V2. */
@@ -148,7 +148,7 @@ async function namesFault(settings: Settings): Promise<string | undefined> {
 /** Returns the fault that prevents appending to the log file, without creating the file. */
 function logFileFault(settings: Settings): string | undefined {
   const path = settings.get(table.logFile);
-  if (path === undefined) return undefined;
+  if (path === undefined || path === 'off') return undefined;
   try {
     accessSync(existsSync(path) ? path : dirname(path), constants.W_OK);
     return undefined;
@@ -160,42 +160,28 @@ function logFileFault(settings: Settings): string | undefined {
 
 /** Returns the fault that prevents making the file of modes, without creating it. */
 function rolloutFileFault(settings: Settings): string | undefined {
-  const address = settings.get(table.store);
-  const isStore = address.kind === 'file';
-  const path = isStore ? address.path : settings.get(table.rolloutFile);
+  const path = modesFile(settings.get(table.store));
   if (path === undefined || existsSync(path)) return undefined;
   try {
     accessSync(dirname(path), constants.W_OK);
     return undefined;
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-    const name = settings.nameOf(isStore ? table.store : table.rolloutFile);
-    return `${name} cannot be written: ${path} (${code}); make its folder writable, or name another file.`;
+    return `${settings.nameOf(table.store)} cannot be written: ${path} (${code}); make its folder writable, or name another file.`;
   }
 }
 
-/** Returns the faults that `serve` finds only while it starts its parts: rollout file, V2's description, reference database. */
+/** Returns the faults that `serve` finds only while it starts its parts: rollout file and V2's description. */
 export async function startFaults(
   settings: Settings,
   book: RuleBook | undefined,
 ): Promise<readonly string[]> {
-  const faults = [
-    book && storedRolloutFault(settings, book),
-    await descriptionFault(settings),
-    storeFault(settings),
-  ];
+  const faults = [book && storedRolloutFault(settings, book), await descriptionFault(settings)];
   return faults.filter((fault) => fault !== undefined);
 }
 
 /** Settings that the checks of a start read. */
-const READ = [
-  table.store,
-  table.rolloutFile,
-  table.v1Upstream,
-  table.v2Openapi,
-  table.upstream,
-  table.referenceDb,
-];
+const READ = [table.store, table.v1Upstream, table.v2Openapi, table.upstream];
 
 /** Tells whether `startFaults` would be misled by one of the settings that are invalid. */
 export function misleads(invalid: ReadonlySet<string>): boolean {
@@ -215,19 +201,6 @@ async function descriptionFault(settings: Settings): Promise<string | undefined>
     () => {},
   );
   return 'fault' in opened ? opened.fault : undefined;
-}
-
-/** Opens the database only if there is one: a check makes no file. */
-function storeFault(settings: Settings): string | undefined {
-  const path = settings.get(table.referenceDb);
-  if (path === undefined || settings.get(table.upstream) !== undefined) return undefined;
-  try {
-    if (existsSync(path)) openReferenceStore(path).close();
-    else accessSync(dirname(path), constants.W_OK);
-    return undefined;
-  } catch (error) {
-    return `${settings.nameOf(table.referenceDb)} ${path}: ${error instanceof Error ? error.message : String(error)}. Choose a new file, or one that a reference service made.`;
-  }
 }
 
 /** The parts that the first process provides to its workers. */
@@ -264,7 +237,7 @@ export async function workerFront(parts: WorkerFrontParts): Promise<WorkerPool |
   const count = workersOf(settings);
   if (count === 1) return undefined;
   const { fork } = await import('node:child_process');
-  const given = Object.fromEntries(
+  const own = Object.fromEntries(
     Object.entries(flags).filter((pair): pair is [string, string] => pair[1] !== undefined),
   );
   return new WorkerPool({
@@ -272,7 +245,8 @@ export async function workerFront(parts: WorkerFrontParts): Promise<WorkerPool |
     fork: () =>
       fork(workerPath(), { serialization: 'advanced', stdio: ['ignore', 'ignore', 'inherit', 'ipc'] }),
     flags: {
-      ...given,
+      ...settings.ofFile,
+      ...own,
       upstream: parts.upstream,
       ...(parts.v2Openapi === undefined ? {} : { 'v2-openapi': parts.v2Openapi }),
       'client-secret': parts.clientSecret,
@@ -283,8 +257,9 @@ export async function workerFront(parts: WorkerFrontParts): Promise<WorkerPool |
       workers: '1',
       drain: String(workerDrainTime(settings.get(table.drain))),
       capture: settings.get(table.capture),
-      'structure-rate': String(Math.ceil(settings.get(table.structureRate) / count)),
-      'capture-body-limit': String(settings.get(table.captureBodyLimit)),
+      'capture-memory': String(settings.get(table.captureMemory) ?? memoryShares(memoryLimit()).captureBytes),
+      // Not a setting.
+      [PROCESSES_FLAG]: String(count),
     },
     record,
     observe: (entry, captured) => observer.observe(entry, captured),
@@ -294,6 +269,9 @@ export async function workerFront(parts: WorkerFrontParts): Promise<WorkerPool |
     log,
   });
 }
+
+/** The number of processes that share the limits of the gateway, as a worker is told it. */
+export const PROCESSES_FLAG = 'processes';
 
 /** Path of the worker's entry module, in the sources or in the build output. */
 function workerPath(): string {

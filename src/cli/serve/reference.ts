@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import type { ListenAddress } from '../../settings/setting-kinds.ts';
-import { environmentName, settings, type Setting } from '../../settings/settings.ts';
+import type { Setting } from '../../settings/settings.ts';
 import { ReferenceFault, startReference } from '../../node/reference.ts';
 import { NOT_STARTED, SUCCESS } from '../command-fault.ts';
 import { type Fact, factLines, terminalOf } from '../terminal.ts';
-import { camelCase } from '../setting-options.ts';
+import { camelCase, referenceGroups } from '../setting-options.ts';
 import { counted } from '../../report/text.ts';
 
 /** Runs the service until it receives a signal, and sets the exit code. */
@@ -14,29 +14,29 @@ export async function runReference(texts: Readonly<Record<string, string | undef
 
 async function run(texts: Readonly<Record<string, string | undefined>>): Promise<number> {
   const faults: string[] = [];
-  const read = <Value>(flag: string, setting: Setting<Value>): Value => {
-    // Compose files and shells write an empty variable for "not set".
-    const text = texts[camelCase(flag)] || setting.initial;
+  const read = <Value>(setting: Setting<Value>): Value => {
+    const text = texts[camelCase(setting.name)] || setting.initial;
     const outcome = text === undefined ? { value: setting.value } : setting.kind.read(text);
     if ('value' in outcome) return outcome.value;
-    faults.push(`--${flag} (${environmentName(setting)}) ${outcome.fault}, not ${JSON.stringify(text)}.`);
+    faults.push(`--${setting.name} ${outcome.fault}, not ${JSON.stringify(text)}.`);
     return setting.value;
   };
-  const listen = read('listen', settings.referenceListen);
-  const db = read('db', settings.referenceDb);
-  const unknown = read('unknown', settings.referenceUnknown);
-  const rate = read('rate', settings.referenceRate);
-  const dialect = read('dialect', settings.referenceDialect);
+  const { 'Service:': service, 'Versions:': versions, 'API keys:': keys } = referenceGroups;
+  const listen = read(service.listen);
+  const db = read(service.db);
+  const unknown = read(versions.unknown);
+  const rate = read(keys.rate);
+  const dialect = read(versions.dialect);
   const facts = {
     db,
     unknown,
     rate,
     dialects: dialect === 'both' ? (['v1', 'v2'] as const) : [dialect],
-    releases: read('release', settings.referenceRelease),
-    deprecated: read('deprecated', settings.referenceDeprecated),
-    deprecationsIn: read('deprecations', settings.referenceDeprecations),
-    readOnlyKeys: read('read-only', settings.referenceReadOnly),
-    failingKeys: read('failing', settings.referenceFailing),
+    releases: read(versions.release),
+    deprecated: read(versions.deprecated),
+    deprecationsIn: read(versions.deprecations),
+    readOnlyKeys: read(keys.readOnly),
+    failingKeys: read(keys.failing),
   };
   if (faults.length > 0) return fail(faults);
   try {
@@ -48,10 +48,7 @@ async function run(texts: Readonly<Record<string, string | undefined>>): Promise
     await running.close();
     return SUCCESS;
   } catch (error) {
-    if (error instanceof ReferenceFault)
-      return fail([
-        `--${error.option} (${environmentName({ name: `reference-${error.option}` })}) ${error.message}`,
-      ]);
+    if (error instanceof ReferenceFault) return fail([`--${error.option} ${error.message}`]);
     throw error;
   }
 }

@@ -92,7 +92,7 @@ export class ServingFiles {
         reload: () => this.reloadTls('v2'),
         onFaults: refuseCertificate,
       },
-      { files: filesOf(table.storeCa), reload: () => this.reloadStoreCa(), onFaults: refuseCertificate },
+      { files: caOfStore(settings), reload: () => this.reloadStoreCa(), onFaults: refuseCertificate },
       {
         files: settings.secretFiles,
         reload: () => this.reloadSecrets(),
@@ -191,6 +191,11 @@ export class ServingFiles {
     }
     return faults;
   }
+}
+
+function caOfStore(settings: Settings): readonly string[] {
+  const address = settings.get(table.store);
+  return address.kind === 'redis' && address.ca !== undefined ? [address.ca] : [];
 }
 
 function isSame(one: TlsTexts, other: TlsTexts | undefined): boolean {

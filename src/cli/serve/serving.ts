@@ -5,7 +5,7 @@ import { allocateYoung } from '../../node/node-internals.ts';
 import { fewFilesLine, openFilesLimit } from '../../node/connection-limits.ts';
 import { openTraces, type Traces } from '../../node/log/otlp.ts';
 import { LimitedLines, type WriteProcessLine } from '../../node/log/process-log.ts';
-import { ReferenceFault, type RunningReference } from '../../node/reference.ts';
+import type { RunningReference } from '../../node/reference.ts';
 import { type OpenRollout, openRollout } from '../../node/rollout/open-rollout.ts';
 import { loadRuleBook, type RuleBookOutcome, RuleBooks, shippedSentence } from '../../node/rule-books.ts';
 import { type RunningGateway, startGateway } from '../../node/start-gateway.ts';
@@ -20,6 +20,7 @@ import { settings as table } from '../../settings/settings.ts';
 import type { V2Description } from '../draft/description-file.ts';
 import { type LifeCycle, liveUntilSignal, type ProcessLog, refuseStart, stderrLog } from '../life-cycle.ts';
 import { packageVersion } from '../package-version.ts';
+import { type GivenSettings, givenSettings } from '../settings-file.ts';
 import { terminalOf } from '../terminal.ts';
 import { startedLine } from './banner.ts';
 import { loadInspectorPage } from './inspector-assets.ts';
@@ -35,22 +36,28 @@ export interface Serving {
   readonly life: LifeCycle;
 }
 
+/** How a start differs from that of `serve`. */
+interface StartOptions {
+  /** Set in one of several worker processes. */
+  readonly worker?: WorkerLink | undefined;
+  /** Dated releases of the embedded V2; the first alone by default. */
+  readonly releases?: readonly string[] | undefined;
+}
+
 /** A part that opened, or why it did not, as a sentence. */
 type OrFault<Part> = Part | { readonly fault: string };
 
 /**
- * Starts everything that the settings configure. On failure, returns every fault and leaves nothing running. `worker` is set in
- * one of several worker processes.
+ * Starts everything that the settings configure. On failure, returns every fault and leaves nothing running.
  */
 export async function startServing(
-  flags: Readonly<Record<string, string | undefined>>,
-  environment: Readonly<Record<string, string | undefined>>,
+  given: GivenSettings,
   log: ProcessLog,
-  worker?: WorkerLink,
+  { worker, releases }: StartOptions = {},
 ): Promise<Serving | { readonly faults: readonly string[] }> {
   allocateYoung();
   const since = Date.now();
-  const checked = await preflight(flags, environment);
+  const checked = await preflight(given);
   if ('faults' in checked) return checked;
   const { settings } = checked;
   const rollout = await openRollout(settings, checked.ruleBook.rules.ruleBook, log.write, {
@@ -66,10 +73,9 @@ export async function startServing(
   if (worker === undefined) warnOfFewFiles(settings, log.write);
   let embedded: RunningReference | undefined;
   try {
-    embedded = settings.get(table.upstream) === undefined ? await embed(settings, log.write) : undefined;
+    embedded = settings.get(table.upstream) === undefined ? await embed(releases, log.write) : undefined;
     const serving = await serve({
-      flags,
-      environment,
+      given,
       log,
       worker,
       since,
@@ -95,8 +101,7 @@ function warnOfFewFiles(settings: Settings, log: WriteProcessLine): void {
 
 /** What is open before the gateway begins to serve. */
 interface Opened {
-  readonly flags: Readonly<Record<string, string | undefined>>;
-  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly given: GivenSettings;
   readonly log: ProcessLog;
   readonly worker: WorkerLink | undefined;
   /** Milliseconds since 1970 before which no file was read. */
@@ -231,7 +236,7 @@ function openRuleBooks({ settings, rulesPath, ruleBook }: Preflight, rollout: Op
   return new RuleBooks(ruleBook, load, () => Date.now());
 }
 
-function tracesOf({ environment, log }: Opened): Promise<Traces | undefined> {
+function tracesOf({ given: { environment }, log }: Opened): Promise<Traces | undefined> {
   return openTraces(environment, packageVersion(), (trouble) =>
     log.write({ level: 'warn', event: 'trace-trouble', message: `traces: ${trouble}.` }),
   );
@@ -259,7 +264,7 @@ function operatorParts(
 }
 
 function frontParts(
-  { checked: { settings }, flags, rewriteLog, rollout, embedded, log }: Opened,
+  { checked: { settings }, given: { flags }, rewriteLog, rollout, embedded, log }: Opened,
   { observer, ownReport, gaps }: Operators,
   clientSecret: string,
 ): WorkerFrontParts {
@@ -295,15 +300,15 @@ function reportBug(limited: LimitedLines, error: unknown): void {
   });
 }
 
-async function embed(settings: Settings, log: WriteProcessLine): Promise<RunningReference> {
+async function embed(
+  releases: readonly string[] | undefined,
+  log: WriteProcessLine,
+): Promise<RunningReference> {
   const { startReference } = await import('../../node/reference.ts');
   return startReference({
-    db: settings.get(table.referenceDb),
-    unknown: settings.get(table.referenceUnknown),
-    rate: settings.get(table.referenceRate),
-    releases: settings.get(table.referenceRelease),
-    readOnlyKeys: settings.get(table.referenceReadOnly),
-    failingKeys: settings.get(table.referenceFailing),
+    unknown: 'refuse',
+    rate: 0,
+    ...(releases === undefined ? {} : { releases }),
     report: (error) =>
       log({
         level: 'error',
@@ -340,7 +345,6 @@ function descriptionSource(settings: Settings, embedded: RunningReference | unde
 
 function startFault(error: unknown, settings: Settings): string {
   if (error instanceof WorkerFault) return error.message;
-  if (error instanceof ReferenceFault) return `${settings.nameOf(table.referenceDb)} ${error.message}`;
   if (error instanceof Error && 'code' in error && 'syscall' in error) {
     const names = `${settings.nameOf(table.listen)} or ${settings.nameOf(table.adminListen)}`;
     return `cannot listen: ${error.message}; choose another address with ${names}.`;
@@ -433,8 +437,9 @@ async function flush({ rewriteLog, front, log, traces }: ServingParts): Promise<
 
 /** Runs the gateway until SIGTERM or SIGINT, then exits. A refused start sets exit code 2. */
 export async function serveUntilSignal(flags: Readonly<Record<string, string | undefined>>): Promise<void> {
-  const log = stderrLog({ flags, environment: process.env });
-  const started = await startServing(flags, process.env, log);
+  const given = givenSettings(flags, process.env);
+  const log = stderrLog(given);
+  const started = await startServing(given, log);
   if ('faults' in started) {
     await refuseStart(log, started.faults);
     return;

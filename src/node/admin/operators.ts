@@ -95,7 +95,7 @@ export async function createOperators(parts: OperatorParts): Promise<Operators> 
   const { settings, ruleBooks } = parts;
   const capture = { ...captureOptions(settings, memoryShares(memoryLimit())), now: () => performance.now() };
   const view = new OperatorView({
-    entries: settings.get(table.inspectorEntries),
+    entries: settings.constants.inspectorEntries,
     time: Date.now,
     onEntry: parts.onEntry,
     capture,
@@ -174,7 +174,7 @@ function fleetTotals(
     clock: SYSTEM_CLOCK,
     name: parts.replica?.name ?? run,
     id: randomBytes(8).toString('hex'),
-    keepMs: parts.settings.get(table.reportKeep) * DAY_MS,
+    keepMs: parts.settings.constants.reportKeepDays * DAY_MS,
     onLost: (reason) =>
       parts.log?.({
         level: 'warn',
@@ -208,7 +208,8 @@ function inspectorParts(state: OperatorState, gateway: Gateway): InspectorParts 
       return parts.merge?.(own) ?? own;
     },
     rules: () => ruleBooks,
-    loggedEntry: logFile === undefined ? undefined : (id) => findLoggedEntry(logFile, id),
+    loggedEntry:
+      logFile === undefined || logFile === 'off' ? undefined : (id) => findLoggedEntry(logFile, id),
     rulesOf: (hash) => books.get(hash),
     limits: gateway.options,
     decode: gateway.parts.decode,

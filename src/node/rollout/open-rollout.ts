@@ -11,7 +11,7 @@ import { readRollout, rolloutText } from '../../rollout/stored-rollout.ts';
 import type { Rollout, Scope } from '../../rules/rollout.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import type { Settings } from '../../settings/read-settings.ts';
-import type { OriginSetting } from '../../settings/setting-kinds.ts';
+import { modesFile, type OriginSetting } from '../../settings/setting-kinds.ts';
 import { settings as table } from '../../settings/settings.ts';
 import { replaceFile } from '../files.ts';
 import type { ProcessLine, WriteProcessLine } from '../log/process-log.ts';
@@ -96,8 +96,7 @@ export async function openRollout(
 
 /** Returns why the gateway would not start with the rollout in its file, as a sentence; starts nothing, and asks no server. */
 export function storedRolloutFault(settings: Settings, book: RuleBook): string | undefined {
-  const address = settings.get(table.store);
-  const path = address.kind === 'file' ? address.path : settings.get(table.rolloutFile);
+  const path = modesFile(settings.get(table.store));
   if (path === undefined || !existsSync(path)) return v1Fault(settings, book, initialRollout);
   const noFault = (): void => {};
   const state = new RolloutCopy(path, noFault).read() ?? new RolloutCopy(copyOf(path), noFault).read();
@@ -203,21 +202,19 @@ interface OpenStore {
  */
 async function openStore(settings: Settings, processes: number): Promise<OpenStore | undefined> {
   const address = settings.get(table.store);
-  const file = settings.get(table.rolloutFile);
   if (address.kind === 'redis') {
-    const ca = settings.get(table.storeCa);
+    const { url, ca, copy, prefix } = address;
     const store = await RedisStore.open({
-      url: address.url,
+      url,
       password: () => settings.get(table.storePassword),
       ca: ca === undefined ? undefined : readFileSync(ca, 'utf8'),
-      name: settings.get(table.storeName),
+      name: prefix,
     });
-    const records = store.records(settings.get(table.reportKeep) * DAY_MS);
+    const records = store.records(settings.constants.reportKeepDays * DAY_MS);
     const renewCa = (renewed: string): void => store.renew(renewed);
-    return { store, place: placeOf(settings, address.url), copy: file, isLocal: false, records, renewCa };
+    return { store, place: placeOf(settings, url), copy, isLocal: false, records, renewCa };
   }
-  const path = address.kind === 'file' ? address.path : file;
-  if (path === undefined) {
+  if (address.kind === 'memory') {
     if (processes === 1) return undefined;
     return {
       store: new MemoryStore(Date.now),
@@ -227,14 +224,14 @@ async function openStore(settings: Settings, processes: number): Promise<OpenSto
       records: undefined,
     };
   }
+  const { path } = address;
   const store = new FileStore(path, Date.now);
   return { store, place: placeOf(settings, path), copy: copyOf(path), isLocal: true, records: store.records };
 }
 
 /** Names the place of a store with its setting, as the operator set it. */
 function placeOf(settings: Settings, place: string): string {
-  const setting = settings.get(table.store).kind === 'memory' ? table.rolloutFile : table.store;
-  return `${settings.nameOf(setting)} ${place}`;
+  return `${settings.nameOf(table.store)} ${place}`;
 }
 
 const DAY_MS = 86_400_000;

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { startReference } from '../../../src/node/reference.ts';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
 import { rawClient } from '../../support/raw-client.ts';
 import { type SpawnedGateway, spawnGateway } from '../../support/spawn-gateway.ts';
@@ -28,8 +29,11 @@ const OPERATIONS = [
   ['update_property', 'PATCH /properties/{id}', { display_name: 'Home' }, ['body-wrapper']],
 ] as const;
 
-function start(folder: string): Promise<SpawnedGateway> {
-  return spawnGateway({ 'reference-db': join(folder, 'v2.db'), 'drain-delay': '0' });
+/** Starts V2 and the program before it; both keep what they have in a folder. */
+async function start(folder: string): Promise<SpawnedGateway> {
+  const v2 = await startReference({ db: join(folder, 'v2.db'), unknown: 'refuse', report: () => {} });
+  onTestFinished(() => v2.close());
+  return spawnGateway({ upstream: v2.origin });
 }
 
 function send({ port }: SpawnedGateway, line: string, body?: string): Promise<Response> {
@@ -46,7 +50,7 @@ function entriesOf(gateway: SpawnedGateway): readonly Entry[] {
   return lines.filter((line) => line.startsWith('{"time"')).map((line) => JSON.parse(line) as Entry);
 }
 
-test('the program serves clients of V1 before the embedded V2, over a restart, and refuses a bad head', async () => {
+test('the program serves clients of V1 before V2, over a restart, and refuses a bad head', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'main-job-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const first = await start(folder);

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
+import { givenSettings } from '../../../src/cli/settings-file.ts';
 import { preflight } from '../../../src/cli/serve/preflight.ts';
 
 /** The faults of an environment, sorted. */
 async function faultsOf(environment: Readonly<Record<string, string>>): Promise<readonly string[]> {
-  const outcome = await preflight({}, environment);
+  const outcome = await preflight(givenSettings({}, environment));
   return 'faults' in outcome ? outcome.faults.toSorted() : [];
 }
 
@@ -18,9 +19,6 @@ test('a file is the same however its path is written', async () => {
 });
 
 test('a file of modes needs a folder', async () => {
-  expect(await faultsOf({ GATEWAY_ROLLOUT_FILE: '/nope/modes.json' })).toEqual([
-    'GATEWAY_ROLLOUT_FILE cannot be written: /nope/modes.json (ENOENT); make its folder writable, or name another file.',
-  ]);
   expect(await faultsOf({ GATEWAY_STORE: 'file:/nope/store.json' })).toEqual([
     'GATEWAY_STORE cannot be written: /nope/store.json (ENOENT); make its folder writable, or name another file.',
   ]);
@@ -29,7 +27,6 @@ test('a file of modes needs a folder', async () => {
 test('an invalid setting hides no conflict of others, and makes up none', async () => {
   const environment = {
     GATEWAY_BREAKER: 'yes',
-    GATEWAY_BREAKER_FAILURES: '0',
     GATEWAY_ADMIN_LISTEN: '0.0.0.0:8081',
     GATEWAY_LOG_FILE: '/nope/x',
     GATEWAY_PROXY_PROTOCOL: 'on',
@@ -52,8 +49,8 @@ test('each certificate file that is missing is named', async () => {
 });
 
 test('what a start would find is reported beside the other faults', async () => {
-  expect(await faultsOf({ GATEWAY_BREAKER: 'yes', GATEWAY_REFERENCE_DB: '/nope/x.db' })).toEqual([
+  expect(await faultsOf({ GATEWAY_BREAKER: 'yes', GATEWAY_STORE: 'file:README.md' })).toEqual([
     expect.stringMatching(/^GATEWAY_BREAKER must be on or off/),
-    expect.stringMatching(/^GATEWAY_REFERENCE_DB \/nope\/x\.db: ENOENT/),
+    expect.stringMatching(/^GATEWAY_STORE README\.md is not a stored rollout/),
   ]);
 });

@@ -8,6 +8,7 @@ import { exchange, rawClient, statusOf } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
 import { listening } from '../../support/listening.ts';
+import { bodyLimit } from '../../support/rule-book.ts';
 
 const WRAPPED = '{"data":{"name":"A"}}';
 
@@ -77,7 +78,7 @@ describe('a coded body is decoded, rewritten, and sent as it is', () => {
     ['gzip, gzip', gzipSync(gzipSync(WRAPPED)), 415, 'a chain of codings (CVE-2026-22036)'],
   ])('%s is refused: %s', async (coding, body, status) => {
     const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin, { flags: { 'body-limit': '1000000' } });
+    const gateway = await gatewayFor(v2.origin, { ruleBook: bodyLimit(1_000_000) });
     const response = await exchange(
       gateway.port,
       post('/api/v1/clients', `${JSON_FIELDS}Content-Encoding: ${coding}\r\n`, body),
@@ -150,7 +151,7 @@ describe.each([
 
 test('a body beyond the limit is refused as soon as it is known: by its length, and by its bytes', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin, { flags: { 'body-limit': '1000' } });
+  const gateway = await gatewayFor(v2.origin, { ruleBook: bodyLimit(1000) });
   const byLength = rawClient(gateway.port);
   byLength.write(`POST /api/v1/x HTTP/1.1\r\nHost: g\r\n${JSON_FIELDS}Content-Length: 1001\r\n\r\n`);
   expect(statusOf(await byLength.until(/errors/))).toBe(413);

@@ -4,7 +4,7 @@ import type { Change } from '../../../src/rules/rule-book.ts';
 import { gatewayFor } from '../../support/gateway.ts';
 import { exchange, rawClient, statusOf } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
-import { testRuleBook } from '../../support/rule-book.ts';
+import { bodyLimit, testRuleBook } from '../../support/rule-book.ts';
 import { until } from '../../support/until.ts';
 
 const MIB = 2 ** 20;
@@ -27,16 +27,20 @@ function post(body: Uint8Array, coding?: string): Buffer {
 
 async function serve(
   flags: Readonly<Record<string, string>>,
+  body = 10 * MIB,
 ): Promise<Awaited<ReturnType<typeof gatewayFor>>> {
   const v2 = await rawServer((socket) => socket.write(ok()));
-  return gatewayFor(v2.origin, { flags, ruleBook: { changes: [...testRuleBook().changes, FLOORS] } });
+  return gatewayFor(v2.origin, {
+    flags,
+    ruleBook: { ...bodyLimit(body), changes: [...testRuleBook().changes, FLOORS] },
+  });
 }
 
 // Attack: each value costs ten times its bytes while the rules look at it.
 test.each([40_000, 400_000])(
   '%i objects in a list that rules read are counted while they are read',
   async (objects) => {
-    const gateway = await serve({ 'buffer-bytes': String(4 * MIB), 'body-limit': String(2 * MIB) });
+    const gateway = await serve({ 'buffer-bytes': String(4 * MIB) }, 2 * MIB);
     const body = Buffer.from(`{"data":{"floors":[${'{},'.repeat(objects)}{"code":1}]}}`);
     const response = await exchange(gateway.port, post(body));
     expect(response.text).toMatch(
@@ -49,7 +53,7 @@ test.each([40_000, 400_000])(
 );
 
 test('a large body for which there is no memory is refused while it arrives', async () => {
-  const gateway = await serve({ 'buffer-bytes': String(MIB), 'body-limit': String(8 * MIB) });
+  const gateway = await serve({ 'buffer-bytes': String(MIB) }, 8 * MIB);
   const body = Buffer.from(`{"data":"${'x'.repeat(4 * MIB)}"}`);
   expect(statusOf(await exchange(gateway.port, post(body)))).toBe(503);
   await until(() => gateway.gateway.inFlight === 0);
@@ -57,14 +61,14 @@ test('a large body for which there is no memory is refused while it arrives', as
 });
 
 test('objects in a list that no rule reads take no memory', async () => {
-  const gateway = await serve({ 'buffer-bytes': String(4 * MIB), 'body-limit': String(2 * MIB) });
+  const gateway = await serve({ 'buffer-bytes': String(4 * MIB) }, 2 * MIB);
   for (const text of [`[${'{},'.repeat(400_000)}{}]`, `{"data":{"rooms":[${'{},'.repeat(400_000)}{}]}}`])
     expect(statusOf(await exchange(gateway.port, post(Buffer.from(text))))).toBe(200);
 });
 
 // Attack: many bombs at once, each within the limit of one body.
 test('a body is counted while it is decoded, not after it', async () => {
-  const gateway = await serve({ 'buffer-bytes': String(12 * MIB), 'body-limit': String(4 * MIB) });
+  const gateway = await serve({ 'buffer-bytes': String(12 * MIB) }, 4 * MIB);
   const bomb = gzipSync(Buffer.alloc(4 * MIB, ' '));
   const responses = await Promise.all(
     Array.from({ length: 8 }, () => exchange(gateway.port, post(bomb, 'gzip'))),

@@ -11,6 +11,7 @@ import { gatewayFor, type TestGateway, type TestGatewayOptions } from '../../sup
 import { exchange, rawClient, statusOf } from '../../support/raw-client.ts';
 import { ok, type RawResponse, rawServer, type RawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
+import { bodyLimit } from '../../support/rule-book.ts';
 
 const clientOf = createClientHash('a secret of the tests');
 const modesOf = (over: Partial<Modes>): Modes => ({
@@ -194,7 +195,7 @@ describe('observe', () => {
   });
 
   test('a body beyond the limit crosses, and would have been refused', async () => {
-    const { v1, gateway } = await serve(observe, {}, { flags: { 'body-limit': '10' } });
+    const { v1, gateway } = await serve(observe, {}, { ruleBook: bodyLimit(10) });
     expect(statusOf(await exchange(gateway.port, post()))).toBe(200);
     expect(v1.received[0]).toContain(ORDER);
     expect(await gateway.entry()).toMatchObject({ would: { verdict: 'refused', failure: 'body-too-large' } });

@@ -16,7 +16,7 @@ async function opened(body: string): Promise<Awaited<ReturnType<Browser['open']>
   const { gateway } = await watchedServices(
     {},
     {},
-    { flags: { capture: 'bodies', 'capture-body-limit': '2MiB' } },
+    { flags: { capture: 'bodies', 'capture-memory': '512MiB' } },
   );
   await fetch(`${gateway.origin}/api/v1/orders/floor_plans`, {
     method: 'POST',

@@ -17,7 +17,7 @@ afterAll(() => browser.close());
 
 test('a link to an exchange leads to it after a restart, from the log, and never to another one', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'page-links-'));
-  const flags = { 'log-file': join(folder, 'rewrite.log'), 'rewrite-log-level': 'info' };
+  const flags = { 'log-file': join(folder, 'rewrite.log') };
   const first = await inspectGateway(flags);
   await first.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER, undefined, 'the-order');
   const { page } = await browser.open(first.adminOrigin);

@@ -46,7 +46,7 @@ test('the rollout view shows modes, canaries, roll-backs, comparisons and the en
       'v1-upstream': reference.origin,
       'v2-openapi': `${reference.origin}/api/v2/openapi.json`,
       'client-secret': 'the secret of this test',
-      'rollout-file': file,
+      store: `file:${file}`,
       rules,
     }),
     startBrowser(),

@@ -149,7 +149,7 @@ test('the signs of a row tell what was edited, and nothing of a request without 
 });
 
 test('a body that is not kept or not read is told apart', async () => {
-  const gateway = await started({ capture: 'bodies', 'capture-body-limit': '100' });
+  const gateway = await started({ capture: 'bodies', 'capture-memory': '25600' });
   await gateway.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER, undefined, 'large');
   const unread = await fetch(`${gateway.origin}/api/v1/clients`, {
     method: 'POST',

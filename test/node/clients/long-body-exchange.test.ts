@@ -5,6 +5,7 @@ import { rawClient, statusOf } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
 import { fuzzRuns } from '../../support/fuzz.ts';
+import { bodyLimit } from '../../support/rule-book.ts';
 
 const GET = 'GET /api/v2/next HTTP/1.1\r\nHost: g\r\n\r\n';
 
@@ -56,7 +57,7 @@ describe('a body that is on its way when its exchange begins', () => {
 
   test('refused with little of it to come, keeps its connection', async () => {
     const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin, { flags: { 'body-limit': '100000' } });
+    const gateway = await gatewayFor(v2.origin, { ruleBook: bodyLimit(100_000) });
     const client = rawClient(gateway.port);
     const bytes = upload(200_000, '/api/v1/orders/floor_plans');
     client.write(bytes.subarray(0, 70_000));
@@ -69,7 +70,7 @@ describe('a body that is on its way when its exchange begins', () => {
 
   test('refused with much of it to come, closes its connection, and the client reads why', async () => {
     const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin, { flags: { 'body-limit': '100000' } });
+    const gateway = await gatewayFor(v2.origin, { ruleBook: bodyLimit(100_000) });
     const client = rawClient(gateway.port);
     client.write(upload(3_000_000, '/api/v1/orders/floor_plans'));
     const { text, closed, reset } = await client.end();

@@ -95,7 +95,7 @@ describe('traces', () => {
   test('of a served request reach the collector before the process ends', async () => {
     const { url, posted } = await collector(200);
     const served = command(
-      ['serve', '--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0', '--rewrite-log-level', 'silent'],
+      ['serve', '--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0', '--log-file', 'off'],
       {
         OTEL_EXPORTER_OTLP_ENDPOINT: url,
         OTEL_SERVICE_NAME: 'orders',

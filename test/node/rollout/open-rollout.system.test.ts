@@ -70,7 +70,7 @@ function namesIn(made: string): readonly string[] {
 
 test('a chosen mode survives a restart', async () => {
   const path = join(folder(), 'rollout.json');
-  const first = await replica({ 'rollout-file': path });
+  const first = await replica({ store: `file:${path}` });
   expect(existsSync(path)).toBe(false);
   first.control.command({ mode: { mode: 'canary', share: 12.5 } });
   first.control.command({ mode: { mode: 'observe' }, operation: 'create_client' });
@@ -84,9 +84,9 @@ test('a chosen mode survives a restart', async () => {
 test('replicas that share the file follow each other, and lose none of their changes', async () => {
   const path = join(folder(), 'rollout.json');
   const replicas = [
-    await replica({ 'rollout-file': path }),
-    await replica({ 'rollout-file': path }),
-    await replica({ 'rollout-file': path }),
+    await replica({ store: `file:${path}` }),
+    await replica({ store: `file:${path}` }),
+    await replica({ store: `file:${path}` }),
   ];
   for (const [number, { control }] of replicas.entries()) {
     for (let n = 0; n < 5; n += 1)
@@ -99,7 +99,7 @@ test('replicas that share the file follow each other, and lose none of their cha
 });
 
 test('a gateway with workers is one replica, and as many processes as it has workers', async () => {
-  const flags = { 'rollout-file': join(folder(), 'rollout.json') };
+  const flags = { store: `file:${join(folder(), 'rollout.json')}` };
   const alone = await replica(flags);
   const first = await replica(flags, { processes: 2 });
   const workers = [
@@ -113,7 +113,7 @@ test('a gateway with workers is one replica, and as many processes as it has wor
 
 test('a file that is damaged while the gateway runs is refused, and the state stays', async () => {
   const path = join(folder(), 'rollout.json');
-  const { control, lines } = await replica({ 'rollout-file': path });
+  const { control, lines } = await replica({ store: `file:${path}` });
   control.command({ mode: { mode: 'observe' } });
   await until(() => existsSync(`${path}.last-good`));
   writeFileSync(path, '{"format":1,"revision":');
@@ -138,11 +138,11 @@ test.each([
   ['another layout', '{"format":2}'],
 ])('a file that holds %s at the start: the last good state is used', async (_, text) => {
   const path = join(folder(), 'rollout.json');
-  const first = await replica({ 'rollout-file': path });
+  const first = await replica({ store: `file:${path}` });
   first.control.command({ mode: { mode: 'observe' } });
   await first.close();
   writeFileSync(path, text);
-  const second = await replica({ 'rollout-file': path });
+  const second = await replica({ store: `file:${path}` });
   expect(second.lines.map(({ event }) => event)).toEqual(['rollout-damaged']);
   expect(second.control.state).toEqual(first.control.state);
 });
@@ -151,11 +151,11 @@ test('a damaged file without a good copy stops the start, and so does one that c
   const made = folder();
   const path = join(made, 'rollout.json');
   writeFileSync(path, 'x');
-  expect(await open({ 'rollout-file': path })).toEqual({
-    fault: `--rollout-file ${path} is not a stored rollout; name another file, or, if it was one, remove it to start over.`,
+  expect(await open({ store: `file:${path}` })).toEqual({
+    fault: `--store ${path} is not a stored rollout; name another file, or, if it was one, remove it to start over.`,
   });
   mkdirSync(join(made, 'directory'));
-  expect(await open({ 'rollout-file': join(made, 'directory') })).toEqual({
+  expect(await open({ store: `file:${join(made, 'directory')}` })).toEqual({
     fault: expect.stringMatching(/directory cannot be read \(EISDIR: .+\)\.$/),
   });
 });
@@ -165,7 +165,7 @@ test('a folder that cannot be written is reported, and the change holds in memor
     control,
     lines,
     replica: own,
-  } = await replica({ 'rollout-file': join(folder(), 'nowhere', 'rollout.json') });
+  } = await replica({ store: `file:${join(folder(), 'nowhere', 'rollout.json')}` });
   control.command({ mode: { mode: 'observe' } });
   await until(() => lines.length > 0);
   expect(lines[0]).toMatchObject({ event: 'store-lost', message: expect.stringMatching(/ENOENT/) });
@@ -177,13 +177,13 @@ test('replicas on a Redis server follow each other; one that starts without it h
   const server = await playedRedis();
   const copy = join(folder(), 'copy.json');
   const one = await replica({ store: server.url });
-  const other = await replica({ store: server.url, 'rollout-file': copy });
+  const other = await replica({ store: `${server.url}?copy=${copy}` });
   one.control.command({ mode: { mode: 'canary', share: 10 } });
   await until(() => other.control.state.revision === 1);
   await until(() => existsSync(copy));
   await other.close();
   await server.kill();
-  const alone = await replica({ store: server.url, 'rollout-file': copy });
+  const alone = await replica({ store: `${server.url}?copy=${copy}` });
   expect(alone.control.state).toEqual(one.control.state);
   expect(alone.lines).toMatchObject([
     { event: 'store-lost', level: 'warn', message: expect.stringMatching(/ECONNREFUSED.+ revision 1 /) },
@@ -249,7 +249,7 @@ test('a process that is stopped keeps the lock, however long; one that is killed
   holder.child.kill('SIGSTOP');
   // As old as a lock can be.
   utimesSync(`${path}.lock`, new Date(0), new Date(0));
-  const { control } = await replica({ 'rollout-file': path });
+  const { control } = await replica({ store: `file:${path}` });
   control.command({ mode: { mode: 'observe' } });
   await new Promise((resolve) => {
     setTimeout(resolve, 500);

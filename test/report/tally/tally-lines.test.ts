@@ -57,7 +57,7 @@ test('a log that has failures only is told, for its gateway may have been told t
   };
   expect(reportOf(failed).switchOff.conditions.at(-1)).toEqual({
     state: 'unknown',
-    text: 'The log of a.log has failures only, as GATEWAY_REWRITE_LOG_LEVEL=warn makes it: requests without one are not in it. The same applies to 1 more log.',
+    text: 'The log of a.log has failures only, as a filter by level leaves them: requests without one are not in it. The same applies to 1 more log.',
   });
   expect(JSON.stringify(reportOf(failed, sampleEntry(2, 0)))).not.toContain('failures only');
 });

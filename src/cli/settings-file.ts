@@ -1,0 +1,113 @@
+import { readFileSync } from 'node:fs';
+import { dirname, isAbsolute, join } from 'node:path';
+import { didYouMean, printFault } from '../rules/rule-book-fault.ts';
+import { SourceDocument } from '../rules/source-document.ts';
+import {
+  CONFIG_VARIABLE,
+  goneFault,
+  readSetting,
+  settingKeys,
+  type SettingsFile,
+  type SettingSources,
+} from '../settings/read-settings.ts';
+import { allSettings, goneSettings, type Setting } from '../settings/settings.ts';
+
+/** What a command was given: flags, environment and the settings file that one of them names. */
+export type GivenSettings = Omit<SettingSources, 'readFile'>;
+
+/** Reads the settings file that `--config` or `GATEWAY_CONFIG` names. One that nobody names is not looked for: a folder must not decide. */
+export function givenSettings(
+  flags: SettingSources['flags'],
+  environment: SettingSources['environment'],
+): GivenSettings {
+  const path = flags['config'] ?? (environment[CONFIG_VARIABLE] || undefined);
+  return { flags, environment, file: path === undefined ? undefined : readSettingsFile(path) };
+}
+
+/**
+ * Reads a settings file: YAML 1.2 or JSON, one key for each setting, such as `listen: 0.0.0.0:8080`. Values are not validated, but
+ * for being a text, a number, a boolean or a list of them; paths in it become relative to the working directory.
+ */
+export function readSettingsFile(path: string): SettingsFile {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    return { values: new Map(), faults: [`The settings file ${path} cannot be read (${code}).`] };
+  }
+  const document = new SourceDocument(text);
+  const faults = document.faults.map((fault) => printFault({ file: path, ...fault }));
+  const values = new Map<string, { readonly text: string; readonly from: string }>();
+  const { value: content } = document;
+  if (content === undefined || content === null) return { values, faults };
+  if (typeof content !== 'object' || Array.isArray(content))
+    return {
+      values,
+      faults: [
+        ...faults,
+        `${path}:1:1 A settings file has a key for each setting, such as listen: 0.0.0.0:8080.`,
+      ],
+    };
+  const known = settingKeys();
+  for (const [key, value] of Object.entries(content)) {
+    const report = (blame: 'key' | 'value', message: string): void =>
+      void faults.push(printFault({ file: path, ...document.positionOf([key], blame), message }));
+    const written = textOf(value);
+    if (Object.hasOwn(goneSettings, key)) report('key', goneFault(key, key));
+    else if (!known.includes(key))
+      report('key', `${JSON.stringify(key)} is not a setting${nearNames(key, known)}`);
+    else if (written === undefined)
+      report(
+        'value',
+        `${key} must be a text, a number, a boolean, or a list of them; remove the line for the default.`,
+      );
+    else {
+      const { line, column } = document.positionOf([key], 'value');
+      values.set(key, {
+        text: withPaths(key, written, path),
+        from: `${key} in ${path}:${line}:${column}`,
+      });
+    }
+  }
+  return { values, faults };
+}
+
+/** Reads a setting of a command that needs no others, such as the rule book of `explain`. */
+export function givenSetting<Value>(
+  setting: Setting<Value>,
+  flags: SettingSources['flags'],
+): { readonly value: Value } | { readonly faults: readonly string[] } {
+  const given = givenSettings(flags, process.env);
+  const { faults = [] } = given.file ?? {};
+  return faults.length > 0 ? { faults } : { value: readSetting(setting, given) };
+}
+
+function textOf(value: unknown): string | undefined {
+  if (Array.isArray(value)) {
+    const parts = value.map((part) => (Array.isArray(part) ? undefined : textOf(part)));
+    return parts.includes(undefined) ? undefined : parts.join(',');
+  }
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+    ? String(value)
+    : undefined;
+}
+
+/** A variable's name is a likely key, too: both are named in the documentation. */
+function nearNames(key: string, known: readonly string[]): string {
+  const plain = key
+    .toLowerCase()
+    .replace(/^gateway_/, '')
+    .replaceAll('_', '-');
+  return known.includes(plain)
+    ? `; did you mean "${plain}"?`
+    : didYouMean(key, known) || '; see serve --help for those there are.';
+}
+
+/** Makes paths relative to the working directory, which are relative to the file. */
+function withPaths(key: string, text: string, file: string): string {
+  const map = (path: string): string => (isAbsolute(path) ? path : join(dirname(file), path));
+  const setting = allSettings.find(({ name }) => name === key);
+  // The other keys are those of files that hold secrets.
+  return setting === undefined ? map(text) : (setting.kind.mapPaths?.(text, map) ?? text);
+}
