@@ -247,7 +247,7 @@ test('an explanation is sent to nobody', async () => {
 });
 
 test('an explanation of an exchange says how much of it is known', async () => {
-  const gateway = await started({ 'capture-entries': '4' });
+  const gateway = await started({ 'capture-memory': '100KiB' });
   // A machine without time to spare keeps some exchanges without their content: those are sent again.
   const keep = async (id: string, send: (id: string) => Promise<number>): Promise<string> => {
     for (let tried = 1; ; tried += 1) {
@@ -260,7 +260,11 @@ test('an explanation of an exchange says how much of it is known', async () => {
   const order = async (id: string): Promise<number> =>
     gateway.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER, undefined, id);
   const gone = await keep('gone', order);
-  for (const id of ['a', 'b', 'c', 'd']) await keep(id, order);
+  const isKept = async (id: string): Promise<boolean> => {
+    const found = await fetch(`${gateway.adminOrigin}/entries/find?id=${id}`);
+    return ((await found.json()) as EntryDetail).kept !== 'nothing';
+  };
+  for (let count = 0; await isKept(gone); count += 1) await keep(`newer-${count}`, order);
   const read = await keep('read', (id) => gateway.send('GET', '/api/v1/heartbeat', undefined, undefined, id));
   const junk = await keep('junk', (id) =>
     gateway.send('POST', '/api/v1/orders/floor_plans', '{"data":', undefined, id),
