@@ -69,7 +69,7 @@ export const FAILURE = 1;
 /** The command could not start its work. */
 export const NOT_STARTED = 2;
 
-/** Every exit code with its meaning, as help, manual page and docs/operating.md print it. */
+/** Every exit code with its meaning, as help and docs/operating.md print it. */
 export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] = [
   [SUCCESS, 'Success.'],
   [

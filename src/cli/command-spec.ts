@@ -19,7 +19,7 @@ export interface OptionSpec {
   readonly value: ValueSpec | undefined;
 }
 
-/** A command with everything that completion scripts and the manual page say about it. */
+/** A command with everything that completion scripts say about it. */
 export interface CommandSpec {
   /** Names from the program down, such as `replay record`; empty for the program itself. */
   readonly path: string;

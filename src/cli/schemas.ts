@@ -3,7 +3,6 @@ import * as z from 'zod';
 import { entrySchema } from '../rewrite-log/read-entry.ts';
 import { ruleBookSource } from '../rules/rule-book-source.ts';
 import { exitCodesTable } from './command-fault.ts';
-import { manualPage } from './manual/manual-page.ts';
 import { settingsExample, settingsTable } from './setting-options.ts';
 
 /** Files of rules for Prometheus, in the order in which their groups are evaluated. */
@@ -33,7 +32,6 @@ export async function generatedTexts(
     ...schemas.map(([file, schema]) => [file, printSchema(schema)] as const),
     ['config/gateway.env.example', settingsExample()],
     [TABLES_PAGE, replaceTable(withExitCodes, 'log-fields', logFieldsTable())],
-    ['docs/capture-gateway.1', await manualPage()],
     ['deploy/kubernetes/monitoring/rules.yaml', prometheusRule(RULE_FILES.map(read))],
   ];
 }
