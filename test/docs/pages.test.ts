@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { CONFIG_VARIABLE } from '../../src/settings/read-settings.ts';
 import { allSettings, environmentName } from '../../src/settings/settings.ts';
 import { docPages } from '../support/doc-pages.ts';
 
@@ -54,9 +55,10 @@ describe.each(pages)('$file', ({ file, text }) => {
   });
 
   test('every setting that is named exists', () => {
-    const known = new Set(
-      allSettings.flatMap((setting) => [environmentName(setting), `${environmentName(setting)}_FILE`]),
-    );
+    const known = new Set([
+      CONFIG_VARIABLE,
+      ...allSettings.flatMap((setting) => [environmentName(setting), `${environmentName(setting)}_FILE`]),
+    ]);
     // Upgrade notes name settings that are gone.
     const [present = ''] = text.split('## Upgrade notes');
     const named = new Set([...present.matchAll(/\bGATEWAY_[A-Z0-9_]+/g)].map(([name]) => name));
