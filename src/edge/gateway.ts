@@ -16,7 +16,7 @@ import type { ReplicaNotice } from '../rollout/replica.ts';
 import { RolloutControl } from '../rollout/rollout-control.ts';
 import { hexOf } from '../rules/hash.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
-import { gatewayOptions, readSettings, type Settings } from '../settings/read-settings.ts';
+import { CONFIG_VARIABLE, gatewayOptions, readSettings, type Settings } from '../settings/read-settings.ts';
 import { settingConflicts } from '../settings/setting-conflicts.ts';
 import type { OriginSetting } from '../settings/setting-kinds.ts';
 import { allSettings, environmentName, settings as table } from '../settings/settings.ts';
@@ -97,6 +97,8 @@ function edgeFaults({ bindings, ruleBook }: EdgeGatewayParts, settings: Settings
   );
   if (idle.length > 0)
     faults.push(`Unset ${idle.map(environmentName).join(', ')}: without effect at the edge.`);
+  if (environmentOf(bindings)[CONFIG_VARIABLE] !== undefined)
+    faults.push(`Unset ${CONFIG_VARIABLE}: there are no files at the edge; its variables are its settings.`);
   const logFile = settings.get(table.logFile);
   if (logFile !== undefined && logFile !== 'off')
     faults.push(`Unset ${environmentName(table.logFile)}, or set it to off: there are no files at the edge.`);
