@@ -1,6 +1,111 @@
-import type { Socket } from 'node:net';
+import { type Server, Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import { setFlagsFromString } from 'node:v8';
+import type { ProcessLine } from './log/process-log.ts';
 import { IS_NODE } from './runtime.ts';
+
+/**
+ * The private parts of Node that the gateway uses, with what is lost where this Node does not have one: the public way is taken then.
+ * No other file may name them. Two more things here are public: a method of one socket is replaced (`readOnceMore`), and a flag of V8 is
+ * set (`allocateYoung`), which V8 ignores where it does not know it, without a way to ask.
+ */
+const PARTS = {
+  // Symbols of `net.Socket`: where it reads to, and what it calls. The option `onread` sets them, which only `net.connect` takes.
+  kBuffer: 'each read of a client allocates memory of its own, which costs a request 1 to 3 µs',
+  kBufferCb: 'each read of a client allocates memory of its own, which costs a request 1 to 3 µs',
+  // The handle below a socket or server; the parts behind it are members of that.
+  _handle: 'all that the handles of sockets do is lost',
+  useUserBuffer: 'each read of a client allocates memory of its own, which costs a request 1 to 3 µs',
+  // `pause` and `resume` of a stream cost more than a read, and take effect too late: not before the next read.
+  readStop: 'one busy connection may delay the others by more than a turn of the event loop',
+  readStart: 'one busy connection may delay the others by more than a turn of the event loop',
+  reading:
+    'one busy connection may delay the others, and clients that reset a connection while it is not read are noticed late',
+  // Node can shorten no listen queue, and closing a port resets what stands in it.
+  listen: 'a client that connects while the gateway stops may be reset',
+  // The public `remoteAddress` is remembered: it does not tell whether there is a peer now.
+  getpeername:
+    'stopping takes longer, and clients that reset a connection while it is not read are noticed late',
+  // The public `bytesWritten` counts what waits in the process too.
+  bytesWritten: 'a slow reader of a large response may be taken for one that does not read',
+  writeQueueSize: 'a slow reader of a large response may be taken for one that does not read',
+  // The socket, or the handle, below TLS: Node offers neither.
+  _parent:
+    'over TLS, a broken response ends in order and not with a reset, and slow readers are judged by plain bytes',
+} as const;
+
+/** A private part of Node, by its name there. */
+export type PrivatePart = keyof typeof PARTS;
+
+/** The names of all private parts. */
+export const PRIVATE_PARTS = Object.keys(PARTS).filter(isPart);
+
+function isPart(name: string): name is PrivatePart {
+  return name in PARTS;
+}
+
+const hidden = new Set<PrivatePart>();
+
+/** Runs the process from now on as if this Node did not have a part, until the result is called: what tests do to each of them. */
+export function hidePart(part: PrivatePart): () => void {
+  hidden.add(part);
+  return () => void hidden.delete(part);
+}
+
+/** A part of a socket or handle; undefined where it is not there. */
+function partOf(owner: object, name: PrivatePart): unknown {
+  return hidden.has(name) ? undefined : Reflect.get(owner, name);
+}
+
+/**
+ * Looks for each private part, once, as soon as `server` listens; returns those that are missing or of another kind. Nothing connects
+ * for that: the handle of a server is of the same class as that of a connection. Bun and Deno have none of the parts, by their nature,
+ * and nothing is missing there.
+ */
+export function probe(server: object): readonly PrivatePart[] {
+  if (!IS_NODE) return [];
+  const plain = new Socket();
+  const secure = new TLSSocket(plain);
+  const handle = systemHandle(server);
+  const isThere = (name: PrivatePart): boolean => {
+    switch (name) {
+      case 'kBuffer':
+      case 'kBufferCb':
+        return symbolOf(plain, name) !== undefined;
+      case '_handle':
+        return handle !== undefined;
+      case '_parent':
+        return partOf(secure, name) === plain && handleBelowTls(secure) !== undefined;
+      case 'reading':
+        return handle !== undefined && typeof partOf(handle, name) === 'boolean';
+      case 'bytesWritten':
+      case 'writeQueueSize':
+        return handle !== undefined && typeof partOf(handle, name) === 'number';
+      case 'useUserBuffer':
+      case 'readStop':
+      case 'readStart':
+      case 'listen':
+      case 'getpeername':
+        return handle !== undefined && typeof partOf(handle, name) === 'function';
+    }
+  };
+  const missing = PRIVATE_PARTS.filter((name) => !isThere(name));
+  secure.destroy();
+  plain.destroy();
+  return missing;
+}
+
+/** The line of the process log about parts that are missing; undefined where none is. */
+export function missingPartsLine(missing: readonly PrivatePart[]): ProcessLine | undefined {
+  if (missing.length === 0) return undefined;
+  const losses = new Set(missing.map((name) => PARTS[name]));
+  return {
+    level: 'warn',
+    event: 'node-internals',
+    message: `Node ${process.versions.node} lacks ${missing.join(', ')}: ${[...losses].join('; ')}. Nothing else changes. Use a Node that package.json names in "engines".`,
+    fields: { missing },
+  };
+}
 
 /** The buffer that all connections read into, one after the other. */
 const BUFFER = Buffer.allocUnsafeSlow(64 * 1024);
@@ -36,7 +141,7 @@ export class ReusedReadBuffer {
    */
   static begin(socket: Socket, onBytes: (bytes: Buffer) => void): ReusedReadBuffer | undefined {
     const parts = userBufferOf(socket);
-    const handle: unknown = Reflect.get(socket, '_handle');
+    const handle = systemHandle(socket);
     if (parts === undefined || !takesBuffer(handle)) return undefined;
     const onRead: OnRead = (length) => {
       onBytes(BUFFER.subarray(0, length));
@@ -69,22 +174,30 @@ interface BufferTaker {
 }
 
 function takesBuffer(handle: unknown): handle is BufferTaker {
-  return typeof handle === 'object' && handle !== null && 'useUserBuffer' in handle;
+  return (
+    typeof handle === 'object' && handle !== null && typeof partOf(handle, 'useUserBuffer') === 'function'
+  );
 }
 
 let known: UserBuffer | undefined;
 
 function userBufferOf(socket: Socket): UserBuffer | undefined {
-  if (known !== undefined) return known;
-  const symbols = Object.getOwnPropertySymbols(socket);
-  const buffer = symbols.find(({ description }) => description === 'kBuffer');
-  const callback = symbols.find(({ description }) => description === 'kBufferCb');
-  if (buffer !== undefined && callback !== undefined) known = { buffer, callback };
+  if (known !== undefined && hidden.size === 0) return known;
+  const buffer = symbolOf(socket, 'kBuffer');
+  const callback = symbolOf(socket, 'kBufferCb');
+  if (buffer === undefined || callback === undefined) return undefined;
+  known = { buffer, callback };
   return known;
 }
 
+/** Node exports its symbols to nobody; each socket has them from its construction on. */
+function symbolOf(socket: Socket, name: 'kBuffer' | 'kBufferCb'): symbol | undefined {
+  if (hidden.has(name)) return undefined;
+  return Object.getOwnPropertySymbols(socket).find(({ description }) => description === name);
+}
+
 /** The object below a socket or server of Node, which does what Node itself does not offer; undefined on other runtimes. */
-export function systemHandle(socket: object): object | undefined {
+function systemHandle(socket: object): object | undefined {
   return objectIn(socket, '_handle');
 }
 
@@ -94,18 +207,57 @@ function handleBelowTls(socket: object): object | undefined {
   return tls && objectIn(tls, '_parent');
 }
 
-/** Calls a method of such an object; undefined where it has none. */
-export function callHandle(
-  handle: object | undefined,
+/** The socket below a TLS socket; undefined where it is unknown. */
+export function socketBelowTls(socket: Socket): Socket | undefined {
+  const below: unknown = partOf(socket, '_parent');
+  return below instanceof Socket ? below : undefined;
+}
+
+/** Sets how many connections the kernel queues for a listening server: 0 is one. */
+export function setBacklog(server: Server, backlog: number): void {
+  callHandle(server, 'listen', backlog);
+}
+
+/** True where the kernel says that a socket has a peer, false where it has none: one that was reset, for Linux; undefined where nobody says. */
+export function hasPeer(socket: Socket): boolean | undefined {
+  const fault = callHandle(socket, 'getpeername', {});
+  return typeof fault === 'number' ? fault === 0 : undefined;
+}
+
+/** True while the kernel is asked for the bytes of a socket; undefined where nobody says. */
+export function isReading(socket: Socket): boolean | undefined {
+  const handle = systemHandle(socket);
+  const isRead = handle && partOf(handle, 'reading');
+  return typeof isRead === 'boolean' ? isRead : undefined;
+}
+
+/** Stops reading a socket at its handle, whose stream does not know of it. Only where `startReading` can undo that. */
+export function stopReading(socket: Socket): void {
+  const handle = systemHandle(socket);
+  if (handle === undefined || typeof partOf(handle, 'readStart') !== 'function') return;
+  if (isReading(socket) !== undefined) callHandle(socket, 'readStop');
+}
+
+/** Undoes `stopReading`, unless Node has stopped reading as well. */
+export function startReading(socket: Socket): void {
+  if (isReading(socket) === true) callHandle(socket, 'readStart');
+}
+
+/** Calls a method of a handle; undefined where it has none. */
+function callHandle(
+  socket: object,
   name: 'listen' | 'getpeername' | 'readStart' | 'readStop',
   ...parameters: readonly unknown[]
 ): unknown {
-  const method: unknown = handle && Reflect.get(handle, name);
-  return typeof method === 'function' ? Reflect.apply(method, handle, parameters) : undefined;
+  const handle = systemHandle(socket);
+  const method = handle && partOf(handle, name);
+  return typeof method === 'function' && handle !== undefined
+    ? Reflect.apply(method, handle, parameters)
+    : undefined;
 }
 
-function objectIn(value: object, name: string): object | undefined {
-  const member: unknown = Reflect.get(value, name);
+function objectIn(value: object, name: '_handle' | '_parent'): object | undefined {
+  const member = partOf(value, name);
   return typeof member === 'object' && member !== null ? member : undefined;
 }
 
@@ -121,8 +273,8 @@ export function bytesFlushed(socket: Socket): number {
 
 function countsOf(handle: object | undefined): number | undefined {
   if (handle === undefined) return undefined;
-  const written: unknown = Reflect.get(handle, 'bytesWritten');
-  const queued: unknown = Reflect.get(handle, 'writeQueueSize');
+  const written = partOf(handle, 'bytesWritten');
+  const queued = partOf(handle, 'writeQueueSize');
   return typeof written === 'number' && typeof queued === 'number' ? written - queued : undefined;
 }
 

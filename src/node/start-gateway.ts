@@ -23,6 +23,7 @@ import { connectionLimits, openFilesLimit } from './connection-limits.ts';
 import { createAdminServer } from './admin/admin-server.ts';
 import type { ClientListener } from './clients/client-listener.ts';
 import { createClientHash, memoryLimit, randomHex, randomUuids } from './runtime.ts';
+import { type PrivatePart, probe } from './node-internals.ts';
 import { decodeBody } from './decode-body.ts';
 import { GatewayServer } from './clients/gateway-server.ts';
 import { listen } from './clients/listen.ts';
@@ -76,6 +77,8 @@ export interface RunningGateway {
   /** Such as `http://127.0.0.1:8080`. */
   readonly origin: string;
   readonly adminOrigin: string;
+  /** Private parts that this Node lacks; none in one of several processes, since the first one says so. */
+  readonly missingInternals: readonly PrivatePart[];
   /** Uses these PEM texts for new connections to V2, and their authorities for V1. */
   renewUpstream(tls: TlsTexts): void;
   /** Names clients by this key from now on. */
@@ -117,7 +120,17 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
     const origin = await server.listen(settings.get(table.listen));
     listening = true;
     watchdog = watch(gateway, settings);
-    return { gateway, server, origin, adminOrigin, renewUpstream, renewClientSecret, stop };
+    const missingInternals = parts.isWorker ? [] : probe(admin);
+    return {
+      gateway,
+      server,
+      origin,
+      adminOrigin,
+      missingInternals,
+      renewUpstream,
+      renewClientSecret,
+      stop,
+    };
   } catch (error) {
     await stop();
     throw error;

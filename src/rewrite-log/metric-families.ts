@@ -188,6 +188,8 @@ export interface GatewayStats {
   readonly earlyEnds?: EarlyEnds | undefined;
   /** Certificates in use; `notAfter` is milliseconds since 1970. */
   readonly certificates?: readonly { readonly use: string; readonly notAfter: number }[] | undefined;
+  /** Private parts of the runtime that the gateway uses and that are missing. */
+  readonly missingInternals?: readonly string[] | undefined;
   readonly breaker: 'closed' | 'open' | 'probing';
   readonly ruleBook: {
     readonly hash: string;
@@ -252,6 +254,14 @@ export function statFamilies(stats: GatewayStats, captured: { readonly bytes: nu
         labels: [['use', use]],
         value: notAfter / 1000,
       })),
+    },
+    {
+      ...gauge(
+        'gateway_node_internals_missing',
+        '1 for each private part of Node that is missing; the gateway goes on without it, slower.',
+        undefined,
+      ),
+      samples: (stats.missingInternals ?? []).map((part) => ({ labels: [['part', part]], value: 1 })),
     },
     {
       ...gauge('gateway_circuit_state', '1 for the current state of the circuit to V2.', 1),

@@ -14,6 +14,7 @@ describe('metrics', () => {
         'gateway_tls_handshake_failures_total{reason="timeout"} 0',
         'gateway_proxy_header_faults_total{reason="malformed"} 4',
         'gateway_certificate_not_after_timestamp_seconds{use="clients"} 1800000000',
+        'gateway_node_internals_missing{part="readStop"} 1',
       ]),
     );
   });

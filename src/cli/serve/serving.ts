@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { noticeLine } from '../../gateway/resilience.ts';
 import { createOperators, type OperatorParts, type Operators } from '../../node/admin/operators.ts';
-import { allocateYoung } from '../../node/node-internals.ts';
+import { allocateYoung, missingPartsLine } from '../../node/node-internals.ts';
 import { fewFilesLine, openFilesLimit } from '../../node/connection-limits.ts';
 import { openTraces, type Traces } from '../../node/log/otlp.ts';
 import { LimitedLines, type WriteProcessLine } from '../../node/log/process-log.ts';
@@ -133,14 +133,15 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
   const clientSecret = settings.get(table.clientSecret) ?? randomBytes(32).toString('hex');
   // Workers have neither workers nor traces of their own.
   const traces = worker === undefined ? await tracesOf(opened) : undefined;
-  const serving: { server?: RunningGateway['server'] } = {};
+  const serving: { running?: RunningGateway } = {};
   const operators = await createOperators({
     ...operatorParts(opened, ruleBooks, traces),
     gatewayOrigin: () => running.origin,
     known: () => ({
       droppedSpans: traces?.dropped,
       // The admin listener responds before clients are served.
-      earlyEnds: serving.server?.earlyEnds,
+      earlyEnds: serving.running?.server.earlyEnds,
+      missingInternals: serving.running?.missingInternals,
       certificates: certificates.ends,
     }),
     merge: (own) => mergedStats(own, front),
@@ -171,7 +172,7 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
     },
     onUnexpectedError,
   });
-  serving.server = running.server;
+  serving.running = running;
   if (worker === undefined) {
     const { columns } = terminalOf(process.stderr);
     const shipped = shippedSentence(checked.ruleBook);
@@ -192,6 +193,8 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
         columns,
       }),
     );
+    const missing = missingPartsLine(running.missingInternals);
+    if (missing !== undefined) log.write(missing);
   }
   const files = new ServingFiles(
     {

@@ -54,7 +54,9 @@ export interface OperatorParts {
   /** Receives each entry, such as an exporter of traces. */
   readonly onEntry?: ((entry: Entry) => void) | undefined;
   /** What other parts of the process count and know, for the metrics. */
-  readonly known?: (() => Pick<GatewayStats, 'droppedSpans' | 'earlyEnds' | 'certificates'>) | undefined;
+  readonly known?:
+    | (() => Pick<GatewayStats, 'droppedSpans' | 'earlyEnds' | 'certificates' | 'missingInternals'>)
+    | undefined;
   /** See `Observer.isSampled`. */
   readonly isSampled?: Observer['isSampled'];
 }

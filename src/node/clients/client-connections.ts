@@ -7,7 +7,7 @@ import { ClientConnection, type ClientConnectionOwner } from './client-connectio
 import { FIRST_REQUEST_GRACE_MS } from './drain-connections.ts';
 import type { IncomingBodyOptions } from './request-body.ts';
 import type { ReaderLimits } from './rates.ts';
-import { callHandle, systemHandle } from '../node-internals.ts';
+import { startReading, stopReading } from '../node-internals.ts';
 
 /** Limits on the time that clients take, in milliseconds, and on the bytes that they send; a time of 0 is no limit. */
 export interface ClientLimits extends ReaderLimits {
@@ -158,15 +158,12 @@ export class ClientConnections implements ClientConnectionOwner {
     const mayReadOthers = this.putBack < PUT_BACK_PER_TURN && this.reads.waiting < PUT_BACK;
     if (mayReadOthers || this.stopped.length > 0) return;
     this.stopped = [...this.all.keys()];
-    for (const one of this.stopped) callHandle(systemHandle(one), 'readStop');
+    for (const one of this.stopped) stopReading(one);
   }
 
   /** The turn of the event loop is over: reads the connections that were stopped, unless Node has stopped them too. */
   readAgain(): void {
-    for (const socket of this.stopped) {
-      const handle = systemHandle(socket);
-      if (handle !== undefined && Reflect.get(handle, 'reading') === true) callHandle(handle, 'readStart');
-    }
+    for (const socket of this.stopped) startReading(socket);
     this.stopped = [];
     this.putBack = 0;
   }

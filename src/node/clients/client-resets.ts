@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { callHandle, systemHandle } from '../node-internals.ts';
+import { hasPeer, isReading } from '../node-internals.ts';
 
 /** Milliseconds between two checks. */
 const CHECK_MS = 1000;
@@ -34,12 +34,8 @@ export class ClientResets {
 
 /** True where the system says so of a connection that is not read: on Linux, one that was reset has no peer. */
 function isReset(socket: Socket): boolean {
-  const handle = systemHandle(socket);
-  if (handle === undefined) return false;
-  const isRead = Reflect.get(handle, 'reading') === true && !socket.isPaused();
-  if (isRead) return false;
-  const fault = callHandle(handle, 'getpeername', {});
-  return typeof fault === 'number' && fault < 0;
+  const isRead = isReading(socket) === true && !socket.isPaused();
+  return !isRead && hasPeer(socket) === false;
 }
 
 function check(resets: ClientResets): void {

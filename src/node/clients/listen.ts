@@ -1,7 +1,7 @@
 import { type AddressInfo, connect, Server } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import type { ListenAddress } from '../../settings/setting-kinds.ts';
-import { callHandle, systemHandle } from '../node-internals.ts';
+import { hasPeer, setBacklog } from '../node-internals.ts';
 
 /** Turns of the event loop in which new connections may still arrive before the port is closed regardless. */
 const MAX_TURNS = 200;
@@ -34,7 +34,7 @@ export async function closePort(server: Server, options: ListenQueueOptions): Pr
     const backlog = count < FULL_QUEUE_TURNS ? LISTEN_BACKLOG : 0;
     if (options.isOwn) await closeEmptyQueue(server, backlog, close);
     else if (await isTurnQuiet(options)) close();
-    else callHandle(systemHandle(server), 'listen', backlog);
+    else setBacklog(server, backlog);
   }
   if (server.listening) close();
 }
@@ -54,7 +54,6 @@ async function isTurnQuiet({ accepted }: ListenQueueOptions): Promise<boolean> {
  * length `backlog`.
  */
 function closeEmptyQueue(server: Server, backlog: number, close: () => void): Promise<void> {
-  const handle = systemHandle(server);
   const address = server.address();
   if (address === null || typeof address === 'string') {
     close();
@@ -63,12 +62,11 @@ function closeEmptyQueue(server: Server, backlog: number, close: () => void): Pr
   return new Promise((resolve) => {
     const placeholder = connect({ port: address.port, host: ownHost(address.address) });
     placeholder.on('error', () => {});
-    callHandle(handle, 'listen', 0);
+    setBacklog(server, 0);
     // `connect` asks the system in a tick before this one; to the same machine it is connected when that returns.
     process.nextTick(() => {
-      const isConnected = callHandle(systemHandle(placeholder), 'getpeername', {}) === 0;
-      if (isConnected) close();
-      else callHandle(handle, 'listen', backlog);
+      if (hasPeer(placeholder) === true) close();
+      else setBacklog(server, backlog);
       placeholder.destroy();
       resolve();
     });

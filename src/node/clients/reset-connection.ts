@@ -1,5 +1,5 @@
-import { Socket } from 'node:net';
-import { IS_NODE } from '../runtime.ts';
+import type { Socket } from 'node:net';
+import { socketBelowTls } from '../node-internals.ts';
 
 /**
  * Ends a connection in the middle of a response. Where the end of the connection ends the response, only a reset shows that the
@@ -9,9 +9,8 @@ export function resetConnection(socket: Socket): void {
   if (!('encrypted' in socket)) {
     // Bun's sockets may lack it.
     if ('resetAndDestroy' in socket) socket.resetAndDestroy();
-  } else if (IS_NODE) {
-    const below: unknown = Reflect.get(socket, '_parent');
-    if (below instanceof Socket) below.resetAndDestroy();
+  } else {
+    socketBelowTls(socket)?.resetAndDestroy();
   }
   socket.destroy();
 }

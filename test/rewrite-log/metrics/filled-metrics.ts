@@ -10,6 +10,7 @@ const FIGURES = {
   droppedSpans: 3,
   earlyEnds: { handshakes: { closed: 2, timeout: 0 }, proxyHeaders: { malformed: 4 } },
   certificates: [{ use: 'clients', notAfter: 1_800_000_000_000 }],
+  missingInternals: ['readStop'],
   breaker: 'open',
   ruleBook: {
     hash: 'a"b\\c\nd',
