@@ -136,6 +136,8 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
   /** True when a request can be sent: a closed socket emits `close` only later in the turn of the event loop. */
   isFree(now: number): boolean {
     const { socket } = this;
+    // `destroyed` and `readableEnded` are asked now, not remembered from events: a FIN of V2 that was read in this turn must keep a POST
+    // from being written into a connection that is gone (RFC 9112 §9.3.1).
     return this.request === undefined && now < this.due && !socket.destroyed && !socket.readableEnded;
   }
 
@@ -186,6 +188,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
 
   /** Cancels a request without a client. */
   endBackground(): void {
+    // Nobody waits for its response, so nobody sees that it failed.
     if (this.request?.isBackground === true)
       this.fail({ kind: 'crowded', sent: true, cause: 'others need the connection' });
   }
@@ -193,6 +196,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
   /** Checks the deadlines. */
   check(now: number): void {
     const { request, options } = this;
+    // Only until the socket is open: later, silence is judged by what the request waits for.
     if (!this.connected) {
       const { attemptTimeout } = this.origin;
       if (attemptTimeout > 0 && now >= this.began + attemptTimeout) this.expire();
@@ -206,6 +210,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
       this.moved = true;
       this.writtenUntil = now + options.headersTimeout;
     }
+    // While V2 takes the body, its head is not late: many servers respond only once they have all of it.
     if (!this.hasHead) {
       if (now >= request.due && now >= this.writtenUntil)
         this.fail({ kind: 'timeout', sent: true, cause: 'no response head in time' });
@@ -245,11 +250,17 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
     this.writer = undefined;
     writer?.stop();
     const isSpent = now >= this.retiredAt || this.requests === options.maxRequests;
-    // The response came before the whole body was sent: the rest of the body must not be read as another request.
+    // Whether the connection may take another request (RFC 9112 §9.3). Each of these alone ends it:
+    // - V2 said `close`, speaks HTTP/1.0, or announced an idle time that is nearly over (`keepAliveMs`, read by the response reader);
+    // - it is older than its maximum age, or has had its number of requests: the name of V2 is resolved again for its successor;
+    // - the response came before the whole body was sent: V2 would read the rest of the body as the next request. That is request
+    //   smuggling, done by ourselves (RFC 9112 §11.2);
+    // - V2 has half-closed it: a request could still be written, and no response would come.
     const isCut = writer?.isWhole === false || this.isBodyUnsent(request);
     if (keepAliveMs <= 0 || isSpent || isCut || socket.readableEnded) this.destroy();
     request?.receiver.end(trailers);
     if (socket.destroyed) return;
+    // The pause was the last client's: the next one must not wait for it.
     if (this.isPaused) this.resume();
     this.idleUntil = now + Math.min(options.idleTimeout, keepAliveMs);
     if (socket.writableLength === 0) {
@@ -312,6 +323,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
         this.writer = new BodyWriter(socket, request.parts, request.length, this);
       return;
     }
+    // One `writev`: copying a large body behind its head would cost more than a second buffer.
     socket.cork();
     socket.write(request.head, 'latin1');
     socket.write(request.body);
@@ -328,6 +340,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
         this.waitForTurn(turns);
       return;
     }
+    // The connection is lost either way. Unsolicited bytes also put the others in doubt: see `SocketPool.quarantine`.
     if (fault === 'unsolicited bytes') this.owner.quarantine();
     this.fail({ kind: 'invalid', sent: true, cause: fault });
   }
@@ -354,6 +367,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
   }
 
   private ended(): void {
+    // The end of the connection ends a response only where nothing else does (RFC 9112 §6.3, case 8); any other is incomplete (§8).
     if (!this.reader.isUntilClose || this.request === undefined) {
       this.socket.destroy();
       return;
@@ -372,6 +386,8 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
       owner.failed(this, this.fault());
       return;
     }
+    // V2 closed it, not we, and it had served a request: so long does V2 keep idle connections. One that was never used says nothing,
+    // since many servers wait less for a first request.
     if (request === undefined && !this.isGivenUp && this.requests > 0)
       owner.closedIdle(performance.now() - this.idleSince);
     this.fail(this.fault());
@@ -387,6 +403,8 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
     const { error, connected } = this;
     if (this.isLate) return { kind: 'timeout', sent: false, cause: 'no connection in time' };
     const cause = error === undefined ? 'other side closed' : causeOf(error);
+    // `sent: true` although perhaps no byte arrived: nobody can know, and only a request that may be carried out twice is sent again
+    // (RFC 9110 §9.2.2).
     if (connected) return { kind: 'closed', sent: true, cause };
     return { kind: cause === 'ETIMEDOUT' ? 'timeout' : 'unreachable', sent: false, cause };
   }
@@ -453,7 +471,7 @@ export class BodyWriter {
     if (this.isStopped) return;
     this.isStopped = true;
     this.socket.off('drain', this.drained);
-    // A generator is ended; the body of a client is dropped by its receiver.
+    // Awaiting it could take as long as the client does. A generator is ended; the body of a client is dropped by its receiver.
     void this.parts.return?.().catch(ignore);
   }
 
@@ -465,6 +483,7 @@ export class BodyWriter {
   };
 
   private pull(): void {
+    // From here on it is the client that is waited for: V2 is not late meanwhile.
     this.isAwaitingPart = true;
     this.moved = true;
     this.parts.next().then(this.take).catch(this.broke);
@@ -494,6 +513,7 @@ export class BodyWriter {
   private write(part: Uint8Array): boolean {
     const { socket, left } = this;
     if (left === undefined) {
+      // A chunk (RFC 9112 §7.1): size line, data and CRLF as one write.
       socket.cork();
       socket.write(`${part.length.toString(16)}\r\n`, 'latin1');
       socket.write(part);
@@ -501,6 +521,7 @@ export class BodyWriter {
       socket.uncork();
       return isRoom;
     }
+    // Bytes beyond Content-Length would be the beginning of the next request to V2 (RFC 9112 §6.3).
     if (part.length > left) {
       this.broke(new Error('body longer than its length'));
       return false;
@@ -517,6 +538,7 @@ export class BodyWriter {
       this.isWhole = true;
       return;
     }
+    // The connection is closed, so that V2 sees an incomplete request and not a short body (RFC 9112 §8).
     if (this.left > 0) this.broke(new Error('body shorter than its length'));
   }
 

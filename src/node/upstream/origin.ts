@@ -31,16 +31,19 @@ export class Origin {
     this.isSecure = protocol === 'https:';
     this.addresses = new Addresses(lookup);
     this.host = options.host ?? host;
+    // `URL` keeps the brackets of an IPv6 address (RFC 3986 §3.2.2), which no resolver takes.
     this.hostname = hostname.replace(/^\[|\]$/g, '');
     const defaultPort = this.isSecure ? 443 : 80;
     this.target =
       socketPath === undefined
         ? { host: this.hostname, port: port === '' ? defaultPort : Number(port) }
         : { path: socketPath };
+    // An address is no server name (RFC 6066 §3).
     const servername = sni ?? (isIP(this.hostname) === 0 ? this.hostname : undefined);
     this.secure = this.isSecure
       ? {
           secureContext: createSecureContext(tls),
+          // A server that speaks HTTP/2 as well learns that this is not wanted, and does not have to guess (RFC 7301 §3.1).
           ALPNProtocols: ['http/1.1'],
           ...(servername !== undefined && { servername }),
         }
@@ -77,6 +80,7 @@ export class Origin {
     };
     const target = { ...this.target, lookup, ...(onread && { onread }) };
     const failed = (): void => this.addresses.failed(taken, performance.now());
+    // A failed address is left out as soon as the attempt fails, whoever made it; once connected, an error says nothing of the address.
     if (!this.isSecure) {
       const plain = readOnceMore(new Socket(onread && { onread })).connect({ ...this.target, lookup });
       plain.on('error', failed).on('connect', () => plain.off('error', failed));
@@ -92,6 +96,7 @@ export class Origin {
     );
     socket.on('error', failed).on('secureConnect', () => socket.off('error', failed));
     socket.on('session', (fresh) => {
+      // A session of certificates that were renewed since would resume without checking the new ones.
       if (this.secure === secure) this.session = fresh;
     });
     // Whatever the error was, the next handshake is a full one.
@@ -148,6 +153,7 @@ export class Addresses {
 
   /** The address for the next connection. */
   next(hostname: string, done: Waiter): void {
+    // One resolution for all connections of a burst; longer would outlive a deployment that moves V2's name.
     if (performance.now() - this.resolvedAt < RESOLVED_MS) {
       done(null, this.pick());
       return;

@@ -23,7 +23,10 @@ export function createSocketUpstream(options: UpstreamOptions): NodeUpstream {
 
 /**
  * Milliseconds for which no connection is reused once V2 sent unsolicited bytes: a moment later they would have been the response
- * to another client's request, which nothing in HTTP/1.1 can tell from the right one.
+ * to another client's request, which nothing in HTTP/1.1 can tell from the right one (RFC 9112 §9.2). What desynchronises one connection
+ * (an attack, a bug of V2, a balancer in between) usually does it to others, which have not shown it yet. A minute,
+ * because that is how long common balancers keep idle connections to what is behind them (60 s is the default of nginx and of AWS): by
+ * then those are new as well. Connecting each time costs a millisecond meanwhile; an order in the wrong hands costs more.
  */
 const QUARANTINE_MS = 60_000;
 
@@ -128,6 +131,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
   }
 
   released(connection: UpstreamConnection): void {
+    // The response itself was right; whether the next one would be is in doubt.
     if (this.now < this.quarantinedUntil) {
       connection.destroy();
       return;
@@ -155,6 +159,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
       this.serveWaiting();
       if (this.admitStreams()) this.serveWaiting();
     }
+    // Calls that wait are served first from connections that have been idle for a whole turn; those of this turn become idle now.
     const fresh = cooling.length;
     for (const connection of cooling) idle.add(connection);
     cooling.length = 0;
@@ -364,6 +369,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
     const hasUsableAddress = this.origin.addresses.hasUsableAddress(this.now);
     this.reconnection.failed(began, fault, this.now, hasUsableAddress);
     if (hasUsableAddress) return;
+    // A certificate does not get better by waiting.
     if (isLasting(fault)) this.failWaiting(() => fault);
     this.failExpired();
     this.reconnection.next(this.now);
@@ -457,7 +463,10 @@ class IdleConnections {
     const { list, addresses } = this;
     if (addresses.count > 1) this.moveLeastUsedToEnd();
     for (let last = list.at(-1); last !== undefined; last = list.at(-1)) {
+      // A connection is reused if it is alive (`isFree`: nothing in flight, not expired, no FIN), and if either V2 is not about to close
+      // it, or the request may be sent again should that happen (RFC 9110 §9.2.2).
       if (last.isFree(now)) {
+        // The others have been idle for longer still.
         if (!this.suits(last, isRepeatable, now)) return undefined;
         list.pop();
         if (last.address !== undefined) addresses.took(last.address);
@@ -515,6 +524,10 @@ interface Closing {
 /**
  * The time for which V2 keeps idle connections, learnt from those that it closed: a request that must not be sent twice never
  * uses one that is about to be closed. Times are milliseconds.
+ *
+ * An example: V2 keeps idle connections for 5 s. It closes four after 5,003, 5,011, 4,998 and 5,020 ms, and a restart of V2 closes one
+ * after 300. The longest is 5,020, so 300 is below half of it and ignored; the shortest of the others is 4,998, and 80 % of it, 3,998 ms,
+ * is the limit. A POST gets a new connection where the last one has been idle for 4 s, and a GET gets that.
  */
 export class IdleLimit {
   /** Idle time from which a connection is too old; infinite until V2 is seen to close one. */
@@ -532,6 +545,7 @@ export class IdleLimit {
     if (this.closings.length === 0) return;
     this.closings = this.closings.filter(({ at }) => now - at < REMEMBERED_MS);
     const ages = this.closings.map(({ age }) => age);
+    // The shortest of the rest: servers check their timers in rounds, and the first round that found a connection too old counts.
     // A restart closes connections of any age: ages below half of the longest are ignored.
     const half = Math.max(...ages) / 2;
     this.ms = TRUSTED_PART * Math.min(...ages.filter((age) => age >= half));
@@ -643,6 +657,7 @@ function headOf(request: UpstreamRequest, host: string): string | undefined {
 }
 
 function framingOf(method: string, body: Body, length: number | undefined): string {
+  // A method that expects content says that there is none (RFC 9110 §8.6); for others, a length of 0 would only raise questions.
   if (body === null) return expectsContent(method) ? 'content-length: 0\r\n' : '';
   const bytes = body instanceof Uint8Array ? body.length : length;
   return bytes === undefined ? 'transfer-encoding: chunked\r\n' : `content-length: ${bytes}\r\n`;

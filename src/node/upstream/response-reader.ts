@@ -174,6 +174,7 @@ export class ResponseReader {
         return this.size(bytes, at);
       case 'chunk-end':
         if (bytes.length < at + 2) return -1;
+        // A lenient reader that skips other bytes here loses count (RFC 9112 §7.1).
         if (bytes[at] !== 0x0d || bytes[at + 1] !== 0x0a) return 'invalid chunk';
         this.state = 'chunk-size';
         return at + 2;
@@ -193,12 +194,14 @@ export class ResponseReader {
     const lines = this.fields(text, lineEnd + 2, bytes, at);
     if (typeof lines === 'string') return lines;
     const { status } = line;
+    // The gateway never asks for it: what follows would be another protocol (RFC 9110 §7.8).
     if (status === 101) return 'unrequested upgrade';
     const fault = this.frame(status, line.isKept, lines);
     if (fault !== undefined) return fault;
     if (status < 200) {
       // It has no body, whatever its fields say (RFC 9110 §15.2).
       this.state = 'head';
+      // A V2 that sends 1xx without end is bounded by what a head may have.
       this.interim += end + 4 - at;
       if (this.interim > this.limits.headerBytes) return 'head too large';
       this.events.information(status, lines.fields);
@@ -225,7 +228,20 @@ export class ResponseReader {
     return lines.kinds.length > this.limits.headerCount ? 'too many header fields' : lines;
   }
 
-  /** Finds where the body ends (RFC 9112 §6.3). */
+  /**
+   * Finds where the body ends. The eight cases of RFC 9112 §6.3:
+   * 1. a response to HEAD, and 1xx, 204 and 304: none, whatever the fields say;
+   * 2. 2xx to CONNECT: never, since the gateway sends no CONNECT;
+   * 3. both Transfer-Encoding and Content-Length: the RFC lets a proxy go on with the former; here it is refused, since that is how
+   *    responses are smuggled, and V2 is one server that can be put right;
+   * 4. Transfer-Encoding: `chunked` alone. Any other coding would have to be decoded, and from HTTP/1.0 nobody can trust one (§6.1);
+   * 5. an invalid or repeated Content-Length: refused, also where the repetitions agree;
+   * 6. a valid Content-Length: so many bytes;
+   * 7. concerns requests;
+   * 8. neither: until the connection closes.
+   * A 205 may have a body here, whatever RFC 9110 §15.3.6 says: a reader that does not expect what V2 sends would take it for the next
+   * response. Towards clients of HTTP/2, where frames end it, the body is dropped.
+   */
   private frame(status: number, isKept: boolean, lines: RawHeaders): ResponseFault | undefined {
     let length: number | undefined;
     let coding: string | undefined;
@@ -247,6 +263,7 @@ export class ResponseReader {
         coding = lines.value(index).toLowerCase();
       }
     }
+    // Cases 3 and 4; `isKept` is false for HTTP/1.0.
     if (coding !== undefined && (coding !== 'chunked' || length !== undefined || !isKept))
       return 'invalid framing';
     if (this.isForHead || status === 204 || status === 304) {

@@ -233,6 +233,7 @@ class H2Connection implements FrameConsumer, StreamConnection, H2OutputOwner, Re
       return;
     }
     this.receiveWindow -= frameBytes;
+    // RFC 9113 §6.9.1. Also for streams that are closed: their data counts against the connection.
     if (this.receiveWindow < 0) {
       this.fail(ERROR.flowControl);
       return;
@@ -292,10 +293,12 @@ class H2Connection implements FrameConsumer, StreamConnection, H2OutputOwner, Re
   }
 
   onReset(stream: number): void {
+    // A reset of an idle stream is an error of the connection (RFC 9113 §6.4).
     if (!this.isKnown(stream)) {
       this.fail(ERROR.protocol);
       return;
     }
+    // Rapid reset, CVE-2023-44487: a request costs the client two small frames and us a whole exchange.
     this.flood.countControlFrame();
     const exchange = this.streams.get(stream);
     this.streams.remove(stream);
@@ -305,15 +308,18 @@ class H2Connection implements FrameConsumer, StreamConnection, H2OutputOwner, Re
   onSetting(setting: number, value: number): void {
     this.options.turns.count(1);
     switch (setting) {
+      // RFC 7541 §4.2: the next block has to confirm the size, even though the gateway remembers nothing for the client.
       case SETTING.headerTableSize:
         this.output.emptyTable();
         return;
+      // The cases below: RFC 9113 §6.5.2.
       case SETTING.enablePush:
         if (value > 1) this.fail(ERROR.protocol);
         return;
       case SETTING.maxFrameSize:
         if (value < FRAME_BYTES || value > MAX_FRAME_BYTES) this.fail(ERROR.protocol);
         return;
+      // It also moves the windows of open streams, which may become negative (RFC 9113 §6.9.2).
       case SETTING.initialWindowSize:
         if (!this.responses.resize(value, this.streams)) this.fail(ERROR.flowControl);
         return;
@@ -323,12 +329,14 @@ class H2Connection implements FrameConsumer, StreamConnection, H2OutputOwner, Re
   }
 
   onSettingsRead(): void {
+    // Each asks for an answer (RFC 9113 §6.5.3): CVE-2019-9515.
     this.flood.countControlFrame();
     this.output.acknowledgeSettings();
     this.responses.resumeWrite();
   }
 
   onPing(bytes: Buffer, from: number, to: number): void {
+    // Each asks for an answer (RFC 9113 §6.7): CVE-2019-9512.
     this.flood.countControlFrame();
     this.output.acknowledgePing(bytes, from, to);
   }
@@ -341,6 +349,7 @@ class H2Connection implements FrameConsumer, StreamConnection, H2OutputOwner, Re
   }
 
   private growConnectionWindow(more: number): void {
+    // RFC 9113 §6.9: none is an error, and so is more than 2^31-1 (§6.9.1).
     if (more === 0) this.fail(ERROR.protocol);
     else if (!this.responses.growWindow(more)) this.fail(ERROR.flowControl);
   }
@@ -379,7 +388,7 @@ class H2Connection implements FrameConsumer, StreamConnection, H2OutputOwner, Re
   }
 
   refuseStream(exchange: H2Exchange, code: ErrorCode): void {
-    // A client that makes the gateway reset its streams costs as much as one that resets them itself.
+    // MadeYouReset, CVE-2025-8671: a client that makes the gateway reset its streams costs as much as one that resets them itself.
     if (code !== ERROR.internal && code !== ERROR.none) this.flood.countControlFrame();
     this.output.reset(exchange.id, code);
     this.leave(exchange);

@@ -277,35 +277,45 @@ export class FrameRules implements FrameReceiver {
   frame(type: number, flags: number, stream: number, bytes: Buffer, from: number, to: number): void {
     if (!this.mayFollow(type, stream)) return;
     switch (type) {
+      // §6.1. Padding counts against the windows: otherwise it would be traffic that nobody bounds.
       case FRAME.data:
         this.readPaddedData(flags, stream, bytes, from, to);
         return;
+      // §6.2. Its priority is skipped (§5.3.2).
       case FRAME.headers:
         this.readHeaders(flags, stream, bytes, from, to);
         return;
+      // §6.10. `mayFollow` has checked that its block is open.
       case FRAME.continuation:
         this.readContinuation(flags, bytes, from, to);
         return;
+      // §6.3: deprecated, and still to be checked.
       case FRAME.priority:
         this.check(stream !== 0, to - from === PRIORITY_BYTES);
         return;
+      // §6.4.
       case FRAME.reset:
         if (this.check(stream !== 0, to - from === NUMBER_BYTES)) this.consumer.onReset(stream);
         return;
+      // §6.5.
       case FRAME.settings:
         this.readSettings(flags, stream, bytes, from, to);
         return;
+      // §6.7. An acknowledgement answers nothing, since the gateway sends no ping.
       case FRAME.ping:
         if (this.check(stream === 0, to - from === PING_BYTES) && (flags & FLAG.ack) === 0)
           this.consumer.onPing(bytes, from, to);
         return;
+      // §6.8. A client that goes away may still finish its streams, and closes the connection then.
       case FRAME.goAway:
         this.check(stream === 0, to - from >= 2 * NUMBER_BYTES);
         return;
+      // §6.9. On stream 0 it is for the connection, so both are allowed.
       case FRAME.windowUpdate:
         if (this.check(true, to - from === NUMBER_BYTES))
           this.consumer.onWindowUpdate(stream, readNumber(bytes, from));
         return;
+      // §6.6, §8.4: clients cannot push.
       case FRAME.pushPromise:
         this.fail(ERROR.protocol);
         return;
@@ -383,7 +393,7 @@ export class FrameRules implements FrameReceiver {
   }
 }
 
-/** Frames that one block may be cut into. */
+/** Frames that one block may be cut into: CONTINUATION without end is CVE-2024-27316 and its kin, and empty ones cost no bytes of the block. */
 const MAX_FRAMES = 64;
 
 /** A header block whose last frame has not arrived (RFC 9113 §4.3). */
@@ -420,7 +430,9 @@ class PartialBlock {
   }
 }
 
-/** Bytes that a connection may bring without content: much more than windows, settings and pings take in ordinary use. */
+/**
+ * Bytes that a connection may bring without content, which bounds floods of empty frames (CVE-2019-9518), of priorities (CVE-2019-9513) and of
+ * window updates (CVE-2019-9511): much more than windows, settings and pings take in ordinary use. */
 const FREE_BYTES = 4 * 1024 * 1024;
 /** Bytes in frames for each byte of content: as nginx has it. A body in frames of one byte has ten. */
 const FRAMING = 8;

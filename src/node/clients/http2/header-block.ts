@@ -67,6 +67,7 @@ export class RequestHeaderBlock implements FieldReceiver {
     if (method === undefined || !isFieldName(method)) this.isMalformed = true;
     if (this.target === undefined || this.target === '') this.isMalformed = true;
     if (isWhole && (this.contentLength ?? 0) > 0) this.isMalformed = true;
+    // `:authority` stands for `Host` (RFC 9113 §8.3.1); where both are there and agree, one is enough.
     if (authority !== undefined && authority !== this.host) fields.push('host', authority);
   }
 
@@ -76,7 +77,7 @@ export class RequestHeaderBlock implements FieldReceiver {
   }
 
   private pseudoField(name: string, value: string): void {
-    // They come before all others, and once.
+    // They come before all others, and once (RFC 9113 §8.3): two readers could choose different ones.
     if (this.fields.length > 0) this.isMalformed = true;
     switch (name) {
       case ':method':
@@ -123,6 +124,7 @@ export class RequestHeaderBlock implements FieldReceiver {
         this.isMalformed ||= this.contentLength === undefined;
         break;
       case 'te':
+        // RFC 9113 §8.2.2: the only value that HTTP/2 has for it.
         this.isMalformed ||= value.toLowerCase() !== 'trailers';
         break;
       default:

@@ -110,9 +110,11 @@ export class HpackDecoder {
       const first = bytes[this.at] ?? 0;
       if ((first & 0xe0) === 0x20) {
         const limit = this.readNumber(0x1f);
+        // Only at the beginning of a block (RFC 7541 §4.2), and never beyond what the gateway has announced (§6.3).
         if (!mayResize || !this.table.resize(limit)) this.isBroken = true;
         continue;
       }
+      // The patterns of RFC 7541 §6.1 and §6.2: 1 is an index, 01 is remembered, 0000 is not, and 0001 never (§6.2.3).
       mayResize = false;
       if (first >= 0x80) this.readIndexed(receiver);
       else this.readLiteral(first, receiver);
@@ -150,6 +152,7 @@ export class HpackDecoder {
     let value = (this.bytes[this.at] ?? 0) & mask;
     this.at += 1;
     if (value < mask) return value;
+    // Four more bytes at most (RFC 7541 §5.1 leaves the limit to us): with more, zeros could go on for ever, or the sum overflow.
     for (let shift = 0; this.at < this.end && shift <= 21; shift += 7) {
       const byte = this.bytes[this.at] ?? 0;
       this.at += 1;
@@ -182,7 +185,7 @@ export class HpackDecoder {
   }
 
   private decode(from: number, to: number, isOfName: boolean): string {
-    // The shortest code of a byte has five of eight bits.
+    // The shortest code of a byte has five of eight bits (RFC 7541, appendix B): a text grows to 8/5 at most, and never more.
     const room = Math.ceil(((to - from) * 8) / 5);
     if (decoded.length < room) decoded = Buffer.allocUnsafeSlow(2 * room);
     const length = decodeHuffman(this.bytes, from, to, decoded);
@@ -265,6 +268,7 @@ class DynamicTable {
   add(field: TableField): void {
     const bytes = bytesOf(field);
     this.forget(this.limit - bytes);
+    // A field larger than the table empties it, and is no error (RFC 7541 §4.4).
     if (bytes > this.limit) return;
     this.fields.push(field);
     this.bytes += bytes;

@@ -133,6 +133,7 @@ export class H2Output {
     let from = 0;
     do {
       const to = Math.min(block.length, from + FRAME_BYTES);
+      // Nothing may come between the frames of a block (RFC 9113 §4.3): they are written in one go.
       const last = to === block.length ? FLAG.endHeaders : 0;
       const at =
         from === 0
@@ -258,6 +259,7 @@ export class H2Responses<Response extends SentResponse> {
 
   /** The client takes so many more bytes of all bodies; false for more than there may be. */
   growWindow(bytes: number): boolean {
+    // RFC 9113 §6.9.1.
     this.window += bytes;
     return this.window <= MAX_31_BITS;
   }

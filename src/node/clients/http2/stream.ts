@@ -250,6 +250,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
   /** Takes a part of the body, which is valid until it returns; its frame took so many bytes of the windows. */
   receive(part: Buffer, frameBytes: number, isEnd: boolean): void {
     this.receiveWindow -= frameBytes;
+    // The stream is half-closed (remote): RFC 9113 §5.1.
     if (this.body.isComplete || !this.hasBody) {
       this.refuse(ERROR.streamClosed);
       return;
@@ -264,6 +265,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
       return;
     }
     if (this.isFaulty) return;
+    // A length that differs from the sum of DATA makes a request malformed (RFC 9113 §8.1.1): V2 would be sent a wrong framing.
     const bytes = this.body.bytes + part.length;
     const { contentLength } = this;
     if (contentLength !== undefined && (bytes > contentLength || (isEnd && bytes < contentLength))) {
@@ -410,6 +412,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
   }
 
   private sendCredit(): void {
+    // In large steps: an update for each frame would be as many frames again (RFC 9113 §6.9).
     if (this.pendingCredit < CREDIT_BYTES) return;
     this.connection.output.sendWindowUpdate(this.id, this.pendingCredit);
     this.receiveWindow += this.pendingCredit;
