@@ -151,7 +151,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
    * at the earliest, and never in the turn in which V2 sent unsolicited bytes, or closed without notice: bytes after a response
    * would become the response to another request, and a POST on a closed connection a 502.
    */
-  dispatch(): void {
+  private dispatch(): void {
     this.isDispatchScheduled = false;
     const { waiting, idle, cooling } = this;
     if (this.hasWaitingCalls) {
@@ -345,7 +345,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
   private scheduleDispatch(): void {
     if (this.isDispatchScheduled) return;
     this.isDispatchScheduled = true;
-    setImmediate(dispatch, this);
+    setImmediate(SocketPool.dispatch, this);
   }
 
   private open(): void {
@@ -380,12 +380,20 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
     if (this.timer !== undefined) return;
     const { connectTimeout, headersTimeout, bodyTimeout } = this.options;
     const least = Math.min(...[connectTimeout, headersTimeout, bodyTimeout, 2500].filter((time) => time > 0));
-    this.timer = setInterval(checkTimeouts, Math.max(5, least / 10), this);
+    this.timer = setInterval(SocketPool.checkTimeouts, Math.max(5, least / 10), this);
     this.timer.unref();
   }
 
-  /** Checks all timeouts. */
-  checkTimeouts(): void {
+  private static dispatch(this: void, pool: SocketPool): void {
+    pool.dispatch();
+  }
+
+  private static checkTimeouts(this: void, pool: SocketPool): void {
+    // After the process stood still, what came in time is read first.
+    afterReads(() => pool.checkTimeouts());
+  }
+
+  private checkTimeouts(): void {
     const now = performance.now();
     this.now = now;
     this.idle.idleLimit.update(now);
@@ -416,15 +424,6 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
     const wait = this.connecting.size > 0 ? 'no connection in time' : 'no connection free';
     return { kind: 'timeout', sent: false, cause: outage?.fault.cause ?? wait };
   }
-}
-
-function dispatch(pool: SocketPool): void {
-  pool.dispatch();
-}
-
-function checkTimeouts(pool: SocketPool): void {
-  // After the process stood still, what came in time is read first.
-  afterReads(() => pool.checkTimeouts());
 }
 
 /** The free connections, the most recently used at the end: the others grow old, and close. */

@@ -603,18 +603,21 @@ export class H2Turns {
   /** Counts what was read, in frames. */
   count(cost: number): void {
     this.cost += cost;
-    this.end ??= setImmediate(endTurn, this).unref();
+    this.end ??= setImmediate(H2Turns.endTurn, this).unref();
   }
 
   /** Queues a connection that was not read to its end, once. */
   wait(connection: ReadingConnection): void {
     this.waiting.push(connection);
-    this.end ??= setImmediate(endTurn, this);
+    this.end ??= setImmediate(H2Turns.endTurn, this);
     this.end.ref();
   }
 
-  /** The turn of the event loop is over. */
-  endTurn(): void {
+  private static endTurn(this: void, turns: H2Turns): void {
+    turns.endTurn();
+  }
+
+  private endTurn(): void {
     this.end = undefined;
     this.cost = 0;
     const { waiting } = this;
@@ -623,17 +626,13 @@ export class H2Turns {
       if (this.isFull) {
         // Those that came in the meantime queue behind them.
         this.waiting = [...waiting.slice(at), ...this.waiting];
-        this.end ??= setImmediate(endTurn, this);
+        this.end ??= setImmediate(H2Turns.endTurn, this);
         this.end.ref();
         return;
       }
       connection.resumeRead();
     }
   }
-}
-
-function endTurn(turns: H2Turns): void {
-  turns.endTurn();
 }
 
 /** The open streams of a connection by their numbers: a hundred at most, so that looking through them takes less than a table would. */
