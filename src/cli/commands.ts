@@ -284,8 +284,8 @@ export function twin(command: Command): void {
     .option('--rate <n>', 'maximum requests a minute to each of --v1 and --v2 (default: 60)', naturalNumber)
     .optionsGroup('Gateway:')
     .addOption(
-      new Option('--on <runtime>', 'runtime of the gateway; node-server leaves the fast path out')
-        .choices(['node', 'node-server', 'bun', 'deno', 'workerd'])
+      new Option('--on <runtime>', 'runtime of the gateway')
+        .choices(['node', 'bun', 'deno', 'workerd'])
         .default('node'),
     );
   addRules(command, 'rule book of the gateway')

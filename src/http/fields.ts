@@ -125,6 +125,13 @@ export function hasCloseOption(connection: string): boolean {
   return CLOSE_OPTION.test(connection);
 }
 
+const KEEP_ALIVE_OPTION = /(?:^|,)[\t ]*keep-alive[\t ]*(?:,|$)/i;
+
+/** True for a value of `Connection` by which a client of HTTP/1.0 asks for a connection that is kept (RFC 9112 appendix C.2.2). */
+export function hasKeepAliveOption(connection: string): boolean {
+  return KEEP_ALIVE_OPTION.test(connection);
+}
+
 /** Fields that describe the bytes of one body or its framing, and do not apply to another body (RFC 9530 §6.2). */
 const BODY_FIELDS = new FieldNames([
   'content-encoding',

@@ -25,7 +25,7 @@ import type { ClientListener } from './clients/client-listener.ts';
 import { createClientHash, memoryLimit, randomHex, randomUuids } from './runtime.ts';
 import { type PrivatePart, probe } from './node-internals.ts';
 import { decodeBody } from './decode-body.ts';
-import { GatewayServer } from './clients/gateway-server.ts';
+import { GatewayServer } from './clients/server.ts';
 import { listen } from './clients/listen.ts';
 import type { RuleBooks } from './rule-books.ts';
 import type { TlsTexts } from './tls-files.ts';

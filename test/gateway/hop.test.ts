@@ -7,10 +7,10 @@ import { exchange, rawClient, statusOf } from '../support/raw-client.ts';
 import { ok, type RawServer, rawServer } from '../support/raw-server.ts';
 import { secureGateway, sendRequest, session } from '../support/secure-gateway.ts';
 
-/** Reader of a request: Node's own server takes over at an empty line. */
+/** A request is read where it is borrowed; behind an empty line (RFC 9112 §2.2), from a copy. */
 const READERS = [
-  ['the gateway itself', ''],
-  ["Node's server", '\r\n'],
+  ['at once', ''],
+  ['behind an empty line', '\r\n'],
 ] as const;
 
 async function behind(
@@ -31,7 +31,7 @@ const linesNamed = (name: string, text: string | undefined): string[] =>
 const get = (target: string, fields = ''): string =>
   `GET ${target} HTTP/1.1\r\nHost: g\r\n${fields}Connection: close\r\n\r\n`;
 
-describe.each(READERS)('Via (RFC 9110 §7.6.3), read by %s', (_reader, front) => {
+describe.each(READERS)('Via (RFC 9110 §7.6.3), %s', (_reader, front) => {
   test.each(['/api/v2/x', '/api/v1/x'])('%s: behind those that came, in both directions', async (target) => {
     const { v2, gateway } = await behind(ok().replace('\r\n', '\r\nVia: 1.0 old\r\n'));
     const { text } = await exchange(
@@ -133,7 +133,7 @@ test('the version in Via is that of the request', async () => {
   expect(response.headers).toMatchObject({ via: '1.1 capture-gateway' });
 });
 
-describe.each(READERS)('Date (RFC 9110 §6.6.1), read by %s', (_reader, front) => {
+describe.each(READERS)('Date (RFC 9110 §6.6.1), %s', (_reader, front) => {
   test.each(['/api/v2/x', '/api/v1/x', '/api/v1/clients/1'])(
     '%s gets one where V2 sent none',
     async (target) => {
@@ -164,7 +164,7 @@ test('the date is made anew each second', () => {
   expect(hop.ofResponse(true)).toEqual({ fields: [], text: '' });
 });
 
-describe.each(READERS)('OPTIONS and TRACE, read by %s', (_reader, front) => {
+describe.each(READERS)('OPTIONS and TRACE, %s', (_reader, front) => {
   const ask = (line: string, fields = ''): string =>
     `${front}${line} HTTP/1.1\r\nHost: g\r\n${fields}Connection: close\r\n\r\n`;
 
@@ -230,7 +230,7 @@ test('OPTIONS * over HTTP/2', async () => {
   expect(v2.received).toEqual([]);
 });
 
-describe.each(READERS)('the absolute form (RFC 9112 §3.2.2), read by %s', (_reader, front) => {
+describe.each(READERS)('the absolute form (RFC 9112 §3.2.2), %s', (_reader, front) => {
   test.each([
     ['http://g/api/v2/a%2Fb?c=d', 'GET /api/v2/a%2Fb?c=d HTTP/1.1\r\n'],
     ['HTTPS://g/api/v1/x?y', 'GET /api/v2/x?y HTTP/1.1\r\n'],
@@ -254,7 +254,7 @@ describe.each(READERS)('the absolute form (RFC 9112 §3.2.2), read by %s', (_rea
   });
 });
 
-describe.each(READERS)('Trailer of a request, read by %s', (_reader, front) => {
+describe.each(READERS)('Trailer of a request, %s', (_reader, front) => {
   const chunked = (target: string, body: string): string =>
     `${front}POST ${target} HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nTrailer: X-Sum\r\nTransfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\nX-Sum: 7\r\n\r\n`;
 

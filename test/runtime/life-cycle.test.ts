@@ -193,22 +193,22 @@ test('a process that stood still reads what came in time before it says that it 
     'client-headers-timeout': '2000',
     'client-body-timeout': '2000',
   });
-  const [response, body, bodyOfNode, head] = [0, 1, 2, 3].map(() => rawClient(gateway.port));
+  const [response, body, bodyBehind, head] = [0, 1, 2, 3].map(() => rawClient(gateway.port));
   const half = 'x'.repeat(10_000);
   const post = `POST /api/v2/x HTTP/1.1\r\nHost: g\r\nContent-Length: 20000\r\n\r\n${half}`;
   body?.write(post);
-  bodyOfNode?.write(`\r\n${post}`);
+  bodyBehind?.write(`\r\n${post}`);
   head?.write(GET.slice(0, 20));
   response?.write(GET);
   await until(() => v2.received.some((text) => text.includes('GET')));
   await pause(300);
   gateway.child.kill('SIGSTOP');
   body?.write(half);
-  bodyOfNode?.write(half);
+  bodyBehind?.write(half);
   head?.write(GET.slice(20));
   await pause(3000);
   gateway.child.kill('SIGCONT');
-  for (const client of [response, body, bodyOfNode, head]) {
+  for (const client of [response, body, bodyBehind, head]) {
     await client?.until(/\r\n\r\n/);
     expect(client?.text()).toMatch(/^HTTP\/1\.1 200 /);
   }

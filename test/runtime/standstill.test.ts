@@ -37,14 +37,14 @@ test('the rest of a request, within the limit on the whole of it', async () => {
     'client-body-timeout': '2000',
     'min-data-rate': '0',
   });
-  const [own, ofNode] = [rawClient(gateway.port), rawClient(gateway.port)];
+  const [own, behind] = [rawClient(gateway.port), rawClient(gateway.port)];
   own.write(POST);
-  ofNode.write(`\r\n${POST}`);
+  behind.write(`\r\n${POST}`);
   await standStill(gateway, () => {
     own.write(HALF);
-    ofNode.write(HALF);
+    behind.write(HALF);
   });
-  for (const client of [own, ofNode]) {
+  for (const client of [own, behind]) {
     expect((await client.until(OK)).text).toMatch(/^HTTP\/1\.1 200 /);
     client.write(GET);
     await client.until(/\}HTTP\/1\.1 200 [^]*\}$/);
@@ -60,32 +60,32 @@ test('the rest of a head, on either reader, and behind a request', async () => {
     'trusted-proxies': '127.0.0.1/32',
   });
   const proxied = 'PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n';
-  const [own, ofNode, second, header] = [0, 1, 2, 3].map(() => rawClient(gateway.port));
+  const [own, behind, second, header] = [0, 1, 2, 3].map(() => rawClient(gateway.port));
   own?.write(`${proxied}${GET.slice(0, 20)}`);
-  ofNode?.write(`${proxied}\r\n${GET.slice(0, 20)}`);
+  behind?.write(`${proxied}\r\n${GET.slice(0, 20)}`);
   second?.write(`${proxied}\r\n${GET}${GET.slice(0, 20)}`);
   header?.write(proxied.slice(0, 10));
   await second?.until(OK);
   await standStill(gateway, () => {
-    for (const client of [own, ofNode, second]) client?.write(GET.slice(20));
+    for (const client of [own, behind, second]) client?.write(GET.slice(20));
     header?.write(`${proxied.slice(10)}${GET}`);
   });
-  for (const client of [own, ofNode, header]) expect((await client?.until(OK))?.text).toMatch(OK);
+  for (const client of [own, behind, header]) expect((await client?.until(OK))?.text).toMatch(OK);
   expect((await second?.until(/\}HTTP\/1\.1 200 [^]*\}$/))?.text).toMatch(/\}HTTP\/1\.1 200 /);
 });
 
 test('the next request on a kept-alive connection', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
   const gateway = await spawnGateway({ upstream: v2.origin, 'idle-timeout': '1000' });
-  const [own, ofNode] = [rawClient(gateway.port), rawClient(gateway.port)];
+  const [own, behind] = [rawClient(gateway.port), rawClient(gateway.port)];
   own.write(GET);
-  ofNode.write(`\r\n${GET}`);
-  for (const client of [own, ofNode]) await client.until(OK);
+  behind.write(`\r\n${GET}`);
+  for (const client of [own, behind]) await client.until(OK);
   await standStill(gateway, () => {
     own.write(GET);
-    ofNode.write(GET);
+    behind.write(GET);
   });
-  for (const client of [own, ofNode])
+  for (const client of [own, behind])
     expect((await client.until(/\}HTTP\/1\.1 200 [^]*\}$/)).text).toMatch(/\}HTTP\/1\.1 200 /);
 });
 

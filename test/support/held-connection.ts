@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { expect, onTestFinished } from 'vitest';
 import { BufferBudget } from '../../src/gateway/limits.ts';
 import type { Exchange, ExchangeHandler } from '../../src/gateway/exchange.ts';
-import { ClientConnection, type ClientConnectionOwner } from '../../src/node/clients/client-connection.ts';
+import { ClientConnection, type ClientConnectionOwner } from '../../src/node/clients/http1/connection.ts';
 import { BodyMemory } from '../../src/node/body-memory.ts';
 import { PieceTurns, StreamedBodies } from '../../src/node/clients/fair-turns.ts';
 
@@ -47,7 +47,6 @@ export async function heldConnection(onTake: (exchange: Exchange) => void = () =
     addressOf: () => '127.0.0.1',
     refuse: () => {},
     linger: () => {},
-    handOver: () => {},
     queueRead: () => {},
     awaitBody: () => {},
     closed: () => {

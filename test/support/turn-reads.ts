@@ -1,15 +1,13 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { onTestFinished } from 'vitest';
 
-/** A connection whose request has begun. */
+/** A connection that a server has accepted. */
 interface Connection {
   readonly bytesRead: number;
 }
 
-/** The bytes that the connections of requests brought in single turns of the event loop. */
+/** The bytes that connections brought in single turns of the event loop. */
 export interface TurnReads {
-  /** Requests that have begun. */
-  begun(): number;
   /** Bytes of all connections in the turn that brought most; a connection counts from its request on, with all bytes before. */
   most(): number;
 }
@@ -37,5 +35,5 @@ export function watchTurns(channel: string, connectionOf: (message: unknown) => 
     unsubscribe(channel, begin);
     clearImmediate(turn);
   });
-  return { begun: () => connections.length, most: () => most };
+  return { most: () => most };
 }

@@ -24,7 +24,7 @@ const DEFAULT_RATE = 60;
 export interface TwinOptions {
   readonly script: readonly string[];
   readonly rules: string;
-  readonly on: 'node' | 'node-server' | 'bun' | 'deno' | 'workerd';
+  readonly on: 'node' | 'bun' | 'deno' | 'workerd';
   readonly sequences: number;
   readonly long?: true;
   readonly seed?: number;
@@ -99,15 +99,13 @@ async function playReference(options: TwinOptions, scripts: readonly Script[]): 
   const book = await openRuleBook(rules);
   if (isFault(book)) return fail([book.fault]);
   const services = await startTwinServices();
-  const runtime = options.on === 'node-server' ? 'node' : options.on;
+  const runtime = options.on;
   try {
     const gateway =
       runtime === 'workerd'
         ? await (await import('./twin-workerd.ts')).startWorkerdGateway(services.v2, rules)
         : await startRuntimeGateway(runtime, process.argv[1] ?? '', services.v2, rules);
-    // An old field of clients, which the fast path leaves to Node's own server.
-    const fields = options.on === 'node-server' ? [['Proxy-Connection', 'keep-alive'] as const] : [];
-    const stage = referenceStage(services, gateway.origin, { fields });
+    const stage = referenceStage(services, gateway.origin, { fields: [] });
     try {
       const tally = await playAll(stage, scripts);
       const failing =

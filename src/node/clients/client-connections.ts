@@ -2,8 +2,9 @@ import { performance } from 'node:perf_hooks';
 import type { Socket } from 'node:net';
 import type { Exchange } from '../../gateway/exchange.ts';
 import { afterReads, TurnQueue } from './fair-turns.ts';
-import { peerName } from './busy-peers.ts';
-import { ClientConnection, type ClientConnectionOwner } from './client-connection.ts';
+import { type Failure, failure } from '../../migrate/failure.ts';
+import { ClientConnection, type ClientConnectionOwner } from './http1/connection.ts';
+import { peerName } from './proxy-protocol.ts';
 import { FIRST_REQUEST_GRACE_MS } from './drain-connections.ts';
 import type { IncomingBodyOptions } from './request-body.ts';
 import type { ReaderLimits } from './rates.ts';
@@ -22,22 +23,15 @@ export interface ClientConnectionsOwner extends IncomingBodyOptions {
   readonly draining: boolean;
   take(exchange: Exchange): void;
   addressOf(socket: Socket): string;
-  /** Hands a connection over to Node's own server; the bytes already read are put back in front. */
-  serveByNode(socket: Socket): void;
-  /** Responds without a request, and closes. */
-  refuse(socket: Socket, code: 'client-timeout' | 'bad-request'): void;
+  /** Responds without a request, and closes; the response to HEAD has no body. */
+  refuse(socket: Socket, refused: Failure, isHead: boolean): void;
   /** Closes a connection once its client has read the response. */
   linger(socket: Socket): void;
 }
 
 /** Milliseconds between two checks for connections that have been idle too long. */
 const IDLE_CHECK_MS = 250;
-/**
- * Bytes of connections that Node's server takes over in one turn of the event loop: its first read of one may be ten thousand
- * chunks of one byte.
- */
-const HAND_OVER_BYTES = 64 * 1024;
-/** Bytes that were put back, and that the gateway reads in one turn of the event loop; its chunks take a tenth of the time. */
+/** Bytes that were put back, and that the gateway reads in one turn of the event loop. */
 const READ_AGAIN_BYTES = 256 * 1024;
 /** Reads that are put back in one turn of the event loop, and reads that wait: beyond, no connection is read until the next turn. */
 const PUT_BACK_PER_TURN = 16;
@@ -48,7 +42,7 @@ const PARTIAL_BODY_WAIT_MS = 25;
 const KEEP_ALIVE_GRACE_MS = 1000;
 
 /**
- * The connections that the gateway reads itself: all that begin with a fast-path request, until something unusual arrives.
+ * The connections of HTTP/1.1 and HTTP/1.0.
  */
 export class ClientConnections implements ClientConnectionOwner {
   readonly headerBytes: number;
@@ -62,7 +56,6 @@ export class ClientConnections implements ClientConnectionOwner {
   private readonly secure = new Map<string, ClientConnection>();
   /** Connections that wait for the rest of a body, with the round of checks in which the wait began. */
   private readonly awaiting = new Map<ClientConnection, number>();
-  private readonly handOvers = new TurnQueue<Socket>(HAND_OVER_BYTES);
   private readonly reads = new TurnQueue<Socket>(READ_AGAIN_BYTES);
   /** Reads that were put back in this turn of the event loop. */
   private putBack = 0;
@@ -134,21 +127,12 @@ export class ClientConnections implements ClientConnectionOwner {
     this.owner.take(exchange);
   }
 
-  refuse(connection: ClientConnection, code: 'client-timeout' | 'bad-request'): void {
-    this.owner.refuse(connection.socket, code);
+  refuse({ socket }: ClientConnection, refused: Failure, isHead: boolean): void {
+    this.owner.refuse(socket, refused, isHead);
   }
 
   linger(connection: ClientConnection): void {
     this.owner.linger(connection.socket);
-  }
-
-  handOver(connection: ClientConnection, bytes: Buffer): void {
-    this.all.delete(connection.socket);
-    const { socket } = connection;
-    socket.pause();
-    if (bytes.length > 0) socket.unshift(bytes);
-    this.owner.serveByNode(socket);
-    this.handOvers.add(socket, bytes.length, () => socket.resume());
   }
 
   queueRead({ socket }: ClientConnection, bytes: number): void {
@@ -195,13 +179,14 @@ export class ClientConnections implements ClientConnectionOwner {
     const { idleTimeout, headersTimeout } = this.limits;
     for (const connection of this.all.values()) {
       const headSince = connection.partialHeadSince ?? now;
-      if (headersTimeout > 0 && now - headSince > headersTimeout) connection.refuse('client-timeout');
+      if (headersTimeout > 0 && now - headSince > headersTimeout)
+        connection.refuse(failure('client-timeout'));
       if (!connection.isIdle) continue;
       const idle = now - connection.idleSince;
       if (connection.isUsed) {
         if (idleTimeout > 0 && idle > idleTimeout + KEEP_ALIVE_GRACE_MS) connection.socket.destroy();
       } else if (headersTimeout > 0 && idle > headersTimeout) {
-        connection.refuse('client-timeout');
+        connection.refuse(failure('client-timeout'));
       }
     }
     if (this.all.size > 0) return;

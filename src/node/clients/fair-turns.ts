@@ -1,5 +1,4 @@
 import { IndexPool } from '../../gateway/limits.ts';
-import { IS_NODE } from '../runtime.ts';
 
 /** A flow that can be paused and resumed. */
 export interface Flow {
@@ -190,17 +189,11 @@ function endQueueTurn<Group>(queue: TurnQueue<Group>): void {
   queue.endTurn();
 }
 
-/** A source of a body; `_read` is that of a stream of Node. */
-interface PacedSource extends Flow {
-  _read?(size: number): void;
-}
-
 /**
  * Reads one body, and pauses while its consumer wants no more, and while bodies in tiny pieces take turns. It pauses the
  * connection: a paused stream would still buffer, one by one, the parts that a read brings.
  */
 export class PacedFlow implements HeldFlow {
-  private readonly source: PacedSource;
   private readonly flow: Flow;
   private readonly turns: PieceTurns;
   private readonly onTurnChange: () => void;
@@ -216,9 +209,8 @@ export class PacedFlow implements HeldFlow {
   private isHeld = false;
 
   /** `onTurnChange` is called when it begins or ends to wait for its turn. */
-  constructor(source: PacedSource, turns: PieceTurns, onTurnChange: () => void) {
-    this.source = source;
-    this.flow = flowOf(source);
+  constructor(flow: Flow, turns: PieceTurns, onTurnChange: () => void) {
+    this.flow = flow;
     this.turns = turns;
     this.onTurnChange = onTurnChange;
   }
@@ -233,14 +225,8 @@ export class PacedFlow implements HeldFlow {
     return this.flow.destroyed;
   }
 
-  /** Takes control of reading: Node resumes the connection whenever a part of the body is consumed. */
+  /** Takes control of reading. */
   start(): void {
-    if (this.flow !== this.source) {
-      this.source._read = ignore;
-      // Node may have paused below the stream; only pause and resume ends that.
-      this.flow.pause();
-      this.flow.resume();
-    }
     this.slot = this.turns.begin(this);
   }
 
@@ -310,27 +296,6 @@ export class PacedFlow implements HeldFlow {
     if (!this.isPaused && !this.isWaiting && !this.isHeld) this.flow.resume();
   }
 }
-
-/**
- * Node's request is paused at its connection; what the gateway reads itself pauses by itself, and other runtimes have their own bodies.
- */
-function flowOf(source: Flow): Flow {
-  if (!IS_NODE) return source;
-  return 'socket' in source && isFlow(source.socket) ? source.socket : source;
-}
-
-function isFlow(value: unknown): value is Flow {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'pause' in value &&
-    'resume' in value &&
-    'destroyed' in value
-  );
-}
-
-/** The connection delivers the body once it is read. */
-function ignore(): void {}
 
 /** A body that is forwarded while it arrives, on a connection to V2 that no other request can use meanwhile. */
 export interface StreamedBody {

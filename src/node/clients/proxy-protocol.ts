@@ -1,7 +1,17 @@
 import { isIP, type Server, type Socket } from 'node:net';
 import { type AddressRange, isWithin } from '../../http/forwarding.ts';
-import { type Peer, peerName } from './busy-peers.ts';
 import { afterReads } from './fair-turns.ts';
+
+/** The remote end of a connection, on the socket and on the TLS that runs over it. */
+export interface Peer {
+  readonly remoteAddress?: string | undefined;
+  readonly remotePort?: number | undefined;
+}
+
+/** The name of a connection, unique while it is open. */
+export function peerName({ remoteAddress, remotePort }: Peer): string {
+  return `${remoteAddress} ${remotePort}`;
+}
 
 /** Why a connection has no PROXY header. */
 type ProxyHeaderFault = 'malformed' | 'timeout' | 'closed';

@@ -1,5 +1,4 @@
 import type { Socket } from 'node:net';
-import type { Readable } from 'node:stream';
 import type { Body } from '../../gateway/exchange.ts';
 import type { BufferBudget } from '../../gateway/limits.ts';
 import { ByteCollector, type CollectorMemory, newMemory } from '../../http/byte-collector.ts';
@@ -16,14 +15,12 @@ import {
 } from './fair-turns.ts';
 import { MinimumRate, type RatedTransfer, type RateLimits } from './rates.ts';
 
-/** Where a body arrives: a stream of Node, or a socket that the gateway reads itself. */
+/** Where a body arrives. A part is valid only until its listener returns. */
 interface BodySource extends Flow {
-  /** True when a part is valid only until its listener returns. */
-  readonly lendsParts?: boolean;
-  /** Number of chunks in the part that is reported, where the gateway reads the chunks itself. */
+  /** Number of chunks in the part that is reported; undefined for a body that is not chunked. */
   readonly pieces?: number | undefined;
-  /** True when `end` has been emitted, by a stream of Node. */
-  readonly readableEnded?: boolean;
+  /** The fields behind the last chunk, once that is read. */
+  readonly rawTrailers?: HeaderList;
   on(event: 'data', listener: (part: Uint8Array) => void): unknown;
   on(event: 'end', listener: () => void): unknown;
 }
@@ -96,8 +93,6 @@ export class IncomingBody
   private listening = false;
   private readonly length: number | undefined;
   private parts: ByteCollector;
-  /** Joins tiny parts, where Node reads the body. */
-  private joined: JoinedParts | undefined = undefined;
   /** Memory of the large parts that a waiting consumer gets. */
   private lent: Uint8Array | undefined = undefined;
   /** Memory of the part that a consumer has, which is free once it asks for the next one, or the exchange is over. */
@@ -147,11 +142,6 @@ export class IncomingBody
     return this.want !== undefined;
   }
 
-  /** Has the tiny parts of a stream of Node joined; called before any part arrives. */
-  joinParts(source: Readable): void {
-    this.joined = new JoinedParts(source, (bytes) => this.countPart(bytes));
-  }
-
   /** Collects the whole body into `memory`; `owner.acceptChunk` is called for every part. */
   collect(memory: CollectorMemory): void {
     this.parts = new ByteCollector(this.length, memory);
@@ -164,9 +154,7 @@ export class IncomingBody
    */
   open(lifetime?: 'exchange'): void {
     this.isWholeLent = lifetime === 'exchange';
-    // Memory is used again where no stream of Node has a part in it.
-    if (this.source.lendsParts === true)
-      this.parts = new ByteCollector(this.length, this.options.bodies.memory);
+    this.parts = new ByteCollector(this.length, this.options.bodies.memory);
     this.begin('open');
   }
 
@@ -245,13 +233,12 @@ export class IncomingBody
     this.flow.start();
     this.source.on('data', (chunk: Uint8Array) => this.take(chunk));
     this.source.on('end', () => this.end());
-    // An empty body ends without waiting for listeners.
-    if (this.source.readableEnded === true) process.nextTick(() => this.end());
   }
 
   private take(chunk: Uint8Array): void {
     this.bytes += chunk.length;
-    if (this.joined === undefined) this.countPart(chunk.length, this.source.pieces);
+    this.scheduleTurnEnd();
+    this.flow.count(chunk.length, this.source.pieces);
     if (this.mode === 'discard') {
       if (this.bytes > this.discardLimit) this.overrun?.();
       return;
@@ -260,7 +247,7 @@ export class IncomingBody
     if (this.isOver) return;
     this.timer?.refresh();
     if (this.mode === 'stream' && this.lend(chunk)) return;
-    const held = this.parts.add(chunk, this.source.lendsParts);
+    const held = this.parts.add(chunk, true);
     if (this.mode === 'collect') {
       // Its owner may have given the memory back.
       if (!this.owner.acceptChunk(held)) this.parts = new ByteCollector();
@@ -270,11 +257,6 @@ export class IncomingBody
       this.forward();
       if (this.parts.length > BUFFERED_BYTES) this.flow.pause();
     }
-  }
-
-  private countPart(bytes: number, pieces?: number): void {
-    this.scheduleTurnEnd();
-    this.flow.count(bytes, pieces);
   }
 
   /** Goes on reading ahead before the body takes a connection, as long as the budget allows. */
@@ -305,7 +287,7 @@ export class IncomingBody
   private lend(chunk: Uint8Array): boolean {
     const { want } = this;
     const { length } = chunk;
-    if (want === undefined || this.parts.length > 0 || this.source.lendsParts !== true) return false;
+    if (want === undefined || this.parts.length > 0) return false;
     if (length < LARGE_PART_BYTES || length > BUFFERED_BYTES) return false;
     this.want = undefined;
     this.stopTimers();
@@ -345,8 +327,7 @@ export class IncomingBody
     this.flow.end();
     this.stopTimers();
     this.leaveStream();
-    if ('rawTrailers' in this.source && isFields(this.source.rawTrailers))
-      this.trailers = requestTrailersOf(this.source.rawTrailers);
+    this.trailers = requestTrailersOf(this.source.rawTrailers ?? []);
     const { mode } = this;
     if (mode !== 'stream') this.mode = 'waiting';
     if (mode === 'collect') this.owner.onWholeBody(this.parts.take());
@@ -374,7 +355,6 @@ export class IncomingBody
 
   /** The turn is over: timing starts for bytes still missing, and small parts are forwarded as one. */
   turnOver(): void {
-    this.joined?.flush();
     this.turn = undefined;
     this.flow.endTurn();
     if (this.complete || this.mode === 'discard') return;
@@ -431,10 +411,6 @@ export class IncomingBody
   }
 }
 
-function isFields(value: unknown): value is HeaderList {
-  return Array.isArray(value) && value.length > 0;
-}
-
 function endTurn(body: IncomingBody): void {
   body.turnOver();
 }
@@ -447,7 +423,6 @@ const NOTHING = new Uint8Array(0);
 
 /** The bytes of a body on a connection that the gateway reads itself. */
 export abstract class SocketBody implements BodySource {
-  readonly lendsParts = true;
   /** Number of chunks in the part that is reported; undefined for a body that is not chunked. */
   readonly pieces: number | undefined = undefined;
   /** True once the last byte has arrived. */
@@ -572,50 +547,5 @@ export class WholeBody {
     buffer.set(bytes);
     this.bytes = buffer.subarray(0, bytes.length);
     return buffer;
-  }
-}
-
-/** Size in bytes from which a part is passed on as it is. */
-const SMALL_PART_BYTES = 128;
-/** Bytes of tiny parts that are passed on before the turn of the event loop is over. */
-const JOINED_BYTES = 16 * 1024;
-
-/**
- * Joins the tiny parts of a body that one read of its connection brings: Node reports each of them by itself, which takes several
- * times as long as reading it.
- */
-export class JoinedParts {
-  private readonly source: Readable;
-  private readonly push: (part: Uint8Array | null) => boolean;
-  private readonly onPart: (bytes: number) => void;
-  private readonly parts = new ByteCollector();
-
-  /** Stands before `source` from now on; `onPart` is called for each part as it is read. */
-  constructor(source: Readable, onPart: (bytes: number) => void) {
-    this.source = source;
-    this.push = source.push.bind(source);
-    this.onPart = onPart;
-    source.push = (part: Uint8Array | null) => this.take(part);
-  }
-
-  /** Passes on the parts that are joined so far; called at the end of the turn in which `onPart` was called. */
-  flush(): boolean {
-    return this.parts.length === 0 || this.push(this.parts.take());
-  }
-
-  private take(part: Uint8Array | null): boolean {
-    if (part === null) {
-      this.flush();
-      return this.push(null);
-    }
-    this.onPart(part.length);
-    if (part.length >= SMALL_PART_BYTES) {
-      this.flush();
-      return this.push(part);
-    }
-    this.parts.add(part, true);
-    if (this.parts.length >= JOINED_BYTES) return this.flush();
-    const { readableLength, readableHighWaterMark } = this.source;
-    return readableLength + this.parts.length < readableHighWaterMark;
   }
 }

@@ -9,8 +9,8 @@ import { ok, rawServer, type RawServer } from '../../support/raw-server.ts';
 import { testRuleBook } from '../../support/rule-book.ts';
 import { compiledShippedRuleBook } from '../../support/shipped-rule-book.ts';
 
-/** A plain connection is read by the gateway itself; after an empty line, by Node's server. */
-const LANES = { own: '', node: '\r\n' } as const;
+/** A request is read where it is borrowed; behind an empty line (RFC 9112 §2.2), from a copy. */
+const LANES = { own: '', behind: '\r\n' } as const;
 
 const description = {
   openapi: '3.1.0',
@@ -54,7 +54,7 @@ const field = (head: string, name: string): string | undefined =>
 
 const requests = (v2: RawServer): number => v2.received.join('').split('GET /api/v2/openapi.json').length - 1;
 
-describe.each(['own', 'node'] as const)('on the %s reader', (lane) => {
+describe.each(['own', 'behind'] as const)('on the %s reader', (lane) => {
   test('a V1 client reads V1’s description, with a tag of its own', async () => {
     const { get, v2, gateway } = await play(
       ok(text, 'ETag: "of-v2"\r\nLast-Modified: Sun, 01 Nov 2026 00:00:00 GMT\r\n'),

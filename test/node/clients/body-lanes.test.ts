@@ -5,8 +5,8 @@ import { rawClient } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
 
-/** An empty line in front makes Node's server read a connection that the gateway would read itself. */
-const LANES = { own: '', node: '\r\n' } as const;
+/** A request is read where it is borrowed; behind an empty line, from a copy. */
+const LANES = { own: '', copied: '\r\n' } as const;
 
 /** A request with a body in parts, on its own or behind another, with bytes changed, and the places where it is cut. */
 interface Play {
@@ -72,7 +72,6 @@ const plays: fc.Arbitrary<Play> = fc
       const at = from + (place % (text.length - from + 1));
       text = text.slice(0, at) + (oddity ?? '') + text.slice(oddity === null ? at + 1 : at);
     }
-    // Refused before its body is read, a request closes its connection, unless Node has read all of it while it waited.
     const isRefused = /\/other|%2e|200-ok|_Api/.test(head);
     return { request: head + text, isSecond: isSecond && !isRefused, cuts };
   });
@@ -86,7 +85,7 @@ function settled(text: string): string {
     .replaceAll(/x{100,}/g, (run) => `${run.length} times x`);
 }
 
-test('a body in chunks, or one that its client holds back, is read alike on both lanes', async () => {
+test('a body in chunks, or one that its client holds back, is read alike, borrowed or copied', async () => {
   const requests = new Map<string, string>();
   const v2 = await rawServer((socket, request) => {
     requests.set(/\/(\d+) HTTP/.exec(request)?.[1] ?? '', settled(request));
@@ -117,8 +116,8 @@ test('a body in chunks, or one that its client holds back, is read alike on both
   const outcomes = new Map<string, number>();
   await Promise.all(
     fc.sample(plays, 150).map(async (one) => {
-      const [own, node] = await Promise.all([play('own', one), play('node', one)]);
-      expect({ one, ...own }).toEqual({ one, ...node });
+      const [own, copied] = await Promise.all([play('own', one), play('copied', one)]);
+      expect({ one, ...own }).toEqual({ one, ...copied });
       expect(own.closed).toBe(true);
       const status = /(?:^|\}|\r\n)HTTP\/1\.1 ([2-5]\d\d)/.exec(own.text)?.[1] ?? 'none';
       outcomes.set(status, (outcomes.get(status) ?? 0) + 1);

@@ -6,10 +6,10 @@ import { runOf } from '../../support/separators.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
 
 /**
- * A plain connection is read by the gateway itself until something unusual comes, and by Node's server from there on. No client can
- * tell which: each exchange is played on both, and bytes and entries are compared.
+ * A request is read where it is borrowed, or from a copy: behind an empty line, or where it comes in parts. No client can tell which: each
+ * exchange is played in all these ways, and bytes and entries are compared.
  */
-const WAYS = { own: '', node: '\r\n' } as const;
+const WAYS = { borrowed: '', copied: '\r\n' } as const;
 
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n';
 const JSON_FIELDS = 'POST /api/v1/x HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\n';
@@ -84,7 +84,6 @@ const requests: readonly (readonly [title: string, request: string])[] = [
   ['HEAD', `${GET}\r\n`.replace('GET', 'HEAD')],
   ['the last one, with another behind it', `${GET}Connection: close\r\n\r\n${GET}\r\n`],
   ['a client that requests keep-alive', `${GET}Connection: keep-alive\r\n\r\n`],
-  // Node's reader loses its place behind the body of such a request, so it closes the connection in any case.
   [
     'h2c',
     `${GET}Connection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: A\r\nContent-Length: 1\r\n\r\nx`,
@@ -124,9 +123,9 @@ const requests: readonly (readonly [title: string, request: string])[] = [
 describe('requests', () => {
   test.each(requests)('%s', async (_what, request) => {
     const response = [ok('{"data":{}}', 'Set-Cookie: a\r\nset-cookie: b\r\n')];
-    const own = await play('own', request, response);
-    const node = await play('node', request, response);
-    expect(own).toEqual(node);
+    const own = await play('borrowed', request, response);
+    const copied = await play('copied', request, response);
+    expect(own).toEqual(copied);
     expect(own.text).toMatch(/^HTTP\/1\.1 \d{3} /);
   });
 });
@@ -134,7 +133,7 @@ describe('requests', () => {
 test('the limit of a head is the same to the byte', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
   const gateway = await gatewayFor(v2.origin, { flags: { 'header-bytes': '2048' } });
-  // The gateway itself reads no more than that; Node counts neither the method nor the separators.
+  // Neither the method nor what separates the fields counts.
   const sizes = [2000, 2044, 2045, 2047, 2048, 2049, 2064, 2065, 2066, 2068, 2069, 2070, 2100];
   for (const size of sizes) {
     const front = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\nX: ';
@@ -142,7 +141,7 @@ test('the limit of a head is the same to the byte', async () => {
     const target = `GET /api/v2/${'x'.repeat(size - 30)} HTTP/1.1\r\nHost: g\r\n\r\n`;
     for (const request of [field, target]) {
       const own = statusOf(await exchange(gateway.port, request));
-      expect(own).toBe(statusOf(await exchange(gateway.port, WAYS.node + request)));
+      expect(own).toBe(statusOf(await exchange(gateway.port, WAYS.copied + request)));
       expect(own).toBe(size < 2065 || (request === field && size < 2069) ? 200 : 431);
     }
   }
@@ -198,9 +197,9 @@ describe('responses', () => {
       const isEmpty = method === 'HEAD' || / (?:204|304)/.test(response[0] ?? '');
       if (isEmpty && method !== 'GET' && response.length > 1) continue;
       const request = `${method} /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n`;
-      const own = await play('own', request, response);
-      const node = await play('node', request, response);
-      expect({ ...own, text: unchunked(own.text) }).toEqual({ ...node, text: unchunked(node.text) });
+      const own = await play('borrowed', request, response);
+      const copied = await play('copied', request, response);
+      expect({ ...own, text: unchunked(own.text) }).toEqual({ ...copied, text: unchunked(copied.text) });
     }
   });
 });

@@ -10,10 +10,10 @@ const pause = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => void setTimeout(resolve, milliseconds));
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
 
-/** The first byte of a stream decides its reader: an empty line selects Node's server. */
+/** A request is read where it is borrowed; behind an empty line (RFC 9112 §2.2), from a copy. */
 const WAYS = [
-  ['the gateway itself', ''],
-  ["Node's server", '\r\n'],
+  ['at once', ''],
+  ['behind an empty line', '\r\n'],
 ] as const;
 
 describe('many requests at once', () => {

@@ -20,10 +20,10 @@ const CHUNKED =
   'POST /api/v2/x HTTP/1.1\r\nHost: g\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n';
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
 
-/** The first byte of a stream decides its reader: an empty line selects Node's server. */
+/** A request is read where it is borrowed; behind an empty line (RFC 9112 §2.2), from a copy. */
 const WAYS = [
-  ['the gateway itself', ''],
-  ["Node's server", '\r\n'],
+  ['at once', ''],
+  ['behind an empty line', '\r\n'],
 ] as const;
 
 describe('a client that goes away in the middle of a body is in the log once', () => {
@@ -95,9 +95,9 @@ describe('a client that resets its connection while it is not read has gone away
   const pipelined = Buffer.from(GET.replace('\r\n\r\n', `\r\nX: ${'x'.repeat(4000)}\r\n\r\n`).repeat(60));
 
   test.each([
-    ['V2 takes no more of its body', 'the gateway itself', '', upload],
-    ['V2 takes no more of its body', "Node's server", '\r\n', upload],
-    ['many requests wait behind one', 'the gateway itself', '', pipelined],
+    ['V2 takes no more of its body', 'at once', '', upload],
+    ['V2 takes no more of its body', 'behind an empty line', '\r\n', upload],
+    ['many requests wait behind one', 'at once', '', pipelined],
   ])('%s: %s', async (_why, _reader, front, bytes) => {
     const v2 = await rawServer(() => {});
     v2.server.on('connection', (socket) => {

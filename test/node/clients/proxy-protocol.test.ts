@@ -54,7 +54,7 @@ describe('behind a TCP load balancer, V2 gets the address of the client', () => 
   test.each([
     ['in one piece', HEADER + GET, 1000],
     ['byte by byte', HEADER + GET, 1],
-    ["on Node's server", `${HEADER}\r\n${GET}`, 1000],
+    ['behind an empty line', `${HEADER}\r\n${GET}`, 1000],
   ])('%s', async (_how, bytes, size) => {
     const { v2, gateway } = await behind('127.0.0.0/8');
     const client = rawClient(gateway.port);

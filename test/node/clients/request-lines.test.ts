@@ -6,7 +6,7 @@ import { rawClient } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
 import { ca, secureGateway } from '../../support/secure-gateway.ts';
 
-/** Node reads all of them as requests. */
+/** Other readers take all of them for requests. */
 const MALFORMED = ['GET  /api/v2/x HTTP/1.1', 'GET /api/v2/x  HTTP/1.1', 'PRI * HTTP/1.1'];
 const CHUNKED =
   'POST /api/v2/x HTTP/1.1\r\nHost: g\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n';
@@ -30,7 +30,7 @@ async function overTls(port: number, bytes: string, size: number): Promise<strin
   return text;
 }
 
-// Attack: a request line that two readers cut in different places, where Node's server reads (RFC 9112 §3).
+// Attack: a request line that two readers cut in different places (RFC 9112 §3).
 describe.each(MALFORMED)('%j gets 400, and the connection closes', (line) => {
   const request = `${line}\r\nHost: g\r\n\r\n`;
 
@@ -42,7 +42,7 @@ describe.each(MALFORMED)('%j gets 400, and the connection closes', (line) => {
     expect(await gateway.entry()).toMatchObject({ verdict: 'refused', failure: 'bad-request' });
   });
 
-  test.each([1, 1000])('behind a body that Node reads, in parts of %i bytes', async (size) => {
+  test.each([1, 1000])('behind a body, in parts of %i bytes', async (size) => {
     const v2 = await rawServer((socket) => socket.write(ok()));
     const gateway = await gatewayFor(v2.origin);
     const client = rawClient(gateway.port);
@@ -55,7 +55,7 @@ describe.each(MALFORMED)('%j gets 400, and the connection closes', (line) => {
   });
 });
 
-describe('requests that Node reads are served', () => {
+describe('requests are served', () => {
   const requests = [
     CHUNKED,
     GET,

@@ -14,26 +14,26 @@ interface Lane {
   readonly client: Socket;
 }
 
-/** Both readers of HTTP/1.1: a request with this field goes to Node's server. */
+/** The versions of HTTP/1, and TLS. */
 const LANES = {
-  'the gateway itself': (origin: string) => plain(origin, ''),
-  "Node's server": (origin: string) => plain(origin, 'Proxy-Connection: keep-alive\r\n'),
+  'HTTP/1.1': (origin: string) => plain(origin, '1.1'),
+  'HTTP/1.0': (origin: string) => plain(origin, '1.0'),
   TLS: async (origin: string): Promise<Lane> => {
     const gateway = await secureGateway(origin, FLAGS);
     const client = tlsConnect({ port: gateway.port, host: 'localhost', ca: ca.cert });
-    return asking(gateway, client, '');
+    return asking(gateway, client, '1.1');
   },
 };
 
-async function plain(origin: string, fields: string): Promise<Lane> {
+async function plain(origin: string, version: string): Promise<Lane> {
   const gateway = await gatewayFor(origin, { flags: FLAGS });
-  return asking(gateway, connect({ port: gateway.port, host: '127.0.0.1' }), fields);
+  return asking(gateway, connect({ port: gateway.port, host: '127.0.0.1' }), version);
 }
 
-function asking(gateway: TestGateway, client: Socket, fields: string): Lane {
+function asking(gateway: TestGateway, client: Socket, version: string): Lane {
   client.on('error', () => {});
   client.pause();
-  client.write(`GET /api/v2/x HTTP/1.1\r\nHost: g\r\n${fields}\r\n`);
+  client.write(`GET /api/v2/x HTTP/${version}\r\nHost: g\r\n\r\n`);
   onTestFinished(() => void client.destroy());
   return { gateway, client };
 }

@@ -14,10 +14,10 @@ const pause = (milliseconds: number): Promise<void> =>
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
 const JSON_FIELDS = 'Host: g\r\nContent-Type: application/json\r\n';
 
-/** The first byte of a stream decides its reader: an empty line selects Node's server. */
+/** A request is read where it is borrowed; behind an empty line (RFC 9112 §2.2), from a copy. */
 const WAYS = [
-  ['the gateway itself', ''],
-  ["Node's server", '\r\n'],
+  ['at once', ''],
+  ['behind an empty line', '\r\n'],
 ] as const;
 
 // Attack: requests whose responses nobody reads, each with a slot among those in flight.

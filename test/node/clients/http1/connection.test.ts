@@ -1,21 +1,21 @@
 import { expect, test } from 'vitest';
-import { gatewayFor } from '../../support/gateway.ts';
-import { heldConnection, RecordingHandler } from '../../support/held-connection.ts';
-import { OVERWRITTEN } from '../../support/overwritten-memory.ts';
-import { rawClient } from '../../support/raw-client.ts';
-import { ok, rawServer } from '../../support/raw-server.ts';
-import { until } from '../../support/until.ts';
-import { whole, wholeResponses } from '../../support/whole-responses.ts';
-import { responseHead } from '../../support/response-head.ts';
+import { gatewayFor } from '../../../support/gateway.ts';
+import { heldConnection, RecordingHandler } from '../../../support/held-connection.ts';
+import { OVERWRITTEN } from '../../../support/overwritten-memory.ts';
+import { rawClient } from '../../../support/raw-client.ts';
+import { ok, rawServer } from '../../../support/raw-server.ts';
+import { until } from '../../../support/until.ts';
+import { whole, wholeResponses } from '../../../support/whole-responses.ts';
+import { responseHead } from '../../../support/response-head.ts';
 
 const pause = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => void setTimeout(resolve, milliseconds));
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
 
-/** The first byte of a stream decides its reader: an empty line selects Node's server. */
+/** A request is read where it is borrowed; behind an empty line (RFC 9112 §2.2), from a copy. */
 const WAYS = [
-  ['the gateway itself', ''],
-  ["Node's server", '\r\n'],
+  ['at once', ''],
+  ['behind an empty line', '\r\n'],
 ] as const;
 
 test('unusual requests behind a slow response are served after it, whole and in order, however many there are', async () => {
@@ -49,7 +49,7 @@ test('unusual requests behind a slow response are served after it, whole and in 
 test('behind an offer of an upgrade that is ignored nothing is read in the middle', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
   const gateway = await gatewayFor(v2.origin);
-  for (const [index, [, front]] of WAYS.entries()) {
+  for (const [, front] of WAYS) {
     const client = rawClient(gateway.port);
     client.write(
       `${front}GET /api/v2/a HTTP/1.1\r\nHost: g\r\nUpgrade: h2c\r\nConnection: upgrade\r\n\r\n` +
@@ -59,7 +59,7 @@ test('behind an offer of an upgrade that is ignored nothing is read in the middl
     client.write('GET /api/v2/smuggled HTTP/1.1\r\nHost: g\r\nX: 1\r\n\r\n');
     await client.until(whole(2), 100);
     client.socket.destroy();
-    expect(wholeResponses(client.text())).toBe(index === 0 ? 2 : 1);
+    expect(wholeResponses(client.text())).toBe(2);
   }
   expect(v2.received.join('')).not.toContain('GET /api/v2/smuggled HTTP/1.1\r\nhost');
 });

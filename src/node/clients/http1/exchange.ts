@@ -1,23 +1,31 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Exchange, ExchangeHandler } from '../../gateway/exchange.ts';
-import { UnwritableHead } from '../../gateway/upstream.ts';
-import type { CollectorMemory } from '../../http/byte-collector.ts';
-import { type HeaderList, isFieldValue } from '../../http/header-list.ts';
-import { type RawHeaders, writeFieldLines } from '../../http/raw-headers.ts';
-import { type HeadLimits, readHeadLines, type RequestHead } from '../../http/request-head.ts';
-import type { ResponseHead } from '../../http/response-head.ts';
-import { ALREADY_SENT } from './already-sent.ts';
-import type { BodyMemory } from '../body-memory.ts';
-import { fill, SMALL_WRITE_BYTES, writeTogether } from '../small-writes.ts';
-import type { FastPathRequest } from './fast-path-request.ts';
-import { resetConnection } from './reset-connection.ts';
-import { isFinalStatus, isInterimStatus, ResponseFraming } from './response-framing.ts';
-import { type ReaderLimits, type SlowReader, SlowReaderGuard, unacknowledgedBytes } from './rates.ts';
-import { flushAfterReads } from './held-heads.ts';
-import { type QueuedResponse, queueResponse } from './response-queue.ts';
-import { bytesFlushed } from '../node-internals.ts';
-import { WholeBody } from './request-body.ts';
+import type { Body, ClientFault, Exchange, ExchangeHandler } from '../../../gateway/exchange.ts';
+import { UnwritableHead } from '../../../gateway/upstream.ts';
+import type { CollectorMemory } from '../../../http/byte-collector.ts';
+import { type RawHeaders, writeFieldLines } from '../../../http/raw-headers.ts';
+import { type HeaderList, isFieldValue } from '../../../http/header-list.ts';
+import { type HeadLimits, readHeadLines, type RequestHead } from '../../../http/request-head.ts';
+import type { ResponseHead } from '../../../http/response-head.ts';
+import type { BodyMemory } from '../../body-memory.ts';
+import { bytesFlushed } from '../../node-internals.ts';
+import { fill, SMALL_WRITE_BYTES, writeTogether } from '../../small-writes.ts';
+import { ALREADY_SENT } from '../already-sent.ts';
+import { isFarFromComplete } from '../early-response.ts';
+import { afterReads } from '../fair-turns.ts';
+import { flushAfterReads } from '../held-heads.ts';
+import { type ReaderLimits, type SlowReader, SlowReaderGuard, unacknowledgedBytes } from '../rates.ts';
+import {
+  IncomingBody,
+  type IncomingBodyOptions,
+  type IncomingBodyOwner,
+  type SocketBody,
+  WholeBody,
+} from '../request-body.ts';
+import { resetConnection } from '../reset-connection.ts';
+import { isFinalStatus, isInterimStatus, ResponseFraming } from '../response-framing.ts';
+import { type QueuedResponse, queueResponse } from '../response-queue.ts';
+import type { H1Request } from './request.ts';
 
 /** The connection that an exchange is on. */
 export interface ExchangeConnection {
@@ -49,7 +57,7 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
   readonly method: string;
   readonly target: string;
   readonly lines: RawHeaders;
-  readonly version = '1.1';
+  readonly version: H1Request['version'];
   readonly remote: string;
   readonly secure: boolean;
   readonly hasBody: boolean;
@@ -84,15 +92,11 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
    * `body` is shorter than the length of the request when the client disconnected before the end; a lent one is valid until
    * `begun`.
    */
-  constructor(
-    connection: ExchangeConnection,
-    request: FastPathRequest,
-    body: Uint8Array,
-    isBodyLent = false,
-  ) {
+  constructor(connection: ExchangeConnection, request: H1Request, body: Uint8Array, isBodyLent = false) {
     this.connection = connection;
     this.method = request.method;
     this.target = request.target;
+    this.version = request.version;
     this.lines = request.lines;
     this.isLast = request.isLast;
     this.remote = connection.remote;
@@ -165,7 +169,8 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
       throw new UnwritableHead(status);
     this.framing = framing;
     if (framing.fields !== fields) this.framedFields = framing.fields;
-    this.isLast ||= this.connection.isEnding;
+    // A body without a length or chunks ends with its connection (RFC 9112 §6.3, rule 8).
+    this.isLast ||= this.connection.isEnding || framing.kind === 'close';
     const connectionLines = this.isLast ? 'Connection: close\r\n' : this.connection.keepAliveLines;
     const chunked = framing.kind === 'chunks' ? 'Transfer-Encoding: chunked\r\n' : '';
     this.held = `${statusLine(status, reason)}${lines}${connectionLines}${chunked}\r\n`;
@@ -286,7 +291,9 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
 
   /** Writes an informational response, unless the head of the response is written. */
   protected writeInterim(text: string): void {
-    if (this.framing === undefined && !this.isGone) this.connection.socket.write(text, 'latin1');
+    // HTTP/1.0 has none (RFC 9110 §15.2).
+    if (this.framing === undefined && this.version !== '1.0' && !this.isGone)
+      this.connection.socket.write(text, 'latin1');
   }
 
   /** True when nobody reads a response any more. */
@@ -359,4 +366,133 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
 
 function statusLine(status: number, reason: string | undefined): string {
   return `HTTP/1.1 ${status} ${reason ?? STATUS_CODES[status] ?? ''}\r\n`;
+}
+
+const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
+const NO_BODY = Buffer.alloc(0);
+
+/** An exchange whose body is still on its way when it begins. */
+export class LongBodyExchange extends SocketExchange implements IncomingBodyOwner {
+  /** Bytes of the body; `Infinity` for one in chunks. */
+  private readonly length: number;
+  private readonly expectsContinue: boolean;
+  private hasContinued = false;
+  private readonly incoming: IncomingBody;
+  private readonly timer: NodeJS.Timeout | undefined = undefined;
+
+  constructor(
+    connection: ExchangeConnection,
+    request: H1Request,
+    source: SocketBody,
+    options: IncomingBodyOptions,
+  ) {
+    super(connection, request, NO_BODY);
+    this.length = request.end - request.bodyAt;
+    this.expectsContinue = request.expectsContinue;
+    this.incoming = new IncomingBody(
+      source,
+      Number.isFinite(this.length) ? this.length : undefined,
+      options,
+      this,
+    );
+    if (options.requestTimeout > 0) this.timer = setTimeout(expire, options.requestTimeout, this);
+  }
+
+  /** The rest of the body comes after an early response. */
+  protected override get mayQueue(): boolean {
+    return false;
+  }
+
+  override get bytesIn(): number {
+    return this.incoming.bytes;
+  }
+
+  /** Those that may be forwarded, once the body is complete. */
+  get trailers(): HeaderList {
+    return this.incoming.trailers;
+  }
+
+  override collect(memory: CollectorMemory): void {
+    this.writeContinue();
+    this.incoming.collect(memory);
+  }
+
+  override open(lifetime?: 'exchange'): void {
+    this.writeContinue();
+    this.incoming.open(lifetime);
+  }
+
+  override head(head: ResponseHead): void {
+    if (this.isFarFromComplete || (this.expectsContinue && !this.hasContinued)) this.closeAfterResponse();
+    super.head(head);
+  }
+
+  override end(trailers: HeaderList): void {
+    super.end(trailers);
+    if (this.incoming.complete) return;
+    if (this.isLast) this.stopBody('early response');
+    else this.incoming.discard(this.connection.socket, () => this.reset());
+  }
+
+  override flushed(): void {
+    super.flushed();
+    clearTimeout(this.timer);
+    if (this.incoming.complete) this.incoming.rest();
+  }
+
+  override disconnected(): void {
+    if (!this.incoming.complete) this.incoming.stop(new Error('client gone'));
+    clearTimeout(this.timer);
+    super.disconnected();
+    this.incoming.rest();
+  }
+
+  acceptChunk(bytes: number): boolean {
+    return this.owner?.acceptChunk(bytes) ?? false;
+  }
+
+  onWholeBody(body: Uint8Array): void {
+    this.owner?.onWholeBody(body);
+  }
+
+  onBody(body: Body): void {
+    this.owner?.onBody(body);
+  }
+
+  onStalled(): void {
+    this.fault('client-timeout');
+  }
+
+  /** The body is broken: no more of it arrives, and the response is the last. */
+  fault(fault: ClientFault): void {
+    this.closeAfterResponse();
+    this.incoming.stop(new Error(fault));
+    this.owner?.onClientFault(fault);
+  }
+
+  /** The whole request was due. */
+  expire(): void {
+    if (!this.isGone && !this.incoming.complete) this.fault('client-timeout');
+  }
+
+  private get isFarFromComplete(): boolean {
+    const { incoming, length, bytesIn: received, expectsContinue } = this;
+    return !incoming.complete && isFarFromComplete({ length, received, expectsContinue });
+  }
+
+  private writeContinue(): void {
+    if (!this.expectsContinue || this.hasContinued) return;
+    this.hasContinued = true;
+    this.writeInterim(CONTINUE);
+  }
+
+  private stopBody(cause: string): void {
+    if (!this.incoming.complete) this.incoming.stop(new Error(cause));
+    this.incoming.rest();
+  }
+}
+
+function expire(exchange: LongBodyExchange): void {
+  // After the process stood still, what came in time is read first.
+  afterReads(() => exchange.expire());
 }

@@ -1,15 +1,21 @@
 import { performance } from 'node:perf_hooks';
 import type { Socket } from 'node:net';
-import type { Exchange } from '../../gateway/exchange.ts';
-import type { BodyMemory } from '../body-memory.ts';
-import { type IncomingBodyOptions, SizedBody } from './request-body.ts';
-import { LongBodyExchange } from './long-body-exchange.ts';
-import { copyOf, ReusedReadBuffer } from '../node-internals.ts';
-import { ChunkedBody } from './http1/chunked.ts';
-import { type ExchangeConnection, SocketExchange } from './socket-exchange.ts';
-import type { ReaderLimits } from './rates.ts';
-import { readFastPathRequest, type FastPathRequest } from './fast-path-request.ts';
-import { judgeUnusualHead, PartialHead } from './partial-head.ts';
+import type { Exchange } from '../../../gateway/exchange.ts';
+import { type Failure, failure } from '../../../migrate/failure.ts';
+import type { BodyMemory } from '../../body-memory.ts';
+import { copyOf, ReusedReadBuffer } from '../../node-internals.ts';
+import type { ReaderLimits } from '../rates.ts';
+import { type IncomingBodyOptions, SizedBody } from '../request-body.ts';
+import { ChunkedBody } from './chunked.ts';
+import { type ExchangeConnection, LongBodyExchange, SocketExchange } from './exchange.ts';
+import {
+  emptyLinesAt,
+  type H1Request,
+  PartialHead,
+  readRequest,
+  RefusedHead,
+  SPARE_HEAD_BYTES,
+} from './request.ts';
 
 /** Options shared by every connection of a server, and handlers of its events. Times are milliseconds; 0 is no limit. */
 export interface ClientConnectionOwner {
@@ -24,12 +30,10 @@ export interface ClientConnectionOwner {
   addressOf(socket: Socket): string;
   /** A request has arrived. */
   take(exchange: Exchange): void;
-  /** The bytes received are not a request: the gateway responds itself, and the connection closes. */
-  refuse(connection: ClientConnection, code: 'client-timeout' | 'bad-request'): void;
+  /** There is no request to respond to: the gateway responds itself, and the connection closes. The response to HEAD has no body. */
+  refuse(connection: ClientConnection, refused: Failure, isHead: boolean): void;
   /** The last response is written: the connection closes once its client has read it. */
   linger(connection: ClientConnection): void;
-  /** Node's own server takes over, beginning with these bytes. */
-  handOver(connection: ClientConnection, bytes: Buffer): void;
   /** Resumes reading in a later turn of the event loop; so many bytes are read by then. */
   queueRead(connection: ClientConnection, bytes: number): void;
   /** Part of a request's body is still missing. */
@@ -48,8 +52,8 @@ const REQUESTS_PER_TURN = 16;
 const nothing = Buffer.alloc(0);
 
 /**
- * One connection with a client, plain or over TLS, read by the gateway itself as long as its requests suit the fast path. They run one after
- * the other, since the second may build on the effect of the first (RFC 9112 §9.3.2).
+ * One connection of HTTP/1.1 or HTTP/1.0 with a client, plain or over TLS. Its requests run one after the other, since the second may
+ * build on the effect of the first (RFC 9112 §9.3.2).
  */
 export class ClientConnection implements ExchangeConnection {
   readonly socket: Socket;
@@ -64,7 +68,7 @@ export class ClientConnection implements ExchangeConnection {
   /** Bytes received and not yet parsed: the beginning of a request, or further ones. */
   private unparsed: Buffer | undefined = undefined;
   /** The request that `unparsed` begins with, while part of its body is missing. */
-  private partialRequest: FastPathRequest | undefined = undefined;
+  private partialRequest: H1Request | undefined = undefined;
   /** The beginning of a request with an incomplete head. */
   private partialHead: PartialHead | undefined = undefined;
   /** The body on its way, of an exchange that has begun. */
@@ -77,8 +81,6 @@ export class ClientConnection implements ExchangeConnection {
   private isClosing = false;
   /** True once bytes were put back, which are read in their turn of the event loop. */
   private hasTurn = false;
-  /** True once Node's own server has taken over. */
-  private isHandedOver = false;
 
   constructor(socket: Socket, owner: ClientConnectionOwner) {
     this.socket = socket;
@@ -153,9 +155,9 @@ export class ClientConnection implements ExchangeConnection {
   }
 
   /** The bytes received are not a request: the gateway responds itself, and the connection closes. */
-  refuse(code: 'client-timeout' | 'bad-request'): void {
+  refuse(refused: Failure, isHead = false): void {
     this.stopReading();
-    this.owner.refuse(this, code);
+    this.owner.refuse(this, refused, isHead);
   }
 
   responseEnded(isLast: boolean, willFlush: boolean): void {
@@ -214,9 +216,8 @@ export class ClientConnection implements ExchangeConnection {
   private readHeads(chunk: Buffer): void {
     const { partialHead, unparsed } = this;
     if (partialHead?.add(chunk) === false) return;
+    // A partial head already holds the chunk. It stays until its request begins: it knows since when.
     const before = partialHead?.received() ?? unparsed;
-    this.partialHead = undefined;
-    // A partial head already holds the chunk.
     const bytes =
       partialHead !== undefined || before === undefined ? (before ?? chunk) : Buffer.concat([before, chunk]);
     this.unparsed = bytes;
@@ -252,10 +253,21 @@ export class ClientConnection implements ExchangeConnection {
     const { owner, socket } = this;
     this.isReading = true;
     for (let count = 1; this.unparsed !== undefined && this.exchange === undefined; count += 1) {
-      const { unparsed } = this;
-      const request = this.partialRequest ?? readFastPathRequest(unparsed, owner.headerBytes);
+      const unparsed = this.partialRequest === undefined ? skipEmptyLines(this.unparsed) : this.unparsed;
+      this.unparsed = unparsed;
+      if (unparsed === undefined) {
+        this.partialHead = undefined;
+        break;
+      }
+      const request = this.partialRequest ?? readRequest(unparsed, owner.headerBytes);
       if (request === undefined) {
-        this.handleUnusual(unparsed);
+        this.unparsed = undefined;
+        this.partialHead ??= new PartialHead(unparsed, owner.headerBytes + SPARE_HEAD_BYTES);
+        break;
+      }
+      this.partialHead = undefined;
+      if (request instanceof RefusedHead) {
+        this.refuse(request.failure, request.isHead);
         break;
       }
       if (isLong(request)) {
@@ -278,30 +290,13 @@ export class ClientConnection implements ExchangeConnection {
     this.isReading = false;
     // A pipelining client is read no faster than it is served.
     const isAhead = this.partialRequest === undefined && (this.unparsed?.length ?? 0) > READ_AHEAD_BYTES;
-    if (socket.isPaused() && !isAhead && !this.isHandedOver) socket.resume();
+    if (socket.isPaused() && !isAhead) socket.resume();
   }
 
-  /** The bytes are not a fast-path request: the head is incomplete, suits only Node's server, or is malformed. */
-  private handleUnusual(bytes: Buffer): void {
-    const { headerBytes } = this.owner;
-    switch (judgeUnusualHead(bytes, headerBytes)) {
-      case 'partial':
-        this.unparsed = undefined;
-        this.partialHead = new PartialHead(bytes, headerBytes);
-        return;
-      case 'unusual':
-        this.handOver(bytes);
-        return;
-      case 'malformed':
-        this.refuse('bad-request');
-        return;
-    }
-  }
-
-  private begin(request: FastPathRequest, body: Buffer, isLent = false): void {
+  private begin(request: H1Request, body: Buffer, isLent = false): void {
     this.isUsed = true;
     const exchange = new SocketExchange(this, request, body, isLent);
-    // As Node's server has it, where no 100 Continue was sent.
+    // Without a body there is nothing to continue with: whether the client waits, or sends one, is not known.
     if (request.expectsContinue) exchange.closeAfterResponse();
     this.exchange = exchange;
     this.owner.take(exchange);
@@ -310,8 +305,8 @@ export class ClientConnection implements ExchangeConnection {
 
   /** Begins the request at the beginning of lent bytes; false where it has to wait for more of them, or they are none. */
   private beginFrom(bytes: Buffer): boolean {
-    const request = readFastPathRequest(bytes, this.owner.headerBytes);
-    if (request === undefined) return false;
+    const request = readRequest(bytes, this.owner.headerBytes);
+    if (request === undefined || request instanceof RefusedHead) return false;
     const isWhole = request.end <= bytes.length && !request.expectsContinue;
     if (isLong(request) && !(isWhole && this.reserve(request.end - request.bodyAt))) {
       this.readOn(this.beginLong(request, bytes));
@@ -341,7 +336,7 @@ export class ClientConnection implements ExchangeConnection {
   }
 
   /** Returns the bytes behind the body, if all of it has arrived. */
-  private beginLong(request: FastPathRequest, bytes: Buffer): Buffer | undefined {
+  private beginLong(request: H1Request, bytes: Buffer): Buffer | undefined {
     this.isUsed = true;
     this.partialRequest = undefined;
     this.unparsed = undefined;
@@ -365,24 +360,11 @@ export class ClientConnection implements ExchangeConnection {
       this.begin(partialRequest, unparsed.subarray(partialRequest.bodyAt));
   }
 
-  private handOver(bytes: Buffer): void {
-    const { socket } = this;
-    this.isHandedOver = true;
-    this.unparsed = undefined;
-    this.partialRequest = undefined;
-    this.sharedReads?.end();
-    socket.off('data', this.read);
-    socket.off('end', this.ended);
-    socket.off('close', this.closed);
-    socket.off('error', ignore);
-    this.owner.handOver(this, bytes);
-  }
-
   /** The client closed its side: it has disconnected, unless its response is already on the way. */
   private readonly ended = (): void => {
     const { socket } = this;
     this.abandonBody();
-    if (this.partialHead !== undefined) this.refuse('bad-request');
+    if (this.partialHead !== undefined) this.refuse(failure('bad-request'));
     else if (this.exchange === undefined) {
       this.stopReading();
       socket.end();
@@ -403,8 +385,15 @@ export class ClientConnection implements ExchangeConnection {
 }
 
 /** True when the exchange begins before its body has arrived: that is too large to wait for, or its client waits. */
-function isLong({ bodyAt, end, expectsContinue }: FastPathRequest): boolean {
+function isLong({ bodyAt, end, expectsContinue }: H1Request): boolean {
   return end - bodyAt > (expectsContinue ? 0 : WHOLE_BODY_BYTES);
+}
+
+/** The bytes behind the empty lines before a request (RFC 9112 §2.2); undefined when there are no others. */
+function skipEmptyLines(bytes: Buffer): Buffer | undefined {
+  const at = emptyLinesAt(bytes);
+  if (at === 0) return bytes;
+  return at === bytes.length ? undefined : bytes.subarray(at);
 }
 
 function continueParsing(connection: ClientConnection): void {

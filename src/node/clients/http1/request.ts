@@ -1,0 +1,290 @@
+import { hasCloseOption, hasKeepAliveOption } from '../../../http/fields.ts';
+import { type RawHeaders, findHeadEnd, readFieldLines } from '../../../http/raw-headers.ts';
+import { isFieldName, isTokenCharacter, readDecimal } from '../../../http/header-list.ts';
+import { API_METHODS } from '../../../http/request-head.ts';
+import { type Failure, failure } from '../../../migrate/failure.ts';
+
+/** A request of HTTP/1.1 or HTTP/1.0 whose head has arrived: no body, one with a length, or one in chunks. */
+export interface H1Request {
+  /** Any token (RFC 9110 §9.1). */
+  readonly method: string;
+  /** In origin, absolute or asterisk form; in authority form for CONNECT alone (RFC 9112 §3.2). */
+  readonly target: string;
+  readonly version: '1.1' | '1.0';
+  readonly lines: RawHeaders;
+  /** Offset of the body in the bytes. */
+  readonly bodyAt: number;
+  /** Offset of the end of the request; beyond the bytes while part of the body is missing, `Infinity` for one in chunks. */
+  readonly end: number;
+  /** The client waits for `100 Continue` before it sends the body (RFC 9110 §10.1.1). */
+  readonly expectsContinue: boolean;
+  /** The connection closes after the response: the client wants that, or where the body ends is not known. */
+  readonly isLast: boolean;
+}
+
+/** The beginning of a request that the gateway refuses: what comes behind it cannot be told from its body. */
+export class RefusedHead {
+  readonly failure: Failure;
+  /** True for HEAD, whose response has no body (RFC 9110 §9.3.2). */
+  readonly isHead: boolean;
+
+  constructor(refused: Failure, isHead: boolean) {
+    this.failure = refused;
+    this.isHead = isHead;
+  }
+}
+
+/**
+ * Bytes of a head beyond its limit in which it may still be one: the limit counts neither the method and the version nor what separates
+ * the fields, as the limit of Node's parser does.
+ */
+export const SPARE_HEAD_BYTES = 1024;
+
+const COMMON_VERSION = ' HTTP/1.1';
+const VERSION_LENGTH = 'HTTP/1.1'.length;
+/** The version is a name and two digits (RFC 9112 §2.3); it is case-sensitive. */
+const VERSION = /^HTTP\/\d\.\d$/;
+/** The absolute form: a scheme (RFC 3986 §3.1) and an authority. */
+const ABSOLUTE = /^[a-z][a-z\d+.-]*:\/\//i;
+/** A list of transfer codings in which chunked is not the last one. */
+const CHUNKED_INSIDE = /(?:^|,)[\t ]*chunked[\t ]*,/i;
+const CR = 0x0d;
+const LF = 0x0a;
+const SPACE = 0x20;
+const DELETE = 0x7f;
+
+/** The number of bytes of empty lines that `bytes` begin with: a server skips them before a request line (RFC 9112 §2.2). */
+export function emptyLinesAt(bytes: Uint8Array): number {
+  let at = 0;
+  for (;;) {
+    // An LF alone may end a line (§2.2), and nothing depends on where an empty one ends. A bare CR may not.
+    if (bytes[at] === LF) at += 1;
+    else if (bytes[at] === CR && bytes[at + 1] === LF) at += 2;
+    else return at;
+  }
+}
+
+/**
+ * Reads the request that `bytes` begin with; undefined while its head is incomplete. It refuses what RFC 9112 does not allow where
+ * another reader could see another request: `headerBytes` is the maximum size of a head. What is left is decided on with the whole head
+ * (`decide`), such as a second `Host`, another coding than chunked, or an expectation.
+ */
+export function readRequest(bytes: Buffer, headerBytes: number): H1Request | RefusedHead | undefined {
+  const headEnd = findHeadEnd(bytes, 0);
+  if (headEnd < 0) return readPartial(bytes, headerBytes);
+  if (headEnd > headerBytes + SPARE_HEAD_BYTES) return refused(bytes, failure('headers-too-large'));
+  const text = bytes.toString('latin1', 0, headEnd + 2);
+  const lineEnd = text.indexOf('\r\n');
+  const line = readRequestLine(text.slice(0, lineEnd));
+  if ('code' in line) return refused(bytes, line);
+  const lines = readFieldLines(text, lineEnd + 2, bytes);
+  if (lines === undefined) return refused(bytes, failure('bad-request'));
+  if (headEnd > headerBytes && isTooLarge(line.target, lines, headerBytes))
+    return refused(bytes, failure('headers-too-large'));
+  return readFraming(bytes, line, lines, headEnd + 4);
+}
+
+interface RequestLine {
+  readonly method: string;
+  readonly target: string;
+  readonly version: '1.1' | '1.0';
+}
+
+/** Reads the line of a request, without its CRLF (RFC 9112 §3): three parts, and one space between two of them. */
+function readRequestLine(line: string): RequestLine | Failure {
+  const methodEnd = line.indexOf(' ');
+  const targetEnd = line.length - COMMON_VERSION.length;
+  const method = line.slice(0, methodEnd);
+  if (!line.endsWith(COMMON_VERSION) || !API_METHODS.includes(method) || methodEnd >= targetEnd)
+    return readUncommonLine(line);
+  const target = line.slice(methodEnd + 1, targetEnd);
+  return isTarget(method, target) ? { method, target, version: '1.1' } : failure('bad-request');
+}
+
+/** The same for another version or method. */
+function readUncommonLine(line: string): RequestLine | Failure {
+  const methodEnd = line.indexOf(' ');
+  const method = line.slice(0, methodEnd);
+  // The preface of HTTP/2 (RFC 9113 §3.4) is no request: what follows it are frames.
+  if (methodEnd < 0 || !isFieldName(method) || method === 'PRI') return failure('bad-request');
+  const targetEnd = line.lastIndexOf(' ');
+  const target = line.slice(methodEnd + 1, targetEnd === methodEnd ? undefined : targetEnd);
+  if (!isTarget(method, target)) return failure('bad-request');
+  // A line of HTTP/0.9 has no version.
+  if (targetEnd === methodEnd) return failure('unsupported-version');
+  const version = line.slice(targetEnd + 1);
+  if (version.length !== VERSION_LENGTH || !VERSION.test(version)) return failure('bad-request');
+  const digits = version.slice(-3);
+  return digits === '1.1' || digits === '1.0'
+    ? { method, target, version: digits }
+    : failure('unsupported-version');
+}
+
+const SLASH = 0x2f;
+
+/**
+ * True for a target without control characters and spaces, in one of the forms of RFC 9112 §3.2; the authority form is that of CONNECT, and
+ * of nothing else. Bytes beyond ASCII are for the decision, which knows whom they concern.
+ */
+function isTarget(method: string, target: string): boolean {
+  for (let at = 0; at < target.length; at += 1) {
+    const code = target.charCodeAt(at);
+    if (code <= SPACE || code === DELETE) return false;
+  }
+  if (target.charCodeAt(0) === SLASH) return true;
+  return method === 'CONNECT' ? target !== '' : target === '*' || ABSOLUTE.test(target);
+}
+
+/** True when target, names and values are beyond the limit, which heads of the usual size cannot be. */
+function isTooLarge(target: string, lines: RawHeaders, headerBytes: number): boolean {
+  let counted = target.length;
+  for (let index = 0; index < lines.kinds.length; index += 1) counted += lines.bytes(index);
+  return counted >= headerBytes;
+}
+
+/** Finds the end of a request (RFC 9112 §6.3), and whether its connection goes on (§9.3). */
+function readFraming(
+  bytes: Buffer,
+  { method, target, version }: RequestLine,
+  lines: RawHeaders,
+  bodyAt: number,
+): H1Request | RefusedHead {
+  let length: number | undefined;
+  let isChunked = false;
+  let hasCoding = false;
+  let isUnknown = false;
+  let closes = false;
+  let keepsAlive = false;
+  let expects = false;
+  for (let index = 0; index < lines.kinds.length; index += 1) {
+    const use = lines.kinds[index];
+    if (use === 'expect') {
+      expects = true;
+    } else if (use === 'connection') {
+      closes ||= hasCloseOption(lines.value(index));
+      keepsAlive ||= version === '1.0' && hasKeepAliveOption(lines.value(index));
+    } else if (use === 'content-length') {
+      // Two lengths, even equal ones, or a list of them: two readers may take different ones (§6.3, rule 5).
+      if (length !== undefined) return refused(bytes, failure('bad-request'));
+      length = readDecimal(lines.value(index));
+      if (length === undefined) return refused(bytes, failure('bad-request'));
+    } else if (use === 'transfer-encoding') {
+      const isPlain = !hasCoding && lines.value(index).toLowerCase() === 'chunked';
+      isChunked = isPlain;
+      // A coding behind chunked leaves the end open for some readers and not for others (§6.3, rule 4).
+      if (CHUNKED_INSIDE.test(lines.value(index))) return refused(bytes, failure('bad-request'));
+      isUnknown ||= !isPlain;
+      hasCoding = true;
+    }
+    // `Proxy-Connection` is no `Connection` (RFC 9112 appendix C.2.2).
+  }
+  // One end by the length, another by the chunks: request smuggling (§6.1, §11.2).
+  if (hasCoding && length !== undefined) return refused(bytes, failure('bad-request'));
+  // HTTP/1.0 has no transfer codings (§6.1), and any but chunked leaves the end open (§6.3, rule 4): the decision refuses both.
+  isUnknown ||= hasCoding && version === '1.0';
+  // The bytes behind a CONNECT are those of a tunnel (RFC 9110 §9.3.6).
+  isUnknown ||= method === 'CONNECT';
+  const size = isUnknown ? 0 : isChunked ? Number.POSITIVE_INFINITY : (length ?? 0);
+  return {
+    method,
+    target,
+    version,
+    lines,
+    bodyAt,
+    end: bodyAt + size,
+    // A client of HTTP/1.0 does not wait (RFC 9110 §10.1.1).
+    expectsContinue: expects && version === '1.1',
+    isLast: isUnknown || closes || (version === '1.0' && !keepsAlive),
+  };
+}
+
+/** Judges the beginning of a head: undefined when there may be more of it. */
+function readPartial(bytes: Buffer, headerBytes: number): RefusedHead | undefined {
+  const lineEnd = bytes.indexOf(LF);
+  if (lineEnd < 0) {
+    if (!isPartialLine(bytes)) return refused(bytes, failure('bad-request'));
+  } else {
+    // Behind the line each LF stands behind a CR (§2.2): to wait for more of such a head would be to wait for nothing.
+    for (let at = lineEnd; at >= 0; at = bytes.indexOf(LF, at + 1)) {
+      if (bytes[at - 1] !== CR) return refused(bytes, failure('bad-request'));
+    }
+    const line = readRequestLine(bytes.toString('latin1', 0, lineEnd - 1));
+    if ('code' in line) return refused(bytes, line);
+  }
+  return bytes.length > headerBytes + SPARE_HEAD_BYTES
+    ? refused(bytes, failure('headers-too-large'))
+    : undefined;
+}
+
+/** True where a request line may begin so. What can be none, such as a TLS handshake, is not waited for. */
+function isPartialLine(bytes: Buffer): boolean {
+  let at = 0;
+  while (isTokenCharacter(bytes[at] ?? 0)) at += 1;
+  if (at === bytes.length) return true;
+  // An empty line may have come in part.
+  if (at === 0) return bytes.length === 1 && bytes[0] === CR;
+  if (bytes[at] !== SPACE) return false;
+  for (at += 1; at < bytes.length; at += 1) {
+    const byte = bytes[at] ?? 0;
+    const isEnd = byte === CR && at === bytes.length - 1;
+    if (!isEnd && (byte < SPACE || byte === DELETE)) return false;
+  }
+  return true;
+}
+
+function refused(bytes: Buffer, why: Failure): RefusedHead {
+  return new RefusedHead(why, bytes.toString('latin1', 0, HEAD.length) === HEAD);
+}
+
+const HEAD = 'HEAD ';
+
+/** The beginning of an incomplete request head: its cost is the bytes that it holds, and each byte is scanned once. */
+export class PartialHead {
+  /** When its first byte arrived, by the clock of `performance`. */
+  readonly since = performance.now();
+  private readonly limit: number;
+  private bytes: Buffer;
+  private length: number;
+  /** True once its request line is complete, and was judged. */
+  private hasLine: boolean;
+
+  /** `limit` is the maximum size of a head in bytes. */
+  constructor(first: Buffer, limit: number) {
+    this.limit = limit;
+    // A copy: the received bytes may be part of a larger buffer.
+    this.bytes = Buffer.allocUnsafeSlow(first.length);
+    this.bytes.set(first);
+    this.length = first.length;
+    this.hasLine = first.includes(LF);
+  }
+
+  /** Adds bytes; true once there is something to judge: the request line, the end of the head, a bare LF, or more bytes than the limit. */
+  add(chunk: Buffer): boolean {
+    const from = this.length;
+    this.length += chunk.length;
+    if (this.length > this.bytes.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(this.length, this.bytes.length * 2));
+      this.bytes.copy(larger, 0, 0, from);
+      this.bytes = larger;
+    }
+    this.bytes.set(chunk, from);
+    return this.length > this.limit || this.isCheckable(from);
+  }
+
+  /** All bytes received so far. */
+  received(): Buffer {
+    return this.bytes.subarray(0, this.length);
+  }
+
+  private isCheckable(from: number): boolean {
+    const { bytes, length } = this;
+    if (findHeadEnd(bytes.subarray(0, length), Math.max(0, from - 3)) >= 0) return true;
+    for (let at = bytes.indexOf(LF, from); at >= 0 && at < length; at = bytes.indexOf(LF, at + 1)) {
+      if (at === 0 || bytes[at - 1] !== CR) return true;
+      if (this.hasLine) continue;
+      this.hasLine = true;
+      return true;
+    }
+    return false;
+  }
+}
