@@ -1,4 +1,4 @@
-import type { ReloadedFile } from '../node/clients/client-listener.ts';
+import type { ReloadedFile } from '../node/clients/listen.ts';
 import type { WatchedFiles } from '../node/files.ts';
 import { openLogSink } from '../node/log/log-sink.ts';
 import { openProcessLog, type WriteProcessLine } from '../node/log/process-log.ts';

@@ -1,7 +1,7 @@
 import type { Settings } from '../../settings/read-settings.ts';
 import { shortSecretOf } from '../../settings/setting-conflicts.ts';
 import { type Setting, settings as table } from '../../settings/settings.ts';
-import type { ReloadedFile } from '../../node/clients/client-listener.ts';
+import type { ReloadedFile } from '../../node/clients/listen.ts';
 import type { ProcessEvent, ProcessLevel, WriteProcessLine } from '../../node/log/process-log.ts';
 import type { OpenRollout } from '../../node/rollout/open-rollout.ts';
 import type { RuleBooks } from '../../node/rule-books.ts';

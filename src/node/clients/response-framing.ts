@@ -1,14 +1,14 @@
-import type { HttpVersion } from '../../migrate/decision.ts';
 import { FieldNames, type HeaderList, isNamed, withoutFields } from '../../http/header-list.ts';
+import type { HttpVersion } from '../../migrate/decision.ts';
 
 const CONTENT_LENGTH = new FieldNames(['content-length']);
 const TRAILER = new FieldNames(['trailer']);
 
 /** How the end of a response body is signalled to the client (RFC 9112 §6.3). */
-export type Framing = 'length' | 'chunks' | 'close' | 'none';
+type Framing = 'length' | 'chunks' | 'close' | 'none';
 
 /** The request that a response belongs to. */
-export interface FramedRequest {
+interface FramedRequest {
   readonly method: string;
   readonly version: HttpVersion;
 }
@@ -86,3 +86,6 @@ function kindOf(version: FramedRequest['version'], hasContent: boolean, hasLengt
 function isEmpty(status: number, version: FramedRequest['version']): boolean {
   return status === 204 || status === 304 || (status === 205 && version === '2');
 }
+
+/** Returned by the app's handlers on Node: the response goes to the socket directly. */
+export const ALREADY_SENT = new Response(null);

@@ -10,19 +10,24 @@ import type { ListenAddress } from '../../settings/setting-kinds.ts';
 import type { BodyMemory } from '../body-memory.ts';
 import { IS_NODE } from '../runtime.ts';
 import type { TlsTexts } from '../tls-files.ts';
-import { ClientConnections, type ClientConnectionsOwner } from './client-connections.ts';
-import type { ClientListener } from './client-listener.ts';
-import { ClientResets } from './client-resets.ts';
-import { ConnectionLimit } from './connection-limit.ts';
-import { drainConnections, type DrainingServer } from './drain-connections.ts';
+import {
+  ClientConnections,
+  type ClientConnectionsOwner,
+  ClientResets,
+  ConnectionLimit,
+} from './connections.ts';
+import { type ClientListener, closePort, listen } from './listen.ts';
+import {
+  drainConnections,
+  type DrainingServer,
+  LingeringConnections,
+  resetConnection,
+} from './connection-ends.ts';
 import { PieceTurns, StreamedBodies } from './fair-turns.ts';
 import { H2Connections, type H2ConnectionsOwner } from './http2/connection.ts';
-import { LingeringConnections } from './lingering-connections.ts';
-import { closePort, listen } from './listen.ts';
 import { type Peer, ProxiedConnections } from './proxy-protocol.ts';
 import type { ReaderLimits } from './rates.ts';
 import type { BodyResources } from './request-body.ts';
-import { resetConnection } from './reset-connection.ts';
 import { HandshakeFailures } from './tls-handshakes.ts';
 
 /** How clients are served. Times are milliseconds; 0 is no limit. */

@@ -6,7 +6,7 @@ import type { EarlyEnds, ProcessStats } from '../../rewrite-log/metric-families.
 import type { CapturedExchange } from '../../rewrite-log/observer.ts';
 import { ComparisonTally, type RolloutView } from '../../rollout/rollout-tally.ts';
 import type { SharedWindow, Store, WindowAddition } from '../../rollout/store.ts';
-import type { ReloadedFile } from '../clients/client-listener.ts';
+import type { ReloadedFile } from '../clients/listen.ts';
 import type { ProcessLine } from '../log/process-log.ts';
 import type { CertificateUse, TlsTexts } from '../tls-files.ts';
 

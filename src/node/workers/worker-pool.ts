@@ -12,7 +12,7 @@ import type { Observer } from '../../rewrite-log/observer.ts';
 import type { Store } from '../../rollout/store.ts';
 import { ROLLOUT_KEY } from '../../rollout/stored-rollout.ts';
 import type { ListenAddress } from '../../settings/setting-kinds.ts';
-import type { ClientListener, ReloadedFile } from '../clients/client-listener.ts';
+import type { ClientListener, ReloadedFile } from '../clients/listen.ts';
 import type { WriteProcessLine } from '../log/process-log.ts';
 import type { TlsTexts } from '../tls-files.ts';
 import {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { flushAfterReads } from '../../../src/node/clients/held-heads.ts';
+import { flushAfterReads } from '../../../src/node/clients/http1/exchange.ts';
 
 test('heads are flushed once in the turn, in their order', async () => {
   const flushed: string[] = [];

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { Duplex } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { LingeringConnections } from '../../../src/node/clients/lingering-connections.ts';
+import { LingeringConnections } from '../../../src/node/clients/connection-ends.ts';
 import { gatewayFor } from '../../support/gateway.ts';
 import { rawClient, statusOf } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';

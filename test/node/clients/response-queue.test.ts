@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type QueuedResponse, queueResponse } from '../../../src/node/clients/response-queue.ts';
+import { type QueuedResponse, queueResponse } from '../../../src/node/clients/http1/exchange.ts';
 
 /** What sockets were given, and what happened, in order. */
 class Sockets {

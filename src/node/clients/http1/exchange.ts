@@ -3,28 +3,26 @@ import type { Socket } from 'node:net';
 import type { Body, ClientFault, Exchange, ExchangeHandler } from '../../../gateway/exchange.ts';
 import { UnwritableHead } from '../../../gateway/upstream.ts';
 import type { CollectorMemory } from '../../../http/byte-collector.ts';
-import { type RawHeaders, writeFieldLines } from '../../../http/raw-headers.ts';
 import { type HeaderList, isFieldValue } from '../../../http/header-list.ts';
+import { type RawHeaders, writeFieldLines } from '../../../http/raw-headers.ts';
 import { type HeadLimits, readHeadLines, type RequestHead } from '../../../http/request-head.ts';
 import type { ResponseHead } from '../../../http/response-head.ts';
 import type { BodyMemory } from '../../body-memory.ts';
 import { bytesFlushed } from '../../node-internals.ts';
+import { IS_NODE } from '../../runtime.ts';
 import { fill, SMALL_WRITE_BYTES, writeTogether } from '../../small-writes.ts';
-import { ALREADY_SENT } from '../already-sent.ts';
-import { isFarFromComplete } from '../early-response.ts';
-import { afterReads } from '../fair-turns.ts';
-import { flushAfterReads } from '../held-heads.ts';
+import { resetConnection } from '../connection-ends.ts';
+import { afterReads, throwLater } from '../fair-turns.ts';
 import { type ReaderLimits, type SlowReader, SlowReaderGuard, unacknowledgedBytes } from '../rates.ts';
 import {
   IncomingBody,
   type IncomingBodyOptions,
   type IncomingBodyOwner,
+  isFarFromComplete,
   type SocketBody,
   WholeBody,
 } from '../request-body.ts';
-import { resetConnection } from '../reset-connection.ts';
-import { isFinalStatus, isInterimStatus, ResponseFraming } from '../response-framing.ts';
-import { type QueuedResponse, queueResponse } from '../response-queue.ts';
+import { ALREADY_SENT, isFinalStatus, isInterimStatus, ResponseFraming } from '../response-framing.ts';
 import type { H1Request } from './request.ts';
 
 /** The connection that an exchange is on. */
@@ -495,4 +493,92 @@ export class LongBodyExchange extends SocketExchange implements IncomingBodyOwne
 function expire(exchange: LongBodyExchange): void {
   // After the process stood still, what came in time is read first.
   afterReads(() => exchange.expire());
+}
+
+/** A response that is complete, and not written yet. */
+export interface QueuedResponse {
+  /** True over TLS, which goes on reading what is written. */
+  readonly secure: boolean;
+  /** Writes its bytes; false when the socket goes on reading them. */
+  writeQueued(bytes: Buffer): boolean;
+  /** Called after all responses of the turn are written. */
+  endQueued(): void;
+}
+
+interface Queued {
+  readonly response: QueuedResponse;
+  readonly bytes: Buffer;
+}
+
+/** Room for the responses of one turn; further ones are written at once. */
+const ROOM_BYTES = 64 * 1024;
+
+let room = Buffer.allocUnsafeSlow(ROOM_BYTES);
+let used = 0;
+let queue: Queued[] = [];
+
+/**
+ * Queues a small response of texts in latin1 and the bytes between them, all of which are copied. Those that become complete in one turn
+ * of the event loop are written one after the other: for all but the first, the code is in the processor's caches. False when there is no
+ * room.
+ */
+export function queueResponse(
+  response: QueuedResponse,
+  before: string,
+  bytes: Uint8Array,
+  after: string,
+): boolean {
+  const length = before.length + bytes.length + after.length;
+  if (!IS_NODE || length > SMALL_WRITE_BYTES) return false;
+  if (!response.secure && used + length > ROOM_BYTES) return false;
+  const target = response.secure ? Buffer.allocUnsafe(length) : room.subarray(used, used + length);
+  fill(target, before, bytes, after);
+  if (!response.secure) used += length;
+  if (queue.length === 0) afterReads(writeAll);
+  queue.push({ response, bytes: target });
+  return true;
+}
+
+function writeAll(): void {
+  const all = queue;
+  queue = [];
+  let isTaken = true;
+  for (const { response, bytes } of all) {
+    try {
+      isTaken = (response.writeQueued(bytes) || response.secure) && isTaken;
+    } catch (error) {
+      // The others are still to be written, and what became of these bytes is not known.
+      isTaken = false;
+      throwLater(error);
+    }
+  }
+  if (!isTaken) room = Buffer.allocUnsafeSlow(ROOM_BYTES);
+  used = 0;
+  for (const { response } of all) {
+    try {
+      response.endQueued();
+    } catch (error) {
+      throwLater(error);
+    }
+  }
+}
+
+/** A response whose head waits for a part of the body, so that both are one write. */
+interface HeldHead {
+  /** Writes the head, unless that is done. */
+  flushHeld(): void;
+}
+
+let held: HeldHead[] = [];
+
+/** Flushes a head once all sockets that can be read in this turn of the event loop have been: nothing followed it. */
+export function flushAfterReads(head: HeldHead): void {
+  if (held.length === 0) afterReads(flushAll);
+  held.push(head);
+}
+
+function flushAll(): void {
+  const all = held;
+  held = [];
+  for (const head of all) head.flushHeld();
 }

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { copyOf, ReusedReadBuffer, bytesFlushed } from '../../node-internals.ts';
 import { peerName } from '../proxy-protocol.ts';
-import { FIRST_REQUEST_GRACE_MS } from '../drain-connections.ts';
+import { FIRST_REQUEST_GRACE_MS } from '../connection-ends.ts';
 import { afterReads, TurnQueue } from '../fair-turns.ts';
 import { type SlowReader, SlowReaderGuard, unacknowledgedBytes } from '../rates.ts';
 import {

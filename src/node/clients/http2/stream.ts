@@ -6,17 +6,16 @@ import { type HeaderList, isFieldName, isFieldValue } from '../../../http/header
 import { type HeadLimits, readHeadLines, type RequestHead } from '../../../http/request-head.ts';
 import type { ResponseHead } from '../../../http/response-head.ts';
 import type { BodyMemory } from '../../body-memory.ts';
-import { ALREADY_SENT } from '../already-sent.ts';
-import { SMALL_REST_BYTES } from '../early-response.ts';
-import { afterReads, type Flow } from '../fair-turns.ts';
-import { type ReaderLimits, type SlowReader, SlowReaderGuard } from '../rates.ts';
+import { ALREADY_SENT, isFinalStatus, isInterimStatus, ResponseFraming } from '../response-framing.ts';
 import {
   IncomingBody,
   type IncomingBodyOptions,
   type IncomingBodyOwner,
+  SMALL_REST_BYTES,
   SocketBody,
 } from '../request-body.ts';
-import { isFinalStatus, isInterimStatus, ResponseFraming } from '../response-framing.ts';
+import { afterReads, type Flow } from '../fair-turns.ts';
+import { type ReaderLimits, type SlowReader, SlowReaderGuard } from '../rates.ts';
 import { ERROR, type ErrorCode, FIRST_WINDOW_BYTES } from './frames.ts';
 import { STATIC_FIELDS } from './hpack.ts';
 import { type H2Output, PART_BYTES, type WrittenResponse } from './output.ts';

@@ -1,17 +1,17 @@
-import { performance } from 'node:perf_hooks';
 import type { Socket } from 'node:net';
+import { performance } from 'node:perf_hooks';
 import type { Exchange } from '../../gateway/exchange.ts';
-import { afterReads, TurnQueue } from './fair-turns.ts';
 import { type Failure, failure } from '../../migrate/failure.ts';
+import { FIRST_REQUEST_GRACE_MS } from './connection-ends.ts';
+import { afterReads, TurnQueue } from './fair-turns.ts';
 import { ClientConnection, type ClientConnectionOwner } from './http1/connection.ts';
 import { peerName } from './proxy-protocol.ts';
-import { FIRST_REQUEST_GRACE_MS } from './drain-connections.ts';
-import type { IncomingBodyOptions } from './request-body.ts';
 import type { ReaderLimits } from './rates.ts';
-import { startReading, stopReading } from '../node-internals.ts';
+import { hasPeer, isReading, startReading, stopReading } from '../node-internals.ts';
+import type { IncomingBodyOptions } from './request-body.ts';
 
 /** Limits on the time that clients take, in milliseconds, and on the bytes that they send; a time of 0 is no limit. */
-export interface ClientLimits extends ReaderLimits {
+interface ClientLimits extends ReaderLimits {
   /** Maximum size of a request head in bytes. */
   readonly headerBytes: number;
   readonly headersTimeout: number;
@@ -206,4 +206,116 @@ function readAgain(connections: ClientConnections): void {
 
 function beginStalled(connections: ClientConnections): void {
   connections.beginStalled();
+}
+
+/** How a server tells which of its connections may close for a new one. */
+interface ConnectionLimitOwner {
+  /** Closes a connection whose last response is written; false where there is none. */
+  closeLingering(): boolean;
+  /** True for a connection that is idle, or has received only part of a request head or TLS handshake. */
+  isExpendable(socket: Socket): boolean;
+}
+
+/** Connections that are checked for each new one, at least; a flood of those pays for no more once the checks of its time are used up. */
+const MIN_CHECKS = 64;
+/** Checks of all new connections in a stretch of time, each of which takes up to a microsecond. */
+const CHECKS = 20_000;
+const STRETCH_MS = 100;
+
+/**
+ * Limits the number of client connections: at the limit, one that lingers is closed for a new one, or the oldest with nothing in
+ * flight.
+ */
+export class ConnectionLimit {
+  readonly sockets = new Set<Socket>();
+  /** Connections accepted so far. */
+  accepted = 0;
+  private readonly limit: number;
+  private readonly owner: ConnectionLimitOwner;
+  private stretchSince = Number.NEGATIVE_INFINITY;
+  private checks = 0;
+
+  constructor(limit: number, owner: ConnectionLimitOwner) {
+    this.limit = limit;
+    this.owner = owner;
+  }
+
+  /** Admits a new connection, or closes it when all others are busy. */
+  add(socket: Socket): void {
+    this.accepted += 1;
+    if (this.sockets.size >= this.limit && !this.makeRoom()) {
+      socket.destroy();
+      return;
+    }
+    this.sockets.add(socket);
+    socket.on('close', () => this.sockets.delete(socket));
+  }
+
+  private makeRoom(): boolean {
+    if (this.owner.closeLingering()) return true;
+    let left = Math.min(this.sockets.size, Math.max(MIN_CHECKS, CHECKS - this.checksUsed()));
+    for (const socket of this.sockets) {
+      if (left === 0) return false;
+      left -= 1;
+      this.checks += 1;
+      this.sockets.delete(socket);
+      if (this.owner.isExpendable(socket)) {
+        socket.destroy();
+        return true;
+      }
+      // A busy connection moves to the back, to be checked after all others.
+      this.sockets.add(socket);
+    }
+    return false;
+  }
+
+  private checksUsed(): number {
+    const now = performance.now();
+    if (now - this.stretchSince > STRETCH_MS) {
+      this.stretchSince = now;
+      this.checks = 0;
+    }
+    return this.checks;
+  }
+}
+
+/** Milliseconds between two checks. */
+const CHECK_MS = 1000;
+
+/**
+ * Closes connections that their clients reset while they are not read, because V2 takes a body slowly, or because more requests than
+ * are read ahead have arrived: Node reports nothing of them by then. The end of a connection that was closed in order stands behind
+ * the unread bytes, and is found with them.
+ */
+export class ClientResets {
+  private readonly sockets: ReadonlySet<Socket>;
+  private timer: NodeJS.Timeout | undefined = undefined;
+
+  /** `sockets` are all connections with clients. */
+  constructor(sockets: ReadonlySet<Socket>) {
+    this.sockets = sockets;
+  }
+
+  /** Checks all connections now and then, as long as there are any. */
+  watch(): void {
+    this.timer ??= setInterval(check, CHECK_MS, this).unref();
+  }
+
+  /** Closes those that are reset. */
+  check(): void {
+    for (const socket of this.sockets) if (isReset(socket)) socket.destroy();
+    if (this.sockets.size > 0) return;
+    clearInterval(this.timer);
+    this.timer = undefined;
+  }
+}
+
+/** True where the system says so of a connection that is not read: on Linux, one that was reset has no peer. */
+function isReset(socket: Socket): boolean {
+  const isRead = isReading(socket) === true && !socket.isPaused();
+  return !isRead && hasPeer(socket) === false;
+}
+
+function check(resets: ClientResets): void {
+  resets.check();
 }
