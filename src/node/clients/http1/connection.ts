@@ -52,8 +52,24 @@ const REQUESTS_PER_TURN = 16;
 const nothing = Buffer.alloc(0);
 
 /**
- * One connection of HTTP/1.1 or HTTP/1.0 with a client, plain or over TLS. Its requests run one after the other, since the second may
- * build on the effect of the first (RFC 9112 §9.3.2).
+ * One connection of HTTP/1.1 or HTTP/1.0 with a client, plain or over TLS (RFC 9112 §9).
+ *
+ * | state | held in | bytes | the client's FIN | time |
+ * |---|---|---|---|---|
+ * | new: no request yet | nothing, `isUsed` false | read as a head | closes | 408 after the headers timeout |
+ * | idle: kept alive | nothing, `isUsed` true | read as a head | closes | closes after the idle timeout |
+ * | head: part of one has come | `partialHead` | added | 400, closes | 408 after the headers timeout |
+ * | small body: part of one has come | `partialRequest`, `unparsed` | added | its request is logged as one without a client | becomes `body` after 25 ms |
+ * | body: its exchange has begun | `exchange`, `body` | given to the body | the exchange is disconnected | 408 after the body timeout, or below the minimum rate |
+ * | busy: the request is whole | `exchange` | wait, up to 16 KiB, in `unparsed` | the exchange is disconnected | that of V2 |
+ * | early: responded before its body was whole | `body` | dropped | the rest never comes | 30 s |
+ * | yielding: more requests than a turn may have | `isYielding`, `unparsed` | wait | closes, and what waits is not served | next turn |
+ * | closing: the last response, or a refusal | `isClosing` | dropped | closes | lingers for 30 s at most |
+ *
+ * Requests run one after the other, since the second may build on the effect of the first, and responses have the order of their requests
+ * (§9.3.2); so further ones wait unparsed. A client that closes its side before its response has begun is taken for gone (§9.6): one that
+ * gave up sends the same FIN. Behind the last response bytes are read and dropped, as a close with unread bytes would reset the connection,
+ * and the client would lose the response (§9.6).
  */
 export class ClientConnection implements ExchangeConnection {
   readonly socket: Socket;
@@ -267,12 +283,14 @@ export class ClientConnection implements ExchangeConnection {
       }
       this.partialHead = undefined;
       if (request instanceof RefusedHead) {
+        // The responses to the requests before it are written by now: a refusal in front of them would be taken for theirs (§9.3.2).
         this.refuse(request.failure, request.isHead);
         break;
       }
       if (isLong(request)) {
         this.unparsed = this.beginLong(request, unparsed);
       } else if (request.end > unparsed.length) {
+        // A small body comes with its head or right behind it: to wait for it is cheaper than an exchange that streams.
         if (this.partialRequest === undefined) owner.awaitBody(this);
         this.partialRequest = request;
         break;
