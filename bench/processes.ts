@@ -1,4 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 
 /**
  * Microseconds of processor time that the threads of a process have used, without its descendants. The scheduler counts
@@ -16,15 +18,6 @@ export function treeTime(pid: number): number {
 /** Microseconds for which they could have run and had to wait for a processor. */
 export function treeWait(pid: number): number {
   return descendants(pid).reduce((total, [each]) => total + scheduled(each, 1), 0);
-}
-
-/** Resident bytes of a process and its descendants; pages that they share count for each. */
-export function residentBytes(pid: number): number {
-  return sum(pid, (fields) => Number(fields[21]) * 4096);
-}
-
-function sum(pid: number, value: (fields: readonly string[]) => number): number {
-  return descendants(pid).reduce((total, [, fields]) => total + value(fields), 0);
 }
 
 /** A process and its descendants, with the fields of `/proc/<pid>/stat` after the name (proc(5), from the state on). */
@@ -84,5 +77,43 @@ function fieldsOf(pid: string): readonly string[] | undefined {
   } catch {
     // It ended since the folder was read.
     return undefined;
+  }
+}
+
+/** Why processor time of several processes cannot be measured here: a sentence, or undefined when it can. */
+export function processorsFault(): string | undefined {
+  if (process.platform !== 'linux') return `it reads /proc, which ${process.platform} has not.`;
+  const count = availableParallelism();
+  return count >= 2 ? undefined : `it needs two processors, and this process may use ${count}.`;
+}
+
+/** Restricts this process, and the children that set no processors themselves, to processors such as `1` or `0,1`, while something runs. */
+export async function onProcessors<Result>(list: string, run: () => Promise<Result>): Promise<Result> {
+  const before = /^Cpus_allowed_list:\s+(\S+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? list;
+  move(list);
+  try {
+    return await run();
+  } finally {
+    move(before);
+  }
+}
+
+function move(list: string): void {
+  execFileSync('taskset', ['-a', '-c', '-p', list, String(process.pid)], { stdio: 'ignore' });
+}
+
+/** Open sockets of a process, listeners included. */
+export function openSockets(pid: number): number {
+  const tables = ['tcp', 'tcp6'].map((name) => readFileSync(`/proc/${pid}/net/${name}`, 'utf8')).join('\n');
+  const inodes = new Set(tables.split('\n').map((line) => line.trim().split(/\s+/)[9]));
+  return namesIn(`/proc/${pid}/fd`).filter((name) => inodes.has(inodeOf(pid, name))).length;
+}
+
+function inodeOf(pid: number, descriptor: string): string {
+  try {
+    return /socket:\[(\d+)\]/.exec(readlinkSync(`/proc/${pid}/fd/${descriptor}`))?.[1] ?? '';
+  } catch {
+    // It was closed since the folder was read.
+    return '';
   }
 }

@@ -4,21 +4,18 @@ import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from './load.ts';
 import type { Peer, PeerPlace } from './peers/peer.ts';
-import { residentBytes, treeTime, treeWait } from './processes.ts';
+import { treeTime, treeWait } from './processes.ts';
 import { freePort } from '../test/support/free-port.ts';
 
 /** A peer that serves. */
 export class RunningPeer {
   readonly peer: Peer;
   readonly port: number;
-  /** Milliseconds from the start of the process to the first response. */
-  readonly start: number;
   private readonly child: ChildProcess;
 
-  private constructor(peer: Peer, port: number, start: number, child: ChildProcess) {
+  private constructor(peer: Peer, port: number, child: ChildProcess) {
     this.peer = peer;
     this.port = port;
-    this.start = start;
     this.child = child;
   }
 
@@ -32,7 +29,6 @@ export class RunningPeer {
     mkdirSync(place.folder, { recursive: true });
     const { file, args, env } = peer.command({ ...place, port });
     const output = readPipe(place.folder);
-    const began = performance.now();
     const child = spawn('taskset', ['-c', '0', file, ...args], {
       stdio: ['ignore', output, 'pipe'],
       env: { ...process.env, ...env },
@@ -41,7 +37,7 @@ export class RunningPeer {
     const said = new Said();
     child.stderr?.on('data', (chunk: Buffer) => said.add(chunk));
     await firstResponse(peer, port, request, child, said, place.clientTls !== undefined);
-    return new RunningPeer(peer, port, performance.now() - began, child);
+    return new RunningPeer(peer, port, child);
   }
 
   /** Milliseconds of processor time that it, its threads and its workers have used. */
@@ -52,10 +48,6 @@ export class RunningPeer {
   /** Milliseconds for which it had work and no processor. */
   waitTime(): number {
     return treeWait(this.child.pid ?? 0) / 1000;
-  }
-
-  residentBytes(): number {
-    return residentBytes(this.child.pid ?? 0);
   }
 
   async stop(): Promise<void> {

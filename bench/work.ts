@@ -81,22 +81,6 @@ function headFault(head: string): string | undefined {
   return /\r\nauthorization: Bearer 0123456789abcdef/i.test(head) ? undefined : 'the credentials are lost';
 }
 
-/** The same work with its body in chunks of 16 KiB. */
-export function inChunks(work: Work): Work {
-  const head = work.request.subarray(0, work.request.length - work.body.length).toString('latin1');
-  const chunked = head.replace(/Content-Length: \d+/, 'Transfer-Encoding: chunked');
-  const chunks = Array.from({ length: Math.ceil(work.body.length / CHUNK_BYTES) }, (_, at) =>
-    work.body.subarray(at * CHUNK_BYTES, (at + 1) * CHUNK_BYTES),
-  );
-  const framed = chunks.flatMap((chunk) => [`${chunk.length.toString(16)}\r\n`, chunk, '\r\n']);
-  return {
-    ...work,
-    request: Buffer.concat([chunked, ...framed, '0\r\n\r\n'].map((part) => Buffer.from(part))),
-  };
-}
-
-const CHUNK_BYTES = 16 * 1024;
-
 function parse(body: Uint8Array): Order {
   return JSON.parse(Buffer.from(body).toString()) as Order;
 }

@@ -1,7 +1,7 @@
 import { connect, type TLSSocket } from 'node:tls';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Types of frames (RFC 9113 §6) that an attacker writes or reads. */
+/** Types of frames (RFC 9113 §6) that an attacker or the load writes or reads. */
 export const FRAME = {
   data: 0,
   headers: 1,
@@ -146,7 +146,7 @@ export function frame(type: number, flags: number, stream: number, payload: Uint
 }
 
 /** A field without index and without Huffman coding (RFC 7541 §6.2.2). */
-function literal(name: string, value: string): Buffer {
+export function literal(name: string, value: string): Buffer {
   return Buffer.concat([Buffer.from([0]), text(name), text(value)]);
 }
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Attack, type Check, check, type Limits, type Target, USUAL_LIMITS } from './attack.ts';
-import { type AttackedGateway, startAttackedGateway } from './attacked-gateway.ts';
+import { type GatewayProcess, startGateway } from '../gateway-process.ts';
 import { type Felt, Innocent, type InnocentKind } from './innocent.ts';
 import { sample, watchLoop } from './metric.ts';
 import type { V2 } from './v2.ts';
@@ -46,7 +46,7 @@ export interface RunOptions {
 /** Starts a gateway, carries the attack out while an innocent client sends requests, and judges the outcome. */
 export async function runAttack(attack: Attack, v2: V2, options: RunOptions = {}): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), 'attack-'));
-  const gateway = await startAttackedGateway(flagsOf(attack, v2), folder, attack.isTls === true);
+  const gateway = await startGateway(flagsOf(attack, v2), folder, attack.isTls === true);
   try {
     return await judge(attack, gateway, folder, options);
   } finally {
@@ -63,7 +63,7 @@ function flagsOf({ isV2Silent, flags }: Attack, v2: V2): Readonly<Record<string,
 
 async function judge(
   attack: Attack,
-  gateway: AttackedGateway,
+  gateway: GatewayProcess,
   folder: string,
   { scale = 1, limits = USUAL_LIMITS }: RunOptions,
 ): Promise<Outcome> {

@@ -7,12 +7,11 @@ import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Figures } from '../long/figures.ts';
-import { playRounds } from '../long/play-rounds.ts';
-import { type Row, rows } from '../long/rows.ts';
+import type { Figures } from '../proxies/figures.ts';
+import { playRounds } from '../proxies/rounds.ts';
+import { type Row, rows } from '../proxies/rows.ts';
 import { gatewayIn } from '../peers/node-peers.ts';
-import { printTable } from '../scale-figures.ts';
-import { median } from '../statistics.ts';
+import { median, printTable } from '../statistics.ts';
 import type { WorkName } from '../work.ts';
 import { driftOf } from './drift.ts';
 

@@ -1,9 +1,9 @@
 /** Measures one kind of work, for `own-code.ts`: the whole gateway of `serve`, whose connections are objects of this process. */
 import { subscribe } from 'node:diagnostics_channel';
-import { once } from 'node:events';
-import { type OnReadOpts, Server, type Socket } from 'node:net';
+import { type AddressInfo, type OnReadOpts, Server, type Socket } from 'node:net';
 import { run } from '../../src/cli/program.ts';
 import { Origin } from '../../src/node/upstream/origin.ts';
+import { freePort } from '../../test/support/free-port.ts';
 import { migrate, pass } from '../work.ts';
 import { response } from '../v2-response.ts';
 import { MemorySocket } from './memory-socket.ts';
@@ -41,35 +41,26 @@ process.send?.(costs);
 process.disconnect();
 process.exit();
 
-/** Starts the gateway; resolves to its server for clients. */
+/** Starts the gateway; resolves to its server for clients, which is the one on the port. */
 async function listening(): Promise<Server> {
+  const port = await freePort();
   const found = new Promise<Server>((resolve) => {
-    subscribe('tracing:net.server.listen:asyncStart', (message) => {
-      const started: unknown = Reflect.get(Object(message), 'server');
-      if (started instanceof Server && started.listenerCount('checkExpectation') > 0) resolve(started);
+    subscribe('tracing:net.server.listen:asyncEnd', (message) => {
+      const server: unknown = Reflect.get(Object(message), 'server');
+      if (server instanceof Server && (server.address() as AddressInfo | null)?.port === port)
+        resolve(server);
     });
   });
-  const local = [
-    '--listen',
-    '127.0.0.1:0',
-    '--admin-listen',
-    '127.0.0.1:0',
-    '--upstream',
-    'http://127.0.0.1:9',
-  ];
-  void run([
-    process.execPath,
-    'main.ts',
-    'serve',
-    ...local,
-    '--log-file',
-    '/dev/null',
-    '--log-level',
-    'error',
-  ]);
-  const started = await found;
-  if (!started.listening) await once(started, 'listening');
-  return started;
+  const flags = {
+    listen: `127.0.0.1:${port}`,
+    'admin-listen': '127.0.0.1:0',
+    upstream: 'http://127.0.0.1:9',
+    'log-file': '/dev/null',
+    'log-level': 'error',
+  };
+  const args = Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value]);
+  void run([process.execPath, 'main.ts', 'serve', ...args]);
+  return found;
 }
 
 /** Plays so many requests, those of all connections in each turn of the event loop; returns microseconds of processor time a request. */

@@ -41,23 +41,6 @@ export const nginxLua: Peer = {
   },
 };
 
-/** nginx with njs, its own JavaScript: the body is a variable that a function computes. */
-export const nginxJs: Peer = {
-  name: 'nginx + njs',
-  works: ['migrate'],
-  hasTls: true,
-  missing: () => missing(['ngx_http_js_module.so', 'libnginx-mod-http-js']),
-  command(place) {
-    writeFileSync(join(place.folder, 'migrate.js'), NJS);
-    return command(
-      place,
-      ['ngx_http_js_module.so'],
-      `js_path '${place.folder}'; js_import migrate from migrate.js; js_set $v2_body migrate.body; js_set $v2_uri migrate.uri;`,
-      `location /api/v1/ { proxy_set_header x-api-version 2025-01-01; proxy_set_body $v2_body; proxy_pass ${v2(place)}$v2_uri; }`,
-    );
-  },
-};
-
 function missing(...needed: readonly (readonly [module: string, name: string])[]): string | undefined {
   if (found('nginx') === undefined) return 'nginx-full';
   return needed.find(([module]) => found(join(MODULES, module)) === undefined)?.[1];
@@ -124,27 +107,4 @@ return function()
   ngx.req.set_header('x-api-version', '2025-01-01')
   ngx.req.set_uri('/api/v2/' .. string.sub(ngx.var.uri, 9))
 end
-`;
-
-const NJS = `
-const address = ['street_address', 'suburb', 'state', 'postcode', 'country', 'latitude', 'longitude'];
-function body(r) {
-  let order = JSON.parse(r.requestText);
-  order = order.data || order;
-  const property = order.property;
-  if (property) {
-    const nested = {};
-    for (let i = 0; i < address.length; i += 1) {
-      nested[address[i]] = property[address[i]];
-      delete property[address[i]];
-    }
-    property.address = nested;
-  }
-  order.highlight_type = order.transition_type;
-  delete order.transition_type;
-  delete order.legacy;
-  return JSON.stringify(order);
-}
-function uri(r) { return '/api/v2/' + r.variables.request_uri.slice(8); }
-export default { body, uri };
 `;

@@ -43,27 +43,47 @@ export function gatewayIn(root: string, name: string): Peer {
   };
 }
 
-export const fastify: Peer = nodePeer('Fastify + @fastify/http-proxy', 'fastify-server.ts');
-export const express: Peer = nodePeer('Express + http-proxy-middleware', 'express-server.ts');
-export const hono: Peer = nodePeer('Hono proxy()', 'hono-server.ts');
+/** Fastify's proxy, which parses a V1 body and prints it again. */
+export const fastify: Peer = nodePeer(
+  'Fastify + @fastify/http-proxy',
+  'fastify-server.ts',
+  '@fastify/http-proxy',
+);
+/** Express with the proxy that most of its users install. */
+export const express: Peer = nodePeer(
+  'Express + http-proxy-middleware',
+  'express-server.ts',
+  'http-proxy-middleware',
+);
+/** Node's own server and client, piped: what a proxy in Node costs without a framework. */
+export const plain: Peer = { ...nodePeer('Node http, piped', 'plain-server.ts'), works: ['pass'] };
 /** What Node itself takes for reading and writing. */
 export const sockets: Peer = {
   ...nodePeer('two sockets of Node, joined', 'sockets-server.ts'),
   works: ['pass'],
 };
 
-function nodePeer(name: string, file: string): Peer {
+function nodePeer(name: string, file: string, needs?: string): Peer {
   return {
     name,
     works: ['pass', 'migrate'],
     hasTls: false,
-    missing: () => undefined,
+    missing: () => (needs === undefined || isInstalled(needs) ? undefined : 'npm ci --prefix bench'),
     command: ({ port, upstream }) => ({
       file: process.execPath,
       args: [path(`./${file}`), String(port), String(upstream)],
       env: { NODE_ENV: 'production' },
     }),
   };
+}
+
+function isInstalled(name: string): boolean {
+  try {
+    import.meta.resolve(name);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function path(relative: string): string {

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { found, type Peer } from './peer.ts';
 
-/** HAProxy with one thread. */
+/** HAProxy with one thread, and its defaults: three tries, a second apart, and connections that are kept. */
 export const haproxy: Peer = {
   name: 'HAProxy',
   works: ['pass'],
@@ -21,10 +21,10 @@ export const haproxy: Peer = {
 defaults
   mode http
   timeout connect 5s
-  timeout client 600s
-  timeout server 600s
+  timeout client 60s
+  timeout server 60s
   option http-keep-alive
-  http-reuse always
+  http-reuse safe
 frontend clients
   bind 127.0.0.1:${port}${clientTls === undefined ? '' : ` ssl crt ${pem} alpn h2,http/1.1`}
   default_backend v2
@@ -33,33 +33,5 @@ backend v2
 `,
     );
     return { file: found('haproxy') ?? 'haproxy', args: ['-db', '-f', file] };
-  },
-};
-
-/** Caddy with one processor. */
-export const caddy: Peer = {
-  name: 'Caddy',
-  works: ['pass'],
-  hasTls: false,
-  missing: () => (found('caddy') === undefined ? 'caddy' : undefined),
-  command({ port, upstream, folder }) {
-    const file = join(folder, 'Caddyfile');
-    writeFileSync(
-      file,
-      `{
-  admin off
-  auto_https off
-}
-http://127.0.0.1:${port}, http://gateway.test:${port} {
-  bind 127.0.0.1
-  reverse_proxy 127.0.0.1:${upstream}
-}
-`,
-    );
-    return {
-      file: found('caddy') ?? 'caddy',
-      args: ['run', '--adapter', 'caddyfile', '--config', file],
-      env: { GOMAXPROCS: '1', HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder },
-    };
   },
 };

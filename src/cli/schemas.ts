@@ -19,18 +19,19 @@ export function printSchema(schema: z.ZodType): string {
   return `${JSON.stringify(z.toJSONSchema(schema, { target: 'draft-7', io: 'input' }), undefined, 2)}\n`;
 }
 
-/** The page with the generated tables. */
+/** The pages with generated tables. */
+const SETTINGS_PAGE = 'docs/settings.md';
 const TABLES_PAGE = 'docs/operating.md';
 
 /** Returns every generated text by path; `read` gives the current text of a file by its path. */
 export async function generatedTexts(
   read: (file: string) => string,
 ): Promise<readonly (readonly [file: string, text: string])[]> {
-  const withSettings = replaceTable(read(TABLES_PAGE), 'settings', settingsTable());
-  const withExitCodes = replaceTable(withSettings, 'exit-codes', exitCodesTable());
+  const withExitCodes = replaceTable(read(TABLES_PAGE), 'exit-codes', exitCodesTable());
   return [
     ...schemas.map(([file, schema]) => [file, printSchema(schema)] as const),
     ['config/gateway.env.example', settingsExample()],
+    [SETTINGS_PAGE, replaceTable(read(SETTINGS_PAGE), 'settings', settingsTable())],
     [TABLES_PAGE, replaceTable(withExitCodes, 'log-fields', logFieldsTable())],
     ['deploy/kubernetes/monitoring/rules.yaml', prometheusRule(RULE_FILES.map(read))],
   ];

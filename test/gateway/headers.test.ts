@@ -144,6 +144,8 @@ test('V2 gets the client in the fields that the setting names, and none that the
   expect(v2.received.join('')).toContain('Forwarded: for=6.6.6.6, for=127.0.0.1;host="g";proto=http\r\n');
 });
 
+// A server may ignore an offer of another protocol (RFC 9110 §7.8): h2c, HTTP/2.0, TLS/1.0 to TLS/1.3 and lists of them are ignored. Any other
+// protocol, such as websocket, gets 501, for the API has none. Upgrade, HTTP2-Settings and Connection end at the gateway in either case.
 test.each([
   ["Java's HttpClient offers h2c with its first request", 'h2c'],
   ["Apache's HttpClient offers TLS with every one", 'TLS/1.2'],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { playReplicas } from '../../bench/virtual-replicas/play.ts';
+import { playReplicas } from './virtual-replicas/play.ts';
 
 const LOAD = { replicas: 30, clients: 500, rate: 10 };
 

@@ -1,7 +1,8 @@
 import { connect, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { startGatewayProcess } from '../../bench/gateway-process.ts';
-import { collectableFlags, type Held, heldBy } from '../../bench/scale-held.ts';
+import { startGateway } from '../../bench/gateway-process.ts';
+import { collectableFlags, type Held, heldBy } from '../support/held-memory.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 
 const CONNECTIONS = 1000;
@@ -24,7 +25,7 @@ async function hold(port: number, bytes: string): Promise<void> {
 
 /** Bytes that 1,000 connections cost, each: on the heap, and what the system gave to the process. */
 async function costOf(bytes: string): Promise<Held> {
-  const gateway = await startGatewayProcess({}, collectableFlags);
+  const gateway = await startGateway({}, temporaryFolder('memory'), false, collectableFlags);
   onTestFinished(() => void gateway.stop());
   const before = await heldBy(gateway);
   const sockets = gateway.sockets();

@@ -2,8 +2,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { CountingService } from '../../bench/replicas/counting-service.ts';
-import { ReplicaProcess } from '../../bench/replicas/replica-process.ts';
+import { CountingService } from './replicas/counting-service.ts';
+import { ReplicaProcess } from './replicas/replica-process.ts';
 import type { OwnReport } from '../../src/report/own-report.ts';
 import type { Report } from '../../src/report/report.ts';
 import { createClientHash } from '../../src/node/runtime.ts';

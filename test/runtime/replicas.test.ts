@@ -1,9 +1,8 @@
 /** @module-tag redis */
 import { expect, test } from 'vitest';
-import { playReplicas } from '../../bench/replicas/play-replicas.ts';
+import { playReplicas } from './replicas/play-replicas.ts';
 import { playedRedis } from '../support/played-redis.ts';
 
-// With a store that hangs for ten seconds it is `npm run replicas`.
 test('three gateways on a real Redis server: one roll-back everywhere, and no request fails by the store', async () => {
   const play = await playReplicas(await playedRedis(), { hangMs: 2000, clients: 12 });
   expect(play.rollbacks).toHaveLength(1);

@@ -60,6 +60,8 @@ describe('a client that goes away in the middle of a body is in the log once', (
   });
 });
 
+// A client that ends its sending side (shutdown) and one that gave up and closed its connection send the same FIN. The gateway takes both for
+// gone, as nginx and Node do, unless the response has begun (RFC 9112 §9.6). V2 may still carry out what it had received.
 test('a client that closes its side while V2 handles its request has gone away: the request is aborted', async () => {
   const v2 = await rawServer(() => {});
   const gateway = await gatewayFor(v2.origin);

@@ -10,7 +10,7 @@ import {
 } from '../../support/response-plays.ts';
 import { NEVER_MS } from '../../support/until.ts';
 
-/** A row of the table in `docs/http-messages.md`. */
+/** A row of the tables in `messages.md`, which also say what RFC 9112 and RFC 9110 have to say about the message. */
 interface Row {
   /** As it is written there. */
   readonly message: string;
@@ -18,7 +18,7 @@ interface Row {
   readonly node: string;
 }
 
-const PAGE = readFileSync(new URL('../../../docs/http-messages.md', import.meta.url), 'utf8');
+const PAGE = readFileSync(new URL('messages.md', import.meta.url), 'utf8');
 /** Milliseconds for the first byte of V2, and between two parts. */
 const V2_TIMEOUT_MS = '300';
 

@@ -142,6 +142,8 @@ describe('a section that is well-formed', () => {
   });
 });
 
+// It gets 400, and nothing of it reaches V2: names with upper case or characters that no name has, values with control characters or white space
+// around them, fields of the connection, pseudo-header fields that are missing, unknown, repeated or late.
 describe('a section that is malformed (RFC 9113 §8.1.1)', () => {
   const without = (field: readonly [string, string]): Fields => HEAD.filter((other) => other !== field);
 

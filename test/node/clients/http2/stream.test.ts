@@ -249,6 +249,8 @@ test.each([
   },
 );
 
+// No more than 1 MiB of the rest is read and dropped: the stream then ends without a reset, which some clients take for a failure. Otherwise it
+// is reset with NO_ERROR (RFC 9113 §8.1), after five seconds also where little was to come. HTTP/1.1 keeps or closes its connection likewise.
 describe('a response that is whole before its request', () => {
   test.each([
     ['little is to come: it is read to its end', 200_000, undefined],

@@ -1,0 +1,192 @@
+/**
+ * `npm run bench -- clients`: clients as old scripts are, which open a connection for each request and come all at once. The gateway
+ * stands beside nginx, a plain proxy in Node, and two joined sockets of Node, which are the least that Node can take.
+ */
+import type { Socket } from 'node:net';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { connectTo } from './load.ts';
+import { gateway, plain, sockets } from './peers/node-peers.ts';
+import { nginx } from './peers/nginx-peers.ts';
+import { openH1, saturateLanes } from './proxies/lanes.ts';
+import { installed } from './proxies/proxies.ts';
+import { type Started, withBench } from './proxies/rounds.ts';
+import type { Form } from './proxies/rows.ts';
+import { median, printTable, quantile } from './statistics.ts';
+import { WireReader } from './wire-reader.ts';
+import { pass } from './work.ts';
+
+/** What to measure. */
+export interface ClientsPlan {
+  readonly rounds: number;
+  /** Ids of rows; all when empty. */
+  readonly rows: readonly string[];
+  readonly only: readonly string[];
+}
+
+/** A way in which clients come. */
+interface ClientRow {
+  readonly id: string;
+  readonly title: string;
+  readonly form: Form;
+  /** Measures one round, and returns the cells of `head`. */
+  play(one: Started): Promise<readonly number[]>;
+  readonly head: readonly string[];
+  readonly goal: string;
+}
+
+const CLOSE_HEAD = ['µs of processor time', 'requests a second', 'p50 ms', 'p99 ms'];
+const rows: readonly ClientRow[] = [
+  {
+    id: 'burst',
+    title: '1,000 clients connect at once while 32 connections keep the proxy saturated',
+    form: 'plain',
+    play: burst,
+    head: ['p50 ms', 'p99 ms', 'p99 in fair turns', 'unserved after 5 s'],
+    goal: 'at most 6 fair turns, none unserved',
+  },
+  close('close', 'a connection a request', 'plain', false, 'at most 100 µs, twice nginx'),
+  close('close-tls', 'a new TLS connection a request', 'clients-tls', false, 'at most 1.3 times nginx'),
+  close(
+    'close-resumed',
+    'a resumed TLS connection a request',
+    'clients-tls',
+    true,
+    'at most 1.5 times nginx',
+  ),
+];
+
+const LANES = 32;
+const NEWCOMERS = 1000;
+const PATIENCE_MS = 5000;
+const ROUND_MS = 1500;
+
+/** Measures and prints. */
+export async function benchClients(plan: ClientsPlan): Promise<void> {
+  const chosen = rows.filter(({ id }) => plan.rows.length === 0 || plan.rows.includes(id));
+  if (chosen.length === 0)
+    throw new Error(
+      `There is no row ${plan.rows.join(', ')}; there are ${rows.map(({ id }) => id).join(', ')}.`,
+    );
+  const peers = installed([gateway, nginx, plain, sockets], plan.only);
+  await withBench(async (bench) => {
+    const byForm = new Map<Form, Started[]>();
+    for (const form of new Set(chosen.map((row) => row.form))) {
+      const started: Started[] = [];
+      for (const peer of peers.filter(({ hasTls }) => hasTls || form === 'plain'))
+        started.push(await bench.start(peer, form));
+      byForm.set(form, started);
+    }
+    for (const row of chosen) {
+      const started = byForm.get(row.form) ?? [];
+      const figures = new Map<Started, (readonly number[])[]>(started.map((one) => [one, []]));
+      for (let round = 0; round < plan.rounds; round += 1)
+        for (const one of round % 2 === 0 ? started : started.toReversed())
+          figures.get(one)?.push(await row.play(one));
+      console.log(`\n${row.id}: ${row.title} (goal: ${row.goal}); medians of ${plan.rounds} rounds\n`);
+      printTable(
+        ['proxy', ...row.head],
+        [...figures].map(([{ running }, all]) => [
+          running.peer.name,
+          ...row.head.map((_, at) => median(all.map((cells) => cells[at] ?? Number.NaN)).toFixed(1)),
+        ]),
+      );
+    }
+  });
+}
+
+/** The first response of each of many clients that connect at the same moment. A fair turn is connections ÷ requests a second. */
+async function burst({ running: { port } }: Started): Promise<readonly number[]> {
+  const load = await openH1(port, pass.request, LANES, false);
+  const before = await saturateLanes(load, ROUND_MS);
+  const fairTurn = (NEWCOMERS * ROUND_MS) / before.length;
+  const during = saturateLanes(load, PATIENCE_MS + ROUND_MS);
+  const began = performance.now();
+  const open = new Set<Socket>();
+  const waits = await Promise.all(
+    Array.from({ length: NEWCOMERS }, () =>
+      Promise.race([
+        connectTo(port, false).then(async (socket) => {
+          open.add(socket);
+          await responseOn(socket);
+          return performance.now() - began;
+        }),
+        lateAfter(PATIENCE_MS),
+      ]),
+    ),
+  );
+  await during;
+  load.close();
+  for (const socket of open) socket.destroy();
+  const p99 = quantile(waits, 0.99);
+  return [quantile(waits, 0.5), p99, p99 / fairTurn, waits.filter((wait) => wait === Infinity).length];
+}
+
+function close(id: string, title: string, form: Form, isResumed: boolean, goal: string): ClientRow {
+  const isTls = form === 'clients-tls';
+  const play = async ({ running }: Started): Promise<readonly number[]> => {
+    const session = isResumed ? await ticketOf(running.port) : undefined;
+    const open = (): Promise<Socket> =>
+      isTls ? openTls(running.port, session) : connectTo(running.port, false);
+    const cpu = running.processorTime();
+    const took: number[] = [];
+    const began = performance.now();
+    await Promise.all(
+      Array.from({ length: LANES }, async () => {
+        while (performance.now() - began < ROUND_MS) {
+          const start = performance.now();
+          const socket = await open();
+          await responseOn(socket);
+          socket.destroy();
+          took.push(performance.now() - start);
+        }
+      }),
+    );
+    const seconds = (performance.now() - began) / 1000;
+    const used = (running.processorTime() - cpu) * 1000;
+    return [used / took.length, took.length / seconds, quantile(took, 0.5), quantile(took, 0.99)];
+  };
+  return { id, title, form, play, head: CLOSE_HEAD, goal };
+}
+
+const ONCE = Buffer.from(
+  pass.request.toString('latin1').replace('\r\nHost:', '\r\nConnection: close\r\nHost:'),
+  'latin1',
+);
+
+/** Sends the one request of a connection, and waits until its response is whole. */
+function responseOn(socket: Socket): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const reader = new WireReader((head) => {
+      if (head.startsWith('HTTP/1.1 201')) resolve();
+      else reject(new Error(head));
+    });
+    socket.on('data', (chunk: Buffer) => reader.read(chunk));
+    socket.on('error', reject).on('close', () => reject(new Error('the connection was closed')));
+    socket.write(ONCE);
+  });
+}
+
+function lateAfter(milliseconds: number): Promise<number> {
+  return new Promise((resolve) => {
+    setTimeout(() => resolve(Infinity), milliseconds).unref();
+  });
+}
+
+function openTls(port: number, session?: Buffer): Promise<TLSSocket> {
+  return new Promise((resolve, reject) => {
+    const socket = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false, session }, () => {
+      if (session === undefined || socket.isSessionReused()) resolve(socket);
+      else reject(new Error('the session was not resumed'));
+    });
+    socket.once('error', reject);
+  });
+}
+
+/** A session that a later connection resumes. */
+async function ticketOf(port: number): Promise<Buffer> {
+  const socket = await openTls(port);
+  const ticket = new Promise<Buffer>((resolve) => void socket.once('session', resolve));
+  await responseOn(socket);
+  socket.destroy();
+  return ticket;
+}
