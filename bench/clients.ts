@@ -182,11 +182,12 @@ function openTls(port: number, session?: Buffer): Promise<TLSSocket> {
   });
 }
 
-/** A session that a later connection resumes. */
+/** A session that a later connection resumes; its ticket may come with the end of the handshake. */
 async function ticketOf(port: number): Promise<Buffer> {
-  const socket = await openTls(port);
+  const socket = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false });
   const ticket = new Promise<Buffer>((resolve) => void socket.once('session', resolve));
   await responseOn(socket);
+  const session = await ticket;
   socket.destroy();
-  return ticket;
+  return session;
 }

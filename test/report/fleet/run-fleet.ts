@@ -190,7 +190,7 @@ const NATIVE: Character = {
 
 /** The rule book that ships, with a brownout of two days and a window for rolling back. */
 function writeRules(path: string): void {
-  const shipped = readFileSync(new URL('../../config/rules.yaml', import.meta.url), 'utf8');
+  const shipped = readFileSync(new URL('../../../config/rules.yaml', import.meta.url), 'utf8');
   writeFileSync(path, shipped.includes('GET /orders/post_productions') ? shipped : withRead(shipped));
   const day = (number: number): string => new Date(START + number * DAY_MS).toISOString();
   appendFileSync(
