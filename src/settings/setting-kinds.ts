@@ -348,7 +348,7 @@ function readStoreQuery(url: URL, input: string): ReturnType<SettingKind<StoreAd
     return { fault: 'must have a prefix of at most 100 letters, digits, dots, dashes and underscores' };
   if (ca !== undefined && url.protocol !== 'rediss:')
     return { fault: 'has authorities (ca) for TLS, and is no rediss address' };
-  return { value: { kind: 'redis', url: input.replace(/\?.*$/s, ''), prefix, ca, copy } };
+  return { value: { kind: 'redis', url: input.split('?', 1)[0] ?? '', prefix, ca, copy } };
 }
 
 /** Words separated by commas. */
