@@ -72,18 +72,18 @@ export class AdminClient {
 }
 
 /** Reads a secret of the gateway as the gateway itself does. */
-export function secretOf(
+export async function secretOf(
   setting: Setting<string | undefined>,
   config: string | undefined,
-): ReturnType<typeof readSecret> {
-  const given = givenSettings({ config }, process.env);
+): Promise<ReturnType<typeof readSecret>> {
+  const given = await givenSettings({ config }, process.env);
   const [fault] = given.file?.faults ?? [];
   if (fault !== undefined) return { fault };
   return readSecret(setting, { ...given, readFile: (path) => readFileSync(path, 'utf8') });
 }
 
 /** Returns a client of the admin listener at `url` that knows the token of the environment, or of the settings file. */
-export function openAdmin(url: string, config?: string): AdminClient | CommandFault {
-  const read = secretOf(table.adminToken, config);
+export async function openAdmin(url: string, config?: string): Promise<AdminClient | CommandFault> {
+  const read = await secretOf(table.adminToken, config);
   return 'fault' in read ? read : new AdminClient({ url, token: read.secret });
 }

@@ -449,7 +449,7 @@ function addRules(command: Command, sentence = 'rule book'): Command {
       const isGiven = command.getOptionValueSource('rules') === 'cli' || process.env['GATEWAY_RULES'];
       if (isGiven) return;
       const { givenSetting } = await import('./settings-file.ts');
-      const read = givenSetting(table.rules, { config });
+      const read = await givenSetting(table.rules, { config });
       if ('faults' in read) command.error(read.faults.join('\n'));
       else if (read.value !== rules) command.setOptionValueWithSource('rules', read.value, 'config');
     });

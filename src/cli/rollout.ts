@@ -27,7 +27,7 @@ export async function carryOutRollout(
   options: RolloutOptions,
   request: RolloutRequest | undefined,
 ): Promise<void> {
-  const client = openAdmin(options.admin, options.config);
+  const client = await openAdmin(options.admin, options.config);
   const outcome = isFault(client) ? client : await ask(client, request);
   if (isFault(outcome)) {
     endWith({ ...outcome, fault: terminalLines(outcome.fault) });

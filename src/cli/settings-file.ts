@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import { didYouMean, printFault } from '../rules/rule-book-fault.ts';
-import { SourceDocument } from '../rules/source-document.ts';
 import {
   CONFIG_VARIABLE,
   goneFault,
@@ -16,19 +15,19 @@ import { allSettings, goneSettings, type Setting } from '../settings/settings.ts
 export type GivenSettings = Omit<SettingSources, 'readFile'>;
 
 /** Reads the settings file that `--config` or `GATEWAY_CONFIG` names. One that nobody names is not looked for: a folder must not decide. */
-export function givenSettings(
+export async function givenSettings(
   flags: SettingSources['flags'],
   environment: SettingSources['environment'],
-): GivenSettings {
+): Promise<GivenSettings> {
   const path = flags['config'] ?? (environment[CONFIG_VARIABLE] || undefined);
-  return { flags, environment, file: path === undefined ? undefined : readSettingsFile(path) };
+  return { flags, environment, file: path === undefined ? undefined : await readSettingsFile(path) };
 }
 
 /**
  * Reads a settings file: YAML 1.2 or JSON, one key for each setting, such as `listen: 0.0.0.0:8080`. Values are not validated, but
  * for being a text, a number, a boolean or a list of them; paths in it become relative to the working directory.
  */
-export function readSettingsFile(path: string): SettingsFile {
+export async function readSettingsFile(path: string): Promise<SettingsFile> {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
@@ -36,6 +35,8 @@ export function readSettingsFile(path: string): SettingsFile {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     return { values: new Map(), faults: [`The settings file ${path} cannot be read (${code}).`] };
   }
+  // The reader of YAML is loaded where there is such a file: most starts have none.
+  const { SourceDocument } = await import('../rules/source-document.ts');
   const document = new SourceDocument(text);
   const faults = document.faults.map((fault) => printFault({ file: path, ...fault }));
   const values = new Map<string, { readonly text: string; readonly from: string }>();
@@ -74,11 +75,11 @@ export function readSettingsFile(path: string): SettingsFile {
 }
 
 /** Reads a setting of a command that needs no others, such as the rule book of `explain`. */
-export function givenSetting<Value>(
+export async function givenSetting<Value>(
   setting: Setting<Value>,
   flags: SettingSources['flags'],
-): { readonly value: Value } | { readonly faults: readonly string[] } {
-  const given = givenSettings(flags, process.env);
+): Promise<{ readonly value: Value } | { readonly faults: readonly string[] }> {
+  const given = await givenSettings(flags, process.env);
   const { faults = [] } = given.file ?? {};
   return faults.length > 0 ? { faults } : { value: readSetting(setting, given) };
 }

@@ -16,24 +16,24 @@ function folderOf(files: Readonly<Record<string, string>>): string {
   return folder;
 }
 
-function read(
+async function read(
   config: string,
   flags: Readonly<Record<string, string>> = {},
   environment: Readonly<Record<string, string>> = {},
-): ReturnType<typeof readSettings> {
-  const given = givenSettings({ ...flags, config }, environment);
+): Promise<ReturnType<typeof readSettings>> {
+  const given = await givenSettings({ ...flags, config }, environment);
   return readSettings({ ...given, readFile: (path) => `secret in ${path}` });
 }
 
-function sound(...given: Parameters<typeof read>): Settings {
-  const outcome = read(...given);
+async function sound(...given: Parameters<typeof read>): Promise<Settings> {
+  const outcome = await read(...given);
   if ('faults' in outcome) throw new Error(outcome.faults.join('\n'));
   return outcome.settings;
 }
 
-test('environment and flags win over the file, and the file over the defaults', () => {
+test('environment and flags win over the file, and the file over the defaults', async () => {
   const folder = folderOf({ 'gateway.yaml': 'listen: 9000\nmax-in-flight: 7\ndrain: 1000\n' });
-  const settings = sound(
+  const settings = await sound(
     join(folder, 'gateway.yaml'),
     { 'max-in-flight': '8' },
     { GATEWAY_DRAIN: '2000', GATEWAY_MAX_IN_FLIGHT: '9' },
@@ -46,14 +46,14 @@ test('environment and flags win over the file, and the file over the defaults', 
   expect(settings.ofFile).toEqual({ listen: '9000' });
 });
 
-test('GATEWAY_CONFIG names the file as well, and one that nobody names is not read', () => {
+test('GATEWAY_CONFIG names the file as well, and one that nobody names is not read', async () => {
   const path = join(folderOf({ 'gateway.yaml': 'drain: 1000\n' }), 'gateway.yaml');
-  expect(givenSettings({}, { GATEWAY_CONFIG: path }).file?.values.get('drain')?.text).toBe('1000');
-  expect(givenSettings({}, { GATEWAY_CONFIG: '' }).file).toBeUndefined();
-  expect(givenSettings({}, {}).file).toBeUndefined();
+  expect((await givenSettings({}, { GATEWAY_CONFIG: path })).file?.values.get('drain')?.text).toBe('1000');
+  expect((await givenSettings({}, { GATEWAY_CONFIG: '' })).file).toBeUndefined();
+  expect((await givenSettings({}, {})).file).toBeUndefined();
 });
 
-test('values are texts, numbers, booleans and lists, and paths are relative to the file', () => {
+test('values are texts, numbers, booleans and lists, and paths are relative to the file', async () => {
   const folder = folderOf({
     'gateway.yaml': `
 rules: rules.yaml
@@ -67,7 +67,7 @@ admin-hosts: [a.test, b.test]
 client-secret-file: secret
 `,
   });
-  const settings = sound(join(folder, 'gateway.yaml'));
+  const settings = await sound(join(folder, 'gateway.yaml'));
   expect(settings.get(table.rules)).toBe(join(folder, 'rules.yaml'));
   expect(settings.get(table.logFile)).toBe(join(folder, '../rewrite.log'));
   expect(settings.get(table.v2Openapi)).toBe('https://v2.test/openapi.json');
@@ -89,9 +89,9 @@ client-secret-file: secret
 test.each([
   ['log-file: "off"', table.logFile, 'off'],
   ['store: memory', table.store, { kind: 'memory' }],
-])('%s is no path', (text, setting, value) => {
+])('%s is no path', async (text, setting, value) => {
   const folder = folderOf({ 'gateway.yaml': text });
-  expect(sound(join(folder, 'gateway.yaml')).get<unknown>(setting)).toEqual(value);
+  expect((await sound(join(folder, 'gateway.yaml'))).get<unknown>(setting)).toEqual(value);
 });
 
 test.each([
@@ -108,17 +108,17 @@ test.each([
   ],
   ['body-limit: 1MiB', '1:1 body-limit is no longer a setting: set limits.body in the rule book.'],
   ['- listen', '1:1 A settings file has a key for each setting, such as listen: 0.0.0.0:8080.'],
-])('a fault of the file has line, column and the way out: %j', (text, fault) => {
+])('a fault of the file has line, column and the way out: %j', async (text, fault) => {
   const path = join(folderOf({ 'gateway.yaml': text }), 'gateway.yaml');
-  expect(read(path)).toEqual({ faults: [`${path}:${fault}`] });
+  expect(await read(path)).toEqual({ faults: [`${path}:${fault}`] });
 });
 
-test('what is not YAML, and no file, are faults', () => {
+test('what is not YAML, and no file, are faults', async () => {
   const folder = folderOf({ 'gateway.yaml': 'listen: [' });
-  expect(read(join(folder, 'gateway.yaml'))).toMatchObject({
+  expect(await read(join(folder, 'gateway.yaml'))).toMatchObject({
     faults: [expect.stringContaining('gateway.yaml:1:')],
   });
-  expect(readSettingsFile(join(folder, 'nope.yaml')).faults).toEqual([
+  expect((await readSettingsFile(join(folder, 'nope.yaml'))).faults).toEqual([
     `The settings file ${join(folder, 'nope.yaml')} cannot be read (ENOENT).`,
   ]);
 });
@@ -128,7 +128,7 @@ test('a value of the file is at fault, and in conflict, by its place', async () 
     folderOf({ 'gateway.yaml': 'listen: 9000\nbreaker: maybe\nadmin-listen: 9000\n' }),
     'gateway.yaml',
   );
-  const outcome = await preflight(givenSettings({ config: path }, {}));
+  const outcome = await preflight(await givenSettings({ config: path }, {}));
   expect(outcome).toEqual({
     faults: [
       `breaker in ${path}:2:10 must be on or off, not "maybe".`,
@@ -137,17 +137,19 @@ test('a value of the file is at fault, and in conflict, by its place', async () 
   });
 });
 
-test('a secret stands in the file or in a file that it names, not in both', () => {
+test('a secret stands in the file or in a file that it names, not in both', async () => {
   const folder = folderOf({ 'gateway.yaml': 'admin-token: x\nadmin-token-file: y\n' });
   const path = join(folder, 'gateway.yaml');
-  expect(read(path)).toEqual({
+  expect(await read(path)).toEqual({
     faults: [
       `admin-token in ${path}:1:14 and admin-token-file in ${path}:2:19 are both set; leave one of them out.`,
     ],
   });
   // The environment wins, as over any other value.
-  expect(sound(path, {}, { GATEWAY_ADMIN_TOKEN: 'z' }).get(table.adminToken)).toBe('z');
-  expect(sound(path, {}, { GATEWAY_ADMIN_TOKEN_FILE: 'z' }).get(table.adminToken)).toBe('secret in z');
+  expect((await sound(path, {}, { GATEWAY_ADMIN_TOKEN: 'z' })).get(table.adminToken)).toBe('z');
+  expect((await sound(path, {}, { GATEWAY_ADMIN_TOKEN_FILE: 'z' })).get(table.adminToken)).toBe(
+    'secret in z',
+  );
 });
 
 test('commands that read one setting read it from the file, too', async () => {

@@ -465,7 +465,7 @@ function valueOf(container: Container | undefined, name: string): string | undef
 /** The faults that the gateway would find in the environment of a container. */
 function settingFaults(container: Pick<Container, 'env'> | undefined): readonly string[] {
   const environment = Object.fromEntries(
-    (container?.env ?? []).map(({ name, value }) => [name, value ?? 'a secret of 16 bytes']),
+    (container?.env ?? []).map(({ name, value }) => [name, value ?? 'a-secret-of-16-bytes']),
   );
   const outcome = readSettings({ flags: {}, environment, readFile: () => 'a secret of 16 bytes' });
   return 'faults' in outcome ? outcome.faults : nodeConflicts(outcome.settings);

@@ -23,7 +23,7 @@ import {
 export async function runDemo(flagsGiven: Readonly<Record<string, string | undefined>>): Promise<void> {
   const { GATEWAY_UPSTREAM: _, ...environment } = process.env;
   const given = definedOnly(flagsGiven);
-  const { file } = givenSettings(given, environment);
+  const { file } = await givenSettings(given, environment);
   const hasOwnRules =
     given['rules'] !== undefined ||
     environment['GATEWAY_RULES'] !== undefined ||
@@ -35,7 +35,7 @@ export async function runDemo(flagsGiven: Readonly<Record<string, string | undef
     ...given,
   };
   process.once('exit', () => book?.remove());
-  const sources = givenSettings(flags, environment);
+  const sources = await givenSettings(flags, environment);
   const log = stderrLog(sources);
   const started = await startServing(sources, log, { releases: DEMO_RELEASES });
   if ('faults' in started) {

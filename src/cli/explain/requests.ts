@@ -232,7 +232,7 @@ export async function readRecordedRequests(
     if (postman !== undefined) return readPostman(readFileSync(postman, 'utf8'));
     if (log !== undefined) return await readLogRequests(log, book);
     if (admin !== undefined) {
-      const client = openAdmin(admin, config);
+      const client = await openAdmin(admin, config);
       return isFault(client) ? client : await readAdminRequests(client, book);
     }
   } catch (error) {

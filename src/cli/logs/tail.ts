@@ -31,7 +31,7 @@ async function show(file: string | undefined, options: TailOptions): Promise<Com
     return { fault: 'Name a log file, or use --admin.' };
   if (file !== undefined && options.admin !== undefined)
     return { fault: 'Name a log file, or use --admin, not both.' };
-  const client = options.admin === undefined ? undefined : openAdmin(options.admin, options.config);
+  const client = options.admin === undefined ? undefined : await openAdmin(options.admin, options.config);
   if (client !== undefined && isFault(client)) return client;
   const terminal = terminalOf(stdout);
   const lines = { entries: 0, others: 0 };

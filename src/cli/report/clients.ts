@@ -46,7 +46,7 @@ function finish(outcome: Outcome): void {
 }
 
 async function hash({ format, config }: NameOptions): Promise<Outcome> {
-  const read = secretOf(table.clientSecret, config);
+  const read = await secretOf(table.clientSecret, config);
   if ('fault' in read) return read;
   const { secret, name } = read;
   if (secret === undefined)
@@ -71,7 +71,7 @@ async function nameOne(
   name: string | undefined,
   { names, admin, format, config }: NameOptions,
 ): Promise<Outcome> {
-  const read = givenSetting(table.clientNames, { 'client-names': names, config });
+  const read = await givenSetting(table.clientNames, { 'client-names': names, config });
   if ('faults' in read) return { fault: read.faults.join('\n') };
   const path = read.value;
   const out =
@@ -106,7 +106,7 @@ async function ask(
   body: string | undefined,
   config: string | undefined,
 ): Promise<ClientsView | CommandFault> {
-  const client = openAdmin(admin, config);
+  const client = await openAdmin(admin, config);
   if (isFault(client)) return client;
   try {
     const response = await client.ask('/clients', {}, body);

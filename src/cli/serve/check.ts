@@ -13,7 +13,7 @@ export async function runCheck(
   flags: Readonly<Record<string, string | undefined>>,
   isJson: boolean,
 ): Promise<void> {
-  const sound = await preflight(givenSettings(flags, process.env));
+  const sound = await preflight(await givenSettings(flags, process.env));
   const faults =
     'faults' in sound ? sound.faults : await startFaults(sound.settings, sound.ruleBook.rules.ruleBook);
   if ('faults' in sound || faults.length > 0) {

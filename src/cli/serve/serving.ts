@@ -440,7 +440,7 @@ async function flush({ rewriteLog, front, log, traces }: ServingParts): Promise<
 
 /** Runs the gateway until SIGTERM or SIGINT, then exits. A refused start sets exit code 2. */
 export async function serveUntilSignal(flags: Readonly<Record<string, string | undefined>>): Promise<void> {
-  const given = givenSettings(flags, process.env);
+  const given = await givenSettings(flags, process.env);
   const log = stderrLog(given);
   const started = await startServing(given, log);
   if ('faults' in started) {

@@ -4,7 +4,7 @@ import { preflight } from '../../../src/cli/serve/preflight.ts';
 
 /** The faults of an environment, sorted. */
 async function faultsOf(environment: Readonly<Record<string, string>>): Promise<readonly string[]> {
-  const outcome = await preflight(givenSettings({}, environment));
+  const outcome = await preflight(await givenSettings({}, environment));
   return 'faults' in outcome ? outcome.faults.toSorted() : [];
 }
 
