@@ -211,7 +211,7 @@ describe('check', () => {
 });
 
 describe('--help', () => {
-  test.each(['serve', 'demo requests', 'check', 'reference'])(
+  test.each(['serve', 'demo requests', 'check'])(
     '%s tells settings, units and defaults',
     async (name) => {
       const help = command([...name.split(' '), '--help']);
