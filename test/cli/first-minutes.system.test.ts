@@ -211,14 +211,11 @@ describe('check', () => {
 });
 
 describe('--help', () => {
-  test.each(['serve', 'demo requests', 'check'])(
-    '%s tells settings, units and defaults',
-    async (name) => {
-      const help = command([...name.split(' '), '--help']);
-      expect(await help.exit).toBe(0);
-      expect(help.stdout()).toMatch(/GATEWAY_[A-Z_]+[^]*default|default[^]*GATEWAY_[A-Z_]+/);
-    },
-  );
+  test.each(['serve', 'demo requests', 'check'])('%s tells settings, units and defaults', async (name) => {
+    const help = command([...name.split(' '), '--help']);
+    expect(await help.exit).toBe(0);
+    expect(help.stdout()).toMatch(/GATEWAY_[A-Z_]+[^]*default|default[^]*GATEWAY_[A-Z_]+/);
+  });
 
   test('an unknown command is a fault', async () => {
     expect(await command(['sreve']).exit).toBe(2);
