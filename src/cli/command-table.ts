@@ -49,6 +49,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands.ts')).explain,
   },
   {
+    name: 'test',
+    group: RULES,
+    summary: 'play text cases through the rule book: a request, what V2 gets, and the responses',
+    load: async () => (await import('./commands.ts')).test,
+  },
+  {
     name: 'replay',
     group: RULES,
     summary: 'compare a changed rule book with recorded requests',

@@ -2,6 +2,7 @@ import { Argument, type Command, InvalidArgumentError, Option } from 'commander'
 import type { RolloutRequest } from '../rollout/rollout-tally.ts';
 import { didYouMean } from '../rules/rule-book-fault.ts';
 import { allSettings, environmentName, type Setting, settings as table } from '../settings/settings.ts';
+import type { TestOptions } from './cases/test.ts';
 import type { DraftOptions } from './draft/draft.ts';
 import type { OpenapiOptions } from './draft/openapi.ts';
 import type { ExplainOptions } from './explain/explain.ts';
@@ -103,6 +104,24 @@ export function explain(command: Command): void {
     .action(async (file: string | undefined, options: ExplainOptions) => {
       const { runExplain } = await import('./explain/explain.ts');
       await runExplain(file, options);
+    });
+}
+
+/** Defines `test`. Exit codes: 0 when all cases pass or are updated, 1 when one fails or a file has none, 2 when a file cannot be read. */
+export function test(command: Command): void {
+  command
+    .description(
+      'Plays text cases through the rule book: a V1 request (lines with >), what V2 gets (=), what V2 responds (*), and what the client gets (<). No service is needed. A case that fails is shown with its file, its line and what differs.',
+    )
+    .argument(
+      '[files...]',
+      'files or folders of text cases (default: the folder cases beside the rule book)',
+    );
+  addFormat(addRules(command), ['text', 'json'])
+    .addOption(new Option('--update', 'write what came into the files; comments stay').helpGroup(OUTPUT))
+    .action(async (files: readonly string[], options: TestOptions) => {
+      const { runTest } = await import('./cases/test.ts');
+      await runTest(files, options);
     });
 }
 

@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { gatewayFor } from '../support/gateway.ts';
 import { exchange } from '../support/raw-client.ts';
 import { rawServer } from '../support/raw-server.ts';
-import { readRawMessage, writeRawResponse, writeRawRequest } from '../support/raw-message.ts';
+import { differences, readRawMessage, writeRawResponse, writeRawRequest } from '../support/raw-message.ts';
 import { compiledShippedRuleBook } from '../support/shipped-rule-book.ts';
-import { differences, readTextCases } from '../support/text-case.ts';
+import { readTextCases } from '../../src/cli/cases/text-cases.ts';
 
 const here = new URL('.', import.meta.url);
 

@@ -44,6 +44,8 @@ const READS: readonly (readonly [args: readonly string[], codes: Codes])[] = [
   [['explain', '--postman', '?'], INPUT],
   [['explain', '--log', '?'], INPUT],
   [['explain', LOG, '--operation', 'create_client', '--rules', '?'], SETTING],
+  [['test', '?'], INPUT],
+  [['test', 'test/cases/requests.txt', '--rules', '?'], SETTING],
   [['replay', 'check', '?'], INPUT],
   [['replay', 'check', LOG, '--rules', '?'], SETTING],
   [['replay', 'record', '--out', FIXTURE, '--har', '?'], INPUT],

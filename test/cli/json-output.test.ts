@@ -114,6 +114,7 @@ test('clients hash prints the hash as a member', async () => {
 const REPORTING: Readonly<Record<string, readonly string[]>> = {
   check: [],
   explain: ['--log', LOG],
+  test: ['test/cases/requests.txt'],
   'replay record': ['--log', LOG, '--out', join(folder, 'again')],
   'replay check': [FIXTURE],
   draft: ['--v2', V2, '--log', LOG],

@@ -79,6 +79,7 @@ const commandsOf = (): Readonly<Record<string, readonly string[]>> => ({
   explain: ['explain', body, '--operation', 'order_post_production'],
   tail: ['tail', log],
   check: ['check'],
+  test: ['test', 'test/cases/requests.txt', '--rules', rules],
   replay: ['replay', 'check', fixture, '--rules', rules],
   help: ['serve', '--help'],
 });
@@ -109,7 +110,7 @@ test('every command that reports is tried on a terminal', async () => {
 });
 
 /** Commands that also print requests, bodies or rules to paste, which keep their lines. */
-const VERBATIM: ReadonlySet<string> = new Set(['explain', 'census']);
+const VERBATIM: ReadonlySet<string> = new Set(['test', 'explain', 'census']);
 
 test.each([100, 80, 60])('at %d columns no word is cut, and no line is longer than that', async (columns) => {
   const names = Object.keys(commandsOf());

@@ -15,7 +15,7 @@ import { rawClient } from '../support/raw-client.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 import { requestRulesBook } from '../support/request-rules-book.ts';
 import { compiledShippedRuleBook } from '../support/shipped-rule-book.ts';
-import { readTextCases } from '../support/text-case.ts';
+import { readTextCases } from '../../src/cli/cases/text-cases.ts';
 import { bodyLimit } from '../support/rule-book.ts';
 
 /** A request as bytes, and as it is explained. */

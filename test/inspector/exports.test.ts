@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { readHar } from '../../src/cli/explain/requests.ts';
 import { gatewayFor } from '../support/gateway.ts';
 import { exchange } from '../support/raw-client.ts';
-import { readRawMessage, writeRawRequest, writeRawResponse } from '../support/raw-message.ts';
+import { differences, readRawMessage, writeRawRequest, writeRawResponse } from '../support/raw-message.ts';
 import { rawServer } from '../support/raw-server.ts';
 import { compiledTestRuleBook } from '../support/rule-book.ts';
-import { differences, readTextCases, type TextCase } from '../support/text-case.ts';
+import { readTextCases, type TextCase } from '../../src/cli/cases/text-cases.ts';
 import { type WatchedServices, watchedServices } from '../support/watched-services.ts';
 
 const ORDER = '{"data": {"property": {"suburb": "Enmore", "n": 1.50}}}';

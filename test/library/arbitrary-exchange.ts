@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import type { TextMessage } from '../support/text-case.ts';
+import type { TextMessage } from '../../src/cli/cases/text-cases.ts';
 
 /** A V1 request, and V2's response to whatever it gets. */
 export interface ArbitraryExchange {

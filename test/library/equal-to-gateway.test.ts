@@ -12,7 +12,7 @@ import {
 import { requestRulesBook } from '../support/request-rules-book.ts';
 import { responseRulesBook } from '../support/response-rules-book.ts';
 import { compiledShippedRuleBook } from '../support/shipped-rule-book.ts';
-import { readTextCases, type TextCase } from '../support/text-case.ts';
+import { readTextCases, type TextCase } from '../../src/cli/cases/text-cases.ts';
 import { exchanges } from './arbitrary-exchange.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 

@@ -13,11 +13,11 @@ import { expect, test } from 'vitest';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { certificate } from '../support/certificates.ts';
 import { exchange } from '../support/raw-client.ts';
-import { readRawMessage, writeRawResponse, writeRawRequest } from '../support/raw-message.ts';
+import { differences, readRawMessage, writeRawResponse, writeRawRequest } from '../support/raw-message.ts';
 import { ok, type RawServer, rawServer } from '../support/raw-server.ts';
 import { type RuntimeGateway, runtimes, type StartRuntime } from '../support/runtimes.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { differences, readTextCases, type TextCase, type TextMessage } from '../support/text-case.ts';
+import { readTextCases, type TextCase, type TextMessage } from '../../src/cli/cases/text-cases.ts';
 import { until } from '../support/until.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));

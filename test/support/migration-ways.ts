@@ -9,7 +9,7 @@ import { gatewayFor } from './gateway.ts';
 import { exchange } from './raw-client.ts';
 import { readRawMessage, writeRawRequest, writeRawResponse } from './raw-message.ts';
 import { rawServer } from './raw-server.ts';
-import type { TextMessage } from './text-case.ts';
+import type { TextMessage } from '../../src/cli/cases/text-cases.ts';
 import { listening } from './listening.ts';
 
 /** An exchange as V2 and the client see it. */

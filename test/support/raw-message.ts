@@ -1,4 +1,4 @@
-import type { TextMessage } from './text-case.ts';
+import { messageDifferences, type TextMessage } from '../../src/cli/cases/text-cases.ts';
 
 /** Writes a request of a text case as latin1, with a length where there is a body. */
 export function writeRawRequest(message: TextMessage): string {
@@ -41,4 +41,11 @@ function joinChunks(body: Buffer): Buffer {
     parts.push(body.subarray(end + 2, end + 2 + size));
     at = end + 2 + size + 2;
   }
+}
+
+/** What `message` lacks of what `expected` says: one sentence for each difference. */
+export function differences(expected: TextMessage, message: TextMessage): readonly string[] {
+  return messageDifferences(expected, message).map(
+    ({ part, expected: wanted = 'absent', actual = 'absent' }) => `${part} is “${actual}”, not “${wanted}”`,
+  );
 }

@@ -3,7 +3,7 @@ import type { Change } from '../../src/rules/rule-book.ts';
 import type { RequestRule } from '../../src/rules/rule.ts';
 import { responseRule } from './response-plan-of.ts';
 import { testRuleBook } from './rule-book.ts';
-import type { TextCase } from './text-case.ts';
+import type { TextCase } from '../../src/cli/cases/text-cases.ts';
 
 const STRIP: RequestRule = { rule: 'strip', members: ['legacy'], in: [] };
 

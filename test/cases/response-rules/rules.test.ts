@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { gatewayFor } from '../../support/gateway.ts';
 import { exchange } from '../../support/raw-client.ts';
-import { readRawMessage, writeRawResponse, writeRawRequest } from '../../support/raw-message.ts';
+import { differences, readRawMessage, writeRawResponse, writeRawRequest } from '../../support/raw-message.ts';
 import { rawServer } from '../../support/raw-server.ts';
 import { responseRulesBook } from '../../support/response-rules-book.ts';
-import { differences, readTextCases } from '../../support/text-case.ts';
+import { readTextCases } from '../../../src/cli/cases/text-cases.ts';
 
 const text = readFileSync(new URL('rules.txt', import.meta.url), 'utf8');
 

@@ -1,0 +1,296 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { stdout } from 'node:process';
+import { lineDiff } from '../../inspector/diff/unified-diff.ts';
+import { counted, terminalText } from '../../report/text.ts';
+import { type CommandFault, endWith, FAILURE, isFault, openRuleBook, writeOutput } from '../command-fault.ts';
+import { painter, terminalOf } from '../terminal.ts';
+import {
+  casePlayer,
+  type Difference,
+  type Mark,
+  messageDifferences,
+  type PlayedCase,
+  readTextCases,
+  type TextCase,
+  TextCaseFault,
+  type TextMessage,
+  updatedLines,
+} from './text-cases.ts';
+
+/** Options of `test`. */
+export interface TestOptions {
+  readonly rules: string;
+  readonly update?: true;
+  readonly format: 'text' | 'json';
+}
+
+/** A difference with the message that has it, and the line of the file where the expected part stands. */
+interface LocatedDifference extends Difference {
+  readonly message: 'V2 request' | 'response';
+  readonly line: number;
+}
+
+/** The outcome of a case. */
+interface CaseOutcome {
+  readonly title: string;
+  readonly line: number;
+  readonly differences: readonly LocatedDifference[];
+}
+
+/** The cases of a file, played. */
+interface FileOutcome {
+  readonly file: string;
+  readonly cases: readonly CaseOutcome[];
+  /** The text with the messages that came in place of those that were expected. */
+  readonly updated: string;
+}
+
+/** Plays text cases through a rule book, prints those that fail, and sets the exit code. */
+export async function runTest(paths: readonly string[], options: TestOptions): Promise<void> {
+  endWith(await run(paths, options));
+}
+
+async function run(paths: readonly string[], options: TestOptions): Promise<CommandFault | undefined> {
+  const { rules, update, format } = options;
+  const book = await openRuleBook(rules);
+  if (isFault(book)) return book;
+  const files = filesOf(paths.length === 0 ? [join(dirname(rules), 'cases')] : paths);
+  if (isFault(files)) return files;
+  const play = casePlayer(book.rules.ruleBook);
+  const outcomes: FileOutcome[] = [];
+  for (const file of files) {
+    const outcome = await playFile(file, play);
+    if (isFault(outcome)) return outcome;
+    outcomes.push(outcome);
+  }
+  const all = outcomes.flatMap(({ cases }) => cases);
+  const failed = all.filter(({ differences }) => differences.length > 0).length;
+  if (update === true) {
+    for (const { file, updated, cases } of outcomes) {
+      if (cases.every(({ differences }) => differences.length === 0)) continue;
+      const unwritten = writeOutput(file, updated);
+      if (unwritten !== undefined) return unwritten;
+    }
+  }
+  const isUpdated = update === true;
+  if (format === 'json') stdout.write(printJson(outcomes, all.length, failed, isUpdated));
+  else stdout.write(printText(outcomes, all.length, failed, isUpdated));
+  if (failed > 0 && !isUpdated) process.exitCode = FAILURE;
+  return undefined;
+}
+
+/** The files that paths name; of a folder, every `.txt` in it and below. */
+function filesOf(paths: readonly string[]): readonly string[] | CommandFault {
+  const files: string[] = [];
+  for (const path of paths) {
+    try {
+      if (!statSync(path).isDirectory()) {
+        files.push(path);
+        continue;
+      }
+      const inside = readdirSync(path, { recursive: true, encoding: 'utf8' });
+      const cases = inside.filter((name) => name.endsWith('.txt')).toSorted();
+      if (cases.length === 0)
+        return { fault: `The folder ${path} has no text cases: files that end with .txt.` };
+      files.push(...cases.map((name) => join(path, name)));
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      return {
+        fault: `${path} cannot be read: ${error.message}. Name files or folders of text cases; docs/rule-book.md shows one.`,
+      };
+    }
+  }
+  return files;
+}
+
+async function playFile(
+  file: string,
+  play: (textCase: TextCase) => Promise<PlayedCase>,
+): Promise<FileOutcome | CommandFault> {
+  let text: string;
+  let cases: readonly TextCase[];
+  try {
+    text = readFileSync(file, 'utf8');
+    cases = readTextCases(text);
+  } catch (error) {
+    if (error instanceof TextCaseFault)
+      return { fault: `${file}:${error.line}: ${error.message}.`, isJunk: true };
+    if (!(error instanceof Error)) throw error;
+    return { fault: `${file} cannot be read: ${error.message}.` };
+  }
+  if (cases.length === 0)
+    return { fault: `${file} has no case: each starts with a line “# ” and its title.`, isJunk: true };
+  for (const { options, at, title } of cases) {
+    const [name] = Object.keys(options);
+    if (name !== undefined)
+      return {
+        fault: `${file}:${at}: the case “${title}” has the option ${name}, which is none here.`,
+        isJunk: true,
+      };
+  }
+  const lines: (string | readonly string[])[] = text.split('\n');
+  const outcomes: CaseOutcome[] = [];
+  for (const textCase of cases) {
+    const played = await play(textCase);
+    const [bug] = played.bugs;
+    if (bug !== undefined) throw bug;
+    const differences = differencesOf(textCase, played);
+    outcomes.push({ title: textCase.title, line: textCase.at, differences });
+    if (differences.length > 0) replaceMessages(lines, textCase, played);
+  }
+  return { file, cases: outcomes, updated: lines.flat().join('\n') };
+}
+
+function differencesOf(textCase: TextCase, { sent, response }: PlayedCase): readonly LocatedDifference[] {
+  const { upstream } = textCase;
+  const locate = (mark: Mark, expected: TextMessage, found: readonly Difference[]): LocatedDifference[] =>
+    found.map((difference) => ({
+      ...difference,
+      message: mark === '=' ? 'V2 request' : 'response',
+      line: lineOf(textCase, mark, expected, difference.part),
+    }));
+  const ofRequest = (): readonly LocatedDifference[] => {
+    if (upstream !== undefined && sent !== undefined)
+      return locate('=', upstream, messageDifferences(upstream, sent));
+    if (upstream === undefined && sent === undefined) return [];
+    const [expected, actual] = [upstream, sent].map((message) => message && wholeText(message));
+    const line = textCase.lines[upstream === undefined ? '>' : '=']?.first ?? textCase.at;
+    return [{ message: 'V2 request', part: 'whole', line, expected, actual }];
+  };
+  return [...ofRequest(), ...locate('<', textCase.response, messageDifferences(textCase.response, response))];
+}
+
+function wholeText({ line, body }: TextMessage): string {
+  return body === '' ? line : `${line}\n\n${body}`;
+}
+
+function lineOf({ lines, at }: TextCase, mark: Mark, expected: TextMessage, part: string): number {
+  const first = lines[mark]?.first ?? at;
+  if (part === 'first line') return first;
+  const field = expected.headers.findIndex(([name]) => name.replace(/^!/, '') === part);
+  if (field >= 0 && part !== 'body') return first + 1 + field;
+  // Behind the fields and the empty line; a case that expects no body has neither.
+  return expected.body === '' ? first : first + 2 + expected.headers.length;
+}
+
+/** Puts the messages that came in place of the lines that were expected. All other lines stay. */
+function replaceMessages(
+  lines: (string | readonly string[])[],
+  textCase: TextCase,
+  { sent, response }: PlayedCase,
+): void {
+  const replace = (mark: Mark, texts: readonly string[]): void => {
+    const range = textCase.lines[mark];
+    if (range === undefined) {
+      const request = textCase.lines['>']?.last ?? textCase.at;
+      lines[request - 1] = [lines[request - 1] ?? '', ...texts].flat();
+      return;
+    }
+    lines[range.first - 1] = texts;
+    for (let line = range.first; line < range.last; line += 1) lines[line] = [];
+  };
+  if (sent !== undefined) replace('=', updatedLines('=', textCase.upstream, sent));
+  else if (textCase.upstream !== undefined) replace('=', []);
+  replace('<', updatedLines('<', textCase.response, response));
+}
+
+function printText(
+  outcomes: readonly FileOutcome[],
+  all: number,
+  failed: number,
+  isUpdated: boolean,
+): string {
+  const paint = painter(terminalOf(stdout));
+  const texts = outcomes.flatMap(({ file, cases }) =>
+    cases
+      .filter(({ differences }) => differences.length > 0)
+      .map(({ title, line, differences }) => {
+        const head = `${paint('red', 'FAIL')}  ${file}:${line}  ${paint('bold', terminalText(title))}`;
+        return [head, ...differences.map((difference) => printDifference(file, difference, paint)), ''].join(
+          '\n',
+        );
+      }),
+  );
+  const files = counted(outcomes.length, 'file');
+  const sum =
+    failed === 0
+      ? paint('green', `${counted(all, 'case')} in ${files}: all pass.`)
+      : isUpdated
+        ? `${counted(all, 'case')} in ${files}: ${failed} updated. Read the difference before you commit it.`
+        : `${counted(all, 'case')} in ${files}: ${failed} ${failed === 1 ? 'fails' : 'fail'}. --update writes what came into ${failed === 1 ? 'the file' : 'the files'}.`;
+  return `${texts.map((text) => `${text}\n`).join('')}${sum}\n`;
+}
+
+function printDifference(
+  file: string,
+  { message, part, line, expected, actual }: LocatedDifference,
+  paint: ReturnType<typeof painter>,
+): string {
+  const where = `  ${file}:${line}: ${part === 'whole' ? message : `${message}, ${part}`}`;
+  if (expected === undefined || actual === undefined) {
+    const nothing = part === 'whole' ? '(nothing may reach V2)' : '(absent)';
+    const missing = part === 'whole' ? '(nothing reached V2)' : '(absent)';
+    return [
+      where,
+      ...sideLines('-', expected ?? nothing, 'red', paint),
+      ...sideLines('+', actual ?? missing, 'green', paint),
+    ].join('\n');
+  }
+  if (!expected.includes('\n') && !actual.includes('\n'))
+    return [where, ...markedLines(expected, actual, paint)].join('\n');
+  const lines = lineDiff(expected, actual).map(({ sign, text }) => {
+    const shown = `    ${sign} ${visible(text)}`;
+    return sign === ' ' ? shown : paint(sign === '-' ? 'red' : 'green', shown);
+  });
+  return [where, ...lines].join('\n');
+}
+
+function sideLines(
+  sign: '-' | '+',
+  text: string,
+  style: 'red' | 'green',
+  paint: ReturnType<typeof painter>,
+): readonly string[] {
+  return text.split('\n').map((line) => paint(style, `    ${sign} ${visible(line)}`));
+}
+
+/** Characters of a long line that are shown around a difference. */
+const AROUND = 40;
+
+/** Two lines, with a mark under the characters that differ. Equal beginnings and ends of long lines are cut. */
+function markedLines(expected: string, actual: string, paint: ReturnType<typeof painter>): readonly string[] {
+  const [one, other] = [Array.from(visible(expected)), Array.from(visible(actual))];
+  let start = 0;
+  while (start < one.length && start < other.length && one[start] === other[start]) start += 1;
+  let end = 0;
+  while (end < one.length - start && end < other.length - start && one.at(-1 - end) === other.at(-1 - end))
+    end += 1;
+  const from = start > AROUND ? start - AROUND : 0;
+  const cut = (text: readonly string[]): string => {
+    const until = end > AROUND ? text.length - end + AROUND : text.length;
+    return `${from > 0 ? '…' : ''}${text.slice(from, until).join('')}${until < text.length ? '…' : ''}`;
+  };
+  const width = Math.max(1, one.length - end - start, other.length - end - start);
+  const before = start - from + (from > 0 ? 1 : 0);
+  return [
+    paint('red', `    - ${cut(one)}`),
+    paint('green', `    + ${cut(other)}`),
+    `      ${' '.repeat(before)}${'^'.repeat(width)}`,
+  ];
+}
+
+/** Control characters as escapes, so that each has a width and does nothing to a terminal. */
+function visible(text: string): string {
+  return text.replaceAll(/\p{Cc}/gu, (character) => JSON.stringify(character).slice(1, -1));
+}
+
+function printJson(
+  outcomes: readonly FileOutcome[],
+  all: number,
+  failed: number,
+  isUpdated: boolean,
+): string {
+  const files = outcomes.map(({ file, cases }) => ({ file, cases }));
+  return `${JSON.stringify({ cases: all, failed, updated: isUpdated ? failed : 0, files }, null, 2)}\n`;
+}

@@ -1,0 +1,332 @@
+import type { Exchange, ExchangeHandler } from '../../gateway/exchange.ts';
+import { Gateway } from '../../gateway/gateway.ts';
+import type { UpstreamReceiver, UpstreamRequest } from '../../gateway/upstream.ts';
+import { concatBytes } from '../../http/byte-collector.ts';
+import type { HeaderList } from '../../http/header-list.ts';
+import type { ResponseHead } from '../../http/response-head.ts';
+import { decodeBody } from '../../node/decode-body.ts';
+import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
+import type { RuleBook } from '../../rules/rule-book.ts';
+import { gatewayOptions, readSettings } from '../../settings/read-settings.ts';
+
+/** A message of a text case: its first line, header fields and body. */
+export interface TextMessage {
+  readonly line: string;
+  /** Names in lower case; a name with `!` in front must be absent. */
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: string;
+}
+
+/** Marks of the lines of a message: V1 request, V2 request, V2's response, and the response that the V1 client gets. */
+export type Mark = '>' | '=' | '*' | '<';
+
+/**
+ * A whole exchange as text. `> ` is the V1 request, `= ` what V2 gets (none: nothing may reach it), `* ` what V2
+ * responds (by default 200 with `{"data":{}}`), `< ` what the client gets. First a line `METHOD target` or a status,
+ * then header fields, then an empty line, then the body; `= ` and `< ` check the fields they name and the whole body,
+ * a body of `…` is not checked. `! name: value` is an option of the run, `# ` the title, `## ` a comment.
+ */
+export interface TextCase {
+  readonly title: string;
+  readonly request: TextMessage;
+  readonly upstream: TextMessage | undefined;
+  readonly upstreamResponse: TextMessage;
+  readonly response: TextMessage;
+  readonly options: Readonly<Record<string, string>>;
+  /** Number of the line with the title, from 1. */
+  readonly at: number;
+  /** Numbers of the lines of each message, from 1; the last one is included. */
+  readonly lines: Readonly<Partial<Record<Mark, { readonly first: number; readonly last: number }>>>;
+}
+
+const PLAIN_ANSWER: TextMessage = {
+  line: '200',
+  headers: [['content-type', 'application/json']],
+  body: '{"data":{}}',
+};
+
+/** Why a file of text cases cannot be read; the message starts with the number of the line. */
+export class TextCaseFault extends Error {
+  readonly line: number;
+
+  constructor(line: number, message: string) {
+    super(message);
+    this.name = 'TextCaseFault';
+    this.line = line;
+  }
+}
+
+/** Reads the text cases of a file: each starts with a title, and what stands before the first one is a comment. Throws `TextCaseFault`. */
+export function readTextCases(text: string): readonly TextCase[] {
+  const lines = text.split('\n');
+  const starts = lines.flatMap((line, index) => (line.startsWith('# ') ? [index] : []));
+  return starts.map((start, index) => readTextCase(lines.slice(start, starts[index + 1]), start + 1));
+}
+
+function readTextCase([heading = '', ...lines]: readonly string[], at: number): TextCase {
+  const title = heading.slice(2);
+  const sections = new Map<string, { readonly texts: string[]; readonly first: number; last: number }>();
+  const options: Record<string, string> = {};
+  for (const [index, line] of lines.entries()) {
+    const number = at + 1 + index;
+    const mark = line.charAt(0);
+    if (mark === '' || mark === '\r' || mark === '#') continue;
+    if (mark === '!') {
+      const [name = '', value = ''] = line.slice(1).split(/:(.*)/s);
+      options[name.trim()] = value.trim();
+      continue;
+    }
+    if (!'>=*<'.includes(mark))
+      throw new TextCaseFault(
+        number,
+        `a line starts with ${JSON.stringify(mark)}; lines of a case start with > (V1 request), = (V2 request), * (V2's response), < (what the client gets), ! (option) or ## (comment)`,
+      );
+    const section = sections.get(mark) ?? { texts: [], first: number, last: number };
+    if (section.texts.length > 0 && section.last !== number - 1)
+      throw new TextCaseFault(
+        number,
+        `lines with ${mark} stand apart from those of line ${section.first}; a case has one of each message`,
+      );
+    sections.set(mark, section);
+    section.texts.push(line.slice(2));
+    section.last = number;
+  }
+  const read = (mark: Mark): TextMessage | undefined => {
+    const section = sections.get(mark);
+    return section === undefined ? undefined : readMessage(section.texts);
+  };
+  const [request, response] = [read('>'), read('<')];
+  if (request === undefined || response === undefined)
+    throw new TextCaseFault(
+      at,
+      `the case “${title}” has no ${request === undefined ? 'V1 request (lines with >)' : 'response (lines with <)'}`,
+    );
+  return {
+    title,
+    request,
+    upstream: read('='),
+    upstreamResponse: read('*') ?? PLAIN_ANSWER,
+    response,
+    options,
+    at,
+    lines: Object.fromEntries(sections),
+  };
+}
+
+function readMessage([line = '', ...rest]: readonly string[]): TextMessage {
+  const empty = rest.indexOf('');
+  const headers = (empty === -1 ? rest : rest.slice(0, empty)).map((header) => {
+    const [name = '', value = ''] = header.split(/:(.*)/s);
+    return [name.trim().toLowerCase(), value.trim()] as const;
+  });
+  return { line, headers, body: empty === -1 ? '' : rest.slice(empty + 1).join('\n') };
+}
+
+/** A part of a message that is not as a case expects it. */
+export interface Difference {
+  /** The first line, the body, or the name of a header field. */
+  readonly part: string;
+  /** Undefined for what must not be there. */
+  readonly expected: string | undefined;
+  /** Undefined for what is not there. */
+  readonly actual: string | undefined;
+}
+
+/** Returns the parts of `message` that are not as `expected` says. */
+export function messageDifferences(expected: TextMessage, message: TextMessage): readonly Difference[] {
+  const found: Difference[] = [];
+  if (message.line !== expected.line)
+    found.push({ part: 'first line', expected: expected.line, actual: message.line });
+  for (const [name, value] of expected.headers) {
+    const isAbsent = name.startsWith('!');
+    const plain = isAbsent ? name.slice(1) : name;
+    const values = valuesOf(message, plain);
+    const actual = values.length === 0 ? undefined : values.join(' | ');
+    if (isAbsent ? actual !== undefined : actual !== value)
+      found.push({ part: plain, expected: isAbsent ? undefined : value, actual });
+  }
+  if (expected.body !== '…' && message.body !== expected.body)
+    found.push({ part: 'body', expected: expected.body, actual: message.body });
+  return found;
+}
+
+function valuesOf({ headers }: TextMessage, name: string): readonly string[] {
+  return headers.filter(([other]) => other === name).map(([, value]) => value);
+}
+
+/** The lines of the message with which `expected` holds: its own fields with the values that came, and its own comments on the body. */
+export function updatedLines(mark: Mark, expected: TextMessage | undefined, message: TextMessage): string[] {
+  const named = expected?.headers.map(([name]) => name.replace(/^!/, '')) ?? [];
+  const fields = [...new Set(named)].map((name) => {
+    const values = valuesOf(message, name);
+    return values.length === 0 ? `!${name}:` : `${name}: ${values.join(' | ')}`;
+  });
+  const body = expected?.body === '…' ? '…' : message.body;
+  const lines = [message.line, ...fields, ...(body === '' ? [] : ['', ...body.split('\n')])];
+  return lines.map((line) => `${mark} ${line}`.trimEnd());
+}
+
+/** What a case led to: the request that V2 got, if any, and the response of the client. */
+export interface PlayedCase {
+  readonly sent: TextMessage | undefined;
+  readonly response: TextMessage;
+  /** Errors that no failure describes: bugs of the gateway. */
+  readonly bugs: readonly unknown[];
+}
+
+/** The address of V2, in the links of its responses. */
+const V2_HOST = 'v2.test';
+
+/** Bytes for buffered bodies; a case has one. */
+const BUFFER_BYTES = 256 * 1024 * 1024;
+
+/**
+ * Plays cases through the gateway itself, with its decision and its plans, but without sockets: V2 is the response of the case. Modes,
+ * brownouts, pins and the sunset of the rule book depend on the day and the client, and are left out.
+ */
+export function casePlayer(ruleBook: RuleBook): (textCase: TextCase) => Promise<PlayedCase> {
+  const { rollout, ...rest } = ruleBook;
+  const signals = rollout?.signals;
+  const rules = new CompiledRuleBook({
+    ...rest,
+    ...(signals === undefined ? {} : { rollout: { clients: {}, brownouts: [], pins: [], signals } }),
+  });
+  const read = readSettings({ flags: {}, environment: {}, readFile: () => '' });
+  if ('faults' in read) throw new Error(read.faults.join('\n'));
+  const options = gatewayOptions(read.settings, { bufferBytes: BUFFER_BYTES });
+  return async ({ request, upstreamResponse }) => {
+    let sent: TextMessage | undefined;
+    const bugs: unknown[] = [];
+    const send = async (received: UpstreamRequest, receiver: UpstreamReceiver): Promise<void> => {
+      sent = await sentMessage(received);
+      const body = new TextEncoder().encode(upstreamResponse.body);
+      const headers = [...upstreamResponse.headers.flat(), 'content-length', String(body.length)];
+      const status = Number(upstreamResponse.line);
+      receiver.head({ status, reason: undefined, headers, lines: undefined });
+      if (body.length > 0 && received.method !== 'HEAD') receiver.data(body);
+      receiver.end([]);
+    };
+    const gateway = new Gateway(
+      {
+        rules: () => rules,
+        v2: {
+          upstream: {
+            send: (received, receiver) => {
+              send(received, receiver).catch((error: unknown) => void bugs.push(error));
+              return { pause: () => {}, resume: () => {}, abort: () => {} };
+            },
+          },
+          path: '',
+          hosts: [V2_HOST],
+        },
+        record: () => {},
+        now: () => performance.now(),
+        time: () => Date.now(),
+        newRequestId: () => crypto.randomUUID(),
+        newTraceHex: () => '0'.repeat(48),
+        clientOf: () => '0'.repeat(16),
+        decode: decodeBody,
+        after: (milliseconds, run) => void setTimeout(run, milliseconds),
+        random: () => 0,
+        onUnexpectedError: (error) => void bugs.push(error),
+      },
+      options,
+    );
+    const exchange = new CaseExchange(request);
+    await gateway.serve(gateway.receive(exchange));
+    const response = await exchange.response;
+    return { sent, response, bugs };
+  };
+}
+
+/** Methods whose requests have a length even without a body. */
+const WITH_LENGTH: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
+
+async function sentMessage({ method, target, headers, body }: UpstreamRequest): Promise<TextMessage> {
+  const parts: Uint8Array[] = [];
+  if (body instanceof Uint8Array) parts.push(body.slice());
+  else if (body !== null) for await (const part of body) parts.push(part.slice());
+  const whole = concatBytes(parts);
+  const framing = whole.length > 0 || WITH_LENGTH.has(method) ? ['content-length', String(whole.length)] : [];
+  return messageOf(`${method} ${target}`, ['host', V2_HOST, ...headers, ...framing], whole);
+}
+
+function messageOf(line: string, headers: HeaderList, body: Uint8Array): TextMessage {
+  const fields = headers.flatMap((name, at): (readonly [string, string])[] =>
+    at % 2 === 0 ? [[name.toLowerCase(), (headers[at + 1] ?? '').trim()]] : [],
+  );
+  return { line, headers: fields, body: new TextDecoder().decode(body) };
+}
+
+/** The exchange of a case: its body is there at once, and its response is kept. */
+class CaseExchange implements Exchange {
+  readonly method: string;
+  readonly target: string;
+  readonly headers: HeaderList;
+  readonly version = '1.1';
+  readonly remote = '';
+  readonly secure = false;
+  readonly hasBody: boolean;
+  readonly bytesIn: number;
+  readonly response: Promise<TextMessage>;
+  readonly handled = new Response();
+  private readonly body: Uint8Array;
+  private readonly resolve: (message: TextMessage) => void;
+  private handler: ExchangeHandler | undefined = undefined;
+  private started: ResponseHead | undefined = undefined;
+  private readonly parts: Uint8Array[] = [];
+
+  constructor({ line, headers, body }: TextMessage) {
+    const [method = '', target = ''] = line.split(' ');
+    this.method = method;
+    this.target = target;
+    this.body = new TextEncoder().encode(body);
+    const isLong = this.body.length > 0 || WITH_LENGTH.has(method);
+    const length = isLong ? ['content-length', String(this.body.length)] : [];
+    const host = headers.some(([name]) => name === 'host') ? [] : ['host', 'gateway.test'];
+    this.headers = [...host, ...headers.flat(), ...length];
+    this.hasBody = this.body.length > 0;
+    this.bytesIn = this.body.length;
+    const { promise, resolve } = Promise.withResolvers<TextMessage>();
+    this.response = promise;
+    this.resolve = resolve;
+  }
+
+  attach(handler: ExchangeHandler): void {
+    this.handler = handler;
+  }
+
+  collect(): void {
+    if (this.handler?.acceptChunk(this.body.length) === true) this.handler.onWholeBody(this.body);
+  }
+
+  open(): void {
+    this.handler?.onBody(this.hasBody ? this.body : null);
+  }
+
+  information(): void {}
+
+  head(head: ResponseHead): void {
+    this.started = head;
+  }
+
+  data(chunk: Uint8Array): boolean {
+    this.parts.push(chunk.slice());
+    return true;
+  }
+
+  end(): void {
+    const { status = 0, headers = [] } = this.started ?? {};
+    const body = concatBytes(this.parts);
+    const isFramed = headers.some((name, at) => at % 2 === 0 && name.toLowerCase() === 'content-length');
+    const length = isFramed || status === 204 ? [] : ['content-length', String(body.length)];
+    this.resolve(messageOf(String(status), [...headers, ...length], body));
+    this.handler?.flushed();
+  }
+
+  closeAfterResponse(): void {}
+
+  reset(): void {
+    this.resolve({ line: 'connection reset', headers: [], body: '' });
+  }
+}

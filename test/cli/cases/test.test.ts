@@ -1,0 +1,191 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { readTextCases, updatedLines } from '../../../src/cli/cases/text-cases.ts';
+import { type CommandRun, commandRun } from '../../support/command-runs.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+const folder = temporaryFolder('cases');
+
+function file(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+function run(...args: string[]): Promise<CommandRun> {
+  return commandRun(['test', ...args]);
+}
+
+const PASSING = `# a client
+> POST /api/v1/clients
+> Content-Type: application/json
+>
+> {"data":{"name":"Acme"}}
+= POST /api/v2/clients
+= content-length: 15
+=
+= {"name":"Acme"}
+< 200
+< content-type: application/json
+<
+< {"data":{}}
+`;
+
+const FAILING = `What stands before a case is a comment.
+
+# a client
+> POST /api/v1/clients
+> Content-Type: application/json
+>
+> {"data":{"name":"Acme"}}
+## The wrapper goes.
+= POST /api/v2/client
+= !content-length:
+=
+= {"name":"Acne"}
+
+* 201
+* Content-Type: application/json
+*
+* {"data":{"id":1}}
+< 200
+<
+< …
+## Nothing follows.
+`;
+
+test('the cases of this project pass', async () => {
+  const shipped = await run('test/cases/requests.txt', 'test/cases/responses.txt');
+  expect(shipped).toEqual({
+    code: 0,
+    err: '',
+    out: expect.stringMatching(/^\d+ cases in 2 files: all pass\.\n$/),
+  });
+  const own = await run('test/cases/request-rules', '--rules', 'test/cases/request-rules/rules.yaml');
+  expect(own).toEqual({
+    code: 0,
+    err: '',
+    out: expect.stringMatching(/^\d+ cases in 1 file: all pass\.\n$/),
+  });
+});
+
+test('a case that fails is shown with its line and what differs', async () => {
+  const path = file('failing.txt', FAILING);
+  expect(await run(path, file('passing.txt', PASSING))).toEqual({
+    code: 1,
+    err: '',
+    out: `FAIL  ${path}:3  a client
+  ${path}:9: V2 request, first line
+    - POST /api/v2/client
+    + POST /api/v2/clients
+                         ^
+  ${path}:10: V2 request, content-length
+    - (absent)
+    + 15
+  ${path}:12: V2 request, body
+    - {"name":"Acne"}
+    + {"name":"Acme"}
+                 ^
+  ${path}:18: response, first line
+    - 200
+    + 201
+        ^
+
+2 cases in 2 files: 1 fails. --update writes what came into the file.
+`,
+  });
+  const json = JSON.parse((await run(path, '--json')).out);
+  expect(json).toMatchObject({
+    cases: 1,
+    failed: 1,
+    files: [{ file: path, cases: [{ title: 'a client', line: 3 }] }],
+  });
+  expect(json.files[0].cases[0].differences[0]).toEqual({
+    message: 'V2 request',
+    part: 'first line',
+    line: 9,
+    expected: 'POST /api/v2/client',
+    actual: 'POST /api/v2/clients',
+  });
+});
+
+test('--update writes what came, and leaves comments, requests and bodies that are not checked', async () => {
+  const path = file('updated.txt', FAILING);
+  const updated = await run(path, '--update');
+  expect([updated.code, updated.out.split('\n').at(-2)]).toEqual([
+    0,
+    '1 case in 1 file: 1 updated. Read the difference before you commit it.',
+  ]);
+  expect(readFileSync(path, 'utf8')).toBe(
+    FAILING.replace('/api/v2/client\n', '/api/v2/clients\n')
+      .replace('= !content-length:', '= content-length: 15')
+      .replace('Acne', 'Acme')
+      .replace('< 200', '< 201'),
+  );
+  expect((await run(path)).code).toBe(0);
+});
+
+test('a request that V2 should not get, and one that it should', async () => {
+  const refused = PASSING.replace('{"data":{"name":"Acme"}}', '[');
+  const path = file('reached.txt', `${PASSING.replaceAll(/^=.*\n/gm, '')}\n${refused}`);
+  const { code, out } = await run(path);
+  expect(code).toBe(1);
+  expect(out).toContain(`${path}:2: V2 request
+    - (nothing may reach V2)
+    + POST /api/v2/clients
+    + ${''}
+    + {"name":"Acme"}
+`);
+  expect(out).toContain('    + (nothing reached V2)\n');
+  await run(path, '--update');
+  expect((await run(path)).code).toBe(0);
+  expect(readFileSync(path, 'utf8')).toContain(
+    '> {"data":{"name":"Acme"}}\n= POST /api/v2/clients\n=\n= {"name":"Acme"}\n< 200\n',
+  );
+});
+
+test('the lines that --update writes are read as the message that came', () => {
+  const body = '{\n  "a": 1\n\n}';
+  const message = { line: '200', headers: [['etag', '"a"'] as const], body };
+  const lines = updatedLines('<', { line: '201', headers: [['etag', '"b"']], body: '' }, message);
+  const [read] = readTextCases(['# a case', '> GET /api/v1/x', ...lines].join('\n'));
+  expect(read?.response).toEqual(message);
+});
+
+test.each([
+  [
+    'no-title.txt',
+    '> GET /api/v1/x\n',
+    'no-title.txt has no case: each starts with a line “# ” and its title.',
+  ],
+  [
+    'mark.txt',
+    '# a\n> GET /api/v1/x\n+ 200\n',
+    'mark.txt:3: a line starts with "+"; lines of a case start with > (V1 request)',
+  ],
+  ['half.txt', '\n# a\n> GET /api/v1/x\n', 'half.txt:2: the case “a” has no response (lines with <).'],
+  ['bare.txt', '# a\n< 200\n', 'bare.txt:1: the case “a” has no V1 request (lines with >).'],
+  [
+    'apart.txt',
+    '# a\n> GET /api/v1/x\n< 200\n> X: y\n',
+    'apart.txt:4: lines with > stand apart from those of line 2',
+  ],
+  [
+    'option.txt',
+    `${PASSING}! response: errors\n`,
+    'option.txt:1: the case “a client” has the option response',
+  ],
+])('%s cannot be read, and its line is named', async (name, text, fault) => {
+  const { code, out, err } = await run(file(name, text));
+  expect([code, out]).toEqual([1, '']);
+  expect(err).toContain(join(folder, fault));
+});
+
+test('files that are not there', async () => {
+  expect(await run(join(folder, 'none'))).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('none cannot be read'),
+  });
+  expect(await run()).toMatchObject({ code: 2, err: expect.stringContaining('config/cases cannot be read') });
+});
