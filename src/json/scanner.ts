@@ -7,6 +7,8 @@ export interface OpenedMembers {
   readonly objects: readonly boolean[];
   /** Of members that are arrays. */
   readonly arrays: readonly boolean[];
+  /** Whether the elements of a text that is an array itself are recorded. */
+  readonly list: boolean;
 }
 
 const SPACE = 0x20;
@@ -62,7 +64,7 @@ interface ScanLimits {
   readonly record: number;
   /** The names to match: the ids of matching members are recorded on the tape. */
   readonly names?: NameTable;
-  /** The members whose contents are recorded; all when absent. Elements of an array follow their array, and a root array is closed. */
+  /** The members whose contents are recorded; all when absent. Elements of an array follow their array. */
   readonly opened?: OpenedMembers;
 }
 
@@ -327,13 +329,13 @@ function stringFault(bytes: Uint8Array, offset: number): JsonFault {
 
 /** Whether the contents of a container are recorded; `depth` is 1 for the root. */
 function isOpened(
-  { objects, arrays }: OpenedMembers,
+  { objects, arrays, list }: OpenedMembers,
   isObject: boolean,
   isElement: boolean,
   id: number,
   depth: number,
 ): boolean {
-  if (isElement) return depth > 1 || isObject;
+  if (isElement) return depth > 1 || isObject || list;
   return (isObject ? objects : arrays)[id] === true;
 }
 

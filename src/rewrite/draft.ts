@@ -25,8 +25,10 @@ export class Draft {
   readonly bytes: Uint8Array;
   readonly tape: Tape;
   readonly names: NameTable;
-  /** The current body. */
+  /** The current body; without members for a body that is an array. */
   root: DraftObject;
+  /** The body, where it is an array: it stays one, whatever the rules. */
+  readonly list: DraftArray | undefined;
   /** True when there was not enough memory for the parts that rules use: it cannot be printed. */
   isIncomplete = false;
   private readonly isGrouped: boolean;
@@ -47,7 +49,8 @@ export class Draft {
     this.names = names;
     this.isGrouped = isGrouped;
     this.memory = memory;
-    this.root = this.object(0, undefined);
+    this.list = tape.kind(0) === ARRAY ? new DraftArray(0, undefined) : undefined;
+    this.root = this.list === undefined ? this.object(0, undefined) : new DraftObject(-1, undefined);
   }
 
   /**
@@ -58,7 +61,7 @@ export class Draft {
     visit: (object: DraftObject) => T | undefined,
     ambiguous: (id: number, member: DraftMember) => T | undefined,
   ): T | undefined {
-    return this.walk(this.root, path, 0, visit, ambiguous);
+    return this.walk(this.list ?? this.root, path, 0, visit, ambiguous);
   }
 
   /** Opens the value of `member` and reads its members or elements. Undefined for a string or a scalar. */
@@ -158,10 +161,11 @@ class DraftArray {
   /** Its elements, once a rule has entered it. */
   readonly elements: DraftElement[] = [];
   isEntered = false;
-  readonly up: DraftMember | DraftElement;
+  /** Its container; undefined for the body. */
+  readonly up: DraftMember | DraftElement | undefined;
   isChanged = false;
 
-  constructor(node: number, up: DraftMember | DraftElement) {
+  constructor(node: number, up: DraftMember | DraftElement | undefined) {
     this.node = node;
     this.up = up;
   }
@@ -354,8 +358,9 @@ export function objectPointer(draft: Draft, object: DraftObject): string | undef
 
 function valuePointer(draft: Draft, holder: DraftMember | DraftElement): string | undefined {
   if (!(holder instanceof DraftElement)) return currentPointer(draft, holder);
-  const around = valuePointer(draft, holder.array.up);
-  return around === undefined ? undefined : `${around}/${holder.index}`;
+  const { array, index } = holder;
+  const around = array.up === undefined ? '' : valuePointer(draft, array.up);
+  return around === undefined ? undefined : `${around}/${index}`;
 }
 
 /** Returns the current name of a member. */
@@ -453,7 +458,11 @@ class Printer {
   }
 
   print(): Recipe {
-    const { root } = this.draft;
+    const { root, list } = this.draft;
+    if (list !== undefined) {
+      this.value(list, false);
+      return this.recipe;
+    }
     // The bracket of a created object is printed with its key, and the body has no key.
     if (root.node < 0) this.recipe.insert(OPEN);
     this.object(root, false);

@@ -2,7 +2,7 @@ import { hasByteOrderMark } from '../json/document.ts';
 import { applyEdits } from '../json/edit.ts';
 import { NameTable } from '../json/names.ts';
 import { type OpenedMembers, Scanner } from '../json/scanner.ts';
-import { OBJECT, Slab, type WorkMemory } from '../json/tape.ts';
+import { ARRAY, OBJECT, Slab, type WorkMemory } from '../json/tape.ts';
 import {
   type Change,
   ChangeIndex,
@@ -88,6 +88,8 @@ export class Plan {
   private readonly depth: number;
   private readonly names = new NameTable();
   private readonly rules: readonly Compiled[];
+  /** Those for a body that is an array; any other rule names a member of an object. */
+  private readonly listRules: readonly Compiled[];
   private readonly scanner: Scanner;
   private readonly keys: KeyCache = [];
   private readonly cache = new RecordCache();
@@ -100,6 +102,7 @@ export class Plan {
     this.policies = book.policies;
     this.depth = book.limits.depth;
     this.rules = this.compile(book.policies, changes);
+    this.listRules = this.rules.filter(isOfList);
     const record = this.rules.reduce((deepest, rule) => Math.max(deepest, reach(rule)), 0) + this.unwraps();
     this.scanner = new Scanner({
       depth: book.limits.depth,
@@ -174,9 +177,8 @@ export class Plan {
 
   /** Applies the rules to the body that was scanned last; undefined where there is not enough memory. */
   private compute(body: Uint8Array, memory: WorkMemory | undefined): ShapeResult | Stop | undefined {
-    const { tape } = this.scanner;
     const run = this.run(body, memory, undefined);
-    const stop = tape.kind(0) === OBJECT ? this.applyRules(run) : undefined;
+    const stop = this.applyRules(run);
     if (run.draft.isIncomplete) return undefined;
     if (stop !== undefined) return stop;
     const records = this.recordsOf(run, body, memory);
@@ -196,7 +198,8 @@ export class Plan {
   }
 
   private applyRules(run: Run): Stop | undefined {
-    for (const rule of this.rules) {
+    const kind = this.scanner.tape.kind(0);
+    for (const rule of kind === OBJECT ? this.rules : kind === ARRAY ? this.listRules : []) {
       const stop = applyRule(rule, run);
       if (stop !== undefined) return stop;
     }
@@ -244,15 +247,21 @@ function reach(rule: Compiled): number {
   return rule.path.length + (rule.rule === 'nest' ? 2 : 1);
 }
 
+/** True for a rule whose path begins with `*`: it is about the elements of a body that is an array. */
+function isOfList(rule: Compiled): boolean {
+  return rule.rule !== 'unwrap' && rule.path[0] === -1;
+}
+
 /** The members that rules open, being collected. */
 export interface MembersToOpen extends OpenedMembers {
   readonly objects: boolean[];
   readonly arrays: boolean[];
+  list: boolean;
 }
 
 /** The names of the members that `rules` open, as in the V1 body: the old name where a rule gives a new one. */
 function openedBy(rules: readonly Compiled[]): OpenedMembers {
-  const opened: MembersToOpen = { objects: [], arrays: [] };
+  const opened: MembersToOpen = { objects: [], arrays: [], list: false };
   for (const rule of rules.toReversed()) {
     if (rule.rule === 'rename') openLike(opened, rule.id, rule.to);
     if (rule.rule === 'nest') opened.objects[rule.under] = true;
@@ -334,7 +343,9 @@ export function compilePlans(book: RuleBook): Plans {
 }
 
 /** Opens the members on the path to an object, whose segments are ids of names and -1 for `*`. */
-export function openPath({ objects, arrays }: MembersToOpen, path: readonly number[]): void {
+export function openPath(opened: MembersToOpen, path: readonly number[]): void {
+  const { objects, arrays } = opened;
+  if (path[0] === -1) opened.list = true;
   for (const [at, id] of path.entries()) {
     if (id >= 0) (path[at + 1] === -1 ? arrays : objects)[id] = true;
   }

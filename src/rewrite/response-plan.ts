@@ -2,7 +2,7 @@ import { hasByteOrderMark } from '../json/document.ts';
 import { applyEdits } from '../json/edit.ts';
 import { NameTable } from '../json/names.ts';
 import { type OpenedMembers, Scanner } from '../json/scanner.ts';
-import { OBJECT, Slab, type WorkMemory } from '../json/tape.ts';
+import { ARRAY, OBJECT, Slab, type WorkMemory } from '../json/tape.ts';
 import { InverseIndex, type InvertedRule } from '../rules/inverse.ts';
 import {
   canBeRewritten,
@@ -77,6 +77,8 @@ const LARGE_BYTES = 256 * 1024;
 export class ResponsePlan {
   private readonly names = new NameTable();
   private readonly rules: readonly Compiled[];
+  /** Those for a response that is an array; any other rule names a member of an object. */
+  private readonly listRules: readonly Compiled[];
   /** A status is a number of three digits, so that this stays small. */
   private readonly byStatus = new Map<number, readonly Compiled[]>();
   private readonly scanner: Scanner;
@@ -92,6 +94,7 @@ export class ResponsePlan {
   /** `changes` are those that apply to the operation; what `inverse` stands for in them is in `inverted`. */
   constructor(book: RuleBook, changes: readonly Change[], inverted: readonly InvertedRule[]) {
     this.rules = this.compile(changes, inverted);
+    this.listRules = this.rules.filter(isOfList);
     this.isGrouped = !this.rules.some(readsAnyName);
     this.resource = inverted.length > 0 ? this.names.add('data') : undefined;
     // A member that a rule lifts was one level deeper before.
@@ -122,8 +125,8 @@ export class ResponsePlan {
   }
 
   /**
-   * Rewrites a response; never throws, whatever the bytes are. Anything except a JSON object is left unchanged, and so is a
-   * response for which `memory` is not enough.
+   * Rewrites a response; never throws, whatever the bytes are. A scalar is left unchanged, so is an array that no rule's path begins
+   * with, and so is a response for which `memory` is not enough.
    */
   rewrite(body: Uint8Array, context: ResponseContext, memory?: WorkMemory): ResponseRewrite {
     const outcome = this.rewriteWithin(body, context, memory);
@@ -141,7 +144,8 @@ export class ResponsePlan {
     if (this.scanner.scan(body, from, memory) !== undefined)
       return { verdict: 'unchanged', body, note: 'response-malformed' };
     if (this.scanner.tape.isIncomplete) return { verdict: 'unchanged', body, note: 'response-buffer-full' };
-    if (this.scanner.tape.kind(0) !== OBJECT)
+    const kind = this.scanner.tape.kind(0);
+    if (kind !== OBJECT && !(kind === ARRAY && this.listRulesFor(context.status).length > 0))
       return this.undoes(context.status)
         ? { verdict: 'unchanged', body, note: 'response-no-resource' }
         : { verdict: 'unchanged', body };
@@ -219,7 +223,9 @@ export class ResponsePlan {
   ): ResponseRun {
     const draft = new Draft(body, this.scanner.tape, this.names, this.isGrouped, memory);
     const run = new ResponseRun(draft, context, this.ids, makesPatch);
-    for (const rule of this.rulesFor(context.status)) applyRule(rule, run);
+    const isList = draft.list !== undefined;
+    const applied = isList ? this.listRulesFor(context.status) : this.rulesFor(context.status);
+    for (const rule of applied) applyRule(rule, run);
     return run;
   }
 
@@ -230,6 +236,11 @@ export class ResponsePlan {
     const applied = this.rules.filter((rule) => isAbout(rule.status, status));
     this.byStatus.set(status, applied);
     return applied;
+  }
+
+  /** The rules for a response with this status that is an array. */
+  private listRulesFor(status: number): readonly Compiled[] {
+    return this.listRules.length === 0 ? this.listRules : this.rulesFor(status).filter(isOfList);
   }
 
   /** First the requests' rules are undone, then the other rules apply to a response in V1's shape. */
@@ -291,9 +302,14 @@ function applyRule(rule: Compiled, run: ResponseRun): void {
   }
 }
 
+/** True for a rule whose path begins with `*`: it is about the elements of a response that is an array. */
+function isOfList({ path }: Compiled): boolean {
+  return path[0] === -1;
+}
+
 /** The ids of the members that rules open. A copy is opened under its new name, its source under the old one. */
 function openedBy(rules: readonly Compiled[]): OpenedMembers {
-  const opened: MembersToOpen = { objects: [], arrays: [] };
+  const opened: MembersToOpen = { objects: [], arrays: [], list: false };
   for (const rule of rules.toReversed()) {
     openPath(opened, rule.path);
     if (rule.rule === 'flatten' || rule.rule === 'unnest') opened.objects[rule.id] = true;

@@ -115,7 +115,11 @@ export class BodyKnowledge {
   private learnUnwrap(rule: UnwrapRule, change: string, migratesFlat: boolean): void {
     const wrapped = factsOf(this.root, rule.member);
     if (wrapped?.loss !== undefined) return;
+    // A body that is an array has no wrapper: what is known of its elements stays, and an array in the wrapper is not the body.
+    const elements = this.root.members.get('*');
     this.root = either(wrapped, migratesFlat ? this.root : wrapped);
+    if (elements === undefined) this.root.members.delete('*');
+    else this.root.members.set('*', elements);
     this.root.members.set(rule.member, lost({ how: 'unwrap', change, now: [] }));
   }
 
@@ -276,7 +280,8 @@ interface Obstacle {
 function obstacleOn(root: Facts, path: Path): Obstacle | undefined {
   let facts: Facts | undefined = root;
   for (const [depth, name] of path.entries()) {
-    if (name === '*' && facts.madeBy !== undefined) {
+    // Whatever becomes of an object, a body may also be an array.
+    if (name === '*' && depth > 0 && facts.madeBy !== undefined) {
       return { path: path.slice(0, depth), loss: undefined, madeBy: facts.madeBy };
     }
     facts = factsOf(facts, name);

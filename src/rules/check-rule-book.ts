@@ -86,15 +86,9 @@ export function checkChanges(
   return faults;
 }
 
-/** A response that is an array is left unchanged, and a list that the gateway creates has exactly one place. */
+/** A list that the gateway creates has exactly one place. */
 function checkResponsePath(change: string, rule: ResponseRule, at: SourcePath, fault: Report): void {
-  if (rule.rule === 'errors' || rule.rule === 'inverse') return;
-  if (rule.path[0] === '*') {
-    fault(
-      [...at, rule.rule === 'map' ? 'of' : rule.rule],
-      `change "${change}": the path begins with *, but a response that is an array is left alone; begin with a name`,
-    );
-  } else if (rule.rule === 'deprecations' && rule.path.includes('*')) {
+  if (rule.rule === 'deprecations' && rule.path.includes('*')) {
     fault([...at, rule.rule], `change "${change}": the list has exactly one place; name it without *`);
   }
 }
@@ -178,12 +172,6 @@ function checkRule(change: string, { rule, inside, members }: DeclaredRule, faul
     }
   }
   if (rule.rule === 'map') checkValues(change, rule.values, (index) => members[index + 1] ?? inside, fault);
-  if (rule.rule !== 'unwrap' && rule.in[0] === '*') {
-    fault(
-      inside,
-      `change "${change}": the path begins with *, but a body that is an array is never rewritten; begin with a name`,
-    );
-  }
 }
 
 function checkQueryRule(change: string, { rule, parts }: DeclaredQueryRule, fault: Report): void {

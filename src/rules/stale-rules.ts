@@ -436,6 +436,8 @@ type InObject = Exclude<RequestRule, { rule: 'unwrap' }>;
 function outside(rule: InObject, feeding: ReadonlySet<string>): readonly number[] {
   const [first] = rule.in;
   const names = namesOf(rule);
+  // A body that is an array has no wrapper.
+  if (first === '*') return [];
   if (first !== undefined) return feeding.has(first) ? [] : [0];
   if (rule.rule === 'rename' && feeding.has(rule.to)) return [];
   if (rule.rule === 'nest' && feeding.has(rule.under)) return [];

@@ -292,6 +292,29 @@ cases(
 );
 
 cases(
+  'a body that is an array is met by rules whose path begins with *',
+  [
+    UNWRAP,
+    { ...RENAME, in: ['*'] },
+    { ...NEST, in: ['*', 'property'] },
+    { rule: 'strip', members: ['k'], in: ['*', '*'] },
+    STRIP,
+  ],
+  [
+    ['[{"old":1},2,{ "old" : 10.50 , "a":1}]', '[{"new":1},2,{ "new" : 10.50 , "a":1}]'],
+    ['[{"property":{"x":0,"lat":1}}] ', '[{"property":{"x":0,"address":{"lat":1}}}] '],
+    ['[[{"k":1}],[],{"k":2}]', '[[{}],[],{"k":2}]'],
+    ['[ ]', '[ ]'],
+    ['[{"x":1},{"old":1,"old":2}]', 'refused 400 duplicate-member /1/old'],
+    ['{"data":{"old":1,"property":[{"k":1}],"a":2}}', '{"old":1,"property":[{"k":1}]}'],
+  ],
+);
+test('pointers begin with the index of the element', () => {
+  const plan = planOf([UNWRAP, { ...NEST, in: ['*'] }]);
+  expect(recordsOf(plan, '[0,{"lat":1}]')).toEqual(['nest /1/lat -> /1/address/lat']);
+});
+
+cases(
   'array wildcards',
   [
     { ...NEST, in: ['properties', '*'] },

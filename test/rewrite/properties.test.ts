@@ -79,7 +79,7 @@ const anyRule: fc.Arbitrary<RequestRule> = fc.oneof(
 );
 const anyRules = fc.array(anyRule, { minLength: 1, maxLength: 6 });
 const leaf = fc.constantFrom('0', ' 10.50', '"\\u0061"', '{}', '[ ]', 'null');
-const small = fc.letrec<{ value: string; object: string }>((tie) => ({
+const texts = fc.letrec<{ value: string; object: string }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 4 },
     leaf,
@@ -97,7 +97,9 @@ const small = fc.letrec<{ value: string; object: string }>((tie) => ({
       (all) =>
         `{${all.map(([space, key, value]) => `${space}"${key}"${space}: ${value}${space}`).join(',')}}`,
     ),
-})).object;
+}));
+const list = fc.array(texts.value, { maxLength: 4 }).map((items) => `[ ${items.join(' ,')}]`);
+const small = fc.oneof({ weight: 4, arbitrary: texts.object }, { weight: 1, arbitrary: list });
 const someRules = fc.subarray([...RULES], { minLength: 1, maxLength: 6 });
 const orderedRules = someRules.chain((rules) => fc.shuffledSubarray(rules, { minLength: rules.length }));
 const policies = fc.record({
@@ -166,6 +168,34 @@ test('one reading equals rule by rule for any rules, in any order', () => {
     { numRuns: fuzzRuns(40_000) },
   );
   expect(rewritten).toBeGreaterThan(fuzzRuns(10_000));
+}, 240_000);
+
+/** A rule for objects, and not for the elements of an array. */
+function isInObject(rule: RequestRule): rule is Exclude<RequestRule, { rule: 'unwrap' }> {
+  return rule.rule !== 'unwrap' && rule.in[0] !== '*';
+}
+
+test('the elements of a body that is an array are rewritten as bodies are, each by itself', () => {
+  let rewritten = 0;
+  fc.assert(
+    fc.property(
+      fc.array(anyRule.filter(isInObject), { minLength: 1, maxLength: 4 }),
+      fc.array(texts.value, { minLength: 1, maxLength: 4 }),
+      (rules, elements) => {
+        const plan = planOf(rules, { duplicate: 'last' });
+        // What is in an array in an array begins with a second `*`.
+        const alone = elements.map((text) =>
+          text.startsWith('[') ? text : outcomeText(plan.rewrite(bytesOf(text))),
+        );
+        const inList = rules.map((rule) => ({ ...rule, in: ['*', ...rule.in] }));
+        const whole = planOf(inList, { duplicate: 'last' }).rewrite(bytesOf(`[ ${elements.join(', ')}]`));
+        if (whole.verdict === 'rewritten') rewritten += 1;
+        expect(outcomeText(whole)).toBe(`[ ${alone.join(', ')}]`);
+      },
+    ),
+    { numRuns: fuzzRuns(10_000) },
+  );
+  expect(rewritten).toBeGreaterThan(fuzzRuns(1_000));
 }, 240_000);
 
 test('bytes outside the edits are identical, edits are in order, the outcome parses', () => {

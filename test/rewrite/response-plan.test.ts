@@ -340,6 +340,28 @@ const someRules = fc.array(
   { maxLength: 4 },
 );
 
+describe('a response that is an array', () => {
+  test.each<[rules: string[], text: string, expected: string]>([
+    [['rename *.a to b'], '[ {"a":1}, 2,{"c":3}]', '[ {"b":1}, 2,{"c":3}]'],
+    [['unnest *.a'], '[{"a":{"x":1}},{"a":null,"y":2}]', '[{"x":1},{"y":2}]'],
+    [['alias *.a as b', 'flatten *.c'], '[{"a":1},{"c":{"d":2}}]', '[{"a":1,"b":1},{"c":{"d":2},"d":2}]'],
+    [['rename *.*.a to b'], '[[{"a":1}],{"a":2}]', '[[{"b":1}],{"a":2}]'],
+    [['deprecations meta.list', 'rename *.a to b'], '[{"a":1}]', '[{"b":1}]'],
+    [['rename data.*.a to b', 'deprecations meta.list'], '[{"a":1}]', 'unchanged'],
+    [['rename *.a to b'], '{"a":1}', 'unchanged'],
+  ])('%j of %s', (rules, text, expected) => {
+    expect(rewritten(rules, text, { deprecated: USED })).toBe(expected);
+  });
+
+  test('pointers begin with the index', () => {
+    const outcome = responsePlanOf([responseRule('rename *.a to b')]).rewrite(bytesOf('[0,{"a":1}]'), OK);
+    expect(outcome).toMatchObject({
+      records: [{ from: '/1/a', path: '/1/b' }],
+      patch: [{ op: 'move', from: '/1/a', path: '/1/b' }],
+    });
+  });
+});
+
 describe('whatever the response is', () => {
   test('alias, then removing what it added, gives the original bytes', () => {
     fc.assert(

@@ -117,10 +117,6 @@ describe('faults', () => {
       'inverse is in the list already; remove it',
     ],
     ['response: [ { rename: data.a, to: a } ]', 'rename gives "a" the name it has; write the V1 name in to'],
-    [
-      'response: [ { unnest: "*.a" } ]',
-      'the path begins with *, but a response that is an array is left alone; begin with a name',
-    ],
   ])('%s', async (parts, message) => {
     expect(await messagesIn(`${PLAIN}- { id: c, summary: s, on: [order], ${parts} }\n`)).toEqual([
       `change "c": ${message}`,
