@@ -32,6 +32,7 @@ export default defineConfig({
   test: {
     // Two cores, shared: more workers only make the socket tests wait for each other.
     maxWorkers: 2,
+    globalSetup: 'test/support/run-folder.ts',
     reporters: ['default', new MissingTools(), ...resultsFile()],
     // A test is skipped where a tool that it names is missing, unless the run decides: there it fails (test/support/set-up.ts).
     tags: Object.entries(TOOLS).map(([name, { isInstalled }]) => ({ name, skip: !IS_CI && !isInstalled() })),

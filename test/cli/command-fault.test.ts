@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { EXIT_CODES, FAILURE, NOT_STARTED, SUCCESS } from '../../src/cli/command-fault.ts';
 import { describeCommand, everyCommand } from '../../src/cli/command-spec.ts';
 import { configOption } from '../../src/cli/setting-options.ts';
@@ -9,8 +8,9 @@ import { createProgram } from '../../src/cli/program.ts';
 import { entryLine } from '../../src/rewrite-log/entry-line.ts';
 import { type CommandRun, commandRuns } from '../support/command-runs.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'exit-'));
+const folder = temporaryFolder('exit');
 const JUNK = join(folder, 'junk');
 const MISSING = join(folder, 'missing');
 const LOG = join(folder, 'log');
@@ -148,8 +148,6 @@ beforeAll(async () => {
   const done = await commandRuns(all);
   runs = new Map(all.map((args, at) => [args.join(' '), done[at] ?? { code: -1, out: '', err: '' }]));
 });
-
-afterAll(() => rmSync(folder, { recursive: true }));
 
 const runOf = (args: readonly string[]): CommandRun | undefined => runs.get(args.join(' '));
 

@@ -6,27 +6,25 @@
  */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify, stripVTControlCharacters } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { completionScript } from '../../src/cli/completion.ts';
 import { createProgram } from '../../src/cli/program.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 
 const run = promisify(execFile);
 let folder = '';
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'completion-'));
+  folder = temporaryFolder('completion');
   const program = await createProgram(() => true);
   for (const shell of ['bash', 'zsh', 'fish'] as const)
     writeFileSync(join(folder, `script.${shell}`), completionScript(shell, program));
   writeFileSync(join(folder, 'orders day.har'), '');
 });
-
-afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Command lines, the last word of which is completed, with words that must be among the completions, and one that must not. */
 const LINES: readonly (readonly [line: string, offered: readonly string[], not: string])[] = [

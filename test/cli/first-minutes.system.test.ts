@@ -3,14 +3,13 @@
  * @module-tag curl
  */
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { entrySchema } from '../../src/rewrite-log/read-entry.ts';
 import { commandRuns } from '../support/command-runs.ts';
 import { command } from '../support/command.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const run = promisify(execFile);
 const ANY_PORT = ['--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0'];
@@ -108,8 +107,7 @@ describe('demo requests', () => {
 });
 
 test("with a rule book of one's own the demo adds no rule; its own rule book is removed with it", async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'demo-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder('demo');
   const demo = command(['demo', 'requests', ...ANY_PORT, '--rules', 'config/rules.yaml'], { TMPDIR: folder });
   await demo.until(/Still serving/);
   expect(demo.stdout()).toMatch(/response 422 [^\n]*legacy_code/);

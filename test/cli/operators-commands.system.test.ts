@@ -1,23 +1,22 @@
 /** @module-tag bash */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { appendFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
-import { beforeEach, describe, expect, test, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { Explanation, Report } from '../../src/inspector/api.ts';
 import { entryLine } from '../../src/rewrite-log/entry-line.ts';
 import { command } from '../support/command.ts';
 import { inspected } from '../support/inspected.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 import { PROGRAM } from '../support/product.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 let folder = '';
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'gateway-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  folder = temporaryFolder('gateway');
 });
 
 function file(name: string, content: string | Uint8Array): string {

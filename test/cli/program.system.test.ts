@@ -1,19 +1,18 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { NOT_STARTED, SUCCESS } from '../../src/cli/command-fault.ts';
 import { entryLine } from '../../src/rewrite-log/entry-line.ts';
 import { PROGRAM } from '../support/product.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const root = new URL('../../', import.meta.url).pathname;
-const folder = mkdtempSync(join(tmpdir(), 'stdout-'));
+const folder = temporaryFolder('stdout');
 const LOG = join(folder, 'log');
 writeFileSync(LOG, entryLine(sampleEntry(0, Date.UTC(2026, 10, 1))).repeat(200));
-afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Commands that print at once, at the end, line by line, and through commander. */
 const PRINTING = [['openapi'], ['report', LOG], ['tail', LOG], ['--help']] as const;

@@ -7,7 +7,7 @@ import { describeCommand, everyCommand } from '../../src/cli/command-spec.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { settingGroup, SETTING_GROUPS } from '../../src/cli/setting-options.ts';
 import { allSettings } from '../../src/settings/settings.ts';
-import { COMPILE_CACHE } from '../support/compile-cache.ts';
+import { PROGRAM_ENVIRONMENT } from '../support/program-environment.ts';
 
 const root = new URL('../../', import.meta.url);
 const program = describeCommand(await createProgram(() => true));
@@ -24,7 +24,7 @@ async function modulesOf(...args: string[]): Promise<readonly string[]> {
   const { stderr } = await promisify(execFile)(
     process.execPath,
     ['--import', LISTING, 'src/cli/capture-gateway.js', ...args],
-    { cwd: fileURLToPath(root), env: { PATH: process.env['PATH'] ?? '', ...COMPILE_CACHE } },
+    { cwd: fileURLToPath(root), env: { ...PROGRAM_ENVIRONMENT } },
   );
   const paths = stderr
     .split('\n')

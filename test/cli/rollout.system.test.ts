@@ -1,19 +1,15 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { command } from '../support/command.ts';
 import { freePort } from '../support/free-port.ts';
 import { exchange } from '../support/raw-client.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
 import { type SpawnedGateway, spawnGateway, spawnMain } from '../support/spawn-gateway.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 
-function folder(): string {
-  const made = mkdtempSync(join(tmpdir(), 'rollout-'));
-  onTestFinished(() => rmSync(made, { recursive: true }));
-  return made;
-}
+const folder = (): string => temporaryFolder('rollout');
 
 async function origins(): Promise<{ readonly upstream: string; readonly 'v1-upstream': string }> {
   const [v1, v2] = [

@@ -1,17 +1,16 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { preflight } from '../../src/cli/serve/preflight.ts';
 import { givenSettings, readSettingsFile } from '../../src/cli/settings-file.ts';
 import { readSettings, type Settings } from '../../src/settings/read-settings.ts';
 import { settings as table } from '../../src/settings/settings.ts';
 import { commandRuns } from '../support/command-runs.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** A folder with files by name, which is removed after the test. */
 function folderOf(files: Readonly<Record<string, string>>): string {
-  const folder = mkdtempSync(join(tmpdir(), 'settings-file-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder('settings-file');
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   return folder;
 }

@@ -4,20 +4,20 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { describeCommand, everyCommand } from '../../src/cli/command-spec.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { twinText } from '../../src/cli/twin/twin.ts';
 import { entryLine } from '../../src/rewrite-log/entry-line.ts';
 import type { TwinReport } from '../../src/twin/play.ts';
 import { commandRuns } from '../support/command-runs.ts';
-import { COMPILE_CACHE } from '../support/compile-cache.ts';
+import { PROGRAM_ENVIRONMENT } from '../support/program-environment.ts';
 import { PROGRAM } from '../support/product.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 
 const ESCAPE = '\u001B[';
@@ -28,7 +28,7 @@ let fixture = '';
 let rules = '';
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'terminal-'));
+  folder = temporaryFolder('terminal');
   log = join(folder, 'log');
   body = join(folder, 'body.json');
   const entries = Array.from({ length: 120 }, (_, n) =>
@@ -45,8 +45,6 @@ beforeAll(async () => {
   writeFileSync(body, '{"data":{"transition_type":"slide","property":{"suburb":"Enmore"}},"sent_by":"crm"}');
 });
 
-afterAll(() => rmSync(folder, { recursive: true }));
-
 /** Runs a command on a terminal of so many columns, or in a pipe. */
 async function output(
   args: readonly string[],
@@ -62,7 +60,7 @@ async function output(
       : (['script', ['-qefc', `stty cols ${columns} rows 50; exec ${line}`, '/dev/null']] as const);
   const child = spawn(shell, given, {
     cwd: new URL('../../', import.meta.url).pathname,
-    env: { PATH: process.env['PATH'] ?? '', TERM: 'xterm-256color', ...COMPILE_CACHE, ...environment },
+    env: { ...PROGRAM_ENVIRONMENT, TERM: 'xterm-256color', ...environment },
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   let text = '';
@@ -178,7 +176,7 @@ test.each([
   const line = `stty cols 60 rows 50; exec ${process.execPath} ${PROGRAM} ${name} ${flags.join(' ')}`;
   const child = spawn('script', ['-qefc', line, '/dev/null'], {
     cwd: new URL('../../', import.meta.url).pathname,
-    env: { PATH: process.env['PATH'] ?? '', TERM: 'xterm-256color', NO_COLOR: '1', ...COMPILE_CACHE },
+    env: { ...PROGRAM_ENVIRONMENT, TERM: 'xterm-256color', NO_COLOR: '1' },
     stdio: ['pipe', 'pipe', 'ignore'],
   });
   let text = '';

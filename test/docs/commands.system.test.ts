@@ -4,8 +4,7 @@
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -13,6 +12,7 @@ import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { commandsOf, docPages } from '../support/doc-pages.ts';
 import { freePort } from '../support/free-port.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const pages = docPages().map(({ file, text }) => ({ file, commands: commandsOf(text) }));
@@ -92,8 +92,7 @@ type Complaint = string | undefined;
 /** Runs the commands of one page in a copy of the checkout; servers that they start end with the test. */
 async function docShell(): Promise<{ run(command: string): Promise<Complaint>; files(): readonly string[] }> {
   const folder = checkout();
-  const temporary = mkdtempSync(join(tmpdir(), 'docs-tmp-'));
-  onTestFinished(() => rmSync(temporary, { recursive: true, force: true }));
+  const temporary = temporaryFolder('docs-tmp');
   const ports = new Map(
     await Promise.all(ADDRESSES.map(async (address) => [address, `127.0.0.1:${await freePort()}`] as const)),
   );
@@ -198,8 +197,7 @@ async function stopped(child: ChildProcess): Promise<void> {
 
 /** A checkout whose files commands may change. */
 function checkout(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'docs-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder('docs');
   for (const name of readdirSync(root)) {
     if (name === 'config') cpSync(join(root, name), join(folder, name), { recursive: true });
     else if (name !== '.git') symlinkSync(join(root, name), join(folder, name));

@@ -2,17 +2,14 @@ import {
   chmodSync,
   chownSync,
   lstatSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { applyStrips } from '../../src/cli/report/report.ts';
 import { nameClient } from '../../src/node/admin/names.ts';
 import { replaceFile, replaceFileSync } from '../../src/node/files.ts';
@@ -20,12 +17,12 @@ import { FileStore } from '../../src/node/rollout/file-store.ts';
 import { RolloutCopy } from '../../src/node/rollout/open-rollout.ts';
 import { ROLLOUT_KEY } from '../../src/rollout/stored-rollout.ts';
 import { initialRollout } from '../../src/rollout/rollout-state.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 let folder = '';
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'replace-'));
+  folder = temporaryFolder('replace');
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o7777).toString(8);
 

@@ -6,14 +6,14 @@
  */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { gatewayFor } from '../support/gateway.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const run = promisify(execFile);
 const here = (name: string): string => fileURLToPath(new URL(`clients/${name}`, import.meta.url));
@@ -56,9 +56,8 @@ describe.each(clients)('%s reads the response to an upload that is refused early
       });
       v2.listen(0, '127.0.0.1');
       await once(v2, 'listening');
-      const folder = mkdtempSync(join(tmpdir(), 'gateway-upload-'));
+      const folder = temporaryFolder('gateway-upload');
       onTestFinished(() => {
-        rmSync(folder, { recursive: true });
         v2.closeAllConnections();
         v2.close();
       });

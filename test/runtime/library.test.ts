@@ -3,17 +3,17 @@
  * @module-tag wrangler
  */
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { formatMessage } from 'publint/utils';
 import { publint } from 'publint';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { fencedBlocks } from '../support/doc-pages.ts';
 import { done, packed, run } from '../support/installed-package.ts';
 import { exchange } from '../support/raw-client.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { bundleWorker, startWorkerd } from '../support/workerd.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -25,13 +25,9 @@ let folder = '';
 /** A folder with nothing but the package, installed as its users do. */
 beforeAll(async () => {
   tarball = await packed();
-  folder = mkdtempSync(join(tmpdir(), 'library-'));
+  folder = temporaryFolder('library');
   writeFileSync(join(folder, 'package.json'), '{"name":"user","private":true,"type":"module"}');
   await done('npm', ['install', '--prefer-offline', '--ignore-scripts', tarball], folder);
-});
-
-afterAll(() => {
-  for (const path of [folder, dirname(tarball)]) rmSync(path, { recursive: true });
 });
 
 test('publint has nothing to say', async () => {

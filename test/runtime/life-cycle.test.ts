@@ -1,9 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { openSync, readFileSync, writeFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { openSync, readFileSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { connect as tlsConnect, createServer } from 'node:tls';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -11,6 +10,7 @@ import { certificate } from '../support/certificates.ts';
 import { exchange, rawClient, statusOf } from '../support/raw-client.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
 import { spawnGateway, spawnMain } from '../support/spawn-gateway.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
@@ -20,11 +20,7 @@ const post = `POST /api/v1/clients HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer 
 const pause = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => void setTimeout(resolve, milliseconds));
 
-function folder(): string {
-  const path = mkdtempSync(join(tmpdir(), 'gateway-'));
-  onTestFinished(() => rmSync(path, { recursive: true }));
-  return path;
-}
+const folder = (): string => temporaryFolder('gateway');
 
 describe('start', () => {
   test('with nothing set: the embedded V2, and the request of the banner orders a floor plan', async () => {

@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { startReference } from '../../src/node/reference.ts';
@@ -7,6 +6,7 @@ import type { Entry } from '../../src/rewrite-log/entry.ts';
 import type { RolloutRequest, RolloutView } from '../../src/rollout/rollout-tally.ts';
 import { faultyFront } from '../support/faulty-front.ts';
 import { spawnGateway } from '../support/spawn-gateway.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 
 const clients = Array.from({ length: 60 }, (_, n) => `client-${n}`);
@@ -38,8 +38,7 @@ async function stored(origin: string, version: 'v1' | 'v2'): Promise<string[]> {
 }
 
 test('observe, canary 10 %, canary 50 %, a fault, rolled back, fixed, migrate: under load, each write at one origin', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'run-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder('run');
   const [v1, v2] = [await reference('v1'), await reference('v2')];
   const front = await faultyFront(v2);
   const log = join(folder, 'rewrite.log');

@@ -5,14 +5,14 @@
  * @module-tag python
  */
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { DEMO_REQUESTS } from '../../src/cli/demo/demo-requests.ts';
 import { spawnGateway } from '../support/spawn-gateway.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 
 const run = promisify(execFile);
@@ -40,8 +40,7 @@ test.each(clients)(
   '%s passes the seven operations through V1',
   async (_name, start) => {
     const gateway = await spawnGateway({});
-    const folder = mkdtempSync(join(tmpdir(), 'gateway-clients-'));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const folder = temporaryFolder('gateway-clients');
     const file = join(folder, 'requests.tsv');
     const lines = DEMO_REQUESTS.map(({ method, path, body }) =>
       // Line breaks between members are only white space; the format is one request a line.

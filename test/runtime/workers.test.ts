@@ -9,7 +9,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import type { RolloutView } from '../../src/rollout/rollout-tally.ts';
 import { certificate } from '../support/certificates.ts';
-import { COMPILE_CACHE } from '../support/compile-cache.ts';
+import { PROGRAM_ENVIRONMENT } from '../support/program-environment.ts';
 import { exchange, rawClient } from '../support/raw-client.ts';
 import { ok, type RawServer, rawServer } from '../support/raw-server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -45,7 +45,7 @@ async function many(count: string, v2: RawServer, more: readonly string[] = []):
   ];
   const child = spawn(process.execPath, [PROGRAM, 'serve', ...given, ...more], {
     cwd: root,
-    env: { ...process.env, ...COMPILE_CACHE, GATEWAY_LOG_FORMAT: 'text' },
+    env: { ...process.env, ...PROGRAM_ENVIRONMENT, GATEWAY_LOG_FORMAT: 'text' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const exit = once(child, 'exit');

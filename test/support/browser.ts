@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import { NEVER_MS } from './until.ts';
 
@@ -44,8 +41,7 @@ export interface OpenPage {
 
 /** Starts headless Chromium. */
 export async function startBrowser(): Promise<Browser> {
-  const profile = mkdtempSync(join(tmpdir(), 'inspector-test-'));
-  const context: BrowserContext = await chromium.launchPersistentContext(profile, {
+  const context: BrowserContext = await chromium.launchPersistentContext('', {
     executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
     args: FLAGS,
     permissions: ['clipboard-read', 'clipboard-write'],
@@ -87,9 +83,6 @@ export async function startBrowser(): Promise<Browser> {
           .map((page) => page.close()),
       );
     },
-    close: async () => {
-      await context.close();
-      rmSync(profile, { recursive: true, force: true });
-    },
+    close: () => context.close(),
   };
 }

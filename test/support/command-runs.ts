@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { COMPILE_CACHE } from './compile-cache.ts';
+import { PROGRAM_ENVIRONMENT } from './program-environment.ts';
 // What is run here is a text, and no import: see product.ts.
 import './product.ts';
 
@@ -92,7 +92,7 @@ async function play(
 function started(): ChildProcess {
   return spawn(process.execPath, ['--input-type=module', '-e', SCRIPT], {
     cwd: fileURLToPath(new URL('../../', import.meta.url)),
-    env: { PATH: process.env['PATH'] ?? '', ...COMPILE_CACHE },
+    env: { ...PROGRAM_ENVIRONMENT },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
 }

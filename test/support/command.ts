@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { onTestFinished } from 'vitest';
-import { COMPILE_CACHE } from './compile-cache.ts';
+import { PROGRAM_ENVIRONMENT } from './program-environment.ts';
 import { NEVER_MS } from './until.ts';
 import { PROGRAM } from './product.ts';
 
@@ -26,10 +26,9 @@ export function command(
   environment: Readonly<Record<string, string>> = {},
   input?: string,
 ): RunningCommand {
-  const { PATH = '' } = process.env;
   const child = spawn(process.execPath, [PROGRAM, ...args], {
     cwd: root,
-    env: { PATH, ...COMPILE_CACHE, NO_COLOR: '1', GATEWAY_LOG_FORMAT: 'text', ...environment },
+    env: { ...PROGRAM_ENVIRONMENT, NO_COLOR: '1', GATEWAY_LOG_FORMAT: 'text', ...environment },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   // A process that reads nothing may end first.

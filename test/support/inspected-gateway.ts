@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { COMPILE_CACHE } from './compile-cache.ts';
+import { PROGRAM_ENVIRONMENT } from './program-environment.ts';
 import { PROGRAM } from './product.ts';
 
 const root = new URL('../../', import.meta.url).pathname;
@@ -26,10 +26,9 @@ export async function inspectGateway(
     ...flags,
   };
   const args = Object.entries(all).flatMap(([name, value]) => [`--${name}`, value]);
-  const { PATH = '' } = process.env;
   const child = spawn(process.execPath, [PROGRAM, 'serve', ...args], {
     cwd: root,
-    env: { PATH, ...COMPILE_CACHE, GATEWAY_LOG_FORMAT: 'text', ...environment },
+    env: { ...PROGRAM_ENVIRONMENT, GATEWAY_LOG_FORMAT: 'text', ...environment },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let output = '';

@@ -1,9 +1,8 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { temporaryFolder } from './temporary-folder.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -37,7 +36,7 @@ export async function done(command: string, given: readonly string[], cwd: strin
 
 /** Packs the package as it would be published; returns the tarball. */
 export async function packed(): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'packed-'));
+  const folder = temporaryFolder('packed');
   const said = await done('npm', ['pack', '--json', '--pack-destination', folder], root);
   return join(folder, /"filename": "([^"]+)"/.exec(said)?.[1] ?? '');
 }

@@ -1,11 +1,14 @@
 import fc from 'fast-check';
-import { beforeEach } from 'vitest';
+import { afterAll, beforeEach } from 'vitest';
 import { fuzzRuns } from './fuzz.ts';
 import './overwritten-memory.ts';
+import { removeTemporaryFolders } from './temporary-folder.ts';
 import { IS_CI, TOOLS } from './tools.ts';
 
 // Properties that name no number of runs.
 fc.configureGlobal({ numRuns: fuzzRuns(100) });
+
+afterAll(removeTemporaryFolders);
 
 // Elsewhere the configuration skips such a test.
 if (IS_CI)

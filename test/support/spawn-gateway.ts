@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-import { COMPILE_CACHE } from './compile-cache.ts';
+import { PROGRAM_ENVIRONMENT } from './program-environment.ts';
 import { PROGRAM } from './product.ts';
 import { until } from './until.ts';
 
@@ -29,9 +29,8 @@ export function spawnMain(
   stdio: StdioOptions = ['ignore', 'pipe', 'pipe'],
   nodeFlags: readonly string[] = [],
 ): ChildProcess {
-  const { PATH = '' } = process.env;
   const child = spawn(process.execPath, [...nodeFlags, main, ...args], {
-    env: { PATH, ...COMPILE_CACHE, GATEWAY_LOG_FORMAT: 'text', ...environment },
+    env: { ...PROGRAM_ENVIRONMENT, GATEWAY_LOG_FORMAT: 'text', ...environment },
     stdio,
   });
   onTestFinished(() => void child.kill('SIGKILL'));

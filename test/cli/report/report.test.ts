@@ -1,10 +1,10 @@
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { applyStrips } from '../../../src/cli/report/report.ts';
 import { loadRuleBook } from '../../../src/node/rule-books.ts';
 import type { StripProposal } from '../../../src/report/census.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const SHIPPED = readFileSync('config/rules.yaml', 'utf8');
 const LEGACY: StripProposal = {
@@ -17,8 +17,7 @@ const LEGACY: StripProposal = {
 let path = '';
 
 beforeEach(() => {
-  const folder = mkdtempSync(join(tmpdir(), 'rules-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder('rules');
   path = join(folder, 'rules.yaml');
   writeFileSync(path, SHIPPED);
 });

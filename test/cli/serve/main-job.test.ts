@@ -1,11 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { startReference } from '../../../src/node/reference.ts';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
 import { rawClient } from '../../support/raw-client.ts';
 import { type SpawnedGateway, spawnGateway } from '../../support/spawn-gateway.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { until } from '../../support/until.ts';
 
 /** What clients of V1 send to the seven operations that the rule book names, and the changes that it makes. */
@@ -51,8 +50,7 @@ function entriesOf(gateway: SpawnedGateway): readonly Entry[] {
 }
 
 test('the program serves clients of V1 before V2, over a restart, and refuses a bad head', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'main-job-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder('main-job');
   const first = await start(folder);
 
   let property = 0;

@@ -1,11 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { sender } from '../../reference/service.ts';
 import { PROGRAM } from '../../support/product.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 interface Running {
   readonly child: ChildProcess;
@@ -47,8 +46,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
 );
 
 test('with a file, data survives a restart, and two commands share it', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'reference-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder('reference');
   const args = ['--db', join(folder, 'v2.db'), '--listen', '127.0.0.1:0'];
   const first = [command(args), command(args)];
   const sends = (await Promise.all(first.map(started))).map((origin) => sender(origin));

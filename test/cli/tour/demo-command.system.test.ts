@@ -1,27 +1,22 @@
 /** @module-tag script */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { TOUR } from '../../../src/cli/demo/tour.ts';
-import { COMPILE_CACHE } from '../../support/compile-cache.ts';
+import { PROGRAM_ENVIRONMENT } from '../../support/program-environment.ts';
 import { command } from '../../support/command.ts';
 import { until } from '../../support/until.ts';
 import { PROGRAM } from '../../support/product.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const ANY_PORT = ['--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0'];
 const shipped = readFileSync('config/rules.yaml', 'utf8');
 
 /** A folder for temporary files, in which the demo must leave nothing. */
-function emptyFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'demo-test-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  return folder;
-}
+const emptyFolder = (): string => temporaryFolder('demo-test');
 
 test('on a terminal the tour stops for Enter after each step, and leaves no file behind', async () => {
   const folder = emptyFolder();
@@ -30,7 +25,7 @@ test('on a terminal the tour stops for Enter after each step, and leaves no file
   // It needs nothing of the folder in which it is started.
   const child = spawn('script', ['-qefc', `stty cols 80; exec ${line}`, '/dev/null'], {
     cwd: '/',
-    env: { PATH: process.env['PATH'] ?? '', TERM: 'xterm', TMPDIR: folder, ...COMPILE_CACHE },
+    env: { ...PROGRAM_ENVIRONMENT, TERM: 'xterm', TMPDIR: folder },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   // Killed, it would leave the command behind.

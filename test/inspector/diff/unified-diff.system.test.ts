@@ -1,10 +1,11 @@
 /** @module-tag git */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { unifiedDiff } from '../../../src/inspector/diff/unified-diff.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 test.each([
   ['a changed line', 'a\nb\nc\n', 'a\nB\nc\n'],
@@ -12,8 +13,7 @@ test.each([
   ['a missing line feed', 'a\nb\n', 'a\nb'],
   ['added lines', 'a\n', 'a\nb\nc\n'],
 ])('git applies it: %s', (_, before, after) => {
-  const folder = mkdtempSync(join(tmpdir(), 'patch-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder('patch');
   writeFileSync(join(folder, 'rules.yaml'), before);
   execFileSync('git', ['apply', '-'], {
     cwd: folder,

@@ -1,10 +1,9 @@
 /** @module-tag chromium */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type Browser, startBrowser } from '../../support/browser.ts';
 import { FLOOR_PLAN_ORDER, inspectGateway } from '../../support/inspected-gateway.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { watchedServices } from '../../support/watched-services.ts';
 
 let browser: Browser;
@@ -16,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => browser.close());
 
 test('a link to an exchange leads to it after a restart, from the log, and never to another one', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'page-links-'));
+  const folder = temporaryFolder('page-links');
   const flags = { 'log-file': join(folder, 'rewrite.log') };
   const first = await inspectGateway(flags);
   await first.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER, undefined, 'the-order');
@@ -30,7 +29,6 @@ test('a link to an exchange leads to it after a restart, from the log, and never
   const [second, withoutLog] = await Promise.all([inspectGateway(flags), inspectGateway()]);
   onTestFinished(async () => {
     await Promise.all([second.stop(), withoutLog.stop()]);
-    rmSync(folder, { recursive: true });
   });
   for (const gateway of [second, withoutLog]) await gateway.send('GET', '/api/v1/heartbeat');
   const { page: later } = await browser.open(`${second.adminOrigin}/${link}`);

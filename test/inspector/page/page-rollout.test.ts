@@ -1,12 +1,12 @@
 /** @module-tag chromium */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import axe from 'axe-core';
 import { expect, onTestFinished, test } from 'vitest';
 import { startReference } from '../../../src/node/reference.ts';
 import { startBrowser } from '../../support/browser.ts';
 import { inspectGateway } from '../../support/inspected-gateway.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const STATE = {
   format: 1,
@@ -27,7 +27,7 @@ const STATE = {
 };
 
 test('the rollout view shows modes, canaries, roll-backs, comparisons and the end of V1, and axe finds nothing', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'rollout-page-'));
+  const folder = temporaryFolder('rollout-page');
   const store = join(folder, 'store');
   mkdirSync(store);
   const [rules, file] = [join(folder, 'rules.yaml'), join(store, 'rollout.json')];
@@ -53,7 +53,6 @@ test('the rollout view shows modes, canaries, roll-backs, comparisons and the en
   ]);
   onTestFinished(async () => {
     await Promise.all([gateway.stop(), browser.close(), reference.close()]);
-    rmSync(folder, { recursive: true });
   });
   const { page: early } = await browser.open(`${gateway.adminOrigin}/?view=rollout`);
   await early.getByText('None was seen yet under this rule book.').waitFor();

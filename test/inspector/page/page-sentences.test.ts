@@ -1,6 +1,5 @@
 /** @module-tag chromium */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
@@ -14,6 +13,7 @@ import {
   inspectGateway,
   type InspectedGateway,
 } from '../../support/inspected-gateway.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 let browser: Browser;
 
@@ -413,8 +413,7 @@ test('the rollout says what it lacks, and what V1 responses announce', async () 
   );
   expect(await alone.text()).not.toContain('The end of V1');
 
-  const folder = mkdtempSync(join(tmpdir(), 'sentences-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder('sentences');
   const shipped = readFileSync(new URL('../../../config/rules.yaml', import.meta.url), 'utf8');
   const rules = join(folder, 'rules.yaml');
   writeFileSync(rules, `${shipped}\nsunset: 2099-06-30\ndeprecation: 2026-01-01\n`);
@@ -439,8 +438,7 @@ test('the rollout says what it lacks, and what V1 responses announce', async () 
 });
 
 test('the rollout view warns of a description with which nothing is checked', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'unchecked-page-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder('unchecked-page');
   const file = join(folder, 'v2.json');
   const content = { 'application/json': { schema: {} } };
   writeFileSync(

@@ -1,21 +1,20 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { openReferenceStore } from '../../../src/node/reference.ts';
 import { StoreBusy } from '../../../src/reference/store.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 let folder: string;
 let file: string;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'reference-'));
+  folder = temporaryFolder('reference');
   file = join(folder, 'v2.db');
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 /** Runs `script` in a process of its own, with `store` open on the file; returns what it printed, and its exit. */
 async function elsewhere(

@@ -1,14 +1,14 @@
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { FileRecords, FileStore } from '../../../src/node/rollout/file-store.ts';
 import { recordContract } from '../../rollout/record-contract.ts';
 import { storeContract } from '../../rollout/store-contract.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 storeContract(async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'store-'));
+  const folder = temporaryFolder('store');
   const stores: FileStore[] = [];
   return {
     open: async () => {
@@ -19,13 +19,12 @@ storeContract(async () => {
     pass: (milliseconds) => wait(milliseconds),
     close: async () => {
       await Promise.all(stores.map((store) => store.close()));
-      rmSync(folder, { recursive: true });
     },
   };
 });
 
 test('the counts of a replica that was killed count until they are over; then its file goes', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'store-'));
+  const folder = temporaryFolder('store');
   const path = join(folder, 'rollout.json');
   let time = Date.now();
   const [killed, other] = [new FileStore(path, () => time), new FileStore(path, () => time)];
@@ -37,11 +36,10 @@ test('the counts of a replica that was killed count until they are over; then it
   expect(readdirSync(folder)).toHaveLength(1);
   await other.close();
   expect(readdirSync(folder)).toEqual([]);
-  rmSync(folder, { recursive: true });
 });
 
 recordContract(async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'records-'));
+  const folder = temporaryFolder('records');
   const path = join(folder, 'records');
   const all: FileRecords[] = [];
   const closeAll = (): void => {
@@ -59,13 +57,12 @@ recordContract(async () => {
     },
     close: async () => {
       closeAll();
-      rmSync(folder, { recursive: true });
     },
   };
 });
 
 test('nobody else on the machine can read the file, and one of another kind is told', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'records-'));
+  const folder = temporaryFolder('records');
   const path = join(folder, 'records');
   const records = new FileRecords(path);
   await records.replace('', [{ key: 'a', text: '1', revision: 0 }]);
@@ -74,5 +71,4 @@ test('nobody else on the machine can read the file, and one of another kind is t
   const other = join(folder, 'other');
   writeFileSync(other, 'no database, but text that somebody wrote');
   await expect(new FileRecords(other).changes(0, 1)).rejects.toThrow('not a database');
-  rmSync(folder, { recursive: true });
 });

@@ -1,17 +1,7 @@
 /** @module-tag redis */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { ProcessLine } from '../../../src/node/log/process-log.ts';
@@ -23,17 +13,14 @@ import {
 import { readSettings, type Settings } from '../../../src/settings/read-settings.ts';
 import { testRuleBook } from '../../support/rule-book.ts';
 import { playedRedis } from '../../support/played-redis.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { until } from '../../support/until.ts';
 
 interface Opened extends OpenRollout {
   readonly lines: readonly ProcessLine[];
 }
 
-function folder(): string {
-  const made = mkdtempSync(join(tmpdir(), 'rollout-'));
-  onTestFinished(() => rmSync(made, { recursive: true }));
-  return made;
-}
+const folder = (): string => temporaryFolder('rollout');
 
 function settingsOf(flags: Readonly<Record<string, string>>): Settings {
   const read = readSettings({ flags, environment: {}, readFile: () => '' });

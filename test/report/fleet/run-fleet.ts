@@ -1,5 +1,4 @@
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { applyStrips } from '../../../src/cli/report/report.ts';
 import { readLogFile } from '../../../src/cli/logs/log-files.ts';
@@ -20,6 +19,7 @@ import { plan } from './requests.ts';
 import { startServices } from './services.ts';
 import { type Checkpoint, checkStatements } from './statements.ts';
 import { StatementTable } from './table.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** The size and kind of a fleet. */
 export interface FleetOptions {
@@ -67,7 +67,7 @@ const REPLICAS = 3;
 
 /** Runs a fleet of clients through a whole migration, and compares the report of every tenth day with their characters. */
 export async function runFleet({ clients, seed, unknown }: FleetOptions): Promise<FleetOutcome> {
-  const folder = mkdtempSync(join(tmpdir(), 'fleet-'));
+  const folder = temporaryFolder('fleet');
   const clock: Clock = { now: START };
   const services = startServices(unknown, () => clock.now);
   try {
@@ -142,7 +142,6 @@ export async function runFleet({ clients, seed, unknown }: FleetOptions): Promis
     }
   } finally {
     services.close();
-    rmSync(folder, { recursive: true, force: true });
   }
 }
 

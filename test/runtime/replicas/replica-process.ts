@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { COMPILE_CACHE } from '../../support/compile-cache.ts';
+import { PROGRAM_ENVIRONMENT } from '../../support/program-environment.ts';
 import type { RolloutView } from '../../../src/rollout/rollout-tally.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -32,8 +32,7 @@ export class ReplicaProcess {
       {
         cwd: root,
         env: {
-          PATH: process.env['PATH'],
-          ...COMPILE_CACHE,
+          ...PROGRAM_ENVIRONMENT,
           GATEWAY_LOG_FORMAT: 'json',
           GATEWAY_LOG_FILE: '/dev/null',
         },

@@ -1,0 +1,23 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+
+let folder = '';
+
+/** Gives the run a folder of its own for all temporary files, those of spawned programs too. Vitest calls it before the first test. */
+export function setup(): void {
+  folder = mkdtempSync(join(tmpdir(), 'gateway-tests-'));
+  process.env['TMPDIR'] = folder;
+}
+
+/** Removes the folder. What a test or the product left in it fails the run: it would be left on everyone's machine. */
+export function teardown(): void {
+  const left = readdirSync(folder);
+  rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+  if (left.length > 0)
+    throw new Error(
+      `${left.length} temporary files or folders were left behind: ${left.slice(0, 20).join(', ')}. ` +
+        'A folder by temporaryFolder (test/support/temporary-folder.ts) is removed after its file of tests.',
+    );
+}
