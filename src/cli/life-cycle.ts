@@ -11,7 +11,7 @@ export interface LifeCycle {
   /** Drains the exchanges in flight; called once. */
   readonly stop: () => Promise<void>;
   /** Closes the connections of clients, even ones with an exchange in flight; at a second signal. */
-  readonly cut: () => void;
+  readonly destroyAll: () => void;
   /** Reopens the log file, and reads all files again, whether they have changed or not. */
   readonly onHangup: () => Promise<void>;
   /** Reads one file again, in a process that watches none itself. */
@@ -37,7 +37,7 @@ export function liveUntilSignal(life: LifeCycle): Promise<number> {
     let stopping = false;
     const end = (): void => {
       if (stopping) {
-        life.cut();
+        life.destroyAll();
         process.exit(1);
       }
       stopping = true;

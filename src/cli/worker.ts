@@ -86,8 +86,8 @@ async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<v
     if (message.kind === 'renew' && message.use === 'v2') running.renewUpstream(message.tls);
     if (message.kind === 'client-secret') running.renewClientSecret(message.secret);
     if (message.kind === 'stop') void stop();
-    if (message.kind === 'cut') {
-      running.server.cut();
+    if (message.kind === 'destroy-all') {
+      running.server.destroyAll();
       process.exit(1);
     }
   });

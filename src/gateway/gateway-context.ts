@@ -14,7 +14,7 @@ import { SignalHeaders } from '../rollout/retirement.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { type GatewayOptions, REWRITING_COPIES } from '../settings/read-settings.ts';
 import { type BodyRewriter, immediateRewriter } from './body-rewriter.ts';
-import { type AfterReads, BufferBudget, ExchangeWatchdog, RecordQueue } from './limits.ts';
+import { type OnCheckPhase, BufferBudget, ExchangeWatchdog, RecordQueue } from './limits.ts';
 import { CircuitBreaker, circuitNotice, type GatewayNotice, type Origin, RetryBudget } from './resilience.ts';
 import { type Describe, describeV1, DescriptionCache } from './description.ts';
 import { TrustedProxies } from './received-request.ts';
@@ -61,7 +61,7 @@ export interface GatewayParts {
   /** Codings that `decode` supports, if not all that the contract names. */
   readonly codings?: readonly Coding[] | undefined;
   /** Runs a function after the reads of this turn of the event loop; without it, each exchange is recorded at once. */
-  readonly afterReads?: AfterReads | undefined;
+  readonly onCheckPhase?: OnCheckPhase | undefined;
   /** Runs a function after a delay. */
   readonly after: (milliseconds: number, run: () => void) => void;
   /** A number from 0 up to 1. */
@@ -121,7 +121,7 @@ export class GatewayContext {
     };
     this.trustedProxies = new TrustedProxies(options.trustedProxies);
     this.budget = new BufferBudget(options.bufferBytes, REWRITING_COPIES);
-    this.recordQueue = new RecordQueue(parts.onUnexpectedError, parts.afterReads);
+    this.recordQueue = new RecordQueue(parts.onUnexpectedError, parts.onCheckPhase);
     this.rewriter = parts.rewriter ?? immediateRewriter;
     this.bodyMemory = parts.bodyMemory ?? newMemory;
     const { breakerFailures: failures, breakerOpenMs: openMs } = options;

@@ -162,7 +162,7 @@ export interface EndedExchange {
 }
 
 /** Calls a function once all sockets that can be read in this turn of the event loop have been. */
-export type AfterReads = (run: () => void) => void;
+export type OnCheckPhase = (run: () => void) => void;
 
 /**
  * Records the exchanges that ended in one turn of the event loop together: for all but the first, the code is in the processor's
@@ -170,19 +170,19 @@ export type AfterReads = (run: () => void) => void;
  */
 export class RecordQueue {
   private readonly onError: (error: unknown) => void;
-  private readonly afterReads: AfterReads | undefined;
+  private readonly onCheckPhase: OnCheckPhase | undefined;
   private waiting: EndedExchange[] = [];
 
-  /** Without `afterReads`, each exchange is recorded at once. `onError` gets what `record` throws: the client has its response. */
-  constructor(onError: (error: unknown) => void, afterReads: AfterReads | undefined) {
+  /** Without `onCheckPhase`, each exchange is recorded at once. `onError` gets what `record` throws: the client has its response. */
+  constructor(onError: (error: unknown) => void, onCheckPhase: OnCheckPhase | undefined) {
     this.onError = onError;
-    this.afterReads = afterReads;
+    this.onCheckPhase = onCheckPhase;
   }
 
   add(exchange: EndedExchange): void {
-    if (this.waiting.length === 0) this.afterReads?.(this.flush);
+    if (this.waiting.length === 0) this.onCheckPhase?.(this.flush);
     this.waiting.push(exchange);
-    if (this.afterReads === undefined) this.flush();
+    if (this.onCheckPhase === undefined) this.flush();
   }
 
   /** Records those that wait, in the order in which they ended. */

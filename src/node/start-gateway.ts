@@ -17,7 +17,7 @@ import type { RolloutControl } from '../rollout/rollout-control.ts';
 import { settings as table } from '../settings/settings.ts';
 import type { OriginSetting } from '../settings/setting-kinds.ts';
 import type { Observer } from '../rewrite-log/observer.ts';
-import { afterReads } from './clients/fair-turns.ts';
+import { onCheckPhase } from './clients/fair-turns.ts';
 import { BodyMemory } from './body-memory.ts';
 import { connectionLimits, openFilesLimit } from './connection-limits.ts';
 import { createAdminServer } from './admin/admin-server.ts';
@@ -172,7 +172,7 @@ function watch(gateway: Gateway, settings: Settings): NodeJS.Timeout | undefined
   if (limits.includes(0)) return undefined;
   const limitMs = limits.reduce((sum, limit) => sum + limit, WATCHDOG_SLACK_MS);
   const check = (): void => void gateway.watchdog.check(performance.now(), limitMs);
-  return setInterval(() => afterReads(check), limitMs / 8).unref();
+  return setInterval(() => onCheckPhase(check), limitMs / 8).unref();
 }
 
 function serverOf(
@@ -284,7 +284,7 @@ function gatewayOf(
       decode: decodeBody,
       rewriter,
       describe: new DescriptionThread().describe,
-      afterReads,
+      onCheckPhase,
       after: (milliseconds, run) => {
         setTimeout(run, milliseconds);
       },

@@ -210,7 +210,7 @@ export interface GatewayStats {
 export interface ProcessStats {
   readonly cpuSeconds: number;
   readonly residentBytes: number;
-  /** Memory limit of the container or service, beyond which the system ends the process. */
+  /** Memory limit of the container or service, beyond which the kernel ends the process. */
   readonly limitBytes?: number | undefined;
   readonly heapBytes: number;
   /** Seconds since 1970. */

@@ -60,7 +60,7 @@ export async function gatewayFor(upstream: string, options: TestGatewayOptions =
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => (stopped ??= running.stop());
   onTestFinished(async () => {
-    running.server.cut();
+    running.server.destroyAll();
     await stop();
   });
   const entries = (): readonly Entry[] => lines.map((line) => JSON.parse(line) as Entry);

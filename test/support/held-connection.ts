@@ -5,7 +5,7 @@ import { BufferBudget } from '../../src/gateway/limits.ts';
 import type { Exchange, ExchangeHandler } from '../../src/gateway/exchange.ts';
 import { ClientConnection, type ClientConnectionOwner } from '../../src/node/clients/http1/connection.ts';
 import { BodyMemory } from '../../src/node/body-memory.ts';
-import { PieceTurns, StreamedBodies } from '../../src/node/clients/fair-turns.ts';
+import { TickBudget, StreamedBodies } from '../../src/node/clients/fair-turns.ts';
 
 const NO_LIMITS = { bodyTimeout: 0, minDataRate: 0, minDataRateGrace: 0 };
 
@@ -32,15 +32,15 @@ export async function heldConnection(onTake: (exchange: Exchange) => void = () =
       requestTimeout: 0,
       bodies: {
         readAhead: budget,
-        turns: new PieceTurns(),
-        chunkTurns: new PieceTurns(),
+        turns: new TickBudget(),
+        chunkTurns: new TickBudget(),
         streams: new StreamedBodies(1),
         memory,
       },
     },
     keepAliveLines: '',
     draining: false,
-    take: (exchange) => {
+    serve: (exchange) => {
       taken.push(exchange);
       onTake(exchange);
     },

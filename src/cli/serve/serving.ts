@@ -394,7 +394,7 @@ export function servingLifeCycle(parts: ServingParts): LifeCycle {
       return files.reload();
     },
     reloadFile: (what) => files.reloadFile(what),
-    cut: () => running.server.cut(),
+    destroyAll: () => running.server.destroyAll(),
     stop: () => stop(parts),
     flush: () => flush(parts),
   };

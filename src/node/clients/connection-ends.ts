@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { socketBelowTls } from '../node-internals.ts';
-import { afterReads } from './fair-turns.ts';
+import { onCheckPhase } from './fair-turns.ts';
 
 /** Maximum number of lingering connections; beyond it the oldest is closed. */
 const MAX_LINGERING = 512;
@@ -64,11 +64,11 @@ class Lingering {
     // Reading may have been paused below the stream: only pause and resume restarts it, and that takes a turn.
     socket.pause();
     socket.resume();
-    setImmediate(readAndDrop, this);
+    setImmediate(Lingering.readAndDrop, this);
   }
 
   /** Node's parser stops reading: the bytes after the last request are none. */
-  readAndDrop(): void {
+  private readAndDrop(): void {
     this.socket.removeAllListeners('data');
     this.socket.on('data', (chunk: Uint8Array) => this.drop(chunk.length));
   }
@@ -78,7 +78,7 @@ class Lingering {
   }
 
   /** Goes on as long as the client sends at a fair rate. */
-  check(): void {
+  private check(): void {
     const now = performance.now();
     const least = ((now - this.checkedAt) / 1000) * SLOWEST_RATE_BYTES;
     if (this.bytes - this.checkedBytes < least || now - this.since > LINGER_MS) {
@@ -96,19 +96,19 @@ class Lingering {
   }
 
   private checkAfter(milliseconds: number): NodeJS.Timeout {
-    const timer = setTimeout(check, milliseconds, this);
+    const timer = setTimeout(Lingering.check, milliseconds, this);
     timer.unref();
     return timer;
   }
-}
 
-function readAndDrop(lingering: Lingering): void {
-  lingering.readAndDrop();
-}
+  private static readAndDrop(this: void, lingering: Lingering): void {
+    lingering.readAndDrop();
+  }
 
-function check(lingering: Lingering): void {
-  // After the process stood still, what came in time is read first: to close before that would reset the connection.
-  afterReads(() => lingering.check());
+  private static check(this: void, lingering: Lingering): void {
+    // After the process stood still, what came in time is read first: to close before that would reset the connection.
+    onCheckPhase(() => lingering.check());
+  }
 }
 
 /** A server that can be drained. */
@@ -120,7 +120,7 @@ export interface DrainingServer {
   /** Closes the connections with nothing in flight. */
   closeIdle(): void;
   /** Closes every connection, even one with an exchange in flight. */
-  cut(): void;
+  destroyAll(): void;
 }
 
 /** Milliseconds for which a new connection stays open without a request while the server drains. */
@@ -141,7 +141,7 @@ const IDLE_CHECK_MS = 50;
  * could cross with the close; when none is left, the drain is over.
  */
 export async function drainConnections(server: DrainingServer, delay: number, limit: number): Promise<void> {
-  const deadline = setTimeout(() => afterReads(() => server.cut()), limit);
+  const deadline = setTimeout(() => onCheckPhase(() => server.destroyAll()), limit);
   const wait = Math.min(delay, limit);
   await pause(wait);
   const closed = Promise.withResolvers<void>();

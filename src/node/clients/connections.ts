@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks';
 import type { Exchange } from '../../gateway/exchange.ts';
 import { type Failure, failure } from '../../migrate/failure.ts';
 import { FIRST_REQUEST_GRACE_MS } from './connection-ends.ts';
-import { afterReads, TurnQueue } from './fair-turns.ts';
+import { onCheckPhase, FairQueue } from './fair-turns.ts';
 import { ClientConnection, type ClientConnectionOwner } from './http1/connection.ts';
 import { peerName } from './proxy-protocol.ts';
 import type { ReaderLimits } from './rates.ts';
@@ -21,11 +21,11 @@ interface ClientLimits extends ReaderLimits {
 /** The server that owns the connections. */
 export interface ClientConnectionsOwner extends IncomingBodyOptions {
   readonly draining: boolean;
-  take(exchange: Exchange): void;
+  serve(exchange: Exchange): void;
   addressOf(socket: Socket): string;
   /** Responds without a request, and closes; the response to HEAD has no body. */
   refuse(socket: Socket, refused: Failure, isHead: boolean): void;
-  /** Closes a connection once its client has read the response. */
+  /** Closes a connection once the peer has read the response. */
   linger(socket: Socket): void;
 }
 
@@ -56,7 +56,7 @@ export class ClientConnections implements ClientConnectionOwner {
   private readonly secure = new Map<string, ClientConnection>();
   /** Connections that wait for the rest of a body, with the round of checks in which the wait began. */
   private readonly awaiting = new Map<ClientConnection, number>();
-  private readonly reads = new TurnQueue<Socket>(READ_AGAIN_BYTES);
+  private readonly reads = new FairQueue<Socket>(READ_AGAIN_BYTES);
   /** Reads that were put back in this turn of the event loop. */
   private putBack = 0;
   /** Connections that are not read until the turn of the event loop is over. */
@@ -90,7 +90,7 @@ export class ClientConnections implements ClientConnectionOwner {
       socket.once('close', () => this.secure.get(peer) === connection && this.secure.delete(peer));
     }
     if (this.idleTimer !== undefined) return;
-    this.idleTimer = setInterval(closeExpired, IDLE_CHECK_MS, this);
+    this.idleTimer = setInterval(ClientConnections.closeExpired, IDLE_CHECK_MS, this);
     this.idleTimer.unref();
   }
 
@@ -123,8 +123,8 @@ export class ClientConnections implements ClientConnectionOwner {
     return this.owner.addressOf(socket);
   }
 
-  take(exchange: Exchange): void {
-    this.owner.take(exchange);
+  serve(exchange: Exchange): void {
+    this.owner.serve(exchange);
   }
 
   refuse({ socket }: ClientConnection, refused: Failure, isHead: boolean): void {
@@ -138,7 +138,7 @@ export class ClientConnections implements ClientConnectionOwner {
   queueRead({ socket }: ClientConnection, bytes: number): void {
     this.reads.add(socket, bytes, () => socket.resume());
     this.putBack += 1;
-    if (this.putBack === 1) setImmediate(readAgain, this);
+    if (this.putBack === 1) setImmediate(ClientConnections.readAgain, this);
     const mayReadOthers = this.putBack < PUT_BACK_PER_TURN && this.reads.waiting < PUT_BACK;
     if (mayReadOthers || this.stopped.length > 0) return;
     this.stopped = [...this.all.keys()];
@@ -146,7 +146,7 @@ export class ClientConnections implements ClientConnectionOwner {
   }
 
   /** The turn of the event loop is over: reads the connections that were stopped, unless Node has stopped them too. */
-  readAgain(): void {
+  private readAgain(): void {
     for (const socket of this.stopped) startReading(socket);
     this.stopped = [];
     this.putBack = 0;
@@ -154,7 +154,7 @@ export class ClientConnections implements ClientConnectionOwner {
 
   awaitBody(connection: ClientConnection): void {
     this.awaiting.set(connection, this.round);
-    this.partialBodyTimer ??= setTimeout(beginStalled, PARTIAL_BODY_WAIT_MS, this);
+    this.partialBodyTimer ??= setTimeout(ClientConnections.beginStalled, PARTIAL_BODY_WAIT_MS, this);
   }
 
   closed(connection: ClientConnection): void {
@@ -162,7 +162,7 @@ export class ClientConnections implements ClientConnectionOwner {
   }
 
   /** Begins the exchanges of requests that were incomplete at the last check, and still are. */
-  beginStalled(): void {
+  private beginStalled(): void {
     for (const [connection, round] of this.awaiting) {
       if (connection.isBodyPartial && round === this.round) continue;
       this.awaiting.delete(connection);
@@ -170,11 +170,13 @@ export class ClientConnections implements ClientConnectionOwner {
     }
     this.round += 1;
     this.partialBodyTimer =
-      this.awaiting.size === 0 ? undefined : setTimeout(beginStalled, PARTIAL_BODY_WAIT_MS, this);
+      this.awaiting.size === 0
+        ? undefined
+        : setTimeout(ClientConnections.beginStalled, PARTIAL_BODY_WAIT_MS, this);
   }
 
   /** Closes connections that have been idle too long. */
-  closeExpired(): void {
+  private closeExpired(): void {
     const now = performance.now();
     const { idleTimeout, headersTimeout } = this.limits;
     for (const connection of this.all.values()) {
@@ -193,19 +195,19 @@ export class ClientConnections implements ClientConnectionOwner {
     clearInterval(this.idleTimer);
     this.idleTimer = undefined;
   }
-}
 
-function closeExpired(connections: ClientConnections): void {
-  // After the process stood still, what came in time is read first.
-  afterReads(() => connections.closeExpired());
-}
+  private static closeExpired(this: void, connections: ClientConnections): void {
+    // After the process stood still, what came in time is read first.
+    onCheckPhase(() => connections.closeExpired());
+  }
 
-function readAgain(connections: ClientConnections): void {
-  connections.readAgain();
-}
+  private static readAgain(this: void, connections: ClientConnections): void {
+    connections.readAgain();
+  }
 
-function beginStalled(connections: ClientConnections): void {
-  connections.beginStalled();
+  private static beginStalled(this: void, connections: ClientConnections): void {
+    connections.beginStalled();
+  }
 }
 
 /** How a server tells which of its connections may close for a new one. */
@@ -298,24 +300,24 @@ export class ClientResets {
 
   /** Checks all connections now and then, as long as there are any. */
   watch(): void {
-    this.timer ??= setInterval(check, CHECK_MS, this).unref();
+    this.timer ??= setInterval(ClientResets.check, CHECK_MS, this).unref();
   }
 
   /** Closes those that are reset. */
-  check(): void {
+  private check(): void {
     for (const socket of this.sockets) if (isReset(socket)) socket.destroy();
     if (this.sockets.size > 0) return;
     clearInterval(this.timer);
     this.timer = undefined;
   }
+
+  private static check(this: void, resets: ClientResets): void {
+    resets.check();
+  }
 }
 
-/** True where the system says so of a connection that is not read: on Linux, one that was reset has no peer. */
+/** True where the kernel says so of a connection that is not read: on Linux, one that was reset has no peer. */
 function isReset(socket: Socket): boolean {
   const isRead = isReading(socket) === true && !socket.isPaused();
   return !isRead && hasPeer(socket) === false;
-}
-
-function check(resets: ClientResets): void {
-  resets.check();
 }

@@ -12,10 +12,10 @@ export interface Flow {
 type WaitingFlow = Pick<Flow, 'destroyed' | 'resume'>;
 
 /** A flow of which tiny pieces are read. */
-export interface HeldFlow {
+export interface ThrottledFlow {
   /** Stops reading until the turn of the event loop is over. */
-  hold(): void;
-  release(): void;
+  pauseForTick(): void;
+  resumeAfterTick(): void;
 }
 
 /** Pieces of a body in one turn of the event loop that are read without delay. */
@@ -32,9 +32,9 @@ const WAIT_PER_PIECE_MS = 0.004;
  * as much as one of a thousand, and one read of the socket brings ten thousand of them. However many connections and clients send
  * this way, together they get a fixed share of the time, and of one turn of the event loop.
  */
-export class PieceTurns {
+export class TickBudget {
   private readonly waiting: { readonly flow: WaitingFlow; readonly milliseconds: number }[] = [];
-  private readonly flows = new IndexPool<HeldFlow>();
+  private readonly flows = new IndexPool<ThrottledFlow>();
   /** Tiny pieces of all bodies in this turn of the event loop. */
   private pieces = 0;
   private end: NodeJS.Immediate | undefined = undefined;
@@ -59,8 +59,8 @@ export class PieceTurns {
   }
 
   /** A body is read from now on; returns its slot, for `close`. */
-  begin(flow: HeldFlow): number {
-    if (this.isFull) flow.hold();
+  begin(flow: ThrottledFlow): number {
+    if (this.isFull) flow.pauseForTick();
     return this.flows.add(flow);
   }
 
@@ -72,19 +72,19 @@ export class PieceTurns {
   /** Counts pieces of any body in this turn of the event loop. */
   count(bytes: number, pieces = 1): void {
     if (bytes >= pieces * SMALL_PIECE_BYTES) return;
-    this.end ??= setImmediate(endTurn, this);
+    this.end ??= setImmediate(TickBudget.endTurn, this);
     const wasFull = this.isFull;
     this.pieces += pieces;
     if (wasFull || !this.isFull) return;
-    for (const flow of this.flows) flow.hold();
+    for (const flow of this.flows) flow.pauseForTick();
   }
 
   /** The turn of the event loop is over. */
-  endTurn(): void {
+  private endTurn(): void {
     this.end = undefined;
     const wasFull = this.isFull;
     this.pieces = 0;
-    if (wasFull) for (const flow of this.flows) flow.release();
+    if (wasFull) for (const flow of this.flows) flow.resumeAfterTick();
   }
 
   /** Queues a paused flow for its turn; the more pieces it had, the longer it waits. */
@@ -94,7 +94,7 @@ export class PieceTurns {
   }
 
   /** Resumes the next flow. */
-  next(): void {
+  private next(): void {
     this.timer = undefined;
     let next = this.waiting.shift();
     while (next?.flow.destroyed === true) next = this.waiting.shift();
@@ -105,16 +105,16 @@ export class PieceTurns {
   private schedule(): void {
     const [first] = this.waiting;
     if (first === undefined || this.timer !== undefined) return;
-    this.timer = setTimeout(next, Math.ceil(first.milliseconds), this);
+    this.timer = setTimeout(TickBudget.next, Math.ceil(first.milliseconds), this);
   }
-}
 
-function endTurn(turns: PieceTurns): void {
-  turns.endTurn();
-}
+  private static endTurn(this: void, turns: TickBudget): void {
+    turns.endTurn();
+  }
 
-function next(turns: PieceTurns): void {
-  turns.next();
+  private static next(this: void, turns: TickBudget): void {
+    turns.next();
+  }
 }
 
 /** Work that waits. */
@@ -127,7 +127,7 @@ interface WaitingWork {
  * Runs work, little of it in one turn of the event loop: very many connections may bring work at once, and each of them a lot. The
  * work of one group is done in its order, and groups, such as connections, take turns. Sizes are in any unit.
  */
-export class TurnQueue<Group> {
+export class FairQueue<Group> {
   /** Pieces of work that wait. */
   waiting = 0;
   private readonly limit: number;
@@ -154,7 +154,7 @@ export class TurnQueue<Group> {
   }
 
   /** The turn of the event loop is over. */
-  endTurn(): void {
+  private endTurn(): void {
     this.end = undefined;
     this.size = 0;
     while (this.size < this.limit) {
@@ -179,23 +179,23 @@ export class TurnQueue<Group> {
   private run(size: number, work: () => void): void {
     this.size += size;
     // Before the work: should it throw, the rest still has its turn. Where nothing waits, this makes no turn of its own.
-    if (this.size > 0) this.end ??= setImmediate(endQueueTurn, this).unref();
+    if (this.size > 0) this.end ??= setImmediate(FairQueue.endQueueTurn, this).unref();
     if (this.waiting > 0) this.end?.ref();
     work();
   }
-}
 
-function endQueueTurn<Group>(queue: TurnQueue<Group>): void {
-  queue.endTurn();
+  private static endQueueTurn<Group>(this: void, queue: FairQueue<Group>): void {
+    queue.endTurn();
+  }
 }
 
 /**
  * Reads one body, and pauses while its consumer wants no more, and while bodies in tiny pieces take turns. It pauses the
  * connection: a paused stream would still buffer, one by one, the parts that a read brings.
  */
-export class PacedFlow implements HeldFlow {
+export class ReadThrottle implements ThrottledFlow {
   private readonly flow: Flow;
-  private readonly turns: PieceTurns;
+  private readonly turns: TickBudget;
   private readonly onTurnChange: () => void;
   /** Its slot among the flows of bodies that are read. */
   private slot: number | undefined = undefined;
@@ -206,10 +206,10 @@ export class PacedFlow implements HeldFlow {
   /** True while it waits for its turn among bodies that are cut into tiny pieces. */
   private isWaiting = false;
   /** True while all bodies wait for the next turn of the event loop. */
-  private isHeld = false;
+  private isTickFull = false;
 
   /** `onTurnChange` is called when it begins or ends to wait for its turn. */
-  constructor(flow: Flow, turns: PieceTurns, onTurnChange: () => void) {
+  constructor(flow: Flow, turns: TickBudget, onTurnChange: () => void) {
     this.flow = flow;
     this.turns = turns;
     this.onTurnChange = onTurnChange;
@@ -217,7 +217,7 @@ export class PacedFlow implements HeldFlow {
 
   /** True while it is not read, because there are many tiny pieces and others come first. */
   get waitsForTurn(): boolean {
-    return this.isWaiting || this.isHeld;
+    return this.isWaiting || this.isTickFull;
   }
 
   /** True when its connection is closed. */
@@ -231,7 +231,7 @@ export class PacedFlow implements HeldFlow {
   }
 
   /**
-   * Counts a part of so many pieces. Tiny ones end the reading for this turn: the system would deliver thirty times as many as fit
+   * Counts a part of so many pieces. Tiny ones end the reading for this turn: the kernel would deliver thirty times as many as fit
    * one read.
    */
   count(bytes: number, pieces = 1): void {
@@ -248,19 +248,19 @@ export class PacedFlow implements HeldFlow {
   end(): void {
     if (this.slot !== undefined) this.turns.close(this.slot);
     this.slot = undefined;
-    if (this.isHeld) this.release();
+    if (this.isTickFull) this.resumeAfterTick();
   }
 
   /** Stops reading until all bodies have waited for the next turn of the event loop. */
-  hold(): void {
-    this.isHeld = true;
+  pauseForTick(): void {
+    this.isTickFull = true;
     this.flow.pause();
     this.onTurnChange();
   }
 
-  release(): void {
-    this.isHeld = false;
-    this.goOn();
+  resumeAfterTick(): void {
+    this.isTickFull = false;
+    this.maybeResume();
     this.onTurnChange();
   }
 
@@ -274,7 +274,7 @@ export class PacedFlow implements HeldFlow {
   /** Resumes in its turn, among bodies that are cut into tiny pieces. */
   resume(): void {
     this.isWaiting = false;
-    this.goOn();
+    this.maybeResume();
     this.onTurnChange();
   }
 
@@ -289,11 +289,11 @@ export class PacedFlow implements HeldFlow {
   readMore(): void {
     if (!this.isPaused) return;
     this.isPaused = false;
-    this.goOn();
+    this.maybeResume();
   }
 
-  private goOn(): void {
-    if (!this.isPaused && !this.isWaiting && !this.isHeld) this.flow.resume();
+  private maybeResume(): void {
+    if (!this.isPaused && !this.isWaiting && !this.isTickFull) this.flow.resume();
   }
 }
 
@@ -330,7 +330,7 @@ export class StreamedBodies {
   /** Adds a body; returns its slot, for `remove`. */
   add(body: StreamedBody): number {
     const slot = this.all.add({ body, bytes: body.bytes, at: performance.now() });
-    if (this.all.size > this.limit) this.timer ??= setInterval(endSlowest, CHECK_MS, this);
+    if (this.all.size > this.limit) this.timer ??= setInterval(StreamedBodies.endSlowest, CHECK_MS, this);
     return slot;
   }
 
@@ -343,7 +343,7 @@ export class StreamedBodies {
   }
 
   /** Ends the slowest bodies until no more than the limit are left. */
-  endSlowest(): void {
+  private endSlowest(): void {
     const now = performance.now();
     const slow: { readonly body: StreamedBody; readonly rate: number }[] = [];
     for (const since of this.all) {
@@ -358,11 +358,11 @@ export class StreamedBodies {
     slow.sort((left, right) => left.rate - right.rate);
     for (const { body } of slow.slice(0, Math.max(0, this.all.size - this.limit))) body.tooSlow();
   }
-}
 
-function endSlowest(bodies: StreamedBodies): void {
-  // After the process stood still, what came in time is read first.
-  afterReads(() => bodies.endSlowest());
+  private static endSlowest(this: void, bodies: StreamedBodies): void {
+    // After the process stood still, what came in time is read first.
+    onCheckPhase(() => bodies.endSlowest());
+  }
 }
 
 let waiting: (() => void)[] = [];
@@ -371,7 +371,7 @@ let waiting: (() => void)[] = [];
  * Runs a function once all sockets that can be read in this turn of the event loop have been; one that is added meanwhile runs right
  * after.
  */
-export function afterReads(run: () => void): void {
+export function onCheckPhase(run: () => void): void {
   if (waiting.length === 0) setImmediate(runAll);
   waiting.push(run);
 }

@@ -23,7 +23,7 @@ interface ListenQueueOptions {
 }
 
 /**
- * Closes the port of `server` once its listen queue is empty: the system resets the connections in the queue of a port that
+ * Closes the port of `server` once its listen queue is empty: the kernel resets the connections in the queue of a port that
  * closes. Resolves when the port is closed.
  */
 export async function closePort(server: Server, options: ListenQueueOptions): Promise<void> {
@@ -52,7 +52,7 @@ async function isTurnQuiet({ accepted }: ListenQueueOptions): Promise<boolean> {
 /**
  * Takes the only place of a queue of length one with a connection of its own, and runs `close` in the same turn of the event loop,
  * unless somebody else had the place. Without this a connection can arrive between the last look at the queue and the close. With
- * it the system ignores what arrives: that client asks again a second later, and is refused. If somebody had it, the queue gets the
+ * it the kernel ignores what arrives: that client asks again a second later, and is refused. If somebody had it, the queue gets the
  * length `backlog`.
  */
 function closeEmptyQueue(server: Server, backlog: number, close: () => void): Promise<void> {
@@ -65,7 +65,7 @@ function closeEmptyQueue(server: Server, backlog: number, close: () => void): Pr
     const placeholder = connect({ port: address.port, host: ownHost(address.address) });
     placeholder.on('error', () => {});
     setBacklog(server, 0);
-    // `connect` asks the system in a tick before this one; to the same machine it is connected when that returns.
+    // `connect` asks the kernel in a tick before this one; to the same machine it is connected when that returns.
     process.nextTick(() => {
       if (hasPeer(placeholder) === true) close();
       else setBacklog(server, backlog);
@@ -81,11 +81,11 @@ function ownHost(host: string): string {
   return host === '::' ? '::1' : host;
 }
 
-/** Connections that the system queues until the server accepts them. */
+/** Connections that the kernel queues until the server accepts them. */
 const LISTEN_BACKLOG = 1024;
 
 /**
- * Binds a server, and resolves to its origin; rejects with the system's error when the address is not available. With `reusePort`
+ * Binds a server, and resolves to its origin; rejects with the kernel's error when the address is not available. With `reusePort`
  * other processes may bind the same port, and the kernel spreads connections over them.
  */
 export function listen(
@@ -120,7 +120,7 @@ export interface ClientListener {
   /** Goes on accepting for the drain delay, stops, lets requests in flight finish, and closes the rest after `milliseconds`. */
   drain(milliseconds: number): Promise<void>;
   /** Closes every connection, even one with an exchange in flight. */
-  cut(): void;
+  destroyAll(): void;
   /** Number of exchanges that were in flight when their connections were closed for the end of the drain time; unknown of other processes. */
   readonly unfinished?: number;
   /** Connections that ended before they had sent a request; unknown of other processes. */

@@ -1,6 +1,6 @@
 import { isIP, type Server, type Socket } from 'node:net';
 import { type AddressRange, isWithin } from '../../http/forwarding.ts';
-import { afterReads } from './fair-turns.ts';
+import { onCheckPhase } from './fair-turns.ts';
 
 /** The remote end of a connection, on the socket and on the TLS that runs over it. */
 export interface Peer {
@@ -67,7 +67,7 @@ export class ProxiedConnections {
       socket.destroy();
     };
     // After the process stood still, what came in time is read first.
-    const timer = headersTimeout > 0 ? setTimeout(() => afterReads(expire), headersTimeout) : undefined;
+    const timer = headersTimeout > 0 ? setTimeout(() => onCheckPhase(expire), headersTimeout) : undefined;
     let received: Buffer | undefined;
     const close = (): void => {
       clearTimeout(timer);

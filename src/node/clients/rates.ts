@@ -50,7 +50,11 @@ export class MinimumRate {
   start(): void {
     if (this.rate === 0 || this.isRunning) return;
     this.since = performance.now();
-    this.timer = setTimeout(check, Math.ceil(this.creditMs / TIMER_STEP_MS) * TIMER_STEP_MS, this);
+    this.timer = setTimeout(
+      MinimumRate.check,
+      Math.ceil(this.creditMs / TIMER_STEP_MS) * TIMER_STEP_MS,
+      this,
+    );
   }
 
   /** Stops the clock: the gateway does not read at the moment, or the transfer is over. */
@@ -64,13 +68,13 @@ export class MinimumRate {
   }
 
   /** Checks whether the credit is spent, once the bytes that have already arrived are read: a process that stood still is late. */
-  check(): void {
+  private check(): void {
     this.timer = undefined;
-    this.reading = setImmediate(judge, this);
+    this.reading = setImmediate(MinimumRate.judge, this);
   }
 
   /** Ends the transfer if its credit is spent. */
-  judge(): void {
+  private judge(): void {
     this.reading = undefined;
     this.settle();
     if (this.creditMs <= 0) this.transfer.tooSlow();
@@ -100,14 +104,14 @@ export class MinimumRate {
     this.counted = transferred;
     this.creditMs = Math.min(this.creditMs + earned, MAX_CREDIT_MS);
   }
-}
 
-function check(rate: MinimumRate): void {
-  rate.check();
-}
+  private static check(this: void, rate: MinimumRate): void {
+    rate.check();
+  }
 
-function judge(rate: MinimumRate): void {
-  rate.judge();
+  private static judge(this: void, rate: MinimumRate): void {
+    rate.judge();
+  }
 }
 
 /** Limits on how slowly a client may read a response. */
@@ -119,22 +123,22 @@ export interface ReaderLimits extends RateLimits {
 /** A response that a client reads. */
 export interface SlowReader {
   /** Bytes that have left for the client. The number never decreases. */
-  readonly bytesTaken: number;
-  /** How many of them the client's system has not acknowledged; undefined where that is not known. */
+  readonly bytesFlushed: number;
+  /** How many of them the peer has not acknowledged; undefined where that is not known. */
   unacknowledged(): Promise<number | undefined>;
-  /** Ends the response: its client reads too slowly, or not at all. */
+  /** Ends the response: the peer reads too slowly, or not at all. */
   reset(): void;
 }
 
-/** Milliseconds before a client's rate is measured: bytes that only fill the system's buffers say nothing about it. */
+/** Milliseconds before a client's rate is measured: bytes that only fill the kernel's buffers say nothing about it. */
 const PROBE_MS = 250;
-/** Bytes that the system of a client acknowledges though the client has read nothing yet. */
+/** Bytes that the kernel of a client acknowledges though the client has read nothing yet. */
 const RECEIVE_BUFFER_BYTES = 256 * 1024;
 
 /**
  * Ends a response whose client reads below the minimum rate, or nothing for the body time. It watches only while bytes are
  * buffered for the client, so that a slow V2 costs the client nothing, and also after the last part: a window of 0 must not hold
- * a slot forever. The system takes megabytes at a time, and then nothing until a third of them is acknowledged: before a client
+ * a slot forever. The kernel takes megabytes at a time, and then nothing until a third of them is acknowledged: before a client
  * is too slow, what it has acknowledged is looked at.
  */
 export class SlowReaderGuard implements RatedTransfer {
@@ -144,7 +148,7 @@ export class SlowReaderGuard implements RatedTransfer {
   private probe: NodeJS.Timeout | undefined = undefined;
   private idle: NodeJS.Timeout | undefined = undefined;
   /** Bytes that had left when the guard first measured. */
-  private takenBefore = 0;
+  private flushedBefore = 0;
   /** Acknowledged bytes when the guard first measured, and when it looked last; undefined where they are not known. */
   private acknowledgedBefore: number | undefined = undefined;
   private acknowledged: number | undefined = undefined;
@@ -159,7 +163,7 @@ export class SlowReaderGuard implements RatedTransfer {
   get transferred(): number {
     const { acknowledged = 0, acknowledgedBefore = acknowledged } = this;
     return Math.max(
-      this.reader.bytesTaken - this.takenBefore,
+      this.reader.bytesFlushed - this.flushedBefore,
       acknowledged - acknowledgedBefore,
       acknowledged - RECEIVE_BUFFER_BYTES,
     );
@@ -167,7 +171,7 @@ export class SlowReaderGuard implements RatedTransfer {
 
   /** Starts waiting for the client; no effect while it waits. */
   wait(): void {
-    this.probe ??= setTimeout(measure, PROBE_MS, this);
+    this.probe ??= setTimeout(SlowReaderGuard.measure, PROBE_MS, this);
   }
 
   /** Stops waiting: nothing is buffered for the client. */
@@ -186,21 +190,22 @@ export class SlowReaderGuard implements RatedTransfer {
   }
 
   /** Starts to measure the client's rate. */
-  measure(): void {
+  private measure(): void {
     const { limits, reader } = this;
     if (this.rate === undefined) {
-      this.takenBefore = reader.bytesTaken;
+      this.flushedBefore = reader.bytesFlushed;
       this.rate = new MinimumRate(limits, this);
     }
     this.rate.start();
-    if (limits.bodyTimeout > 0) this.idle = setTimeout(checkProgress, limits.bodyTimeout, this);
+    if (limits.bodyTimeout > 0)
+      this.idle = setTimeout(SlowReaderGuard.checkProgress, limits.bodyTimeout, this);
     void this.look().then(() => {
       this.progressAtCheck = this.progress;
     });
   }
 
   /** The body time is over. */
-  checkProgress(): void {
+  private checkProgress(): void {
     void this.look().then(() => {
       if (!this.isWaiting) return;
       const { progress } = this;
@@ -215,14 +220,14 @@ export class SlowReaderGuard implements RatedTransfer {
   }
 
   private get progress(): number {
-    return this.acknowledged ?? this.reader.bytesTaken;
+    return this.acknowledged ?? this.reader.bytesFlushed;
   }
 
   /** Looks at what the client has acknowledged. */
   private async look(): Promise<void> {
     const unacknowledged = await this.reader.unacknowledged();
     if (unacknowledged === undefined) return;
-    this.acknowledged = Math.max(this.acknowledged ?? 0, this.reader.bytesTaken - unacknowledged);
+    this.acknowledged = Math.max(this.acknowledged ?? 0, this.reader.bytesFlushed - unacknowledged);
     this.acknowledgedBefore ??= this.acknowledged;
   }
 
@@ -230,14 +235,14 @@ export class SlowReaderGuard implements RatedTransfer {
     this.stop();
     this.reader.reset();
   }
-}
 
-function measure(guard: SlowReaderGuard): void {
-  guard.measure();
-}
+  private static measure(this: void, guard: SlowReaderGuard): void {
+    guard.measure();
+  }
 
-function checkProgress(guard: SlowReaderGuard): void {
-  guard.checkProgress();
+  private static checkProgress(this: void, guard: SlowReaderGuard): void {
+    guard.checkProgress();
+  }
 }
 
 /** Linux's tables of connections: of IPv4, and of IPv6 with the IPv4 clients of a listener on both. */
@@ -247,12 +252,12 @@ const IS_REVERSED = endianness() === 'LE';
 /** Characters of the state that stands before the bytes to send. */
 const STATE_LENGTH = 3;
 
-/** Both tables, while they are read: whoever asks meanwhile gets the same. */
+/** Both tables, while they are read: callers in the meantime get the same. */
 let reading: Promise<string> | undefined;
 
 /**
- * Returns the bytes of a connection that the system has taken and the client's system has not acknowledged, even under TLS; undefined where
- * the system does not say. To read the tables takes about a microsecond for each connection of the machine, in another thread.
+ * Returns the bytes of a connection that the kernel has taken and the peer has not acknowledged, even under TLS; undefined where
+ * the kernel does not say. To read the tables takes about a microsecond for each connection of the machine, in another thread.
  */
 export async function unacknowledgedBytes(socket: Socket): Promise<number | undefined> {
   const { localPort, remoteAddress, remotePort } = socket;

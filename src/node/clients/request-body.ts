@@ -6,10 +6,10 @@ import { requestTrailersOf } from '../../http/fields.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import type { BodyMemory } from '../body-memory.ts';
 import {
-  afterReads,
+  onCheckPhase,
   type Flow,
-  PacedFlow,
-  type PieceTurns,
+  ReadThrottle,
+  type TickBudget,
   type StreamedBodies,
   type StreamedBody,
 } from './fair-turns.ts';
@@ -42,9 +42,9 @@ export interface IncomingBodyOwner {
 export interface BodyResources {
   /** Bytes of all bodies together that are read before they take a connection to V2. */
   readonly readAhead: BufferBudget;
-  readonly turns: PieceTurns;
+  readonly turns: TickBudget;
   /** Turns of bodies whose chunks the gateway reads itself. */
-  readonly chunkTurns: PieceTurns;
+  readonly chunkTurns: TickBudget;
   readonly streams: StreamedBodies;
   readonly memory: BodyMemory;
 }
@@ -85,7 +85,7 @@ export class IncomingBody
   /** Its trailers that may be forwarded, once it is complete. */
   trailers: HeaderList = [];
   private readonly source: BodySource;
-  private readonly flow: PacedFlow;
+  private readonly flow: ReadThrottle;
   private readonly owner: IncomingBodyOwner;
   private readonly options: IncomingBodyOptions;
   private readonly rate: MinimumRate;
@@ -94,10 +94,10 @@ export class IncomingBody
   private readonly length: number | undefined;
   private parts: ByteCollector;
   /** Memory of the large parts that a waiting consumer gets. */
-  private lent: Uint8Array | undefined = undefined;
+  private reusedPart: Uint8Array | undefined = undefined;
   /** Memory of the part that a consumer has, which is free once it asks for the next one, or the exchange is over. */
   private inUse: Uint8Array | undefined = undefined;
-  private isWholeLent = false;
+  private isWholeReused = false;
   /** Its slot among the streamed bodies. */
   private slot: number | undefined = undefined;
   /** Bytes of memory taken from the read-ahead budget that all bodies share. */
@@ -124,7 +124,7 @@ export class IncomingBody
   ) {
     this.source = source;
     const { turns, chunkTurns } = options.bodies;
-    this.flow = new PacedFlow(source, source.pieces === undefined ? turns : chunkTurns, () =>
+    this.flow = new ReadThrottle(source, source.pieces === undefined ? turns : chunkTurns, () =>
       this.onTurnChange(),
     );
     this.length = length;
@@ -153,7 +153,7 @@ export class IncomingBody
    * may be used again after `rest`.
    */
   open(lifetime?: 'exchange'): void {
-    this.isWholeLent = lifetime === 'exchange';
+    this.isWholeReused = lifetime === 'exchange';
     this.parts = new ByteCollector(this.length, this.options.bodies.memory);
     this.begin('open');
   }
@@ -197,7 +197,7 @@ export class IncomingBody
     this.leaveStream();
     this.release();
     this.flow.end();
-    this.giveBack();
+    this.releaseParts();
     this.flow.readMore();
   }
 
@@ -206,7 +206,7 @@ export class IncomingBody
   }
 
   next(): Promise<IteratorResult<Uint8Array>> {
-    this.giveInUse();
+    this.releaseInUse();
     if (this.parts.length > 0) {
       const value = this.takeParts();
       this.flow.readMore();
@@ -231,11 +231,11 @@ export class IncomingBody
     if (this.listening) return;
     this.listening = true;
     this.flow.start();
-    this.source.on('data', (chunk: Uint8Array) => this.take(chunk));
+    this.source.on('data', (chunk: Uint8Array) => this.receive(chunk));
     this.source.on('end', () => this.end());
   }
 
-  private take(chunk: Uint8Array): void {
+  private receive(chunk: Uint8Array): void {
     this.bytes += chunk.length;
     this.scheduleTurnEnd();
     this.flow.count(chunk.length, this.source.pieces);
@@ -246,7 +246,7 @@ export class IncomingBody
     // Its owner has given the memory back.
     if (this.isOver) return;
     this.timer?.refresh();
-    if (this.mode === 'stream' && this.lend(chunk)) return;
+    if (this.mode === 'stream' && this.forwardInPlace(chunk)) return;
     const held = this.parts.add(chunk, true);
     if (this.mode === 'collect') {
       // Its owner may have given the memory back.
@@ -284,36 +284,36 @@ export class IncomingBody
   }
 
   /** Gives a waiting consumer a large part in memory that is used for each of them; false when it has to be kept. */
-  private lend(chunk: Uint8Array): boolean {
+  private forwardInPlace(chunk: Uint8Array): boolean {
     const { want } = this;
     const { length } = chunk;
     if (want === undefined || this.parts.length > 0) return false;
     if (length < LARGE_PART_BYTES || length > BUFFERED_BYTES) return false;
     this.want = undefined;
     this.stopTimers();
-    this.lent ??= this.options.bodies.memory.acquire(BUFFERED_BYTES);
-    this.lent.set(chunk);
-    want.resolve({ done: false, value: this.lent.subarray(0, length) });
+    this.reusedPart ??= this.options.bodies.memory.acquire(BUFFERED_BYTES);
+    this.reusedPart.set(chunk);
+    want.resolve({ done: false, value: this.reusedPart.subarray(0, length) });
     return true;
   }
 
   private takeParts(): Uint8Array {
     this.release();
-    this.giveInUse();
+    this.releaseInUse();
     this.inUse = this.parts.buffer;
     return this.parts.take();
   }
 
   /** The consumer is done with its part. */
-  private giveInUse(): void {
+  private releaseInUse(): void {
     if (this.inUse !== undefined) this.options.bodies.memory.release(this.inUse);
     this.inUse = undefined;
   }
 
-  private giveBack(): void {
-    this.giveInUse();
-    if (this.lent !== undefined) this.options.bodies.memory.release(this.lent);
-    this.lent = undefined;
+  private releaseParts(): void {
+    this.releaseInUse();
+    if (this.reusedPart !== undefined) this.options.bodies.memory.release(this.reusedPart);
+    this.reusedPart = undefined;
   }
 
   private release(): void {
@@ -338,7 +338,7 @@ export class IncomingBody
   /** A body with trailers stays one in parts: they follow its last chunk. */
   private readWhole(): Body {
     if (this.trailers.length > 0) return this;
-    if (this.isWholeLent) this.inUse = this.parts.buffer;
+    if (this.isWholeReused) this.inUse = this.parts.buffer;
     return this.parts.length === 0 ? null : this.parts.take();
   }
 
@@ -350,11 +350,11 @@ export class IncomingBody
   }
 
   private scheduleTurnEnd(): void {
-    this.turn ??= setImmediate(endTurn, this);
+    this.turn ??= setImmediate(IncomingBody.endTurn, this);
   }
 
   /** The turn is over: timing starts for bytes still missing, and small parts are forwarded as one. */
-  turnOver(): void {
+  private turnOver(): void {
     this.turn = undefined;
     this.flow.endTurn();
     if (this.complete || this.mode === 'discard') return;
@@ -388,7 +388,8 @@ export class IncomingBody
     if (this.isOver || this.mode === 'waiting' || this.broken !== undefined || this.flow.waitsForTurn) return;
     this.rate.start();
     const { bodyTimeout } = this.options;
-    if (this.timer === undefined && bodyTimeout > 0) this.timer = setTimeout(stall, bodyTimeout, this);
+    if (this.timer === undefined && bodyTimeout > 0)
+      this.timer = setTimeout(IncomingBody.stall, bodyTimeout, this);
   }
 
   private stopTimers(): void {
@@ -398,9 +399,9 @@ export class IncomingBody
   }
 
   /** Nothing was read in time: after the process stood still, what has arrived in the meantime is read first. */
-  expire(): void {
+  private expire(): void {
     const { bytes, timer } = this;
-    afterReads(() => {
+    onCheckPhase(() => {
       if (this.timer === timer && this.bytes === bytes) this.tooSlow();
     });
   }
@@ -409,14 +410,14 @@ export class IncomingBody
     this.stopTimers();
     this.owner.onStalled();
   }
-}
 
-function endTurn(body: IncomingBody): void {
-  body.turnOver();
-}
+  private static endTurn(this: void, body: IncomingBody): void {
+    body.turnOver();
+  }
 
-function stall(body: IncomingBody): void {
-  body.expire();
+  private static stall(this: void, body: IncomingBody): void {
+    body.expire();
+  }
 }
 
 const NOTHING = new Uint8Array(0);
@@ -450,7 +451,7 @@ export abstract class SocketBody implements BodySource {
   on(event: 'data' | 'end', listener: (part: Uint8Array) => void): void {
     if (event === 'data') this.onData = listener;
     else this.onEnd = () => listener(NOTHING);
-    if (this.early.length > 0) process.nextTick(reportEarly, this);
+    if (this.early.length > 0) process.nextTick(SocketBody.reportEarly, this);
   }
 
   pause(): void {
@@ -462,7 +463,7 @@ export abstract class SocketBody implements BodySource {
   }
 
   /** Reports the parts that arrived before anybody listened. */
-  reportEarly(): void {
+  private reportEarly(): void {
     const { early } = this;
     if (early.length === 0 || this.onEnd === undefined) return;
     this.early = [];
@@ -492,10 +493,10 @@ export abstract class SocketBody implements BodySource {
     if (part.length > 0) this.onData?.(part);
     if (isLast) this.onEnd?.();
   }
-}
 
-function reportEarly(body: SocketBody): void {
-  body.reportEarly();
+  private static reportEarly(this: void, body: SocketBody): void {
+    body.reportEarly();
+  }
 }
 
 /** The bytes of a body on a socket that the gateway reads itself, framed by a length (RFC 9112 §6.2). */
@@ -513,7 +514,7 @@ export class SizedBody extends SocketBody {
     return this.missing === 0;
   }
 
-  take(bytes: Buffer): Buffer {
+  receive(bytes: Buffer): Buffer {
     const part = bytes.length > this.missing ? bytes.subarray(0, this.missing) : bytes;
     this.missing -= part.length;
     this.deliver(part);
@@ -524,20 +525,20 @@ export class SizedBody extends SocketBody {
 /** Bytes up to which a kept body has memory that it shares with others of its kind. */
 const SMALL_BYTES = 4 * 1024;
 
-/** A request body that has arrived whole. It may be lent at first: in the memory of a read, which the next one writes to. */
+/** A request body that has arrived whole. It may be borrowed at first: in the memory of a read, which the next one writes to. */
 export class WholeBody {
   bytes: Uint8Array;
-  private isLent: boolean;
+  private isBorrowed: boolean;
 
-  constructor(bytes: Uint8Array, isLent: boolean) {
+  constructor(bytes: Uint8Array, isBorrowed: boolean) {
     this.bytes = bytes;
-    this.isLent = isLent;
+    this.isBorrowed = isBorrowed;
   }
 
-  /** Copies a lent body; returns the buffer of `memory` that the copy is in, if it is in one. */
-  keep(memory = newMemory): Uint8Array | undefined {
-    if (!this.isLent) return undefined;
-    this.isLent = false;
+  /** Copies a borrowed body; returns the buffer of `memory` that the copy is in, if it is in one. */
+  copy(memory = newMemory): Uint8Array | undefined {
+    if (!this.isBorrowed) return undefined;
+    this.isBorrowed = false;
     const { bytes } = this;
     if (bytes.length <= SMALL_BYTES) {
       this.bytes = Buffer.from(bytes);
@@ -563,6 +564,6 @@ interface PartialBody {
 }
 
 /** True when so much of a body may be missing that its connection closes after an early response (RFC 9112 §9.6). */
-export function isFarFromComplete({ length, received, expectsContinue }: PartialBody): boolean {
+export function hasLargeRemainder({ length, received, expectsContinue }: PartialBody): boolean {
   return expectsContinue || length - received > SMALL_REST_BYTES;
 }

@@ -23,7 +23,7 @@ import {
   LingeringConnections,
   resetConnection,
 } from './connection-ends.ts';
-import { PieceTurns, StreamedBodies } from './fair-turns.ts';
+import { TickBudget, StreamedBodies } from './fair-turns.ts';
 import { H2Connections, type H2ConnectionsOwner } from './http2/connection.ts';
 import { type Peer, ProxiedConnections } from './proxy-protocol.ts';
 import type { ReaderLimits } from './rates.ts';
@@ -96,8 +96,8 @@ export class GatewayServer
     this.options = options;
     this.bodies = {
       readAhead: new BufferBudget(READ_AHEAD_BYTES),
-      turns: new PieceTurns(),
-      chunkTurns: new PieceTurns(WAIT_PER_CHUNK_MS, CHUNKS_PER_TURN),
+      turns: new TickBudget(),
+      chunkTurns: new TickBudget(WAIT_PER_CHUNK_MS, CHUNKS_PER_TURN),
       streams: new StreamedBodies(Math.ceil(options.upstreamConnections / 2)),
       memory: options.memory,
     };
@@ -123,7 +123,7 @@ export class GatewayServer
       this.limit.add(socket);
       if (IS_NODE) resets.watch();
     });
-    // The system may be out of descriptors for a moment: the server keeps running.
+    // The kernel may be out of descriptors for a moment: the server keeps running.
     this.server.on('error', ignore);
   }
 
@@ -170,7 +170,7 @@ export class GatewayServer
   }
 
   /** Closes every connection, even one with an exchange in flight. */
-  cut(): void {
+  destroyAll(): void {
     this.unfinished = this.gateway.inFlight;
     for (const socket of this.limit.sockets) {
       if (this.connections.isResponding(socket)) resetConnection(socket);
@@ -232,7 +232,7 @@ export class GatewayServer
     this.gateway.logRefused(failure(code));
   }
 
-  take(exchange: Exchange): void {
+  serve(exchange: Exchange): void {
     try {
       void this.gateway.serve(this.gateway.receive(exchange));
     } catch (error) {

@@ -1,5 +1,5 @@
 import type { Server, Socket } from 'node:net';
-import { afterReads } from './fair-turns.ts';
+import { onCheckPhase } from './fair-turns.ts';
 import type { CountsByReason } from '../../rewrite-log/metric-families.ts';
 
 /** Why a handshake failed, by the code of Node's error; `closed` is also what most clients do that do not trust the certificate. */
@@ -55,7 +55,7 @@ export class HandshakeFailures {
         this.add('timeout');
         socket.destroy();
       };
-      const timer = headersTimeout > 0 ? setTimeout(() => afterReads(expire), headersTimeout) : undefined;
+      const timer = headersTimeout > 0 ? setTimeout(() => onCheckPhase(expire), headersTimeout) : undefined;
       const stop = (): void => clearTimeout(timer);
       const end = (): void => {
         // The client ends its side without a byte. A server that is half open would wait for its own end.

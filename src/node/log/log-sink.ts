@@ -9,7 +9,7 @@ export interface LogQueue {
   flush(milliseconds: number): Promise<void>;
   /**
    * Reopens the file after it was renamed (logrotate's `create`); no line is lost. True when it was reopened: only regular files
-   * are. Throws the system's error when the path cannot be opened, and keeps the old file.
+   * are. Throws the kernel's error when the path cannot be opened, and keeps the old file.
    */
   reopen(): boolean;
 }
@@ -207,7 +207,7 @@ class QueueSink implements LogSink {
   }
 
   /** Writes the buffered lines. */
-  next(): void {
+  private next(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
     if (this.writing !== undefined) return;
@@ -245,7 +245,7 @@ class QueueSink implements LogSink {
   /** Waits for more lines, unless there are enough, or `flush` waits for the end: a write costs more than many lines do. */
   private gather(): void {
     if (this.size >= this.target.batch || this.waiting.length > 0) this.next();
-    else if (this.size > 0) this.timer ??= setTimeout(writeNext, GATHER_MS, this);
+    else if (this.size > 0) this.timer ??= setTimeout(QueueSink.writeNext, GATHER_MS, this);
   }
 
   /** Writes the bytes of the pages in progress, from an offset on; a line that broke off stands alone. */
@@ -286,7 +286,7 @@ class QueueSink implements LogSink {
     // A broken pipe never gets a reader again; a full disk may have room later.
     if (isGone(code)) this.abandon('');
     for (const done of this.waiting.splice(0)) done();
-    if (this.size > 0) this.timer ??= setTimeout(writeNext, RETRY_MS, this);
+    if (this.size > 0) this.timer ??= setTimeout(QueueSink.writeNext, RETRY_MS, this);
   }
 
   /** Writes no more. What is queued is lost, and so is what is being written. */
@@ -304,6 +304,10 @@ class QueueSink implements LogSink {
     if (this.isTroubleReported || count === 0) return;
     this.isTroubleReported = true;
     this.options.onNotice(`${why}; lines are dropped, and counted`);
+  }
+
+  private static writeNext(this: void, sink: QueueSink): void {
+    sink.next();
   }
 }
 
@@ -326,8 +330,4 @@ function bytesOf(pages: readonly Page[]): Buffer {
 
 function linesOf(pages: readonly Page[]): number {
   return pages.reduce((sum, { lines }) => sum + lines, 0);
-}
-
-function writeNext(sink: QueueSink): void {
-  sink.next();
 }

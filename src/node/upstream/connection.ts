@@ -5,7 +5,7 @@ import type { UpstreamFault, UpstreamReceiver } from '../../gateway/upstream.ts'
 import { writeFieldLines } from '../../http/raw-headers.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
-import type { PieceTurns } from '../clients/fair-turns.ts';
+import type { TickBudget } from '../clients/fair-turns.ts';
 import { writeTogether } from '../small-writes.ts';
 import type { Address, Origin, UpstreamOptions } from './origin.ts';
 import { type ResponseEvents, ResponseReader } from './response-reader.ts';
@@ -34,7 +34,7 @@ export interface ConnectionOwner {
   /** Milliseconds of a clock that is updated now and then: it may be behind, never ahead. */
   readonly now: number;
   /** Turns of responses in tiny chunks. */
-  readonly turns: PieceTurns;
+  readonly turns: TickBudget;
   /** The connection is established. */
   opened(connection: UpstreamConnection): void;
   /** The connection could not be made; nothing was sent on it. */
@@ -345,7 +345,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
     this.fail({ kind: 'invalid', sent: true, cause: fault });
   }
 
-  private waitForTurn(turns: PieceTurns): void {
+  private waitForTurn(turns: TickBudget): void {
     this.isWaiting = true;
     const { socket } = this;
     socket.pause();

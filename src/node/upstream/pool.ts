@@ -9,7 +9,7 @@ import type {
 import { writeFieldLines } from '../../http/raw-headers.ts';
 import { isFieldName, isVisible } from '../../http/header-list.ts';
 import { expectsContent, isIdempotent } from '../../http/request-head.ts';
-import { afterReads, PieceTurns } from '../clients/fair-turns.ts';
+import { onCheckPhase, TickBudget } from '../clients/fair-turns.ts';
 import { type ConnectionOwner, type PendingRequest, UpstreamConnection } from './connection.ts';
 import { type Addresses, Origin, type NodeUpstream, type UpstreamOptions } from './origin.ts';
 
@@ -41,7 +41,7 @@ const GOLDEN_RATIO = 0.618_034;
 const WAIT_PER_CHUNK_MS = 0.0005;
 
 class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
-  readonly turns = new PieceTurns(WAIT_PER_CHUNK_MS);
+  readonly turns = new TickBudget(WAIT_PER_CHUNK_MS);
   /** Time of the last check. */
   now = 0;
   private readonly options: UpstreamOptions;
@@ -390,7 +390,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
 
   private static checkTimeouts(this: void, pool: SocketPool): void {
     // After the process stood still, what came in time is read first.
-    afterReads(() => pool.checkTimeouts());
+    onCheckPhase(() => pool.checkTimeouts());
   }
 
   private checkTimeouts(): void {

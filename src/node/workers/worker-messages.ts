@@ -23,7 +23,7 @@ export type ToWorker =
   /** Finish requests in flight, then exit. */
   | { readonly kind: 'stop' }
   /** Close all connections, and exit at once. */
-  | { readonly kind: 'cut' }
+  | { readonly kind: 'destroy-all' }
   /** The report that a worker asked for. */
   | { readonly kind: 'own-report'; readonly id: number; readonly outcome: OwnReportOutcome }
   /** The outcome of a call of the store. */

@@ -133,9 +133,9 @@ export class WorkerPool implements ClientListener {
     clearTimeout(deadline);
   }
 
-  cut(): void {
+  destroyAll(): void {
     this.stopping = true;
-    this.broadcast({ kind: 'cut' });
+    this.broadcast({ kind: 'destroy-all' });
   }
 
   private kill(): void {

@@ -6,11 +6,11 @@ import { setImmediate } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
 import {
-  afterReads,
-  type HeldFlow,
-  PieceTurns,
+  onCheckPhase,
+  type ThrottledFlow,
+  TickBudget,
   throwLater,
-  TurnQueue,
+  FairQueue,
 } from '../../../src/node/clients/fair-turns.ts';
 import { gatewayFor } from '../../support/gateway.ts';
 import { exchange, rawClient, statusOf } from '../../support/raw-client.ts';
@@ -39,15 +39,15 @@ async function uncaught(run: () => Promise<void>): Promise<readonly unknown[]> {
 
 test('functions run in their order, those that are added meanwhile in the same turn', async () => {
   const done: string[] = [];
-  afterReads(() => {
+  onCheckPhase(() => {
     done.push('first');
-    afterReads(() => void done.push('added'));
+    onCheckPhase(() => void done.push('added'));
   });
-  afterReads(() => void done.push('second'));
+  onCheckPhase(() => void done.push('second'));
   expect(done).toEqual([]);
   await turn();
   expect(done).toEqual(['first', 'second', 'added']);
-  afterReads(() => void done.push('next'));
+  onCheckPhase(() => void done.push('next'));
   await turn();
   expect(done.at(-1)).toBe('next');
 });
@@ -56,10 +56,10 @@ test('an error of one keeps no other from running, and is thrown later', async (
   const done: string[] = [];
   const error = new Error('a bug');
   const errors = await uncaught(async () => {
-    afterReads(() => {
+    onCheckPhase(() => {
       throw error;
     });
-    afterReads(() => void done.push('second'));
+    onCheckPhase(() => void done.push('second'));
     await turn();
     expect(done).toEqual(['second']);
     throwLater(error);
@@ -70,7 +70,7 @@ test('an error of one keeps no other from running, and is thrown later', async (
 });
 
 test('small work is done at once, and of large one little in a turn, in its order', async () => {
-  const queue = new TurnQueue<string>(1000);
+  const queue = new FairQueue<string>(1000);
   const order: string[] = [];
   const add = (name: string, size: number): void => queue.add('one', size, () => void order.push(name));
   add('a', 10);
@@ -90,7 +90,7 @@ test('small work is done at once, and of large one little in a turn, in its orde
 });
 
 test('groups take turns, and the work of each is done in its order', async () => {
-  const queue = new TurnQueue<string>(2);
+  const queue = new FairQueue<string>(2);
   const order: string[] = [];
   for (const name of ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1'])
     queue.add(name.slice(0, 1), 1, () => void order.push(name));
@@ -108,7 +108,7 @@ test('groups take turns, and the work of each is done in its order', async () =>
 const CHUNKED = 'POST /api/v2/x HTTP/1.1\r\nHost: g\r\nTransfer-Encoding: chunked\r\n\r\n';
 
 test('bodies in tiny pieces take turns, and ended ones are skipped', async () => {
-  const turns = new PieceTurns();
+  const turns = new TickBudget();
   expect(turns.areTooSmall(200, 200)).toBe(false);
   expect(turns.areTooSmall(1000, 1_000_000)).toBe(false);
   expect(turns.areTooSmall(1000, 1000)).toBe(true);
@@ -170,11 +170,11 @@ test.each(['/api/v2/x', '/api/v1/x'])('one-byte chunks on %s leave time for ever
 });
 
 test('when the tiny pieces of one turn are many, all bodies wait for the next one', async () => {
-  const turns = new PieceTurns();
+  const turns = new TickBudget();
   const calls: string[] = [];
-  const flow = (name: string): HeldFlow => ({
-    hold: () => void calls.push(`${name} held`),
-    release: () => void calls.push(`${name} released`),
+  const flow = (name: string): ThrottledFlow => ({
+    pauseForTick: () => void calls.push(`${name} held`),
+    resumeAfterTick: () => void calls.push(`${name} released`),
   });
   const [one, other, late] = [flow('one'), flow('other'), flow('late')];
   turns.begin(one);

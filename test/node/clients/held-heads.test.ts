@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { flushAfterReads } from '../../../src/node/clients/http1/exchange.ts';
+import { flushOnCheckPhase } from '../../../src/node/clients/http1/exchange.ts';
 
 test('heads are flushed once in the turn, in their order', async () => {
   const flushed: string[] = [];
-  flushAfterReads({ flushHeld: () => void flushed.push('first') });
-  flushAfterReads({ flushHeld: () => void flushed.push('second') });
+  flushOnCheckPhase({ flushHeld: () => void flushed.push('first') });
+  flushOnCheckPhase({ flushHeld: () => void flushed.push('second') });
   expect(flushed).toEqual([]);
   await new Promise((resolve) => {
     setImmediate(resolve);

@@ -47,7 +47,7 @@ describe.each([
     const client = await connectTo(gateway, secure);
     client.write(`GET /api/v2/x HTTP/${version}\r\nHost: g\r\n\r\n`);
     await once(client, 'data');
-    gateway.server.cut();
+    gateway.server.destroyAll();
     expect((await readAll(client)).isReset).toBe(true);
   });
 
@@ -59,7 +59,7 @@ describe.each([
     client.pause();
     client.write('GET /api/v2/x HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n');
     await until(() => gateway.lines.length === 1);
-    gateway.server.cut();
+    gateway.server.destroyAll();
     const { text, isReset } = await readAll(client.resume());
     expect(text.endsWith(body)).toBe(true);
     expect(isReset).toBe(false);

@@ -32,7 +32,7 @@ export class ChunkedBody extends SocketBody {
   }
 
   /** Moves the data of chunks together within `bytes`: thousands of a byte each would otherwise be thousands of parts. */
-  take(bytes: Buffer): Buffer {
+  receive(bytes: Buffer): Buffer {
     this.start = 0;
     this.end = 0;
     this.pieces = 0;

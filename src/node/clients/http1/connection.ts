@@ -29,10 +29,10 @@ export interface ClientConnectionOwner {
   /** The address of the client. */
   addressOf(socket: Socket): string;
   /** A request has arrived. */
-  take(exchange: Exchange): void;
+  serve(exchange: Exchange): void;
   /** There is no request to respond to: the gateway responds itself, and the connection closes. The response to HEAD has no body. */
   refuse(connection: ClientConnection, refused: Failure, isHead: boolean): void;
-  /** The last response is written: the connection closes once its client has read it. */
+  /** The last response is written: the connection closes once the peer has read it. */
   linger(connection: ClientConnection): void;
   /** Resumes reading in a later turn of the event loop; so many bytes are read by then. */
   queueRead(connection: ClientConnection, bytes: number): void;
@@ -79,7 +79,7 @@ export class ClientConnection implements ExchangeConnection {
   /** True once a request has arrived on it. */
   isUsed = false;
   private readonly owner: ClientConnectionOwner;
-  private readonly sharedReads: ReusedReadBuffer | undefined;
+  private readonly readBuffer: ReusedReadBuffer | undefined;
   private exchange: SocketExchange | undefined = undefined;
   /** Bytes received and not yet parsed: the beginning of a request, or further ones. */
   private unparsed: Buffer | undefined = undefined;
@@ -102,8 +102,8 @@ export class ClientConnection implements ExchangeConnection {
     this.socket = socket;
     this.owner = owner;
     this.remote = owner.addressOf(socket);
-    this.sharedReads = ReusedReadBuffer.begin(socket, this.readLent);
-    // Without shared reads all bytes; with them, those that others had read and put back.
+    this.readBuffer = ReusedReadBuffer.begin(socket, this.readBorrowed);
+    // Without a reused buffer all bytes; with it, those that others had read and put back.
     socket.on('data', this.read);
     socket.on('end', this.ended);
     socket.on('close', this.closed);
@@ -131,12 +131,12 @@ export class ClientConnection implements ExchangeConnection {
     return this.exchange === undefined && this.body === undefined && !this.hasBegun && !this.isClosing;
   }
 
-  /** True once all responses are written, and its client goes on with a body that nobody reads, or has not closed it yet. */
+  /** True once all responses are written, and the peer goes on with a body that nobody reads, or has not closed it yet. */
   get isLingering(): boolean {
     return this.exchange === undefined && (this.isClosing || this.body !== undefined);
   }
 
-  /** True while an exchange is in flight: the system has not taken all of its response. */
+  /** True while an exchange is in flight: the kernel has not taken all of its response. */
   get isResponding(): boolean {
     return this.exchange !== undefined;
   }
@@ -164,7 +164,7 @@ export class ClientConnection implements ExchangeConnection {
   /** The connection closes: further bytes are no longer read as requests. */
   stopReading(): void {
     this.isClosing = true;
-    this.sharedReads?.end();
+    this.readBuffer?.end();
     this.body = undefined;
     this.unparsed = undefined;
     this.partialHead = undefined;
@@ -179,7 +179,7 @@ export class ClientConnection implements ExchangeConnection {
   responseEnded(isLast: boolean, willFlush: boolean): void {
     if (isLast) this.stopReading();
     if (willFlush) return;
-    // The system has already taken all of it, unless the client reads slowly.
+    // The kernel has already taken all of it, unless the client reads slowly.
     if (this.socket.writableLength === 0) this.flushed();
     else this.socket.write(nothing, this.flushed);
   }
@@ -196,7 +196,7 @@ export class ClientConnection implements ExchangeConnection {
   };
 
   /** Reads bytes that are valid until it returns: a body is collected from them, anything else from a copy. */
-  private readonly readLent = (bytes: Buffer): void => {
+  private readonly readBorrowed = (bytes: Buffer): void => {
     if (this.isClosing || this.putBack(bytes)) return;
     if (this.isIdle && this.beginFrom(bytes)) return;
     const rest = this.body === undefined ? bytes : this.readBody(this.body, bytes);
@@ -222,7 +222,7 @@ export class ClientConnection implements ExchangeConnection {
     this.hasTurn = !mayRead;
     if (mayRead) return false;
     // From now on the socket keeps the order of what is put back and what is read.
-    this.sharedReads?.end();
+    this.readBuffer?.end();
     this.socket.pause();
     this.socket.unshift(copyOf(bytes));
     this.owner.queueRead(this, bytes.length);
@@ -243,7 +243,7 @@ export class ClientConnection implements ExchangeConnection {
 
   /** Returns the bytes behind the body; undefined when there are none, and nothing to begin. */
   private readBody(body: SizedBody | ChunkedBody, bytes: Buffer): Buffer | undefined {
-    const rest = body.take(bytes);
+    const rest = body.receive(bytes);
     if (body.isFaulty) this.refuseBody();
     if (!body.isComplete) return undefined;
     if (this.body === body) this.body = undefined;
@@ -259,7 +259,7 @@ export class ClientConnection implements ExchangeConnection {
   }
 
   /** Its turn of the event loop has come again. */
-  continueParsing(): void {
+  private continueParsing(): void {
     this.isYielding = false;
     if (!this.socket.destroyed) this.parseNext();
   }
@@ -301,7 +301,7 @@ export class ClientConnection implements ExchangeConnection {
       }
       if (count === REQUESTS_PER_TURN && this.unparsed !== undefined && this.exchange === undefined) {
         this.isYielding = true;
-        setImmediate(continueParsing, this);
+        setImmediate(ClientConnection.continueParsing, this);
         break;
       }
     }
@@ -311,28 +311,28 @@ export class ClientConnection implements ExchangeConnection {
     if (socket.isPaused() && !isAhead) socket.resume();
   }
 
-  private begin(request: H1Request, body: Buffer, isLent = false): void {
+  private begin(request: H1Request, body: Buffer, isBorrowed = false): void {
     this.isUsed = true;
-    const exchange = new SocketExchange(this, request, body, isLent);
+    const exchange = new SocketExchange(this, request, body, isBorrowed);
     // Without a body there is nothing to continue with: whether the client waits, or sends one, is not known.
     if (request.expectsContinue) exchange.closeAfterResponse();
     this.exchange = exchange;
-    this.owner.take(exchange);
+    this.owner.serve(exchange);
     exchange.begun();
   }
 
-  /** Begins the request at the beginning of lent bytes; false where it has to wait for more of them, or they are none. */
+  /** Begins the request at the beginning of borrowed bytes; false where it has to wait for more of them, or they are none. */
   private beginFrom(bytes: Buffer): boolean {
     const request = readRequest(bytes, this.owner.headerBytes);
     if (request === undefined || request instanceof RefusedHead) return false;
     const isWhole = request.end <= bytes.length && !request.expectsContinue;
     if (isLong(request) && !(isWhole && this.reserve(request.end - request.bodyAt))) {
-      this.readOn(this.beginLong(request, bytes));
+      this.readPipelined(this.beginLong(request, bytes));
       return true;
     }
     if (!isWhole) return false;
     this.begin(request, bytes.subarray(request.bodyAt, request.end), true);
-    if (request.end < bytes.length) this.readOn(bytes.subarray(request.end));
+    if (request.end < bytes.length) this.readPipelined(bytes.subarray(request.end));
     return true;
   }
 
@@ -348,8 +348,8 @@ export class ClientConnection implements ExchangeConnection {
     this.reservedBytes = 0;
   }
 
-  /** Reads lent bytes behind a request. */
-  private readOn(rest: Buffer | undefined): void {
+  /** Reads borrowed bytes behind a request. */
+  private readPipelined(rest: Buffer | undefined): void {
     if (rest !== undefined && !this.isClosing) this.readHeads(copyOf(rest));
   }
 
@@ -365,7 +365,7 @@ export class ClientConnection implements ExchangeConnection {
     const exchange = new LongBodyExchange(this, request, body, this.owner.bodyOptions);
     this.exchange = exchange;
     this.body = body;
-    this.owner.take(exchange);
+    this.owner.serve(exchange);
     return this.body === body ? this.readBody(body, bytes.subarray(request.bodyAt)) : undefined;
   }
 
@@ -400,6 +400,10 @@ export class ClientConnection implements ExchangeConnection {
     this.release();
     this.owner.closed(this);
   };
+
+  private static continueParsing(this: void, connection: ClientConnection): void {
+    connection.continueParsing();
+  }
 }
 
 /** True when the exchange begins before its body has arrived: that is too large to wait for, or its client waits. */
@@ -412,10 +416,6 @@ function skipEmptyLines(bytes: Buffer): Buffer | undefined {
   const at = emptyLinesAt(bytes);
   if (at === 0) return bytes;
   return at === bytes.length ? undefined : bytes.subarray(at);
-}
-
-function continueParsing(connection: ClientConnection): void {
-  connection.continueParsing();
 }
 
 /** An error closes the connection, and `close` is reported. */

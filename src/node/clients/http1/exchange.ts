@@ -12,13 +12,13 @@ import { bytesFlushed } from '../../node-internals.ts';
 import { IS_NODE } from '../../runtime.ts';
 import { fill, SMALL_WRITE_BYTES, writeTogether } from '../../small-writes.ts';
 import { resetConnection } from '../connection-ends.ts';
-import { afterReads, throwLater } from '../fair-turns.ts';
+import { onCheckPhase, throwLater } from '../fair-turns.ts';
 import { type ReaderLimits, type SlowReader, SlowReaderGuard, unacknowledgedBytes } from '../rates.ts';
 import {
   IncomingBody,
   type IncomingBodyOptions,
   type IncomingBodyOwner,
-  isFarFromComplete,
+  hasLargeRemainder,
   type SocketBody,
   WholeBody,
 } from '../request-body.ts';
@@ -37,7 +37,7 @@ export interface ExchangeConnection {
   readonly keepAliveLines: string;
   /** True when this response is the last, whatever the client wants. */
   readonly isEnding: boolean;
-  /** The system has taken the response. */
+  /** The kernel has taken the response. */
   readonly flushed: () => void;
   /** The response is written; with `isLast` the connection closes. With `willFlush` its last write calls `flushed`. */
   responseEnded(isLast: boolean, willFlush: boolean): void;
@@ -68,7 +68,7 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
   private bodyBuffer: Uint8Array | undefined = undefined;
   /** False when the client disconnected in the middle of the body. */
   private readonly isWhole: boolean;
-  protected owner: ExchangeHandler | undefined = undefined;
+  protected handler: ExchangeHandler | undefined = undefined;
   /** True when the connection closes after the response. */
   protected isLast: boolean;
   /** The head, which goes out with the first part of the body, or at the end of the turn. */
@@ -87,10 +87,10 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
   private guard: SlowReaderGuard | undefined = undefined;
 
   /**
-   * `body` is shorter than the length of the request when the client disconnected before the end; a lent one is valid until
+   * `body` is shorter than the length of the request when the client disconnected before the end; a borrowed one is valid until
    * `begun`.
    */
-  constructor(connection: ExchangeConnection, request: H1Request, body: Uint8Array, isBodyLent = false) {
+  constructor(connection: ExchangeConnection, request: H1Request, body: Uint8Array, isBodyBorrowed = false) {
     this.connection = connection;
     this.method = request.method;
     this.target = request.target;
@@ -100,7 +100,7 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
     this.remote = connection.remote;
     this.secure = 'encrypted' in connection.socket;
     this.hasBody = request.end > request.bodyAt;
-    this.body = new WholeBody(body, isBodyLent);
+    this.body = new WholeBody(body, isBodyBorrowed);
     this.isWhole = body.length === request.end - request.bodyAt;
   }
 
@@ -112,8 +112,8 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
     return this.body.bytes.length;
   }
 
-  /** Bytes of the connection that the system has taken; only one response is written on it at a time. */
-  get bytesTaken(): number {
+  /** Bytes of the connection that the kernel has taken; only one response is written on it at a time. */
+  get bytesFlushed(): number {
     return bytesFlushed(this.connection.socket);
   }
 
@@ -125,29 +125,29 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
     return readHeadLines(this.lines, limits, trusted, targetBytes);
   }
 
-  attach(owner: ExchangeHandler): void {
-    this.owner = owner;
+  attach(handler: ExchangeHandler): void {
+    this.handler = handler;
   }
 
   collect(memory: CollectorMemory): void {
-    const { owner } = this;
-    if (!this.isWhole || owner?.acceptChunk(this.body.bytes.length) !== true) return;
-    this.body.keep(memory);
-    owner.onWholeBody(this.body.bytes);
+    const { handler } = this;
+    if (!this.isWhole || handler?.acceptChunk(this.body.bytes.length) !== true) return;
+    this.body.copy(memory);
+    handler.onWholeBody(this.body.bytes);
   }
 
   open(lifetime?: 'exchange'): void {
     if (!this.isWhole) return;
-    if (lifetime === 'exchange') this.bodyBuffer = this.body.keep(this.connection.memory);
-    else this.body.keep();
+    if (lifetime === 'exchange') this.bodyBuffer = this.body.copy(this.connection.memory);
+    else this.body.copy();
     const { bytes } = this.body;
-    this.owner?.onBody(bytes.length === 0 ? null : bytes);
+    this.handler?.onBody(bytes.length === 0 ? null : bytes);
   }
 
-  /** The request has begun, and a lent body was valid until now. */
+  /** The request has begun, and a borrowed body was valid until now. */
   begun(): void {
     this.hasBegun = true;
-    this.body.keep();
+    this.body.copy();
   }
 
   information(status: number, headers: HeaderList): void {
@@ -173,7 +173,7 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
     const chunked = framing.kind === 'chunks' ? 'Transfer-Encoding: chunked\r\n' : '';
     this.held = `${statusLine(status, reason)}${lines}${connectionLines}${chunked}\r\n`;
     // An event stream may stay silent for a long time after its head.
-    flushAfterReads(this);
+    flushOnCheckPhase(this);
   }
 
   data(chunk: Uint8Array, isLast = false): boolean {
@@ -222,7 +222,7 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
     if (!this.isGone) this.written(this.secure);
   }
 
-  /** Called when the system has taken a write that TLS is never done with at once. */
+  /** Called when the kernel has taken a write that TLS is never done with at once. */
   private get onFlushed(): (() => void) | undefined {
     return this.secure ? this.connection.flushed : undefined;
   }
@@ -262,12 +262,12 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
     return this.isWritten;
   }
 
-  /** The system has taken the response. */
+  /** The kernel has taken the response. */
   flushed(): void {
     if (this.isOver) return;
     this.isOver = true;
     this.guard?.stop();
-    this.owner?.flushed();
+    this.handler?.flushed();
     this.leave();
   }
 
@@ -276,13 +276,13 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
     if (this.isOver) return;
     this.isOver = true;
     this.guard?.stop();
-    this.owner?.disconnected();
+    this.handler?.disconnected();
     this.leave();
   }
 
   /** Keeps nothing: what refers to an exchange that is over may live for long. */
   private leave(): void {
-    this.owner = undefined;
+    this.handler = undefined;
     if (this.bodyBuffer !== undefined) this.connection.memory.release(this.bodyBuffer);
     this.bodyBuffer = undefined;
   }
@@ -305,7 +305,7 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
 
   /**
    * Writes a part of the body, with text before and after it, in one write where that is cheaper; false signals backpressure. `done`
-   * is called when the system has taken it.
+   * is called when the kernel has taken it.
    */
   private write(before: string, part: Uint8Array | undefined, after: string, done?: () => void): boolean {
     const { socket } = this.connection;
@@ -324,7 +324,7 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
     const { memory } = this.connection;
     const room = memory.acquire(length);
     fill(room, front, bytes, back);
-    // The system has taken the bytes, or never will.
+    // The kernel has taken the bytes, or never will.
     return socket.write(room.subarray(0, length), () => {
       memory.release(room);
       done?.();
@@ -351,7 +351,7 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
     socket.once('drain', () => {
       this.isWaiting = false;
       this.guard?.stop();
-      if (!this.isOver && !this.isWritten) this.owner?.drained();
+      if (!this.isOver && !this.isWritten) this.handler?.drained();
     });
     return false;
   }
@@ -393,7 +393,8 @@ export class LongBodyExchange extends SocketExchange implements IncomingBodyOwne
       options,
       this,
     );
-    if (options.requestTimeout > 0) this.timer = setTimeout(expire, options.requestTimeout, this);
+    if (options.requestTimeout > 0)
+      this.timer = setTimeout(LongBodyExchange.expire, options.requestTimeout, this);
   }
 
   /** The rest of the body comes after an early response. */
@@ -421,7 +422,7 @@ export class LongBodyExchange extends SocketExchange implements IncomingBodyOwne
   }
 
   override head(head: ResponseHead): void {
-    if (this.isFarFromComplete || (this.expectsContinue && !this.hasContinued)) this.closeAfterResponse();
+    if (this.hasLargeRemainder || (this.expectsContinue && !this.hasContinued)) this.closeAfterResponse();
     super.head(head);
   }
 
@@ -446,15 +447,15 @@ export class LongBodyExchange extends SocketExchange implements IncomingBodyOwne
   }
 
   acceptChunk(bytes: number): boolean {
-    return this.owner?.acceptChunk(bytes) ?? false;
+    return this.handler?.acceptChunk(bytes) ?? false;
   }
 
   onWholeBody(body: Uint8Array): void {
-    this.owner?.onWholeBody(body);
+    this.handler?.onWholeBody(body);
   }
 
   onBody(body: Body): void {
-    this.owner?.onBody(body);
+    this.handler?.onBody(body);
   }
 
   onStalled(): void {
@@ -465,17 +466,17 @@ export class LongBodyExchange extends SocketExchange implements IncomingBodyOwne
   fault(fault: ClientFault): void {
     this.closeAfterResponse();
     this.incoming.stop(new Error(fault));
-    this.owner?.onClientFault(fault);
+    this.handler?.onClientFault(fault);
   }
 
   /** The whole request was due. */
-  expire(): void {
+  private expire(): void {
     if (!this.isGone && !this.incoming.complete) this.fault('client-timeout');
   }
 
-  private get isFarFromComplete(): boolean {
+  private get hasLargeRemainder(): boolean {
     const { incoming, length, bytesIn: received, expectsContinue } = this;
-    return !incoming.complete && isFarFromComplete({ length, received, expectsContinue });
+    return !incoming.complete && hasLargeRemainder({ length, received, expectsContinue });
   }
 
   private writeContinue(): void {
@@ -488,11 +489,11 @@ export class LongBodyExchange extends SocketExchange implements IncomingBodyOwne
     if (!this.incoming.complete) this.incoming.stop(new Error(cause));
     this.incoming.rest();
   }
-}
 
-function expire(exchange: LongBodyExchange): void {
-  // After the process stood still, what came in time is read first.
-  afterReads(() => exchange.expire());
+  private static expire(this: void, exchange: LongBodyExchange): void {
+    // After the process stood still, what came in time is read first.
+    onCheckPhase(() => exchange.expire());
+  }
 }
 
 /** A response that is complete, and not written yet. */
@@ -534,7 +535,7 @@ export function queueResponse(
   const target = response.secure ? Buffer.allocUnsafe(length) : room.subarray(used, used + length);
   fill(target, before, bytes, after);
   if (!response.secure) used += length;
-  if (queue.length === 0) afterReads(writeAll);
+  if (queue.length === 0) onCheckPhase(writeAll);
   queue.push({ response, bytes: target });
   return true;
 }
@@ -572,8 +573,8 @@ interface HeldHead {
 let held: HeldHead[] = [];
 
 /** Flushes a head once all sockets that can be read in this turn of the event loop have been: nothing followed it. */
-export function flushAfterReads(head: HeldHead): void {
-  if (held.length === 0) afterReads(flushAll);
+export function flushOnCheckPhase(head: HeldHead): void {
+  if (held.length === 0) onCheckPhase(flushAll);
   held.push(head);
 }
 

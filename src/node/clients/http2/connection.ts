@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { copyOf, ReusedReadBuffer, bytesFlushed } from '../../node-internals.ts';
 import { peerName } from '../proxy-protocol.ts';
 import { FIRST_REQUEST_GRACE_MS } from '../connection-ends.ts';
-import { afterReads, TurnQueue } from '../fair-turns.ts';
+import { onCheckPhase, FairQueue } from '../fair-turns.ts';
 import { type SlowReader, SlowReaderGuard, unacknowledgedBytes } from '../rates.ts';
 import {
   ERROR,
@@ -29,7 +29,7 @@ interface H2ConnectionOwner extends H2ExchangeOptions, HeaderBlockLimits {
   readonly idleTimeout: number;
   /** True while the server drains. */
   readonly draining: boolean;
-  readonly turns: H2Turns;
+  readonly turns: H2TickBudget;
   addressOf(socket: Socket): string;
   /** What the client sent is not HTTP/2, or a flood: the connection closes. */
   onRefused(code: 'bad-request' | 'client-timeout'): void;
@@ -139,7 +139,7 @@ class H2Connection implements FrameConsumer, StreamConnection, H2OutputOwner, Re
   }
 
   /** Bytes of the connection that the kernel has taken. */
-  get bytesTaken(): number {
+  get bytesFlushed(): number {
     return bytesFlushed(this.socket);
   }
 
@@ -394,7 +394,7 @@ class H2Connection implements FrameConsumer, StreamConnection, H2OutputOwner, Re
     this.leave(exchange);
   }
 
-  onTaken(): void {
+  onFlushed(): void {
     if (this.output.waitingBytes === 0) this.guard.stop();
     this.responses.resumeWrite();
     if (!this.awaitsRoom || this.output.isCongested) return;
@@ -494,7 +494,7 @@ export class H2Connections {
   /** By their peer: the server knows them by the socket below TLS. */
   private readonly all = new Map<string, H2Connection>();
   /** A connection that closes ends a hundred exchanges at once. */
-  private readonly ends = new TurnQueue<H2Connection>(ENDS_PER_TURN);
+  private readonly ends = new FairQueue<H2Connection>(ENDS_PER_TURN);
   private timer: NodeJS.Timeout | undefined = undefined;
 
   constructor(limits: H2Limits, owner: H2ConnectionsOwner) {
@@ -503,7 +503,7 @@ export class H2Connections {
       headerCount: limits.headerCount,
       headersTimeout: limits.headersTimeout,
       idleTimeout: limits.idleTimeout,
-      turns: new H2Turns(),
+      turns: new H2TickBudget(),
       bodies: owner.bodies,
       bodyTimeout: owner.bodyTimeout,
       requestTimeout: owner.requestTimeout,
@@ -512,7 +512,7 @@ export class H2Connections {
       get draining() {
         return owner.draining;
       },
-      take: (exchange) => owner.take(exchange),
+      serve: (exchange) => owner.serve(exchange),
       addressOf: (socket) => owner.addressOf(socket),
       onRefused: (code) => owner.logRefused(code),
       linger: (socket, maxBytes) => owner.linger(socket, maxBytes),
@@ -532,7 +532,7 @@ export class H2Connections {
     this.all.set(peer, connection);
     // The next connection may come from the same port.
     socket.once('close', () => this.all.get(peer) === connection && this.all.delete(peer));
-    this.timer ??= setInterval(check, CHECK_MS, this).unref();
+    this.timer ??= setInterval(H2Connections.check, CHECK_MS, this).unref();
   }
 
   /** True while something is in flight on the connection of a peer. */
@@ -555,7 +555,7 @@ export class H2Connections {
   }
 
   /** Closes the connections whose clients keep them waiting for too long. */
-  check(): void {
+  private check(): void {
     const now = performance.now();
     for (const connection of this.all.values()) connection.check(now);
     if (this.all.size > 0) return;
@@ -566,11 +566,11 @@ export class H2Connections {
   private end(connection: H2Connection, exchanges: readonly H2Exchange[]): void {
     for (const exchange of exchanges) this.ends.add(connection, 1, () => exchange.close());
   }
-}
 
-function check(connections: H2Connections): void {
-  // After the process stood still, what came in time is read first.
-  afterReads(() => connections.check());
+  private static check(this: void, connections: H2Connections): void {
+    // After the process stood still, what came in time is read first.
+    onCheckPhase(() => connections.check());
+  }
 }
 
 /** What reading costs in one turn of the event loop, of all connections together, in frames. */
@@ -590,7 +590,7 @@ interface ReadingConnection {
  * Bounds what all HTTP/2 connections together bring in one turn of the event loop: requests, and frames, of which one of a byte costs as
  * much as one of a thousand. Beyond it no connection is read until the next turn, when those that wait are read one after the other.
  */
-export class H2Turns {
+export class H2TickBudget {
   private cost = 0;
   private end: NodeJS.Immediate | undefined = undefined;
   private waiting: ReadingConnection[] = [];
@@ -603,17 +603,17 @@ export class H2Turns {
   /** Counts what was read, in frames. */
   count(cost: number): void {
     this.cost += cost;
-    this.end ??= setImmediate(H2Turns.endTurn, this).unref();
+    this.end ??= setImmediate(H2TickBudget.endTurn, this).unref();
   }
 
   /** Queues a connection that was not read to its end, once. */
   wait(connection: ReadingConnection): void {
     this.waiting.push(connection);
-    this.end ??= setImmediate(H2Turns.endTurn, this);
+    this.end ??= setImmediate(H2TickBudget.endTurn, this);
     this.end.ref();
   }
 
-  private static endTurn(this: void, turns: H2Turns): void {
+  private static endTurn(this: void, turns: H2TickBudget): void {
     turns.endTurn();
   }
 
@@ -626,7 +626,7 @@ export class H2Turns {
       if (this.isFull) {
         // Those that came in the meantime queue behind them.
         this.waiting = [...waiting.slice(at), ...this.waiting];
-        this.end ??= setImmediate(H2Turns.endTurn, this);
+        this.end ??= setImmediate(H2TickBudget.endTurn, this);
         this.end.ref();
         return;
       }

@@ -26,7 +26,7 @@ const EMPTY_TABLE = Buffer.from([0x20]);
 /** The connection whose output it is. */
 export interface H2OutputOwner {
   /** The kernel has taken what was written before; there may be room for more. */
-  onTaken(): void;
+  onFlushed(): void;
 }
 
 /** A response whose last byte has been written. */
@@ -51,8 +51,8 @@ export class H2Output {
   /** Responses that end in the piece. */
   private ending: WrittenResponse[] = [];
   /** Bytes that were written, and that the kernel has not taken, and responses that it has not taken whole. */
-  private untakenBytes = 0;
-  private untakenResponses = 0;
+  private unflushedBytes = 0;
+  private unflushedResponses = 0;
   private isStopped = false;
   private isTableSizeDue = false;
 
@@ -64,7 +64,7 @@ export class H2Output {
 
   /** Bytes that wait for the kernel to take them, or for the turn of the event loop to be over. */
   get waitingBytes(): number {
-    return this.untakenBytes + this.length;
+    return this.unflushedBytes + this.length;
   }
 
   /** True when no more of a body is to be written for now. */
@@ -74,7 +74,7 @@ export class H2Output {
 
   /** True when no more requests are to be read for now: a response without a body goes out whatever the client reads, and has its place. */
   get isCongested(): boolean {
-    return this.waitingBytes >= CONGESTED_BYTES || this.untakenResponses >= CONGESTED_RESPONSES;
+    return this.waitingBytes >= CONGESTED_BYTES || this.unflushedResponses >= CONGESTED_RESPONSES;
   }
 
   /** Writes settings (RFC 9113 §6.5), names and values in turn. */
@@ -153,8 +153,8 @@ export class H2Output {
   /** The last frame of a response is written, now or before. */
   end(response: WrittenResponse): void {
     this.ending.push(response);
-    this.untakenResponses += 1;
-    this.turn ??= setImmediate(flush, this);
+    this.unflushedResponses += 1;
+    this.turn ??= setImmediate(H2Output.flush, this);
   }
 
   /** Hands what is written to the kernel. */
@@ -171,15 +171,15 @@ export class H2Output {
       for (const response of ending) response.disconnected();
       return;
     }
-    this.untakenBytes += length;
+    this.unflushedBytes += length;
     socket.write(piece.subarray(0, length), () => {
       this.memory.release(piece);
-      this.untakenBytes -= length;
-      this.untakenResponses -= ending.length;
+      this.unflushedBytes -= length;
+      this.unflushedResponses -= ending.length;
       for (const response of ending)
         if (socket.destroyed) response.disconnected();
         else response.flushed();
-      if (!socket.destroyed) this.owner.onTaken();
+      if (!socket.destroyed) this.owner.onFlushed();
     });
   }
 
@@ -199,13 +199,13 @@ export class H2Output {
     const at = this.length;
     writeFrameHead(this.piece, at, length, type, flags, stream);
     this.length = at + needed;
-    this.turn ??= setImmediate(flush, this);
+    this.turn ??= setImmediate(H2Output.flush, this);
     return at + FRAME_HEAD_BYTES;
   }
-}
 
-function flush(output: H2Output): void {
-  output.flush();
+  private static flush(this: void, output: H2Output): void {
+    output.flush();
+  }
 }
 
 /** A response whose body is being written. */

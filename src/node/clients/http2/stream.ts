@@ -14,7 +14,7 @@ import {
   SMALL_REST_BYTES,
   SocketBody,
 } from '../request-body.ts';
-import { afterReads, type Flow } from '../fair-turns.ts';
+import { onCheckPhase, type Flow } from '../fair-turns.ts';
 import { type ReaderLimits, type SlowReader, SlowReaderGuard } from '../rates.ts';
 import { ERROR, type ErrorCode, FIRST_WINDOW_BYTES } from './frames.ts';
 import { STATIC_FIELDS } from './hpack.ts';
@@ -24,7 +24,7 @@ import { isConnectionField, type RequestHeaderBlock } from './header-block.ts';
 /** Options shared by every HTTP/2 exchange. Times are milliseconds. */
 export interface H2ExchangeOptions extends ReaderLimits, IncomingBodyOptions {
   /** Takes an exchange whose turn it is. */
-  take(exchange: Exchange): void;
+  serve(exchange: Exchange): void;
 }
 
 /** The connection that an exchange is on. */
@@ -72,7 +72,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
   /** The window that the client had given for its response when the stream began. */
   private readonly firstWindow: number;
   /** Bytes of the response that have left for the client. */
-  bytesTaken = 0;
+  bytesFlushed = 0;
   private readonly connection: StreamConnection;
   private readonly contentLength: number | undefined;
   private readonly expectsContinue: boolean;
@@ -137,7 +137,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
 
   /** What the first window took; more is taken only once the client has read that. */
   unacknowledged(): Promise<number> {
-    return Promise.resolve(Math.min(this.firstWindow, this.bytesTaken));
+    return Promise.resolve(Math.min(this.firstWindow, this.bytesFlushed));
   }
 
   get isGone(): boolean {
@@ -162,9 +162,10 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
     this.whole = this.hasBody ? this.body.takeWhole() : nothing;
     if (this.whole === undefined) {
       this.incoming = new IncomingBody(this.body, this.contentLength, options, this);
-      if (options.requestTimeout > 0) this.timer = setTimeout(expire, options.requestTimeout, this);
+      if (options.requestTimeout > 0)
+        this.timer = setTimeout(H2Exchange.expire, options.requestTimeout, this);
     }
-    options.take(this);
+    options.serve(this);
   }
 
   readHead(limits: HeadLimits, trusted: boolean, targetBytes: number): RequestHead {
@@ -174,7 +175,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
   attach(handler: ExchangeHandler): void {
     this.handler = handler;
     // The stream was closed before its turn.
-    if (!this.isOpen) setImmediate(over, this);
+    if (!this.isOpen) setImmediate(H2Exchange.over, this);
   }
 
   collect(memory: CollectorMemory): void {
@@ -294,7 +295,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
     }
     this.isClosed = true;
     this.connection.refuseStream(this, code);
-    setImmediate(over, this);
+    setImmediate(H2Exchange.over, this);
   }
 
   /** The client takes more: writes one frame of what waits; false when it takes none. */
@@ -327,7 +328,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
   }
 
   /** The rest of the body is not waited for any longer; a malformed request is a fault of the stream (RFC 9113 §8.1.1). */
-  leaveRest(code: ErrorCode = this.isMalformed ? ERROR.protocol : ERROR.none): void {
+  private leaveRest(code: ErrorCode = this.isMalformed ? ERROR.protocol : ERROR.none): void {
     this.leave();
     this.connection.refuseStream(this, code);
   }
@@ -375,12 +376,12 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
   }
 
   /** The whole request was due. */
-  expire(): void {
+  private expire(): void {
     if (this.isOpen && !this.body.isComplete) this.fault('client-timeout');
   }
 
   /** The exchange ends without its response. */
-  over(): void {
+  private over(): void {
     this.finish(false);
   }
 
@@ -425,7 +426,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
 
   private send(bytes: Uint8Array, isLast: boolean): number {
     const sent = this.connection.send(this, bytes, isLast);
-    this.bytesTaken += sent;
+    this.bytesFlushed += sent;
     if (isLast && sent === bytes.length) this.isEndWritten = true;
     return sent;
   }
@@ -472,7 +473,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
     const missing = contentLength === undefined ? SMALL_REST_BYTES : contentLength - body.bytes;
     this.restBytes = isMalformed || missing > SMALL_REST_BYTES ? 0 : missing;
     this.readRest();
-    this.restTimer = setTimeout(leaveRest, this.restBytes > 0 ? REST_MS : RESET_DELAY_MS, this);
+    this.restTimer = setTimeout(H2Exchange.leaveRest, this.restBytes > 0 ? REST_MS : RESET_DELAY_MS, this);
   }
 
   /** Drops a part of the body that comes behind the response. */
@@ -508,19 +509,19 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
     else handler?.disconnected();
     incoming?.rest();
   }
-}
 
-function over(exchange: H2Exchange): void {
-  exchange.over();
-}
+  private static over(this: void, exchange: H2Exchange): void {
+    exchange.over();
+  }
 
-function leaveRest(exchange: H2Exchange): void {
-  exchange.leaveRest();
-}
+  private static leaveRest(this: void, exchange: H2Exchange): void {
+    exchange.leaveRest();
+  }
 
-function expire(exchange: H2Exchange): void {
-  // After the process stood still, what came in time is read first.
-  afterReads(() => exchange.expire());
+  private static expire(this: void, exchange: H2Exchange): void {
+    // After the process stood still, what came in time is read first.
+    onCheckPhase(() => exchange.expire());
+  }
 }
 
 /** The bytes of a body on an HTTP/2 stream. */

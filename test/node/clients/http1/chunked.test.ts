@@ -24,7 +24,7 @@ function read(...parts: readonly string[]): Reading {
   let rest = '';
   for (const part of parts) {
     if (body.isFaulty) break;
-    rest += body.isComplete ? part : body.take(Buffer.from(part, 'latin1')).toString('latin1');
+    rest += body.isComplete ? part : body.receive(Buffer.from(part, 'latin1')).toString('latin1');
   }
   if (body.isFaulty) return 'faulty';
   if (!body.isComplete) return 'partial';
@@ -42,7 +42,7 @@ test('the data of all chunks of one read is one part', () => {
   const parts: string[] = [];
   body.on('data', (part) => void parts.push(Buffer.from(part).toString('latin1')));
   body.on('end', () => void parts.push('end'));
-  const rest = body.take(Buffer.from(`${'1\r\nx\r\n'.repeat(1000)}2;a=b\r\nyz\r\n0\r\n\r\nGET`));
+  const rest = body.receive(Buffer.from(`${'1\r\nx\r\n'.repeat(1000)}2;a=b\r\nyz\r\n0\r\n\r\nGET`));
   expect(parts).toEqual([`${'x'.repeat(1000)}yz`, 'end']);
   expect(rest.toString()).toBe('GET');
   expect(body.pieces).toBe(1002);
@@ -51,8 +51,8 @@ test('the data of all chunks of one read is one part', () => {
 test('parts that arrive before anybody listens are kept, and reading pauses', async () => {
   const socket = new Socket();
   const body = new ChunkedBody(socket, LIMIT);
-  body.take(Buffer.from('1\r\nx\r\n1\r\ny'));
-  body.take(Buffer.from('\r\n0\r\nt: 1\r\n\r\n'));
+  body.receive(Buffer.from('1\r\nx\r\n1\r\ny'));
+  body.receive(Buffer.from('\r\n0\r\nt: 1\r\n\r\n'));
   expect(socket.isPaused()).toBe(true);
   let text = '';
   body.on('data', (part) => void (text += Buffer.from(part).toString()));

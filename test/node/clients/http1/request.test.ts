@@ -415,7 +415,7 @@ describe('whatever is read as a request, Node reads alike', () => {
       body += Buffer.from(part).toString('latin1');
     });
     chunks.on('end', () => {});
-    const rest = chunks.take(Buffer.from(bytes.subarray(bodyAt)));
+    const rest = chunks.receive(Buffer.from(bytes.subarray(bodyAt)));
     return chunks.isComplete ? { body, end: bytes.length - rest.length } : undefined;
   }
 

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { connect } from 'node:tls';
 import * as fc from 'fast-check';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { H2Turns, REQUEST_COST, StreamTable } from '../../../../src/node/clients/http2/connection.ts';
+import { H2TickBudget, REQUEST_COST, StreamTable } from '../../../../src/node/clients/http2/connection.ts';
 import { fuzzRuns, fuzzTime } from '../../../support/fuzz.ts';
 import type { TestGateway } from '../../../support/gateway.ts';
 import {
@@ -618,7 +618,7 @@ describe('the end of a connection', () => {
       await until(() => hasEnded(raw, 1));
       expect(raw.frames.find(({ type }) => type === GOAWAY)?.payload.readUInt32BE(0)).toBe(0x7fff_ffff);
       raw.socket.destroy();
-      gateway.server.cut();
+      gateway.server.destroyAll();
       await stopped;
     },
   );
@@ -720,7 +720,7 @@ function tinyFrames(stream: number, body: string): Buffer {
 /** Watches what the turns of the event loop cost, in frames. */
 function watchCosts(): { readonly most: number } {
   const seen = { most: 0 };
-  const count = vi.spyOn(H2Turns.prototype, 'count');
+  const count = vi.spyOn(H2TickBudget.prototype, 'count');
   const endTurn = (): void => {
     const cost = count.mock.calls.reduce((sum, [frames]) => sum + frames, 0);
     count.mockClear();
@@ -912,7 +912,7 @@ test('blocks of very many fields have their turns, too', async () => {
 });
 
 test('connections that wait are read one after the other, as far as a turn reaches, and all of them in the end', async () => {
-  const turns = new H2Turns();
+  const turns = new H2TickBudget();
   const reads: string[] = [];
   const connection = (name: string, cost: number) => ({
     resumeRead(): void {

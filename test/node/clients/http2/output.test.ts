@@ -23,7 +23,7 @@ async function connectedOutput() {
   client.on('error', () => {});
   socket.on('error', () => {});
   let taken = 0;
-  const output = new H2Output(socket, new BodyMemory(), { onTaken: () => void (taken += 1) });
+  const output = new H2Output(socket, new BodyMemory(), { onFlushed: () => void (taken += 1) });
   const heard: string[] = [];
   const response = (name: string) => ({
     flushed: () => void heard.push(`${name} flushed`),
