@@ -1,6 +1,6 @@
-import { InverseIndex } from '../rules/inverse.ts';
+import { InverseIndex, type InvertedRule, resourcePath } from '../rules/inverse.ts';
 import type { Operation, RuleBook } from '../rules/rule-book.ts';
-import { templateShape } from '../rules/rule.ts';
+import { type Path, printPath, templateShape } from '../rules/rule.ts';
 import { Components } from './components.ts';
 import {
   type DescribedOperation,
@@ -18,18 +18,22 @@ import { type Shape, shapeOf } from './shape.ts';
 const MAX_NAMED = 5;
 
 /**
- * Finds, by V2's description, what `inverse` can never undo: it looks for a resource in `data`, and a response without one reaches
+ * Finds, by V2's description, what `inverse` can never undo: it looks for the resource where the rule book says, and a response without one reaches
  * the V1 client in V2's shape. One sentence an operation, with the way out; none where the description does not tell.
  */
 export function unmetInverses(book: RuleBook, v2: Description): readonly string[] {
-  const inverse = new InverseIndex(book.operations, book.changes);
+  const inverse = new InverseIndex(book.operations, book.changes, book.resource);
   const components = new Components(v2);
   const described = describedOperations(v2, 'v2');
   return book.operations.flatMap((operation) => {
-    const changes = new Set(inverse.of(operation).map(({ change }) => change));
+    const inverted = inverse.of(operation);
+    const changes = new Set(inverted.map(({ change }) => change));
     const found = described.find((other) => isSame(other, operation));
     if (changes.size === 0 || found === undefined) return [];
-    const without = successShapes(found, v2, components).find(({ shape }) => lacksData(shape));
+    const resource = resourcePath(operation, book.resource);
+    const without = successShapes(found, v2, components).find(
+      ({ shape }) => !mayHave(shape, resource) || (resource.length === 0 && meetsNone(shape, inverted)),
+    );
     if (without === undefined) return [];
     const { status, shape } = without;
     const names = [...shape.members.keys()];
@@ -38,7 +42,7 @@ export function unmetInverses(book: RuleBook, v2: Description): readonly string[
         ? `has ${names.slice(0, MAX_NAMED).join(', ')}${names.length > MAX_NAMED ? ', …' : ''}`
         : 'is a list';
     return [
-      `operation "${operation.id}": inverse of ${[...changes].join(', ')} meets no member: V2's response ${status} has no data (it ${has}), so that V1 clients read V2's names; write response rules with the paths that it has`,
+      `operation "${operation.id}": inverse of ${[...changes].join(', ')} meets no member: V2's response ${status} has no ${wanted(resource, inverted)} (it ${has}), so that V1 clients read V2's names; say with resource where it has the resource, or write response rules with the paths that it has`,
     ];
   });
 }
@@ -68,7 +72,26 @@ function successShapes(
   });
 }
 
-/** A shape that tells nothing may have anything. */
-function lacksData({ members, element }: Shape): boolean {
-  return element !== undefined || (members.size > 0 && !members.has('data'));
+/** Whether a response of this shape may have something at the path; a shape that tells nothing may have anything. */
+function mayHave({ members, element }: Shape, [name, ...rest]: Path): boolean {
+  if (name === undefined) return true;
+  if (element !== undefined) return false;
+  const below = members.get(name);
+  return below === undefined ? members.size === 0 : mayHave(below.shape, rest);
+}
+
+/** Whether the body, or the elements of the list that it is, certainly have no member that a rule names. */
+function meetsNone(shape: Shape, inverted: readonly InvertedRule[]): boolean {
+  const { members } = shape.element ?? shape;
+  if (members.size === 0) return false;
+  const first = shape.element === undefined ? 0 : 1;
+  return !inverted.some(({ rule: { path } }) => members.has(path[first] ?? ''));
+}
+
+/** What a response without a resource lacks, in words. */
+function wanted(resource: Path, inverted: readonly InvertedRule[]): string {
+  if (resource.length > 0) return resource.join('.');
+  return [
+    ...new Set(inverted.map(({ rule }) => printPath(rule.path.slice(rule.path[0] === '*' ? 1 : 0)))),
+  ].join(' and no ');
 }

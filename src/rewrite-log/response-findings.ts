@@ -1,5 +1,6 @@
 import { generalPointer, pointerToken } from '../json/pointer.ts';
 import type { EditRecord } from '../rewrite/records.ts';
+import type { Path } from '../rules/rule.ts';
 import { parsedJson } from './attributes.ts';
 import { movedPointer } from './masks.ts';
 
@@ -52,15 +53,17 @@ export function deprecatedMembers(
 }
 
 /**
- * Attributes of a request that V2's response to it does not echo, outermost ones; undefined when the response has no `data`
- * object to compare with.
+ * Attributes of a request that V2's response to it does not echo, outermost ones; undefined when the response has no object at
+ * the path `resource` to compare with.
  */
 export function unechoedMembers(
   response: object,
   attributes: readonly string[],
   edits: readonly EditRecord[],
+  resource: Path,
 ): readonly string[] | undefined {
-  const data = memberOf(response, 'data');
+  let data: unknown = response;
+  for (const name of resource) data = memberOf(data, name);
   if (typeof data !== 'object' || data === null || Array.isArray(data)) return undefined;
   const echoed = new Set<string>();
   const isWhole = visit(data, (pointer) => void echoed.add(pointer));

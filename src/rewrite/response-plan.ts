@@ -3,7 +3,7 @@ import { applyEdits } from '../json/edit.ts';
 import { NameTable } from '../json/names.ts';
 import { type OpenedMembers, Scanner } from '../json/scanner.ts';
 import { ARRAY, OBJECT, Slab, type WorkMemory } from '../json/tape.ts';
-import { InverseIndex, type InvertedRule } from '../rules/inverse.ts';
+import { InverseIndex, type InvertedRule, resourcePath } from '../rules/inverse.ts';
 import {
   canBeRewritten,
   type Change,
@@ -12,9 +12,9 @@ import {
   type Operation,
   type RuleBook,
 } from '../rules/rule-book.ts';
-import type { ExplicitResponseRule, RequestRule } from '../rules/rule.ts';
+import type { ExplicitResponseRule, Path, RequestRule } from '../rules/rule.ts';
 import { ShapeCache } from './caches.ts';
-import { Draft, find, type KeyCache, printDraft, type Recipe } from './draft.ts';
+import { Draft, DraftObject, find, type KeyCache, printDraft, type Recipe } from './draft.ts';
 import { type CompiledErrors, compileErrors, errors } from './errors.ts';
 import { type MembersToOpen, openLike, openPath } from './plan.ts';
 import { type QueryPlan, queryPlanOf } from './query-plan.ts';
@@ -88,15 +88,18 @@ export class ResponsePlan {
   private readonly shapes = new ShapeCache<ShapeResult>(MAX_CACHED_NODES);
   /** True if rules read only members that they name, so that all others need no place in a draft of their own. */
   private readonly isGrouped: boolean;
-  /** The id of the member with the resource; undefined where nothing is undone. */
-  private readonly resource: number | undefined;
+  /** The ids on the path to the resource; undefined where nothing is undone. */
+  private readonly resource: readonly number[] | undefined;
 
-  /** `changes` are those that apply to the operation; what `inverse` stands for in them is in `inverted`. */
-  constructor(book: RuleBook, changes: readonly Change[], inverted: readonly InvertedRule[]) {
+  /**
+   * `changes` are those that apply to the operation; what `inverse` stands for in them is in `inverted`, for a resource at the path
+   * `resource`.
+   */
+  constructor(book: RuleBook, changes: readonly Change[], inverted: readonly InvertedRule[], resource: Path) {
     this.rules = this.compile(changes, inverted);
     this.listRules = this.rules.filter(isOfList);
     this.isGrouped = !this.rules.some(readsAnyName);
-    this.resource = inverted.length > 0 ? this.names.add('data') : undefined;
+    this.resource = inverted.length > 0 ? resource.map((name) => this.names.add(name)) : undefined;
     // A member that a rule lifts was one level deeper before.
     const lifted = this.rules.filter(({ rule }) => rule === 'flatten' || rule === 'unnest').length;
     const record = this.rules.reduce((deepest, rule) => Math.max(deepest, reach(rule)), 0) + lifted;
@@ -187,9 +190,7 @@ export class ResponsePlan {
     const recorded = run.isPatchable && !isIdle ? this.run(body, context, memory, true) : run;
     if (recorded.draft.isIncomplete) return undefined;
     const lacksResource =
-      this.resource !== undefined &&
-      this.undoes(context.status) &&
-      find(run.draft.root, this.resource) === undefined;
+      this.resource !== undefined && this.undoes(context.status) && !hasResource(run.draft, this.resource);
     const result: ShapeResult = {
       status: context.status,
       recipe,
@@ -256,6 +257,17 @@ export class ResponsePlan {
       ),
     ];
   }
+}
+
+/** True if the response has a member at the path; the body itself is always there. */
+function hasResource(draft: Draft, path: readonly number[]): boolean {
+  let value: ReturnType<Draft['open']> = draft.list ?? draft.root;
+  for (const id of path) {
+    const member = value instanceof DraftObject ? find(value, id) : undefined;
+    if (member === undefined) return false;
+    value = draft.open(member, member.node);
+  }
+  return true;
 }
 
 function compile(
@@ -343,10 +355,11 @@ export interface ResponsePlans {
  */
 export function compileResponsePlans(book: RuleBook): ResponsePlans {
   const changes = new ChangeIndex(book.changes);
-  const inverse = new InverseIndex(book.operations, book.changes);
+  const inverse = new InverseIndex(book.operations, book.changes, book.resource);
   const unnamed = inverse.of(undefined);
-  const other = new ResponsePlan(book, changes.of(undefined, true), unnamed);
-  const read = new ResponsePlan(book, changesOfRead([], inverse.writing(undefined)), unnamed);
+  const usual = resourcePath(undefined, book.resource);
+  const other = new ResponsePlan(book, changes.of(undefined, true), unnamed, usual);
+  const read = new ResponsePlan(book, changesOfRead([], inverse.writing(undefined)), unnamed, usual);
   const plans = new Map<string, ResponsePlan>();
   return {
     of: (operation, method) => {
@@ -357,7 +370,12 @@ export function compileResponsePlans(book: RuleBook): ResponsePlans {
       const applied = canBeRewritten(operation.method)
         ? named
         : changesOfRead(named, inverse.writing(operation));
-      const plan = new ResponsePlan(book, applied, inverse.of(operation));
+      const plan = new ResponsePlan(
+        book,
+        applied,
+        inverse.of(operation),
+        resourcePath(operation, book.resource),
+      );
       plans.set(operation.id, plan);
       return plan;
     },

@@ -228,7 +228,7 @@ export function checkOperations(source: RuleBookSource['operations'] = {}): {
     const other = shapes.get(shape);
     if (other === undefined) {
       shapes.set(shape, id);
-      operations.push({ id, method, template, assumed, ...embeddings(declared) });
+      operations.push({ id, method, template, assumed, ...resourceIn(declared), ...embeddings(declared) });
       continue;
     }
     const message = `operation "${id}": ${method} ${template} matches the same requests as "${other}"; remove one of them`;
@@ -239,6 +239,16 @@ export function checkOperations(source: RuleBookSource['operations'] = {}): {
 }
 
 type OperationSource = NonNullable<RuleBookSource['operations']>[string];
+
+function resourceIn(declared: OperationSource): { readonly resource?: Path } {
+  if (typeof declared === 'string' || declared.resource === undefined) return {};
+  return { resource: readResource(declared.resource) };
+}
+
+/** Parses the path of a resource; an empty text is the body itself. */
+export function readResource(text: string): Path {
+  return text === '' ? [] : readPath(text);
+}
 
 function embeddings(declared: OperationSource): { readonly embeds?: readonly Embedding[] } {
   const embeds = embedsOf(declared);

@@ -21,6 +21,7 @@ export async function hashRuleBook(book: Omit<RuleBook, 'hash'>): Promise<string
         operation.method,
         templateShape(operation.template),
         ...(operation.embeds === undefined ? [] : [operation.embeds]),
+        ...(operation.resource === undefined ? [] : [{ resource: operation.resource }]),
       ])
       .sort(byFirst),
     book.changes.map((change) => meaningOf(change, book.policies)),
@@ -31,6 +32,7 @@ export async function hashRuleBook(book: Omit<RuleBook, 'hash'>): Promise<string
     ],
     [book.limits.depth, book.limits.body, book.limits.response],
     ...(book.rollout === undefined ? [] : [book.rollout]),
+    ...(book.resource === undefined ? [] : [{ resource: book.resource }]),
   ]);
   return digestOf(new TextEncoder().encode(meaning), 8);
 }

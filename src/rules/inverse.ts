@@ -26,8 +26,15 @@ export class InverseIndex {
   private readonly resources: ReadonlyMap<string, readonly Operation[]>;
   private readonly byId: ReadonlyMap<string, Operation>;
   private readonly hasInverse: boolean;
+  private readonly resource: Path;
 
-  constructor(operations: readonly Operation[], changes: readonly Change[]) {
+  /** `resource` is where responses carry the resource, unless an operation says otherwise. */
+  constructor(
+    operations: readonly Operation[],
+    changes: readonly Change[],
+    resource: Path = DEFAULT_RESOURCE,
+  ) {
+    this.resource = resource;
     this.changes = changes;
     this.resources = Map.groupBy(operations, resourceOf);
     this.byId = new Map(operations.map((operation) => [operation.id, operation]));
@@ -37,9 +44,10 @@ export class InverseIndex {
   /** The rules for responses to `operation`, in the order in which they apply: the last request rule is undone first. */
   of(operation: Operation | undefined): readonly InvertedRule[] {
     if (!this.hasInverse) return [];
+    const at = resourcePath(operation, this.resource);
     return this.placesOf(operation, [], []).flatMap(({ resource, prefix }) => {
       const changes = this.changesOf(resource);
-      return [...undo(changes, ['data', ...prefix]), ...undo(changes, ['data', '*', ...prefix])];
+      return [...undo(changes, [...at, ...prefix]), ...undo(changes, [...at, '*', ...prefix])];
     });
   }
 
@@ -70,6 +78,14 @@ export class InverseIndex {
     const ids = new Set((this.resources.get(resource) ?? []).map(({ id }) => id));
     return this.changes.filter(({ on }) => on === 'every' || on.some((id) => ids.has(id)));
   }
+}
+
+/** Where a response carries the resource, unless the rule book says otherwise. */
+const DEFAULT_RESOURCE: Path = ['data'];
+
+/** The path to the resource in responses to an operation; that of the rule book is `general`. Empty for the body itself. */
+export function resourcePath(operation: Operation | undefined, general: Path = DEFAULT_RESOURCE): Path {
+  return operation?.resource ?? general;
 }
 
 /** The key of a resource; no path has a space, as that of requests without an operation. */

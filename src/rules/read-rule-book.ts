@@ -1,4 +1,4 @@
-import { checkChanges, checkOperations } from './check-rule-book.ts';
+import { checkChanges, checkOperations, readResource } from './check-rule-book.ts';
 import { declareChange } from './declared-change.ts';
 import { declareRollout } from './declared-rollout.ts';
 import { hashRuleBook } from './hash.ts';
@@ -69,6 +69,7 @@ function check(source: RuleBookSource, subset: ValidSubset | undefined): Finding
   const declared = source.changes.map((change, at) => declareChange(change, subset?.indexes[at] ?? at));
   const policies: Policies = { ...DEFAULT_POLICIES, ...source.policies };
   const limits: RuleBookLimits = { ...DEFAULT_LIMITS, ...source.limits };
+  const resource = source.resource === undefined ? undefined : readResource(source.resource);
   const byId = new Map(operations.map((operation) => [operation.id, operation]));
   const ids = subset?.ids ?? new Set(Object.keys(source.operations ?? {}));
   const { rollout, faults: ofRollout } = declareRollout(source, ids);
@@ -78,13 +79,14 @@ function check(source: RuleBookSource, subset: ValidSubset | undefined): Finding
     all.push(
       ...staleRules(declared, operations, policies),
       ...staleQueryRules(declared, operations),
-      ...staleResponseRules(declared, operations),
+      ...staleResponseRules(declared, operations, resource),
       ...staleInverse(declared, operations, source.operations),
     );
   }
   const changes = declared.map(({ change }) => change);
   const meaning = {
     version: source.version,
+    ...(resource === undefined ? {} : { resource }),
     operations,
     changes,
     policies,

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { readDuration, readInstant } from './rollout.ts';
 import { isReleaseDate } from './rule-book.ts';
-import { NAME_PATTERN, PATH_PATTERN } from './rule.ts';
+import { NAME_PATTERN, PATH_PATTERN, readPath } from './rule.ts';
 
 /** A mapping without unknown keys; the message for an unknown key lists the known ones. */
 function strict<Shape extends z.core.$ZodShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> {
@@ -344,6 +344,18 @@ const embeds = z
     'Other resources that responses of this resource contain: the path to one, and an operation that writes it.',
   );
 
+const resource = z
+  .union(
+    [
+      z.literal(''),
+      path.refine((text) => !readPath(text).includes('*'), 'has a *; name the object or the list itself'),
+    ],
+    {
+      error: 'a path: names joined by dots, such as items; an empty text is the body itself',
+    },
+  )
+  .exactOptional();
+
 const policies = {
   flat: z.enum(['migrate', 'refuse', 'forward']).exactOptional().describe('A body without the wrapper.'),
   siblings: z.enum(['drop', 'refuse', 'forward']).exactOptional().describe('Members beside the wrapper.'),
@@ -402,12 +414,28 @@ export const ruleBookSource = strict({
     .regex(/^\d{4}-\d{2}-\d{2}$/, 'must be a day, YYYY-MM-DD')
     .refine(isReleaseDate, 'must be a real day, not before 2025-01-01')
     .describe('The dated V2 release that the rules target, YYYY-MM-DD.'),
+  resource: resource.describe(
+    "Where responses carry the resource: the path to an object or a list, data when absent; '' is the body itself.",
+  ),
   operations: z
     .record(
       operationId,
-      z.union([match, strict({ match, assumed, embeds })], {
-        error: 'a method and a path, such as "POST /clients", or a mapping with match',
-      }),
+      z.union(
+        [
+          match,
+          strict({
+            match,
+            assumed,
+            embeds,
+            resource: resource.describe(
+              'Where its responses carry the resource; that of the rule book when absent.',
+            ),
+          }),
+        ],
+        {
+          error: 'a method and a path, such as "POST /clients", or a mapping with match',
+        },
+      ),
     )
     .exactOptional()
     .describe('V1 operations by id.'),

@@ -16,6 +16,8 @@ export interface Operation {
   readonly template: string;
   /** True when neither the specification nor the documentation shows it. */
   readonly assumed: boolean;
+  /** The path to the resource in its responses, empty for the body itself; absent for that of the rule book. */
+  readonly resource?: Path;
   /** Other resources that responses of this operation's resource contain; absent for none. */
   readonly embeds?: readonly Embedding[];
 }
@@ -78,6 +80,8 @@ export interface Change {
 export interface RuleBook {
   /** The dated V2 release that the rules target, `YYYY-MM-DD`. */
   readonly version: string;
+  /** The path to the resource in responses, empty for the body itself; absent for `data`. */
+  readonly resource?: Path;
   readonly operations: readonly Operation[];
   readonly changes: readonly Change[];
   readonly policies: Policies;

@@ -202,12 +202,13 @@ function querySubject(rule: QueryRule, part: number): string {
 export function staleResponseRules(
   changes: readonly DeclaredChange[],
   operations: readonly Operation[],
+  resource?: Path,
 ): readonly SourceFault[] {
   const faults = new Map<DeclaredResponseRule, SourceFault>();
   for (const context of operationContexts(changes, operations)) addRepeated(context, faults);
   const all = changes.map(({ change }) => change);
   if (all.some(isInverse)) {
-    const inverse = new InverseIndex(operations, all);
+    const inverse = new InverseIndex(operations, all, resource);
     for (const declared of changes) addUndone(declared, operations, inverse, faults);
   }
   return [...faults.values()];

@@ -57,6 +57,46 @@ test.each<readonly [what: string, schema: object, found: RegExp | undefined]>([
   expect(warnings[0]?.startsWith(READ)).toBe(true);
 });
 
+test.each<readonly [what: string, resource: string, schema: object, found: RegExp | undefined]>([
+  ['an item of a list', 'items', { properties: { items: { type: 'array', items: BILL } } }, undefined],
+  ['a path', '_embedded.bills', { properties: { _embedded: { properties: { bills: BILL } } } }, undefined],
+  [
+    'half a path',
+    '_embedded.bills',
+    { properties: { _embedded: { properties: { x: {} } } } },
+    /has no _embedded\.bills/,
+  ],
+  ['the body', "''", BILL, undefined],
+  ['the body, a list', "''", { type: 'array', items: BILL }, undefined],
+  ['a body without the member', "''", { properties: { data: BILL } }, /has no "due_date" \(it has data\)/],
+  [
+    'a list without the member',
+    "''",
+    { type: 'array', items: { properties: { id: {} } } },
+    /has no "due_date" \(it is a list\)/,
+  ],
+  [
+    'data, where the book says items',
+    'items',
+    { properties: { data: BILL } },
+    /has no items \(it has data\)/,
+  ],
+])('%s: resource of an operation says where its inverse looks', async (_, resource, schema, found) => {
+  const rules = RULES.replace("'GET /bills/{id}'", `{ match: 'GET /bills/{id}', resource: ${resource} }`);
+  const warnings = unmetInverses(await bookIn(rules), v2(schema));
+  expect(warnings).toHaveLength(found === undefined ? 0 : 1);
+  if (found !== undefined) expect(warnings[0]).toMatch(found);
+});
+
+test('resource of the rule book is that of every operation', async () => {
+  const warnings = unmetInverses(await bookIn(`${RULES}\nresource: items\n`), v2(BILL));
+  expect(warnings.map((warning) => warning.slice(0, 24))).toEqual([
+    'operation "create_bill":',
+    'operation "read_bill": i',
+    'operation "list_bills": ',
+  ]);
+});
+
 test('check reports it with the other warnings', async () => {
   const folder = temporaryFolder('unmet-inverse');
   const [rules, description] = [join(folder, 'rules.yaml'), join(folder, 'v2.json')];

@@ -43,7 +43,7 @@ describe('deprecated attributes', () => {
 
 describe('attributes that are not echoed', () => {
   const of = (data: unknown, edits: readonly EditRecord[] = [UNWRAP]): readonly string[] | undefined =>
-    unechoedMembers({ data }, ATTRIBUTES, edits);
+    unechoedMembers({ data }, ATTRIBUTES, edits, ['data']);
 
   test('are looked for where V2 has them, and only the outermost are listed', () => {
     expect(of({ name: 1, legacy_code: 1, property: { suburb: 1 } })).toEqual([]);

@@ -98,6 +98,14 @@ const parameters = fc.letrec<{ value: string; object: string }>((tie) => ({
     .map((all) => `{${all.map(([a, name, b, value]) => `${a}"${name}"${b}:${a}${value}${b}`).join(',')}}`),
 })).object;
 
+/** Where a response carries the resource. */
+const place = fc.constantFrom<readonly string[]>(['data'], ['_embedded', 'things'], []);
+
+/** A response with the resource `text` there. */
+function enveloped(text: string, at: readonly string[]): string {
+  return at.reduceRight((value, name) => `{"meta":{},${JSON.stringify(name)}:${value}}`, text);
+}
+
 /** What V2 has stored once the gateway has migrated `text`. */
 function stored(rules: RuleBook, text: string): string {
   const outcome = compilePlans(rules)
@@ -122,29 +130,70 @@ describe('the inverse', () => {
   test('gives back what V1 could send, wherever the resource is answered', () => {
     let undone = 0;
     fc.assert(
-      fc.property(rules, fc.integer({ min: 1, max: 3 }), parameters, parameters, (all, parts, one, other) => {
-        const changes = Array.from({ length: parts }, (_, k) =>
-          change(`c${k}`, all.slice(...[k, k + 1].map((part) => Math.floor((part * all.length) / parts)))),
-        );
-        const rules = book(changes);
-        const [a, b] = [stored(rules, one), stored(rules, other)];
-        const answers: readonly [Operation, string, string][] = [
-          [WRITE, `{"data":${a}}`, `{"data":${one}}`],
-          [READ, `{"data":${b},"meta":{}}`, `{"data":${other},"meta":{}}`],
-          [LIST, `{"data":[${a}, ${b},7]}`, `{"data":[${one},${other},7]}`],
-          [HOUSE, `{"data":{"rooms":[${a},${b}]}}`, `{"data":{"rooms":[${one},${other}]}}`],
-          [HOUSE, `{"data":[{"rooms":[${a}]}]}`, `{"data":[{"rooms":[${one}]}]}`],
-        ];
-        for (const [operation, v2, v1] of answers) {
-          const outcome = answered(rules, operation, v2);
-          if (outcome.verdict === 'rewritten') undone += 1;
-          expect(JSON.parse(textOf(outcome.body))).toEqual(JSON.parse(v1));
-          expect(patched(outcome, v2)).toEqual(plain(JSON.parse(v1)));
-        }
-      }),
+      fc.property(
+        rules,
+        fc.integer({ min: 1, max: 3 }),
+        parameters,
+        parameters,
+        place,
+        (all, parts, one, other, at) => {
+          const changes = Array.from({ length: parts }, (_, k) =>
+            change(`c${k}`, all.slice(...[k, k + 1].map((part) => Math.floor((part * all.length) / parts)))),
+          );
+          const rules = { ...book(changes), resource: at };
+          const [a, b] = [stored(rules, one), stored(rules, other)];
+          const answers: readonly [Operation, string, string][] = [
+            [WRITE, a, one],
+            [READ, b, other],
+            [LIST, `[${a}, ${b},7]`, `[${one},${other},7]`],
+            [HOUSE, `{"rooms":[${a},${b}]}`, `{"rooms":[${one},${other}]}`],
+            [HOUSE, `[{"rooms":[${a}]}]`, `[{"rooms":[${one}]}]`],
+          ];
+          for (const [operation, ...resources] of answers) {
+            const [v2 = '', v1 = ''] = resources.map((text) => enveloped(text, at));
+            const outcome = answered(rules, operation, v2);
+            if (outcome.verdict === 'rewritten') undone += 1;
+            expect(JSON.parse(textOf(outcome.body))).toEqual(JSON.parse(v1));
+            expect(patched(outcome, v2)).toEqual(plain(JSON.parse(v1)));
+          }
+        },
+      ),
       { numRuns: fuzzRuns(500) },
     );
     expect(undone).toBeGreaterThan(fuzzRuns(500) / 2);
+  });
+
+  test('meets the resource of an operation where that operation has it, and notes a response without one', () => {
+    const rules = book([change('c', [{ rule: 'rename', member: 'a', in: [], to: 'b' }])]);
+    const bare = { ...LIST, id: 'bare', resource: [] };
+    const inItems = { ...READ, id: 'items', resource: ['page', 'items'] };
+    const all = { ...rules, operations: [...rules.operations.slice(0, 1), bare, inItems] };
+    const cases: readonly [Operation, string, string | undefined][] = [
+      [WRITE, '{"data":{"b":1},"b":2}', '{"data":{"a":1},"b":2}'],
+      [bare, '[ {"b":10.50} , 7, {"x":[{"b":1}]} ]', '[ {"a":10.50} , 7, {"x":[{"b":1}]} ]'],
+      [bare, '{"b":1,"data":{"b":2}}', '{"a":1,"data":{"b":2}}'],
+      [bare, '[]', '[]'],
+      [bare, '[[{"b":1}]]', '[[{"b":1}]]'],
+      [bare, '"b"', undefined],
+      [inItems, '{"page":{"items":[{"b":1}]},"b":2}', '{"page":{"items":[{"a":1}]},"b":2}'],
+      [inItems, '{"page":{"b":1}}', undefined],
+      [inItems, '{"page":[{"items":{"b":1}}]}', undefined],
+      [inItems, '[{"b":1}]', undefined],
+      [WRITE, '[{"b":1}]', undefined],
+    ];
+    for (const [to, v2, v1] of cases) {
+      const outcome = answered(all, to, v2);
+      expect(textOf(outcome.body)).toBe(v1 ?? v2);
+      const note = 'note' in outcome ? outcome.note : undefined;
+      expect(note).toBe(v1 === undefined ? 'response-no-resource' : undefined);
+    }
+    const [pointers] = ['[{"b":1},{"b":2}]'].map((text) => answered(all, bare, text));
+    expect(pointers).toMatchObject({
+      records: [
+        { from: '/0/b', path: '/0/a' },
+        { from: '/1/b', path: '/1/a' },
+      ],
+    });
   });
 
   test('of renames gives back the same bytes', () => {

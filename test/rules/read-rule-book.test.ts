@@ -247,9 +247,9 @@ limits: { depth: 0 }
 `;
     expect(await faultsIn(text)).toEqual([
       '1:10 version "2025-02-30" must be a real day, not before 2025-01-01',
-      '2:1 unknown key "opperations"; did you mean "operations"? known here: $schema, version, operations, changes, policies, limits, clients, deprecation, sunset, links, brownouts, modes, pins, shield',
+      '2:1 unknown key "opperations"; did you mean "operations"? known here: $schema, version, resource, operations, changes, policies, limits, clients, deprecation, sunset, links, brownouts, modes, pins, shield',
       '5:15 operations.b.match "post /x" must be a method and a path, such as "POST /clients"',
-      '5:24 unknown key "asumed" in operations.b; did you mean "assumed"? known here: match, assumed, embeds',
+      '5:24 unknown key "asumed" in operations.b; did you mean "assumed"? known here: match, assumed, embeds, resource',
       '6:6 operation "c": the path "/clients/" ends with a slash; leave it out: both spellings match',
       '9:14 changes[0].summary must be a text, not 5; put it in quotes',
       '12:9 changes[0].request[0] is not a rule: it needs unwrap, nest, rename, strip, only or map; did you mean "strip"?',
@@ -313,6 +313,15 @@ limits: { depth: 0 }
     [
       'policies: { flat: migrat }',
       'policies.flat must be migrate, refuse or forward, not "migrat"; did you mean "migrate"?',
+    ],
+    [
+      'resource: [items]',
+      'resource must be a path: names joined by dots, such as items; an empty text is the body itself, not a list',
+    ],
+    ['resource: items.*', 'resource "items.*" has a *; name the object or the list itself'],
+    [
+      "operations: { a: { match: POST /a, resource: '*' } }",
+      'operations.a.resource "*" has a *; name the object or the list itself',
     ],
     ['limits: { body: 1.5 }', 'limits.body must be a whole number, not 1.5'],
     [

@@ -18,6 +18,7 @@ import {
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import type { EditRecord } from '../../rewrite/records.ts';
 import type { ResponseRewrite, RewrittenResponse } from '../../rewrite/response-rules.ts';
+import { resourcePath } from '../../rules/inverse.ts';
 import { isRewritten } from '../../rules/rule-book.ts';
 import type { WithoutEdits } from '../body-rewriter.ts';
 import type { UpstreamFault, UpstreamReceiver } from '../upstream.ts';
@@ -382,7 +383,8 @@ export function addFindings(
   }
   if (status < 200 || status >= 300 || !isRewritten(entry.method) || attributes === undefined) return;
   if (entry.origin === undefined) {
-    entry.unechoed = unechoedMembers(response, attributes, entry.edits);
+    const resource = resourcePath(decision.operation, rules.ruleBook.resource);
+    entry.unechoed = unechoedMembers(response, attributes, entry.edits, resource);
     return;
   }
   const deprecated = deprecatedMembers(response, attributes, new MovedMembers(entry.edits).wrapper);

@@ -276,7 +276,7 @@ function responseEditSentence(entry: Entry): string | undefined {
     return `Its response was rewritten for the V1 client with ${wordsOfEdits(all, entry.responseEditsOmitted)}.`;
   if (responseNote === undefined) return undefined;
   if (responseNote === 'response-no-resource')
-    return 'The response has no data, in which inverse looks for the resource: the client got it as V2 sent it.';
+    return 'The response has no resource where the rule book says that inverse finds it: the client got it as V2 sent it.';
   return responseNote === 'response-until-close'
     ? 'Only the close of the TLS connection marked the end of the response.'
     : `The response was passed on as it came, although a response rule applies (${responseNote}).`;

@@ -39,7 +39,7 @@ interface DerivedDescription {
 }
 
 /** The rule book, as far as a description depends on it. */
-export type DerivationRules = Pick<RuleBook, 'version' | 'hash' | 'operations' | 'changes'>;
+export type DerivationRules = Pick<RuleBook, 'version' | 'hash' | 'resource' | 'operations' | 'changes'>;
 
 /**
  * Derives V1's description from V2's: each request rule is undone in the schemas of its operations, and each response rule is
@@ -53,7 +53,7 @@ export function deriveV1(
 ): DerivedDescription {
   const components = new Components(v2);
   const finder = new OperationFinder(rules.operations);
-  const inverse = new InverseIndex(rules.operations, rules.changes);
+  const inverse = new InverseIndex(rules.operations, rules.changes, rules.resource);
   const found = new Map<string, boolean>();
   const derive = (method: string, path: string, operation: JsonObject): JsonObject => {
     const named = finder.find(method, path);

@@ -22,8 +22,8 @@ changes:
 
 const READ = 'GET /api/v1/bills/1 HTTP/1.1\r\nHost: g\r\n\r\n';
 
-async function serving(body: string): Promise<Inspected> {
-  return inspected({}, body, undefined, new CompiledRuleBook(await bookIn(RULES)), 200);
+async function serving(body: string, rules = RULES): Promise<Inspected> {
+  return inspected({}, body, undefined, new CompiledRuleBook(await bookIn(rules)), 200);
 }
 
 test('an exchange whose response was rewritten is rewritten in every list and count, and its request is told as it was', async () => {
@@ -70,11 +70,23 @@ test.each(['{"id":1,"due_date":"2026-12-01"}', '[{"due_date":"2026-12-01"}]', '{
       expect(entry).toMatchObject({ verdict: 'unchanged', responseNote: 'response-no-resource' });
       entrySchema.parse(entry);
       expect(accountOf(entry).at(-1)).toBe(
-        'The response has no data, in which inverse looks for the resource: the client got it as V2 sent it.',
+        'The response has no resource where the rule book says that inverse finds it: the client got it as V2 sent it.',
       );
     }
   },
 );
+
+test('a list without an envelope has the names of V1 in every element, where the rule book says so', async () => {
+  const gateway = await serving('[{"due_date":"2026-12-01"} ,7]', `${RULES}\nresource: ''\n`);
+  const { text } = await exchange(gateway.port, READ);
+  expect(text.endsWith('\r\n\r\n[{"due":"2026-12-01"} ,7]')).toBe(true);
+  const entry = await gateway.entry();
+  expect(entry).toMatchObject({
+    verdict: 'rewritten',
+    responseEdits: [{ change: 'due-date', rule: 'rename', from: '/0/due_date', path: '/0/due' }],
+  });
+  expect(entry.responseNote).toBeUndefined();
+});
 
 test('an operation without an inverse, and a failure, say nothing of it', async () => {
   const gateway = await serving('{"id":1}');

@@ -367,3 +367,22 @@ test('a default response has the statuses that no other key names, and a range o
   const listed = { '2XX': { content: json(one) }, default: { content: json(one) } };
   expect(respond(listed).match(/"old"/g)).toHaveLength(1);
 });
+
+test.each<readonly [resource: string, wrapped: (schema: object) => object]>([
+  ["''", (schema) => schema],
+  ["''", (schema) => ({ type: 'array', items: schema })],
+  ['page.items', (items) => ({ properties: { page: { properties: { items } } } })],
+])('an inverse follows resource: %s', async (resource, wrapped) => {
+  const bill = (name: string, schema: object): object => ({ type: 'object', properties: { [name]: schema } });
+  const described = v2({});
+  described.paths['/api/v2/things/{thing}'].get.responses[200].content = json(wrapped(bill('young', text)));
+  const reading = await readRuleBook(
+    `{ version: 2025-01-01, resource: ${resource}, operations: { create: POST /things, read: 'GET /things/{id}' },
+       changes: [{ id: c, summary: s, on: [create], request: [{ rename: old, to: young }], response: inverse }] }`,
+    'rules',
+  );
+  if (!reading.ok) throw new Error(JSON.stringify(reading.faults));
+  const { description } = deriveV1(described, reading.ruleBook);
+  const derived = (description as any).paths['/api/v1/things/{thing}'].get.responses[200].content;
+  expect(derived['application/json'].schema).toEqual(wrapped(bill('old', { ...text, 'x-change': ['c'] })));
+});
