@@ -152,17 +152,24 @@ export async function describeV1({
   if (scanner.scan(source, hasByteOrderMark(source) ? 3 : 0) !== undefined) return undefined;
   const description = readJsonText(new TextDecoder().decode(source));
   if (!isDescription(description)) return undefined;
-  const derived = deriveV1(description, rules, (url) => serverForClients(url, v2));
+  const derived = deriveV1(description, rules, (url) => serverForClients(url, v2, rules));
   if (!derived.isComplete) return undefined;
   const body = new Uint8Array(new TextEncoder().encode(printJsonText(derived.description)));
   return { body, etag: `"${rules.hash}-${await digestOf(body, 16)}"` };
 }
 
 /** V2's address is not for V1 clients: a server there is named relative to the gateway. */
-function serverForClients(url: string, { hosts, path }: DescriptionJob['v2']): string {
-  const places = { upstreamHosts: hosts, upstreamPath: path, prefix: '/api/v2', gateway: undefined } as const;
+function serverForClients(
+  url: string,
+  { hosts, path }: DescriptionJob['v2'],
+  rules: Pick<DerivationRules, 'from' | 'to'>,
+): string {
+  const { from: clientPrefix, to: prefix } = rules;
+  const places = { upstreamHosts: hosts, upstreamPath: path, prefix, clientPrefix, gateway: undefined };
   const linked = rewrittenLink(url, places);
   if (linked !== url) return linked;
   const named = URL.parse(url);
-  return named !== null && hosts.some((own) => bareHost(own) === bareHost(named.host)) ? '/' : v1Url(url);
+  return named !== null && hosts.some((own) => bareHost(own) === bareHost(named.host))
+    ? '/'
+    : v1Url(url, rules);
 }

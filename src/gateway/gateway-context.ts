@@ -163,7 +163,7 @@ export class GatewayContext {
     this.signalHeaders =
       signals === undefined && selfServiceLink === undefined
         ? undefined
-        : new SignalHeaders(signals, selfServiceLink);
+        : new SignalHeaders(signals, selfServiceLink && `${ruleBook.from}${selfServiceLink}`);
     return this.signalHeaders;
   }
 }

@@ -1,5 +1,5 @@
 import type { ResponseHead } from '../http/response-head.ts';
-import type { MigrateDecision, PassDecision } from '../migrate/decision.ts';
+import { type MigrateDecision, notServed, type PassDecision } from '../migrate/decision.ts';
 import { type Failure, failure } from '../migrate/failure.ts';
 import { closeEntry, openEntry } from '../rewrite-log/open-entry.ts';
 import { chooseMode } from '../rollout/modes.ts';
@@ -85,7 +85,9 @@ export class Gateway extends GatewayContext {
     const { decision, exchange } = received;
     const isRefused = decision.route === 'none';
     if (isRefused && decision.closesConnection) exchange.closeAfterResponse();
-    new ProxiedExchange(this, received, 'none').refuse(isRefused ? decision.failure : failure('not-found'));
+    new ProxiedExchange(this, received, 'none').refuse(
+      isRefused ? decision.failure : notServed(received.rules.ruleBook),
+    );
     return exchange.handled;
   }
 
@@ -184,7 +186,8 @@ function route(
   const routed = chooseMode(gateway.rollout.modes(ruleBook), subject);
   const exchange = exchangeFor(gateway, received, decision, { subject, routed });
   exchange.guarded(() => {
-    const refusal = ruleBook.rollout && retirementRefusal(ruleBook.rollout, subject, time(), random());
+    const refusal =
+      ruleBook.rollout && retirementRefusal(ruleBook.rollout, ruleBook, subject, time(), random());
     if (refusal !== undefined) exchange.retire(refusal);
     // Such modes are refused at startup and on reload: a request meant for V1 must not get V2 instead.
     else if (routed.origin === 'v1' && gateway.v1 === undefined) exchange.refuse(failure('no-v1-origin'));

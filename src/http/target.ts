@@ -1,13 +1,57 @@
-/** The two prefixes that are served. */
-type Prefix = '/api/v1' | '/api/v2';
+/** The version of the API that a prefix stands for. */
+export type ApiPrefix = 'v1' | 'v2';
+
+/**
+ * The path prefixes of both versions, each of at least one segment. The longer one is compared first: `/api` and `/api/v2` may stand
+ * side by side. Where they are the same, every path under it is V1's.
+ */
+export class Prefixes {
+  readonly v1: string;
+  readonly v2: string;
+  private readonly first: ApiPrefix;
+  private readonly second: ApiPrefix;
+  private readonly longer: string;
+  private readonly shorter: string;
+
+  constructor(v1: string, v2: string) {
+    this.v1 = v1;
+    this.v2 = v2;
+    const isV2First = v2.length > v1.length;
+    this.first = isV2First ? 'v2' : 'v1';
+    this.second = isV2First ? 'v1' : 'v2';
+    this.longer = isV2First ? v2 : v1;
+    this.shorter = isV2First ? v1 : v2;
+  }
+
+  /** True where both versions have one prefix, so that only a header field tells them apart. */
+  get isShared(): boolean {
+    return this.v1 === this.v2;
+  }
+
+  /** The version that a raw path belongs to; undefined when it is under neither prefix. */
+  versionOf(path: string): ApiPrefix | undefined {
+    if (isUnder(path, this.longer)) return this.first;
+    return isUnder(path, this.shorter) ? this.second : undefined;
+  }
+}
+
+/** The prefixes of a rule book that names none. */
+export const DEFAULT_PREFIXES = new Prefixes('/api/v1', '/api/v2');
+
+/** True for a raw path, or a target, that is `prefix` or goes on below it. */
+export function isUnder(path: string, prefix: string): boolean {
+  if (!path.startsWith(prefix)) return false;
+  const next = path.charCodeAt(prefix.length);
+  return Number.isNaN(next) || next === SLASH || next === QUESTION_MARK;
+}
 
 /** A request target in origin form that all parsers read alike (RFC 9112 §3.2.1). */
 export interface Target {
   readonly fault: undefined;
   /** The whole target in origin form, as it is sent on. */
   readonly raw: string;
-  /** The prefix; undefined when the path is under neither. */
-  readonly prefix: Prefix | undefined;
+  /** The version whose prefix the path is under; undefined when it is under neither. */
+  readonly version: ApiPrefix | undefined;
   /** The raw path after the prefix, empty or with a leading slash; the whole path without a prefix. */
   readonly rest: string;
   /** The raw query with its question mark; empty without one. */
@@ -20,21 +64,21 @@ interface FaultyTarget {
 }
 
 /** Reads a raw request target. Nothing is decoded or normalised: the bytes that are checked are the bytes that are sent. */
-export function readTarget(raw: string): Target | FaultyTarget {
+export function readTarget(raw: string, prefixes: Prefixes): Target | FaultyTarget {
   if (raw.charCodeAt(0) !== SLASH) return { fault: 'The request target is not in origin form.' };
   const queryStart = raw.indexOf('?');
   const path = queryStart === -1 ? raw : raw.slice(0, queryStart);
   const isPlain = PLAIN_PATH.test(path);
   if ((!isPlain || queryStart !== -1) && INVALID_CHARACTER.test(raw))
     return { fault: 'The request target contains a character that is not valid in a URI, or a fragment.' };
-  const fault = isPlain ? undefined : pathFault(path);
+  const fault = isPlain ? undefined : pathFault(path, prefixes);
   if (fault !== undefined) return { fault };
-  const prefix = prefixOf(path);
+  const version = prefixes.versionOf(path);
   return {
     fault: undefined,
     raw,
-    prefix,
-    rest: prefix === undefined ? path : path.slice(prefix.length),
+    version,
+    rest: version === undefined ? path : path.slice(prefixes[version].length),
     query: queryStart === -1 ? '' : raw.slice(queryStart),
   };
 }
@@ -64,6 +108,7 @@ export function originForm(target: string, { method, version, host }: TargetCont
 const ABSOLUTE = ['http://', 'https://'];
 
 const SLASH = 0x2f;
+const QUESTION_MARK = 0x3f;
 
 /** Any character except visible ASCII, and `#`. */
 const INVALID_CHARACTER = /[^!"$-~]/;
@@ -71,7 +116,7 @@ const INVALID_CHARACTER = /[^!"$-~]/;
 /** A path that needs no further check: the fast case for nearly every request. */
 const PLAIN_PATH = /^(?:\/[\w~!$&'()*+,=:@-][\w.~!$&'()*+,=:@-]*)+\/?$/;
 
-function pathFault(path: string): string | undefined {
+function pathFault(path: string, prefixes: Prefixes): string | undefined {
   if (path === '/') return undefined;
   if (path.includes('\\')) return 'The path contains a backslash, which some servers treat as a slash.';
   if (/%(?![0-9a-f]{2})/i.test(path))
@@ -81,7 +126,7 @@ function pathFault(path: string): string | undefined {
   if (/%(?:c[01]|e0%[89]|f0%8|f[5-9a-f])/i.test(path)) return 'The path contains an overlong encoding.';
   if (/%25[0-9a-f]{2}/i.test(path)) return 'The path is encoded twice.';
   if (DOT_SEGMENT.test(path)) return 'The path contains a dot segment.';
-  if (isOtherPrefix(path)) return 'Some servers treat the path as one under another prefix.';
+  if (isOtherPrefix(path, prefixes)) return 'Some servers treat the path as one under another prefix.';
   return undefined;
 }
 
@@ -89,22 +134,39 @@ function pathFault(path: string): string | undefined {
 const DOT_SEGMENT = /(?:\/|%2f)(?:\.|%2e){1,2}(?:\/|%2f|;|%3b|$)/i;
 
 /**
- * True for a path that a URL parser resolves to another origin, or that is under a prefix only for parsers that decode or merge
+ * True for a path that a URL parser resolves to another origin, or that is under another prefix for parsers that decode or merge
  * slashes or drop path parameters.
  */
-function isOtherPrefix(path: string): boolean {
-  return prefixOf(path) === undefined && (path.startsWith('//') || LOOSE_PREFIX.test(path));
+function isOtherPrefix(path: string, prefixes: Prefixes): boolean {
+  const version = prefixes.versionOf(path);
+  if (version === undefined && path.startsWith('//')) return true;
+  return looseReadings(path).some((reading) => {
+    const read = prefixes.versionOf(reading);
+    return read !== undefined && read !== version;
+  });
 }
 
-/** Of a run of encoded slashes behind parameters only the last one is a slash to this: two readings of a run take quadratic time. */
-const LOOSE_PREFIX =
-  /^(?:\/|%2f)+api(?:(?:\/|%2f)+|(?:;|%3b)[^/]*(?:\/(?:\/|%2f)*|%2f))v[12](?=\/|%2f|;|%3b|$)/i;
+/** The path as other parsers read it: servers disagree about where a path parameter ends (RFC 3986 §3.3), and on what a slash is. */
+function looseReadings(path: string): readonly string[] {
+  if (!/\/\/|;|%/.test(path)) return [];
+  const plain = path.replaceAll(/%3b/gi, ';').replaceAll(/%2f/gi, '%2F');
+  return [
+    withoutParameters(plain, () => ''),
+    withoutParameters(plain, (parameters) => {
+      const last = parameters.lastIndexOf('%2F');
+      return last === -1 ? '' : parameters.slice(last);
+    }),
+    withoutParameters(plain.replaceAll('%2F', '/'), () => ''),
+  ].map((reading) => reading.replaceAll('%2F', '/').replaceAll(/\/+/g, '/'));
+}
 
-function prefixOf(path: string): Prefix | undefined {
-  if (path.length > 7 && path.charCodeAt(7) !== SLASH) return undefined;
-  if (path.startsWith('/api/v1')) return '/api/v1';
-  if (path.startsWith('/api/v2')) return '/api/v2';
-  return undefined;
+/** Replaces the parameters of each segment by what is `left` of them. */
+function withoutParameters(path: string, left: (parameters: string) => string): string {
+  const segments = path.split('/').map((segment) => {
+    const at = segment.indexOf(';');
+    return at === -1 ? segment : segment.slice(0, at) + left(segment.slice(at));
+  });
+  return segments.join('/');
 }
 
 /** One part of a raw query between ampersands: a parameter, or nothing. */

@@ -250,6 +250,9 @@ export interface HistoryView {
 export interface RulesView {
   readonly hash: string;
   readonly version: string;
+  /** The path prefixes of V1 and of V2. */
+  readonly from: string;
+  readonly to: string;
   /** RFC 3339: when it came into force. */
   readonly loadedAt: string;
   readonly policies: Policies;
@@ -338,7 +341,7 @@ export interface RuleView extends Hits {
   readonly text: string;
 }
 
-/** A request to explain: by operation id, or by method and target (with or without `/api/v1`; a full URL works too). */
+/** A request to explain: by operation id, or by method and target (with or without V1's prefix; a full URL works too). */
 export interface ExplainRequest {
   readonly operation?: string;
   readonly method?: string;

@@ -122,6 +122,6 @@ export function warmUpWork(parts: Omit<ExplainWork, 'kind' | 'text'>): ExplainWo
   const photos = Array.from({ length: BODY_BYTES / JSON.stringify(photo).length }, () => photo);
   const body = JSON.stringify({ data: { photos, name: 'none' } });
   const headers = [['Content-Type', 'application/json']];
-  const text = JSON.stringify({ method: 'POST', target: '/api/v1/warm-up', headers, body });
+  const text = JSON.stringify({ method: 'POST', target: `${parts.ruleBook.from}/warm-up`, headers, body });
   return { kind: 'explain', text, ...parts };
 }

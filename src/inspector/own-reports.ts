@@ -44,8 +44,8 @@ export class OwnReports {
     const made = this.last.then(async (): Promise<OwnReportOutcome> => {
       const { rules, time } = this.parts;
       const guide = await clientGuide(client, view.ring, rest);
-      const { changes, version } = rules().current.ruleBook;
-      const document = guide.document(changes, version);
+      const { ruleBook } = rules().current;
+      const document = guide.document(ruleBook);
       const at = new Date(time()).toISOString();
       const report = makeOwnReport(client, tally, document, { at, since, coverage });
       return { kind: 'report', text: printOwnReport(report, type) };

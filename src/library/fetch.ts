@@ -19,7 +19,7 @@ type FetchHandler<Rest extends readonly unknown[] = []> = (
 ) => Response | Promise<Response>;
 
 /**
- * Wraps the handler of a V2 service so that it serves V1 clients, too: requests under `/api/v1` reach `v2` migrated, all others as
+ * Wraps the handler of a V2 service so that it serves V1 clients, too: requests under V1's prefix reach `v2` migrated, all others as
  * they are. Bodies are decoded from gzip and deflate, and streamed where no rule needs them whole.
  */
 export function migrateFetch<Rest extends readonly unknown[]>(
@@ -28,8 +28,9 @@ export function migrateFetch<Rest extends readonly unknown[]>(
 ): (request: Request, ...rest: Rest) => Promise<Response> {
   return async (request, ...rest) => {
     const { origin, target } = splitUrl(request.url);
-    if (!isV1Target(target)) return v2(request, ...rest);
+    if (!migration.isV1Target(target)) return v2(request, ...rest);
     const migrated = await migrateRequest(migration, request, target);
+    if (migrated === 'pass') return v2(request, ...rest);
     if ('verdict' in migrated) return refusal(migrated);
     const { sent, body } = migrated;
     return migrateResponse(migration, sent, await v2(requestTo(origin, request, sent, body), ...rest));
@@ -40,13 +41,13 @@ async function migrateRequest(
   migration: Migration,
   request: Request,
   target: string,
-): Promise<{ readonly sent: MigratedRequest; readonly body: WebBody } | RefusedRequest> {
+): Promise<{ readonly sent: MigratedRequest; readonly body: WebBody } | RefusedRequest | 'pass'> {
   const { method, headers, body } = request;
   const hasBody = body !== null && headers.get('content-length') !== '0';
   const facts = { hasBody, codings: WEB_CODINGS };
   const started = migration.startRequest(method, target, fieldsOf(request), facts);
   if (started.action === 'refuse') return started.refused;
-  if (started.action === 'pass') throw new Error('a target under /api/v1 is not for V2');
+  if (started.action === 'pass') return 'pass';
   if (started.action === 'forward') return { sent: started.request, body };
   if (body === null) throw new Error('a request without a body is complete');
   const read = await collectStream(body, started.bodyLimit);
@@ -113,9 +114,4 @@ function withFields(response: Response, fields: HeaderFields, body: WebBody): Re
 
 function refusal({ status, headers, body }: RefusedRequest): Response {
   return new Response(new Uint8Array(body), { status, headers: toHeaders(headers.flat()) });
-}
-
-/** True for a raw target under `/api/v1`. */
-export function isV1Target(target: string): boolean {
-  return /^\/api\/v1(?:[/?]|$)/.test(target);
 }

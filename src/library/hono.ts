@@ -1,22 +1,25 @@
 import type { Context, Env, Hono, MiddlewareHandler } from 'hono';
 import { splitUrl } from '../http/target.ts';
-import { isV1Target, migrateFetch } from './fetch.ts';
+import { migrateFetch } from './fetch.ts';
 import type { Migration } from './migration.ts';
 
 /**
- * Returns middleware for a V2 service on Hono that serves V1 clients, too: a request under `/api/v1` is migrated and handled by the
+ * Returns middleware for a V2 service on Hono that serves V1 clients, too: a request under V1's prefix is migrated and handled by the
  * route of `app` that V2 has for it. Register it before the routes: `app.use(migrateV1(migration, app))`.
  */
 export function migrateV1<E extends Env>(
   migration: Migration,
   app: Pick<Hono<E>, 'fetch'>,
 ): MiddlewareHandler<E> {
+  // Where both versions share a prefix, a migrated request comes by here again.
+  const migrated = new WeakSet<Request>();
   return async (context, next) => {
     const { raw } = context.req;
-    if (!isV1Target(splitUrl(raw.url).target)) return next();
-    const handle = migrateFetch(migration, (request) =>
-      app.fetch(request, context.env, executionContextOf(context)),
-    );
+    if (migrated.has(raw) || !migration.isV1Target(splitUrl(raw.url).target)) return next();
+    const handle = migrateFetch(migration, (request) => {
+      migrated.add(request);
+      return app.fetch(request, context.env, executionContextOf(context));
+    });
     return handle(raw);
   };
 }

@@ -11,7 +11,6 @@ import {
   editsOf,
   migrateBody,
   type MigrateDecision,
-  migratedTarget,
   migrateHead,
   verdictOf,
 } from '../migrate/decision.ts';
@@ -171,6 +170,11 @@ export class Migration {
     return started.finish(bytes);
   }
 
+  /** True for a raw target under V1's prefix. */
+  isV1Target(target: string): boolean {
+    return this.rules.prefixes.versionOf(target.split('?', 1)[0] ?? '') === 'v1';
+  }
+
   /** Decides on a request from its head, for adapters that stream or decode its body. */
   startRequest(method: string, target: string, headers: HeadersLike, body: RequestBodyFacts): StartedRequest {
     const { hasBody, codings } = body;
@@ -285,7 +289,7 @@ function migratedHead(
   });
   return {
     method,
-    target: migratedTarget(decision),
+    target: decision.v2Target,
     headers: headerFieldsOf(fields.forwardedHeaders),
     operation: decision.operation?.id,
     apiVersion: version,
@@ -355,7 +359,7 @@ function startV1Response(parts: V1ResponseParts): StartedResponse {
 function requestFacts({ rules, request }: V1ResponseParts): RequestFacts {
   const { method, target } = request;
   const [path = ''] = target.split('?', 1);
-  const rest = path.slice('/api/v2'.length);
+  const rest = path.slice(rules.prefixes.v2.length);
   return { method, rest, operation: rules.match(method, rest) };
 }
 
@@ -381,7 +385,8 @@ function clientFields(parts: V1ResponseParts, headers: HeaderList): HeaderFields
   rewriteLinks(fields, {
     upstreamHosts: request.host === undefined ? [] : [request.host],
     upstreamPath: '',
-    prefix: '/api/v2',
+    prefix: rules.prefixes.v2,
+    clientPrefix: rules.prefixes.v1,
     gateway: 'same-origin',
     restoreQuery: (path, query) => restoredQuery(facts, rules, path, query),
   });

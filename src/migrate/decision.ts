@@ -26,7 +26,7 @@ export interface DecisionLimits {
   readonly bodyLimit?: number | undefined;
   /** The content codings that the runtime can decode; all by default. */
   readonly codings?: readonly Coding[] | undefined;
-  /** Path at which a client gets its own report, under `/api/v1`; undefined where none is given. */
+  /** Path below V1's prefix at which a client gets its own report; undefined where there is none. */
   readonly selfService?: string | undefined;
 }
 
@@ -74,8 +74,12 @@ export interface MigrateDecision {
   readonly target: Target;
   /** Undefined for a request that the rule book does not name. */
   readonly operation: Operation | undefined;
-  /** The query for V2. */
+  /** The query as the query rules leave it. */
   readonly query: RewrittenQuery;
+  /** The method that V2 receives: retries are judged by it, and everything that the client sees by its own. */
+  readonly v2Method: string;
+  /** The target that V2 receives, without the path of the service itself. */
+  readonly v2Target: string;
   /** Maximum bytes of a body to rewrite, received or decoded. */
   readonly bodyLimit: number;
   readonly body: BodyDecision;
@@ -112,31 +116,28 @@ export function decideReceived(
 export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits: DecisionLimits): Decision {
   const failed = headFailure(request);
   if (failed !== undefined) return { route: 'none', failure: failed, closesConnection: true };
-  const target = readTarget(request.target);
+  const { ruleBook, prefixes } = rules;
+  const target = readTarget(request.target, prefixes);
   if (target.fault !== undefined) return refuse(failure('bad-target', target.fault));
-  switch (target.prefix) {
+  switch (target.version) {
     case undefined:
-      return refuse(failure('not-found'));
-    case '/api/v2':
+      return ruleBook.other === 'pass' ? { route: 'pass', target } : refuse(notServed(ruleBook));
+    case 'v2':
       return { route: 'pass', target };
-    case '/api/v1': {
-      if (limits.selfService !== undefined && isSelfService(target, limits.selfService))
+    case 'v1': {
+      if (prefixes.isShared && isNative(request.head)) return { route: 'pass', target };
+      if (limits.selfService !== undefined && target.rest === limits.selfService)
         return { route: 'self-service' };
-      const { ruleBook } = rules;
-      const operation = rules.match(request.method, target.rest);
+      const { method, hasBody, head } = request;
+      const { operation, query, v2Method, v2Target } = decideTarget(method, target, rules);
       const bodyLimit = limits.bodyLimit ?? ruleBook.limits.body;
       const { codings = ALL_CODINGS } = limits;
-      const { method, hasBody, head } = request;
       const hasRules = rules.rewritesBodies(operation, method);
       const body = decideBody(
         { hasRules, hasBody, head },
         { policies: ruleBook.policies, bodyLimit, codings },
       );
-      // A HEAD asks for what a GET of the same target would get (RFC 9110 §9.3.2).
-      const asked =
-        method === 'HEAD' && operation === undefined ? rules.match('GET', target.rest) : operation;
-      const query = rules.queryPlan(asked, method)?.rewrite(target.query) ?? unchangedQuery(target);
-      return { route: 'migrate', target, operation, query, bodyLimit, body };
+      return { route: 'migrate', target, operation, query, v2Method, v2Target, bodyLimit, body };
     }
   }
 }
@@ -150,21 +151,45 @@ function decideMaxForwards(method: string, maxForwards: string | undefined): Dec
   return method === 'OPTIONS' ? { route: 'options' } : refuse(failure('not-implemented'));
 }
 
-/** True for the client's own report; the query is ignored. */
-function isSelfService({ rest }: Target, path: string): boolean {
-  return rest.length === path.length - V1_PREFIX_LENGTH && path.endsWith(rest);
+/** True for a request that names a release itself: under a prefix that both versions share, nothing else tells V2's clients. */
+function isNative({ apiVersion }: RequestHead): boolean {
+  return apiVersion !== undefined && isReleaseDate(apiVersion);
 }
 
-const V1_PREFIX_LENGTH = '/api/v1'.length;
+/** The failure for a path under neither prefix. */
+export function notServed({ from, to }: Pick<RuleBook, 'from' | 'to'>): Failure {
+  const served = from === to ? `Only ${from} is` : `Only ${from} and ${to} are`;
+  return failure('not-found', `${served} served here.`);
+}
 
 /** Refuses a request without closing its connection. */
 function refuse(failed: Failure): RefuseDecision {
   return { route: 'none', failure: failed, closesConnection: false };
 }
 
-/** The target of a migrated request at V2: the same path under `/api/v2`, and the query as the query rules leave it. */
-export function migratedTarget({ target, query }: MigrateDecision): string {
-  return `/api/v2${target.rest}${query.query}`;
+/** A method and a raw target. */
+export interface RequestLine {
+  readonly method: string;
+  readonly target: string;
+}
+
+/** Returns what V2 receives for the request line of a V1 request, for readers of kept requests; the same for any other. */
+export function requestLineAtV2(method: string, target: string, rules: CompiledRuleBook): RequestLine {
+  const read = readTarget(target, rules.prefixes);
+  if (read.fault !== undefined || read.version !== 'v1') return { method, target };
+  const { v2Method, v2Target } = decideTarget(method, read, rules);
+  return { method: v2Method, target: v2Target };
+}
+
+/** The parts of a decision that follow from method and target. */
+type TargetDecision = Pick<MigrateDecision, 'operation' | 'query' | 'v2Method' | 'v2Target'>;
+
+function decideTarget(method: string, target: Target, rules: CompiledRuleBook): TargetDecision {
+  const operation = rules.match(method, target.rest);
+  // A HEAD asks for what a GET of the same target would get (RFC 9110 §9.3.2).
+  const asked = method === 'HEAD' && operation === undefined ? rules.match('GET', target.rest) : operation;
+  const query = rules.queryPlan(asked, method)?.rewrite(target.query) ?? unchangedQuery(target);
+  return { operation, query, v2Method: method, v2Target: `${rules.prefixes.v2}${target.rest}${query.query}` };
 }
 
 /** All edits of a request: those of its query, then those of its body. */

@@ -103,7 +103,7 @@ const FAILURES = {
   'not-seen': [404, 'Not Found', 'No V1 request with this API key was seen.'],
   'only-get': [405, 'Method Not Allowed', 'The report of a client can only be read: GET, HEAD.'],
   'too-many-requests': [429, 'Too Many Requests', 'The report of a client can be read a few times a minute.'],
-  'not-found': [404, 'Not Found', 'Only /api/v1 and /api/v2 are served here.'],
+  'not-found': [404, 'Not Found', 'Nothing is served at this path.'],
   'client-timeout': [408, 'Request Timeout', 'The request did not arrive in time.'],
   'body-too-large': [413, 'Content Too Large', 'The body is too large for the gateway to rewrite.'],
   'unsupported-charset': [415, 'Unsupported Media Type', 'The body must be application/json in UTF-8.'],

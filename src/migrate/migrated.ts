@@ -10,7 +10,7 @@ import type { Operation } from '../rules/rule-book.ts';
 /** A V1 request, as far as its response depends on it. */
 export interface RequestFacts {
   readonly method: string;
-  /** The raw path below `/api/v1`. */
+  /** The raw path below V1's prefix. */
   readonly rest: string;
   readonly operation: Operation | undefined;
 }
@@ -46,7 +46,7 @@ export function contentlessFields(
 
 /**
  * Returns the query of a link to V2 as V1 has it: by the rules of this operation, or of the one that the link leads to. `path` is
- * that of the link below `/api/v2`, undefined for a link that is only a query.
+ * that of the link below V2's prefix, undefined for a link that is only a query.
  */
 export function restoredQuery(
   { method, rest, operation }: RequestFacts,
@@ -115,7 +115,9 @@ export interface LinkRewriting {
   /** Prefix of every target that is sent, without a trailing slash. */
   readonly upstreamPath: string;
   /** Prefix of the origin's API. */
-  readonly prefix: '/api/v1' | '/api/v2';
+  readonly prefix: string;
+  /** Prefix of the API that the client uses: V1's. */
+  readonly clientPrefix: string;
   /**
    * The gateway as the client addressed it, such as `https://gateway.example`; undefined for a client that sent no `Host`;
    * `same-origin` if the origin is addressed by the same scheme and host.
@@ -129,7 +131,7 @@ export interface LinkRewriting {
 }
 
 /**
- * Points `Location`, `Content-Location`, `Link` and the paths of cookies of a response to `/api/v1/` of the gateway where they point to
+ * Points `Location`, `Content-Location`, `Link` and the paths of cookies of a response to V1's prefix at the gateway where they point to
  * the API of the origin, in place. Query rules are undone, and every other character stays.
  */
 export function rewriteLinks(headers: string[], places: LinkRewriting): void {
@@ -187,7 +189,7 @@ function rewrittenPath(target: string, places: LinkRewriting): string | undefine
   const rest = target.slice(prefix.length);
   if (!(rest === '' || /^[/?#]/.test(rest))) return undefined;
   const path = /^[^?#]*/.exec(rest)?.[0] ?? '';
-  return `/api/v1${path}${withQuery(rest.slice(path.length), path, places)}`;
+  return `${places.clientPrefix}${path}${withQuery(rest.slice(path.length), path, places)}`;
 }
 
 /** Turns a query back, up to a fragment. */

@@ -10,10 +10,19 @@ import {
 
 const BREAKER_STATES = ['closed', 'open', 'probing'] as const;
 
-/** Returns the metric families of the counted exchanges. `templateOf` gives the path of an operation, such as `/clients`. */
+/** The paths of a rule book, as labels of routes. */
+export interface RoutePaths {
+  /** V1's prefix and V2's. */
+  readonly from: string;
+  readonly to: string;
+  /** The path of an operation, such as `/clients`. */
+  readonly templateOf: (operation: string) => string | undefined;
+}
+
+/** Returns the metric families of the counted exchanges. `paths` gives those of the rule book in force. */
 export function exchangeFamilies(
   { series, edits, rewriting, dryRuns, v1Requests, lastV1Time }: Metrics,
-  templateOf: (operation: string) => string | undefined,
+  paths: RoutePaths,
 ): MetricFamily[] {
   const sent = series.filter((one) => one.upstreamSeen);
   return [
@@ -59,13 +68,13 @@ export function exchangeFamilies(
       'http_server_request_duration_seconds',
       'histogram',
       'Time from the head of a request to the end of its response.',
-      durations(series, (one) => one.duration, templateOf),
+      durations(series, (one) => one.duration, paths),
     ),
     family(
       'http_client_request_duration_seconds',
       'histogram',
       'Time from the last attempt to send a request to the head of its response, with the wait for a connection and the time of a body that streams.',
-      durations(sent, (one) => one.upstream, templateOf),
+      durations(sent, (one) => one.upstream, paths),
     ),
     family(
       'gateway_rewrite_duration_seconds',
@@ -131,11 +140,11 @@ function summed(
 function durations(
   all: readonly Series[],
   histogramOf: (series: Series) => MetricHistogram,
-  templateOf: (operation: string) => string | undefined,
+  paths: RoutePaths,
 ): MetricSample[] {
   const sums = new Map<string, { labels: MetricSample['labels']; histogram: MetricHistogram }>();
   for (const series of all) {
-    const labels = durationLabels(series, routeOf(series, templateOf));
+    const labels = durationLabels(series, routeOf(series, paths));
     const key = labels.map(([, value]) => value).join('\n');
     const sum = sums.get(key) ?? { labels, histogram: new MetricHistogram(REQUEST_BUCKETS) };
     sum.histogram.merge(histogramOf(series));
@@ -157,13 +166,10 @@ function statusLabel(status: number): string {
   return status === 0 ? '' : String(status);
 }
 
-function routeOf(
-  { route, operation }: Series,
-  templateOf: (operation: string) => string | undefined,
-): string {
+function routeOf({ route, operation }: Series, paths: RoutePaths): string {
   if (route === 'none') return '';
-  if (route === 'pass') return '/api/v2/*';
-  return `/api/v1${templateOf(operation) ?? '/*'}`;
+  if (route === 'pass') return `${paths.to}/*`;
+  return `${paths.from}${paths.templateOf(operation) ?? '/*'}`;
 }
 
 /** Numbers by reason. */

@@ -1,3 +1,4 @@
+import { Prefixes } from '../http/target.ts';
 import {
   canBeRewritten,
   isRewritten,
@@ -17,6 +18,8 @@ import type { ResponseContext } from './response-rules.ts';
  */
 export class CompiledRuleBook {
   readonly ruleBook: RuleBook;
+  /** The prefixes of both versions. */
+  readonly prefixes: Prefixes;
   /** Lists the deprecated attributes that a request used, from its edit records. */
   readonly deprecatedAttributes = new DeprecatedAttributes();
   private readonly operations: OperationTable;
@@ -28,6 +31,7 @@ export class CompiledRuleBook {
 
   constructor(ruleBook: RuleBook) {
     this.ruleBook = ruleBook;
+    this.prefixes = new Prefixes(ruleBook.from, ruleBook.to);
     this.operations = new OperationTable(ruleBook.operations);
     this.requestPlans = compilePlans(ruleBook);
     this.queryPlans = compileQueryPlans(ruleBook);
@@ -37,7 +41,7 @@ export class CompiledRuleBook {
     this.responsePlans = compileResponsePlans(ruleBook);
   }
 
-  /** Returns the operation for a method and a raw path below `/api/v1`; undefined if the rule book has none. */
+  /** Returns the operation for a method and a raw path below V1's prefix; undefined if the rule book has none. */
   match(method: string, path: string): Operation | undefined {
     return this.operations.match(method, path);
   }

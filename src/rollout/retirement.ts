@@ -1,6 +1,7 @@
 import type { HeaderList } from '../http/header-list.ts';
 import type { DeprecatedAttribute } from '../rewrite/records.ts';
 import type { Brownout, Rollout, Signals } from '../rules/rollout.ts';
+import type { RuleBook } from '../rules/rule-book.ts';
 import { isInScope, type RolloutSubject } from './modes.ts';
 
 /** Refusal of a V1 request because V1 is being retired. */
@@ -24,6 +25,7 @@ const MAX_LIST_CHARACTERS = 1024;
 /** Returns the refusal if the sunset or a brownout applies to a request; `random` is a number from 0 up to 1. */
 export function retirementRefusal(
   rollout: Rollout,
+  { to }: Pick<RuleBook, 'to'>,
   subject: RolloutSubject,
   time: number,
   random: number,
@@ -35,12 +37,12 @@ export function retirementRefusal(
     time >= signals.sunset &&
     isInScope(gone, subject)
   ) {
-    const detail = `V1 ended on ${dayOf(signals.sunset)}; use V2 under /api/v2.${hint(rollout)}`;
+    const detail = `V1 ended on ${dayOf(signals.sunset)}; use V2 under ${to}.${hint(rollout)}`;
     return { code: 'sunset', status: 410, title: 'Gone', detail, headers: [], note: 'sunset' };
   }
   for (const brownout of brownouts) {
     if (!isOn(brownout, time) || !isInScope(brownout, subject) || random * 100 >= brownout.share) continue;
-    return brownoutRefusal(brownout, rollout, time);
+    return brownoutRefusal(brownout, rollout, time, to);
   }
   return undefined;
 }
@@ -49,13 +51,12 @@ function isOn({ from, until }: Brownout, time: number): boolean {
   return (from === undefined || time >= from) && (until === undefined || time < until);
 }
 
-function brownoutRefusal(brownout: Brownout, rollout: Rollout, time: number): RetirementRefusal {
+function brownoutRefusal(brownout: Brownout, rollout: Rollout, time: number, to: string): RetirementRefusal {
   const { id, status, message, until, share } = brownout;
   const end = rollout.signals?.sunset;
   const when = end === undefined ? 'V1 is being retired' : `V1 ends on ${dayOf(end)}`;
   const detail =
-    message ??
-    `${when}, and is switched off for a while as a reminder; use V2 under /api/v2.${hint(rollout)}`;
+    message ?? `${when}, and is switched off for a while as a reminder; use V2 under ${to}.${hint(rollout)}`;
   // Of a share, the next request may pass.
   const retryAt = share < 100 ? time : until;
   const isTimed = status === 503 && retryAt !== undefined;

@@ -18,6 +18,7 @@ import {
   type RuleBook,
 } from './rule-book.ts';
 import {
+  DEFAULT_FROM,
   type MappedValue,
   type Path,
   printPath,
@@ -203,7 +204,10 @@ function checkValues(
 }
 
 /** Reads the operations of a source, in order; those with a faulty template are left out. */
-export function checkOperations(source: RuleBookSource['operations'] = {}): {
+export function checkOperations(
+  source: RuleBookSource['operations'] = {},
+  prefix: string = DEFAULT_FROM,
+): {
   readonly operations: readonly Operation[];
   readonly faults: readonly SourceFault[];
 } {
@@ -215,7 +219,7 @@ export function checkOperations(source: RuleBookSource['operations'] = {}): {
     const assumed = typeof declared === 'string' ? false : (declared.assumed ?? false);
     const [method = '', template = ''] = match.split(' ');
     const path = typeof declared === 'string' ? ['operations', id] : ['operations', id, 'match'];
-    const fault = templateFault(template);
+    const fault = templateFault(template, prefix);
     if (fault !== undefined) {
       faults.push({
         path,

@@ -1,6 +1,8 @@
 import { printScalar } from '../json/document.ts';
 import type { Change, Policies, RuleBook } from './rule-book.ts';
 import {
+  DEFAULT_FROM,
+  DEFAULT_TO,
   type MappedValue,
   type QueryRule,
   type RequestRule,
@@ -33,8 +35,15 @@ export async function hashRuleBook(book: Omit<RuleBook, 'hash'>): Promise<string
     [book.limits.depth, book.limits.body, book.limits.response],
     ...(book.rollout === undefined ? [] : [book.rollout]),
     ...(book.resource === undefined ? [] : [{ resource: book.resource }]),
+    ...targetMeaning(book),
   ]);
   return digestOf(new TextEncoder().encode(meaning), 8);
+}
+
+/** Nothing for a book with the usual prefixes: its hash is what it was before a book could name them. */
+function targetMeaning({ from, to, other }: Omit<RuleBook, 'hash'>): readonly unknown[] {
+  const isUsual = from === DEFAULT_FROM && to === DEFAULT_TO && other === 'refuse';
+  return isUsual ? [] : [{ from, to, other }];
 }
 
 function byFirst(

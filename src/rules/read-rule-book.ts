@@ -5,6 +5,7 @@ import { hashRuleBook } from './hash.ts';
 import type { RuleBookFault, SourceFault } from './rule-book-fault.ts';
 import { ruleBookSource, type RuleBookSource, type ValidSubset, validSubset } from './rule-book-source.ts';
 import type { Policies, RuleBook, RuleBookLimits } from './rule-book.ts';
+import { DEFAULT_FROM, DEFAULT_TO } from './rule.ts';
 import { schemaFaults, SourceDocument } from './source-document.ts';
 import { staleInverse, staleQueryRules, staleResponseRules, staleRules } from './stale-rules.ts';
 
@@ -65,7 +66,8 @@ function checkMeaning(value: unknown): Findings {
 
 /** Checks a source, or the valid subset of it. */
 function check(source: RuleBookSource, subset: ValidSubset | undefined): Findings {
-  const { operations, faults } = checkOperations(source.operations);
+  const { from = DEFAULT_FROM, to = DEFAULT_TO, other = 'refuse' } = source;
+  const { operations, faults } = checkOperations(source.operations, from);
   const declared = source.changes.map((change, at) => declareChange(change, subset?.indexes[at] ?? at));
   const policies: Policies = { ...DEFAULT_POLICIES, ...source.policies };
   const limits: RuleBookLimits = { ...DEFAULT_LIMITS, ...source.limits };
@@ -85,6 +87,9 @@ function check(source: RuleBookSource, subset: ValidSubset | undefined): Finding
   }
   const changes = declared.map(({ change }) => change);
   const meaning = {
+    from,
+    to,
+    other,
     version: source.version,
     ...(resource === undefined ? {} : { resource }),
     operations,

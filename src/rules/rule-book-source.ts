@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { readDuration, readInstant } from './rollout.ts';
 import { isReleaseDate } from './rule-book.ts';
-import { NAME_PATTERN, PATH_PATTERN, readPath } from './rule.ts';
+import { NAME_PATTERN, PATH_PATTERN, prefixFault, readPath } from './rule.ts';
 
 /** A mapping without unknown keys; the message for an unknown key lists the known ones. */
 function strict<Shape extends z.core.$ZodShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> {
@@ -329,7 +329,7 @@ const match = z
     /^(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) \S+$/,
     'must be a method and a path, such as "POST /clients"',
   )
-  .describe('A method and a path template below /api/v1, such as PATCH /properties/{id}.');
+  .describe("A method and a path template below V1's prefix, such as PATCH /properties/{id}.");
 
 const id = z
   .string()
@@ -406,9 +406,24 @@ const change = strict({
   assumed,
 });
 
+const prefix = z.string().refine((text) => prefixFault(text) === undefined, {
+  error: ({ input }) => prefixFault(String(input)),
+});
+
 /** A rule book as people write it. The JSON Schema for editors is generated from this. */
 export const ruleBookSource = strict({
   $schema: z.string().exactOptional().describe('The JSON Schema, for editors.'),
+  format: z.literal(1).exactOptional().describe('The format of the rule book itself: 1.'),
+  from: prefix.exactOptional().describe("V1's path prefix; /api/v1 when absent."),
+  to: prefix
+    .exactOptional()
+    .describe(
+      "V2's path prefix; /api/v2 when absent. It may be V1's, where only a header field tells the versions apart.",
+    ),
+  other: z
+    .enum(['refuse', 'pass'])
+    .exactOptional()
+    .describe('Requests under neither prefix: refuse (404, when absent) or pass, on to V2 unchanged.'),
   version: z
     .string()
     .regex(/^\d{4}-\d{2}-\d{2}$/, 'must be a day, YYYY-MM-DD')

@@ -9,7 +9,7 @@ import {
   type ResponseRule,
 } from './rule.ts';
 
-/** A V1 operation: a method and a path template below `/api/v1`, such as `PATCH /properties/{id}`. */
+/** A V1 operation: a method and a path template below V1's prefix, such as `PATCH /properties/{id}`. */
 export interface Operation {
   readonly id: string;
   readonly method: string;
@@ -78,6 +78,12 @@ export interface Change {
 
 /** A complete, checked rule book: every declaration in it can take effect. */
 export interface RuleBook {
+  /** V1's prefix, such as `/api/v1`: at least one segment, no slash at its end. */
+  readonly from: string;
+  /** V2's prefix; the same as V1's where only a header field tells the versions apart. */
+  readonly to: string;
+  /** How to handle requests under neither prefix: 404, or on to V2 unchanged. */
+  readonly other: 'refuse' | 'pass';
   /** The dated V2 release that the rules target, `YYYY-MM-DD`. */
   readonly version: string;
   /** The path to the resource in responses, empty for the body itself; absent for `data`. */
@@ -111,7 +117,7 @@ export class OperationTable {
   }
 
   /**
-   * Returns the operation for `method` and the raw path below `/api/v1`, ignoring one trailing slash, a `.json` suffix of the
+   * Returns the operation for `method` and the raw path below V1's prefix, ignoring one trailing slash, a `.json` suffix of the
    * last segment and the encoding of unreserved characters: no spelling evades a rule. A path that matches no operation as sent
    * is matched again as a service reads it that decodes or merges slashes or drops path parameters. A literal segment of a
    * template takes precedence over a parameter.

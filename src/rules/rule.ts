@@ -231,10 +231,30 @@ export function templateShape(template: string): string {
     .join('/')}`;
 }
 
-/** Returns what is wrong with a path template and how to fix it, or `undefined`. */
-export function templateFault(template: string): string | undefined {
+/** The prefix that V1 has where a rule book names none. */
+export const DEFAULT_FROM = '/api/v1';
+
+/** The prefix that V2 has where a rule book names none. */
+export const DEFAULT_TO = '/api/v2';
+
+/** Returns what is wrong with the path prefix of a version and how to fix it, or `undefined`. */
+export function prefixFault(prefix: string): string | undefined {
+  if (!prefix.startsWith('/')) return 'must begin with a slash, such as /api/v1';
+  if (prefix === '/') return 'must have at least one segment, such as /api/v1';
+  if (prefix.endsWith('/')) return 'must not end with a slash';
+  const segments = prefix.slice(1).split('/');
+  if (segments.includes('')) return 'must not have an empty segment: services merge slashes';
+  if (segments.some((segment) => segment === '.' || segment === '..')) return 'must not have a dot segment';
+  if (!/^[\w.~/-]+$/.test(prefix))
+    return 'must have only letters, digits and -._~ in its segments: everything else has several spellings';
+  return undefined;
+}
+
+/** Returns what is wrong with a path template below `prefix` and how to fix it, or `undefined`. */
+export function templateFault(template: string, prefix = DEFAULT_FROM): string | undefined {
   if (!template.startsWith('/')) return 'does not begin with a slash; write /clients, for example';
-  if (/^\/api\/v\d+(?:\/|$)/.test(template)) return 'contains the prefix; write only the part after /api/v1';
+  if (template === prefix || template.startsWith(`${prefix}/`) || /^\/api\/v\d+(?:\/|$)/.test(template))
+    return `contains the prefix; write only the part after ${prefix}`;
   if (/[?#]/.test(template))
     return 'contains a query or a fragment; only the path is matched, so leave it out';
   if (template === '/') return undefined;

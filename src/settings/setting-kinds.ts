@@ -1,7 +1,7 @@
 import { type AddressRange, readRange } from '../http/forwarding.ts';
 import { isFieldName } from '../http/header-list.ts';
 import { isHost } from '../http/request-head.ts';
-import { readTarget } from '../http/target.ts';
+import { DEFAULT_PREFIXES, readTarget } from '../http/target.ts';
 
 /** Parser for the text of a setting; a fault is a sentence that ends "…, such as x". */
 export interface SettingKind<Value> {
@@ -78,7 +78,7 @@ export const logTarget: SettingKind<string> = {
 
 /** How a client gets its own report. */
 export interface SelfServiceSetting {
-  /** Under `/api/v1/`, read alike by every parser, without a query; undefined where no client gets it. */
+  /** Below V1's prefix, read alike by every parser, without a query; undefined where no client gets it. */
   readonly path: string | undefined;
   /** True when responses to V1 clients point to it. */
   readonly isLinked: boolean;
@@ -90,22 +90,24 @@ export const selfService: SettingKind<SelfServiceSetting> = {
   unit: '',
   read: (input) => {
     if (input === 'off') return { value: { path: undefined, isLinked: false } };
-    const [, word, path = '/api/v1/migration'] = /^(on|link)(?::(.*))?$/s.exec(input) ?? [];
+    const [, word, path = '/migration'] = /^(on|link)(?::(.*))?$/s.exec(input) ?? [];
     if (word === undefined)
       return {
-        fault: 'must be off, on or link, or one of the last two with a path, such as on:/api/v1/help',
+        fault: 'must be off, on or link, or one of the last two with a path, such as on:/help',
       };
-    return isV1Path(path)
-      ? { value: { path, isLinked: word === 'link' } }
-      : { fault: 'must have a path under /api/v1/, such as on:/api/v1/migration' };
+    const rest = path.startsWith(`${DEFAULT_PREFIXES.v1}/`) ? path.slice(DEFAULT_PREFIXES.v1.length) : path;
+    return isPlainPath(rest)
+      ? { value: { path: rest, isLinked: word === 'link' } }
+      : { fault: "must have a path below V1's prefix, such as on:/migration" };
   },
 };
 
-function isV1Path(input: string): boolean {
-  const target = readTarget(input);
+/** True for a path of at least one segment, under no prefix of its own. */
+function isPlainPath(input: string): boolean {
+  const target = readTarget(input, DEFAULT_PREFIXES);
   const isPath =
     target.fault === undefined &&
-    target.prefix === '/api/v1' &&
+    target.version === undefined &&
     target.query === '' &&
     target.rest.length > 1;
   return isPath && !/[<>"]/.test(input);

@@ -269,7 +269,7 @@ export const settings = {
     'self-service',
     selfService,
     'off',
-    'Whether a V1 client may read its own report and guide, with its API key: off, on, or link, which also points to the report in a Link field of responses to V1 clients. A path may follow, as in on:/api/v1/help, instead of /api/v1/migration; the service itself no longer gets requests for it.',
+    "Whether a V1 client may read its own report and guide, with its API key: off, on, or link, which also points to the report in a Link field of responses to V1 clients. A path below V1's prefix may follow, as in on:/help, instead of /migration; the service itself no longer gets requests for it.",
   ),
   clientNames: optional('client-names', file, 'YAML or JSON file of display names by client hash.'),
 } as const;
@@ -369,7 +369,7 @@ export const goneSettings: Readonly<Record<string, string>> = {
   'capture-body-limit': 'set capture-memory to 256 times the size of a body',
   'inspector-entries': `the inspector can search ${constants.inspectorEntries} entries; report and tail read the whole log`,
   'structure-rate': `the structure of ${constants.structureRate} exchanges a second is recorded`,
-  'self-service-path': 'put the path into self-service, such as on:/api/v1/migration',
+  'self-service-path': 'put the path into self-service, such as on:/migration',
   'self-service-link': 'set self-service to link',
   ...Object.fromEntries(
     [

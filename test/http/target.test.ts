@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { originForm, readTarget } from '../../src/http/target.ts';
+import {
+  DEFAULT_PREFIXES,
+  originForm,
+  Prefixes,
+  readTarget as readWith,
+  type Target,
+} from '../../src/http/target.ts';
+
+const readTarget = (raw: string, prefixes = DEFAULT_PREFIXES) => readWith(raw, prefixes);
 
 /** Each target with the attack that it is. */
 const REFUSED: readonly (readonly [target: string, attack: string])[] = [
@@ -49,29 +57,29 @@ describe('a target that two readers could read differently', () => {
 
 describe('a target that everyone reads alike', () => {
   test.each([
-    ['/api/v1/clients', '/api/v1', '/clients', ''],
-    ['/api/v1', '/api/v1', '', ''],
-    ['/api/v1/', '/api/v1', '/', ''],
-    ['/api/v2/x?y=/../%2e%2e//;\\&z', '/api/v2', '/x', '?y=/../%2e%2e//;\\&z'],
-    ['/api/v2/x?', '/api/v2', '/x', '?'],
-    ['/api/v1?data=1', '/api/v1', '', '?data=1'],
-    ['/api/v1/a%20b/%7Ec.json', '/api/v1', '/a%20b/%7Ec.json', ''],
-    ['/api/v1/a%2Fb', '/api/v1', '/a%2Fb', ''],
-    ['/api/v1/a;v=1', '/api/v1', '/a;v=1', ''],
-    ['/api/v1/a//b', '/api/v1', '/a//b', ''],
-    ['/api/v1//clients', '/api/v1', '//clients', ''],
-    ['/api/v2/x%3by/z', '/api/v2', '/x%3by/z', ''],
-    ['/api/v1/a%2f.b/c..;x/..d', '/api/v1', '/a%2f.b/c..;x/..d', ''],
-    ['/api/v1/a.b/..c/.d', '/api/v1', '/a.b/..c/.d', ''],
-    ['/api/v2/"<>{}|^`/@x', '/api/v2', '/"<>{}|^`/@x', ''],
-  ])('%s', (target, prefix, rest, query) => {
-    expect(readTarget(target)).toEqual({ fault: undefined, raw: target, prefix, rest, query });
+    ['/api/v1/clients', 'v1', '/clients', ''],
+    ['/api/v1', 'v1', '', ''],
+    ['/api/v1/', 'v1', '/', ''],
+    ['/api/v2/x?y=/../%2e%2e//;\\&z', 'v2', '/x', '?y=/../%2e%2e//;\\&z'],
+    ['/api/v2/x?', 'v2', '/x', '?'],
+    ['/api/v1?data=1', 'v1', '', '?data=1'],
+    ['/api/v1/a%20b/%7Ec.json', 'v1', '/a%20b/%7Ec.json', ''],
+    ['/api/v1/a%2Fb', 'v1', '/a%2Fb', ''],
+    ['/api/v1/a;v=1', 'v1', '/a;v=1', ''],
+    ['/api/v1/a//b', 'v1', '/a//b', ''],
+    ['/api/v1//clients', 'v1', '//clients', ''],
+    ['/api/v2/x%3by/z', 'v2', '/x%3by/z', ''],
+    ['/api/v1/a%2f.b/c..;x/..d', 'v1', '/a%2f.b/c..;x/..d', ''],
+    ['/api/v1/a.b/..c/.d', 'v1', '/a.b/..c/.d', ''],
+    ['/api/v2/"<>{}|^`/@x', 'v2', '/"<>{}|^`/@x', ''],
+  ])('%s', (target, version, rest, query) => {
+    expect(readTarget(target)).toEqual({ fault: undefined, raw: target, version, rest, query });
   });
 
   test.each(['/', '/api', '/api/v10/x', '/api/v3', '/API/v1/x', '/api/V1/x', '/%61pi/v1/x', '/x/api/v1'])(
     '%s is under neither prefix',
     (target) => {
-      expect(readTarget(target)).toMatchObject({ fault: undefined, prefix: undefined });
+      expect(readTarget(target)).toMatchObject({ fault: undefined, version: undefined });
     },
   );
 });
@@ -153,4 +161,33 @@ test.each([
   ['/api;%2fv1x', false],
 ])('%s is under another prefix for a server that drops parameters: %s', (path, isOther) => {
   expect(readTarget(path).fault !== undefined).toBe(isOther);
+});
+
+describe('prefixes of a rule book', () => {
+  const nested = new Prefixes('/api', '/api/v2');
+  const shared = new Prefixes('/shop/api', '/shop/api');
+
+  test.each<[string, Prefixes, Target['version'], string]>([
+    ['/api/bills', nested, 'v1', '/bills'],
+    ['/api/v2/bills?x', nested, 'v2', '/bills'],
+    ['/api/v2', nested, 'v2', ''],
+    ['/api?x', nested, 'v1', ''],
+    ['/api/v20/bills', nested, 'v1', '/v20/bills'],
+    ['/apiary', nested, undefined, '/apiary'],
+    ['/shop/api/x', shared, 'v1', '/x'],
+    ['/shop/ap/x', shared, undefined, '/shop/ap/x'],
+  ])('%s', (raw, prefixes, version, rest) => {
+    expect(readTarget(raw, prefixes)).toMatchObject({ version, rest });
+  });
+
+  test.each(['/api//v2/x', '/api/%2Fv2/x', '/api;a/v2', '/api%2fv2', '/api/;a/v2/x'])(
+    '%s is V2 for some servers and V1 for the gateway',
+    (raw) => {
+      expect(readTarget(raw, nested).fault).toContain('another prefix');
+    },
+  );
+
+  test.each(['/api/bills;a/v2', '/api/x//v2', '/api/v2//v2'])('%s is under one prefix for all', (raw) => {
+    expect(readTarget(raw, nested).fault).toBeUndefined();
+  });
 });

@@ -5,6 +5,7 @@ const PLACES: LinkRewriting = {
   upstreamHosts: ['captur3d.io'],
   upstreamPath: '',
   prefix: '/api/v2',
+  clientPrefix: '/api/v1',
   gateway: 'https://gateway.example:8443',
 };
 

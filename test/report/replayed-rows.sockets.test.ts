@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { testRuleBook } from '../support/rule-book.ts';
 import { digests, guideHtml, guideMarkdown } from '../../src/report/guide/guide-text.ts';
 import { Guide } from '../../src/report/guide/guide.ts';
 import type { GuideCall } from '../../src/report/guide/guide-document.ts';
@@ -188,7 +189,7 @@ function expectTrue(seen: Seen, names: readonly string[]): readonly string[] {
     `${JSON.stringify(row)}\nunder ${names.join(', ')}\nof ${JSON.stringify(seen)}`;
   const guide = new Guide(entry.client ?? '');
   guide.add(entry);
-  const document = guide.document([], '2025-01-01');
+  const document = guide.document({ ...testRuleBook(), changes: [] });
   const [call] = document.calls;
   if (call === undefined) throw new Error('there is no call');
   const tally = new Tally();
@@ -225,7 +226,7 @@ function expectTrue(seen: Seen, names: readonly string[]): readonly string[] {
 function expectTogether(all: readonly Seen[], names: readonly string[]): void {
   const guide = new Guide(all[0]?.entry.client ?? '');
   for (const { entry } of all) guide.add(entry);
-  for (const { name, responses } of guide.document([], '2025-01-01').calls) {
+  for (const { name, responses } of guide.document({ ...testRuleBook(), changes: [] }).calls) {
     const rows = responses.map(rowOf);
     const seen = all.filter(({ entry }) => entry.operation === name);
     for (const row of rows)

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { testRuleBook } from '../support/rule-book.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { Metrics } from '../../src/rewrite-log/metrics.ts';
 import { digestMarkdown, digests, guideHtml, guideMarkdown } from '../../src/report/guide/guide-text.ts';
@@ -261,7 +262,7 @@ describe('the guide', () => {
   const guideOf = (...entries: readonly Entry[]): GuideDocument => {
     const guide = new Guide('3fa9');
     for (const entry of entries) guide.add(entry);
-    return guide.document(CHANGES, '2025-01-01', 'Harcourts');
+    return guide.document({ ...testRuleBook(), changes: CHANGES }, 'Harcourts');
   };
 
   test('shows the calls of one client, before and after, without values', () => {
@@ -728,7 +729,9 @@ describe('the statement on switching V1 off', () => {
     ] as const;
     const path = '/api/v1/tours?a=…&look=…&old=…';
     guide.add({ ...v1('3fa90000', 0, edits), operation: 'list_tours', method: 'GET', path, bytesIn: 0 });
-    const text = guideMarkdown(guide.document([{ id: 'c', summary: 'Styles.' }], '2025-01-01'));
+    const text = guideMarkdown(
+      guide.document({ ...testRuleBook(), changes: [{ id: 'c', summary: 'Styles.' }] }),
+    );
     expect(text).toContain('```http\nGET /api/v1/tours?a=…&look=…&old=…\n```');
     expect(text).toContain('```http\nGET /api/v2/tours?a=…&filter%5Bstyle%5D=…\n```');
     expect(text).toMatch(/`\?look` +\| `\?filter\[style\]` +\| the value changes too/);

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { testRuleBook } from '../support/rule-book.ts';
 import { censusTerminal, reportTerminal } from '../../src/cli/report/report-terminal.ts';
 import { PLAIN } from '../../src/cli/terminal.ts';
 import { guideHtml, guideMarkdown } from '../../src/report/guide/guide-text.ts';
@@ -90,7 +91,7 @@ test('reports, censuses and guides print none of it raw', () => {
     guide.add(entry);
   }
   const report = makeReport(tally, { now: '2026-11-22T00:00:00.000Z', names: new Map([[`3${EVIL}`, EVIL]]) });
-  const document = guide.document([{ id: EVIL, summary: 'A change.' }], '2025-01-01', EVIL);
+  const document = guide.document({ ...testRuleBook(), changes: [{ id: EVIL, summary: 'A change.' }] }, EVIL);
   const html = guideHtml(document);
   expect(html).not.toMatch(/<(?:script|img|a|svg|iframe)\b/i);
   const plain = [reportTerminal(report, PLAIN), censusTerminal(report.census, PLAIN)];

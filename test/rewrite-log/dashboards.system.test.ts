@@ -66,7 +66,7 @@ function series(): ReadonlyMap<string, ReadonlySet<string>> {
   };
   const replica = { name: 'a', replicas: 3, aloneSince: '2026-11-22T08:00:00Z', waiting: 0 };
   const families = [
-    ...exchangeFamilies(metrics, () => '/x'),
+    ...exchangeFamilies(metrics, { from: '/api/v1', to: '/api/v2', templateOf: () => '/x' }),
     ...statFamilies(figures, { bytes: 0 }),
     ...rolloutFamilies(ROLLOUT),
     ...replicaFamilies(replica),

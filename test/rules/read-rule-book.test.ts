@@ -247,7 +247,7 @@ limits: { depth: 0 }
 `;
     expect(await faultsIn(text)).toEqual([
       '1:10 version "2025-02-30" must be a real day, not before 2025-01-01',
-      '2:1 unknown key "opperations"; did you mean "operations"? known here: $schema, version, resource, operations, changes, policies, limits, clients, deprecation, sunset, links, brownouts, modes, pins, shield',
+      '2:1 unknown key "opperations"; did you mean "operations"? known here: $schema, format, from, to, other, version, resource, operations, changes, policies, limits, clients, deprecation, sunset, links, brownouts, modes, pins, shield',
       '5:15 operations.b.match "post /x" must be a method and a path, such as "POST /clients"',
       '5:24 unknown key "asumed" in operations.b; did you mean "assumed"? known here: match, assumed, embeds, resource',
       '6:6 operation "c": the path "/clients/" ends with a slash; leave it out: both spellings match',
@@ -262,6 +262,21 @@ limits: { depth: 0 }
   test.each<[source: string, message: string]>([
     ['{}', 'version is missing; write version: 2025-01-01'],
     ['{}', 'changes is missing; write changes: and a list of them'],
+    ['format: 2', 'format must be 1, not 2'],
+    ['from: api/v1', 'from "api/v1" must begin with a slash, such as /api/v1'],
+    ['to: /', 'to "/" must have at least one segment, such as /api/v1'],
+    ['to: /api/v2/', 'to "/api/v2/" must not end with a slash'],
+    ['from: /api//v1', 'from "/api//v1" must not have an empty segment: services merge slashes'],
+    ['from: /api/../v1', 'from "/api/../v1" must not have a dot segment'],
+    [
+      'from: /api/v%31',
+      'from "/api/v%31" must have only letters, digits and -._~ in its segments: everything else has several spellings',
+    ],
+    ['other: drop', 'other must be refuse or pass, not "drop"'],
+    [
+      'from: /shop\noperations: { a: POST /shop/x }',
+      'operation "a": the path "/shop/x" contains the prefix; write only the part after /shop',
+    ],
     ['version: 2024-12-31', 'version "2024-12-31" must be a real day, not before 2025-01-01'],
     ['version: 2025-1-1', 'version "2025-1-1" must be a day, YYYY-MM-DD'],
     ['version: 20250101', 'version must be a text, not 20250101; put it in quotes'],

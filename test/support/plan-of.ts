@@ -29,6 +29,9 @@ export function bookOf(
     assumed: false,
   };
   return {
+    from: '/api/v1',
+    to: '/api/v2',
+    other: 'refuse',
     version: '2025-01-01',
     operations: [],
     changes: [change],

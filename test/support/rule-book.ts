@@ -22,6 +22,9 @@ const OPERATIONS: readonly Operation[] = [
 export function testRuleBook(over: Partial<RuleBook> = {}): RuleBook {
   const change = { response: [], policies: {}, assumed: false };
   return {
+    from: '/api/v1',
+    to: '/api/v2',
+    other: 'refuse',
     version: '2025-01-01',
     operations: OPERATIONS,
     changes: [

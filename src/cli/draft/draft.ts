@@ -1,6 +1,6 @@
 import { stdout } from 'node:process';
 import { readJsonType } from '../../http/content.ts';
-import { readTarget } from '../../http/target.ts';
+import { DEFAULT_PREFIXES, readTarget } from '../../http/target.ts';
 import { generalPointer } from '../../json/pointer.ts';
 import { BodySchemas } from '../../openapi/body-schemas.ts';
 import { type Description, readJsonText } from '../../openapi/description.ts';
@@ -94,11 +94,11 @@ async function bookOf(
 /** The parts of a V1 request with a JSON body that a draft reads. */
 function recordedRequest({ request, count = 1 }: NamedRequest): readonly RecordedRequest[] {
   const { method = 'GET', target = '', headers = [], body } = request;
-  const read = readTarget(target);
+  const read = readTarget(target, DEFAULT_PREFIXES);
   const type = headers.find(([name]) => name.toLowerCase() === 'content-type')?.[1];
   if (
     read.fault !== undefined ||
-    read.prefix !== '/api/v1' ||
+    read.version !== 'v1' ||
     body === undefined ||
     readJsonType(type) !== 'json'
   )
@@ -148,7 +148,7 @@ export async function draftTrial(
         `the gateway refuses it: ${refusal.code}${refusal.pointer === undefined ? '' : ` at ${refusal.pointer}`}`,
       );
     if (v2Request !== undefined && v2Body !== undefined && v2Body !== '') {
-      const target = readTarget(v2Request.target);
+      const target = readTarget(v2Request.target, rules.prefixes);
       const outcome =
         target.fault === undefined
           ? checkBody(schemas, v2Request.method, target.rest, v2Body)

@@ -166,8 +166,8 @@ async function printGuide(
     return { fault: `The log has no V1 request of a client whose hash begins with ${client}.` };
   if (second !== undefined)
     return { fault: `${client} is the beginning of ${guide.clients.join(' and ')}; give more digits.` };
-  const { changes, version } = book.rules.ruleBook;
-  const document = guide.document(changes, version, names.get(only));
+  const { ruleBook } = book.rules;
+  const document = guide.document(ruleBook, names.get(only));
   await write(printedGuide(document, format));
   return undefined;
 }

@@ -13,7 +13,6 @@ import {
   codingOf,
   editsOf,
   type MigrateDecision,
-  migratedTarget,
   undecoded,
   verdictOf,
 } from '../../migrate/decision.ts';
@@ -131,7 +130,7 @@ export class MigrateExchange extends V1Exchange {
   }
 
   private forward(body: Body, isRewritten = false): void {
-    this.upstreamTarget = migratedTarget(this.decision);
+    this.upstreamTarget = this.decision.v2Target;
     this.send(this.v2Request(this.origin.path + this.upstreamTarget, body, isRewritten));
   }
 }

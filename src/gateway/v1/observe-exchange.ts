@@ -2,7 +2,7 @@ import { readCoding } from '../../http/content.ts';
 import { type HeaderList, headerValues } from '../../http/header-list.ts';
 import { isRead } from '../../http/request-head.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
-import { type MigrateDecision, migratedTarget } from '../../migrate/decision.ts';
+import { type MigrateDecision } from '../../migrate/decision.ts';
 import { decideResponse } from '../../migrate/migrated.ts';
 import { hasFailed } from '../../rewrite-log/entry-outcome.ts';
 import type { Comparison } from '../../rollout/rollout-tally.ts';
@@ -161,7 +161,7 @@ export class ShadowExchange extends ObserveExchange {
 
   private sendToBoth(): void {
     const { v2 } = this.gateway;
-    this.sendCopy(v2, this.v2Request(v2.path + migratedTarget(this.decision), null, false), (outcome) => {
+    this.sendCopy(v2, this.v2Request(v2.path + this.decision.v2Target, null, false), (outcome) => {
       this.v2Outcome = outcome;
     });
     this.sendCopy(this.origin, this.v1Request(null), (outcome) => {

@@ -343,7 +343,8 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     rewriteLinks(headers, {
       upstreamHosts: hosts,
       upstreamPath: path,
-      prefix: `/api/${version}`,
+      prefix: this.rules.prefixes[version],
+      clientPrefix: this.rules.prefixes.v1,
       gateway: gatewayAddress(this.received),
       restoreQuery: (linked, query) => this.restoredQuery(linked, query),
     });

@@ -1,3 +1,4 @@
+import { requestLineAtV2 } from '../../migrate/decision.ts';
 import type { KeptBody, KeptExchange, KeptHead, KeptResponse } from '../../rewrite-log/capture.ts';
 import { outcomeOf } from '../../rewrite-log/entry-outcome.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
@@ -45,7 +46,7 @@ export function exportEntry(
   const outcome = rewriteAgain(entry, kept, rules);
   if (format === 'har')
     return { status: 200, value: JSON.stringify(harOf({ ...parts, outcome }), undefined, 2) };
-  const text = caseText(entry, kept, outcome);
+  const text = caseText(entry, kept, outcome, rules);
   if (text !== undefined) return { status: 200, value: text };
   const detail =
     'This exchange is no case: its body was not kept, it is V2 traffic, or a service or the client was missing.';
@@ -57,7 +58,12 @@ export function exportEntry(
  * `* ` V2's response, `< ` the client's. A dry run is a case of its own, without V2's response. Undefined
  * when there is nothing to replay: no body was kept, or a service or the client was missing.
  */
-function caseText(entry: Entry, kept: KeptExchange, outcome: Rewrite | undefined): string | undefined {
+function caseText(
+  entry: Entry,
+  kept: KeptExchange,
+  outcome: Rewrite | undefined,
+  rules: CompiledRuleBook | undefined,
+): string | undefined {
   const { v1Request, v2Response, clientResponse } = kept;
   const body = bodyText(v1Request.body);
   if (entry.route !== 'migrate' || (body === undefined && entry.bytesIn > 0)) return undefined;
@@ -69,7 +75,9 @@ function caseText(entry: Entry, kept: KeptExchange, outcome: Rewrite | undefined
   return [
     `# ${entryName(entry)}, ${OUTCOME_WORDS[outcomeOf(entry)]}`,
     ...message('>', `${v1Request.method} ${targetOf(v1Request)}`, fieldsOf(v1Request.headers, true), body),
-    ...(isRefused ? [] : message('=', `${v1Request.method} ${v2Target(kept)}`, sentFields(entry), sent)),
+    ...(isRefused
+      ? []
+      : message('=', `${v1Request.method} ${v2Target(kept, rules)}`, sentFields(entry), sent)),
     ...(isDryRun || v2Response === undefined ? [] : responseLines('*', v2Response)),
     ...(isDryRun || clientResponse === undefined
       ? message('<', isRefused ? statusOf(outcome) : '200', [], ANY)
@@ -86,8 +94,10 @@ function targetOf({ target }: KeptHead): string {
   return target.replaceAll(ANY, '');
 }
 
-function v2Target({ v1Request, v2Request }: KeptExchange): string {
-  return targetOf(v2Request ?? v1Request).replace(/^\/api\/v1(?=[/?]|$)/, '/api/v2');
+/** The target that V2 got, or would get: a dry run has none of its own. */
+function v2Target({ v1Request, v2Request }: KeptExchange, rules: CompiledRuleBook | undefined): string {
+  if (v2Request !== undefined || rules === undefined) return targetOf(v2Request ?? v1Request);
+  return requestLineAtV2(v1Request.method, targetOf(v1Request), rules).target;
 }
 
 function sentFields({ apiVersion }: Entry): readonly string[] {

@@ -37,7 +37,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
   'keep-alive': 'Limits of this connection; not forwarded (RFC 2068 §19.7.1).',
   'last-modified': 'Time of the last change (RFC 9110 §8.8.2).',
   link: 'Related addresses, such as the next page or the successor version (RFC 8288).',
-  location: 'Address of what was created, or where to go; for V1 clients under /api/v1 (RFC 9110 §10.2.2).',
+  location:
+    "Address of what was created, or where to go; for V1 clients under V1's prefix (RFC 9110 §10.2.2).",
   origin: 'Site of the page that sent the request (RFC 6454 §7).',
   range: 'Asks for a part of the resource (RFC 9110 §14.2).',
   referer: 'Page from which the request came (RFC 9110 §10.1.3).',

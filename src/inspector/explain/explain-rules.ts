@@ -423,6 +423,8 @@ export function rulesView({ rules, since, text, totals }: RulesViewParts): Rules
   return {
     hash: ruleBook.hash,
     version: ruleBook.version,
+    from: ruleBook.from,
+    to: ruleBook.to,
     loadedAt: new Date(since).toISOString(),
     policies: ruleBook.policies,
     operations: [...named, other],

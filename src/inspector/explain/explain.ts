@@ -13,7 +13,6 @@ import {
   migrateBody,
   type MigratedBody,
   type MigrateDecision,
-  migratedTarget,
   migrateHead,
   verdictOf,
 } from '../../migrate/decision.ts';
@@ -163,7 +162,7 @@ function sentRequest(
     hasTrace: readTraceparent(head.traceparent) !== undefined,
   });
   return {
-    target: migratedTarget(decision),
+    target: decision.v2Target,
     headers: fields.forwardedHeaders,
     body: isRewritten ? outcome.body : body,
   };
@@ -300,7 +299,7 @@ interface RequestToExplain extends DecidedRequest {
  */
 function requestToExplain(
   request: ExplainRequest,
-  { operations }: RuleBook,
+  { from, operations }: RuleBook,
   limits: HeadLimits,
 ): RequestToExplain | ExplainFault {
   const named = operations.find(({ id }) => id === request.operation);
@@ -320,7 +319,7 @@ function requestToExplain(
   const head = readHead(complete, limits, false);
   return {
     method: request.method ?? named?.method ?? 'POST',
-    target: request.target ?? `/api/v1${named?.template ?? ''}`,
+    target: request.target ?? `${from}${named?.template ?? ''}`,
     version: '1.1',
     head,
     hasBody: body.length > 0,

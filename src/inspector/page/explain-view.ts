@@ -49,7 +49,10 @@ export function ExplainView(props: ExplainViewProps): VNode {
   const operations = props.rules?.operations.filter(({ id }) => id !== '(other)') ?? [];
   const explain = async (): Promise<void> => {
     const named = operations.find(({ id }) => id === operation);
-    const target = query === '' || named === undefined ? {} : { target: targetOf(named.template, query) };
+    const target =
+      query === '' || named === undefined
+        ? {}
+        : { target: targetOf(props.rules?.from ?? '', named.template, query) };
     const request: ExplainRequest = { ...(source ?? { operation, ...target }), body };
     try {
       setExplanation(await postJson<Explanation>('explain', request));
@@ -157,8 +160,8 @@ function sourceWords(
   return `The request ${id}, as it was kept, by the rule book that is in force now. ${body}`;
 }
 
-function targetOf(template: string, query: string): string {
-  return `/api/v1${template}?${query.replace(/^\?/, '')}`;
+function targetOf(prefix: string, template: string, query: string): string {
+  return `${prefix}${template}?${query.replace(/^\?/, '')}`;
 }
 
 function explained(explanation: Explanation, { hueOf, summaryOf, announce }: ExplainViewProps): VNode {

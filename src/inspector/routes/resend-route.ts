@@ -1,4 +1,5 @@
 import type { Hono } from 'hono';
+import { requestLineAtV2 } from '../../migrate/decision.ts';
 import { parsedJson } from '../../rewrite-log/attributes.ts';
 import type { KeptExchange } from '../../rewrite-log/capture.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
@@ -88,7 +89,10 @@ function requestOf(
   const { v1Request, v2Request } = kept;
   const { state, bytes } = v1Request.body;
   const source = v2Request ?? v1Request;
-  const target = source.target.replace(/^\/api\/v1(?=[/?]|$)/, '/api/v2');
+  const { method, target } =
+    v2Request === undefined && rules !== undefined
+      ? requestLineAtV2(v1Request.method, v1Request.target, rules)
+      : source;
   if (state === 'structure' || state === 'withheld' || target.includes('…')) return NO_VALUES;
   if (entry.route === 'none') return 'The request is for neither version.';
   const outcome = rewriteAgain(entry, kept, rules);
@@ -100,7 +104,7 @@ function requestOf(
     .map(({ name, value }) => [name, value] as const);
   const isVersioned = headers.some(([name]) => name.toLowerCase() === 'x-api-version');
   return {
-    method: source.method,
+    method,
     target,
     headers:
       isVersioned || rules === undefined || entry.route !== 'migrate'

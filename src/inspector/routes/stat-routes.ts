@@ -45,10 +45,10 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
     return c.json(history);
   });
   app.get('/metrics', () => {
-    const { operations } = parts.rules().current.ruleBook;
+    const { from, to, operations } = parts.rules().current.ruleBook;
     const templates = new Map(operations.map(({ id, template }) => [id, template]));
     const families = [
-      ...exchangeFamilies(view.metrics, (operation) => templates.get(operation)),
+      ...exchangeFamilies(view.metrics, { from, to, templateOf: (operation) => templates.get(operation) }),
       ...statFamilies(parts.stats(), view.capture.held),
       ...(parts.rollout === undefined ? [] : rolloutFamilies(parts.rollout.view())),
     ];
@@ -142,8 +142,8 @@ async function guideOf(
   const guide = await clientGuide(client.toLowerCase(), view.ring, pause);
   const [only] = guide.clients;
   if (only === undefined || guide.clients.length > 1) return undefined;
-  const { changes, version } = rules().current.ruleBook;
-  return guide.document(changes, version, names().get(only));
+  const { ruleBook } = rules().current;
+  return guide.document(ruleBook, names().get(only));
 }
 
 function noGuide({ totals }: InspectorParts): string {

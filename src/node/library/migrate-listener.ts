@@ -3,7 +3,6 @@ import { ByteCollector } from '../../http/byte-collector.ts';
 import { ALL_CODINGS, type Coding } from '../../http/content.ts';
 import { isHopByHop } from '../../http/fields.ts';
 import { unlimitedMemory } from '../../json/tape.ts';
-import { isV1Target } from '../../library/fetch.ts';
 import type { CollectedRequest, Migration } from '../../library/migration.ts';
 import type { MigratedRequest, RefusedRequest } from '../../library/verdicts.ts';
 import { decodeBody } from '../decode-body.ts';
@@ -11,12 +10,12 @@ import { rewriteResponse } from './rewritten-response.ts';
 
 /**
  * Wraps the request listener of a V2 service (a `node:http` listener, an Express application, …) so that it serves V1 clients, too:
- * requests under `/api/v1` reach `v2` migrated, all others untouched. For HTTP/1.1 servers, with or without TLS; over HTTP/2 a request under `/api/v1` gets 505.
+ * requests under V1's prefix reach `v2` migrated, all others untouched. For HTTP/1.1 servers, with or without TLS; over HTTP/2 a request under V1's prefix gets 505.
  */
 export function migrateListener(migration: Migration, v2: RequestListener): RequestListener {
   return (incoming, outgoing) => {
     const { method = '', url = '', rawHeaders, headers } = incoming;
-    if (!isV1Target(url)) {
+    if (!migration.isV1Target(url)) {
       v2(incoming, outgoing);
       return;
     }

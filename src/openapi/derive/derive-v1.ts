@@ -39,7 +39,10 @@ interface DerivedDescription {
 }
 
 /** The rule book, as far as a description depends on it. */
-export type DerivationRules = Pick<RuleBook, 'version' | 'hash' | 'resource' | 'operations' | 'changes'>;
+export type DerivationRules = Pick<
+  RuleBook,
+  'from' | 'to' | 'version' | 'hash' | 'resource' | 'operations' | 'changes'
+>;
 
 /**
  * Derives V1's description from V2's: each request rule is undone in the schemas of its operations, and each response rule is
@@ -49,7 +52,7 @@ export type DerivationRules = Pick<RuleBook, 'version' | 'hash' | 'resource' | '
 export function deriveV1(
   v2: Description,
   rules: DerivationRules,
-  serverOf: (url: string) => string = v1Url,
+  serverOf: (url: string) => string = (url) => v1Url(url, rules),
 ): DerivedDescription {
   const components = new Components(v2);
   const finder = new OperationFinder(rules.operations);
@@ -71,17 +74,17 @@ export function deriveV1(
   const paths = editMembers(objectIn(v2, 'paths'), (path, declared) => {
     const item = followed(v2, declared);
     if (!isObject(item)) return [[path, declared]];
-    const rest = below(path, '/api/v2');
+    const rest = below(path, rules.to);
     const derived = editMembers(withoutVersionParameter(item, v2), (name, value) => {
       const isMethod = METHODS.some((method) => method === name) && isObject(value);
       return [[name, isMethod ? derive(name.toUpperCase(), rest ?? path, value) : value]];
     });
-    return [[rest === undefined ? path : `/api/v1${rest === '/' ? '' : rest}`, derived]];
+    return [[rest === undefined ? path : `${rules.from}${rest === '/' ? '' : rest}`, derived]];
   });
   const named = nameComponents(v2, { ...v2, paths }, components);
   const description = withHead(named, rules, serverOf);
   const isComplete = components.skipped.size === 0;
-  return { description, isComplete, notes: [...notes(v2, components), ...missing(found)] };
+  return { description, isComplete, notes: [...notes(v2, components, rules), ...missing(found)] };
 }
 
 /** Finds the operation of the rule book for a path template of a description, whatever the names of its parameters. */
@@ -129,8 +132,14 @@ function v1Server(server: unknown, serverOf: (url: string) => string): unknown {
 }
 
 /** The address with the prefix of V1, if it has that of V2. */
-export function v1Url(url: string): string {
-  return url.replace(/\/api\/v2(?=\/|$)/, '/api/v1');
+export function v1Url(url: string, { from, to }: Pick<RuleBook, 'from' | 'to'>): string {
+  const start = url.indexOf('/', url.includes('://') ? url.indexOf('://') + 3 : 0);
+  if (start === -1) return url;
+  for (let at = url.indexOf(to, start); at !== -1; at = url.indexOf(to, at + 1)) {
+    const rest = url.slice(at + to.length);
+    if (rest === '' || rest.startsWith('/')) return url.slice(0, at) + from + rest;
+  }
+  return url;
 }
 
 function keyOf({ change, path, words }: InverseEdit): string {
@@ -145,10 +154,10 @@ function missing(found: ReadonlyMap<string, boolean>): readonly string[] {
   });
 }
 
-function notes(v2: Description, components: Components): readonly string[] {
-  const isBelow = operationsOf(v2, '/api/v2').some(({ path, rest }) => path !== rest);
+function notes(v2: Description, components: Components, rules: DerivationRules): readonly string[] {
+  const isBelow = operationsOf(v2, rules.to).some(({ path, rest }) => path !== rest);
   const servers = elementsOf(v2['servers']).map((server) => memberOf(server, 'url'));
-  const isServed = servers.some((url) => typeof url === 'string' && v1Url(url) !== url);
+  const isServed = servers.some((url) => typeof url === 'string' && v1Url(url, rules) !== url);
   const foreign = [...components.foreign].map(
     (reference) => `${reference} is in another document and was not read`,
   );
@@ -158,7 +167,7 @@ function notes(v2: Description, components: Components): readonly string[] {
   return isBelow || isServed
     ? [...foreign, ...skipped]
     : [
-        'neither a path nor a server of the description is below /api/v2; its paths are taken as relative to it',
+        `neither a path nor a server of the description is below ${rules.to}; its paths are taken as relative to it`,
         ...foreign,
         ...skipped,
       ];

@@ -17,6 +17,9 @@ export interface GuideDocument {
   readonly name?: string;
   /** V1 requests that were examined. */
   readonly requests: number;
+  /** The path prefixes of V1 and of V2. */
+  readonly from: string;
+  readonly to: string;
   /** The dated V2 release to send as `x-api-version`. */
   readonly version: string;
   /** Changes that concern this client. */

@@ -38,7 +38,7 @@ const BYTE_ORDER_MARK: GuideChange = { id: 'byte-order-mark', summary: 'Leave ou
 
 /** Prints a guide as one HTML page that loads nothing and runs nothing; `lead` is HTML to stand before it. */
 export function guideHtml(guide: GuideDocument, lead: readonly string[] = []): string {
-  const { name, client, requests, version, changes, calls, mistakes, omitted } = guide;
+  const { name, client, requests, from, to, version, changes, calls, mistakes, omitted } = guide;
   const title = `From V1 to V2: ${htmlText(name ?? `client ${client}`)}`;
   const body =
     requests === 0
@@ -46,7 +46,7 @@ export function guideHtml(guide: GuideDocument, lead: readonly string[] = []): s
       : [
           `<p>Made from ${counted(requests, 'request')} to V1. Values are shown as <code>…</code>.</p>`,
           '<h2>For every call</h2>',
-          `<ul><li>The path begins with <code>/api/v2</code> instead of <code>/api/v1</code>.</li><li>Send <code>x-api-version: ${htmlText(version)}</code>, so that later releases of V2 do not affect you unexpectedly.</li></ul>`,
+          `<ul><li>The path begins with <code>${htmlText(to)}</code> instead of <code>${htmlText(from)}</code>.</li><li>Send <code>x-api-version: ${htmlText(version)}</code>, so that later releases of V2 do not affect you unexpectedly.</li></ul>`,
           changes.length === 0
             ? ''
             : `<h2>What changed</h2><ul>${changes.map(({ summary }) => `<li>${htmlText(summary)}</li>`).join('')}</ul>`,
@@ -131,14 +131,14 @@ function htmlTable(head: readonly string[], rows: readonly (readonly string[])[]
 
 /** Prints a guide as Markdown. */
 export function guideMarkdown(guide: GuideDocument): string {
-  const { name, client, requests, version, changes, calls, mistakes, omitted } = guide;
+  const { name, client, requests, from, to, version, changes, calls, mistakes, omitted } = guide;
   const title = `# From V1 to V2: ${markdownText(name ?? `client ${client}`)}`;
   if (requests === 0) return `${title}\n\nNo V1 request of this client is among those examined.\n`;
   const sections = [
     title,
     `Made from ${counted(requests, 'request')} to V1. Each kind of call is shown below as it is now and as V2 expects it. Values are shown as \`…\`.`,
     '## For every call',
-    `- The path begins with \`/api/v2\` instead of \`/api/v1\`.\n- Send \`x-api-version: ${version}\`, so that later releases of V2 do not affect you unexpectedly.`,
+    `- The path begins with \`${to}\` instead of \`${from}\`.\n- Send \`x-api-version: ${version}\`, so that later releases of V2 do not affect you unexpectedly.`,
     ...(changes.length === 0
       ? []
       : ['## What changed', changes.map(({ summary }) => `- ${markdownText(summary)}`).join('\n')]),

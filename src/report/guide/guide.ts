@@ -1,4 +1,4 @@
-import { queryParts, withName } from '../../http/target.ts';
+import { isUnder, queryParts, withName } from '../../http/target.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import { MovedMembers } from '../../rewrite-log/response-findings.ts';
 import { type EditRecord, isOfQuery } from '../../rewrite/records.ts';
@@ -30,6 +30,18 @@ const MAX_MISTAKES = 50;
 
 /** Maximum places of one mistake. */
 const MAX_POINTERS = 5;
+
+/** A rule book, as far as a guide tells of it. */
+interface GuideBook extends GuidePrefixes {
+  readonly version: string;
+  readonly changes: readonly GuideChange[];
+}
+
+/** The path prefixes of both versions. */
+interface GuidePrefixes {
+  readonly from: string;
+  readonly to: string;
+}
 
 interface Mistake extends Span {
   readonly call: string;
@@ -102,8 +114,8 @@ export class Guide {
     call.add(entry);
   }
 
-  /** The guide, for a rule book with these changes that leads to this dated release. */
-  document(changes: readonly GuideChange[], version: string, name?: string): GuideDocument {
+  /** The guide for a rule book. */
+  document({ from, to, version, changes }: GuideBook, name?: string): GuideDocument {
     const [client = this.client] = this.clientHashes;
     const calls = [...this.calls.values()].sort((one, other) => other.count - one.count);
     const used = new Set(calls.flatMap((call) => [...call.changes]));
@@ -111,9 +123,11 @@ export class Guide {
       client,
       ...(name === undefined ? {} : { name }),
       requests: this.requests,
+      from,
+      to,
       version,
       changes: changes.filter(({ id }) => used.has(id)).map(({ id, summary }) => ({ id, summary })),
-      calls: calls.map((call) => call.document()),
+      calls: calls.map((call) => call.document({ from, to })),
       mistakes: [...this.mistakes.values()].map((mistake) => printMistake(mistake)),
       omitted: this.omitted,
     };
@@ -207,9 +221,9 @@ class CallGuide {
     learnCheck(shape, entry);
   }
 
-  document(): GuideCall {
+  document(prefixes: GuidePrefixes): GuideCall {
     const shapes = mergedShapes([...this.shapes.values()]);
-    const bodies = shapes.map((shape) => this.body(shape)).sort(byVerdict);
+    const bodies = shapes.map((shape) => this.body(shape, prefixes)).sort(byVerdict);
     const [checks] = bodyChecksOf(this.checks);
     const hidden = bodies.slice(MAX_SHOWN).reduce((sum, { count }) => sum + count, 0);
     return {
@@ -238,10 +252,13 @@ class CallGuide {
     for (const pointer of errorPointers ?? []) this.named.set(pointer, (this.named.get(pointer) ?? 0) + 1);
   }
 
-  private body(shape: GuideShape): GuideBody {
+  private body(shape: GuideShape, prefixes: GuidePrefixes): GuideBody {
     const { count, last, path, edits, hasBody } = shape;
     const moves = movesOf(edits);
-    const heads = { before: `${this.method} ${path}`, after: `${this.method} ${v2Target(path, edits)}` };
+    const heads = {
+      before: `${this.method} ${path}`,
+      after: `${this.method} ${v2Target(path, edits, prefixes)}`,
+    };
     const members = v2Members(shape);
     if (!hasBody) {
       const evidence =
@@ -369,8 +386,8 @@ function movesOf(edits: readonly EditRecord[]): GuideBody['moves'] {
 }
 
 /** The target for V2, with its names of query parameters. */
-function v2Target(v1Target: string, edits: readonly EditRecord[]): string {
-  const target = v1Target.replace(/^\/api\/v1(?=[/?]|$)/, '/api/v2');
+function v2Target(v1Target: string, edits: readonly EditRecord[], { from, to }: GuidePrefixes): string {
+  const target = isUnder(v1Target, from) ? to + v1Target.slice(from.length) : v1Target;
   const mark = target.indexOf('?');
   const ofQuery = edits.filter((edit) => isOfQuery(edit));
   if (mark === -1 || ofQuery.length === 0) return target;

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { referenceDescription } from '../../../src/cli/draft/description-file.ts';
 import type { Body } from '../../../src/gateway/exchange.ts';
 import { BodyChecks, DryRun, type DryRunOutcome } from '../../../src/gateway/v1/dry-run.ts';
-import { readTarget, type Target } from '../../../src/http/target.ts';
+import { DEFAULT_PREFIXES, readTarget, type Target } from '../../../src/http/target.ts';
 import { migrateBody, type MigrateDecision } from '../../../src/migrate/decision.ts';
 import { startTwinServices } from '../../../src/node/twin/twin-services.ts';
 import { BodySchemas } from '../../../src/openapi/body-schemas.ts';
@@ -29,13 +29,15 @@ interface Run {
 /** Runs on a body that comes in `parts`, whose memory is filled with something else once they are forwarded. */
 async function run(parts: readonly Uint8Array[], bodyLimit = 10_000_000, budget = Infinity): Promise<Run> {
   const rules = compiledTestRuleBook();
-  const target = readTarget('/api/v1/orders/floor_plans');
+  const target = readTarget('/api/v1/orders/floor_plans', DEFAULT_PREFIXES);
   expect(target.fault).toBeUndefined();
   const decision: MigrateDecision = {
     route: 'migrate',
     target: target as Target,
     operation: rules.match('POST', '/orders/floor_plans'),
     query: { query: '', records: [], rules: [] },
+    v2Method: 'POST',
+    v2Target: '/api/v2/orders/floor_plans',
     bodyLimit,
     body: { action: 'rewrite', coding: undefined },
   };

@@ -83,7 +83,7 @@ const PLAYED: Readonly<Record<string, RegExp>> = {
   upgrade: /the gateway ignores h2c, HTTP\/2\.0 and TLS, and refuses others/,
   host: /for V2 that of its origin/,
   'content-length': /of a body that the gateway edits, that of the edited one/,
-  location: /for V1 clients under \/api\/v1/,
+  location: /for V1 clients under V1's prefix/,
   'x-api-version': /the gateway sets it on V1 requests/,
   'x-request-id': /kept, or made by the gateway/,
   'x-gateway-error': /a response that the gateway itself made/,

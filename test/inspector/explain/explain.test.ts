@@ -154,7 +154,7 @@ policies: { unsupported: forward }`;
     ],
   ])('of %j by another rule book says why %s did nothing: %s', async (request, change, why) => {
     const { rules: outcomes, verdict } = await explained(request, new CompiledRuleBook(await bookIn(BOOK)), {
-      selfService: '/api/v1/migration',
+      selfService: '/migration',
     });
     const outcome = outcomes.find((rule) => rule.change === change);
     expect(outcome).toMatchObject({ applied: false, why });

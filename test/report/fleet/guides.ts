@@ -28,7 +28,7 @@ export async function checkGuides(
   }
   const lines = Map.groupBy(ledger, ({ client }) => client);
   for (const [client, guide] of guides) {
-    const document = guide.document(ruleBook.changes, ruleBook.version);
+    const document = guide.document(ruleBook);
     const past = (lines.get(client) ?? []).filter(({ version }) => version === 'v1');
     table.check('guide: requests', document.requests, past.length, client);
     table.check('guide: mistakes', mistakes(document), mistakesOf(past), client);

@@ -32,7 +32,7 @@ const FIGURES = {
 /** The text of the metrics, with figures of a process. */
 export function printed(metrics: Metrics): string {
   return printMetrics([
-    ...exchangeFamilies(metrics, () => '/clients'),
+    ...exchangeFamilies(metrics, { from: '/api/v1', to: '/api/v2', templateOf: () => '/clients' }),
     ...statFamilies(FIGURES, { bytes: 5 }),
   ]);
 }
