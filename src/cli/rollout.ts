@@ -1,3 +1,5 @@
+import type { State } from '../inspector/api.ts';
+import type { Condition } from '../inspector/conditions.ts';
 import { goneWords } from '../inspector/operator-view.ts';
 import { counted, terminalLines } from '../report/text.ts';
 import type { BodyCheckCount } from '../rollout/body-checks.ts';
@@ -33,11 +35,25 @@ export async function carryOutRollout(
     endWith({ ...outcome, fault: terminalLines(outcome.fault) });
     return;
   }
-  process.stdout.write(
-    options.format === 'json'
-      ? `${JSON.stringify(outcome)}\n`
-      : rolloutText(outcome, terminalOf(process.stdout)),
-  );
+  if (options.format === 'json') {
+    process.stdout.write(`${JSON.stringify(outcome)}\n`);
+    return;
+  }
+  const conditions = isFault(client) ? [] : await conditionsFrom(client);
+  process.stdout.write(rolloutText(outcome, terminalOf(process.stdout), conditions));
+}
+
+/** What is bad or to be noted now, as the page's header says it; nothing where the gateway does not tell. */
+async function conditionsFrom(client: AdminClient): Promise<readonly Condition[]> {
+  try {
+    const response = await client.ask('/state');
+    const text = await response.body.text();
+    const { conditions = [] }: Partial<State> = response.statusCode === 200 ? JSON.parse(text) : {};
+    return conditions.filter(({ level }) => level === 'bad' || level === 'note');
+  } catch {
+    // The state of the rollout itself was told.
+    return [];
+  }
 }
 
 async function ask(
@@ -80,9 +96,14 @@ function detailOf(text: string): string | undefined {
 /** Characters of the labels before each line. */
 const LABEL = 12;
 
-/** Formats the state of a rollout for a terminal. */
-export function rolloutText(view: RolloutView, { columns }: Pick<Terminal, 'columns'>): string {
+/** Formats the state of a rollout for a terminal, after `conditions` that cost requests or may. */
+export function rolloutText(
+  view: RolloutView,
+  { columns }: Pick<Terminal, 'columns'>,
+  conditions: readonly Condition[] = [],
+): string {
   const lines = [
+    ...conditions.map(({ level, sentence }) => `${level.padEnd(LABEL)}${sentence}`),
     `V1 origin   ${view.v1Origin ?? 'none: V1 requests can only be migrated'}`,
     `default     ${modeText(view.default)}`,
     ...Object.entries(view.operations).map(([id, mode]) => `operation   ${id}: ${modeText(mode)}`),

@@ -55,11 +55,12 @@ async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<v
   process.on('uncaughtException', life.onUnexpectedError);
   const processStats = watchProcess();
   const report = (done?: () => void): void => {
-    const { inFlight, budget, v2, rollout, comparisons } = running.gateway;
+    const { inFlight, budget, v1, v2, rollout, comparisons } = running.gateway;
     const stats = {
       inFlight,
       bufferedBytes: budget.held,
       breaker: v2.breaker.state,
+      v1Breaker: v1?.breaker.state,
       process: processStats(),
       dropped: link.dropped,
       earlyEnds: running.server.earlyEnds ?? { handshakes: {}, proxyHeaders: {} },

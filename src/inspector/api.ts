@@ -30,6 +30,7 @@ import type { ClientTrace } from '../rewrite-log/observer.ts';
 import type { PatchOperation, EditRecord, Refusal } from '../rewrite/records.ts';
 import type { Policies } from '../rules/rule-book.ts';
 import type { Path, RequestRuleName, ResponseRule } from '../rules/rule.ts';
+import type { Condition } from './conditions.ts';
 
 export type { Census } from '../report/census.ts';
 export type { CensusRow } from '../report/census.ts';
@@ -128,6 +129,8 @@ export interface State {
   readonly canResend: boolean;
   /** True where operators log in: the listener has a token. */
   readonly canLogOut: boolean;
+  /** How V2, V1, the rule book, canaries, brownouts, replicas and the log stand, worst first. */
+  readonly conditions: readonly Condition[];
   /** The rule book that was refused last, until a good one is read: the one before it stays in force. */
   readonly refusedRuleBook?: RefusedRuleBook;
 }

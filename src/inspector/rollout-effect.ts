@@ -1,5 +1,5 @@
 import { counted, OTHER_CALLS } from '../report/text.ts';
-import { chooseMode, ownMode } from '../rollout/modes.ts';
+import { chooseMode, ownMode, shareOf } from '../rollout/modes.ts';
 import type { ModeView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
 import type { Modes } from '../rules/rollout.ts';
 import type { ClientReport, Report } from './api.ts';
@@ -9,6 +9,8 @@ export interface RolloutEffect {
   /** The command in words, such as `Migrate 25 % of the clients`. */
   readonly title: string;
   readonly sentences: readonly string[];
+  /** What the command would not do, although it looks as if it did: to be read before it is carried out. */
+  readonly warnings: readonly string[];
 }
 
 /** Clients that a report counts, with their V1 requests by operation, and whose traffic it counts. */
@@ -36,6 +38,7 @@ export function rolloutEffect(
   request: RolloutRequest,
   rollout: RolloutView,
   { clients, omittedClients, coverage }: SeenClients,
+  methodOf: (operation: string) => string | undefined = () => undefined,
 ): RolloutEffect {
   const { mode } = request;
   const title = `${commandWords(request)} ${targetWords(request)}`;
@@ -43,6 +46,7 @@ export function rolloutEffect(
     return {
       title,
       sentences: ['The mode of the rule book applies again. Which clients that moves is not computed here.'],
+      warnings: [],
     };
   return {
     title,
@@ -55,7 +59,41 @@ export function rolloutEffect(
       ...(coverage === undefined ? [] : [coverage.sentence]),
       ...(mode === 'canary' ? canaryWords(request, rollout) : []),
     ],
+    warnings: [
+      ...(mode === 'canary' ? emptyCanaryWarnings(request, rollout, clients) : []),
+      ...(mode === 'shadow' ? shadowWarnings(request, methodOf) : []),
+    ],
   };
+}
+
+/** Says where a canary has no client to migrate, and from which share on it has one. */
+function emptyCanaryWarnings(
+  request: RolloutRequest,
+  rollout: RolloutView,
+  seen: SeenClients['clients'],
+): readonly string[] {
+  const concerned = seen.flatMap((client) => concernedClient(request, rollout, client));
+  if (concerned.length === 0 || concerned.some(({ to }) => to === 'v2')) return [];
+  const { share = 0 } = request;
+  const nobody = `Nobody is migrated: none of the ${counted(concerned.length, 'client')} seen is among ${share} % of all possible hashes, so there is nothing to watch.`;
+  const shares = concerned.map(({ client }) => shareOf(client.client === '-' ? undefined : client.client));
+  const least = Math.min(...shares);
+  if (least >= 100) return [`${nobody} Requests without a key are only in a share of 100 %.`];
+  // A client is in a share that is larger than its position.
+  return [`${nobody} A share of ${Math.floor(least) + 1} % would migrate the first of them.`];
+}
+
+/** Says where a shadow compares nothing: V1 alone gets what is no read. */
+function shadowWarnings(
+  { operation }: RolloutRequest,
+  methodOf: (operation: string) => string | undefined,
+): readonly string[] {
+  const method = operation === undefined ? undefined : methodOf(operation);
+  if (operation === undefined) return ['Only reads are compared: V1 alone gets every other request.'];
+  if (method === undefined || method === 'GET' || method === 'HEAD') return [];
+  return [
+    `Nothing is compared: ${operation} is a ${method}, and only reads are sent to both services. Its requests are handled as in observe.`,
+  ];
 }
 
 function commandWords({ mode, share }: RolloutRequest): string {

@@ -64,6 +64,24 @@ export function statusFrom(entry: Entry): 'v1' | 'v2' | 'gateway' | undefined {
   return isPassedOn ? (origin ?? 'v2') : 'gateway';
 }
 
+/** Failures by which the gateway says that a service failed, or that it is not asked because it keeps failing. */
+const ORIGIN_FAILURES: ReadonlySet<string> = new Set([
+  'upstream-unreachable',
+  'upstream-closed',
+  'upstream-invalid',
+  'upstream-broken',
+  'upstream-timeout',
+  'circuit-open',
+]);
+
+/** The service that failed this exchange: by a 5xx, no valid response, or none at all; undefined where neither did. */
+export function failedOrigin(entry: Entry): 'v1' | 'v2' | undefined {
+  const { failure, status, origin = 'v2' } = entry;
+  if (failure !== undefined && ORIGIN_FAILURES.has(failure)) return origin;
+  const from = statusFrom(entry);
+  return status >= 500 && from !== 'gateway' ? from : undefined;
+}
+
 /** Number of edits, listed or not. The record of a body that was already flat is none: nothing was edited. */
 export function editCount({ edits, editsOmitted = 0 }: Pick<Entry, 'edits' | 'editsOmitted'>): number {
   return editsOmitted + edits.reduce((sum, { note }) => (note === 'already-flat' ? sum : sum + 1), 0);

@@ -1,4 +1,4 @@
-import { outcomeOf, statusFrom } from './entry-outcome.ts';
+import { failedOrigin, outcomeOf, statusFrom } from './entry-outcome.ts';
 import type { Entry, Verdict } from './entry.ts';
 
 /** What became of an exchange; `v1` is a V1 request that went to V1 as it came. */
@@ -13,11 +13,19 @@ export interface HistoryMinute {
   readonly faults: Readonly<Record<'v1' | 'v2', number>>;
   /** Responses of 500 and above, and clients that did not get a whole response. */
   readonly failed: number;
+  /** Requests for each service, and those that it failed: with a 5xx, no valid response, or none at all. */
+  readonly origins: Readonly<Record<'v1' | 'v2', OriginMinute>>;
   readonly total?: Quantiles;
   /** Until V2 began to respond. */
   readonly v2?: Quantiles;
   /** Until V1 began to respond. */
   readonly v1?: Quantiles;
+}
+
+/** Requests for one service in a minute. */
+export interface OriginMinute {
+  readonly requests: number;
+  readonly failed: number;
 }
 
 /** From a histogram with steps of about 10 %: each is the upper bound of its step. */
@@ -32,6 +40,7 @@ interface Minute {
   outcomes: Record<HourOutcome, number>;
   faults: Record<'v1' | 'v2', number>;
   failed: number;
+  origins: Record<'v1' | 'v2', { requests: number; failed: number }>;
   readonly total: DurationSteps;
   readonly v1: DurationSteps;
   readonly v2: DurationSteps;
@@ -57,6 +66,7 @@ export class History {
       outcomes: noOutcomes(),
       faults: { v1: 0, v2: 0 },
       failed: 0,
+      origins: noOrigins(),
       total: new DurationSteps(),
       v1: new DurationSteps(),
       v2: new DurationSteps(),
@@ -75,6 +85,10 @@ export class History {
     const isFault = entry.status >= 400 && entry.status < 500;
     if (isFault && from !== undefined && from !== 'gateway') minute.faults[from] += 1;
     if (entry.status >= 500 || entry.status === 0 || entry.incomplete === true) minute.failed += 1;
+    const failedBy = failedOrigin(entry);
+    const asked = failedBy ?? (from === 'gateway' ? undefined : from);
+    if (asked !== undefined) minute.origins[asked].requests += 1;
+    if (failedBy !== undefined) minute.origins[failedBy].failed += 1;
     minute.total.add(entry.totalMs);
     if (entry.upstreamMs !== undefined) minute[entry.origin ?? 'v2'].add(entry.upstreamMs);
   }
@@ -111,6 +125,7 @@ export class History {
       minute.outcomes = noOutcomes();
       minute.faults = { v1: 0, v2: 0 };
       minute.failed = 0;
+      minute.origins = noOrigins();
       minute.total.clear();
       minute.v1.clear();
       minute.v2.clear();
@@ -121,6 +136,10 @@ export class History {
 
 function noOutcomes(): Record<HourOutcome, number> {
   return { rewritten: 0, unchanged: 0, refused: 0, passed: 0, v1: 0 };
+}
+
+function noOrigins(): Record<'v1' | 'v2', { requests: number; failed: number }> {
+  return { v1: { requests: 0, failed: 0 }, v2: { requests: 0, failed: 0 } };
 }
 
 function hourOutcome(entry: Entry, verdict: Exclude<Verdict, 'served'>): HourOutcome {
@@ -134,6 +153,7 @@ function historyMinute(start: number, minute: Minute | undefined): HistoryMinute
     outcomes: { ...(minute?.outcomes ?? noOutcomes()) },
     faults: { ...(minute?.faults ?? { v1: 0, v2: 0 }) },
     failed: minute?.failed ?? 0,
+    origins: structuredClone(minute?.origins ?? noOrigins()),
     ...(total === undefined ? {} : { total }),
     ...(v1 === undefined ? {} : { v1 }),
     ...(v2 === undefined ? {} : { v2 }),

@@ -197,6 +197,8 @@ export interface GatewayStats {
   /** Private parts of the runtime that the gateway uses and that are missing. */
   readonly missingInternals?: readonly string[] | undefined;
   readonly breaker: 'closed' | 'open' | 'probing';
+  /** The circuit to V1; absent without a V1 service. */
+  readonly v1Breaker?: 'closed' | 'open' | 'probing' | undefined;
   readonly ruleBook: {
     readonly hash: string;
     readonly version: string;

@@ -65,7 +65,40 @@ test('a canary names the clients in its share, with their part of the traffic', 
       'Of clients that were not seen yet, 10 % of all possible hashes are in the share.',
       "The gateway goes back to observe by itself when migrated requests fail 5 points more often than V1's, of at least 20 in 60 s.",
     ],
+    warnings: [],
   });
+});
+
+test.each<[RolloutRequest, readonly string[]]>([
+  [
+    { mode: 'canary', share: 10 },
+    [
+      'Nobody is migrated: none of the 2 clients seen is among 10 % of all possible hashes, so there is nothing to watch. A share of 51 % would migrate the first of them.',
+    ],
+  ],
+  [{ mode: 'canary', share: 51 }, []],
+  [
+    { mode: 'canary', share: 10, operation: 'create_client' },
+    [
+      'Nobody is migrated: none of the 1 client seen is among 10 % of all possible hashes, so there is nothing to watch. Requests without a key are only in a share of 100 %.',
+    ],
+  ],
+  [{ mode: 'shadow' }, ['Only reads are compared: V1 alone gets every other request.']],
+  [
+    { mode: 'shadow', operation: 'create_client' },
+    [
+      'Nothing is compared: create_client is a POST, and only reads are sent to both services. Its requests are handled as in observe.',
+    ],
+  ],
+  [{ mode: 'shadow', operation: 'heartbeat' }, []],
+  [{ mode: 'migrate' }, []],
+])('%j: what it would not do is said before it is done', (request, warnings) => {
+  const clients = seen([
+    { client: '8000000000000000', sent: { heartbeat: 1 } },
+    { client: '-', sent: { create_client: 1 } },
+  ]);
+  const methodOf = (operation: string): string => (operation === 'heartbeat' ? 'GET' : 'POST');
+  expect(rolloutEffect(request, rolloutOf(), clients, methodOf).warnings).toEqual(warnings);
 });
 
 test('modes of their own are kept, and a way back is told as one', () => {

@@ -8,7 +8,7 @@ import { ExplainView } from './explain-view.ts';
 import { huesOf } from './format.ts';
 import { HelpDialog, type KeyActions, useKeys, usePreferences } from './help-dialog.ts';
 import { HourView } from './hour/hour-view.ts';
-import { Login, PageHeader, RefusedBanner, VIEW_NAMES } from './page-header.ts';
+import { ConditionsBanner, Login, PageHeader, RefusedBanner, VIEW_NAMES } from './page-header.ts';
 import { linkTo, PERSPECTIVES, usePlace, VIEWS } from './page-state.ts';
 import { el, part } from './parts.ts';
 import { RetirementView } from './retirement-view.ts';
@@ -103,6 +103,7 @@ export function InspectorPage(): VNode {
     { class: 'page' },
     el('a', { class: 'skip', href: '#main' }, 'Skip to the content'),
     part(PageHeader, { place, go, view, onHelp: () => setIsHelpOpen(true) }),
+    view.state !== undefined && part(ConditionsBanner, { conditions: view.state.conditions, go }),
     view.state?.refusedRuleBook !== undefined &&
       part(RefusedBanner, { refused: view.state.refusedRuleBook, inForce: view.state.ruleBook }),
     el(

@@ -1,10 +1,11 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { CaptureState, RefusedRuleBook } from '../api.ts';
+import type { Condition, ConditionLevel } from '../conditions.ts';
 import { asFailure, send } from './admin-client.ts';
 import { bytes, clockTime, count, counted } from './format.ts';
 import { type Go, type PageState, placeAddress, type View, VIEWS } from './page-state.ts';
-import { classes, el } from './parts.ts';
+import { classes, el, linkButton } from './parts.ts';
 import type { LiveView } from './traffic/live-entries.ts';
 
 /** Titles of the views. */
@@ -26,7 +27,7 @@ interface PageHeaderProps {
   readonly onHelp: () => void;
 }
 
-const CONNECTIONS = { connecting: 'Connecting', live: 'Live', lost: 'No response' } as const;
+const CONNECTIONS = { connecting: 'Connecting', live: 'Connected', lost: 'No response' } as const;
 
 /** The current view, whether the gateway responds, and whether bodies are captured. */
 export function PageHeader({ place, go, view, onHelp }: PageHeaderProps): VNode {
@@ -49,6 +50,7 @@ export function PageHeader({ place, go, view, onHelp }: PageHeaderProps): VNode 
     el(
       'div',
       { class: 'states' },
+      state !== undefined && conditionsChip(state.conditions, go),
       state !== undefined && captureChip(state.capture),
       state !== undefined &&
         el(
@@ -56,9 +58,6 @@ export function PageHeader({ place, go, view, onHelp }: PageHeaderProps): VNode 
           { class: 'chip origin', title: `Rule book ${state.ruleBook}, gateway ${state.version}` },
           state.origin.replace(/^https?:\/\//, ''),
         ),
-      state !== undefined &&
-        state.droppedLogLines > 0 &&
-        el('span', { class: 'chip warn' }, `${count(state.droppedLogLines)} log lines dropped`),
       state !== undefined &&
         state.droppedSpans > 0 &&
         el(
@@ -115,6 +114,77 @@ function navigation(place: PageState, go: Go): VNode {
           },
         },
         VIEW_NAMES[view],
+      ),
+    ),
+  );
+}
+
+const LEVEL_WORDS: Readonly<Record<ConditionLevel, string>> = {
+  bad: 'Bad',
+  note: 'Note',
+  unknown: 'Not known',
+  good: 'Good',
+};
+
+/** The worst condition in a few words; opened, how everything stands, each with the way to where the page shows more. */
+function conditionsChip(conditions: readonly Condition[], go: Go): VNode | false {
+  const [worst, ...others] = conditions;
+  if (worst === undefined) return false;
+  const rest = others.filter(({ level }) => level === worst.level).length;
+  const more = rest === 0 || worst.level === 'good' || worst.level === 'unknown' ? '' : ` +${rest}`;
+  return el(
+    'details',
+    { class: 'conditions' },
+    el(
+      'summary',
+      { class: classes('chip', 'condition', worst.level) },
+      el('i', { 'aria-hidden': true }),
+      worst.level === 'good' ? 'All well' : `${worst.label}${more}`,
+    ),
+    el(
+      'ul',
+      { class: 'plain' },
+      conditions.map((condition) =>
+        el(
+          'li',
+          { key: condition.sentence, class: condition.level },
+          el('strong', null, `${LEVEL_WORDS[condition.level]}: ${condition.label}`),
+          el('p', null, condition.sentence, ' ', conditionLink(condition, go)),
+        ),
+      ),
+    ),
+  );
+}
+
+function conditionLink({ place }: Condition, go: Go): VNode | false {
+  if (place === undefined) return false;
+  const { view, filter = '' } = place;
+  return linkButton(filter === '' ? `Open ${VIEW_NAMES[view]}` : 'Show the exchanges', () =>
+    go({ view, filter, entry: undefined }),
+  );
+}
+
+/** Says on every view what costs requests now; a refused rule book has a banner of its own. */
+export function ConditionsBanner({
+  conditions,
+  go,
+}: {
+  readonly conditions: readonly Condition[];
+  readonly go: Go;
+}): VNode | null {
+  const bad = conditions.filter(({ level, about }) => level === 'bad' && about !== 'rule-book');
+  if (bad.length === 0) return null;
+  return el(
+    'section',
+    { class: 'refused-book', role: 'alert' },
+    bad.map((condition) =>
+      el(
+        'p',
+        { key: condition.sentence },
+        el('strong', null, `${condition.label}. `),
+        condition.sentence,
+        ' ',
+        conditionLink(condition, go),
       ),
     ),
   );

@@ -52,6 +52,9 @@ const MODES: Readonly<Record<ModeView['mode'], string>> = {
 /** Fields that differ, listed for one operation. */
 const MAX_FIELDS = 10;
 
+/** Operations and clients with a mode of their own that the heading names. */
+const MAX_OTHERS = 5;
+
 /** Pointers listed for one client and operation. */
 const MAX_POINTERS = 5;
 
@@ -87,7 +90,7 @@ export function RolloutView({ go, announce, rules }: RolloutViewProps): VNode {
     modesCard(response, go),
     part(RolloutForm, {
       rollout: response,
-      operations: rules?.operations.flatMap(({ id }) => (id === '(other)' ? [] : [id])) ?? [],
+      operations: rules?.operations.filter(({ id }) => id !== '(other)') ?? [],
       announce,
       onChanged: setChanged,
     }),
@@ -121,9 +124,23 @@ function banner(rollout: Rollout): VNode {
       class: isWarning ? 'response no' : 'response yes',
       role: isWarning ? 'alert' : undefined,
     },
-    el('h3', null, standing.length > 0 ? 'Rolled back' : modeText(rollout.default)),
+    el('h3', null, standing.length > 0 ? 'Rolled back' : modeHeading(rollout)),
     sentences.length > 0 && sentenceList(sentences),
   );
+}
+
+/** The mode of most requests, with every operation and client that another mode applies to. */
+function modeHeading(rollout: Rollout): string {
+  const isOther = ({ mode, share }: ModeView): boolean =>
+    mode !== rollout.default.mode || share !== rollout.default.share;
+  const others = [
+    ...Object.entries(rollout.operations).map(([id, mode]) => ({ name: id, mode })),
+    ...Object.entries(rollout.clients).map(([hash, mode]) => ({ name: mode.name ?? hash, mode })),
+  ].filter(({ mode }) => isOther(mode));
+  if (others.length === 0) return modeText(rollout.default);
+  const named = others.slice(0, MAX_OTHERS).map(({ name, mode }) => `${name}: ${mode.mode}`);
+  const rest = others.length - named.length;
+  return `${modeText(rollout.default)}, except ${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 }
 
 /** What an operator must know of a replica without its store. */
@@ -199,7 +216,11 @@ function canariesCard({ canaries, rollbacks, rollback }: Rollout): VNode | false
         { name: 'State', cell: ({ state }) => state },
       ],
       [
-        ...canaries.map((canary) => ({ ...canary, key: `now ${canary.operation ?? ''}`, state: 'on watch' })),
+        ...canaries.map((canary) => ({
+          ...canary,
+          key: `now ${canary.operation ?? ''}`,
+          state: canaryState(canary),
+        })),
         ...rollbacks.map((one) => ({
           ...one,
           key: one.at,
@@ -209,6 +230,10 @@ function canariesCard({ canaries, rollbacks, rollback }: Rollout): VNode | false
       ({ key }) => key,
     ),
   );
+}
+
+function canaryState({ migrated }: Rollout['canaries'][number]): string {
+  return migrated.requests === 0 ? 'nothing to watch: no request was migrated yet' : 'on watch';
 }
 
 interface CanaryRow {
@@ -329,8 +354,8 @@ function table<Row>(
 /** Properties of the form. */
 interface RolloutFormProps {
   readonly rollout: Rollout;
-  /** Ids of the operations of the rule book. */
-  readonly operations: readonly string[];
+  /** The operations of the rule book. */
+  readonly operations: RulesView['operations'];
   readonly announce: (sentence: string) => void;
   /** Called with the state after a command. */
   readonly onChanged: (rollout: Rollout) => void;
@@ -345,6 +370,8 @@ function RolloutForm({ rollout, operations, announce, onChanged }: RolloutFormPr
   const [client, setClient] = useState('');
   const [checked, setChecked] = useState<CheckedCommand | undefined>(undefined);
   const [fault, setFault] = useState('');
+  const methodOf = (operation: string): string | undefined =>
+    operations.find(({ id }) => id === operation)?.method;
   const check = async (): Promise<void> => {
     try {
       const [now, report] = await Promise.all([
@@ -352,7 +379,7 @@ function RolloutForm({ rollout, operations, announce, onChanged }: RolloutFormPr
         getJson<Report>('report?format=json'),
       ]);
       const request = commandOf(mode, share, target, client);
-      setChecked({ request, effect: rolloutEffect(request, now, report), revision: now.revision });
+      setChecked({ request, effect: rolloutEffect(request, now, report, methodOf), revision: now.revision });
       setFault('');
     } catch (error) {
       setFault(asFailure(error).message);
@@ -383,7 +410,7 @@ function RolloutForm({ rollout, operations, announce, onChanged }: RolloutFormPr
       },
       select('rollout-target', 'For', target, setTarget, [
         ['', 'everything else'],
-        ...operations.map((id) => [id, id] as const),
+        ...operations.map(({ id }) => [id, id] as const),
         [CLIENT, 'one client'],
       ]),
       target === CLIENT && input('rollout-client', 'Client, by name or hash', client, setClient, {}),
@@ -484,7 +511,7 @@ function RolloutDialog({ checked, onCancel, carryOut }: RolloutDialogProps): VNo
   const [isForced, setIsForced] = useState(false);
   const [isBusy, setIsBusy] = useState(false);
   useEffect(() => dialog.current?.showModal(), []);
-  const { title, sentences } = checked.effect;
+  const { title, sentences, warnings } = checked.effect;
   const confirm = async (): Promise<void> => {
     setIsBusy(true);
     try {
@@ -498,6 +525,14 @@ function RolloutDialog({ checked, onCancel, carryOut }: RolloutDialogProps): VNo
     'dialog',
     { ref: dialog, class: 'dialog', 'aria-labelledby': 'rollout-confirmation', onClose: onCancel },
     el('h2', { id: 'rollout-confirmation' }, sentence(`${title}?`)),
+    warnings.map((text) =>
+      el(
+        'p',
+        { key: text, class: 'fault', role: 'alert' },
+        el('strong', null, 'Before you confirm: '),
+        visibleText(text),
+      ),
+    ),
     sentenceList(sentences),
     fault !== '' && el('p', { class: 'fault', role: 'alert' }, visibleText(fault)),
     fault.includes('--force') &&

@@ -7,6 +7,7 @@ import { parsedJson } from '../../rewrite-log/attributes.ts';
 import { exchangeFamilies, rolloutFamilies, statFamilies } from '../../rewrite-log/metric-families.ts';
 import { METRICS_TYPE, printMetrics } from '../../rewrite-log/metrics.ts';
 import type { ClientsView, HistoryView, State } from '../api.ts';
+import { conditionsOf } from '../conditions.ts';
 import type { InspectorParts } from '../inspector-parts.ts';
 import { clientGuide } from '../own-reports.ts';
 import {
@@ -98,7 +99,9 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
 /** The content of the page's header. */
 export function stateOf(parts: InspectorParts): State {
   const { view, run, startedAt, time, stats, origin, rules, resend, token } = parts;
-  const { version, ruleBook, inFlight, droppedLogLines, droppedSpans = 0 } = stats();
+  const current = stats();
+  const { version, ruleBook, inFlight, droppedLogLines, droppedSpans = 0 } = current;
+  const { refusal } = rules();
   const { mode, masks, maxEntries, maxBytes, structurePerSecond } = view.capture.options;
   return {
     run,
@@ -116,7 +119,14 @@ export function stateOf(parts: InspectorParts): State {
     droppedSpans,
     canResend: resend !== undefined,
     canLogOut: token !== undefined,
-    ...refusedRuleBook(rules().refusal),
+    conditions: conditionsOf({
+      stats: current,
+      minutes: view.history.minutes(time(), startedAt),
+      ruleBook: ruleBook.hash,
+      refusedFaults: refusal?.faults.length,
+      rollout: parts.rollout?.view(),
+    }),
+    ...refusedRuleBook(refusal),
   };
 }
 

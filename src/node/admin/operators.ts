@@ -280,6 +280,7 @@ function gatewayStats({ parts, processStats }: OperatorState, gateway: Gateway):
     bufferedBytes: gateway.budget.held,
     droppedLogLines: parts.sink.dropped,
     breaker: gateway.v2.breaker.state,
+    v1Breaker: gateway.v1?.breaker.state,
     ruleBook: {
       hash,
       version,

@@ -44,6 +44,7 @@ export interface WorkerStats {
   readonly inFlight: number;
   readonly bufferedBytes: number;
   readonly breaker: 'closed' | 'open' | 'probing';
+  readonly v1Breaker?: 'closed' | 'open' | 'probing' | undefined;
   readonly process: ProcessStats;
   /** Lines of the log that the first process did not take in time, since the start. */
   readonly dropped: number;

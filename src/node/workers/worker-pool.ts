@@ -310,7 +310,6 @@ interface PoolStats {
 export function mergedStats(own: GatewayStats, pool: PoolStats | undefined): GatewayStats {
   if (pool === undefined) return own;
   const { stats: workers, ended, dropped } = pool;
-  const breakers = [own.breaker, ...workers.map(({ breaker }) => breaker)];
   return {
     ...own,
     inFlight: own.inFlight + sum(workers.map(({ inFlight }) => inFlight)),
@@ -321,13 +320,18 @@ export function mergedStats(own: GatewayStats, pool: PoolStats | undefined): Gat
     ]),
     droppedLogLines: own.droppedLogLines + dropped,
     bufferedBytes: own.bufferedBytes + sum(workers.map(({ bufferedBytes }) => bufferedBytes)),
-    breaker:
-      breakers.find((state) => state === 'open') ?? breakers.find((state) => state === 'probing') ?? 'closed',
+    breaker: worstBreaker([own.breaker, ...workers.map(({ breaker }) => breaker)]) ?? 'closed',
+    v1Breaker: worstBreaker([own.v1Breaker, ...workers.map(({ v1Breaker }) => v1Breaker)]),
     process: mergedProcesses(
       [...(own.process === undefined ? [] : [own.process]), ...workers.map(({ process }) => process)],
       ended.cpuSeconds,
     ),
   };
+}
+
+/** The state to show for several circuits to one service: an open one first. */
+function worstBreaker(states: readonly GatewayStats['v1Breaker'][]): GatewayStats['v1Breaker'] {
+  return (['open', 'probing', 'closed'] as const).find((state) => states.includes(state));
 }
 
 function mergedProcesses(all: readonly ProcessStats[], endedCpuSeconds: number): ProcessStats {

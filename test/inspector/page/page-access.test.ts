@@ -170,7 +170,7 @@ async function active(page: Page): Promise<string | null> {
 
 /** Waits until the page shows the data it requested. */
 async function settled(page: Page): Promise<void> {
-  await page.getByText(/^(Live|Paused)$/).waitFor();
+  await page.getByText(/^(Connected|Paused)$/).waitFor();
   await page.getByText('Loading ').waitFor({ state: 'detached' });
   await expect.poll(() => page.locator('.detail-head h2:not(:empty)').count()).toBeGreaterThanOrEqual(0);
   await page.waitForLoadState('load');

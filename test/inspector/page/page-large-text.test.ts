@@ -35,7 +35,7 @@ const PLACES = [
 ] as const;
 
 async function settled(page: Page, place: string): Promise<void> {
-  await page.getByText(/^(?:Live|Paused)$/).waitFor();
+  await page.getByText(/^(?:Connected|Paused)$/).waitFor();
   await page.locator(place.includes('entry') ? '.detail-body' : '.traffic, .view:not(.empty)').waitFor();
   await page.getByText('Loading ').waitFor({ state: 'detached' });
 }

@@ -30,7 +30,7 @@ test('the page takes at most 8 requests and 90 kB, and only its data the next ti
     );
   });
   await page.goto(`${gateway.adminOrigin}/`);
-  await page.getByText('Live', { exact: true }).waitFor();
+  await page.getByText('Connected', { exact: true }).waitFor();
   await page.getByText('nothing is kept yet').waitFor();
   await Promise.all(settled);
   expect(asked.length).toBeLessThanOrEqual(8);

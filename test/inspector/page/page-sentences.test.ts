@@ -40,7 +40,7 @@ async function toldBy(
   place: string,
 ): Promise<{ readonly page: Page; readonly text: () => Promise<string> }> {
   const { page } = await browser.open(`${gateway.adminOrigin}/${place}`);
-  await page.getByText(/^(?:Live|Paused)$/).waitFor();
+  await page.getByText(/^(?:Connected|Paused)$/).waitFor();
   await page.locator('.traffic, .view:not(.empty)').waitFor();
   const text = (): Promise<string> =>
     page.evaluate<string>(

@@ -36,7 +36,7 @@ afterAll(async () => {
 describe('the live list', () => {
   test('shows an exchange as it happens', async () => {
     const { page, complaints, foreign } = await browser.open(gateway.adminOrigin);
-    await page.getByText('Live', { exact: true }).waitFor();
+    await page.getByText('Connected', { exact: true }).waitFor();
     expect(await gateway.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER)).toBe(201);
     const row = page.getByRole('row', { name: /order_floor_plan.*rewritten.*9.*201/ }).first();
     await row.waitFor();

@@ -1,0 +1,187 @@
+import { counted } from '../report/text.ts';
+import type { HistoryMinute } from '../rewrite-log/history.ts';
+import type { GatewayStats } from '../rewrite-log/metric-families.ts';
+import type { RollbackView, RolloutView } from '../rollout/rollout-tally.ts';
+
+/** How one part stands: `bad` costs requests now, `note` will or may, `unknown` was not tried lately. */
+export type ConditionLevel = 'bad' | 'note' | 'unknown' | 'good';
+
+/** How one part of the gateway, or a service behind it, stands now. */
+export interface Condition {
+  readonly about: 'v2' | 'v1' | 'rule-book' | 'roll-back' | 'brownout' | 'replicas' | 'log';
+  readonly level: ConditionLevel;
+  /** A few words for the header, such as `V2: circuit open`. */
+  readonly label: string;
+  /** What holds, and what it means for requests. */
+  readonly sentence: string;
+  /** Where the page shows more: a view, and a filter of its exchanges. */
+  readonly place?: { readonly view: 'traffic' | 'rollout' | 'rules'; readonly filter?: string };
+}
+
+/** What the conditions are made of. */
+export interface ConditionFacts {
+  readonly stats: Pick<GatewayStats, 'breaker' | 'v1Breaker' | 'droppedLogLines'>;
+  /** The last hour, oldest minute first. */
+  readonly minutes: readonly Pick<HistoryMinute, 'origins'>[];
+  /** Hash of the rule book in force. */
+  readonly ruleBook: string;
+  /** The rule book that was refused last, until a good one is read: its number of faults. */
+  readonly refusedFaults: number | undefined;
+  /** Absent where the rollout cannot be seen. */
+  readonly rollout: RolloutView | undefined;
+}
+
+const ORDER: readonly ConditionLevel[] = ['bad', 'note', 'unknown', 'good'];
+
+/** Minutes that tell how a service does now: the current one, which may have just begun, and the one before. */
+const RECENT_MINUTES = 2;
+
+/** Requests from which a share of failures says something. */
+const ENOUGH = 5;
+
+/** Shares of failed requests, in percent, from which a service is in trouble, or is failing. */
+const TROUBLE = 5;
+const FAILING = 50;
+
+/** How everything stands, worst first: V2, V1, the rule book, roll-backs, brownouts, replicas, and the log. */
+export function conditionsOf(facts: ConditionFacts): readonly Condition[] {
+  const { stats, rollout } = facts;
+  const conditions = [
+    serviceCondition('v2', stats.breaker, facts),
+    ...(rollout?.v1Origin === undefined ? [] : [serviceCondition('v1', stats.v1Breaker ?? 'closed', facts)]),
+    ...(rollout === undefined ? [] : rollbackConditions(rollout)),
+    ruleBookCondition(facts),
+    ...(rollout === undefined ? [] : brownoutConditions(rollout)),
+    ...(rollout?.replica === undefined ? [] : [replicaCondition(rollout.replica)]),
+    ...(stats.droppedLogLines === 0 ? [] : [logCondition(stats.droppedLogLines)]),
+  ];
+  return conditions.toSorted((one, other) => ORDER.indexOf(one.level) - ORDER.indexOf(other.level));
+}
+
+function serviceCondition(
+  about: 'v1' | 'v2',
+  breaker: GatewayStats['breaker'],
+  { minutes }: ConditionFacts,
+): Condition {
+  const name = about.toUpperCase();
+  const recent = minutes.slice(-RECENT_MINUTES).map(({ origins }) => origins[about]);
+  const requests = recent.reduce((sum, minute) => sum + minute.requests, 0);
+  const failed = recent.reduce((sum, minute) => sum + minute.failed, 0);
+  const place = {
+    view: 'traffic',
+    filter: `error:${about}-5*,gateway-upstream-*,gateway-circuit-open`,
+  } as const;
+  const share = `${failed} of ${counted(requests, 'request')} to ${name} failed in the last two minutes.`;
+  if (breaker !== 'closed') {
+    const isOpen = breaker === 'open';
+    const meaning = isOpen
+      ? `requests to it get 503 until it responds to a probe`
+      : `a probe is on its way, and other requests get 503 until it responds`;
+    return {
+      about,
+      level: 'bad',
+      label: `${name}: circuit ${breaker}`,
+      sentence: `${name} keeps failing, so the circuit is ${isOpen ? 'open' : 'being probed'}: ${meaning}. ${share}`,
+      place,
+    };
+  }
+  if (requests === 0)
+    return {
+      about,
+      level: 'unknown',
+      label: `${name} not asked`,
+      sentence: `No request went to ${name} in the last two minutes, so how it does is not known.`,
+    };
+  const percent = (failed * 100) / requests;
+  if (requests >= ENOUGH && percent >= FAILING)
+    return { about, level: 'bad', label: `${name} fails`, sentence: share, place };
+  if (failed > 0 && (percent >= TROUBLE || requests < ENOUGH))
+    return { about, level: 'note', label: `${name} fails at times`, sentence: share, place };
+  return { about, level: 'good', label: `${name} responds`, sentence: share };
+}
+
+function rollbackConditions({ rollbacks }: RolloutView): readonly Condition[] {
+  const standing = rollbacks.filter(({ resolved }) => resolved === undefined);
+  if (standing.length === 0)
+    return [
+      { about: 'roll-back', level: 'good', label: 'No roll-back', sentence: 'No canary is rolled back.' },
+    ];
+  return standing.map((rollback) => ({
+    about: 'roll-back',
+    level: 'bad',
+    label: 'Rolled back',
+    sentence: rollbackWords(rollback),
+    place: { view: 'rollout' },
+  }));
+}
+
+function rollbackWords({ operation, share, migrated, v1, by }: RollbackView): string {
+  const stage = operation === undefined ? 'The canary' : `The canary of ${operation}`;
+  const where = by === undefined ? '' : ` by ${by}`;
+  return `${stage} of ${share} % was rolled back${where}: ${migrated.failures} of ${migrated.requests} migrated requests failed, ${v1.failures} of ${v1.requests} on V1. V1 responds until somebody chooses a mode.`;
+}
+
+function ruleBookCondition({ ruleBook, refusedFaults }: ConditionFacts): Condition {
+  const place = { view: 'rules' } as const;
+  if (refusedFaults === undefined)
+    return {
+      about: 'rule-book',
+      level: 'good',
+      label: 'Rule book in force',
+      sentence: `The rule book ${ruleBook} is in force, as its file has it.`,
+      place,
+    };
+  return {
+    about: 'rule-book',
+    level: 'bad',
+    label: 'Rule book refused',
+    sentence: `The rule book on disk has ${counted(refusedFaults, 'fault')} and was refused; the one before it, ${ruleBook}, stays in force.`,
+    place,
+  };
+}
+
+function brownoutConditions({ brownouts }: RolloutView): readonly Condition[] {
+  return brownouts
+    .filter(({ state }) => state === 'on')
+    .map(({ id, share, status, until }) => ({
+      about: 'brownout',
+      level: 'note',
+      label: 'Brownout',
+      sentence: `The brownout ${id} answers ${share} % of its V1 requests with ${status}, on purpose${until === undefined ? '' : `, until ${until}`}.`,
+      place: { view: 'traffic', filter: 'error:gateway-brownout' },
+    }));
+}
+
+function replicaCondition({
+  name,
+  replicas,
+  aloneSince,
+  aloneReason = 'no reason known',
+}: NonNullable<RolloutView['replica']>): Condition {
+  const place = { view: 'rollout' } as const;
+  if (aloneSince !== undefined)
+    return {
+      about: 'replicas',
+      level: 'bad',
+      label: 'Store out of reach',
+      sentence: `${name} has not reached the store since ${aloneSince} (${aloneReason}): it knows no newer choices, and counts only its own requests.`,
+      place,
+    };
+  const label = replicas === undefined ? 'Replicas' : counted(replicas, 'replica');
+  return {
+    about: 'replicas',
+    level: 'good',
+    label,
+    sentence: `${name} shares its store: ${label.toLowerCase()} ${replicas === 1 ? 'uses' : 'use'} it.`,
+    place,
+  };
+}
+
+function logCondition(dropped: number): Condition {
+  return {
+    about: 'log',
+    level: 'note',
+    label: `${counted(dropped, 'log line')} dropped`,
+    sentence: `${counted(dropped, 'line')} of the rewrite log ${dropped === 1 ? 'was' : 'were'} lost since the start, because nobody read the log in time; reports from it have gaps.`,
+  };
+}

@@ -1,0 +1,125 @@
+import { expect, test } from 'vitest';
+import { type ConditionFacts, conditionsOf } from '../../src/inspector/conditions.ts';
+import { isFilterFault, parseFilter } from '../../src/rewrite-log/filter.ts';
+import type { RolloutView } from '../../src/rollout/rollout-tally.ts';
+
+const IDLE = { requests: 0, failed: 0 };
+
+const ROLLOUT: RolloutView = {
+  v1Origin: 'http://v1.test',
+  revision: 1,
+  isSticky: true,
+  default: { mode: 'observe', from: 'operator' },
+  operations: {},
+  clients: {},
+  rollback: { window: 60_000, margin: 5, requests: 20 },
+  canaries: [],
+  rollbacks: [],
+  shadows: [],
+  requests: { v1: 0, v2: 0 },
+  brownouts: [],
+};
+
+const QUIET: ConditionFacts = {
+  stats: { breaker: 'closed', v1Breaker: 'closed', droppedLogLines: 0 },
+  minutes: [{ origins: { v1: { requests: 9, failed: 0 }, v2: { requests: 9, failed: 0 } } }],
+  ruleBook: '0123456789abcdef',
+  refusedFaults: undefined,
+  rollout: ROLLOUT,
+};
+
+const v2 = (requests: number, failed: number): Partial<ConditionFacts> => ({
+  minutes: [{ origins: { v1: { requests: 9, failed: 0 }, v2: { requests, failed } } }],
+});
+
+test('where all is well, every part says so', () => {
+  expect(conditionsOf(QUIET).map(({ level, label }) => `${level}: ${label}`)).toEqual([
+    'good: V2 responds',
+    'good: V1 responds',
+    'good: No roll-back',
+    'good: Rule book in force',
+  ]);
+});
+
+test.each<[name: string, facts: Partial<ConditionFacts>, worst: string]>([
+  ['an open circuit', { stats: { breaker: 'open', droppedLogLines: 0 } }, 'bad: V2: circuit open'],
+  ['a probe', { stats: { breaker: 'probing', droppedLogLines: 0 } }, 'bad: V2: circuit probing'],
+  [
+    'the circuit to V1',
+    { stats: { breaker: 'closed', v1Breaker: 'open', droppedLogLines: 0 } },
+    'bad: V1: circuit open',
+  ],
+  ['V2 that fails half of its requests', v2(10, 5), 'bad: V2 fails'],
+  ['V2 that fails one in twenty', v2(100, 5), 'note: V2 fails at times'],
+  ['V2 that fails one of two', v2(2, 1), 'note: V2 fails at times'],
+  ['V2 that fails one of many', v2(100, 1), 'good: V2 responds'],
+  ['V2 that nobody asked', v2(0, 0), 'unknown: V2 not asked'],
+  ['a refused rule book', { refusedFaults: 2 }, 'bad: Rule book refused'],
+  ['lost lines', { stats: { breaker: 'closed', droppedLogLines: 1 } }, 'note: 1 log line dropped'],
+  [
+    'a roll-back',
+    {
+      rollout: {
+        ...ROLLOUT,
+        rollbacks: [
+          {
+            at: '2026-11-25T10:00:00.000Z',
+            share: 10,
+            migrated: { requests: 26, failures: 3 },
+            v1: { requests: 12, failures: 0 },
+          },
+        ],
+      },
+    },
+    'bad: Rolled back',
+  ],
+  [
+    'a brownout',
+    { rollout: { ...ROLLOUT, brownouts: [{ id: 'one', state: 'on', share: 20, status: 503 }] } },
+    'note: Brownout',
+  ],
+  [
+    'a brownout to come',
+    { rollout: { ...ROLLOUT, brownouts: [{ id: 'one', state: 'to-come', share: 20, status: 503 }] } },
+    'good: V2 responds',
+  ],
+  [
+    'a store out of reach',
+    {
+      rollout: {
+        ...ROLLOUT,
+        replica: {
+          name: 'b',
+          waiting: 0,
+          aloneSince: '2026-11-25T10:00:00.000Z',
+          aloneReason: 'ECONNREFUSED',
+        },
+      },
+    },
+    'bad: Store out of reach',
+  ],
+])('%s is the first thing said', (_, facts, worst) => {
+  const [first] = conditionsOf({ ...QUIET, ...facts });
+  expect(`${first?.level}: ${first?.label}`).toBe(worst);
+  expect(first?.sentence).toMatch(/\.$/);
+});
+
+test('only the last two minutes count', () => {
+  const failing = { origins: { v1: IDLE, v2: { requests: 9, failed: 9 } } };
+  const well = { origins: { v1: IDLE, v2: { requests: 9, failed: 0 } } };
+  const levelOf = (minutes: ConditionFacts['minutes']): string | undefined =>
+    conditionsOf({ ...QUIET, minutes }).find(({ about }) => about === 'v2')?.level;
+  expect(levelOf([failing, well, well])).toBe('good');
+  expect(levelOf([well, failing, failing])).toBe('bad');
+});
+
+test('each way to exchanges is a filter that the list can read', () => {
+  const facts = {
+    ...QUIET,
+    ...v2(9, 9),
+    rollout: { ...ROLLOUT, brownouts: [{ id: 'a', state: 'on', share: 9, status: 503 }] },
+  } as const;
+  const filters = conditionsOf(facts).flatMap(({ place }) => place?.filter ?? []);
+  expect(filters.length).toBe(2);
+  expect(filters.filter((filter) => isFilterFault(parseFilter(filter)))).toEqual([]);
+});
