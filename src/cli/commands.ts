@@ -89,7 +89,10 @@ export function explain(command: Command): void {
     .option('--method <method>', 'method, if no operation is given')
     .option('--target <target>', 'path and query as the client sends them, such as /api/v1/clients')
     .optionsGroup('Other requests:')
-    .option('--curl <command>', 'request as a curl command')
+    .option(
+      '--curl <command>',
+      'requests as a command: curl (for bash, cmd or PowerShell), fetch(…) or Invoke-WebRequest',
+    )
     .option('--har <file>', 'every request of a HAR file')
     .option('--postman <file>', 'every request of a Postman collection')
     .option('--log <file>', 'requests reconstructed from a rewrite log, without values');

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { printColumns, widthOf, wrapLines, wrapText } from '../../src/cli/terminal.ts';
+import { printColumns, ProgressBar, widthOf, wrapLines, wrapText } from '../../src/cli/terminal.ts';
 
 const word = fc.stringMatching(/^[a-z0-9/_.-]{1,24}$/);
 const cell = fc.array(word, { minLength: 1, maxLength: 8 }).map((words) => words.join(' '));
@@ -96,5 +96,21 @@ describe('a sentence', () => {
     expect(wrapLines('as it is', undefined)).toBe('as it is');
     expect(wrapText('averyverylongword', 5)).toEqual(['averyverylongword']);
     expect(widthOf(styleText('bold', 'four', { validateStream: false }))).toBe(4);
+  });
+});
+
+describe('a progress bar', () => {
+  test('is drawn on a terminal, ten times a second at the most, and nowhere else', () => {
+    let now = 0;
+    const texts: string[] = [];
+    const output = { isTTY: true, columns: 80, write: (text: string) => texts.push(text) };
+    const bar = new ProgressBar(output, 1000e6, () => now);
+    for (now = 0; now <= 1000; now += 10) bar.show(now * 0.5e6);
+    bar.clear();
+    expect(texts.length).toBeLessThan(15);
+    expect(texts.at(-2)).toMatch(/█+░+ +\d+ %  \d+ MB\/s  1 s left/);
+    const silent: string[] = [];
+    new ProgressBar({ write: (text) => silent.push(text) }, 10, () => now).show(5);
+    expect(silent).toEqual([]);
   });
 });

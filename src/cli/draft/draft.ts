@@ -2,6 +2,7 @@ import { stdout } from 'node:process';
 import { readJsonType } from '../../http/content.ts';
 import { DEFAULT_PREFIXES, readTarget } from '../../http/target.ts';
 import { generalPointer } from '../../json/pointer.ts';
+import type { NamedRequest } from '../../inspector/explain/curl-command.ts';
 import { BodySchemas } from '../../openapi/body-schemas.ts';
 import { type Description, readJsonText } from '../../openapi/description.ts';
 import { printRuleBook, type ProposedRuleBook } from '../../openapi/draft/print-rule-book.ts';
@@ -13,10 +14,11 @@ import { readRuleBook } from '../../rules/read-rule-book.ts';
 import { printFault } from '../../rules/rule-book-fault.ts';
 import { type CommandFault, endWith, FAILURE, isFault, writeOutput } from '../command-fault.ts';
 import {
-  type NamedRequest,
   offlineExplainer,
+  readOnly,
   readRecordedRequests,
   type RecordingSource,
+  takeRead,
 } from '../explain/requests.ts';
 import { readDescription } from './description-file.ts';
 
@@ -38,8 +40,9 @@ async function run(options: DraftOptions): Promise<CommandFault | undefined> {
   if (isFault(v2)) return v2;
   const { har, postman, log, admin } = options;
   const isRecorded = [har, postman, log, admin].some((source) => source !== undefined);
-  const requests = isRecorded ? await readRecordedRequests(options) : [];
-  if (isFault(requests)) return requests;
+  const read = isRecorded ? await readRecordedRequests(options) : readOnly([]);
+  if (isFault(read)) return read;
+  const requests = takeRead(read);
   const book = await bookOf(options.v1, v2, requests, isRecorded);
   if (isFault(book)) return book;
   const text = printRuleBook(book);

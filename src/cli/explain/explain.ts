@@ -3,13 +3,14 @@ import { stdout } from 'node:process';
 import { buffer } from 'node:stream/consumers';
 import type { Explanation } from '../../inspector/api.ts';
 import { isSameJsonLine, lineDiff } from '../../inspector/diff/unified-diff.ts';
+import { type ReadRequests, requestTarget } from '../../inspector/explain/curl-command.ts';
 import { bodyOfBytes } from '../../inspector/explain/explain.ts';
+import { readPasted } from '../../inspector/explain/pasted-request.ts';
 import { terminalLines, terminalText } from '../../report/text.ts';
 import { refusalText } from '../../rewrite/records.ts';
 import { type CommandFault, endWith, FAILURE, isFault, openRuleBook, unreadable } from '../command-fault.ts';
 import { painter, printColumns, type Style, type Terminal, terminalOf, wrapLines } from '../terminal.ts';
-import { readCurl, requestTarget } from './curl-request.ts';
-import { type NamedRequest, offlineExplainer, readHar, readLogRequests, readPostman } from './requests.ts';
+import { offlineExplainer, readHar, readLogRequests, readOnly, readPostman } from './requests.ts';
 
 /** Options of `explain`. */
 export interface ExplainOptions {
@@ -37,32 +38,41 @@ async function explain(file: string | undefined, options: ExplainOptions): Promi
   if (isFault(requests)) return requests;
   const explainRequest = offlineExplainer(book.rules);
   const explanations: { readonly name: string; readonly explanation: Explanation }[] = [];
-  for (const { name, request } of requests) {
+  const faults = [...requests.faults];
+  for (const { name, request } of requests.requests) {
     const explanation = await explainRequest(request);
-    if ('fault' in explanation) return { fault: explanation.fault };
-    explanations.push({ name, explanation });
+    if ('fault' in explanation) faults.push({ name, fault: explanation.fault });
+    else explanations.push({ name, explanation });
   }
-  if (explanations.length === 0) return { fault: 'There is no request to explain.', isJunk: true };
+  process.stderr.write(requests.notes.map((note) => `note: ${terminalText(note)}\n`).join(''));
+  if (explanations.length === 0) return nothingExplained(faults);
   stdout.write(options.format === 'json' ? printJson(explanations) : printText(explanations));
-  if (explanations.some(({ explanation }) => isFailure(explanation, options))) process.exitCode = FAILURE;
+  process.stderr.write(faults.map((fault) => `${unreadWords(fault)}\n`).join(''));
+  if (faults.length > 0 || explanations.some(({ explanation }) => isFailure(explanation, options)))
+    process.exitCode = FAILURE;
   return undefined;
+}
+
+function nothingExplained(faults: ReadRequests['faults']): CommandFault {
+  const [only] = faults;
+  if (only === undefined) return { fault: 'There is no request to explain.', isJunk: true };
+  return { fault: faults.length === 1 ? terminalText(only.fault) : faults.map(unreadWords).join('\n') };
+}
+
+function unreadWords({ name, fault }: ReadRequests['faults'][number]): string {
+  return terminalText(`${name} cannot be read: ${fault}`);
 }
 
 async function requestsOf(
   file: string | undefined,
   options: ExplainOptions,
   book: string,
-): Promise<readonly NamedRequest[] | CommandFault> {
+): Promise<ReadRequests | CommandFault> {
   const { operation, method, target, curl, har, postman, log } = options;
   const sources = [file, curl, har, postman, log].filter((source) => source !== undefined);
   if (sources.length > 1) return { fault: 'Give one of a file, --curl, --har, --postman and --log.' };
   try {
-    if (curl !== undefined) {
-      const request = readCurl(curl, (path) => readFileSync(path));
-      return 'fault' in request
-        ? request
-        : [{ name: `${request.method ?? 'GET'} ${request.target ?? ''}`, request }];
-    }
+    if (curl !== undefined) return readPasted(curl, (path) => readFileSync(path));
     if (har !== undefined) return readHar(readFileSync(har, 'utf8'));
     if (postman !== undefined) return readPostman(readFileSync(postman, 'utf8'));
     if (log !== undefined) return await readLogRequests(log, book);
@@ -79,7 +89,7 @@ async function requestsOf(
       ...(target === undefined ? {} : { target: requestTarget(target) }),
       ...(body === undefined ? {} : bodyOfBytes(body)),
     };
-    return [{ name: file ?? operation ?? target ?? 'request', request }];
+    return readOnly([{ name: file ?? operation ?? target ?? 'request', request }]);
   } catch (error) {
     return unreadable(file ?? har ?? postman ?? log ?? 'The request', error);
   }

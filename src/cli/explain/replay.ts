@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { stdout } from 'node:process';
 import type { ExplainRequest } from '../../inspector/api.ts';
+import type { NamedRequest } from '../../inspector/explain/curl-command.ts';
 import { isExplainRequest } from '../../inspector/explain/explain.ts';
 import { differences, type Outcome, outcomeOf } from '../../inspector/explain/try-rules.ts';
 import { count, counted, terminalText } from '../../report/text.ts';
@@ -14,12 +15,7 @@ import {
   writeOutput,
 } from '../command-fault.ts';
 import { terminalOf, wrapLines } from '../terminal.ts';
-import {
-  type NamedRequest,
-  offlineExplainer,
-  readRecordedRequests,
-  type RecordingSource,
-} from './requests.ts';
+import { offlineExplainer, readRecordedRequests, type RecordingSource, takeRead } from './requests.ts';
 
 /** Options of `replay record`. */
 export interface RecordOptions extends RecordingSource {
@@ -48,15 +44,15 @@ export async function checkFixture(fixture: string, options: CheckOptions): Prom
 async function record(options: RecordOptions): Promise<CommandFault | undefined> {
   const book = await openRuleBook(options.rules);
   if (isFault(book)) return book;
-  const requests = await readRecordedRequests(options, book.rules.ruleBook.hash);
-  if (isFault(requests)) return requests;
+  const read = await readRecordedRequests(options, book.rules.ruleBook.hash);
+  if (isFault(read)) return read;
   const recordings = new Map<
     string,
     { name: string; count: number; request: NamedRequest['request']; outcome: Outcome }
   >();
   const explainRequest = offlineExplainer(book.rules);
   let all = 0;
-  for (const { name, request, count: times = 1 } of requests) {
+  for (const { name, request, count: times = 1 } of takeRead(read)) {
     all += times;
     const outcome = await outcomeNow(request, explainRequest);
     if (outcome === undefined) continue;

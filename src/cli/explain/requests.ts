@@ -1,22 +1,19 @@
 import { readFileSync } from 'node:fs';
 import type { EntriesPage, EntryDetail, ExplainRequest, Explanation } from '../../inspector/api.ts';
+import { type NamedRequest, type ReadRequests, requestTarget } from '../../inspector/explain/curl-command.ts';
 import { explain, type ExplainFault } from '../../inspector/explain/explain.ts';
 import { decodeBody } from '../../node/decode-body.ts';
 import { requestLike, UNLIKE, type Unlike } from '../../report/entry-request.ts';
-import { count, counted } from '../../report/text.ts';
+import { count, counted, terminalText } from '../../report/text.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { constants, settings } from '../../settings/settings.ts';
 import { type AdminClient, openAdmin } from '../admin-client.ts';
 import { type CommandFault, isFault, noRewriteLog, unreadable } from '../command-fault.ts';
 import { parseEntry, readLogFile } from '../logs/log-files.ts';
-import { requestTarget } from './curl-request.ts';
 
-/** A request from a file, with a display name. */
-export interface NamedRequest {
-  readonly name: string;
-  readonly request: ExplainRequest;
-  /** Number of similar requests; 1 by default. */
-  readonly count?: number;
+/** Requests of which none had to be left out. */
+export function readOnly(requests: readonly NamedRequest[], notes: readonly string[] = []): ReadRequests {
+  return { requests, faults: [], notes };
 }
 
 /** Stands for a form, which the gateway does not read. */
@@ -25,13 +22,10 @@ const UNREAD = '…';
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * Reads the requests of a HAR file (1.2), as browsers and proxies save it. `note` is given a sentence about those that are left out: a
- * request whose body is not there would be judged as one without a body.
+ * Reads the requests of a HAR file (1.2), as browsers and proxies save it. The notes say which are left out: a request whose body is not
+ * there would be judged as one without a body.
  */
-export function readHar(
-  text: string,
-  note: (sentence: string) => void = (sentence) => process.stderr.write(`note: ${sentence}\n`),
-): readonly NamedRequest[] | CommandFault {
+export function readHar(text: string): ReadRequests | CommandFault {
   const log = child(parse(text), 'log');
   const entries = log?.['entries'];
   if (!Array.isArray(entries))
@@ -59,8 +53,7 @@ export function readHar(
       },
     ];
   });
-  for (const sentence of leftOutNotes(entries.length, left)) note(sentence);
-  return requests;
+  return readOnly(requests, leftOutNotes(entries.length, left));
 }
 
 /** What is said of entries that are left out, by the reason; nothing when there are none. */
@@ -100,13 +93,20 @@ function decodedFields(
   return isCoded ? headers.filter(([name]) => !/^content-(?:encoding|length)$/i.test(name)) : headers;
 }
 
+/** Prints what was assumed, left out or could not be read, and returns the requests. */
+export function takeRead({ requests, faults, notes }: ReadRequests): readonly NamedRequest[] {
+  const sentences = [...notes, ...faults.map(({ name, fault }) => `${name} cannot be read: ${fault}`)];
+  process.stderr.write(sentences.map((sentence) => `note: ${terminalText(sentence)}\n`).join(''));
+  return requests;
+}
+
 /** Reads the requests of a Postman collection (2.x), including those in folders, and fills in the collection's variables. */
-export function readPostman(text: string): readonly NamedRequest[] | CommandFault {
+export function readPostman(text: string): ReadRequests | CommandFault {
   const collection = parse(text);
   if (!isJson(collection) || !Array.isArray(collection['item']))
     return { fault: 'This is not a Postman collection: it has no item.', isJunk: true };
   const variables = new Map(pairsOf(collection['variable'], 'key'));
-  return collection['item'].flatMap((item: unknown) => postmanItem(item, '', variables));
+  return readOnly(collection['item'].flatMap((item: unknown) => postmanItem(item, '', variables)));
 }
 
 function postmanItem(item: unknown, folder: string, variables: ReadonlyMap<string, string>): NamedRequest[] {
@@ -224,7 +224,7 @@ export interface RecordingSource {
 export async function readRecordedRequests(
   { har, postman, log, admin, config }: RecordingSource,
   book?: string,
-): Promise<readonly NamedRequest[] | CommandFault> {
+): Promise<ReadRequests | CommandFault> {
   const sources = [har, postman, log, admin].filter((source) => source !== undefined);
   if (sources.length !== 1) return { fault: 'Give one of --har, --postman, --log and --admin.' };
   try {
@@ -255,17 +255,12 @@ interface LogRequests {
 }
 
 /**
- * Reconstructs one request for each kind of V1 request in a log: kinds differ in operation and names. Values are `…`. Notes on
- * stderr say which entries are left out, and that the log is of another rule book than `book`, the hash of the one at hand.
+ * Reconstructs one request for each kind of V1 request in a log: kinds differ in operation and names. Values are `…`. The
+ * notes say which entries are left out, and that the log is of another rule book than `book`, the hash of the one at hand.
  */
-export async function readLogRequests(
-  path: string,
-  book?: string,
-): Promise<readonly NamedRequest[] | CommandFault> {
+export async function readLogRequests(path: string, book?: string): Promise<ReadRequests | CommandFault> {
   const read = await readKinds(path, book);
-  if ('fault' in read) return read;
-  process.stderr.write(read.notes.map((note) => `note: ${note}\n`).join(''));
-  return read.requests;
+  return 'fault' in read ? read : readOnly(read.requests, read.notes);
 }
 
 async function readKinds(path: string, book: string | undefined): Promise<LogRequests | CommandFault> {
@@ -345,13 +340,13 @@ const LEFT_OUT = {
 } as const;
 
 /**
- * Reads the V1 requests that a running gateway has captured: complete while capture is on, otherwise their structure. Notes on stderr
+ * Reads the V1 requests that a running gateway has captured: complete while capture is on, otherwise their structure. The notes
  * say which entries are left out, and that some are of another rule book than `book`, the hash of the one at hand.
  */
 export async function readAdminRequests(
   client: AdminClient,
   book?: string,
-): Promise<readonly NamedRequest[] | CommandFault> {
+): Promise<ReadRequests | CommandFault> {
   const requests: NamedRequest[] = [];
   const left = new Map<string, number>();
   const others: string[] = [];
@@ -387,9 +382,7 @@ export async function readAdminRequests(
     }
     before = page.next;
   } while (before !== undefined);
-  const notes = [...leftOutNotes(entries, left), ...otherBookNotes('gateway', others, book)];
-  process.stderr.write(notes.map((note) => `note: ${note}\n`).join(''));
-  return requests;
+  return readOnly(requests, [...leftOutNotes(entries, left), ...otherBookNotes('gateway', others, book)]);
 }
 
 function requestIn({ entry, v1Request }: EntryDetail): NamedRequest | keyof typeof LEFT_OUT {
@@ -415,8 +408,8 @@ async function bodyOf(
   seq: number,
 ): Promise<Pick<ExplainRequest, 'body' | 'bodyBase64'> | undefined> {
   const { statusCode, body } = await client.ask(`/entries/${seq}/har`);
-  const archive = readHar(await body.text(), () => undefined);
-  const [front] = statusCode === 200 && !isFault(archive) ? archive : [];
+  const archive = readHar(await body.text());
+  const [front] = statusCode === 200 && !isFault(archive) ? archive.requests : [];
   if (front === undefined) return undefined;
   const { body: text, bodyBase64 } = front.request;
   return {

@@ -1,23 +1,19 @@
 import { expect, test } from 'vitest';
 import type { CommandFault } from '../../../src/cli/command-fault.ts';
-import {
-  type NamedRequest,
-  offlineExplainer,
-  readHar,
-  readPostman,
-} from '../../../src/cli/explain/requests.ts';
+import type { ReadRequests } from '../../../src/inspector/explain/curl-command.ts';
+import { offlineExplainer, readHar, readPostman } from '../../../src/cli/explain/requests.ts';
 import { compiledShippedRuleBook } from '../../support/shipped-rule-book.ts';
 
 const URL = 'https://api.example/api/v1/clients';
 const PARTS = [{ key: 'a', name: 'a', value: 'b' }];
 const MULTIPART = [{ name: 'Content-Type', value: 'multipart/form-data; boundary=x' }];
 
-function har(postData: unknown): readonly NamedRequest[] | CommandFault {
+function har(postData: unknown): ReadRequests | CommandFault {
   const request = { method: 'POST', url: URL, headers: MULTIPART, postData };
   return readHar(JSON.stringify({ log: { entries: [{ request }] } }));
 }
 
-function postman(body: unknown): readonly NamedRequest[] | CommandFault {
+function postman(body: unknown): ReadRequests | CommandFault {
   return readPostman(JSON.stringify({ item: [{ name: 'n', request: { method: 'POST', url: URL, body } }] }));
 }
 
@@ -30,7 +26,7 @@ test.each([
   ['fields', postman({ mode: 'urlencoded', urlencoded: PARTS }), 'x-www-form-urlencoded is not JSON.'],
   ['an empty form', postman({ mode: 'formdata', formdata: [] }), NO_BODY],
 ])('%s is explained as the body that it is', async (_, requests, why) => {
-  const [named] = 'fault' in requests ? [] : requests;
+  const [named] = 'fault' in requests ? [] : requests.requests;
   const explanation = await offlineExplainer(await compiledShippedRuleBook())(named?.request ?? {});
   expect('rules' in explanation && explanation.rules[0]?.why).toMatch(new RegExp(`${why}$`));
 });

@@ -41,7 +41,7 @@ test('archive and recording of an exchange give the verdict and the V2 body that
     const archive = readHar(await (await fetch(`${gateway.adminOrigin}/entries/${at + 1}/har`)).text());
     const recorded = await readAdminRequests(new AdminClient({ url: gateway.adminOrigin, token: undefined }));
     if ('fault' in archive || 'fault' in recorded) throw new Error('there is nothing to read');
-    for (const request of [archive[0]?.request, recorded[0]?.request] satisfies (
+    for (const request of [archive.requests[0]?.request, recorded.requests[0]?.request] satisfies (
       | ExplainRequest
       | undefined
     )[]) {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
-import { unifiedDiff } from '../../../src/inspector/diff/unified-diff.ts';
+import { describe, expect, test } from 'vitest';
+import { lineDiff, unifiedDiff } from '../../../src/inspector/diff/unified-diff.ts';
 import { fuzzRuns } from '../../support/fuzz.ts';
 
 /** Applies a patch as POSIX `patch` does, strictly: every context line and every number must be right. */
@@ -42,4 +42,28 @@ test('a patch leads from the one text to the other, whatever they are', () => {
     }),
     { numRuns: fuzzRuns(500) },
   );
+});
+
+describe('a line diff', () => {
+  test('gives both texts again', () => {
+    const lines = fc.array(fc.constantFrom('a', 'b', 'c', 'd,'), { maxLength: 12 });
+    fc.assert(
+      fc.property(lines, lines, (old, now) => {
+        const diff = lineDiff(old.join('\n'), now.join('\n'));
+        const bare = (text: string): string => text.replace(/,$/, '');
+        expect(
+          diff
+            .filter(({ sign }) => sign !== '+')
+            .map(({ text }) => bare(text))
+            .join('\n'),
+        ).toBe(old.map(bare).join('\n'));
+        expect(
+          diff
+            .filter(({ sign }) => sign !== '-')
+            .map(({ text }) => text)
+            .join('\n'),
+        ).toBe(now.join('\n'));
+      }),
+    );
+  });
 });

@@ -1,0 +1,876 @@
+import { headerValue } from '../../http/header-list.ts';
+import type { ExplainRequest } from '../api.ts';
+import { encodeBase64 } from '../entries/curl.ts';
+import { bodyOfBytes } from './explain.ts';
+import {
+  binary,
+  bytesOf,
+  fromBinary,
+  plainWord,
+  type ShellCommand,
+  type ShellWord,
+  textOf,
+} from './shell-words.ts';
+
+/** Requests as people have them, and what is said about the others: one that cannot be read hides no other. */
+export interface ReadRequests {
+  readonly requests: readonly NamedRequest[];
+  /** The requests that could not be read, each with its reason in a sentence. */
+  readonly faults: readonly { readonly name: string; readonly fault: string }[];
+  /** What was assumed or left out, in sentences. */
+  readonly notes: readonly string[];
+}
+
+/** A request with a display name. */
+export interface NamedRequest {
+  readonly name: string;
+  readonly request: ExplainRequest;
+  /** Number of similar requests; 1 by default. */
+  readonly count?: number;
+}
+
+/** Options of curl with a value, without their dashes (curl 7.88, and 8.17 by its manual). */
+const WITH_VALUE: ReadonlySet<string> = new Set(
+  (
+    'abstract-unix-socket alt-svc aws-sigv4 cacert capath cert cert-type ciphers config connect-timeout connect-to continue-at cookie ' +
+    'cookie-jar create-file-mode crlfile curves data data-ascii data-binary data-raw data-urlencode delegation dns-interface ' +
+    'dns-ipv4-addr dns-ipv6-addr dns-servers doh-url dump-ca-embed dump-header ech egd-file engine etag-compare etag-save ' +
+    'expect100-timeout form form-string ftp-account ftp-alternative-to-user ftp-method ftp-port ftp-ssl-ccc-mode ' +
+    'happy-eyeballs-timeout-ms haproxy-clientip header help hostpubmd5 hostpubsha256 hsts interface ip-tos ipfs-gateway json ' +
+    'keepalive-cnt keepalive-time key key-type krb libcurl limit-rate local-port login-options mail-auth mail-from mail-rcpt ' +
+    'max-filesize max-redirs max-time netrc-file noproxy oauth2-bearer output output-dir parallel-max parallel-max-host pass ' +
+    'pinnedpubkey preproxy proto proto-default proto-redir proxy proxy-cacert proxy-capath proxy-cert proxy-cert-type proxy-ciphers ' +
+    'proxy-crlfile proxy-header proxy-key proxy-key-type proxy-pass proxy-pinnedpubkey proxy-service-name proxy-tls13-ciphers ' +
+    'proxy-tlsauthtype proxy-tlspassword proxy-tlsuser proxy-user proxy1.0 pubkey quote random-file range rate referer request ' +
+    'request-target resolve retry retry-delay retry-max-time sasl-authzid service-name sigalgs socks4 socks4a socks5 ' +
+    'socks5-gssapi-service socks5-hostname speed-limit speed-time stderr telnet-option tftp-blksize time-cond tls-max tls13-ciphers ' +
+    'tlsauthtype tlspassword tlsuser trace trace-ascii trace-config unix-socket upload-file upload-flags url url-query user ' +
+    'user-agent variable vlan-priority write-out'
+  ).split(' '),
+);
+
+/** Options without a value; each can be preceded by `no-`. */
+const FLAGS: ReadonlySet<string> = new Set(
+  (
+    'alpn anyauth append basic buffer ca-native cert-status clobber compressed compressed-ssh create-dirs crlf digest disable ' +
+    'disable-eprt disable-epsv disallow-username-in-url doh-cert-status doh-insecure eprt epsv fail fail-early fail-with-body ' +
+    'false-start follow form-escape ftp-create-dirs ftp-pasv ftp-pret ftp-skip-pasv-ip ftp-ssl ftp-ssl-ccc ftp-ssl-control get ' +
+    'globoff haproxy-protocol head http0.9 http1.0 http1.1 http2 http2-prior-knowledge http3 http3-only ignore-content-length ' +
+    'include insecure ipv4 ipv6 junk-session-cookies keepalive list-only location location-trusted mail-rcpt-allowfails manual ' +
+    'metalink mptcp negotiate netrc netrc-optional next npn ntlm ntlm-wb out-null parallel parallel-immediate path-as-is post301 ' +
+    'post302 post303 progress-bar progress-meter proxy-anyauth proxy-basic proxy-ca-native proxy-digest proxy-http2 proxy-insecure ' +
+    'proxy-negotiate proxy-ntlm proxy-ssl-allow-beast proxy-ssl-auto-client-cert proxy-tlsv1 proxytunnel raw remote-header-name ' +
+    'remote-name remote-name-all remote-time remove-on-error retry-all-errors retry-connrefused sasl-ir sessionid show-error ' +
+    'show-headers silent skip-existing socks5-basic socks5-gssapi socks5-gssapi-nec ssl ssl-allow-beast ssl-auto-client-cert ' +
+    'ssl-no-revoke ssl-reqd ssl-revoke-best-effort ssl-sessions sslv2 sslv3 styled-output suppress-connect-headers tcp-fastopen ' +
+    'tcp-nodelay tftp-no-options tls-earlydata tlsv1 tlsv1.0 tlsv1.1 tlsv1.2 tlsv1.3 tr-encoding trace-ids trace-time use-ascii ' +
+    'verbose version xattr'
+  ).split(' '),
+);
+
+const SHORT: Readonly<Record<string, string>> = {
+  '0': 'http1.0',
+  '1': 'tlsv1',
+  '2': 'sslv2',
+  '3': 'sslv3',
+  '4': 'ipv4',
+  '6': 'ipv6',
+  '#': 'progress-bar',
+  ':': 'next',
+  a: 'append',
+  A: 'user-agent',
+  b: 'cookie',
+  B: 'use-ascii',
+  c: 'cookie-jar',
+  C: 'continue-at',
+  d: 'data',
+  D: 'dump-header',
+  e: 'referer',
+  E: 'cert',
+  f: 'fail',
+  F: 'form',
+  g: 'globoff',
+  G: 'get',
+  h: 'help',
+  H: 'header',
+  i: 'include',
+  I: 'head',
+  j: 'junk-session-cookies',
+  J: 'remote-header-name',
+  k: 'insecure',
+  K: 'config',
+  l: 'list-only',
+  L: 'location',
+  m: 'max-time',
+  M: 'manual',
+  n: 'netrc',
+  N: 'buffer',
+  o: 'output',
+  O: 'remote-name',
+  p: 'proxytunnel',
+  P: 'ftp-port',
+  q: 'disable',
+  Q: 'quote',
+  r: 'range',
+  R: 'remote-time',
+  s: 'silent',
+  S: 'show-error',
+  t: 'telnet-option',
+  T: 'upload-file',
+  u: 'user',
+  U: 'proxy-user',
+  v: 'verbose',
+  V: 'version',
+  w: 'write-out',
+  x: 'proxy',
+  X: 'request',
+  y: 'speed-time',
+  Y: 'speed-limit',
+  z: 'time-cond',
+  Z: 'parallel',
+};
+
+/** What an option adds to the request that cannot be known from the command. */
+const UNFOLLOWED: Readonly<Record<string, string>> = {
+  'aws-sigv4': 'the signature',
+  digest: 'the credentials, which follow the first response',
+  ntlm: 'the credentials',
+  negotiate: 'the credentials',
+  anyauth: 'the credentials, which follow the first response',
+  netrc: 'the credentials of its file',
+  'netrc-optional': 'the credentials of its file',
+  'netrc-file': 'the credentials of its file',
+  'etag-compare': 'the If-None-Match of its file',
+};
+
+/** Maximum requests that the pattern of one address stands for. */
+const MAX_REQUESTS = 100;
+
+/** Reads the requests of a curl command, each address and each part between `--next` one. `readFile` resolves `@file`. */
+export function readCurlCommand(
+  { words, stdin }: ShellCommand,
+  readFile: (path: string) => Uint8Array,
+): ReadRequests {
+  const requests: NamedRequest[] = [];
+  const faults: { name: string; fault: string }[] = [];
+  const notes = new Set<string>();
+  let transfer = new Transfer(stdin, readFile, notes);
+  const finish = (): void => {
+    for (const read of transfer.finish())
+      if ('fault' in read) faults.push(read);
+      else requests.push(read);
+  };
+  const args = words.slice(1);
+  for (let at = 0, isOnlyAddresses = false; at < args.length; at += 1) {
+    const word = args[at] ?? plainWord('');
+    if (isOnlyAddresses || !word.bytes.startsWith('-') || word.bytes === '-') transfer.addresses.push(word);
+    else if (word.bytes === '--') isOnlyAddresses = true;
+    else {
+      const read = readOption(word, args[at + 1]);
+      if (typeof read === 'string')
+        return { requests: [], faults: [{ name: 'curl', fault: read }], notes: [] };
+      at += read.isNextUsed ? 1 : 0;
+      for (const { name, isOff, value } of read.options)
+        if (name !== 'next') transfer.take(name, isOff, value);
+        else if (transfer.isBegun || transfer.addresses.length > 0) {
+          finish();
+          transfer = new Transfer(stdin, readFile, notes);
+        }
+    }
+  }
+  finish();
+  return { requests, faults, notes: [...notes] };
+}
+
+interface Option {
+  /** The long name, without dashes and `no-`. */
+  readonly name: string;
+  readonly isOff: boolean;
+  readonly value: ShellWord;
+}
+
+/** The options of one word, with the next word where one takes it as its value; or why curl does not take them. */
+function readOption(
+  word: ShellWord,
+  next: ShellWord | undefined,
+): { readonly options: readonly Option[]; readonly isNextUsed: boolean } | string {
+  const text = textOf(word.bytes);
+  if (!text.startsWith('--')) return readShortOptions(word, next);
+  const equals = word.bytes.indexOf('=');
+  const written = text.slice(2).split('=', 1)[0] ?? '';
+  if (written.startsWith('expand-'))
+    return `The option --${written} of curl fills in variables, which is not supported: write the value itself.`;
+  const name = longName(written);
+  if (name === undefined)
+    return `curl has no option --${written}: ${isTypo(written)}leave it out, or correct it (curl --help all lists them).`;
+  if (!WITH_VALUE.has(name))
+    return { options: [{ name, isOff: isNegated(written), value: plainWord('') }], isNextUsed: false };
+  // curl takes `--name=value` since 8.16.
+  if (equals !== -1)
+    return { options: [{ name, isOff: false, value: behind(word, equals + 1) }], isNextUsed: false };
+  if (next === undefined) return `--${written} of the curl command has no value.`;
+  return { options: [{ name, isOff: false, value: next }], isNextUsed: true };
+}
+
+function isTypo(written: string): string {
+  return written === '' || /[^\w.-]/.test(written)
+    ? 'a quote or a space may be missing in front of it; '
+    : '';
+}
+
+function isNegated(written: string): boolean {
+  return written.startsWith('no-') && !FLAGS.has(written);
+}
+
+/** The option with a name, with `no-` in front of one without a value, or of which it is the only beginning. */
+function longName(written: string): string | undefined {
+  const bare = isNegated(written) && !WITH_VALUE.has(written) ? written.slice(3) : written;
+  if (FLAGS.has(bare) || (bare === written && WITH_VALUE.has(bare))) return bare;
+  const names = [...FLAGS, ...WITH_VALUE].filter((name) => bare !== '' && name.startsWith(bare));
+  return names.length === 1 ? names[0] : undefined;
+}
+
+/** Short options may be joined, as in `-sXPOST`: the first one that takes a value takes the rest. */
+function readShortOptions(
+  word: ShellWord,
+  next: ShellWord | undefined,
+): { readonly options: readonly Option[]; readonly isNextUsed: boolean } | string {
+  const options: Option[] = [];
+  for (let at = 1; at < word.bytes.length; at += 1) {
+    const letter = word.bytes[at] ?? '';
+    const name = SHORT[letter];
+    if (name === undefined)
+      return `curl has no option -${textOf(word.bytes.slice(at))[0] ?? ''}, which stands in ${textOf(word.bytes)}: leave it out, or correct it (curl --help all lists them).`;
+    if (!WITH_VALUE.has(name)) options.push({ name, isOff: letter === 'N', value: plainWord('') });
+    else if (at + 1 < word.bytes.length)
+      return {
+        options: [...options, { name, isOff: false, value: behind(word, at + 1) }],
+        isNextUsed: false,
+      };
+    else if (next === undefined) return `-${letter} of the curl command has no value.`;
+    else return { options: [...options, { name, isOff: false, value: next }], isNextUsed: true };
+  }
+  return { options, isNextUsed: false };
+}
+
+function behind({ bytes, unknown, hasBrace }: ShellWord, from: number): ShellWord {
+  return {
+    bytes: bytes.slice(from),
+    unknown: unknown.flatMap(({ name, at }) => (at < from ? [] : [{ name, at: at - from }])),
+    hasBrace,
+  };
+}
+
+type Field = readonly [name: string, value: string];
+
+/** What the options up to the next `--next` say, and the requests that curl makes of it. */
+class Transfer {
+  readonly addresses: ShellWord[] = [];
+  /** True once an option was taken. */
+  isBegun = false;
+  readonly #stdin: ShellWord | undefined;
+  readonly #readFile: (path: string) => Uint8Array;
+  readonly #notes: Set<string>;
+  #fault: string | undefined;
+  #method: string | undefined;
+  #isGet = false;
+  #isHead = false;
+  #data: string | undefined;
+  #isJson = false;
+  #form: string[] | undefined;
+  readonly #uploads: ShellWord[] = [];
+  readonly #queries: string[] = [];
+  readonly #custom: string[] = [];
+  readonly #own = new Map<string, string>();
+  #isGlobOff = false;
+  #isPathAsIs = false;
+  #target: string | undefined;
+  #user: string | undefined;
+  #isBasic = true;
+
+  constructor(stdin: ShellWord | undefined, readFile: (path: string) => Uint8Array, notes: Set<string>) {
+    this.#stdin = stdin;
+    this.#readFile = readFile;
+    this.#notes = notes;
+  }
+
+  take(name: string, isOff: boolean, value: ShellWord): void {
+    this.isBegun = true;
+    const { bytes } = value;
+    const text = textOf(bytes);
+    const unfollowed = UNFOLLOWED[name];
+    if (unfollowed !== undefined && !isOff) {
+      this.#notes.add(`--${name} of the curl command is not followed: the request has not ${unfollowed}.`);
+      if (!name.includes('-')) this.#isBasic = false;
+      return;
+    }
+    switch (name) {
+      case 'request':
+        this.#refuseUnknown(value, 'The method');
+        this.#method = text;
+        break;
+      case 'url':
+        this.addresses.push(value);
+        break;
+      case 'get':
+        this.#isGet = !isOff;
+        break;
+      case 'head':
+        this.#isHead = !isOff;
+        break;
+      case 'header':
+        this.#takeHeaders(value);
+        break;
+      case 'data':
+      case 'data-ascii':
+      case 'data-binary':
+      case 'data-raw':
+      case 'json':
+        this.#takeData(name, value);
+        break;
+      case 'data-urlencode':
+        this.#addData(this.#encoded(value, 'The body'), '&');
+        break;
+      case 'url-query':
+        this.#queries.push(bytes.startsWith('+') ? bytes.slice(1) : this.#encoded(value, 'The query'));
+        break;
+      case 'form':
+      case 'form-string':
+        this.#takeForm(name, value);
+        break;
+      case 'upload-file':
+        if (bytes !== '') this.#uploads.push(value);
+        break;
+      case 'user':
+        this.#user = bytes;
+        break;
+      case 'oauth2-bearer':
+        this.#own.set('Authorization', `Bearer ${text}`);
+        break;
+      case 'cookie':
+        this.#takeCookie(value);
+        break;
+      case 'user-agent':
+        this.#own.set('User-Agent', text);
+        break;
+      case 'referer':
+        this.#own.set('Referer', text.split(';auto', 1)[0] ?? '');
+        break;
+      case 'range':
+        this.#own.set('Range', `bytes=${/^\d+$/.test(text) ? `${text}-` : text}`);
+        break;
+      case 'continue-at':
+        if (/^\d+$/.test(text) && Number(text) > 0) this.#own.set('Range', `bytes=${text}-`);
+        break;
+      case 'compressed':
+        if (isOff) this.#own.delete('Accept-Encoding');
+        else this.#own.set('Accept-Encoding', 'deflate, gzip, br, zstd');
+        break;
+      case 'time-cond':
+        this.#takeTime(text);
+        break;
+      case 'globoff':
+        this.#isGlobOff = !isOff;
+        break;
+      case 'path-as-is':
+        this.#isPathAsIs = !isOff;
+        break;
+      case 'request-target':
+        this.#refuseUnknown(value, 'The target');
+        this.#target = text;
+        break;
+      case 'config':
+      case 'variable':
+        this.#fault ??= `--${name} of the curl command is not supported: write what it says into the command.`;
+        break;
+      case 'help':
+      case 'manual':
+      case 'version':
+        this.#fault ??= `With --${name}, curl makes no request.`;
+        break;
+      default:
+      // The others change nothing in the request.
+    }
+  }
+
+  #refuseUnknown({ unknown }: ShellWord, what: string): void {
+    const [first] = unknown;
+    if (first !== undefined) this.#fault ??= unknownSentence(what, first.name);
+  }
+
+  /** The bytes of a file, or of standard input where the text says what is in it. */
+  #file(path: string, option: string): string {
+    if (path === '-') {
+      if (this.#stdin === undefined)
+        this.#fault ??= `${option} of the curl command reads standard input, which is not here: put the text into the command.`;
+      else this.#refuseUnknown(this.#stdin, 'The body');
+      return this.#stdin?.bytes ?? '';
+    }
+    try {
+      return binary(this.#readFile(path));
+    } catch {
+      this.#fault ??= `The curl command sends the file ${path}, which cannot be read.`;
+      return '';
+    }
+  }
+
+  #takeData(name: string, value: ShellWord): void {
+    this.#refuseUnknown(value, 'The body');
+    if (value.hasBrace && value.bytes.includes(','))
+      this.#fault ??=
+        'The body has braces outside quotes, which the shell makes several words of: put it in single quotes.';
+    if (name === 'json') this.#isJson = true;
+    const { bytes } = value;
+    const isFile = bytes.startsWith('@') && name !== 'data-raw';
+    const read = isFile ? this.#file(textOf(bytes.slice(1)), `--${name}`) : bytes;
+    const isWhole = !isFile || name === 'data-binary' || name === 'json';
+    // eslint-disable-next-line no-control-regex -- curl leaves exactly these three out
+    this.#addData(isWhole ? read : read.replaceAll(/[\r\n\0]/g, ''), name === 'json' ? '' : '&');
+  }
+
+  #addData(bytes: string, joint: string): void {
+    this.#data = this.#data === undefined ? bytes : this.#data + joint + bytes;
+  }
+
+  /** The forms of `--data-urlencode`: `content`, `=content`, `name=content`, `@file`, `name@file`. */
+  #encoded(value: ShellWord, what: string): string {
+    this.#refuseUnknown(value, what);
+    const { bytes } = value;
+    const mark = /[=@]/.exec(bytes);
+    if (mark === null) return percentEncoded(bytes);
+    const [name, rest] = [bytes.slice(0, mark.index), bytes.slice(mark.index + 1)];
+    const content = mark[0] === '=' ? rest : this.#file(textOf(rest), '--data-urlencode');
+    return (name === '' ? '' : `${name}=`) + percentEncoded(content);
+  }
+
+  #takeHeaders(value: ShellWord): void {
+    const { bytes, unknown } = value;
+    const [first] = unknown;
+    if (bytes.startsWith('@')) {
+      const lines = this.#file(textOf(bytes.slice(1)), '--header').split(/\r?\n/);
+      this.#custom.push(...lines.filter((line) => line !== '' && !line.startsWith('#')));
+      return;
+    }
+    const [name = ''] = bytes.split(':', 1);
+    if (
+      first !== undefined &&
+      (first.at < name.length || !/^(?:authorization|cookie|x-api-key)$/i.test(name))
+    )
+      this.#notes.add(
+        `The value of ${first.name} in ${textOf(name)} is not known: it is taken as it is written.`,
+      );
+    if (!/[:;]/.test(bytes)) this.#notes.add(`curl ignores -H ${textOf(bytes)}, which is no header.`);
+    this.#custom.push(bytes);
+  }
+
+  #takeCookie({ bytes }: ShellWord): void {
+    if (!bytes.includes('=')) {
+      if (bytes !== '') this.#notes.add(`The cookies in the file ${textOf(bytes)} are not read.`);
+      return;
+    }
+    const others = this.#own.get('Cookie');
+    this.#own.set('Cookie', others === undefined ? textOf(bytes) : `${others};${textOf(bytes)}`);
+  }
+
+  #takeTime(text: string): void {
+    const isBefore = /^[-=]/.test(text);
+    const time = Date.parse(`${text.replace(/^[-+=]/, '')} GMT`);
+    // A date of digits and dashes is none to curl; it says so, and sends the request without.
+    if (!/[A-Za-z]/.test(text) || Number.isNaN(time))
+      this.#notes.add(
+        `--time-cond of the curl command is not followed: ${text} is read as a file or is no date.`,
+      );
+    else this.#own.set(isBefore ? 'If-Unmodified-Since' : 'If-Modified-Since', new Date(time).toUTCString());
+  }
+
+  #takeForm(option: string, value: ShellWord): void {
+    this.#refuseUnknown(value, 'The form');
+    const equals = value.bytes.indexOf('=');
+    if (equals === -1) {
+      this.#fault ??= `--${option} of the curl command has no name=content: ${textOf(value.bytes)}`;
+      return;
+    }
+    const name = value.bytes.slice(0, equals);
+    const content = value.bytes.slice(equals + 1);
+    this.#form ??= [];
+    if (option === 'form-string') this.#form.push(part(name, { content }));
+    else if (/^\(|^\)$/.test(content))
+      this.#fault ??= `Forms within forms (${textOf(value.bytes)}) are not supported; give their parts one by one.`;
+    else if (content.startsWith('@') || content.startsWith('<')) this.#takeFormFile(name, content);
+    else {
+      const { text, options } = partOptions(content);
+      this.#form.push(part(name, { content: text, ...options }));
+    }
+  }
+
+  #takeFormFile(name: string, content: string): void {
+    const { text: path, options } = partOptions(content.slice(1));
+    if (content.startsWith('@') && path.includes(',') && !content.startsWith('@"')) {
+      this.#fault ??= `A form with several files in one part (${textOf(content)}) is not supported; give each a part.`;
+      return;
+    }
+    const read = this.#file(textOf(path), '--form');
+    if (content.startsWith('<')) this.#form?.push(part(name, { content: read, ...options }));
+    else {
+      const filename = options.filename ?? baseName(path);
+      this.#form?.push(
+        part(name, { content: read, ...options, filename, type: options.type ?? typeOfFile(path) }),
+      );
+    }
+  }
+
+  /** The requests, or the reasons why they cannot be read. */
+  finish(): readonly (NamedRequest | { readonly name: string; readonly fault: string })[] {
+    const unread = (fault: string, name = 'curl'): { name: string; fault: string } => ({ name, fault });
+    if (this.#fault !== undefined) return [unread(this.#fault)];
+    if (this.addresses.length === 0) return [unread('The curl command has no address.')];
+    const kinds = [
+      this.#isHead && '-I',
+      this.#data !== undefined && !this.#isGet && '-d',
+      this.#form !== undefined && '-F',
+      this.#uploads.length > 0 && '-T',
+    ].filter((option) => option !== false);
+    if (kinds.length > 1)
+      return [unread(`curl takes one of ${kinds.join(' and ')}: each makes another request.`)];
+    return this.addresses.flatMap((address, number) => {
+      const name = textOf(address.bytes);
+      const found = this.#targets(address);
+      if (typeof found === 'string') return [unread(found, name)];
+      return found.map((target) => {
+        if (typeof target === 'string') return unread(target, name);
+        const request = this.#request(target, this.#uploads[Math.min(number, this.#uploads.length - 1)]);
+        if (this.#fault !== undefined) return unread(this.#fault, name);
+        return { name: `${request.method ?? ''} ${request.target ?? ''}`, request };
+      });
+    });
+  }
+
+  /** The requests that an address stands for; each a sentence where it is no address. */
+  #targets(address: ShellWord): readonly (Address | string)[] | string {
+    const [first] = address.unknown;
+    let { bytes } = address;
+    if (first !== undefined) {
+      const rest = bytes.slice(bytesOf(first.name).length);
+      if (first.at !== 0 || address.unknown.length > 1 || !/^(?:\/|:\d)/.test(rest))
+        return unknownSentence('The address', first.name);
+      this.#notes.add(
+        `The value of ${first.name} is not known: it is taken for scheme and host of the address.`,
+      );
+      bytes = `http://host${rest}`;
+    }
+    const texts = this.#isGlobOff ? [textOf(bytes)] : expandedPattern(textOf(bytes));
+    if (texts === undefined)
+      return `${textOf(bytes)} is no pattern that curl expands: put -g in front of an address with [ ] or { }.`;
+    if (texts.length > MAX_REQUESTS)
+      return `${textOf(bytes)} stands for more than ${MAX_REQUESTS} requests: give fewer.`;
+    return texts.map((text) => readAddress(text, { isPathAsIs: this.#isPathAsIs }));
+  }
+
+  #request({ user, path, query }: Address, upload: ShellWord | undefined): ExplainRequest {
+    const queries = this.#isGet && this.#data !== undefined ? [this.#data] : this.#queries;
+    const added = queries.filter((text) => text !== '').join('&');
+    const whole = [...(query === undefined ? [] : [query]), ...(added === '' ? [] : [textOf(added)])].join(
+      '&',
+    );
+    if (/[\s\u007F]/.test(whole)) this.#fault ??= 'The query has a space: write %20, or --data-urlencode.';
+    const file =
+      upload !== undefined && path.endsWith('/') && upload.bytes !== '-'
+        ? encodeURIComponent(textOf(baseName(upload.bytes)))
+        : '';
+    const body = this.#body(upload);
+    const method =
+      this.#method ??
+      (this.#isHead ? 'HEAD' : upload !== undefined ? 'PUT' : body === undefined ? 'GET' : 'POST');
+    return {
+      method,
+      target: this.#target ?? path + file + (whole === '' && query === undefined ? '' : `?${whole}`),
+      headers: this.#headers(user, body !== undefined),
+      ...(body === undefined ? {} : bodyOfBytes(fromBinary(body))),
+    };
+  }
+
+  #body(upload: ShellWord | undefined): string | undefined {
+    if (upload !== undefined) {
+      this.#refuseUnknown(upload, 'The file');
+      return this.#file(textOf(upload.bytes), '--upload-file');
+    }
+    if (this.#form !== undefined) return `${this.#form.join('')}--${BOUNDARY}--\r\n`;
+    return this.#isGet ? undefined : this.#data;
+  }
+
+  /** The fields that curl sends: its own, unless one of the same name was given, or taken out by `Name:`. */
+  #headers(userOfAddress: string | undefined, hasBody: boolean): Field[] {
+    const given: Field[] = [];
+    const names = new Set<string>();
+    for (const line of this.#custom) {
+      const field = readField(line);
+      if (field === undefined) continue;
+      names.add(field.name.toLowerCase());
+      if (field.value !== undefined) given.push([textOf(field.name), textOf(field.value)]);
+    }
+    const own = new Map(this.#own);
+    const user = this.#user ?? userOfAddress;
+    if (user !== undefined && this.#isBasic && !own.has('Authorization'))
+      own.set('Authorization', `Basic ${encodeBase64(fromBinary(user.includes(':') ? user : `${user}:`))}`);
+    if (this.#isJson) own.set('Content-Type', 'application/json').set('Accept', 'application/json');
+    if (this.#form !== undefined) own.set('Content-Type', `multipart/form-data; boundary=${BOUNDARY}`);
+    else if (hasBody && this.#data !== undefined && !this.#isJson)
+      own.set('Content-Type', 'application/x-www-form-urlencoded');
+    const fields = [
+      ...[...own].filter(([name, value]) => value !== '' && !names.has(name.toLowerCase())),
+      ...given,
+    ];
+    const type = headerValue(fields.flat(), 'content-type');
+    if (this.#form === undefined || type === undefined || /boundary=/i.test(type)) return fields;
+    return fields.map(([name, value]) =>
+      name.toLowerCase() === 'content-type' && /^multipart\/form-data/i.test(value)
+        ? [name, `${value}; boundary=${BOUNDARY}`]
+        : [name, value],
+    );
+  }
+}
+
+function unknownSentence(what: string, name: string): string {
+  return name.startsWith('$(') || name.startsWith('`')
+    ? `${what} is made by ${name}, which is not run here: write its result into the command.`
+    : `${what} uses the variable ${name}, whose value is not known here: set it in front of the command, or write the value.`;
+}
+
+/** A line of `-H`: `Name: value`, `Name;` for a field without a value, `Name:` for one that is left out. Undefined for neither. */
+function readField(line: string): { readonly name: string; readonly value: string | undefined } | undefined {
+  const colon = line.indexOf(':');
+  if (colon === -1) {
+    const semicolon = line.indexOf(';');
+    if (semicolon === -1 || line.slice(semicolon + 1).trim() !== '') return undefined;
+    return { name: line.slice(0, semicolon), value: '' };
+  }
+  const value = line.slice(colon + 1).trim();
+  return { name: line.slice(0, colon), value: value === '' ? undefined : value };
+}
+
+/** As `curl_easy_escape` does, with `+` for a space. */
+function percentEncoded(bytes: string): string {
+  return bytes.replaceAll(/[^A-Za-z0-9\-._~]/g, (byte) =>
+    byte === ' ' ? '+' : `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
+  );
+}
+
+interface Address {
+  readonly user: string | undefined;
+  readonly path: string;
+  /** Without its question mark; undefined when there is none. */
+  readonly query: string | undefined;
+}
+
+/**
+ * Reads an address as curl does: without a scheme it is of HTTP, dot segments are removed, a fragment stays here. One that begins with
+ * a slash is a target. Returns a sentence for what is no address.
+ */
+export function readAddress(text: string, { isPathAsIs = false } = {}): Address | string {
+  if (/^[\u2018-\u201F]|^[\u2010-\u2015]/.test(text))
+    return `${text} begins with a typographic quote or dash: replace it by ' or -.`;
+  // eslint-disable-next-line no-control-regex -- curl refuses these in an address
+  if (/[\u0000-\u0020\u007F]/.test(text))
+    return `The address ${JSON.stringify(text)} has a space: write %20.`;
+  const scheme = /^([A-Za-z][\w+.-]*):\/{1,3}/.exec(text);
+  const name = scheme?.[1]?.toLowerCase();
+  if (name !== undefined && name !== 'http' && name !== 'https') return `${text} is no address of HTTP.`;
+  const rest = text.slice(scheme?.[0].length ?? 0);
+  const end = rest.search(/[/?#]/);
+  const authority = end === -1 ? rest : rest.slice(0, end);
+  const at = authority.lastIndexOf('@');
+  const host = authority.slice(at + 1);
+  const isTarget = scheme === null && text.startsWith('/');
+  const isBare = scheme === null && end === -1 && !/[.:]/.test(host) && host !== 'localhost';
+  if (!isTarget && (isBare || !/^(?:\[[\dA-Fa-f:.%]+\]|[^\s:[\]"'<>{}|\\^`$,;()]+)(?::\d*)?$/.test(host)))
+    return text === ''
+      ? 'The address is empty.'
+      : `${text} is neither an option of curl nor an address: a quote or an option may be missing in front of it.`;
+  const [whole = ''] = (end === -1 ? '' : rest.slice(end)).split('#', 1);
+  const question = whole.indexOf('?');
+  const path = question === -1 ? whole : whole.slice(0, question);
+  const user = at === -1 ? undefined : bytesOf(decoded(authority.slice(0, at)));
+  return {
+    user,
+    path: encodedPath(isPathAsIs ? path || '/' : withoutDots(path)),
+    query: question === -1 ? undefined : whole.slice(question + 1),
+  };
+}
+
+/** The target of an address as people write it, without scheme, host and fragment; a text that is no address stays. */
+export function requestTarget(address: string): string {
+  const full = /^https?:\/\/[^/?#]*([^#]*)/i.exec(address);
+  if (full === null) return address;
+  const [, target = ''] = full;
+  return target.startsWith('/') ? target : `/${target}`;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function encodedPath(path: string): string {
+  return path.replaceAll(/[^\0-\x7F]+/gu, (text) => encodeURIComponent(text.toWellFormed()));
+}
+
+/** RFC 3986 §5.2.4. Only plain dots: curl leaves `%2e` to the server. */
+function withoutDots(path: string): string {
+  const kept: string[] = [];
+  const segments = path.split('/').slice(1);
+  for (const [number, segment] of segments.entries()) {
+    if (segment === '..') kept.pop();
+    if (segment !== '.' && segment !== '..') kept.push(segment);
+    else if (number === segments.length - 1) kept.push('');
+  }
+  return `/${kept.join('/')}`;
+}
+
+/**
+ * Expands the patterns of an address: `{a,b}`, `[1-3]`, `[01-09:2]`, `[a-z]`; a backslash takes a bracket as it is, and so are `[]` and
+ * an IPv6 address. Undefined where curl refuses the pattern.
+ */
+function expandedPattern(text: string): readonly string[] | undefined {
+  let texts = [''];
+  const add = (choices: readonly string[]): void => {
+    if (texts.length <= MAX_REQUESTS)
+      texts = texts.flatMap((before) => choices.map((choice) => before + choice));
+  };
+  for (let at = 0; at < text.length;) {
+    const character = text[at] ?? '';
+    const end = text.indexOf(character === '{' ? '}' : ']', at);
+    const inside = text.slice(at + 1, end);
+    if (character === '\\' && /[[\]{}]/.test(text[at + 1] ?? '')) {
+      add([text[at + 1] ?? '']);
+      at += 2;
+    } else if (character === '[' && end !== -1 && /^(?:[\dA-Fa-f]*:[\dA-Fa-f:.%]*)?$/.test(inside)) {
+      add([text.slice(at, end + 1)]);
+      at = end + 1;
+    } else if (character === '{' || character === '[') {
+      const choices = end === -1 ? undefined : character === '{' ? listOf(inside) : rangeOf(inside);
+      if (choices === undefined) return undefined;
+      add(choices);
+      at = end + 1;
+    } else if (character === '}' || character === ']') return undefined;
+    else {
+      const next = text.slice(at + 1).search(/[[\]{}\\]/);
+      const to = next === -1 ? text.length : at + 1 + next;
+      add([text.slice(at, to)]);
+      at = to;
+    }
+  }
+  return texts;
+}
+
+function listOf(inside: string): readonly string[] | undefined {
+  return inside === '' || /[[\]{]/.test(inside) ? undefined : inside.split(',');
+}
+
+function rangeOf(inside: string): readonly string[] | undefined {
+  const found = /^(?:(\d+)-(\d+)|([a-z])-([a-z])|([A-Z])-([A-Z]))(?::(\d+))?$/.exec(inside);
+  if (found === null) return undefined;
+  const [, first, last, a, b, A, B, stepText = '1'] = found;
+  const letters: readonly [string, string] = [a ?? A ?? '', b ?? B ?? ''];
+  const [from, to] =
+    first === undefined || last === undefined
+      ? [letters[0].charCodeAt(0), letters[1].charCodeAt(0)]
+      : [Number(first), Number(last)];
+  const step = Number(stepText);
+  if (step === 0 || to < from) return undefined;
+  const count = Math.min(Math.floor((to - from) / step) + 1, MAX_REQUESTS + 1);
+  return Array.from({ length: count }, (_, number) => {
+    const value = from + number * step;
+    return first === undefined ? String.fromCharCode(value) : String(value).padStart(first.length, '0');
+  });
+}
+
+/** As curl draws it, but not at random: the same command is the same request. */
+const BOUNDARY = '------------------------capturegateway01';
+
+interface PartOptions {
+  readonly type?: string;
+  readonly filename?: string;
+  readonly fields?: readonly string[];
+}
+
+function part(
+  name: string,
+  { content, type, filename, fields = [] }: PartOptions & { content: string },
+): string {
+  const quoted = (text: string): string =>
+    text.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+  const file = filename === undefined ? '' : `; filename="${quoted(filename)}"`;
+  const head = [
+    `Content-Disposition: form-data; name="${quoted(name)}"${file}`,
+    ...(type === undefined ? [] : [`Content-Type: ${type}`]),
+    ...fields,
+  ];
+  return `--${BOUNDARY}\r\n${head.join('\r\n')}\r\n\r\n${content}\r\n`;
+}
+
+/** Splits the content of a part from the options behind it: `content;type=…;filename=…`, where each may stand in double quotes. */
+function partOptions(given: string): { readonly text: string; readonly options: PartOptions } {
+  let type: string | undefined;
+  let filename: string | undefined;
+  const fields: string[] = [];
+  const first = partWord(given);
+  let { rest } = first;
+  while (rest.startsWith(';')) {
+    const key = /^;\s*(type|filename|headers|encoder)=/.exec(rest);
+    const word = partWord(rest.slice(key?.[0].length ?? 1));
+    if (key?.[1] === 'type') {
+      // Parameters of the media type, as in type=text/plain;charset=utf-8, belong to it.
+      const parameters = /^(?:;(?!\s*(?:type|filename|headers|encoder)=)[^;]*)*/.exec(word.rest)?.[0] ?? '';
+      type = word.text + parameters;
+      rest = word.rest.slice(parameters.length);
+      continue;
+    }
+    if (key?.[1] === 'filename') filename = word.text;
+    if (key?.[1] === 'headers') fields.push(word.text);
+    rest = word.rest;
+  }
+  return {
+    text: first.text,
+    options: {
+      ...(type === undefined ? {} : { type }),
+      ...(filename === undefined ? {} : { filename }),
+      fields,
+    },
+  };
+}
+
+/** A word up to the next semicolon; one in double quotes may have one, and `\"` and `\\` are escapes in it. */
+function partWord(given: string): { readonly text: string; readonly rest: string } {
+  const quoted = /^\s*"((?:[^"\\]|\\.)*)"\s*(?=;|$)/s.exec(given);
+  if (quoted !== null)
+    return {
+      text: (quoted[1] ?? '').replaceAll(/\\(["\\])/g, '$1'),
+      rest: given.slice(quoted[0].length),
+    };
+  const end = given.indexOf(';');
+  return end === -1 ? { text: given, rest: '' } : { text: given.slice(0, end), rest: given.slice(end) };
+}
+
+function baseName(path: string): string {
+  return path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1);
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  gif: 'image/gif',
+  htm: 'text/html',
+  html: 'text/html',
+  jpeg: 'image/jpeg',
+  jpg: 'image/jpeg',
+  pdf: 'application/pdf',
+  png: 'image/png',
+  svg: 'image/svg+xml',
+  txt: 'text/plain',
+  xml: 'application/xml',
+};
+
+function typeOfFile(path: string): string {
+  return TYPES[/\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? ''] ?? 'application/octet-stream';
+}

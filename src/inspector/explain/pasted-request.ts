@@ -1,0 +1,477 @@
+import { readCurlCommand, readAddress, type NamedRequest, type ReadRequests } from './curl-command.ts';
+import {
+  bytesOf,
+  joinedPairs,
+  powerShellString,
+  readBash,
+  readCmd,
+  readPowerShell,
+  type ShellCommand,
+  type ShellFault,
+  textOf,
+} from './shell-words.ts';
+
+/** Forms of a request that are read as a whole: what their first words are, and what they are called. */
+const OTHER_FORMS: readonly (readonly [RegExp, string])[] = [
+  [/^(?:const |let |var |await |return )*(?:\w+ = )?(?:await )?axios[.(]/, 'a call of axios'],
+  [/^\$\.(?:ajax|get|post)\(/, 'a call of jQuery'],
+  [/^(?:import requests|requests\.\w+\(|\w+ = requests\.)/, 'a script for Python’s requests'],
+  [/^(?:var|const|let) \w+ = new XMLHttpRequest/, 'a script with XMLHttpRequest'],
+  [/^(?:package main|import \()/, 'a program in Go'],
+  [/^<\?php|^\$(?:curl|ch|client) = /, 'a script in PHP'],
+];
+
+const HOW =
+  'Copy it as cURL (browsers: Network, Copy, Copy as cURL), or give --method, --target and the body.';
+
+/** Words that stand in front of a command and change nothing in its request. */
+const PREFIXES: ReadonlySet<string> = new Set(
+  '$ % > ! { time sudo env exec command nohup then do else if while noglob'.split(' '),
+);
+
+/**
+ * Reads the requests in a text that people paste: curl commands for bash, cmd.exe and PowerShell, `fetch(…)`, `Invoke-WebRequest`, and
+ * the text of an HTTP/1.1 request. Anything else is named in a sentence. `readFile` resolves the files that a command sends.
+ */
+export function readPasted(text: string, readFile: (path: string) => Uint8Array): ReadRequests {
+  const trimmed = text.replace(/^\uFEFF/, '').trim();
+  if (/^(?:(?:const|let|var) \w+ = )?(?:await )?(?:window\.)?fetch\(/.test(trimmed))
+    return readFetch(trimmed);
+  if (isPowerShellRequest(trimmed)) return readWebRequest(trimmed);
+  if (/^[A-Z]+ \S+ HTTP\/\d/.test(trimmed)) return readMessage(trimmed);
+  const other = OTHER_FORMS.find(([form]) => form.test(trimmed));
+  if (other !== undefined) return unread(`This is ${other[1]}, which is not read. ${HOW}`);
+  const commands = dialectOf(trimmed)(trimmed);
+  return 'fault' in commands ? unread(commands.fault) : readCommands(commands, readFile);
+}
+
+function unread(fault: string): ReadRequests {
+  return { requests: [], faults: [{ name: 'The request', fault }], notes: [] };
+}
+
+/** Which shell a curl command was copied for, by what no other shell's copy has. */
+function dialectOf(text: string): (text: string) => readonly ShellCommand[] | ShellFault {
+  const single = text.indexOf("'");
+  const before = single === -1 ? text : text.slice(0, single);
+  if (/\^(?:"|\r?\n)/.test(before)) return readCmd;
+  // Firefox doubled each quote; between quotes of bash, `{""a"":` would have none.
+  if (before.includes('"') && /[{[:,]\s?""[^"\s,}\]]/.test(text)) return readCmd;
+  return /`\r?\n/.test(text) ? readPowerShell : readBash;
+}
+
+function readCommands(
+  commands: readonly ShellCommand[],
+  readFile: (path: string) => Uint8Array,
+): ReadRequests {
+  const reads: ReadRequests[] = [];
+  let others = '';
+  for (const command of commands) {
+    const words = [...command.words];
+    while (isPrefix(words[0]?.bytes ?? '') && words.length > 1) words.shift();
+    const program = textOf(words[0]?.bytes ?? '');
+    if (/(?:^|[/\\])curl(?:\.exe)?$/i.test(program)) {
+      reads.push(readCurlCommand({ ...command, words }, readFile));
+      if (command.operator === '&' && words.at(-1)?.bytes.includes('?') === true)
+        reads.push({
+          requests: [],
+          faults: [],
+          notes: ['In a shell, & ends the command: put an address with & in quotes.'],
+        });
+    } else if (program.startsWith('-') && reads.length > 0)
+      return unread(
+        `A line begins with ${program}, which is a command of its own to a shell: the backslash before it must be the last character of its line.`,
+      );
+    else if (others === '') others = program;
+  }
+  if (reads.length === 0)
+    return unread(
+      others === ''
+        ? 'There is no command.'
+        : isAddress(others)
+          ? `The command is not curl: it begins with ${others}. Write curl in front of it.`
+          : `The command is not curl: it begins with ${others}. ${HOW}`,
+    );
+  return {
+    requests: reads.flatMap(({ requests }) => requests),
+    faults: reads.flatMap(({ faults }) => faults),
+    notes: [...new Set(reads.flatMap(({ notes }) => notes))],
+  };
+}
+
+function isPrefix(word: string): boolean {
+  return PREFIXES.has(word) || /^[A-Za-z_]\w*=/.test(word) || /^(?:PS )?[A-Z]:\\[^>]*>$/.test(word);
+}
+
+function isAddress(word: string): boolean {
+  return word.startsWith('-') || /^(?:https?:)?\//.test(word);
+}
+
+/** The text of a request, as developer tools show its head. */
+function readMessage(text: string): ReadRequests {
+  const lines = text.replaceAll('\r\n', '\n');
+  const end = lines.indexOf('\n\n');
+  const [first = '', ...fields] = (end === -1 ? lines : lines.slice(0, end)).split('\n');
+  const [method = '', target = ''] = first.split(' ');
+  const wrong = fields.find((line) => !line.includes(':'));
+  if (wrong !== undefined)
+    return unread(`The line ${JSON.stringify(wrong)} of the request is no header field.`);
+  const headers = fields.map((line): [string, string] => {
+    const colon = line.indexOf(':');
+    return [line.slice(0, colon), line.slice(colon + 1).trim()];
+  });
+  const body = end === -1 ? '' : lines.slice(end + 2);
+  return requestOf({ method, address: target, headers, body: body === '' ? undefined : body });
+}
+
+interface Plain {
+  readonly method: string;
+  readonly address: string;
+  readonly headers: readonly (readonly [string, string])[];
+  readonly body: string | undefined;
+}
+
+function requestOf({ method, address, headers, body }: Plain, notes: readonly string[] = []): ReadRequests {
+  const read = readAddress(address, { isPathAsIs: true });
+  if (typeof read === 'string') return unread(read);
+  const target = read.path + (read.query === undefined ? '' : `?${read.query}`);
+  const request: NamedRequest = {
+    name: `${method} ${target}`,
+    request: { method, target, headers, ...(body === undefined ? {} : { body }) },
+  };
+  return { requests: [request], faults: [], notes };
+}
+
+/** Reads `fetch("…", {…})` as browsers copy it, also for Node.js, and as people write it with plain values. */
+function readFetch(text: string): ReadRequests {
+  const reader = new LiteralReader(text, text.indexOf('fetch(') + 'fetch('.length);
+  const address = reader.value();
+  const options = reader.takes(',') && !reader.isAt(')') ? reader.value() : new Map<string, unknown>();
+  reader.takes(',');
+  if (reader.hasFailed || typeof address !== 'string' || !(options instanceof Map) || !reader.takes(')'))
+    return unread(
+      `This is a call of fetch whose arguments are not all plain values (${reader.place()}). Write them out, or copy it as cURL.`,
+    );
+  const get = (name: string): unknown => options.get(name);
+  const given = get('headers');
+  const headers = [...(given instanceof Map ? given : [])].map(([name, value]): [string, string] => [
+    String(name),
+    String(value),
+  ]);
+  const body = get('body');
+  if (body !== undefined && body !== null && typeof body !== 'string')
+    return unread('The body of the call of fetch is no text: write it as a string, or in JSON.stringify(…).');
+  const method = typeof get('method') === 'string' ? String(get('method')) : 'GET';
+  // fetch makes these upper case and no others (Fetch §2.2.1): patch stays patch.
+  const normal = /^(?:delete|get|head|options|post|put)$/i.test(method) ? method.toUpperCase() : method;
+  const hasType = headers.some(([name]) => name.toLowerCase() === 'content-type');
+  if (typeof body === 'string' && !hasType) headers.push(['Content-Type', 'text/plain;charset=UTF-8']);
+  return requestOf({ method: normal, address, headers, body: body ?? undefined });
+}
+
+/**
+ * Reads literals of JavaScript: strings in any quotes without `${…}`, numbers, arrays, objects (as maps) and `JSON.stringify(…)` of them.
+ */
+class LiteralReader {
+  hasFailed = false;
+  readonly #text: string;
+  #at: number;
+
+  constructor(text: string, at: number) {
+    this.#text = text;
+    this.#at = at;
+  }
+
+  place(): string {
+    const rest = this.#text.slice(this.#at, this.#at + 30).split('\n', 1)[0] ?? '';
+    return rest === '' ? 'it ends too early' : `at ${rest}`;
+  }
+
+  isAt(mark: string): boolean {
+    this.#skip();
+    return this.#text.startsWith(mark, this.#at);
+  }
+
+  takes(mark: string): boolean {
+    const is = this.isAt(mark);
+    if (is) this.#at += mark.length;
+    return is;
+  }
+
+  value(): unknown {
+    this.#skip();
+    const character = this.#text[this.#at] ?? '';
+    if (character === '"' || character === "'" || character === '`') return this.#string(character);
+    if (character === '{') return this.#object();
+    if (character === '[') return this.#array();
+    const word =
+      /^(?:JSON\.stringify\(|new Headers\(|null|undefined|true|false|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)/.exec(
+        this.#text.slice(this.#at, this.#at + 64),
+      )?.[0];
+    if (word === undefined) return this.#fail();
+    this.#at += word.length;
+    if (!word.endsWith('(')) return word === 'undefined' ? undefined : new LiteralNumber(word).value();
+    const inside = this.value();
+    if (word === 'JSON.stringify(' && this.takes(',')) {
+      this.value();
+      if (this.takes(',')) this.value();
+    }
+    if (!this.takes(')')) return this.#fail();
+    return word === 'JSON.stringify(' ? printJson(inside) : inside;
+  }
+
+  #fail(): undefined {
+    this.hasFailed = true;
+    return undefined;
+  }
+
+  #skip(): void {
+    while (/[\s;]/.test(this.#text[this.#at] ?? '')) this.#at += 1;
+    if (!this.#text.startsWith('//', this.#at)) return;
+    const feed = this.#text.indexOf('\n', this.#at);
+    this.#at = feed === -1 ? this.#text.length : feed;
+    this.#skip();
+  }
+
+  #string(quote: string): string | undefined {
+    let end = this.#at + 1;
+    while (end < this.#text.length && this.#text[end] !== quote) end += this.#text[end] === '\\' ? 2 : 1;
+    const inside = this.#text.slice(this.#at + 1, end);
+    if (end >= this.#text.length || (quote === '`' && inside.includes('${'))) return this.#fail();
+    this.#at = end + 1;
+    return inside.replaceAll(
+      /\\(?:u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(\r?\n)|(.))/gs,
+      (_, braced?: string, u?: string, x?: string, feed?: string, plain = '') => {
+        const code = braced ?? u ?? x;
+        if (code !== undefined)
+          return braced === undefined ? unit(code) : String.fromCodePoint(pointOf(code));
+        return feed === undefined ? (ESCAPES[plain] ?? plain) : '';
+      },
+    );
+  }
+
+  #object(): Map<string, unknown> | undefined {
+    const members = new Map<string, unknown>();
+    this.#at += 1;
+    while (!this.hasFailed && !this.takes('}')) {
+      this.#skip();
+      const name = /^[A-Za-z_$][\w$]*/.exec(this.#text.slice(this.#at, this.#at + 256))?.[0];
+      if (name !== undefined) this.#at += name.length;
+      const key = name ?? this.value();
+      if (typeof key !== 'string' || !this.takes(':')) return this.#fail();
+      members.set(key, this.value());
+      if (!this.takes(',') && !this.isAt('}')) return this.#fail();
+    }
+    return members;
+  }
+
+  #array(): unknown[] | undefined {
+    const elements: unknown[] = [];
+    this.#at += 1;
+    while (!this.hasFailed && !this.takes(']')) {
+      elements.push(this.value());
+      if (!this.takes(',') && !this.isAt(']')) return this.#fail();
+    }
+    return elements;
+  }
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  n: '\n',
+  r: '\r',
+  t: '\t',
+  b: '\b',
+  f: '\f',
+  v: '\v',
+  '0': '\0',
+};
+
+function unit(hex: string): string {
+  return String.fromCharCode(Number.parseInt(hex, 16));
+}
+
+function pointOf(hex: string): number {
+  return Math.min(Number.parseInt(hex, 16), 0x10ffff);
+}
+
+/** `null`, a boolean, or a number with the text that it has. */
+class LiteralNumber {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  value(): unknown {
+    return this.text === 'null' ? null : this;
+  }
+
+  toString(): string {
+    return this.text;
+  }
+}
+
+/** What `JSON.stringify` makes of literals; numbers keep their text. */
+function printJson(value: unknown): string {
+  if (value instanceof Map)
+    return `{${[...value]
+      .filter(([, inside]) => inside !== undefined)
+      .map(([name, inside]) => `${JSON.stringify(name)}:${printJson(inside)}`)
+      .join(',')}}`;
+  if (Array.isArray(value)) return `[${value.map((inside: unknown) => printJson(inside ?? null)).join(',')}]`;
+  return value instanceof LiteralNumber ? value.text : JSON.stringify(value ?? null);
+}
+
+const CMDLET = /(?:^|[\s(=;|])(?:Invoke-WebRequest|Invoke-RestMethod|iwr|irm)\s/i;
+
+/** `curl` is an alias of the cmdlet in Windows PowerShell; its parameters tell. */
+function isPowerShellRequest(text: string): boolean {
+  return (
+    (CMDLET.test(text) && !/^\s*curl(?:\.exe)?\s/i.test(text)) ||
+    /^\s*curl\s[^'"]*-(?:Uri|Headers|Method|Body)\s/i.test(text)
+  );
+}
+
+/** Reads `Invoke-WebRequest` as browsers copy it, and as people write it with plain values. */
+function readWebRequest(text: string): ReadRequests {
+  const source = bytesOf(text.replaceAll('\r\n', '\n'));
+  const parts = new ScriptParts(source);
+  const cmdlet = /(?:^|[\s(=;|])(?:Invoke-WebRequest|Invoke-RestMethod|iwr|irm|curl)\s/i.exec(source);
+  const from = cmdlet === null ? 0 : cmdlet.index + cmdlet[0].length;
+  const agent = parts.stringBehind('.UserAgent', 0);
+  const found = parts.parameters(from);
+  if (typeof found === 'string') return unread(found);
+  const headers = [...found.headers];
+  const add = (name: string, value: string | undefined): void => {
+    if (value !== undefined && !headers.some(([known]) => known.toLowerCase() === name.toLowerCase()))
+      headers.push([name, value]);
+  };
+  add('Content-Type', found.values.get('contenttype'));
+  add('User-Agent', found.values.get('useragent') ?? agent);
+  const address = found.values.get('uri');
+  if (address === undefined)
+    return unread('The PowerShell command has no address: give it behind -Uri, in quotes.');
+  const body = found.values.get('body');
+  const method = (found.values.get('method') ?? found.values.get('custommethod') ?? 'GET').toUpperCase();
+  // What PowerShell says of a body where nothing else is said.
+  if (body !== undefined) add('Content-Type', 'application/x-www-form-urlencoded');
+  return requestOf({ method, address, headers, body });
+}
+
+class ScriptParts {
+  readonly #source: string;
+
+  constructor(source: string) {
+    this.#source = source;
+  }
+
+  /** The string that a name is set to. */
+  stringBehind(name: string, from: number): string | undefined {
+    const at = this.#source.indexOf(name, from);
+    const equals = at === -1 ? -1 : this.#source.indexOf('=', at);
+    const read = equals === -1 ? undefined : powerShellString(this.#source, this.#skip(equals + 1));
+    return typeof read === 'object' ? textOf(joinedPairs(read.bytes)) : undefined;
+  }
+
+  #skip(from: number): number {
+    let at = from;
+    while (/[\s`]/.test(this.#source[at] ?? '')) at += 1;
+    return at;
+  }
+
+  /** The parameters of a cmdlet, by their names in lower case; a sentence where one is no plain value. */
+  parameters(
+    from: number,
+  ):
+    | { readonly values: ReadonlyMap<string, string>; readonly headers: readonly [string, string][] }
+    | string {
+    const values = new Map<string, string>();
+    let headers: readonly [string, string][] = [];
+    let at = from;
+    let name = '';
+    for (;;) {
+      while (/[ \t]/.test(this.#source[at] ?? '') || this.#source.startsWith('`\n', at))
+        at += this.#source[at] === '`' ? 2 : 1;
+      const character = this.#source[at] ?? '';
+      if (character === '' || '\n;|)'.includes(character)) return { values, headers };
+      const parameter = /^-([A-Za-z]+):?/.exec(this.#source.slice(at, at + 64));
+      if (parameter !== null) {
+        name = parameter[1]?.toLowerCase() ?? '';
+        at += parameter[0].length;
+        continue;
+      }
+      const end = this.#endOfValue(at);
+      if (name === 'headers' && this.#source.startsWith('@{', at)) {
+        const table = this.#table(at + 2);
+        if (table === undefined) return notPlain(name, this.#source.slice(at, at + 40));
+        ({ headers, end: at } = table);
+      } else {
+        const read = this.#value(at, end);
+        const isNeeded =
+          name === '' || ['uri', 'method', 'custommethod', 'body', 'contenttype', 'headers'].includes(name);
+        if (read === undefined && isNeeded) return notPlain(name, this.#source.slice(at, end));
+        if (read !== undefined) values.set(name === '' ? 'uri' : name, read);
+        at = end;
+      }
+      name = '';
+    }
+  }
+
+  #endOfValue(from: number): number {
+    let [at, depth] = [from, 0];
+    while (at < this.#source.length) {
+      const text = powerShellString(this.#source, at);
+      if (typeof text === 'object') {
+        at = text.end;
+        continue;
+      }
+      const character = this.#source[at] ?? '';
+      if (depth === 0 && /[\s;|]/.test(character)) break;
+      if ('({'.includes(character)) depth += 1;
+      if (')}'.includes(character)) {
+        if (depth === 0) break;
+        depth -= 1;
+      }
+      at += 1;
+    }
+    return at;
+  }
+
+  /** A string, a bare word, or the bytes of a string in UTF-8, as browsers write a body that is not ASCII. */
+  #value(from: number, end: number): string | undefined {
+    const encoded = /^\(\[System\.Text\.Encoding\]::UTF8\.GetBytes\(/i.exec(
+      this.#source.slice(from, from + 64),
+    );
+    const at = this.#skip(from + (encoded?.[0].length ?? 0));
+    const read = powerShellString(this.#source, at);
+    if (typeof read === 'object')
+      return read.unknown.length > 0 || (encoded === null && read.end !== end)
+        ? undefined
+        : textOf(joinedPairs(read.bytes));
+    const bare = this.#source.slice(from, end);
+    return /^[^$@([{"']/.test(bare) ? textOf(bare) : undefined;
+  }
+
+  /** A hash table of strings, behind its `@{`. */
+  #table(from: number): { readonly headers: readonly [string, string][]; readonly end: number } | undefined {
+    const headers: [string, string][] = [];
+    let at = from;
+    for (;;) {
+      while (/[\s;`]/.test(this.#source[at] ?? '')) at += 1;
+      if (this.#source[at] === '}') return { headers, end: at + 1 };
+      const name = powerShellString(this.#source, at);
+      const bare = /^[\w-]+/.exec(this.#source.slice(at, at + 128))?.[0];
+      if (name === 'unclosed' || (name === undefined && bare === undefined)) return undefined;
+      at = this.#skip(name?.end ?? at + (bare?.length ?? 0));
+      if (this.#source[at] !== '=') return undefined;
+      at = this.#skip(at + 1);
+      const value = powerShellString(this.#source, at);
+      if (typeof value !== 'object') return undefined;
+      headers.push([textOf(name?.bytes ?? bare ?? ''), textOf(joinedPairs(value.bytes))]);
+      at = value.end;
+    }
+  }
+}
+
+function notPlain(name: string, written: string): string {
+  return `This is a PowerShell command whose -${name === '' ? 'Uri' : name} is no plain value (${textOf(written).split('\n', 1)[0] ?? ''}). Write it out in quotes, or copy it as cURL.`;
+}

@@ -1,0 +1,537 @@
+/**
+ * One word of a command, as the program receives it. Each character of `bytes` stands for one byte: a shell's escapes name bytes,
+ * which need not be text.
+ */
+export interface ShellWord {
+  readonly bytes: string;
+  /** What the shell would have replaced and nobody can know here, with its place in `bytes`: it stands there as it is written. */
+  readonly unknown: readonly { readonly name: string; readonly at: number }[];
+  /** True where a brace stands outside quotes: bash would make several words of it. */
+  readonly hasBrace: boolean;
+}
+
+/** One simple command: its words, and what it reads from standard input where the text itself says so. */
+export interface ShellCommand {
+  readonly words: readonly ShellWord[];
+  readonly stdin?: ShellWord;
+  /** The operator behind the command; empty at the end. */
+  readonly operator: string;
+}
+
+/** Explains in a sentence why a text is no command. */
+export interface ShellFault {
+  readonly fault: string;
+}
+
+/** The bytes of a text in UTF-8, one character each. */
+export function bytesOf(text: string): string {
+  return binary(new TextEncoder().encode(text));
+}
+
+/** Bytes as a string with one character each. */
+export function binary(bytes: Uint8Array): string {
+  let text = '';
+  for (let at = 0; at < bytes.length; at += 8192)
+    text += String.fromCharCode(...bytes.subarray(at, at + 8192));
+  return text;
+}
+
+/** The bytes that a string with one character each stands for. */
+export function fromBinary(bytes: string): Uint8Array {
+  return Uint8Array.from(bytes, (character) => character.charCodeAt(0));
+}
+
+/** The text of bytes; what is no UTF-8 is replaced. */
+export function textOf(bytes: string): string {
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(fromBinary(bytes));
+}
+
+/** A word without anything unknown. */
+export function plainWord(bytes: string): ShellWord {
+  return { bytes, unknown: [], hasBrace: false };
+}
+
+const UNCLOSED: ShellFault = { fault: 'The command has an unclosed quote.' };
+
+/**
+ * Reads the commands of a text as bash does: quotes, `$'…'` with its escapes, assignments, here-documents and redirections; nothing is
+ * run. `shell-quote` was measured against bash for this: it does not know `$'…'` (what browsers copy), expands unset variables to
+ * nothing, and turns `?` and `*` of an address into objects.
+ */
+export function readBash(text: string): readonly ShellCommand[] | ShellFault {
+  return new BashReader(bytesOf(text.replaceAll('\r\n', '\n'))).read();
+}
+
+interface HereDocument {
+  /** The line that ends it. */
+  readonly end: string;
+  /** True when tabs at the beginning of its lines are left out. */
+  readonly hasTabs: boolean;
+  readonly isQuoted: boolean;
+  /** The number of the command that reads it. */
+  readonly command: number;
+}
+
+const OPERATORS = ['&&', '||', '|&', ';;', ';', '&', '|', '(', ')', '\n'] as const;
+
+class BashReader {
+  readonly #text: string;
+  #at = 0;
+  readonly #variables = new Map<string, string>();
+  readonly #commands: ShellCommand[] = [];
+  #words: WordInWork[] = [];
+  #stdin: ShellWord | undefined;
+  #isUnclosed = false;
+  /** Here-documents whose lines begin behind the next line feed. */
+  readonly #documents: HereDocument[] = [];
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  read(): readonly ShellCommand[] | ShellFault {
+    while (this.#at < this.#text.length && !this.#isUnclosed) this.#readNext();
+    this.#endCommand('');
+    return this.#isUnclosed ? UNCLOSED : this.#commands;
+  }
+
+  #readNext(): void {
+    const text = this.#text;
+    const character = text[this.#at] ?? '';
+    if (character === ' ' || character === '\t') this.#at += 1;
+    else if (text.startsWith('\\\n', this.#at)) this.#at += 2;
+    else if (character === '#') this.#at = endOfLine(text, this.#at);
+    else if (this.#readRedirection()) return;
+    else {
+      const operator = OPERATORS.find((known) => text.startsWith(known, this.#at));
+      if (operator === undefined) this.#words.push(this.#readWord());
+      else {
+        this.#at += operator.length;
+        this.#endLine(operator);
+      }
+    }
+  }
+
+  #endLine(operator: string): void {
+    if (operator === '\n') for (const document of this.#documents.splice(0)) this.#readDocument(document);
+    this.#endCommand(operator);
+  }
+
+  /** Ends a command; one that only sets variables sets them for those behind it. */
+  #endCommand(operator: string): void {
+    const words = this.#words[0]?.bytes === 'export' ? this.#words.slice(1) : this.#words;
+    const isSetting = words.length > 0 && words.every(({ assigned }) => assigned !== undefined);
+    for (const { assigned, bytes, unknown } of isSetting ? words : [])
+      if (assigned !== undefined && unknown.length === 0)
+        this.#variables.set(assigned, bytes.slice(assigned.length + 1));
+    if (this.#words.length > 0 && !isSetting) {
+      const stdin = this.#stdin;
+      this.#commands.push({ words: this.#words, operator, ...(stdin === undefined ? {} : { stdin }) });
+    }
+    this.#words = [];
+    this.#stdin = undefined;
+  }
+
+  #readRedirection(): boolean {
+    const found = /^(?:\d*(?:<<<|<<-?|<>|<&|>>|>&|>\||<|>)|&>>?)/.exec(
+      this.#text.slice(this.#at, this.#at + 8),
+    )?.[0];
+    if (found === undefined) return false;
+    this.#at += found.length;
+    while (this.#text[this.#at] === ' ' || this.#text[this.#at] === '\t') this.#at += 1;
+    const word = this.#readWord();
+    const kind = found.replace(/^\d+/, '');
+    if (kind === '<<<') {
+      word.bytes += '\n';
+      this.#stdin = word;
+    }
+    if (kind === '<<' || kind === '<<-')
+      this.#documents.push({
+        end: word.bytes,
+        hasTabs: kind === '<<-',
+        isQuoted: word.isQuoted,
+        command: this.#commands.length,
+      });
+    return true;
+  }
+
+  #readDocument({ end, hasTabs, isQuoted, command }: HereDocument): void {
+    const lines: string[] = [];
+    while (this.#at < this.#text.length) {
+      const to = endOfLine(this.#text, this.#at);
+      const whole = this.#text.slice(this.#at, to);
+      const line = hasTabs ? whole.replace(/^\t+/, '') : whole;
+      this.#at = to + 1;
+      if (line === end) break;
+      lines.push(`${line}\n`);
+    }
+    const word = new WordInWork();
+    if (isQuoted) word.bytes = lines.join('');
+    else this.#expandDocument(lines.join(''), word);
+    const ended = this.#commands[command];
+    if (ended === undefined) this.#stdin = word;
+    else this.#commands[command] = { ...ended, stdin: word };
+  }
+
+  #expandDocument(document: string, word: WordInWork): void {
+    const inside = new BashReader(document);
+    for (const [name, value] of this.#variables) inside.#variables.set(name, value);
+    while (inside.#at < document.length) inside.#readInDouble(word, '$`\\');
+  }
+
+  #readWord(): WordInWork {
+    const word = new WordInWork();
+    const text = this.#text;
+    while (this.#at < text.length && !this.#isUnclosed) {
+      const character = text[this.#at] ?? '';
+      if (' \t\n;&|()<>'.includes(character)) break;
+      if (character === "'") this.#readSingle(word);
+      else if (character === '"') this.#readDouble(word);
+      else if (text.startsWith("$'", this.#at)) this.#readAnsi(word);
+      else if (text.startsWith('$"', this.#at)) {
+        this.#at += 1;
+        this.#readDouble(word);
+      } else if (character === '\\') {
+        if (text[this.#at + 1] !== '\n') word.bytes += text[this.#at + 1] ?? '';
+        this.#at += 2;
+      } else if (character === '$' || character === '`') this.#readExpansion(word);
+      else {
+        if (character === '=' && !word.isQuoted && /^[A-Za-z_]\w*$/.test(word.bytes))
+          word.assigned ??= word.bytes;
+        if (character === '{') word.hasBrace = true;
+        word.bytes += character;
+        this.#at += 1;
+      }
+    }
+    return word;
+  }
+
+  #readSingle(word: WordInWork): void {
+    const end = this.#text.indexOf("'", this.#at + 1);
+    if (end === -1) this.#isUnclosed = true;
+    word.bytes += this.#text.slice(this.#at + 1, end);
+    word.isQuoted = true;
+    this.#at = end + 1;
+  }
+
+  #readDouble(word: WordInWork): void {
+    word.isQuoted = true;
+    this.#at += 1;
+    while (this.#at < this.#text.length) {
+      if (this.#text[this.#at] === '"') {
+        this.#at += 1;
+        return;
+      }
+      this.#readInDouble(word, '$`\\"');
+    }
+    this.#isUnclosed = true;
+  }
+
+  /** Reads one character between double quotes, where a backslash escapes only the characters in `special` and the end of a line. */
+  #readInDouble(word: WordInWork, special: string): void {
+    const character = this.#text[this.#at] ?? '';
+    const next = this.#text[this.#at + 1] ?? '';
+    if (character === '\\' && next === '\n') this.#at += 2;
+    else if (character === '\\' && next !== '' && special.includes(next)) {
+      word.bytes += next;
+      this.#at += 2;
+    } else if (character === '$' || character === '`') this.#readExpansion(word);
+    else {
+      word.bytes += character;
+      this.#at += 1;
+    }
+  }
+
+  #readAnsi(word: WordInWork): void {
+    let end = this.#at + 2;
+    while (end < this.#text.length && this.#text[end] !== "'") end += this.#text[end] === '\\' ? 2 : 1;
+    if (end >= this.#text.length) this.#isUnclosed = true;
+    word.bytes += unescapeAnsi(this.#text.slice(this.#at + 2, end));
+    word.isQuoted = true;
+    this.#at = end + 1;
+  }
+
+  #readExpansion(word: WordInWork): void {
+    const from = this.#at;
+    const text = this.#text;
+    const name = /^\$(?:([A-Za-z_]\w*|[0-9?$!#@*-])|\{([A-Za-z_]\w*)\})/.exec(text.slice(from, from + 256));
+    if (name !== null) {
+      this.#at += name[0].length;
+      this.#expand(word, name[1] ?? name[2] ?? '', name[0]);
+      return;
+    }
+    const fallback = /^\$\{([A-Za-z_]\w*):?-([^{}$`"'\\]*)\}/.exec(text.slice(from, from + 1024));
+    if (fallback !== null) {
+      this.#at += fallback[0].length;
+      word.bytes += this.#variables.get(fallback[1] ?? '') ?? fallback[2] ?? '';
+      return;
+    }
+    const end = endOfSubstitution(text, from);
+    if (end === undefined) {
+      word.bytes += text[from] ?? '';
+      this.#at += 1;
+      return;
+    }
+    this.#at = end;
+    this.#expand(word, '', text.slice(from, end));
+  }
+
+  #expand(word: WordInWork, name: string, written: string): void {
+    const value = name === '' ? undefined : this.#variables.get(name);
+    if (value === undefined) word.unknown.push({ name: textOf(written), at: word.bytes.length });
+    word.bytes += value ?? written;
+  }
+}
+
+class WordInWork implements ShellWord {
+  bytes = '';
+  unknown: { readonly name: string; readonly at: number }[] = [];
+  hasBrace = false;
+  isQuoted = false;
+  /** The variable that the word sets where it stands before a command. */
+  assigned: string | undefined;
+}
+
+/** The end of `$(…)`, `${…}` or backquotes that begin at `from`; undefined for a plain dollar. */
+function endOfSubstitution(text: string, from: number): number | undefined {
+  if (text[from] === '`') {
+    const end = text.indexOf('`', from + 1);
+    return end === -1 ? undefined : end + 1;
+  }
+  const [open, close] = text[from + 1] === '(' ? ['(', ')'] : ['{', '}'];
+  if (text[from + 1] !== open) return undefined;
+  let depth = 0;
+  for (let at = from + 1; at < text.length; at += 1) {
+    if (text[at] === open) depth += 1;
+    if (text[at] === close) depth -= 1;
+    if (depth === 0) return at + 1;
+  }
+  return undefined;
+}
+
+const ANSI: Readonly<Record<string, string>> = {
+  a: '\u0007',
+  b: '\b',
+  e: '\u001B',
+  E: '\u001B',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+  v: '\v',
+  '\\': '\\',
+  "'": "'",
+  '"': '"',
+  '?': '?',
+};
+
+/** What stands between `$'` and `'`: escapes name bytes or characters, an unknown one stays, and a NUL ends the string. */
+function unescapeAnsi(inside: string): string {
+  const read = inside.replaceAll(
+    /\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|c(.)|(.))/gs,
+    (whole, hex?: string, u?: string, U?: string, octal?: string, control?: string, plain?: string) => {
+      if (hex !== undefined) return String.fromCharCode(Number.parseInt(hex, 16));
+      if (octal !== undefined) return String.fromCharCode(Number.parseInt(octal, 8) & 0xff);
+      if (control !== undefined) return String.fromCharCode(control.charCodeAt(0) & 0x1f);
+      const point = u ?? U;
+      return point === undefined ? (ANSI[plain ?? ''] ?? whole) : utf8(Number.parseInt(point, 16));
+    },
+  );
+  const end = read.indexOf('\0');
+  return end === -1 ? read : read.slice(0, end);
+}
+
+/** UTF-8 as bash writes it: half of a surrogate pair becomes three bytes, which no decoder takes. */
+function utf8(point: number): string {
+  const tail = (shift: number): number => 0x80 | ((point >> shift) & 0x3f);
+  if (point < 0x80) return String.fromCharCode(point);
+  if (point < 0x800) return String.fromCharCode(0xc0 | (point >> 6), tail(0));
+  if (point < 0x10000) return String.fromCharCode(0xe0 | (point >> 12), tail(6), tail(0));
+  return String.fromCharCode(0xf0 | ((point >> 18) & 0x07), tail(12), tail(6), tail(0));
+}
+
+function endOfLine(text: string, at: number): number {
+  const feed = text.indexOf('\n', at);
+  return feed === -1 ? text.length : feed;
+}
+
+/**
+ * Reads the command that browsers copy for Windows: first as cmd.exe does (a caret takes the next character as it is, also the line
+ * feed behind the end of a line), then as C programs split their command line (doubled and escaped quotes).
+ */
+export function readCmd(text: string): readonly ShellCommand[] | ShellFault {
+  const commands: ShellCommand[] = [];
+  const source = bytesOf(text.replaceAll('\r\n', '\n'));
+  let line = '';
+  let isQuoted = false;
+  const end = (operator: string): boolean => {
+    const words = splitAsC(line);
+    if (words === undefined) return false;
+    if (words.length > 0) commands.push({ words, operator });
+    line = '';
+    isQuoted = false;
+    return true;
+  };
+  for (let at = 0; at < source.length; at += 1) {
+    const character = source[at] ?? '';
+    if (character === '^' && !isQuoted) {
+      at += source[at + 1] === '\n' ? 2 : 1;
+      line += source[at] ?? '';
+    } else if (character === '\n' || (!isQuoted && '&|<>'.includes(character))) {
+      if (!end(character)) return UNCLOSED;
+    } else {
+      if (character === '"') isQuoted = !isQuoted;
+      line += character;
+    }
+  }
+  return end('') ? commands : UNCLOSED;
+}
+
+/** Splits a command line as the C runtime of Windows does; undefined when a quote is not closed. */
+function splitAsC(line: string): readonly ShellWord[] | undefined {
+  const words: ShellWord[] = [];
+  let word: string | undefined;
+  let isQuoted = false;
+  for (let at = 0; at < line.length; at += 1) {
+    const character = line[at] ?? '';
+    if (!isQuoted && /\s/.test(character)) {
+      if (word !== undefined) words.push(cmdWord(word));
+      word = undefined;
+      continue;
+    }
+    word ??= '';
+    let backslashes = 0;
+    while (line[at + backslashes] === '\\') backslashes += 1;
+    if (backslashes > 0) {
+      const isEscape = line[at + backslashes] === '"';
+      word += '\\'.repeat(isEscape ? backslashes >> 1 : backslashes);
+      at += backslashes - 1;
+      if (isEscape && backslashes % 2 === 1) {
+        word += '"';
+        at += 1;
+      }
+    } else if (character !== '"') word += character;
+    else if (isQuoted && line[at + 1] === '"') {
+      word += '"';
+      at += 1;
+    } else isQuoted = !isQuoted;
+  }
+  if (isQuoted) return undefined;
+  return word === undefined ? words : [...words, cmdWord(word)];
+}
+
+/** Only at the beginning is `%NAME%` surely a variable: elsewhere `%20b%` is one that is not set, which cmd.exe leaves as it is. */
+function cmdWord(bytes: string): ShellWord {
+  const name = /^%[A-Za-z_]\w*%/.exec(bytes)?.[0];
+  return name === undefined ? plainWord(bytes) : { ...plainWord(bytes), unknown: [{ name, at: 0 }] };
+}
+
+/**
+ * Reads a command for PowerShell: a backquote escapes, and joins lines. Windows PowerShell passes `\"` on to a program, whose runtime
+ * takes the backslash away.
+ */
+export function readPowerShell(text: string): readonly ShellCommand[] | ShellFault {
+  const source = bytesOf(text.replaceAll('\r\n', '\n'));
+  const commands: ShellCommand[] = [];
+  let words: ShellWord[] = [];
+  let at = 0;
+  while (at < source.length) {
+    const character = source[at] ?? '';
+    if (character === '\n' || character === ';' || character === '|') {
+      if (words.length > 0) commands.push({ words, operator: character });
+      words = [];
+      at += 1;
+    } else if (character === ' ' || character === '\t') at += 1;
+    else if (source.startsWith('`\n', at)) at += 2;
+    else {
+      const read = powerShellWord(source, at);
+      if (read === undefined) return UNCLOSED;
+      words.push({ ...read.word, bytes: read.word.bytes.replaceAll('\\"', '"') });
+      at = read.end;
+    }
+  }
+  if (words.length > 0) commands.push({ words, operator: '' });
+  return commands;
+}
+
+function powerShellWord(source: string, from: number): { word: ShellWord; end: number } | undefined {
+  let [bytes, at] = ['', from];
+  const unknown: { name: string; at: number }[] = [];
+  while (at < source.length && !/[\s;|]/.test(source[at] ?? '')) {
+    const text = powerShellString(source, at);
+    if (text === 'unclosed') return undefined;
+    if (text !== undefined) {
+      for (const place of text.unknown) unknown.push({ ...place, at: bytes.length + place.at });
+      bytes += text.bytes;
+      at = text.end;
+      continue;
+    }
+    const name = /^\$(?:env:)?[A-Za-z_]\w*/.exec(source.slice(at, at + 256))?.[0];
+    if (name !== undefined) unknown.push({ name, at: bytes.length });
+    const isEscape = source[at] === '`';
+    bytes += name ?? source[at + (isEscape ? 1 : 0)] ?? '';
+    at += name?.length ?? (isEscape ? 2 : 1);
+  }
+  return { word: { bytes, unknown, hasBrace: false }, end: at };
+}
+
+const BACKQUOTED: Readonly<Record<string, string>> = {
+  '0': '\0',
+  a: '\u0007',
+  b: '\b',
+  e: '\u001B',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+  v: '\v',
+};
+
+/** Reads a string of PowerShell at a place: `'…'`, `"…"`, and both as here-strings. Undefined where none begins. */
+export function powerShellString(
+  source: string,
+  from: number,
+): (Pick<ShellWord, 'bytes' | 'unknown'> & { readonly end: number }) | 'unclosed' | undefined {
+  const here = /^@(["'])[ \t]*\n/.exec(source.slice(from, from + 80));
+  const quote = here?.[1] ?? source[from] ?? '';
+  if (quote !== '"' && quote !== "'") return undefined;
+  const begin = from + (here?.[0].length ?? 1);
+  const close = here === null ? quote : `\n${quote}@`;
+  const unknown: { name: string; at: number }[] = [];
+  let [bytes, at] = ['', begin];
+  while (at < source.length) {
+    if (source.startsWith(close, at) && (here !== null || source[at + 1] !== quote))
+      return { bytes, unknown, end: at + close.length };
+    if (here === null && source.startsWith(quote + quote, at)) {
+      bytes += quote;
+      at += 2;
+    } else if (quote === '"' && source[at] === '`') {
+      bytes += BACKQUOTED[source[at + 1] ?? ''] ?? source[at + 1] ?? '';
+      at += 2;
+    } else if (quote === '"' && source[at] === '$') {
+      const character = /^\$\(\[char\]\s*(\d+|0x[0-9a-fA-F]+)\)/i.exec(source.slice(at, at + 24));
+      const name = /^\$(?:[A-Za-z_][\w:]*|\{[^}]*\})/.exec(source.slice(at, at + 256))?.[0];
+      // Chrome writes one UTF-16 unit at a time; halves of a pair are joined by what decodes the text (`joinedPairs`).
+      if (character !== null) bytes += utf8(Number(character[1]));
+      else if (name !== undefined) unknown.push({ name: textOf(name), at: bytes.length });
+      bytes += character === null ? (name ?? '$') : '';
+      at += character?.[0].length ?? name?.length ?? 1;
+    } else {
+      bytes += source[at] ?? '';
+      at += 1;
+    }
+  }
+  return 'unclosed';
+}
+
+/** Joins surrogate halves of three bytes each to the character of four bytes that they are in UTF-16. */
+export function joinedPairs(bytes: string): string {
+  return bytes.replaceAll(
+    /\u00ED([\u00A0-\u00AF])([\u0080-\u00BF])\u00ED([\u00B0-\u00BF])([\u0080-\u00BF])/g,
+    (_, a: string, b: string, c: string, d: string) => {
+      const unit = (one: string, two: string): number =>
+        0xd000 | ((one.charCodeAt(0) & 0x3f) << 6) | (two.charCodeAt(0) & 0x3f);
+      return utf8(0x10000 + ((unit(a, b) - 0xd800) << 10) + (unit(c, d) - 0xdc00));
+    },
+  );
+}

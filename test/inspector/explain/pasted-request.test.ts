@@ -1,0 +1,295 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { ReadRequests } from '../../../src/inspector/explain/curl-command.ts';
+import { readPasted } from '../../../src/inspector/explain/pasted-request.ts';
+import { bytesOf, readBash, textOf } from '../../../src/inspector/explain/shell-words.ts';
+import { curlCommand } from '../../../src/inspector/entries/curl.ts';
+import { asSent, MEASURED_COMMANDS, printSent, SENT_FILES } from '../../support/sent-by-curl.ts';
+
+function readFile(path: string): Uint8Array {
+  const text = SENT_FILES[path];
+  if (text === undefined) throw new Error('no file');
+  return new TextEncoder().encode(text);
+}
+
+const read = (text: string): ReadRequests => readPasted(text, readFile);
+
+/** The faults and notes of a text, in one string. */
+function said(text: string): string {
+  const { faults, notes } = read(text);
+  return [...faults.map(({ fault }) => fault), ...notes].join(' | ');
+}
+
+const BODY = '{"data":{"name":"O\'Neil & \\"Co\\" 100% é!"}}';
+const JSON_TYPE = ['content-type', 'application/json'];
+const URL = 'https://api.example/api/v1/clients?a=1%20b&c=d';
+const POSTED = [{ method: 'POST', target: '/api/v1/clients?a=1%20b&c=d', body: BODY }];
+
+test.each(MEASURED_COMMANDS)('curl sends for $command what is read', ({ command, sent }) => {
+  const requests = read(command.replaceAll('HOST', '127.0.0.1:1'));
+  expect(printSent(asSent(requests))).toEqual(printSent(sent));
+  if (sent.length === 0) expect(requests.faults).toHaveLength(1);
+});
+
+describe('what browsers copy', () => {
+  const posix = BODY.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('!', '\\u0021');
+  const escaped = BODY.replaceAll('\\', '\\\\').replaceAll('"', '\\"');
+  const carets = escaped
+    .replaceAll(/[^a-zA-Z0-9\s_\-:=+~'/.',?;()*`]/g, '^$&')
+    .replaceAll(/%(?=[a-zA-Z0-9_])/g, '%^');
+  const url = URL.replaceAll(/[^a-zA-Z0-9\s_\-:=+~'/.',?;()*`]/g, '^$&').replaceAll(
+    /%(?=[a-zA-Z0-9_])/g,
+    '%^',
+  );
+  const backquoted = (text: string): string =>
+    text
+      .replaceAll(/[`$"]/g, '`$&')
+      .replaceAll(/[^\u0020-\u007e]/g, (unit) => `$([char]${unit.charCodeAt(0)})`);
+  test.each([
+    [
+      'Chrome, cURL (bash)',
+      `curl '${URL}' \\\n  -H 'accept: */*' \\\n  -H 'content-type: application/json' \\\n  -b 'a=b' \\\n  --data-raw $'${posix}' ;`,
+    ],
+    [
+      'Firefox, cURL (POSIX)',
+      `curl '${URL}' --compressed -X POST -H 'content-type: application/json' --data-raw $'${posix}'`,
+    ],
+    [
+      'Chrome, cURL (cmd)',
+      `curl ^"${url}^" ^\n  -H ^"accept: */*^" ^\n  -H ^"content-type: application/json^" ^\n  -H ^"sec-ch-ua: ^\\^"Chromium^\\^";v=^\\^"126^\\^"^" ^\n  --data-raw ^"${carets}^"`,
+    ],
+    [
+      'Chrome, cURL (cmd), with the line ends of Windows',
+      `curl ^"${url}^" ^\r\n  -H ^"content-type: application/json^" ^\r\n  --data-raw ^"${carets}^"\r\n`,
+    ],
+    [
+      'Firefox, cURL (Windows), with doubled quotes',
+      `curl "${URL}" -X POST -H "content-type: application/json" --data-raw "${BODY.replaceAll('"', '""').replaceAll('%', '"%"').replaceAll('\\', '\\\\')}"`,
+    ],
+    [
+      'Chrome, PowerShell',
+      `$session = New-Object Microsoft.PowerShell.Commands.WebRequestSession\n$session.UserAgent = "Mozilla/5.0"\nInvoke-WebRequest -UseBasicParsing -Uri "${URL}" \`\n-Method "POST" \`\n-WebSession $session \`\n-Headers @{\n"accept"="*/*"\n  "sec-ch-ua"="\`"Chromium\`";v=\`"126\`""\n} \`\n-ContentType "application/json" \`\n-Body ([System.Text.Encoding]::UTF8.GetBytes("${backquoted(BODY)}"))`,
+    ],
+    [
+      'PowerShell by hand',
+      `$r = Invoke-RestMethod -Method Post -Uri '${URL}' -Headers @{ 'X-A' = 'b'; Accept = "c" } -ContentType 'application/json' -Body '${BODY.replaceAll("'", "''")}' | ConvertTo-Json`,
+    ],
+    [
+      'a here-string of PowerShell',
+      `irm -Uri "${URL}" -Method POST -ContentType application/json -Body @'\n${BODY}\n'@`,
+    ],
+    [
+      'Chrome, fetch',
+      `fetch("${URL}", {\n  "headers": {\n    "accept": "*/*",\n    "content-type": "application/json"\n  },\n  "referrer": "https://a.example/",\n  "referrerPolicy": "strict-origin",\n  "body": ${JSON.stringify(BODY)},\n  "method": "POST",\n  "mode": "cors",\n  "credentials": "include"\n});`,
+    ],
+    [
+      'Firefox, fetch',
+      `await fetch("${URL}", {\n    "credentials": "include",\n    "headers": {\n        "Content-Type": "application/json"\n    },\n    "body": ${JSON.stringify(BODY)},\n    "method": "POST"\n});`,
+    ],
+    [
+      'fetch by hand',
+      `const response = await fetch('${URL}', {\n  method: 'post', // create\n  headers: { 'content-type': 'application/json', },\n  body: JSON.stringify({ data: { name: ${JSON.stringify(BODY.slice(17, -3).replaceAll('\\"', '"'))} } }),\n})\n.then(r => r.json())`,
+    ],
+    [
+      'the text of a request',
+      `POST /api/v1/clients?a=1%20b&c=d HTTP/1.1\r\nHost: api.example\r\nContent-Type: application/json\r\n\r\n${BODY}`,
+    ],
+  ])('%s is the request that it was', (_, text) => {
+    const { requests, faults } = read(text);
+    expect(faults).toEqual([]);
+    expect(requests.map(({ request }) => request)).toMatchObject(POSTED);
+    const fields = requests[0]?.request.headers?.map(([name, value]) => [name.toLowerCase(), value]);
+    expect(fields).toContainEqual(JSON_TYPE);
+  });
+});
+
+describe('a text that is another form', () => {
+  test.each([
+    ["axios.post('https://x/api/v1/a', {})", 'a call of axios'],
+    ['wget https://x/api/v1/a', 'begins with wget'],
+    ['http POST https://x/api/v1/a a=b', 'begins with http'],
+    ['https://x/api/v1/a', 'Write curl in front of it'],
+    ["fetch('https://x/api/v1/a', options)", 'not all plain values (at options)'],
+    ['fetch(`https://${host}/api/v1/a`)', 'not all plain values'],
+    ['Invoke-WebRequest -Uri $url -Method POST', 'whose -uri is no plain value ($url)'],
+    ['irm https://x/a -Body ($body | ConvertTo-Json)', 'whose -body is no plain value'],
+    ['import requests\nrequests.get("https://x")', 'requests'],
+    ['', 'There is no command.'],
+  ])('%s is named', (text, sentence) => {
+    expect(said(text)).toContain(sentence);
+    expect(read(text).requests).toEqual([]);
+  });
+});
+
+describe('what nobody can know', () => {
+  test.each([
+    [
+      'curl "$BASE/api/v1/clients"',
+      '/api/v1/clients',
+      'The value of $BASE is not known: it is taken for scheme and host',
+    ],
+    ['curl "${BASE}/api/v1/a?b=c"', '/api/v1/a?b=c', '${BASE}'],
+    ['curl %BASE%/api/v1/a ^\n -H ^"a: b^"', '/api/v1/a', '%BASE%'],
+    ['BASE=https://x; curl "$BASE/api/v1/a"', '/api/v1/a', ''],
+    ['export BASE="https://x"\ncurl "$BASE/api/v1/a"', '/api/v1/a', ''],
+    ['curl https://x/a -H "Authorization: Bearer $TOKEN"', '/a', ''],
+    [
+      'curl https://x/a -H "X-A: $V"',
+      '/a',
+      'The value of $V in X-A is not known: it is taken as it is written.',
+    ],
+    ['curl https://x/a?b=1&c=2', '/a?b=1', 'In a shell, & ends the command'],
+  ])('%s is explained, and it is said', (text, target, sentence) => {
+    const { requests, notes, faults } = read(text);
+    expect(faults).toEqual([]);
+    expect(requests.map(({ request }) => request.target)).toEqual([target]);
+    if (sentence === '') expect(notes).toEqual([]);
+    else expect(notes.join()).toContain(sentence);
+  });
+
+  test.each([
+    ['curl "https://x/$ID"', 'The address uses the variable $ID'],
+    ['curl https://x/a -d "{\\"a\\":$N}"', 'The body uses the variable $N'],
+    ['curl https://x/a -d "$(cat f)"', 'The body is made by $(cat f), which is not run here'],
+    ['curl https://x/a -d `cat f`', 'The body is made by `cat f`'],
+    ['cat f | curl https://x/a -d @-', 'reads standard input'],
+    ['curl https://x/a -d @gone', 'the file gone, which cannot be read'],
+    ['curl --frob https://x/a', 'curl has no option --frob'],
+    ['curl -sWhat https://x/a', 'curl has no option -W, which stands in -sWhat'],
+    ['curl https://x/a -d {"a":1,"b":2}', 'braces outside quotes'],
+    ['curl https://x/a "b c"', 'The address "b c" has a space'],
+    ['curl -X POST https://x/a -d “{"a":1}” b', 'b is neither an option of curl nor an address'],
+    ['curl – https://x/a', '– begins with a typographic'],
+    ['curl https://x/a \\ \n -H "a: b"', 'the backslash before it must be the last character'],
+    ['curl ftp://x/a', 'ftp://x/a is no address of HTTP'],
+    ['curl -K f https://x/a', '--config of the curl command is not supported'],
+    ['curl --expand-data x https://x/a', 'fills in variables'],
+    ["curl 'https://x", 'unclosed quote'],
+    ['curl -X', '-X of the curl command has no value'],
+    ['curl', 'no address'],
+  ])('%s is a fault', (text, sentence) => {
+    expect(said(text)).toContain(sentence);
+  });
+
+  test('one that cannot be read hides no other', () => {
+    const { requests, faults } = read(
+      'curl https://x/a "b c" https://x/d --next -d @gone https://x/e\ncurl https://x/f | jq . > out',
+    );
+    expect(requests.map(({ name }) => name)).toEqual(['GET /a', 'GET /d', 'GET /f']);
+    expect(faults.map(({ name }) => name)).toEqual(['b c', 'curl']);
+  });
+});
+
+test.each([
+  ['curl https://x/a -T f.txt -o out --retry 3 --proxy http://p:1 -E cert --resolve x:1:::1', 'PUT /a'],
+  ['curl --request=PUT --url=https://x/a', 'PUT /a'],
+  ['# a comment\n$ curl https://x/a', 'GET /a'],
+  ['sudo /usr/bin/curl https://x/a', 'GET /a'],
+  ['X=1 time curl.exe https://x/a 2>/dev/null', 'GET /a'],
+  ["curl.exe -X POST https://x/a `\n  -d '{}'", 'POST /a'],
+  ['curl /api/v1/clients', 'GET /api/v1/clients'],
+  ['curl localhost:8080/api/v1/clients', 'GET /api/v1/clients'],
+  ['curl -d @- https://x/a <<EOF | jq\n{}\nEOF', 'POST /a'],
+])('%s is %s', (text, name) => {
+  const { requests, faults } = read(text);
+  expect(faults).toEqual([]);
+  expect(requests.map((request) => request.name)).toEqual([name]);
+});
+
+test('a command that the gateway prints reads as what it was printed from, whatever is in it', () => {
+  fc.assert(
+    fc.property(
+      fc.string({ unit: 'binary', minLength: 1 }).filter((text) => text.isWellFormed()),
+      fc.string({ unit: 'grapheme-ascii', minLength: 1 }),
+      (body, value) => {
+        const header = value.trim();
+        fc.pre(header !== '' && !body.includes('\r\n'));
+        const command = curlCommand(
+          {
+            method: 'POST',
+            target: '/api/v1/clients?a=b&c[]=d',
+            headers: [
+              { name: 'Content-Type', value: 'application/json', masked: false },
+              { name: 'X-Some', value: header, masked: false },
+            ],
+            body: { state: 'values', text: body, bytes: 1 },
+          },
+          'http://127.0.0.1:8080',
+        );
+        expect(read(command)).toEqual({
+          requests: [
+            {
+              name: 'POST /api/v1/clients?a=b&c[]=d',
+              request: {
+                method: 'POST',
+                target: '/api/v1/clients?a=b&c[]=d',
+                headers: [
+                  ['Content-Type', 'application/json'],
+                  ['X-Some', header],
+                ],
+                body,
+              },
+            },
+          ],
+          faults: [],
+          notes: [],
+        });
+      },
+    ),
+  );
+});
+
+test('a command that the gateway prints sends no file of the operator, however a client begins its body', () => {
+  const body = { state: 'values', text: '@/etc/passwd', bytes: 1 } as const;
+  const text = curlCommand({ method: 'POST', target: '/{a,b}[1-9]', headers: [], body }, 'http://x');
+  expect(text).toContain("--data-raw '@/etc/passwd'".replaceAll("'", ''));
+  expect(text).toMatch(/^curl --globoff /);
+});
+
+test('words in single quotes are their bytes, and nothing makes a reader throw', () => {
+  const unit = fc.constantFrom(
+    'curl ',
+    '-',
+    'd',
+    'X',
+    ' ',
+    "'",
+    '"',
+    '\\',
+    '$',
+    '@',
+    '#',
+    '\n',
+    'x:1',
+    '^',
+    '`',
+    '{',
+    '[',
+    '<<E',
+    '(',
+    ')',
+    'fetch(',
+    'iwr ',
+    '@{',
+    'é',
+    '&',
+    '|',
+    '>',
+    '=',
+    'u12',
+    '%A%',
+  );
+  fc.assert(
+    fc.property(fc.string({ unit }), fc.string({ unit: 'grapheme' }), (text, word) => {
+      expect(read(text)).toBeDefined();
+      expect(read(`fetch(${text}`)).toBeDefined();
+      expect(read(`iwr ${text}`)).toBeDefined();
+      const commands = readBash(`'${word.replaceAll("'", `'\\''`)}'`);
+      if ('fault' in commands) throw new Error(commands.fault);
+      expect(commands.map(({ words }) => words.map(({ bytes }) => bytes))).toEqual([
+        [bytesOf(word.replaceAll('\r\n', '\n'))],
+      ]);
+      expect(textOf(bytesOf(word))).toBe(word);
+    }),
+  );
+});
