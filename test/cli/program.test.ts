@@ -26,11 +26,12 @@ async function modulesOf(...args: string[]): Promise<readonly string[]> {
     ['--import', LISTING, 'src/cli/capture-gateway.js', ...args],
     { cwd: fileURLToPath(root), env: { ...PROGRAM_ENVIRONMENT } },
   );
-  const paths = stderr
-    .split('\n')
-    .filter((line) => line.startsWith(root.href))
-    .map((line) => line.slice(root.href.length));
-  return [...new Set(paths.map((path) => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? path))];
+  const modules = stderr.split('\n').flatMap((address) => {
+    // Wherever packages are installed: in a second checkout, node_modules may be a link.
+    const name = /\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(address)?.[1];
+    return name ?? (address.startsWith(root.href) ? address.slice(root.href.length) : []);
+  });
+  return [...new Set(modules)];
 }
 
 const ALWAYS = [

@@ -1,0 +1,173 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { type Mutation, mutationsOf } from './mutations.ts';
+
+// `npm run test:mutants`: puts one small fault at a time into the modules that edit bytes and decide, and counts how many of them the
+// fast tier finds. `-- --count 60 --from 0` tries the first 60 of the order that `--seed` makes; `--from 60` goes on behind them.
+// It works on a copy of the commit that is checked out, one process at a time. A survivor is a missing test, or a fault that changes
+// nothing that anyone could see: a person decides, by the lines that are printed.
+const FOLDERS = ['json', 'rules', 'rewrite', 'http', 'migrate'] as const;
+
+/** Processor time, so that a busy machine is no timeout: a run without a fault takes a fifth of it. */
+const MIRROR_SECONDS = 120;
+const REST_SECONDS = 600;
+
+const VITEST = 'node_modules/vitest/vitest.mjs';
+const FLAGS = 'run --config config/vitest.config.ts --project fast --bail 1 --maxWorkers 1'.split(' ');
+
+interface Mutant extends Mutation {
+  readonly path: string;
+}
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const { values } = parseArgs({
+  options: {
+    count: { type: 'string', default: '200' },
+    from: { type: 'string', default: '0' },
+    seed: { type: 'string', default: '1' },
+  },
+});
+const from = Number(values.from);
+
+const copy = mkdtempSync(join(tmpdir(), 'mutants-'));
+const tree = join(copy, 'tree');
+const counts = { killed: 0, survived: 0, 'timed out': 0 };
+const survivors: string[] = [];
+let tried = 0;
+try {
+  execFileSync('git', ['worktree', 'add', '--quiet', '--detach', tree, 'HEAD'], { cwd: root });
+  symlinkSync(join(root, 'node_modules'), join(tree, 'node_modules'));
+  const sound = play(['test'], REST_SECONDS);
+  if (sound.outcome !== 'survived') throw new Error(`Without a fault the fast tier fails: ${sound.by}`);
+  const mutants = shuffled(allMutants(), Number(values.seed)).slice(from, from + Number(values.count));
+  for (const mutant of mutants) {
+    const { outcome, by } = outcomeOf(mutant);
+    counts[outcome]++;
+    tried++;
+    const told = described(mutant);
+    if (outcome === 'survived') survivors.push(told);
+    console.log(`${from + tried}. ${outcome}${by === '' ? '' : ` by ${by}`}: ${told}`);
+  }
+} finally {
+  execFileSync('git', ['worktree', 'remove', '--force', tree], { cwd: root });
+  rmSync(copy, { recursive: true, force: true });
+}
+
+const found = counts.killed + counts['timed out'];
+console.log(
+  `\n${tried} mutants: ${counts.killed} killed, ${counts['timed out']} timed out, ${counts.survived} survived ` +
+    `(${((found / tried) * 100).toFixed(1)} % found)`,
+);
+for (const survivor of survivors) console.log(`\nsurvived: ${survivor}`);
+
+function allMutants(): readonly Mutant[] {
+  const paths = FOLDERS.flatMap((folder) => globSync(`src/${folder}/**/*.ts`, { cwd: tree })).toSorted();
+  return paths.flatMap((path) =>
+    mutationsOf(path, readFileSync(join(tree, path), 'utf8')).map((mutation) => ({ ...mutation, path })),
+  );
+}
+
+/** Fisher and Yates' shuffle, by the numbers of mulberry32. */
+function shuffled(all: readonly Mutant[], seed: number): readonly Mutant[] {
+  const result = [...all];
+  let state = seed;
+  const next = (): number => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+  for (let at = result.length - 1; at > 0; at--) {
+    const other = Math.floor(next() * (at + 1));
+    const [a, b] = [result[at], result[other]];
+    if (a !== undefined && b !== undefined) [result[at], result[other]] = [b, a];
+  }
+  return result;
+}
+
+interface Played {
+  readonly outcome: keyof typeof counts;
+  /** The first test that failed. */
+  readonly by: string;
+}
+
+/** Plays the tests beside the module first: they find nearly every fault, in seconds. */
+function outcomeOf({ path, start, end, insert }: Mutant): Played {
+  const file = join(tree, path);
+  const source = readFileSync(file, 'utf8');
+  writeFileSync(file, source.slice(0, start) + insert + source.slice(end));
+  try {
+    const mirror = dirname(path).replace('src/', 'test/');
+    const beside = [mirror, 'test/cases'];
+    const first = play(beside, MIRROR_SECONDS);
+    if (first.outcome !== 'survived') return first;
+    return play(['test', ...beside.flatMap((folder) => ['--exclude', `${folder}/**`])], REST_SECONDS);
+  } finally {
+    writeFileSync(file, source);
+  }
+}
+
+function play(what: readonly string[], seconds: number): Played {
+  const results = join(copy, 'results.json');
+  rmSync(results, { force: true });
+  const { status, stdout } = spawnSync(
+    'sh',
+    ['-c', `ulimit -t ${seconds}; exec "$@"`, 'sh', process.execPath, VITEST, ...FLAGS, ...what],
+    {
+      cwd: tree,
+      encoding: 'utf8',
+      env: { ...process.env, TEST_RESULTS: results, NODE_OPTIONS: '--max-old-space-size=2048' },
+      // A fault can also make a test wait for what never comes: vitest ends that after two minutes.
+      timeout: seconds * 10_000,
+      killSignal: 'SIGKILL',
+      maxBuffer: 2 ** 28,
+    },
+  );
+  if (status === 0) return { outcome: 'survived', by: '' };
+  const by = failedTest(results) ?? /FAIL.*/.exec(stdout)?.[0];
+  return by === undefined ? { outcome: 'timed out', by: '' } : { outcome: 'killed', by };
+}
+
+interface Results {
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
+  }[];
+}
+
+function failedTest(path: string): string | undefined {
+  let text;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- vitest's own format
+  const { testResults } = JSON.parse(text) as Results;
+  for (const { name, status, assertionResults } of testResults) {
+    const failed = assertionResults.find((test) => test.status === 'failed');
+    if (failed !== undefined) return `${basename(name)}: ${failed.fullName.slice(0, 80)}`;
+    if (status === 'failed') return basename(name);
+  }
+  return undefined;
+}
+
+/** The place, the kind and the line before and after. */
+function described({ path, start, end, insert, kind }: Mutant): string {
+  const source = readFileSync(join(tree, path), 'utf8');
+  const before = source.slice(0, start);
+  const line = before.split('\n').length;
+  const from = before.lastIndexOf('\n') + 1;
+  const until = (at: number): number => {
+    const next = source.indexOf('\n', at);
+    return next === -1 ? source.length : next;
+  };
+  const old = source.slice(from, until(end));
+  const replaced = source.slice(from, start) + insert + source.slice(end, until(end));
+  return `${path}:${line} ${kind}\n  - ${old.trim()}\n  + ${replaced.trim()}`;
+}
