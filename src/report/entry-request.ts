@@ -3,6 +3,7 @@ import type { Entry } from '../rewrite-log/entry.ts';
 import { MovedMembers } from '../rewrite-log/response-findings.ts';
 import { isOfQuery } from '../rewrite/records.ts';
 import { isRewritten } from '../rules/rule-book.ts';
+import { changesValue } from '../rules/rule.ts';
 
 /** A request like that of an entry: the log has no values, so they are `…`, and only the names it recorded. */
 interface LikeRequest {
@@ -21,7 +22,7 @@ export const UNLIKE = {
   refused: 'refused, and the log has nothing of the body that was',
   duplicate: 'with a member that occurs twice, of which the log has one name',
   mark: 'with a byte order mark, which no name shows',
-  value: 'with a value that a map replaced, which the log does not have',
+  value: 'with a value that a rule replaced, which the log does not have',
   unrecorded: 'with a body whose members were not recorded',
 } as const;
 
@@ -33,8 +34,8 @@ export function requestLike(entry: Entry): LikeRequest | Unlike {
   if (entry.edits.some((edit) => edit.note === 'byte-order-mark')) return 'mark';
   const head = { method: entry.method, target: entry.path.replaceAll('=…', '=') };
   const edits = entry.edits.filter((edit) => !isOfQuery(edit));
-  // A map says that the value was one that it lists, but not which one.
-  if (entry.edits.some((edit) => edit.rule === 'map')) return 'value';
+  // A map says that the value was one that it lists, but not which one; a rule that computes a value says nothing of it.
+  if (entry.edits.some((edit) => changesValue(edit.rule) && edit.from !== undefined)) return 'value';
   const pointers = [...(entry.attributes ?? []), ...edits.map((edit) => edit.from ?? '')].filter(
     (pointer) => pointer !== '',
   );

@@ -1,8 +1,10 @@
 import type { ResponseRecord } from '../rewrite/response-rules.ts';
 import { didYouMean } from '../rules/rule-book-fault.ts';
-import { REQUEST_RULE_NAMES } from '../rules/rule.ts';
+import { REQUEST_RULE_NAMES, RESPONSE_RULE_NAMES } from '../rules/rule.ts';
 import { editCount, errorName, errorsOf, modeOf, sentTo } from './entry-outcome.ts';
 import type { Entry } from './entry.ts';
+
+const RULE_NAMES: readonly string[] = [...new Set([...REQUEST_RULE_NAMES, ...RESPONSE_RULE_NAMES])];
 
 /** A filter over entries, parsed from text. */
 export interface Filter {
@@ -35,7 +37,7 @@ const MAX_VALUES = 200;
 
 /** The only values of some fields; another one is a fault. */
 const FIXED_VALUES: Readonly<Partial<Record<FilterField, readonly string[]>>> = {
-  rule: [...REQUEST_RULE_NAMES, 'unnest', 'alias', 'flatten', 'deprecations', 'errors'],
+  rule: RULE_NAMES,
   verdict: ['rewritten', 'unchanged', 'refused', 'passed', 'served'],
   mode: ['migrate', 'observe', 'shadow', 'canary', '-'],
   origin: ['v1', 'v2', 'none'],
@@ -191,7 +193,7 @@ export const FILTER_FIELDS = {
   client: 'first digits of the client hash; - for none',
   op: 'operation; a trailing * matches any ending; - for none',
   change: 'id of a change that made an edit, of the request or of the response',
-  rule: 'rule that made an edit: unwrap, nest, rename, strip, only or map, and in responses unnest, alias, flatten, deprecations or errors',
+  rule: `rule that made an edit: ${RULE_NAMES.join(', ')}`,
   status:
     '404, 4xx, 400-451 or >=500; 0: no response; incomplete: the client did not get the end of its response',
   verdict: 'rewritten, unchanged, refused, passed or served',

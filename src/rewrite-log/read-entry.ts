@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { REQUEST_RULE_NAMES, RESPONSE_RULE_NAMES } from '../rules/rule.ts';
 import type { Entry } from './entry.ts';
 
 /** Members of an entry that had other names before 1.0: logs are kept for longer than that. */
@@ -89,7 +90,7 @@ function isEdit(value: unknown): boolean {
   );
 }
 
-const rule = z.enum(['unwrap', 'nest', 'rename', 'strip', 'only', 'map']);
+const rule = z.enum(REQUEST_RULE_NAMES);
 const pointer = z.string().regex(/^(?:\/(?:[^~/]|~[01])*)*$/);
 /** A pointer, or a question mark and the name of a query parameter. */
 const place = z.string().regex(/^(?:(?:\/(?:[^~/]|~[01])*)*|\?[^]+)$/);
@@ -117,13 +118,13 @@ const patchOperation = z.strictObject({
   value: z
     .exactOptional(z.unknown())
     .describe(
-      'An object that the gateway created, or, only while capture is on and masks nothing, the V2 value of a map.',
+      'A value that the gateway created, or, only while capture is on and masks nothing, one that took the place of the client’s.',
     ),
 });
 
 const responseRecord = z.strictObject({
   change: z.string().describe('Id of the change in the rule book.'),
-  rule: z.enum(['rename', 'unnest', 'alias', 'flatten', 'deprecations', 'errors', 'map']),
+  rule: z.enum(RESPONSE_RULE_NAMES),
   from: z.exactOptional(pointer).describe("Pointer to the member in V2's response (RFC 6901)."),
   path: z
     .exactOptional(pointer)
@@ -243,7 +244,7 @@ export const entrySchema = z
           .array(
             z.strictObject({
               change: z.string().describe('Id of the change in the rule book.'),
-              rule: z.exactOptional(z.literal('map')).describe('V2 has other values of the member.'),
+              rule: z.exactOptional(rule).describe('V2 has other values of the member.'),
               from: z
                 .exactOptional(pointer)
                 .describe("Pointer in V2's response; absent if it is gone there."),

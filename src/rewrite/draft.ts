@@ -15,6 +15,8 @@ const PART_BYTES = 512;
 
 const OPEN = Uint8Array.of(0x7b);
 const CLOSE = Uint8Array.of(0x7d);
+const OPEN_LIST = Uint8Array.of(0x5b);
+const CLOSE_LIST = Uint8Array.of(0x5d);
 const COMMA = Uint8Array.of(0x2c);
 const COLON = Uint8Array.of(0x3a);
 
@@ -66,7 +68,7 @@ export class Draft {
 
   /** Opens the value of `member` and reads its members or elements. Undefined for a string or a scalar. */
   open(member: DraftMember | DraftElement, node: number): DraftObject | DraftArray | undefined {
-    if (member.value !== undefined || node < 0) return member.value;
+    if (member.value !== undefined || node < 0 || member.literal !== undefined) return member.value;
     const kind = this.tape.kind(node);
     if (kind === OBJECT) member.value = this.object(node, member);
     if (kind === ARRAY) member.value = new DraftArray(node, member);
@@ -143,11 +145,13 @@ export class Draft {
   }
 }
 
-/** An element of a draft array: its value is an object or an array. */
-class DraftElement {
+/** An element of a draft array. Those of V1's arrays are listed where their values are objects or arrays. */
+export class DraftElement {
   readonly array: DraftArray;
   readonly index: number;
   value: DraftObject | DraftArray | undefined = undefined;
+  /** The bytes of its value, in an array that a rule created. */
+  literal: Uint8Array | undefined = undefined;
 
   constructor(array: DraftArray, index: number) {
     this.array = array;
@@ -156,7 +160,8 @@ class DraftElement {
 }
 
 /** An array of the body that rules use, with the objects and arrays in it. */
-class DraftArray {
+export class DraftArray {
+  /** Its node on the tape; -1 if a rule created it. */
   readonly node: number;
   /** Its elements, once a rule has entered it. */
   readonly elements: DraftElement[] = [];
@@ -192,6 +197,8 @@ export class DraftMember {
   value: DraftObject | DraftArray | undefined = undefined;
   /** The bytes of a JSON value that a rule wrote in place of its own. */
   literal: Uint8Array | undefined = undefined;
+  /** True if `value` is not that of its node: a rule replaced it. */
+  isReplaced = false;
   /** The object that it was originally in. */
   readonly home: DraftObject;
   /** The object that it is in now; undefined for the member that became the body. */
@@ -376,6 +383,7 @@ export function copyOf(object: DraftObject, source: DraftMember, like: DraftMemb
   copy.isRenamed = id !== 0 || source.isRenamed;
   copy.last = source.last;
   copy.literal = source.literal;
+  copy.isReplaced = source.isReplaced;
   copy.value = cloneValue(source.value, copy);
   return copy;
 }
@@ -398,6 +406,7 @@ function cloneValue(
   clone.isEntered = value.isEntered;
   for (const element of value.elements) {
     const copy = new DraftElement(clone, element.index);
+    copy.literal = element.literal;
     copy.value = cloneValue(element.value, copy);
     clone.elements.push(copy);
   }
@@ -411,6 +420,7 @@ function cloneMember(member: DraftMember, holder: DraftObject): DraftMember {
   clone.isRenamed = member.isRenamed;
   clone.isMoved = member.isMoved;
   clone.literal = member.literal;
+  clone.isReplaced = member.isReplaced;
   clone.value = cloneValue(member.value, clone);
   return clone;
 }
@@ -436,6 +446,51 @@ export function addMade(object: DraftObject, id: number): DraftMember {
   object.members.push(made);
   markChanged(object);
   return made;
+}
+
+/** Adds a new member to the end of `object`, without white space; the caller sets its value. */
+export function addLast(object: DraftObject, id: number): DraftMember {
+  const made = new DraftMember(id, -1, -1, false, object);
+  made.hasLead = false;
+  made.isMoved = true;
+  object.members.push(made);
+  markChanged(object);
+  return made;
+}
+
+/** A value that a rule writes: the bytes of a string or a scalar, or what later rules can go into. */
+export type Template =
+  | { readonly kind: 'literal'; readonly bytes: Uint8Array }
+  | { readonly kind: 'object'; readonly members: readonly (readonly [id: number, value: Template])[] }
+  | { readonly kind: 'array'; readonly elements: readonly Template[] };
+
+/** Gives `member` the value of a template in place of its own. */
+export function write(member: DraftMember, template: Template): void {
+  member.isReplaced = true;
+  fill(member, template);
+  if (member.holder !== undefined) markChanged(member.holder);
+}
+
+function fill(target: DraftMember | DraftElement, template: Template): void {
+  target.literal = template.kind === 'literal' ? template.bytes : undefined;
+  target.value = undefined;
+  if (template.kind === 'object') {
+    const object = new DraftObject(-1, target);
+    object.isChanged = true;
+    target.value = object;
+    for (const [id, value] of template.members) fill(addLast(object, id), value);
+  }
+  if (template.kind === 'array') {
+    const array = new DraftArray(-1, target);
+    array.isChanged = true;
+    array.isEntered = true;
+    target.value = array;
+    for (const [index, value] of template.elements.entries()) {
+      const element = new DraftElement(array, index);
+      array.elements.push(element);
+      fill(element, value);
+    }
+  }
 }
 
 /** Printed forms of a name, by its id: the key, and the key with a colon and the bracket of a new object. */
@@ -493,7 +548,7 @@ class Printer {
     const { tape } = this.draft;
     const { node, last, place, value, literal } = member;
     if (!member.hasDelimiter && !isFirst) recipe.insert(COMMA);
-    const isOwn = node >= 0 && !member.isRenamed && literal === undefined;
+    const isOwn = node >= 0 && !member.isRenamed && !member.isReplaced && literal === undefined;
     if (isOwn && !isCopy && place === node && value?.isChanged !== true) {
       recipe.bytes(this.layoutMark(member), tape.endMark(last), false);
       return;
@@ -504,11 +559,13 @@ class Printer {
     }
     if (node < 0) {
       const { key, opening } = this.key(member.id);
-      if (literal === undefined) recipe.insert(opening);
-      else {
-        recipe.insert(key);
-        recipe.insert(COLON);
+      if (isMadeObject(value)) {
+        recipe.insert(opening);
+        this.object(value, isCopy);
+        return;
       }
+      recipe.insert(key);
+      recipe.insert(COLON);
     } else if (member.isRenamed) {
       recipe.insert(this.key(member.id).key);
       recipe.bytes(tape.keyEndMark(node), tape.startMark(node), isCopy);
@@ -530,7 +587,12 @@ class Printer {
 
   private value(value: DraftObject | DraftArray, isCopy: boolean): void {
     if (value instanceof DraftObject) {
+      if (value.node < 0) this.recipe.insert(OPEN);
       this.object(value, isCopy);
+      return;
+    }
+    if (value.node < 0) {
+      this.madeArray(value, isCopy);
       return;
     }
     const { tape } = this.draft;
@@ -545,6 +607,16 @@ class Printer {
     this.recipe.bytes(at, tape.endMark(value.node), isCopy);
   }
 
+  private madeArray({ elements }: DraftArray, isCopy: boolean): void {
+    this.recipe.insert(OPEN_LIST);
+    for (const { index, value, literal } of elements) {
+      if (index > 0) this.recipe.insert(COMMA);
+      if (value !== undefined) this.value(value, isCopy);
+      else this.recipe.insert(literal ?? EMPTY);
+    }
+    this.recipe.insert(CLOSE_LIST);
+  }
+
   private key(id: number): { readonly key: Uint8Array; readonly opening: Uint8Array } {
     const known = this.keys[id];
     if (known !== undefined) return known;
@@ -553,6 +625,10 @@ class Printer {
     this.keys[id] = { key, opening };
     return { key, opening };
   }
+}
+
+function isMadeObject(value: DraftObject | DraftArray | undefined): value is DraftObject {
+  return value instanceof DraftObject && value.node < 0;
 }
 
 /** Original bytes that the new text contains, and the inserted bytes before them. */

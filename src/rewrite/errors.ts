@@ -1,7 +1,7 @@
 import { type NameTable, stringText } from '../json/names.ts';
 import { pointerToken, tokenName } from '../json/pointer.ts';
 import { STRING } from '../json/tape.ts';
-import type { ErrorsRule, Path, RequestRule } from '../rules/rule.ts';
+import type { ErrorsRule, MoveRule, Path, RequestRule } from '../rules/rule.ts';
 import { type DraftMember, DraftObject, find, markChanged } from './draft.ts';
 import type { QueryPlan } from './query-plan.ts';
 import type { CompiledResponseRule, ResponseRun } from './response-rules.ts';
@@ -108,12 +108,19 @@ class V1Names {
     this.rules = rules.toReversed();
     const renames = rules.filter((rule) => rule.rule === 'rename');
     const nests = rules.filter((rule) => rule.rule === 'nest');
-    this.others = new Set([...renames.map(({ to }) => to), ...nests.map(({ under }) => under)]);
-    // Each object that V1 does not have moves what is behind it one token forward.
-    this.depth = Math.max(0, ...[...renames, ...nests].map((rule) => rule.in.length)) + nests.length + 2;
-    const named = [...renames, ...nests].flatMap((rule) => [
+    const moves = rules.filter((rule) => rule.rule === 'move');
+    this.others = new Set([
+      ...renames.map(({ to }) => to),
+      ...nests.map(({ under }) => under),
+      ...moves.flatMap(({ to }) => to),
+    ]);
+    // Each object that V1 does not have moves what is behind it one token forward, and a move as many as its paths have.
+    const moved = moves.reduce((tokens, { from, to }) => tokens + Math.max(from.length, to.length), 0);
+    const placed = [...renames, ...nests, ...moves];
+    this.depth = Math.max(0, ...placed.map((rule) => rule.in.length)) + nests.length + moved + 2;
+    const named = placed.flatMap((rule) => [
       ...rule.in,
-      ...('members' in rule ? [...rule.members, rule.under] : [rule.to]),
+      ...('members' in rule ? [...rule.members, rule.under] : [rule.to].flat()),
     ]);
     // A character of a name is two of a pointer at most, and each of them an escape of six. No index has more than 16 digits.
     this.spelledLength = this.depth * 12 * Math.max(16, ...named.map((name) => name.length + 1));
@@ -156,6 +163,7 @@ function reverseRule(rule: RequestRule, tokens: readonly string[], loose: boolea
     );
     return at === -1 ? tokens : tokens.with(at, rule.member);
   }
+  if (rule.rule === 'move') return reverseMove(rule, tokens, loose);
   if (rule.rule !== 'nest') return tokens;
   const at = tokens.findIndex(
     (token, index) => token === rule.under && matchesPath(rule.in, tokens, index, loose),
@@ -165,6 +173,28 @@ function reverseRule(rule: RequestRule, tokens: readonly string[], loose: boolea
   // V1 has no such object: an error about all of it becomes one about the object around it. Alone, its name may be a plain word.
   if (next === undefined) return loose && (at === 0 || at < rule.in.length) ? tokens : tokens.slice(0, at);
   return tokens.toSpliced(at, 1);
+}
+
+/** Reverses a move. An error about an object that V1 does not have becomes one about the object around it. */
+function reverseMove(
+  { in: inside, from, to }: MoveRule,
+  tokens: readonly string[],
+  loose: boolean,
+): readonly string[] {
+  const at = tokens.findIndex(
+    (_, index) =>
+      to.every((name, step) => tokens[index + step] === name) && matchesPath(inside, tokens, index, loose),
+  );
+  if (at !== -1) return tokens.toSpliced(at, to.length, ...from);
+  const { length } = inside;
+  const rest = tokens.slice(length);
+  const isAround =
+    !loose &&
+    rest.length > 0 &&
+    rest.length < to.length &&
+    rest.every((name, step) => name === to[step]) &&
+    rest.at(-1) !== from[rest.length - 1];
+  return isAround && matchesPath(inside, tokens, length, false) ? tokens.slice(0, -1) : tokens;
 }
 
 /** Whether the first `length` of `tokens` are the path, or for a `loose` path its end. */

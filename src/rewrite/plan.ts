@@ -39,6 +39,7 @@ import {
   strip,
   unwrap,
 } from './request-rules.ts';
+import { type CompiledMove, compileMove, type CompiledSet, compileSet, move, set } from './value-rules.ts';
 
 /** The plans of a rule book: one for each operation, and one for every other POST or PATCH. */
 export interface Plans {
@@ -68,7 +69,14 @@ const NO_RECORDS: Records = { records: [], patch: [], omitted: 0 };
 
 const BYTE_ORDER_MARK: EditRecord = { change: 'byte-order-mark', rule: 'strip', note: 'byte-order-mark' };
 
-type Compiled = CompiledUnwrap | CompiledNest | CompiledRename | CompiledStrip | CompiledMap;
+type Compiled =
+  | CompiledUnwrap
+  | CompiledNest
+  | CompiledRename
+  | CompiledStrip
+  | CompiledMap
+  | CompiledSet
+  | CompiledMove;
 
 /** The result of the rules for every body of one shape in which maps find the same values. */
 interface ShapeResult {
@@ -103,7 +111,7 @@ export class Plan {
     this.depth = book.limits.depth;
     this.rules = this.compile(book.policies, changes);
     this.listRules = this.rules.filter(isOfList);
-    const record = this.rules.reduce((deepest, rule) => Math.max(deepest, reach(rule)), 0) + this.unwraps();
+    const record = this.rules.reduce((deepest, rule) => Math.max(deepest, reach(rule)), 0) + this.lifts();
     this.scanner = new Scanner({
       depth: book.limits.depth,
       record,
@@ -236,14 +244,21 @@ export class Plan {
     return rules;
   }
 
-  private unwraps(): number {
-    return this.rules.filter((rule) => rule.rule === 'unwrap').length;
+  /** The levels by which a value may have been deeper in the V1 body than where a rule reads it. */
+  private lifts(): number {
+    return this.rules.reduce((levels, rule) => levels + liftOf(rule), 0);
   }
+}
+
+function liftOf(rule: Compiled): number {
+  if (rule.rule === 'move') return Math.max(0, rule.from.length - rule.to.length);
+  return rule.rule === 'unwrap' ? 1 : 0;
 }
 
 /** The number of levels below the body that `rule` may read: its path, the members there, and the contents of `under`. */
 function reach(rule: Compiled): number {
   if (rule.rule === 'unwrap') return 1;
+  if (rule.rule === 'move') return rule.path.length + Math.max(rule.from.length, rule.to.length);
   return rule.path.length + (rule.rule === 'nest' ? 2 : 1);
 }
 
@@ -265,6 +280,7 @@ function openedBy(rules: readonly Compiled[]): OpenedMembers {
   for (const rule of rules.toReversed()) {
     if (rule.rule === 'rename') openLike(opened, rule.id, rule.to);
     if (rule.rule === 'nest') opened.objects[rule.under] = true;
+    if (rule.rule === 'move') openMove(opened, rule);
     if (rule.rule === 'unwrap') opened.objects[rule.id] = true;
     else openPath(opened, rule.path);
   }
@@ -300,6 +316,11 @@ function apply(
       return strip(rule, run, object);
     case 'map':
       return map(rule, run, object);
+    case 'set':
+    case 'default':
+      return set(rule, run, object);
+    case 'move':
+      return move(rule, run, object);
   }
 }
 
@@ -317,6 +338,11 @@ function compile(rule: RequestRule, base: CompiledRule, names: NameTable): Compi
       return compileStrip(rule, base, names);
     case 'map':
       return compileMap(rule, base, names);
+    case 'set':
+    case 'default':
+      return compileSet(rule, base, names);
+    case 'move':
+      return compileMove(rule, base, names);
   }
 }
 
@@ -348,6 +374,18 @@ export function openPath(opened: MembersToOpen, path: readonly number[]): void {
   if (path[0] === -1) opened.list = true;
   for (const [at, id] of path.entries()) {
     if (id >= 0) (path[at + 1] === -1 ? arrays : objects)[id] = true;
+  }
+}
+
+/** Opens the members on both paths of a move, and the moved one by its old name as by its new one. */
+export function openMove(
+  opened: MembersToOpen,
+  { path, from, to }: { readonly [Key in 'path' | 'from' | 'to']: readonly number[] },
+): void {
+  openLike(opened, from.at(-1) ?? 0, to.at(-1) ?? 0);
+  for (const end of [from, to]) {
+    openPath(opened, path);
+    for (const id of end.slice(0, -1)) opened.objects[id] = true;
   }
 }
 

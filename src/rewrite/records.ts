@@ -31,8 +31,8 @@ const MAX_POINTER_CHARACTERS = 32_768;
 const RECORD_CHARACTERS = 64;
 
 /** True for an edit of the query, whose places are parameters. */
-export function isOfQuery({ from }: EditRecord): boolean {
-  return from?.startsWith('?') === true;
+export function isOfQuery({ from, path }: EditRecord): boolean {
+  return (from ?? path)?.startsWith('?') === true;
 }
 
 /**
@@ -169,8 +169,25 @@ export class Recorder {
     this.patch.push({ op: 'move', from: before, path: currentPointer(this.draft, member) ?? '' });
   }
 
+  /** Called after `member` was added with `value`. */
+  add(rule: RuleName, member: DraftMember, value: unknown): void {
+    if (this.remainingCharacters <= 0) {
+      this.omitted += 1;
+      return;
+    }
+    this.write({ rule, from: undefined, member, note: undefined });
+    this.clearRemoved();
+    this.patch.push({ op: 'add', path: currentPointer(this.draft, member) ?? '', value });
+  }
+
+  /** Records that a member moved within the patch, to where nothing stands in the way of its next move. */
+  moveAside(from: string, path: string): void {
+    this.clearRemoved();
+    this.patch.push({ op: 'move', from, path });
+  }
+
   /** Called after the value of `member` was replaced by `value`. */
-  replace(rule: RuleName, member: DraftMember, value: string | number | boolean | null): void {
+  replace(rule: RuleName, member: DraftMember, value: unknown): void {
     if (this.remainingCharacters <= 0) {
       this.omitted += 1;
       return;
@@ -315,6 +332,7 @@ function changeOf(record: EditRecord): string | undefined {
   if (rule === 'strip' || rule === 'only') return note === undefined ? 'is gone' : undefined;
   const tokens = path?.split('/') ?? [];
   if (rule === 'rename' && path !== undefined) return `is called ${tokenName(tokens.at(-1) ?? '')}`;
+  if (rule === 'move' && path !== undefined) return `is ${tokens.slice(1).map(tokenName).join('.')}`;
   if (rule === 'nest' && path !== undefined) return `belongs in the ${tokenName(tokens.at(-2) ?? '')} object`;
   return undefined;
 }

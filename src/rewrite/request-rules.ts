@@ -43,12 +43,15 @@ export interface CompiledRule extends RuleName {
 
 /** Step codes reserved for each member of a rule: what was done to it, and why. */
 export const STEPS = 8;
-const PLAIN = 0;
+/** The step that a rule is for. */
+export const PLAIN = 0;
 const CONFLICT = 1;
-const MADE = 2;
+/** An object was made. */
+export const MADE = 2;
 const FLAT = 3;
 const DUPLICATE = 4;
-const OTHER = 5;
+/** Another step of the rule. */
+export const OTHER = 5;
 
 /** The round of the search in which each name was last seen, by id; shared by the runs of a plan, one after the other. */
 export interface Marks {

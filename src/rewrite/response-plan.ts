@@ -16,7 +16,7 @@ import type { ExplicitResponseRule, Path, RequestRule } from '../rules/rule.ts';
 import { ShapeCache } from './caches.ts';
 import { Draft, DraftObject, find, type KeyCache, printDraft, type Recipe } from './draft.ts';
 import { type CompiledErrors, compileErrors, errors } from './errors.ts';
-import { type MembersToOpen, openLike, openPath } from './plan.ts';
+import { type MembersToOpen, openLike, openMove, openPath } from './plan.ts';
 import { type QueryPlan, queryPlanOf } from './query-plan.ts';
 import type { PatchOperation } from './records.ts';
 import {
@@ -45,6 +45,18 @@ import {
   SeenIds,
   unnest,
 } from './response-rules.ts';
+import {
+  type CompiledResponseMove,
+  type CompiledResponseSet,
+  type CompiledResponseStrip,
+  compileResponseMove,
+  compileResponseSet,
+  compileResponseStrip,
+  isWithin,
+  responseMove,
+  responseSet,
+  responseStrip,
+} from './value-rules.ts';
 
 type Compiled =
   | CompiledRenameBack
@@ -53,7 +65,10 @@ type Compiled =
   | CompiledFlatten
   | CompiledDeprecations
   | CompiledErrors
-  | CompiledResponseMap;
+  | CompiledResponseMap
+  | CompiledResponseSet
+  | CompiledResponseStrip
+  | CompiledResponseMove;
 
 /** The effect of the rules on every response of one shape with one status. */
 interface ShapeResult {
@@ -101,7 +116,7 @@ export class ResponsePlan {
     this.isGrouped = !this.rules.some(readsAnyName);
     this.resource = inverted.length > 0 ? resource.map((name) => this.names.add(name)) : undefined;
     // A member that a rule lifts was one level deeper before.
-    const lifted = this.rules.filter(({ rule }) => rule === 'flatten' || rule === 'unnest').length;
+    const lifted = this.rules.reduce((levels, rule) => levels + liftOf(rule), 0);
     const record = this.rules.reduce((deepest, rule) => Math.max(deepest, reach(rule)), 0) + lifted;
     this.scanner = new Scanner({
       depth: book.limits.depth,
@@ -292,6 +307,13 @@ function compile(
       return compileErrors(rule, change, names, request, query);
     case 'map':
       return compileResponseMap(rule, change, names);
+    case 'set':
+    case 'default':
+      return compileResponseSet(rule, change, names);
+    case 'strip':
+      return compileResponseStrip(rule, change, names);
+    case 'move':
+      return compileResponseMove(rule, change, names);
   }
 }
 
@@ -311,6 +333,13 @@ function applyRule(rule: Compiled, run: ResponseRun): void {
       return run.each(rule, (object) => errors(rule, run, object));
     case 'map':
       return run.each(rule, (object) => responseMap(rule, run, object));
+    case 'set':
+    case 'default':
+      return run.each(rule, (object) => responseSet(rule, run, object));
+    case 'strip':
+      return run.each(rule, (object) => responseStrip(rule, run, object));
+    case 'move':
+      return run.each(rule, (object) => responseMove(rule, run, object));
   }
 }
 
@@ -327,6 +356,7 @@ function openedBy(rules: readonly Compiled[]): OpenedMembers {
     if (rule.rule === 'flatten' || rule.rule === 'unnest') opened.objects[rule.id] = true;
     if (rule.rule === 'alias') openLike(opened, rule.id, rule.as);
     if (rule.rule === 'rename') openLike(opened, rule.id, rule.to);
+    if (rule.rule === 'move') openMove(opened, rule);
     if (rule.rule === 'errors') opened.objects[rule.source] = true;
   }
   return opened;
@@ -334,12 +364,34 @@ function openedBy(rules: readonly Compiled[]): OpenedMembers {
 
 /** The number of levels below the body that `rule` may read. */
 function reach(rule: Compiled): number {
-  if (rule.rule === 'deprecations') return rule.path.length;
-  return rule.path.length + (rule.rule === 'alias' || rule.rule === 'rename' || rule.rule === 'map' ? 1 : 2);
+  switch (rule.rule) {
+    case 'deprecations':
+      return rule.path.length;
+    case 'move':
+      return rule.path.length + Math.max(rule.from.length, rule.to.length);
+    case 'unnest':
+    case 'flatten':
+    case 'errors':
+      return rule.path.length + 2;
+    case 'rename':
+    case 'alias':
+    case 'map':
+    case 'set':
+    case 'default':
+    case 'strip':
+      return rule.path.length + 1;
+  }
+}
+
+/** The levels by which a rule may lift a value. */
+function liftOf(rule: Compiled): number {
+  if (rule.rule === 'move') return Math.max(0, rule.from.length - rule.to.length);
+  return rule.rule === 'flatten' || rule.rule === 'unnest' ? 1 : 0;
 }
 
 /** True for a rule that compares names that it does not list. */
 function readsAnyName(rule: Compiled): boolean {
+  if (rule.rule === 'move') return isWithin(rule.from, rule.to);
   return rule.rule === 'flatten' || (rule.rule === 'unnest' && rule.places === undefined);
 }
 
@@ -385,7 +437,7 @@ export function compileResponsePlans(book: RuleBook): ResponsePlans {
 /** Adds to the changes that name a read the `errors` rules of those that write the resource, where V1 has other names for it. */
 function changesOfRead(named: readonly Change[], writing: readonly Change[]): readonly Change[] {
   const isRenamed = writing.some(({ request }) =>
-    request.some(({ rule }) => rule === 'rename' || rule === 'nest'),
+    request.some(({ rule }) => rule === 'rename' || rule === 'nest' || rule === 'move'),
   );
   if (!isRenamed) return named;
   return writing.map((change) => {

@@ -173,6 +173,11 @@ export class ResponseRun {
     this.patch?.push({ op: 'add', path: this.pointerOf(made), value });
   }
 
+  /** Says in the patch that a member moved, to where nothing stands in the way of its next move. */
+  moveAside(from: string, path: string): void {
+    this.patch?.push({ op: 'move', from, path });
+  }
+
   /** Called after the text of a member was replaced; `source` is given where V2's own value stands in its place. */
   replace(rule: CompiledResponseRule, member: DraftMember, source?: DraftMember): void {
     this.hasTexts = true;
@@ -301,7 +306,7 @@ export function compileUnnest(rule: UnnestRule, change: string, names: NameTable
 }
 
 /** Splits the path of a member into the compiled path of its object and its name. */
-function memberPlace(
+export function memberPlace(
   path: Path,
   names: NameTable,
 ): { readonly path: readonly number[]; readonly name: string } {
@@ -328,7 +333,8 @@ export function unnest(rule: CompiledUnnest, run: ResponseRun, object: DraftObje
   }
 }
 
-function isNull({ bytes, tape }: Draft, { node, literal }: DraftMember): boolean {
+/** True for a member whose value is null. */
+export function isNull({ bytes, tape }: Draft, { node, literal }: DraftMember): boolean {
   return (
     node >= 0 && literal === undefined && tape.kind(node) === SCALAR && bytes[tape.start(node)] === LETTER_N
   );

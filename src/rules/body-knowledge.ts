@@ -1,12 +1,15 @@
 import { printScalar } from '../json/document.ts';
 import {
   type MapRule,
+  type MoveRule,
+  namedMembers,
   type NestRule,
   type OnlyRule,
   type Path,
   printPath,
   type RenameRule,
   type RequestRule,
+  type SetRule,
   type StripRule,
   type UnwrapRule,
 } from './rule.ts';
@@ -41,14 +44,17 @@ export class BodyKnowledge {
     const inside = rule.rule === 'unwrap' ? [] : rule.in;
     const reason = this.reason(inside, change);
     if (reason !== undefined) return [{ part: 'inside', reason }];
-    const members = 'members' in rule ? rule.members : [rule.member];
+    // What is absent is what these rules are for.
+    if (rule.rule === 'set' || rule.rule === 'default') return [];
     const stale: StalePart[] = [];
     const seen = new Set<string>();
-    for (const [part, member] of members.entries()) {
-      const why = seen.has(member)
-        ? `${printPath([...inside, member])} is in the list already; remove it`
-        : this.reason([...inside, member], change);
-      seen.add(member);
+    for (const [part, member] of namedMembers(rule).entries()) {
+      const [name = ''] = member;
+      const why =
+        member.length === 1 && seen.has(name)
+          ? `${printPath([...inside, name])} is in the list already; remove it`
+          : this.reason([...inside, ...member], change);
+      seen.add(name);
       if (why !== undefined) stale.push({ part, reason: why });
     }
     if (rule.rule === 'map' && stale.length === 0) return this.staleValues(rule);
@@ -109,6 +115,13 @@ export class BodyKnowledge {
         return;
       case 'map':
         this.learnMap(rule, change);
+        return;
+      case 'set':
+      case 'default':
+        this.learnSet(rule);
+        return;
+      case 'move':
+        this.learnMove(rule, change);
     }
   }
 
@@ -180,6 +193,33 @@ export class BodyKnowledge {
     holder.members.set(member, { ...facts, replaced });
   }
 
+  private learnSet({ rule, member, in: inside }: SetRule): void {
+    const holder = reach(this.root, inside);
+    if (rule === 'set' || factsOf(holder, member)?.loss !== undefined) holder.members.set(member, unknown());
+  }
+
+  private learnMove(rule: MoveRule, change: string): void {
+    const base = reach(this.root, rule.in);
+    if (obstacleOn(base, rule.from) !== undefined) return;
+    const name = rule.from.at(-1) ?? '';
+    const from = reach(base, rule.from.slice(0, -1));
+    const moved = factsOf(from, name);
+    const now = rule.to;
+    from.members.set(name, lost({ how: 'move', change, now, up: rule.from.length - 1 }));
+    let target = base;
+    for (const step of rule.to.slice(0, -1)) {
+      const known = factsOf(target, step);
+      const next: Facts =
+        known?.loss === undefined
+          ? (known ?? unknown())
+          : { ...unknown(), closed: known.loss, madeBy: change };
+      target.members.set(step, next);
+      target = next;
+    }
+    const last = rule.to.at(-1) ?? '';
+    target.members.set(last, either(moved, factsOf(target, last)));
+  }
+
   private put(path: Path, facts: Facts): void {
     const name = path.at(-1);
     if (name === undefined) this.root = facts;
@@ -196,6 +236,7 @@ function effectOf(loss: Loss): string {
     case 'rename':
       return `${change} renames`;
     case 'nest':
+    case 'move':
       return `${change} moves`;
     case 'only':
       return `${change} leaves`;
@@ -206,10 +247,12 @@ function effectOf(loss: Loss): string {
 
 /** Why a member is no longer in its place. */
 interface Loss {
-  readonly how: 'strip' | 'rename' | 'nest' | 'only' | 'unwrap';
+  readonly how: 'strip' | 'rename' | 'nest' | 'only' | 'unwrap' | 'move';
   readonly change: string;
   /** Its new path, from the object that held it; undefined when it was removed. */
   readonly now: Path | undefined;
+  /** The levels above that object from which the path leads; 0 when absent. */
+  readonly up?: number;
 }
 
 /**
@@ -300,7 +343,8 @@ function whereNow(root: Facts, path: Path): Path | undefined {
     const obstacle = obstacleOn(root, current);
     if (obstacle === undefined) return current;
     if (obstacle.loss?.now === undefined) return undefined;
-    current = [...obstacle.path.slice(0, -1), ...obstacle.loss.now, ...current.slice(obstacle.path.length)];
+    const { now, up = 0 } = obstacle.loss;
+    current = [...obstacle.path.slice(0, -1 - up), ...now, ...current.slice(obstacle.path.length)];
   }
   return undefined;
 }

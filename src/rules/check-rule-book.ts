@@ -20,10 +20,10 @@ import {
 import {
   DEFAULT_FROM,
   type MappedValue,
+  namedMembers,
   type Path,
   printPath,
   readPath,
-  type RenameRule,
   type RequestRule,
   type RequestRuleName,
   type ResponseRule,
@@ -35,8 +35,8 @@ const POLICY_RULES: ReadonlyMap<string, readonly RequestRuleName[]> = new Map([
   ['flat', ['unwrap']],
   ['siblings', ['unwrap']],
   ['wrapper', ['unwrap']],
-  ['conflict', ['nest', 'rename']],
-  ['duplicate', ['unwrap', 'nest', 'rename', 'strip', 'only', 'map']],
+  ['conflict', ['nest', 'rename', 'move']],
+  ['duplicate', ['unwrap', 'nest', 'rename', 'strip', 'only', 'map', 'set', 'default', 'move']],
 ]);
 
 /** Checks each change on its own; the checks of stale rules cover how rules fit together. */
@@ -89,6 +89,7 @@ export function checkChanges(
 
 /** A list that the gateway creates has exactly one place. */
 function checkResponsePath(change: string, rule: ResponseRule, at: SourcePath, fault: Report): void {
+  if (rule.rule === 'move') checkMove(change, rule, at, fault);
   if (rule.rule === 'deprecations' && rule.path.includes('*')) {
     fault([...at, rule.rule], `change "${change}": the list has exactly one place; name it without *`);
   }
@@ -173,6 +174,34 @@ function checkRule(change: string, { rule, inside, members }: DeclaredRule, faul
     }
   }
   if (rule.rule === 'map') checkValues(change, rule.values, (index) => members[index + 1] ?? inside, fault);
+  if (rule.rule === 'move') {
+    checkMove(change, rule, inside.slice(0, -1), fault);
+    if (isBeginning(rule.to, rule.from) && rule.to.length < rule.from.length) {
+      const [from, to] = [printPath([...rule.in, ...rule.from]), printPath([...rule.in, ...rule.to])];
+      fault(
+        [...inside.slice(0, -1), 'to'],
+        `change "${change}": move puts ${from} in the place of ${to}, which has other members; move it out under another name`,
+      );
+    }
+  }
+}
+
+/** The paths of a move meet the same elements of arrays, and are not the same. */
+function checkMove(
+  change: string,
+  { from, to }: { readonly from: Path; readonly to: Path },
+  at: SourcePath,
+  fault: Report,
+): void {
+  if (from.includes('*') || to.includes('*')) {
+    fault([...at, 'to'], `change "${change}": each * of to must be that of move, at the same place`);
+  } else if (from.length === to.length && isBeginning(from, to)) {
+    fault([...at, 'to'], `change "${change}": move leaves the member where it is; write another path`);
+  }
+}
+
+function isBeginning(start: Path, path: Path): boolean {
+  return start.every((name, at) => name === path[at]);
 }
 
 function checkQueryRule(change: string, { rule, parts }: DeclaredQueryRule, fault: Report): void {
@@ -355,7 +384,9 @@ function unreadResource(
 /** A rename whose new name the body may have had already, and where that name is now. */
 interface GivenName {
   readonly change: string;
-  readonly rule: RenameRule;
+  readonly how: 'renamed' | 'moved';
+  readonly from: Path;
+  readonly to: Path;
   at: Path;
 }
 
@@ -375,10 +406,12 @@ function lossyChains(changes: readonly Change[], policies: Policies): readonly s
         if (fate !== undefined) warnings.push(lossWords(name, `change "${id}" ${fate}`));
       }
       follow(rule, given);
-      if (rule.rule === 'rename' && conflict === 'v1') {
-        const at = [...rule.in, rule.to];
-        if (!knowledge.isEmptyAt(at) && !knowledge.isEmptyAt([...rule.in, rule.member]))
-          given.push({ change: id, rule, at });
+      if ((rule.rule === 'rename' || rule.rule === 'move') && conflict === 'v1') {
+        const how = rule.rule === 'rename' ? 'renamed' : 'moved';
+        const from = [...rule.in, ...(namedMembers(rule)[0] ?? [])];
+        const to = [...rule.in, ...(rule.rule === 'rename' ? [rule.to] : rule.to)];
+        if (!knowledge.isEmptyAt(to) && !knowledge.isEmptyAt(from))
+          given.push({ change: id, how, from, to, at: to });
       }
       knowledge.apply(rule, id, flat === 'migrate');
     }
@@ -388,6 +421,14 @@ function lossyChains(changes: readonly Change[], policies: Policies): readonly s
 
 /** What a rule does to the member at `path`; undefined when it leaves the name to it. */
 function fateOf(rule: RequestRule, path: Path): string | undefined {
+  if (rule.rule === 'move') {
+    const [from, to] = [
+      [...rule.in, ...rule.from],
+      [...rule.in, ...rule.to],
+    ];
+    if (isSame(from, path)) return `then moves to ${printPath(to)}`;
+    return isSame(to, path) ? `also gives to ${printPath(from)}` : undefined;
+  }
   if (rule.rule === 'unwrap' || rule.rule === 'map') return undefined;
   const name = path.at(-1) ?? '';
   const isThere = rule.in.length === path.length - 1 && rule.in.every((part, at) => part === path[at]);
@@ -404,15 +445,22 @@ function fateOf(rule: RequestRule, path: Path): string | undefined {
     case 'rename':
       if (rule.member === name) return `then renames to "${rule.to}"`;
       return rule.to === name ? `also gives to ${printPath([...rule.in, rule.member])}` : undefined;
+    case 'set':
+    case 'default':
+      return undefined;
   }
 }
 
-function lossWords({ change, rule }: GivenName, fate: string): string {
-  const [from, to] = [printPath([...rule.in, rule.member]), printPath([...rule.in, rule.to])];
+function isSame(one: Path, other: Path): boolean {
+  return one.length === other.length && isBeginning(one, other);
+}
+
+function lossWords({ change, how, from: old, to: given }: GivenName, fate: string): string {
+  const [from, to] = [printPath(old), printPath(given)];
   const remedy = fate.includes(' nests ')
     ? `nest ${from} by its V1 name, and rename it there`
     : 'let each rule name the V1 member that it is for, those that free a name first';
-  return `change "${change}": ${from} is renamed to ${to}, which ${fate}: a request that has ${to} as well loses it; ${remedy}`;
+  return `change "${change}": ${from} is ${how} to ${to}, which ${fate}: a request that has ${to} as well loses it; ${remedy}`;
 }
 
 /** Lets the names move with the objects that they are in. */
@@ -421,6 +469,11 @@ function follow(rule: RequestRule, given: readonly GivenName[]): void {
     const { at } = name;
     if (rule.rule === 'unwrap') {
       if (at[0] === rule.member) name.at = at.slice(1);
+      continue;
+    }
+    if (rule.rule === 'move') {
+      const from = [...rule.in, ...rule.from];
+      if (isBeginning(from, at)) name.at = [...rule.in, ...rule.to, ...at.slice(from.length)];
       continue;
     }
     const { length } = rule.in;

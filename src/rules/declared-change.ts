@@ -58,11 +58,16 @@ type ResponseSource = Exclude<Exclude<NonNullable<ChangeSource['response']>, 'in
 
 const INVERSE: InverseRule = { rule: 'inverse', status: ['2xx'] };
 
+/** Returns the value at a path of the source as JSON text. */
+export type JsonAt = (path: SourcePath) => string;
+
 /** Converts the source of a change to a change; `index` is its position in the source. */
-export function declareChange(source: ChangeSource, index: number): DeclaredChange {
+export function declareChange(source: ChangeSource, index: number, jsonAt: JsonAt): DeclaredChange {
   const path = ['changes', index];
-  const request = (source.request ?? []).flatMap((rule, at) => declareRule(rule, [...path, 'request', at]));
-  const response = declareResponse(source.response, [...path, 'response']);
+  const request = (source.request ?? []).flatMap((rule, at) =>
+    declareRule(rule, [...path, 'request', at], jsonAt),
+  );
+  const response = declareResponse(source.response, [...path, 'response'], jsonAt);
   const query = (source.query ?? [])
     .map((rule, at) => declareQueryRule(rule, [...path, 'query', at]))
     .filter(({ parts }) => parts.length > 0);
@@ -80,7 +85,7 @@ export function declareChange(source: ChangeSource, index: number): DeclaredChan
   return { change, path, request, query, response, hasRules };
 }
 
-function declareRule(source: RequestSource, path: SourcePath): readonly DeclaredRule[] {
+function declareRule(source: RequestSource, path: SourcePath, jsonAt: JsonAt): readonly DeclaredRule[] {
   if ('unwrap' in source) {
     const at = [...path, 'unwrap'];
     return [{ rule: { rule: 'unwrap', member: oneName(source.unwrap) }, inside: at, members: [at] }];
@@ -100,6 +105,20 @@ function declareRule(source: RequestSource, path: SourcePath): readonly Declared
     return [{ rule, inside: at, members: [at, ...valuePaths(source.map, path)] }];
   }
   if ('strip' in source) return declareStrip(source.strip, base, [...path, 'strip']);
+  if ('set' in source || 'default' in source) {
+    return declareSet(source, path).map(({ rule, member, value, at }) => {
+      const [inside, name] = split([...base, ...member]);
+      return { rule: { rule, member: name, in: inside, json: jsonAt(at), value }, inside: at, members: [at] };
+    });
+  }
+  if ('move' in source) {
+    const { path: inside, ...ends } = commonPlace(
+      [...base, ...readPath(source.move)],
+      [...base, ...readPath(source.to)],
+    );
+    const at = [...path, 'move'];
+    return [{ rule: { rule: 'move', in: inside, ...ends }, inside: at, members: [at] }];
+  }
   const inside = source.in === undefined ? path : [...path, 'in'];
   if ('nest' in source) {
     const members = source.nest.map(oneName);
@@ -109,6 +128,39 @@ function declareRule(source: RequestSource, path: SourcePath): readonly Declared
   const members = source.only.map(oneName);
   const rule: RequestRule = { rule: 'only', members, in: base };
   return [{ rule, inside, members: members.map((_, at) => [...path, 'only', at]) }];
+}
+
+/** The members of a `set` or `default`, each with its position in the source. */
+function declareSet(
+  source: { readonly set: object } | { readonly default: object },
+  path: SourcePath,
+): readonly {
+  readonly rule: 'set' | 'default';
+  readonly member: Path;
+  readonly value: unknown;
+  readonly at: SourcePath;
+}[] {
+  const rule = 'set' in source ? 'set' : 'default';
+  return Object.entries('set' in source ? source.set : source.default).map(
+    ([key, value]: [string, unknown]) => ({
+      rule,
+      member: readPath(key),
+      value,
+      at: [...path, rule, key],
+    }),
+  );
+}
+
+/** Splits two paths behind the last `*` that they have in common: what follows are the members of one object. */
+function commonPlace(
+  one: Path,
+  other: Path,
+): { readonly path: Path; readonly from: Path; readonly to: Path } {
+  let end = one.length;
+  while (end > 0 && one[end - 1] !== '*') end -= 1;
+  const isCommon = one.slice(0, end).every((name, at) => name === other[at]);
+  const length = isCommon ? end : 0;
+  return { path: one.slice(0, length), from: one.slice(length), to: other.slice(length) };
 }
 
 /** Returns one rule for each object that members are removed from, in the order in which the objects first appear. */
@@ -140,13 +192,31 @@ function declareStrip(
 function declareResponse(
   source: ChangeSource['response'] = [],
   path: SourcePath,
+  jsonAt: JsonAt,
 ): readonly DeclaredResponseRule[] {
   if (source === 'inverse') return [{ rule: INVERSE, path, values: [] }];
-  return source.map((rule, at) => ({
-    rule: rule === 'inverse' ? INVERSE : responseRule(rule),
-    path: [...path, at],
-    values: typeof rule === 'object' && 'map' in rule ? valuePaths(rule.map, [...path, at]) : [],
-  }));
+  return source.flatMap((rule, index): readonly DeclaredResponseRule[] => {
+    const at = [...path, index];
+    if (rule === 'inverse') return [{ rule: INVERSE, path: at, values: [] }];
+    const status = statuses(rule.status, 'errors' in rule ? ['4xx', '5xx'] : ['2xx']);
+    if ('set' in rule || 'default' in rule) {
+      return declareSet(rule, at).map(({ rule: word, member, value, at: place }) => ({
+        rule: { rule: word, path: member, json: jsonAt(place), value, status },
+        path: at,
+        values: [],
+      }));
+    }
+    if ('strip' in rule) {
+      const members = typeof rule.strip === 'string' ? [rule.strip] : rule.strip;
+      return members.map((member) => ({
+        rule: { rule: 'strip', path: readPath(member), status },
+        path: at,
+        values: [],
+      }));
+    }
+    const values = 'map' in rule ? valuePaths(rule.map, at) : [];
+    return [{ rule: responseRule(rule, status), path: at, values }];
+  });
 }
 
 function declareQueryRule(source: QuerySource, path: SourcePath): DeclaredQueryRule {
@@ -187,8 +257,12 @@ function valuePaths(source: MapSource, path: SourcePath): readonly SourcePath[] 
   return Object.keys(source).map((key) => [...path, 'map', key]);
 }
 
-function responseRule(source: ResponseSource): ExplicitResponseRule {
-  const status = statuses(source.status, 'errors' in source ? ['4xx', '5xx'] : ['2xx']);
+type OneResponseSource = Exclude<
+  ResponseSource,
+  { readonly set: unknown } | { readonly default: unknown } | { readonly strip: unknown }
+>;
+
+function responseRule(source: OneResponseSource, status: readonly StatusPattern[]): ExplicitResponseRule {
   if ('rename' in source)
     return { rule: 'rename', path: readPath(source.rename), to: oneName(source.to), status };
   if ('alias' in source)
@@ -198,6 +272,8 @@ function responseRule(source: ResponseSource): ExplicitResponseRule {
     return { rule: 'errors', details: source.errors === true ? {} : source.errors.details, status };
   if ('map' in source)
     return { rule: 'map', path: readPath(source.of), values: mappedValues(source.map), status };
+  if ('move' in source)
+    return { rule: 'move', ...commonPlace(readPath(source.move), readPath(source.to)), status };
   const members = source.members?.map(oneName);
   if ('unnest' in source) return { rule: 'unnest', path: readPath(source.unnest), members, status };
   return { rule: 'flatten', path: readPath(source.flatten), members, status };

@@ -78,6 +78,11 @@ function requestMeaning(rule: RequestRule): unknown {
       return [rule.rule, rule.members, rule.in];
     case 'map':
       return [rule.rule, rule.member, rule.in, valuesMeaning(rule.values)];
+    case 'set':
+    case 'default':
+      return [rule.rule, rule.member, rule.in, rule.json];
+    case 'move':
+      return [rule.rule, [...rule.in, ...rule.from], [...rule.in, ...rule.to]];
   }
 }
 
@@ -114,6 +119,13 @@ function responseMeaning(rule: ResponseRule): unknown {
       return [rule.rule, rule.status];
     case 'map':
       return [rule.rule, rule.path, valuesMeaning(rule.values), rule.status];
+    case 'set':
+    case 'default':
+      return [rule.rule, rule.path, rule.json, rule.status];
+    case 'strip':
+      return [rule.rule, rule.path, rule.status];
+    case 'move':
+      return [rule.rule, [...rule.path, ...rule.from], [...rule.path, ...rule.to], rule.status];
   }
 }
 

@@ -1,19 +1,26 @@
-import { printScalar } from '../json/document.ts';
+import { type JsonScalar, printScalar } from '../json/document.ts';
 import type { Change, Operation } from './rule-book.ts';
 import {
   type MappedValue,
+  type MoveRule,
   type Path,
   type RenameBackRule,
   type RequestRule,
   type ResponseMapRule,
+  type ResponseMoveRule,
+  type ResponseStripRule,
+  type SetRule,
   templateShape,
   type UnnestRule,
 } from './rule.ts';
 
+/** A response rule that undoes a request rule. */
+type UndoingRule = RenameBackRule | UnnestRule | ResponseMapRule | ResponseStripRule | ResponseMoveRule;
+
 /** A response rule that undoes a request rule, and the id of the change that both belong to. */
 export interface InvertedRule {
   readonly change: string;
-  readonly rule: RenameBackRule | UnnestRule | ResponseMapRule;
+  readonly rule: UndoingRule;
 }
 
 /**
@@ -110,7 +117,7 @@ export function isInverse({ response }: Change): boolean {
 
 /** True for a request rule that can be undone in a response. An `unwrap` has nothing to undo: responses are always wrapped. */
 export function isInvertible(rule: RequestRule): boolean {
-  return invert(rule, []) !== undefined;
+  return invert(rule, [], undefined) !== undefined;
 }
 
 /** Undoes `changes`, the last first, on the resource at `base`. */
@@ -122,8 +129,7 @@ function undo(changes: readonly Change[], base: Path): readonly InvertedRule[] {
     for (const rule of change.request.toReversed()) {
       if (rule.rule === 'unwrap') wrapper = rule.member;
       if (!isInverse(change)) continue;
-      const inside = 'in' in rule ? insideOf(rule.in, wrapper) : undefined;
-      const inverted = inside === undefined ? undefined : invert(rule, [...base, ...inside]);
+      const inverted = invert(rule, base, wrapper);
       if (inverted !== undefined) undone.push({ change: change.id, rule: inverted });
     }
   }
@@ -136,8 +142,13 @@ function insideOf(path: Path, wrapper: string | undefined): Path | undefined {
   return path[0] === wrapper ? path.slice(1) : undefined;
 }
 
-function invert(rule: RequestRule, inside: Path): RenameBackRule | UnnestRule | ResponseMapRule | undefined {
+function invert(rule: RequestRule, base: Path, wrapper: string | undefined): UndoingRule | undefined {
   const status = ['2xx'] as const;
+  if (rule.rule === 'unwrap' || rule.rule === 'strip' || rule.rule === 'only') return undefined;
+  if (rule.rule === 'move') return invertMove(rule, base, wrapper);
+  const place = insideOf(rule.in, wrapper);
+  if (place === undefined) return undefined;
+  const inside = [...base, ...place];
   switch (rule.rule) {
     case 'rename':
       return { rule: 'rename', path: [...inside, rule.to], to: rule.member, status };
@@ -149,11 +160,31 @@ function invert(rule: RequestRule, inside: Path): RenameBackRule | UnnestRule | 
         ? undefined
         : { rule: 'map', path: [...inside, rule.member], values, status };
     }
-    case 'unwrap':
-    case 'strip':
-    case 'only':
-      return undefined;
+    case 'set':
+      return { rule: 'strip', path: [...inside, rule.member], status };
+    // V1 may have such a member: another value is one that a client sent.
+    case 'default': {
+      const only = scalarOfJson(rule);
+      return only && { rule: 'strip', path: [...inside, rule.member], only, status };
+    }
   }
+}
+
+/** Before the unwrap, the paths of a member that ends up in a response lead through the wrapper. */
+function invertMove(rule: MoveRule, base: Path, wrapper: string | undefined): ResponseMoveRule | undefined {
+  const from = insideOf([...rule.in, ...rule.to], wrapper);
+  const to = insideOf([...rule.in, ...rule.from], wrapper);
+  if (from === undefined || to === undefined || from.length === 0 || to.length === 0) return undefined;
+  const isWrapped = wrapper !== undefined;
+  const common = rule.in.length - (isWrapped && rule.in.length > 0 ? 1 : 0);
+  const path = [...base, ...from.slice(0, common)];
+  return { rule: 'move', path, from: from.slice(common), to: to.slice(common), status: ['2xx'] };
+}
+
+/** The value of a `default`; undefined for an object or a list. */
+function scalarOfJson({ json, value }: SetRule): JsonScalar | undefined {
+  if (typeof value === 'object' && value !== null) return undefined;
+  return typeof value === 'string' ? { isString: true, text: value } : { isString: false, text: json };
 }
 
 /**

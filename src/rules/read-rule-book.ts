@@ -1,5 +1,5 @@
 import { checkChanges, checkOperations, readResource } from './check-rule-book.ts';
-import { declareChange } from './declared-change.ts';
+import { declareChange, type JsonAt } from './declared-change.ts';
 import { declareRollout } from './declared-rollout.ts';
 import { hashRuleBook } from './hash.ts';
 import type { RuleBookFault, SourceFault } from './rule-book-fault.ts';
@@ -35,7 +35,7 @@ const DEFAULT_LIMITS: RuleBookLimits = { depth: 512, body: 10_485_760, response:
  */
 export async function readRuleBook(text: string, file: string): Promise<RuleBookReading> {
   const document = new SourceDocument(text);
-  const { faults, meaning } = checkMeaning(document.value);
+  const { faults, meaning } = checkMeaning(document.value, (path) => document.jsonAt(path));
   const all: RuleBookFault[] = document.faults.map((fault) => ({ file, ...fault }));
   if (document.value !== undefined) {
     for (const { path, blame, message } of faults) {
@@ -54,21 +54,23 @@ interface Findings {
   readonly meaning: Omit<RuleBook, 'hash'> | undefined;
 }
 
-function checkMeaning(value: unknown): Findings {
+function checkMeaning(value: unknown, jsonAt: JsonAt): Findings {
   const parsed = ruleBookSource.safeParse(value);
-  if (parsed.success) return check(parsed.data, undefined);
+  if (parsed.success) return check(parsed.data, undefined, jsonAt);
   const faults = schemaFaults(parsed.error.issues, value);
   const subset = validSubset(value, parsed.error.issues);
   const rest = ruleBookSource.safeParse(subset?.source);
   if (subset === undefined || !rest.success) return { faults, meaning: undefined };
-  return { faults: [...faults, ...check(rest.data, subset).faults], meaning: undefined };
+  return { faults: [...faults, ...check(rest.data, subset, jsonAt).faults], meaning: undefined };
 }
 
 /** Checks a source, or the valid subset of it. */
-function check(source: RuleBookSource, subset: ValidSubset | undefined): Findings {
+function check(source: RuleBookSource, subset: ValidSubset | undefined, jsonAt: JsonAt): Findings {
   const { from = DEFAULT_FROM, to = DEFAULT_TO, other = 'refuse' } = source;
   const { operations, faults } = checkOperations(source.operations, from);
-  const declared = source.changes.map((change, at) => declareChange(change, subset?.indexes[at] ?? at));
+  const declared = source.changes.map((change, at) =>
+    declareChange(change, subset?.indexes[at] ?? at, jsonAt),
+  );
   const policies: Policies = { ...DEFAULT_POLICIES, ...source.policies };
   const limits: RuleBookLimits = { ...DEFAULT_LIMITS, ...source.limits };
   const resource = source.resource === undefined ? undefined : readResource(source.resource);

@@ -139,7 +139,17 @@ const rolloutSource = {
 };
 
 /** The keys that identify request rules, in the order of the schema's union. */
-export const REQUEST_WORDS = ['unwrap', 'nest', 'rename', 'strip', 'only', 'map'] as const;
+export const REQUEST_WORDS = [
+  'unwrap',
+  'nest',
+  'rename',
+  'strip',
+  'only',
+  'map',
+  'set',
+  'default',
+  'move',
+] as const;
 
 /** The keys that identify response rules, in the order of the schema's union. */
 export const RESPONSE_WORDS = [
@@ -150,6 +160,10 @@ export const RESPONSE_WORDS = [
   'deprecations',
   'errors',
   'map',
+  'set',
+  'default',
+  'strip',
+  'move',
 ] as const;
 
 /** The keys that identify query rules, in the order of the schema's union. */
@@ -229,6 +243,36 @@ const map = strict({
   of: memberPath,
   in: inside,
 }).describe('Replaces the value of a member that is listed; any other value stays.');
+
+/** A value of YAML that JSON can write: all but infinity and what is not a number. */
+const jsonValue = z.unknown().refine((value) => isJson(value), 'is no value of JSON; write a finite number');
+
+function isJson(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.values(value).every(isJson);
+  return typeof value !== 'number' || Number.isFinite(value);
+}
+
+const setValues = z
+  .record(memberPath, jsonValue)
+  .refine((values) => Object.keys(values).length > 0, 'names no member; write a path and its value');
+
+const set = strict({
+  set: setValues.describe('Values by path: any value of JSON, written as in YAML.'),
+  in: inside,
+}).describe(
+  'Gives members a value, whether or not they are there; the objects that they are in are not made.',
+);
+
+const setDefault = strict({
+  default: setValues.describe('Values by path: any value of JSON, written as in YAML.'),
+  in: inside,
+}).describe('Gives members a value where they are absent; the objects that they are in are not made.');
+
+const move = strict({
+  move: memberPath,
+  in: inside,
+  to: memberPath.describe('The path that it moves to; objects on the way are made. Each * is that of move.'),
+}).describe('Moves a member to another object; its value keeps its bytes.');
 
 const parameter = z
   .string()
@@ -318,6 +362,25 @@ const responseMap = strict({
   status,
 }).describe('Replaces the value of a member of a response that is listed; any other value stays.');
 
+const responseSet = strict({ set: setValues, status }).describe(
+  'Gives members of a response a value, whether or not they are there.',
+);
+
+const responseDefault = strict({ default: setValues, status }).describe(
+  'Gives members of a response a value where they are absent.',
+);
+
+const responseStrip = strict({
+  strip: z.union([memberPath, z.array(memberPath).min(1)], { error: 'a path or a list of paths' }),
+  status,
+}).describe('Removes members of a response.');
+
+const responseMove = strict({
+  move: memberPath,
+  to: memberPath.describe('The path that it moves to; objects on the way are made. Each * is that of move.'),
+  status,
+}).describe('Moves a member of a response to another object; an object that this empties goes.');
+
 const assumed = z
   .boolean()
   .exactOptional()
@@ -381,7 +444,7 @@ const change = strict({
       'every: any POST or PATCH with a JSON body, named as an operation or not. Otherwise operation ids.',
     ),
   request: z
-    .array(z.union([unwrap, nest, rename, strip, only, map], { error: 'a rule' }))
+    .array(z.union([unwrap, nest, rename, strip, only, map, set, setDefault, move], { error: 'a rule' }))
     .exactOptional()
     .describe('Rules for the body of a V1 request. Each rule sees the result of the one before.'),
   query: z
@@ -393,9 +456,23 @@ const change = strict({
       [
         inverse,
         z.array(
-          z.union([renameBack, unnest, alias, flatten, deprecations, errors, responseMap, inverse], {
-            error: 'a rule',
-          }),
+          z.union(
+            [
+              renameBack,
+              unnest,
+              alias,
+              flatten,
+              deprecations,
+              errors,
+              responseMap,
+              responseSet,
+              responseDefault,
+              responseStrip,
+              responseMove,
+              inverse,
+            ],
+            { error: 'a rule' },
+          ),
         ),
       ],
       { error: 'the word inverse or a list of response rules' },

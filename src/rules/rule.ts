@@ -53,8 +53,36 @@ export interface MappedValue {
   readonly to: JsonScalar;
 }
 
+/** Gives the member `member` of each object at `in` the value `json`: in any case (`set`), or only where it is absent (`default`). */
+export interface SetRule {
+  readonly rule: 'set' | 'default';
+  readonly member: string;
+  readonly in: Path;
+  /** The value as JSON text: a number has the digits that the rule book has. */
+  readonly json: string;
+  /** The same, decoded: a number as close as a double comes to it. */
+  readonly value: unknown;
+}
+
+/** Moves the member at `from` of each object at `in` to `to` in the same object; the objects on the way there are made. */
+export interface MoveRule {
+  readonly rule: 'move';
+  /** The objects that both paths have in common, up to the last `*`. */
+  readonly in: Path;
+  readonly from: Path;
+  readonly to: Path;
+}
+
 /** A request rule: one declaration for the body of a V1 request. A closed union. */
-export type RequestRule = UnwrapRule | NestRule | RenameRule | StripRule | OnlyRule | MapRule;
+export type RequestRule =
+  | UnwrapRule
+  | NestRule
+  | RenameRule
+  | StripRule
+  | OnlyRule
+  | MapRule
+  | SetRule
+  | MoveRule;
 
 /** The name of a request rule, as in the rule book and the rewrite log. */
 export type RequestRuleName = RequestRule['rule'];
@@ -67,10 +95,45 @@ const REQUEST_RULES: Readonly<Record<RequestRuleName, true>> = {
   strip: true,
   only: true,
   map: true,
+  set: true,
+  default: true,
+  move: true,
 };
 
 /** The names of all request rules. */
-export const REQUEST_RULE_NAMES: readonly string[] = Object.keys(REQUEST_RULES);
+export const REQUEST_RULE_NAMES: readonly RequestRuleName[] =
+  Object.keys(REQUEST_RULES).filter(isRequestRuleName);
+
+/** Every response rule that says itself what it does. */
+const RESPONSE_RULES: Readonly<Record<ResponseRuleName, true>> = {
+  rename: true,
+  unnest: true,
+  alias: true,
+  flatten: true,
+  deprecations: true,
+  errors: true,
+  map: true,
+  set: true,
+  default: true,
+  strip: true,
+  move: true,
+};
+
+/** The names of all response rules, as in records of edits. */
+export const RESPONSE_RULE_NAMES: readonly ResponseRuleName[] =
+  Object.keys(RESPONSE_RULES).filter(isResponseRuleName);
+
+function isResponseRuleName(text: string): text is ResponseRuleName {
+  return Object.hasOwn(RESPONSE_RULES, text);
+}
+
+/** The rules that give a member another value. */
+const VALUE_RULES: ReadonlySet<string> = new Set(['map', 'set', 'default']);
+
+/** True for a rule that gives a member another value: V2 has others there than V1. */
+export function changesValue(rule: string): boolean {
+  return VALUE_RULES.has(rule);
+}
 
 /** The syntax of a path in a rule book: names joined by dots; `\.` and `\\` are a dot and a backslash in a name. */
 export const PATH_PATTERN = /^(?:[^.\\]|\\[.\\])+(?:\.(?:[^.\\]|\\[.\\])+)*$/;
@@ -169,6 +232,35 @@ export interface ResponseMapRule {
   readonly status: readonly StatusPattern[];
 }
 
+/** Gives the member at `path` of a response the value `json`: in any case (`set`), or only where it is absent (`default`). */
+export interface ResponseSetRule {
+  readonly rule: 'set' | 'default';
+  readonly path: Path;
+  readonly json: string;
+  /** The same, decoded: a number as close as a double comes to it. */
+  readonly value: unknown;
+  readonly status: readonly StatusPattern[];
+}
+
+/** Removes the member at `path` of a response. */
+export interface ResponseStripRule {
+  readonly rule: 'strip';
+  readonly path: Path;
+  /** The only value that is removed; any, when absent. */
+  readonly only?: JsonScalar;
+  readonly status: readonly StatusPattern[];
+}
+
+/** Moves the member at `from` of each object at `path` of a response to `to`; an object that the move empties goes. */
+export interface ResponseMoveRule {
+  readonly rule: 'move';
+  /** The objects that both paths have in common, up to the last `*`. */
+  readonly path: Path;
+  readonly from: Path;
+  readonly to: Path;
+  readonly status: readonly StatusPattern[];
+}
+
 /** Undoes the request rules of its change wherever a response has the resource that they wrote. */
 export interface InverseRule {
   readonly rule: 'inverse';
@@ -183,13 +275,34 @@ export type ExplicitResponseRule =
   | FlattenRule
   | DeprecationsRule
   | ErrorsRule
-  | ResponseMapRule;
+  | ResponseMapRule
+  | ResponseSetRule
+  | ResponseStripRule
+  | ResponseMoveRule;
 
 /** A response rule: one declaration for the body of the response to a V1 client. A closed union. */
 export type ResponseRule = ExplicitResponseRule | InverseRule;
 
 /** The name of a response rule, as in records of edits. */
 export type ResponseRuleName = ExplicitResponseRule['rule'];
+
+/** The members that a rule names, as paths from its objects, in the order of the rule book; for an `unwrap` from the body. */
+export function namedMembers(rule: RequestRule): readonly Path[] {
+  switch (rule.rule) {
+    case 'nest':
+    case 'strip':
+    case 'only':
+      return rule.members.map((member) => [member]);
+    case 'move':
+      return [rule.from];
+    case 'unwrap':
+    case 'rename':
+    case 'map':
+    case 'set':
+    case 'default':
+      return [[rule.member]];
+  }
+}
 
 /** Parses a path that {@link PATH_PATTERN} accepts. */
 export function readPath(text: string): Path {

@@ -14,6 +14,9 @@ interface TextFault extends Position {
   readonly message: string;
 }
 
+/** A number as RFC 8259 §6 writes it: YAML has others. */
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
 const SENTENCES: Readonly<Record<string, string>> = {
   MULTIPLE_DOCS: 'a second document begins here; keep one in the file',
   NON_STRING_KEY: 'a key must be a plain name',
@@ -89,6 +92,32 @@ export class SourceDocument {
       node = next.value;
     }
     return this.at(offsetOf(located));
+  }
+
+  /** The value at a path as JSON text; a number keeps its digits, where they are also JSON's. */
+  jsonAt(path: SourcePath): string {
+    let node: unknown = this.root;
+    for (const step of path) {
+      node = this.targets.get(node) ?? node;
+      node = isSeq(node) ? node.items[Number(step)] : member(node, step)?.value;
+    }
+    return this.json(node);
+  }
+
+  private json(node: unknown): string {
+    const target = this.targets.get(node) ?? node;
+    if (isSeq(target)) return `[${target.items.map((item) => this.json(item)).join()}]`;
+    if (isMap(target)) {
+      const pairs = target.items.map(({ key, value }) => {
+        const name = isScalar(key) ? String(key.value) : '';
+        return `${JSON.stringify(name)}:${this.json(value)}`;
+      });
+      return `{${pairs.join()}}`;
+    }
+    if (!isScalar(target)) return 'null';
+    const { value, source } = target;
+    if (typeof value === 'number' && source !== undefined && NUMBER.test(source)) return source;
+    return JSON.stringify(value ?? null);
   }
 
   private at(offset: number): Position {

@@ -14,6 +14,7 @@ import type { RuleBookSource } from './rule-book-source.ts';
 import type { Change, Operation, Policies } from './rule-book.ts';
 import {
   type ExplicitResponseRule,
+  namedMembers,
   type Path,
   printPath,
   type QueryRule,
@@ -90,8 +91,7 @@ function subject(rule: RequestRule, { part }: StalePart): string {
     const of = `map of ${printPath([...rule.in, rule.member])}`;
     return value === undefined ? of : `${of} from ${printScalar(value.from)}`;
   }
-  const member = rule.rule === 'rename' ? rule.member : (rule.members[part] ?? '');
-  return `${rule.rule} of ${printPath([...rule.in, member])}`;
+  return `${rule.rule} of ${printPath([...rule.in, ...(namedMembers(rule)[part] ?? [])])}`;
 }
 
 function listOperations(operations: readonly string[]): string {
@@ -259,11 +259,12 @@ function addUndone(
 /** True if the rule names a member that is no longer there once `inverted` was applied. */
 function isUndone({ rule }: DeclaredResponseRule, inverted: InvertedRule['rule']): boolean {
   if (rule.rule === 'inverse' || rule.rule === 'errors') return false;
-  const { path } = rule;
-  // A deprecations rule adds the objects that it names.
-  if (rule.rule === 'deprecations' || !beginsWith(path, inverted.path)) return false;
-  if (inverted.rule === 'map') return false;
-  if (inverted.rule === 'rename') return true;
+  // A deprecations rule adds the objects that it names, a set and a default the member.
+  if (rule.rule === 'deprecations' || rule.rule === 'set' || rule.rule === 'default') return false;
+  const path = rule.rule === 'move' ? [...rule.path, ...rule.from] : rule.path;
+  if (inverted.rule === 'move') return beginsWith(path, [...inverted.path, ...inverted.from]);
+  if (inverted.rule === 'map' || !beginsWith(path, inverted.path)) return false;
+  if (inverted.rule === 'rename' || inverted.rule === 'strip') return true;
   // Members that the nest does not list stay in the sub-object.
   const member = path[inverted.path.length];
   const members = member === undefined && 'members' in rule ? rule.members : [member];
@@ -289,7 +290,12 @@ function effectKey(rule: ExplicitResponseRule): string {
     case 'errors':
       return rule.rule;
     case 'map':
+    case 'set':
+    case 'default':
+    case 'strip':
       return JSON.stringify([rule.rule, rule.path]);
+    case 'move':
+      return JSON.stringify([rule.rule, rule.path, rule.from]);
   }
 }
 
@@ -309,6 +315,13 @@ function effectText(rule: ExplicitResponseRule): string {
       return 'converts errors to V1';
     case 'map':
       return `maps ${printPath(rule.path)}`;
+    case 'set':
+    case 'default':
+      return `gives ${printPath(rule.path)} a value`;
+    case 'strip':
+      return `strips ${printPath(rule.path)}`;
+    case 'move':
+      return `moves ${printPath([...rule.path, ...rule.from])}`;
   }
 }
 
@@ -356,13 +369,15 @@ function concernSame(one: Change, other: Change): boolean {
 
 /** The paths that a rule takes members away from. */
 function movedFrom(rule: RequestRule): readonly Path[] {
-  if (rule.rule === 'rename') return [[...rule.in, rule.member]];
-  return rule.rule === 'nest' ? rule.members.map((member) => [...rule.in, member]) : [];
+  if (rule.rule !== 'rename' && rule.rule !== 'nest' && rule.rule !== 'move') return [];
+  return namedMembers(rule).map((member) => [...rule.in, ...member]);
 }
 
 /** The paths that the inverse of a rule looks for. */
 function writtenTo(rule: RequestRule): readonly Path[] {
   if (rule.rule === 'rename') return [[...rule.in, rule.to]];
+  if (rule.rule === 'move') return [[...rule.in, ...rule.to]];
+  if (rule.rule === 'set' || rule.rule === 'default') return [[...rule.in, rule.member]];
   return rule.rule === 'nest' ? rule.members.map((member) => [...rule.in, rule.under, member]) : [];
 }
 
@@ -420,7 +435,7 @@ function unseenParts(
       if (nextUnwrap === undefined || rule.rule === 'only') continue;
       const { wrapper, feeding } = nextUnwrap;
       const parts = outside(rule, feeding).map((part) => {
-        const name = printPath([wrapper, ...rule.in, namesOf(rule)[part] ?? '']);
+        const name = printPath([wrapper, ...rule.in, ...(namedMembers(rule)[part] ?? [])]);
         const reason = `change "${nextUnwrap?.change ?? ''}" unwraps "${wrapper}" after it and drops the members beside it; name ${name}, or put the rule after that one`;
         return { part, reason };
       });
@@ -436,10 +451,11 @@ type InObject = Exclude<RequestRule, { rule: 'unwrap' }>;
 /** The members of `rule` that are outside of everything in `feeding`, before and after the rule. */
 function outside(rule: InObject, feeding: ReadonlySet<string>): readonly number[] {
   const [first] = rule.in;
-  const names = namesOf(rule);
+  const names = namedMembers(rule).map(([name = '']) => name);
   // A body that is an array has no wrapper.
   if (first === '*') return [];
   if (first !== undefined) return feeding.has(first) ? [] : [0];
+  if (rule.rule === 'move' && feeding.has(rule.to[0] ?? '')) return [];
   if (rule.rule === 'rename' && feeding.has(rule.to)) return [];
   if (rule.rule === 'nest' && feeding.has(rule.under)) return [];
   return [...names.keys()].filter((at) => !feeding.has(names[at] ?? ''));
@@ -449,8 +465,5 @@ function addFeeding(rule: InObject, feeding: Set<string>): void {
   if (rule.in.length > 0) return;
   if (rule.rule === 'rename' && feeding.has(rule.to)) feeding.add(rule.member);
   if (rule.rule === 'nest' && feeding.has(rule.under)) for (const member of rule.members) feeding.add(member);
-}
-
-function namesOf(rule: InObject): readonly string[] {
-  return rule.rule === 'rename' || rule.rule === 'map' ? [rule.member] : rule.members;
+  if (rule.rule === 'move' && feeding.has(rule.to[0] ?? '')) feeding.add(rule.from[0] ?? '');
 }

@@ -28,6 +28,9 @@ async function expanded(text: string, id: string | undefined): Promise<readonly 
       const values = rule.values.map(({ from, to }) => `${printScalar(from)} to ${printScalar(to)}`);
       return `map ${rule.path.join('.')} ${values.join(' ')}`;
     }
+    if (rule.rule === 'move')
+      return `move ${[...rule.path, ...rule.from].join('.')} to ${[...rule.path, ...rule.to].join('.')}`;
+    if (rule.rule === 'strip') return `strip ${rule.path.join('.')}`;
     const more = rule.rule === 'rename' ? `to ${rule.to}` : (rule.members ?? []).join(' ');
     return `${rule.rule} ${rule.path.join('.')} ${more}`;
   });

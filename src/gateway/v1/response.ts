@@ -20,6 +20,7 @@ import type { EditRecord } from '../../rewrite/records.ts';
 import type { ResponseRewrite, RewrittenResponse } from '../../rewrite/response-rules.ts';
 import { resourcePath } from '../../rules/inverse.ts';
 import { isRewritten } from '../../rules/rule-book.ts';
+import { changesValue } from '../../rules/rule.ts';
 import type { WithoutEdits } from '../body-rewriter.ts';
 import type { UpstreamFault, UpstreamReceiver } from '../upstream.ts';
 
@@ -407,7 +408,7 @@ function differences(records: readonly EditRecord[]): ResponseDifference[] {
         : [
             {
               change,
-              ...(rule === 'map' ? { rule } : {}),
+              ...(changesValue(rule) ? { rule } : {}),
               path: from,
               ...(path === undefined ? {} : { from: `${wrapper}${path}` }),
             },

@@ -13,13 +13,14 @@ import {
   type Policies,
   type RuleBook,
 } from '../../rules/rule-book.ts';
-import type {
-  MappedValue,
-  Path,
-  QueryRule,
-  RequestRule,
-  RequestRuleName,
-  ResponseRule,
+import {
+  type MappedValue,
+  namedMembers,
+  type Path,
+  type QueryRule,
+  type RequestRule,
+  type RequestRuleName,
+  type ResponseRule,
 } from '../../rules/rule.ts';
 import type {
   ChangeView,
@@ -250,9 +251,10 @@ function whyNot(
   if (names.notObjects.has(pointer)) return `${place} is no object.`;
   if (rule.rule === 'rename') return `${place} has no member ${rule.member}.`;
   if (rule.rule === 'map') return `${place} has no ${rule.member} with one of these values.`;
-  return rule.rule === 'only'
-    ? `${place} has no other members.`
-    : `${place} has none of ${rule.members.join(', ')}.`;
+  if (rule.rule === 'default') return `${place} has ${rule.member} already.`;
+  if (rule.rule === 'move') return `${place} has no ${rule.from.join('.')}.`;
+  if (rule.rule === 'only') return `${place} has no other members.`;
+  return `${place} has none of ${namedMembers(rule).flat().join(', ')}.`;
 }
 
 /** True for JSON whose first byte other than white space (RFC 8259 §2) opens an object. */
@@ -302,6 +304,12 @@ export function requestRuleWords(rule: RequestRule): string {
       return `keep only ${rule.members.join(', ')}${within(rule.in)}`;
     case 'map':
       return `map ${rule.member}${within(rule.in)}: ${valueWords(rule.values)}`;
+    case 'set':
+      return `set ${rule.member}${within(rule.in)} to ${rule.json}`;
+    case 'default':
+      return `set ${rule.member}${within(rule.in)} to ${rule.json} where it is absent`;
+    case 'move':
+      return `move ${[...rule.in, ...rule.from].join('.')} to ${[...rule.in, ...rule.to].join('.')}`;
   }
 }
 
@@ -332,6 +340,14 @@ export function responseRuleWords(rule: ResponseRule): string {
       return 'undo the request rules';
     case 'map':
       return `map ${rule.path.join('.')}: ${valueWords(rule.values)}`;
+    case 'set':
+      return `set ${rule.path.join('.')} to ${rule.json}`;
+    case 'default':
+      return `set ${rule.path.join('.')} to ${rule.json} where it is absent`;
+    case 'strip':
+      return `strip ${rule.path.join('.')}`;
+    case 'move':
+      return `move ${[...rule.path, ...rule.from].join('.')} to ${[...rule.path, ...rule.to].join('.')}`;
   }
 }
 
@@ -366,7 +382,20 @@ function doneBy(edit: EditRecord): string {
       return `${name} is not an attribute that V2 accepts; it goes.`;
     case 'map':
       return `The value of ${name} becomes the one that V2 has for it.`;
+    case 'set':
+      return from === undefined
+        ? `${nameOf(path)} is added: V1 has no such attribute.`
+        : `${name} gets the value that V2 needs.`;
+    case 'default':
+      return `${nameOf(path)} is added, because it is absent.`;
+    case 'move':
+      return `${name} moves to ${dottedPlace(path)}.${conflictNote}`;
   }
+}
+
+/** The names of a pointer, joined by dots. */
+function dottedPlace(pointer: string | undefined): string {
+  return (pointer ?? '').split('/').slice(1).map(tokenName).join('.');
 }
 
 function doneToQuery({ rule, from = '', path, note }: EditRecord): string {

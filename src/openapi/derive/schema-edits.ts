@@ -99,6 +99,18 @@ function requestEdit(change: string, rule: RequestRule): readonly InverseEdit[] 
           `map of ${dotted(rule.in, rule.member)}`,
         ),
       ];
+    case 'set':
+      return [at(rule.in, removeMembers(change, [rule.member]))];
+    case 'default':
+      return [at(rule.in, makeOptional(change, rule.member))];
+    case 'move':
+      return [
+        at(
+          rule.in,
+          moveMember(change, rule.to, rule.from),
+          `move of ${[...rule.in, ...rule.from].join('.')} to ${[...rule.in, ...rule.to].join('.')}`,
+        ),
+      ];
   }
 }
 
@@ -130,6 +142,10 @@ function leavesOut(rule: RequestRule): boolean {
 function responseEdit(change: string, rule: ResponseRule): readonly InverseEdit[] {
   if (rule.rule === 'errors' || rule.rule === 'inverse') return [];
   const { status } = rule;
+  if (rule.rule === 'move') {
+    const words = `move of ${[...rule.path, ...rule.from].join('.')} in responses`;
+    return [{ change, path: rule.path, edit: moveMember(change, rule.from, rule.to), status, words }];
+  }
   const [path, name] = [rule.path.slice(0, -1), rule.path.at(-1) ?? ''];
   const words = `${rule.rule} of ${dotted(path, name)} in responses`;
   switch (rule.rule) {
@@ -151,6 +167,13 @@ function responseEdit(change: string, rule: ResponseRule): readonly InverseEdit[
     }
     case 'deprecations':
       return [{ change, path, edit: addMember(change, name, DEPRECATION_LIST), status, words: undefined }];
+    case 'set':
+    case 'default': {
+      const schema: JsonObject = rule.rule === 'set' ? { const: rule.value } : {};
+      return [{ change, path, edit: addMember(change, name, schema), status, words: undefined }];
+    }
+    case 'strip':
+      return [{ change, path, edit: removeMembers(change, [name]), status, words }];
   }
 }
 
@@ -356,6 +379,134 @@ function removeMembers(change: string, names: readonly string[]): SchemaEdit {
         ? editMembers(value, (name, inside) => (names.includes(name) ? [] : [[name, inside]]))
         : value,
   };
+}
+
+/** Lets an object lack the member `name`. */
+function makeOptional(change: string, name: string): SchemaEdit {
+  return {
+    key: JSON.stringify(['optional', change, name]),
+    schema: (schema) => {
+      const required = stringsOf(schema['required']);
+      if (!required.includes(name)) return schema;
+      return marked(
+        withRequired(
+          schema,
+          required.filter((other) => other !== name),
+        ),
+        change,
+      );
+    },
+    value: (value) => value,
+  };
+}
+
+/** Moves the member at the path `from` of an object to the path `to`; an object that it leaves without members goes. */
+function moveMember(change: string, from: Path, to: Path): SchemaEdit {
+  return {
+    key: JSON.stringify(['move', change, from, to]),
+    schema: (schema, components) => {
+      // What a reference or an alternative describes is edited there.
+      if (!Object.hasOwn(objectIn(schema, 'properties'), from[0] ?? '')) return schema;
+      const member = describedAt(schema, from, components);
+      if (member === undefined) return schema;
+      return withDescribed(withoutDescribed(schema, from, change, components), to, {
+        member: { ...member, schema: marked(member.schema, change) },
+        change,
+        components,
+      });
+    },
+    value: (value) => {
+      const moved = valueAt(value, from);
+      return moved === undefined ? value : withValueAt(withoutValueAt(value, from), to, moved.value);
+    },
+  };
+}
+
+function describedAt(schema: unknown, path: Path, components: Components): DescribedMember | undefined {
+  const [name, ...rest] = path;
+  const member = membersOf(schema, components).find((one) => one.name === name);
+  return member === undefined || rest.length === 0 ? member : describedAt(member.schema, rest, components);
+}
+
+function withoutDescribed(
+  schema: JsonObject,
+  path: Path,
+  change: string,
+  components: Components,
+): JsonObject {
+  const [name = '', ...rest] = path;
+  const properties = objectIn(schema, 'properties');
+  if (!Object.hasOwn(properties, name)) return schema;
+  const inside = properties[name];
+  const isEmptied =
+    rest.length === 0 || membersOf(inside, components).every((member) => member.name === rest[0]);
+  if (isEmptied && rest.length < 2) return removeMembers(change, [name]).schema(schema, components);
+  const edit: SchemaEdit = {
+    key: JSON.stringify(['without', change, rest]),
+    schema: (holder) => withoutDescribed(holder, rest, change, components),
+    value: (value) => value,
+  };
+  return withProperties(
+    schema,
+    Object.entries(properties).map(([key, value]) => [
+      key,
+      key === name ? editSchema(value, [], edit, components) : value,
+    ]),
+  );
+}
+
+interface Described {
+  readonly member: DescribedMember;
+  readonly change: string;
+  readonly components: Components;
+}
+
+function withDescribed(schema: JsonObject, path: Path, described: Described): JsonObject {
+  const { member, change, components } = described;
+  const [name = '', ...rest] = path;
+  const pairs = Object.entries(objectIn(schema, 'properties'));
+  const required = stringsOf(schema['required']);
+  if (rest.length === 0) {
+    const edited = withProperties(schema, [...pairs.filter(([key]) => key !== name), [name, member.schema]]);
+    return member.required && !required.includes(name) ? withRequired(edited, [...required, name]) : edited;
+  }
+  const edit: SchemaEdit = {
+    key: JSON.stringify(['with', change, rest]),
+    schema: (holder) => withDescribed(holder, rest, described),
+    value: (value) => value,
+  };
+  if (pairs.some(([key]) => key === name))
+    return withProperties(
+      schema,
+      pairs.map(([key, value]) => [key, key === name ? editSchema(value, [], edit, components) : value]),
+    );
+  const made = marked(withDescribed({ type: 'object' }, rest, described), change);
+  return withProperties(schema, [...pairs, [name, made]]);
+}
+
+function valueAt(value: JsonObject, path: Path): { readonly value: unknown } | undefined {
+  const [name = '', ...rest] = path;
+  if (!Object.hasOwn(value, name)) return undefined;
+  const inside = value[name];
+  if (rest.length === 0) return { value: inside };
+  return isObject(inside) ? valueAt(inside, rest) : undefined;
+}
+
+function withoutValueAt(value: JsonObject, path: Path): JsonObject {
+  const [name = '', ...rest] = path;
+  return editMembers(value, (key, inside) => {
+    if (key !== name) return [[key, inside]];
+    if (rest.length === 0 || !isObject(inside)) return [];
+    const left = withoutValueAt(inside, rest);
+    return Object.keys(left).length === 0 ? [] : [[key, left]];
+  });
+}
+
+function withValueAt(value: JsonObject, path: Path, moved: unknown): JsonObject {
+  const [name = '', ...rest] = path;
+  const known = Object.hasOwn(value, name) ? value[name] : undefined;
+  if (rest.length === 0) return replaced(value, name, moved);
+  return replaced(value, name, withValueAt(isObject(known) ? known : {}, rest, moved));
 }
 
 interface BroughtOut {

@@ -53,11 +53,16 @@ interface Mistake extends Span {
 const MAX_SHAPES = 50;
 const MAX_SHOWN = 4;
 
+/** The place in a V1 request of a member that only V2 has. */
+const ADDED = 'not sent';
+
 /** An entry lists no more names: a body with that many may have others. */
 const MAX_ATTRIBUTES = 64;
 
 const REMARKS: ReadonlyMap<string, string> = new Map([
   ['map', 'the value changes too'],
+  ['set', 'V2 needs this value'],
+  ['default', 'V2 needs a value; this one is sent for you today'],
   ['byte-order-mark', 'JSON does not allow it'],
 ]);
 
@@ -366,7 +371,10 @@ function v2Members({ attributes, edits }: GuideShape): readonly string[] | undef
   const members = attributes
     .filter((attribute) => attribute.startsWith(`${moved.wrapper}/`))
     .flatMap((attribute) => moved.of(attribute) ?? []);
-  return [...new Set(members)].filter((member) => member !== '');
+  const added = edits.flatMap(({ from, path = '' }) =>
+    from === undefined && path.startsWith('/') ? [path] : [],
+  );
+  return [...new Set([...members, ...added])].filter((member) => member !== '');
 }
 
 /** The members that have no members, in order: two bodies with the same are alike for V2. */
@@ -378,7 +386,7 @@ function leavesOf(members: readonly string[]): string {
 function movesOf(edits: readonly EditRecord[]): GuideBody['moves'] {
   return edits
     .filter(({ note }) => note !== 'already-flat')
-    .map(({ rule, from = '', path, note }) => ({
+    .map(({ rule, from = ADDED, path, note }) => ({
       from: note === 'byte-order-mark' ? 'byte order mark' : from,
       ...(path === undefined ? {} : { to: path === '' ? '/' : path }),
       remark: REMARKS.get(note ?? rule) ?? note ?? '',

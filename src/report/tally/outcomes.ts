@@ -1,6 +1,7 @@
 import { generalPointer } from '../../json/pointer.ts';
 import { sentTo } from '../../rewrite-log/entry-outcome.ts';
 import type { EditRecord } from '../../rewrite/records.ts';
+import { changesValue } from '../../rules/rule.ts';
 import { counted } from '../text.ts';
 import { countUse, firstUse, recordUse, type Span } from './span.ts';
 import type { TallyEntry } from './tally-entry.ts';
@@ -197,7 +198,7 @@ export class ResponseChanges {
       if (rule === 'errors' || path === undefined) continue;
       const v1 = generalPointer(path);
       const member: DifferingMember =
-        rule === 'map'
+        rule !== undefined && changesValue(rule)
           ? { change, v1, v2: generalPointer(from ?? placeInV2(path, list)), hasOtherValues: true }
           : { change, v1, ...(from === undefined ? {} : { v2: generalPointer(from) }) };
       const key = memberKey(member);

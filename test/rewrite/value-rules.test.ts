@@ -1,0 +1,165 @@
+import fastJsonPatch from 'fast-json-patch';
+import { describe, expect, test } from 'vitest';
+import { compilePlans } from '../../src/rewrite/plan.ts';
+import { compileResponsePlans } from '../../src/rewrite/response-plan.ts';
+import type { RuleBook } from '../../src/rules/rule-book.ts';
+import { bookIn } from '../rules/reading.ts';
+import { bytesOf, recordsOf, rewritten, textOf } from './notation.ts';
+
+/** A rule book whose one change has these request rules, and these response rules. */
+async function bookWith(request: string, response = 'inverse', policies = '{}'): Promise<RuleBook> {
+  return bookIn(`version: 2025-01-01
+operations: { write: POST /things, read: 'GET /things/{id}' }
+policies: ${policies}
+changes:
+  - { id: change, summary: s, on: [write], request: [${request}], response: ${response} }
+`);
+}
+
+async function sent(request: string, text: string, policies?: string): Promise<string> {
+  const book = await bookWith(request, '[]', policies);
+  return rewritten(compilePlans(book).of(book.operations[0]), text);
+}
+
+/** What a V1 client reads of a resource that V2 has as `text`: by a GET, or in response to the POST where rules name that. */
+async function read(request: string, text: string, response?: string): Promise<string> {
+  const book = await bookWith(request, response);
+  const operation = book.operations[response === undefined ? 1 : 0];
+  const plan = compileResponsePlans(book).of(operation, operation?.method ?? '');
+  const context = { status: 200, deprecated: [], isWrapped: false };
+  const { body } = plan.rewrite(bytesOf(`{"data":${text}}`), context);
+  return textOf(body).slice('{"data":'.length, -1);
+}
+
+const there: readonly (readonly [rules: string, v1: string, v2: string])[] = [
+  // set
+  ['{ set: { a: 1.50 } }', '{ "x": 1 }', '{ "x": 1,"a":1.50 }'],
+  ['{ set: { a: 1.50 } }', '{}', '{"a":1.50}'],
+  ['{ set: { a: 12345678901234567890 } }', '{ }', '{"a":12345678901234567890 }'],
+  ['{ set: { a: 1 } }', '{"x":1, "\\u0061" : null,"y":2}', '{"x":1, "\\u0061" : 1,"y":2}'],
+  [
+    '{ set: { a: { b: [1, { c: null }], d: "é\\"" } } }',
+    '{"a":[0]}',
+    '{"a":{"b":[1,{"c":null}],"d":"é\\""}}',
+  ],
+  ['{ set: { a.b: 1, a.c: 2 } }', '{"a":{}}', '{"a":{"b":1,"c":2}}'],
+  ['{ set: { a.b: 1 } }', '{"a":null}', '{"a":null}'],
+  ['{ set: { a.b: 1 } }', '{"x":1}', '{"x":1}'],
+  ['{ set: { b: 1 }, in: a.* }', '{"a":[{},1,{"b":2}]}', '{"a":[{"b":1},1,{"b":1}]}'],
+  ['{ set: { a: {} } }, { set: { a.b: 1 } }', '{"a":5}', '{"a":{"b":1}}'],
+  ['{ set: { a: [{}, 0] } }, { set: { a.*.b: 1 } }', '{}', '{"a":[{"b":1},0]}'],
+  ['{ set: { a: 1 } }', '[]', '[]'],
+  ['{ set: { a: 1 } }', '{"a":1,"a":2}', 'refused 400 duplicate-member /a'],
+  // default
+  ['{ default: { a: 1 } }', '{"x":0}', '{"x":0,"a":1}'],
+  ['{ default: { a: 1 } }', '{"a":null}', '{"a":null}'],
+  ['{ default: { a: {} } }, { default: { a.b: 1 } }', '{}', '{"a":{"b":1}}'],
+  ['{ default: { a: {} } }, { default: { a.b: 1 } }', '{"a":{"b":2}}', '{"a":{"b":2}}'],
+  ['{ default: { a: 1 } }, { rename: a, to: b }', '{"b":3}', '{"b":1}'],
+  // move
+  [
+    '{ move: n, to: c.name }, { move: e, to: c.mail }',
+    '{"id":1, "n": "N", "x":0, "e" : "E"}',
+    '{"id":1, "c":{"name": "N", "mail" : "E"}, "x":0}',
+  ],
+  ['{ move: n, to: c.name }', '{"c":{"x":1},"n":2}', '{"c":{"x":1,"name":2}}'],
+  ['{ move: n, to: c.name }', '{"c":{},"n":2}', '{"c":{"name":2}}'],
+  ['{ move: n, to: c.name }', '{"n":2,"c":{"name":1}}', '{"c":{"name":2}}'],
+  ['{ move: n, to: c.name }', '{"n":2,"c":[]}', '{"c":{"name":2}}'],
+  ['{ move: n, to: c.name }', '{"c":null}', '{"c":null}'],
+  ['{ move: n, to: c.name }', '{"n":null}', '{"c":{"name":null}}'],
+  ['{ move: c.name, to: n }', '{"c":{"name":1},"x":2}', '{"c":{},"x":2,"n":1}'],
+  ['{ move: c.name, to: n }', '{"c":{"x":0, "name" : {"y":[]}}}', '{"c":{"x":0}, "n" : {"y":[]}}'],
+  ['{ move: c.name, to: n }', '{"c":{}}', '{"c":{}}'],
+  ['{ move: c.name, to: n }', '{"c":5}', '{"c":5}'],
+  ['{ move: n, to: n.first }', '{"x":1,"n" : "N"}', '{"x":1,"n":{"first" : "N"}}'],
+  ['{ move: a.b.c, to: d.e.f }', '{"a":{"b":{"c":1}}}', '{"a":{"b":{}},"d":{"e":{"f":1}}}'],
+  [
+    '{ move: l.*.a, to: l.*.b.c }',
+    '{"l":[{"a":1},2,{"x":0,"a":3}]}',
+    '{"l":[{"b":{"c":1}},2,{"x":0,"b":{"c":3}}]}',
+  ],
+  ['{ move: l.*.b.c, to: l.*.a }', '{"l":[{"b":{"c":1}}]}', '{"l":[{"b":{},"a":1}]}'],
+  ['{ move: c.n, to: d.n }', '{"c":{"n":1,"n":2}}', 'refused 400 duplicate-member /c/n'],
+  ['{ move: n, to: c.n }', '{"n":1,"c":{},"c":{}}', 'refused 400 duplicate-member /c'],
+  ['{ move: n, to: c.n }, { rename: n, in: c, to: m }', '{"n":1}', '{"c":{"m":1}}'],
+  ['{ move: a.b, to: c }, { strip: c.d.e }', '{"a":{"b":{"d":{"e":1,"f":2}}}}', '{"a":{},"c":{"d":{"f":2}}}'],
+];
+
+describe('requests', () => {
+  test.each(there)('%s: %s', async (rules, v1, v2) => {
+    expect(await sent(rules, v1)).toBe(v2);
+  });
+
+  test.each(there)('the patch of the log makes the same: %s: %s', async (rules, v1) => {
+    const book = await bookWith(rules, '[]');
+    const plan = compilePlans(book).of(book.operations[0]);
+    for (const _ of [1, 2, 3]) {
+      const outcome = plan.rewrite(bytesOf(v1));
+      if (outcome.verdict !== 'rewritten') return;
+      const patch = structuredClone(outcome.patch) as fastJsonPatch.Operation[];
+      const { newDocument } = fastJsonPatch.applyPatch(JSON.parse(v1), patch, true, true, false);
+      expect(newDocument).toEqual(JSON.parse(textOf(outcome.body)));
+    }
+  });
+
+  test.each([
+    ['{ move: n, to: c.name }', 'refuse', 'refused 422 conflicting-members /c/name'],
+    ['{ move: n, to: c.name }', 'forward', '{"c":{"name":1},"n":2}'],
+  ])('%s under the policy conflict: %s', async (rules, policy, outcome) => {
+    expect(await sent(rules, '{"c":{"name":1},"n":2}', `{ conflict: ${policy} }`)).toBe(outcome);
+  });
+
+  test('are logged with both places, and what is added with its own', async () => {
+    const book = await bookWith('{ set: { a: 1 } }, { default: { b: 1 } }, { move: n, to: c.name }');
+    const plan = compilePlans(book).of(book.operations[0]);
+    expect(recordsOf(plan, '{"a":0,"n":1,"c":1}')).toEqual([
+      'set /a -> /a',
+      'default  -> /b',
+      'move /c ->  (conflict)',
+      'move /n -> /c/name (conflict)',
+    ]);
+  });
+});
+
+const back: readonly (readonly [rules: string, v2: string, v1: string])[] = [
+  ['{ set: { a: 1 } }', '{"x":0,"a":2,"y":3}', '{"x":0,"y":3}'],
+  ['{ default: { a: 1 } }', '{"x":0,"a":1}', '{"x":0}'],
+  ['{ default: { a: 1 } }', '{"x":0,"a":2}', '{"x":0,"a":2}'],
+  ['{ default: { a: x } }', '{"a":"\\u0078"}', '{}'],
+  [
+    '{ move: n, to: c.name }, { move: e, to: c.mail }',
+    '{"c":{"name":1,"mail":2},"x":3}',
+    '{"x":3,"e":2,"n":1}',
+  ],
+  ['{ move: n, to: c.name }', '{"c":{"name":1,"more":2}}', '{"c":{"more":2},"n":1}'],
+  ['{ move: n, to: c.name }', '{"c":null,"x":1}', '{"x":1}'],
+  ['{ move: n, to: c.name }', '{"c":{},"x":1}', '{"x":1}'],
+  ['{ move: n, to: c.name }', '{"c":5}', '{"c":5}'],
+  ['{ move: n, to: c.name }', '{"n":0,"c":{"name":1}}', '{"n":1}'],
+  ['{ move: c.name, to: n }', '{"x":0,"n":1}', '{"x":0,"c":{"name":1}}'],
+  ['{ move: c.name, to: n }', '{"c":{},"n":1}', '{"c":{"name":1}}'],
+  ['{ move: n, to: n.first }', '{"n":{"first":1},"x":0}', '{"n":1,"x":0}'],
+  ['{ move: n, to: n.first }', '{"n":{"first":1,"more":2},"x":0}', '{"n":1,"x":0}'],
+  ['{ move: n, to: n.a.b }', '{"n":{"z":1,"a":{"b":3,"y":2}}}', '{"n":3}'],
+  ['{ move: l.*.a, to: l.*.b.c }', '{"l":[{"b":{"c":1}},{}]}', '{"l":[{"a":1},{}]}'],
+];
+
+describe('responses', () => {
+  test.each(back)('inverse of %s: %s', async (rules, v2, v1) => {
+    expect(await read(rules, v2)).toBe(v1);
+    expect(await read(rules, `[${v2}]`)).toBe(`[${v1}]`);
+  });
+
+  test.each([
+    ['[{ set: { data.a: 1 } }]', '{"a":0}', '{"a":1}'],
+    ['[{ set: { data.a: 1 } }]', '{"x":0}', '{"x":0,"a":1}'],
+    ['[{ set: { data.a: 1 } }]', '{"a":0,"x":1,"a":2}', '{"x":1,"a":1}'],
+    ['[{ default: { data.a: [] } }]', '{"a":0}', '{"a":0}'],
+    ['[{ default: { data.a: [] } }]', '{}', '{"a":[]}'],
+    ['[{ strip: [data.a, data.b.c] }]', '{"a":0,"b":{"c":1},"a":2}', '{"b":{}}'],
+    ['[{ move: data.c.n, to: data.n }]', '{"c":{"n":1}}', '{"n":1}'],
+  ])('%s by hand: %s', async (rules, v2, v1) => {
+    expect(await read('', v2, rules)).toBe(v1);
+  });
+});
