@@ -21,6 +21,8 @@ export interface RequestHead extends ForwardedFields {
   readonly contentLength: number | undefined;
   readonly chunked: boolean;
   readonly apiVersion: string | undefined;
+  /** True when `x-api-version` occurs twice, so that two readers could read two releases. */
+  readonly repeatsVersion: boolean;
   readonly requestId: string | undefined;
   /** All values of `traceparent`, joined with commas: more than one is not a valid one. */
   readonly traceparent: string | undefined;
@@ -93,6 +95,7 @@ abstract class HeadReader implements RequestHead {
   contentLength: number | undefined = undefined;
   chunked = false;
   apiVersion: string | undefined = undefined;
+  repeatsVersion = false;
   requestId: string | undefined = undefined;
   traceparent: string | undefined = undefined;
   upgrade: string | undefined = undefined;
@@ -170,7 +173,7 @@ abstract class HeadReader implements RequestHead {
     else if (kind === 'content-type') this.contentType = this.only(kind, this.contentType, value);
     else if (kind === 'content-length') this.length = this.only(kind, this.length, value);
     else if (kind === 'transfer-encoding') this.coding = this.only(kind, this.coding, value);
-    else if (kind === 'x-api-version') this.apiVersion = this.only(kind, this.apiVersion, value);
+    else if (kind === 'x-api-version') this.takeVersion(value);
     else if (kind === 'x-request-id') this.requestId ??= value;
     else if (kind === 'traceparent') this.traceparent = joined(this.traceparent, value, ',');
     else if (kind === 'content-encoding') this.contentEncoding = joined(this.contentEncoding, value, ',');
@@ -200,6 +203,11 @@ abstract class HeadReader implements RequestHead {
   protected refuseAlias(name: string): void {
     const lower = name.toLowerCase();
     this.refuse(`The header ${lower} can be read as ${lower.replaceAll('_', '-')}.`);
+  }
+
+  private takeVersion(value: string): void {
+    this.repeatsVersion ||= this.apiVersion !== undefined;
+    this.apiVersion ??= value;
   }
 
   /** With two lines of such a field, two parsers could read two different requests. */

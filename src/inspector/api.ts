@@ -252,7 +252,8 @@ export interface HistoryView {
 /** The rule book in force, with its effects since the start of this run. */
 export interface RulesView {
   readonly hash: string;
-  readonly version: string;
+  /** V2's release; absent where no field names it. */
+  readonly version?: string;
   /** The path prefixes of V1 and of V2. */
   readonly from: string;
   readonly to: string;

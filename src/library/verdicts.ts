@@ -23,8 +23,8 @@ export interface MigratedRequestHead {
   readonly headers: HeaderFields;
   /** The id of the operation; undefined for a request that the rule book does not name. */
   readonly operation: string | undefined;
-  /** The `x-api-version` that is sent, and why. */
-  readonly apiVersion: ApiVersion;
+  /** The release that is asked for, and why; undefined where the rule book names none. */
+  readonly apiVersion: ApiVersion | undefined;
   /** `Host` of the V1 request; undefined if it has none. */
   readonly host: string | undefined;
   /** Edits of the query, then of the body, never with a value. */

@@ -1,14 +1,21 @@
 import { acceptedCodings, ALL_CODINGS, type Coding, readCoding, readJsonType } from '../http/content.ts';
 import { BODY_KINDS, type HeaderKind, kindOfName } from '../http/fields.ts';
 import { isRequestId } from '../http/forwarding.ts';
-import { type HeaderList, setField } from '../http/header-list.ts';
+import { type HeaderList, headerValue, headerValues, setField } from '../http/header-list.ts';
 import { countedDown, type HopFields } from '../http/hop-fields.ts';
 import { type ForwardedFields, isHost, type RequestHead } from '../http/request-head.ts';
 import { originForm, readTarget, type Target } from '../http/target.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { RewrittenQuery } from '../rewrite/query-plan.ts';
 import type { EditRecord, Rewrite } from '../rewrite/records.ts';
-import { isReleaseDate, type Operation, type Policies, type RuleBook } from '../rules/rule-book.ts';
+import {
+  isReleaseDate,
+  type Operation,
+  type Policies,
+  type RuleBook,
+  VERSION_HEADER,
+  versionHeader,
+} from '../rules/rule-book.ts';
 import type { DecodedBody } from './decode-web-body.ts';
 import { bufferFull, type Failure, failure, type FailureCode, failureOf } from './failure.ts';
 import { representationPlan, type RequestFacts } from './migrated.ts';
@@ -101,7 +108,7 @@ export function decideReceived(
   const target = isOriginForm
     ? request.target
     : originForm(request.target, { method, version, host: head.host });
-  const failed = headFailure(request);
+  const failed = headFailure(request, rules);
   if (failed !== undefined) return { route: 'none', failure: failed, closesConnection: true };
   if (head.via !== undefined && limits.hopFields?.isLoop(head.via) === true)
     return refuse(failure('loop-detected'));
@@ -114,7 +121,7 @@ export function decideReceived(
  * none of them can differ from what the gateway does.
  */
 export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits: DecisionLimits): Decision {
-  const failed = headFailure(request);
+  const failed = headFailure(request, rules);
   if (failed !== undefined) return { route: 'none', failure: failed, closesConnection: true };
   const { ruleBook, prefixes } = rules;
   const target = readTarget(request.target, prefixes);
@@ -125,7 +132,7 @@ export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits:
     case 'v2':
       return { route: 'pass', target };
     case 'v1': {
-      if (prefixes.isShared && isNative(request.head)) return { route: 'pass', target };
+      if (prefixes.isShared && isNative(request.head, ruleBook)) return { route: 'pass', target };
       if (limits.selfService !== undefined && target.rest === limits.selfService)
         return { route: 'self-service' };
       const { method, hasBody, head } = request;
@@ -152,8 +159,9 @@ function decideMaxForwards(method: string, maxForwards: string | undefined): Dec
 }
 
 /** True for a request that names a release itself: under a prefix that both versions share, nothing else tells V2's clients. */
-function isNative({ apiVersion }: RequestHead): boolean {
-  return apiVersion !== undefined && isReleaseDate(apiVersion);
+function isNative(head: RequestHead, book: RuleBook): boolean {
+  const release = requestedVersion(head, book);
+  return release !== undefined && (book.versionField?.form === 'text' || isReleaseDate(release));
 }
 
 /** The failure for a path under neither prefix. */
@@ -305,7 +313,8 @@ export function bodyTooLarge(bodyLimit: number): Failure {
 
 /** The inputs that determine the header fields of a migrated request. */
 export interface HeadMigration {
-  readonly version: ApiVersion;
+  /** Undefined where the rule book names no release: no field for one is read or sent. */
+  readonly version: ApiVersion | undefined;
   /** True when the body was rewritten, so that fields that describe the original body are left out. */
   readonly isRewritten: boolean;
   /** The id to send if the client's is absent or invalid; undefined leaves the field as received. */
@@ -340,9 +349,9 @@ interface MigratedHeadParts extends Omit<HeadMigration, 'version' | 'codings'> {
 export function migrateHead(
   received: RequestHead,
   parts: MigratedHeadParts,
-): { readonly version: ApiVersion; readonly fields: MigratedHead } {
+): { readonly version: ApiVersion | undefined; readonly fields: MigratedHead } {
   const { rules, request, now, pinned, isRewritten, requestId, hasTrace, traceparent } = parts;
-  const version = chooseApiVersion(received.apiVersion, rules.ruleBook, now, pinned);
+  const version = chooseApiVersion(requestedVersion(received, rules.ruleBook), rules.ruleBook, now, pinned);
   // Where no response rule can apply, V2's response may have any coding.
   const codings = representationPlan(request, rules).isEmpty ? undefined : (parts.codings ?? ALL_CODINGS);
   const migration = { version, isRewritten, requestId, hasTrace, traceparent, codings };
@@ -355,6 +364,7 @@ export class MigratedHead implements ForwardedFields {
   private readonly isRewritten: boolean;
   private readonly isResponseRewritten: boolean;
   private readonly hasTrace: boolean;
+  private readonly versionHeader: string;
   /** The fields that are set; undefined leaves one as received. */
   private readonly version: string | undefined;
   private readonly requestId: string | undefined;
@@ -369,7 +379,8 @@ export class MigratedHead implements ForwardedFields {
     this.isRewritten = isRewritten;
     this.isResponseRewritten = codings !== undefined;
     this.hasTrace = hasTrace;
-    this.version = version.why === 'client' ? undefined : version.sent;
+    this.version = version === undefined || version.why === 'client' ? undefined : version.sent;
+    this.versionHeader = version?.field ?? VERSION_HEADER;
     this.requestId = isRequestId(received.requestId) ? undefined : requestId;
     this.traceparent = hasTrace ? undefined : traceparent;
     const { acceptEncoding: accepted, ifMatch } = received;
@@ -390,12 +401,12 @@ export class MigratedHead implements ForwardedFields {
     const { received, version, requestId, traceparent } = this;
     // A field that is replaced keeps its place.
     if (this.acceptEncoding !== undefined || this.ifMatch !== undefined) return undefined;
-    if (version !== undefined && received.apiVersion !== undefined) return undefined;
+    if (version !== undefined && this.hasVersion()) return undefined;
     if (requestId !== undefined && received.requestId !== undefined) return undefined;
     if (traceparent !== undefined && received.traceparent !== undefined) return undefined;
     const kept = received.filterLines(this.isKept);
     if (kept === undefined) return undefined;
-    return `${kept}${line('x-api-version', version)}${line('x-request-id', requestId)}${line('traceparent', traceparent)}`;
+    return `${kept}${line(this.versionHeader, version)}${line('x-request-id', requestId)}${line('traceparent', traceparent)}`;
   }
 
   private readonly isKept = (kind: HeaderKind): boolean => {
@@ -405,6 +416,12 @@ export class MigratedHead implements ForwardedFields {
     if (kind === 'tracestate') return this.hasTrace;
     return !this.isRewritten || !BODY_KINDS.has(kind);
   };
+
+  private hasVersion(): boolean {
+    const { received, versionHeader } = this;
+    if (versionHeader === VERSION_HEADER) return received.apiVersion !== undefined;
+    return headerValue(received.forwardedHeaders, versionHeader) !== undefined;
+  }
 
   private listed(): HeaderList {
     const { forwardedHeaders } = this.received;
@@ -416,7 +433,7 @@ export class MigratedHead implements ForwardedFields {
     const { version, requestId, traceparent, acceptEncoding, ifMatch } = this;
     if (acceptEncoding !== undefined) setField(headers, 'accept-encoding', acceptEncoding);
     if (ifMatch !== undefined) setField(headers, 'if-match', ifMatch);
-    if (version !== undefined) setField(headers, 'x-api-version', version);
+    if (version !== undefined) setField(headers, this.versionHeader, version);
     if (requestId !== undefined) setField(headers, 'x-request-id', requestId);
     if (traceparent !== undefined) setField(headers, 'traceparent', traceparent);
     return headers;
@@ -427,6 +444,16 @@ function line(name: string, value: string | undefined): string {
   return value === undefined ? '' : `${name}: ${value}\r\n`;
 }
 
+/** The release that a request names; undefined without one. */
+export function requestedVersion(
+  head: RequestHead,
+  book: Pick<RuleBook, 'version' | 'versionField'>,
+): string | undefined {
+  const header = versionHeader(book);
+  if (header === undefined) return undefined;
+  return header === VERSION_HEADER ? head.apiVersion : headerValue(head.forwardedHeaders, header);
+}
+
 /** How the `x-api-version` of the forwarded request was chosen. */
 export type ApiVersionReason = 'absent' | 'invalid' | 'future' | 'client' | 'pin';
 
@@ -434,6 +461,8 @@ export type ApiVersionReason = 'absent' | 'invalid' | 'future' | 'client' | 'pin
 export interface ApiVersion {
   readonly sent: string;
   readonly why: ApiVersionReason;
+  /** The header field, in lower case; absent for `x-api-version`. */
+  readonly field?: string;
 }
 
 /** Milliseconds by which the first time zone is ahead of UTC: a day has begun once it has begun there. */
@@ -444,13 +473,23 @@ const FIRST_ZONE_MS = 14 * 3_600_000;
  * the latest release without notice, so the gateway sends that of the rule book, or the one pinned for the client or operation.
  * A day that is still to come selects the latest release in the same way; the policy `future` decides. The reasons `invalid` and
  * `future` stay even if a pin replaces the value, since the report lists those clients. `now` is in milliseconds since 1970.
+ * Undefined where the rule book names no release.
  */
 export function chooseApiVersion(
   requested: string | undefined,
-  { version, policies }: Pick<RuleBook, 'version' | 'policies'>,
+  { version, versionField, policies }: Pick<RuleBook, 'version' | 'versionField' | 'policies'>,
   now: number,
   pinned?: string,
-): ApiVersion {
+): ApiVersion | undefined {
+  if (version === undefined) return undefined;
+  if (versionField !== undefined) {
+    const { header, form } = versionField;
+    const chosen =
+      form === 'text' && requested !== undefined
+        ? ({ sent: requested, why: 'client' } as const)
+        : chooseApiVersion(requested, { version, policies }, now, pinned);
+    return chosen === undefined || header === VERSION_HEADER ? chosen : { ...chosen, field: header };
+  }
   if (requested !== undefined) {
     if (!isReleaseDate(requested)) return { sent: pinned ?? version, why: 'invalid' };
     if (Date.parse(requested) <= now + FIRST_ZONE_MS) return { sent: requested, why: 'client' };
@@ -472,11 +511,17 @@ interface CheckedHead {
 /**
  * Returns why a head is refused, whatever its target. The connection is then closed, because the end of the request is uncertain.
  */
-function headFailure({ method, version, head }: CheckedHead): Failure | undefined {
+function headFailure(
+  { method, version, head }: CheckedHead,
+  { ruleBook }: CompiledRuleBook,
+): Failure | undefined {
   if (version === 'malformed')
     return failure('bad-request', 'The request line or a header field is not valid.');
   if (version === 'other') return failure('unsupported-version');
   if (head.fault !== undefined) return failure(CODE_OF_STATUS[head.fault.status], head.fault.detail);
+  const header = versionHeader(ruleBook);
+  if (header !== undefined && isRepeated(head, header))
+    return failure('bad-request', `The header ${header} occurs twice.`);
   if (head.host === undefined) {
     if (version !== '1.0') return failure('bad-request', 'The request has no Host.');
   } else if (!isHost(head.host)) {
@@ -494,6 +539,12 @@ function headFailure({ method, version, head }: CheckedHead): Failure | undefine
   if (head.expect !== undefined && head.expect.toLowerCase() !== '100-continue')
     return failure('expectation-failed');
   return undefined;
+}
+
+/** True for a request that two readers could take to name two releases in this field. */
+function isRepeated(head: RequestHead, header: string): boolean {
+  if (header === VERSION_HEADER) return head.repeatsVersion;
+  return headerValues(head.forwardedHeaders, header).length > 1;
 }
 
 /** A list of protocols that say again what HTTP/1.1 says, so that the client does without them; behind any other follow other bytes. */

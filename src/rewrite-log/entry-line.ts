@@ -90,7 +90,8 @@ class EntryText {
     if (entry.upstreamPath !== undefined) line += `,"upstreamPath":${quoted(entry.upstreamPath)}`;
     if (entry.operation !== undefined) line += `,"operation":${quoted(entry.operation)}`;
     if (entry.apiVersion !== undefined) {
-      line += `,"apiVersion":{"sent":${quoted(entry.apiVersion.sent)},"why":"${entry.apiVersion.why}"}`;
+      const { sent, why, field } = entry.apiVersion;
+      line += `,"apiVersion":{"sent":${quoted(sent)},"why":"${why}"${field === undefined ? '' : `,"field":${quoted(field)}`}}`;
     }
     if (entry.mode !== undefined) line += rolloutMembers(entry);
     line += `,"verdict":"${entry.verdict}","edits":`;

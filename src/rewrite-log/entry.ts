@@ -67,7 +67,10 @@ export interface Entry {
   readonly upstreamPath?: string | undefined;
   /** Operation id in the rule book; absent for unnamed V1 traffic and for V2 traffic. */
   readonly operation?: string | undefined;
-  readonly apiVersion?: { readonly sent: string; readonly why: ApiVersionReason } | undefined;
+  /** The release that V2 is asked for; `field` is the header field, unless it is `x-api-version`. */
+  readonly apiVersion?:
+    | { readonly sent: string; readonly why: ApiVersionReason; readonly field?: string }
+    | undefined;
   /** Mode of V1 traffic, unless it is `migrate`. */
   readonly mode?: 'observe' | 'canary' | 'shadow' | undefined;
   /** `v1` when the request went to V1 unchanged; `edits` and `patch` are then those of the migration that was not carried out. */

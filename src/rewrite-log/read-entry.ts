@@ -173,9 +173,15 @@ export const entrySchema = z
     operation: z.exactOptional(z.string()).describe('Operation id in the rule book.'),
     apiVersion: z
       .exactOptional(
-        z.strictObject({ sent: z.string(), why: z.enum(['absent', 'invalid', 'future', 'client', 'pin']) }),
+        z.strictObject({
+          sent: z.string(),
+          why: z.enum(['absent', 'invalid', 'future', 'client', 'pin']),
+          field: z.exactOptional(z.string()),
+        }),
       )
-      .describe('The x-api-version of the request for V2, and the reason for it.'),
+      .describe(
+        'The release that V2 is asked for, the reason for it, and its header field unless that is x-api-version.',
+      ),
     mode: z
       .exactOptional(z.enum(['observe', 'canary', 'shadow']))
       .describe('Mode of V1 traffic, unless it is migrate.'),

@@ -16,7 +16,7 @@ import {
  */
 export async function hashRuleBook(book: Omit<RuleBook, 'hash'>): Promise<string> {
   const meaning = JSON.stringify([
-    book.version,
+    book.version ?? null,
     book.operations
       .map((operation): readonly [id: string, ...meaning: unknown[]] => [
         operation.id,
@@ -34,6 +34,7 @@ export async function hashRuleBook(book: Omit<RuleBook, 'hash'>): Promise<string
     ],
     [book.limits.depth, book.limits.body, book.limits.response],
     ...(book.rollout === undefined ? [] : [book.rollout]),
+    ...(book.versionField === undefined ? [] : [{ version: book.versionField }]),
     ...(book.resource === undefined ? [] : [{ resource: book.resource }]),
     ...targetMeaning(book),
   ]);

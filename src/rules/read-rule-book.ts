@@ -2,6 +2,7 @@ import { checkChanges, checkOperations, readResource } from './check-rule-book.t
 import { declareChange, type JsonAt } from './declared-change.ts';
 import { declareRollout } from './declared-rollout.ts';
 import { hashRuleBook } from './hash.ts';
+import { declareVersion } from './header-rules.ts';
 import type { RuleBookFault, SourceFault } from './rule-book-fault.ts';
 import { ruleBookSource, type RuleBookSource, type ValidSubset, validSubset } from './rule-book-source.ts';
 import type { Policies, RuleBook, RuleBookLimits } from './rule-book.ts';
@@ -76,8 +77,9 @@ function check(source: RuleBookSource, subset: ValidSubset | undefined, jsonAt: 
   const resource = source.resource === undefined ? undefined : readResource(source.resource);
   const byId = new Map(operations.map((operation) => [operation.id, operation]));
   const ids = subset?.ids ?? new Set(Object.keys(source.operations ?? {}));
+  const { version, versionField, faults: ofVersion } = declareVersion(source);
   const { rollout, faults: ofRollout } = declareRollout(source, ids);
-  const all = [...faults, ...checkChanges(declared, byId, ids), ...ofRollout];
+  const all = [...faults, ...checkChanges(declared, byId, ids), ...ofVersion, ...ofRollout];
   // If a change is left out, a later rule could wrongly seem stale.
   if (subset === undefined || subset.hasAllChanges) {
     all.push(
@@ -92,7 +94,8 @@ function check(source: RuleBookSource, subset: ValidSubset | undefined, jsonAt: 
     from,
     to,
     other,
-    version: source.version,
+    version,
+    ...(versionField === undefined ? {} : { versionField }),
     ...(resource === undefined ? {} : { resource }),
     operations,
     changes,

@@ -122,7 +122,7 @@ const rolloutSource = {
   pins: z
     .array(
       strict({
-        version: z.string().refine(isReleaseDate, 'must be a real day, not before 2025-01-01'),
+        version: z.string(),
         ...scope,
       }),
     )
@@ -487,6 +487,24 @@ const prefix = z.string().refine((text) => prefixFault(text) === undefined, {
   error: ({ input }) => prefixFault(String(input)),
 });
 
+const version = z.union(
+  [
+    z
+      .string()
+      .regex(/^\d{4}-\d{2}-\d{2}$/, 'must be a day, YYYY-MM-DD')
+      .refine(isReleaseDate, 'must be a real day, not before 2025-01-01'),
+    strict({
+      header: z
+        .string()
+        .exactOptional()
+        .describe('The header field that names it; x-api-version when absent.'),
+      value: z.string().describe('The release.'),
+      form: z.enum(['date', 'text']).exactOptional().describe('What a client may send: a day, or any text.'),
+    }),
+  ],
+  { error: 'a day, such as 2025-01-01, or a mapping with header, value and form' },
+);
+
 /** A rule book as people write it. The JSON Schema for editors is generated from this. */
 export const ruleBookSource = strict({
   $schema: z.string().exactOptional().describe('The JSON Schema, for editors.'),
@@ -501,11 +519,11 @@ export const ruleBookSource = strict({
     .enum(['refuse', 'pass'])
     .exactOptional()
     .describe('Requests under neither prefix: refuse (404, when absent) or pass, on to V2 unchanged.'),
-  version: z
-    .string()
-    .regex(/^\d{4}-\d{2}-\d{2}$/, 'must be a day, YYYY-MM-DD')
-    .refine(isReleaseDate, 'must be a real day, not before 2025-01-01')
-    .describe('The dated V2 release that the rules target, YYYY-MM-DD.'),
+  version: version
+    .exactOptional()
+    .describe(
+      'The V2 release that the rules target: a day, YYYY-MM-DD, or a mapping. Without it no field names one.',
+    ),
   resource: resource.describe(
     "Where responses carry the resource: the path to an object or a list, data when absent; '' is the body itself.",
   ),
@@ -598,9 +616,11 @@ export function validSubset(value: unknown, issues: readonly z.core.$ZodIssue[])
     if (part === undefined && issue.code === 'unrecognized_keys')
       for (const key of issue.keys) delete source[key];
   }
+  // Pins are for a version: without one that is wrong, they would be wrong, too.
+  const valid = 'version' in value && !('version' in source) ? { ...source, version: '2025-01-01' } : source;
   const indexes = [...changes.keys()].filter((index) => !invalidChanges.has(index));
   return {
-    source: { version: '2025-01-01', ...source, operations, changes: indexes.map((index) => changes[index]) },
+    source: { ...valid, operations, changes: indexes.map((index) => changes[index]) },
     indexes,
     hasAllChanges: invalidChanges.size === 0,
     ids,

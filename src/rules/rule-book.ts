@@ -76,6 +76,17 @@ export interface Change {
   readonly assumed: boolean;
 }
 
+/** The header field that names V2's release where a rule book says nothing else. */
+export const VERSION_HEADER = 'x-api-version';
+
+/** How requests for V2 name its release. */
+export interface VersionField {
+  /** The name of the header field, in lower case. */
+  readonly header: string;
+  /** `date` for a day; for a `text` any value of the client is valid. */
+  readonly form: 'date' | 'text';
+}
+
 /** A complete, checked rule book: every declaration in it can take effect. */
 export interface RuleBook {
   /** V1's prefix, such as `/api/v1`: at least one segment, no slash at its end. */
@@ -84,8 +95,10 @@ export interface RuleBook {
   readonly to: string;
   /** How to handle requests under neither prefix: 404, or on to V2 unchanged. */
   readonly other: 'refuse' | 'pass';
-  /** The dated V2 release that the rules target, `YYYY-MM-DD`. */
-  readonly version: string;
+  /** The V2 release that the rules target, a day (`YYYY-MM-DD`) unless `versionField` says otherwise; undefined where no field names it. */
+  readonly version: string | undefined;
+  /** The field that names it; absent for a day in `x-api-version`. */
+  readonly versionField?: VersionField;
   /** The path to the resource in responses, empty for the body itself; absent for `data`. */
   readonly resource?: Path;
   readonly operations: readonly Operation[];
@@ -217,7 +230,7 @@ export function canBeRewritten(method: string): boolean {
 
 /** The size of a rule book, in counts, and its unconfirmed assumptions. */
 export interface RuleBookSummary {
-  readonly version: string;
+  readonly version: string | undefined;
   readonly hash: string;
   readonly operations: number;
   readonly changes: number;
@@ -247,6 +260,14 @@ export function summarizeRuleBook(book: RuleBook): RuleBookSummary {
       ...changes.filter(({ assumed }) => assumed).map(({ id, summary }) => `change ${id}: ${summary}`),
     ],
   };
+}
+
+/** The header field, in lower case, by which requests for V2 name its release; undefined where none does. */
+export function versionHeader({
+  version,
+  versionField,
+}: Pick<RuleBook, 'version' | 'versionField'>): string | undefined {
+  return version === undefined ? undefined : (versionField?.header ?? VERSION_HEADER);
 }
 
 /** True for a calendar day that exists, `YYYY-MM-DD`, not before the first dated release of V2. */

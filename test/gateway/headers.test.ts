@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { entrySchema } from '../../src/rewrite-log/read-entry.ts';
 import { gatewayFor } from '../support/gateway.ts';
 import { exchange, statusOf } from '../support/raw-client.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
@@ -96,6 +97,60 @@ describe('x-api-version of migrated requests', () => {
     await exchange(gateway.port, `${V1}${given}Content-Length: 11\r\n\r\n{"data":{}}`);
     expect(linesOf(v2.received[0]).filter((line) => /^x-api-version:/i.test(line))).toEqual(sent);
     expect((await gateway.entry()).apiVersion).toEqual({ sent: sent[0]?.slice(15), why });
+  });
+
+  const field = { header: 'x-rev', form: 'text' } as const;
+  test.each<
+    readonly [
+      version: string | undefined,
+      form: 'date' | 'text',
+      given: string,
+      sent: string[],
+      why: string | undefined,
+    ]
+  >([
+    ['v7', 'text', '', ['x-rev: v7'], 'absent'],
+    ['v7', 'text', 'X-REV: v1\r\n', ['X-REV: v1'], 'client'],
+    ['2025-01-01', 'date', 'X-Rev: v1\r\n', ['X-Rev: 2025-01-01'], 'invalid'],
+    ['2025-01-01', 'date', 'X-Rev: 2026-01-01\r\n', ['X-Rev: 2026-01-01'], 'client'],
+    [
+      'v7',
+      'text',
+      'X-Api-Version: x\r\nx-api-version: y\r\n',
+      ['X-Api-Version: x', 'x-api-version: y', 'x-rev: v7'],
+      'absent',
+    ],
+    [undefined, 'date', '', [], undefined],
+    [
+      undefined,
+      'date',
+      'X-Api-Version: x\r\nx-api-version: y\r\nX-Rev: 1\r\n',
+      ['X-Api-Version: x', 'x-api-version: y', 'X-Rev: 1'],
+      undefined,
+    ],
+  ])('version %j of the form %s, where the client sends %j', async (version, form, given, sent, why) => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const versionField = { ...field, form };
+    const gateway = await gatewayFor(v2.origin, { ruleBook: { version, versionField } });
+    await exchange(gateway.port, `${V1}${given}Content-Length: 11\r\n\r\n{"data":{}}`);
+    expect(linesOf(v2.received[0]).filter((line) => /^x-(?:api-version|rev):/i.test(line))).toEqual(sent);
+    const entry = await gateway.entry();
+    const value = sent.at(-1)?.slice('x-rev: '.length);
+    expect(entry.apiVersion).toEqual(why === undefined ? undefined : { sent: value, why, field: 'x-rev' });
+    entrySchema.parse(entry);
+  });
+
+  test.each<readonly [lines: string, header: string | undefined]>([
+    ['X-Api-Version: 2025-01-01\r\nx-api-version: 2025-01-01\r\n', 'x-api-version'],
+    ['X-Rev: 1\r\nx-rev: 1\r\n', 'x-rev'],
+  ])('twice is two requests to two readers: %j', async (lines, header) => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const versionField = header === 'x-rev' ? { versionField: field } : {};
+    const gateway = await gatewayFor(v2.origin, { ruleBook: versionField });
+    const { text } = await exchange(gateway.port, `${V1}${lines}Content-Length: 11\r\n\r\n{"data":{}}`);
+    expect(statusOf({ text })).toBe(400);
+    expect(text).toContain(`The header ${header} occurs twice.`);
+    expect(v2.received).toEqual([]);
   });
 });
 

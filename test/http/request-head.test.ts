@@ -71,15 +71,17 @@ describe('fields that cross', () => {
 });
 
 describe('fields that two readers could read differently', () => {
-  test.each([
-    'Host',
-    'Authorization',
-    'Content-Type',
-    'Content-Length',
-    'x-api-version',
-    'Transfer-Encoding',
-  ])('a second %s, even with the same value', (name) => {
-    expect(read([name, '1', name.toLowerCase(), '1']).fault?.status).toBe(400);
+  test.each(['Host', 'Authorization', 'Content-Type', 'Content-Length', 'Transfer-Encoding'])(
+    'a second %s, even with the same value',
+    (name) => {
+      expect(read([name, '1', name.toLowerCase(), '1']).fault?.status).toBe(400);
+    },
+  );
+
+  test('a second x-api-version is told, and judged by the rule book: it may name no such field', () => {
+    const head = read(['X-Api-Version', '1', 'x-api-version', '1']);
+    expect([head.fault, head.repeatsVersion, head.apiVersion]).toEqual([undefined, true, '1']);
+    expect(read(['X-Api-Version', '1']).repeatsVersion).toBe(false);
   });
 
   test.each(['X_Api_Version', 'content_length', 'Transfer_Encoding', 'x_forwarded_for', 'content_type'])(

@@ -189,7 +189,7 @@ test('a day still to come is the future where it is latest, and the policy decid
     sent: '2026-11-23',
     why: 'future',
   });
-  expect(chooseApiVersion('2026-11-23', book('forward'), today + 60_000).why).toBe('client');
+  expect(chooseApiVersion('2026-11-23', book('forward'), today + 60_000)?.why).toBe('client');
   expect(chooseApiVersion('2099-01-01', book('replace'), today)).toEqual({
     sent: '2025-01-01',
     why: 'future',
@@ -198,6 +198,29 @@ test('a day still to come is the future where it is latest, and the policy decid
     sent: '2026-01-01',
     why: 'future',
   });
+});
+
+test.each<readonly [form: 'date' | 'text', given: string | undefined, sent: string, why: string]>([
+  ['date', undefined, '2025-01-01', 'absent'],
+  ['date', 'v7', '2025-01-01', 'invalid'],
+  ['date', '2026-01-01', '2026-01-01', 'client'],
+  ['date', '2999-01-01', '2999-01-01', 'future'],
+  ['text', undefined, '2025-01-01', 'absent'],
+  ['text', 'v7', 'v7', 'client'],
+  ['text', '', '', 'client'],
+  ['text', '2999-01-01', '2999-01-01', 'client'],
+])('a version of the form %s in another field: %j asks for %j', (form, given, sent, why) => {
+  const rules = { ...book('forward'), versionField: { header: 'x-rev', form } };
+  expect(chooseApiVersion(given, rules, NOW)).toEqual({ sent, why, field: 'x-rev' });
+  const usual = { ...rules, versionField: { header: 'x-api-version', form } };
+  expect(chooseApiVersion(given, usual, NOW)).toEqual({ sent, why });
+  const pinned = chooseApiVersion(given, rules, NOW, 'v9');
+  expect(pinned?.sent).toBe(why === 'client' || why === 'future' ? sent : 'v9');
+});
+
+test('without a version nothing is chosen, whatever the client sends', () => {
+  for (const given of [undefined, '', '2025-01-01', 'v7'])
+    expect(chooseApiVersion(given, { ...book('replace'), version: undefined }, NOW)).toBeUndefined();
 });
 
 /** The day in the first time zone, as text. */
@@ -220,8 +243,9 @@ test('any day is of the future exactly when it is after the day in the first tim
   fc.assert(
     fc.property(cases, ([day, now]) => {
       const requested = new Date(day).toISOString().slice(0, 10);
-      const { why } = chooseApiVersion(requested, book('forward'), now);
-      expect(why).toBe(requested <= latestDay(now) ? 'client' : 'future');
+      expect(chooseApiVersion(requested, book('forward'), now)?.why).toBe(
+        requested <= latestDay(now) ? 'client' : 'future',
+      );
     }),
     { numRuns: fuzzRuns(5000) },
   );

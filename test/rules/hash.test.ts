@@ -77,6 +77,9 @@ describe('stays when the meaning does', () => {
 describe('goes when the meaning does', () => {
   test.each<[from: string, to: string]>([
     ['2025-01-01', '2025-01-02'],
+    ['version: 2025-01-01\n', ''],
+    ['version: 2025-01-01', 'version: { header: X-Rev, value: 2025-01-01 }'],
+    ['version: 2025-01-01', 'version: { value: 2025-01-01, form: text }'],
     ['a: POST /a', 'a: PATCH /a'],
     ['a: POST /a', 'a: POST /aa'],
     ['a: POST /a', 'a: { match: POST /a, resource: items }'],

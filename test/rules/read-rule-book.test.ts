@@ -260,7 +260,6 @@ limits: { depth: 0 }
   });
 
   test.each<[source: string, message: string]>([
-    ['{}', 'version is missing; write version: 2025-01-01'],
     ['{}', 'changes is missing; write changes: and a list of them'],
     ['format: 2', 'format must be 1, not 2'],
     ['from: api/v1', 'from "api/v1" must begin with a slash, such as /api/v1'],
@@ -279,7 +278,58 @@ limits: { depth: 0 }
     ],
     ['version: 2024-12-31', 'version "2024-12-31" must be a real day, not before 2025-01-01'],
     ['version: 2025-1-1', 'version "2025-1-1" must be a day, YYYY-MM-DD'],
-    ['version: 20250101', 'version must be a text, not 20250101; put it in quotes'],
+    [
+      'version: 20250101',
+      'version must be a day, such as 2025-01-01, or a mapping with header, value and form, not 20250101; write version: 2025-01-01',
+    ],
+    [
+      'version: { value: v7 }',
+      'version.value "v7" must be a real day, not before 2025-01-01, or the form text',
+    ],
+    [
+      'version: { value: "a\\nb", form: text }',
+      'version.value "a\\nb" must be the value of a header field, without line breaks or spaces around it',
+    ],
+    [
+      'version: { value: "", form: text }',
+      'version.value "" must be the value of a header field, without line breaks or spaces around it',
+    ],
+    [
+      'version: { value: v7, form: txt }',
+      'version.form must be date or text, not "txt"; did you mean "text"?',
+    ],
+    [
+      'version: { header: "X Rev", value: 2025-01-01 }',
+      'version.header "X Rev" is not the name of a header field; write a name such as X-Account',
+    ],
+    [
+      'version: { header: Host, value: 2025-01-01 }',
+      'version.header "Host" is that of the service; set it with GATEWAY_UPSTREAM, and remove it here',
+    ],
+    [
+      'version: { header: accept, value: 2025-01-01 }',
+      'version.header "accept" has a meaning of its own; name another field',
+    ],
+    [
+      'version: { header: Via, value: 2025-01-01 }',
+      'version.header "Via" is one that the gateway itself sends; remove it',
+    ],
+    [
+      'version: { value: v7, form: text }\npolicies: { future: replace }',
+      'the policy future is for days, and the form of version is text; remove it',
+    ],
+    [
+      'policies: { future: replace }',
+      'the policy future is for version, and this rule book has none; remove it',
+    ],
+    [
+      'pins: [{ version: 2025-01-01, clients: [a] }]',
+      'pins are for version, and this rule book has none; add version, or remove them',
+    ],
+    [
+      'version: { value: v7, form: text }\npins: [{ version: " ", clients: [a] }]',
+      'pins[0].version " " must be the value of a header field, without line breaks or spaces around it',
+    ],
     ['operations: { every: POST /a }', 'operations.every is reserved for all operations; use another id'],
     [
       'operations: { a: 5 }',

@@ -186,7 +186,7 @@ export function describeComparison({ title, line, version, body, response }: Dem
   const served = response.release === null ? '' : `, served by release ${response.release}`;
   return [
     styleText('bold', title),
-    `  V2  ${styleText('green', line)}  ${version === undefined ? styleText('dim', 'no x-api-version') : versionText(version)}`,
+    `  V2  ${styleText('green', line)}  ${versionText(version)}`,
     ...(body === undefined ? [] : [indent(body)]),
     `  ${styleText(colourOf(response.status), `status ${response.status}`)}${served} ${styleText('dim', response.text.trim())}`,
     '',
@@ -220,7 +220,8 @@ function describeRecord(
   return `  ${styleText('yellow', rule.padEnd(7))} ${where.join(' → ')}  ${styleText('dim', why)}`;
 }
 
-function versionText(version: string): string {
+function versionText(version: string | undefined): string {
+  if (version === undefined) return styleText('dim', 'no x-api-version');
   return styleText('dim', `x-api-version: ${version}`);
 }
 

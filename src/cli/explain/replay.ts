@@ -3,6 +3,7 @@ import { stdout } from 'node:process';
 import type { ExplainRequest } from '../../inspector/api.ts';
 import type { NamedRequest } from '../../inspector/explain/curl-command.ts';
 import { isExplainRequest } from '../../inspector/explain/explain.ts';
+import type { RuleBook } from '../../rules/rule-book.ts';
 import { differences, type Outcome, outcomeOf } from '../../inspector/explain/try-rules.ts';
 import { count, counted, terminalText } from '../../report/text.ts';
 import {
@@ -54,7 +55,7 @@ async function record(options: RecordOptions): Promise<CommandFault | undefined>
   let all = 0;
   for (const { name, request, count: times = 1 } of takeRead(read)) {
     all += times;
-    const outcome = await outcomeNow(request, explainRequest);
+    const outcome = await outcomeNow(request, explainRequest, book.rules.ruleBook);
     if (outcome === undefined) continue;
     const key = JSON.stringify(request);
     const known = recordings.get(key);
@@ -85,7 +86,8 @@ async function check(
   const updated: Recording[] = [];
   for (const recording of recordings) {
     all += recording.count;
-    const outcome = (await outcomeNow(recording.request, explainRequest)) ?? recording.outcome;
+    const outcome =
+      (await outcomeNow(recording.request, explainRequest, book.rules.ruleBook)) ?? recording.outcome;
     const found = differences(recording.outcome, outcome);
     if (found.length > 0) changed += recording.count;
     for (const place of found) {
@@ -140,9 +142,10 @@ function verb(requests: number): string {
 async function outcomeNow(
   request: NamedRequest['request'],
   explainRequest: ReturnType<typeof offlineExplainer>,
+  ruleBook: RuleBook,
 ): Promise<Outcome | undefined> {
   const explanation = await explainRequest(request);
-  return 'fault' in explanation ? undefined : outcomeOf(explanation);
+  return 'fault' in explanation ? undefined : outcomeOf(explanation, ruleBook);
 }
 
 /** One line of a fixture. */

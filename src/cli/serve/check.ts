@@ -77,7 +77,7 @@ function describe(book: RuleBook, warnings: readonly string[]): string {
   const policies = Object.entries(book.policies).map(([name, value]) => `${name}: ${value}`);
   const assumed = assumptionsOf(book);
   return [
-    `rule book ${book.hash}, leading to V2 ${book.version}`,
+    `rule book ${book.hash}, leading to V2${book.version === undefined ? '' : ` ${book.version}`}`,
     `\noperations (${book.operations.length}; any other POST or PATCH gets the changes on every request)`,
     ...operations,
     `\nchanges (${book.changes.length})`,

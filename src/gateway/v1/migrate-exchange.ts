@@ -13,6 +13,7 @@ import {
   codingOf,
   editsOf,
   type MigrateDecision,
+  requestedVersion,
   undecoded,
   verdictOf,
 } from '../../migrate/decision.ts';
@@ -269,7 +270,7 @@ export class DescriptionExchange extends MigrateExchange {
     const { head } = this.received;
     return JSON.stringify([
       this.rules.ruleBook.hash,
-      head.apiVersion ?? '',
+      requestedVersion(head, this.rules.ruleBook) ?? '',
       this.decision.target.raw,
       this.routing?.subject,
     ]);

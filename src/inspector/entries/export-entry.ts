@@ -101,7 +101,7 @@ function v2Target({ v1Request, v2Request }: KeptExchange, rules: CompiledRuleBoo
 }
 
 function sentFields({ apiVersion }: Entry): readonly string[] {
-  return apiVersion === undefined ? [] : [`x-api-version: ${apiVersion.sent}`];
+  return apiVersion === undefined ? [] : [`${apiVersion.field ?? 'x-api-version'}: ${apiVersion.sent}`];
 }
 
 function fieldsOf(headers: KeptHead['headers'], withKey: boolean): readonly string[] {

@@ -451,7 +451,7 @@ export function rulesView({ rules, since, text, totals }: RulesViewParts): Rules
   };
   return {
     hash: ruleBook.hash,
-    version: ruleBook.version,
+    ...(ruleBook.version === undefined ? {} : { version: ruleBook.version }),
     from: ruleBook.from,
     to: ruleBook.to,
     loadedAt: new Date(since).toISOString(),

@@ -3,7 +3,7 @@ import { decideResponse } from '../../migrate/migrated.ts';
 import type { KeptExchange } from '../../rewrite-log/capture.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
-import type { RuleBook } from '../../rules/rule-book.ts';
+import { type RuleBook, versionHeader } from '../../rules/rule-book.ts';
 import type { Explanation, TrialDifference, TrialOutcome } from '../api.ts';
 import { layOutJson, NO_LIMITS, SHOWN_LIMITS } from '../diff/json-layout.ts';
 import { unifiedDiff } from '../diff/unified-diff.ts';
@@ -137,7 +137,7 @@ async function tryOne(
       requestId: entry.requestId,
       time: entry.time,
       name: entryName(entry),
-      request: differences(outcomeOf(before), outcomeOf(now)),
+      request: differences(outcomeOf(before, parts.current.ruleBook), outcomeOf(now, next.ruleBook)),
       response: hasResponse ? bodyDifferences(oldResponse, newResponse) : [],
       before: shortened(before.v2Body ?? ''),
       now: shortened(now.v2Body ?? ''),
@@ -189,8 +189,12 @@ export interface Outcome {
 }
 
 /** Extracts the parts of an explanation that a fixture stores. */
-export function outcomeOf({ verdict, operation, refusal, v2Request, v2Body }: Explanation): Outcome {
-  const version = v2Request?.headers.find(({ name }) => name.toLowerCase() === 'x-api-version')?.value;
+export function outcomeOf(
+  { verdict, operation, refusal, v2Request, v2Body }: Explanation,
+  ruleBook: Pick<RuleBook, 'version' | 'versionField'>,
+): Outcome {
+  const header = versionHeader(ruleBook);
+  const version = v2Request?.headers.find(({ name }) => name.toLowerCase() === header)?.value;
   return {
     verdict,
     ...(operation === undefined ? {} : { operation }),

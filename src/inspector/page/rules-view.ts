@@ -43,9 +43,10 @@ export function RulesView({ asked, go, hueOf, announce }: RulesViewProps): VNode
     el(
       'p',
       { class: 'lead' },
-      'Targets V2 release ',
-      el('strong', null, rules.version),
-      '. In force since ',
+      ...(rules.version === undefined
+        ? []
+        : ['Targets V2 release ', el('strong', null, rules.version), '. ']),
+      'In force since ',
       el('time', { dateTime: rules.loadedAt }, dayTime(rules.loadedAt)),
       ', hash ',
       el('code', null, rules.hash),

@@ -5,6 +5,7 @@ import type { KeptExchange } from '../../rewrite-log/capture.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { refusalText } from '../../rewrite/records.ts';
+import { type RuleBook, versionHeader } from '../../rules/rule-book.ts';
 import type { Resent } from '../api.ts';
 import { rewriteAgain } from '../entries/curl.ts';
 import type { InspectorParts, RequestToResend } from '../inspector-parts.ts';
@@ -102,16 +103,21 @@ function requestOf(
   const headers = source.headers
     .filter(({ name, masked }) => !masked && !name.startsWith(':') && !OMITTED.has(name.toLowerCase()))
     .map(({ name, value }) => [name, value] as const);
-  const isVersioned = headers.some(([name]) => name.toLowerCase() === 'x-api-version');
+  const version = rules && versionField(rules.ruleBook);
+  const isVersioned = headers.some(([name]) => name.toLowerCase() === version?.[0]);
   return {
     method,
     target,
     headers:
-      isVersioned || rules === undefined || entry.route !== 'migrate'
-        ? headers
-        : [...headers, ['x-api-version', rules.ruleBook.version]],
+      isVersioned || version === undefined || entry.route !== 'migrate' ? headers : [...headers, version],
     body: outcome === undefined ? bytes : outcome.body,
   };
+}
+
+/** The field that names V2's release, and its value; undefined where none does. */
+function versionField(book: RuleBook): readonly [name: string, value: string] | undefined {
+  const name = versionHeader(book);
+  return name === undefined || book.version === undefined ? undefined : [name, book.version];
 }
 
 function keyIn(text: string): string | undefined {

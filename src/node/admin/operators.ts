@@ -283,7 +283,7 @@ function gatewayStats({ parts, processStats }: OperatorState, gateway: Gateway):
     v1Breaker: gateway.v1?.breaker.state,
     ruleBook: {
       hash,
-      version,
+      version: version ?? '',
       since: ruleBooks.since,
       reloads: ruleBooks.reloads,
       refusedReloads: ruleBooks.refused,

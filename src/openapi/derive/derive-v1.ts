@@ -1,6 +1,6 @@
 import { scalarValue } from '../../json/document.ts';
 import { InverseIndex } from '../../rules/inverse.ts';
-import type { Change, Operation, RuleBook } from '../../rules/rule-book.ts';
+import { type Change, type Operation, type RuleBook, versionHeader } from '../../rules/rule-book.ts';
 import { type QueryRule, type StatusPattern, templateFault, templateShape } from '../../rules/rule.ts';
 import { Components } from '../components.ts';
 import {
@@ -41,7 +41,7 @@ interface DerivedDescription {
 /** The rule book, as far as a description depends on it. */
 export type DerivationRules = Pick<
   RuleBook,
-  'from' | 'to' | 'version' | 'hash' | 'resource' | 'operations' | 'changes'
+  'from' | 'to' | 'version' | 'versionField' | 'hash' | 'resource' | 'operations' | 'changes'
 >;
 
 /**
@@ -57,6 +57,7 @@ export function deriveV1(
   const components = new Components(v2);
   const finder = new OperationFinder(rules.operations);
   const inverse = new InverseIndex(rules.operations, rules.changes, rules.resource);
+  const header = versionHeader(rules);
   const found = new Map<string, boolean>();
   const derive = (method: string, path: string, operation: JsonObject): JsonObject => {
     const named = finder.find(method, path);
@@ -69,13 +70,21 @@ export function deriveV1(
     const onApplied = (edit: InverseEdit): void => {
       if (edit.words !== undefined) found.set(keyOf(edit), true);
     };
-    return deriveOperation(operation, { description: v2, components, request, response, changes, onApplied });
+    return deriveOperation(operation, {
+      description: v2,
+      components,
+      header,
+      request,
+      response,
+      changes,
+      onApplied,
+    });
   };
   const paths = editMembers(objectIn(v2, 'paths'), (path, declared) => {
     const item = followed(v2, declared);
     if (!isObject(item)) return [[path, declared]];
     const rest = below(path, rules.to);
-    const derived = editMembers(withoutVersionParameter(item, v2), (name, value) => {
+    const derived = editMembers(withoutVersionParameter(item, v2, header), (name, value) => {
       const isMethod = METHODS.some((method) => method === name) && isObject(value);
       return [[name, isMethod ? derive(name.toUpperCase(), rest ?? path, value) : value]];
     });
@@ -182,6 +191,8 @@ interface OperationDerivation {
   /** The changes with query rules, in order. */
   readonly changes: readonly Change[];
   /** Called with each step that changed something. */
+  /** The header field that names V2's release, in lower case. */
+  readonly header: string | undefined;
   readonly onApplied: (edit: InverseEdit) => void;
 }
 
@@ -194,7 +205,7 @@ function deriveOperation(operation: JsonObject, derivation: OperationDerivation)
     derivation.onApplied(edit);
   };
   const inside = { ...derivation, onApplied };
-  let derived = withQueryOfV1(withoutVersionParameter(operation, description), {
+  let derived = withQueryOfV1(withoutVersionParameter(operation, description, derivation.header), {
     description,
     changes: derivation.changes,
     onChanged: (change) => applied.add(change),
@@ -208,23 +219,23 @@ function deriveOperation(operation: JsonObject, derivation: OperationDerivation)
   return [...applied].reduce<JsonObject>((part, change) => marked(part, change), derived);
 }
 
-/** The operation or path item without the parameter `x-api-version`: V1 has no dated releases. */
-function withoutVersionParameter(holder: JsonObject, description: Description): JsonObject {
+/** The operation or path item without the parameter that names V2's release: V1 has no dated releases. */
+function withoutVersionParameter(
+  holder: JsonObject,
+  description: Description,
+  header: string | undefined,
+): JsonObject {
   const { parameters } = holder;
   if (!Array.isArray(parameters)) return holder;
   const left: readonly unknown[] = parameters.filter(
-    (parameter) => !isVersionHeader(followed(description, parameter)),
+    (parameter) => !isHeaderParameter(followed(description, parameter), header),
   );
   return left.length === parameters.length ? holder : { ...holder, parameters: left };
 }
 
-function isVersionHeader(parameter: unknown): boolean {
+function isHeaderParameter(parameter: unknown, header: string | undefined): boolean {
   const name = memberOf(parameter, 'name');
-  return memberOf(parameter, 'in') === 'header' && typeof name === 'string' && isVersionName(name);
-}
-
-function isVersionName(name: string): boolean {
-  return name.toLowerCase() === 'x-api-version';
+  return memberOf(parameter, 'in') === 'header' && typeof name === 'string' && name.toLowerCase() === header;
 }
 
 function deriveResponses(responses: JsonObject, derivation: OperationDerivation): JsonObject {
@@ -233,13 +244,14 @@ function deriveResponses(responses: JsonObject, derivation: OperationDerivation)
     const response = followed(derivation.description, declared);
     if (!isObject(response)) return [[status, declared]];
     const edits = derivation.response.filter((edit) => concerns(edit.status ?? [], status, keys));
-    const edited = withContent(withoutVersionHeader(response), edits, derivation);
+    const edited = withContent(withoutVersionHeader(response, derivation.header), edits, derivation);
     return [[status, edited === response ? declared : edited]];
   });
 }
 
-function withoutVersionHeader(response: JsonObject): JsonObject {
+function withoutVersionHeader(response: JsonObject, header: string | undefined): JsonObject {
   const { headers } = response;
+  const isVersionName = (name: string): boolean => name.toLowerCase() === header;
   if (!isObject(headers) || !Object.keys(headers).some(isVersionName)) return response;
   return {
     ...response,

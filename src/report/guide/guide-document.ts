@@ -20,8 +20,8 @@ export interface GuideDocument {
   /** The path prefixes of V1 and of V2. */
   readonly from: string;
   readonly to: string;
-  /** The dated V2 release to send as `x-api-version`. */
-  readonly version: string;
+  /** The header field with V2's release, which is to be sent; absent where none is. */
+  readonly version?: { readonly field: string; readonly value: string };
   /** Changes that concern this client. */
   readonly changes: readonly GuideChange[];
   readonly calls: readonly GuideCall[];

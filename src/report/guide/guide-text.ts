@@ -46,7 +46,7 @@ export function guideHtml(guide: GuideDocument, lead: readonly string[] = []): s
       : [
           `<p>Made from ${counted(requests, 'request')} to V1. Values are shown as <code>…</code>.</p>`,
           '<h2>For every call</h2>',
-          `<ul><li>The path begins with <code>${htmlText(to)}</code> instead of <code>${htmlText(from)}</code>.</li><li>Send <code>x-api-version: ${htmlText(version)}</code>, so that later releases of V2 do not affect you unexpectedly.</li></ul>`,
+          `<ul><li>The path begins with <code>${htmlText(to)}</code> instead of <code>${htmlText(from)}</code>.</li>${version === undefined ? '' : `<li>Send <code>${htmlText(versionLine(version))}</code>, so that later releases of V2 do not affect you unexpectedly.</li>`}</ul>`,
           changes.length === 0
             ? ''
             : `<h2>What changed</h2><ul>${changes.map(({ summary }) => `<li>${htmlText(summary)}</li>`).join('')}</ul>`,
@@ -129,6 +129,10 @@ function htmlTable(head: readonly string[], rows: readonly (readonly string[])[]
   return `<table>${row(head, 'th')}${rows.map((cells) => row(cells, 'td')).join('')}</table>`;
 }
 
+function versionLine({ field, value }: NonNullable<GuideDocument['version']>): string {
+  return `${field}: ${value}`;
+}
+
 /** Prints a guide as Markdown. */
 export function guideMarkdown(guide: GuideDocument): string {
   const { name, client, requests, from, to, version, changes, calls, mistakes, omitted } = guide;
@@ -138,7 +142,7 @@ export function guideMarkdown(guide: GuideDocument): string {
     title,
     `Made from ${counted(requests, 'request')} to V1. Each kind of call is shown below as it is now and as V2 expects it. Values are shown as \`…\`.`,
     '## For every call',
-    `- The path begins with \`${to}\` instead of \`${from}\`.\n- Send \`x-api-version: ${version}\`, so that later releases of V2 do not affect you unexpectedly.`,
+    `- The path begins with \`${to}\` instead of \`${from}\`.${version === undefined ? '' : `\n- Send \`${versionLine(version)}\`, so that later releases of V2 do not affect you unexpectedly.`}`,
     ...(changes.length === 0
       ? []
       : ['## What changed', changes.map(({ summary }) => `- ${markdownText(summary)}`).join('\n')]),

@@ -2,6 +2,7 @@ import { isUnder, queryParts, withName } from '../../http/target.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import { MovedMembers } from '../../rewrite-log/response-findings.ts';
 import { type EditRecord, isOfQuery } from '../../rewrite/records.ts';
+import { type RuleBook, versionHeader } from '../../rules/rule-book.ts';
 import { bodyChecksOf, outcomesOf, responsesOf } from '../client-report.ts';
 import { BodyCheckCounts, type DifferingMembers, Outcomes, ResponseChanges } from '../tally/outcomes.ts';
 import { firstUse, recordUse, type Span } from '../tally/span.ts';
@@ -32,8 +33,7 @@ const MAX_MISTAKES = 50;
 const MAX_POINTERS = 5;
 
 /** A rule book, as far as a guide tells of it. */
-interface GuideBook extends GuidePrefixes {
-  readonly version: string;
+interface GuideBook extends GuidePrefixes, Pick<RuleBook, 'version' | 'versionField'> {
   readonly changes: readonly GuideChange[];
 }
 
@@ -120,7 +120,9 @@ export class Guide {
   }
 
   /** The guide for a rule book. */
-  document({ from, to, version, changes }: GuideBook, name?: string): GuideDocument {
+  document(book: GuideBook, name?: string): GuideDocument {
+    const { from, to, version, changes } = book;
+    const field = versionHeader(book);
     const [client = this.client] = this.clientHashes;
     const calls = [...this.calls.values()].sort((one, other) => other.count - one.count);
     const used = new Set(calls.flatMap((call) => [...call.changes]));
@@ -130,7 +132,7 @@ export class Guide {
       requests: this.requests,
       from,
       to,
-      version,
+      ...(version === undefined || field === undefined ? {} : { version: { field, value: version } }),
       changes: changes.filter(({ id }) => used.has(id)).map(({ id, summary }) => ({ id, summary })),
       calls: calls.map((call) => call.document({ from, to })),
       mistakes: [...this.mistakes.values()].map((mistake) => printMistake(mistake)),

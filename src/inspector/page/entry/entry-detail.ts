@@ -245,7 +245,8 @@ function EntryIds({ entry }: { readonly entry: NumberedEntry }): VNode {
     { class: 'facts ids' },
     fact('Bytes', `${bytes(bytesIn)} in, ${bytes(bytesOut)} on, ${bytes(responseBytes)} back`),
     rewriteMs !== undefined && fact('Rewriting', `${rewriteMs.toFixed(2)} ms`),
-    apiVersion !== undefined && fact('x-api-version', `${apiVersion.sent} (${WHY[apiVersion.why]})`),
+    apiVersion !== undefined &&
+      fact(apiVersion.field ?? 'x-api-version', `${apiVersion.sent} (${WHY[apiVersion.why]})`),
     fact('Request id', el('code', null, visibleText(entry.requestId))),
     traceId !== undefined && fact('Trace', el('code', null, traceId)),
     fact('Rule book', el('code', null, entry.ruleBook)),
