@@ -213,6 +213,20 @@ export function socketBelowTls(socket: Socket): Socket | undefined {
   return below instanceof Socket ? below : undefined;
 }
 
+/**
+ * Ends a connection in the middle of a response. Where the end of the connection ends the response (RFC 9112 §6.3, rule 8), only a reset
+ * shows that the response is incomplete; many clients take the end of TLS without its alert for one in order, so the socket below is reset.
+ */
+export function resetConnection(socket: Socket): void {
+  if (!('encrypted' in socket)) {
+    // Bun's sockets may lack it.
+    if ('resetAndDestroy' in socket) socket.resetAndDestroy();
+  } else {
+    socketBelowTls(socket)?.resetAndDestroy();
+  }
+  socket.destroy();
+}
+
 /** Sets how many connections the kernel queues for a listening server: 0 is one. */
 export function setBacklog(server: Server, backlog: number): void {
   callHandle(server, 'listen', backlog);

@@ -3,7 +3,8 @@ import { connect, createServer, type Socket } from 'node:net';
 import { expect, onTestFinished } from 'vitest';
 import { BufferBudget } from '../../src/gateway/limits.ts';
 import type { Exchange, ExchangeHandler } from '../../src/gateway/exchange.ts';
-import { ClientConnection, type ClientConnectionOwner } from '../../src/node/clients/http1/connection.ts';
+import { ClientConnection } from '../../src/node/clients/connections.ts';
+import { H1Connections } from '../../src/node/clients/http1/connection.ts';
 import { BodyMemory } from '../../src/node/body-memory.ts';
 import { TickBudget, StreamedBodies } from '../../src/node/clients/fair-turns.ts';
 
@@ -23,11 +24,9 @@ export async function heldConnection(onTake: (exchange: Exchange) => void = () =
   const taken: Exchange[] = [];
   const budget = new BufferBudget(1024 * 1024);
   const memory = new BodyMemory();
-  let isClosed = false;
-  const owner: ClientConnectionOwner = {
-    headerBytes: 16_384,
-    readerLimits: NO_LIMITS,
-    bodyOptions: {
+  const connections = new H1Connections(
+    { ...NO_LIMITS, headerBytes: 16_384, headersTimeout: 0, idleTimeout: 0 },
+    {
       ...NO_LIMITS,
       requestTimeout: 0,
       bodies: {
@@ -37,29 +36,25 @@ export async function heldConnection(onTake: (exchange: Exchange) => void = () =
         streams: new StreamedBodies(1),
         memory,
       },
+      draining: false,
+      serve: (exchange) => {
+        taken.push(exchange);
+        onTake(exchange);
+      },
+      refuse: () => {},
+      linger: () => {},
+      visit: () => {},
     },
-    keepAliveLines: '',
-    draining: false,
-    serve: (exchange) => {
-      taken.push(exchange);
-      onTake(exchange);
-    },
-    addressOf: () => '127.0.0.1',
-    refuse: () => {},
-    linger: () => {},
-    queueRead: () => {},
-    awaitBody: () => {},
-    closed: () => {
-      isClosed = true;
-    },
-  };
+  );
   const server = createServer({ allowHalfOpen: true, highWaterMark: 65_536 });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const bound = server.address();
   const client = connect(typeof bound === 'object' && bound !== null ? bound.port : 0, '127.0.0.1');
   const [served] = (await once(server, 'connection')) as [Socket];
-  expect(new ClientConnection(served, owner).isIdle).toBe(true);
+  expect(connections.begin(new ClientConnection(served)).isIdle).toBe(true);
+  let isClosed = false;
+  served.once('close', () => (isClosed = true));
   onTestFinished(() => {
     client.destroy();
     served.destroy();

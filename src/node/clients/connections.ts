@@ -1,272 +1,259 @@
 import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
-import type { Exchange } from '../../gateway/exchange.ts';
-import { type Failure, failure } from '../../migrate/failure.ts';
-import { FIRST_REQUEST_GRACE_MS } from './connection-ends.ts';
-import { onCheckPhase, FairQueue } from './fair-turns.ts';
-import { ClientConnection, type ClientConnectionOwner } from './http1/connection.ts';
-import { peerName } from './proxy-protocol.ts';
-import type { ReaderLimits } from './rates.ts';
-import { hasPeer, isReading, startReading, stopReading } from '../node-internals.ts';
-import type { IncomingBodyOptions } from './request-body.ts';
+import { hasPeer, isReading, resetConnection, socketBelowTls } from '../node-internals.ts';
+import { IS_NODE } from '../runtime.ts';
+import { onCheckPhase } from './fair-turns.ts';
 
-/** Limits on the time that clients take, in milliseconds, and on the bytes that they send; a time of 0 is no limit. */
-interface ClientLimits extends ReaderLimits {
-  /** Maximum size of a request head in bytes. */
-  readonly headerBytes: number;
-  readonly headersTimeout: number;
-  readonly idleTimeout: number;
+/** What reads and writes a connection once its protocol is known: HTTP/1.1, or HTTP/2. */
+export interface ConnectionProtocol {
+  /** True once a request has arrived on it. */
+  readonly isUsed: boolean;
+  /** True while more than an incomplete head is in flight. */
+  readonly isBusy: boolean;
+  /** True while the end of the connection could be taken for the end of a response that the kernel has not taken all of. */
+  readonly isResponding: boolean;
+  /** Ends what the peer keeps waiting for too long; called several times a second. */
+  checkTimes(now: number): void;
+  /** Closes the connection, if nothing is in flight on it. */
+  closeIdle(): void;
+  /** The server drains: asks the peer to send no further requests, where the protocol has words for that. */
+  drain?(): void;
 }
-
-/** The server that owns the connections. */
-export interface ClientConnectionsOwner extends IncomingBodyOptions {
-  readonly draining: boolean;
-  serve(exchange: Exchange): void;
-  addressOf(socket: Socket): string;
-  /** Responds without a request, and closes; the response to HEAD has no body. */
-  refuse(socket: Socket, refused: Failure, isHead: boolean): void;
-  /** Closes a connection once the peer has read the response. */
-  linger(socket: Socket): void;
-}
-
-/** Milliseconds between two checks for connections that have been idle too long. */
-const IDLE_CHECK_MS = 250;
-/** Bytes that were put back, and that the gateway reads in one turn of the event loop. */
-const READ_AGAIN_BYTES = 256 * 1024;
-/** Reads that are put back in one turn of the event loop, and reads that wait: beyond, no connection is read until the next turn. */
-const PUT_BACK_PER_TURN = 16;
-const PUT_BACK = 512;
-/** Minimum milliseconds to wait for the rest of a small body, before its exchange begins without it. */
-const PARTIAL_BODY_WAIT_MS = 25;
-/** Milliseconds by which a kept-alive connection outlives the timeout sent to its client: a request may be on its way by then. */
-const KEEP_ALIVE_GRACE_MS = 1000;
 
 /**
- * The connections of HTTP/1.1 and HTTP/1.0.
+ * One connection with a client, from accept to close.
+ *
+ * | state | held in | at the limit of connections | when the server drains | ends |
+ * |---|---|---|---|---|
+ * | opening: its PROXY header or TLS handshake is due | no `protocol` | closes for a new one | goes on | after the headers timeout |
+ * | idle: no request, or part of a head | `protocol`, not busy | closes for a new one | closes, a new one after half a second | after the headers or idle timeout |
+ * | busy: a request is in flight | `protocol`, busy | stays, and queues behind the others | its response is the last | with the drain time |
+ * | lingering: its last response is written | `lingering` | closes before all others | goes on | after a silence of a second, or 30 s |
+ *
+ * It stands in the list of its server, which is in the order of accept but for busy ones that were in the way of a new one, or in that of
+ * connections that linger. Requests and responses are the business of its `protocol`.
  */
-export class ClientConnections implements ClientConnectionOwner {
-  readonly headerBytes: number;
-  readonly readerLimits: ReaderLimits;
-  readonly keepAliveLines: string;
-  readonly bodyOptions: IncomingBodyOptions;
-  private readonly limits: ClientLimits;
-  private readonly owner: ClientConnectionsOwner;
-  private readonly all = new Map<Socket, ClientConnection>();
-  /** Those over TLS by their peer: the server knows them by the socket below. */
-  private readonly secure = new Map<string, ClientConnection>();
-  /** Connections that wait for the rest of a body, with the round of checks in which the wait began. */
-  private readonly awaiting = new Map<ClientConnection, number>();
-  private readonly reads = new FairQueue<Socket>(READ_AGAIN_BYTES);
-  /** Reads that were put back in this turn of the event loop. */
-  private putBack = 0;
-  /** Connections that are not read until the turn of the event loop is over. */
-  private stopped: readonly Socket[] = [];
-  private round = 0;
-  private idleTimer: NodeJS.Timeout | undefined = undefined;
-  private partialBodyTimer: NodeJS.Timeout | undefined = undefined;
+export class ClientConnection {
+  /** The socket as it was accepted: below TLS. */
+  readonly accepted: Socket;
+  /** The socket that HTTP is spoken on: that of TLS, once the handshake is over. */
+  socket: Socket;
+  /** The address of the client; a load balancer may have named another one than the peer. */
+  remote: string;
+  protocol: ConnectionProtocol | undefined = undefined;
+  /** When its protocol began, by the clock of `performance`. */
+  since = 0;
+  lingering: Lingering | undefined = undefined;
+  // Its place in a list.
+  list: ConnectionList | undefined = undefined;
+  next: ClientConnection | undefined = undefined;
+  previous: ClientConnection | undefined = undefined;
 
-  constructor(limits: ClientLimits, owner: ClientConnectionsOwner) {
-    this.limits = limits;
-    this.owner = owner;
-    this.bodyOptions = owner;
-    this.headerBytes = limits.headerBytes;
-    this.readerLimits = limits;
-    const seconds = Math.floor(limits.idleTimeout / 1000);
-    this.keepAliveLines = `Connection: keep-alive\r\n${seconds > 0 ? `Keep-Alive: timeout=${seconds}\r\n` : ''}`;
+  constructor(accepted: Socket) {
+    this.accepted = accepted;
+    this.socket = accepted;
+    this.remote = accepted.remoteAddress ?? '';
+  }
+}
+
+/** A list whose links are in the connections themselves: to leave it takes neither a search nor a table. */
+class ConnectionList {
+  first: ClientConnection | undefined = undefined;
+  size = 0;
+  private last: ClientConnection | undefined = undefined;
+
+  /** Adds a connection at the end; it leaves the list that it was in. */
+  add(connection: ClientConnection): void {
+    connection.list?.remove(connection);
+    connection.list = this;
+    connection.previous = this.last;
+    if (this.last === undefined) this.first = connection;
+    else this.last.next = connection;
+    this.last = connection;
+    this.size += 1;
   }
 
-  get draining(): boolean {
-    return this.owner.draining;
+  /** Takes a connection out of the list that it is in, if it is in one. */
+  remove(connection: ClientConnection): void {
+    if (connection.list !== this) return;
+    const { next, previous } = connection;
+    if (previous === undefined) this.first = next;
+    else previous.next = next;
+    if (next === undefined) this.last = previous;
+    else next.previous = previous;
+    connection.list = undefined;
+    connection.next = undefined;
+    connection.previous = undefined;
+    this.size -= 1;
   }
 
-  /** Starts reading a new connection. */
-  accept(socket: Socket): void {
-    const connection = new ClientConnection(socket, this);
-    this.all.set(socket, connection);
-    if ('encrypted' in socket) {
-      const peer = peerName(socket);
-      this.secure.set(peer, connection);
-      // The next connection may come from the same port, before this one reports its end.
-      socket.once('close', () => this.secure.get(peer) === connection && this.secure.delete(peer));
+  /** Visits all connections; the one that is visited may leave the list. */
+  visit(visitor: (connection: ClientConnection) => void): void {
+    for (let at = this.first; at !== undefined;) {
+      const { next } = at;
+      visitor(at);
+      at = next;
     }
-    if (this.idleTimer !== undefined) return;
-    this.idleTimer = setInterval(ClientConnections.closeExpired, IDLE_CHECK_MS, this);
-    this.idleTimer.unref();
+  }
+}
+
+/** How connections begin. */
+export interface ConnectionsOwner {
+  /** Maximum number of connections. */
+  readonly limit: number;
+  /**
+   * Reads what stands before HTTP, such as a PROXY header or a TLS handshake, and calls `serve` behind it: at once, later, or never. Over
+   * TLS the server calls `secured` instead.
+   */
+  open(connection: ClientConnection, serve: () => void): void;
+  /** Begins to read requests. */
+  begin(connection: ClientConnection): ConnectionProtocol;
+}
+
+/** Milliseconds between two looks at all connections. */
+const CHECK_MS = 250;
+/** Looks at times between two looks for connections that were reset: each of those asks the kernel. */
+const CHECKS_PER_RESET_CHECK = 4;
+/** Connections that are checked for each new one at the limit, at least; a flood of those pays for no more once the checks of its time are used up. */
+const MIN_CHECKS = 64;
+/** Checks of all new connections in a stretch of time, each of which takes up to a microsecond. */
+const CHECKS = 20_000;
+const STRETCH_MS = 100;
+/** Milliseconds for which a new connection stays open without a request while the server drains: its first request may be on its way. */
+const FIRST_REQUEST_GRACE_MS = 500;
+/** Maximum number of lingering connections; beyond it the oldest is closed. */
+const MAX_LINGERING = 512;
+/** Maximum bytes that are read and dropped behind the last response, where the protocol has no lower limit. */
+const DROPPED_BYTES = 256 * 1024 * 1024;
+
+/** The connections of a server with its clients: each has one record, from `accept` to its close. */
+export class ClientConnections {
+  /** Connections accepted so far. */
+  accepted = 0;
+  private readonly owner: ConnectionsOwner;
+  private readonly serving = new ConnectionList();
+  private readonly lingering = new ConnectionList();
+  /** The way from the socket below TLS, which is what Node tells of it, to its record; it keeps nothing alive. */
+  private readonly records = new WeakMap<Socket, ClientConnection>();
+  private timer: NodeJS.Timeout | undefined = undefined;
+  private checksUntilReset = CHECKS_PER_RESET_CHECK;
+  private stretchSince = Number.NEGATIVE_INFINITY;
+  private checks = 0;
+
+  constructor(owner: ConnectionsOwner) {
+    this.owner = owner;
   }
 
-  /** True while a request, beyond an incomplete head, is in flight on a connection that the gateway reads; one that lingers is not. */
-  isBusy(socket: Socket): boolean {
-    const connection = this.of(socket);
-    if (connection === undefined || connection.isIdle || connection.isLingering) return false;
-    return connection.partialHeadSince === undefined;
+  /** Number of connections. */
+  get size(): number {
+    return this.serving.size + this.lingering.size;
   }
 
-  /** True while the response to a request on a connection that the gateway reads is incomplete. */
-  isResponding(socket: Socket): boolean {
-    return this.of(socket)?.isResponding === true;
+  /** Takes a new connection; at the limit one that lingers makes room for it, or the oldest one with nothing in flight. */
+  accept(accepted: Socket): void {
+    const connection = this.add(accepted);
+    if (connection !== undefined) this.owner.open(connection, () => this.serve(connection));
+  }
+
+  /** The handshake on a connection is over: what is sent on `socket` is HTTP. */
+  secured(socket: Socket): void {
+    if (socket.destroyed) return;
+    // A runtime other than Node may report no connection before that.
+    const connection = this.recordOf(socket) ?? this.add(socket);
+    if (connection === undefined) return;
+    connection.socket = socket;
+    this.serve(connection);
+  }
+
+  /** Visits all connections. */
+  visit(visitor: (connection: ClientConnection) => void): void {
+    this.serving.visit(visitor);
+    this.lingering.visit(visitor);
+  }
+
+  /**
+   * The last response is written. Closing with unread bytes of the client would reset the connection, and the client would lose its
+   * response (RFC 9112 §9.6): the writing side ends, and further bytes are read and dropped, at most `maxBytes`, as long as they come at a
+   * fair rate and the client has not closed its side.
+   */
+  linger(connection: ClientConnection, maxBytes = DROPPED_BYTES): void {
+    const { socket } = connection;
+    if (socket.destroyed || connection.list !== this.serving) return;
+    if (socket.writable) socket.end();
+    if (this.lingering.size >= MAX_LINGERING) this.closeLingering();
+    this.lingering.add(connection);
+    connection.lingering = new Lingering(socket, maxBytes);
+  }
+
+  /** Asks for no further requests. */
+  drain(): void {
+    this.serving.visit(({ protocol }) => protocol?.drain?.());
   }
 
   /** Closes the connections with nothing in flight, except new ones: their first request may be on its way. */
   closeIdle(): void {
     const now = performance.now();
-    for (const connection of this.all.values()) {
-      const isNew = !connection.isUsed && now - connection.idleSince < FIRST_REQUEST_GRACE_MS;
-      if (connection.isIdle && !isNew) connection.socket.destroy();
-    }
+    this.serving.visit(({ protocol, since }) => {
+      const isNew = protocol?.isUsed === false && now - since < FIRST_REQUEST_GRACE_MS;
+      if (!isNew) protocol?.closeIdle();
+    });
   }
 
-  private of(socket: Socket): ClientConnection | undefined {
-    return this.all.get(socket) ?? this.secure.get(peerName(socket));
+  /** Closes every connection, even one with an exchange in flight. */
+  destroyAll(): void {
+    this.visit(({ accepted, protocol }) => {
+      if (protocol?.isResponding === true) resetConnection(accepted);
+      else accepted.destroy();
+    });
   }
 
-  addressOf(socket: Socket): string {
-    return this.owner.addressOf(socket);
-  }
-
-  serve(exchange: Exchange): void {
-    this.owner.serve(exchange);
-  }
-
-  refuse({ socket }: ClientConnection, refused: Failure, isHead: boolean): void {
-    this.owner.refuse(socket, refused, isHead);
-  }
-
-  linger(connection: ClientConnection): void {
-    this.owner.linger(connection.socket);
-  }
-
-  queueRead({ socket }: ClientConnection, bytes: number): void {
-    this.reads.add(socket, bytes, () => socket.resume());
-    this.putBack += 1;
-    if (this.putBack === 1) setImmediate(ClientConnections.readAgain, this);
-    const mayReadOthers = this.putBack < PUT_BACK_PER_TURN && this.reads.waiting < PUT_BACK;
-    if (mayReadOthers || this.stopped.length > 0) return;
-    this.stopped = [...this.all.keys()];
-    for (const one of this.stopped) stopReading(one);
-  }
-
-  /** The turn of the event loop is over: reads the connections that were stopped, unless Node has stopped them too. */
-  private readAgain(): void {
-    for (const socket of this.stopped) startReading(socket);
-    this.stopped = [];
-    this.putBack = 0;
-  }
-
-  awaitBody(connection: ClientConnection): void {
-    this.awaiting.set(connection, this.round);
-    this.partialBodyTimer ??= setTimeout(ClientConnections.beginStalled, PARTIAL_BODY_WAIT_MS, this);
-  }
-
-  closed(connection: ClientConnection): void {
-    this.all.delete(connection.socket);
-  }
-
-  /** Begins the exchanges of requests that were incomplete at the last check, and still are. */
-  private beginStalled(): void {
-    for (const [connection, round] of this.awaiting) {
-      if (connection.isBodyPartial && round === this.round) continue;
-      this.awaiting.delete(connection);
-      if (connection.isBodyPartial) connection.beginPartial();
-    }
-    this.round += 1;
-    this.partialBodyTimer =
-      this.awaiting.size === 0
-        ? undefined
-        : setTimeout(ClientConnections.beginStalled, PARTIAL_BODY_WAIT_MS, this);
-  }
-
-  /** Closes connections that have been idle too long. */
-  private closeExpired(): void {
-    const now = performance.now();
-    const { idleTimeout, headersTimeout } = this.limits;
-    for (const connection of this.all.values()) {
-      const headSince = connection.partialHeadSince ?? now;
-      if (headersTimeout > 0 && now - headSince > headersTimeout)
-        connection.refuse(failure('client-timeout'));
-      if (!connection.isIdle) continue;
-      const idle = now - connection.idleSince;
-      if (connection.isUsed) {
-        if (idleTimeout > 0 && idle > idleTimeout + KEEP_ALIVE_GRACE_MS) connection.socket.destroy();
-      } else if (headersTimeout > 0 && idle > headersTimeout) {
-        connection.refuse(failure('client-timeout'));
-      }
-    }
-    if (this.all.size > 0) return;
-    clearInterval(this.idleTimer);
-    this.idleTimer = undefined;
-  }
-
-  private static closeExpired(this: void, connections: ClientConnections): void {
-    // After the process stood still, what came in time is read first.
-    onCheckPhase(() => connections.closeExpired());
-  }
-
-  private static readAgain(this: void, connections: ClientConnections): void {
-    connections.readAgain();
-  }
-
-  private static beginStalled(this: void, connections: ClientConnections): void {
-    connections.beginStalled();
-  }
-}
-
-/** How a server tells which of its connections may close for a new one. */
-interface ConnectionLimitOwner {
-  /** Closes a connection whose last response is written; false where there is none. */
-  closeLingering(): boolean;
-  /** True for a connection that is idle, or has received only part of a request head or TLS handshake. */
-  isExpendable(socket: Socket): boolean;
-}
-
-/** Connections that are checked for each new one, at least; a flood of those pays for no more once the checks of its time are used up. */
-const MIN_CHECKS = 64;
-/** Checks of all new connections in a stretch of time, each of which takes up to a microsecond. */
-const CHECKS = 20_000;
-const STRETCH_MS = 100;
-
-/**
- * Limits the number of client connections: at the limit, one that lingers is closed for a new one, or the oldest with nothing in
- * flight.
- */
-export class ConnectionLimit {
-  readonly sockets = new Set<Socket>();
-  /** Connections accepted so far. */
-  accepted = 0;
-  private readonly limit: number;
-  private readonly owner: ConnectionLimitOwner;
-  private stretchSince = Number.NEGATIVE_INFINITY;
-  private checks = 0;
-
-  constructor(limit: number, owner: ConnectionLimitOwner) {
-    this.limit = limit;
-    this.owner = owner;
-  }
-
-  /** Admits a new connection, or closes it when all others are busy. */
-  add(socket: Socket): void {
+  private add(accepted: Socket): ClientConnection | undefined {
     this.accepted += 1;
-    if (this.sockets.size >= this.limit && !this.makeRoom()) {
-      socket.destroy();
-      return;
+    if (this.size >= this.owner.limit && !this.makeRoom()) {
+      accepted.destroy();
+      return undefined;
     }
-    this.sockets.add(socket);
-    socket.on('close', () => this.sockets.delete(socket));
+    const connection = new ClientConnection(accepted);
+    this.serving.add(connection);
+    this.records.set(accepted, connection);
+    accepted.on('close', () => connection.list?.remove(connection));
+    this.timer ??= setInterval(ClientConnections.check, CHECK_MS, this).unref();
+    return connection;
+  }
+
+  /** The record of a TLS socket: by the socket below, or by the peer where nobody tells that one. */
+  private recordOf(socket: Socket): ClientConnection | undefined {
+    const { remoteAddress, remotePort } = socket;
+    const below = socketBelowTls(socket);
+    const known = this.records.get(below ?? socket);
+    if (known !== undefined || below !== undefined || remotePort === undefined) return known;
+    let found: ClientConnection | undefined;
+    this.serving.visit((connection) => {
+      const { accepted, protocol } = connection;
+      const isSame = accepted.remotePort === remotePort && accepted.remoteAddress === remoteAddress;
+      if (isSame && protocol === undefined) found = connection;
+    });
+    return found;
+  }
+
+  private serve(connection: ClientConnection): void {
+    connection.since = performance.now();
+    connection.protocol = this.owner.begin(connection);
   }
 
   private makeRoom(): boolean {
-    if (this.owner.closeLingering()) return true;
-    let left = Math.min(this.sockets.size, Math.max(MIN_CHECKS, CHECKS - this.checksUsed()));
-    for (const socket of this.sockets) {
-      if (left === 0) return false;
-      left -= 1;
+    if (this.closeLingering()) return true;
+    let left = Math.min(this.serving.size, Math.max(MIN_CHECKS, CHECKS - this.checksUsed()));
+    for (; left > 0; left -= 1) {
+      const { first } = this.serving;
+      if (first === undefined) return false;
       this.checks += 1;
-      this.sockets.delete(socket);
-      if (this.owner.isExpendable(socket)) {
-        socket.destroy();
+      if (first.protocol?.isBusy !== true) {
+        this.close(first);
         return true;
       }
       // A busy connection moves to the back, to be checked after all others.
-      this.sockets.add(socket);
+      this.serving.add(first);
     }
     return false;
   }
@@ -279,45 +266,99 @@ export class ConnectionLimit {
     }
     return this.checks;
   }
-}
 
-/** Milliseconds between two checks. */
-const CHECK_MS = 1000;
-
-/**
- * Closes connections that their clients reset while they are not read, because V2 takes a body slowly, or because more requests than
- * are read ahead have arrived: Node reports nothing of them by then. The end of a connection that was closed in order stands behind
- * the unread bytes, and is found with them.
- */
-export class ClientResets {
-  private readonly sockets: ReadonlySet<Socket>;
-  private timer: NodeJS.Timeout | undefined = undefined;
-
-  /** `sockets` are all connections with clients. */
-  constructor(sockets: ReadonlySet<Socket>) {
-    this.sockets = sockets;
+  /** Closes the one that has lingered for longest; false where there is none. */
+  private closeLingering(): boolean {
+    const { first } = this.lingering;
+    if (first !== undefined) this.close(first);
+    return first !== undefined;
   }
 
-  /** Checks all connections now and then, as long as there are any. */
-  watch(): void {
-    this.timer ??= setInterval(ClientResets.check, CHECK_MS, this).unref();
+  /** Closes a connection that counts no more from now on: it reports its close later. */
+  private close(connection: ClientConnection): void {
+    connection.list?.remove(connection);
+    connection.accepted.destroy();
   }
 
-  /** Closes those that are reset. */
+  /** Closes what takes too long, and what was reset. */
   private check(): void {
-    for (const socket of this.sockets) if (isReset(socket)) socket.destroy();
-    if (this.sockets.size > 0) return;
+    const now = performance.now();
+    this.serving.visit(({ protocol }) => protocol?.checkTimes(now));
+    this.lingering.visit(({ lingering }) => lingering?.checkTimes(now));
+    this.checksUntilReset -= 1;
+    if (this.checksUntilReset === 0) {
+      this.checksUntilReset = CHECKS_PER_RESET_CHECK;
+      if (IS_NODE) this.visit(closeReset);
+    }
+    if (this.size > 0) return;
     clearInterval(this.timer);
     this.timer = undefined;
   }
 
-  private static check(this: void, resets: ClientResets): void {
-    resets.check();
+  private static check(this: void, connections: ClientConnections): void {
+    // After the process stood still, what came in time is read first: to close before that would reset the connection.
+    onCheckPhase(() => connections.check());
   }
 }
 
-/** True where the kernel says so of a connection that is not read: on Linux, one that was reset has no peer. */
-function isReset(socket: Socket): boolean {
-  const isRead = isReading(socket) === true && !socket.isPaused();
-  return !isRead && hasPeer(socket) === false;
+/**
+ * Closes a connection that its client has reset while it is not read, because V2 takes a body slowly, or because more requests than are
+ * read ahead have arrived: Node reports nothing of it by then. The end of a connection that was closed in order stands behind the unread
+ * bytes, and is found with them.
+ */
+function closeReset({ accepted }: ClientConnection): void {
+  const isRead = isReading(accepted) === true && !accepted.isPaused();
+  // On Linux a connection that was reset has no peer.
+  if (!isRead && hasPeer(accepted) === false) accepted.destroy();
+}
+
+/** Milliseconds to wait for a client that sends nothing more. */
+const SILENCE_MS = 1000;
+/** Milliseconds between two checks of a client that goes on sending. */
+const RATE_CHECK_MS = 5000;
+/** Milliseconds for which a client may go on sending, as in nginx. */
+const LINGER_MS = 30_000;
+/** Minimum bytes per second that it must send. */
+const SLOWEST_RATE_BYTES = 240;
+
+/** What comes behind the last response: it is read and dropped. */
+class Lingering {
+  private readonly socket: Socket;
+  private readonly maxBytes: number;
+  private readonly since = performance.now();
+  private bytes = 0;
+  private checkedBytes = 0;
+  private checkedAt = this.since;
+  private checkAt = this.since + SILENCE_MS;
+
+  constructor(socket: Socket, maxBytes: number) {
+    this.socket = socket;
+    this.maxBytes = maxBytes;
+    socket.on('error', () => socket.destroy());
+    // Reading may have been paused below the stream: only pause and resume restarts it, and that takes a turn.
+    socket.pause();
+    socket.resume();
+    setImmediate(Lingering.readAndDrop, this);
+  }
+
+  /** Goes on as long as the client sends at a fair rate. */
+  checkTimes(now: number): void {
+    if (now < this.checkAt) return;
+    const least = ((now - this.checkedAt) / 1000) * SLOWEST_RATE_BYTES;
+    if (this.bytes - this.checkedBytes < least || now - this.since > LINGER_MS) this.socket.destroy();
+    this.checkedBytes = this.bytes;
+    this.checkedAt = now;
+    this.checkAt = now + RATE_CHECK_MS;
+  }
+
+  private drop(bytes: number): void {
+    this.bytes += bytes;
+    if (this.bytes > this.maxBytes) this.socket.destroy();
+  }
+
+  /** The bytes after the last request are none: whoever read those before gets no more. */
+  private static readAndDrop(this: void, lingering: Lingering): void {
+    lingering.socket.removeAllListeners('data');
+    lingering.socket.on('data', (chunk: Uint8Array) => lingering.drop(chunk.length));
+  }
 }

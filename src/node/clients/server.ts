@@ -1,4 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net';
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { createServer as createTlsServer, type Server as TlsServer, type TLSSocket } from 'node:tls';
 import { BufferBudget } from '../../gateway/limits.ts';
 import type { Exchange } from '../../gateway/exchange.ts';
@@ -10,22 +11,12 @@ import type { ListenAddress } from '../../settings/setting-kinds.ts';
 import type { BodyMemory } from '../body-memory.ts';
 import { IS_NODE } from '../runtime.ts';
 import type { TlsTexts } from '../tls-files.ts';
-import {
-  ClientConnections,
-  type ClientConnectionsOwner,
-  ClientResets,
-  ConnectionLimit,
-} from './connections.ts';
+import { type ClientConnection, ClientConnections, type ConnectionProtocol } from './connections.ts';
 import { type ClientListener, closePort, listen } from './listen.ts';
-import {
-  drainConnections,
-  type DrainingServer,
-  LingeringConnections,
-  resetConnection,
-} from './connection-ends.ts';
-import { TickBudget, StreamedBodies } from './fair-turns.ts';
+import { onCheckPhase, StreamedBodies, TickBudget } from './fair-turns.ts';
+import { H1Connections, type H1Server } from './http1/connection.ts';
 import { H2Connections, type H2ConnectionsOwner } from './http2/connection.ts';
-import { type Peer, ProxiedConnections } from './proxy-protocol.ts';
+import { readProxied } from './proxy-protocol.ts';
 import type { ReaderLimits } from './rates.ts';
 import type { BodyResources } from './request-body.ts';
 import { HandshakeFailures } from './tls-handshakes.ts';
@@ -72,10 +63,18 @@ const PROTOCOLS = ['h2', 'http/1.1', 'http/1.0', 'http/0.9'];
 const PLAIN_HTTP =
   'This port is for TLS, and the request is plain HTTP: use an address that begins with https://.';
 
+/**
+ * Milliseconds in which a kept-alive connection may send one more request while the server drains, whose response says
+ * `Connection: close`: the shorter of the longest time and a share of the drain time, but not less than the shortest time.
+ */
+const MIN_IDLE_GRACE_MS = 500;
+const MAX_IDLE_GRACE_MS = 5000;
+const IDLE_GRACE_SHARE = 0.25;
+/** Milliseconds between two checks for idle connections while the server drains. */
+const IDLE_CHECK_MS = 50;
+
 /** The server for clients: plain HTTP/1.1, or TLS with HTTP/2 and HTTP/1.1. */
-export class GatewayServer
-  implements ClientListener, ClientConnectionsOwner, H2ConnectionsOwner, DrainingServer
-{
+export class GatewayServer implements ClientListener, H1Server, H2ConnectionsOwner {
   /** True once the server is to stop: every response then closes its connection. */
   draining = false;
   unfinished = 0;
@@ -85,11 +84,9 @@ export class GatewayServer
   private readonly gateway: Gateway;
   private readonly options: GatewayServerOptions;
   private readonly server: Server | TlsServer;
-  private readonly lingering = new LingeringConnections();
   private readonly connections: ClientConnections;
+  private readonly h1: H1Connections;
   private readonly h2: H2Connections;
-  private readonly proxied: ProxiedConnections | undefined;
-  private readonly limit: ConnectionLimit;
 
   constructor(gateway: Gateway, options: GatewayServerOptions) {
     this.gateway = gateway;
@@ -101,28 +98,19 @@ export class GatewayServer
       streams: new StreamedBodies(Math.ceil(options.upstreamConnections / 2)),
       memory: options.memory,
     };
-    this.connections = new ClientConnections(options, this);
+    this.h1 = new H1Connections(options, this);
     this.h2 = new H2Connections(options, this);
-    this.limit = new ConnectionLimit(options.connections, {
-      closeLingering: () => this.lingering.closeOldest(),
-      isExpendable: (socket) => !this.connections.isBusy(socket) && !this.h2.isBusy(socket),
+    this.server = options.tls === undefined ? plainServer() : this.secureServer(options.tls);
+    const startTls = this.server.listeners('connection');
+    this.server.removeAllListeners('connection');
+    this.connections = new ClientConnections({
+      limit: options.connections,
+      open: (connection, serve) => {
+        this.open(connection, options.tls === undefined ? serve : () => this.handshake(connection, startTls));
+      },
+      begin: (connection) => this.begin(connection),
     });
-    this.proxied = options.proxyProtocol
-      ? new ProxiedConnections({
-          ...options,
-          onFault: (reason) => {
-            this.proxyHeaders[reason] += 1;
-            if (reason === 'malformed') gateway.logRefused(failure('bad-request'));
-          },
-        })
-      : undefined;
-    this.server = options.tls === undefined ? this.plain() : this.secure(options.tls);
-    this.proxied?.readBefore(this.server);
-    const resets = new ClientResets(this.limit.sockets);
-    this.server.on('connection', (socket: Socket) => {
-      this.limit.add(socket);
-      if (IS_NODE) resets.watch();
-    });
+    this.server.on('connection', (socket: Socket) => this.connections.accept(socket));
     // The kernel may be out of descriptors for a moment: the server keeps running.
     this.server.on('error', ignore);
   }
@@ -151,47 +139,89 @@ export class GatewayServer
   }
 
   /**
-   * Goes on accepting for the drain delay, stops, lets requests in flight finish, and closes the rest after `milliseconds`. A
-   * kept-alive connection is not closed at once, as Node's own `close` does: a request may already be on its way.
+   * Goes on accepting for the drain delay, by the end of which load balancers have noticed, stops, lets requests in flight finish, and
+   * closes the rest after `milliseconds`. Each response closes its connection. Idle connections outlive the port, so that few clients hold
+   * one on which a request could cross with the close, as with Node's own `close`; when none is left, the drain is over.
    */
-  drain(milliseconds: number): Promise<void> {
+  async drain(milliseconds: number): Promise<void> {
     this.draining = true;
-    this.h2.drain();
-    return drainConnections(this, this.options.drainDelay, milliseconds);
+    this.connections.drain();
+    const deadline = setTimeout(() => onCheckPhase(() => this.destroyAll()), milliseconds);
+    const wait = Math.min(this.options.drainDelay, milliseconds);
+    await pause(wait);
+    const closed = Promise.withResolvers<void>();
+    await this.stopAccepting(closed.resolve);
+    // Runs after the reads of its turn: a request that has already arrived is served like any other.
+    const closeIdle = (): void => onCheckPhase(() => this.connections.closeIdle());
+    let idleTimer: NodeJS.Timeout | undefined;
+    const grace = setTimeout(
+      () => {
+        closeIdle();
+        idleTimer = setInterval(closeIdle, IDLE_CHECK_MS);
+      },
+      Math.min(Math.max(0, idleGrace(milliseconds) - wait), milliseconds - wait),
+    );
+    await closed.promise;
+    // The server stops counting a connection before the connection emits its own `close`, and exchanges outlive theirs for a turn.
+    while (this.connections.size + this.h2.ending > 0) await nextTurn();
+    clearTimeout(deadline);
+    clearTimeout(grace);
+    clearInterval(idleTimer);
   }
 
-  get open(): number {
-    return this.limit.sockets.size + this.h2.ending;
-  }
-
-  stopAccepting(onClosed: () => void): Promise<void> {
+  private stopAccepting(onClosed: () => void): Promise<void> {
     const isOwn = process.platform === 'linux' && IS_NODE && this.options.reusePort !== true;
-    return closePort(this.server, { accepted: () => this.limit.accepted, isOwn, onClosed });
+    return closePort(this.server, { accepted: () => this.connections.accepted, isOwn, onClosed });
   }
 
   /** Closes every connection, even one with an exchange in flight. */
   destroyAll(): void {
     this.unfinished = this.gateway.inFlight;
-    for (const socket of this.limit.sockets) {
-      if (this.connections.isResponding(socket)) resetConnection(socket);
-      else socket.destroy();
+    this.connections.destroyAll();
+  }
+
+  visit(visitor: (connection: ClientConnection) => void): void {
+    this.connections.visit(visitor);
+  }
+
+  /** Reads the header of a load balancer in front of what a client sends. */
+  private open(connection: ClientConnection, serve: () => void): void {
+    if (!this.options.proxyProtocol) {
+      serve();
+      return;
     }
+    const onFault = (reason: keyof typeof this.proxyHeaders): void => {
+      this.proxyHeaders[reason] += 1;
+      if (reason === 'malformed') this.gateway.logRefused(failure('bad-request'));
+    };
+    readProxied(connection, { ...this.options, onFault }, serve);
   }
 
-  closeIdle(): void {
-    this.connections.closeIdle();
-    this.h2.closeIdle();
+  /** Has Node's server begin the handshake, which it does as it would with a connection of its own. */
+  private handshake(connection: ClientConnection, startTls: readonly Function[]): void {
+    const { accepted } = connection;
+    const onHandshake = (): void => {
+      for (const start of startTls) Reflect.apply(start, this.server, [accepted]);
+    };
+    if (!IS_NODE) {
+      onHandshake();
+      return;
+    }
+    this.handshakes.readFirstByte(accepted, {
+      headersTimeout: this.options.headersTimeout,
+      onPlain: () => this.refuse(connection, failure('bad-request', PLAIN_HTTP), false),
+      onHandshake,
+    });
   }
 
-  /** Half open: a client that has sent its last request may end its side, and reads the response (RFC 9112 §9.6). */
-  private plain(): Server {
-    const server = createServer({ allowHalfOpen: true, noDelay: true, highWaterMark: READ_BYTES });
-    server.on('connection', (socket: Socket) => this.connections.accept(socket));
-    return server;
+  private begin(connection: ClientConnection): ConnectionProtocol {
+    const { socket } = connection;
+    const isH2 = 'alpnProtocol' in socket && socket.alpnProtocol === 'h2';
+    return isH2 ? this.h2.begin(connection) : this.h1.begin(connection);
   }
 
   /** Not half open: a client that closes in the middle of a handshake would be waited for, and counted as one that is slow. */
-  private secure(tls: TlsTexts): TlsServer {
+  private secureServer(tls: TlsTexts): TlsServer {
     const server = createTlsServer({
       ...tls,
       // Other runtimes take a list instead; Deno then refuses a client that offers nothing but HTTP/1.0.
@@ -199,33 +229,25 @@ export class GatewayServer
       noDelay: true,
       handshakeTimeout: this.options.headersTimeout,
     });
-    server.on('secureConnection', (socket: TLSSocket) => {
-      if (socket.alpnProtocol === 'h2') this.h2.accept(socket);
-      else this.connections.accept(socket);
-    });
+    server.on('secureConnection', (socket: TLSSocket) => this.connections.secured(socket));
     this.handshakes.watch(server);
-    if (IS_NODE)
-      this.handshakes.readFirstByte(server, {
-        headersTimeout: this.options.headersTimeout,
-        refusePlain: (socket) => this.refuse(socket, failure('bad-request', PLAIN_HTTP), false),
-      });
     return server;
   }
 
   /** Responds without a request, and closes the connection; `isHead` sends no body, as to HEAD. */
-  refuse(socket: Socket, refused: Failure, isHead: boolean): void {
+  refuse(connection: ClientConnection, refused: Failure, isHead: boolean): void {
     const body = refused.envelope();
     const length = Buffer.byteLength(body);
     this.gateway.logRefused(refused, isHead ? 0 : length);
-    socket.end(
+    connection.socket.end(
       `HTTP/1.1 ${refused.status} ${refused.title}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n` +
         `Date: ${new Date().toUTCString()}\r\nx-gateway-error: ${refused.code}\r\nConnection: close\r\n\r\n${isHead ? '' : body}`,
     );
-    this.lingering.close(socket);
+    this.connections.linger(connection);
   }
 
-  linger(socket: Socket, maxBytes?: number): void {
-    this.lingering.close(socket, maxBytes);
+  linger(connection: ClientConnection, maxBytes?: number): void {
+    this.connections.linger(connection, maxBytes);
   }
 
   logRefused(code: 'client-timeout' | 'bad-request'): void {
@@ -238,11 +260,6 @@ export class GatewayServer
     } catch (error) {
       void this.gateway.failInternally(exchange, error);
     }
-  }
-
-  /** The address of the client on a connection; a load balancer may have supplied it. */
-  addressOf(peer: Peer): string {
-    return this.proxied === undefined ? (peer.remoteAddress ?? '') : this.proxied.addressOf(peer);
   }
 
   get bodyTimeout(): number {
@@ -260,6 +277,15 @@ export class GatewayServer
   get minDataRateGrace(): number {
     return this.options.minDataRateGrace;
   }
+}
+
+/** Half open: a client that has sent its last request may end its side, and reads the response (RFC 9112 §9.6). */
+function plainServer(): Server {
+  return createServer({ allowHalfOpen: true, noDelay: true, highWaterMark: READ_BYTES });
+}
+
+function idleGrace(limit: number): number {
+  return Math.max(MIN_IDLE_GRACE_MS, Math.min(MAX_IDLE_GRACE_MS, limit * IDLE_GRACE_SHARE));
 }
 
 function chooseProtocol({ protocols }: { readonly protocols: readonly string[] }): string | undefined {

@@ -22,12 +22,14 @@ const ALL_REASONS: readonly string[] = [
   ...new Set([...Object.values(REASONS), 'certificate-rejected', 'other']),
 ];
 
-/** How a server reads the first byte of a connection. */
+/** How the first byte of a connection is read. */
 export interface FirstByteOptions {
   /** Maximum time in milliseconds to receive it; 0 is no limit. */
   readonly headersTimeout: number;
-  /** Takes over a connection on which a client speaks plain HTTP. */
-  readonly refusePlain: (socket: Socket) => void;
+  /** The client speaks plain HTTP. */
+  readonly onPlain: () => void;
+  /** The client begins a handshake: none of its bytes is read. */
+  readonly onHandshake: () => void;
 }
 
 /** Failed TLS handshakes, by reason. */
@@ -41,42 +43,38 @@ export class HandshakeFailures {
   }
 
   /**
-   * Emits a server's connections only once their first byte is there, and has those refused in plain text that begin with a letter: a
-   * handshake begins with 22 (RFC 8446 §5.1). By the time at which OpenSSL reports such bytes the socket is closed, and nobody learns why. A
-   * connection without a byte, such as a load balancer's check of the port, is no handshake and is not counted.
+   * Waits for the first byte of a connection, and tells what it begins with: a letter is plain HTTP, and a handshake begins with 22
+   * (RFC 8446 §5.1). By the time at which OpenSSL reports such bytes the socket is closed, and nobody learns why. A connection without a
+   * byte, such as a load balancer's check of the port, is no handshake and is not counted.
    */
-  readFirstByte(server: Server, { headersTimeout, refusePlain }: FirstByteOptions): void {
-    const served = server.listeners('connection');
-    server.removeAllListeners('connection');
-    server.on('connection', (socket: Socket) => {
-      let isRead = false;
-      const expire = (): void => {
-        if (isRead) return;
-        this.add('timeout');
-        socket.destroy();
-      };
-      const timer = headersTimeout > 0 ? setTimeout(() => onCheckPhase(expire), headersTimeout) : undefined;
-      const stop = (): void => clearTimeout(timer);
-      const end = (): void => {
-        // The client ends its side without a byte. A server that is half open would wait for its own end.
-        if (!isRead) socket.destroy();
-      };
-      const take = (chunk: Buffer): void => {
-        isRead = true;
-        stop();
-        socket.off('data', take).off('end', end).off('error', ignore).off('close', stop);
-        socket.pause();
-        if (isLetter(chunk[0])) {
-          this.add('plain-http');
-          refusePlain(socket);
-          return;
-        }
-        // TLS takes over what is already read.
-        socket.unshift(chunk);
-        for (const listener of served) listener.call(server, socket);
-      };
-      socket.on('data', take).on('end', end).on('error', ignore).on('close', stop);
-    });
+  readFirstByte(socket: Socket, { headersTimeout, onPlain, onHandshake }: FirstByteOptions): void {
+    let isRead = false;
+    const expire = (): void => {
+      if (isRead) return;
+      this.add('timeout');
+      socket.destroy();
+    };
+    const timer = headersTimeout > 0 ? setTimeout(() => onCheckPhase(expire), headersTimeout) : undefined;
+    const stop = (): void => clearTimeout(timer);
+    const end = (): void => {
+      // The client ends its side without a byte. A server that is half open would wait for its own end.
+      if (!isRead) socket.destroy();
+    };
+    const take = (chunk: Buffer): void => {
+      isRead = true;
+      stop();
+      socket.off('data', take).off('end', end).off('error', ignore).off('close', stop);
+      socket.pause();
+      if (isLetter(chunk[0])) {
+        this.add('plain-http');
+        onPlain();
+        return;
+      }
+      // TLS takes over what is already read.
+      socket.unshift(chunk);
+      onHandshake();
+    };
+    socket.on('data', take).on('end', end).on('error', ignore).on('close', stop);
   }
 
   private add(reason: string): void {

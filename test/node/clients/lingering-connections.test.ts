@@ -1,7 +1,7 @@
-import { connect } from 'node:net';
-import { Duplex } from 'node:stream';
-import { describe, expect, test } from 'vitest';
-import { LingeringConnections } from '../../../src/node/clients/connection-ends.ts';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { gatewayFor } from '../../support/gateway.ts';
 import { rawClient, statusOf } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
@@ -41,30 +41,49 @@ test('behind a small rest of a request its connection is kept', async () => {
 });
 
 describe('a connection that lingers', () => {
-  const socketOf = (): Duplex => {
-    const socket = new Duplex({
-      read: () => {},
-      write: (_chunk, _coding, done) => done(),
-      allowHalfOpen: true,
-    });
-    // The other side reads everything, and closes nothing.
-    socket.on('data', () => {});
+  const LAST = 'GET /elsewhere HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n';
+
+  /** A client that has read its last response, and closes nothing. */
+  async function lingering(port: number): Promise<Socket> {
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    onTestFinished(() => void socket.destroy());
+    socket
+      .on('error', () => {})
+      .resume()
+      .write(LAST);
+    await once(socket, 'end');
     return socket;
-  };
+  }
 
   test('is cut when its client is silent', async () => {
-    const socket = socketOf();
-    new LingeringConnections().close(socket);
-    expect(socket.writableEnded).toBe(true);
-    await until(() => socket.destroyed);
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin);
+    const socket = await lingering(gateway.port);
+    await delay(1500);
+    // Sent faster than it has to be: only a connection that is closed already ends by it.
+    const timer = setInterval(() => socket.write('x'.repeat(1000)), 50);
+    onTestFinished(() => clearInterval(timer));
+    await until(() => socket.closed);
+    expect(socket.bytesWritten).toBeLessThan(400_000);
   });
 
   // Attack: connections that are sent to after their last response, as many as there may be descriptors.
   test('is cut when there are too many, the oldest first', async () => {
-    const lingering = new LingeringConnections();
-    const sockets = Array.from({ length: 520 }, socketOf);
-    for (const socket of sockets) lingering.close(socket);
-    expect(sockets.filter((socket) => socket.destroyed)).toEqual(sockets.slice(0, 8));
-    for (const socket of sockets) socket.destroy();
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin);
+    const open = async (): Promise<Socket> => {
+      const socket = await lingering(gateway.port);
+      // As much as lets it linger for the rest of the test.
+      socket.write('x'.repeat(8000));
+      return socket;
+    };
+    const oldest: Socket[] = [];
+    while (oldest.length < 8) oldest.push(await open());
+    const others = await Promise.all(Array.from({ length: 512 }, open));
+    const timer = setInterval(() => oldest.forEach((socket) => socket.write('x')), 50);
+    onTestFinished(() => clearInterval(timer));
+    await until(() => oldest.every(({ closed }) => closed));
+    for (const socket of others) socket.write('x');
+    expect(others.filter(({ closed }) => closed)).toEqual([]);
   });
 });

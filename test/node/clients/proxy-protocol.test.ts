@@ -1,11 +1,10 @@
 import { once } from 'node:events';
 import { connect as connectH2 } from 'node:http2';
-import { connect, createServer, Socket } from 'node:net';
+import { connect } from 'node:net';
 import { connect as tlsConnect } from 'node:tls';
 import * as fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { readRange } from '../../../src/http/forwarding.ts';
-import { ProxiedConnections, readProxyHeader } from '../../../src/node/clients/proxy-protocol.ts';
+import { readProxyHeader } from '../../../src/node/clients/proxy-protocol.ts';
 import { certificate } from '../../support/certificates.ts';
 import { fuzzRuns } from '../../support/fuzz.ts';
 import { gatewayFor, type TestGateway } from '../../support/gateway.ts';
@@ -35,16 +34,6 @@ async function behind(trusted: string, secure = false, headersTimeout = '400'): 
     ...(secure ? { parts: { clientTls: { cert: leaf.cert, key: leaf.key } } } : {}),
   });
   return { v2, gateway };
-}
-
-const LOOPBACK = [readRange('127.0.0.0/8')].filter((range) => range !== undefined);
-
-/** A socket that has no connection, and the name of one. */
-function namedSocket(): Socket {
-  return Object.defineProperties(new Socket(), {
-    remoteAddress: { value: '127.0.0.1' },
-    remotePort: { value: 4711 },
-  });
 }
 
 /** The forwarding fields that V2 got; nothing that the client sent itself is in them. */
@@ -156,27 +145,6 @@ test.each([
     expect(gateway.entries().map(({ failure }) => failure)).toEqual(Array(logged).fill('bad-request'));
   },
 );
-
-test('a port that is used again keeps its client, when the connection before it ends late', async () => {
-  const proxied = new ProxiedConnections({
-    trustedProxies: LOOPBACK,
-    headersTimeout: 0,
-    onFault: () => {},
-  });
-  const server = createServer();
-  proxied.readBefore(server);
-  // Two connections of one name: the system may reuse a port before Node reports the end of the connection that had it.
-  const [before, after] = [namedSocket(), namedSocket()];
-  for (const [socket, address] of [
-    [before, '203.0.113.1'],
-    [after, '203.0.113.2'],
-  ] as const) {
-    server.emit('connection', socket);
-    socket.emit('data', Buffer.from(`PROXY TCP4 ${address} 10.0.0.1 1 2\r\n`));
-  }
-  before.emit('close');
-  expect(proxied.addressOf(after)).toBe('203.0.113.2');
-});
 
 const line = (text: string): Buffer => Buffer.from(text, 'latin1');
 

@@ -3,7 +3,9 @@ import type { Socket } from 'node:net';
 import type { Exchange } from '../../../gateway/exchange.ts';
 import { type Failure, failure } from '../../../migrate/failure.ts';
 import type { BodyMemory } from '../../body-memory.ts';
-import { copyOf, ReusedReadBuffer } from '../../node-internals.ts';
+import { copyOf, ReusedReadBuffer, startReading, stopReading } from '../../node-internals.ts';
+import type { ClientConnection, ConnectionProtocol } from '../connections.ts';
+import { FairQueue } from '../fair-turns.ts';
 import type { ReaderLimits } from '../rates.ts';
 import { type IncomingBodyOptions, SizedBody } from '../request-body.ts';
 import { ChunkedBody } from './chunked.ts';
@@ -17,30 +19,30 @@ import {
   SPARE_HEAD_BYTES,
 } from './request.ts';
 
-/** Options shared by every connection of a server, and handlers of its events. Times are milliseconds; 0 is no limit. */
-export interface ClientConnectionOwner {
+/** Limits on the time that clients take, in milliseconds, and on the bytes that they send; a time of 0 is no limit. */
+interface H1Limits extends ReaderLimits {
   /** Maximum size of a request head in bytes. */
   readonly headerBytes: number;
-  readonly readerLimits: ReaderLimits;
-  readonly bodyOptions: IncomingBodyOptions;
-  readonly keepAliveLines: string;
+  readonly headersTimeout: number;
+  readonly idleTimeout: number;
+}
+
+/** The server that the connections are of. */
+export interface H1Server extends IncomingBodyOptions {
   /** True while the server drains: every response then closes its connection. */
   readonly draining: boolean;
-  /** The address of the client. */
-  addressOf(socket: Socket): string;
   /** A request has arrived. */
   serve(exchange: Exchange): void;
   /** There is no request to respond to: the gateway responds itself, and the connection closes. The response to HEAD has no body. */
   refuse(connection: ClientConnection, refused: Failure, isHead: boolean): void;
   /** The last response is written: the connection closes once the peer has read it. */
   linger(connection: ClientConnection): void;
-  /** Resumes reading in a later turn of the event loop; so many bytes are read by then. */
-  queueRead(connection: ClientConnection, bytes: number): void;
-  /** Part of a request's body is still missing. */
-  awaitBody(connection: ClientConnection): void;
-  closed(connection: ClientConnection): void;
+  /** Visits all connections of the server. */
+  visit(visitor: (connection: ClientConnection) => void): void;
 }
 
+/** Milliseconds by which a kept-alive connection outlives the timeout sent to its client: a request may be on its way by then. */
+const KEEP_ALIVE_GRACE_MS = 1000;
 /** Largest body in bytes that is read whole before its exchange begins; memory of larger ones is used again. */
 const WHOLE_BODY_BYTES = 8 * 1024;
 /** Bytes of a read that may hold very many tiny chunks. */
@@ -71,14 +73,15 @@ const nothing = Buffer.alloc(0);
  * gave up sends the same FIN. Behind the last response bytes are read and dropped, as a close with unread bytes would reset the connection,
  * and the client would lose the response (§9.6).
  */
-export class ClientConnection implements ExchangeConnection {
+export class H1Connection implements ConnectionProtocol, ExchangeConnection {
   readonly socket: Socket;
   readonly remote: string;
   /** When its last response was sent, by the clock of `performance`; before the first one, when the connection was accepted. */
   idleSince = performance.now();
   /** True once a request has arrived on it. */
   isUsed = false;
-  private readonly owner: ClientConnectionOwner;
+  private readonly client: ClientConnection;
+  private readonly shared: H1Connections;
   private readonly readBuffer: ReusedReadBuffer | undefined;
   private exchange: SocketExchange | undefined = undefined;
   /** Bytes received and not yet parsed: the beginning of a request, or further ones. */
@@ -98,10 +101,12 @@ export class ClientConnection implements ExchangeConnection {
   /** True once bytes were put back, which are read in their turn of the event loop. */
   private hasTurn = false;
 
-  constructor(socket: Socket, owner: ClientConnectionOwner) {
+  constructor(client: ClientConnection, shared: H1Connections) {
+    const { socket } = client;
+    this.client = client;
     this.socket = socket;
-    this.owner = owner;
-    this.remote = owner.addressOf(socket);
+    this.shared = shared;
+    this.remote = client.remote;
     this.readBuffer = ReusedReadBuffer.begin(socket, this.readBorrowed);
     // Without a reused buffer all bytes; with it, those that others had read and put back.
     socket.on('data', this.read);
@@ -111,19 +116,19 @@ export class ClientConnection implements ExchangeConnection {
   }
 
   get readerLimits(): ReaderLimits {
-    return this.owner.readerLimits;
+    return this.shared.limits;
   }
 
   get memory(): BodyMemory {
-    return this.owner.bodyOptions.bodies.memory;
+    return this.shared.server.bodies.memory;
   }
 
   get keepAliveLines(): string {
-    return this.owner.keepAliveLines;
+    return this.shared.keepAliveLines;
   }
 
   get isEnding(): boolean {
-    return this.owner.draining;
+    return this.shared.server.draining;
   }
 
   /** True while no request is in flight, or has begun to arrive. */
@@ -144,6 +149,29 @@ export class ClientConnection implements ExchangeConnection {
   /** When the incomplete head of a request began, by the clock of `performance`; undefined without one. */
   get partialHeadSince(): number | undefined {
     return this.isClosing ? undefined : this.partialHead?.since;
+  }
+
+  /** True while more than an incomplete head is in flight. */
+  get isBusy(): boolean {
+    return !this.isIdle && !this.isLingering && this.partialHeadSince === undefined;
+  }
+
+  /** Closes the connection when the client takes too long for a head, or for its next request. */
+  checkTimes(now: number): void {
+    const { headersTimeout, idleTimeout } = this.shared.limits;
+    const headSince = this.partialHeadSince ?? now;
+    if (headersTimeout > 0 && now - headSince > headersTimeout) this.refuse(failure('client-timeout'));
+    if (!this.isIdle) return;
+    const idle = now - this.idleSince;
+    if (this.isUsed) {
+      if (idleTimeout > 0 && idle > idleTimeout + KEEP_ALIVE_GRACE_MS) this.socket.destroy();
+    } else if (headersTimeout > 0 && idle > headersTimeout) {
+      this.refuse(failure('client-timeout'));
+    }
+  }
+
+  closeIdle(): void {
+    if (this.isIdle) this.socket.destroy();
   }
 
   private get hasBegun(): boolean {
@@ -173,7 +201,7 @@ export class ClientConnection implements ExchangeConnection {
   /** The bytes received are not a request: the gateway responds itself, and the connection closes. */
   refuse(refused: Failure, isHead = false): void {
     this.stopReading();
-    this.owner.refuse(this, refused, isHead);
+    this.shared.server.refuse(this.client, refused, isHead);
   }
 
   responseEnded(isLast: boolean, willFlush: boolean): void {
@@ -189,7 +217,7 @@ export class ClientConnection implements ExchangeConnection {
     if (exchange === undefined || socket.destroyed) return;
     this.exchange = undefined;
     this.idleSince = performance.now();
-    if (this.isClosing) this.owner.linger(this);
+    if (this.isClosing) this.shared.server.linger(this.client);
     exchange.flushed();
     this.release();
     if (!this.isReading) this.parseNext();
@@ -218,14 +246,14 @@ export class ClientConnection implements ExchangeConnection {
       this.hasTurn ||
       bytes.length < LARGE_READ_BYTES ||
       !this.isIdle ||
-      !this.owner.bodyOptions.bodies.chunkTurns.isFull;
+      !this.shared.server.bodies.chunkTurns.isFull;
     this.hasTurn = !mayRead;
     if (mayRead) return false;
     // From now on the socket keeps the order of what is put back and what is read.
     this.readBuffer?.end();
     this.socket.pause();
     this.socket.unshift(copyOf(bytes));
-    this.owner.queueRead(this, bytes.length);
+    this.shared.queueRead(this.socket, bytes.length);
     return true;
   }
 
@@ -255,7 +283,7 @@ export class ClientConnection implements ExchangeConnection {
     const { exchange } = this;
     this.stopReading();
     if (exchange instanceof LongBodyExchange) exchange.fault('bad-framing');
-    else this.owner.linger(this);
+    else this.shared.server.linger(this.client);
   }
 
   /** Its turn of the event loop has come again. */
@@ -266,7 +294,8 @@ export class ClientConnection implements ExchangeConnection {
 
   /** Starts the buffered requests, one after the other, until one does not complete synchronously. */
   private parseNext(): void {
-    const { owner, socket } = this;
+    const { shared, socket } = this;
+    const { headerBytes } = shared.limits;
     this.isReading = true;
     for (let count = 1; this.unparsed !== undefined && this.exchange === undefined; count += 1) {
       const unparsed = this.partialRequest === undefined ? skipEmptyLines(this.unparsed) : this.unparsed;
@@ -275,10 +304,10 @@ export class ClientConnection implements ExchangeConnection {
         this.partialHead = undefined;
         break;
       }
-      const request = this.partialRequest ?? readRequest(unparsed, owner.headerBytes);
+      const request = this.partialRequest ?? readRequest(unparsed, headerBytes);
       if (request === undefined) {
         this.unparsed = undefined;
-        this.partialHead ??= new PartialHead(unparsed, owner.headerBytes + SPARE_HEAD_BYTES);
+        this.partialHead ??= new PartialHead(unparsed, headerBytes + SPARE_HEAD_BYTES);
         break;
       }
       this.partialHead = undefined;
@@ -291,7 +320,7 @@ export class ClientConnection implements ExchangeConnection {
         this.unparsed = this.beginLong(request, unparsed);
       } else if (request.end > unparsed.length) {
         // A small body comes with its head or right behind it: to wait for it is cheaper than an exchange that streams.
-        if (this.partialRequest === undefined) owner.awaitBody(this);
+        if (this.partialRequest === undefined) shared.awaitBody(this);
         this.partialRequest = request;
         break;
       } else {
@@ -301,7 +330,7 @@ export class ClientConnection implements ExchangeConnection {
       }
       if (count === REQUESTS_PER_TURN && this.unparsed !== undefined && this.exchange === undefined) {
         this.isYielding = true;
-        setImmediate(ClientConnection.continueParsing, this);
+        setImmediate(H1Connection.continueParsing, this);
         break;
       }
     }
@@ -317,13 +346,13 @@ export class ClientConnection implements ExchangeConnection {
     // Without a body there is nothing to continue with: whether the client waits, or sends one, is not known.
     if (request.expectsContinue) exchange.closeAfterResponse();
     this.exchange = exchange;
-    this.owner.serve(exchange);
+    this.shared.server.serve(exchange);
     exchange.begun();
   }
 
   /** Begins the request at the beginning of borrowed bytes; false where it has to wait for more of them, or they are none. */
   private beginFrom(bytes: Buffer): boolean {
-    const request = readRequest(bytes, this.owner.headerBytes);
+    const request = readRequest(bytes, this.shared.limits.headerBytes);
     if (request === undefined || request instanceof RefusedHead) return false;
     const isWhole = request.end <= bytes.length && !request.expectsContinue;
     if (isLong(request) && !(isWhole && this.reserve(request.end - request.bodyAt))) {
@@ -338,13 +367,13 @@ export class ClientConnection implements ExchangeConnection {
 
   /** Reserves bytes in the budget of bodies that are read ahead, until the exchange is over; false when they do not fit. */
   private reserve(bytes: number): boolean {
-    if (!this.owner.bodyOptions.bodies.readAhead.acquire(bytes)) return false;
+    if (!this.shared.server.bodies.readAhead.acquire(bytes)) return false;
     this.reservedBytes = bytes;
     return true;
   }
 
   private release(): void {
-    this.owner.bodyOptions.bodies.readAhead.release(this.reservedBytes);
+    this.shared.server.bodies.readAhead.release(this.reservedBytes);
     this.reservedBytes = 0;
   }
 
@@ -361,11 +390,11 @@ export class ClientConnection implements ExchangeConnection {
     const length = request.end - request.bodyAt;
     const body = Number.isFinite(length)
       ? new SizedBody(this.socket, length)
-      : new ChunkedBody(this.socket, this.owner.headerBytes);
-    const exchange = new LongBodyExchange(this, request, body, this.owner.bodyOptions);
+      : new ChunkedBody(this.socket, this.shared.limits.headerBytes);
+    const exchange = new LongBodyExchange(this, request, body, this.shared.server);
     this.exchange = exchange;
     this.body = body;
-    this.owner.serve(exchange);
+    this.shared.server.serve(exchange);
     return this.body === body ? this.readBody(body, bytes.subarray(request.bodyAt)) : undefined;
   }
 
@@ -398,11 +427,85 @@ export class ClientConnection implements ExchangeConnection {
     this.exchange?.disconnected();
     this.exchange = undefined;
     this.release();
-    this.owner.closed(this);
   };
 
-  private static continueParsing(this: void, connection: ClientConnection): void {
+  private static continueParsing(this: void, connection: H1Connection): void {
     connection.continueParsing();
+  }
+}
+
+/** Bytes that were put back, and that the gateway reads in one turn of the event loop. */
+const READ_AGAIN_BYTES = 256 * 1024;
+/** Reads that are put back in one turn of the event loop, and reads that wait: beyond, no connection is read until the next turn. */
+const PUT_BACK_PER_TURN = 16;
+const PUT_BACK = 512;
+/** Minimum milliseconds to wait for the rest of a small body, before its exchange begins without it. */
+const PARTIAL_BODY_WAIT_MS = 25;
+
+/** What the HTTP/1 connections of a server share: limits, and turns of the event loop. */
+export class H1Connections {
+  readonly limits: H1Limits;
+  readonly server: H1Server;
+  readonly keepAliveLines: string;
+  /** Connections that wait for the rest of a body, with the round of checks in which the wait began. */
+  private readonly awaiting = new Map<H1Connection, number>();
+  private readonly reads = new FairQueue<Socket>(READ_AGAIN_BYTES);
+  /** Reads that were put back in this turn of the event loop. */
+  private putBack = 0;
+  /** Connections that are not read until the turn of the event loop is over. */
+  private stopped: Socket[] = [];
+  private round = 0;
+  private partialBodyTimer: NodeJS.Timeout | undefined = undefined;
+
+  constructor(limits: H1Limits, server: H1Server) {
+    this.limits = limits;
+    this.server = server;
+    const seconds = Math.floor(limits.idleTimeout / 1000);
+    this.keepAliveLines = `Connection: keep-alive\r\n${seconds > 0 ? `Keep-Alive: timeout=${seconds}\r\n` : ''}`;
+  }
+
+  /** Starts reading a connection. */
+  begin(client: ClientConnection): H1Connection {
+    return new H1Connection(client, this);
+  }
+
+  /** Resumes reading in a later turn of the event loop; so many bytes are read by then. */
+  queueRead(socket: Socket, bytes: number): void {
+    this.reads.add(socket, bytes, () => socket.resume());
+    this.putBack += 1;
+    if (this.putBack === 1) setImmediate(H1Connections.readAgain, this);
+    const mayReadOthers = this.putBack < PUT_BACK_PER_TURN && this.reads.waiting < PUT_BACK;
+    if (mayReadOthers || this.stopped.length > 0) return;
+    this.server.visit(({ protocol, socket: each }) => {
+      if (protocol instanceof H1Connection) this.stopped.push(each);
+    });
+    for (const each of this.stopped) stopReading(each);
+  }
+
+  /** Part of a request's body is still missing. */
+  awaitBody(connection: H1Connection): void {
+    this.awaiting.set(connection, this.round);
+    this.partialBodyTimer ??= setTimeout(H1Connections.beginStalled, PARTIAL_BODY_WAIT_MS, this);
+  }
+
+  /** The turn of the event loop is over: reads the connections that were stopped, unless Node has stopped them too. */
+  private static readAgain(this: void, shared: H1Connections): void {
+    for (const socket of shared.stopped) startReading(socket);
+    shared.stopped = [];
+    shared.putBack = 0;
+  }
+
+  /** Begins the exchanges of requests that were incomplete at the last check, and still are. */
+  private static beginStalled(this: void, shared: H1Connections): void {
+    const { awaiting } = shared;
+    for (const [connection, round] of awaiting) {
+      if (connection.isBodyPartial && round === shared.round) continue;
+      awaiting.delete(connection);
+      if (connection.isBodyPartial) connection.beginPartial();
+    }
+    shared.round += 1;
+    shared.partialBodyTimer =
+      awaiting.size === 0 ? undefined : setTimeout(H1Connections.beginStalled, PARTIAL_BODY_WAIT_MS, shared);
   }
 }
 

@@ -1,8 +1,7 @@
 import type { Socket } from 'node:net';
 import { copyOf, ReusedReadBuffer, bytesFlushed } from '../../node-internals.ts';
-import { peerName } from '../proxy-protocol.ts';
-import { FIRST_REQUEST_GRACE_MS } from '../connection-ends.ts';
-import { onCheckPhase, FairQueue } from '../fair-turns.ts';
+import type { ClientConnection, ConnectionProtocol } from '../connections.ts';
+import { FairQueue } from '../fair-turns.ts';
 import { type SlowReader, SlowReaderGuard, unacknowledgedBytes } from '../rates.ts';
 import {
   ERROR,
@@ -30,11 +29,10 @@ interface H2ConnectionOwner extends H2ExchangeOptions, HeaderBlockLimits {
   /** True while the server drains. */
   readonly draining: boolean;
   readonly turns: H2TickBudget;
-  addressOf(socket: Socket): string;
   /** What the client sent is not HTTP/2, or a flood: the connection closes. */
   onRefused(code: 'bad-request' | 'client-timeout'): void;
   /** The last frame is written: the connection closes once the peer has read it, and at most so many bytes later. */
-  linger(socket: Socket, maxBytes: number): void;
+  linger(connection: ClientConnection, maxBytes: number): void;
   /** The client is gone: its exchanges have turns to end. */
   closed(connection: H2Connection, exchanges: readonly H2Exchange[]): void;
 }
@@ -60,13 +58,22 @@ const MAX_SKIPPED = 256;
 const MAX_FRAME_BYTES = 0xff_ffff;
 
 /** One HTTP/2 connection with a client (RFC 9113). */
-class H2Connection implements FrameConsumer, StreamConnection, H2OutputOwner, ReadingConnection, SlowReader {
+class H2Connection
+  implements
+    ConnectionProtocol,
+    FrameConsumer,
+    StreamConnection,
+    H2OutputOwner,
+    ReadingConnection,
+    SlowReader
+{
   readonly socket: Socket;
   readonly remote: string;
   readonly options: H2ConnectionOwner;
   readonly output: H2Output;
-  /** When it was accepted, by the clock of `performance`. */
-  readonly since = performance.now();
+  /** Its frames say themselves whether a response is whole (RFC 9113 §8.1): its end may be taken for nothing else. */
+  readonly isResponding = false;
+  private readonly client: ClientConnection;
   private readonly responses: H2Responses<H2Exchange>;
   private readonly rules: FrameRules;
   private readonly readBuffer: ReusedReadBuffer | undefined;
@@ -99,10 +106,12 @@ class H2Connection implements FrameConsumer, StreamConnection, H2OutputOwner, Re
   private idleSince = performance.now();
   private partialSince: number | undefined = undefined;
 
-  constructor(socket: Socket, options: H2ConnectionOwner) {
+  constructor(client: ClientConnection, options: H2ConnectionOwner) {
+    const { socket } = client;
+    this.client = client;
     this.socket = socket;
     this.options = options;
-    this.remote = options.addressOf(socket);
+    this.remote = client.remote;
     this.output = new H2Output(socket, options.bodies.memory, this);
     this.responses = new H2Responses(this.output);
     this.rules = new FrameRules(this, options.headerBytes + SPARE_BLOCK_BYTES);
@@ -163,7 +172,7 @@ class H2Connection implements FrameConsumer, StreamConnection, H2OutputOwner, Re
   }
 
   /** Closes the connection if the peer keeps it waiting for too long; called several times a second. */
-  check(now: number): void {
+  checkTimes(now: number): void {
     const { headersTimeout, idleTimeout } = this.options;
     const isIdle = this.frames === this.checkedFrames;
     this.checkedFrames = this.frames;
@@ -434,7 +443,7 @@ class H2Connection implements FrameConsumer, StreamConnection, H2OutputOwner, Re
     this.leaveAll();
     this.readBuffer?.end();
     if (code === ERROR.enhanceYourCalm) this.socket.destroySoon();
-    else this.options.linger(this.socket, LAST_BYTES);
+    else this.options.linger(this.client, LAST_BYTES);
   }
 
   private readonly ended = (): void => {
@@ -476,26 +485,20 @@ interface H2Limits extends HeaderBlockLimits {
 /** The server that owns the connections. */
 export interface H2ConnectionsOwner extends H2ExchangeOptions {
   readonly draining: boolean;
-  addressOf(socket: Socket): string;
   /** A connection closes without a response: the peer broke the protocol, or was too slow. */
   logRefused(code: 'bad-request' | 'client-timeout'): void;
   /** Closes a connection once the peer has read the last frame; at most so many further bytes are read. */
-  linger(socket: Socket, maxBytes: number): void;
+  linger(connection: ClientConnection, maxBytes: number): void;
 }
 
-/** Milliseconds between two checks of the connections. */
-const CHECK_MS = 250;
 /** Exchanges that end in one turn of the event loop: more than begin, so that their places are soon free. */
 const ENDS_PER_TURN = 40;
 
-/** The HTTP/2 connections of a server. */
+/** What the HTTP/2 connections of a server share: options, and turns of the event loop. */
 export class H2Connections {
   private readonly options: H2ConnectionOwner;
-  /** By their peer: the server knows them by the socket below TLS. */
-  private readonly all = new Map<string, H2Connection>();
   /** A connection that closes ends a hundred exchanges at once. */
   private readonly ends = new FairQueue<H2Connection>(ENDS_PER_TURN);
-  private timer: NodeJS.Timeout | undefined = undefined;
 
   constructor(limits: H2Limits, owner: H2ConnectionsOwner) {
     this.options = {
@@ -513,9 +516,8 @@ export class H2Connections {
         return owner.draining;
       },
       serve: (exchange) => owner.serve(exchange),
-      addressOf: (socket) => owner.addressOf(socket),
       onRefused: (code) => owner.logRefused(code),
-      linger: (socket, maxBytes) => owner.linger(socket, maxBytes),
+      linger: (connection, maxBytes) => owner.linger(connection, maxBytes),
       closed: (connection, exchanges) => this.end(connection, exchanges),
     };
   }
@@ -525,51 +527,13 @@ export class H2Connections {
     return this.ends.waiting;
   }
 
-  /** Starts reading a new connection. */
-  accept(socket: Socket): void {
-    const peer = peerName(socket);
-    const connection = new H2Connection(socket, this.options);
-    this.all.set(peer, connection);
-    // The next connection may come from the same port.
-    socket.once('close', () => this.all.get(peer) === connection && this.all.delete(peer));
-    this.timer ??= setInterval(H2Connections.check, CHECK_MS, this).unref();
-  }
-
-  /** True while something is in flight on the connection of a peer. */
-  isBusy(socket: Socket): boolean {
-    return this.all.get(peerName(socket))?.isBusy === true;
-  }
-
-  /** Asks all clients to send no further requests, beyond the first one of a new connection. */
-  drain(): void {
-    for (const connection of this.all.values()) connection.drain();
-  }
-
-  /** Closes the connections with nothing in flight, except new ones: their first request may be on its way. */
-  closeIdle(): void {
-    const now = performance.now();
-    for (const connection of this.all.values()) {
-      const isNew = !connection.isUsed && now - connection.since < FIRST_REQUEST_GRACE_MS;
-      if (!isNew) connection.closeIdle();
-    }
-  }
-
-  /** Closes the connections whose clients keep them waiting for too long. */
-  private check(): void {
-    const now = performance.now();
-    for (const connection of this.all.values()) connection.check(now);
-    if (this.all.size > 0) return;
-    clearInterval(this.timer);
-    this.timer = undefined;
+  /** Starts reading a connection. */
+  begin(client: ClientConnection): ConnectionProtocol {
+    return new H2Connection(client, this.options);
   }
 
   private end(connection: H2Connection, exchanges: readonly H2Exchange[]): void {
     for (const exchange of exchanges) this.ends.add(connection, 1, () => exchange.close());
-  }
-
-  private static check(this: void, connections: H2Connections): void {
-    // After the process stood still, what came in time is read first.
-    onCheckPhase(() => connections.check());
   }
 }
 

@@ -1,36 +1,72 @@
 import { readFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
 import { gatewayFor } from '../../../support/gateway.ts';
 import { rawClient } from '../../../support/raw-client.ts';
 import { ok, rawServer } from '../../../support/raw-server.ts';
 import { until } from '../../../support/until.ts';
+import { whole } from '../../../support/whole-responses.ts';
 
 const source = readFileSync(
   new URL('../../../../src/node/clients/http1/connection.ts', import.meta.url),
   'utf8',
 );
-/** The rows of the table at the head of the connection: its states, what holds them, and what the client's FIN does. */
+/** The rows of the table at the head of the connection: its states, what holds them, and what ends them. */
 const rows = [...source.matchAll(/^ \* \| (.+) \|$/gm)]
   .map(([, row = '']) => row.split(' | '))
   .filter(([first = '']) => first !== 'state' && !first.startsWith('---'))
-  .map(([state = '', held = '', , fin = '']) => ({ name: state.split(':')[0] ?? '', held, fin }));
+  .map(([state = '', held = '', bytes = '', fin = '', time = '']) => ({
+    name: state.split(':')[0] ?? '',
+    held,
+    bytes,
+    fin,
+    time,
+  }));
 
 const POST = 'POST /api/v2/x HTTP/1.1\r\nHost: g\r\n';
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
+const SERVED = GET.replace('/x', '/served');
+const LAST = SERVED.replace('Host', 'Connection: close\r\nHost');
+const EARLY = 'POST /elsewhere HTTP/1.1\r\nHost: g\r\nContent-Length: 90000\r\n\r\n';
+const MANY = 1000;
 
-/** How a client brings its connection into a state, and the status of the entry that its FIN leaves; none where there is no request. */
-const plays: Readonly<Record<string, readonly [bytes: string, status: number | undefined]>> = {
-  new: ['', undefined],
-  idle: [GET.replace('/x', '/served'), 200],
-  head: [GET.slice(0, 20), 400],
-  'small body': [`${POST}Content-Length: 5\r\n\r\nhe`, 0],
-  body: [`${POST}Transfer-Encoding: chunked\r\n\r\n5\r\nhe`, 0],
-  busy: [GET, 0],
+interface Play {
+  /** What brings a connection into the state. */
+  readonly bytes: string;
+  /** What the client has read by then. */
+  readonly read?: RegExp;
+  readonly isInFlight?: true;
+  /** The statuses of the entries that the client's FIN leaves. */
+  readonly statuses: readonly number[];
+}
+
+const plays: Readonly<Record<string, Play>> = {
+  new: { bytes: '', statuses: [] },
+  idle: { bytes: SERVED, read: /\}$/, statuses: [200] },
+  head: { bytes: GET.slice(0, 20), statuses: [400] },
+  'small body': { bytes: `${POST}Content-Length: 5\r\n\r\nhe`, statuses: [0] },
+  body: { bytes: `${POST}Transfer-Encoding: chunked\r\n\r\n5\r\nhe`, isInFlight: true, statuses: [0] },
+  busy: { bytes: GET, isInFlight: true, statuses: [0] },
+  early: { bytes: EARLY, read: /\}$/, statuses: [404] },
+  yielding: { bytes: GET.replace('/api/v2/x', '/elsewhere').repeat(MANY), statuses: [] },
+  closing: { bytes: LAST, read: /\}$/, statuses: [200] },
 };
 
-test('the table names the states that are played here, and those that end by themselves', () => {
-  const ends = ['early', 'yielding', 'closing'];
-  expect(rows.map(({ name }) => name)).toEqual([...Object.keys(plays), ...ends]);
+/** A connection in a state. */
+async function reach(name: string, flags: Readonly<Record<string, string>> = {}) {
+  const v2 = await rawServer((socket, request) => void (request.includes('/served') && socket.write(ok())));
+  const gateway = await gatewayFor(v2.origin, { flags });
+  const client = rawClient(gateway.port);
+  onTestFinished(() => void client.socket.destroy());
+  const play = plays[name] ?? { bytes: '', statuses: [] };
+  client.write(play.bytes);
+  if (play.read !== undefined) await client.until(play.read);
+  if (play.isInFlight === true) await until(() => gateway.gateway.inFlight === 1);
+  return { v2, gateway, client, play };
+}
+
+test('the table names the states that are played here', () => {
+  expect(rows.map(({ name }) => name)).toEqual(Object.keys(plays));
 });
 
 test.each(rows.flatMap(({ held }) => [...held.matchAll(/`(\w+)`/g)].map(([, field]) => field ?? '')))(
@@ -40,23 +76,85 @@ test.each(rows.flatMap(({ held }) => [...held.matchAll(/`(\w+)`/g)].map(([, fiel
   },
 );
 
-test.each(rows.filter(({ name }) => name in plays))(
-  '$name, and the client closes its side: $fin',
-  async ({ name, fin }) => {
-    const v2 = await rawServer((socket, request) => void (request.includes('/served') && socket.write(ok())));
-    const gateway = await gatewayFor(v2.origin);
-    const client = rawClient(gateway.port);
-    const [bytes = '', status] = plays[name] ?? [];
-    client.write(bytes);
-    if (name === 'idle') await client.until(/\}$/);
-    if (name === 'busy') await until(() => gateway.gateway.inFlight === 1);
-    if (name === 'body') await until(() => gateway.gateway.inFlight === 1);
-    client.socket.end();
-    const { text, closed } = await client.end();
-    expect(closed).toBe(true);
-    if (status !== undefined) expect((await gateway.entry()).status).toBe(status);
-    else expect(gateway.lines).toEqual([]);
-    expect(text.startsWith('HTTP/1.1 400 ')).toBe(fin.startsWith('400'));
-    await until(() => gateway.gateway.inFlight === 0);
+test.each(rows)('$name, and the client closes its side: $fin', async ({ name, fin }) => {
+  const { gateway, client, play } = await reach(name);
+  client.socket.end();
+  const { text, closed } = await client.end();
+  expect(closed).toBe(true);
+  expect(text.startsWith('HTTP/1.1 400 ')).toBe(fin.startsWith('400'));
+  await until(() => gateway.gateway.inFlight === 0 && gateway.lines.length >= play.statuses.length);
+  if (fin.includes('what waits is not served')) expect(gateway.lines.length).toBeLessThan(MANY);
+  else expect(gateway.entries().map(({ status }) => status)).toEqual(play.statuses);
+});
+
+/** What comes next on the connection, by what the table says of further bytes. */
+const FURTHER: Readonly<Record<string, (name: string) => Promise<void>>> = {
+  'read as a head': async (name) => {
+    const { client } = await reach(name);
+    client.write(SERVED);
+    await client.until(name === 'idle' ? whole(2) : whole(1));
   },
-);
+  added: async (name) => {
+    const { v2, client } = await reach(name);
+    client.write(name === 'head' ? GET.slice(20) : 'llo');
+    await until(() => v2.received.join('').includes(name === 'head' ? '/x' : 'hello'));
+  },
+  'given to the body': async (name) => {
+    const { v2, client } = await reach(name);
+    client.write('llo\r\n0\r\n\r\n');
+    await until(() => v2.received.join('').includes('hello'));
+  },
+  wait: async (name) => {
+    const { v2, gateway, client } = await reach(name);
+    client.write(SERVED);
+    if (name === 'busy') {
+      expect(v2.received.join('')).not.toContain('/served');
+      expect(gateway.gateway.inFlight).toBe(1);
+    } else {
+      await client.until(/"data":\{\}\}$/);
+      expect(gateway.lines).toHaveLength(MANY + 1);
+    }
+  },
+  dropped: async (name) => {
+    const { gateway, client } = await reach(name);
+    client.write(name === 'early' ? 'x'.repeat(90_000) : SERVED);
+    if (name === 'early') client.write(SERVED);
+    const { text } = name === 'early' ? await client.until(/ 404 [^]* 200 [^]*\}$/) : await client.end();
+    expect(text.match(/HTTP\/1\.1/g)).toHaveLength(gateway.lines.length);
+    expect(gateway.lines).toHaveLength(name === 'early' ? 2 : 1);
+  },
+};
+
+test.each(rows)('$name, and further bytes are $bytes', async ({ name, bytes }) => {
+  const kind = bytes.split(',')[0] ?? '';
+  expect(Object.keys(FURTHER)).toContain(kind);
+  await FURTHER[kind]?.(name);
+});
+
+test.each(rows)('$name, and time passes: $time', async ({ name, time }) => {
+  const limits = [
+    'client-headers-timeout',
+    'client-body-timeout',
+    'idle-timeout',
+    'upstream-headers-timeout',
+  ];
+  const { gateway, client } = await reach(name, Object.fromEntries(limits.map((limit) => [limit, '600'])));
+  if (time === 'next turn') {
+    await client.until(whole(MANY));
+    return;
+  }
+  if (time === '30 s') {
+    // Longer than all limits of the settings: the response has come, and its connection stays.
+    await delay(1500);
+    expect(client.socket.closed).toBe(false);
+    client.write('x'.repeat(90_000) + SERVED);
+    await client.until(/ 404 [^]* 200 [^]*\}$/);
+    return;
+  }
+  const { text, closed } = await client.end();
+  const statuses = [...text.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map(([, status]) => Number(status));
+  const last = time.includes('408') || time.startsWith('becomes') ? 408 : time === 'that of V2' ? 504 : 200;
+  expect(statuses).toEqual([last]);
+  if (last !== 504) expect(closed).toBe(true);
+  expect(gateway.gateway.inFlight).toBe(0);
+});
