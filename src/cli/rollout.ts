@@ -2,6 +2,7 @@ import type { State } from '../inspector/api.ts';
 import type { Condition } from '../inspector/conditions.ts';
 import { goneWords } from '../inspector/operator-view.ts';
 import { counted, terminalLines } from '../report/text.ts';
+import { causeSentence } from '../rollout/rollout-state.ts';
 import type { BodyCheckCount } from '../rollout/body-checks.ts';
 import type {
   CountView,
@@ -118,8 +119,8 @@ export function rolloutText(
         `window      ${operation ?? 'default'}: migrated ${countText(migrated)}, V1 ${countText(v1)}`,
     ),
     ...view.rollbacks.map(
-      ({ at, by, operation, share, migrated, v1, resolved }) =>
-        `roll-back   ${at} ${operation ?? 'default'} at ${share} %${by === undefined ? '' : ` by ${by}`}: migrated ${countText(migrated)}, V1 ${countText(v1)}; ${resolved === undefined ? 'in force until you choose a mode' : `resolved ${resolved}`}`,
+      ({ at, by, operation, share, migrated, v1, cause, resolved }) =>
+        `roll-back   ${at} ${operation ?? 'default'} at ${share} %${by === undefined ? '' : ` by ${by}`}: migrated ${countText(migrated)}, V1 ${countText(v1)}; ${cause === undefined ? '' : `${causeSentence(cause, cause.name)} `}${resolved === undefined ? 'in force until you choose a mode' : `resolved ${resolved}`}`,
     ),
     ...view.shadows.flatMap(({ operation, same, different, unknown, fields }) => [
       `shadow      ${operation ?? '(other)'}: ${same} same, ${different} different, ${unknown} unknown`,

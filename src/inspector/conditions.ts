@@ -1,6 +1,7 @@
 import { counted } from '../report/text.ts';
 import type { HistoryMinute } from '../rewrite-log/history.ts';
 import type { GatewayStats } from '../rewrite-log/metric-families.ts';
+import { causeFilter, causeSentence } from '../rollout/rollout-state.ts';
 import type { RollbackView, RolloutView } from '../rollout/rollout-tally.ts';
 
 /** How one part stands: `bad` costs requests now, `note` will or may, `unknown` was not tried lately. */
@@ -111,14 +112,19 @@ function rollbackConditions({ rollbacks }: RolloutView): readonly Condition[] {
     level: 'bad',
     label: 'Rolled back',
     sentence: rollbackWords(rollback),
-    place: { view: 'rollout' },
+    place: causePlace(rollback) ?? { view: 'rollout' },
   }));
 }
 
-function rollbackWords({ operation, share, migrated, v1, by }: RollbackView): string {
+function rollbackWords({ operation, share, migrated, v1, by, cause }: RollbackView): string {
   const stage = operation === undefined ? 'The canary' : `The canary of ${operation}`;
   const where = by === undefined ? '' : ` by ${by}`;
-  return `${stage} of ${share} % was rolled back${where}: ${migrated.failures} of ${migrated.requests} migrated requests failed, ${v1.failures} of ${v1.requests} on V1. V1 responds until somebody chooses a mode.`;
+  return `${stage} of ${share} % was rolled back${where}: ${migrated.failures} of ${migrated.requests} migrated requests failed, ${v1.failures} of ${v1.requests} on V1. ${causeSentence(cause, cause?.name)} V1 responds until somebody chooses a mode.`;
+}
+
+/** The exchanges that rolled a canary back. */
+function causePlace({ cause }: RollbackView): Condition['place'] {
+  return cause === undefined ? undefined : { view: 'traffic', filter: causeFilter(cause) };
 }
 
 function ruleBookCondition({ ruleBook, refusedFaults }: ConditionFacts): Condition {

@@ -110,7 +110,11 @@ function viewOf(parts: RolloutAdminParts): RolloutView {
       ...(operation === undefined ? {} : { operation }),
       ...count,
     })),
-    rollbacks: state.rollbacks,
+    rollbacks: state.rollbacks.map((rollback) => {
+      const name = rollback.cause?.client === undefined ? undefined : names.get(rollback.cause.client);
+      if (rollback.cause === undefined || name === undefined) return rollback;
+      return { ...rollback, cause: { ...rollback.cause, name } };
+    }),
     shadows: counts.comparisons.list,
     ...bodyChecksOf(parts),
     requests: counts.requests,

@@ -1,10 +1,12 @@
 import type { Modes } from '../rules/rollout.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { type CanaryCount, type CanaryOutcome, CanaryWindow } from './canary-window.ts';
-import { type RoutedMode, modesInForce } from './modes.ts';
+import { ClientBaselines } from './client-baselines.ts';
+import { type RoutedMode, type RolloutSubject, modesInForce } from './modes.ts';
 import {
   applyChange,
   initialRollout,
+  type RollbackCause,
   rollbackSentence,
   type RolloutChange,
   type RolloutCommand,
@@ -35,6 +37,17 @@ export interface RolloutSharing {
 interface Stage {
   readonly operation: string | undefined;
   readonly window: CanaryWindow;
+  /** Failures of migrated requests that were counted here, by what they have in common. */
+  readonly causes: Map<string, RollbackCause>;
+}
+
+/** Different failures of a stage that are told apart. */
+const MAX_CAUSES = 200;
+
+/** The request that an outcome is counted for. */
+export interface CountedRequest extends RolloutSubject {
+  /** The first place that V2's response named, where it named one. */
+  readonly pointer: string | undefined;
 }
 
 interface StageOrigin {
@@ -49,6 +62,7 @@ export class RolloutControl {
   /** V1 requests by the origin that they were sent to. */
   readonly requests = { v1: 0, v2: 0 };
   private readonly parts: RolloutControlParts;
+  private readonly baselines = new ClientBaselines();
   /** Stages that are counted, by the key of their window. */
   private readonly stages = new Map<string, Stage>();
   /** What modes were compiled from. */
@@ -98,14 +112,21 @@ export class RolloutControl {
     this.change({ command: { ...command, by: this.sharing?.name }, at, base: this.state });
   }
 
-  /** Counts a request of a canary by the mode that was chosen for it. Rolls back when migrated requests fail too often. */
-  count({ canary, origin, modes }: RoutedMode, outcome: CanaryOutcome): void {
+  /**
+   * Counts a request by the mode that was chosen for it. Rolls a canary back when migrated requests fail too often; a failure that
+   * its client gets on V1 as often is not counted.
+   */
+  count({ canary, origin, modes }: RoutedMode, outcome: CanaryOutcome, request: CountedRequest): void {
+    if (origin === 'v1') this.baselines.addV1(request, outcome);
     // A request that began in another stage says nothing about the current one.
     if (canary === undefined || !this.isCurrent(canary.operation, modes)) return;
-    const { window } = this.stage(canary.operation, modes);
+    if (origin === 'v2' && this.baselines.isOwnFailure(request, outcome)) return;
+    const stage = this.stage(canary.operation, modes);
+    if (origin === 'v2' && outcome !== 'success') addCause(stage.causes, outcome, request);
     const now = this.parts.time();
-    const failsTooOften = window.add(origin, outcome, now);
-    if (failsTooOften && !this.isTogether) this.rollBack(canary.operation, canary.share, window.count(now));
+    const failsTooOften = stage.window.add(origin, outcome, now);
+    if (failsTooOften && !this.isTogether)
+      this.rollBack(canary.operation, canary.share, stage.window.count(now));
   }
 
   /** Counts of the active canaries, by operation; `undefined` is the default's. */
@@ -153,7 +174,11 @@ export class RolloutControl {
 
   private stage(operation: string | undefined, modes: Modes): Stage {
     const key = this.keyOf(operation);
-    const stage = this.stages.get(key) ?? { operation, window: new CanaryWindow(modes.rollback) };
+    const stage = this.stages.get(key) ?? {
+      operation,
+      window: new CanaryWindow(modes.rollback),
+      causes: new Map(),
+    };
     this.stages.set(key, stage);
     return stage;
   }
@@ -169,12 +194,15 @@ export class RolloutControl {
   }
 
   private rollBack(operation: string | undefined, share: number, count: CanaryCount): void {
+    const causes = [...(this.stages.get(this.keyOf(operation))?.causes.values() ?? [])];
+    const [cause] = causes.sort((one, other) => other.count - one.count);
     const rollback = {
       at: new Date(this.parts.time()).toISOString(),
       ...(this.sharing === undefined ? {} : { by: this.sharing.name }),
       ...(operation === undefined ? {} : { operation }),
       share,
       ...count,
+      ...(cause === undefined ? {} : { cause }),
     };
     const before = this.state;
     this.change({ rollback, base: before });
@@ -186,6 +214,23 @@ export class RolloutControl {
     this.adopt(applyChange(this.state, change, false));
     this.sharing?.keep(change);
   }
+}
+
+function addCause(
+  causes: Map<string, RollbackCause>,
+  status: string,
+  { client, operation, pointer }: CountedRequest,
+): void {
+  const key = JSON.stringify([status, client, operation, pointer]);
+  const count = causes.get(key)?.count ?? 0;
+  if (count === 0 && causes.size >= MAX_CAUSES) return;
+  causes.set(key, {
+    status,
+    ...(client === undefined ? {} : { client }),
+    ...(operation === undefined ? {} : { operation }),
+    ...(pointer === undefined ? {} : { pointer }),
+    count: count + 1,
+  });
 }
 
 /**

@@ -7,6 +7,18 @@ export interface OriginCount {
   readonly failures: number;
 }
 
+/** The failure of migrated requests that rolled a canary back more than any other. */
+export interface RollbackCause {
+  /** Status, or class of statuses such as `5xx`. */
+  readonly status: string;
+  /** Client hash; absent for requests without a key. */
+  readonly client?: string;
+  readonly operation?: string;
+  /** The first place that V2's response named. */
+  readonly pointer?: string;
+  readonly count: number;
+}
+
 /** A canary that was rolled back to `observe` automatically. */
 export interface Rollback {
   /** RFC 3339. */
@@ -19,6 +31,8 @@ export interface Rollback {
   readonly share: number;
   readonly migrated: OriginCount;
   readonly v1: OriginCount;
+  /** The failure that was counted most; absent where other replicas counted it. */
+  readonly cause?: RollbackCause;
   /** RFC 3339: time at which an operator set a mode again; absent while the rollback is in force. */
   readonly resolved?: string;
 }
@@ -70,6 +84,22 @@ export const initialRollout: RolloutState = {
 /** The stage of an operation, or of the default: another whenever its mode was changed. */
 export function stageOf({ stages = {} }: RolloutState, operation = ''): number {
   return Object.hasOwn(stages, operation) ? (stages[operation] ?? 0) : 0;
+}
+
+/** Says which failure rolled a canary back; `name` is the display name of its client. */
+export function causeSentence(cause: RollbackCause | undefined, name?: string): string {
+  if (cause === undefined) return '';
+  const { status, client, operation, pointer, count } = cause;
+  const at = pointer === undefined ? '' : ` at ${pointer}`;
+  const by = client === undefined ? 'requests without a key' : `the client ${name ?? client}`;
+  const of = operation === undefined ? '' : `, ${operation}`;
+  return `Most frequent here: ${count} times ${status}${at}, by ${by}${of}.`;
+}
+
+/** The filter of the inspector that finds the exchanges with this failure. */
+export function causeFilter({ status, client, operation }: RollbackCause): string {
+  const by = client === undefined ? '-' : client;
+  return `status:${status} client:${by}${operation === undefined ? '' : ` op:${operation}`} origin:v2`;
 }
 
 /** Returns the state after a command at `now` (RFC 3339), which resolves the rollbacks of its target. */
@@ -179,8 +209,8 @@ function chosenMode(state: RolloutState, { operation, client }: RolloutTarget): 
 }
 
 /** Says what was rolled back, and why. */
-export function rollbackSentence({ operation, share, migrated, v1, by }: Rollback): string {
+export function rollbackSentence({ operation, share, migrated, v1, by, cause }: Rollback): string {
   const canary = `canary of ${share} % ${operation === undefined ? '' : `of ${operation} `}rolled back to observe`;
   const who = by === undefined ? '' : ` by ${by}`;
-  return `${canary}${who}: ${migrated.failures} of ${migrated.requests} migrated requests failed, ${v1.failures} of ${v1.requests} on V1. It stays in observe until an operator sets a mode.`;
+  return `${canary}${who}: ${migrated.failures} of ${migrated.requests} migrated requests failed, ${v1.failures} of ${v1.requests} on V1.${cause === undefined ? '' : ` ${causeSentence(cause)}`} It stays in observe until an operator sets a mode.`;
 }

@@ -1,3 +1,4 @@
+import type { RollbackCause } from './rollout-state.ts';
 import { type BodyCheckCount, BodyCheckTally, type DryRunResult } from './body-checks.ts';
 
 /** Counts of V1 traffic under one rule book. */
@@ -155,6 +156,8 @@ export interface RollbackView extends CanaryView {
   /** Name of the replica that decided it; absent without replicas. */
   readonly by?: string;
   readonly share: number;
+  /** The failure that was counted most; `name` is the display name of its client. */
+  readonly cause?: RollbackCause & { readonly name?: string };
   readonly resolved?: string;
 }
 

@@ -1,5 +1,5 @@
 import type { Mode } from '../rules/rollout.ts';
-import type { OriginCount, Rollback, RolloutState } from './rollout-state.ts';
+import type { OriginCount, Rollback, RollbackCause, RolloutState } from './rollout-state.ts';
 
 /** Key of the rollout in a store. */
 export const ROLLOUT_KEY = 'rollout';
@@ -28,8 +28,8 @@ export function rolloutText(state: RolloutState): string {
   return `${JSON.stringify(ordered, undefined, 2)}\n`;
 }
 
-function orderedRollback({ at, by, operation, share, migrated, v1, resolved }: Rollback): object {
-  return { at, by, operation, share, migrated, v1, resolved };
+function orderedRollback({ at, by, operation, share, migrated, v1, cause, resolved }: Rollback): object {
+  return { at, by, operation, share, migrated, v1, cause, resolved };
 }
 
 /** Returns the state in parsed JSON; undefined when it is damaged, or when a newer version wrote it. */
@@ -104,9 +104,11 @@ function readRollbacks(value: unknown): readonly Rollback[] | undefined {
 }
 
 function readRollback(value: unknown): Rollback | undefined {
-  const read = object(value, ['at', 'by', 'operation', 'share', 'migrated', 'v1', 'resolved']);
+  const read = object(value, ['at', 'by', 'operation', 'share', 'migrated', 'v1', 'cause', 'resolved']);
   if (read === undefined) return undefined;
   const { at, by, operation, share, resolved } = read;
+  const cause = read['cause'] === undefined ? undefined : readCause(read['cause']);
+  if (cause === undefined && read['cause'] !== undefined) return undefined;
   const migrated = readCount(read['migrated']);
   const v1 = readCount(read['v1']);
   if (!isInstant(at) || typeof share !== 'number' || migrated === undefined || v1 === undefined)
@@ -120,7 +122,22 @@ function readRollback(value: unknown): Rollback | undefined {
     share,
     migrated,
     v1,
+    ...(cause === undefined ? {} : { cause }),
     ...(resolved === undefined ? {} : { resolved }),
+  };
+}
+
+function readCause(value: unknown): RollbackCause | undefined {
+  const { status, client, operation, pointer, count } =
+    object(value, ['status', 'client', 'operation', 'pointer', 'count']) ?? {};
+  if (typeof status !== 'string' || !isWhole(count)) return undefined;
+  if (!isText(client) || !isText(operation) || !isText(pointer)) return undefined;
+  return {
+    status,
+    ...(client === undefined ? {} : { client }),
+    ...(operation === undefined ? {} : { operation }),
+    ...(pointer === undefined ? {} : { pointer }),
+    count,
   };
 }
 

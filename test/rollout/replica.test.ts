@@ -10,6 +10,9 @@ import { DistantStore } from '../support/distant-store.ts';
 import { testRuleBook } from '../support/rule-book.ts';
 import { VirtualTime } from '../support/virtual-time.ts';
 
+/** A request of nobody in particular. */
+const KEYLESS = { client: undefined, operation: undefined, pointer: undefined };
+
 const CANARY: Mode = { mode: 'canary', share: 20 };
 const OBSERVE: Mode = { mode: 'observe' };
 const MIGRATE: Mode = { mode: 'migrate' };
@@ -87,7 +90,7 @@ class Fleet {
         canary: { operation: undefined, share },
         modes,
       };
-      for (let n = 0; n < requests; n += 1) control.count(routed, failed ? '5xx' : 'success');
+      for (let n = 0; n < requests; n += 1) control.count(routed, failed ? '5xx' : 'success', KEYLESS);
     }
   }
 
@@ -130,7 +133,7 @@ test('a canary is judged on the sums, and rolled back once: each log says by who
     expect(told).toEqual([
       {
         kind: 'rolled-back',
-        sentence: `canary of 20 % rolled back to observe by ${by}: 33 of 33 migrated requests failed, 0 of 90 on V1. It stays in observe until an operator sets a mode.`,
+        sentence: `canary of 20 % rolled back to observe by ${by}: 33 of 33 migrated requests failed, 0 of 90 on V1. Most frequent here: 11 times 5xx, by requests without a key. It stays in observe until an operator sets a mode.`,
       },
     ]);
   }

@@ -1,9 +1,15 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { isFilterFault, parseFilter } from '../../src/rewrite-log/filter.ts';
+import type { CanaryOutcome } from '../../src/rollout/canary-window.ts';
 import { chooseMode, type RoutedMode } from '../../src/rollout/modes.ts';
 import { RolloutControl } from '../../src/rollout/rollout-control.ts';
-import type { RolloutCommand } from '../../src/rollout/rollout-state.ts';
+import { causeFilter, type RolloutCommand } from '../../src/rollout/rollout-state.ts';
+import { readRollout, rolloutText } from '../../src/rollout/stored-rollout.ts';
 import type { Mode } from '../../src/rules/rollout.ts';
 import { testRuleBook } from '../support/rule-book.ts';
+
+/** A request of nobody in particular. */
+const KEYLESS = { client: undefined, operation: undefined, pointer: undefined };
 
 const OBSERVE: Mode = { mode: 'observe' };
 const canary = (share: number): Mode => ({ mode: 'canary', share });
@@ -40,7 +46,7 @@ class Stage {
   }
 
   fail(requests: number): void {
-    for (let n = 0; n < requests; n += 1) this.control.count(this.begin(), '5xx');
+    for (let n = 0; n < requests; n += 1) this.control.count(this.begin(), '5xx', KEYLESS);
   }
 
   /** Migrated requests in the window of the default's canary. */
@@ -75,7 +81,7 @@ test('a canary is rolled back once, also with requests in flight', () => {
   const stage = new Stage();
   stage.choose({ mode: canary(10) });
   const begun = Array.from({ length: 40 }, () => stage.begin());
-  for (const routed of begun) stage.control.count(routed, '5xx');
+  for (const routed of begun) stage.control.count(routed, '5xx', KEYLESS);
   expect(stage.notices).toHaveLength(1);
 });
 
@@ -84,10 +90,10 @@ test('requests in flight count for the stage in which they began, whatever else 
   stage.choose({ mode: canary(10) });
   const begun = Array.from({ length: 10 }, () => stage.begin());
   stage.choose({ operation: OTHER, mode: OBSERVE });
-  for (const routed of begun) stage.control.count(routed, 'success');
+  for (const routed of begun) stage.control.count(routed, 'success', KEYLESS);
   expect(stage.counted).toBe(10);
   stage.choose({ mode: canary(20) });
-  for (const routed of begun) stage.control.count(routed, 'success');
+  for (const routed of begun) stage.control.count(routed, 'success', KEYLESS);
   expect(stage.counted ?? 0).toBe(0);
 });
 
@@ -97,4 +103,98 @@ test('another rule book makes other requests, and is another stage', () => {
   stage.fail(29);
   stage.book = bookOf('2');
   expect(stage.counted ?? 0).toBe(0);
+});
+
+describe('a migrated client is judged against itself on V1 first', () => {
+  const MANY = '00000001aaaaaaaa';
+  const FEW = '00000002bbbbbbbb';
+
+  interface Played {
+    /** What V1 answered each client before, and what V2 answers it now. */
+    readonly v1: Readonly<Record<string, readonly CanaryOutcome[]>>;
+    readonly v2: Readonly<Record<string, readonly CanaryOutcome[]>>;
+  }
+
+  function play({ v1, v2 }: Played): Stage {
+    const stage = new Stage();
+    const send = (client: string, outcome: CanaryOutcome): void =>
+      stage.control.count(
+        chooseMode(stage.control.modes(stage.book), { client, operation: 'create' }),
+        outcome,
+        { client, operation: 'create', pointer: outcome === 'success' ? undefined : '/name' },
+      );
+    stage.choose({ mode: OBSERVE });
+    for (const [client, outcomes] of Object.entries(v1)) for (const one of outcomes) send(client, one);
+    stage.choose({ mode: canary(10) });
+    for (const [client, outcomes] of Object.entries(v2)) for (const one of outcomes) send(client, one);
+    return stage;
+  }
+
+  const repeated = (outcome: CanaryOutcome, times: number): readonly CanaryOutcome[] =>
+    Array.from({ length: times }, () => outcome);
+
+  test.each<[name: string, played: Played]>([
+    [
+      'all of its bodies are refused by V1 as well',
+      {
+        v1: { [FEW]: repeated('422', 3) },
+        v2: { [MANY]: repeated('success', 40), [FEW]: repeated('422', 9) },
+      },
+    ],
+    [
+      'V1 refuses them with another status of the class',
+      {
+        v1: { [FEW]: repeated('400', 3) },
+        v2: { [MANY]: repeated('success', 40), [FEW]: repeated('422', 9) },
+      },
+    ],
+    [
+      'half of them',
+      {
+        v1: { [FEW]: ['422', 'success', '422', 'success'] },
+        v2: { [FEW]: Array.from({ length: 20 }, (_, at) => (at % 2 === 0 ? '422' : 'success')) },
+      },
+    ],
+  ])('no roll-back where %s', (_, played) => {
+    expect(play(played).control.state.rollbacks).toEqual([]);
+  });
+
+  test.each<[name: string, played: Played]>([
+    [
+      'V1 took what V2 refuses',
+      {
+        v1: { [FEW]: repeated('success', 9) },
+        v2: { [MANY]: repeated('success', 40), [FEW]: repeated('422', 9) },
+      },
+    ],
+    [
+      'V1 refused one of ten, and V2 refuses half',
+      {
+        v1: { [FEW]: ['422', ...repeated('success', 9)] },
+        v2: { [FEW]: Array.from({ length: 60 }, (_, at) => (at % 2 === 0 ? '422' : 'success')) },
+      },
+    ],
+    [
+      'V1 refused by a key, and V2 fails',
+      { v1: { [FEW]: repeated('401', 9) }, v2: { [FEW]: repeated('500', 30) } },
+    ],
+    [
+      'another client is refused',
+      {
+        v1: { [MANY]: repeated('422', 9) },
+        v2: { [MANY]: repeated('success', 40), [FEW]: repeated('422', 9) },
+      },
+    ],
+    ['nothing is known of the client on V1', { v1: {}, v2: { [FEW]: repeated('422', 30) } }],
+  ])('a roll-back where %s, which names its cause', (_, played) => {
+    const { control, notices } = play(played);
+    const [rollback, ...others] = control.state.rollbacks;
+    expect(others).toEqual([]);
+    const status = played.v2[FEW]?.find((outcome) => outcome !== 'success');
+    expect(rollback?.cause).toMatchObject({ status, client: FEW, operation: 'create', pointer: '/name' });
+    expect(notices[0]).toContain(`times ${status} at /name, by the client ${FEW}, create.`);
+    expect(readRollout(JSON.parse(rolloutText(control.state)))).toEqual(control.state);
+    if (rollback?.cause !== undefined)
+      expect(isFilterFault(parseFilter(causeFilter(rollback.cause)))).toBe(false);
+  });
 });

@@ -87,11 +87,14 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   protected override onFinished(status: number): void {
     this.beginSpan();
     if (this.sample !== undefined) addFindings(this.entry, this.sample, this.rules, this.decision);
-    const { routed } = this.routing ?? {};
-    const outcome = routed?.canary === undefined ? undefined : canaryOutcome(status, this.entry.failure);
+    const { routed, subject } = this.routing ?? {};
+    // Without a canary only what V1 answers a client matters: it excuses the same failures once the client is in a canary.
+    const isCounted = routed !== undefined && (routed.canary !== undefined || routed.origin === 'v1');
+    const outcome = isCounted ? canaryOutcome(status, this.entry.failure) : undefined;
     if (this.attempts > 0 && this.entry.sent !== false)
       this.gateway.rollout.requests[routed?.origin ?? 'v2'] += 1;
-    if (routed !== undefined && outcome !== undefined) this.gateway.rollout.count(routed, outcome);
+    if (routed !== undefined && subject !== undefined && outcome !== undefined)
+      this.gateway.rollout.count(routed, outcome, { ...subject, pointer: this.entry.errorPointers?.[0] });
   }
 
   /** Called when the rate limit of the service admits the request; `heldMs` is the time it was queued. */

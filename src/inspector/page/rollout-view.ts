@@ -7,6 +7,7 @@ import type {
   RolloutRequest,
   RolloutView as Rollout,
 } from '../../rollout/rollout-tally.ts';
+import { causeSentence } from '../../rollout/rollout-state.ts';
 import type { Report, RulesView } from '../api.ts';
 import { endSentences } from '../operator-view.ts';
 import { rolloutEffect, type RolloutEffect } from '../rollout-effect.ts';
@@ -155,9 +156,9 @@ function aloneSentences({ replica, revision }: Rollout): readonly string[] {
   ];
 }
 
-function rollbackSentence({ operation, share, migrated, v1, at, by }: RollbackView): string {
+function rollbackSentence({ operation, share, migrated, v1, at, by, cause }: RollbackView): string {
   const stage = operation === undefined ? 'The canary' : `The canary of ${operation}`;
-  return `${stage} of ${share} % went back to observe ${ago(at)}${by === undefined ? '' : `, by ${by}`}: ${ofAll(migrated)} migrated requests failed, ${ofAll(v1)} on V1. It stays until you choose a mode, here or with the command rollout.`;
+  return `${stage} of ${share} % went back to observe ${ago(at)}${by === undefined ? '' : `, by ${by}`}: ${ofAll(migrated)} migrated requests failed, ${ofAll(v1)} on V1. ${causeSentence(cause, cause?.name)} It stays until you choose a mode, here or with the command rollout.`;
 }
 
 function modesCard(rollout: Rollout, go: Go): VNode {

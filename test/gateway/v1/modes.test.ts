@@ -13,6 +13,9 @@ import { ok, type RawResponse, rawServer, type RawServer } from '../../support/r
 import { until } from '../../support/until.ts';
 import { bodyLimit } from '../../support/rule-book.ts';
 
+/** A request of nobody in particular. */
+const KEYLESS = { client: undefined, operation: undefined, pointer: undefined };
+
 const clientOf = createClientHash('a secret of the tests');
 const modesOf = (over: Partial<Modes>): Modes => ({
   default: { mode: 'migrate' },
@@ -568,6 +571,27 @@ describe('roll-back', () => {
     },
   );
 
+  test('a client that V1 refused while it was observed rolls nothing back when V2 refuses it too', async () => {
+    const refusal = 'HTTP/1.1 422 No\r\nContent-Type: application/json\r\n';
+    const choosy: RawResponse = (socket, request) => {
+      const body = '{"errors":[{"source":{"pointer":"/data/suburb"},"detail":"no"}]}';
+      socket.write(
+        /Bearer bad/.test(request) ? `${refusal}Content-Length: ${body.length}\r\n\r\n${body}` : ok('{}'),
+      );
+    };
+    const run = await serve({ default: { mode: 'observe' }, rollback }, { v1: choosy, v2: choosy });
+    const { rollout } = run.gateway.gateway;
+    for (let n = 0; n < 3; n += 1) await exchange(run.gateway.port, post(ORDER, as('bad')));
+    rollout.command({ mode: { mode: 'canary', share: 100 } });
+    await runAll(run);
+    for (let n = 0; n < 12; n += 1) await exchange(run.gateway.port, post(ORDER, as('bad')));
+    expect(rollout.state.rollbacks).toEqual([]);
+    for (let n = 0; n < 12; n += 1) await exchange(run.gateway.port, post(ORDER, as('bad newcomer')));
+    expect(rollout.state.rollbacks).toMatchObject([
+      { cause: { status: '422', operation: 'order_floor_plan' } },
+    ]);
+  });
+
   test('a request that V2 refuses where V1 does not has failed', async () => {
     const refusing: RawResponse = (socket) => socket.write('HTTP/1.1 422 No\r\nContent-Length: 2\r\n\r\n{}');
     const run = await serve({ operations: { order_floor_plan: canary }, rollback }, { v2: refusing });
@@ -589,11 +613,11 @@ describe('roll-back', () => {
       canary: { operation: undefined, share: 50 },
       modes,
     } as const;
-    for (let n = 0; n < 9; n += 1) control.count(choice, '5xx');
+    for (let n = 0; n < 9; n += 1) control.count(choice, '5xx', KEYLESS);
     time += 70_000;
-    for (let n = 0; n < 9; n += 1) control.count(choice, '5xx');
+    for (let n = 0; n < 9; n += 1) control.count(choice, '5xx', KEYLESS);
     expect(control.state.rollbacks).toEqual([]);
-    control.count(choice, '5xx');
+    control.count(choice, '5xx', KEYLESS);
     expect(control.state.rollbacks).toHaveLength(1);
   });
 
@@ -609,7 +633,7 @@ describe('roll-back', () => {
       canary: { operation: undefined, share: 50 },
       modes,
     } as const;
-    for (let n = 0; n < 50; n += 1) control.count(choice, '5xx');
+    for (let n = 0; n < 50; n += 1) control.count(choice, '5xx', KEYLESS);
     expect(control.state.rollbacks).toEqual([]);
   });
 });

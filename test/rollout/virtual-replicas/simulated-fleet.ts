@@ -121,6 +121,10 @@ export class SimulatedFleet {
     if (routed.origin === 'v1' && this.origins.get(client) === 'v2') this.movedBack.add(client);
     this.origins.set(client, routed.origin);
     const share = routed.origin === 'v2' ? this.failing : USUAL_FAILURES;
-    control.count(routed, this.queue.random() < share ? '5xx' : 'success');
+    control.count(routed, this.queue.random() < share ? '5xx' : 'success', {
+      client,
+      operation: undefined,
+      pointer: undefined,
+    });
   }
 }
