@@ -95,7 +95,10 @@ export function explain(command: Command): void {
     )
     .option('--har <file>', 'every request of a HAR file')
     .option('--postman <file>', 'every request of a Postman collection')
-    .option('--log <file>', 'requests reconstructed from a rewrite log, without values');
+    .option('--log <file>', 'requests reconstructed from a rewrite log, without values')
+    .optionsGroup('Response:')
+    .option('--response <file>', "JSON body of V2's response to the request, to see what the client gets")
+    .option('--status <status>', 'status of the response (default: 200)', statusCode);
   addRules(command);
   addFormat(command, ['text', 'json'])
     .addOption(
@@ -126,6 +129,11 @@ export function test(command: Command): void {
       const { runTest } = await import('./cases/test.ts');
       await runTest(files, options);
     });
+}
+
+function statusCode(text: string): number {
+  if (!/^[2-5]\d\d$/.test(text)) throw new InvalidArgumentError('It must be a status from 200 to 599.');
+  return Number(text);
 }
 
 /** Defines `replay`: `record` writes requests to a fixture, `check` holds a changed rule book against it. */

@@ -43,6 +43,10 @@ const READS: readonly (readonly [args: readonly string[], codes: Codes])[] = [
   [['explain', '--har', '?'], INPUT],
   [['explain', '--postman', '?'], INPUT],
   [['explain', '--log', '?'], INPUT],
+  [
+    ['explain', '--operation', 'create_client', '--response', '?'],
+    [NOT_STARTED, SUCCESS],
+  ],
   [['explain', LOG, '--operation', 'create_client', '--rules', '?'], SETTING],
   [['test', '?'], INPUT],
   [['test', 'test/cases/requests.txt', '--rules', '?'], SETTING],
@@ -101,6 +105,10 @@ const REFUSED: readonly (readonly [args: readonly string[], said: string])[] = [
   [
     ['explain', '--curl', 'wget http://localhost/api/v1/clients'],
     'The command is not curl: it begins with wget.',
+  ],
+  [
+    ['explain', '--operation', 'create_client', '--status', '404'],
+    '--status is that of a response: give its body with --response.',
   ],
   [['explain', '--method', 'PO ST', '--target', '/api/v1/clients'], '"PO ST" is not a method of HTTP.'],
 ];

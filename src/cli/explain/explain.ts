@@ -7,7 +7,11 @@ import { type ReadRequests, requestTarget } from '../../inspector/explain/curl-c
 import { bodyOfBytes } from '../../inspector/explain/explain.ts';
 import { readPasted } from '../../inspector/explain/pasted-request.ts';
 import { terminalLines, terminalText } from '../../report/text.ts';
+import { createMigration, type HeaderFields } from '../../library/capture-gateway.ts';
+import type { ResponseVerdict } from '../../library/verdicts.ts';
 import { refusalText } from '../../rewrite/records.ts';
+import type { ResponseRecord } from '../../rewrite/response-rules.ts';
+import type { RuleBook } from '../../rules/rule-book.ts';
 import { type CommandFault, endWith, FAILURE, isFault, openRuleBook, unreadable } from '../command-fault.ts';
 import { painter, printColumns, type Style, type Terminal, terminalOf, wrapLines } from '../terminal.ts';
 import { offlineExplainer, readHar, readLogRequests, readOnly, readPostman } from './requests.ts';
@@ -21,6 +25,10 @@ export interface ExplainOptions {
   readonly har?: string;
   readonly postman?: string;
   readonly log?: string;
+  /** File with the body of V2's response. */
+  readonly response?: string;
+  /** Its status. */
+  readonly status?: number;
   readonly format: 'text' | 'json';
   readonly failOn: 'refused' | 'edits' | 'never';
   readonly rules: string;
@@ -37,7 +45,7 @@ async function explain(file: string | undefined, options: ExplainOptions): Promi
   const requests = await requestsOf(file, options, book.rules.ruleBook.hash);
   if (isFault(requests)) return requests;
   const explainRequest = offlineExplainer(book.rules);
-  const explanations: { readonly name: string; readonly explanation: Explanation }[] = [];
+  const explanations: Explained[] = [];
   const faults = [...requests.faults];
   for (const { name, request } of requests.requests) {
     const explanation = await explainRequest(request);
@@ -46,6 +54,14 @@ async function explain(file: string | undefined, options: ExplainOptions): Promi
   }
   process.stderr.write(requests.notes.map((note) => `note: ${terminalText(note)}\n`).join(''));
   if (explanations.length === 0) return nothingExplained(faults);
+  const [only] = explanations;
+  if (options.response !== undefined && only !== undefined) {
+    if (explanations.length > 1) return { fault: '--response is that of one request; name one.' };
+    const response = explainResponse(only.explanation, book.rules.ruleBook, options.response, options.status);
+    if ('fault' in response) return response;
+    explanations[0] = { ...only, response };
+  } else if (options.status !== undefined)
+    return { fault: '--status is that of a response: give its body with --response.' };
   stdout.write(options.format === 'json' ? printJson(explanations) : printText(explanations));
   process.stderr.write(faults.map((fault) => `${unreadWords(fault)}\n`).join(''));
   if (faults.length > 0 || explanations.some(({ explanation }) => isFailure(explanation, options)))
@@ -105,21 +121,117 @@ function missingFlags({ operation, method, target }: ExplainOptions): string | u
   return '--operation is missing: a body alone does not say what it is sent to. Give --operation <id>, such as --operation create_client, or --method and --target.';
 }
 
-function printText(
-  explanations: readonly { readonly name: string; readonly explanation: Explanation }[],
+/** A request with its explanation, and that of a response to it where one was given. */
+interface Explained {
+  readonly name: string;
+  readonly explanation: Explanation;
+  readonly response?: ExplainedResponse;
+}
+
+/** What the gateway would do with a response of V2. */
+interface ExplainedResponse {
+  readonly status: number;
+  readonly verdict: ResponseVerdict['verdict'];
+  readonly edits: readonly ResponseRecord[];
+  readonly note?: string;
+  readonly headers: HeaderFields;
+  /** What V2 sends, and what the client gets. */
+  readonly v2Body: string;
+  readonly body: string;
+}
+
+/** Applies response rules as live traffic does, to a body from a file. */
+function explainResponse(
+  { v2Request, edits, refusal }: Explanation,
+  ruleBook: RuleBook,
+  file: string,
+  status = 200,
+): ExplainedResponse | CommandFault {
+  if (v2Request === undefined)
+    return {
+      fault: `The request does not reach V2${refusal === undefined ? '' : ` (${refusal.code})`}, so that there is no response of V2.`,
+    };
+  let body: Uint8Array;
+  try {
+    body = readFileSync(file);
+  } catch (error) {
+    return unreadable(file, error);
+  }
+  const { method, target } = v2Request;
+  const headers = ['Content-Type', 'application/json', 'Content-Length', String(body.length)];
+  const verdict = createMigration(ruleBook).response(
+    { method, target, host: undefined, edits },
+    status,
+    headers,
+    body,
+  );
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  const note = verdict.verdict === 'unchanged' ? verdict.note : undefined;
+  return {
+    status: verdict.status,
+    verdict: verdict.verdict,
+    edits: verdict.verdict === 'rewritten' ? verdict.edits : [],
+    ...(note === undefined ? {} : { note }),
+    headers: verdict.headers,
+    v2Body: decoder.decode(body),
+    body: decoder.decode(verdict.body ?? new Uint8Array()),
+  };
+}
+
+function responseText(
+  { status, verdict, edits, note, v2Body, body }: ExplainedResponse,
+  terminal: Terminal,
 ): string {
+  const paint = painter(terminal);
+  const columns = terminal.columns === undefined ? undefined : terminal.columns - INDENT.length;
+  const edited =
+    edits.length === 0
+      ? []
+      : [
+          `${paint('bold', 'Edits of the response')}\n${indent(
+            printColumns(
+              ['change', 'rule', 'from', 'to', 'note'],
+              edits.map(({ change, rule, from, path, note: why }) => [
+                change,
+                rule,
+                terminalText(from ?? ''),
+                path === undefined ? 'dropped' : terminalText(path),
+                why ?? '',
+              ]),
+              { columns },
+            ),
+          )}`,
+        ];
+  const diff = lineDiff(terminalLines(v2Body.trimEnd()), terminalLines(body.trimEnd())).map(
+    ({ sign, text }) =>
+      `  ${sign === ' ' ? `  ${text}` : paint(sign === '-' ? 'red' : 'green', `${sign} ${text}`)}`,
+  );
+  return [
+    `${paint('bold', `Response ${status}`)}  ${paint(VERDICTS[verdict], verdict)}`,
+    ...edited,
+    `${paint('bold', 'What the client gets')}\n${diff.join('\n')}`,
+    ...(note === undefined ? [] : [`The response was left untouched: ${note}.`]),
+  ]
+    .join('\n\n')
+    .concat('\n');
+}
+
+function printText(explanations: readonly Explained[]): string {
   const terminal = terminalOf(stdout);
-  const texts = explanations.map(({ name, explanation }) => explainText(name, explanation, terminal));
+  const texts = explanations.map(({ name, explanation, response }) => {
+    const text = explainText(name, explanation, terminal);
+    return response === undefined ? text : `${text}\n${responseText(response, terminal)}`;
+  });
   if (texts.length === 1) return texts.join('');
   const refused = explanations.filter(({ explanation }) => explanation.verdict === 'refused').length;
   const edited = explanations.filter(({ explanation }) => explanation.verdict === 'rewritten').length;
   return `${texts.join('\n')}\n${texts.length} requests: ${edited} rewritten, ${refused} refused.\n`;
 }
 
-function printJson(
-  explanations: readonly { readonly name: string; readonly explanation: Explanation }[],
-): string {
-  const all = explanations.map(({ name, explanation }) => Object.assign({ name }, explanation));
+function printJson(explanations: readonly Explained[]): string {
+  const all = explanations.map(({ name, explanation, response }) =>
+    Object.assign({ name }, explanation, response && { response }),
+  );
   return `${JSON.stringify(all.length === 1 ? all[0] : all, null, 2)}\n`;
 }
 

@@ -1,0 +1,49 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { commandRun } from '../../support/command-runs.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+const folder = temporaryFolder('response');
+const response = join(folder, 'response.json');
+writeFileSync(response, '{"data":{"id":1,"highlight_type":"slide"}}\n');
+
+const ORDER = ['explain', '--operation', 'order_post_production', '--response', response];
+
+test('a response is explained as the client gets it', async () => {
+  const { code, out, err } = await commandRun(ORDER);
+  expect([code, err]).toEqual([0, '']);
+  expect(out).toContain(`Response 200  rewritten
+
+Edits of the response
+  change          rule    from                  to                     note
+  highlight-type  rename  /data/highlight_type  /data/transition_type
+
+What the client gets
+  - {"data":{"id":1,"highlight_type":"slide"}}
+  + {"data":{"id":1,"transition_type":"slide"}}
+`);
+});
+
+test('the status decides which rules apply', async () => {
+  const { out } = await commandRun([...ORDER, '--status', '422', '--json']);
+  expect(JSON.parse(out)).toMatchObject({
+    operation: 'order_post_production',
+    response: {
+      status: 422,
+      verdict: 'unchanged',
+      edits: [],
+      body: '{"data":{"id":1,"highlight_type":"slide"}}\n',
+    },
+  });
+});
+
+test('a request that is refused has no response', async () => {
+  const body = join(folder, 'refused.json');
+  writeFileSync(body, '[');
+  const { code, err } = await commandRun([...ORDER, body]);
+  expect([code, err]).toEqual([
+    2,
+    'The request does not reach V2 (malformed-json), so that there is no response of V2.\n',
+  ]);
+});
