@@ -1,4 +1,5 @@
 import type { CollectorMemory } from '../http/byte-collector.ts';
+import type { BodyFormat } from '../http/content.ts';
 import { unlimitedMemory, type WorkMemory } from '../json/tape.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { ResponsePlan } from '../rewrite/response-plan.ts';
@@ -11,6 +12,8 @@ export interface RewriteJob {
   readonly rules: CompiledRuleBook;
   readonly operation: Operation | undefined;
   readonly body: Uint8Array;
+  /** How a request body is written; a response is always JSON. */
+  readonly format?: BodyFormat;
   /** Memory for the work, in addition to the two bodies. */
   readonly memory: WorkMemory;
   /** Called instead of `done` when the rewriter has lost the body: a bug, or too little memory for the whole process. */
@@ -51,12 +54,13 @@ const SMALL_BYTES = 16 * 1024;
 export function rewriteSmall(
   rules: CompiledRuleBook,
   operation: Operation | undefined,
+  format: BodyFormat,
   body: Uint8Array,
   memory: CollectorMemory,
 ): Rewrite | undefined {
   if (body.length > SMALL_BYTES) return undefined;
   const { take } = unlimitedMemory;
-  return rules.requestPlan(operation).rewrite(body, { take, room: (bytes) => memory.acquire(bytes) });
+  return rules.requestPlan(operation, format).rewrite(body, { take, room: (bytes) => memory.acquire(bytes) });
 }
 
 /** The same for a response, into a buffer that `room` returns where it gets larger than a few kilobytes. */
@@ -73,8 +77,8 @@ export function rewriteSmallResponse(
 
 /** Rewrites each body at once. */
 export const immediateRewriter: BodyRewriter = {
-  request: ({ rules, operation, body, memory }, done) => {
-    done(rules.requestPlan(operation).rewrite(body, memory), body);
+  request: ({ rules, operation, format, body, memory }, done) => {
+    done(rules.requestPlan(operation, format).rewrite(body, memory), body);
   },
   response: ({ rules, operation, method, body, context, memory }, done) => {
     done(rules.responsePlan(operation, method).rewrite(body, context, memory), body);

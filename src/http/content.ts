@@ -20,6 +20,25 @@ export function readJsonType(value: string | undefined): JsonReading {
   return end === -1 || charsetsAreUtf8(value.slice(end)) ? 'json' : 'charset';
 }
 
+/** How a request body is written that rules apply to: one JSON text, or fields. */
+export type BodyFormat = 'json' | 'form';
+
+/**
+ * Reads a `Content-Type` that is not JSON's: the format of the body, `charset` for one whose text is not in UTF-8, or undefined where
+ * rules read no body of the type.
+ */
+export function readFormType(value: string | undefined): Exclude<BodyFormat, 'json'> | 'charset' | undefined {
+  if (value === undefined || !isFormType.test(value) || !mediaType.test(value)) return undefined;
+  const end = value.indexOf(';');
+  return end === -1 || charsetsAreUtf8(value.slice(end)) ? 'form' : 'charset';
+}
+
+/** Returns the format of a body that was read, by its `Content-Type`. */
+export function formatOfType(value: string | undefined): BodyFormat {
+  return readFormType(value) === 'form' ? 'form' : 'json';
+}
+
+const isFormType = /^application\/x-www-form-urlencoded[ \t]*(?:;|$)/i;
 const token = String.raw`[!#$%&'*+.^_\`|~0-9A-Za-z-]+`;
 const quoted = String.raw`"(?:[\t \x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t \x21-\x7e\x80-\xff])*"`;
 /** White space belongs to the semicolon or the parameter before it, never to either: read two ways, a run of `; ` costs 2^n. */

@@ -9,6 +9,7 @@ import {
   bodyTooLarge,
   decide,
   editsOf,
+  formatOf,
   migrateBody,
   type MigrateDecision,
   migrateHead,
@@ -314,7 +315,8 @@ class CollectedV1Request implements CollectedRequest {
   finish(decoded: DecodedBody, received?: Uint8Array): MigratedRequest | RefusedRequest {
     const { parts } = this;
     const { rules, signals, decision } = parts;
-    const outcome = migrateBody(rules.requestPlan(decision.operation), decoded, this.bodyLimit);
+    const plan = rules.requestPlan(decision.operation, formatOf(decision.body));
+    const outcome = migrateBody(plan, decoded, this.bodyLimit);
     switch (outcome.verdict) {
       case 'refused':
         return refusedRequest(outcome.failure, signals);

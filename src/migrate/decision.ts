@@ -1,4 +1,12 @@
-import { acceptedCodings, ALL_CODINGS, type Coding, readCoding, readJsonType } from '../http/content.ts';
+import {
+  acceptedCodings,
+  ALL_CODINGS,
+  type BodyFormat,
+  type Coding,
+  readCoding,
+  readFormType,
+  readJsonType,
+} from '../http/content.ts';
 import { BODY_KINDS, type HeaderKind, kindOfName } from '../http/fields.ts';
 import { isRequestId } from '../http/forwarding.ts';
 import { type HeaderList, headerValue, headerValues, setField } from '../http/header-list.ts';
@@ -143,6 +151,8 @@ export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits:
       const body = decideBody(
         { hasRules, hasBody, head },
         { policies: ruleBook.policies, bodyLimit, codings },
+        rules,
+        operation,
       );
       return { route: 'migrate', target, operation, query, v2Method, v2Target, bodyLimit, body };
     }
@@ -221,7 +231,7 @@ function unchangedQuery({ query }: Target): RewrittenQuery {
 /** How the body of a V1 request is handled. */
 export type BodyDecision =
   /** Rules apply: the body is collected, decoded and rewritten. */
-  | { readonly action: 'rewrite'; readonly coding: Coding | undefined }
+  | { readonly action: 'rewrite'; readonly coding: Coding | undefined; readonly format: BodyFormat }
   /** The body is forwarded unchanged; `note` says why, where rules would have applied. */
   | { readonly action: 'forward'; readonly note: string | undefined }
   | { readonly action: 'refuse'; readonly failure: Failure };
@@ -234,7 +244,10 @@ interface BodyLimits {
   readonly codings: readonly Coding[];
 }
 
-/** Decides how to handle the body of a V1 request from its head; `hasRules` says whether request rules apply to it. */
+/**
+ * Decides how to handle the body of a V1 request from its head; `hasRules` says whether request rules may apply to it. A form of an
+ * `operation` without any is not collected.
+ */
 export function decideBody(
   {
     hasRules,
@@ -242,10 +255,17 @@ export function decideBody(
     head,
   }: { readonly hasRules: boolean; readonly hasBody: boolean; readonly head: RequestHead },
   { policies, bodyLimit, codings }: BodyLimits,
+  rules?: CompiledRuleBook,
+  operation?: Operation,
 ): BodyDecision {
   if (!hasBody || !hasRules) return FORWARD;
-  const type = readJsonType(head.contentType);
-  if (type === 'other') return { action: 'forward', note: 'media-type' };
+  let type: ReturnType<typeof readJsonType> | BodyFormat = readJsonType(head.contentType);
+  if (type === 'other') {
+    const form = policies.forms === 'rewrite' ? readFormType(head.contentType) : undefined;
+    if (form === undefined || rules?.requestPlan(operation).isEmpty === true)
+      return { action: 'forward', note: 'media-type' };
+    type = form;
+  }
   if (type === 'ambiguous')
     return { action: 'refuse', failure: failure('ambiguous-media-type', undefined, ACCEPT) };
   if (type === 'charset') {
@@ -259,7 +279,12 @@ export function decideBody(
   }
   if (head.contentLength !== undefined && head.contentLength > bodyLimit)
     return { action: 'refuse', failure: bodyTooLarge(bodyLimit) };
-  return { action: 'rewrite', coding };
+  return { action: 'rewrite', coding, format: type };
+}
+
+/** Returns how the body of a request is written that rules apply to. */
+export function formatOf(decision: BodyDecision): BodyFormat {
+  return decision.action === 'rewrite' ? decision.format : 'json';
 }
 
 /** Returns the content coding to remove before rewriting; an empty body has none, whatever its head says. */

@@ -6,11 +6,22 @@ import {
   OperationTable,
   type RuleBook,
 } from '../rules/rule-book.ts';
-import { compilePlans, type Plan, type Plans } from './plan.ts';
+import type { BodyFormat } from '../http/content.ts';
+import type { WorkMemory } from '../json/tape.ts';
+import { compileForms, type FormPlans } from './form.ts';
+import { compilePlans, type Plans } from './plan.ts';
 import { compileQueryPlans, type QueryPlan, type QueryPlans } from './query-plan.ts';
-import { DeprecatedAttributes, type EditRecord, isWrapped } from './records.ts';
+import { DeprecatedAttributes, type EditRecord, isWrapped, type Rewrite } from './records.ts';
 import { compileResponsePlans, type ResponsePlan, type ResponsePlans } from './response-plan.ts';
 import type { ResponseContext } from './response-rules.ts';
+
+/** The rules of one operation for request bodies of one format, compiled. */
+export interface RequestPlan {
+  /** See `Plan.rewrite`. */
+  rewrite(body: Uint8Array, memory?: WorkMemory): Rewrite;
+  /** True if no rule applies to any body. */
+  readonly isEmpty: boolean;
+}
 
 /**
  * A rule book with its compiled parts: the matching of operations and the plans of both directions, each compiled on first use.
@@ -24,6 +35,7 @@ export class CompiledRuleBook {
   readonly deprecatedAttributes = new DeprecatedAttributes();
   private readonly operations: OperationTable;
   private readonly requestPlans: Plans;
+  private readonly formPlans: FormPlans;
   private readonly queryPlans: QueryPlans;
   /** Ids of the operations that a change with request rules names. */
   private readonly ruled: ReadonlySet<string>;
@@ -34,6 +46,7 @@ export class CompiledRuleBook {
     this.prefixes = new Prefixes(ruleBook.from, ruleBook.to);
     this.operations = new OperationTable(ruleBook.operations);
     this.requestPlans = compilePlans(ruleBook);
+    this.formPlans = compileForms(ruleBook);
     this.queryPlans = compileQueryPlans(ruleBook);
     this.ruled = new Set(
       ruleBook.changes.flatMap(({ on, request }) => (on === 'every' || request.length === 0 ? [] : on)),
@@ -57,9 +70,9 @@ export class CompiledRuleBook {
     return this.queryPlans.of(operation, method);
   }
 
-  /** Returns the plan for request bodies; `undefined` is for requests without an operation in the rule book. */
-  requestPlan(operation: Operation | undefined): Plan {
-    return this.requestPlans.of(operation);
+  /** Returns the plan for request bodies in a format; `undefined` is for requests without an operation in the rule book. */
+  requestPlan(operation: Operation | undefined, format: BodyFormat = 'json'): RequestPlan {
+    return format === 'json' ? this.requestPlans.of(operation) : this.formPlans.of(operation);
   }
 
   /** Returns the plan for response bodies; `undefined` is for requests without an operation in the rule book. */

@@ -14,7 +14,7 @@ import {
 import type { RequestRule } from '../rules/rule.ts';
 import { RecordCache, ShapeCache } from './caches.ts';
 import { Draft, type KeyCache, printDraft, type Recipe } from './draft.ts';
-import { type EditRecord, malformed, Recorder, type Records, type Rewrite } from './records.ts';
+import { type EditRecord, malformed, Recorder, type Records, type Refusal, type Rewrite } from './records.ts';
 import {
   type CompiledMap,
   type CompiledNest,
@@ -57,7 +57,7 @@ const MAX_RESULTS = 64;
 const LARGE_BYTES = 256 * 1024;
 
 /** The outcome when there is not enough memory for the work. */
-const BUFFER_FULL: Rewrite = {
+export const BUFFER_FULL: Extract<Rewrite, { readonly verdict: 'refused' }> = {
   verdict: 'refused',
   refusal: {
     code: 'buffer-full',
@@ -90,6 +90,13 @@ interface ShapeResults {
   readonly byPositions: Map<string, ShapeResult>;
 }
 
+/** The outcome of rules for a text that stands for a body in another format. */
+export type AppliedRules =
+  | { readonly outcome: 'fault' | 'buffer-full' }
+  | { readonly outcome: 'refuse'; readonly refusal: Refusal }
+  | { readonly outcome: 'forward'; readonly note: string }
+  | { readonly outcome: 'applied'; readonly draft: Draft; readonly records: Records };
+
 /** All request rules of one operation, compiled so that a body is read only once. */
 export class Plan {
   private readonly policies: Policies;
@@ -120,6 +127,11 @@ export class Plan {
     });
   }
 
+  /** True if no rule applies to any body. */
+  get isEmpty(): boolean {
+    return this.rules.length === 0;
+  }
+
   /**
    * Rewrites a V1 body; never throws, whatever the bytes are. The rewritten body never shares memory with the original. The
    * memory for the work comes from `memory`; where there is not enough, the body is refused with `buffer-full`.
@@ -128,6 +140,21 @@ export class Plan {
     const outcome = this.rewriteWithin(body, memory);
     if (body.length > LARGE_BYTES) this.scanner.tape.clear();
     return outcome;
+  }
+
+  /**
+   * Applies the rules to a JSON text that stands for a body in another format. The draft is valid until the next body. Nothing is cached:
+   * the other format has to be read anyhow, which costs more.
+   */
+  applyTo(text: Uint8Array, memory: WorkMemory | undefined): AppliedRules {
+    if (this.scanner.scan(text, 0, memory) !== undefined) return { outcome: 'fault' };
+    if (this.scanner.tape.isIncomplete) return { outcome: 'buffer-full' };
+    const run = this.run(text, memory, (draft) => new Recorder(draft));
+    const stop = this.applyRules(run);
+    if (run.draft.isIncomplete) return { outcome: 'buffer-full' };
+    if (stop?.kind === 'refuse') return { outcome: 'refuse', refusal: stop.refusal };
+    if (stop !== undefined) return { outcome: 'forward', note: stop.note };
+    return { outcome: 'applied', draft: run.draft, records: run.recorder?.finish() ?? NO_RECORDS };
   }
 
   private rewriteWithin(body: Uint8Array, memory: WorkMemory | undefined): Rewrite {

@@ -226,13 +226,17 @@ export class Recorder {
 export function malformed(fault: JsonFault, depth: number): Refusal {
   const { offset, line, column, message } = fault;
   const found = { status: 400, position: { offset, line, column }, reason: message };
-  if (fault.code === 'depth')
-    return { code: 'too-deep', detail: `The body is nested too deep: at most ${depth} levels.`, ...found };
+  if (fault.code === 'depth') return { ...tooDeep(depth), ...found };
   const detail =
     fault.code === 'utf-8'
       ? 'The body is not UTF-8: send JSON in UTF-8.'
       : 'The body is not valid JSON: send one JSON object.';
   return { code: 'malformed-json', detail, ...found };
+}
+
+/** Refuses a body that is nested deeper than `depth` levels. */
+export function tooDeep(depth: number): Refusal {
+  return { code: 'too-deep', status: 400, detail: `The body is nested too deep: at most ${depth} levels.` };
 }
 
 /** The sentence of a refusal, with its position and reason if it has them. */

@@ -30,6 +30,7 @@ export async function hashRuleBook(book: Omit<RuleBook, 'hash'>): Promise<string
     [
       book.policies.malformed,
       book.policies.unsupported,
+      ...(book.policies.forms === 'rewrite' ? [] : ['forms']),
       ...(book.policies.future === 'forward' ? [] : ['future']),
     ],
     [book.limits.depth, book.limits.body, book.limits.response],

@@ -24,6 +24,7 @@ const DEFAULT_POLICIES: Policies = {
   wrapper: 'refuse',
   malformed: 'refuse',
   unsupported: 'refuse',
+  forms: 'rewrite',
   future: 'forward',
 };
 

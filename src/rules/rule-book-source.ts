@@ -560,6 +560,12 @@ export const ruleBookSource = strict({
       .enum(['refuse', 'forward'])
       .exactOptional()
       .describe('A charset or content coding that the gateway cannot read.'),
+    forms: z
+      .enum(['rewrite', 'forward'])
+      .exactOptional()
+      .describe(
+        'application/x-www-form-urlencoded: rewritten by the request rules as JSON is, or forwarded.',
+      ),
     future: z
       .enum(['forward', 'replace'])
       .exactOptional()

@@ -46,6 +46,8 @@ export interface Policies {
   readonly malformed: 'refuse' | 'forward';
   /** A charset or content coding that the gateway cannot read. */
   readonly unsupported: 'refuse' | 'forward';
+  /** Forms: rewritten by the request rules as JSON is, or forwarded unchanged. */
+  readonly forms: 'rewrite' | 'forward';
   /** `x-api-version` is a day that is still to come: V2 gets it, or the release of the rule book. */
   readonly future: 'forward' | 'replace';
 }

@@ -342,9 +342,12 @@ function missingRuleFault(path: SourcePath, value: object, words: readonly strin
   };
 }
 
+/** The policies that apply to whole bodies and requests, so that no change has its own. */
+const BOOK_POLICIES: ReadonlySet<unknown> = new Set(['malformed', 'unsupported', 'forms', 'future']);
+
 function unknownKey(path: SourcePath, key: string, holder: SourcePath, known: string): SourceFault {
   const where = holder.length === 0 ? '' : ` in ${printSourcePath(holder)}`;
-  if (holder.length > 1 && (key === 'malformed' || key === 'unsupported' || key === 'future')) {
+  if (holder.length > 1 && BOOK_POLICIES.has(key)) {
     const subject = key === 'future' ? 'requests' : 'bodies';
     const message = `the policy ${key} applies to whole ${subject}, before any change; move it to the policies of the rule book`;
     return { path, blame: 'key', message };

@@ -371,6 +371,7 @@ export const CHOICES: Readonly<Record<Choice, string>> = {
 const OF_BODY: ReadonlySet<string> = new Set([
   'ambiguous-media-type',
   'duplicate-member',
+  'malformed-form',
   'malformed-json',
   'too-deep',
   'undecodable-body',

@@ -23,6 +23,7 @@ import { compiledTestRuleBook, testRuleBook } from '../support/rule-book.ts';
 import { compiledShippedRuleBook } from '../support/shipped-rule-book.ts';
 
 const JSON_TYPE = ['Content-Type', 'application/json'];
+const FORM_TYPE = 'application/x-www-form-urlencoded';
 
 function decided(
   line: string,
@@ -55,6 +56,15 @@ describe('a request is decided by its head', () => {
     ['GET /api/v1/clients', [], 'unnamed: forward'],
     ['POST /api/v1/clients', [], 'create_client: forward (media-type)'],
     ['POST /api/v1/clients', ['Content-Type', 'text/plain'], 'create_client: forward (media-type)'],
+    ['POST /api/v1/clients', ['Content-Type', FORM_TYPE], 'create_client: rewrite'],
+    ['POST /api/v1/clients', ['Content-Type', `${FORM_TYPE};charset=UTF-8`], 'create_client: rewrite'],
+    ['POST /api/v1/clients', ['Content-Type', `${FORM_TYPE}x`], 'create_client: forward (media-type)'],
+    ['PUT /api/v1/clients', ['Content-Type', FORM_TYPE], 'unnamed: forward'],
+    [
+      'POST /api/v1/clients',
+      ['Content-Type', `${FORM_TYPE}; charset=latin1`],
+      'create_client: unsupported-charset',
+    ],
     [
       'POST /api/v1/clients',
       ['Content-Type', 'application/json; charset=latin1'],

@@ -10,6 +10,7 @@ export const DEFAULT_POLICIES: Policies = {
   wrapper: 'refuse',
   malformed: 'refuse',
   unsupported: 'refuse',
+  forms: 'rewrite',
   future: 'forward',
 };
 

@@ -9,6 +9,7 @@ const POLICIES: Policies = {
   wrapper: 'refuse',
   malformed: 'refuse',
   unsupported: 'refuse',
+  forms: 'rewrite',
   future: 'forward',
 };
 

@@ -4,6 +4,7 @@ import {
   bodyTooLarge,
   codingOf,
   editsOf,
+  formatOf,
   type MigrateDecision,
   undecoded,
   verdictOf,
@@ -29,7 +30,7 @@ export interface DryRunOutcome {
   readonly note?: string | undefined;
   /** Decoded body, if it was read. */
   readonly body?: Uint8Array;
-  /** Body for V2, or why it is not known; absent without a body. */
+  /** Body for V2 in JSON, or why it is not known; absent without a body. */
   readonly migrated?: Uint8Array | 'not-read';
 }
 
@@ -183,9 +184,14 @@ export class DryRun {
       edits: editsOf(this.decision, outcome.records),
       body,
       ...(outcome.verdict === 'unchanged'
-        ? { note: outcome.note, migrated: body }
-        : { ...listed(outcome), migrated: outcome.body }),
+        ? { note: outcome.note, migrated: this.isJson ? body : 'not-read' }
+        : { ...listed(outcome), migrated: this.isJson ? outcome.body : 'not-read' }),
     });
+  }
+
+  /** V2's schemas are for JSON. */
+  private get isJson(): boolean {
+    return formatOf(this.decision.body) === 'json';
   }
 
   private refused({ code, pointer }: Failure, body?: Uint8Array): void {

@@ -4,7 +4,7 @@ import { newTrace, readTraceparent } from '../../http/forwarding.ts';
 import { type HeaderList, headerValue, setField } from '../../http/header-list.ts';
 import { isHost, isRead } from '../../http/request-head.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
-import { type MigrateDecision, migrateHead } from '../../migrate/decision.ts';
+import { formatOf, type MigrateDecision, migrateHead } from '../../migrate/decision.ts';
 import type { DecodedBody } from '../../migrate/decode-web-body.ts';
 import { bufferFull, Failure } from '../../migrate/failure.ts';
 import {
@@ -272,7 +272,8 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   ): void {
     const { rules } = this;
     const { operation } = this.decision;
-    const small = rewriteSmall(rules, operation, body, this.memory);
+    const format = formatOf(this.decision.body);
+    const small = rewriteSmall(rules, operation, format, body, this.memory);
     if (small !== undefined) {
       done(small, body);
       return;
@@ -280,7 +281,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     this.work(({ take }, finish) => {
       const failed = (error: unknown): void => finish(() => lost(error));
       const memory = { take, room: this.room };
-      this.gateway.rewriter.request({ rules, operation, body, memory, failed }, (outcome, original) =>
+      this.gateway.rewriter.request({ rules, operation, format, body, memory, failed }, (outcome, original) =>
         finish(() => {
           // From another thread.
           if (original !== body) this.memory.own(original);

@@ -1,4 +1,5 @@
-import type { KeptBody, KeptExchange } from '../../rewrite-log/capture.ts';
+import { type BodyFormat, formatOfType } from '../../http/content.ts';
+import type { KeptBody, KeptExchange, KeptHead } from '../../rewrite-log/capture.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import type { Rewrite } from '../../rewrite/records.ts';
@@ -87,7 +88,12 @@ export function rewriteAgain(
   if (entry.route !== 'migrate' || bytes === undefined || rules === undefined) return undefined;
   if (entry.note === 'media-type' || entry.note === 'unsupported: forward') return undefined;
   const operation = rules.ruleBook.operations.find(({ id }) => id === entry.operation);
-  return rules.requestPlan(operation).rewrite(bytes);
+  return rules.requestPlan(operation, keptFormat(v1Request)).rewrite(bytes);
+}
+
+/** Returns how the body of a kept request is written. */
+export function keptFormat({ headers }: KeptHead): BodyFormat {
+  return formatOfType(headers.find(({ name }) => name.toLowerCase() === 'content-type')?.value);
 }
 
 /** Decodes Base64 (RFC 4648 §4); undefined when invalid. */

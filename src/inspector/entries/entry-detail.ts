@@ -12,7 +12,7 @@ import {
   SHOWN_LIMITS,
   withContainers,
 } from '../diff/json-layout.ts';
-import { curlCommand } from './curl.ts';
+import { curlCommand, keptFormat } from './curl.ts';
 
 /** The parts for the detail of an entry. */
 export interface DetailParts {
@@ -86,7 +86,7 @@ function repeatRewrite({ entry, rules }: DetailParts, kept: KeptExchange): Rewri
   if (entry.route !== 'migrate' || bytes === undefined || rules === undefined) return undefined;
   if (entry.note === 'media-type' || entry.note === 'unsupported: forward') return undefined;
   const operation = rules.ruleBook.operations.find(({ id }) => id === entry.operation);
-  return rules.requestPlan(operation).rewrite(bytes);
+  return rules.requestPlan(operation, keptFormat(kept.v1Request)).rewrite(bytes);
 }
 
 /** The members that edits and response edits touch, or where a body is refused. */

@@ -42,6 +42,8 @@ export type BodyOutcome =
 export interface ExplainedBody {
   readonly outcome: BodyOutcome;
   readonly read: Uint8Array;
+  /** The JSON text that says what a form says. */
+  readonly model?: Uint8Array | undefined;
 }
 
 const POLICIES: readonly { readonly policy: keyof Policies; readonly signs: readonly string[] }[] = [
@@ -50,7 +52,7 @@ const POLICIES: readonly { readonly policy: keyof Policies; readonly signs: read
   { policy: 'conflict', signs: ['conflict', 'conflicting-members'] },
   { policy: 'duplicate', signs: ['duplicate', 'duplicate-member'] },
   { policy: 'wrapper', signs: ['wrapper-not-object'] },
-  { policy: 'malformed', signs: ['malformed-json', 'too-deep'] },
+  { policy: 'malformed', signs: ['malformed-json', 'malformed-form', 'too-deep'] },
   { policy: 'unsupported', signs: ['unsupported: forward', 'unsupported-charset', 'unsupported-coding'] },
 ];
 
@@ -74,8 +76,9 @@ interface Names {
 export function ruleOutcomes(
   ruleBook: RuleBook,
   request: RuledRequest,
-  { outcome, read }: ExplainedBody,
+  { outcome, read: body, model }: ExplainedBody,
 ): RuleOutcome[] {
+  const read = model ?? body;
   const hasEdits = 'records' in outcome && outcome.records.length > 0;
   const steps = hasEdits ? stepsOf(ruleBook, request.operation) : undefined;
   const byRule = steps?.edits(read);
@@ -93,7 +96,7 @@ export function ruleOutcomes(
       if (edits > 0) [last, names] = [rule, undefined];
       const seen = (): Names | undefined =>
         (names ??= { found: namesIn(last === undefined ? read : (steps?.after(last, read) ?? read)) }).found;
-      const why = edits > 0 ? editCount(edits) : whyNot(rule, change, request, outcome, seen);
+      const why = edits > 0 ? editCount(edits) : whyNot(rule, change, request, outcome, read, seen);
       return { change: change.id, rule: rule.rule, text: requestRuleWords(rule), applied: edits > 0, why };
     }),
   ]);
@@ -230,6 +233,7 @@ function whyNot(
   change: Change,
   request: RuledRequest,
   outcome: BodyOutcome,
+  read: Uint8Array,
   seen: () => Names | undefined,
 ): string {
   const isUnread = outcome.verdict === 'unread' && change.on === 'every';
@@ -242,7 +246,8 @@ function whyNot(
     return 'Not known: the body has more edits than can be listed.';
   const names = seen();
   if (names === undefined) return 'The body is empty.';
-  if (!isObject(outcome.body)) return 'The body is no object.';
+  const isOfList = rule.rule !== 'unwrap' && rule.in[0] === '*';
+  if (!isObject(read) && !isOfList) return 'The body is no object.';
   if (rule.rule === 'unwrap') return `There is no member ${rule.member}: the body is flat already.`;
   const place = rule.in.length === 0 ? 'The body' : rule.in.join('.');
   const pointer = rule.in.map((step) => `/${step}`).join('');

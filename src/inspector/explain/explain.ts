@@ -10,6 +10,7 @@ import {
   type Decision,
   type DecisionLimits,
   editsOf,
+  formatOf,
   migrateBody,
   type MigratedBody,
   type MigrateDecision,
@@ -22,6 +23,7 @@ import { counted } from '../../report/text.ts';
 import type { Verdict } from '../../rewrite-log/entry.ts';
 import { maskHeaders } from '../../rewrite-log/masks.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
+import { formModel } from '../../rewrite/form.ts';
 import type { EditRecord, Refusal } from '../../rewrite/records.ts';
 import { modesInForce, ownMode, pinnedRelease } from '../../rollout/modes.ts';
 import type { Modes, Rollout, Scope } from '../../rules/rollout.ts';
@@ -79,9 +81,10 @@ export async function explain(
 function explanationOf(
   received: RequestToExplain,
   decision: Decision,
-  { outcome, read }: ExplainedBody,
+  explained: ExplainedBody,
   parts: ExplainParts,
 ): Explanation {
+  const { outcome, read } = explained;
   const { ruleBook } = parts.rules;
   const { method, target, body } = received;
   const operation = decision.route === 'migrate' ? decision.operation : undefined;
@@ -115,7 +118,7 @@ function explanationOf(
       ? {}
       : { diff: makeDiff(read, 'records' in outcome ? { ...outcome, records: edits } : outcome, ruleBook) }),
     policies: policyViews(ruleBook, outcome, note),
-    rules: ruleOutcomes(ruleBook, { operation, method, queryRules }, { outcome, read }),
+    rules: ruleOutcomes(ruleBook, { operation, method, queryRules }, explained),
     ...liveIn(decision, parts),
     curl: {
       v1: curlCommand(rawBody(v1Request, body), parts.gatewayOrigin),
@@ -229,7 +232,9 @@ async function explainBody(
     case 'rewrite': {
       const decoded = await decodedBody(received, decision, explainer);
       const migrated = migratedBody(received, decoded, decision, explainer);
-      return { outcome: outcomeOf(migrated), read: typeof decoded === 'string' ? read : decoded };
+      const bytes = typeof decoded === 'string' ? read : decoded;
+      const model = body.format === 'form' ? formModel(bytes) : undefined;
+      return { outcome: outcomeOf(migrated), read: bytes, model };
     }
   }
 }
@@ -237,11 +242,11 @@ async function explainBody(
 function migratedBody(
   { body }: RequestToExplain,
   decoded: DecodedBody,
-  { operation, bodyLimit }: MigrateDecision,
+  { operation, bodyLimit, body: decided }: MigrateDecision,
   { rules }: BodyExplainer,
 ): MigratedBody {
   if (body.length > bodyLimit) return { verdict: 'refused', failure: bodyTooLarge(bodyLimit) };
-  return migrateBody(rules.requestPlan(operation), decoded, bodyLimit);
+  return migrateBody(rules.requestPlan(operation, formatOf(decided)), decoded, bodyLimit);
 }
 
 async function decodedBody(

@@ -27,9 +27,10 @@ parentPort?.on('message', (message: ToThread) => {
       grant = new Int32Array(message.grant);
       return;
     case 'request': {
-      const { body } = message;
+      const { body, format } = message;
       const book = ruleBook();
-      const outcome = sendable(book.requestPlan(operationOf(book, message.operation)).rewrite(body, memory));
+      const plan = book.requestPlan(operationOf(book, message.operation), format);
+      const outcome = sendable(plan.rewrite(body, memory));
       send(
         { kind: 'request', outcome, body },
         outcome.verdict === 'rewritten' ? [body, outcome.body] : [body],

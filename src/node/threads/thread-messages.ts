@@ -1,3 +1,4 @@
+import type { BodyFormat } from '../../http/content.ts';
 import type { WithoutEdits } from '../../gateway/body-rewriter.ts';
 import type { Rewrite } from '../../rewrite/records.ts';
 import type { ResponseContext, ResponseRewrite } from '../../rewrite/response-rules.ts';
@@ -6,7 +7,12 @@ import type { RuleBook } from '../../rules/rule-book.ts';
 /** A message to the rewriting thread. The memory of a body moves there and back. */
 export type ToThread =
   | { readonly kind: 'rule-book'; readonly ruleBook: RuleBook; readonly grant: SharedArrayBuffer }
-  | { readonly kind: 'request'; readonly operation: string | undefined; readonly body: Uint8Array }
+  | {
+      readonly kind: 'request';
+      readonly operation: string | undefined;
+      readonly format: BodyFormat | undefined;
+      readonly body: Uint8Array;
+    }
   | {
       readonly kind: 'response';
       readonly operation: string | undefined;

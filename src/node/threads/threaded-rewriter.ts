@@ -80,7 +80,8 @@ export class ThreadedRewriter implements BodyRewriter {
       this.send({ kind: 'rule-book', ruleBook: rules.ruleBook, grant: this.grant.buffer }, []);
     }
     const moved = body.buffer instanceof ArrayBuffer ? [body.buffer] : [];
-    if (current.kind === 'request') this.send({ kind: 'request', operation: operation?.id, body }, moved);
+    if (current.kind === 'request')
+      this.send({ kind: 'request', operation: operation?.id, format: current.job.format, body }, moved);
     else {
       const { method, context } = current.job;
       this.send({ kind: 'response', operation: operation?.id, body, method, context }, moved);

@@ -68,6 +68,7 @@ const REMARKS: ReadonlyMap<string, string> = new Map([
 
 const REMEDIES: ReadonlyMap<string, string> = new Map([
   ['malformed-json', 'Send valid JSON in UTF-8.'],
+  ['malformed-form', 'Send fields in UTF-8, percent-encoded.'],
   ['duplicate-member', 'Send each member of an object once.'],
   ['wrapper-not-object', 'Send the parameters as an object.'],
   ['body-too-large', 'Send a smaller body.'],

@@ -23,7 +23,11 @@ test.each([
   ['a form of a HAR file', har({ params: PARTS }), 'multipart/form-data; boundary=x is not JSON.'],
   ['no form of a HAR file', har({ params: [] }), NO_BODY],
   ['a form', postman({ mode: 'formdata', formdata: PARTS }), 'multipart/form-data is not JSON.'],
-  ['fields', postman({ mode: 'urlencoded', urlencoded: PARTS }), 'x-www-form-urlencoded is not JSON.'],
+  [
+    'fields',
+    postman({ mode: 'urlencoded', urlencoded: PARTS }),
+    'There is no member data: the body is flat already.',
+  ],
   ['an empty form', postman({ mode: 'formdata', formdata: [] }), NO_BODY],
 ])('%s is explained as the body that it is', async (_, requests, why) => {
   const [named] = 'fault' in requests ? [] : requests.requests;

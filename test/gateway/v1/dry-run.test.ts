@@ -39,7 +39,7 @@ async function run(parts: readonly Uint8Array[], bodyLimit = 10_000_000, budget 
     v2Method: 'POST',
     v2Target: '/api/v2/orders/floor_plans',
     bodyLimit,
-    body: { action: 'rewrite', coding: undefined },
+    body: { action: 'rewrite', coding: undefined, format: 'json' },
   };
   let taken = 0;
   const outcomes: DryRunOutcome[] = [];

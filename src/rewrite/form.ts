@@ -1,0 +1,751 @@
+import { applyEdits, type Edit } from '../json/edit.ts';
+import { JsonDocument, scalarOf } from '../json/document.ts';
+import { decodeString } from '../json/names.ts';
+import { Slab, type Tape, type WorkMemory } from '../json/tape.ts';
+import { type Change, ChangeIndex, isRewritten, type Operation, type RuleBook } from '../rules/rule-book.ts';
+import type { RequestRule } from '../rules/rule.ts';
+import {
+  currentName,
+  type Draft,
+  type DraftArray,
+  DraftElement,
+  type DraftMember,
+  DraftObject,
+} from './draft.ts';
+import { BUFFER_FULL, Plan } from './plan.ts';
+import { type Records, type Refusal, type Rewrite, tooDeep } from './records.ts';
+
+/** Levels of brackets in a name, at most: the model of a form is built and walked by recursion. */
+const MAX_LEVELS = 512;
+
+/** Bytes that a field takes beside its text: its place, its node, its part of the model. */
+const FIELD_BYTES = 512;
+/** Copies of the text: decoded in two-byte characters, and as a model. */
+const TEXT_COPIES = 4;
+
+const AMPERSAND = 0x26;
+const PERCENT = 0x25;
+const PLUS = 0x2b;
+const EQUALS = 0x3d;
+const QUOTE = 0x22;
+const OPEN = 0x5b;
+const CLOSE = 0x5d;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+const EMPTY = new Uint8Array();
+
+/** One part of a field's name: `data[suburb]` has `data` and `suburb`, and an empty one stands for any element of a list. */
+export interface NamePart {
+  readonly text: string;
+  /** As spelled by the client. */
+  readonly raw: string;
+}
+
+/** A field of a form: `data[property][suburb]=x`. */
+export interface FormField {
+  readonly name: readonly NamePart[];
+  readonly value: string;
+}
+
+/** What rules did to a field. */
+export type FieldChange =
+  | 'unchanged'
+  | 'removed'
+  /** A name or a value that is undefined stays as it is, byte for byte. */
+  | { readonly name: readonly NamePart[] | undefined; readonly value: string | undefined };
+
+/** A field that a rule made. */
+export interface AddedField {
+  /** The field that it stands behind; -1 for none. */
+  readonly after: number;
+  readonly name: readonly NamePart[];
+  readonly value: string;
+}
+
+/** The effect of rules on the fields of a form. */
+export interface FormChanges {
+  /** One for each field. */
+  readonly fields: readonly FieldChange[];
+  readonly added: readonly AddedField[];
+  readonly records: Records;
+}
+
+/**
+ * The request rules of one operation, for forms. A form is read as the JSON text that says the same, in which all values are strings,
+ * and the plan for JSON applies to that: so all rules and policies mean the same. What it did is then said in fields, and every
+ * character outside of them stays.
+ */
+export class FormPlan {
+  private readonly plan: Plan;
+  private readonly book: RuleBook;
+  private readonly slab = new Slab();
+
+  /** `changes` are those that apply to the operation. */
+  constructor(book: RuleBook, changes: readonly Change[]) {
+    this.book = book;
+    this.plan = new Plan(book, changes.map(inText));
+  }
+
+  /** True if no rule applies to any form. */
+  get isEmpty(): boolean {
+    return this.plan.isEmpty;
+  }
+
+  /** Rewrites a form in `application/x-www-form-urlencoded`; never throws, whatever the bytes are. */
+  rewrite(body: Uint8Array, memory?: WorkMemory): Rewrite {
+    if (body.length === 0 || this.isEmpty) return { verdict: 'unchanged', body, records: [] };
+    const places = splitForm(body);
+    if (memory?.take(places.length * FIELD_BYTES + body.length * TEXT_COPIES) === false) return BUFFER_FULL;
+    const read = readFields(body, places);
+    if ('offset' in read) return this.malformed(body, read);
+    const changes = this.apply(read.fields, memory);
+    if ('verdict' in changes) return changes.verdict === 'unchanged' ? { ...changes, body } : changes;
+    const pieces = read.indexes.map((index) => places[index] ?? { start: 0, end: 0, equals: 0 });
+    const edits = formEdits(body, pieces, read.fields, changes);
+    const { records, patch, omitted } = changes.records;
+    if (edits.length === 0) return { verdict: 'unchanged', body, records };
+    const rewritten = applyEdits(body, edits, this.slab, memory?.room);
+    return { verdict: 'rewritten', body: rewritten, edits, records, patch, omitted };
+  }
+
+  /** Applies the rules to fields; returns what they did, or why they do not apply. */
+  apply(fields: readonly FormField[], memory: WorkMemory | undefined): FormChanges | Stopped {
+    const depth = Math.min(this.book.limits.depth, MAX_LEVELS);
+    if (fields.some(({ name }) => name.length > depth)) return this.refused(tooDeep(depth));
+    const model = new FormModel(fields);
+    const applied = this.plan.applyTo(model.text, memory);
+    switch (applied.outcome) {
+      case 'buffer-full':
+        return BUFFER_FULL;
+      case 'fault':
+        return this.refused(tooDeep(depth));
+      case 'refuse':
+        return { verdict: 'refused', refusal: applied.refusal };
+      case 'forward':
+        return { verdict: 'unchanged', body: EMPTY, records: [], note: applied.note };
+      case 'applied':
+        return { ...new DraftFields(applied.draft, model, fields).changes(), records: applied.records };
+    }
+  }
+
+  /** Refuses a form that cannot be read, or forwards it by the policy `malformed`. */
+  refused(refusal: Refusal): Stopped {
+    return this.book.policies.malformed === 'forward'
+      ? { verdict: 'unchanged', body: EMPTY, records: [], note: refusal.code }
+      : { verdict: 'refused', refusal };
+  }
+
+  private malformed(body: Uint8Array, { offset, reason }: FormFault): Rewrite {
+    const stopped = this.refused({
+      code: 'malformed-form',
+      status: 400,
+      detail: 'The body is not a valid form: send fields in UTF-8, percent-encoded.',
+      position: { offset, line: 1, column: offset + 1 },
+      reason,
+    });
+    return stopped.verdict === 'unchanged' ? { ...stopped, body } : stopped;
+  }
+}
+
+/** Returns the JSON text that says what a form says; undefined for one that cannot be read. */
+export function formModel(body: Uint8Array): Uint8Array | undefined {
+  const read = readFields(body, splitForm(body));
+  if ('offset' in read || read.fields.some(({ name }) => name.length > MAX_LEVELS)) return undefined;
+  return new FormModel(read.fields).text;
+}
+
+/** The plans of a rule book for forms. */
+export interface FormPlans {
+  /** Returns the plan of `operation`; `undefined` is for requests without an operation in the rule book. */
+  of(operation: Operation | undefined): FormPlan;
+}
+
+/** Compiles the request rules of `book` for forms, each plan on first use. */
+export function compileForms(book: RuleBook): FormPlans {
+  const index = new ChangeIndex(book.changes);
+  const plans = new Map<string | undefined, FormPlan>();
+  return {
+    of: (operation) => {
+      const known = plans.get(operation?.id);
+      if (known !== undefined) return known;
+      const isEvery = operation === undefined || isRewritten(operation.method);
+      const plan = new FormPlan(book, index.of(operation?.id, isEvery));
+      plans.set(operation?.id, plan);
+      return plan;
+    },
+  };
+}
+
+/** Why the rules do not apply to a form: it is refused, or forwarded unchanged. */
+type Stopped = Exclude<Rewrite, { readonly verdict: 'rewritten' }>;
+
+/** A form has no types: a value of a map is compared and written as text. */
+function inText(change: Change): Change {
+  return { ...change, request: change.request.map(ruleInText) };
+}
+
+function ruleInText(rule: RequestRule): RequestRule {
+  if (rule.rule === 'set' || rule.rule === 'default') {
+    const value = JsonDocument.read(encoder.encode(rule.json));
+    return value instanceof JsonDocument ? { ...rule, ...inTexts(value, value.root) } : rule;
+  }
+  if (rule.rule !== 'map') return rule;
+  const values = rule.values.map(({ from, to }) => ({
+    from: scalarOf(from.text),
+    to: scalarOf(textOfScalar(to)),
+  }));
+  return { ...rule, values };
+}
+
+/** The same value with texts in the place of numbers, true, false and null: as JSON, and decoded. */
+function inTexts(document: JsonDocument, node: number): { readonly json: string; readonly value: unknown } {
+  const children = [...document.childrenOf(node)].map((child) => ({
+    name: document.nameOf(child),
+    ...inTexts(document, child),
+  }));
+  switch (document.kindOf(node)) {
+    case 'object': {
+      const members = children.map(({ name, json }) => `${JSON.stringify(name)}:${json}`);
+      const value = Object.fromEntries(children.map((child) => [child.name, child.value]));
+      return { json: `{${members.join(',')}}`, value };
+    }
+    case 'array':
+      return {
+        json: `[${children.map(({ json }) => json).join(',')}]`,
+        value: children.map(({ value }) => value),
+      };
+    case 'string':
+    case 'scalar': {
+      const value = textOf(document.valueOf(node));
+      return { json: JSON.stringify(value), value };
+    }
+  }
+}
+
+/** A form says null by an empty value. */
+function textOfScalar({ isString, text }: { readonly isString: boolean; readonly text: string }): string {
+  return !isString && text === 'null' ? '' : text;
+}
+
+/** The place of one field in a form: up to `end`, its name up to `equals`, which is `end` for a field without a value. */
+interface FieldPlace {
+  readonly start: number;
+  readonly equals: number;
+  readonly end: number;
+}
+
+/** Why a form cannot be read, and where. */
+interface FormFault {
+  readonly offset: number;
+  readonly reason: string;
+}
+
+/** Splits a form at each ampersand. */
+function splitForm(body: Uint8Array): readonly FieldPlace[] {
+  const places: FieldPlace[] = [];
+  for (let start = 0; start <= body.length;) {
+    const ampersand = body.indexOf(AMPERSAND, start);
+    const end = ampersand === -1 ? body.length : ampersand;
+    const equals = body.subarray(start, end).indexOf(EQUALS);
+    places.push({ start, equals: equals === -1 ? end : start + equals, end });
+    start = end + 1;
+  }
+  return places;
+}
+
+/** Reads the fields at `places`; a pair without any character is none, and stays. */
+function readFields(
+  body: Uint8Array,
+  places: readonly FieldPlace[],
+): { readonly fields: readonly FormField[]; readonly indexes: readonly number[] } | FormFault {
+  const fields: FormField[] = [];
+  const indexes: number[] = [];
+  for (const [index, { start, equals, end }] of places.entries()) {
+    if (start === end) continue;
+    const name = nameParts(body, start, equals);
+    if ('offset' in name) return name;
+    const value = decodePart(body, Math.min(equals + 1, end), end);
+    if (typeof value !== 'string') return value;
+    fields.push({ name, value });
+    indexes.push(index);
+  }
+  return { fields, indexes };
+}
+
+/** Decodes a name or a value (WHATWG URL §5.1): strictly, because two readers would read anything else differently. */
+function decodePart(body: Uint8Array, start: number, end: number): string | FormFault {
+  const bytes = new Uint8Array(end - start);
+  let length = 0;
+  for (let at = start; at < end; at += 1) {
+    let byte = body[at] ?? 0;
+    if (byte === PLUS) byte = 0x20;
+    if (byte === PERCENT) {
+      const high = hexDigit(body[at + 1]);
+      const low = hexDigit(body[at + 2]);
+      if (high < 0 || low < 0 || at + 2 >= end)
+        return { offset: at, reason: 'two hexadecimal digits are expected behind the percent sign' };
+      byte = high * 16 + low;
+      at += 2;
+    }
+    bytes[length] = byte;
+    length += 1;
+  }
+  try {
+    return decoder.decode(bytes.subarray(0, length));
+  } catch {
+    return { offset: start, reason: 'the text is not UTF-8' };
+  }
+}
+
+function hexDigit(byte = 0): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const letter = byte | 0x20;
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
+}
+
+/**
+ * Splits a name at its brackets, encoded or not: `data[property][suburb]`. A name that is not of this form, such as `a[b`, is one part,
+ * and so is one with dots.
+ */
+function nameParts(body: Uint8Array, start: number, end: number): readonly NamePart[] | FormFault {
+  const ranges = nameRanges(body, start, end) ?? [{ from: start, to: end }];
+  const parts: NamePart[] = [];
+  for (const { from, to } of ranges) {
+    const text = decodePart(body, from, to);
+    if (typeof text !== 'string') return text;
+    parts.push({ text, raw: binaryText(body, from, to) });
+  }
+  return parts;
+}
+
+interface Range {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The parts of a name between brackets; undefined for one that has none, or others than one pair behind the other. */
+function nameRanges(body: Uint8Array, start: number, end: number): readonly Range[] | undefined {
+  const ranges: Range[] = [];
+  let from = start;
+  let isInside = false;
+  for (let at = start; at < end;) {
+    const bracket = bracketAt(body, at, end);
+    if (bracket === undefined) {
+      // Nothing stands between a closing bracket and the next opening one.
+      if (!isInside && ranges.length > 0) return undefined;
+      at += 1;
+      continue;
+    }
+    if (bracket.opens === isInside) return undefined;
+    if (bracket.opens && ranges.length === 0) {
+      if (at === start) return undefined;
+      ranges.push({ from, to: at });
+    }
+    if (!bracket.opens) ranges.push({ from, to: at });
+    isInside = bracket.opens;
+    at += bracket.length;
+    from = at;
+  }
+  return isInside || ranges.length === 0 ? undefined : ranges;
+}
+
+function bracketAt(
+  body: Uint8Array,
+  at: number,
+  end: number,
+): { readonly opens: boolean; readonly length: number } | undefined {
+  const byte = body[at];
+  if (byte === OPEN || byte === CLOSE) return { opens: byte === OPEN, length: 1 };
+  if (byte !== PERCENT || body[at + 1] !== 0x35 || at + 2 >= end) return undefined;
+  const letter = (body[at + 2] ?? 0) | 0x20;
+  return letter === 0x62 || letter === 0x64 ? { opens: letter === 0x62, length: 3 } : undefined;
+}
+
+/** The bytes as characters of the same number. */
+function binaryText(body: Uint8Array, start: number, end: number): string {
+  let text = '';
+  for (let at = start; at < end; at += 1) text += String.fromCharCode(body[at] ?? 0);
+  return text;
+}
+
+function bytesOfBinary(text: string): Uint8Array {
+  return Uint8Array.from(text, (character) => character.charCodeAt(0));
+}
+
+/** Returns the edits that change the fields at `places`. */
+function formEdits(
+  body: Uint8Array,
+  places: readonly FieldPlace[],
+  fields: readonly FormField[],
+  { fields: changes, added }: FormChanges,
+): readonly Edit[] {
+  if (added.length === 0 && changes.every((change) => change === 'unchanged')) return [];
+  const brackets = bracketsOf(body, 0, body.length) ?? ['[', ']'];
+  const edits: Edit[] = [];
+  let hasKept = places[0] !== undefined && places[0].start > 0;
+  const additions = Map.groupBy(added, ({ after }) => after);
+  /** Fields that wait for one that is kept, so that an ampersand stands between them. */
+  let pending = (additions.get(-1) ?? []).map((field) => printField(field, brackets));
+  for (const [k, place] of places.entries()) {
+    const change = changes[k] ?? 'unchanged';
+    const own = bracketsOf(body, place.start, place.equals) ?? brackets;
+    for (const field of additions.get(k) ?? []) pending.push(printField(field, own));
+    if (change === 'removed') {
+      // With the ampersand before it, or the one behind it where nothing before it is left.
+      const next = Math.min(place.end + 1, body.length);
+      edits.push(
+        hasKept
+          ? { start: place.start - 1, end: place.end, insert: EMPTY }
+          : { start: place.start, end: next, insert: EMPTY },
+      );
+      // An empty pair behind it stays.
+      if (body[place.end + 1] === AMPERSAND) hasKept = true;
+    } else {
+      if (change !== 'unchanged') edits.push(...fieldEdits(place, fields[k], change, own));
+      hasKept = true;
+      if (pending.length > 0) edits.push(insertion(place.end, pending.map((text) => `&${text}`).join('')));
+      pending = [];
+    }
+  }
+  if (pending.length > 0)
+    edits.push(insertion(body.length, (hasKept ? ['', ...pending] : pending).join('&')));
+  return joined(edits);
+}
+
+function insertion(at: number, text: string): Edit {
+  return { start: at, end: at, insert: encoder.encode(text) };
+}
+
+/** Edits of one place, such as a value and a field behind it, become one. */
+function joined(edits: readonly Edit[]): readonly Edit[] {
+  const list: Edit[] = [];
+  for (const edit of edits) {
+    const last = list.at(-1);
+    if (last === undefined || last.end !== edit.start) {
+      list.push(edit);
+      continue;
+    }
+    const insert = new Uint8Array(last.insert.length + edit.insert.length);
+    insert.set(last.insert);
+    insert.set(edit.insert, last.insert.length);
+    list[list.length - 1] = { start: last.start, end: edit.end, insert };
+  }
+  return list;
+}
+
+function fieldEdits(
+  { start, equals, end }: FieldPlace,
+  field: FormField | undefined,
+  { name, value }: Exclude<FieldChange, string>,
+  brackets: Brackets,
+): readonly Edit[] {
+  const edits: Edit[] = [];
+  if (name !== undefined && !isSameName(name, field?.name))
+    edits.push({ start, end: equals, insert: bytesOfBinary(printName(name, brackets)) });
+  if (value !== undefined) edits.push({ start: equals, end, insert: encoder.encode(`=${encoded(value)}`) });
+  return edits;
+}
+
+function isSameName(one: readonly NamePart[], other: readonly NamePart[] | undefined): boolean {
+  return one.length === other?.length && one.every(({ raw }, at) => raw === other[at]?.raw);
+}
+
+type Brackets = readonly [open: string, close: string];
+
+/** The brackets as they are spelled first between two places; undefined without any. */
+function bracketsOf(body: Uint8Array, start: number, end: number): Brackets | undefined {
+  for (let at = start; at < end; at += 1) {
+    const bracket = bracketAt(body, at, end);
+    if (bracket === undefined) continue;
+    if (bracket.length === 1) return ['[', ']'];
+    return (body[at + 2] ?? 0) >= 0x61 ? ['%5b', '%5d'] : ['%5B', '%5D'];
+  }
+  return undefined;
+}
+
+function printName([first, ...rest]: readonly NamePart[], [open, close]: Brackets): string {
+  return (first?.raw ?? '') + rest.map(({ raw }) => `${open}${raw}${close}`).join('');
+}
+
+function printField({ name, value }: AddedField, brackets: Brackets): string {
+  return `${printName(name, brackets)}=${encoded(value)}`;
+}
+
+/** Writes a text as forms do (WHATWG URL §5.2): a space is a plus sign. */
+function encoded(text: string): string {
+  return encodeURIComponent(text).replaceAll('%20', '+');
+}
+
+interface Leaf {
+  readonly field: number;
+}
+
+interface Container {
+  readonly kind: 'object' | 'list';
+  readonly entries: { readonly name: string; readonly node: Leaf | Container }[];
+  /** The last entry of each name. */
+  readonly last: Map<string, Leaf | Container>;
+}
+
+function container(kind: Container['kind']): Container {
+  return { kind, entries: [], last: new Map() };
+}
+
+/** The JSON text that says what a form says, and which of its strings is the value of which field. */
+class FormModel {
+  /** In ASCII, so that its characters are its bytes. */
+  readonly text: Uint8Array;
+  /** By position in the text: where a value begins, and its field. */
+  private readonly starts: number[] = [];
+  private readonly fieldsAt: number[] = [];
+  private readonly fields: readonly FormField[];
+  private readonly pieces: string[] = [];
+  private length = 0;
+
+  constructor(fields: readonly FormField[]) {
+    this.fields = fields;
+    const root = container('object');
+    for (const field of fields.keys()) insertField(root, fields, field);
+    this.print(root, false);
+    this.text = encoder.encode(this.pieces.join(''));
+  }
+
+  /** The fields whose values are between two offsets of the text. */
+  fieldsIn(start: number, end: number): readonly number[] {
+    const { starts } = this;
+    let low = 0;
+    for (let high = starts.length; low < high;) {
+      const middle = (low + high) >> 1;
+      if ((starts[middle] ?? 0) < start) low = middle + 1;
+      else high = middle;
+    }
+    let to = low;
+    while (to < starts.length && (starts[to] ?? 0) < end) to += 1;
+    return this.fieldsAt.slice(low, to);
+  }
+
+  private print(node: Leaf | Container, mayBeList: boolean): void {
+    if ('field' in node) {
+      this.starts.push(this.length);
+      this.fieldsAt.push(node.field);
+      this.write(asciiString(this.fields[node.field]?.value ?? ''));
+      return;
+    }
+    const isList = node.kind === 'list' || (mayBeList && isNumbered(node));
+    this.write(isList ? '[' : '{');
+    for (const [at, { name, node: inner }] of node.entries.entries()) {
+      if (at > 0) this.write(',');
+      if (!isList) this.write(`${asciiString(name)}:`);
+      this.print(inner, true);
+    }
+    this.write(isList ? ']' : '}');
+  }
+
+  private write(text: string): void {
+    this.pieces.push(text);
+    this.length += text.length;
+  }
+}
+
+function asciiString(text: string): string {
+  return JSON.stringify(text).replaceAll(
+    /[^ -~]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** True for `a[0][b]=…&a[1][b]=…`: services read numbers as the elements of a list. */
+function isNumbered({ entries, last }: Container): boolean {
+  return entries.length === last.size && entries.every(({ name }) => /^\d+$/.test(name));
+}
+
+/** Adds a field as Rack and PHP read it; a name with another meaning than before occurs twice, as in `a=1&a[b]=2`. */
+function insertField(root: Container, fields: readonly FormField[], field: number): void {
+  const names = fields[field]?.name ?? [];
+  let at = root;
+  for (const [step, { text }] of names.entries()) {
+    if (step === names.length - 1) {
+      add(at, text, { field });
+      return;
+    }
+    const kind = names[step + 1]?.text === '' ? 'list' : 'object';
+    const known = at.kind === 'list' ? at.entries.at(-1)?.node : at.last.get(text);
+    const isKnown = known !== undefined && 'kind' in known && known.kind === kind;
+    // An element of a list goes on until a name occurs again.
+    const goesOn = at.kind === 'object' || (kind === 'object' && isKnown && hasRoom(known, names, step + 1));
+    at = isKnown && goesOn ? known : add(at, text, container(kind));
+  }
+}
+
+function hasRoom(element: Container, names: readonly NamePart[], step: number): boolean {
+  let at = element;
+  for (let k = step; k < names.length; k += 1) {
+    if (at.kind === 'list') return true;
+    const known = at.last.get(names[k]?.text ?? '');
+    if (known === undefined) return true;
+    if ('field' in known || k === names.length - 1) return false;
+    at = known;
+  }
+  return false;
+}
+
+function add<Node extends Leaf | Container>(at: Container, name: string, node: Node): Node {
+  at.entries.push({ name, node });
+  if (at.kind === 'object') at.last.set(name, node);
+  return node;
+}
+
+/** A step of a field's name: its text, and which part of the client's name it was; -1 for one that a rule gave. */
+interface Step {
+  readonly text: string;
+  readonly part: number;
+}
+
+/** Says in fields what rules did to the model of a form. */
+class DraftFields {
+  private readonly draft: Draft;
+  private readonly tape: Tape;
+  private readonly model: FormModel;
+  private readonly fields: readonly FormField[];
+  private readonly result: FieldChange[];
+  private readonly added: AddedField[] = [];
+  /** The last field that was visited: what a rule made stands behind it. */
+  private last = -1;
+
+  constructor(draft: Draft, model: FormModel, fields: readonly FormField[]) {
+    this.draft = draft;
+    this.tape = draft.tape;
+    this.model = model;
+    this.fields = fields;
+    this.result = fields.map(() => 'removed');
+  }
+
+  changes(): Omit<FormChanges, 'records'> {
+    const { root } = this.draft;
+    if (root.isChanged || root.node < 0) this.object(root, []);
+    else this.keptInside(root.node, [], root.origin === undefined ? -1 : partOfHolder(root.origin));
+    return { fields: this.result, added: this.added };
+  }
+
+  private object(object: DraftObject, steps: readonly Step[]): void {
+    for (const member of object.members) {
+      const { node, literal, isReplaced } = member;
+      if (node >= 0 && literal === undefined && !isReplaced) this.members(member, steps);
+      else this.made(member, steps);
+    }
+  }
+
+  /** A member of the form, or a group of them. */
+  private members(member: DraftMember, steps: readonly Step[]): void {
+    const part = partOfMember(member);
+    const { value, last } = member;
+    if (value !== undefined) {
+      const inside = [...steps, { text: currentName(this.draft, member), part }];
+      this.value(value, member.node, inside, part);
+      return;
+    }
+    for (let { node } = member; ; node = this.tape.next(node)) {
+      const text = member.isRenamed ? currentName(this.draft, member) : undefined;
+      this.kept(node, steps, part, text);
+      if (node === last) return;
+    }
+  }
+
+  private value(value: DraftObject | DraftArray, node: number, steps: readonly Step[], part: number): void {
+    if (!value.isChanged) this.keptInside(node, steps, part);
+    else if (value instanceof DraftObject) this.object(value, steps);
+    else this.array(value, steps, part);
+  }
+
+  private array(array: DraftArray, steps: readonly Step[], part: number): void {
+    const elements = new Map(array.elements.map((element) => [element.index, element]));
+    let index = 0;
+    for (let node = this.tape.firstChild(array.node); node > 0; node = this.tape.next(node)) {
+      const value = elements.get(index)?.value;
+      const [first = 0] = this.fieldsOf(node);
+      const text = this.fields[first]?.name[part + 1]?.text ?? '';
+      if (value === undefined) this.kept(node, steps, part + 1, text);
+      else this.value(value, node, [...steps, { text, part: part + 1 }], part + 1);
+      index += 1;
+    }
+  }
+
+  /** A value that no rule changed, in which `part` is the part of its own name; `text` replaces that. */
+  private kept(node: number, steps: readonly Step[], part: number, text: string | undefined): void {
+    for (const field of this.fieldsOf(node)) {
+      const own = text ?? this.fields[field]?.name[part]?.text ?? '';
+      this.place(field, [...steps, { text: own, part }], part, undefined);
+    }
+  }
+
+  private keptInside(node: number, steps: readonly Step[], part: number): void {
+    for (const field of this.fieldsOf(node)) this.place(field, steps, part, undefined);
+  }
+
+  private fieldsOf(node: number): readonly number[] {
+    return this.model.fieldsIn(this.tape.start(node), this.tape.end(node));
+  }
+
+  /** Puts a field where `steps` lead, with the parts of its name behind `part`. */
+  private place(field: number, steps: readonly Step[], part: number, value: string | undefined): void {
+    this.last = field;
+    const names = this.fields[field]?.name ?? [];
+    const name = [...steps.map((step) => namePart(step, names)), ...names.slice(part + 1)];
+    const isSame = isSameName(name, names);
+    this.result[field] =
+      isSame && value === undefined ? 'unchanged' : { name: isSame ? undefined : name, value };
+  }
+
+  /** A member that a rule made, or whose value it wrote. */
+  private made(member: DraftMember, steps: readonly Step[]): void {
+    const { node, literal, value } = member;
+    const own = node >= 0 ? partOfMember(member) : -1;
+    const inside = [...steps, { text: currentName(this.draft, member), part: own }];
+    const [field, ...others] = node >= 0 ? this.fieldsOf(node) : [];
+    const names = field === undefined ? [] : (this.fields[field]?.name ?? []);
+    const isField = others.length === 0 && names.length === own + 1;
+    if (literal !== undefined && field !== undefined && isField)
+      this.place(field, inside, own, textOf(literal));
+    else this.add(literal, value, inside);
+  }
+
+  /** Adds the fields of a value that a rule made. */
+  private add(
+    literal: Uint8Array | undefined,
+    value: DraftObject | DraftArray | undefined,
+    steps: readonly Step[],
+  ): void {
+    if (literal !== undefined) {
+      const name = steps.map((step) => namePart(step, this.fields[this.last]?.name ?? []));
+      this.added.push({ after: this.last, name, value: textOf(literal) });
+    } else if (value instanceof DraftObject) this.object(value, steps);
+    else {
+      const element = [...steps, { text: '', part: -1 }];
+      for (const made of value?.elements ?? []) this.add(made.literal, made.value, element);
+    }
+  }
+}
+
+/** A part keeps the client's spelling, unless a rule gave it. */
+function namePart({ text, part }: Step, names: readonly NamePart[]): NamePart {
+  const own = names[part];
+  return own?.text === text ? own : { text, raw: encoded(text) };
+}
+
+/** The text of a JSON string or scalar as a form says it. */
+function textOf(json: Uint8Array): string {
+  if (json[0] === QUOTE) return decodeString(json, 0, json.length);
+  return textOfScalar({ isString: false, text: decoder.decode(json) });
+}
+
+/** The position of a member's name among the parts of the names of its fields. */
+function partOfMember({ home }: DraftMember): number {
+  return home.origin === undefined ? 0 : partOfHolder(home.origin) + 1;
+}
+
+function partOfHolder(holder: DraftMember | DraftElement): number {
+  if (!(holder instanceof DraftElement)) return partOfMember(holder);
+  const { up } = holder.array;
+  return up === undefined ? 0 : partOfHolder(up) + 1;
+}
