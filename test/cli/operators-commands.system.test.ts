@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Explanation, Report } from '../../src/inspector/api.ts';
@@ -326,9 +327,7 @@ describe('tail', () => {
     await tail.until(/outcome/);
     for (let n = 0; n < 50 && !tail.stdout().includes('create_client'); n += 1) {
       await gateway.post('/clients', '{"data":{}}');
-      await new Promise((resolve) => {
-        setTimeout(resolve, 100);
-      });
+      await pause(100);
     }
     expect(tail.stdout()).toContain('create_client');
     await tail.stop();

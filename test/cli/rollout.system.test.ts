@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { command } from '../support/command.ts';
 import { freePort } from '../support/free-port.ts';
@@ -197,9 +198,7 @@ test('modes without V1 stop the start, and a reload to them is refused', async (
   writeFileSync(rules, `${shipped}\nmodes: observe\n`);
   gateway.child.kill('SIGHUP');
   for (let wait = 0; wait < 250 && !gateway.stderr().includes('refused'); wait += 1) {
-    await new Promise((resolve) => {
-      setTimeout(resolve, 20);
-    });
+    await pause(20);
   }
   expect(gateway.stderr()).toMatch(/rule book refused: There are modes that send requests to V1/);
   expect(await sendRequest(gateway)).toContain('"v2"');

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Upstream, UpstreamReceiver, UpstreamRequest } from '../../src/gateway/upstream.ts';
@@ -71,9 +72,7 @@ describe('the upstream on fetch, in workerd', () => {
       (event) => void events.push(event),
     );
     await until(() => events.some(({ kind }) => kind === 'data'));
-    await new Promise((resolve) => {
-      setTimeout(resolve, 100);
-    });
+    await delay(100);
     expect(events.filter(({ kind }) => kind === 'data')).toHaveLength(1);
     await until(() => events.at(-1)?.kind === 'end');
     expect(textOf(events)).toHaveLength(5_000_000);

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createSocketUpstream } from '../../src/node/upstream/pool.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
@@ -13,9 +14,7 @@ describe('the upstream on sockets', () => {
       const upstream = createSocketUpstream({ ...options, origin: v2.origin });
       onTestFinished(() => upstream.close());
       expect(await textOf(upstream)).toBe('"kept"');
-      await new Promise((resolve) => {
-        setTimeout(resolve, 3900);
-      });
+      await pause(3900);
       const sent = new Promise((resolve, reject) => {
         const send = (): void => void textOf(upstream).then(resolve, reject);
         // Both timers are late then: the look comes first, and the request right behind it.

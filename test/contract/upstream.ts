@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { HeaderList } from '../../src/http/header-list.ts';
 import type {
@@ -106,9 +107,7 @@ export function upstreamContract(make: MakeUpstream, limits: UpstreamLimits): vo
     const v2 = await rawServer((socket) => socket.write(ok()));
     const body = (async function* parts() {
       yield Buffer.from('he');
-      await new Promise((resolve) => {
-        setTimeout(resolve, 20);
-      });
+      await delay(20);
       yield Buffer.from('llo');
     })();
     const recorded = await send(make(v2.origin), { method: 'POST', body, length });
@@ -203,9 +202,7 @@ export function upstreamContract(make: MakeUpstream, limits: UpstreamLimits): vo
       await until(() => recorded.text !== '');
       call.pause();
       const held = recorded.text.length;
-      await new Promise((resolve) => {
-        setTimeout(resolve, 100);
-      });
+      await delay(100);
       expect(recorded.text.length - held).toBeLessThan(1_000_000);
       call.resume();
       await until(() => recorded.ends === 1);

@@ -1,6 +1,7 @@
 /** @module-tag wrangler */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Store, WindowAddition } from '../../src/rollout/store.ts';
@@ -118,10 +119,4 @@ function remoteStore(port: number, name: string): Store {
     },
     close: async () => {},
   };
-}
-
-function wait(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, milliseconds);
-  });
 }

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
@@ -106,9 +107,7 @@ describe('slow clients cost nothing but their own connection', () => {
     const client = rawClient(gateway.port);
     client.write(`${JSON_FIELDS}Content-Length: 11\r\n\r\n`);
     for (const byte of '{"data":{}}') {
-      await new Promise((resolve) => {
-        setTimeout(resolve, 160);
-      });
+      await pause(160);
       client.write(byte);
     }
     expect(statusOf(await client.until(/200 OK[^]*\}$/))).toBe(200);
@@ -164,15 +163,11 @@ test('a time of 0 is no limit, not none at all', async () => {
   const gateway = await gatewayFor(v2.origin, { flags });
   const client = rawClient(gateway.port);
   client.write(`${JSON_FIELDS}Content-Length: 11\r\n\r\n`);
-  await new Promise((resolve) => {
-    setTimeout(resolve, 50);
-  });
+  await pause(50);
   client.write('{"data":{}}');
   await client.until(/200 OK/);
   client.socket.pause();
-  await new Promise((resolve) => {
-    setTimeout(resolve, 100);
-  });
+  await pause(100);
   client.socket.resume();
   await until(() => client.text().length > block.length * 200);
   client.socket.destroy();

@@ -71,9 +71,7 @@ describe('V2 cannot be reached', () => {
       socket.on('data', () => socket.write(ok('"late"')));
       socket.on('error', () => {});
     });
-    await new Promise((resolve) => {
-      setTimeout(resolve, 700);
-    });
+    await delay(700);
     server.listen(port, '127.0.0.1');
     onTestFinished(() => void server.close());
     expect((await response).text).toContain('"late"');

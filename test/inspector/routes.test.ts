@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type {
@@ -200,9 +201,7 @@ describe('/entries/stream', () => {
     await events(`${gateway.adminOrigin}/entries/stream`, {}, (text) => text.includes('event: state'));
     // A timer that went on would keep writing to a stream that is closed, and throw.
     await gateway.post('/clients', '{"data":{}}');
-    await new Promise((resolve) => {
-      setTimeout(resolve, 300);
-    });
+    await pause(300);
     expect(gateway.surprises).toEqual([]);
   });
 });

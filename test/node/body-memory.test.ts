@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads';
 import { gzipSync } from 'node:zlib';
@@ -207,7 +208,7 @@ test('no byte of a body is ever sent in the body of another', async () => {
     const bytes = Buffer.concat([head, ...framed].map((part) => Buffer.from(part)));
     client.write(bytes.subarray(0, Math.ceil(bytes.length * leavesAt)));
     if (leavesAt === 1) await client.until(/HTTP\/1\.1 [2-5]\d\d /, 20_000);
-    else await new Promise((resolve) => void setTimeout(resolve, 5));
+    else await pause(5);
     client.socket.destroy();
   };
   const samples = fc.sample(uploads, 300);
@@ -265,9 +266,9 @@ test('no byte of a response is ever sent in another, however slowly it is read',
     const pauses = way === 'pauses' ? 5 : 0;
     for (let count = 0; count < pauses; count += 1) {
       client.socket.pause();
-      await new Promise((resolve) => void setTimeout(resolve, 10));
+      await pause(10);
       client.socket.resume();
-      await new Promise((resolve) => void setTimeout(resolve, 1));
+      await pause(1);
     }
     const { text, reset } = await client.end(20_000);
     const content = text.slice(text.indexOf('\r\n\r\n') + 4);

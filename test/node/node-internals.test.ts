@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { ReusedReadBuffer } from '../../src/node/node-internals.ts';
 import { certificate } from '../support/certificates.ts';
@@ -53,7 +54,7 @@ test('a paused socket passes nothing on, and its end is reported', async () => {
   accepted.on('data', () => {}).on('end', () => (hasEnded = true));
   accepted.pause();
   client.write('held');
-  await new Promise((resolve) => void setTimeout(resolve, 50));
+  await pause(50);
   expect(read).toEqual([]);
   accepted.resume();
   client.end();
@@ -63,9 +64,7 @@ test('a paused socket passes nothing on, and its end is reported', async () => {
 
 async function* endlessBody(): AsyncGenerator<Buffer, void> {
   for (;;) {
-    await new Promise((resolve) => {
-      setTimeout(resolve, 0);
-    });
+    await pause(0);
     yield Buffer.alloc(65_536, 'x');
   }
 }

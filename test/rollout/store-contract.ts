@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { Store } from '../../src/rollout/store.ts';
 import { until } from '../support/until.ts';
@@ -132,14 +133,10 @@ export function storeContract(make: () => Promise<StoresUnderTest>): void {
     await one.compareAndSet('state', text, 'own');
     await until(() => calls > 1);
     end();
-    await new Promise((resolve) => {
-      setTimeout(resolve, 400);
-    });
+    await pause(400);
     const before = calls;
     await other.compareAndSet('state', 'own', 'after');
-    await new Promise((resolve) => {
-      setTimeout(resolve, 400);
-    });
+    await pause(400);
     expect(calls).toBe(before);
     await close();
   });

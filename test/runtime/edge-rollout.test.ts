@@ -2,6 +2,7 @@
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pass } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
@@ -270,12 +271,6 @@ test('the limit of a client is one of all isolates together', async () => {
     return isHeld;
   });
 });
-
-function pass(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, milliseconds);
-  });
-}
 
 function thirtyMore(orders: ReadonlySet<string>): Promise<void> {
   const before = orders.size;

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -416,9 +417,7 @@ describe('limits of the platform', () => {
     client.write('GET /api/v2/x HTTP/1.1\r\nHost: a\r\n\r\n');
     await until(() => (edge.v2.received[0] ?? '') !== '');
     client.socket.destroy();
-    await new Promise((resolve) => {
-      setTimeout(resolve, 200);
-    });
+    await sleep(200);
     expect(edge.v2.sockets[0]?.destroyed).toBe(false);
     edge.v2.sockets[0]?.write(ok());
     expect((await edge.entry()).verdict).toBe('passed');
@@ -491,9 +490,7 @@ test('npm run edge serves the worker before the embedded V2', async () => {
   const exit = once(child, 'exit');
   const ready = /Ready on http:\/\/127\.0\.0\.1:(\d+)/;
   for (let wait = 0; wait < 400 && !ready.test(said) && child.exitCode === null; wait += 1) {
-    await new Promise((resolve) => {
-      setTimeout(resolve, 100);
-    });
+    await sleep(100);
   }
   const response = await exchange(
     Number(ready.exec(said)?.[1]),
@@ -557,12 +554,6 @@ describe('bindings', () => {
     });
   });
 });
-
-function sleep(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, milliseconds);
-  });
-}
 
 function residentBytes(pid: number): number {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;

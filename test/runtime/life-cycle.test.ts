@@ -5,6 +5,7 @@ import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import { connect as tlsConnect, createServer } from 'node:tls';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { certificate } from '../support/certificates.ts';
 import { exchange, rawClient, statusOf } from '../support/raw-client.ts';
@@ -16,9 +17,6 @@ import { until } from '../support/until.ts';
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
 const WRAPPED = '{"data":{"name":"A"}}';
 const post = `POST /api/v1/clients HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer k\r\nContent-Type: application/json\r\nContent-Length: ${WRAPPED.length}\r\n\r\n${WRAPPED}`;
-
-const pause = (milliseconds: number): Promise<void> =>
-  new Promise((resolve) => void setTimeout(resolve, milliseconds));
 
 const folder = (): string => temporaryFolder('gateway');
 
@@ -258,9 +256,7 @@ describe('a new rule book', () => {
     const gateway = await spawnGateway({ upstream: v2.origin, rules });
     const client = rawClient(gateway.port);
     client.write(post.slice(0, -5));
-    await new Promise((resolve) => {
-      setTimeout(resolve, 100);
-    });
+    await pause(100);
     writeFileSync(rules, ONE_RULE.replace('unwrap: data', 'unwrap: wrong'));
     gateway.child.kill('SIGHUP');
     await until(() => gateway.stderr().includes('is in force.'));

@@ -15,6 +15,7 @@ import {
 } from 'node:https';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import type { EntriesPage } from '../../src/inspector/api.ts';
@@ -41,9 +42,6 @@ const chance = (share: number): boolean => Math.random() < share;
 /** So many bytes: mostly few, now and then a megabyte and more. */
 const anySize = (): number => Math.floor(2 ** (Math.random() * (chance(0.05) ? 21 : 17)));
 const filled = (mark: string, bytes: number): string => mark.repeat(Math.ceil(bytes / mark.length));
-const pause = (milliseconds: number): Promise<void> =>
-  new Promise((resolve) => void setTimeout(resolve, milliseconds));
-
 /** What was seen where it has no business. */
 const foreign: string[] = [];
 /** Responses that came whole. */

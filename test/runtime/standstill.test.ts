@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { certificate } from '../support/certificates.ts';
 import { rawClient } from '../support/raw-client.ts';
@@ -14,9 +15,6 @@ const PING = 6;
 const HALF = 'x'.repeat(10_000);
 const POST = `POST /api/v2/x HTTP/1.1\r\nHost: g\r\nContent-Length: 20000\r\n\r\n${HALF}`;
 const OK = /^HTTP\/1\.1 200 [^]*\}$/;
-
-const pause = (milliseconds: number): Promise<void> =>
-  new Promise((resolve) => void setTimeout(resolve, milliseconds));
 
 /** Stops the process for longer than the limits of a test, and sends meanwhile what comes in time. */
 async function standStill({ child }: SpawnedGateway, send: () => void): Promise<void> {

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as pause } from 'node:timers/promises';
 import { connect } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
@@ -296,13 +297,9 @@ test('a rate limit is one of all workers together', async () => {
   const received = (): number => v2.received.join('').split('POST /api/').length - 1;
   // A new connection each: the kernel spreads them over the workers.
   for (let count = 0; count < 10; count += 1) await exchange(gateway.port, ORDER);
-  await new Promise((resolve) => {
-    setTimeout(resolve, 1500);
-  });
+  await pause(1500);
   const clients = Array.from({ length: 12 }, () => rawClient(gateway.port));
   for (const client of clients) client.write(ORDER);
-  await new Promise((resolve) => {
-    setTimeout(resolve, 1500);
-  });
+  await pause(1500);
   expect(received()).toBe(10);
 });

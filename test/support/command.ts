@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { PROGRAM_ENVIRONMENT } from './program-environment.ts';
 import { NEVER_MS } from './until.ts';
@@ -55,9 +56,7 @@ export function command(
       if (child.exitCode !== null || Date.now() > end) {
         throw new Error(`nothing matched ${String(pattern)}; stderr: ${err}; stdout: ${out}`);
       }
-      await new Promise((resolve) => {
-        setTimeout(resolve, 20);
-      });
+      await pause(20);
     }
   }
 }

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { GatewayProcess } from '../../bench/gateway-process.ts';
 
 /** Memory of a process after garbage collection, in bytes. */
@@ -26,8 +27,6 @@ export async function heldBy(gateway: GatewayProcess): Promise<Held> {
     const figures = /held (\d+) (\d+)\./.exec(gateway.stderr().slice(known));
     if (figures !== null) return { resident: Number(figures[1]), heap: Number(figures[2]) };
     if (gateway.child.exitCode !== null) throw new Error(gateway.stderr());
-    await new Promise((resolve) => {
-      setTimeout(resolve, 5);
-    });
+    await pause(5);
   }
 }

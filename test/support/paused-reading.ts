@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 /** Bytes after which reading pauses, and for how many milliseconds. */
 const PAUSE_AFTER_BYTES = 3_000_000;
 const PAUSE_MS = 2000;
@@ -10,7 +11,7 @@ export async function readWithPause(stream: AsyncIterable<Buffer>, most = Infini
     bytes += chunk.length;
     if (bytes > PAUSE_AFTER_BYTES && !hasPaused) {
       hasPaused = true;
-      await new Promise((resolve) => void setTimeout(resolve, PAUSE_MS));
+      await delay(PAUSE_MS);
     }
     if (bytes > most) break;
   }

@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { NEVER_MS } from './until.ts';
 
 /** The bytes that a raw client read. */
@@ -44,9 +45,7 @@ export function rawClient(port: number): RawClient {
   const settled = async (done: () => boolean, milliseconds: number): Promise<RawResponseRead> => {
     const end = Date.now() + milliseconds;
     while (!done() && !isOver() && Date.now() < end) {
-      await new Promise((resolve) => {
-        setTimeout(resolve, 2);
-      });
+      await pause(2);
     }
     return { text, closed, reset };
   };

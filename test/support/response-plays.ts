@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect, createServer, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { NEVER_MS } from './until.ts';
 
 /** The two ways of a request body to V2: with its head, or as it comes. */
@@ -96,9 +97,7 @@ export async function textThrough(port: number, path: BodyPath): Promise<ClientR
   const end = performance.now() + NEVER_MS;
   const isOver = (): boolean => isClosed || outcomeOf(text) !== undefined;
   while (!isOver() && performance.now() < end) {
-    await new Promise((resolve) => {
-      setTimeout(resolve, 1);
-    });
+    await pause(1);
   }
   socket.destroy();
   return { text, isClosed, isReset };

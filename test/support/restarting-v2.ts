@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { freePort } from './free-port.ts';
 
@@ -33,9 +34,7 @@ export async function restartingV2(): Promise<RestartingV2> {
       child.kill(signal);
       await ended;
       const to = performance.now();
-      await new Promise((resolve) => {
-        setTimeout(resolve, downMs);
-      });
+      await pause(downMs);
       [child, port] = await start(port);
       return [from, to];
     },

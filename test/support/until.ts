@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 /**
  * Milliseconds after which something is taken to never happen. It is no expectation: a process starts in ten seconds on a loaded
  * machine, and a machine may stand still for a while. The limit of a test is longer, so that it is this one that says so.
@@ -9,9 +10,7 @@ export async function until(condition: () => boolean | Promise<boolean>): Promis
   const end = performance.now() + NEVER_MS;
   do {
     if (await condition()) return;
-    await new Promise((resolve) => {
-      setTimeout(resolve, 5);
-    });
+    await pause(5);
   } while (performance.now() < end);
   throw new Error('it never happened');
 }

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { sender } from '../../reference/service.ts';
 import { PROGRAM } from '../../support/product.ts';
@@ -27,7 +28,7 @@ function command(args: readonly string[], env: Readonly<Record<string, string>> 
 
 async function started({ child, printed }: Running): Promise<string> {
   while (!printed.err.includes('curl ') && child.exitCode === null) {
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await pause(10);
   }
   return /http:\/\/\S+:\d+/.exec(printed.err)?.[0] ?? `not started: ${printed.err}`;
 }

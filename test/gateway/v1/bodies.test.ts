@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createServer, request } from 'node:http';
 import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { gatewayFor } from '../../support/gateway.ts';
@@ -282,9 +283,7 @@ test('a client that stops reading holds back V2, not memory', async () => {
   let last = -1;
   while (written !== last) {
     last = written;
-    await new Promise((resolve) => {
-      setTimeout(resolve, 200);
-    });
+    await pause(200);
   }
   expect(written).toBeLessThan(32 * 1024 * 1024);
   client.socket.destroy();
@@ -303,9 +302,7 @@ test('an origin that stops reading holds back the client, not memory', async () 
   for (let quiet = 0; quiet < 10 && written < 200 * 1024 * 1024;) {
     if (client.socket.writableNeedDrain) {
       quiet += 1;
-      await new Promise((resolve) => {
-        setTimeout(resolve, 50);
-      });
+      await pause(50);
       continue;
     }
     quiet = 0;

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { referenceDescription } from '../../../src/cli/draft/description-file.ts';
@@ -150,15 +151,11 @@ async function serve(mode: Mode['mode'], parts: TestGatewayOptions['parts'] = {}
       await request(`${gateway.origin}/api/v1${path}`, body, type);
       sent += 1;
       for (let wait = 0; wait < 5000 && gateway.lines.length < sent; wait += 1) {
-        await new Promise((resolve) => {
-          setTimeout(resolve, 1);
-        });
+        await pause(1);
       }
       const entry = JSON.parse(gateway.lines[sent - 1] ?? '') as Entry;
       if (entry.would?.why !== 'budget') return entry;
-      await new Promise((resolve) => {
-        setTimeout(resolve, 200);
-      });
+      await pause(200);
     }
   };
   return { gateway, v2: services.v2, send };

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import type { Change } from '../../../src/rules/rule-book.ts';
@@ -88,7 +89,7 @@ test('a client that leaves while its body is decoded or rewritten leaves nothing
       const client = rawClient(gateway.port);
       client.write(request);
       await until(() => gateway.gateway.budget.held > 0);
-      await new Promise((resolve) => void setTimeout(resolve, round * 4));
+      await pause(round * 4);
       client.socket.resetAndDestroy();
       await until(() => gateway.gateway.inFlight === 0);
     }

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
 import { gatewayFor } from '../../support/gateway.ts';
@@ -44,7 +45,7 @@ async function play(way: keyof typeof WAYS, request: string, response: readonly 
         if (part === 'END') socket.end();
         else if (part === 'RESET') socket.resetAndDestroy();
         else socket.write(Buffer.from(part, 'latin1'));
-        if (response.length > 1) await new Promise((resolve) => void setTimeout(resolve, 10));
+        if (response.length > 1) await pause(10);
       }
     })();
   });

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { gatewayFor } from '../../support/gateway.ts';
 import { type RawClient, rawClient, statusOf } from '../../support/raw-client.ts';
@@ -6,8 +7,6 @@ import { ok, rawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
 import { whole } from '../../support/whole-responses.ts';
 
-const pause = (milliseconds: number): Promise<void> =>
-  new Promise((resolve) => void setTimeout(resolve, milliseconds));
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
 
 /** A request is read where it is borrowed; behind an empty line (RFC 9112 §2.2), from a copy. */

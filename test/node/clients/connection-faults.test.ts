@@ -85,7 +85,7 @@ describe('a faulty request gets the response that it gets alone, behind the resp
       await until(() => text.includes(`x-gateway-error: ${code}`));
       for (let count = 0; count < 3; count += 1) {
         client.write(GET);
-        await new Promise((resolve) => void setTimeout(resolve, 5));
+        await delay(5);
       }
       client.end();
       await until(() => client.closed);

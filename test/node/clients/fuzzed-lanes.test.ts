@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { gatewayFor } from '../../support/gateway.ts';
@@ -191,8 +192,7 @@ test('no frame of a client is a bug or leaves an exchange behind', fuzzTime(), a
           if (next.kind === 'data')
             raw.frame(0, next.end ? 1 : 0, Math.max(1, stream), Buffer.from(next.payload));
           if (next.kind === 'reset') raw.frame(3, 0, Math.max(1, stream), Buffer.from([0, 0, 0, next.code]));
-          if (next.kind === 'turn')
-            await new Promise((resolve) => void setTimeout(resolve, next.milliseconds));
+          if (next.kind === 'turn') await pause(next.milliseconds);
         }
         raw.socket.destroy();
         expect(gateway.surprises).toEqual([]);

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { gatewayFor } from '../../support/gateway.ts';
@@ -41,7 +42,7 @@ describe('a body that is on its way when its exchange begins', () => {
           for (const cut of cuts) {
             client.write(bytes.subarray(at, at + cut));
             at += cut;
-            await new Promise((resolve) => void setTimeout(resolve, 1));
+            await pause(1);
           }
           client.write(bytes.subarray(at));
           await client.until(/(?:200 OK[^]*){2}\}$/);

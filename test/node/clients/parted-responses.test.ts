@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { gatewayFor } from '../../support/gateway.ts';
 import { exchange, rawClient } from '../../support/raw-client.ts';
@@ -30,9 +31,7 @@ test.each(['Content-Length: 3000\r\n', 'Transfer-Encoding: chunked\r\n'])(
     );
     await until(() => asked.size === LETTERS.length);
     for (const [letter, socket] of asked) socket.write(`HTTP/1.1 200 OK\r\n${framing}\r\n${part(letter)}`);
-    await new Promise((resolve) => {
-      setTimeout(resolve, 50);
-    });
+    await pause(50);
     for (const [letter, socket] of asked) socket.write(part(letter) + (isChunked ? '0\r\n\r\n' : ''));
     const texts = (await responses).map(({ text }) => text.slice(text.indexOf('\r\n\r\n') + 4));
     expect(texts.map((text) => text.replaceAll(/[\r\n0-9a-f]/g, ''))).toEqual(

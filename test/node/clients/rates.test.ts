@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { MinimumRate, unacknowledgedBytes } from '../../../src/node/clients/rates.ts';
 import { bytesFlushed } from '../../../src/node/node-internals.ts';
@@ -128,7 +129,7 @@ test.each([
   client.pause();
   expect(await unacknowledgedBytes(socket)).toBe(0);
   socket.write(Buffer.alloc(30_000_000));
-  await new Promise((resolve) => void setTimeout(resolve, 200));
+  await delay(200);
   const unread = (await unacknowledgedBytes(socket)) ?? 0;
   expect(unread).toBeGreaterThan(10_000);
   expect(unread).toBeLessThanOrEqual(bytesFlushed(socket));

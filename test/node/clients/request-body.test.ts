@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { gatewayFor } from '../../support/gateway.ts';
 import { exchange, rawClient, statusOf } from '../../support/raw-client.ts';
@@ -97,10 +98,10 @@ test('a body that streams is held back while V2 does not take it', async () => {
   const block = Buffer.alloc(65_536);
   let written = 0;
   while (written < 90_000_000 && client.socket.write(block)) written += block.length;
-  await new Promise((resolve) => void setTimeout(resolve, 300));
+  await pause(300);
   const stalled = client.socket.bytesWritten - client.socket.writableLength;
   for (let count = 0; count < 200; count += 1) client.socket.write(block);
-  await new Promise((resolve) => void setTimeout(resolve, 300));
+  await pause(300);
   expect(client.socket.bytesWritten - client.socket.writableLength - stalled).toBeLessThan(13_000_000);
   expect(client.socket.writableLength).toBeGreaterThan(0);
   client.socket.destroy();

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
@@ -8,8 +9,6 @@ import { until } from '../../support/until.ts';
 import { whole } from '../../support/whole-responses.ts';
 import { fuzzRuns } from '../../support/fuzz.ts';
 
-const pause = (milliseconds: number): Promise<void> =>
-  new Promise((resolve) => void setTimeout(resolve, milliseconds));
 const JSON_FIELDS = 'Host: g\r\nContent-Type: application/json\r\n';
 
 /** Requests of every kind, usual and unusual, that leave their connection open; `#` is the number of the request. */

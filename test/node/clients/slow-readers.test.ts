@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { connect as tlsConnect } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { gatewayFor, type TestGateway } from '../../support/gateway.ts';
@@ -37,9 +38,6 @@ function asking(gateway: TestGateway, client: Socket, version: string): Lane {
   onTestFinished(() => void client.destroy());
   return { gateway, client };
 }
-
-const pause = (milliseconds: number): Promise<void> =>
-  new Promise((resolve) => void setTimeout(resolve, milliseconds));
 
 describe.each(Object.entries(LANES))('%s', (_who, lane) => {
   test('a client that requests megabytes and reads nothing is reset, and its slot is free', async () => {

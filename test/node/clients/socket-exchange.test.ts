@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { Exchange } from '../../../src/gateway/exchange.ts';
 import { UnwritableHead } from '../../../src/gateway/upstream.ts';
@@ -9,8 +10,6 @@ import { ok, rawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
 import { responseHead } from '../../support/response-head.ts';
 
-const pause = (milliseconds: number): Promise<void> =>
-  new Promise((resolve) => void setTimeout(resolve, milliseconds));
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
 const JSON_FIELDS = 'Host: g\r\nContent-Type: application/json\r\n';
 

@@ -6,6 +6,7 @@ import {
   createServer as createHttp2Server,
   type IncomingHttpHeaders,
 } from 'node:http2';
+import { setTimeout as pause } from 'node:timers/promises';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import express from 'express';
 import { fastify } from 'fastify';
@@ -133,9 +134,7 @@ test('a client that goes away in its body never reaches the service', async () =
   });
   const client = rawClient(port);
   client.write(order(ORDER).subarray(0, -5));
-  await new Promise((resolve) => {
-    setTimeout(resolve, 50);
-  });
+  await pause(50);
   client.socket.destroy();
   // The next client is served: the server has seen the end of the first.
   expect((await exchange(port, 'GET /api/v1/x HTTP/1.1\r\nHost: a\r\n\r\n')).text).toMatch(/ 200 /);

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import type { ProcessLine } from '../../../src/node/log/process-log.ts';
 import {
@@ -204,7 +205,7 @@ const commandsOf = (path: string, name: string, count: number): string => `
   const { control, close } = await openRollout(settings, testRuleBook(), () => {});
   for (let n = 0; n < ${count}; n += 1) {
     control.command({ mode: { mode: 'observe' }, operation: '${name}_' + n });
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await pause(5);
   }
   await close();
   process.exit(0);`;
@@ -238,9 +239,7 @@ test('a process that is stopped keeps the lock, however long; one that is killed
   utimesSync(`${path}.lock`, new Date(0), new Date(0));
   const { control } = await replica({ store: `file:${path}` });
   control.command({ mode: { mode: 'observe' } });
-  await new Promise((resolve) => {
-    setTimeout(resolve, 500);
-  });
+  await pause(500);
   expect(existsSync(path)).toBe(false);
   holder.child.kill('SIGKILL');
   await until(() => existsSync(path));

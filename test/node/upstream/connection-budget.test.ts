@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { NodeUpstream } from '../../../src/node/upstream/origin.ts';
 import { ok, type RawResponse, type RawServer, rawServer } from '../../support/raw-server.ts';
@@ -264,9 +265,7 @@ test('the response to a body in parts that is held back before it is sent comes 
   const call = new Call(upstream, streamed(0));
   call.pause();
   await until(() => v2.received[0]?.endsWith('hello') === true);
-  await new Promise((resolve) => {
-    setTimeout(resolve, 50);
-  });
+  await pause(50);
   expect(call.events).toEqual([]);
   call.resume();
   await call.over;
@@ -286,9 +285,7 @@ test('a body in parts waits for a V2 that is not there yet, and none of it is re
     yield* inParts('he', 'llo');
   })();
   const call = new Call(upstream, { method: 'POST', body });
-  await new Promise((resolve) => {
-    setTimeout(resolve, 300);
-  });
+  await pause(300);
   expect([isRead, call.outcome]).toEqual([false, '']);
   const v2 = await rawServer((socket) => socket.write(ok('"late"')), { host: '127.0.0.1', port });
   await call.over;

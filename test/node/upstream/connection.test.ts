@@ -1,14 +1,9 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { ok, rawServer } from '../../support/raw-server.ts';
 import { socketServer } from '../../support/socket-server.ts';
 import { until } from '../../support/until.ts';
 import { Call, inParts, upstreamTo } from './upstream-calls.ts';
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, milliseconds);
-  });
-}
 
 /** Parts of 64 KiB without an end, and how many were taken. */
 class EndlessBody {

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { UpstreamRequest } from '../../../src/gateway/upstream.ts';
@@ -53,12 +54,6 @@ async function* halves(half: string, end: string | Error | undefined): AsyncGene
   if (end === undefined) await pause(400);
   if (end instanceof Error) throw end;
   yield* inParts(end ?? half);
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, milliseconds);
-  });
 }
 
 function turn(): Promise<void> {

@@ -1,15 +1,10 @@
 import type { Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { NodeUpstream } from '../../../src/node/upstream/origin.ts';
 import { ok, type RawServer, rawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
 import { Call, upstreamTo } from './upstream-calls.ts';
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, milliseconds);
-  });
-}
 
 /** A V2 that closes connections which are idle for so long, without a word of it in its responses. */
 function closingV2(idleMs: number): Promise<RawServer> {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { BodyWriter } from '../../../src/node/upstream/connection.ts';
 
@@ -51,7 +52,7 @@ test.each([
     const total = PARTS * PART_BYTES + (length === undefined ? PARTS * 8 + 5 : 0);
     let received = 0;
     while (received < total) {
-      await new Promise((resolve) => void setTimeout(resolve, 1));
+      await pause(1);
       const chunk: unknown = reader.read();
       if (!(chunk instanceof Buffer)) {
         await once(reader, 'readable');

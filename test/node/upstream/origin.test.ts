@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { LookupFunction } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { createServer as createSecureServer } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
 import { certificate } from '../../support/certificates.ts';
@@ -112,9 +113,7 @@ test('an address that comes with a restart is found while requests wait', async 
   const addresses = ['127.0.0.1'];
   const upstream = upstreamTo(`http://v2.example:${v2?.port}`, { lookup: resolverOf(addresses) });
   const call = new Call(upstream, { method: 'POST' });
-  await new Promise((resolve) => {
-    setTimeout(resolve, 100);
-  });
+  await pause(100);
   addresses[0] = '127.0.0.2';
   expect(await textOf(call)).toBe('127.0.0.2');
 });
@@ -147,9 +146,7 @@ test('a failing resolver does not remove the addresses that it returned before',
     },
   });
   expect(await textOf(new Call(upstream))).toBe('127.0.0.1');
-  await new Promise((resolve) => {
-    setTimeout(resolve, 1100);
-  });
+  await pause(1100);
   expect(await textOf(new Call(upstream))).toBe('127.0.0.1');
   expect(lookups).toBeGreaterThan(1);
 });

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { createServer as createSecureServer, type TLSSocket } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { certificate } from '../../support/certificates.ts';
@@ -8,12 +9,6 @@ import { until } from '../../support/until.ts';
 import { Call, upstreamTo } from './upstream-calls.ts';
 
 const poison = ok('"poison"');
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, milliseconds);
-  });
-}
 
 /** Keeps the process busy, as a long turn does. */
 function stall(milliseconds: number): void {

@@ -1,4 +1,5 @@
 import { Agent, request } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
 
 /** The outcome of one order. */
 export interface OrderOutcome {
@@ -42,9 +43,7 @@ export class OrderLoad {
       const target = this.targets[turn % this.targets.length] ?? '';
       const at = Date.now();
       this.outcomes.push({ id, status: await this.place(target, `key-${client}`, id), at });
-      await new Promise((resolve) => {
-        setTimeout(resolve, 10);
-      });
+      await pause(10);
     }
   }
 

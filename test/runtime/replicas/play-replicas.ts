@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { RolloutView } from '../../../src/rollout/rollout-tally.ts';
 import { CountingService } from './counting-service.ts';
 import { OrderLoad, type OrderOutcome } from './order-load.ts';
@@ -161,10 +162,4 @@ async function until(condition: () => boolean | Promise<boolean>): Promise<void>
     if (Date.now() > end) throw new Error(`it never happened: ${String(condition)}`);
     await pause(5);
   }
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, milliseconds);
-  });
 }

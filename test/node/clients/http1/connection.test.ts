@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { gatewayFor } from '../../../support/gateway.ts';
 import { heldConnection, RecordingHandler } from '../../../support/held-connection.ts';
@@ -8,8 +9,6 @@ import { until } from '../../../support/until.ts';
 import { whole, wholeResponses } from '../../../support/whole-responses.ts';
 import { responseHead } from '../../../support/response-head.ts';
 
-const pause = (milliseconds: number): Promise<void> =>
-  new Promise((resolve) => void setTimeout(resolve, milliseconds));
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
 
 /** A request is read where it is borrowed; behind an empty line (RFC 9112 §2.2), from a copy. */

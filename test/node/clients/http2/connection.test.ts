@@ -525,7 +525,7 @@ describe('what a client may do', () => {
       if (more > 0) quiet = 0;
       sent += more;
       send(more);
-      await new Promise((resolve) => void setTimeout(resolve, 10));
+      await pause(10);
     }
     const heldBytes = sent;
     raw.frame(DATA, 0, 1, Buffer.from('x'));
@@ -660,7 +660,7 @@ describe('the end of a connection', () => {
     const raw = await rawH2(gateway.port, ca.cert);
     for (const stream of streams) raw.head(stream, requestHead('/api/v2/x'));
     for (let count = 0; count < 4; count += 1) {
-      await new Promise((resolve) => void setTimeout(resolve, 300));
+      await pause(300);
       raw.frame(PING, 0, 0, Buffer.alloc(8));
     }
     await until(() => raw.frames.filter(({ type }) => type === PING).length === 4);

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { fuzzRuns, fuzzTime } from '../../../support/fuzz.ts';
@@ -85,9 +86,9 @@ test(
         for (const one of steps) {
           if (one.do === 'frame') raw.frame(one.type, one.flags, one.stream, one.payload);
           else if (one.do === 'bytes') raw.socket.write(one.bytes);
-          else await new Promise((resolve) => void setTimeout(resolve, 1));
+          else await pause(1);
         }
-        if (!isAbrupt) await new Promise((resolve) => void setTimeout(resolve, 5));
+        if (!isAbrupt) await pause(5);
         expect((await sendRequest(innocent, { ':path': '/api/v2/x' })).headers[':status']).toBe(201);
         raw.socket.destroy();
         await until(() => gateway.gateway.inFlight === 0);

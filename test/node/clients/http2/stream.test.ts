@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { areFieldLines } from '../../../../src/http/raw-headers.ts';
@@ -152,7 +153,7 @@ describe('the behaviour of a client is no bug', () => {
         raw.frame(DATA, 1, stream, Buffer.alloc(16_000, 'x'));
         raw.frame(RST_STREAM, 0, stream, code);
         raw.socket.uncork();
-        await new Promise((resolve) => void setTimeout(resolve, 1));
+        await delay(1);
       }
       await until(() => gateway.gateway.inFlight === 0);
       expect(gateway.surprises).toEqual([]);
@@ -172,7 +173,7 @@ describe('the behaviour of a client is no bug', () => {
             stream += 2;
             raw.head(stream, [...requestHead(path, 'POST'), JSON_TYPE], true);
             raw.frame(DATA, 0, stream, Buffer.from(body));
-            if (pause > 0) await new Promise((resolve) => void setTimeout(resolve, pause));
+            if (pause > 0) await delay(pause);
             raw.frame(RST_STREAM, 0, stream, code);
           }
         }
@@ -201,7 +202,7 @@ test.each(CODES)(
           raw.head(stream, [...requestHead(path, 'POST'), JSON_TYPE], true);
           raw.frame(DATA, end, stream, Buffer.alloc(16_000, 'x'));
           if (pause > 0) raw.socket.uncork();
-          if (pause > 0) await new Promise((resolve) => void setTimeout(resolve, pause));
+          if (pause > 0) await delay(pause);
           raw.frame(RST_STREAM, 0, stream, code);
           if (pause === 0) raw.socket.uncork();
         }
@@ -350,7 +351,7 @@ describe('a connection that is closed under its streams', () => {
       const raw = await rawH2(gateway.port, ca.cert, [[INITIAL_WINDOW_SIZE, round % 2 === 0 ? 1 << 20 : 0]]);
       raw.frame(WINDOW_UPDATE, 0, 0, Buffer.from([0x10, 0, 0, 0]));
       for (let stream = 1; stream < 200; stream += 2) raw.head(stream, requestHead('/api/v2/x'));
-      await new Promise((resolve) => void setTimeout(resolve, (round % 10) * 3));
+      await delay((round % 10) * 3);
       raw.socket.destroy();
     }
     await until(() => gateway.gateway.inFlight === 0);
