@@ -74,6 +74,11 @@ const ORIGIN_FAILURES: ReadonlySet<string> = new Set([
   'circuit-open',
 ]);
 
+/** True for a failure code that says nothing about the request: a service was down, or the gateway had no room. */
+export function isOutage(code: string): boolean {
+  return ORIGIN_FAILURES.has(code) || code === 'overloaded' || code === 'buffer-full';
+}
+
 /** The service that failed this exchange: by a 5xx, no valid response, or none at all; undefined where neither did. */
 export function failedOrigin(entry: Entry): 'v1' | 'v2' | undefined {
   const { failure, status, origin = 'v2' } = entry;

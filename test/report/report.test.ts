@@ -4,7 +4,13 @@ import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { Metrics } from '../../src/rewrite-log/metrics.ts';
 import { digestMarkdown, digests, guideHtml, guideMarkdown } from '../../src/report/guide/guide-text.ts';
 import { Guide } from '../../src/report/guide/guide.ts';
-import type { GuideBody, GuideCall, GuideDocument } from '../../src/report/guide/guide-document.ts';
+import {
+  endOfV1,
+  type GuideBody,
+  type GuideCall,
+  type GuideDocument,
+} from '../../src/report/guide/guide-document.ts';
+import type { Rollout } from '../../src/rules/rollout.ts';
 import { makeReport, makeReportInSteps, type SwitchOff } from '../../src/report/report.ts';
 import { reportCsv, reportMarkdown, reportMarkdownParts } from '../../src/report/report-text.ts';
 import { Tally } from '../../src/report/tally/tally.ts';
@@ -274,6 +280,58 @@ describe('the guide', () => {
     );
     expect(text).toContain('- The address is nested.');
     expect([guide.client, guide.requests]).toEqual(['3fa90000', 1]);
+  });
+
+  test('says when V1 ends, with the addresses, to those whom it concerns', () => {
+    const rollout: Rollout = {
+      clients: {},
+      pins: [],
+      signals: {
+        attributes: false,
+        since: Date.parse('2026-12-01'),
+        sunset: Date.parse('2027-06-30T10:00:00Z'),
+        links: [
+          ['deprecation', 'https://example.com/a?b=1&c=2'],
+          ['sunset', 'javascript:alert(1)'],
+        ],
+      },
+      gone: { except: ['ffff0000'] },
+      brownouts: [
+        { id: 'mine', from: Date.parse('2027-03-02T09:00:00Z'), share: 20, status: 503 },
+        { id: 'other', clients: ['ffff0000'], share: 100, status: 410 },
+      ],
+    };
+    const guide = new Guide('3fa9');
+    guide.add(order());
+    const document = guide.document({ ...testRuleBook({ rollout }), changes: CHANGES });
+    const sentences = [
+      'V1 is deprecated from 2026-12-01.',
+      '20 % of the V1 requests get 503 on purpose, from 2027-03-02T09:00:00Z, so that whoever still needs V1 notices.',
+      'V1 ends on 2027-06-30T10:00:00Z. From then on these requests get 410.',
+    ];
+    expect(document.end.map(({ text }) => text)).toEqual(sentences);
+    expect(endOfV1(rollout, 'ffff0000').map(({ text }) => text)).toContainEqual(
+      'V1 ends on 2027-06-30T10:00:00Z.',
+    );
+    const html = guideHtml(document);
+    expect(html).toContain('<a href="https://example.com/a?b=1&#38;c=2">');
+    expect(html).not.toContain('href="javascript');
+    expect(guideMarkdown(document)).toContain(`## When V1 ends\n\n- ${sentences[0]}`);
+    const [digest] = digests(makeReport(tallyOf([order()]), options), [], rollout);
+    expect(digest?.sentences[0]).toBe(`${sentences[0]} https://example.com/a?b=1&c=2`);
+  });
+
+  test('shows no example that V2 is known to refuse, and no outage', () => {
+    const observed = { origin: 'v1', mode: 'observe', verdict: 'passed' } as const;
+    const invalid = order({ ...observed, would: { verdict: 'rewritten', v2: 'invalid', at: '/note' } });
+    const down = order({ status: 502, failure: 'upstream-unreachable' });
+    const guide = guideOf(invalid, down);
+    for (const text of [guideMarkdown(guide), guideHtml(guide)]) {
+      expect(text).not.toMatch(/(?:<h3>|\*\*)After/);
+      expect(text).toContain('which V2 does not accept');
+      expect(text).not.toContain('502');
+    }
+    expect(guideMarkdown(guideOf(order(), invalid))).toContain('**After**');
   });
 
   test('calls a body verified that V2 accepted, and no other', () => {

@@ -119,7 +119,7 @@ async function printDigests(
 ): Promise<CommandFault | undefined> {
   const book = await openRuleBook(rules);
   if (isFault(book)) return book;
-  const all = digests(made, book.rules.ruleBook.changes);
+  const all = digests(made, book.rules.ruleBook.changes, book.rules.ruleBook.rollout);
   await write(format === 'json' ? `${JSON.stringify(all, null, 2)}\n` : digestMarkdown(all));
   return undefined;
 }

@@ -1,5 +1,6 @@
 import type { Entry } from '../../rewrite-log/entry.ts';
 import type { EditRecord } from '../../rewrite/records.ts';
+import type { Brownout, LinkRelation, Rollout, Scope } from '../../rules/rollout.ts';
 import type { BodyChecks, Outcome, ResponseMember } from '../client-report.ts';
 import { sketchJson } from '../entry-request.ts';
 import { counted } from '../text.ts';
@@ -24,10 +25,63 @@ export interface GuideDocument {
   readonly version?: { readonly field: string; readonly value: string };
   /** Changes that concern this client. */
   readonly changes: readonly GuideChange[];
+  /** When V1 ends, and how; empty where the rule book has no date. */
+  readonly end: readonly EndOfV1[];
   readonly calls: readonly GuideCall[];
   readonly mistakes: readonly GuideMistake[];
   /** Requests of further kinds, which are not shown. */
   readonly omitted: number;
+}
+
+/** One step of V1's end that concerns a client. */
+export interface EndOfV1 {
+  /** A sentence. */
+  readonly text: string;
+  /** Address of a page that says more. */
+  readonly link?: string;
+}
+
+/** The steps of V1's end, as the rule book dates them, that concern a client (a hash); brownouts of some operations are among them. */
+export function endOfV1(rollout: Rollout | undefined, client: string): readonly EndOfV1[] {
+  const { signals, gone, brownouts = [] } = rollout ?? {};
+  const { since, sunset, links = [] } = signals ?? {};
+  const linkOf = (relation: LinkRelation): Pick<EndOfV1, 'link'> => {
+    const link = links.find(([known]) => known === relation)?.[1];
+    return link === undefined ? {} : { link };
+  };
+  const concerns = ({ clients, except }: Scope): boolean =>
+    (clients === undefined || clients.includes(client)) && except?.includes(client) !== true;
+  const refused = gone !== undefined && concerns(gone) ? ' From then on these requests get 410.' : '';
+  return [
+    ...(since === undefined
+      ? []
+      : [{ text: `V1 is deprecated from ${dateText(since)}.`, ...linkOf('deprecation') }]),
+    ...brownouts.filter(concerns).map((brownout) => ({ text: brownoutText(brownout) })),
+    ...(sunset === undefined
+      ? []
+      : [{ text: `V1 ends on ${dateText(sunset)}.${refused}`, ...linkOf('sunset') }]),
+    ...(links.some(([relation]) => relation === 'successor-version')
+      ? [{ text: 'V2 takes its place.', ...linkOf('successor-version') }]
+      : []),
+  ];
+}
+
+function brownoutText({ from, until, share, status, operations, message }: Brownout): string {
+  const when = [
+    from === undefined ? '' : `from ${dateText(from)}`,
+    until === undefined ? '' : `until ${dateText(until)}`,
+  ].filter((part) => part !== '');
+  const which = operations === undefined ? 'V1 requests' : `V1 requests of ${operations.join(', ')}`;
+  const said = message === undefined ? '' : ` Their message: ${message}`;
+  return `${share} % of the ${which} get ${status} on purpose, ${when.length === 0 ? 'at present' : when.join(' ')}, so that whoever still needs V1 notices.${said}`;
+}
+
+/** A day where the time is midnight UTC, otherwise RFC 3339. */
+function dateText(time: number): string {
+  return new Date(time)
+    .toISOString()
+    .replace(/T00:00:00\.000Z$/, '')
+    .replace('.000Z', 'Z');
 }
 
 /** One kind of call. */
@@ -59,6 +113,8 @@ export interface GuideBody {
   readonly after: string;
   /** Members that move, get another name or go; `to` is absent for those that go. */
   readonly moves: readonly { readonly from: string; readonly to?: string; readonly remark: string }[];
+  /** True when V2, or its schema, refused a member that `after` has: then it is no example to follow. */
+  readonly isKnownToFail?: true;
   /** True when V2 accepted a body with the members of `after`, or V2's schema accepts all that were checked. */
   readonly isVerified: boolean;
   /** What shows that `after` is right, or why that is not known: a sentence. */

@@ -5,6 +5,7 @@ import {
   outcomeWords,
   reasonsOf,
 } from '../client-report.ts';
+import type { Rollout } from '../../rules/rollout.ts';
 import type { Report } from '../report.ts';
 import {
   count,
@@ -17,6 +18,8 @@ import {
   table,
 } from '../text.ts';
 import {
+  type EndOfV1,
+  endOfV1,
   type GuideBody,
   type GuideCall,
   type GuideChange,
@@ -38,13 +41,16 @@ const BYTE_ORDER_MARK: GuideChange = { id: 'byte-order-mark', summary: 'Leave ou
 
 /** Prints a guide as one HTML page that loads nothing and runs nothing; `lead` is HTML to stand before it. */
 export function guideHtml(guide: GuideDocument, lead: readonly string[] = []): string {
-  const { name, client, requests, from, to, version, changes, calls, mistakes, omitted } = guide;
+  const { name, client, requests, from, to, version, changes, end, calls, mistakes, omitted } = guide;
   const title = `From V1 to V2: ${htmlText(name ?? `client ${client}`)}`;
   const body =
     requests === 0
       ? ['<p>No V1 request of this client is among those examined.</p>']
       : [
           `<p>Made from ${counted(requests, 'request')} to V1. Values are shown as <code>…</code>.</p>`,
+          end.length === 0
+            ? ''
+            : `<h2>When V1 ends</h2><ul>${end.map((step) => `<li>${htmlStep(step)}</li>`).join('')}</ul>`,
           '<h2>For every call</h2>',
           `<ul><li>The path begins with <code>${htmlText(to)}</code> instead of <code>${htmlText(from)}</code>.</li>${version === undefined ? '' : `<li>Send <code>${htmlText(versionLine(version))}</code>, so that later releases of V2 do not affect you unexpectedly.</li>`}</ul>`,
           changes.length === 0
@@ -82,6 +88,19 @@ ${[...lead, ...body].filter((part) => part !== '').join('\n')}
 `;
 }
 
+/** Only an address of the web becomes a link: the page is opened from a mail. */
+function htmlStep({ text, link }: EndOfV1): string {
+  if (link === undefined) return htmlText(text);
+  const address = htmlText(link);
+  return /^https?:\/\//.test(link)
+    ? `${htmlText(text)} <a href="${address}">${address}</a>`
+    : `${htmlText(text)} ${address}`;
+}
+
+function markdownStep({ text, link }: EndOfV1): string {
+  return link === undefined ? markdownText(text) : `${markdownText(text)} ${markdownText(link)}`;
+}
+
 function htmlCallSection(call: GuideCall): string {
   const { name, last, bodies, unread, omitted, responses, responsesUnknown, outcomes, bodyChecks } = call;
   return [
@@ -112,7 +131,7 @@ function htmlBodySection(body: GuideBody): string {
   return [
     `<p>${shapeWords(body)}</p>`,
     `<h3>Before</h3><pre>${htmlLines(before)}</pre>`,
-    `<h3>After</h3><pre>${htmlLines(after)}</pre>`,
+    `<h3>${afterTitle(body)}</h3><pre>${htmlLines(after)}</pre>`,
     `<p class="${isVerified ? 'verified' : 'unverified'}">${htmlText(evidence)}</p>`,
     moves.length === 0
       ? ''
@@ -135,12 +154,13 @@ function versionLine({ field, value }: NonNullable<GuideDocument['version']>): s
 
 /** Prints a guide as Markdown. */
 export function guideMarkdown(guide: GuideDocument): string {
-  const { name, client, requests, from, to, version, changes, calls, mistakes, omitted } = guide;
+  const { name, client, requests, from, to, version, changes, end, calls, mistakes, omitted } = guide;
   const title = `# From V1 to V2: ${markdownText(name ?? `client ${client}`)}`;
   if (requests === 0) return `${title}\n\nNo V1 request of this client is among those examined.\n`;
   const sections = [
     title,
     `Made from ${counted(requests, 'request')} to V1. Each kind of call is shown below as it is now and as V2 expects it. Values are shown as \`…\`.`,
+    ...(end.length === 0 ? [] : ['## When V1 ends', end.map((step) => `- ${markdownStep(step)}`).join('\n')]),
     '## For every call',
     `- The path begins with \`${to}\` instead of \`${from}\`.${version === undefined ? '' : `\n- Send \`${versionLine(version)}\`, so that later releases of V2 do not affect you unexpectedly.`}`,
     ...(changes.length === 0
@@ -179,10 +199,15 @@ function bodySection(body: GuideBody): string {
   return [
     shapeWords(body),
     fence('Before', before),
-    fence('After', after),
+    fence(afterTitle(body), after),
     markdownText(evidence),
     ...(rows.length === 0 ? [] : [table(['now', 'in V2', 'remark'], rows)]),
   ].join('\n\n');
+}
+
+/** What is known to fail is not called *After*: whoever follows the guide copies that. */
+function afterTitle({ isKnownToFail }: GuideBody): string {
+  return isKnownToFail === true ? 'What the gateway makes of it, which V2 does not accept' : 'After';
 }
 
 function fence(title: string, text: string): string {
@@ -221,8 +246,12 @@ interface ClientDigest {
   readonly sentences: readonly string[];
 }
 
-/** Makes the digests of the clients that still use V1, for a rule book with these changes. */
-export function digests(report: Report, changes: readonly GuideChange[]): readonly ClientDigest[] {
+/** Makes the digests of the clients that still use V1, for a rule book with these changes and dates. */
+export function digests(
+  report: Report,
+  changes: readonly GuideChange[],
+  rollout?: Rollout,
+): readonly ClientDigest[] {
   const summaries = new Map([BYTE_ORDER_MARK, ...changes].map(({ id, summary }) => [id, summary]));
   return report.clients
     .filter((client) => client.class !== 'gone')
@@ -230,7 +259,12 @@ export function digests(report: Report, changes: readonly GuideChange[]): readon
       client: client.client,
       ...(client.name === undefined ? {} : { name: client.name }),
       subject: `V1 of the API: ${counted(client.v1, 'request')}, the last at ${client.lastSeen}`,
-      sentences: sentencesOf(client, summaries),
+      sentences: [
+        ...endOfV1(rollout, client.client).map(({ text, link }) =>
+          link === undefined ? text : `${text} ${link}`,
+        ),
+        ...sentencesOf(client, summaries),
+      ],
     }));
 }
 

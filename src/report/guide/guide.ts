@@ -1,4 +1,5 @@
 import { isUnder, queryParts, withName } from '../../http/target.ts';
+import { isOutage } from '../../rewrite-log/entry-outcome.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import { MovedMembers } from '../../rewrite-log/response-findings.ts';
 import { type EditRecord, isOfQuery } from '../../rewrite/records.ts';
@@ -10,6 +11,7 @@ import { isMistake, isUnread, refusalOf } from '../tally/tally-entry.ts';
 import { callName } from '../text.ts';
 import {
   emptyEvidence,
+  endOfV1,
   evidenceOfSchema,
   type GuideBody,
   type GuideCall,
@@ -33,7 +35,7 @@ const MAX_MISTAKES = 50;
 const MAX_POINTERS = 5;
 
 /** A rule book, as far as a guide tells of it. */
-interface GuideBook extends GuidePrefixes, Pick<RuleBook, 'version' | 'versionField'> {
+interface GuideBook extends GuidePrefixes, Pick<RuleBook, 'version' | 'versionField' | 'rollout'> {
   readonly changes: readonly GuideChange[];
 }
 
@@ -135,6 +137,7 @@ export class Guide {
       to,
       ...(version === undefined || field === undefined ? {} : { version: { field, value: version } }),
       changes: changes.filter(({ id }) => used.has(id)).map(({ id, summary }) => ({ id, summary })),
+      end: endOfV1(book.rollout, client),
       calls: calls.map((call) => call.document({ from, to })),
       mistakes: [...this.mistakes.values()].map((mistake) => printMistake(mistake)),
       omitted: this.omitted,
@@ -241,7 +244,8 @@ class CallGuide {
       bodies: bodies.slice(0, MAX_SHOWN),
       responses: responsesOf(this.members),
       responsesUnknown: this.isUnknown && !this.isCompared,
-      outcomes: outcomesOf(this.outcomes),
+      // A guide is sent to the client's owner, who can do nothing about an outage.
+      outcomes: outcomesOf(this.outcomes).filter(({ code }) => code === undefined || !isOutage(code)),
       ...(checks === undefined ? {} : { bodyChecks: checks }),
       unread: this.unread,
       omitted: this.omitted + hidden,
@@ -315,6 +319,9 @@ class CallGuide {
       ),
       after: printedRequest(heads.after, kept, undefined),
       moves: [...moves, ...this.refusedMoves(shape, refused)],
+      ...(isAccepted || (shape.refusedAt.size === 0 && refused.length === dropped.length)
+        ? {}
+        : { isKnownToFail: true as const }),
       isVerified: isAccepted || schemaEvidence?.isVerified === true,
       evidence: isAccepted
         ? 'Verified: V2 accepted a body with these members.'
