@@ -36,13 +36,15 @@ export class ForwardedRequest implements UpstreamRequest {
     fields: ForwardedFields,
     target: string,
     body: Body,
+    /** That of the client, unless its operation has another one at V2. */
+    method = received.exchange.method,
   ) {
     const { exchange, head } = received;
     this.received = received;
     this.fields = fields;
     this.forwarded = forwarded;
     this.added = hopFields.ofRequest(exchange.version);
-    this.method = exchange.method;
+    this.method = method;
     this.target = target;
     this.lines = exchange.lines;
     this.body = body;

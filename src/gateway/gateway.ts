@@ -216,7 +216,7 @@ function exchangeFor(
   const { origin, mode } = routing.routed;
   if (origin === 'v2' || v1 === undefined) return migrating(gateway, received, decision, routing);
   const { method, hasBody } = received.exchange;
-  const isShadow = mode.mode === 'shadow' && ShadowExchange.isFor(method, hasBody);
+  const isShadow = mode.mode === 'shadow' && ShadowExchange.isFor(method, hasBody, decision);
   return new (isShadow ? ShadowExchange : ObserveExchange)(gateway, received, decision, routing, v1);
 }
 

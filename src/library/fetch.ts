@@ -1,6 +1,7 @@
 import type { HeaderList } from '../http/header-list.ts';
 import { splitUrl } from '../http/target.ts';
 import { requestHeaders, responseHeaders, toHeaders } from '../http/web-headers.ts';
+import { hasContent } from '../migrate/migrated.ts';
 import { WEB_CODINGS } from '../migrate/decode-web-body.ts';
 import {
   collectStream,
@@ -10,7 +11,7 @@ import {
   type Migration,
   type WebBody,
 } from './migration.ts';
-import type { HeaderFields, MigratedRequest, RefusedRequest } from './verdicts.ts';
+import type { MigratedRequest, RefusedRequest, ResponseVerdict } from './verdicts.ts';
 
 /** A handler in the shape of `fetch`; everything that the platform passes beside the request is handed on. */
 type FetchHandler<Rest extends readonly unknown[] = []> = (
@@ -48,7 +49,11 @@ async function migrateRequest(
   const started = migration.startRequest(method, target, fieldsOf(request), facts);
   if (started.action === 'refuse') return started.refused;
   if (started.action === 'pass') return 'pass';
-  if (started.action === 'forward') return { sent: started.request, body };
+  if (started.action === 'forward' && started.dropsBody !== true) return { sent: started.request, body };
+  if (started.action === 'forward') {
+    body?.cancel().catch(() => {});
+    return { sent: started.request, body: null };
+  }
   if (body === null) throw new Error('a request without a body is complete');
   const read = await collectStream(body, started.bodyLimit);
   if ('reader' in read) {
@@ -68,9 +73,10 @@ function fieldsOf({ headers, url }: Request): HeaderList {
 }
 
 function requestTo(origin: string, request: Request, sent: MigratedRequest, body: WebBody): Request {
-  const { method, signal, redirect, headers: received } = request;
+  const { signal, redirect, headers: received } = request;
+  const { method } = sent;
   const headers = toHeaders(sent.headers.flat());
-  const length = body instanceof Uint8Array ? String(body.length) : received.get('content-length');
+  const length = body instanceof Uint8Array ? String(body.length) : body && received.get('content-length');
   if (length !== null) headers.set('content-length', length);
   const host = received.get('host');
   if (host !== null) headers.set('host', host);
@@ -93,24 +99,32 @@ async function migrateResponse(
   const { status, headers, body } = response;
   const started = migration.startResponse(request, status, responseHeaders(headers));
   const { unchanged } = started;
-  if (started.action === 'forward' || body === null) return withFields(response, unchanged.headers, body);
+  if (started.action === 'forward' || body === null) return withHead(response, unchanged, body);
   const read = await collectStream(body, started.limit);
-  if ('reader' in read)
-    return withFields(response, unchanged.headers, continueStream(read.start, read.reader));
+  if ('reader' in read) return withHead(response, unchanged, continueStream(read.start, read.reader));
   const { whole } = read;
   const outcome = isJsonText(whole) ? started.finish(whole) : await finishWith(started, whole, started.limit);
-  return withFields(response, outcome.headers, outcome.body && new Uint8Array(outcome.body));
+  return withHead(response, outcome, outcome.body && new Uint8Array(outcome.body));
 }
 
-/** Returns a response with other fields; what only Workers have stays, such as a body that is not to be compressed again. */
-function withFields(response: Response, fields: HeaderFields, body: WebBody): Response {
-  const changed = new Response(body, response);
+/** Returns a response with another head; what only Workers have stays, such as a body that is not to be compressed again. */
+function withHead(response: Response, head: ResponseHeadOf, body: WebBody): Response {
+  const { status, headers: fields } = head;
+  const isEmpty = !hasContent(status);
+  if (isEmpty && body instanceof ReadableStream) body.cancel().catch(() => {});
+  const changed =
+    status === response.status
+      ? new Response(body, response)
+      : new Response(isEmpty ? null : body, { status });
   const { headers } = changed;
   const names = [...headers.keys()];
   for (const name of names) headers.delete(name);
   for (const [name, value] of toHeaders(fields.flat())) headers.append(name, value);
   return changed;
 }
+
+/** Status and fields of a response to a V1 client. */
+type ResponseHeadOf = Pick<ResponseVerdict, 'status' | 'headers'>;
 
 function refusal({ status, headers, body }: RefusedRequest): Response {
   return new Response(new Uint8Array(body), { status, headers: toHeaders(headers.flat()) });

@@ -23,7 +23,9 @@ import {
   NOTE_OF_UNDECODED,
   type RequestFacts,
   type ResponseNote,
-  restoredQuery,
+  hasContent,
+  mappedHead,
+  restoredLink,
   rewriteLinks,
 } from '../migrate/migrated.ts';
 import { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
@@ -58,7 +60,7 @@ const NO_LIMITS = { count: Infinity, bytes: Infinity };
 const EMPTY = new Uint8Array();
 
 /** The parts of a migrated request that its response depends on. */
-export type RequestOfResponse = Pick<MigratedRequestHead, 'method' | 'target' | 'host' | 'edits'>;
+export type RequestOfResponse = Pick<MigratedRequestHead, 'target' | 'v1' | 'host' | 'edits'>;
 
 /** What an adapter knows of a body before it reads it. */
 export interface RequestBodyFacts {
@@ -73,7 +75,12 @@ export type StartedRequest =
   | { readonly action: 'pass' }
   | { readonly action: 'refuse'; readonly refused: RefusedRequest }
   /** The body, if there is one, is sent as received. */
-  | { readonly action: 'forward'; readonly request: MigratedRequest }
+  | {
+      readonly action: 'forward';
+      readonly request: MigratedRequest;
+      /** True where the body is not sent: the operation has a method at V2 that has no use for one. */
+      readonly dropsBody?: true;
+    }
   | CollectedRequest;
 
 /** A request whose body is needed whole. */
@@ -144,7 +151,7 @@ export class Migration {
       case 'refuse':
         return started.refused;
       case 'forward':
-        return { ...started.request, body: hasBody ? bytes : null };
+        return { ...started.request, body: hasBody && started.dropsBody !== true ? bytes : null };
       case 'collect':
         return bytes.length > started.bodyLimit ? started.tooLarge() : started.finish(bytes);
     }
@@ -257,6 +264,12 @@ function startV1Request(parts: V1RequestParts, hasBody: boolean): StartedRequest
       return { action: 'refuse', refused: refusedRequest(body.failure, parts.signals) };
     case 'forward':
       return { action: 'forward', request: withoutBodyEdits(parts, null, [], body.note) };
+    case 'drop':
+      return {
+        action: 'forward',
+        request: withoutBodyEdits(parts, null, [], body.note),
+        dropsBody: true,
+      };
     case 'rewrite':
       return new CollectedV1Request(parts, body.coding);
   }
@@ -286,11 +299,13 @@ function migratedHead(
     now: Date.now(),
     codings: codings.length === 0 ? undefined : codings,
     isRewritten,
+    isBodyDropped: decision.body.action === 'drop',
     hasTrace: readTraceparent(head.traceparent) !== undefined,
   });
   return {
-    method,
+    method: decision.v2Method,
     target: decision.v2Target,
+    v1: { method, target: decision.target.raw },
     headers: headerFieldsOf(fields.forwardedHeaders),
     operation: decision.operation?.id,
     apiVersion: version,
@@ -357,11 +372,10 @@ function startV1Response(parts: V1ResponseParts): StartedResponse {
   return new CollectedV1Response(parts, decided.coding);
 }
 
-/** The path of a request is the same in V1 and V2, so that the operation follows from the migrated target. */
 function requestFacts({ rules, request }: V1ResponseParts): RequestFacts {
-  const { method, target } = request;
+  const { method, target } = request.v1;
   const [path = ''] = target.split('?', 1);
-  const rest = path.slice(rules.prefixes.v2.length);
+  const rest = path.slice(rules.prefixes.v1.length);
   return { method, rest, operation: rules.match(method, rest) };
 }
 
@@ -374,9 +388,19 @@ function unchanged(
   body: Uint8Array | null,
   note: ResponseNote | undefined,
 ): UnchangedResponseVerdict {
-  const { status, headers } = parts;
+  const { status, headers } = mapped(parts, parts.headers);
   const fields = clientFields(parts, headers);
-  return { verdict: 'unchanged', status, headers: fields, body: body?.length === 0 ? null : body, note };
+  const isEmpty = body?.length === 0 || !hasContent(status);
+  return { verdict: 'unchanged', status, headers: fields, body: isEmpty ? null : body, note };
+}
+
+/** Status and fields for the client, where the operation has other statuses at V2. */
+function mapped(
+  parts: V1ResponseParts,
+  headers: HeaderList,
+): { readonly status: number; readonly headers: HeaderList } {
+  const head = { status: parts.status, headers, reason: undefined, lines: undefined };
+  return mappedHead(head, requestFacts(parts).operation);
 }
 
 /** Returns the header fields for the client: links lead to V1, and the end of V1 is announced in the final ones. */
@@ -390,7 +414,8 @@ function clientFields(parts: V1ResponseParts, headers: HeaderList): HeaderFields
     prefix: rules.prefixes.v2,
     clientPrefix: rules.prefixes.v1,
     gateway: 'same-origin',
-    restoreQuery: (path, query) => restoredQuery(facts, rules, path, query),
+    restore: (link) => restoredLink(facts, rules, link),
+    base: rules.moves && { v1: request.v1.target, v2: request.target },
   });
   if (status >= 200) signals?.addTo(fields, rules.deprecatedAttributes.of(request.edits));
   return headerFieldsOf(fields);
@@ -422,8 +447,10 @@ class CollectedV1Response implements CollectedResponse {
     const outcome = rules.responsePlan(operation, method).rewrite(decoded, context);
     if (outcome.verdict === 'unchanged') return unchanged(parts, received ?? decoded, outcome.note);
     const { body, records: edits, patch, omitted } = outcome;
-    const fields = clientFields(parts, rewrittenResponseFields(headers, body.length));
-    return { verdict: 'rewritten', status, headers: fields, body, edits, patch, omitted };
+    const head = mapped(parts, rewrittenResponseFields(headers, body.length));
+    const fields = clientFields(parts, head.headers);
+    const sent = hasContent(head.status) ? body : EMPTY;
+    return { verdict: 'rewritten', status: head.status, headers: fields, body: sent, edits, patch, omitted };
   }
 }
 

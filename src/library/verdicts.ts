@@ -13,9 +13,12 @@ export type MigratedRequest = RewrittenRequest | UnchangedRequest;
 
 /** The parts of a migrated request that do not depend on its verdict. */
 export interface MigratedRequestHead {
+  /** The method for V2: the client's, unless the operation has another one there. */
   readonly method: string;
   /** The raw target at V2: path and query. */
   readonly target: string;
+  /** Method and raw target as the client sent them. */
+  readonly v1: { readonly method: string; readonly target: string };
   /**
    * The header fields to send. `Host`, hop-by-hop fields and the framing (`Content-Length`, `Transfer-Encoding`) are left to the
    * sender.

@@ -14,6 +14,7 @@ import { countedDown, type HopFields } from '../http/hop-fields.ts';
 import { type ForwardedFields, isHost, type RequestHead } from '../http/request-head.ts';
 import { originForm, readTarget, type Target } from '../http/target.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
+import type { MovedTarget, Moves, PathAndQuery } from '../rewrite/moves.ts';
 import type { RewrittenQuery } from '../rewrite/query-plan.ts';
 import type { EditRecord, Rewrite } from '../rewrite/records.ts';
 import {
@@ -95,6 +96,8 @@ export interface MigrateDecision {
   readonly v2Method: string;
   /** The target that V2 receives, without the path of the service itself. */
   readonly v2Target: string;
+  /** Edits of the target that no change makes: parameters that a moved operation has no room for. */
+  readonly targetEdits: readonly EditRecord[];
   /** Maximum bytes of a body to rewrite, received or decoded. */
   readonly bodyLimit: number;
   readonly body: BodyDecision;
@@ -144,17 +147,21 @@ export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits:
       if (limits.selfService !== undefined && target.rest === limits.selfService)
         return { route: 'self-service' };
       const { method, hasBody, head } = request;
-      const { operation, query, v2Method, v2Target } = decideTarget(method, target, rules);
+      const decided = decideTarget(method, target, rules);
+      const { operation, query, v2Method, v2Target, targetEdits } = decided;
       const bodyLimit = limits.bodyLimit ?? ruleBook.limits.body;
       const { codings = ALL_CODINGS } = limits;
       const hasRules = rules.rewritesBodies(operation, method);
-      const body = decideBody(
-        { hasRules, hasBody, head },
-        { policies: ruleBook.policies, bodyLimit, codings },
-        rules,
-        operation,
-      );
-      return { route: 'migrate', target, operation, query, v2Method, v2Target, bodyLimit, body };
+      const body =
+        v2Method !== method && hasBody && !hasContent(v2Method)
+          ? DROP
+          : decideBody(
+              { hasRules, hasBody, head },
+              { policies: ruleBook.policies, bodyLimit, codings },
+              rules,
+              operation,
+            );
+      return { route: 'migrate', target, operation, query, v2Method, v2Target, targetEdits, bodyLimit, body };
     }
   }
 }
@@ -200,28 +207,58 @@ export function requestLineAtV2(method: string, target: string, rules: CompiledR
 }
 
 /** The parts of a decision that follow from method and target. */
-type TargetDecision = Pick<MigrateDecision, 'operation' | 'query' | 'v2Method' | 'v2Target'>;
+type TargetDecision = Pick<MigrateDecision, 'operation' | 'query' | 'v2Method' | 'v2Target' | 'targetEdits'>;
 
 function decideTarget(method: string, target: Target, rules: CompiledRuleBook): TargetDecision {
   const operation = rules.match(method, target.rest);
   // A HEAD asks for what a GET of the same target would get (RFC 9110 §9.3.2).
   const asked = method === 'HEAD' && operation === undefined ? rules.match('GET', target.rest) : operation;
   const query = rules.queryPlan(asked, method)?.rewrite(target.query) ?? unchangedQuery(target);
-  return { operation, query, v2Method: method, v2Target: `${rules.prefixes.v2}${target.rest}${query.query}` };
+  const { moves, prefixes } = rules;
+  const moved = moves && movedLine(method, { path: target.rest, query: query.query }, asked, moves);
+  if (moved === undefined) {
+    const v2Target = `${prefixes.v2}${target.rest}${query.query}`;
+    return { operation, query, v2Method: method, v2Target, targetEdits: NO_EDITS };
+  }
+  const v2Target = `${prefixes.v2}${moved.path}${moved.query}`;
+  return { operation, query, v2Method: moved.method, v2Target, targetEdits: moved.records };
+}
+
+const NO_EDITS: readonly EditRecord[] = [];
+
+/** Where V2 has a request, by method and path; undefined where that is the same path. */
+function movedLine(
+  method: string,
+  at: PathAndQuery,
+  asked: Operation | undefined,
+  moves: Moves,
+): (MovedTarget & { readonly method: string }) | undefined {
+  // A preflight of a browser asks about the path of another request (RFC 9110 §9.3.7).
+  const operation = asked ?? (method === 'OPTIONS' ? moves.anyAt(at.path) : undefined);
+  const moved = operation && moves.forward(operation, at);
+  if (moved === undefined) return undefined;
+  const isOwn = operation?.method === method;
+  const sent =
+    isOwn || (method === 'HEAD' && operation?.to?.method !== 'GET') ? operation?.to?.method : method;
+  return { ...moved, method: sent ?? method };
 }
 
 /** All edits of a request: those of its query, then those of its body. */
-export function editsOf({ query }: MigrateDecision, body: readonly EditRecord[]): readonly EditRecord[] {
+export function editsOf(
+  { query, targetEdits }: MigrateDecision,
+  body: readonly EditRecord[],
+): readonly EditRecord[] {
   // Similar bodies share their list, which others rely on.
-  return query.records.length === 0 ? body : [...query.records, ...body];
+  if (query.records.length === 0 && targetEdits.length === 0) return body;
+  return [...query.records, ...targetEdits, ...body];
 }
 
 /** The verdict on a request, given the one on its body: a rewritten query alone makes it `rewritten`. */
 export function verdictOf(
-  { query }: MigrateDecision,
+  { query, targetEdits }: MigrateDecision,
   body: 'rewritten' | 'unchanged',
 ): 'rewritten' | 'unchanged' {
-  return query.records.length > 0 ? 'rewritten' : body;
+  return query.records.length > 0 || targetEdits.length > 0 ? 'rewritten' : body;
 }
 
 function unchangedQuery({ query }: Target): RewrittenQuery {
@@ -234,7 +271,9 @@ export type BodyDecision =
   | { readonly action: 'rewrite'; readonly coding: Coding | undefined; readonly format: BodyFormat }
   /** The body is forwarded unchanged; `note` says why, where rules would have applied. */
   | { readonly action: 'forward'; readonly note: string | undefined }
-  | { readonly action: 'refuse'; readonly failure: Failure };
+  | { readonly action: 'refuse'; readonly failure: Failure }
+  /** The body is read and goes nowhere: the operation has another method at V2, which has no use for one. */
+  | { readonly action: 'drop'; readonly note: string };
 
 /** Policies, limit and codings that decide how a body is handled. */
 interface BodyLimits {
@@ -294,6 +333,13 @@ export function codingOf(decision: BodyDecision, body: Uint8Array): Coding | und
 
 const FORWARD: BodyDecision = { action: 'forward', note: undefined };
 
+const DROP: BodyDecision = { action: 'drop', note: 'body-dropped' };
+
+/** False for a method by which content has no meaning (RFC 9110 §9.3.1, §9.3.2 and §9.3.5). */
+function hasContent(method: string): boolean {
+  return method !== 'GET' && method !== 'HEAD' && method !== 'DELETE';
+}
+
 /** RFC 9110 §15.5.16. */
 const ACCEPT: HeaderList = ['Accept', 'application/json'];
 
@@ -342,6 +388,8 @@ export interface HeadMigration {
   readonly version: ApiVersion | undefined;
   /** True when the body was rewritten, so that fields that describe the original body are left out. */
   readonly isRewritten: boolean;
+  /** True when the body is dropped, and its media type with it. */
+  readonly isBodyDropped?: boolean;
   /** The id to send if the client's is absent or invalid; undefined leaves the field as received. */
   readonly requestId?: string | undefined;
   /** True when the client's `traceparent` is valid, so that its trace continues. */
@@ -375,11 +423,19 @@ export function migrateHead(
   received: RequestHead,
   parts: MigratedHeadParts,
 ): { readonly version: ApiVersion | undefined; readonly fields: MigratedHead } {
-  const { rules, request, now, pinned, isRewritten, requestId, hasTrace, traceparent } = parts;
+  const { rules, request, now, pinned, isRewritten, isBodyDropped, requestId, hasTrace, traceparent } = parts;
   const version = chooseApiVersion(requestedVersion(received, rules.ruleBook), rules.ruleBook, now, pinned);
   // Where no response rule can apply, V2's response may have any coding.
   const codings = representationPlan(request, rules).isEmpty ? undefined : (parts.codings ?? ALL_CODINGS);
-  const migration = { version, isRewritten, requestId, hasTrace, traceparent, codings };
+  const migration = {
+    version,
+    isRewritten,
+    ...(isBodyDropped === true && { isBodyDropped }),
+    requestId,
+    hasTrace,
+    traceparent,
+    codings,
+  };
   return { version, fields: new MigratedHead(received, migration) };
 }
 
@@ -387,6 +443,7 @@ export function migrateHead(
 export class MigratedHead implements ForwardedFields {
   private readonly received: RequestHead;
   private readonly isRewritten: boolean;
+  private readonly isBodyDropped: boolean;
   private readonly isResponseRewritten: boolean;
   private readonly hasTrace: boolean;
   private readonly versionHeader: string;
@@ -402,6 +459,7 @@ export class MigratedHead implements ForwardedFields {
     const { version, isRewritten, requestId, hasTrace, traceparent, codings } = migration;
     this.received = received;
     this.isRewritten = isRewritten;
+    this.isBodyDropped = migration.isBodyDropped === true;
     this.isResponseRewritten = codings !== undefined;
     this.hasTrace = hasTrace;
     this.version = version === undefined || version.why === 'client' ? undefined : version.sent;
@@ -439,7 +497,8 @@ export class MigratedHead implements ForwardedFields {
     if (kind === 'range') return !this.isResponseRewritten;
     // The state of a trace that is not continued does not apply to the new one (W3C Trace Context §3.3).
     if (kind === 'tracestate') return this.hasTrace;
-    return !this.isRewritten || !BODY_KINDS.has(kind);
+    if (this.isBodyDropped && kind === 'content-type') return false;
+    return !(this.isRewritten || this.isBodyDropped) || !BODY_KINDS.has(kind);
   };
 
   private hasVersion(): boolean {

@@ -1,6 +1,14 @@
 import { type Coding, readCoding, readJsonType } from '../http/content.ts';
 import { fieldsOfAnotherBody, kindOfName } from '../http/fields.ts';
-import { type HeaderList, headerValue, headerValues, isNamed } from '../http/header-list.ts';
+import {
+  FieldNames,
+  type HeaderList,
+  headerValue,
+  headerValues,
+  isNamed,
+  withoutFields,
+} from '../http/header-list.ts';
+import type { ResponseHead } from '../http/response-head.ts';
 import { bareHost } from '../http/request-head.ts';
 import { mapLinkTargets } from '../http/target.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
@@ -45,20 +53,63 @@ export function contentlessFields(
 }
 
 /**
- * Returns the query of a link to V2 as V1 has it: by the rules of this operation, or of the one that the link leads to. `path` is
- * that of the link below V2's prefix, undefined for a link that is only a query.
+ * Returns a link to V2 as V1 has it: the path of a moved operation, and the query by the rules of this operation, or of the one that
+ * the link leads to.
  */
-export function restoredQuery(
+export function restoredLink(
   { method, rest, operation }: RequestFacts,
   rules: CompiledRuleBook,
-  path: string | undefined,
-  query: string,
-): string {
-  const linked = path ?? rest;
+  { path, query }: ApiLink,
+): ApiLink {
+  const moved = path === undefined ? undefined : rules.moves?.back({ path, query });
+  const linked = moved?.path ?? path ?? rest;
   const own = linked === rest ? rules.queryPlan(operation, method) : undefined;
-  const plan = own ?? rules.queryPlan(rules.match('GET', linked), 'GET');
-  return plan?.restore(query) ?? query;
+  const plan = own ?? rules.queryPlan(moved?.operation ?? rules.match('GET', linked), 'GET');
+  const left = moved?.query ?? query;
+  return { path: moved?.path ?? path, query: plan?.restore(left) ?? left };
 }
+
+/** A link into the API. */
+interface ApiLink {
+  /** Below the prefix; undefined for a link that is only a query. */
+  readonly path: string | undefined;
+  /** With its question mark; empty without a query. */
+  readonly query: string;
+}
+
+/** The status that a V1 client gets for one of V2. */
+export function mappedStatus(status: number, operation: Operation | undefined): number {
+  return operation?.status?.find(({ from }) => from === status)?.to ?? status;
+}
+
+/** The head of V2's response with the status that a V1 client gets: the same where that is V2's. */
+export function mappedHead(head: ResponseHead, operation: Operation | undefined): ResponseHead {
+  const status = mappedStatus(head.status, operation);
+  if (status === head.status) return head;
+  const { is10 } = head;
+  return { status, reason: undefined, headers: framedFor(status, head), lines: undefined, is10 };
+}
+
+/** A status without content has no length, and content that V2 did not send has the length 0 (RFC 9110 §8.6). */
+function framedFor(status: number, { status: received, headers }: ResponseHead): HeaderList {
+  if (!hasContent(status)) return withoutFields(headers, FIELDS_OF_CONTENT);
+  return hasContent(received)
+    ? headers
+    : [...withoutFields(headers, FIELDS_OF_CONTENT), 'Content-Length', '0'];
+}
+
+/** False for a status whose responses have no content (RFC 9110 §15.3.5, §15.3.6 and §15.4.5). */
+export function hasContent(status: number): boolean {
+  return status !== 204 && status !== 205 && status !== 304;
+}
+
+const FIELDS_OF_CONTENT = new FieldNames([
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'transfer-encoding',
+  'trailer',
+]);
 
 /** Reason why a response that a rule applies to is not rewritten, as logged. */
 export type ResponseNote =
@@ -123,11 +174,13 @@ export interface LinkRewriting {
    * `same-origin` if the origin is addressed by the same scheme and host.
    */
   readonly gateway: string | undefined;
+  /** Turns a link back to V1. */
+  readonly restore?: (link: ApiLink) => ApiLink;
   /**
-   * Turns the query of a link back to V1, with its question mark; `path` is the path below the prefix, undefined for a link that
-   * is only a query.
+   * What relative links are relative to: the target at the origin, with its own path, and the one that the client knows. Absent where
+   * both have the same path below their prefixes, so that such links lead to the right place as they are.
    */
-  readonly restoreQuery?: ((path: string | undefined, query: string) => string) | undefined;
+  readonly base?: { readonly v1: string; readonly v2: string } | undefined;
 }
 
 /**
@@ -165,7 +218,8 @@ function rewrittenCookie(cookie: string, places: LinkRewriting): string {
 
 /** Returns the address for the client; unchanged when it points anywhere else than to the origin's API. */
 export function rewrittenLink(uri: string, places: LinkRewriting): string {
-  if (uri.startsWith('?')) return withQuery(uri, undefined, places);
+  if (places.base !== undefined && isRelative(uri)) return rewrittenRelative(uri, places.base, places);
+  if (uri.startsWith('?')) return restored('', undefined, uri, places);
   const absolute = /^(?:(https?):)?\/\/([^/?#]*)/i.exec(uri);
   if (absolute === null) return rewrittenPath(uri, places) ?? uri;
   const [start, scheme, host = ''] = absolute;
@@ -189,14 +243,53 @@ function rewrittenPath(target: string, places: LinkRewriting): string | undefine
   const rest = target.slice(prefix.length);
   if (!(rest === '' || /^[/?#]/.test(rest))) return undefined;
   const path = /^[^?#]*/.exec(rest)?.[0] ?? '';
-  return `${places.clientPrefix}${path}${withQuery(rest.slice(path.length), path, places)}`;
+  return restored(places.clientPrefix, path, rest.slice(path.length), places);
 }
 
-/** Turns a query back, up to a fragment. */
-function withQuery(text: string, path: string | undefined, { restoreQuery }: LinkRewriting): string {
-  if (restoreQuery === undefined || !text.startsWith('?')) return text;
-  const [query = ''] = text.split('#', 1);
-  return restoreQuery(path, query) + text.slice(query.length);
+/** Turns a path and a query back, up to a fragment. */
+function restored(
+  prefix: string,
+  path: string | undefined,
+  text: string,
+  { restore }: LinkRewriting,
+): string {
+  if (restore === undefined) return `${prefix}${path ?? ''}${text}`;
+  const query = text.startsWith('?') ? (text.split('#', 1)[0] ?? '') : '';
+  const link = restore({ path, query });
+  return `${prefix}${link.path ?? ''}${link.query}${text.slice(query.length)}`;
+}
+
+/** True for a reference that has a meaning only relative to another: neither absolute nor a path from the root (RFC 3986 §4.2). */
+function isRelative(uri: string): boolean {
+  return uri !== '' && !/^(?:\/|#|[a-z][a-z\d+.-]*:)/i.test(uri);
+}
+
+/** A relative reference stays where the client finds the right place with it, and becomes a path from the root where not. */
+function rewrittenRelative(
+  uri: string,
+  { v1, v2 }: { readonly v1: string; readonly v2: string },
+  places: LinkRewriting,
+): string {
+  const meant = resolved(uri, v2);
+  const sent = rewrittenPath(meant, places) ?? meant;
+  return resolved(uri, v1) === sent ? uri : sent;
+}
+
+/** Resolves a relative reference against a target in origin form, every character as it came (RFC 3986 §5.2). */
+function resolved(uri: string, base: string): string {
+  const [from = ''] = base.split('?', 1);
+  if (uri.startsWith('?')) return from + uri;
+  const end = uri.search(/[?#]/);
+  const path = end === -1 ? uri : uri.slice(0, end);
+  const segments = from.slice(0, from.lastIndexOf('/')).split('/');
+  const added = path.split('/');
+  for (const [at, segment] of added.entries()) {
+    const isLast = at === added.length - 1;
+    if (segment === '..' && segments.length > 1) segments.pop();
+    if (segment !== '.' && segment !== '..') segments.push(segment);
+    else if (isLast) segments.push('');
+  }
+  return segments.join('/') + uri.slice(path.length);
 }
 
 /**

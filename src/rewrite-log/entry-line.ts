@@ -87,6 +87,7 @@ class EntryText {
     if (entry.isSampled !== undefined) line += ',"isSampled":true';
     if (entry.client !== undefined) line += `,"client":"${entry.client}"`;
     line += `,"route":"${entry.route}","method":${quoted(entry.method)},"path":${quoted(entry.path)}`;
+    if (entry.upstreamMethod !== undefined) line += `,"upstreamMethod":${quoted(entry.upstreamMethod)}`;
     if (entry.upstreamPath !== undefined) line += `,"upstreamPath":${quoted(entry.upstreamPath)}`;
     if (entry.operation !== undefined) line += `,"operation":${quoted(entry.operation)}`;
     if (entry.apiVersion !== undefined) {
@@ -115,6 +116,7 @@ class EntryText {
     if (entry.sent !== undefined) line += `,"sent":${entry.sent}`;
     line += `,"bytesIn":${entry.bytesIn},"bytesOut":${entry.bytesOut},"responseBytes":${entry.responseBytes}`;
     line += `,"status":${entry.status}`;
+    if (entry.upstreamStatus !== undefined) line += `,"upstreamStatus":${entry.upstreamStatus}`;
     if (entry.incomplete === true) line += ',"incomplete":true';
     if (entry.upstreamMs !== undefined) line += `,"upstreamMs":${millisecondsText(entry.upstreamMs)}`;
     line += `,"totalMs":${millisecondsText(entry.totalMs)}`;

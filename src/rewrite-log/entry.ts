@@ -63,6 +63,8 @@ export interface Entry {
   readonly method: string;
   /** Path as the client sent it, with query names; query values are replaced by `…`. */
   readonly path: string;
+  /** Method of the request for V2, where it is another one than the client's. */
+  readonly upstreamMethod?: string | undefined;
   /** Path of the request for V2; absent when none was made. */
   readonly upstreamPath?: string | undefined;
   /** Operation id in the rule book; absent for unnamed V1 traffic and for V2 traffic. */
@@ -122,6 +124,8 @@ export interface Entry {
   readonly responseBytes: number;
   /** Status that the client received; 0 when it received none. */
   readonly status: number;
+  /** Status of V2's response, where V1 clients get another one. */
+  readonly upstreamStatus?: number | undefined;
   /** True when the exchange with the client ended after the status and before the end of the response: it left, was too slow, or was reset. */
   readonly incomplete?: true | undefined;
   /** Milliseconds from the last attempt to send the request to the head of its response; absent without one. */

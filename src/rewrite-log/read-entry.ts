@@ -57,13 +57,14 @@ const OPTIONAL_TEXTS = [
   'operation',
   'mode',
   'origin',
+  'upstreamMethod',
   'upstreamPath',
   'failure',
   'cause',
   'note',
   'pointer',
 ] as const;
-const OPTIONAL_NUMBERS = ['upstreamMs', 'editsOmitted', 'attempts', 'heldMs'] as const;
+const OPTIONAL_NUMBERS = ['upstreamMs', 'editsOmitted', 'attempts', 'heldMs', 'upstreamStatus'] as const;
 
 function hasVerdict(value: unknown): value is { readonly verdict: string } {
   return (
@@ -167,6 +168,9 @@ export const entrySchema = z
     route: z.enum(['migrate', 'pass', 'none']),
     method: z.string().describe('HTTP method.'),
     path: z.string().describe('Path and query as the client sent them, without query values.'),
+    upstreamMethod: z
+      .exactOptional(z.string())
+      .describe('HTTP method of the request for V2, where it is another one than that of the client.'),
     upstreamPath: z
       .exactOptional(z.string())
       .describe('Path and query of the request for the service, without query values.'),
@@ -296,6 +300,11 @@ export const entrySchema = z
     bytesOut: count.describe('Bytes of the request body as forwarded; of one that streams, as received.'),
     responseBytes: count.describe("Bytes of the response's body as written to the client's connection."),
     status: count.describe('Status that the client received; 0 if it received none.'),
+    upstreamStatus: z
+      .exactOptional(count)
+      .describe(
+        "Status of V2's response, where the client got another one: that which the operation maps it to.",
+      ),
     incomplete: z
       .exactOptional(z.literal(true))
       .describe('The exchange with the client ended before the end of the response.'),

@@ -9,6 +9,7 @@ import {
 import type { BodyFormat } from '../http/content.ts';
 import type { WorkMemory } from '../json/tape.ts';
 import { compileForms, type FormPlans } from './form.ts';
+import { Moves } from './moves.ts';
 import { compilePlans, type Plans } from './plan.ts';
 import { compileQueryPlans, type QueryPlan, type QueryPlans } from './query-plan.ts';
 import { DeprecatedAttributes, type EditRecord, isWrapped, type Rewrite } from './records.ts';
@@ -29,6 +30,8 @@ export interface RequestPlan {
  */
 export class CompiledRuleBook {
   readonly ruleBook: RuleBook;
+  /** The operations that moved; undefined for a rule book without any. */
+  readonly moves: Moves | undefined;
   /** The prefixes of both versions. */
   readonly prefixes: Prefixes;
   /** Lists the deprecated attributes that a request used, from its edit records. */
@@ -43,6 +46,9 @@ export class CompiledRuleBook {
 
   constructor(ruleBook: RuleBook) {
     this.ruleBook = ruleBook;
+    this.moves = ruleBook.operations.some(({ to }) => to !== undefined)
+      ? new Moves(ruleBook.operations)
+      : undefined;
     this.prefixes = new Prefixes(ruleBook.from, ruleBook.to);
     this.operations = new OperationTable(ruleBook.operations);
     this.requestPlans = compilePlans(ruleBook);

@@ -7,6 +7,14 @@ import {
   operationContexts,
 } from './declared-change.ts';
 import { inverseValues, isInverse, isInvertible, resourceOf } from './inverse.ts';
+import {
+  destinationFaults,
+  destinationShape,
+  parametersIn,
+  printDestination,
+  readDestination,
+  type StatusMapping,
+} from './move.ts';
 import { didYouMean, type SourceFault, type SourcePath } from './rule-book-fault.ts';
 import type { RuleBookSource } from './rule-book-source.ts';
 import {
@@ -19,6 +27,7 @@ import {
 } from './rule-book.ts';
 import {
   DEFAULT_FROM,
+  DEFAULT_TO,
   type MappedValue,
   namedMembers,
   type Path,
@@ -235,7 +244,8 @@ function checkValues(
 /** Reads the operations of a source, in order; those with a faulty template are left out. */
 export function checkOperations(
   source: RuleBookSource['operations'] = {},
-  prefix: string = DEFAULT_FROM,
+  from: string = DEFAULT_FROM,
+  to: string = DEFAULT_TO,
 ): {
   readonly operations: readonly Operation[];
   readonly faults: readonly SourceFault[];
@@ -248,7 +258,7 @@ export function checkOperations(
     const assumed = typeof declared === 'string' ? false : (declared.assumed ?? false);
     const [method = '', template = ''] = match.split(' ');
     const path = typeof declared === 'string' ? ['operations', id] : ['operations', id, 'match'];
-    const fault = templateFault(template, prefix);
+    const fault = templateFault(template, from);
     if (fault !== undefined) {
       faults.push({
         path,
@@ -257,11 +267,21 @@ export function checkOperations(
       });
       continue;
     }
+    const moved = moveOf(id, declared, { method, template }, to);
+    faults.push(...moved.faults);
     const shape = `${method} ${templateShape(template)}`;
     const other = shapes.get(shape);
     if (other === undefined) {
       shapes.set(shape, id);
-      operations.push({ id, method, template, assumed, ...resourceIn(declared), ...embeddings(declared) });
+      operations.push({
+        id,
+        method,
+        template,
+        assumed,
+        ...moved.move,
+        ...resourceIn(declared),
+        ...embeddings(declared),
+      });
       continue;
     }
     const message = `operation "${id}": ${method} ${template} matches the same requests as "${other}"; remove one of them`;
@@ -272,6 +292,45 @@ export function checkOperations(
 }
 
 type OperationSource = NonNullable<RuleBookSource['operations']>[string];
+
+/** Where V2 has an operation, and its statuses; a faulty part is left out. */
+function moveOf(
+  id: string,
+  declared: OperationSource,
+  match: { readonly method: string; readonly template: string },
+  prefix: string,
+): { readonly move: Pick<Operation, 'to' | 'status'>; readonly faults: readonly SourceFault[] } {
+  if (typeof declared === 'string') return { move: {}, faults: [] };
+  const { to, status } = declared;
+  const faults: SourceFault[] = [];
+  const wrong = to === undefined ? [] : destinationFaults(to, match, prefix);
+  for (const fault of wrong) {
+    const message = `operation "${id}": to ${JSON.stringify(to)} ${fault}`;
+    faults.push({ path: ['operations', id, 'to'], blame: 'value', message });
+  }
+  const mappings = Object.entries(status ?? {}).map(([from, mapped]) => ({ from: Number(from), to: mapped }));
+  for (const mapping of mappings) {
+    const fault = statusFault(mapping);
+    if (fault === undefined) continue;
+    const message = `operation "${id}": status ${mapping.from}: ${mapping.to} ${fault}`;
+    faults.push({ path: ['operations', id, 'status', String(mapping.from)], blame: 'value', message });
+  }
+  return {
+    move: {
+      ...(to === undefined || wrong.length > 0 ? {} : { to: readDestination(to) }),
+      ...(mappings.length === 0 ? {} : { status: mappings }),
+    },
+    faults,
+  };
+}
+
+function statusFault({ from, to }: StatusMapping): string | undefined {
+  if (from === to) return 'maps the status to itself; leave it out';
+  // It says that the copy of the client is good (RFC 9110 §15.4.5), or has no body to stand for one.
+  if (from === 304 || to === 304)
+    return 'concerns 304, which is about the copy that the client has; leave it out';
+  return undefined;
+}
 
 function resourceIn(declared: OperationSource): { readonly resource?: Path } {
   if (typeof declared === 'string' || declared.resource === undefined) return {};
@@ -325,10 +384,41 @@ export function ruleBookWarnings({ changes, operations, policies }: RuleBook): r
   });
   return [
     ...new Set(chains),
+    ...moveWarnings(operations),
     ...changes.flatMap((change) => withoutInverse(change)),
     ...changes.flatMap((change) => mapsOfSeveral(change)),
     ...operations.flatMap((operation) => unreadResource(operation, operations, changes)),
   ];
+}
+
+/** What clients may notice of moved operations: bodies that V2 does not read, and links that lead elsewhere, or nowhere. */
+function moveWarnings(operations: readonly Operation[]): readonly string[] {
+  const byShape = new Map<string, string>();
+  return operations.flatMap(({ id, method, template, to }) => {
+    if (to === undefined) return [];
+    const printed = printDestination(to);
+    const warnings: string[] = [];
+    const shape = destinationShape(to);
+    const first = byShape.get(shape);
+    if (first === undefined) byShape.set(shape, id);
+    else
+      warnings.push(
+        `operations "${first}" and "${id}" lead to the same requests: links to ${printed} lead V1 clients to "${first}", which comes first`,
+      );
+    const used = new Set(
+      [...to.path, ...to.query.map(({ value }) => value)].map(({ parameter }) => parameter),
+    );
+    const lost = parametersIn(template).filter((name) => !used.has(name));
+    if (lost.length > 0)
+      warnings.push(
+        `operation "${id}": ${printed} lacks ${lost.map((name) => `{${name}}`).join(' and ')}: links to it cannot lead back to ${method} ${template}`,
+      );
+    if (canBeRewritten(method) && !canBeRewritten(to.method))
+      warnings.push(
+        `operation "${id}": ${method} becomes ${to.method}, which has no use for a body (RFC 9110 §9.3.1): that of a request is dropped`,
+      );
+    return warnings;
+  });
 }
 
 /** V1 returned what it stored; V2 never got these members, so that no response rule can bring them back. */

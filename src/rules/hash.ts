@@ -1,5 +1,6 @@
 import { printScalar } from '../json/document.ts';
-import type { Change, Policies, RuleBook } from './rule-book.ts';
+import { parametersIn } from './move.ts';
+import type { Change, Operation, Policies, RuleBook } from './rule-book.ts';
 import {
   DEFAULT_FROM,
   DEFAULT_TO,
@@ -23,6 +24,7 @@ export async function hashRuleBook(book: Omit<RuleBook, 'hash'>): Promise<string
         operation.method,
         templateShape(operation.template),
         ...(operation.embeds === undefined ? [] : [operation.embeds]),
+        ...moveMeaning(operation),
         ...(operation.resource === undefined ? [] : [{ resource: operation.resource }]),
       ])
       .sort(byFirst),
@@ -42,10 +44,26 @@ export async function hashRuleBook(book: Omit<RuleBook, 'hash'>): Promise<string
   return digestOf(new TextEncoder().encode(meaning), 8);
 }
 
+/** The names of parameters have a meaning here: they say which goes where. */
+function moveMeaning({ template, to, status }: Operation): readonly unknown[] {
+  if (to === undefined && status === undefined) return [];
+  const names = parametersIn(template);
+  const places =
+    to &&
+    [...to.path, ...to.query.map(({ value }) => value)].map(({ before, parameter, after }) => [
+      before,
+      parameter === undefined ? null : names.indexOf(parameter),
+      after,
+    ]);
+  return [[to?.method, places, to?.query.map(({ name }) => name), status]];
+}
+
 /** Nothing for a book with the usual prefixes: its hash is what it was before a book could name them. */
-function targetMeaning({ from, to, other }: Omit<RuleBook, 'hash'>): readonly unknown[] {
+function targetMeaning({ from, to, other, operations }: Omit<RuleBook, 'hash'>): readonly unknown[] {
   const isUsual = from === DEFAULT_FROM && to === DEFAULT_TO && other === 'refuse';
-  return isUsual ? [] : [{ from, to, other }];
+  // Which operation a link leads back to may depend on their order.
+  const order = operations.some((operation) => operation.to !== undefined) && operations.map(({ id }) => id);
+  return [...(isUsual ? [] : [{ from, to, other }]), ...(order === false ? [] : [{ order }])];
 }
 
 function byFirst(

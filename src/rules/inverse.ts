@@ -1,5 +1,6 @@
 import { type JsonScalar, printScalar } from '../json/document.ts';
 import type { Change, Operation } from './rule-book.ts';
+import { shapeAtV2 } from './move.ts';
 import {
   type MappedValue,
   type MoveRule,
@@ -10,7 +11,6 @@ import {
   type ResponseMoveRule,
   type ResponseStripRule,
   type SetRule,
-  templateShape,
   type UnnestRule,
 } from './rule.ts';
 
@@ -105,9 +105,9 @@ interface ResourcePlace {
   readonly prefix: Path;
 }
 
-/** The key of the resource of an operation: its path without a parameter at the end. */
-export function resourceOf({ template }: Pick<Operation, 'template'>): string {
-  return templateShape(template).replace(/\/\{\}$/, '');
+/** The key of the resource of an operation: its path at V2, whose resources responses have, without a parameter at the end. */
+export function resourceOf(operation: Pick<Operation, 'template' | 'to'>): string {
+  return shapeAtV2(operation).replace(/\/\{\}$/, '');
 }
 
 /** True for a change whose request rules are undone in responses. */

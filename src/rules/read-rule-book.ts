@@ -69,7 +69,7 @@ function checkMeaning(value: unknown, jsonAt: JsonAt): Findings {
 /** Checks a source, or the valid subset of it. */
 function check(source: RuleBookSource, subset: ValidSubset | undefined, jsonAt: JsonAt): Findings {
   const { from = DEFAULT_FROM, to = DEFAULT_TO, other = 'refuse' } = source;
-  const { operations, faults } = checkOperations(source.operations, from);
+  const { operations, faults } = checkOperations(source.operations, from, to);
   const declared = source.changes.map((change, at) =>
     declareChange(change, subset?.indexes[at] ?? at, jsonAt),
   );

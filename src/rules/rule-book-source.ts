@@ -394,6 +394,26 @@ const match = z
   )
   .describe("A method and a path template below V1's prefix, such as PATCH /properties/{id}.");
 
+const destination = z
+  .string()
+  .regex(
+    /^(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) \S+$/,
+    'must be a method and a path, such as "POST /invoices"',
+  )
+  .exactOptional()
+  .describe(
+    "Method, path below V2's prefix and query of a moved operation, with the parameters of match: GET /lines?invoice={id}.",
+  );
+
+const statusMap = z
+  .record(
+    z.string().regex(/^[2-5]\d\d$/, 'must be a status of V2, from 200 to 599'),
+    z.int().min(200).max(599),
+    { error: 'a mapping of statuses, such as { 204: 200 }' },
+  )
+  .exactOptional()
+  .describe('The statuses that V1 clients get, by V2 status.');
+
 const id = z
   .string()
   .regex(/^[A-Za-z][\w.-]{0,63}$/, 'must be a letter followed by up to 63 letters, digits, "_", "-" or "."');
@@ -537,6 +557,8 @@ export const ruleBookSource = strict({
             match,
             assumed,
             embeds,
+            to: destination,
+            status: statusMap,
             resource: resource.describe(
               'Where its responses carry the resource; that of the rule book when absent.',
             ),

@@ -1,3 +1,4 @@
+import type { Destination, StatusMapping } from './move.ts';
 import type { Rollout } from './rollout.ts';
 import {
   looseSpelling,
@@ -14,6 +15,10 @@ export interface Operation {
   readonly id: string;
   readonly method: string;
   readonly template: string;
+  /** Where V2 has it, if it moved; absent when V2 has it at the same path. */
+  readonly to?: Destination;
+  /** Statuses that V1 clients get instead of V2's; absent for none. */
+  readonly status?: readonly StatusMapping[];
   /** True when neither the specification nor the documentation shows it. */
   readonly assumed: boolean;
   /** The path to the resource in its responses, empty for the body itself; absent for that of the rule book. */

@@ -380,11 +380,16 @@ export function templateFault(template: string, prefix = DEFAULT_FROM): string |
     if (/[{}]/.test(segment)) {
       return `contains "${segment}"; a parameter is a whole segment, such as {id}`;
     }
-    if (!LITERAL.test(segment)) {
-      return `contains "${segment}", which is not valid in a path; percent-encode everything except letters, digits and -._~!$&'()*+,=:@`;
-    }
+    const fault = literalFault(segment);
+    if (fault !== undefined) return fault;
   }
   return undefined;
+}
+
+/** Returns what is wrong with the text of a path segment and how to fix it, or `undefined`. */
+export function literalFault(text: string): string | undefined {
+  if (text === '' || LITERAL.test(text)) return undefined;
+  return `contains "${text}", which is not valid in a path; percent-encode everything except letters, digits and -._~!$&'()*+,=:@`;
 }
 
 /**

@@ -62,8 +62,8 @@ test('a rule book that is written as JSON and read again does the same', async (
 
 test('a response needs of its request only what JSON can carry, so that another process may rewrite it', async () => {
   const migration = await shipped();
-  const { method, target, host, edits } = order(migration, { ...TYPE, host: 'api.example' });
-  const request = JSON.parse(JSON.stringify({ method, target, host, edits }));
+  const { target, v1, host, edits } = order(migration, { ...TYPE, host: 'api.example' });
+  const request = JSON.parse(JSON.stringify({ target, v1, host, edits }));
   const fields = { ...TYPE, location: 'https://api.example/api/v2/orders/1', etag: '"1"' };
   const response = migration.response(request, 201, fields, '{"data":{"highlight_type":"x"}}');
   expect(response.verdict).toBe('rewritten');

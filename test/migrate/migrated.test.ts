@@ -144,8 +144,11 @@ test.each([
   ['https://elsewhere.test/api/v2/x?new=1', 'https://elsewhere.test/api/v2/x?new=1'],
   ['/other?new=1', '/other?new=1'],
 ])('the query of %s is turned back, and nothing else: %s', (uri, expected) => {
-  const restoreQuery = (path: string | undefined, query: string): string => `?[${path ?? 'own'} ${query}]`;
-  expect(rewrittenLink(uri, { ...PLACES, restoreQuery })).toBe(expected);
+  const restore: LinkRewriting['restore'] = ({ path, query }) => ({
+    path,
+    query: query && `?[${path ?? 'own'} ${query}]`,
+  });
+  expect(rewrittenLink(uri, { ...PLACES, restore })).toBe(expected);
 });
 
 test.each([

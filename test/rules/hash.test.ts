@@ -59,7 +59,7 @@ describe('stays when the meaning does', () => {
     [
       'defaults written out',
       'changes:',
-      'policies: { flat: migrate, malformed: refuse }\nlimits: { depth: 512, body: 10485760 }\nchanges:',
+      'format: 1\nfrom: /api/v1\nto: /api/v2\nother: refuse\npolicies: { flat: migrate, malformed: refuse }\nlimits: { depth: 512, body: 10485760 }\nchanges:',
     ],
     ['statuses written out', 'as: b }', 'as: b, status: 2xx }'],
     [
@@ -86,6 +86,12 @@ describe('goes when the meaning does', () => {
     ['a: POST /a', "a: { match: POST /a, resource: '' }"],
     ['operations:', "resource: ''\noperations:"],
     ['operations:', 'resource: a.b\noperations:'],
+    ['operations:', 'from: /v1\noperations:'],
+    ['operations:', 'to: /v2\noperations:'],
+    ['operations:', 'other: pass\noperations:'],
+    ['a: POST /a', 'a: { match: POST /a, to: POST /aa }'],
+    ['a: POST /a', 'a: { match: POST /a, status: { 204: 200 } }'],
+    ['match: "PATCH /b/{id}"', 'match: "PATCH /b/{id}", to: "PATCH /b?x={id}"'],
     ['/b/{id}', '/b/id'],
     ['  a: POST /a\n', '  a: POST /a\n  c: POST /c\n'],
     ['id: one', 'id: other'],

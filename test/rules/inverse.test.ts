@@ -204,6 +204,34 @@ changes:
     expect(ruleBookWarnings(oneWay)).toEqual([]);
   });
 
+  test.each<[operations: string, warning: string]>([
+    [
+      'a: { match: GET /a, to: GET /n }, b: { match: GET /b, to: GET /n }',
+      'operations "a" and "b" lead to the same requests: links to GET /n lead V1 clients to "a", which comes first',
+    ],
+    [
+      "a: { match: 'GET /a/{id}', to: 'GET /n?x=a{id}&y=1' }, b: { match: 'GET /b/{no}', to: 'GET /n?y=1&x=a{no}' }",
+      'operations "a" and "b" lead to the same requests: links to GET /n?y=1&x=a{no} lead V1 clients to "a", which comes first',
+    ],
+    [
+      "a: { match: 'GET /a/{id}/{part}', to: 'GET /n/{part}' }",
+      'operation "a": GET /n/{part} lacks {id}: links to it cannot lead back to GET /a/{id}/{part}',
+    ],
+    [
+      'a: { match: POST /a, to: GET /n }',
+      'operation "a": POST becomes GET, which has no use for a body (RFC 9110 §9.3.1): that of a request is dropped',
+    ],
+  ])('moved operations: %s', async (operations, warning) => {
+    const book = await bookIn(`version: 2025-01-01\noperations: { ${operations} }\nchanges: []\n`);
+    expect(ruleBookWarnings(book)).toEqual([warning]);
+  });
+
+  test('moved operations that differ in more than the names of their parameters', async () => {
+    const operations = "a: { match: 'GET /a', to: GET /n }, b: { match: 'GET /b/{id}', to: 'GET /n?x={id}' }";
+    const book = await bookIn(`version: 2025-01-01\noperations: { ${operations} }\nchanges: []\n`);
+    expect(ruleBookWarnings(book)).toEqual([]);
+  });
+
   const chain = async (...rules: readonly string[]): Promise<readonly string[]> => {
     const changes = rules.map((rule, at) => `  - { id: c${at}, summary: s, on: every, ${rule} }\n`).join('');
     const book = await bookIn(`version: 2025-01-01\nchanges:\n${changes}`);

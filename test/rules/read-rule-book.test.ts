@@ -249,7 +249,7 @@ limits: { depth: 0 }
       '1:10 version "2025-02-30" must be a real day, not before 2025-01-01',
       '2:1 unknown key "opperations"; did you mean "operations"? known here: $schema, format, from, to, other, version, resource, operations, changes, policies, limits, clients, deprecation, sunset, links, brownouts, modes, pins, shield',
       '5:15 operations.b.match "post /x" must be a method and a path, such as "POST /clients"',
-      '5:24 unknown key "asumed" in operations.b; did you mean "assumed"? known here: match, assumed, embeds, resource',
+      '5:24 unknown key "asumed" in operations.b; did you mean "assumed"? known here: match, assumed, embeds, to, status, resource',
       '6:6 operation "c": the path "/clients/" ends with a slash; leave it out: both spellings match',
       '9:14 changes[0].summary must be a text, not 5; put it in quotes',
       '12:9 changes[0].request[0] is not a rule: it needs unwrap, nest, rename, strip, only, map, set, default or move; did you mean "strip"?',
@@ -275,6 +275,86 @@ limits: { depth: 0 }
     [
       'from: /shop\noperations: { a: POST /shop/x }',
       'operation "a": the path "/shop/x" contains the prefix; write only the part after /shop',
+    ],
+    [
+      'operations: { a: { match: POST /a, to: /b } }',
+      'operations.a.to "/b" must be a method and a path, such as "POST /invoices"',
+    ],
+    [
+      'operations: { a: { match: POST /a, to: FETCH /b } }',
+      'operations.a.to "FETCH /b" must be a method and a path, such as "POST /invoices"',
+    ],
+    [
+      'operations: { a: { match: GET /a, to: HEAD /b } }',
+      'operation "a": to "HEAD /b" HEAD has no content for a client that sends GET; write GET',
+    ],
+    [
+      "operations: { a: { match: 'GET /a/{id}', to: 'GET /b/{key}' } }",
+      'operation "a": to "GET /b/{key}" has the parameter {key}, which /a/{id} lacks: it has {id}',
+    ],
+    [
+      "operations: { a: { match: GET /a, to: 'GET /b?x={id}' } }",
+      'operation "a": to "GET /b?x={id}" has the parameter {id}, which /a lacks: it has none',
+    ],
+    [
+      "operations: { a: { match: 'GET /a/{id}', to: 'GET /b/{id}?x={id}' } }",
+      'operation "a": to "GET /b/{id}?x={id}" has the parameter {id} twice; use it once',
+    ],
+    [
+      "operations: { a: { match: 'GET /a/{b}/{c}', to: 'GET /d/{b}{c}' } }",
+      'operation "a": to "GET /d/{b}{c}" contains "{b}{c}"; a segment or a value has room for one parameter, as two cannot be told apart',
+    ],
+    [
+      "operations: { a: { match: 'GET /a/{b}', to: 'GET /d/{}' } }",
+      'operation "a": to "GET /d/{}" contains "{}"; a parameter is a name in braces, such as {id}',
+    ],
+    [
+      "operations: { a: { match: 'GET /a', to: 'GET /d?x' } }",
+      'operation "a": to "GET /d?x" has a query that is not made of name=value; write /d?name={id}, for example',
+    ],
+    [
+      "operations: { a: { match: 'GET /a', to: 'GET /d?x=1&%78=2' } }",
+      'operation "a": to "GET /d?x=1&%78=2" has the query parameter x twice; write it once',
+    ],
+    [
+      "operations: { a: { match: 'GET /a', to: 'GET /d?x=a;b' } }",
+      'operation "a": to "GET /d?x=a;b" contains ";" in the query; percent-encode it',
+    ],
+    [
+      "operations: { a: { match: GET /a, to: 'GET /b#c' } }",
+      'operation "a": to "GET /b#c" contains a fragment, which is never sent; leave it out',
+    ],
+    [
+      'operations: { a: { match: GET /a, to: GET /api/v2/b } }',
+      'operation "a": to "GET /api/v2/b" contains the prefix; write only the part after /api/v2',
+    ],
+    [
+      'operations: { a: { match: GET /a, to: GET /b/ } }',
+      'operation "a": to "GET /b/" ends with a slash; leave it out: that of the request is kept',
+    ],
+    [
+      'operations: { a: { match: GET /a, to: GET /b/../c } }',
+      'operation "a": to "GET /b/../c" contains a dot segment; servers resolve it',
+    ],
+    [
+      'operations: { a: { match: GET /a, to: GET /a } }',
+      'operation "a": to "GET /a" leads where the operation goes anyway; leave it out',
+    ],
+    [
+      'operations: { a: { match: GET /a, status: { 99: 200 } } }',
+      'operations.a.status.99 must be a status of V2, from 200 to 599',
+    ],
+    [
+      'operations: { a: { match: GET /a, status: { 200: 600 } } }',
+      'operations.a.status.200 must be at most 599, not 600',
+    ],
+    [
+      'operations: { a: { match: GET /a, status: { 204: 204 } } }',
+      'operation "a": status 204: 204 maps the status to itself; leave it out',
+    ],
+    [
+      'operations: { a: { match: GET /a, status: { 304: 200 } } }',
+      'operation "a": status 304: 200 concerns 304, which is about the copy that the client has; leave it out',
     ],
     ['version: 2024-12-31', 'version "2024-12-31" must be a real day, not before 2025-01-01'],
     ['version: 2025-1-1', 'version "2025-1-1" must be a day, YYYY-MM-DD'],

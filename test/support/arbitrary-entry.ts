@@ -35,7 +35,9 @@ export const arbitraryEntry: fc.Arbitrary<Entry> = fc
     route: fc.constantFrom('migrate', 'pass', 'none'),
     method: text,
     path: text,
+    upstreamMethod: optional(text),
     upstreamPath: optional(text),
+    upstreamStatus: optional(fc.nat({ max: 999 })),
     operation: optional(text),
     apiVersion: optional(
       fc.record({ sent: text, why: fc.constantFrom('absent', 'invalid', 'client', 'pin') }),

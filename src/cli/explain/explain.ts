@@ -142,7 +142,7 @@ interface ExplainedResponse {
 
 /** Applies response rules as live traffic does, to a body from a file. */
 function explainResponse(
-  { v2Request, edits, refusal }: Explanation,
+  { v1Request, v2Request, edits, refusal }: Explanation,
   ruleBook: RuleBook,
   file: string,
   status = 200,
@@ -157,10 +157,10 @@ function explainResponse(
   } catch (error) {
     return unreadable(file, error);
   }
-  const { method, target } = v2Request;
+  const { method, target } = v1Request;
   const headers = ['Content-Type', 'application/json', 'Content-Length', String(body.length)];
   const verdict = createMigration(ruleBook).response(
-    { method, target, host: undefined, edits },
+    { v1: { method, target }, target: v2Request.target, host: undefined, edits },
     status,
     headers,
     body,

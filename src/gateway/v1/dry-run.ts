@@ -79,13 +79,14 @@ export class DryRun {
   /** Runs on `body` and forwards it: at once when it is whole, chunk by chunk when it is streamed. */
   run(body: Body, forward: (body: Body) => void): void {
     const { body: decided } = this.decision;
-    if (body === null || decided.action === 'forward') {
-      const note = body === null || decided.action !== 'forward' ? undefined : decided.note;
+    if (body === null || decided.action === 'forward' || decided.action === 'drop') {
+      const isNoted = decided.action === 'forward' || decided.action === 'drop';
+      const note = body !== null && isNoted ? decided.note : undefined;
       this.parts.done({
         would: { verdict: verdictOf(this.decision, 'unchanged') },
         edits: editsOf(this.decision, []),
         ...(note === undefined ? {} : { note }),
-        ...(body === null ? {} : { migrated: 'not-read' }),
+        ...(body === null || decided.action === 'drop' ? {} : { migrated: 'not-read' }),
       });
       forward(body);
       return;

@@ -43,6 +43,7 @@ export class MigrateExchange extends V1Exchange {
       case 'forward':
         return received.exchange.open('exchange');
       case 'rewrite':
+      case 'drop':
         return received.exchange.collect(this.memory);
     }
   }
@@ -62,7 +63,8 @@ export class MigrateExchange extends V1Exchange {
 
   override onWholeBody(body: Uint8Array): void {
     const { bodyLimit, body: decided } = this.decision;
-    if (decided.action === 'refuse') {
+    if (decided.action === 'refuse' || decided.action === 'drop') {
+      if (decided.action === 'drop' && body.length > 0) this.entry.note = decided.note;
       this.onBody(null);
       return;
     }
@@ -131,7 +133,9 @@ export class MigrateExchange extends V1Exchange {
   }
 
   private forward(body: Body, isRewritten = false): void {
-    this.upstreamTarget = this.decision.v2Target;
+    const { v2Method, v2Target } = this.decision;
+    this.upstreamTarget = v2Target;
+    if (v2Method !== this.entry.method) this.entry.upstreamMethod = v2Method;
     this.send(this.v2Request(this.origin.path + this.upstreamTarget, body, isRewritten));
   }
 }
@@ -193,7 +197,10 @@ export class DescriptionExchange extends MigrateExchange {
     const headers = withoutFields(request.headers, FIELDS_OF_THE_COPY);
     setField(headers, 'accept-encoding', 'identity');
     // The length and the tag of the description are known once it is derived, for which it is needed whole.
-    super.send({ ...withHeaders(request, headers), method: 'GET' });
+    super.send({
+      ...withHeaders(request, headers),
+      method: request.method === 'HEAD' ? 'GET' : request.method,
+    });
   }
 
   protected override receiver(): UpstreamReceiver {

@@ -3,7 +3,7 @@ import { type HeaderList, headerValues } from '../../http/header-list.ts';
 import { isRead } from '../../http/request-head.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
 import { type MigrateDecision } from '../../migrate/decision.ts';
-import { decideResponse } from '../../migrate/migrated.ts';
+import { decideResponse, mappedStatus } from '../../migrate/migrated.ts';
 import { hasFailed } from '../../rewrite-log/entry-outcome.ts';
 import type { Comparison } from '../../rollout/rollout-tally.ts';
 import type { Body } from '../exchange.ts';
@@ -77,8 +77,14 @@ export class ObserveExchange extends V1Exchange {
     const { checkable, entry, decision } = this;
     if (checkable === undefined || entry.would === undefined) return;
     const { bodyChecks } = this.gateway;
-    const check = bodyChecks.check(entry.method, decision.target.rest, checkable, hasFailed(entry));
+    const check = bodyChecks.check(decision.v2Method, this.restAtV2, checkable, hasFailed(entry));
     if (check !== undefined) entry.would = { ...entry.would, ...check };
+  }
+
+  /** The path below V2's prefix. */
+  private get restAtV2(): string {
+    const [path = ''] = this.decision.v2Target.split('?', 1);
+    return path.slice(this.rules.prefixes.v2.length);
   }
 
   protected override receiver(): UpstreamReceiver {
@@ -113,8 +119,8 @@ export class ShadowExchange extends ObserveExchange {
   private isComparing = false;
 
   /** Requests that may be sent twice, to two origins: those with safe methods (RFC 9110 §9.2.1) and without a body. */
-  static isFor(method: string, hasBody: boolean): boolean {
-    return isRead(method) && !hasBody;
+  static isFor(method: string, hasBody: boolean, { v2Method }: MigrateDecision): boolean {
+    return isRead(method) && isRead(v2Method) && !hasBody;
   }
 
   protected override receiver(): UpstreamReceiver {
@@ -238,8 +244,9 @@ export class ShadowExchange extends ObserveExchange {
       return;
     }
     const { status, headers, body: received } = v2;
+    const mapped = mappedStatus(status, this.decision.operation);
     const compare = (body: Uint8Array): void =>
-      this.onCompared(this.gateway.comparisons.compare(v1, repeat, { status, body }));
+      this.onCompared(this.gateway.comparisons.compare(v1, repeat, { status: mapped, body }));
     const { action } = decideResponse(status, headers, this.responseLimit);
     if (action === 'forward') compare(received);
     else this.rewriteResponse(status, received, ({ body }) => compare(body));

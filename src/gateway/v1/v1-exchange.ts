@@ -10,10 +10,12 @@ import { bufferFull, Failure } from '../../migrate/failure.ts';
 import {
   contentlessFields,
   decideResponse,
+  hasContent,
   hasLinks,
   type RequestFacts,
   type ResponseNote,
-  restoredQuery,
+  mappedHead,
+  restoredLink,
   rewriteLinks,
 } from '../../migrate/migrated.ts';
 import type { OpenEntry } from '../../rewrite-log/open-entry.ts';
@@ -39,6 +41,8 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   protected readonly routing: V1Routing | undefined;
   private readonly responsePlan: ResponsePlan;
   private rateLimitReset: RateLimitReset | undefined = undefined;
+  /** True once V2's status is mapped to one whose responses have no content. */
+  private dropsContent = false;
   private sample: ResponseSample | undefined = undefined;
   /** True once the sampling decision for the trace is made. */
   private isTraceDecided = false;
@@ -113,12 +117,15 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     const isShielded = this.rules.ruleBook.rollout?.shield !== undefined;
     if (head.status === 429 && isShielded)
       this.rateLimitReset = new RateLimitReset(head.headers, this.gateway.parts.time());
-    super.head(head);
+    const mapped = this.isFromV2 ? mappedHead(head, this.decision.operation) : head;
+    if (mapped !== head) this.entry.upstreamStatus = head.status;
+    this.dropsContent = mapped !== head && !hasContent(mapped.status);
+    super.head(mapped);
   }
 
   override data(chunk: Uint8Array, isLast?: boolean): void {
     this.rateLimitReset?.data(chunk);
-    super.data(chunk, isLast);
+    if (!this.dropsContent) super.data(chunk, isLast);
   }
 
   override end(trailers: HeaderList): void {
@@ -146,7 +153,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     const { received } = this;
     const { head } = received;
     const { parts, options } = this.gateway;
-    const { entry, rules, routing } = this;
+    const { entry, rules, routing, decision } = this;
     const hasTrace = entry.traceId !== undefined;
     const trace = hasTrace ? undefined : newTrace(parts.newTraceHex());
     if (trace !== undefined) {
@@ -160,12 +167,13 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
       pinned: routing && pinnedRelease(rules.ruleBook, routing.subject),
       codings: options.codings,
       isRewritten,
+      isBodyDropped: decision.body.action === 'drop',
       hasTrace,
       requestId: entry.requestId,
       traceparent: trace?.header,
     });
     entry.apiVersion = version;
-    return new ForwardedRequest(this.gateway, received, fields, target, body);
+    return new ForwardedRequest(this.gateway, received, fields, target, body, decision.v2Method);
   }
 
   /** Returns the patch as it is logged: values that tell what the client sent are left out, unless capture is on. */
@@ -208,7 +216,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
 
   /** A read can be sent again, and V2's names would break the caller. A write is carried out: it must not look as if it were not. */
   refuseResponse(): boolean {
-    if (!isRead(this.received.exchange.method)) return false;
+    if (!isRead(this.decision.v2Method)) return false;
     this.abort();
     this.refuse(bufferFull());
     return true;
@@ -331,9 +339,8 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   }
 
   protected override responseHeaders(status: number, received: HeaderList): string[] {
-    const isFromV2 = this.origin.version === 'v2';
     const headers = [
-      ...(isFromV2 ? contentlessFields(this.requestFacts, this.rules, status, received) : received),
+      ...(this.isFromV2 ? contentlessFields(this.requestFacts, this.rules, status, received) : received),
     ];
     this.rewriteLinks(headers);
     this.addSignals(headers);
@@ -344,13 +351,17 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   private rewriteLinks(headers: string[]): void {
     if (!hasLinks(headers)) return;
     const { hosts, path, version } = this.origin;
+    const { rules, decision } = this;
     rewriteLinks(headers, {
       upstreamHosts: hosts,
       upstreamPath: path,
-      prefix: this.rules.prefixes[version],
-      clientPrefix: this.rules.prefixes.v1,
+      prefix: rules.prefixes[version],
+      clientPrefix: rules.prefixes.v1,
       gateway: gatewayAddress(this.received),
-      restoreQuery: (linked, query) => this.restoredQuery(linked, query),
+      ...(this.isFromV2 && {
+        restore: (link) => restoredLink(this.requestFacts, rules, link),
+        base: rules.moves && { v1: decision.target.raw, v2: path + decision.v2Target },
+      }),
     });
   }
 
@@ -359,8 +370,8 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     this.gateway.signals(ruleBook)?.addTo(headers, deprecatedAttributes.of(this.entry.edits));
   }
 
-  private restoredQuery(path: string | undefined, query: string): string {
-    return this.origin.version === 'v1' ? query : restoredQuery(this.requestFacts, this.rules, path, query);
+  private get isFromV2(): boolean {
+    return this.origin.version === 'v2';
   }
 
   private get requestFacts(): RequestFacts {

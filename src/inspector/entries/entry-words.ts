@@ -158,7 +158,16 @@ function requestSentence(entry: Entry): string {
   if (entry.status === 0 && failure === undefined && entry.upstreamMs === undefined)
     return `The exchange with the client ended before a response. ${service} may have carried the request out.${tries}`;
   const doubt = sent === true ? ` ${service} may have carried it out.` : '';
-  return `Sent to ${service} ${manner(entry)}.${tries}${doubt}`;
+  return `Sent to ${service} ${manner(entry)}${movedWords(entry)}.${tries}${doubt}`;
+}
+
+/** What a moved operation is at V2: its method, and the status that the client does not see. */
+function movedWords({ method, upstreamMethod, status, upstreamStatus }: Entry): string {
+  const words = [
+    ...(upstreamMethod === undefined ? [] : [`as ${upstreamMethod} instead of ${method}`]),
+    ...(upstreamStatus === undefined ? [] : [`which responded with ${upstreamStatus} instead of ${status}`]),
+  ];
+  return words.length === 0 ? '' : `, ${words.join(', ')}`;
 }
 
 function refusedSentence(entry: Entry): string {

@@ -93,7 +93,7 @@ function explanationOf(
   const compared = compareHeaders(v1Headers, sent && maskHeaders(sent.headers, true));
   const v1Request: RequestView = { method, target, headers: compared.before, body: bodyView(body) };
   const v2Request: RequestView | undefined = sent && {
-    method,
+    method: decision.route === 'migrate' ? decision.v2Method : method,
     target: sent.target,
     headers: compared.after,
     body: bodyView(sent.body),
@@ -154,6 +154,7 @@ function sentRequest(
   if (decision.route === 'pass') return { target: decision.target.raw, headers: head.forwardedHeaders, body };
   const isRewritten = outcome.verdict === 'rewritten';
   const { operation } = decision;
+  const isBodyDropped = decision.body.action === 'drop';
   const { fields } = migrateHead(head, {
     rules,
     request: { method, rest: decision.target.rest, operation },
@@ -162,14 +163,17 @@ function sentRequest(
     pinned: pinnedRelease(rules.ruleBook, { client: undefined, operation: operation?.id }),
     codings: limits.codings,
     isRewritten,
+    isBodyDropped,
     hasTrace: readTraceparent(head.traceparent) !== undefined,
   });
   return {
     target: decision.v2Target,
     headers: fields.forwardedHeaders,
-    body: isRewritten ? outcome.body : body,
+    body: isRewritten ? outcome.body : isBodyDropped ? NO_BODY : body,
   };
 }
+
+const NO_BODY = new Uint8Array();
 
 function entryVerdict(outcome: BodyOutcome, decision: Decision): Verdict {
   if (decision.route === 'pass') return 'passed';
@@ -228,6 +232,10 @@ async function explainBody(
     case 'forward': {
       const note = body.note === undefined ? {} : { note: body.note };
       return { outcome: { verdict: 'unread', why: whyUnread(received, body.note), ...note }, read };
+    }
+    case 'drop': {
+      const why = `The body is dropped: ${decision.v2Method} has no use for one.`;
+      return { outcome: { verdict: 'unread', why, note: body.note }, read };
     }
     case 'rewrite': {
       const decoded = await decodedBody(received, decision, explainer);

@@ -37,6 +37,12 @@ export function migrateListener(migration: Migration, v2: RequestListener): Requ
         refuse(outgoing, started.refused);
         return;
       case 'forward':
+        if (started.dropsBody === true) {
+          // The server reads it to its end behind the response.
+          incoming.resume();
+          handle(started.request, bufferedRequest(incoming, started.request));
+          return;
+        }
         replaceHead(incoming, started.request);
         handle(started.request, incoming);
         return;
@@ -96,6 +102,7 @@ function refuse(outgoing: ServerResponse, { status, headers, body }: RefusedRequ
 
 /** Replaces target and header fields of a request whose body is streamed; its framing stays. */
 function replaceHead(incoming: IncomingMessage, sent: MigratedRequest): void {
+  incoming.method = sent.method;
   incoming.url = sent.target;
   setFields(incoming, incoming, [...connectionFields(incoming, true), ...sent.headers]);
 }

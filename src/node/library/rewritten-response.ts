@@ -166,6 +166,8 @@ class RewrittenOutgoing {
   private replaceFields({ verdict, status, headers }: ResponseVerdict): void {
     const { outgoing } = this;
     // The service may have set another one since, which Node would not send any more.
+    // The reason belongs to the status that it came with.
+    if (outgoing.statusCode !== status) outgoing.statusMessage = '';
     outgoing.statusCode = status;
     const fields = headers.filter(([name]) => !isHopByHop(name));
     const kept = new Set(fields.map(([name]) => name.toLowerCase()));

@@ -37,6 +37,7 @@ async function run(parts: readonly Uint8Array[], bodyLimit = 10_000_000, budget 
     target: target as Target,
     operation: rules.match('POST', '/orders/floor_plans'),
     query: { query: '', records: [], rules: [] },
+    targetEdits: [],
     v2Method: 'POST',
     v2Target: '/api/v2/orders/floor_plans',
     bodyLimit,

@@ -1,0 +1,325 @@
+import { decodeQueryText, queryParts, valueOf } from '../http/target.ts';
+import type { Destination, PatternText } from '../rules/move.ts';
+import type { Operation } from '../rules/rule-book.ts';
+import { looseSpelling, plainSpelling, readTemplate } from '../rules/rule.ts';
+import type { EditRecord } from './records.ts';
+
+/** A path below a prefix, with its query: raw, with a question mark unless it is empty. */
+export interface PathAndQuery {
+  readonly path: string;
+  readonly query: string;
+}
+
+/** Where V1 has what a link leads to, and the operation there. */
+interface LedBack extends PathAndQuery {
+  readonly operation: Operation;
+}
+
+/** A moved request: where V2 has it, and the parameters of its query that V1 ignored and that would replace those of the path. */
+export interface MovedTarget extends PathAndQuery {
+  readonly records: readonly EditRecord[];
+}
+
+/** The id that edits of a moved operation have in place of a change's. */
+export const MOVED = 'moved-operation';
+
+/**
+ * The moved operations of a rule book, in both directions: requests go where V2 has them, and links of V2 lead back. The characters of
+ * a parameter stay as they came wherever both places read them alike.
+ */
+export class Moves {
+  private readonly operations: readonly Operation[];
+  private readonly links: LinkBranch = newBranch();
+  private readonly compiled = new Map<string, CompiledMove>();
+
+  constructor(operations: readonly Operation[]) {
+    this.operations = operations;
+    for (const operation of operations) {
+      const { id, to } = operation;
+      if (to !== undefined) this.compiled.set(id, { template: readTemplate(operation.template), to });
+    }
+    const order = new Map(operations.map((operation, at) => [operation, at]));
+    // A link is followed by GET: the operation that reads what it names comes first, then the one that says more of its query.
+    const ranked = operations.toSorted(
+      (one, other) =>
+        Number(isReading(other)) - Number(isReading(one)) ||
+        (other.to?.query.length ?? 0) - (one.to?.query.length ?? 0) ||
+        (order.get(one) ?? 0) - (order.get(other) ?? 0),
+    );
+    for (const operation of ranked) addLink(this.links, operation);
+  }
+
+  /** Where V2 has a request of `operation` with this raw path and query; undefined for an operation that did not move. */
+  forward(operation: Operation, { path, query }: PathAndQuery): MovedTarget | undefined {
+    const move = this.compiled.get(operation.id);
+    if (move === undefined) return undefined;
+    const { to, template } = move;
+    // The table has matched one of the two.
+    const captured = capture(template, path) ?? capture(template, looseSpelling(path));
+    if (captured === undefined) return undefined;
+    const named = valuesByName(operation.template, captured.values);
+    const segments = to.path.map((segment) => filled(segment, named, asIs));
+    const parts = to.query.map(({ name, value }) => `${name}=${filled(value, named, inQuery)}`);
+    const rest = withoutOwn(query, to);
+    if (rest.query !== '') parts.push(rest.query);
+    return {
+      path: `/${segments.join('/')}${captured.suffix}`,
+      query: parts.length > 0 ? `?${parts.join('&')}` : query === '?' ? '?' : '',
+      records: rest.records,
+    };
+  }
+
+  /** The first operation, in the order of the file, that has this raw path, whatever its method; for requests that ask about it. */
+  anyAt(path: string): Operation | undefined {
+    return this.operations.find(({ template }) => {
+      const segments = readTemplate(template);
+      return (capture(segments, path) ?? capture(segments, looseSpelling(path))) !== undefined;
+    });
+  }
+
+  /**
+   * Where V1 has what a link of V2 leads to, and the operation that reads it; undefined for a link to no moved operation, which V1 has
+   * at the same path.
+   */
+  back({ path, query }: PathAndQuery): LedBack | undefined {
+    const { body, suffix } = splitSuffix(path);
+    const segments = body === '' || body === '/' ? [] : body.slice(1).split('/');
+    const found = findLink(this.links, segments, 0, [], query);
+    return found === undefined || found === SAME ? undefined : { ...found, path: `${found.path}${suffix}` };
+  }
+}
+
+interface CompiledMove {
+  readonly template: readonly (string | undefined)[];
+  readonly to: Destination;
+}
+
+function isReading({ method, to }: Operation): boolean {
+  return method === 'GET' && (to === undefined || to.method === 'GET');
+}
+
+interface Captured {
+  /** The raw texts of the parameters, in order. */
+  readonly values: readonly string[];
+  /** One `.json` and one slash at the end of the path, as they came. */
+  readonly suffix: string;
+}
+
+/** Reads the parameters of a raw path; undefined when the template does not match it. */
+function capture(template: readonly (string | undefined)[], path: string): Captured | undefined {
+  const { body, suffix } = splitSuffix(path);
+  const segments = body === '' || body === '/' ? [] : body.slice(1).split('/');
+  if (segments.length !== template.length) return undefined;
+  const values: string[] = [];
+  for (const [at, segment] of segments.entries()) {
+    const literal = template[at];
+    if (segment === '') return undefined;
+    if (literal === undefined) values.push(segment);
+    else if (plainSpelling(segment) !== literal) return undefined;
+  }
+  return { values, suffix };
+}
+
+/** Splits off what a path may end with besides its operation. An encoded `.json` is read, too: it is the same (RFC 3986 §6.2.2.2). */
+function splitSuffix(path: string): { readonly body: string; readonly suffix: string } {
+  const slash = path.length > 1 && path.endsWith('/') ? '/' : '';
+  const whole = path.slice(0, path.length - slash.length);
+  const at = whole.lastIndexOf('/') + 1;
+  const last = plainSpelling(whole.slice(at));
+  if (!last.endsWith('.json')) return { body: whole, suffix: slash };
+  const raw = whole.endsWith('.json') ? whole.slice(at) : last;
+  return { body: whole.slice(0, at) + raw.slice(0, -'.json'.length), suffix: `.json${slash}` };
+}
+
+function valuesByName(template: string, values: readonly string[]): ReadonlyMap<string, string> {
+  const names = template.split('/').filter((segment) => segment.startsWith('{'));
+  return new Map(names.map((name, at) => [name.slice(1, -1), values[at] ?? '']));
+}
+
+function filled(
+  { before, parameter, after }: PatternText,
+  named: ReadonlyMap<string, string>,
+  spell: (text: string) => string,
+): string {
+  return parameter === undefined ? before : before + spell(named.get(parameter) ?? '') + after;
+}
+
+function asIs(text: string): string {
+  return text;
+}
+
+/**
+ * A segment of a path may have each of these as data (RFC 3986 §3.3). In a query they separate parameters, the semicolon for older
+ * readers, or stand for a space; `#` is in no raw path. Everything else is read alike in both (§3.4).
+ */
+function inQuery(segment: string): string {
+  return segment.replaceAll(/[&+;]/g, (character) => encodeURIComponent(character));
+}
+
+/** A value of a query as a segment of a path: what would end the segment is encoded. Undefined for a text that no segment can be. */
+function inPath(value: string): string | undefined {
+  const segment = value
+    .replaceAll('+', '%20')
+    .replaceAll(/[/?#\\]/g, (character) => encodeURIComponent(character))
+    .replaceAll(/%(?![0-9a-f]{2})/gi, '%25');
+  const plain = plainSpelling(segment);
+  return plain === '' || plain === '.' || plain === '..' ? undefined : segment;
+}
+
+/**
+ * Drops the parameters of a request that its destination has itself. V1 ignored them, and a service that takes the last one, or reads
+ * `name[]` as the same, would read another resource than the path names.
+ */
+function withoutOwn(
+  query: string,
+  { query: own }: Destination,
+): { readonly query: string; readonly records: readonly EditRecord[] } {
+  if (query.length < 2 || own.length === 0) return { query: query.slice(1), records: NO_RECORDS };
+  const names = own.map(({ name }) => decodeQueryText(name));
+  const records: EditRecord[] = [];
+  const kept = queryParts(query.slice(1)).filter(({ name }) => {
+    const isOwn = names.some((one) => name === one || name.startsWith(`${one}[`));
+    if (isOwn && !records.some(({ from }) => from === `?${name}`))
+      records.push({ change: MOVED, rule: 'strip', from: `?${name}`, note: 'conflict' });
+    return !isOwn;
+  });
+  return { query: kept.map(({ raw }) => raw).join('&'), records };
+}
+
+const NO_RECORDS: readonly EditRecord[] = [];
+
+/** A segment of the paths at V2, and what may follow it. */
+interface LinkBranch {
+  readonly literals: Map<string, LinkBranch>;
+  /** Those with the longest text around the parameter first. */
+  patterns: { readonly before: string; readonly after: string; readonly next: LinkBranch }[];
+  /** In the order in which they are tried. */
+  readonly ends: LinkEnd[];
+}
+
+interface LinkEnd {
+  readonly operation: Operation;
+  /** The name of each parameter of the path, in order. */
+  readonly names: readonly string[];
+}
+
+function newBranch(): LinkBranch {
+  return { literals: new Map(), patterns: [], ends: [] };
+}
+
+function addLink(root: LinkBranch, operation: Operation): void {
+  const { to, template } = operation;
+  const path = to === undefined ? template.slice(1).split('/').map(segmentOf) : to.path;
+  const segments = template === '/' && to === undefined ? [] : path;
+  let branch = root;
+  const names: string[] = [];
+  for (const { before, parameter, after } of segments) {
+    if (parameter !== undefined) names.push(parameter);
+    branch = parameter === undefined ? literalBelow(branch, before) : patternBelow(branch, before, after);
+  }
+  const known = new Set([...names, ...(to?.query ?? []).map(({ value }) => value.parameter)]);
+  // A link to it lacks a part of V1's path.
+  const isWhole = template.split('/').every((part) => !part.startsWith('{') || known.has(part.slice(1, -1)));
+  if (isWhole) branch.ends.push({ operation, names });
+}
+
+function segmentOf(segment: string): PatternText {
+  return segment.startsWith('{')
+    ? { before: '', parameter: segment.slice(1, -1), after: '' }
+    : { before: segment, parameter: undefined, after: '' };
+}
+
+function literalBelow(branch: LinkBranch, text: string): LinkBranch {
+  const plain = plainSpelling(text);
+  const known = branch.literals.get(plain) ?? newBranch();
+  branch.literals.set(plain, known);
+  return known;
+}
+
+function patternBelow(branch: LinkBranch, rawBefore: string, rawAfter: string): LinkBranch {
+  const [before, after] = [plainSpelling(rawBefore), plainSpelling(rawAfter)];
+  const known = branch.patterns.find((pattern) => pattern.before === before && pattern.after === after);
+  if (known !== undefined) return known.next;
+  const next = newBranch();
+  branch.patterns = [...branch.patterns, { before, after, next }].sort(
+    (one, other) => other.before.length + other.after.length - one.before.length - one.after.length,
+  );
+  return next;
+}
+
+/** V1 has what the link leads to at the same path. */
+const SAME = 'same';
+
+/** Descends at most as deep as the deepest path, and tries at each segment the few patterns that a rule book has for it. */
+function findLink(
+  branch: LinkBranch,
+  segments: readonly string[],
+  at: number,
+  values: readonly string[],
+  query: string,
+): LedBack | typeof SAME | undefined {
+  const segment = segments[at];
+  if (segment === undefined) {
+    for (const end of branch.ends) {
+      if (end.operation.to === undefined) return SAME;
+      const found = ledBack(end, end.operation.to, values, query);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+  const literal = branch.literals.get(plainSpelling(segment));
+  const found = literal && findLink(literal, segments, at + 1, values, query);
+  if (found !== undefined) return found;
+  for (const { before, after, next } of branch.patterns) {
+    const value = inside(segment, before, after);
+    const below =
+      value === undefined ? undefined : findLink(next, segments, at + 1, [...values, value], query);
+    if (below !== undefined) return below;
+  }
+  return undefined;
+}
+
+/** The raw text of a segment between two texts; undefined when it is not there, or empty. */
+function inside(segment: string, before: string, after: string): string | undefined {
+  const isAsWritten = segment.startsWith(before) && segment.endsWith(after);
+  const text = isAsWritten ? segment : plainSpelling(segment);
+  if (!text.startsWith(before) || !text.endsWith(after)) return undefined;
+  const value = text.slice(before.length, text.length - after.length);
+  return value === '' || text.length < before.length + after.length ? undefined : value;
+}
+
+function ledBack(
+  { operation, names }: LinkEnd,
+  { query: own }: Destination,
+  values: readonly string[],
+  query: string,
+): LedBack | undefined {
+  const named = new Map(names.map((name, at) => [name, values[at] ?? '']));
+  const left = query.length < 2 ? [] : [...queryParts(query.slice(1))];
+  for (const { name, value } of own) {
+    const decoded = decodeQueryText(name);
+    const at = left.findIndex((part) => part.name === decoded);
+    const [part] = at === -1 ? [] : left.splice(at, 1);
+    const text = part === undefined ? undefined : valueOf(part);
+    if (part === undefined || text === undefined) return undefined;
+    const [before, after] = [decodeQueryText(value.before), decodeQueryText(value.after)];
+    if (value.parameter === undefined) {
+      if (text !== before) return undefined;
+      continue;
+    }
+    if (text.length < before.length + after.length || !text.startsWith(before) || !text.endsWith(after))
+      return undefined;
+    const raw = part.raw.slice(part.raw.indexOf('=') + 1);
+    // Around the value there may be another spelling of the same text: then its own is not known either.
+    const isAsWritten = raw.startsWith(value.before) && raw.endsWith(value.after);
+    const spelled = isAsWritten
+      ? raw.slice(value.before.length, raw.length - value.after.length)
+      : encodeURIComponent(text.slice(before.length, text.length - after.length));
+    const segment = inPath(spelled);
+    if (segment === undefined) return undefined;
+    named.set(value.parameter, segment);
+  }
+  const path = operation.template.replaceAll(/\{([^{}]*)\}/g, (_, name: string) => named.get(name) ?? '');
+  const rest = left.map(({ raw }) => raw).join('&');
+  return { operation, path: path === '/' ? '' : path, query: rest === '' ? '' : `?${rest}` };
+}

@@ -1,0 +1,215 @@
+import { literalFault, plainSpelling, readTemplate, templateShape } from './rule.ts';
+
+/** A text with one parameter of `match` in it, or with none. */
+export interface PatternText {
+  readonly before: string;
+  readonly parameter: string | undefined;
+  readonly after: string;
+}
+
+/** A parameter of the query for V2; its name has the characters that are sent. */
+export interface DestinationParameter {
+  readonly name: string;
+  readonly value: PatternText;
+}
+
+/** Where V2 has an operation of V1 that moved: `PATCH /invoices/inv_{id}`, or `GET /lines?invoice={id}`. */
+export interface Destination {
+  readonly method: string;
+  /** The path below V2's prefix, as it is written. */
+  readonly template: string;
+  readonly path: readonly PatternText[];
+  readonly query: readonly DestinationParameter[];
+}
+
+/** A status of V2, and the one that V1 clients get instead. */
+export interface StatusMapping {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Parses a destination that {@link destinationFaults} finds valid. */
+export function readDestination(text: string): Destination {
+  const { method, path, query } = partsOf(text);
+  const segments = path === '/' ? [] : path.slice(1).split('/');
+  return {
+    method,
+    template: path,
+    path: segments.map(readPattern),
+    query: parametersOf(query).map(({ name, value }) => ({ name, value: readPattern(value) })),
+  };
+}
+
+/** Prints a destination as a rule book writes it. */
+export function printDestination({ method, template, query }: Destination): string {
+  const parts = query.map(({ name, value }) => `${name}=${printPattern(value)}`);
+  return `${method} ${template}${parts.length === 0 ? '' : `?${parts.join('&')}`}`;
+}
+
+/** A key that is equal for destinations that lead to the same requests, whatever the names of their parameters. */
+export function destinationShape({ method, path, query }: Destination): string {
+  const shape = ({ before, parameter, after }: PatternText): string =>
+    plainSpelling(`${before}${parameter === undefined ? '' : '{}'}${after}`);
+  return JSON.stringify([
+    method,
+    path.map(shape),
+    query.map(({ name, value }) => `${plainName(name)}=${shape(value)}`).sort(),
+  ]);
+}
+
+/** One spelling of the name of a query parameter. */
+function plainName(name: string): string {
+  return plainSpelling(name.replaceAll('+', '%20'));
+}
+
+/** The path of an operation at V2, whatever the names of its parameters, without its query. */
+export function shapeAtV2({
+  to,
+  template,
+}: {
+  readonly to?: Destination;
+  readonly template: string;
+}): string {
+  if (to === undefined) return templateShape(template);
+  return `/${to.path.map((segment) => (segment.parameter === undefined ? plainSpelling(segment.before) : '{}')).join('/')}`;
+}
+
+/** The names of the parameters of a path template, in order. */
+export function parametersIn(template: string): readonly string[] {
+  return template.split('/').flatMap((segment) => (segment.startsWith('{') ? [segment.slice(1, -1)] : []));
+}
+
+/** Returns what is wrong with the `to` of an operation and how to fix it; a valid one has no faults. */
+export function destinationFaults(
+  text: string,
+  match: { readonly method: string; readonly template: string },
+  prefix: string,
+): readonly string[] {
+  const { method, path, query } = partsOf(text);
+  const faults: string[] = [];
+  if (method === 'HEAD' && match.method !== 'HEAD')
+    faults.push(`HEAD has no content for a client that sends ${match.method}; write GET`);
+  if (text.includes('#')) return [...faults, 'contains a fragment, which is never sent; leave it out'];
+  const fault = pathFault(path, prefix);
+  if (fault !== undefined) return [...faults, fault];
+  for (const { name, value } of parametersOf(query)) {
+    if (name === '' || value === undefined)
+      return [...faults, `has a query that is not made of name=value; write ${path}?name={id}, for example`];
+    const inQuery = textFault(value) ?? queryFault(name) ?? queryFault(value);
+    if (inQuery !== undefined) faults.push(inQuery);
+  }
+  if (faults.length > 0) return faults;
+  return [...faults, ...parameterFaults(readDestination(text), match)];
+}
+
+function parameterFaults(
+  destination: Destination,
+  match: { readonly method: string; readonly template: string },
+): readonly string[] {
+  const known = parametersIn(match.template);
+  const used = new Set<string>();
+  const faults: string[] = [];
+  for (const { parameter } of [...destination.path, ...destination.query.map(({ value }) => value)]) {
+    if (parameter === undefined) continue;
+    const names = known.map((name) => `{${name}}`).join(', ');
+    if (!known.includes(parameter))
+      faults.push(
+        `has the parameter {${parameter}}, which ${match.template} lacks: ${known.length === 0 ? 'it has none' : `it has ${names}`}`,
+      );
+    else if (used.has(parameter)) faults.push(`has the parameter {${parameter}} twice; use it once`);
+    used.add(parameter);
+  }
+  const names = new Set<string>();
+  for (const { name } of destination.query) {
+    const decoded = plainName(name);
+    if (names.has(decoded)) faults.push(`has the query parameter ${decoded} twice; write it once`);
+    names.add(decoded);
+  }
+  const isSame =
+    destination.method === match.method &&
+    destination.query.length === 0 &&
+    destination.path.length === readTemplate(match.template).length &&
+    `/${destination.path.map(printPattern).join('/')}` === match.template;
+  if (isSame) faults.push('leads where the operation goes anyway; leave it out');
+  return faults;
+}
+
+function pathFault(path: string, prefix: string): string | undefined {
+  if (!path.startsWith('/'))
+    return 'has a path that does not begin with a slash; write POST /invoices, for example';
+  if (path === prefix || path.startsWith(`${prefix}/`))
+    return `contains the prefix; write only the part after ${prefix}`;
+  if (path === '/') return undefined;
+  if (path.endsWith('/')) return 'ends with a slash; leave it out: that of the request is kept';
+  if (path.endsWith('.json')) return 'ends with .json; leave it out: that of the request is kept';
+  for (const segment of path.slice(1).split('/')) {
+    if (segment === '') return 'contains an empty segment; services merge slashes, so leave it out';
+    if (segment === '.' || segment === '..') return 'contains a dot segment; servers resolve it';
+    const fault = textFault(segment);
+    if (fault !== undefined) return fault;
+    const { before, after } = readPattern(segment);
+    const literal = literalFault(before + after);
+    if (literal !== undefined) return literal;
+  }
+  return undefined;
+}
+
+/** What is wrong with a text that may have one parameter. */
+function textFault(text: string): string | undefined {
+  const { before, parameter, after } = readPattern(text);
+  if (!/[{}]/.test(before + after)) return undefined;
+  return parameter === undefined
+    ? `contains "${text}"; a parameter is a name in braces, such as {id}`
+    : `contains "${text}"; a segment or a value has room for one parameter, as two cannot be told apart`;
+}
+
+function queryFault(text: string): string | undefined {
+  const found = /[^\w.~!$'()*+,:@/?[\]{}%-]/.exec(text)?.[0];
+  if (found !== undefined) return `contains ${JSON.stringify(found)} in the query; percent-encode it`;
+  return /%(?![0-9a-f]{2})/i.test(text)
+    ? 'contains a percent sign without two hexadecimal digits; write %25'
+    : undefined;
+}
+
+interface DestinationParts {
+  readonly method: string;
+  readonly path: string;
+  /** Undefined without a question mark. */
+  readonly query: string | undefined;
+}
+
+function partsOf(text: string): DestinationParts {
+  const [method = '', target = ''] = text.split(' ');
+  const mark = target.indexOf('?');
+  return mark === -1
+    ? { method, path: target, query: undefined }
+    : { method, path: target.slice(0, mark), query: target.slice(mark + 1) };
+}
+
+function parametersOf(
+  query: string | undefined,
+): readonly { readonly name: string; readonly value: string }[] {
+  if (query === undefined) return [];
+  return query.split('&').map((part) => {
+    const equals = part.indexOf('=');
+    return equals === -1
+      ? { name: '', value: '' }
+      : { name: part.slice(0, equals), value: part.slice(equals + 1) };
+  });
+}
+
+const PARAMETER = /\{([A-Za-z_][\w-]*)\}/;
+
+function readPattern(text: string): PatternText {
+  const found = PARAMETER.exec(text);
+  if (found === null) return { before: text, parameter: undefined, after: '' };
+  return {
+    before: text.slice(0, found.index),
+    parameter: found[1],
+    after: text.slice(found.index + found[0].length),
+  };
+}
+
+function printPattern({ before, parameter, after }: PatternText): string {
+  return before + (parameter === undefined ? '' : `{${parameter}}`) + after;
+}
