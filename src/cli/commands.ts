@@ -12,7 +12,7 @@ import type { NameOptions } from './report/clients.ts';
 import type { ReportOptions } from './report/report.ts';
 import type { RolloutOptions } from './rollout.ts';
 import { addReferenceOptions, addSettings, configOption, flagsOf } from './setting-options.ts';
-import type { TwinOptions } from './twin/twin.ts';
+import type { TwinOptions } from './twin.ts';
 
 /** Defines `serve`, which runs the gateway until SIGTERM or SIGINT. */
 export function serve(command: Command): void {
@@ -303,9 +303,6 @@ export function twin(command: Command): void {
     )
     .optionsGroup('Requests:')
     .option('--script <files...>', 'scripts to play instead of those that come with the program', [])
-    .option('--sequences <n>', 'random sequences of requests to play after the scripts', naturalNumber, 0)
-    .option('--long', 'play 20,000 random sequences')
-    .option('--seed <n>', 'seed of the random sequences', naturalNumber)
     .optionsGroup('Services that run:')
     .option('--v1 <url>', 'a V1 that runs; its requests are safe methods only, unless --writes is given')
     .option('--v2 <url>', 'a gateway that runs, before the V2 of the same service')
@@ -323,7 +320,7 @@ export function twin(command: Command): void {
     .option('--ignore <fields...>', 'response header fields not to compare', [])
     .option('--json', 'print JSON')
     .action(async (options: TwinOptions) => {
-      const { runTwin } = await import('./twin/twin.ts');
+      const { runTwin } = await import('./twin.ts');
       await runTwin(options);
     });
 }

@@ -29,13 +29,13 @@ declare module 'cloudflare:workers' {
   }
 }
 
-/** Written by `src/cli/compile-rules.ts` before every bundle. */
+/** Written by `config/compile-rules.ts` before every bundle. */
 declare module '*/dist/edge/rule-book.js' {
   // oxlint-disable-next-line typescript/consistent-type-imports -- an ambient module cannot import what is relative
   export const ruleBook: import('../rules/rule-book.ts').RuleBook;
 }
 
-/** Written by `src/cli/compile-rules.ts` from V2's OpenAPI description, if one is configured for the build. */
+/** Written by `config/compile-rules.ts` from V2's OpenAPI description, if one is configured for the build. */
 declare module '*/dist/edge/v2-schemas.js' {
   // oxlint-disable-next-line typescript/consistent-type-imports -- an ambient module cannot import what is relative
   export const v2Schemas: import('../gateway/v1/dry-run.ts').V2Schemas;

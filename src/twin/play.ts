@@ -9,7 +9,7 @@ import {
   withoutOwnMembers,
 } from './compare.ts';
 import { type Choice, choiceOf, isWrite, namesIn, type Script, type ScriptedExchange } from './script.ts';
-import type { NoResponse, Side, TwinRequest, TwinResponse } from './sender.ts';
+import type { NoResponse, Side, TwinRequest, TwinResponse } from './script.ts';
 
 /** The result of one exchange: alike unless there are differences; `skipped` says why it was not played. */
 export interface PlayedExchange {

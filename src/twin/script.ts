@@ -1,4 +1,32 @@
-import type { TwinResponse } from './sender.ts';
+/** A request as a sender puts it on the wire. */
+export interface TwinRequest {
+  readonly method: string;
+  readonly target: string;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: Uint8Array | undefined;
+}
+
+/** A response, with its content coding removed; field names as they came. */
+export interface TwinResponse {
+  readonly status: number;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: Uint8Array;
+}
+
+/** No response came; `fault` says why. */
+export interface NoResponse {
+  readonly fault: string;
+}
+
+/** Sends one request to one service. */
+export type Sender = (request: TwinRequest) => Promise<TwinResponse | NoResponse>;
+
+/** One of the two services that a script is played to. */
+export interface Side {
+  /** Such as `https://api.example`, without a slash at the end. */
+  readonly origin: string;
+  readonly send: Sender;
+}
 
 /** How the text of a body becomes its bytes. */
 type BodyBytes = 'utf-8' | 'latin1' | 'utf-16' | 'bom';
@@ -220,34 +248,10 @@ function unknownNames(
   return texts.flatMap((text) => namesIn(text)).filter((used) => !kept.has(used));
 }
 
-/** Prints a script so that `readScript` reads the same exchanges from it. */
-export function printScript({ settings, exchanges }: Script): string {
-  const options = Object.entries(settings).map(([name, value]) => `! ${name}: ${value}\n`);
-  return [options.join(''), ...exchanges.map((one) => printExchange(one))]
-    .filter((part) => part !== '')
-    .join('\n');
-}
-
-function printExchange(one: ScriptedExchange): string {
-  const lines = [
-    `# ${one.name}`,
-    ...one.keeps.map(([name, pointer]) => `! keep: ${name} = ${pointer}`),
-    ...(one.bytes === 'utf-8' ? [] : [`! bytes: ${one.bytes}`]),
-    ...(one.pad === 0 ? [] : [`! pad: ${one.pad}`]),
-    ...(one.coding === undefined ? [] : [`! coding: ${one.coding}`]),
-    ...(one.store === undefined ? [] : [`! store: ${one.store}`]),
-    ...(one.choice === undefined ? [] : [`! choice: ${one.choice}`]),
-    `> ${one.method} ${one.target}`,
-    ...one.headers.map(([name, value]) => `> ${name}: ${value}`),
-    ...(one.body === undefined ? [] : ['>', ...one.body.split('\n').map((line) => `> ${line}`)]),
-  ];
-  return `${lines.join('\n')}\n`;
-}
-
+/** Reads the lines of a table, `| a | b |`; the first one names the columns. `\|` is a bar within a cell. */
 /** A row of a table: its cells by column. */
 type Row = Readonly<Record<string, string>>;
 
-/** Reads the lines of a table, `| a | b |`; the first one names the columns. `\|` is a bar within a cell. */
 function readTable(lines: readonly string[]): readonly Row[] {
   const [columns = [], ...rows] = lines.map((line) => cellsOf(line));
   return rows.map((cells) => Object.fromEntries(columns.map((column, at) => [column, cells[at] ?? ''])));
@@ -290,68 +294,6 @@ function cellsOf(line: string): readonly string[] {
 
 function agree(row: Row, other: Row): boolean {
   return Object.entries(other).every(([column, cell]) => row[column] === undefined || row[column] === cell);
-}
-
-/** One step of a random sequence. `which` picks one of the resources that earlier steps created. */
-export type Step =
-  | { readonly do: 'create'; readonly path: string; readonly body: string }
-  | { readonly do: 'update'; readonly which: number; readonly body: string }
-  | { readonly do: 'read' | 'head' | 'delete'; readonly which: number }
-  | { readonly do: 'list'; readonly path: string; readonly query: string }
-  | {
-      readonly do: 'mistake';
-      readonly method: string;
-      readonly path: string;
-      readonly media: string;
-      readonly body: string;
-    }
-  | { readonly do: 'stranger'; readonly path: string; readonly authorization: string };
-
-/** Writes a random sequence as a script, so that it can be printed, kept and played again. */
-export function sequenceScript(title: string, steps: readonly Step[]): Script {
-  const created: string[] = [];
-  const properties: string[] = [];
-  const exchanges = steps.map((step, at): ScriptedExchange => {
-    const name = `${at + 1}. ${step.do}`;
-    switch (step.do) {
-      case 'create': {
-        const keeps: (readonly [string, string])[] = [
-          [`one${at}`, '/data/id'],
-          [`property${at}`, '/data/property_id'],
-        ];
-        created.push(`${step.path}/\${one${at}}`);
-        // Only a property that the step itself makes: others may have none.
-        if (step.body.includes('"property"')) properties.push(`/properties/\${property${at}}`);
-        return exchange(name, `POST /api/v1${step.path}`, { body: step.body, keeps });
-      }
-      case 'update':
-        return exchange(name, `PATCH /api/v1${pick(properties, step.which, '/properties/1')}`, {
-          body: step.body,
-        });
-      case 'read':
-        return exchange(name, `GET /api/v1${pick([...created, ...properties], step.which, '/clients/1')}`);
-      case 'head':
-        return exchange(name, `HEAD /api/v1${pick([...created, ...properties], step.which, '/clients/1')}`);
-      case 'delete':
-        return exchange(name, `DELETE /api/v1${pick([...created, ...properties], step.which, '/clients/1')}`);
-      case 'list':
-        return exchange(name, `GET /api/v1${step.path}${step.query}`);
-      case 'mistake':
-        return exchange(name, `${step.method} /api/v1${step.path}`, {
-          headers: [['Content-Type', step.media]],
-          body: step.body,
-        });
-      case 'stranger':
-        return exchange(name, `GET /api/v1${step.path}`, {
-          headers: [['Authorization', step.authorization]],
-        });
-    }
-  });
-  return { title, settings: {}, exchanges };
-}
-
-function pick(paths: readonly string[], which: number, otherwise: string): string {
-  return paths[which % Math.max(1, paths.length)] ?? otherwise;
 }
 
 /** A documented reason for which the gateway decides otherwise than V1: such a difference is counted by its name. */

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { EXIT_CODES, FAILURE, NOT_STARTED, SUCCESS } from '../../src/cli/command-fault.ts';
-import { describeCommand, everyCommand } from '../../src/cli/command-spec.ts';
+import { describeCommand, everyCommand } from '../../src/cli/completion.ts';
 import { configOption } from '../../src/cli/setting-options.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { entryLine } from '../../src/rewrite-log/entry-line.ts';

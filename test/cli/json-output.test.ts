@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { describeCommand, everyCommand } from '../../src/cli/command-spec.ts';
+import { describeCommand, everyCommand } from '../../src/cli/completion.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { createClientHash } from '../../src/node/runtime.ts';
 import { entryLine } from '../../src/rewrite-log/entry-line.ts';

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { COMMANDS } from '../../src/cli/command-table.ts';
-import { describeCommand, everyCommand } from '../../src/cli/command-spec.ts';
+import { describeCommand, everyCommand } from '../../src/cli/completion.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { settingGroup, SETTING_GROUPS } from '../../src/cli/setting-options.ts';
 import { allSettings } from '../../src/settings/settings.ts';

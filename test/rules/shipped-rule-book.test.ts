@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import * as z from 'zod';
-import { printSchema, schemas } from '../../src/cli/schemas.ts';
+import { printSchema, schemas } from '../../config/schemas.ts';
 import { ruleBookSource } from '../../src/rules/rule-book-source.ts';
 import { summarizeRuleBook } from '../../src/rules/rule-book.ts';
 import { ruleBookWarnings } from '../../src/rules/check-rule-book.ts';

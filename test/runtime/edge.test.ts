@@ -474,7 +474,7 @@ test('npm run edge serves the worker before the embedded V2', async () => {
   const root = fileURLToPath(new URL('../../', import.meta.url));
   const child = spawn(
     process.execPath,
-    ['src/cli/edge.ts', '--ip', '127.0.0.1', '--port', '0', '--inspector-port', '0'],
+    ['config/edge.ts', '--ip', '127.0.0.1', '--port', '0', '--inspector-port', '0'],
     {
       cwd: root,
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,13 +1,12 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { arbitrarySteps } from '../../src/cli/twin/twin-arbitrary.ts';
-import { loadScripts } from '../../src/cli/twin/twin.ts';
-import { referenceStage } from '../../src/cli/twin/twin-stage.ts';
+import { loadScripts, referenceStage } from '../../src/cli/twin.ts';
 import { startRuntimeGateway, startTwinServices } from '../../src/node/twin/twin-services.ts';
-import { type Choice, type Script, sequenceScript } from '../../src/twin/script.ts';
+import type { Choice, Script } from '../../src/twin/script.ts';
 import type { PlayedExchange } from '../../src/twin/play.ts';
-import { fuzzRuns } from '../support/fuzz.ts';
+import { fuzzRuns, fuzzTime } from '../support/fuzz.ts';
 import { PROGRAM } from '../support/product.ts';
+import { arbitrarySteps, printScript, sequenceScript } from './sequences.ts';
 
 /** Exchanges that the gateway refuses before V1 looks at the body. The scripts themselves mark those that differ by another choice. */
 const REFUSED_FIRST =
@@ -68,13 +67,16 @@ test('there are at least 400 exchanges, with every status that V1 has', () => {
   expect(statuses.get(201)).toBeGreaterThan(150);
 });
 
-test('random sequences are answered alike', async () => {
+test('random sequences are answered alike', fuzzTime(), async () => {
   await fc.assert(
     fc.asyncProperty(arbitrarySteps(), async (steps) => {
-      for await (const one of twin.play(sequenceScript('sequence', steps))) {
+      const script = sequenceScript('sequence', steps);
+      for await (const one of twin.play(script)) {
         const { name, differences, choice } = one;
+        // As a script that `twin --script` plays again.
+        const again = differences.length > 0 ? printScript(script) : undefined;
         if (choice !== undefined) expect(one.statuses.join(' ')).toMatch(STATUSES['refused-first']);
-        else expect({ name, differences }).toEqual({ name, differences: [] });
+        else expect({ name, differences, again }).toEqual({ name, differences: [], again: undefined });
       }
     }),
     { numRuns: fuzzRuns(300) },

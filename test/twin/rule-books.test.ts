@@ -1,8 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { loadScripts } from '../../src/cli/twin/twin.ts';
-import { referenceStage } from '../../src/cli/twin/twin-stage.ts';
+import { loadScripts, referenceStage } from '../../src/cli/twin.ts';
 import { loadRuleBook } from '../../src/node/rule-books.ts';
 import { startTwinServices } from '../../src/node/twin/twin-services.ts';
 import type { PlayedExchange } from '../../src/twin/play.ts';

@@ -5,8 +5,7 @@
  */
 import { resolve } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { loadScripts } from '../../src/cli/twin/twin.ts';
-import { referenceStage } from '../../src/cli/twin/twin-stage.ts';
+import { loadScripts, referenceStage } from '../../src/cli/twin.ts';
 import { loadRuleBook } from '../../src/node/rule-books.ts';
 import {
   type SenderOptions,

@@ -1,15 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { arbitrarySteps } from '../../src/cli/twin/twin-arbitrary.ts';
-import {
-  choiceOf,
-  exchange,
-  printScript,
-  readScript,
-  type Script,
-  sequenceScript,
-} from '../../src/twin/script.ts';
+import { choiceOf, exchange, readScript, type Script } from '../../src/twin/script.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
+import { arbitrarySteps, printScript, sequenceScript } from './sequences.ts';
 
 const response = (status: number, code?: string): Parameters<typeof choiceOf>[0] => ({
   status,

@@ -4,7 +4,7 @@ import { createOperators, type OperatorParts, type Operators } from '../../node/
 import { allocateYoung, missingPartsLine } from '../../node/node-internals.ts';
 import { fewFilesLine, openFilesLimit } from '../../node/connection-limits.ts';
 import { openTraces, type Traces } from '../../node/log/otlp.ts';
-import { LimitedLines, type WriteProcessLine } from '../../node/log/process-log.ts';
+import { LimitedLines, type ProcessLine, type WriteProcessLine } from '../../node/log/process-log.ts';
 import type { RunningReference } from '../../node/reference.ts';
 import { type OpenRollout, openRollout } from '../../node/rollout/open-rollout.ts';
 import { loadRuleBook, type RuleBookOutcome, RuleBooks, shippedSentence } from '../../node/rule-books.ts';
@@ -21,12 +21,10 @@ import type { V2Description } from '../draft/description-file.ts';
 import { type LifeCycle, liveUntilSignal, type ProcessLog, refuseStart, stderrLog } from '../life-cycle.ts';
 import { packageVersion } from '../package-version.ts';
 import { type GivenSettings, givenSettings } from '../settings-file.ts';
-import { terminalOf } from '../terminal.ts';
-import { startedLine } from './banner.ts';
+import { type Fact, factLines, terminalOf } from '../terminal.ts';
 import { loadInspectorPage } from './inspector-assets.ts';
-import { openRewriteLog, reopenLog, type RewriteLog } from './open-rewrite-log.ts';
 import { type Preflight, preflight, workerFront, type WorkerFrontParts, workersOf } from './preflight.ts';
-import { ServingFiles } from './serving-files.ts';
+import { openRewriteLog, reopenLog, type RewriteLog, ServingFiles } from './serving-files.ts';
 
 /** A serving gateway, with the embedded V2 when no other is configured. */
 export interface Serving {
@@ -448,4 +446,76 @@ export async function serveUntilSignal(flags: Readonly<Record<string, string | u
     return;
   }
   process.exit(await liveUntilSignal(started.life));
+}
+
+/** The facts of a start that the banner shows. */
+interface BannerParts {
+  readonly running: RunningGateway;
+  readonly settings: Settings;
+  readonly ruleBooks: RuleBooks;
+  readonly rulesPath: string;
+  /** The origin of the embedded V2, when it runs. */
+  readonly embedded: string | undefined;
+  /** Characters in a line of the terminal; undefined where it is none. */
+  readonly columns: number | undefined;
+}
+
+/** The process log line with addresses and rule book; its text is the human-readable banner. */
+function startedLine(parts: BannerParts): ProcessLine {
+  const { running, settings, ruleBooks, embedded } = parts;
+  const upstream = settings.get(table.upstream);
+  return {
+    level: 'info',
+    event: 'started',
+    message: `capture-gateway ${packageVersion()} serves clients on ${running.origin}.`,
+    text: banner(parts),
+    fields: {
+      version: packageVersion(),
+      node: process.versions.node,
+      clients: running.origin,
+      admin: running.adminOrigin,
+      upstream: upstream === undefined ? embedded : `${upstream.origin}${upstream.path}`,
+      ruleBook: ruleBooks.current.ruleBook.hash,
+    },
+  };
+}
+
+/** The human-readable banner: addresses, rule book, and a request to paste. */
+function banner({ running, settings, ruleBooks, rulesPath, embedded, columns }: BannerParts): string {
+  const book = ruleBooks.current.ruleBook;
+  const upstream = settings.get(table.upstream);
+  const assumed = book.operations.filter((operation) => operation.assumed).length;
+  const secret = settings.get(table.clientSecret);
+  const v2 =
+    upstream === undefined
+      ? `the embedded reference at ${embedded ?? ''} (set GATEWAY_UPSTREAM for another)`
+      : originText(upstream);
+  const facts: readonly Fact[] = [
+    ['clients', running.origin],
+    ['admin', running.adminOrigin],
+    ['V2', v2],
+    [
+      'rule book',
+      `${rulesPath}: ${counted(book.operations.length, 'operation')}, ${counted(book.changes.length, 'change')}, hash ${book.hash}`,
+    ],
+    ['', `${assumed} of the paths ${assumed === 1 ? 'is an assumption' : 'are assumptions'} (see check)`],
+    ...(secret === undefined
+      ? [['', 'client names change at each start (set GATEWAY_CLIENT_SECRET to keep them)'] as const]
+      : []),
+  ];
+  return [
+    `capture-gateway ${packageVersion()} on ${runtimeText(process.versions)}`,
+    ...factLines(facts, 11, columns),
+    '',
+    'Order a floor plan as a V1 client does:',
+    `  curl -i ${running.origin}/api/v1/orders/floor_plans -H 'Authorization: Bearer any-key' -H 'Content-Type: application/json' \\`,
+    `    -d '{"data":{"property":{"display_name":"Harbour Loft","street_address":"1 Main St","suburb":"Enmore","state":"NSW","postcode":"2042","country":"Australia"}}}'`,
+    '',
+  ].join('\n');
+}
+
+/** Bun and Deno give the version of Node that they follow, too. */
+function runtimeText({ bun, deno, node = '' }: Readonly<Record<string, string | undefined>>): string {
+  if (bun !== undefined) return `Bun ${bun}`;
+  return deno === undefined ? `Node ${node}` : `Deno ${deno}`;
 }

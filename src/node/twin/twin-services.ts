@@ -15,7 +15,7 @@ import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import { getRequestListener } from '@hono/node-server';
 import { createReference, type ReferenceParts } from '../../reference/reference.ts';
 import { type Store, StoreBusy } from '../../reference/store.ts';
-import type { NoResponse, Sender, Side, TwinRequest, TwinResponse } from '../../twin/sender.ts';
+import type { NoResponse, Sender, Side, TwinRequest, TwinResponse } from '../../twin/script.ts';
 import { listen } from '../clients/listen.ts';
 import { openReferenceStore } from '../reference.ts';
 

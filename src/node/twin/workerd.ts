@@ -1,12 +1,14 @@
 import { execFile, spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { cpSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import type { RuntimeGateway } from './twin-services.ts';
 
 const tool = (path: string): string =>
   fileURLToPath(new URL(`../../../deploy/edge/node_modules/${path}`, import.meta.url));
@@ -148,4 +150,21 @@ const worker :Workerd.Worker = (
 
 function quoted(text: string): string {
   return JSON.stringify(text);
+}
+
+/** Starts the worker on workerd in front of a V2, with the rule book at `rules`. Only in a checkout. */
+export async function startWorkerdGateway(upstream: string, rules: string): Promise<RuntimeGateway> {
+  const folder = mkdtempSync(join(tmpdir(), 'twin-worker-'));
+  const file = await bundleWorkerWith(resolve(rules), folder);
+  const worker = await startWorkerd(file, {
+    GATEWAY_UPSTREAM: upstream,
+    GATEWAY_CLIENT_SECRET: randomBytes(16).toString('hex'),
+  });
+  return {
+    origin: `http://127.0.0.1:${worker.port}`,
+    stop: async () => {
+      await worker.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
 }

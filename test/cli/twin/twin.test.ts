@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { differingExcerpts, valueExcerpt } from '../../../src/cli/twin/twin.ts';
+import { differingExcerpts, valueExcerpt } from '../../../src/cli/twin.ts';
 
 const LEFT_OUT = /\(… ([\d,]+) characters? …\)/g;
 

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import { startReference } from '../node/reference.ts';
+import { startReference } from '../src/node/reference.ts';
 
 // `npm run edge`: runs the worker in workerd, as Wrangler serves it, in front of the embedded service in both versions. Further flags
 // are passed to Wrangler.
-const root = new URL('../../', import.meta.url);
+const root = new URL('../', import.meta.url);
 const reference = await startReference({
   db: undefined,
   unknown: 'refuse',

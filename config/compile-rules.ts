@@ -1,12 +1,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { environmentName, settings } from '../settings/settings.ts';
-import { BodySchemas, requestDescription } from '../openapi/body-schemas.ts';
-import { readDescription } from './draft/description-file.ts';
-import { loadRuleBook } from '../node/rule-books.ts';
-import { counted } from '../report/text.ts';
+import { environmentName, settings } from '../src/settings/settings.ts';
+import { BodySchemas, requestDescription } from '../src/openapi/body-schemas.ts';
+import { readDescription } from '../src/cli/draft/description-file.ts';
+import { loadRuleBook } from '../src/node/rule-books.ts';
+import { counted } from '../src/report/text.ts';
 
 // Wrangler runs this before every bundle: the rule book is validated here, so that the worker needs neither YAML nor zod.
-const folder = new URL('../../dist/edge/', import.meta.url);
+const folder = new URL('../dist/edge/', import.meta.url);
 const path = process.env[environmentName(settings.rules)] || settings.rules.value;
 const outcome = await loadRuleBook(path, environmentName(settings.rules));
 if ('faults' in outcome) {
@@ -40,5 +40,5 @@ writeFileSync(
   new URL('v2-schemas.js', folder),
   description === undefined
     ? 'export const v2Schemas = undefined;\n'
-    : `import { BodySchemas } from '../../src/openapi/body-schemas.ts';\nexport const v2Schemas = new BodySchemas(${JSON.stringify(requestDescription(description))});\nv2Schemas.prepare();\n`,
+    : `import { BodySchemas } from '../src/../src/openapi/body-schemas.ts';\nexport const v2Schemas = new BodySchemas(${JSON.stringify(requestDescription(description))});\nv2Schemas.prepare();\n`,
 );

@@ -1,10 +1,26 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import { startRuntimeGateway, startTwinServices } from '../../node/twin/twin-services.ts';
-import { count, counted, terminalText } from '../../report/text.ts';
-import type { Difference } from '../../twin/compare.ts';
-import { type PlayedExchange, type TwinReport, TwinTally } from '../../twin/play.ts';
-import { type Choice, CHOICES, isWrite, readScript, type Script } from '../../twin/script.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  httpSide,
+  type SenderOptions,
+  type ServiceSettings,
+  startRuntimeGateway,
+  startTwinServices,
+  type TwinServices,
+} from '../node/twin/twin-services.ts';
+import { count, counted, terminalText } from '../report/text.ts';
+import type { Difference } from '../twin/compare.ts';
+import { type PlayedExchange, playScript, type Stage, type TwinReport, TwinTally } from '../twin/play.ts';
+import {
+  type Choice,
+  CHOICES,
+  isWrite,
+  readScript,
+  type Script,
+  type Sender,
+  type Side,
+} from '../twin/script.ts';
 import {
   type CommandFault,
   FAILURE,
@@ -13,9 +29,8 @@ import {
   openRuleBook,
   SUCCESS,
   unreadable,
-} from '../command-fault.ts';
-import { printColumns, type Terminal, terminalOf, wrapLines } from '../terminal.ts';
-import { realStage, referenceStage, type TwinStage } from './twin-stage.ts';
+} from './command-fault.ts';
+import { printColumns, type Terminal, terminalOf, wrapLines } from './terminal.ts';
 
 /** Maximum requests a minute to each service that runs, unless the options say another. */
 const DEFAULT_RATE = 60;
@@ -25,9 +40,6 @@ export interface TwinOptions {
   readonly script: readonly string[];
   readonly rules: string;
   readonly on: 'node' | 'bun' | 'deno' | 'workerd';
-  readonly sequences: number;
-  readonly long?: true;
-  readonly seed?: number;
   readonly v1?: string;
   readonly v2?: string;
   readonly keyFile?: string;
@@ -67,8 +79,6 @@ async function playReal(options: TwinOptions, scripts: readonly Script[]): Promi
   const { v1, v2, keyFile, writes, rate = DEFAULT_RATE } = options;
   if (v1 === undefined || v2 === undefined || keyFile === undefined)
     return fail(['--v1, --v2 and --key-file belong together.']);
-  if (options.long === true || options.sequences > 0)
-    return fail(['Random sequences are for the reference services: leave --v1 and --v2 out.']);
   const wrong = [v1, v2].find((url) => !/^https?:$/.test(URL.parse(url)?.protocol ?? ''));
   if (wrong !== undefined) return fail([`${wrong} is no http or https address.`]);
   const key = readKeyFile(keyFile);
@@ -90,10 +100,7 @@ async function playReal(options: TwinOptions, scripts: readonly Script[]): Promi
 
 async function playReference(options: TwinOptions, scripts: readonly Script[]): Promise<number> {
   const { rules } = options;
-  const sequences = options.long === true ? 20_000 : options.sequences;
-  if (sequences > 0 && !hasFastCheck())
-    return fail(['Random sequences need a checkout of the repository, after npm ci.']);
-  const workerd = new URL('../../../deploy/edge/node_modules/workerd', import.meta.url);
+  const workerd = new URL('../../deploy/edge/node_modules/workerd', import.meta.url);
   if (options.on === 'workerd' && !existsSync(workerd))
     return fail(['workerd needs a checkout of the repository, after `npm ci --prefix deploy/edge`.']);
   const book = await openRuleBook(rules);
@@ -103,16 +110,11 @@ async function playReference(options: TwinOptions, scripts: readonly Script[]): 
   try {
     const gateway =
       runtime === 'workerd'
-        ? await (await import('./twin-workerd.ts')).startWorkerdGateway(services.v2, rules)
+        ? await (await import('../node/twin/workerd.ts')).startWorkerdGateway(services.v2, rules)
         : await startRuntimeGateway(runtime, process.argv[1] ?? '', services.v2, rules);
     const stage = referenceStage(services, gateway.origin, { fields: [] });
     try {
-      const tally = await playAll(stage, scripts);
-      const failing =
-        sequences === 0 ? undefined : await playSequences(stage, sequences, options.seed, tally);
-      const code = report(tally, options);
-      if (failing !== undefined) process.stdout.write(`\n${failing}`);
-      return failing === undefined ? code : FAILURE;
+      return report(await playAll(stage, scripts), options);
     } finally {
       stage.close();
       await gateway.stop();
@@ -128,27 +130,6 @@ async function playAll(stage: TwinStage, scripts: readonly Script[]): Promise<Tw
     for await (const played of stage.play(script)) tally.add(played);
   }
   return tally;
-}
-
-/** Plays random sequences; returns the shortest one that fails, as a script to play again. */
-async function playSequences(
-  stage: TwinStage,
-  count: number,
-  seed: number | undefined,
-  tally: TwinTally,
-): Promise<string | undefined> {
-  const { randomSequences } = await import('./twin-random.ts');
-  return randomSequences(stage, { count, seed: seed ?? Date.now() & 0x7fffffff, tally });
-}
-
-/** An installed package has neither fast-check nor workerd. */
-function hasFastCheck(): boolean {
-  try {
-    import.meta.resolve('fast-check');
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function report(tally: TwinTally, { json }: TwinOptions): number {
@@ -304,7 +285,7 @@ export type ScriptFiles =
   | { readonly faults: readonly string[]; readonly isMissing: boolean };
 
 /** Folder of the scripts that ship with the program; `tables.txt` holds the tables that all scripts can use. */
-const SHIPPED = new URL('../../../config/twin/', import.meta.url);
+const SHIPPED = new URL('../../config/twin/', import.meta.url);
 const TABLES = 'tables.txt';
 
 /** Reads script files, or without any the shipped scripts; `any` chooses those that fit services of unknown data. */
@@ -330,4 +311,78 @@ export function loadScripts(files: readonly string[], fit: 'any' | 'reference'):
   const isChosen = ({ settings }: Script): boolean =>
     files.length > 0 || fit === 'reference' || settings['services'] === 'any';
   return { scripts: scripts.filter((script) => isChosen(script)) };
+}
+
+/** Plays scripts one after the other. */
+export interface TwinStage {
+  play(script: Script): AsyncGenerator<PlayedExchange>;
+  close(): void;
+}
+
+/** Key of the reference services, which take any. */
+const ANY_KEY = 'twin';
+
+/** A stage of V1's reference and of a gateway before V2's; every script starts with empty data. */
+export function referenceStage(services: TwinServices, gateway: string, wire: SenderOptions = {}): TwinStage {
+  const [v1, v2] = [httpSide(services.v1), httpSide(gateway, wire)];
+  let before = '';
+  const stage: Stage = { v1, gateway: v2, key: ANY_KEY, before: ({ store }) => services.setStore(store) };
+  return {
+    play: (script) => {
+      const settings = JSON.stringify(script.settings);
+      services.reset(settings === before ? undefined : serviceSettings(script));
+      before = settings;
+      return playScript(script, stage);
+    },
+    close: () => {
+      v1.close();
+      v2.close();
+    },
+  };
+}
+
+function serviceSettings({ settings }: Script): ServiceSettings {
+  return {
+    rate: Number(settings['rate'] ?? 0),
+    deprecated: settings['deprecated']?.split(/,\s*/) ?? [],
+    unknown: settings['unknown'] === 'strip' ? 'strip' : 'refuse',
+  };
+}
+
+/** Two real services, and how to treat them. */
+export interface RealServices {
+  readonly v1: string;
+  readonly gateway: string;
+  readonly key: string;
+  readonly isReadOnly: boolean;
+  /** Maximum requests a minute to each. */
+  readonly rate: number;
+  /** Names of fields that are not compared, in lower case. */
+  readonly ignored: ReadonlySet<string>;
+}
+
+/** A stage of two real services: no faster than their rate limit, and a 429 is waited out. */
+export function realStage({ v1, gateway, key, isReadOnly, rate, ignored }: RealServices): TwinStage {
+  const sides = [httpSide(v1), httpSide(gateway)] as const;
+  const [one, other] = sides.map((side) => patient(side));
+  const pauseMs = 60_000 / rate;
+  if (one === undefined || other === undefined) throw new Error('a stage has two sides');
+  const stage: Stage = { v1: one, gateway: other, key, isReadOnly, ignored, before: () => delay(pauseMs) };
+  return { play: (script) => playScript(script, stage), close: () => sides.forEach((side) => side.close()) };
+}
+
+/** Times that a 429 is waited out before it is taken as the response. */
+const MAX_WAITS = 5;
+const MAX_WAIT_S = 120;
+
+function patient({ origin, send }: Side): Side {
+  const sendPatiently: Sender = async (request) => {
+    for (let waits = 0; ; waits += 1) {
+      const response = await send(request);
+      if ('fault' in response || response.status !== 429 || waits === MAX_WAITS) return response;
+      const [, seconds = '1'] = response.headers.find(([name]) => name.toLowerCase() === 'retry-after') ?? [];
+      await delay(Math.min(Number(seconds) || 1, MAX_WAIT_S) * 1000);
+    }
+  };
+  return { origin, send: sendPatiently };
 }

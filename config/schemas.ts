@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import * as z from 'zod';
-import { entrySchema } from '../rewrite-log/read-entry.ts';
-import { ruleBookSource } from '../rules/rule-book-source.ts';
-import { exitCodesTable } from './command-fault.ts';
-import { settingsExample, settingsTable } from './setting-options.ts';
+import { entrySchema } from '../src/rewrite-log/read-entry.ts';
+import { ruleBookSource } from '../src/rules/rule-book-source.ts';
+import { exitCodesTable } from '../src/cli/command-fault.ts';
+import { settingsExample, settingsTable } from '../src/cli/setting-options.ts';
 
 /** Files of rules for Prometheus, in the order in which their groups are evaluated. */
 const RULE_FILES = ['deploy/prometheus/recording.yaml', 'deploy/prometheus/alerts.yaml'] as const;
@@ -79,7 +79,7 @@ spec:
   ${GROUPS}`;
 
 if (import.meta.main) {
-  const root = new URL('../../', import.meta.url);
+  const root = new URL('../', import.meta.url);
   const read = (file: string): string => readFileSync(new URL(file, root), 'utf8');
   for (const [file, text] of await generatedTexts(read)) {
     writeFileSync(new URL(file, root), text);
