@@ -13,13 +13,11 @@ import { HandlerBoundary, ReceiverBoundary } from './guard.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { ExchangeRecorder } from './exchange-recorder.ts';
 import { hasFailed } from '../rewrite-log/entry-outcome.ts';
-import type { Origin } from './resilience.ts';
+import { mayRetry, type Origin, retryDelayMs } from './resilience.ts';
 import { isRequestId, readTraceparent } from '../http/forwarding.ts';
 import {
   failureForFault,
   isCounted,
-  mayRetry,
-  retryDelayMs,
   UnwritableHead,
   type UpstreamCall,
   type UpstreamFault,
@@ -401,7 +399,7 @@ export class ProxiedExchange implements ExchangeHandler, UpstreamReceiver, Watch
       // As with an open circuit, the request was not tried.
       if (attempts === 1) this.attempts = 0;
     }
-    if (request !== undefined && mayRetry(request, fault, attempts) && origin.retryBudget.take()) {
+    if (request !== undefined && mayRetry(request, fault, attempts) && origin.retryBudget.acquire()) {
       this.retry(request);
       return;
     }

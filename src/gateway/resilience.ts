@@ -1,4 +1,5 @@
-import type { Upstream, UpstreamFault } from './upstream.ts';
+import { isIdempotent } from '../http/request-head.ts';
+import type { Upstream, UpstreamFault, UpstreamRequest } from './upstream.ts';
 
 /** `closed` admits every request, `open` none, `probing` a few that test whether the origin has recovered. */
 type BreakerState = 'closed' | 'open' | 'probing';
@@ -143,6 +144,21 @@ export class CircuitBreaker {
   }
 }
 
+/**
+ * Decides on a retry: one, of an idempotent method whose body is still available, when the connection closed before a response.
+ * Nothing else is retried (RFC 9110 §9.2.2), because an order must not be placed twice: a POST or PATCH is sent again only while the
+ * upstream knows that nothing of it was sent. That one keeps connecting until the timeout by itself.
+ */
+export function mayRetry(request: UpstreamRequest, fault: UpstreamFault, attempts: number): boolean {
+  if (!fault.sent || fault.kind !== 'closed' || attempts > 1) return false;
+  return isIdempotent(request.method) && (request.body === null || request.body instanceof Uint8Array);
+}
+
+/** Milliseconds before a retry: 25, with jitter from half to one and a half of it. `random` is at least 0 and less than 1. */
+export function retryDelayMs(random: number): number {
+  return Math.round(25 * (0.5 + random));
+}
+
 const SLOTS = 10;
 const SLOT_MS = 1000;
 /** Share of all requests that may be retried. */
@@ -174,7 +190,7 @@ export class RetryBudget {
   }
 
   /** Returns true, and counts a retry, when a request may be sent again. */
-  take(): boolean {
+  acquire(): boolean {
     this.advance(this.now());
     if (sum(this.retries) >= Math.max(MIN_RETRIES, RETRY_SHARE * sum(this.requests))) return false;
     const slot = this.second % SLOTS;

@@ -1,6 +1,5 @@
 import type { RawHeaders } from '../http/raw-headers.ts';
 import type { HeaderList } from '../http/header-list.ts';
-import { isIdempotent } from '../http/request-head.ts';
 import type { ResponseHead } from '../http/response-head.ts';
 import { type Failure, failure } from '../migrate/failure.ts';
 import type { Body } from './exchange.ts';
@@ -84,21 +83,6 @@ export interface Upstream {
  * Maximum body size in bytes for which a closed connection counts as a failure of the server and not as its refusal of the body.
  */
 const SMALL_BODY_BYTES = 16 * 1024;
-
-/**
- * Decides on a retry: one, of an idempotent method whose body is still available, when the connection closed before a response.
- * Nothing else is retried, because an order must not be placed twice. While nothing was sent, the upstream itself keeps connecting
- * until the timeout.
- */
-export function mayRetry(request: UpstreamRequest, fault: UpstreamFault, attempts: number): boolean {
-  if (!fault.sent || fault.kind !== 'closed' || attempts > 1) return false;
-  return isIdempotent(request.method) && (request.body === null || request.body instanceof Uint8Array);
-}
-
-/** Milliseconds before a retry: 25, with jitter from half to one and a half of it. `random` is at least 0 and less than 1. */
-export function retryDelayMs(random: number): number {
-  return Math.round(25 * (0.5 + random));
-}
 
 /** Maps the fault of all attempts to the failure that the client receives. Never contains the origin's address or the kernel's error text. */
 export function failureForFault(fault: UpstreamFault): Failure {

@@ -17,7 +17,7 @@ import type { RolloutControl } from '../rollout/rollout-control.ts';
 import { settings as table } from '../settings/settings.ts';
 import type { OriginSetting } from '../settings/setting-kinds.ts';
 import type { Observer } from '../rewrite-log/observer.ts';
-import { onCheckPhase } from './clients/fair-turns.ts';
+import { onCheckPhase } from './fair-turns.ts';
 import { BodyMemory } from './body-memory.ts';
 import { connectionLimits, openFilesLimit } from './connection-limits.ts';
 import { createAdminServer } from './admin/admin-server.ts';

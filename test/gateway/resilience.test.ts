@@ -1,6 +1,50 @@
 import { describe, expect, test } from 'vitest';
-import { CircuitBreaker, RetryBudget } from '../../src/gateway/resilience.ts';
+import { CircuitBreaker, mayRetry, RetryBudget, retryDelayMs } from '../../src/gateway/resilience.ts';
+import type { UpstreamFault, UpstreamRequest } from '../../src/gateway/upstream.ts';
 import { gatewayOptions, readSettings } from '../../src/settings/read-settings.ts';
+
+describe('the retry table', () => {
+  const request = (method: string, body: UpstreamRequest['body'] = null): UpstreamRequest => ({
+    method,
+    target: '/',
+    headers: [],
+    body,
+    length: undefined,
+  });
+  const unsent: UpstreamFault = { kind: 'unreachable', sent: false, cause: 'x' };
+  const closed: UpstreamFault = { kind: 'closed', sent: true, cause: 'x' };
+  const bytes = new Uint8Array(2);
+
+  test('unsent: not by the gateway, because the upstream has already retried to connect until its timeout', () => {
+    for (const method of ['GET', 'PUT', 'POST'])
+      expect(mayRetry(request(method, bytes), unsent, 1)).toBe(false);
+  });
+
+  test.each([
+    ['GET', true],
+    ['PUT', true],
+    ['DELETE', true],
+    ['POST', false],
+    ['PATCH', false],
+    ['REPORT', false],
+  ])('%s, closed before a response: %s', (method, again) => {
+    expect(mayRetry(request(method, bytes), closed, 1)).toBe(again);
+    expect(mayRetry(request(method, bytes), closed, 2)).toBe(false);
+  });
+
+  test('a streamed body cannot be resent, and a request is not resent after a timeout or an invalid response', () => {
+    const streamed = request('PUT', {
+      [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new Error('gone')) }),
+    });
+    expect(mayRetry(streamed, closed, 1)).toBe(false);
+    for (const kind of ['timeout', 'invalid'] as const)
+      expect(mayRetry(request('GET'), { ...closed, kind }, 1)).toBe(false);
+  });
+
+  test('retries are spread from 13 to 37 milliseconds', () => {
+    expect([retryDelayMs(0), retryDelayMs(0.5), retryDelayMs(0.999)]).toEqual([13, 25, 37]);
+  });
+});
 
 describe('the circuit breaker', () => {
   function breaker(failures = 2): {
@@ -141,7 +185,7 @@ test('a fifth of the requests of ten seconds may be resent, and ten in any case'
   const budget = new RetryBudget(() => now);
   const taken = (): number => {
     let count = 0;
-    while (budget.take()) count += 1;
+    while (budget.acquire()) count += 1;
     return count;
   };
   expect(taken()).toBe(10);

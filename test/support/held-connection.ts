@@ -6,7 +6,7 @@ import type { Exchange, ExchangeHandler } from '../../src/gateway/exchange.ts';
 import { ClientConnection } from '../../src/node/clients/connections.ts';
 import { H1Connections } from '../../src/node/clients/http1/connection.ts';
 import { BodyMemory } from '../../src/node/body-memory.ts';
-import { TickBudget, StreamedBodies } from '../../src/node/clients/fair-turns.ts';
+import { TickBudget, StreamedBodies } from '../../src/node/fair-turns.ts';
 
 const NO_LIMITS = { bodyTimeout: 0, minDataRate: 0, minDataRateGrace: 0 };
 

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { hasPeer, isReading, resetConnection, socketBelowTls } from '../node-internals.ts';
 import { IS_NODE } from '../runtime.ts';
-import { onCheckPhase } from './fair-turns.ts';
+import { onCheckPhase } from '../fair-turns.ts';
 
 /** What reads and writes a connection once its protocol is known: HTTP/1.1, or HTTP/2. */
 export interface ConnectionProtocol {

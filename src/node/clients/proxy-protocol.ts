@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { type AddressRange, isWithin } from '../../http/forwarding.ts';
 import type { ClientConnection } from './connections.ts';
-import { onCheckPhase } from './fair-turns.ts';
+import { onCheckPhase } from '../fair-turns.ts';
 
 /** Why a connection has no PROXY header. */
 type ProxyHeaderFault = 'malformed' | 'timeout' | 'closed';

@@ -12,7 +12,7 @@ import {
   type TickBudget,
   type StreamedBodies,
   type StreamedBody,
-} from './fair-turns.ts';
+} from '../fair-turns.ts';
 import { MinimumRate, type RatedTransfer, type RateLimits } from './rates.ts';
 
 /** Where a body arrives. A part is valid only until its listener returns. */

@@ -13,7 +13,7 @@ import { IS_NODE } from '../runtime.ts';
 import type { TlsTexts } from '../tls-files.ts';
 import { type ClientConnection, ClientConnections, type ConnectionProtocol } from './connections.ts';
 import { type ClientListener, closePort, listen } from './listen.ts';
-import { onCheckPhase, StreamedBodies, TickBudget } from './fair-turns.ts';
+import { onCheckPhase, StreamedBodies, TickBudget } from '../fair-turns.ts';
 import { H1Connections, type H1Server } from './http1/connection.ts';
 import { H2Connections, type H2ConnectionsOwner } from './http2/connection.ts';
 import { readProxied } from './proxy-protocol.ts';

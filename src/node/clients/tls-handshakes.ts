@@ -1,5 +1,5 @@
 import type { Server, Socket } from 'node:net';
-import { onCheckPhase } from './fair-turns.ts';
+import { onCheckPhase } from '../fair-turns.ts';
 import type { CountsByReason } from '../../rewrite-log/metric-families.ts';
 
 /** Why a handshake failed, by the code of Node's error; `closed` is also what most clients do that do not trust the certificate. */

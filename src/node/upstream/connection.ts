@@ -5,7 +5,7 @@ import type { UpstreamFault, UpstreamReceiver } from '../../gateway/upstream.ts'
 import { writeFieldLines } from '../../http/raw-headers.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
-import type { TickBudget } from '../clients/fair-turns.ts';
+import type { TickBudget } from '../fair-turns.ts';
 import { writeTogether } from '../small-writes.ts';
 import type { Address, Origin, UpstreamOptions } from './origin.ts';
 import { type ResponseEvents, ResponseReader } from './response-reader.ts';

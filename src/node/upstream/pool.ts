@@ -9,7 +9,7 @@ import type {
 import { writeFieldLines } from '../../http/raw-headers.ts';
 import { isFieldName, isVisible } from '../../http/header-list.ts';
 import { expectsContent, isIdempotent } from '../../http/request-head.ts';
-import { onCheckPhase, TickBudget } from '../clients/fair-turns.ts';
+import { onCheckPhase, TickBudget } from '../fair-turns.ts';
 import { type ConnectionOwner, type PendingRequest, UpstreamConnection } from './connection.ts';
 import { type Addresses, Origin, type NodeUpstream, type UpstreamOptions } from './origin.ts';
 

@@ -5,7 +5,7 @@ import { type Failure, failure } from '../../../migrate/failure.ts';
 import type { BodyMemory } from '../../body-memory.ts';
 import { copyOf, ReusedReadBuffer, startReading, stopReading } from '../../node-internals.ts';
 import type { ClientConnection, ConnectionProtocol } from '../connections.ts';
-import { FairQueue } from '../fair-turns.ts';
+import { FairQueue } from '../../fair-turns.ts';
 import type { ReaderLimits } from '../rates.ts';
 import { type IncomingBodyOptions, SizedBody } from '../request-body.ts';
 import { ChunkedBody } from './chunked.ts';

@@ -11,7 +11,7 @@ import type { BodyMemory } from '../../body-memory.ts';
 import { bytesFlushed, resetConnection } from '../../node-internals.ts';
 import { IS_NODE } from '../../runtime.ts';
 import { fill, SMALL_WRITE_BYTES, writeTogether } from '../../small-writes.ts';
-import { onCheckPhase, throwLater } from '../fair-turns.ts';
+import { onCheckPhase, throwLater } from '../../fair-turns.ts';
 import { type ReaderLimits, type SlowReader, SlowReaderGuard, unacknowledgedBytes } from '../rates.ts';
 import {
   IncomingBody,

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { copyOf, ReusedReadBuffer, bytesFlushed } from '../../node-internals.ts';
 import type { ClientConnection, ConnectionProtocol } from '../connections.ts';
-import { FairQueue } from '../fair-turns.ts';
+import { FairQueue } from '../../fair-turns.ts';
 import { type SlowReader, SlowReaderGuard, unacknowledgedBytes } from '../rates.ts';
 import {
   ERROR,

@@ -14,7 +14,7 @@ import {
   SMALL_REST_BYTES,
   SocketBody,
 } from '../request-body.ts';
-import { onCheckPhase, type Flow } from '../fair-turns.ts';
+import { onCheckPhase, type Flow } from '../../fair-turns.ts';
 import { type ReaderLimits, type SlowReader, SlowReaderGuard } from '../rates.ts';
 import { ERROR, type ErrorCode, FIRST_WINDOW_BYTES } from './frames.ts';
 import { STATIC_FIELDS } from './hpack.ts';

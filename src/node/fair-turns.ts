@@ -1,4 +1,4 @@
-import { IndexPool } from '../../gateway/limits.ts';
+import { IndexPool } from '../gateway/limits.ts';
 
 /** A flow that can be paused and resumed. */
 export interface Flow {

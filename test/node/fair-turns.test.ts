@@ -12,13 +12,13 @@ import {
   TickBudget,
   throwLater,
   FairQueue,
-} from '../../../src/node/clients/fair-turns.ts';
-import { gatewayFor } from '../../support/gateway.ts';
-import { exchange, rawClient, statusOf } from '../../support/raw-client.ts';
-import { ok, rawServer } from '../../support/raw-server.ts';
-import { ca, secureGateway } from '../../support/secure-gateway.ts';
-import { watchTurns } from '../../support/turn-reads.ts';
-import { until } from '../../support/until.ts';
+} from '../../src/node/fair-turns.ts';
+import { gatewayFor } from '../support/gateway.ts';
+import { exchange, rawClient, statusOf } from '../support/raw-client.ts';
+import { ok, rawServer } from '../support/raw-server.ts';
+import { ca, secureGateway } from '../support/secure-gateway.ts';
+import { watchTurns } from '../support/turn-reads.ts';
+import { until } from '../support/until.ts';
 
 const turn = (): Promise<void> =>
   new Promise((resolve) => {
