@@ -95,6 +95,7 @@ export function explain(command: Command): void {
     )
     .option('--har <file>', 'every request of a HAR file')
     .option('--postman <file>', 'every request of a Postman collection')
+    .option('--postman-env <file>', 'environment of the Postman collection, with values of variables')
     .option('--log <file>', 'requests reconstructed from a rewrite log, without values')
     .optionsGroup('Response:')
     .option('--response <file>', "JSON body of V2's response to the request, to see what the client gets")
@@ -147,6 +148,7 @@ export function replay(command: Command): void {
     .optionsGroup('Requests:')
     .option('--har <file>', 'record the requests of a HAR file')
     .option('--postman <file>', 'record the requests of a Postman collection')
+    .option('--postman-env <file>', 'environment of the Postman collection, with values of variables')
     .option('--log <file>', 'record requests reconstructed from a rewrite log, without values');
   addAdmin(
     addRules(record),
@@ -253,6 +255,7 @@ export function draft(command: Command): void {
     .optionsGroup('Recorded requests:')
     .option('--har <file>', 'recorded requests: a HAR file')
     .option('--postman <file>', 'recorded requests: a Postman collection')
+    .option('--postman-env <file>', 'environment of the Postman collection, with values of variables')
     .option('--log <file>', 'recorded requests: a rewrite log, which has names but no values');
   addAdmin(
     command,

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
+import { decodeText } from '../node/files.ts';
 import { didYouMean, printFault } from '../rules/rule-book-fault.ts';
 import {
   CONFIG_VARIABLE,
@@ -30,9 +31,9 @@ export async function givenSettings(
 export async function readSettingsFile(path: string): Promise<SettingsFile> {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = decodeText(readFileSync(path));
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    const code = error instanceof Error ? ('code' in error ? String(error.code) : error.message) : 'unknown';
     return { values: new Map(), faults: [`The settings file ${path} cannot be read (${code}).`] };
   }
   // The reader of YAML is loaded where there is such a file: most starts have none.

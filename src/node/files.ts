@@ -5,6 +5,7 @@ import {
   fchownSync,
   fsyncSync,
   openSync,
+  readFileSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -12,6 +13,62 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { open, realpath, rename, rm, stat } from 'node:fs/promises';
+
+/** Bytes that are not the text that they should be; the message is the end of a sentence. */
+export class TextFault extends Error {}
+
+/** Reads a text file; throws what `readFileSync` does, and what `decodeText` does. */
+export function readText(path: string): string {
+  return decodeText(readFileSync(path));
+}
+
+/**
+ * Decodes the text of a file by its mark: UTF-8 with or without one, and UTF-16 with one, as PowerShell writes it. Throws a
+ * `TextFault` for anything else: a decoder that replaces would change the text without a word.
+ */
+export function decodeText(bytes: Uint8Array): string {
+  const [first, second, third, fourth] = bytes;
+  if (first === 0x1f && second === 0x8b) throw new TextFault('it is compressed with gzip: unpack it first');
+  const isWide = first === 0xff && second === 0xfe && third === 0 && fourth === 0;
+  const encoding =
+    first === 0xff && second === 0xfe ? 'utf-16le' : first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8';
+  if (isWide) throw new TextFault('it is UTF-32: save it as UTF-8');
+  try {
+    const text = new TextDecoder(encoding, { fatal: true }).decode(bytes);
+    if (encoding !== 'utf-8' || !text.includes('\0')) return text;
+  } catch {
+    throw new TextFault(
+      `it is not ${encoding.toUpperCase()}${placeOfFault(bytes, encoding)}: save it as UTF-8`,
+    );
+  }
+  throw new TextFault('it has NUL characters, as UTF-16 without its mark has: save it as UTF-8');
+}
+
+/** Where the first byte stands that is no UTF-8. */
+function placeOfFault(bytes: Uint8Array, encoding: string): string {
+  if (encoding !== 'utf-8') return '';
+  // What a strict decoder takes of a stream, up to the byte at fault, is found by halves.
+  let [good, bad] = [0, bytes.length];
+  while (bad - good > 1) {
+    const middle = (good + bad) >> 1;
+    if (isUtf8(bytes.subarray(0, middle), true)) good = middle;
+    else bad = middle;
+  }
+  // The first bytes of a character are taken until the next one shows that they are none.
+  while (good > 0 && !isUtf8(bytes.subarray(0, good), false)) good -= 1;
+  let line = 1;
+  for (let at = 0; at < good; at += 1) if (bytes[at] === 0x0a) line += 1;
+  return ` (byte 0x${(bytes[good] ?? 0).toString(16).toUpperCase().padStart(2, '0')} in line ${line}; Latin-1 or Windows-1252 has such bytes)`;
+}
+
+function isUtf8(bytes: Uint8Array, stream: boolean): boolean {
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream });
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** Files that are read together again when one of them changes. */
 export interface WatchedGroup {

@@ -6,6 +6,7 @@ import { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { printFault } from '../rules/rule-book-fault.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { settings } from '../settings/settings.ts';
+import { decodeText, TextFault } from './files.ts';
 
 /** A rule book that can be in force, with its source text. */
 export interface LoadedRuleBook {
@@ -92,8 +93,10 @@ export async function loadRuleBook(path: string, name = '--rules (GATEWAY_RULES)
   const file = isShipped ? fileURLToPath(new URL(`../../${path}`, import.meta.url)) : path;
   const from = isShipped ? { shippedAt: file } : {};
   try {
-    text = await readFile(file, 'utf8');
+    text = decodeText(await readFile(file));
   } catch (error) {
+    if (error instanceof TextFault)
+      return { faults: [`${name} names a file that cannot be read: ${path}: ${error.message}.`] };
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     return { faults: [`${name} names a file that cannot be read: ${path} (${code}).`] };
   }

@@ -42,6 +42,7 @@ const READS: readonly (readonly [args: readonly string[], codes: Codes])[] = [
   [['explain', '?', '--operation', 'create_client'], INPUT],
   [['explain', '--har', '?'], INPUT],
   [['explain', '--postman', '?'], INPUT],
+  [['explain', '--postman', LOG, '--postman-env', '?'], INPUT],
   [['explain', '--log', '?'], INPUT],
   [
     ['explain', '--operation', 'create_client', '--response', '?'],
@@ -54,6 +55,7 @@ const READS: readonly (readonly [args: readonly string[], codes: Codes])[] = [
   [['replay', 'check', LOG, '--rules', '?'], SETTING],
   [['replay', 'record', '--out', FIXTURE, '--har', '?'], INPUT],
   [['replay', 'record', '--out', FIXTURE, '--postman', '?'], INPUT],
+  [['replay', 'record', '--out', FIXTURE, '--postman', LOG, '--postman-env', '?'], INPUT],
   [['replay', 'record', '--out', FIXTURE, '--log', '?'], INPUT],
   [['replay', 'record', '--out', FIXTURE, '--log', LOG, '--rules', '?'], SETTING],
   [['openapi', '?'], INPUT],
@@ -62,6 +64,7 @@ const READS: readonly (readonly [args: readonly string[], codes: Codes])[] = [
   [['draft', '--v2', V2, '--v1', '?'], INPUT],
   [['draft', '--v2', V2, '--har', '?'], INPUT],
   [['draft', '--v2', V2, '--postman', '?'], INPUT],
+  [['draft', '--v2', V2, '--postman', LOG, '--postman-env', '?'], INPUT],
   [['draft', '--v2', V2, '--log', '?'], INPUT],
   [['twin', '--script', '?'], INPUT],
   [['twin', '--rules', '?'], SETTING],

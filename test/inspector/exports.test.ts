@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readHar } from '../../src/cli/explain/requests.ts';
+import { readHar } from '../../src/cli/explain/har.ts';
 import { gatewayFor } from '../support/gateway.ts';
 import { exchange } from '../support/raw-client.ts';
 import { differences, readRawMessage, writeRawRequest, writeRawResponse } from '../support/raw-message.ts';

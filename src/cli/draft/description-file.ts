@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
-import { text as textOf } from 'node:stream/consumers';
+import { buffer as bytesOf } from 'node:stream/consumers';
 import { parseDocument } from 'yaml';
 import type { V2Schemas } from '../../gateway/v1/dry-run.ts';
+import { decodeText, readText, TextFault } from '../../node/files.ts';
 import type { WriteProcessLine } from '../../node/log/process-log.ts';
 import { openReferenceStore } from '../../node/reference.ts';
 import { BodySchemas } from '../../openapi/body-schemas.ts';
@@ -27,17 +27,18 @@ export async function readDescription(source: string): Promise<Description | Com
   try {
     text = await textFrom(source);
   } catch (error) {
-    return { fault: `The description ${name} cannot be read: ${causeOf(error)}.` };
+    return error instanceof TextFault
+      ? { fault: noDescription(name, error.message), isJunk: true }
+      : { fault: `The description ${name} cannot be read: ${causeOf(error)}.` };
   }
-  const value = text.includes('\0')
-    ? new UnreadableText('it is not in UTF-8')
-    : (readJsonText(text) ?? readYamlText(text));
+  const value = readJsonText(text) ?? readYamlText(text);
   if (isDescription(value)) return value;
   const why = value instanceof UnreadableText ? value.why : descriptionFault(value);
-  return {
-    fault: `${name} is not an OpenAPI description, version 3, in JSON or YAML: ${why}.`,
-    isJunk: true,
-  };
+  return { fault: noDescription(name, why), isJunk: true };
+}
+
+function noDescription(name: string, why: string): string {
+  return `${name} is not an OpenAPI description, version 3, in JSON or YAML: ${why}.`;
 }
 
 /** Why a value that could be read is no description. */
@@ -74,8 +75,8 @@ function causeOf(error: unknown): string {
 }
 
 async function textFrom(source: string): Promise<string> {
-  if (source === '-') return textOf(process.stdin);
-  if (!/^https?:\/\//i.test(source)) return readFileSync(source, 'utf8');
+  if (source === '-') return decodeText(await bytesOf(process.stdin));
+  if (!/^https?:\/\//i.test(source)) return readText(source);
   const response = await fetch(source, {
     headers: { accept: 'application/json, application/yaml;q=0.5' },
     redirect: 'error',

@@ -6,15 +6,18 @@ import { isSameJsonLine, lineDiff } from '../../inspector/diff/unified-diff.ts';
 import { type ReadRequests, requestTarget } from '../../inspector/explain/curl-command.ts';
 import { bodyOfBytes } from '../../inspector/explain/explain.ts';
 import { readPasted } from '../../inspector/explain/pasted-request.ts';
+import { decodeText, readText } from '../../node/files.ts';
 import { terminalLines, terminalText } from '../../report/text.ts';
 import { createMigration, type HeaderFields } from '../../library/capture-gateway.ts';
 import type { ResponseVerdict } from '../../library/verdicts.ts';
+import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { refusalText } from '../../rewrite/records.ts';
 import type { ResponseRecord } from '../../rewrite/response-rules.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import { type CommandFault, endWith, FAILURE, isFault, openRuleBook, unreadable } from '../command-fault.ts';
 import { painter, printColumns, type Style, type Terminal, terminalOf, wrapLines } from '../terminal.ts';
-import { offlineExplainer, readHar, readLogRequests, readOnly, readPostman } from './requests.ts';
+import { readHar } from './har.ts';
+import { offlineExplainer, readLogRequests, readOnly, readPostmanFiles } from './requests.ts';
 
 /** Options of `explain`. */
 export interface ExplainOptions {
@@ -24,6 +27,7 @@ export interface ExplainOptions {
   readonly curl?: string;
   readonly har?: string;
   readonly postman?: string;
+  readonly postmanEnv?: string;
   readonly log?: string;
   /** File with the body of V2's response. */
   readonly response?: string;
@@ -42,7 +46,7 @@ export async function runExplain(file: string | undefined, options: ExplainOptio
 async function explain(file: string | undefined, options: ExplainOptions): Promise<CommandFault | undefined> {
   const book = await openRuleBook(options.rules);
   if (isFault(book)) return book;
-  const requests = await requestsOf(file, options, book.rules.ruleBook.hash);
+  const requests = await requestsOf(file, options, book.rules);
   if (isFault(requests)) return requests;
   const explainRequest = offlineExplainer(book.rules);
   const explanations: Explained[] = [];
@@ -82,16 +86,21 @@ function unreadWords({ name, fault }: ReadRequests['faults'][number]): string {
 async function requestsOf(
   file: string | undefined,
   options: ExplainOptions,
-  book: string,
+  rules: CompiledRuleBook,
 ): Promise<ReadRequests | CommandFault> {
-  const { operation, method, target, curl, har, postman, log } = options;
+  const { operation, method, target, curl, har, postman, postmanEnv, log } = options;
   const sources = [file, curl, har, postman, log].filter((source) => source !== undefined);
   if (sources.length > 1) return { fault: 'Give one of a file, --curl, --har, --postman and --log.' };
+  if (postmanEnv !== undefined && postman === undefined)
+    return { fault: '--postman-env is of a collection: give --postman, too.' };
   try {
-    if (curl !== undefined) return readPasted(curl, (path) => readFileSync(path));
-    if (har !== undefined) return readHar(readFileSync(har, 'utf8'));
-    if (postman !== undefined) return readPostman(readFileSync(postman, 'utf8'));
-    if (log !== undefined) return await readLogRequests(log, book);
+    if (curl !== undefined)
+      return readPasted(curl === '-' ? decodeText(await buffer(process.stdin)) : curl, (path) =>
+        readFileSync(path),
+      );
+    if (har !== undefined) return readHar(readText(har), rules.prefixes);
+    if (postman !== undefined) return readPostmanFiles(postman, postmanEnv);
+    if (log !== undefined) return await readLogRequests(log, rules.ruleBook.hash);
     if (file === undefined && operation === undefined && target === undefined) {
       return { fault: 'Name a file, or use --curl, --har, --postman or --log; see --help.' };
     }

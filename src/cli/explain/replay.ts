@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { stdout } from 'node:process';
 import type { ExplainRequest } from '../../inspector/api.ts';
 import type { NamedRequest } from '../../inspector/explain/curl-command.ts';
 import { isExplainRequest } from '../../inspector/explain/explain.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import { differences, type Outcome, outcomeOf } from '../../inspector/explain/try-rules.ts';
+import { readText } from '../../node/files.ts';
 import { count, counted, terminalText } from '../../report/text.ts';
 import {
   type CommandFault,
@@ -45,7 +45,7 @@ export async function checkFixture(fixture: string, options: CheckOptions): Prom
 async function record(options: RecordOptions): Promise<CommandFault | undefined> {
   const book = await openRuleBook(options.rules);
   if (isFault(book)) return book;
-  const read = await readRecordedRequests(options, book.rules.ruleBook.hash);
+  const read = await readRecordedRequests(options, book.rules);
   if (isFault(read)) return read;
   const recordings = new Map<
     string,
@@ -165,7 +165,7 @@ export function printFixture(recordings: readonly Recording[]): string {
 /** Reads a fixture. */
 export function readFixture(path: string): readonly Recording[] | CommandFault {
   try {
-    const lines = readFileSync(path, 'utf8').split('\n');
+    const lines = readText(path).split('\n');
     const recordings: Recording[] = [];
     for (const [at, line] of lines.entries()) {
       if (line === '') continue;

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
 import type { EntriesPage, EntryDetail, ExplainRequest, Explanation } from '../../inspector/api.ts';
-import { type NamedRequest, type ReadRequests, requestTarget } from '../../inspector/explain/curl-command.ts';
+import { type NamedRequest, type ReadRequests } from '../../inspector/explain/curl-command.ts';
 import { explain, type ExplainFault } from '../../inspector/explain/explain.ts';
 import { decodeBody } from '../../node/decode-body.ts';
 import { requestLike, UNLIKE, type Unlike } from '../../report/entry-request.ts';
@@ -9,88 +8,14 @@ import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { constants, settings } from '../../settings/settings.ts';
 import { type AdminClient, openAdmin } from '../admin-client.ts';
 import { type CommandFault, isFault, noRewriteLog, unreadable } from '../command-fault.ts';
+import { readText } from '../../node/files.ts';
 import { parseEntry, readLogFile } from '../logs/log-files.ts';
+import { decodedFields, leftOutNotes, readHar } from './har.ts';
+import { readPostman } from './postman.ts';
 
 /** Requests of which none had to be left out. */
 export function readOnly(requests: readonly NamedRequest[], notes: readonly string[] = []): ReadRequests {
   return { requests, faults: [], notes };
-}
-
-/** Stands for a form, which the gateway does not read. */
-const UNREAD = '…';
-
-type Json = Readonly<Record<string, unknown>>;
-
-/**
- * Reads the requests of a HAR file (1.2), as browsers and proxies save it. The notes say which are left out: a request whose body is not
- * there would be judged as one without a body.
- */
-export function readHar(text: string): ReadRequests | CommandFault {
-  const log = child(parse(text), 'log');
-  const entries = log?.['entries'];
-  if (!Array.isArray(entries))
-    return { fault: 'This is not a HAR file: it has no log.entries.', isJunk: true };
-  const left = new Map<string, number>();
-  const leaveOut = (why: string): [] => {
-    left.set(why, (left.get(why) ?? 0) + 1);
-    return [];
-  };
-  const requests = entries.flatMap((entry: unknown) => {
-    const request = child(entry, 'request');
-    const [method, url] = [request?.['method'], request?.['url']];
-    if (typeof method !== 'string' || typeof url !== 'string')
-      return leaveOut('without the method and url of a request');
-    const post = child(request, 'postData');
-    const body = post?.['text'] ?? (hasParts(post?.['params']) ? UNREAD : undefined);
-    const headers = headersOf(request?.['headers'], 'name');
-    if (typeof body !== 'string' && hadBody(request, headers))
-      return leaveOut('without the body that was sent');
-    const read: ExplainRequest = { method, target: requestTarget(url), headers };
-    return [
-      {
-        name: `${method} ${pathOf(url)}`,
-        request: typeof body === 'string' ? { ...read, ...harBody(body, post?.['encoding'], headers) } : read,
-      },
-    ];
-  });
-  return readOnly(requests, leftOutNotes(entries.length, left));
-}
-
-/** What is said of entries that are left out, by the reason; nothing when there are none. */
-export function leftOutNotes(entries: number, left: ReadonlyMap<string, number>): readonly string[] {
-  const omitted = [...left.values()].reduce((sum, times) => sum + times, 0);
-  if (omitted === 0) return [];
-  const reasons = [...left].map(([reason, times]) => `${count(times)} ${reason}`);
-  return [
-    `${count(omitted)} of ${counted(entries, 'entry', 'entries')} ${omitted === 1 ? 'is' : 'are'} left out: ${reasons.join('; ')}.`,
-  ];
-}
-
-/** True for a request that was sent with a body, as its size or its head says. */
-function hadBody(request: Json | undefined, headers: readonly (readonly [string, string])[]): boolean {
-  const length = headers.find(([name]) => name.toLowerCase() === 'content-length')?.[1];
-  return Number(request?.['bodySize']) > 0 || Number(length) > 0;
-}
-
-/**
- * The body of a request in an archive. Text is that of the decoded body, as browsers have it, so that the field of its coding is no
- * longer true of it; bytes in Base64 are those that were sent.
- */
-function harBody(
-  text: string,
-  encoding: unknown,
-  headers: readonly (readonly [string, string])[],
-): Pick<ExplainRequest, 'body' | 'bodyBase64' | 'headers'> {
-  if (encoding === 'base64') return { bodyBase64: text };
-  return { body: text, headers: decodedFields(headers) };
-}
-
-/** The fields without those that describe a body with its coding. */
-function decodedFields(
-  headers: readonly (readonly [name: string, value: string])[],
-): readonly (readonly [name: string, value: string])[] {
-  const isCoded = headers.some(([name]) => name.toLowerCase() === 'content-encoding');
-  return isCoded ? headers.filter(([name]) => !/^content-(?:encoding|length)$/i.test(name)) : headers;
 }
 
 /** Prints what was assumed, left out or could not be read, and returns the requests. */
@@ -100,136 +25,30 @@ export function takeRead({ requests, faults, notes }: ReadRequests): readonly Na
   return requests;
 }
 
-/** Reads the requests of a Postman collection (2.x), including those in folders, and fills in the collection's variables. */
-export function readPostman(text: string): ReadRequests | CommandFault {
-  const collection = parse(text);
-  if (!isJson(collection) || !Array.isArray(collection['item']))
-    return { fault: 'This is not a Postman collection: it has no item.', isJunk: true };
-  const variables = new Map(pairsOf(collection['variable'], 'key'));
-  return readOnly(collection['item'].flatMap((item: unknown) => postmanItem(item, '', variables)));
-}
-
-function postmanItem(item: unknown, folder: string, variables: ReadonlyMap<string, string>): NamedRequest[] {
-  if (!isJson(item)) return [];
-  const title = typeof item['name'] === 'string' ? item['name'] : 'request';
-  const name = folder === '' ? title : `${folder} / ${title}`;
-  if (Array.isArray(item['item']))
-    return item['item'].flatMap((inside: unknown) => postmanItem(inside, name, variables));
-  const { request } = item;
-  const fill = (given: string): string =>
-    given.replaceAll(
-      /\{\{([^{}]+)\}\}/g,
-      (whole, variable: string) => variables.get(variable.trim()) ?? whole,
-    );
-  if (typeof request === 'string')
-    return [{ name, request: { method: 'GET', target: target(fill(request)) } }];
-  if (!isJson(request)) return [];
-  const url = typeof request['url'] === 'string' ? request['url'] : child(request, 'url')?.['raw'];
-  if (typeof url !== 'string') return [];
-  const body = child(request, 'body');
-  const form = formType(body);
-  const raw =
-    form === undefined
-      ? body?.['mode'] === 'raw' && typeof body['raw'] === 'string'
-        ? fill(body['raw'])
-        : undefined
-      : UNREAD;
-  const headers = headersOf(request['header'], 'key').map(([field, value]): [string, string] => [
-    fill(field),
-    fill(value),
-  ]);
-  const type = form ?? (raw !== undefined && isJsonMode(body) ? 'application/json' : undefined);
-  if (type !== undefined && !headers.some(([field]) => field.toLowerCase() === 'content-type'))
-    headers.push(['Content-Type', type]);
-  const method = typeof request['method'] === 'string' ? request['method'] : 'GET';
-  return [
-    {
-      name,
-      request: { method, target: target(fill(url)), headers, ...(raw === undefined ? {} : { body: raw }) },
-    },
-  ];
-}
-
-/** The media type of a form; undefined for another body, or none. */
-function formType(body: Json | undefined): string | undefined {
-  const mode = body?.['mode'];
-  if (mode === 'formdata' && hasParts(body?.['formdata'])) return 'multipart/form-data';
-  if (mode === 'urlencoded' && hasParts(body?.['urlencoded'])) return 'application/x-www-form-urlencoded';
-  return undefined;
-}
-
-function hasParts(parts: unknown): boolean {
-  return Array.isArray(parts) && parts.length > 0;
-}
-
-/** Postman derives Content-Type from the language selected in its editor. */
-function isJsonMode(body: Json | undefined): boolean {
-  return child(child(body, 'options'), 'raw')?.['language'] === 'json';
-}
-
-/** An unset variable usually stands for the host. */
-function target(url: string): string {
-  return requestTarget(url.replace(/^\{\{[^{}]+\}\}/, ''));
-}
-
-function headersOf(list: unknown, key: 'name' | 'key'): [string, string][] {
-  return pairsOf(list, key).filter(([field]) => !field.startsWith(':'));
-}
-
-function pairsOf(list: unknown, key: 'name' | 'key'): [string, string][] {
-  if (!Array.isArray(list)) return [];
-  return list.flatMap((pair: unknown): [string, string][] => {
-    if (!isJson(pair) || pair['disabled'] === true) return [];
-    const [field, value] = [pair[key], pair['value']];
-    return typeof field === 'string' && typeof value === 'string' ? [[field, value]] : [];
-  });
-}
-
-function pathOf(url: string): string {
-  return URL.parse(url)?.pathname ?? url;
-}
-
-function child(value: unknown, name: string): Json | undefined {
-  if (!isJson(value)) return undefined;
-  const found = value[name];
-  return isJson(found) ? found : undefined;
-}
-
-function isJson(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function parse(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
-    return value;
-  } catch {
-    return undefined;
-  }
-}
-
 /** Where recorded requests are; at most one. */
 export interface RecordingSource {
   readonly har?: string;
   readonly postman?: string;
+  readonly postmanEnv?: string;
   readonly log?: string;
   readonly admin?: string;
   readonly config?: string;
 }
 
 /**
- * Reads recorded requests from a HAR file, a Postman collection, a rewrite log or a running gateway. `book` is the hash of the rule
- * book that judges them, which a log may not be of.
+ * Reads recorded requests from a HAR file, a Postman collection, a rewrite log or a running gateway. `rules` are those that
+ * judge them, which a log may not be of.
  */
 export async function readRecordedRequests(
-  { har, postman, log, admin, config }: RecordingSource,
-  book?: string,
+  { har, postman, postmanEnv, log, admin, config }: RecordingSource,
+  rules?: CompiledRuleBook,
 ): Promise<ReadRequests | CommandFault> {
+  const book = rules?.ruleBook.hash;
   const sources = [har, postman, log, admin].filter((source) => source !== undefined);
   if (sources.length !== 1) return { fault: 'Give one of --har, --postman, --log and --admin.' };
   try {
-    if (har !== undefined) return readHar(readFileSync(har, 'utf8'));
-    if (postman !== undefined) return readPostman(readFileSync(postman, 'utf8'));
+    if (har !== undefined) return readHar(readText(har), rules?.prefixes);
+    if (postman !== undefined) return readPostmanFiles(postman, postmanEnv);
     if (log !== undefined) return await readLogRequests(log, book);
     if (admin !== undefined) {
       const client = await openAdmin(admin, config);
@@ -243,6 +62,19 @@ export async function readRecordedRequests(
     };
   }
   return { fault: 'Give one of --har, --postman, --log and --admin.' };
+}
+
+/** Reads a collection of Postman and, where one is given, an environment. */
+export function readPostmanFiles(
+  collection: string,
+  environment: string | undefined,
+): ReadRequests | CommandFault {
+  const text = readText(collection);
+  try {
+    return readPostman(text, environment === undefined ? undefined : readText(environment));
+  } catch (error) {
+    return unreadable(environment ?? collection, error);
+  }
 }
 
 /** Maximum distinct requests taken from one log. */

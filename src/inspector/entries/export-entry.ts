@@ -4,6 +4,7 @@ import { outcomeOf } from '../../rewrite-log/entry-outcome.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import type { Rewrite } from '../../rewrite/records.ts';
+import { requestTarget } from '../explain/curl-command.ts';
 import { failureBody } from '../routes/responses.ts';
 import { bodyBytes, bodyText, encodeBase64, exactText, rewriteAgain } from './curl.ts';
 import { accountOf, entryName, OUTCOME_WORDS } from './entry-words.ts';
@@ -16,6 +17,7 @@ export interface ExportParts extends Pick<HarParts, 'version' | 'gatewayOrigin' 
 }
 
 const decoder = new TextDecoder();
+const encoder = new TextEncoder();
 
 /** A body that is not checked. */
 const ANY = '…';
@@ -145,7 +147,7 @@ interface HarParts {
  */
 function harOf({ version, entry, kept, outcome, gatewayOrigin, origin }: HarParts): object {
   const { v1Request, v2Request, v2Response, clientResponse } = kept;
-  const received = bodyBytes(v1Request.body);
+  const received = bodyBytes(v1Request.body) ?? unreadBody(entry, v1Request);
   const sent = outcome !== undefined && 'body' in outcome ? outcome.body : received;
   const front = {
     startedDateTime: entry.time,
@@ -179,12 +181,22 @@ function harOf({ version, entry, kept, outcome, gatewayOrigin, origin }: HarPart
   };
 }
 
+/**
+ * Stands for a body that was neither kept nor read: without one, whoever reads the archive would judge a request without a body.
+ * Undefined where there was none, or it was too large, which decided.
+ */
+function unreadBody({ bytesIn, status }: Entry, { headers }: KeptHead): Uint8Array | undefined {
+  const length = headers.find(({ name }) => name.toLowerCase() === 'content-length')?.value;
+  return status !== 413 && (bytesIn > 0 || Number(length) > 0) ? encoder.encode(ANY) : undefined;
+}
+
 /** HAR 1.2 takes -1 for what does not apply or is not known, but not as time to send, wait and receive. */
 function timings(wait: number, comment: string): object {
   return { blocked: -1, dns: -1, connect: -1, ssl: -1, send: 0, wait, receive: 0, comment };
 }
 
 function structureNote({ state }: KeptBody): readonly string[] {
+  if (state === 'withheld') return ['The body was not kept; where it was not read, … stands for it.'];
   return state === 'structure' ? ['Values were not kept: placeholders stand in their place.'] : [];
 }
 
@@ -201,15 +213,21 @@ function request(
   body: Uint8Array | undefined,
   bodySize: number,
 ): object {
-  const isCoded = body !== undefined && headers.some(({ name }) => name.toLowerCase() === 'content-encoding');
-  const url = new URL(target.replaceAll('…', ''), origin);
+  // The fields about the bytes that were sent are no longer true of decoded ones, or of a placeholder.
+  const isOther =
+    body !== undefined &&
+    (body.length !== bodySize || headers.some(({ name }) => name.toLowerCase() === 'content-encoding'));
+  // Not resolved by a URL parser: dot segments and backslashes decide what the gateway does.
+  const raw = target.replaceAll('…', '');
+  const url = raw.startsWith('/') ? origin + raw : new URL(raw, origin).href;
   return {
     method,
-    url: url.href,
+    url,
+    ...(requestTarget(url) === raw ? {} : { _target: raw }),
     httpVersion: 'HTTP/1.1',
     cookies: [],
-    headers: shown(isCoded ? headers.filter(({ name }) => !OF_CODING.has(name.toLowerCase())) : headers),
-    queryString: [...url.searchParams].map(([name, value]) => ({ name, value })),
+    headers: shown(isOther ? headers.filter(({ name }) => !OF_CODING.has(name.toLowerCase())) : headers),
+    queryString: [...(URL.parse(url)?.searchParams ?? [])].map(([name, value]) => ({ name, value })),
     headersSize: -1,
     bodySize,
     ...(body === undefined ? {} : { postData: { mimeType: typeOf(headers), ...contentOf(body) } }),

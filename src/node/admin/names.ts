@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { parse, parseDocument } from 'yaml';
 import { terminalText } from '../../report/text.ts';
-import { replaceFileSync } from '../files.ts';
+import { decodeText, replaceFileSync } from '../files.ts';
 
 /** The file of client names cannot be used; the message is a sentence. */
 export interface NamesFault {
@@ -14,7 +14,7 @@ export interface NamesFault {
 export function readClientNames(path: string): ReadonlyMap<string, string> | NamesFault {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = decodeText(readFileSync(path));
   } catch (error) {
     const { message } = error instanceof Error ? error : { message: String(error) };
     return { fault: `The file of client names cannot be read: ${message}.` };

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import type { CommandFault } from '../../../src/cli/command-fault.ts';
 import type { ReadRequests } from '../../../src/inspector/explain/curl-command.ts';
-import { offlineExplainer, readHar, readPostman } from '../../../src/cli/explain/requests.ts';
+import { readHar } from '../../../src/cli/explain/har.ts';
+import { readPostman } from '../../../src/cli/explain/postman.ts';
+import { offlineExplainer } from '../../../src/cli/explain/requests.ts';
 import { compiledShippedRuleBook } from '../../support/shipped-rule-book.ts';
 
 const URL = 'https://api.example/api/v1/clients';
@@ -22,7 +24,11 @@ const NO_BODY = 'There is no body.';
 test.each([
   ['a form of a HAR file', har({ params: PARTS }), 'multipart/form-data; boundary=x is not JSON.'],
   ['no form of a HAR file', har({ params: [] }), NO_BODY],
-  ['a form', postman({ mode: 'formdata', formdata: PARTS }), 'multipart/form-data is not JSON.'],
+  [
+    'a form',
+    postman({ mode: 'formdata', formdata: PARTS }),
+    'multipart/form-data; boundary=capture-gateway-boundary is not JSON.',
+  ],
   [
     'fields',
     postman({ mode: 'urlencoded', urlencoded: PARTS }),

@@ -1,11 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { AdminClient } from '../../../src/cli/admin-client.ts';
-import { offlineExplainer, readAdminRequests, readHar } from '../../../src/cli/explain/requests.ts';
+import { readHar } from '../../../src/cli/explain/har.ts';
+import { offlineExplainer, readAdminRequests } from '../../../src/cli/explain/requests.ts';
 import type { ExplainRequest } from '../../../src/inspector/api.ts';
 import { commandRuns } from '../../support/command-runs.ts';
+import { fuzzRuns } from '../../support/fuzz.ts';
 import { inspected } from '../../support/inspected.ts';
 import { rawClient } from '../../support/raw-client.ts';
 import { compiledShippedRuleBook } from '../../support/shipped-rule-book.ts';
@@ -52,6 +55,90 @@ test('archive and recording of an exchange give the verdict and the V2 body that
         expect([title, Buffer.from(explanation.v2Body ?? '').toString('latin1')]).toEqual([title, v2Body]);
     }
   }
+});
+
+test('what the gateway exports it reads back with the same verdict, whatever the request was', async () => {
+  const gateway = await inspected({ capture: 'bodies' });
+  const explain = offlineExplainer(await compiledShippedRuleBook());
+  let [count, compared] = [0, 0];
+  const path = fc.constantFrom(
+    '/orders/floor_plans',
+    '/clients',
+    '/clients/7',
+    '/x/../clients',
+    '/x/%2e%2e/clients',
+    '/a%2Fb',
+    '/a;v=1',
+    '//a',
+    '/a\\b',
+    '/a%',
+    '/%zz',
+    '/a|b',
+    '/a{b}[c]',
+    "/a'b",
+    '/clients?a[]=1&b=%20+',
+    '/clients?a=b?c',
+    '',
+  );
+  const type = fc.constantFrom(
+    'application/json',
+    'text/plain',
+    'application/json; charset=latin1',
+    'a/b+json',
+    '',
+  );
+  const body = fc.oneof(
+    fc.constantFrom(
+      ORDER,
+      '{"data":1}',
+      '{"data":{},"a":1}',
+      '{',
+      '',
+      '[1]',
+      '\uFEFF{}',
+      '{"a":"\u0000"}',
+      '{"data":{"a":1,"a":2}}',
+    ),
+    fc.string({ unit: 'binary' }),
+  );
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom('POST', 'PATCH', 'GET', 'PUT', 'DELETE', 'PROPFIND'),
+      fc.constantFrom('/api/v1', '/api/v2', '/api/v1', '/api/v1/..'),
+      path,
+      type,
+      body,
+      async (method, prefix, rest, media, text) => {
+        const bytes = Buffer.from(text.toWellFormed());
+        const client = rawClient(gateway.port);
+        client.write(
+          `${method} ${prefix}${rest} HTTP/1.1\r\nHost: g\r\n${media === '' ? '' : `Content-Type: ${media}\r\n`}Content-Length: ${bytes.length}\r\n\r\n`,
+        );
+        client.socket.write(bytes);
+        count += 1;
+        const { verdict, failure } = await gateway.entry(count);
+        client.socket.destroy();
+        const archive = await fetch(`${gateway.adminOrigin}/entries/${count}/har`);
+        // The budget for what is observed is spent: of this one nothing is kept.
+        if (archive.status === 404) return;
+        compared += 1;
+        const har = await archive.text();
+        const read = readHar(har);
+        if ('fault' in read) throw new Error(`${read.fault} ${har}`);
+        const [front] = read.requests;
+        const explanation = await explain(front?.request ?? {});
+        if ('fault' in explanation) throw new Error(explanation.fault);
+        expect([explanation.verdict, explanation.refusal?.code, read.faults, har]).toEqual([
+          verdict,
+          failure,
+          [],
+          har,
+        ]);
+      },
+    ),
+    { numRuns: fuzzRuns(300) },
+  );
+  expect(compared).toBeGreaterThan(count / 4);
 });
 
 test('explain judges a file by its bytes, alone and in a curl command', async () => {

@@ -1,0 +1,68 @@
+/** A field or a parameter. */
+export type Field = readonly [name: string, value: string];
+
+/** An object of JSON. */
+export type Json = Readonly<Record<string, unknown>>;
+
+/** Tells whether a value is an object of JSON. */
+export function isJson(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A member of an object; undefined where there is none. */
+export function memberOf(value: unknown, name: string): unknown {
+  return isJson(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+}
+
+/** A value as text: numbers and booleans as they are written, nothing for null, and JSON for the rest. */
+export function textOf(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** Parses JSON; undefined where it is none. */
+export function parseJson(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
+    return value;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The value of the first field with a name in lower case. */
+export function fieldOf(fields: readonly Field[], name: string): string | undefined {
+  return fields.find(([field]) => field.toLowerCase() === name)?.[1];
+}
+
+/** Parameters as `application/x-www-form-urlencoded`, with `%20` for a space. */
+export function formBody(parameters: readonly Field[]): string {
+  const encoded = (text: string): string => encodeURIComponent(text.toWellFormed());
+  return parameters.map(([name, value]) => `${encoded(name)}=${encoded(value)}`).join('&');
+}
+
+/** A part of a form. */
+export interface FormPart {
+  readonly name: string;
+  readonly content: string;
+  readonly type?: string | undefined;
+  readonly filename?: string | undefined;
+}
+
+/** Always the same, so that the same form is the same request. */
+const BOUNDARY = 'capture-gateway-boundary';
+
+/** Parts as `multipart/form-data` (RFC 7578). */
+export function multipartBody(
+  parts: readonly FormPart[],
+  boundary = BOUNDARY,
+): { readonly body: string; readonly boundary: string } {
+  const quoted = (text: string): string =>
+    text.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+  const texts = parts.map(({ name, content, type, filename }) => {
+    const file = filename === undefined ? '' : `; filename="${quoted(filename)}"`;
+    const media = type === undefined ? '' : `Content-Type: ${type}\r\n`;
+    return `--${boundary}\r\nContent-Disposition: form-data; name="${quoted(name)}"${file}\r\n${media}\r\n${content}\r\n`;
+  });
+  return { body: `${texts.join('')}--${boundary}--\r\n`, boundary };
+}

@@ -1,0 +1,188 @@
+import { DEFAULT_PREFIXES, type Prefixes, readTarget } from '../../http/target.ts';
+import type { ExplainRequest } from '../../inspector/api.ts';
+import { decodeBase64, exactText } from '../../inspector/entries/curl.ts';
+import { type NamedRequest, type ReadRequests, requestTarget } from '../../inspector/explain/curl-command.ts';
+import { bodyOfBytes } from '../../inspector/explain/explain.ts';
+import { count, counted } from '../../report/text.ts';
+import type { CommandFault } from '../command-fault.ts';
+import {
+  fieldOf,
+  formBody,
+  isJson,
+  type Json,
+  memberOf,
+  multipartBody,
+  parseJson,
+  textOf,
+  type Field,
+} from './forms.ts';
+
+/** Why an entry is no request to explain. */
+const NO_REQUEST = {
+  incomplete: 'without the method and url of a request',
+  scheme: 'not of HTTP (data:, blob:, ws:, an extension)',
+  preflight: 'a preflight, which the browser sends itself',
+  elsewhere: 'under no prefix of the API, such as assets of the page',
+  bodiless: 'without the body that was sent',
+  cut: 'with only a part of the body that was sent',
+  coded: 'with a coded body as text, whose bytes are lost',
+} as const;
+
+/**
+ * Reads the requests of a HAR file (1.2), as browsers and proxies save it. The notes count what is left out: what is no request to the
+ * API, and a request whose body is not there, which would be judged as one without a body.
+ */
+export function readHar(text: string, prefixes = DEFAULT_PREFIXES): ReadRequests | CommandFault {
+  const entries = memberOf(memberOf(parseJson(text), 'log'), 'entries');
+  if (!Array.isArray(entries))
+    return { fault: 'This is not a HAR file: it has no log.entries.', isJunk: true };
+  const left = new Map<string, number>();
+  const requests: NamedRequest[] = [];
+  const faults: { name: string; fault: string }[] = [];
+  for (const entry of entries) {
+    const read = readEntry(memberOf(entry, 'request'), prefixes);
+    if (typeof read === 'string') left.set(NO_REQUEST[read], (left.get(NO_REQUEST[read]) ?? 0) + 1);
+    else if ('fault' in read) faults.push(read);
+    else requests.push(read);
+  }
+  return { requests, faults, notes: leftOutNotes(entries.length, left) };
+}
+
+/** What is said of entries that are left out, by the reason; nothing when there are none. */
+export function leftOutNotes(entries: number, left: ReadonlyMap<string, number>): readonly string[] {
+  const omitted = [...left.values()].reduce((sum, times) => sum + times, 0);
+  if (omitted === 0) return [];
+  const reasons = [...left].map(([reason, times]) => `${count(times)} ${reason}`);
+  return [
+    `${count(omitted)} of ${counted(entries, 'entry', 'entries')} ${omitted === 1 ? 'is' : 'are'} left out: ${reasons.join('; ')}.`,
+  ];
+}
+
+function readEntry(
+  request: unknown,
+  prefixes: Prefixes,
+): NamedRequest | { readonly name: string; readonly fault: string } | keyof typeof NO_REQUEST {
+  const [method, url] = [memberOf(request, 'method'), memberOf(request, 'url')];
+  if (!isJson(request) || typeof method !== 'string' || typeof url !== 'string') return 'incomplete';
+  const headers = fieldsOf(memberOf(request, 'headers'));
+  if (/^(?!https?:)[a-z][a-z\d+.-]*:/i.test(url)) return 'scheme';
+  if (method === 'OPTIONS' && fieldOf(headers, 'access-control-request-method') !== undefined)
+    return 'preflight';
+  const own = memberOf(request, '_target');
+  const target = typeof own === 'string' ? own : requestTarget(url) + queryOf(request, url);
+  const read = readTarget(target, prefixes);
+  if (read.fault === undefined && read.version === undefined) return 'elsewhere';
+  const body = readBody(request, headers);
+  if (typeof body === 'string') return body;
+  const name = `${method} ${URL.parse(url)?.pathname ?? url}`;
+  return 'fault' in body
+    ? { name, fault: body.fault }
+    : { name, request: { method, target, headers, ...body } };
+}
+
+/** The query where the exporter has it only as a list. */
+function queryOf(request: Json, url: string): string {
+  const list = pairsOf(request['queryString']);
+  return url.includes('?') || list.length === 0 ? '' : `?${formBody(list)}`;
+}
+
+type Body = Pick<ExplainRequest, 'body' | 'bodyBase64' | 'headers'>;
+
+function readBody(
+  request: Json,
+  headers: readonly Field[],
+): Body | { readonly fault: string } | keyof typeof NO_REQUEST {
+  const post = memberOf(request, 'postData');
+  const [text, mimeType] = [memberOf(post, 'text'), memberOf(post, 'mimeType')];
+  const params = pairsOf(memberOf(post, 'params'));
+  const hasText = typeof text === 'string' && text !== '';
+  if (!hasText && params.length === 0) return hadBody(request, headers) ? 'bodiless' : { headers };
+  const isTyped = fieldOf(headers, 'content-type') !== undefined;
+  const typed: readonly Field[] =
+    isTyped || typeof mimeType !== 'string' || mimeType === ''
+      ? headers
+      : [...headers, ['Content-Type', mimeType]];
+  if (!hasText) return paramsBody(params, typed);
+  const encoding = memberOf(post, 'encoding') ?? memberOf(post, '_encoding');
+  if (encoding === 'base64') return bytesBody(decodeBase64(text), typed);
+  const coding = fieldOf(headers, 'content-encoding')?.toLowerCase();
+  const isCoded = coding !== undefined && coding !== 'identity';
+  if (isCoded && text.startsWith('\u001f')) return isLatin1(text) ? bytesBody(latin1(text), typed) : 'coded';
+  if (!isCoded && isCut(text, headers)) return 'cut';
+  return { body: text, headers: decodedFields(typed) };
+}
+
+/** True for a request that was sent with a body, as its size or its head says. */
+function hadBody(request: Json, headers: readonly Field[]): boolean {
+  return Number(request['bodySize']) > 0 || Number(fieldOf(headers, 'content-length')) > 0;
+}
+
+/** JSON that is shorter than its length was: exporters have a limit. Line ends of a form may have been changed, which is no cut. */
+function isCut(text: string, headers: readonly Field[]): boolean {
+  const length = Number(fieldOf(headers, 'content-length'));
+  const isJsonType = /[/+]json/i.test(fieldOf(headers, 'content-type') ?? '');
+  return isJsonType && length > new TextEncoder().encode(text).length && !isComplete(text);
+}
+
+function isComplete(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Bytes as they were sent, or, where an exporter decoded them and left the field of their coding, as they were read: JSON is not the
+ * result of a coding.
+ */
+function bytesBody(
+  bytes: Uint8Array | undefined,
+  headers: readonly Field[],
+): Body | { readonly fault: string } {
+  if (bytes === undefined) return { fault: 'Its body is said to be Base64 and is not.' };
+  const isDecoded = /^\s*[[{"]/.test(exactText(bytes) ?? '');
+  return { ...bodyOfBytes(bytes), headers: isDecoded ? decodedFields(headers) : headers };
+}
+
+function paramsBody(params: readonly Field[], headers: readonly Field[]): Body {
+  const type = fieldOf(headers, 'content-type') ?? 'application/x-www-form-urlencoded';
+  if (!/^multipart\//i.test(type)) return { body: formBody(params), headers };
+  const { body, boundary } = multipartBody(
+    params.map(([name, content]) => ({ name, content })),
+    /boundary="?([^";]+)/i.exec(type)?.[1],
+  );
+  const others = headers.filter(([name]) => name.toLowerCase() !== 'content-type');
+  const typed = /boundary=/i.test(type)
+    ? headers
+    : [...others, ['Content-Type', `${type}; boundary=${boundary}`] as const];
+  return { body, headers: typed };
+}
+
+/** The fields without those that describe a body with its coding. */
+export function decodedFields(headers: readonly Field[]): readonly Field[] {
+  const isCoded = headers.some(([name]) => name.toLowerCase() === 'content-encoding');
+  return isCoded ? headers.filter(([name]) => !/^content-(?:encoding|length)$/i.test(name)) : headers;
+}
+
+function isLatin1(text: string): boolean {
+  return !/[^\0-\u00ff]/.test(text);
+}
+
+function latin1(text: string): Uint8Array {
+  return Uint8Array.from(text, (character) => character.charCodeAt(0));
+}
+
+/** Pseudo-fields of HTTP/2 are the method and the target again. */
+function fieldsOf(list: unknown): readonly Field[] {
+  return pairsOf(list).filter(([name]) => !name.startsWith(':'));
+}
+
+function pairsOf(list: unknown): readonly Field[] {
+  if (!Array.isArray(list)) return [];
+  return list.flatMap((pair: unknown): Field[] => {
+    const [name, value] = [memberOf(pair, 'name'), memberOf(pair, 'value')];
+    return typeof name === 'string' && !isJson(value) ? [[name, textOf(value)]] : [];
+  });
+}
