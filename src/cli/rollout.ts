@@ -3,7 +3,7 @@ import type { Condition } from '../inspector/conditions.ts';
 import { goneWords } from '../inspector/operator-view.ts';
 import { counted, terminalLines } from '../report/text.ts';
 import { causeSentence } from '../rollout/rollout-state.ts';
-import type { BodyCheckCount } from '../rollout/body-checks.ts';
+import { type BodyCheckCount, wouldFail, wouldFailWords } from '../rollout/body-checks.ts';
 import type {
   CountView,
   ModeView,
@@ -190,7 +190,9 @@ function bodyCheckLines({ bodyChecks, clients, v1Origin }: RolloutView): string[
       .slice(0, MAX_PAIRS)
       .flatMap(({ operation, client, pointers, refused, bodies, refusals, ...count }) => {
         const name = client === undefined ? '(no key)' : (clients[client]?.name ?? client);
+        const total = wouldFailWords(wouldFail([{ ...count, refused }]));
         return [
+          ...(total === '' ? [] : [`dry runs    ${name} ${operation ?? '(other)'}: ${total}`]),
           ...(refused === 0
             ? []
             : [

@@ -1,3 +1,4 @@
+import { wouldFail, wouldFailWords } from '../rollout/body-checks.ts';
 import type { ClientTally } from './tally/client-tally.ts';
 import {
   type BodyCheckCounts,
@@ -61,6 +62,8 @@ export interface BodyChecks {
   readonly refusedByBoth: number;
   /** Bodies that were not checked, or that no schema describes. */
   readonly unknown: number;
+  /** Requests that the gateway itself would refuse, and V1 accepted. */
+  readonly refused: number;
   /** Places of the first fault of bodies that V1 accepted, most frequent first. */
   readonly pointers: readonly (Usage & { readonly pointer: string })[];
 }
@@ -237,7 +240,7 @@ export function bodyChecksOf({ all }: BodyCheckCounts): readonly BodyChecks[] {
       ...sums,
       pointers: [...pointers].map(([pointer, span]) => ({ pointer, ...usage(span) })).sort(byCount),
     }))
-    .sort((one, other) => other.invalid - one.invalid);
+    .sort((one, other) => other.invalid + other.refused - one.invalid - one.refused);
 }
 
 /** The differing members of responses, the most frequent first. */
@@ -288,11 +291,18 @@ export function mistakeWords({ mistakes }: ClientReport): string {
 }
 
 /**
- * Describes what V2's schema says of bodies that were not sent to V2, such as `create_client: 3 of 10 refused that V1 accepted
+ * Describes dry runs of requests that were not sent to V2: first how many would fail after the migration, then by operation, such as `create_client: 3 of 10 refused that V1 accepted
  * (/name 3×), 2 not known`. Empty when none was checked.
  */
 export function bodyCheckWords({ bodyChecks }: Pick<ClientReport, 'bodyChecks'>): string {
-  return bodyCheckLines(bodyChecks).join('; ');
+  return [clientWouldFail({ bodyChecks }), ...bodyCheckLines(bodyChecks)]
+    .filter((text) => text !== '')
+    .join('; ');
+}
+
+/** How many requests of a client would fail after the migration; empty where no dry run came to a verdict. */
+export function clientWouldFail({ bodyChecks }: Pick<ClientReport, 'bodyChecks'>): string {
+  return wouldFailWords(wouldFail(bodyChecks));
 }
 
 /** The verdicts of V2's schema, one line an operation; operations whose bodies it all accepts share one. */
@@ -308,12 +318,19 @@ export function bodyCheckLines(all: readonly BodyChecks[]): readonly string[] {
   return [...others, lineOf(names, { ...first, valid })];
 }
 
-function isAccepted({ valid, invalid, refusedByBoth, unknown }: BodyChecks): boolean {
-  return valid > 0 && invalid + refusedByBoth + unknown === 0;
+function isAccepted({ valid, invalid, refusedByBoth, unknown, refused }: BodyChecks): boolean {
+  return valid > 0 && invalid + refusedByBoth + unknown + refused === 0;
 }
 
 /** The verdicts of V2's schema on the bodies of one operation, such as `3 of 10 refused that V1 accepted (/name 3×)`. */
-export function bodyCheckCounts({ valid, invalid, refusedByBoth, unknown, pointers }: BodyChecks): string {
+export function bodyCheckCounts({
+  valid,
+  invalid,
+  refusedByBoth,
+  unknown,
+  refused,
+  pointers,
+}: BodyChecks): string {
   const checked = valid + invalid + refusedByBoth;
   const places = pointers.map(({ pointer, count: times }) => `${pointer || 'the body'} ${count(times)}×`);
   const parts = [
@@ -323,6 +340,7 @@ export function bodyCheckCounts({ valid, invalid, refusedByBoth, unknown, pointe
         ? `none of ${count(checked)} refused`
         : `${count(invalid)} of ${count(checked)} refused that V1 accepted${places.length === 0 ? '' : ` (${places.join(', ')})`}`,
     refusedByBoth === 0 ? '' : `${count(refusedByBoth)} refused by both`,
+    refused === 0 ? '' : `${count(refused)} refused by the gateway that V1 accepted`,
     unknown === 0 ? '' : `${count(unknown)} not known`,
   ];
   return parts.filter((part) => part !== '').join(', ');

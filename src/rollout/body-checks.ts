@@ -112,6 +112,31 @@ function sum(
   return counts.reduce((total, count) => total + count[name], 0);
 }
 
+/** The one figure that page, report, guide and command line share: the requests that V1 accepted and a migration would fail. */
+export interface WouldFail {
+  readonly failing: number;
+  /** Requests whose dry run came to a verdict. */
+  readonly judged: number;
+}
+
+/** Sums up the dry runs of a client: its requests that would fail, of those with a verdict. */
+export function wouldFail(
+  counts: readonly Pick<BodyCheckCount, 'valid' | 'invalid' | 'refusedByBoth' | 'refused'>[],
+): WouldFail {
+  let [failing, judged] = [0, 0];
+  for (const { valid, invalid, refusedByBoth, refused } of counts) {
+    failing += invalid + refused;
+    judged += valid + invalid + refusedByBoth + refused;
+  }
+  return { failing, judged };
+}
+
+/** Says how many requests would fail after the migration; empty where no dry run came to a verdict. */
+export function wouldFailWords({ failing, judged }: WouldFail): string {
+  if (judged === 0) return '';
+  return `${failing === 0 ? 'none' : failing} of ${judged} would fail after the migration`;
+}
+
 /** What a finished exchange says about its dry run. */
 export interface DryRunResult {
   readonly ruleBook: string;

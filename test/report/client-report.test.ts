@@ -1,10 +1,37 @@
 import { expect, test } from 'vitest';
-import { bodyCheckLines, type BodyChecks, outcomesOf, outcomeWords } from '../../src/report/client-report.ts';
+import { rolloutText } from '../../src/cli/rollout.ts';
+import {
+  bodyCheckLines,
+  type BodyChecks,
+  bodyCheckWords,
+  clientWouldFail,
+  outcomesOf,
+  outcomeWords,
+} from '../../src/report/client-report.ts';
+import { FieldReader, packClient, readClient } from '../../src/report/fleet/client-shard.ts';
+import { digests, guideMarkdown } from '../../src/report/guide/guide-text.ts';
+import { Guide } from '../../src/report/guide/guide.ts';
+import { makeReport } from '../../src/report/report.ts';
+import { ClientTally } from '../../src/report/tally/client-tally.ts';
+import { Tally } from '../../src/report/tally/tally.ts';
 import { Outcomes } from '../../src/report/tally/outcomes.ts';
+import type { Entry } from '../../src/rewrite-log/entry.ts';
+import { BodyCheckTally, wouldFail, wouldFailWords } from '../../src/rollout/body-checks.ts';
+import type { RolloutView } from '../../src/rollout/rollout-tally.ts';
+import { testRuleBook } from '../support/rule-book.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 
 function checksOf(operation: string, counts: Partial<BodyChecks>): BodyChecks {
-  return { operation, valid: 0, invalid: 0, refusedByBoth: 0, unknown: 0, pointers: [], ...counts };
+  return {
+    operation,
+    valid: 0,
+    invalid: 0,
+    refusedByBoth: 0,
+    unknown: 0,
+    refused: 0,
+    pointers: [],
+    ...counts,
+  };
 }
 
 test('a client that disconnected and a response that broke off are not responses of another', () => {
@@ -34,4 +61,68 @@ test('operations whose bodies the schema accepts share a line, each other has it
     'create_client, create_contact: none of 3 refused',
   ]);
   expect(bodyCheckLines([])).toEqual([]);
+});
+
+function observed(counts: NonNullable<RolloutView['bodyChecks']>['counts']): RolloutView {
+  return {
+    v1Origin: 'http://v1.test',
+    revision: 0,
+    isSticky: true,
+    default: { mode: 'observe', from: 'operator' },
+    operations: {},
+    clients: {},
+    rollback: { window: 60_000, margin: 5, requests: 20 },
+    canaries: [],
+    rollbacks: [],
+    shadows: [],
+    bodyChecks: { counts, omitted: 0 },
+    requests: { v1: 12, v2: 0 },
+    brownouts: [],
+  };
+}
+
+// A client whose half the gateway would refuse was "none of 10 refused" in the retirement, and refused in the rollout.
+test('retirement, rollout, guide, digest and command line have one figure of what would fail', () => {
+  const CLIENT = '3fa9000000000000';
+  const dryRun = (would: Entry['would'], status = 201): Entry => ({
+    ...sampleEntry(0, 0),
+    time: '2026-11-21T12:00:00.000Z',
+    client: CLIENT,
+    operation: 'create_client',
+    route: 'migrate',
+    verdict: 'passed',
+    origin: 'v1',
+    mode: 'observe',
+    status,
+    bytesIn: 20,
+    would,
+  });
+  const entries = [
+    ...Array.from({ length: 5 }, () => dryRun({ verdict: 'rewritten', v2: 'valid' })),
+    ...Array.from({ length: 3 }, () =>
+      dryRun({ verdict: 'refused', failure: 'duplicate-member', pointer: '/data/a' }),
+    ),
+    ...Array.from({ length: 2 }, () => dryRun({ verdict: 'rewritten', v2: 'invalid', at: '/a' })),
+    dryRun({ verdict: 'refused', failure: 'malformed-json' }, 400),
+    dryRun({ verdict: 'rewritten', v2: 'unknown', why: 'budget' }),
+  ];
+  const [tally, rollout, guide] = [new Tally(), new BodyCheckTally(), new Guide('3fa9')];
+  for (const entry of entries) {
+    tally.add(entry);
+    rollout.add(entry);
+    guide.add(entry);
+  }
+  const report = makeReport(tally, { now: '2026-11-22T00:00:00.000Z' });
+  const [client] = report.clients;
+  const figure = '5 of 10 would fail after the migration';
+  expect(client && clientWouldFail(client)).toBe(figure);
+  expect(client && bodyCheckWords(client)).toContain(figure);
+  const counts = rollout.list(entries[0]?.ruleBook ?? '');
+  expect(wouldFailWords(wouldFail(counts))).toBe(figure);
+  const text = rolloutText(observed(counts), { columns: 200 });
+  expect(text).toContain(`create_client: ${figure}`);
+  expect(guideMarkdown(guide.document(testRuleBook()))).toContain(figure);
+  expect(digests(report, [])[0]?.sentences.join(' ')).toContain(figure);
+  const packed = readClient(new FieldReader(packClient(tally.clients.get(CLIENT) ?? new ClientTally(0))));
+  expect(packed.bodyChecks.all.get('create_client')).toMatchObject({ refused: 3, invalid: 2 });
 });

@@ -1,7 +1,7 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { MAX_ROW_CLIENTS } from '../../report/census.ts';
-import { bodyCheckLines, isWaitedFor, reasonsOf } from '../../report/client-report.ts';
+import { bodyCheckLines, clientWouldFail, isWaitedFor, reasonsOf } from '../../report/client-report.ts';
 import type { Census, CensusRow, ClientReport, Report, ReportDay } from '../api.ts';
 import { useAsked } from './admin-client.ts';
 import { ClientName, type ClientNameProps } from './client-name.ts';
@@ -407,7 +407,9 @@ function changesOf({
 function checkLines({ bodyChecks, client, name }: ClientReport, show: () => void): ComponentChildren {
   if (bodyChecks.length === 0) return 'none checked';
   const words = bodyCheckLines(bodyChecks).map((line) => el('div', { key: line }, visibleText(line)));
+  const total = clientWouldFail({ bodyChecks });
   return [
+    total !== '' && el('strong', null, total),
     ...words,
     bodyChecks.some(({ invalid, refusedByBoth }) => invalid + refusedByBoth > 0) &&
       linkButton('show the bodies', show, `Show the bodies of ${name ?? client} that V2's schema refuses`),

@@ -1,5 +1,6 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { wouldFail, wouldFailWords } from '../../rollout/body-checks.ts';
 import type {
   CountView,
   ModeView,
@@ -299,6 +300,10 @@ function bodyChecksCard({ bodyChecks, clients, v1Origin }: Rollout): VNode | fal
           cell: ({ client }) => (client === undefined ? '(no key)' : (clients[client]?.name ?? client)),
         },
         { name: 'Operation', cell: ({ operation }) => operation ?? '(other)' },
+        {
+          name: 'After the migration',
+          cell: (row: BodyCheckRow) => wouldFailWords(wouldFail([row])) || 'not known',
+        },
         ...COUNTERS.map(([name, counter]) => ({
           name,
           kind: 'number' as const,

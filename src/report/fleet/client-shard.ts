@@ -146,13 +146,14 @@ export function packClient(tally: ClientTally): readonly unknown[] {
     ]),
     [...tally.bodyChecks.all]
       .slice(0, MAX_OPERATIONS)
-      .map(([operation, { valid, invalid, refusedByBoth, unknown, pointers }]) => [
+      .map(([operation, { valid, invalid, refusedByBoth, unknown, refused, pointers }]) => [
         operation,
         valid,
         invalid,
         refusedByBoth,
         unknown,
         packNamed(pointers, MAX_POINTERS),
+        refused,
       ]),
     packNamed(tally.mistakes, MAX_MISTAKES),
     most([...tally.responseMembers], MAX_MEMBERS).map(
@@ -208,6 +209,7 @@ export function readClient(fields: FieldReader): ClientTally {
       refusedByBoth: checks.number(),
       unknown: checks.number(),
       pointers: readNamed(checks),
+      refused: checks.isOver ? 0 : checks.number(),
     });
   for (const [code, span] of readNamed(fields)) tally.mistakes.set(code, span);
   for (const member of fields.lists()) {
@@ -335,12 +337,13 @@ function mergeOutcomes({ all: into }: Outcomes, { all: from }: Outcomes): void {
 }
 
 function mergeBodyChecks({ all: into }: BodyCheckCounts, { all: from }: BodyCheckCounts): void {
-  for (const [operation, { valid, invalid, refusedByBoth, unknown, pointers }] of from) {
+  for (const [operation, { valid, invalid, refusedByBoth, unknown, refused, pointers }] of from) {
     const known = into.get(operation) ?? {
       valid: 0,
       invalid: 0,
       refusedByBoth: 0,
       unknown: 0,
+      refused: 0,
       pointers: new Map(),
     };
     into.set(operation, known);
@@ -348,6 +351,7 @@ function mergeBodyChecks({ all: into }: BodyCheckCounts, { all: from }: BodyChec
     known.invalid += invalid;
     known.refusedByBoth += refusedByBoth;
     known.unknown += unknown;
+    known.refused += refused;
     mergeSpans(known.pointers, pointers);
   }
 }

@@ -1,5 +1,6 @@
 import type { Entry } from '../../rewrite-log/entry.ts';
 import type { EditRecord } from '../../rewrite/records.ts';
+import type { WouldFail } from '../../rollout/body-checks.ts';
 import type { Brownout, LinkRelation, Rollout, Scope } from '../../rules/rollout.ts';
 import type { BodyChecks, Outcome, ResponseMember } from '../client-report.ts';
 import { sketchJson } from '../entry-request.ts';
@@ -29,6 +30,8 @@ export interface GuideDocument {
   readonly end: readonly EndOfV1[];
   readonly calls: readonly GuideCall[];
   readonly mistakes: readonly GuideMistake[];
+  /** What dry runs say of this client's requests, those that are mistakes among them. */
+  readonly dryRuns: WouldFail;
   /** Requests of further kinds, which are not shown. */
   readonly omitted: number;
 }

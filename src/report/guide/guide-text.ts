@@ -1,6 +1,8 @@
+import { wouldFailWords } from '../../rollout/body-checks.ts';
 import {
   bodyCheckCounts,
   type ClientReport,
+  clientWouldFail,
   futureWords,
   outcomeWords,
   reasonsOf,
@@ -48,6 +50,7 @@ export function guideHtml(guide: GuideDocument, lead: readonly string[] = []): s
       ? ['<p>No V1 request of this client is among those examined.</p>']
       : [
           `<p>Made from ${counted(requests, 'request')} to V1. Values are shown as <code>…</code>.</p>`,
+          dryRunWords(guide) === '' ? '' : `<p>${htmlText(dryRunWords(guide))}</p>`,
           end.length === 0
             ? ''
             : `<h2>When V1 ends</h2><ul>${end.map((step) => `<li>${htmlStep(step)}</li>`).join('')}</ul>`,
@@ -160,6 +163,7 @@ export function guideMarkdown(guide: GuideDocument): string {
   const sections = [
     title,
     `Made from ${counted(requests, 'request')} to V1. Each kind of call is shown below as it is now and as V2 expects it. Values are shown as \`…\`.`,
+    ...(dryRunWords(guide) === '' ? [] : [markdownText(dryRunWords(guide))]),
     ...(end.length === 0 ? [] : ['## When V1 ends', end.map((step) => `- ${markdownStep(step)}`).join('\n')]),
     '## For every call',
     `- The path begins with \`${to}\` instead of \`${from}\`.${version === undefined ? '' : `\n- Send \`${versionLine(version)}\`, so that later releases of V2 do not affect you unexpectedly.`}`,
@@ -203,6 +207,12 @@ function bodySection(body: GuideBody): string {
     markdownText(evidence),
     ...(rows.length === 0 ? [] : [table(['now', 'in V2', 'remark'], rows)]),
   ].join('\n\n');
+}
+
+/** Says how many of a client's requests would fail after the migration, by dry runs; empty where none came to a verdict. */
+function dryRunWords({ dryRuns }: GuideDocument): string {
+  const words = wouldFailWords(dryRuns);
+  return words === '' ? '' : `Of the requests that were tried without sending them, ${words}.`;
 }
 
 /** What is known to fail is not called *After*: whoever follows the guide copies that. */
@@ -278,8 +288,11 @@ function sentencesOf(client: ClientReport, summaries: ReadonlyMap<string, string
         `${ended(summaries.get(change) ?? `The rule book does not have the change ${change}.`)} This concerns ${counted(seen, 'request')}, the last at ${lastSeen}.`,
     ),
     ...responses.map(responseSentence),
+    ...(clientWouldFail(client) === ''
+      ? []
+      : [`Of the requests that were tried without sending them, ${clientWouldFail(client)}.`]),
     ...bodyChecks
-      .filter(({ invalid }) => invalid > 0)
+      .filter(({ invalid, refused }) => invalid + refused > 0)
       .map((checks) => `V2's schema, for ${checks.operation}: ${bodyCheckCounts(checks)}.`),
     ...mistakes.map(
       ({ code, count: seen, lastSeen }) => `Mistake ${code}: ${count(seen)}×, the last at ${lastSeen}.`,

@@ -4,6 +4,7 @@ import type { Entry } from '../../rewrite-log/entry.ts';
 import { MovedMembers } from '../../rewrite-log/response-findings.ts';
 import { type EditRecord, isOfQuery } from '../../rewrite/records.ts';
 import { type RuleBook, versionHeader } from '../../rules/rule-book.ts';
+import { wouldFail } from '../../rollout/body-checks.ts';
 import { bodyChecksOf, outcomesOf, responsesOf } from '../client-report.ts';
 import { BodyCheckCounts, type DifferingMembers, Outcomes, ResponseChanges } from '../tally/outcomes.ts';
 import { firstUse, recordUse, type Span } from '../tally/span.ts';
@@ -90,6 +91,7 @@ export class Guide {
   private readonly calls = new Map<string, CallGuide>();
   private readonly mistakes = new Map<string, Mistake>();
   private clientHashes = new Set<string>();
+  private readonly dryRuns = new BodyCheckCounts();
   private requests = 0;
   private omitted = 0;
 
@@ -107,6 +109,7 @@ export class Guide {
     this.clientHashes.add(entry.client);
     this.requests += 1;
     const name = callName(entry.operation, entry.method, entry.path);
+    this.dryRuns.add(name, entry);
     const refusal = refusalOf(entry);
     if (refusal !== undefined && isMistake(refusal)) {
       this.addMistake(name, refusal, entry);
@@ -140,6 +143,7 @@ export class Guide {
       end: endOfV1(book.rollout, client),
       calls: calls.map((call) => call.document({ from, to })),
       mistakes: [...this.mistakes.values()].map((mistake) => printMistake(mistake)),
+      dryRuns: wouldFail([...this.dryRuns.all.values()]),
       omitted: this.omitted,
     };
   }

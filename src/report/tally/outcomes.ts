@@ -87,6 +87,8 @@ interface BodyCheckSums {
   /** Bodies that V2's schema refuses as V1 did. */
   refusedByBoth: number;
   unknown: number;
+  /** Requests that the gateway itself would refuse, and V1 accepted. */
+  refused: number;
   /** Places of the first fault of bodies that V1 accepted. */
   readonly pointers: Map<string, Span>;
 }
@@ -102,7 +104,13 @@ export class BodyCheckCounts {
 
   /** Counts the check of an entry, if it has one. V1's 5xx and clients that left say nothing about the body. */
   add(call: string, { would, status, time }: TallyEntry): void {
-    if (would?.v2 === undefined || status === 0 || status >= 500) return;
+    if (would === undefined || status === 0 || status >= 500) return;
+    if (would.verdict === 'refused' && status < 400) {
+      const sums = this.sumsOf(call);
+      if (sums !== undefined) sums.refused += 1;
+      return;
+    }
+    if (would.v2 === undefined) return;
     const sums = this.sumsOf(call);
     if (sums === undefined) return;
     if (would.v2 !== 'invalid') {
@@ -121,7 +129,14 @@ export class BodyCheckCounts {
     const known = this.all.get(call);
     if (known !== undefined) return known;
     if (this.all.size >= MAX_OPERATIONS) return undefined;
-    const sums = { valid: 0, invalid: 0, refusedByBoth: 0, unknown: 0, pointers: new Map<string, Span>() };
+    const sums = {
+      valid: 0,
+      invalid: 0,
+      refusedByBoth: 0,
+      unknown: 0,
+      refused: 0,
+      pointers: new Map<string, Span>(),
+    };
     this.all.set(call, sums);
     return sums;
   }
