@@ -66,7 +66,7 @@ export const faultAttacks: readonly Attack[] = [
           pipelines.map(async (pieces) => {
             const client = rawClient(port);
             for (const piece of pieces) client.write(piece);
-            const { text, reset } = await client.end(PATIENCE_MS);
+            const { text, reset } = await client.until(/^HTTP[^]*HTTP\/1\.1 \d{3} /, PATIENCE_MS);
             client.socket.destroy();
             rounds += 1;
             const [first, second] = statusesIn(text);

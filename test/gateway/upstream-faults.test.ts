@@ -609,7 +609,7 @@ test('more requests than may wait for a V2 that is away get 503 at once, with Re
   const port = await freePort();
   const gateway = await gatewayFor(`http://127.0.0.1:${port}`, {
     flags: {
-      'upstream-connect-timeout': '5000',
+      'upstream-connect-timeout': '2500',
       'max-in-flight': '10',
       'buffer-bytes': '1000',
       breaker: 'off',

@@ -16,11 +16,10 @@ const POST = `POST /api/v1/clients HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer 
 /** Files are checked each second, in a process that shares two cores with others. */
 const SECONDS = { timeout: 15_000 };
 
-const renewals = Object.entries(RENEWALS);
-
-describe.for(renewals)('%s', ([, folderWith]) => {
+// How a file is renewed is the same for all of them; test/node/watched-files.test.ts has every way.
+describe('a renewal', () => {
   test.for([1, 2])('of certificate and key serves new connections, with %i workers', async (workers) => {
-    const folder = folderWith(pemOf(made('first')));
+    const folder = renewed(pemOf(made('first')));
     const v2 = await rawServer((socket) => socket.write(ok()));
     const gateway = await spawnGateway({
       upstream: v2.origin,
@@ -55,7 +54,7 @@ describe.for(renewals)('%s', ([, folderWith]) => {
     await once(v2.listen(0, '127.0.0.1'), 'listening');
     const bound = v2.address();
     const port = typeof bound === 'object' ? bound?.port : undefined;
-    const folder = folderWith({ 'ca.crt': first.cert });
+    const folder = renewed({ 'ca.crt': first.cert });
     const gateway = await spawnGateway({
       upstream: `https://localhost:${port}`,
       'upstream-ca': folder.path('ca.crt'),
@@ -70,10 +69,7 @@ describe.for(renewals)('%s', ([, folderWith]) => {
     folder.renew({ 'ca.crt': second.cert });
     await expect.poll(status, SECONDS).toBe(200);
   });
-});
 
-// How a file is renewed is the same for all of them; test/node/watched-files.test.ts has every way.
-describe('a renewal', () => {
   test('of secrets: the token and the key of the hashes are the new ones, and a bad one is refused', async () => {
     const folder = renewed({ token: 'the-first-admin-token', key: 'the-first-client-key' });
     const v2 = await rawServer((socket) => socket.write(ok()));

@@ -119,7 +119,7 @@ describe('a read in mode shadow', () => {
   });
 
   test('claims no copy to a V2 that cannot be reached', async () => {
-    const run = await twoServices(shadow);
+    const run = await twoServices(shadow, {}, { flags: { 'upstream-connect-timeout': '300' } });
     run.v2.server.close();
     const { entry, got } = await play(run, 'GET /api/v1/clients HTTP/1.1\r\nHost: g\r\n\r\n');
     expect(got.v2).toBe(0);

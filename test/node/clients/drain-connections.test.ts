@@ -47,7 +47,7 @@ test('connections in the listen queue when the delay ends are served', async () 
 
 test('a kept connection outlives the port for one more request; an idle one does not hold up the drain', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin, { flags: { drain: '600000' } });
+  const gateway = await gatewayFor(v2.origin, { flags: { drain: '12000' } });
   const [asking, idle] = [rawClient(gateway.port), rawClient(gateway.port)];
   for (const client of [asking, idle]) client.write(GET);
   for (const client of [asking, idle]) await client.until(/\}$/);

@@ -583,7 +583,7 @@ describe('the end of a connection', () => {
   test('draining: a notice first, a request that crosses with it is served, and then the last stream', async () => {
     const waiting: (() => void)[] = [];
     const v2 = await rawServer((socket) => void waiting.push(() => socket.write(ok('"late"'))));
-    const gateway = await secureGateway(v2.origin);
+    const gateway = await secureGateway(v2.origin, { drain: '8000' });
     const raw = await rawH2(gateway.port, ca.cert);
     raw.head(1, requestHead('/api/v2/x'));
     await until(() => waiting.length === 1);
@@ -606,7 +606,7 @@ describe('the end of a connection', () => {
     'draining: one made %s that is asked to end with its first request',
     async (when) => {
       const v2 = await rawServer((socket) => socket.write(ok('"first"')));
-      const gateway = await secureGateway(v2.origin, { 'drain-delay': '10000' });
+      const gateway = await secureGateway(v2.origin, { 'drain-delay': '2500' });
       const early = when === 'before' ? await rawH2(gateway.port, ca.cert) : undefined;
       if (early !== undefined) await until(() => early.frames.some(({ type }) => type === SETTINGS));
       const stopped = gateway.stop();
