@@ -30,7 +30,7 @@ const SHARED = {
 export default defineConfig({
   root: new URL('..', import.meta.url).pathname,
   test: {
-    // Two cores, shared: more workers only make the socket tests wait for each other.
+    // Two cores, shared. The tiers of sockets and of the system wait more than they work: their commands ask for three.
     maxWorkers: 2,
     globalSetup: 'test/support/run-folder.ts',
     reporters: ['default', new MissingTools(), ...resultsFile()],
