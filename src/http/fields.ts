@@ -170,7 +170,7 @@ export function fieldsOfAnotherBody(headers: HeaderList): string[] {
 /**
  * What a field is to the gateway: the name of one that it reads or sets, or a kind. `hop-by-hop` and `body` are those that have no name
  * of their own here, `forwarding` claim where a request came from, a `range` asks for a part, a `link` has an address or the path of
- * a cookie, and an `alias` may be read as another field.
+ * a cookie, a `method-override` names another method than the request line, and an `alias` may be read as another field.
  */
 export type HeaderKind =
   | NamedKind
@@ -180,6 +180,7 @@ export type HeaderKind =
   | 'if-match'
   | 'range'
   | 'link'
+  | 'method-override'
   | 'via'
   | 'max-forwards'
   | 'date'
@@ -230,6 +231,9 @@ const KINDS_OF_OTHERS: ReadonlyMap<string, HeaderKind> = new Map<string, HeaderK
   ['if-match', 'if-match'],
   ['range', 'range'],
   ['if-range', 'range'],
+  ['x-http-method-override', 'method-override'],
+  ['x-http-method', 'method-override'],
+  ['x-method-override', 'method-override'],
   ['via', 'via'],
   ['max-forwards', 'max-forwards'],
   ['date', 'date'],
@@ -260,7 +264,9 @@ function kindOfLower(lower: string): HeaderKind {
 function isAlias(lower: string): boolean {
   const plain = lower.replaceAll('_', '-');
   const isRead = KINDS_BY_NAME.has(plain) && plain !== 'expect' && plain !== 'accept-encoding';
-  return isRead || isHopByHop(plain) || isForwarding(plain);
+  return (
+    isRead || isHopByHop(plain) || isForwarding(plain) || KINDS_OF_OTHERS.get(plain) === 'method-override'
+  );
 }
 
 /** Kinds by the two spellings that nearly all clients send, so that most names take one lookup and no conversion. */

@@ -289,23 +289,24 @@ function withoutBodyEdits(
 }
 
 function migratedHead(
-  { rules, method, head, host, decision, codings }: V1RequestParts,
+  { rules, head, host, decision, codings }: V1RequestParts,
   isRewritten: boolean,
   records: readonly EditRecord[],
 ): MigratedRequestHead {
   const { version, fields } = migrateHead(head, {
     rules,
-    request: { method, rest: decision.target.rest, operation: decision.operation },
+    request: { method: decision.method, rest: decision.target.rest, operation: decision.operation },
     now: Date.now(),
     codings: codings.length === 0 ? undefined : codings,
     isRewritten,
     isBodyDropped: decision.body.action === 'drop',
+    dropsOverride: decision.dropsOverride,
     hasTrace: readTraceparent(head.traceparent) !== undefined,
   });
   return {
     method: decision.v2Method,
     target: decision.v2Target,
-    v1: { method, target: decision.target.raw },
+    v1: { method: decision.method, target: decision.target.raw },
     headers: headerFieldsOf(fields.forwardedHeaders),
     operation: decision.operation?.id,
     apiVersion: version,

@@ -17,7 +17,7 @@ export interface MigratedRequestHead {
   readonly method: string;
   /** The raw target at V2: path and query. */
   readonly target: string;
-  /** Method and raw target as the client sent them. */
+  /** The raw target as the client sent it, and its method: the one that rules go by, where a POST names another for itself. */
   readonly v1: { readonly method: string; readonly target: string };
   /**
    * The header fields to send. `Host`, hop-by-hop fields and the framing (`Content-Length`, `Transfer-Encoding`) are left to the

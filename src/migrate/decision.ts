@@ -27,6 +27,7 @@ import {
 } from '../rules/rule-book.ts';
 import type { DecodedBody } from './decode-web-body.ts';
 import { bufferFull, type Failure, failure, type FailureCode, failureOf } from './failure.ts';
+import { overriddenMethod, type OverriddenMethod, withoutMethod } from './method-override.ts';
 import { representationPlan, type RequestFacts } from './migrated.ts';
 
 /** The parts of a request that are known before its body is read. */
@@ -88,6 +89,8 @@ export interface PassDecision {
 export interface MigrateDecision {
   readonly route: 'migrate';
   readonly target: Target;
+  /** The method that rules go by: the client's, or the one that a POST names for itself. */
+  readonly method: string;
   /** Undefined for a request that the rule book does not name. */
   readonly operation: Operation | undefined;
   /** The query as the query rules leave it. */
@@ -98,6 +101,8 @@ export interface MigrateDecision {
   readonly v2Target: string;
   /** Edits of the target that no change makes: parameters that a moved operation has no room for. */
   readonly targetEdits: readonly EditRecord[];
+  /** True when the header fields that name a method are dropped. */
+  readonly dropsOverride: boolean;
   /** Maximum bytes of a body to rewrite, received or decoded. */
   readonly bodyLimit: number;
   readonly body: BodyDecision;
@@ -146,14 +151,22 @@ export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits:
       if (prefixes.isShared && isNative(request.head, ruleBook)) return { route: 'pass', target };
       if (limits.selfService !== undefined && target.rest === limits.selfService)
         return { route: 'self-service' };
-      const { method, hasBody, head } = request;
-      const decided = decideTarget(method, target, rules);
+      const { hasBody, head } = request;
+      const seen =
+        request.method === 'POST'
+          ? overriddenMethod(head.methodOverride, target.query, ruleBook.override)
+          : undefined;
+      if (seen === 'ambiguous') return refuse(failure('bad-request', TWO_METHODS));
+      const { method = request.method } = seen ?? {};
+      const decided = decideTarget(method, target, rules, seen);
       const { operation, query, v2Method, v2Target, targetEdits } = decided;
       const bodyLimit = limits.bodyLimit ?? ruleBook.limits.body;
       const { codings = ALL_CODINGS } = limits;
       const hasRules = rules.rewritesBodies(operation, method);
+      const isMoved = operation?.to !== undefined;
+      const dropsOverride = seen !== undefined && (seen.isDropped || (seen.isOverridden && isMoved));
       const body =
-        v2Method !== method && hasBody && !hasContent(v2Method)
+        v2Method !== request.method && hasBody && !hasContent(v2Method)
           ? DROP
           : decideBody(
               { hasRules, hasBody, head },
@@ -161,10 +174,25 @@ export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits:
               rules,
               operation,
             );
-      return { route: 'migrate', target, operation, query, v2Method, v2Target, targetEdits, bodyLimit, body };
+      return {
+        route: 'migrate',
+        target,
+        method,
+        operation,
+        query,
+        v2Method,
+        v2Target,
+        targetEdits,
+        dropsOverride,
+        bodyLimit,
+        body,
+      };
     }
   }
 }
+
+const TWO_METHODS =
+  'The request names two methods for itself: send one of X-HTTP-Method-Override, X-HTTP-Method, X-Method-Override and _method.';
 
 /** Responds to an OPTIONS or TRACE that may be forwarded no more (RFC 9110 §7.6.2); other methods have no such limit. */
 function decideMaxForwards(method: string, maxForwards: string | undefined): Decision | undefined {
@@ -209,19 +237,30 @@ export function requestLineAtV2(method: string, target: string, rules: CompiledR
 /** The parts of a decision that follow from method and target. */
 type TargetDecision = Pick<MigrateDecision, 'operation' | 'query' | 'v2Method' | 'v2Target' | 'targetEdits'>;
 
-function decideTarget(method: string, target: Target, rules: CompiledRuleBook): TargetDecision {
+function decideTarget(
+  method: string,
+  target: Target,
+  rules: CompiledRuleBook,
+  seen?: OverriddenMethod,
+): TargetDecision {
   const operation = rules.match(method, target.rest);
   // A HEAD asks for what a GET of the same target would get (RFC 9110 §9.3.2).
   const asked = method === 'HEAD' && operation === undefined ? rules.match('GET', target.rest) : operation;
-  const query = rules.queryPlan(asked, method)?.rewrite(target.query) ?? unchangedQuery(target);
+  const received = seen?.query ?? target.query;
+  // Where V2 gets the method itself, the name of it goes.
+  const named = seen?.isOverridden === true && asked?.to !== undefined ? withoutMethod(received) : received;
+  const query = rules.queryPlan(asked, method)?.rewrite(named) ?? unchangedQuery(named);
+  const edits = seen?.edits ?? NO_EDITS;
   const { moves, prefixes } = rules;
   const moved = moves && movedLine(method, { path: target.rest, query: query.query }, asked, moves);
   if (moved === undefined) {
     const v2Target = `${prefixes.v2}${target.rest}${query.query}`;
-    return { operation, query, v2Method: method, v2Target, targetEdits: NO_EDITS };
+    const v2Method = seen === undefined ? method : 'POST';
+    return { operation, query, v2Method, v2Target, targetEdits: edits };
   }
   const v2Target = `${prefixes.v2}${moved.path}${moved.query}`;
-  return { operation, query, v2Method: moved.method, v2Target, targetEdits: moved.records };
+  const targetEdits = edits.length === 0 ? moved.records : [...edits, ...moved.records];
+  return { operation, query, v2Method: moved.method, v2Target, targetEdits };
 }
 
 const NO_EDITS: readonly EditRecord[] = [];
@@ -261,7 +300,7 @@ export function verdictOf(
   return query.records.length > 0 || targetEdits.length > 0 ? 'rewritten' : body;
 }
 
-function unchangedQuery({ query }: Target): RewrittenQuery {
+function unchangedQuery(query: string): RewrittenQuery {
   return { query, records: [], rules: [] };
 }
 
@@ -390,6 +429,8 @@ export interface HeadMigration {
   readonly isRewritten: boolean;
   /** True when the body is dropped, and its media type with it. */
   readonly isBodyDropped?: boolean;
+  /** True when the fields that name another method are dropped. */
+  readonly dropsOverride?: boolean;
   /** The id to send if the client's is absent or invalid; undefined leaves the field as received. */
   readonly requestId?: string | undefined;
   /** True when the client's `traceparent` is valid, so that its trace continues. */
@@ -423,7 +464,18 @@ export function migrateHead(
   received: RequestHead,
   parts: MigratedHeadParts,
 ): { readonly version: ApiVersion | undefined; readonly fields: MigratedHead } {
-  const { rules, request, now, pinned, isRewritten, isBodyDropped, requestId, hasTrace, traceparent } = parts;
+  const {
+    rules,
+    request,
+    now,
+    pinned,
+    isRewritten,
+    isBodyDropped,
+    dropsOverride,
+    requestId,
+    hasTrace,
+    traceparent,
+  } = parts;
   const version = chooseApiVersion(requestedVersion(received, rules.ruleBook), rules.ruleBook, now, pinned);
   // Where no response rule can apply, V2's response may have any coding.
   const codings = representationPlan(request, rules).isEmpty ? undefined : (parts.codings ?? ALL_CODINGS);
@@ -431,6 +483,7 @@ export function migrateHead(
     version,
     isRewritten,
     ...(isBodyDropped === true && { isBodyDropped }),
+    ...(dropsOverride === true && { dropsOverride }),
     requestId,
     hasTrace,
     traceparent,
@@ -444,6 +497,7 @@ export class MigratedHead implements ForwardedFields {
   private readonly received: RequestHead;
   private readonly isRewritten: boolean;
   private readonly isBodyDropped: boolean;
+  private readonly dropsOverride: boolean;
   private readonly isResponseRewritten: boolean;
   private readonly hasTrace: boolean;
   private readonly versionHeader: string;
@@ -460,6 +514,7 @@ export class MigratedHead implements ForwardedFields {
     this.received = received;
     this.isRewritten = isRewritten;
     this.isBodyDropped = migration.isBodyDropped === true;
+    this.dropsOverride = migration.dropsOverride === true;
     this.isResponseRewritten = codings !== undefined;
     this.hasTrace = hasTrace;
     this.version = version === undefined || version.why === 'client' ? undefined : version.sent;
@@ -497,6 +552,7 @@ export class MigratedHead implements ForwardedFields {
     if (kind === 'range') return !this.isResponseRewritten;
     // The state of a trace that is not continued does not apply to the new one (W3C Trace Context §3.3).
     if (kind === 'tracestate') return this.hasTrace;
+    if (kind === 'method-override') return !this.dropsOverride;
     if (this.isBodyDropped && kind === 'content-type') return false;
     return !(this.isRewritten || this.isBodyDropped) || !BODY_KINDS.has(kind);
   };

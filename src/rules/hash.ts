@@ -59,11 +59,18 @@ function moveMeaning({ template, to, status }: Operation): readonly unknown[] {
 }
 
 /** Nothing for a book with the usual prefixes: its hash is what it was before a book could name them. */
-function targetMeaning({ from, to, other, operations }: Omit<RuleBook, 'hash'>): readonly unknown[] {
+function targetMeaning({
+  from,
+  to,
+  other,
+  override,
+  operations,
+}: Omit<RuleBook, 'hash'>): readonly unknown[] {
   const isUsual = from === DEFAULT_FROM && to === DEFAULT_TO && other === 'refuse';
   // Which operation a link leads back to may depend on their order.
   const order = operations.some((operation) => operation.to !== undefined) && operations.map(({ id }) => id);
-  return [...(isUsual ? [] : [{ from, to, other }]), ...(order === false ? [] : [{ order }])];
+  const drops = override === 'drop' ? [{ override }] : [];
+  return [...drops, ...(isUsual ? [] : [{ from, to, other }]), ...(order === false ? [] : [{ order }])];
 }
 
 function byFirst(

@@ -68,7 +68,7 @@ function checkMeaning(value: unknown, jsonAt: JsonAt): Findings {
 
 /** Checks a source, or the valid subset of it. */
 function check(source: RuleBookSource, subset: ValidSubset | undefined, jsonAt: JsonAt): Findings {
-  const { from = DEFAULT_FROM, to = DEFAULT_TO, other = 'refuse' } = source;
+  const { from = DEFAULT_FROM, to = DEFAULT_TO, other = 'refuse', override = 'follow' } = source;
   const { operations, faults } = checkOperations(source.operations, from, to);
   const declared = source.changes.map((change, at) =>
     declareChange(change, subset?.indexes[at] ?? at, jsonAt),
@@ -95,6 +95,7 @@ function check(source: RuleBookSource, subset: ValidSubset | undefined, jsonAt: 
     from,
     to,
     other,
+    override,
     version,
     ...(versionField === undefined ? {} : { versionField }),
     ...(resource === undefined ? {} : { resource }),

@@ -539,6 +539,12 @@ export const ruleBookSource = strict({
     .enum(['refuse', 'pass'])
     .exactOptional()
     .describe('Requests under neither prefix: refuse (404, when absent) or pass, on to V2 unchanged.'),
+  override: z
+    .enum(['follow', 'drop'])
+    .exactOptional()
+    .describe(
+      'A POST with X-HTTP-Method-Override or _method: follow (rules go by that method, when absent) or drop (V2 is not told).',
+    ),
   version: version
     .exactOptional()
     .describe(

@@ -59,7 +59,7 @@ describe('stays when the meaning does', () => {
     [
       'defaults written out',
       'changes:',
-      'format: 1\nfrom: /api/v1\nto: /api/v2\nother: refuse\npolicies: { flat: migrate, malformed: refuse }\nlimits: { depth: 512, body: 10485760 }\nchanges:',
+      'format: 1\nfrom: /api/v1\nto: /api/v2\nother: refuse\noverride: follow\npolicies: { flat: migrate, malformed: refuse }\nlimits: { depth: 512, body: 10485760 }\nchanges:',
     ],
     ['statuses written out', 'as: b }', 'as: b, status: 2xx }'],
     [
@@ -89,6 +89,7 @@ describe('goes when the meaning does', () => {
     ['operations:', 'from: /v1\noperations:'],
     ['operations:', 'to: /v2\noperations:'],
     ['operations:', 'other: pass\noperations:'],
+    ['operations:', 'override: drop\noperations:'],
     ['a: POST /a', 'a: { match: POST /a, to: POST /aa }'],
     ['a: POST /a', 'a: { match: POST /a, status: { 204: 200 } }'],
     ['match: "PATCH /b/{id}"', 'match: "PATCH /b/{id}", to: "PATCH /b?x={id}"'],

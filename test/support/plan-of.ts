@@ -33,6 +33,7 @@ export function bookOf(
     from: '/api/v1',
     to: '/api/v2',
     other: 'refuse',
+    override: 'follow',
     version: '2025-01-01',
     operations: [],
     changes: [change],

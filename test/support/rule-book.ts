@@ -26,6 +26,7 @@ export function testRuleBook(over: Partial<RuleBook> = {}): RuleBook {
     from: '/api/v1',
     to: '/api/v2',
     other: 'refuse',
+    override: 'follow',
     version: '2025-01-01',
     operations: OPERATIONS,
     changes: [

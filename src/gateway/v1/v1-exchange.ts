@@ -60,7 +60,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     this.routing = routing;
     if (mode !== undefined && mode !== 'migrate') this.entry.mode = mode;
     this.entry.operation = operation?.id;
-    this.responsePlan = this.rules.responsePlan(operation, received.exchange.method);
+    this.responsePlan = this.rules.responsePlan(operation, decision.method);
   }
 
   /** Starts to receive the request. */
@@ -168,6 +168,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
       codings: options.codings,
       isRewritten,
       isBodyDropped: decision.body.action === 'drop',
+      dropsOverride: decision.dropsOverride,
       hasTrace,
       requestId: entry.requestId,
       traceparent: trace?.header,
@@ -238,8 +239,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   ): void {
     const { rules, responseRoom: room } = this;
     const context = rules.responseContext(status, this.entry.edits);
-    const { operation } = this.decision;
-    const { method } = this.received.exchange;
+    const { operation, method } = this.decision;
     this.work(({ take }, finish) => {
       const failed = (error: unknown): void => finish(() => this.failInternally(error));
       const memory = { take, room };
@@ -375,8 +375,8 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   }
 
   private get requestFacts(): RequestFacts {
-    const { target, operation } = this.decision;
-    return { method: this.received.exchange.method, rest: target.rest, operation };
+    const { method, target, operation } = this.decision;
+    return { method, rest: target.rest, operation };
   }
 }
 

@@ -87,6 +87,7 @@ function explanationOf(
   const { outcome, read } = explained;
   const { ruleBook } = parts.rules;
   const { method, target, body } = received;
+  const ruled = decision.route === 'migrate' ? decision.method : method;
   const operation = decision.route === 'migrate' ? decision.operation : undefined;
   const sent = sentRequest(received, decision, outcome, parts);
   const v1Headers = maskHeaders(received.headers, true);
@@ -118,7 +119,7 @@ function explanationOf(
       ? {}
       : { diff: makeDiff(read, 'records' in outcome ? { ...outcome, records: edits } : outcome, ruleBook) }),
     policies: policyViews(ruleBook, outcome, note),
-    rules: ruleOutcomes(ruleBook, { operation, method, queryRules }, explained),
+    rules: ruleOutcomes(ruleBook, { operation, method: ruled, queryRules }, explained),
     ...liveIn(decision, parts),
     curl: {
       v1: curlCommand(rawBody(v1Request, body), parts.gatewayOrigin),
@@ -144,7 +145,7 @@ function liveIn(decision: Decision, { rules, modes }: ExplainParts): Pick<Explan
 
 /** The request to V2; undefined when the gateway refuses. */
 function sentRequest(
-  { method, head, body }: RequestToExplain,
+  { head, body }: RequestToExplain,
   decision: Decision,
   outcome: BodyOutcome,
   { rules, limits }: ExplainParts,
@@ -157,13 +158,14 @@ function sentRequest(
   const isBodyDropped = decision.body.action === 'drop';
   const { fields } = migrateHead(head, {
     rules,
-    request: { method, rest: decision.target.rest, operation },
+    request: { method: decision.method, rest: decision.target.rest, operation },
     now: Date.now(),
     // Whose request it is, is not known.
     pinned: pinnedRelease(rules.ruleBook, { client: undefined, operation: operation?.id }),
     codings: limits.codings,
     isRewritten,
     isBodyDropped,
+    dropsOverride: decision.dropsOverride,
     hasTrace: readTraceparent(head.traceparent) !== undefined,
   });
   return {

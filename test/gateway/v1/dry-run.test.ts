@@ -38,6 +38,8 @@ async function run(parts: readonly Uint8Array[], bodyLimit = 10_000_000, budget 
     operation: rules.match('POST', '/orders/floor_plans'),
     query: { query: '', records: [], rules: [] },
     targetEdits: [],
+    method: 'POST',
+    dropsOverride: false,
     v2Method: 'POST',
     v2Target: '/api/v2/orders/floor_plans',
     bodyLimit,
