@@ -174,7 +174,7 @@ export class ClientConnections {
   /**
    * The last response is written. Closing with unread bytes of the client would reset the connection, and the client would lose its
    * response (RFC 9112 §9.6): the writing side ends, and further bytes are read and dropped, at most `maxBytes`, as long as they come at a
-   * fair rate and the client has not closed its side.
+   * fair rate. It takes no time where the client has closed its side already: Node then closes the socket at once.
    */
   linger(connection: ClientConnection, maxBytes = DROPPED_BYTES): void {
     const { socket } = connection;

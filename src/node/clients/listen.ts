@@ -51,9 +51,10 @@ async function isTurnQuiet({ accepted }: ListenQueueOptions): Promise<boolean> {
 
 /**
  * Takes the only place of a queue of length one with a connection of its own, and runs `close` in the same turn of the event loop,
- * unless somebody else had the place. Without this a connection can arrive between the last look at the queue and the close. With
- * it the kernel ignores what arrives: that client asks again a second later, and is refused. If somebody had it, the queue gets the
- * length `backlog`.
+ * unless somebody else had the place: then the queue gets the length `backlog` again.
+ *
+ *     without:  queue [ ]   last look: empty │ a client connects: [c] │ close: c is reset
+ *     with:     queue [own] full             │ a client's SYN is ignored │ close: own is reset, the client asks again, and is refused
  */
 function closeEmptyQueue(server: Server, backlog: number, close: () => void): Promise<void> {
   const address = server.address();

@@ -7,6 +7,10 @@ import { SocketBody } from '../request-body.ts';
 const LF = 0x0a;
 const CR = 0x0d;
 
+/**
+ * What comes next (RFC 9112 §7.1): `chunk-size [chunk-ext] CRLF`, as many bytes, CRLF, and so on; a chunk of none ends the data, and
+ * trailers and an empty line the body.
+ */
 type State = 'size' | 'line' | 'data' | 'data-cr' | 'data-lf' | 'trailers' | 'end';
 
 /** The bytes of a body on a socket that the gateway reads itself, in chunks (RFC 9112 §7.1). */
@@ -52,6 +56,7 @@ export class ChunkedBody extends SocketBody {
         return at + 1;
       case 'data':
         return this.data(bytes, at);
+      // Nothing but CRLF may follow the data: a reader that skips here reads a size of the sender's choice as data (§7.1, §11.2).
       case 'data-cr':
         return this.expect(bytes[at] === CR, 'data-lf', at);
       case 'data-lf':
@@ -66,6 +71,7 @@ export class ChunkedBody extends SocketBody {
 
   private size(bytes: Buffer, at: number): number {
     const { plainSize } = this;
+    // Nearly every line is a size and CRLF, in one read: those are read at once. What is cut, or has extensions, takes a state machine.
     if (plainSize.read(bytes, at)) {
       this.sized(plainSize.value);
       return plainSize.next;
@@ -86,6 +92,7 @@ export class ChunkedBody extends SocketBody {
     const next = at + length;
     this.left -= length;
     if (this.left === 0) this.state = 'data-cr';
+    // The first data of a read stays where it is.
     if (this.end === this.start) {
       this.start = at;
       this.end = next;
@@ -139,7 +146,8 @@ type ChunkLineState =
 
 /**
  * The line before a chunk, read byte by byte: its size, and extensions, which are dropped (RFC 9112 §7.1.1). It accepts exactly what
- * Node's parser accepts: there, names and values of extensions may be empty.
+ * Node's parser accepts, to which a differential fuzzer holds it: there, names and values of extensions may be empty, though the grammar
+ * asks for a token. To refuse those would buy nothing: extensions are dropped, and their line ends with its CRLF for every reader.
  */
 class ChunkLine {
   /** The size of the chunk in bytes, once the line is read. */
@@ -167,6 +175,7 @@ class ChunkLine {
 
   private next(code: number): ChunkLineState | 'end' | undefined {
     switch (this.state) {
+      // At least one digit, no sign, no `0x`, no white space in front or behind (§7.1): `BWS` is for extensions, and Node takes none.
       case 'first-digit':
         return this.digit(code);
       case 'digits':
@@ -189,6 +198,7 @@ class ChunkLine {
         return isText(code) ? this.counted('quoted') : undefined;
       case 'quote-end':
         return afterValue(code);
+      // A bare CR ends no line here, and no bare LF either: two readers could see two lines (RFC 9112 §2.2).
       case 'lf':
         return code === LF ? 'end' : undefined;
     }
@@ -196,6 +206,7 @@ class ChunkLine {
 
   private digit(code: number): ChunkLineState | undefined {
     const value = hexValue(code);
+    // Beyond 64 bits a reader that wraps around would see a small chunk (§7.1 asks for that to be anticipated).
     if (value < 0 || this.digits === SIZE_DIGITS) return undefined;
     // Zeros in front are no digits of the number.
     if (value > 0 || this.digits > 0) this.digits += 1;
@@ -231,7 +242,8 @@ type TrailersState = 'line' | 'name' | 'before-value' | 'value' | 'line-lf' | 'l
 
 /**
  * The trailer section behind the last chunk of a request, read byte by byte (RFC 9112 §7.1.2), up to its empty line. It is as strict
- * as the header section, and holds no more bytes than that may have.
+ * as the header section, and holds no more bytes than that may have. Which fields go on is decided elsewhere (RFC 9110 §6.5.1): never
+ * those of framing, routing, credentials or content.
  */
 class ChunkedTrailers {
   private readonly limit: number;
@@ -270,9 +282,11 @@ class ChunkedTrailers {
     switch (this.state) {
       case 'line':
         this.line = this.length;
+        // White space would be obs-fold, a line that goes on (RFC 9112 §5.2).
         return code === CR ? 'last-lf' : isTokenCharacter(code) ? 'name' : undefined;
       case 'name':
         if (code === COLON) return this.framesBody ? undefined : 'before-value';
+        // No white space between name and colon (§5.1).
         return isTokenCharacter(code) ? 'name' : undefined;
       case 'before-value':
         return code === SPACE || code === TAB ? 'before-value' : valueState(code);

@@ -162,6 +162,7 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
     const fields = fieldText === undefined ? head.headers : (received?.first('content-length') ?? []);
     const framing = new ResponseFraming(this, status, fields);
     const lines = fieldText ?? writeFieldLines(framing.fields, received);
+    // A line break in a value of V2 would be a second response of the attacker's choice (response splitting: RFC 9112 §11.1).
     if (lines === undefined || !isFieldValue(reason ?? '') || !isFinalStatus(status))
       throw new UnwritableHead(status);
     this.framing = framing;
@@ -192,6 +193,7 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
   end(trailers: HeaderList): void {
     const { framing } = this;
     if (framing === undefined || this.isWritten || this.isGone) return;
+    // Fewer bytes than the length says: the end of the connection, and a reset, tell the client so (RFC 9112 §8).
     if (!framing.isWhole) {
       this.reset();
       return;
@@ -428,6 +430,7 @@ export class LongBodyExchange extends SocketExchange implements IncomingBodyOwne
   override end(trailers: HeaderList): void {
     super.end(trailers);
     if (this.incoming.complete) return;
+    // Behind the last response the connection itself drops what comes; behind another the next request begins where the body ends.
     if (this.isLast) this.stopBody('early response');
     else this.incoming.discard(this.connection.socket, () => this.reset());
   }
@@ -480,6 +483,7 @@ export class LongBodyExchange extends SocketExchange implements IncomingBodyOwne
 
   private writeContinue(): void {
     if (!this.expectsContinue || this.hasContinued) return;
+    // Only once somebody reads the body: a request that is refused before has none to send (RFC 9110 §10.1.1).
     this.hasContinued = true;
     this.writeInterim(CONTINUE);
   }

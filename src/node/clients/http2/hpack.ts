@@ -126,12 +126,16 @@ export class HpackDecoder {
   }
 
   private readIndexed(receiver: FieldReceiver): void {
+    // An index of 0, or beyond both tables, is an error of the whole connection (RFC 7541 §2.3.3, §6.1).
     const field = this.table.at(this.readNumber(0x7f));
     if (field === undefined || this.isBroken) this.isBroken = true;
     else receiver.field(field.name, field.value, field.isValid);
   }
 
-  /** A field that is to be remembered has a prefix of its own. The never-indexed flag does not matter to a proxy that does not index. */
+  /**
+   * A field that is to be remembered has a prefix of its own (RFC 7541 §6.2.1). The flag of §6.2.3, that nobody may ever index it, does not
+   * matter to a proxy that indexes nothing on the way to V2, and remembers only what the client asks it to.
+   */
   private readLiteral(first: number, receiver: FieldReceiver): void {
     const isRemembered = first >= 0x40;
     const index = this.readNumber(isRemembered ? 0x3f : 0x0f);
@@ -352,6 +356,7 @@ export function decodeHuffman(bytes: Uint8Array, from: number, to: number, targe
     if ((low & ENDS_BYTE) !== 0) target[written++] = low;
     node = low >> NODE_SHIFT;
   }
+  // Padding is the beginning of the code for the end of the text: ones, and fewer than eight (RFC 7541 §5.2).
   return mayEnd[node] === 1 ? written : -1;
 }
 
@@ -403,6 +408,7 @@ function transition(tree: Int32Array, start: number, piece: number): number {
     node = tree[2 * node + ((piece >> bit) & 1)] ?? 0;
     if (node >= 0) continue;
     const symbol = -node - 1;
+    // The end of the text in a text is an error (RFC 7541 §5.2).
     if (symbol === END_OF_TEXT) return FAILS;
     ended = ENDS_BYTE | symbol;
     node = 0;
