@@ -1,13 +1,12 @@
 /**
- * `npm run bench [-- proxies | clients | growth | restarts | own-code | guard [commit]]`. Without a name it measures the proxies at 1 KB.
- * `--row ID` measures a row (`proxies --long`: all of them), `--rounds N` more or fewer rounds, `--only PART` the peers with that in their
- * names, and `--work pass|migrate` one kind of work in `own-code`. Peers that are not installed are named and left out.
+ * `npm run bench [-- proxies | clients | growth | restarts | guard [commit]]`. Without a name it measures the proxies at 1 KB.
+ * `--row ID` measures a row (`proxies --long`: all of them), `--rounds N` more or fewer rounds, and `--only PART` the peers with that in
+ * their names. Peers that are not installed are named and left out.
  */
 import { parseArgs } from 'node:util';
 import { benchClients } from './clients.ts';
 import { benchGrowth } from './growth/growth.ts';
 import { benchGuard } from './guard/guard.ts';
-import { benchOwnCode } from './own-code.ts';
 import { benchProxies } from './proxies/proxies.ts';
 import { rows } from './proxies/rows.ts';
 import { benchRestarts } from './restarts/restarts.ts';
@@ -15,7 +14,6 @@ import { benchRestarts } from './restarts/restarts.ts';
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    work: { type: 'string', multiple: true, default: ['pass', 'migrate'] },
     only: { type: 'string', multiple: true, default: [] },
     long: { type: 'boolean', default: false },
     rounds: { type: 'string' },
@@ -34,7 +32,6 @@ const benches: Readonly<Record<string, () => Promise<boolean | void>>> = {
   clients: () => benchClients({ rounds: rounds(3), rows: row, only }),
   growth: benchGrowth,
   restarts: () => benchRestarts(only),
-  'own-code': () => benchOwnCode((['pass', 'migrate'] as const).filter((work) => values.work.includes(work))),
   guard: () => benchGuard(commit, rounds(9), row),
 };
 const bench = benches[name];
