@@ -24,7 +24,7 @@ interface FilterFault {
 /** One term of a filter, as written. */
 interface FilterTerm {
   readonly negated: boolean;
-  /** Undefined for free text, which is searched for in the path. */
+  /** Undefined for free text. */
   readonly field: FilterField | undefined;
   /** At least one of these must match. */
   readonly values: readonly string[];
@@ -48,6 +48,9 @@ const FIXED_VALUES: Readonly<Partial<Record<FilterField, readonly string[]>>> = 
 
 const ROUTES: Readonly<Record<string, string>> = { v1: 'migrate', v2: 'pass' };
 
+/** A time of any day. */
+const CLOCK = /^\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?z?$/;
+
 const TIME = /^\d{4}(?:-\d\d(?:-\d\d(?:t(?:\d\d(?::\d\d(?::\d\d(?:\.\d{1,3})?)?)?)?)?)?)?z?$/;
 
 /** Values that never change. */
@@ -66,9 +69,10 @@ const FIXED: KnownValues = {
 
 /**
  * Parses a filter: terms between spaces, all of which must match. `-` before a term negates it, commas separate alternatives,
- * double quotes enclose spaces; a word without a field is searched for in the path. An empty text accepts everything.
+ * double quotes enclose spaces; a word without a field is searched for in the path, the request id, the client's name and what is kept
+ * of the messages. An empty text accepts everything. `names` are those that clients are found by.
  */
-export function parseFilter(text: string): Filter | FilterFault {
+export function parseFilter(text: string, names: ClientNames = NO_NAMES): Filter | FilterFault {
   const terms: FilterTerm[] = [];
   const tests: ValueTest[] = [];
   let count = 0;
@@ -84,19 +88,20 @@ export function parseFilter(text: string): Filter | FilterFault {
       };
     // A comma alone has no effect.
     if (term.field === undefined && term.values.length === 0) continue;
-    const test = testOf(term);
+    const test = testOf(term, names);
     if (typeof test !== 'function') return { message: test.message, start: term.start, end: term.end };
     terms.push(term);
-    tests.push(term.negated ? (entry, allText) => !test(entry, allText) : test);
+    tests.push(term.negated ? (entry, texts) => !test(entry, texts) : test);
   }
   return {
     text: printFilter(terms),
     terms,
     accepts: (entry, content) => {
       // Printed once for all values, and only if one is searched for in it.
-      let all: string | undefined;
-      const allText = (): string => (all ??= `${JSON.stringify(entry)}\n${content?.() ?? ''}`.toLowerCase());
-      return tests.every((test) => test(entry, allText));
+      let [all, kept]: (string | undefined)[] = [];
+      const keptText = (): string => (kept ??= (content?.() ?? '').toLowerCase());
+      const allText = (): string => (all ??= `${JSON.stringify(entry).toLowerCase()}\n${keptText()}`);
+      return tests.every((test) => test(entry, { all: allText, kept: keptText }));
     },
   };
 }
@@ -170,19 +175,22 @@ function quoted(value: string, isFree: boolean): string {
   return isPlain ? value : `"${value.replaceAll(/["\\]/g, '\\$&')}"`;
 }
 
-function testOf({ field, values }: FilterTerm): ValueTest | ValueFault {
+function testOf({ field, values }: FilterTerm, names: ClientNames): ValueTest | ValueFault {
   if (field !== undefined && values.length === 0)
     return { message: `${field}: wants a value: ${FILTER_FIELDS[field]}.` };
   const tests: ValueTest[] = [];
   for (const value of values) {
-    const test = field === undefined ? pathTest(value) : fieldTest(field, value.toLowerCase());
+    const test =
+      field === undefined
+        ? freeTest(value.toLowerCase(), names)
+        : fieldTest(field, value.toLowerCase(), names);
     if (typeof test !== 'function') return test;
     tests.push(test);
   }
   const [only] = tests;
   return tests.length === 1 && only !== undefined
     ? only
-    : (entry, allText) => tests.some((test) => test(entry, allText));
+    : (entry, texts) => tests.some((test) => test(entry, texts));
 }
 
 /**
@@ -190,7 +198,7 @@ function testOf({ field, values }: FilterTerm): ValueTest | ValueFault {
  * status:4xx verdict:refused`
  */
 export const FILTER_FIELDS = {
-  client: 'first digits of the client hash; - for none',
+  client: 'first digits of the client hash, or part of its name; - for none',
   op: 'operation; a trailing * matches any ending; - for none',
   change: 'id of a change that made an edit, of the request or of the response',
   rule: `rule that made an edit: ${RULE_NAMES.join(', ')}`,
@@ -214,7 +222,7 @@ export const FILTER_FIELDS = {
   ms: 'total duration: >250, 10-20',
   edits: 'number of edits, listed or not: 0, >3',
   has: 'text in the entry, or in its kept header fields and bodies, such as the name of a member',
-  time: 'UTC time, cut as you like: 2026-11-22T04, >=2026-11-22T04:30, 2026-11-22T04:30..2026-11-22T05',
+  time: 'UTC time, cut as you like: 2026-11-22T04, >=2026-11-22T04:30, 2026-11-22T04:30..2026-11-22T05; or of any day: 12:35, 12:30..12:40',
 } as const;
 
 /** Name of a filter field. */
@@ -223,8 +231,21 @@ type FilterField = keyof typeof FILTER_FIELDS;
 /** Returns whether an entry matches; `content` returns the text of what is kept of its messages, where anything is. */
 export type FilterTest = (entry: Entry, content?: () => string) => boolean;
 
-/** The test of one value; `text` returns all text of the entry and of what is kept of its messages, in lower case. */
-type ValueTest = (entry: Entry, text: () => string) => boolean;
+/** The text that values are searched for in, in lower case, printed when it is first needed. */
+interface SearchedText {
+  /** All text of the entry and of what is kept of its messages. */
+  readonly all: () => string;
+  /** What is kept of its messages. */
+  readonly kept: () => string;
+}
+
+/** The test of one value. */
+type ValueTest = (entry: Entry, text: SearchedText) => boolean;
+
+/** Display names of clients, by hash. */
+export type ClientNames = ReadonlyMap<string, string>;
+
+const NO_NAMES: ClientNames = new Map();
 
 /** An invalid value of a field, explained in a sentence. */
 interface ValueFault {
@@ -237,7 +258,7 @@ function isFilterField(name: string): name is FilterField {
 }
 
 /** Makes the test of one value of a field. `value` is in lower case. */
-function fieldTest(field: FilterField, value: string): ValueTest | ValueFault {
+function fieldTest(field: FilterField, value: string, names: ClientNames): ValueTest | ValueFault {
   const fixed = FIXED_VALUES[field];
   if (fixed !== undefined && !fixed.includes(value) && !isStartOfOne(value, fixed)) {
     const hint = didYouMean(value, fixed) || `; there are ${fixed.join(', ')}`;
@@ -247,7 +268,7 @@ function fieldTest(field: FilterField, value: string): ValueTest | ValueFault {
     case 'client':
       return value === '-'
         ? (entry) => entry.client === undefined
-        : (entry) => entry.client?.startsWith(value) === true;
+        : (entry) => entry.client?.startsWith(value) === true || contains(nameOf(entry, names), value);
     case 'op':
       return value === '-'
         ? (entry) => entry.operation === undefined
@@ -303,7 +324,7 @@ function fieldTest(field: FilterField, value: string): ValueTest | ValueFault {
     case 'edits':
       return amount(field, value, editCount);
     case 'has':
-      return (_, text) => text().includes(value);
+      return (_, { all }) => all().includes(value);
     case 'time':
       return timeTest(value);
   }
@@ -342,6 +363,20 @@ function pathTest(value: string): ValueTest {
   return (entry) => contains(entry.path, lower) || contains(entry.upstreamPath, lower);
 }
 
+/** Matches what people type first: a part of a path, of a value or of a client's name, or the beginning of a request id. */
+function freeTest(value: string, names: ClientNames): ValueTest {
+  const ofPath = pathTest(value);
+  return (entry, texts) =>
+    ofPath(entry, texts) ||
+    entry.requestId.toLowerCase().startsWith(value) ||
+    contains(nameOf(entry, names), value) ||
+    texts.kept().includes(value);
+}
+
+function nameOf({ client }: Entry, names: ClientNames): string | undefined {
+  return client === undefined ? undefined : names.get(client);
+}
+
 function amount(field: FilterField, value: string, of: (entry: Entry) => number): ValueTest | ValueFault {
   const match =
     /^(?:(?<sign>[<>]=?)(?<bound>\d+(?:\.\d+)?)|(?<low>\d+(?:\.\d+)?)(?:-(?<high>\d+(?:\.\d+)?))?)$/.exec(
@@ -363,11 +398,12 @@ function timeTest(value: string): ValueTest | ValueFault {
   const [, sign = '', rest = ''] = /^([<>]=?)?(.*)$/.exec(value) ?? [];
   const [low = '', high = low, ...others] = rest.split('..');
   const isRange = rest.includes('..');
-  if (others.length > 0 || (isRange && sign !== '') || ![low, high].every((time) => TIME.test(time)))
+  if (others.length > 0 || (isRange && sign !== '') || !isTimes(low, high))
     return { message: `time: wants ${FILTER_FIELDS.time}, not ${value}.` };
   const [from, to] = [timePrefix(low), timePrefix(high)];
+  const skipped = CLOCK.test(low) ? DAY_LENGTH : 0;
   const compared = ({ time }: Entry, text: string): number => {
-    const start = time.slice(0, text.length);
+    const start = time.slice(skipped, skipped + text.length);
     return start < text ? -1 : start > text ? 1 : 0;
   };
   if (sign === '>') return (entry) => compared(entry, from) > 0;
@@ -375,6 +411,13 @@ function timeTest(value: string): ValueTest | ValueFault {
   if (sign === '<') return (entry) => compared(entry, from) < 0;
   if (sign === '<=') return (entry) => compared(entry, from) <= 0;
   return (entry) => compared(entry, from) >= 0 && compared(entry, to) <= 0;
+}
+
+/** The characters of an RFC 3339 time before its clock time. */
+const DAY_LENGTH = '2026-11-22T'.length;
+
+function isTimes(low: string, high: string): boolean {
+  return [TIME, CLOCK].some((form) => form.test(low) && form.test(high));
 }
 
 function timePrefix(text: string): string {

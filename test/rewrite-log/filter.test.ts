@@ -57,6 +57,37 @@ test('a filter has 200 values at most, and an entry is printed once for all of t
   expect(parseFilter(`op:${'a,'.repeat(6000)}`)).toHaveProperty('message');
 });
 
+// What operators typed first, each without a result: a value of a body, a client's name, a time of day.
+test.each<[text: string, accepted: boolean]>([
+  ['FP-1003', true],
+  ['fp-1004', false],
+  ['abc-1', true],
+  ['bc-1', false],
+  ['acme', true],
+  ['globex', false],
+  ['migrate', false],
+  ['client:"Acme Media"', true],
+  ['client:media', true],
+  ['client:3fa9', true],
+  ['client:globex', false],
+  ['-client:"acme media"', false],
+  ['time:12:35', true],
+  ['time:12:36', false],
+  ['time:12:30..12:40', true],
+  ['time:12:36..12:40', false],
+  ['time:>=12:35:10', true],
+  ['time:<12:35', false],
+])('%s finds what people mean by it: %j', (text, accepted) => {
+  const entry = { ...base, time: '2026-11-22T12:35:10.000Z' };
+  const read = parseFilter(text, new Map([['3fa9c1d2e4b50617', 'Acme Media']]));
+  expect(!isFilterFault(read) && read.accepts(entry, () => '{"number":"FP-1003"}')).toBe(accepted);
+});
+
+test('a range of times is of one form', () => {
+  expect(isFilterFault(parseFilter('time:12'))).toBe(true);
+  expect(isFilterFault(parseFilter('time:12:35..2026-11-22T13'))).toBe(true);
+});
+
 describe('a filter', () => {
   test.each([
     ['', [true, true, true]],

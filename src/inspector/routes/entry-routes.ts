@@ -38,7 +38,7 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
     );
   };
   app.get('/entries', async (c) => {
-    const filter = parseFilter(c.req.query('filter') ?? '');
+    const filter = parseFilter(c.req.query('filter') ?? '', parts.names());
     if (isFilterFault(filter)) return c.json(failureBody(400, 'bad-filter', filter.message), 400);
     const fault = queryFault(c.req.query(), { limit: WHOLE_NUMBER, before: WHOLE_NUMBER });
     if (fault !== undefined) return c.json(failureBody(400, 'bad-query', fault), 400);
@@ -60,7 +60,7 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
     return jsonResponse(page);
   });
   app.get('/entries/histogram', async (c) => {
-    const filter = parseFilter(c.req.query('filter') ?? '');
+    const filter = parseFilter(c.req.query('filter') ?? '', parts.names());
     if (isFilterFault(filter)) return c.json(failureBody(400, 'bad-filter', filter.message), 400);
     const range = parseFilter(printFilter(filter.terms.filter(({ field }) => field === 'time')));
     const inRange = isFilterFault(range) ? filter.accepts : range.accepts;
@@ -68,7 +68,7 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
   });
   app.get('/errors', async () => jsonResponse(await errorGroups(parts.view, pause)));
   app.get('/entries/stream', (c) => {
-    const filter = parseFilter(c.req.query('filter') ?? '');
+    const filter = parseFilter(c.req.query('filter') ?? '', parts.names());
     if (isFilterFault(filter)) return c.json(failureBody(400, 'bad-filter', filter.message), 400);
     const fault = queryFault(c.req.query(), { after: WHOLE_NUMBER });
     if (fault !== undefined) return c.json(failureBody(400, 'bad-query', fault), 400);

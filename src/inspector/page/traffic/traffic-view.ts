@@ -167,11 +167,20 @@ function olderWords({ rows, oldest }: LiveView): string {
   return older === 0 ? '' : `the last ${counted(older, 'row')}: failures only`;
 }
 
-function emptyWords({ connection, failure }: LiveView, filter: string): string {
+function emptyWords({ connection, failure, state }: LiveView, filter: string): string {
   if (failure !== undefined) return failure.message;
   if (connection === 'connecting') return 'Loading exchanges…';
-  if (filter !== '') return 'No recent exchange matches this filter. New ones appear here.';
+  if (filter !== '')
+    return `No recent exchange matches this filter. New ones appear here. ${searchHint(state?.capture.mode === 'bodies')}`;
   return 'No exchanges yet. Send a request to the gateway, and it appears here.';
+}
+
+/** Says where words are searched for, and how to ask otherwise. */
+function searchHint(isCapturing: boolean): string {
+  const values = isCapturing
+    ? 'captured bodies'
+    : 'kept header fields, but not in values of bodies: capture is off';
+  return `A word is searched for in paths, request ids, names of clients and ${values}. Fields narrow it: client:"Acme Media", op:create_client, status:4xx, time:12:35 (UTC).`;
 }
 
 /** Completions for filters: from the rule book, and from the current rows. */
