@@ -109,7 +109,9 @@ const editRecord = z.strictObject({
     .describe('Pointer in the V2 body (RFC 6901), or a question mark and the name of a query parameter.'),
   note: z
     .exactOptional(z.string())
-    .describe('Reason of a special case: conflict, sibling, duplicate, already-flat, byte-order-mark.'),
+    .describe(
+      'Reason of a special case: conflict, sibling, duplicate, value, already-flat, byte-order-mark.',
+    ),
 });
 
 const patchOperation = z.strictObject({
@@ -132,7 +134,9 @@ const responseRecord = z.strictObject({
     .describe("Pointer to the member in the client's response (RFC 6901); absent if it is not in it."),
   note: z
     .exactOptional(z.string())
-    .describe('Reason for a special case: conflict (the V1 name was there too) or duplicate.'),
+    .describe(
+      'Reason for a special case: conflict (the V1 name was there too), duplicate, value (it could not be converted) or more (of a list).',
+    ),
 });
 
 const comparison = z.strictObject({

@@ -166,12 +166,15 @@ export class DraftArray {
   /** Its elements, once a rule has entered it. */
   readonly elements: DraftElement[] = [];
   isEntered = false;
-  /** Its container; undefined for the body. */
-  readonly up: DraftMember | DraftElement | undefined;
+  /** Its original container; undefined for the body. */
+  readonly origin: DraftMember | DraftElement | undefined;
+  /** Its current container. */
+  up: DraftMember | DraftElement | undefined;
   isChanged = false;
 
   constructor(node: number, up: DraftMember | DraftElement | undefined) {
     this.node = node;
+    this.origin = up;
     this.up = up;
   }
 }
@@ -333,7 +336,7 @@ export function originObjectPointer(draft: Draft, object: DraftObject): string {
 function originOf(draft: Draft, holder: DraftMember | DraftElement | undefined): string {
   if (holder === undefined) return '';
   if (!(holder instanceof DraftElement)) return originPointer(draft, holder) ?? '';
-  return `${originOf(draft, holder.array.up)}/${holder.index}`;
+  return `${originOf(draft, holder.array.origin)}/${holder.index}`;
 }
 
 /** Returns the token of the member at `node` in pointers into the V1 body. */
@@ -368,6 +371,14 @@ function valuePointer(draft: Draft, holder: DraftMember | DraftElement): string 
   const { array, index } = holder;
   const around = array.up === undefined ? '' : valuePointer(draft, array.up);
   return around === undefined ? undefined : `${around}/${index}`;
+}
+
+/** Returns a pointer like that of `name` in `object`, where no member is. */
+export function pointerAside(draft: Draft, object: DraftObject, name: string): string {
+  const names = new Set(object.members.map((member) => currentName(draft, member)));
+  let free = name;
+  while (names.has(free)) free += '_';
+  return `${objectPointer(draft, object) ?? ''}/${pointerToken(free)}`;
 }
 
 /** Returns the current name of a member. */

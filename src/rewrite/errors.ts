@@ -108,7 +108,7 @@ class V1Names {
     this.rules = rules.toReversed();
     const renames = rules.filter((rule) => rule.rule === 'rename');
     const nests = rules.filter((rule) => rule.rule === 'nest');
-    const moves = rules.filter((rule) => rule.rule === 'move');
+    const moves = rules.flatMap((rule) => movesOf(rule));
     this.others = new Set([
       ...renames.map(({ to }) => to),
       ...nests.map(({ under }) => under),
@@ -163,7 +163,8 @@ function reverseRule(rule: RequestRule, tokens: readonly string[], loose: boolea
     );
     return at === -1 ? tokens : tokens.with(at, rule.member);
   }
-  if (rule.rule === 'move') return reverseMove(rule, tokens, loose);
+  const moves = movesOf(rule);
+  if (moves.length > 0) return moves.reduce((path, move) => reverseMove(move, path, loose), tokens);
   if (rule.rule !== 'nest') return tokens;
   const at = tokens.findIndex(
     (token, index) => token === rule.under && matchesPath(rule.in, tokens, index, loose),
@@ -175,9 +176,25 @@ function reverseRule(rule: RequestRule, tokens: readonly string[], loose: boolea
   return tokens.toSpliced(at, 1);
 }
 
+/** A rule as moves, where that is what it does to names: a list has its one element, joined and split texts each of their parts. */
+function movesOf(rule: RequestRule): readonly NameMove[] {
+  if (rule.rule === 'move') return [rule];
+  if (rule.rule === 'list') {
+    const { in: inside, member, to } = rule;
+    return [[to, '0'], [to]].map((path) => ({ in: inside, from: [member], to: path }));
+  }
+  if (rule.rule === 'join')
+    return rule.members.slice(0, 1).map((member) => ({ in: rule.in, from: [member], to: [rule.to] }));
+  if (rule.rule !== 'split') return [];
+  return rule.to.map((part) => ({ in: rule.in, from: [rule.member], to: [part] }));
+}
+
+/** The paths of a member in both versions, from the objects at `in`. */
+type NameMove = Pick<MoveRule, 'in' | 'from' | 'to'>;
+
 /** Reverses a move. An error about an object that V1 does not have becomes one about the object around it. */
 function reverseMove(
-  { in: inside, from, to }: MoveRule,
+  { in: inside, from, to }: NameMove,
   tokens: readonly string[],
   loose: boolean,
 ): readonly string[] {

@@ -39,6 +39,20 @@ import {
   strip,
   unwrap,
 } from './request-rules.ts';
+import {
+  type CompiledConvert,
+  compileConvert,
+  type CompiledJoin,
+  compileJoin,
+  type CompiledList,
+  compileList,
+  type CompiledSplit,
+  compileSplit,
+  convert,
+  join,
+  list,
+  split,
+} from './conversion-rules.ts';
 import { type CompiledMove, compileMove, type CompiledSet, compileSet, move, set } from './value-rules.ts';
 
 /** The plans of a rule book: one for each operation, and one for every other POST or PATCH. */
@@ -76,7 +90,11 @@ type Compiled =
   | CompiledStrip
   | CompiledMap
   | CompiledSet
-  | CompiledMove;
+  | CompiledMove
+  | CompiledConvert
+  | CompiledList
+  | CompiledJoin
+  | CompiledSplit;
 
 /** The result of the rules for every body of one shape in which maps find the same values. */
 interface ShapeResult {
@@ -308,6 +326,9 @@ function openedBy(rules: readonly Compiled[]): OpenedMembers {
     if (rule.rule === 'rename') openLike(opened, rule.id, rule.to);
     if (rule.rule === 'nest') opened.objects[rule.under] = true;
     if (rule.rule === 'move') openMove(opened, rule);
+    // Its one element is opened as an element of the list will be.
+    if (rule.rule === 'list' && opened.arrays[rule.to] === true)
+      opened.objects[rule.id] = opened.arrays[rule.id] = true;
     if (rule.rule === 'unwrap') opened.objects[rule.id] = true;
     else openPath(opened, rule.path);
   }
@@ -348,10 +369,24 @@ function apply(
       return set(rule, run, object);
     case 'move':
       return move(rule, run, object);
+    case 'list':
+      return list(rule, run, object);
+    case 'join':
+      return join(rule, run, object);
+    case 'split':
+      return split(rule, run, object);
+    case 'scale':
+    case 'quote':
+    case 'unquote':
+    case 'prefix':
+    case 'unprefix':
+    case 'date':
+      return convert(rule, run, object);
   }
 }
 
 function compile(rule: RequestRule, base: CompiledRule, names: NameTable): Compiled | undefined {
+  if ('conversion' in rule) return compileConvert(rule, base, names);
   switch (rule.rule) {
     case 'unwrap':
       return compileUnwrap(rule, base, names);
@@ -370,6 +405,12 @@ function compile(rule: RequestRule, base: CompiledRule, names: NameTable): Compi
       return compileSet(rule, base, names);
     case 'move':
       return compileMove(rule, base, names);
+    case 'list':
+      return compileList(rule, base, names);
+    case 'join':
+      return compileJoin(rule, base, names);
+    case 'split':
+      return compileSplit(rule, base, names);
   }
 }
 

@@ -3,12 +3,14 @@ import { pointerSteps, tokenName } from '../json/pointer.ts';
 import type { JsonFault } from '../json/scanner.ts';
 import type { RequestRuleName } from '../rules/rule.ts';
 import {
+  currentName,
   currentPointer,
   type Draft,
   type DraftMember,
   type DraftObject,
   objectPointer,
   originPointer,
+  pointerAside,
 } from './draft.ts';
 
 /** One edit, for people: its change and rule, and its place in the V1 request and in the V2 request. */
@@ -19,7 +21,7 @@ export interface EditRecord {
   readonly from?: string;
   /** RFC 6901 pointer into the V2 body, or the name of a parameter like `from`; absent if V2 does not get it. */
   readonly path?: string;
-  /** The reason for a special case: `conflict`, `sibling`, `duplicate`, `already-flat`, `byte-order-mark`. */
+  /** The reason for a special case: `conflict`, `sibling`, `duplicate`, `value`, `already-flat`, `byte-order-mark`. */
   readonly note?: string;
 }
 
@@ -104,6 +106,14 @@ interface PendingRecord {
   readonly note: string | undefined;
 }
 
+/** What a patch says of members that are joined. */
+interface Joined {
+  readonly before: string;
+  readonly others: readonly DraftMember[];
+  readonly places: readonly (string | undefined)[];
+  readonly value: unknown;
+}
+
 /** Records the edits of the rules, for people (edit records) and for programs (an RFC 6902 patch). */
 export class Recorder {
   private readonly draft: Draft;
@@ -114,6 +124,8 @@ export class Recorder {
   /** Characters that may still be recorded. */
   private remainingCharacters = MAX_POINTER_CHARACTERS;
   private omitted = 0;
+  /** True after a value that no patch can have: a number beyond those of JavaScript. */
+  private isUnsayable = false;
 
   constructor(draft: Draft) {
     this.draft = draft;
@@ -193,13 +205,85 @@ export class Recorder {
       return;
     }
     this.write({ rule, from: originPointer(this.draft, member), member, note: undefined });
+    this.rewrite(member, value);
+  }
+
+  /** Records that a value which the rule cannot convert was kept. */
+  keep(rule: RuleName, member: DraftMember): void {
+    if (this.remainingCharacters <= 0) this.omitted += 1;
+    else this.write({ rule, from: originPointer(this.draft, member), member, note: 'value' });
+  }
+
+  /** Called after the value of `member`, before at `before`, became the one element of a list, or an empty one. */
+  enlist(rule: RuleName, member: DraftMember, before: string, isEmpty: boolean): void {
+    if (this.remainingCharacters <= 0) {
+      this.omitted += 1;
+      return;
+    }
+    this.write({ rule, from: originPointer(this.draft, member), member, note: undefined });
+    const path = currentPointer(this.draft, member) ?? '';
+    const { holder } = member;
+    const aside =
+      path === before && holder !== undefined
+        ? pointerAside(this.draft, holder, currentName(this.draft, member))
+        : before;
+    if (isEmpty) this.patch.push({ op: 'remove', path: before });
+    else if (path === before) this.moveAside(before, aside);
+    this.patch.push({ op: 'add', path, value: [] });
+    if (!isEmpty) this.patch.push({ op: 'move', from: aside, path: `${path}/0` });
+  }
+
+  /** Called after `others` were joined to `first`, whose pointer before was `before`, and theirs `places`. */
+  join(rule: RuleName, first: DraftMember, { before, others, places, value }: Joined): void {
+    if (this.remainingCharacters <= 0) {
+      this.omitted += 1 + others.length;
+      return;
+    }
+    for (const member of [first, ...others])
+      this.write({ rule, from: originPointer(this.draft, member), member: first, note: undefined });
+    for (const path of places) if (path !== undefined) this.patch.push({ op: 'remove', path });
+    this.moveInPatch(before, first);
+    this.rewrite(first, value);
+  }
+
+  /** Called after `member`, whose pointer before was `before`, was split; `made` are the members for all parts but the first. */
+  split(
+    rule: RuleName,
+    member: DraftMember,
+    before: string,
+    made: readonly DraftMember[],
+    values: readonly unknown[],
+  ): void {
+    if (this.remainingCharacters <= 0) {
+      this.omitted += 1 + made.length;
+      return;
+    }
+    this.moveInPatch(before, member);
+    for (const [index, part] of [member, ...made].entries()) {
+      this.write({ rule, from: originPointer(this.draft, member), member: part, note: undefined });
+      if (index > 0)
+        this.patch.push({ op: 'add', path: currentPointer(this.draft, part) ?? '', value: null });
+      this.rewrite(part, values[index]);
+    }
+  }
+
+  private moveInPatch(before: string, member: DraftMember): void {
+    this.clearRemoved();
+    const path = currentPointer(this.draft, member) ?? '';
+    if (path !== before) this.patch.push({ op: 'move', from: before, path });
+  }
+
+  /** Says in the patch that a member has another value: `withoutValues` takes it away again. */
+  private rewrite(member: DraftMember, value: unknown): void {
+    if (typeof value === 'number' && !Number.isFinite(value)) this.isUnsayable = true;
     this.patch.push({ op: 'replace', path: currentPointer(this.draft, member) ?? '', value });
   }
 
   /** Returns the records, with pointers into the current body. */
   finish(): Records {
     const records = this.records.map((record) => this.resolve(record));
-    return { records, patch: this.omitted > 0 ? [] : this.patch, omitted: this.omitted };
+    const isWhole = this.omitted === 0 && !this.isUnsayable;
+    return { records, patch: isWhole ? this.patch : [], omitted: this.omitted };
   }
 
   private clearRemoved(): void {

@@ -76,7 +76,7 @@ export class Run {
   readonly lookups: Lookup[] = [];
   /** True if the records depend on more than the steps, such as indexes of an array. The shape of the body determines those. */
   isSingular = false;
-  /** True if the records contain names that no rule uses: not even the shape of the body determines those. */
+  /** True if the records contain names that no rule uses, or values were converted: not even the shape of the body determines those. */
   hasForeignNames = false;
   private readonly marks: Marks;
 
@@ -84,6 +84,11 @@ export class Run {
     this.draft = draft;
     this.recorder = recorder;
     this.marks = marks;
+  }
+
+  /** Called before a value decides what a rule does: neither the shape nor the steps then tell what becomes of a body. */
+  readsValues(): void {
+    this.isSingular = this.hasForeignNames = true;
   }
 
   /** Returns the last of the members of `object` with a repeated name, among names with a position in `places`. */
@@ -148,7 +153,7 @@ export class Run {
 }
 
 /** Creates the refusal of a request because of a member of its body. */
-function refuse(code: string, status: number, detail: string, run: Run, member: DraftMember): Stop {
+export function refuse(code: string, status: number, detail: string, run: Run, member: DraftMember): Stop {
   return {
     kind: 'refuse',
     refusal: { code, status, detail, pointer: originPointer(run.draft, member) ?? '' },

@@ -12,9 +12,23 @@ import {
   type Operation,
   type RuleBook,
 } from '../rules/rule-book.ts';
-import type { ExplicitResponseRule, Path, RequestRule } from '../rules/rule.ts';
+import { type ExplicitResponseRule, type Path, placedMembers, type RequestRule } from '../rules/rule.ts';
 import { ShapeCache } from './caches.ts';
 import { Draft, DraftObject, find, type KeyCache, printDraft, type Recipe } from './draft.ts';
+import {
+  type CompiledResponseConvert,
+  type CompiledResponseJoin,
+  type CompiledResponseList,
+  type CompiledResponseSplit,
+  compileResponseConvert,
+  compileResponseJoin,
+  compileResponseList,
+  compileResponseSplit,
+  responseConvert,
+  responseJoin,
+  responseList,
+  responseSplit,
+} from './conversion-rules.ts';
 import { type CompiledErrors, compileErrors, errors } from './errors.ts';
 import { type MembersToOpen, openLike, openMove, openPath } from './plan.ts';
 import { type QueryPlan, queryPlanOf } from './query-plan.ts';
@@ -68,7 +82,11 @@ type Compiled =
   | CompiledResponseMap
   | CompiledResponseSet
   | CompiledResponseStrip
-  | CompiledResponseMove;
+  | CompiledResponseMove
+  | CompiledResponseConvert
+  | CompiledResponseList
+  | CompiledResponseJoin
+  | CompiledResponseSplit;
 
 /** The effect of the rules on every response of one shape with one status. */
 interface ShapeResult {
@@ -292,6 +310,7 @@ function compile(
   request: readonly RequestRule[],
   query: QueryPlan | undefined,
 ): Compiled {
+  if ('conversion' in rule) return compileResponseConvert(rule, change, names);
   switch (rule.rule) {
     case 'rename':
       return compileRenameBack(rule, change, names);
@@ -314,6 +333,13 @@ function compile(
       return compileResponseStrip(rule, change, names);
     case 'move':
       return compileResponseMove(rule, change, names);
+    case 'list':
+    case 'first':
+      return compileResponseList(rule, change, names);
+    case 'join':
+      return compileResponseJoin(rule, change, names);
+    case 'split':
+      return compileResponseSplit(rule, change, names);
   }
 }
 
@@ -340,6 +366,20 @@ function applyRule(rule: Compiled, run: ResponseRun): void {
       return run.each(rule, (object) => responseStrip(rule, run, object));
     case 'move':
       return run.each(rule, (object) => responseMove(rule, run, object));
+    case 'list':
+    case 'first':
+      return run.each(rule, (object) => responseList(rule, run, object));
+    case 'join':
+      return run.each(rule, (object) => responseJoin(rule, run, object));
+    case 'split':
+      return run.each(rule, (object) => responseSplit(rule, run, object));
+    case 'scale':
+    case 'quote':
+    case 'unquote':
+    case 'prefix':
+    case 'unprefix':
+    case 'date':
+      return run.each(rule, (object) => responseConvert(rule, run, object));
   }
 }
 
@@ -357,6 +397,9 @@ function openedBy(rules: readonly Compiled[]): OpenedMembers {
     if (rule.rule === 'alias') openLike(opened, rule.id, rule.as);
     if (rule.rule === 'rename') openLike(opened, rule.id, rule.to);
     if (rule.rule === 'move') openMove(opened, rule);
+    if (rule.rule === 'first') opened.arrays[rule.id] = true;
+    if (rule.rule === 'list' && opened.arrays[rule.to] === true)
+      opened.objects[rule.id] = opened.arrays[rule.id] = true;
     if (rule.rule === 'errors') opened.objects[rule.source] = true;
   }
   return opened;
@@ -372,6 +415,8 @@ function reach(rule: Compiled): number {
     case 'unnest':
     case 'flatten':
     case 'errors':
+    case 'list':
+    case 'first':
       return rule.path.length + 2;
     case 'rename':
     case 'alias':
@@ -379,6 +424,14 @@ function reach(rule: Compiled): number {
     case 'set':
     case 'default':
     case 'strip':
+    case 'join':
+    case 'split':
+    case 'scale':
+    case 'quote':
+    case 'unquote':
+    case 'prefix':
+    case 'unprefix':
+    case 'date':
       return rule.path.length + 1;
   }
 }
@@ -386,7 +439,7 @@ function reach(rule: Compiled): number {
 /** The levels by which a rule may lift a value. */
 function liftOf(rule: Compiled): number {
   if (rule.rule === 'move') return Math.max(0, rule.from.length - rule.to.length);
-  return rule.rule === 'flatten' || rule.rule === 'unnest' ? 1 : 0;
+  return rule.rule === 'flatten' || rule.rule === 'unnest' || rule.rule === 'first' ? 1 : 0;
 }
 
 /** True for a rule that compares names that it does not list. */
@@ -436,9 +489,7 @@ export function compileResponsePlans(book: RuleBook): ResponsePlans {
 
 /** Adds to the changes that name a read the `errors` rules of those that write the resource, where V1 has other names for it. */
 function changesOfRead(named: readonly Change[], writing: readonly Change[]): readonly Change[] {
-  const isRenamed = writing.some(({ request }) =>
-    request.some(({ rule }) => rule === 'rename' || rule === 'nest' || rule === 'move'),
-  );
+  const isRenamed = writing.some(({ request }) => request.some((rule) => placedMembers(rule).length > 0));
   if (!isRenamed) return named;
   return writing.map((change) => {
     if (named.includes(change)) return change;

@@ -66,8 +66,11 @@ interface Edited {
   readonly note: ResponseNote | undefined;
 }
 
-/** The reason for an edit that no rule requires: the V1 name was there too, or a member occurred twice. */
-type ResponseNote = 'conflict' | 'duplicate';
+/**
+ * The reason for a special case: the V1 name was there too, a member occurred twice, a value could not be converted, or a list has more
+ * elements than the first.
+ */
+type ResponseNote = 'conflict' | 'duplicate' | 'value' | 'more';
 
 /** A set of member names that is filled and read with members, not texts. */
 interface SeenNames {
@@ -84,7 +87,7 @@ export interface ResponseRecord {
   readonly from?: string;
   /** RFC 6901 pointer into the client's body; absent if the member is not in it. */
   readonly path?: string;
-  /** The reason for a special case: `conflict` or `duplicate`. */
+  /** The reason for a special case: `conflict`, `duplicate`, `value` (it could not be converted) or `more` (of a list, only the first is left). */
   readonly note?: string;
 }
 
@@ -182,6 +185,12 @@ export class ResponseRun {
   replace(rule: CompiledResponseRule, member: DraftMember, source?: DraftMember): void {
     this.hasTexts = true;
     this.write({ rule, at: member, source, note: undefined });
+  }
+
+  /** Records that a value which the rule cannot convert was kept, or that not all of it is left. */
+  keep(rule: CompiledResponseRule, member: DraftMember, note: 'value' | 'more' = 'value'): void {
+    this.hasTexts = true;
+    this.write({ rule, at: member, source: member, note });
   }
 
   /** Drops the members of `object` with the name `id`, except `kept`. */

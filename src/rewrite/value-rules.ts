@@ -10,7 +10,6 @@ import type {
 } from '../rules/rule.ts';
 import {
   addLast,
-  currentName,
   currentPointer,
   type Draft,
   DraftMember,
@@ -18,6 +17,7 @@ import {
   find,
   markChanged,
   objectPointer,
+  pointerAside,
   remove,
   settle,
   take,
@@ -173,10 +173,7 @@ export function move(rule: CompiledMove, run: Run, object: DraftObject): Stop | 
 function asideOf(draft: Draft, before: string, target: DraftObject, made: DraftMember): string | undefined {
   const around = objectPointer(draft, target) ?? '';
   if (before !== `${around}/${pointerToken(draft.names.name(made.id))}`) return undefined;
-  const names = new Set(target.members.map((member) => currentName(draft, member)));
-  let name = draft.names.name(made.id);
-  while (names.has(name)) name += '_';
-  return `${around}/${pointerToken(name)}`;
+  return pointerAside(draft, target, draft.names.name(made.id));
 }
 
 /** A member that moves from `holder` to `to`, a path from `object`. */

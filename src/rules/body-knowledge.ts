@@ -1,5 +1,6 @@
 import { printScalar } from '../json/document.ts';
 import {
+  type ConvertRule,
   type MapRule,
   type MoveRule,
   namedMembers,
@@ -122,6 +123,23 @@ export class BodyKnowledge {
         return;
       case 'move':
         this.learnMove(rule, change);
+        return;
+      case 'list':
+        this.learnPlaced(rule.in, [rule.member], [rule.to], change);
+        return;
+      case 'join':
+        this.learnPlaced(rule.in, rule.members, [rule.to], change);
+        return;
+      case 'split':
+        this.learnPlaced(rule.in, [rule.member], rule.to, change);
+        return;
+      case 'scale':
+      case 'quote':
+      case 'unquote':
+      case 'prefix':
+      case 'unprefix':
+      case 'date':
+        this.learnConverted(rule);
     }
   }
 
@@ -196,6 +214,22 @@ export class BodyKnowledge {
   private learnSet({ rule, member, in: inside }: SetRule): void {
     const holder = reach(this.root, inside);
     if (rule === 'set' || factsOf(holder, member)?.loss !== undefined) holder.members.set(member, unknown());
+  }
+
+  /** The members become others, whose values are not known. */
+  private learnPlaced(inside: Path, from: readonly string[], to: readonly string[], change: string): void {
+    const holder = reach(this.root, inside);
+    const [now = ''] = to;
+    for (const member of from) {
+      if (to.includes(member) || factsOf(holder, member)?.loss !== undefined) continue;
+      holder.members.set(member, lost({ how: 'rename', change, now: [now] }));
+    }
+    for (const member of to) holder.members.set(member, unknown());
+  }
+
+  private learnConverted({ member, in: inside }: ConvertRule): void {
+    const holder = reach(this.root, inside);
+    if (factsOf(holder, member)?.loss === undefined) holder.members.set(member, unknown());
   }
 
   private learnMove(rule: MoveRule, change: string): void {

@@ -31,8 +31,10 @@ import {
   type MappedValue,
   namedMembers,
   type Path,
+  placedMembers,
   printPath,
   readPath,
+  REQUEST_RULE_NAMES,
   type RequestRule,
   type RequestRuleName,
   type ResponseRule,
@@ -44,8 +46,9 @@ const POLICY_RULES: ReadonlyMap<string, readonly RequestRuleName[]> = new Map([
   ['flat', ['unwrap']],
   ['siblings', ['unwrap']],
   ['wrapper', ['unwrap']],
-  ['conflict', ['nest', 'rename', 'move']],
-  ['duplicate', ['unwrap', 'nest', 'rename', 'strip', 'only', 'map', 'set', 'default', 'move']],
+  ['conflict', ['nest', 'rename', 'move', 'list', 'join', 'split']],
+  ['value', ['scale', 'quote', 'unquote', 'prefix', 'unprefix', 'date', 'join', 'split']],
+  ['duplicate', REQUEST_RULE_NAMES],
 ]);
 
 /** Checks each change on its own; the checks of stale rules cover how rules fit together. */
@@ -474,7 +477,7 @@ function unreadResource(
 /** A rename whose new name the body may have had already, and where that name is now. */
 interface GivenName {
   readonly change: string;
-  readonly how: 'renamed' | 'moved';
+  readonly how: string;
   readonly from: Path;
   readonly to: Path;
   at: Path;
@@ -496,49 +499,54 @@ function lossyChains(changes: readonly Change[], policies: Policies): readonly s
         if (fate !== undefined) warnings.push(lossWords(name, `change "${id}" ${fate}`));
       }
       follow(rule, given);
-      if ((rule.rule === 'rename' || rule.rule === 'move') && conflict === 'v1') {
-        const how = rule.rule === 'rename' ? 'renamed' : 'moved';
-        const from = [...rule.in, ...(namedMembers(rule)[0] ?? [])];
-        const to = [...rule.in, ...(rule.rule === 'rename' ? [rule.to] : rule.to)];
-        if (!knowledge.isEmptyAt(to) && !knowledge.isEmptyAt(from))
-          given.push({ change: id, how, from, to, at: to });
-      }
+      if (conflict === 'v1') given.push(...givenNames(id, rule, knowledge));
       knowledge.apply(rule, id, flat === 'migrate');
     }
   }
   return warnings;
 }
 
+/** The names that a rule gives, where a body may have both the old and the new one. */
+function givenNames(change: string, rule: RequestRule, knowledge: BodyKnowledge): readonly GivenName[] {
+  const how = GIVING[rule.rule];
+  if (how === undefined || !('in' in rule)) return [];
+  const named = namedMembers(rule).map((path) => [...rule.in, ...path]);
+  const [from = []] = named;
+  if (named.every((path) => knowledge.isEmptyAt(path))) return [];
+  return placedMembers(rule)
+    .map((path) => [...rule.in, ...path])
+    .filter((to) => !named.some((path) => isSame(path, to)) && !knowledge.isEmptyAt(to))
+    .map((to) => ({ change, how, from, to, at: to }));
+}
+
+/** What is done to a member that gets another name. */
+const GIVING: Readonly<Partial<Record<RequestRuleName, string>>> = {
+  rename: 'renamed',
+  move: 'moved',
+  list: 'put',
+  join: 'joined',
+  split: 'split',
+};
+
 /** What a rule does to the member at `path`; undefined when it leaves the name to it. */
 function fateOf(rule: RequestRule, path: Path): string | undefined {
-  if (rule.rule === 'move') {
-    const [from, to] = [
-      [...rule.in, ...rule.from],
-      [...rule.in, ...rule.to],
-    ];
-    if (isSame(from, path)) return `then moves to ${printPath(to)}`;
-    return isSame(to, path) ? `also gives to ${printPath(from)}` : undefined;
+  if (rule.rule === 'unwrap') return undefined;
+  const named = namedMembers(rule).map((name) => [...rule.in, ...name]);
+  const isNamed = named.some((one) => isSame(one, path));
+  if (rule.rule === 'only') {
+    const isThere = isSame(rule.in, path.slice(0, -1));
+    return isNamed || !isThere ? undefined : 'then removes, as its only does not list it';
   }
-  if (rule.rule === 'unwrap' || rule.rule === 'map') return undefined;
-  const name = path.at(-1) ?? '';
-  const isThere = rule.in.length === path.length - 1 && rule.in.every((part, at) => part === path[at]);
-  if (!isThere) return undefined;
-  switch (rule.rule) {
-    case 'nest':
-      return rule.members.includes(name)
-        ? `then nests under ${printPath([...rule.in, rule.under])}`
-        : undefined;
-    case 'strip':
-      return rule.members.includes(name) ? 'then strips' : undefined;
-    case 'only':
-      return rule.members.includes(name) ? undefined : 'then removes, as its only does not list it';
-    case 'rename':
-      if (rule.member === name) return `then renames to "${rule.to}"`;
-      return rule.to === name ? `also gives to ${printPath([...rule.in, rule.member])}` : undefined;
-    case 'set':
-    case 'default':
-      return undefined;
+  const placed = placedMembers(rule).map((name) => [...rule.in, ...name]);
+  const [to] = placed;
+  if (isNamed) {
+    if (rule.rule === 'nest') return `then nests under ${printPath([...rule.in, rule.under])}`;
+    if (rule.rule === 'rename') return `then renames to "${rule.to}"`;
+    if (rule.rule === 'strip') return 'then strips';
+    if (to !== undefined) return `then moves to ${printPath(to)}`;
   }
+  const isGiven = rule.rule !== 'nest' && placed.some((one) => isSame(one, path));
+  return isGiven ? `also gives to ${printPath(named[0] ?? [])}` : undefined;
 }
 
 function isSame(one: Path, other: Path): boolean {
@@ -561,17 +569,13 @@ function follow(rule: RequestRule, given: readonly GivenName[]): void {
       if (at[0] === rule.member) name.at = at.slice(1);
       continue;
     }
-    if (rule.rule === 'move') {
-      const from = [...rule.in, ...rule.from];
-      if (isBeginning(from, at)) name.at = [...rule.in, ...rule.to, ...at.slice(from.length)];
-      continue;
+    for (const [index, path] of namedMembers(rule).entries()) {
+      const from = [...rule.in, ...path];
+      const placed = placedMembers(rule);
+      const to = placed[index] ?? placed[0];
+      if (to === undefined || !isBeginning(from, at)) continue;
+      name.at = [...rule.in, ...to, ...at.slice(from.length)];
+      break;
     }
-    const { length } = rule.in;
-    const next = at[length];
-    if (next === undefined || !rule.in.every((part, step) => part === at[step])) continue;
-    if (rule.rule === 'rename' && rule.member === next)
-      name.at = [...rule.in, rule.to, ...at.slice(length + 1)];
-    if (rule.rule === 'nest' && rule.members.includes(next))
-      name.at = [...rule.in, rule.under, ...at.slice(length)];
   }
 }

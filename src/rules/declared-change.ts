@@ -1,4 +1,6 @@
 import { readScalar, scalarOf } from '../json/document.ts';
+import type { Conversion } from './conversion.ts';
+import { secondsOfDay } from './date-format.ts';
 import type { SourcePath } from './rule-book-fault.ts';
 import type { RuleBookSource } from './rule-book-source.ts';
 import { type Change, isRewritten, type Operation } from './rule-book.ts';
@@ -119,7 +121,46 @@ function declareRule(source: RequestSource, path: SourcePath, jsonAt: JsonAt): r
     const at = [...path, 'move'];
     return [{ rule: { rule: 'move', in: inside, ...ends }, inside: at, members: [at] }];
   }
+  if (isConversion(source)) {
+    const [of, conversion] = conversionOf(source);
+    const at = [...path, conversion.rule];
+    const [inside, member] = split([...base, ...readPath(of)]);
+    const rule: RequestRule = { rule: conversion.rule, member, in: inside, conversion };
+    return [{ rule, inside: at, members: [at] }];
+  }
+  if ('list' in source) {
+    const [inside, member] = split([...base, ...readPath(source.list)]);
+    const at = [...path, 'list'];
+    const to = source.to === undefined ? member : oneName(source.to);
+    return [{ rule: { rule: 'list', member, in: inside, to }, inside: at, members: [at] }];
+  }
+  if ('split' in source) {
+    const [inside, member] = split([...base, ...readPath(source.split)]);
+    const at = [...path, 'split'];
+    const rule: RequestRule = {
+      rule: 'split',
+      member,
+      in: inside,
+      to: source.to.map(oneName),
+      with: source.with,
+      at: source.at ?? 'last',
+    };
+    return [{ rule, inside: at, members: [at] }];
+  }
   const inside = source.in === undefined ? path : [...path, 'in'];
+  if ('join' in source) {
+    const members = source.join.map(oneName);
+    const to = oneName(source.to);
+    const rule: RequestRule = {
+      rule: 'join',
+      members,
+      in: base,
+      to,
+      with: source.with,
+      at: source.at ?? 'last',
+    };
+    return [{ rule, inside, members: members.map((_, at) => [...path, 'join', at]) }];
+  }
   if ('nest' in source) {
     const members = source.nest.map(oneName);
     const rule: RequestRule = { rule: 'nest', members, in: base, under: oneName(source.under) };
@@ -128,6 +169,46 @@ function declareRule(source: RequestSource, path: SourcePath, jsonAt: JsonAt): r
   const members = source.only.map(oneName);
   const rule: RequestRule = { rule: 'only', members, in: base };
   return [{ rule, inside, members: members.map((_, at) => [...path, 'only', at]) }];
+}
+
+/** The source of a conversion: the keys of one rule. */
+type ConversionSource =
+  | { readonly scale: string; readonly by: number; readonly digits?: number }
+  | { readonly quote: string }
+  | { readonly unquote: string }
+  | { readonly prefix: string; readonly with: string }
+  | { readonly unprefix: string; readonly with: string }
+  | {
+      readonly date: string;
+      readonly from: string;
+      readonly to: string;
+      readonly zone?: string;
+      readonly at?: string;
+    };
+
+const CONVERSIONS = ['scale', 'quote', 'unquote', 'prefix', 'unprefix', 'date'] as const;
+
+function isConversion<Source extends object>(source: Source): source is Extract<Source, ConversionSource> {
+  return CONVERSIONS.some((word) => word in source);
+}
+
+/** The member or parameter of a conversion, and what it declares. */
+function conversionOf(source: ConversionSource): readonly [string, Conversion] {
+  if (isSource(source, 'scale'))
+    return [source.scale, { rule: 'scale', by: String(source.by), digits: source.digits ?? 0 }];
+  if (isSource(source, 'quote')) return [source.quote, { rule: 'quote' }];
+  if (isSource(source, 'unquote')) return [source.unquote, { rule: 'unquote' }];
+  if (isSource(source, 'prefix')) return [source.prefix, { rule: 'prefix', with: source.with }];
+  if (isSource(source, 'unprefix')) return [source.unprefix, { rule: 'unprefix', with: source.with }];
+  const { date, from, to, zone = 'UTC', at = '00:00' } = source;
+  return [date, { rule: 'date', from, to, zone, at: secondsOfDay(at) ?? 0 }];
+}
+
+function isSource<Word extends string>(
+  source: ConversionSource,
+  word: Word,
+): source is Extract<ConversionSource, Readonly<Record<Word, string>>> {
+  return word in source;
 }
 
 /** The members of a `set` or `default`, each with its position in the source. */
@@ -274,6 +355,26 @@ function responseRule(source: OneResponseSource, status: readonly StatusPattern[
     return { rule: 'map', path: readPath(source.of), values: mappedValues(source.map), status };
   if ('move' in source)
     return { rule: 'move', ...commonPlace(readPath(source.move), readPath(source.to)), status };
+  if (isConversion(source)) {
+    const [member, conversion] = conversionOf(source);
+    return { rule: conversion.rule, path: readPath(member), conversion, status };
+  }
+  if ('list' in source || 'first' in source) {
+    const rule = 'list' in source ? 'list' : 'first';
+    const path = readPath('list' in source ? source.list : source.first);
+    return { rule, path, to: source.to === undefined ? (path.at(-1) ?? '') : oneName(source.to), status };
+  }
+  if ('join' in source) {
+    const { with: separator, at = 'last' } = source;
+    const path = source.in === undefined ? [] : readPath(source.in);
+    const members = source.join.map(oneName);
+    return { rule: 'join', members, path, to: oneName(source.to), with: separator, at, status };
+  }
+  if ('split' in source) {
+    const { with: separator, at = 'last' } = source;
+    const to = source.to.map(oneName);
+    return { rule: 'split', path: readPath(source.split), to, with: separator, at, status };
+  }
   const members = source.members?.map(oneName);
   if ('unnest' in source) return { rule: 'unnest', path: readPath(source.unnest), members, status };
   return { rule: 'flatten', path: readPath(source.flatten), members, status };

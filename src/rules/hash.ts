@@ -1,4 +1,5 @@
 import { printScalar } from '../json/document.ts';
+import type { Conversion } from './conversion.ts';
 import { parametersIn } from './move.ts';
 import type { Change, Operation, Policies, RuleBook } from './rule-book.ts';
 import {
@@ -81,18 +82,19 @@ function byFirst(
 }
 
 function meaningOf(change: Change, policies: Policies): unknown {
-  const { flat, siblings, conflict, duplicate, wrapper } = { ...policies, ...change.policies };
+  const { flat, siblings, conflict, duplicate, wrapper, value } = { ...policies, ...change.policies };
   return [
     change.id,
     change.on === 'every' ? change.on : change.on.toSorted(),
     change.request.map(requestMeaning),
     change.response.map(responseMeaning),
-    [flat, siblings, conflict, duplicate, wrapper],
+    [flat, siblings, conflict, duplicate, wrapper, ...(value === 'refuse' ? [] : [value])],
     ...(change.query === undefined ? [] : [change.query.map(queryMeaning)]),
   ];
 }
 
 function requestMeaning(rule: RequestRule): unknown {
+  if ('conversion' in rule) return [rule.rule, rule.member, rule.in, conversionMeaning(rule.conversion)];
   switch (rule.rule) {
     case 'unwrap':
       return [rule.rule, rule.member];
@@ -110,7 +112,17 @@ function requestMeaning(rule: RequestRule): unknown {
       return [rule.rule, rule.member, rule.in, rule.json];
     case 'move':
       return [rule.rule, [...rule.in, ...rule.from], [...rule.in, ...rule.to]];
+    case 'list':
+      return [rule.rule, rule.member, rule.in, rule.to];
+    case 'join':
+      return [rule.rule, rule.members, rule.in, rule.to, rule.with, rule.at];
+    case 'split':
+      return [rule.rule, rule.member, rule.in, rule.to, rule.with, rule.at];
   }
+}
+
+function conversionMeaning(conversion: Conversion): unknown {
+  return Object.entries(conversion).sort(byFirst);
 }
 
 function queryMeaning(rule: QueryRule): unknown {
@@ -129,6 +141,7 @@ function valuesMeaning(values: readonly MappedValue[]): unknown {
 }
 
 function responseMeaning(rule: ResponseRule): unknown {
+  if ('conversion' in rule) return [rule.rule, rule.path, conversionMeaning(rule.conversion), rule.status];
   switch (rule.rule) {
     case 'alias':
       return [rule.rule, rule.path, rule.as, rule.status];
@@ -153,6 +166,13 @@ function responseMeaning(rule: ResponseRule): unknown {
       return [rule.rule, rule.path, rule.status];
     case 'move':
       return [rule.rule, [...rule.path, ...rule.from], [...rule.path, ...rule.to], rule.status];
+    case 'list':
+    case 'first':
+      return [rule.rule, rule.path, rule.to, rule.status];
+    case 'join':
+      return [rule.rule, rule.members, rule.path, rule.to, rule.with, rule.at, rule.status];
+    case 'split':
+      return [rule.rule, rule.path, rule.to, rule.with, rule.at, rule.status];
   }
 }
 

@@ -1,4 +1,5 @@
 import { type JsonScalar, printScalar } from '../json/document.ts';
+import { inverseConversion } from './conversion.ts';
 import type { Change, Operation } from './rule-book.ts';
 import { shapeAtV2 } from './move.ts';
 import {
@@ -7,15 +8,28 @@ import {
   type Path,
   type RenameBackRule,
   type RequestRule,
+  type ResponseConvertRule,
+  type ResponseJoinRule,
+  type ResponseListRule,
   type ResponseMapRule,
   type ResponseMoveRule,
+  type ResponseSplitRule,
   type ResponseStripRule,
   type SetRule,
   type UnnestRule,
 } from './rule.ts';
 
 /** A response rule that undoes a request rule. */
-type UndoingRule = RenameBackRule | UnnestRule | ResponseMapRule | ResponseStripRule | ResponseMoveRule;
+type UndoingRule =
+  | RenameBackRule
+  | UnnestRule
+  | ResponseMapRule
+  | ResponseStripRule
+  | ResponseMoveRule
+  | ResponseConvertRule
+  | ResponseListRule
+  | ResponseJoinRule
+  | ResponseSplitRule;
 
 /** A response rule that undoes a request rule, and the id of the change that both belong to. */
 export interface InvertedRule {
@@ -149,6 +163,10 @@ function invert(rule: RequestRule, base: Path, wrapper: string | undefined): Und
   const place = insideOf(rule.in, wrapper);
   if (place === undefined) return undefined;
   const inside = [...base, ...place];
+  if ('conversion' in rule) {
+    const conversion = inverseConversion(rule.conversion);
+    return { rule: conversion.rule, path: [...inside, rule.member], conversion, status };
+  }
   switch (rule.rule) {
     case 'rename':
       return { rule: 'rename', path: [...inside, rule.to], to: rule.member, status };
@@ -160,6 +178,27 @@ function invert(rule: RequestRule, base: Path, wrapper: string | undefined): Und
         ? undefined
         : { rule: 'map', path: [...inside, rule.member], values, status };
     }
+    case 'list':
+      return { rule: 'first', path: [...inside, rule.to], to: rule.member, status };
+    case 'join':
+      return {
+        rule: 'split',
+        path: [...inside, rule.to],
+        to: rule.members,
+        with: rule.with,
+        at: rule.at,
+        status,
+      };
+    case 'split':
+      return {
+        rule: 'join',
+        path: inside,
+        members: rule.to,
+        to: rule.member,
+        with: rule.with,
+        at: rule.at,
+        status,
+      };
     case 'set':
       return { rule: 'strip', path: [...inside, rule.member], status };
     // V1 may have such a member: another value is one that a client sent.

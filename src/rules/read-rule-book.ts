@@ -22,6 +22,7 @@ const DEFAULT_POLICIES: Policies = {
   conflict: 'v1',
   duplicate: 'refuse',
   wrapper: 'refuse',
+  value: 'refuse',
   malformed: 'refuse',
   unsupported: 'refuse',
   forms: 'rewrite',

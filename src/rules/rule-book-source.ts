@@ -1,4 +1,6 @@
 import * as z from 'zod';
+import { inverseFactor } from './conversion.ts';
+import { formatFault, isZone, secondsOfDay } from './date-format.ts';
 import { readDuration, readInstant } from './rollout.ts';
 import { isReleaseDate } from './rule-book.ts';
 import { NAME_PATTERN, PATH_PATTERN, prefixFault, readPath } from './rule.ts';
@@ -149,6 +151,15 @@ export const REQUEST_WORDS = [
   'set',
   'default',
   'move',
+  'scale',
+  'quote',
+  'unquote',
+  'prefix',
+  'unprefix',
+  'date',
+  'list',
+  'join',
+  'split',
 ] as const;
 
 /** The keys that identify response rules, in the order of the schema's union. */
@@ -164,6 +175,16 @@ export const RESPONSE_WORDS = [
   'default',
   'strip',
   'move',
+  'scale',
+  'quote',
+  'unquote',
+  'prefix',
+  'unprefix',
+  'date',
+  'list',
+  'first',
+  'join',
+  'split',
 ] as const;
 
 /** The keys that identify query rules, in the order of the schema's union. */
@@ -274,6 +295,104 @@ const move = strict({
   to: memberPath.describe('The path that it moves to; objects on the way are made. Each * is that of move.'),
 }).describe('Moves a member to another object; its value keeps its bytes.');
 
+const factor = z
+  .number()
+  .refine(
+    (value) => inverseFactor(String(value)) !== undefined,
+    'is no factor: write a decimal above zero whose inverse has an end, such as 100, 0.01 or 2.5',
+  )
+  .describe('A decimal with a finite inverse, such as 100 or 0.01.');
+
+const digits = z
+  .int()
+  .min(0)
+  .max(30)
+  .exactOptional()
+  .describe('The least number of decimals of the larger unit: that of V1 where by is more than 1.');
+
+const text = z
+  .string()
+  .min(1)
+  .refine((value) => value.isWellFormed(), 'has half of a surrogate pair');
+
+const format = z
+  .string()
+  .refine((value) => formatFault(value) === undefined, {
+    error: ({ input }) => formatFault(String(input)) ?? '',
+  })
+  .describe('date, datetime (RFC 3339), epoch, epoch-ms, or a pattern such as DD/MM/YYYY.');
+
+const dateParts = {
+  from: format,
+  to: format,
+  zone: z
+    .string()
+    .refine(
+      isZone,
+      'is no time zone; write UTC, an offset such as +10:00, or a name such as Australia/Sydney',
+    )
+    .exactOptional()
+    .describe('The time zone of a form that has none; UTC when absent.'),
+  at: z
+    .string()
+    .refine((value) => secondsOfDay(value) !== undefined, 'is no time of the day; write 09:00, for example')
+    .exactOptional()
+    .describe('The time of a date without one; midnight when absent.'),
+};
+
+const separation = {
+  with: text.describe('The text between the parts.'),
+  at: z
+    .enum(['first', 'last'])
+    .exactOptional()
+    .describe('Which of the separators splits a string that has more of them; last when absent.'),
+};
+
+const DESCRIPTIONS = {
+  scale: 'Multiplies a number exactly.',
+  quote: 'Makes a number a string of the same characters.',
+  unquote: 'Makes a string that is a number that number.',
+  prefix: 'Puts a text in front of a string.',
+  unprefix: 'Takes a text in front of a string away.',
+  date: 'Writes a date in another form.',
+  list: 'Makes a value a list of one.',
+  join: 'Joins strings to one.',
+  split: 'Splits a string into several members.',
+};
+
+const conversions = [
+  strict({ scale: memberPath, in: inside, by: factor, digits }).describe(DESCRIPTIONS.scale),
+  strict({ quote: memberPath, in: inside }).describe(DESCRIPTIONS.quote),
+  strict({ unquote: memberPath, in: inside }).describe(DESCRIPTIONS.unquote),
+  strict({ prefix: memberPath, in: inside, with: text }).describe(DESCRIPTIONS.prefix),
+  strict({ unprefix: memberPath, in: inside, with: text }).describe(DESCRIPTIONS.unprefix),
+  strict({ date: memberPath, in: inside, ...dateParts }).describe(DESCRIPTIONS.date),
+  strict({
+    list: memberPath,
+    in: inside,
+    to: name.exactOptional().describe('The name of the list; that of the member when absent.'),
+  }).describe(DESCRIPTIONS.list),
+] as const;
+
+const parts = z
+  .array(name)
+  .refine((names) => names.length > 1, 'needs two names at least')
+  .refine((names) => new Set(names).size === names.length, 'has a name twice; remove one of them');
+
+const join = strict({
+  join: parts.describe('The members, in the order of their strings.'),
+  in: inside,
+  to: name.describe('The member with the joined string.'),
+  ...separation,
+}).describe(DESCRIPTIONS.join);
+
+const splitRule = strict({
+  split: memberPath,
+  in: inside,
+  to: parts.describe('The members for the parts, in order.'),
+  ...separation,
+}).describe(DESCRIPTIONS.split);
+
 const parameter = z
   .string()
   .min(1)
@@ -381,6 +500,21 @@ const responseMove = strict({
   status,
 }).describe('Moves a member of a response to another object; an object that this empties goes.');
 
+const responseConversions = [
+  strict({ scale: memberPath, by: factor, digits, status }).describe(DESCRIPTIONS.scale),
+  strict({ quote: memberPath, status }).describe(DESCRIPTIONS.quote),
+  strict({ unquote: memberPath, status }).describe(DESCRIPTIONS.unquote),
+  strict({ prefix: memberPath, with: text, status }).describe(DESCRIPTIONS.prefix),
+  strict({ unprefix: memberPath, with: text, status }).describe(DESCRIPTIONS.unprefix),
+  strict({ date: memberPath, ...dateParts, status }).describe(DESCRIPTIONS.date),
+  strict({ list: memberPath, to: name.exactOptional(), status }).describe(DESCRIPTIONS.list),
+  strict({ first: memberPath, to: name.exactOptional(), status }).describe(
+    'Takes the first element of a list in its place.',
+  ),
+  strict({ join: parts, in: inside, to: name, ...separation, status }).describe(DESCRIPTIONS.join),
+  strict({ split: memberPath, to: parts, ...separation, status }).describe(DESCRIPTIONS.split),
+] as const;
+
 const assumed = z
   .boolean()
   .exactOptional()
@@ -451,6 +585,10 @@ const policies = {
     .exactOptional()
     .describe('A member that a rule names occurs twice in one object.'),
   wrapper: z.enum(['refuse', 'forward']).exactOptional().describe('The wrapper is not an object.'),
+  value: z
+    .enum(['refuse', 'forward', 'keep'])
+    .exactOptional()
+    .describe('A value that a rule cannot convert, such as a text for scale.'),
 };
 
 const change = strict({
@@ -464,7 +602,12 @@ const change = strict({
       'every: any POST or PATCH with a JSON body, named as an operation or not. Otherwise operation ids.',
     ),
   request: z
-    .array(z.union([unwrap, nest, rename, strip, only, map, set, setDefault, move], { error: 'a rule' }))
+    .array(
+      z.union(
+        [unwrap, nest, rename, strip, only, map, set, setDefault, move, ...conversions, join, splitRule],
+        { error: 'a rule' },
+      ),
+    )
     .exactOptional()
     .describe('Rules for the body of a V1 request. Each rule sees the result of the one before.'),
   query: z
@@ -489,6 +632,7 @@ const change = strict({
               responseDefault,
               responseStrip,
               responseMove,
+              ...responseConversions,
               inverse,
             ],
             { error: 'a rule' },

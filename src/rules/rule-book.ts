@@ -47,6 +47,8 @@ export interface Policies {
   readonly duplicate: 'refuse' | 'last' | 'forward';
   /** The wrapper is not an object. */
   readonly wrapper: 'refuse' | 'forward';
+  /** A value that a rule cannot convert: the request is refused or forwarded unchanged, or the value stays. */
+  readonly value: 'refuse' | 'forward' | 'keep';
   /** Not JSON, not UTF-8, or nested deeper than the limit. */
   readonly malformed: 'refuse' | 'forward';
   /** A charset or content coding that the gateway cannot read. */

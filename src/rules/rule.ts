@@ -1,4 +1,5 @@
 import type { JsonScalar } from '../json/document.ts';
+import type { Conversion } from './conversion.ts';
 
 /** Member names from the body's root downwards; `*` is any element of an array. Empty means the body itself. */
 export type Path = readonly string[];
@@ -73,6 +74,45 @@ export interface MoveRule {
   readonly to: Path;
 }
 
+/** Converts the value of the member `member` of each object at `in`. */
+export interface ConvertRule {
+  readonly rule: Conversion['rule'];
+  readonly member: string;
+  readonly in: Path;
+  readonly conversion: Conversion;
+}
+
+/** Makes the value of the member `member` of each object at `in` the one element of a list, which is called `to`. */
+export interface ListRule {
+  readonly rule: 'list';
+  readonly member: string;
+  readonly in: Path;
+  readonly to: string;
+}
+
+/** Joins strings, or splits one, at a separator. */
+interface Separated {
+  readonly with: string;
+  /** Where a string is split that has the separator more often than parts have a place between them. */
+  readonly at: 'first' | 'last';
+}
+
+/** Joins the strings in `members` of each object at `in` to one, which is called `to`. */
+export interface JoinRule extends Separated {
+  readonly rule: 'join';
+  readonly members: readonly string[];
+  readonly in: Path;
+  readonly to: string;
+}
+
+/** Splits the string in the member `member` of each object at `in` into the members `to`. */
+export interface SplitRule extends Separated {
+  readonly rule: 'split';
+  readonly member: string;
+  readonly in: Path;
+  readonly to: readonly string[];
+}
+
 /** A request rule: one declaration for the body of a V1 request. A closed union. */
 export type RequestRule =
   | UnwrapRule
@@ -82,7 +122,11 @@ export type RequestRule =
   | OnlyRule
   | MapRule
   | SetRule
-  | MoveRule;
+  | MoveRule
+  | ConvertRule
+  | ListRule
+  | JoinRule
+  | SplitRule;
 
 /** The name of a request rule, as in the rule book and the rewrite log. */
 export type RequestRuleName = RequestRule['rule'];
@@ -98,6 +142,15 @@ const REQUEST_RULES: Readonly<Record<RequestRuleName, true>> = {
   set: true,
   default: true,
   move: true,
+  scale: true,
+  quote: true,
+  unquote: true,
+  prefix: true,
+  unprefix: true,
+  date: true,
+  list: true,
+  join: true,
+  split: true,
 };
 
 /** The names of all request rules. */
@@ -117,6 +170,16 @@ const RESPONSE_RULES: Readonly<Record<ResponseRuleName, true>> = {
   default: true,
   strip: true,
   move: true,
+  scale: true,
+  quote: true,
+  unquote: true,
+  prefix: true,
+  unprefix: true,
+  date: true,
+  list: true,
+  first: true,
+  join: true,
+  split: true,
 };
 
 /** The names of all response rules, as in records of edits. */
@@ -128,7 +191,21 @@ function isResponseRuleName(text: string): text is ResponseRuleName {
 }
 
 /** The rules that give a member another value. */
-const VALUE_RULES: ReadonlySet<string> = new Set(['map', 'set', 'default']);
+const VALUE_RULES: ReadonlySet<string> = new Set([
+  'map',
+  'set',
+  'default',
+  'scale',
+  'quote',
+  'unquote',
+  'prefix',
+  'unprefix',
+  'date',
+  'list',
+  'first',
+  'join',
+  'split',
+]);
 
 /** True for a rule that gives a member another value: V2 has others there than V1. */
 export function changesValue(rule: string): boolean {
@@ -261,6 +338,39 @@ export interface ResponseMoveRule {
   readonly status: readonly StatusPattern[];
 }
 
+/** Converts the value of the member at `path` of a response. */
+export interface ResponseConvertRule {
+  readonly rule: Conversion['rule'];
+  readonly path: Path;
+  readonly conversion: Conversion;
+  readonly status: readonly StatusPattern[];
+}
+
+/** Makes the value of the member at `path` the one element of a list (`list`), or takes the first one of a list (`first`). */
+export interface ResponseListRule {
+  readonly rule: 'list' | 'first';
+  readonly path: Path;
+  readonly to: string;
+  readonly status: readonly StatusPattern[];
+}
+
+/** Joins the strings in `members` of each object at `path` of a response to one, which is called `to`. */
+export interface ResponseJoinRule extends Separated {
+  readonly rule: 'join';
+  readonly members: readonly string[];
+  readonly path: Path;
+  readonly to: string;
+  readonly status: readonly StatusPattern[];
+}
+
+/** Splits the string in the member at `path` of a response into the members `to`. */
+export interface ResponseSplitRule extends Separated {
+  readonly rule: 'split';
+  readonly path: Path;
+  readonly to: readonly string[];
+  readonly status: readonly StatusPattern[];
+}
+
 /** Undoes the request rules of its change wherever a response has the resource that they wrote. */
 export interface InverseRule {
   readonly rule: 'inverse';
@@ -278,7 +388,11 @@ export type ExplicitResponseRule =
   | ResponseMapRule
   | ResponseSetRule
   | ResponseStripRule
-  | ResponseMoveRule;
+  | ResponseMoveRule
+  | ResponseConvertRule
+  | ResponseListRule
+  | ResponseJoinRule
+  | ResponseSplitRule;
 
 /** A response rule: one declaration for the body of the response to a V1 client. A closed union. */
 export type ResponseRule = ExplicitResponseRule | InverseRule;
@@ -288,20 +402,16 @@ export type ResponseRuleName = ExplicitResponseRule['rule'];
 
 /** The members that a rule names, as paths from its objects, in the order of the rule book; for an `unwrap` from the body. */
 export function namedMembers(rule: RequestRule): readonly Path[] {
-  switch (rule.rule) {
-    case 'nest':
-    case 'strip':
-    case 'only':
-      return rule.members.map((member) => [member]);
-    case 'move':
-      return [rule.from];
-    case 'unwrap':
-    case 'rename':
-    case 'map':
-    case 'set':
-    case 'default':
-      return [[rule.member]];
-  }
+  if (rule.rule === 'move') return [rule.from];
+  return 'members' in rule ? rule.members.map((member) => [member]) : [[rule.member]];
+}
+
+/** The members that a rule gives a name or a place, as paths from its objects; none for a rule that leaves both. */
+export function placedMembers(rule: RequestRule): readonly Path[] {
+  if (rule.rule === 'nest') return rule.members.map((member) => [rule.under, member]);
+  if (rule.rule === 'move') return [rule.to];
+  if (!('to' in rule)) return [];
+  return typeof rule.to === 'string' ? [[rule.to]] : rule.to.map((name) => [name]);
 }
 
 /** Parses a path that {@link PATH_PATTERN} accepts. */

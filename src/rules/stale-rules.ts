@@ -16,9 +16,11 @@ import {
   type ExplicitResponseRule,
   namedMembers,
   type Path,
+  placedMembers,
   printPath,
   type QueryRule,
   type RequestRule,
+  type ResponseConvertRule,
   type StatusPattern,
 } from './rule.ts';
 
@@ -221,7 +223,8 @@ function addRepeated(context: OperationContext<DeclaredChange>, faults: Faults):
   for (const { change, response } of context.changes) {
     for (const declared of response) {
       const { rule } = declared;
-      if (rule.rule === 'inverse') continue;
+      // What is converted twice is converted further.
+      if (rule.rule === 'inverse' || 'conversion' in rule) continue;
       const key = effectKey(rule);
       const earlier = applied.get(key) ?? [];
       applied.set(key, earlier);
@@ -263,8 +266,16 @@ function isUndone({ rule }: DeclaredResponseRule, inverted: InvertedRule['rule']
   if (rule.rule === 'deprecations' || rule.rule === 'set' || rule.rule === 'default') return false;
   const path = rule.rule === 'move' ? [...rule.path, ...rule.from] : rule.path;
   if (inverted.rule === 'move') return beginsWith(path, [...inverted.path, ...inverted.from]);
-  if (inverted.rule === 'map' || !beginsWith(path, inverted.path)) return false;
-  if (inverted.rule === 'rename' || inverted.rule === 'strip') return true;
+  if (inverted.rule === 'join')
+    return inverted.members.some(
+      (member) => member !== inverted.to && beginsWith(path, [...inverted.path, member]),
+    );
+  if (inverted.rule === 'map' || 'conversion' in inverted || !beginsWith(path, inverted.path)) return false;
+  if (inverted.rule === 'strip') return inverted.only === undefined;
+  const name = inverted.path.at(-1);
+  if (inverted.rule === 'list' || inverted.rule === 'first') return inverted.to !== name;
+  if (inverted.rule === 'split') return !inverted.to.some((part) => part === name);
+  if (inverted.rule !== 'unnest') return true;
   // Members that the nest does not list stay in the sub-object.
   const member = path[inverted.path.length];
   const members = member === undefined && 'members' in rule ? rule.members : [member];
@@ -276,7 +287,7 @@ function beginsWith(path: Path, start: Path): boolean {
 }
 
 /** A key for the effect of the rule: of two rules with the same effect, the second does nothing. */
-function effectKey(rule: ExplicitResponseRule): string {
+function effectKey(rule: Exclude<ExplicitResponseRule, ResponseConvertRule>): string {
   switch (rule.rule) {
     case 'rename':
       return JSON.stringify([rule.rule, rule.path]);
@@ -289,17 +300,25 @@ function effectKey(rule: ExplicitResponseRule): string {
       return JSON.stringify([rule.rule, rule.path]);
     case 'errors':
       return rule.rule;
-    case 'map':
     case 'set':
+      return JSON.stringify([rule.rule, rule.path, rule.json]);
+    case 'map':
     case 'default':
     case 'strip':
       return JSON.stringify([rule.rule, rule.path]);
+    case 'list':
+    case 'first':
+    case 'split':
+      return JSON.stringify([rule.rule, rule.path]);
+    case 'join':
+      return JSON.stringify([rule.rule, rule.path, rule.members]);
     case 'move':
       return JSON.stringify([rule.rule, rule.path, rule.from]);
   }
 }
 
 function effectText(rule: ExplicitResponseRule): string {
+  if ('conversion' in rule) return `converts ${printPath(rule.path)}`;
   switch (rule.rule) {
     case 'rename':
       return `renames ${printPath(rule.path)}`;
@@ -320,6 +339,14 @@ function effectText(rule: ExplicitResponseRule): string {
       return `gives ${printPath(rule.path)} a value`;
     case 'strip':
       return `strips ${printPath(rule.path)}`;
+    case 'list':
+      return `makes ${printPath(rule.path)} a list`;
+    case 'first':
+      return `takes the first of ${printPath(rule.path)}`;
+    case 'join':
+      return `joins ${rule.members.join(' and ')}`;
+    case 'split':
+      return `splits ${printPath(rule.path)}`;
     case 'move':
       return `moves ${printPath([...rule.path, ...rule.from])}`;
   }
@@ -369,16 +396,22 @@ function concernSame(one: Change, other: Change): boolean {
 
 /** The paths that a rule takes members away from. */
 function movedFrom(rule: RequestRule): readonly Path[] {
-  if (rule.rule !== 'rename' && rule.rule !== 'nest' && rule.rule !== 'move') return [];
-  return namedMembers(rule).map((member) => [...rule.in, ...member]);
+  const placed = placedMembers(rule).map((path) => path.join('.'));
+  if (placed.length === 0) return [];
+  return namedMembers(rule)
+    .filter((path) => !placed.includes(path.join('.')))
+    .map((path) => [...rulePath(rule), ...path]);
 }
 
 /** The paths that the inverse of a rule looks for. */
 function writtenTo(rule: RequestRule): readonly Path[] {
-  if (rule.rule === 'rename') return [[...rule.in, rule.to]];
-  if (rule.rule === 'move') return [[...rule.in, ...rule.to]];
-  if (rule.rule === 'set' || rule.rule === 'default') return [[...rule.in, rule.member]];
-  return rule.rule === 'nest' ? rule.members.map((member) => [...rule.in, rule.under, member]) : [];
+  const isOfValue = rule.rule === 'set' || rule.rule === 'default' || 'conversion' in rule;
+  const paths = isOfValue ? namedMembers(rule) : placedMembers(rule);
+  return paths.map((path) => [...rulePath(rule), ...path]);
+}
+
+function rulePath(rule: RequestRule): Path {
+  return rule.rule === 'unwrap' ? [] : rule.in;
 }
 
 function staleEmbeds(
@@ -455,15 +488,11 @@ function outside(rule: InObject, feeding: ReadonlySet<string>): readonly number[
   // A body that is an array has no wrapper.
   if (first === '*') return [];
   if (first !== undefined) return feeding.has(first) ? [] : [0];
-  if (rule.rule === 'move' && feeding.has(rule.to[0] ?? '')) return [];
-  if (rule.rule === 'rename' && feeding.has(rule.to)) return [];
-  if (rule.rule === 'nest' && feeding.has(rule.under)) return [];
+  if (placedMembers(rule).some(([name = '']) => feeding.has(name))) return [];
   return [...names.keys()].filter((at) => !feeding.has(names[at] ?? ''));
 }
 
 function addFeeding(rule: InObject, feeding: Set<string>): void {
-  if (rule.in.length > 0) return;
-  if (rule.rule === 'rename' && feeding.has(rule.to)) feeding.add(rule.member);
-  if (rule.rule === 'nest' && feeding.has(rule.under)) for (const member of rule.members) feeding.add(member);
-  if (rule.rule === 'move' && feeding.has(rule.to[0] ?? '')) feeding.add(rule.from[0] ?? '');
+  if (rule.in.length > 0 || !placedMembers(rule).some(([name = '']) => feeding.has(name))) return;
+  for (const [name = ''] of namedMembers(rule)) feeding.add(name);
 }

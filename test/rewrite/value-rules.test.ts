@@ -84,6 +84,60 @@ const there: readonly (readonly [rules: string, v1: string, v2: string])[] = [
   ['{ move: n, to: c.n }', '{"n":1,"c":{},"c":{}}', 'refused 400 duplicate-member /c'],
   ['{ move: n, to: c.n }, { rename: n, in: c, to: m }', '{"n":1}', '{"c":{"m":1}}'],
   ['{ move: a.b, to: c }, { strip: c.d.e }', '{"a":{"b":{"d":{"e":1,"f":2}}}}', '{"a":{},"c":{"d":{"f":2}}}'],
+  // scale
+  ['{ scale: a, by: 100 }', '{ "a" : 10.50 }', '{ "a" : 1050 }'],
+  ['{ scale: a, by: 0.01, digits: 2 }', '{"a":1050}', '{"a":10.50}'],
+  ['{ scale: a, by: 100, digits: 2 }', '{"a":-0.125}', '{"a":-12.5}'],
+  ['{ scale: a, by: 100 }', '{"a":null}', '{"a":null}'],
+  ['{ scale: a, by: 100 }', '{"x":1}', '{"x":1}'],
+  ['{ scale: a, by: 100 }', '{"a":"1"}', 'refused 422 unconvertible-value /a'],
+  ['{ scale: a, by: 100 }', '{"a":[1]}', 'refused 422 unconvertible-value /a'],
+  ['{ scale: a, by: 100 }', '{"a":1e999999999}', 'refused 422 unconvertible-value /a'],
+  ['{ scale: l.*.a, by: 1000 }', '{"l":[{"a":1},{"a":0.5},3]}', '{"l":[{"a":1000},{"a":500},3]}'],
+  ['{ scale: a, by: 100 }, { rename: a, to: b }', '{"a":1}', '{"b":100}'],
+  ['{ scale: a, by: 100 }', '{"a":1,"a":2}', 'refused 400 duplicate-member /a'],
+  // quote, unquote, prefix, unprefix
+  ['{ quote: a }, { prefix: a, with: inv_ }', '{"a": 7}', '{"a": "inv_7"}'],
+  ['{ quote: a }', '{"a":-1.50E3}', '{"a":"-1.50E3"}'],
+  ['{ quote: a }', '{"a":"7"}', 'refused 422 unconvertible-value /a'],
+  ['{ quote: a }', '{"a":true}', 'refused 422 unconvertible-value /a'],
+  ['{ unquote: a }', '{"a":"\\u0037.50"}', '{"a":7.50}'],
+  ['{ unquote: a }', '{"a":"007"}', 'refused 422 unconvertible-value /a'],
+  ['{ prefix: a, with: é" }', '{"a":"\\u0078\\/"}', '{"a":"é\\"\\u0078\\/"}'],
+  ['{ unprefix: a, with: inv_ }', '{"a":"\\u0069nv_\\u0037"}', '{"a":"\\u0037"}'],
+  ['{ unprefix: a, with: inv_ }', '{"a":"7"}', 'refused 422 unconvertible-value /a'],
+  // date
+  ['{ date: a, from: date, to: epoch }', '{"a":"2025-01-31"}', '{"a":1738281600}'],
+  ['{ date: a, from: epoch, to: date }', '{"a":1738281600}', '{"a":"2025-01-31"}'],
+  ['{ date: a, from: DD/MM/YYYY, to: date }', '{"a":"31/01/2025"}', '{"a":"2025-01-31"}'],
+  ['{ date: a, from: DD/MM/YYYY, to: date }', '{"a":"31/02/2025"}', 'refused 422 unconvertible-value /a'],
+  ['{ date: a, from: epoch, to: date }', '{"a":"1738281600"}', 'refused 422 unconvertible-value /a'],
+  [
+    '{ date: a, from: date, to: datetime, zone: Australia/Sydney, at: "09:30" }',
+    '{"a":"2025-01-31"}',
+    '{"a":"2025-01-31T09:30:00+11:00"}',
+  ],
+  // list
+  ['{ list: a, to: b }', '{"x":0, "a" : 1.50,"y":2}', '{"x":0, "b" : [1.50],"y":2}'],
+  ['{ list: a }', '{"a":{"b":[]}}', '{"a":[{"b":[]}]}'],
+  ['{ list: a }', '{"a":[1]}', '{"a":[[1]]}'],
+  ['{ list: a, to: b }', '{"a":null}', '{"b":[]}'],
+  ['{ list: a, to: b }', '{"b":0,"a":1}', '{"b":[1]}'],
+  ['{ list: a, to: b }, { set: { b.*.c: 1 } }', '{"a":{"c":0}}', '{"b":[{"c":1}]}'],
+  ['{ list: a, to: b }, { strip: b.*.*.c }', '{"a":[{"c":0,"d":1}]}', '{"b":[[{"d":1}]]}'],
+  ['{ list: l.*.a }', '{"l":[{"a":1},{}]}', '{"l":[{"a":[1]},{}]}'],
+  // join, split
+  ['{ join: [f, l], to: n, with: " " }', '{"x":0, "l" : "L","f":"\\u0046"}', '{"x":0, "n" : "\\u0046 L"}'],
+  ['{ join: [f, l], to: n, with: " " }', '{"f":"F","l":null}', '{"n":"F"}'],
+  ['{ join: [f, l], to: n, with: " " }', '{"f":null}', '{"n":null}'],
+  ['{ join: [f, l], to: f, with: " " }', '{"f":"F","l":"L"}', '{"f":"F L"}'],
+  ['{ join: [f, l], to: n, with: " " }', '{"f":"F","l":1}', 'refused 422 unconvertible-value /l'],
+  ['{ join: [f, l], to: n, with: " " }', '{"n":0,"f":"F"}', '{"n":"F"}'],
+  ['{ split: n, to: [f, l], with: " " }', '{"n" : "A B C","x":0}', '{"f" : "A B","x":0,"l":"C"}'],
+  ['{ split: n, to: [f, l], with: " ", at: first }', '{"n":"A B C"}', '{"f":"A","l":"B C"}'],
+  ['{ split: n, to: [f, n], with: "," }', '{"n":"\\u002c\\n"}', '{"f":"","n":"\\n"}'],
+  ['{ split: n, to: [f, l], with: " " }', '{"n":null}', '{"f":null,"l":null}'],
+  ['{ split: n, to: [f, l], with: " " }', '{"n":"A"}', 'refused 422 unconvertible-value /n'],
 ];
 
 describe('requests', () => {
@@ -108,6 +162,24 @@ describe('requests', () => {
     ['{ move: n, to: c.name }', 'forward', '{"c":{"name":1},"n":2}'],
   ])('%s under the policy conflict: %s', async (rules, policy, outcome) => {
     expect(await sent(rules, '{"c":{"name":1},"n":2}', `{ conflict: ${policy} }`)).toBe(outcome);
+  });
+
+  test.each([
+    ['{ scale: a, by: 100 }', '{"a":"x","b":1}', '{"a":"x","b":1}', 'scale /a -> /a (value)'],
+    ['{ join: [a, b], to: c, with: " " }', '{"a":"x","b":1}', '{"a":"x","b":1}', 'join /b -> /b (value)'],
+    ['{ split: a, to: [c, d], with: " " }', '{"a":"x","b":1}', '{"a":"x","b":1}', 'split /a -> /a (value)'],
+  ])('%s under the policy value: keep', async (rules, before, after, record) => {
+    expect(await sent(rules, before, '{ value: keep }')).toBe(after);
+    const book = await bookWith(rules, '[]', '{ value: keep }');
+    expect(recordsOf(compilePlans(book).of(book.operations[0]), before)).toEqual([record]);
+    expect(await sent(rules, before, '{ value: forward }')).toBe(before);
+  });
+
+  test('have no patch for a number beyond those of JavaScript', async () => {
+    const book = await bookWith('{ scale: a, by: 100 }');
+    const outcome = compilePlans(book).of(book.operations[0]).rewrite(bytesOf('{"a":1E400}'));
+    expect(outcome).toMatchObject({ verdict: 'rewritten', patch: [] });
+    expect(outcome.verdict === 'rewritten' ? textOf(outcome.body) : '').toBe('{"a":1E402}');
   });
 
   test('are logged with both places, and what is added with its own', async () => {
@@ -143,6 +215,22 @@ const back: readonly (readonly [rules: string, v2: string, v1: string])[] = [
   ['{ move: n, to: n.first }', '{"n":{"first":1,"more":2},"x":0}', '{"n":1,"x":0}'],
   ['{ move: n, to: n.a.b }', '{"n":{"z":1,"a":{"b":3,"y":2}}}', '{"n":3}'],
   ['{ move: l.*.a, to: l.*.b.c }', '{"l":[{"b":{"c":1}},{}]}', '{"l":[{"a":1},{}]}'],
+  ['{ scale: a, by: 100, digits: 2 }', '{"a":1050}', '{"a":10.50}'],
+  ['{ scale: a, by: 100 }', '{"a":1050}', '{"a":10.5}'],
+  ['{ scale: a, by: 100, digits: 2 }', '{"a":1050.5}', '{"a":10.505}'],
+  ['{ scale: a, by: 100 }', '{"a":"x"}', '{"a":"x"}'],
+  ['{ quote: a }, { prefix: a, with: inv_ }', '{"a" : "inv_7"}', '{"a" : 7}'],
+  ['{ quote: a }, { prefix: a, with: inv_ }', '{"a":"x"}', '{"a":"x"}'],
+  ['{ date: a, from: date, to: epoch }', '{"a":1738281600}', '{"a":"2025-01-31"}'],
+  ['{ date: a, from: date, to: datetime }', '{"a":"2025-01-31T10:00:00+11:00"}', '{"a":"2025-01-30"}'],
+  ['{ list: a, to: b }', '{"b" : [1.50, 2]}', '{"a" : 1.50}'],
+  ['{ list: a, to: b }', '{"b":[ {"c":[]} ]}', '{"a":{"c":[]}}'],
+  ['{ list: a, to: b }', '{"b":[]}', '{"a":null}'],
+  ['{ list: a, to: b }', '{"b":5}', '{"b":5}'],
+  ['{ join: [f, l], to: n, with: " " }', '{"n":"A B C","x":0}', '{"f":"A B","x":0,"l":"C"}'],
+  ['{ join: [f, l], to: n, with: " ", at: first }', '{"n":"A B C"}', '{"f":"A","l":"B C"}'],
+  ['{ join: [f, l], to: n, with: " " }', '{"n":"A"}', '{"n":"A"}'],
+  ['{ split: n, to: [f, l], with: " " }', '{"f":"A B","x":0,"l":"C"}', '{"n":"A B C","x":0}'],
 ];
 
 describe('responses', () => {

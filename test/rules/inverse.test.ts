@@ -30,8 +30,8 @@ async function expanded(text: string, id: string | undefined): Promise<readonly 
     }
     if (rule.rule === 'move')
       return `move ${[...rule.path, ...rule.from].join('.')} to ${[...rule.path, ...rule.to].join('.')}`;
-    if (rule.rule === 'strip') return `strip ${rule.path.join('.')}`;
-    const more = rule.rule === 'rename' ? `to ${rule.to}` : (rule.members ?? []).join(' ');
+    if (rule.rule === 'strip' || 'conversion' in rule) return `${rule.rule} ${rule.path.join('.')}`;
+    const more = 'to' in rule ? `to ${String(rule.to)}` : (rule.members ?? []).join(' ');
     return `${rule.rule} ${rule.path.join('.')} ${more}`;
   });
 }

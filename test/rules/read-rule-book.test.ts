@@ -252,9 +252,9 @@ limits: { depth: 0 }
       '5:24 unknown key "asumed" in operations.b; did you mean "assumed"? known here: match, assumed, embeds, to, status, resource',
       '6:6 operation "c": the path "/clients/" ends with a slash; leave it out: both spellings match',
       '9:14 changes[0].summary must be a text, not 5; put it in quotes',
-      '12:9 changes[0].request[0] is not a rule: it needs unwrap, nest, rename, strip, only, map, set, default or move; did you mean "strip"?',
+      '12:9 changes[0].request[0] is not a rule: it needs unwrap, nest, rename, strip, only, map, set, default, move, scale, quote, unquote, prefix, unprefix, date, list, join or split; did you mean "strip"?',
       '15:18 change "second": operation "creat" is not among the operations; did you mean "create"?',
-      '18:17 change "second": the policy conflict is for nest, rename, move, and this change has none; remove it',
+      '18:17 change "second": the policy conflict is for nest, rename, move, list, join, split, and this change has none; remove it',
       '19:18 limits.depth must be at least 1, not 0',
     ]);
   });
@@ -623,7 +623,7 @@ limits: { depth: 0 }
     ],
     [
       'on: every, response: [ { alias-errors: true } ]',
-      'changes[0].response[0] is not a rule: it needs rename, unnest, alias, flatten, deprecations, errors, map, set, default, strip or move; alias-errors is called errors now',
+      'changes[0].response[0] is not a rule: it needs rename, unnest, alias, flatten, deprecations, errors, map, set, default, strip, move, scale, quote, unquote, prefix, unprefix, date, list, first, join or split; alias-errors is called errors now',
     ],
     [
       'on: every, response: inverted',

@@ -8,6 +8,7 @@ export const DEFAULT_POLICIES: Policies = {
   conflict: 'v1',
   duplicate: 'refuse',
   wrapper: 'refuse',
+  value: 'refuse',
   malformed: 'refuse',
   unsupported: 'refuse',
   forms: 'rewrite',

@@ -7,6 +7,7 @@ const POLICIES: Policies = {
   conflict: 'v1',
   duplicate: 'refuse',
   wrapper: 'refuse',
+  value: 'refuse',
   malformed: 'refuse',
   unsupported: 'refuse',
   forms: 'rewrite',

@@ -5,6 +5,7 @@ import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { compilePlans, type Plan } from '../../rewrite/plan.ts';
 import { type EditRecord, isOfQuery, type Rewrite } from '../../rewrite/records.ts';
 import type { ResponsePlan } from '../../rewrite/response-plan.ts';
+import { conversionWords } from '../../rules/conversion.ts';
 import {
   type Change,
   ChangeIndex,
@@ -52,6 +53,7 @@ const POLICIES: readonly { readonly policy: keyof Policies; readonly signs: read
   { policy: 'conflict', signs: ['conflict', 'conflicting-members'] },
   { policy: 'duplicate', signs: ['duplicate', 'duplicate-member'] },
   { policy: 'wrapper', signs: ['wrapper-not-object'] },
+  { policy: 'value', signs: ['value', 'unconvertible-value'] },
   { policy: 'malformed', signs: ['malformed-json', 'malformed-form', 'too-deep'] },
   { policy: 'unsupported', signs: ['unsupported: forward', 'unsupported-charset', 'unsupported-coding'] },
 ];
@@ -258,6 +260,7 @@ function whyNot(
   if (rule.rule === 'map') return `${place} has no ${rule.member} with one of these values.`;
   if (rule.rule === 'default') return `${place} has ${rule.member} already.`;
   if (rule.rule === 'move') return `${place} has no ${rule.from.join('.')}.`;
+  if ('conversion' in rule) return `${place} has no ${rule.member} to convert.`;
   if (rule.rule === 'only') return `${place} has no other members.`;
   return `${place} has none of ${namedMembers(rule).flat().join(', ')}.`;
 }
@@ -296,6 +299,7 @@ export function policyViews(
 
 /** A request rule in words, such as `nest street_address, suburb in property under address`. */
 export function requestRuleWords(rule: RequestRule): string {
+  if ('conversion' in rule) return conversionWords(rule.conversion, `${rule.member}${within(rule.in)}`);
   switch (rule.rule) {
     case 'unwrap':
       return `unwrap ${rule.member}`;
@@ -315,6 +319,12 @@ export function requestRuleWords(rule: RequestRule): string {
       return `set ${rule.member}${within(rule.in)} to ${rule.json} where it is absent`;
     case 'move':
       return `move ${[...rule.in, ...rule.from].join('.')} to ${[...rule.in, ...rule.to].join('.')}`;
+    case 'list':
+      return `make ${rule.member}${within(rule.in)} a list, ${rule.to}`;
+    case 'join':
+      return `join ${rule.members.join(', ')}${within(rule.in)} to ${rule.to}`;
+    case 'split':
+      return `split ${rule.member}${within(rule.in)} into ${rule.to.join(', ')}`;
   }
 }
 
@@ -328,6 +338,7 @@ function valueWords(values: readonly MappedValue[]): string {
 
 /** A response rule in words. */
 export function responseRuleWords(rule: ResponseRule): string {
+  if ('conversion' in rule) return conversionWords(rule.conversion, rule.path.join('.'));
   switch (rule.rule) {
     case 'alias':
       return `alias ${rule.path.join('.')} as ${rule.as}`;
@@ -351,6 +362,14 @@ export function responseRuleWords(rule: ResponseRule): string {
       return `set ${rule.path.join('.')} to ${rule.json} where it is absent`;
     case 'strip':
       return `strip ${rule.path.join('.')}`;
+    case 'list':
+      return `make ${rule.path.join('.')} a list, ${rule.to}`;
+    case 'first':
+      return `take the first of ${rule.path.join('.')} as ${rule.to}`;
+    case 'join':
+      return `join ${rule.members.join(', ')}${within(rule.path)} to ${rule.to}`;
+    case 'split':
+      return `split ${rule.path.join('.')} into ${rule.to.join(', ')}`;
     case 'move':
       return `move ${[...rule.path, ...rule.from].join('.')} to ${[...rule.path, ...rule.to].join('.')}`;
   }
@@ -369,6 +388,7 @@ function doneBy(edit: EditRecord): string {
   if (note === 'already-flat') return 'The body has no wrapper; nothing to remove.';
   if (note === 'byte-order-mark') return 'The byte order mark goes; JSON does not allow one.';
   if (note === 'sibling') return `${name} stands beside the wrapper, where V1 ignores it; it goes.`;
+  if (note === 'value') return `The value of ${name} cannot be converted (${rule}); it stays.`;
   if (note === 'duplicate') return `${name} occurs more than once; the last one counts, this one goes.`;
   if (note === 'conflict' && path === undefined) {
     return `${name} is the V2 name of an attribute that is present under its V1 name; V1 ignores it, so it goes.`;
@@ -395,6 +415,19 @@ function doneBy(edit: EditRecord): string {
       return `${nameOf(path)} is added, because it is absent.`;
     case 'move':
       return `${name} moves to ${dottedPlace(path)}.${conflictNote}`;
+    case 'list':
+      return `${name} becomes a list: ${nameOf(path)}.`;
+    case 'join':
+      return `${name} becomes a part of ${nameOf(path)}.`;
+    case 'split':
+      return `A part of ${name} becomes ${nameOf(path)}.`;
+    case 'scale':
+    case 'quote':
+    case 'unquote':
+    case 'prefix':
+    case 'unprefix':
+    case 'date':
+      return `The value of ${name} is written as V2 has it (${rule}).`;
   }
 }
 

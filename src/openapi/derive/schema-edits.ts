@@ -1,4 +1,7 @@
 import { scalarValue } from '../../json/document.ts';
+import { stringText } from '../../json/names.ts';
+import { type Conversion, converterOf, inverseConversion } from '../../rules/conversion.ts';
+import { isNumeric } from '../../rules/date-format.ts';
 import type { InvertedRule } from '../../rules/inverse.ts';
 import { type Change, isRewritten, type Operation } from '../../rules/rule-book.ts';
 import type { MappedValue, Path, RequestRule, ResponseRule, StatusPattern } from '../../rules/rule.ts';
@@ -72,6 +75,10 @@ function requestEdit(change: string, rule: RequestRule): readonly InverseEdit[] 
     status: undefined,
     words,
   });
+  if ('conversion' in rule) {
+    const edit = convertMember(change, rule.member, inverseConversion(rule.conversion));
+    return [at(rule.in, edit, `${rule.rule} of ${dotted(rule.in, rule.member)}`)];
+  }
   switch (rule.rule) {
     case 'unwrap':
       return [{ change, path: [], edit: { wrapper: rule.member }, status: undefined, words: undefined }];
@@ -97,6 +104,20 @@ function requestEdit(change: string, rule: RequestRule): readonly InverseEdit[] 
           rule.in,
           mapValues(change, rule.member, v1Values(rule.values)),
           `map of ${dotted(rule.in, rule.member)}`,
+        ),
+      ];
+    case 'list':
+      return [at(rule.in, firstOf(change, rule.to, rule.member), `list ${dotted(rule.in, rule.to)}`)];
+    case 'join':
+      return [
+        at(rule.in, replaceMembers(change, [rule.to], rule.members), `join to ${dotted(rule.in, rule.to)}`),
+      ];
+    case 'split':
+      return [
+        at(
+          rule.in,
+          replaceMembers(change, rule.to, [rule.member]),
+          `split of ${dotted(rule.in, rule.member)}`,
         ),
       ];
     case 'set':
@@ -146,8 +167,15 @@ function responseEdit(change: string, rule: ResponseRule): readonly InverseEdit[
     const words = `move of ${[...rule.path, ...rule.from].join('.')} in responses`;
     return [{ change, path: rule.path, edit: moveMember(change, rule.from, rule.to), status, words }];
   }
+  if (rule.rule === 'join') {
+    const words = `join to ${dotted(rule.path, rule.to)} in responses`;
+    const edit = replaceMembers(change, rule.members, [rule.to]);
+    return [{ change, path: rule.path, edit, status, words }];
+  }
   const [path, name] = [rule.path.slice(0, -1), rule.path.at(-1) ?? ''];
   const words = `${rule.rule} of ${dotted(path, name)} in responses`;
+  if ('conversion' in rule)
+    return [{ change, path, edit: convertMember(change, name, rule.conversion), status, words }];
   switch (rule.rule) {
     case 'rename':
       return [{ change, path, edit: renameMember(change, name, rule.to), status, words }];
@@ -173,7 +201,16 @@ function responseEdit(change: string, rule: ResponseRule): readonly InverseEdit[
       return [{ change, path, edit: addMember(change, name, schema), status, words: undefined }];
     }
     case 'strip':
-      return [{ change, path, edit: removeMembers(change, [name]), status, words }];
+      // The value that it removes is one of many.
+      return rule.only === undefined
+        ? [{ change, path, edit: removeMembers(change, [name]), status, words }]
+        : [];
+    case 'list':
+      return [{ change, path, edit: listOf(change, name, rule.to), status, words }];
+    case 'first':
+      return [{ change, path, edit: firstOf(change, name, rule.to), status, words }];
+    case 'split':
+      return [{ change, path, edit: replaceMembers(change, [name], rule.to), status, words }];
   }
 }
 
@@ -397,6 +434,146 @@ function makeOptional(change: string, name: string): SchemaEdit {
       );
     },
     value: (value) => value,
+  };
+}
+
+/** Replaces the schema and the examples of the member `from` by others, under the name `to`. */
+function reshape(
+  key: readonly unknown[],
+  from: string,
+  to: string,
+  edit: {
+    readonly schema: (schema: unknown, components: Components) => unknown;
+    readonly value: (value: unknown) => unknown;
+  },
+): SchemaEdit {
+  return {
+    key: JSON.stringify(key),
+    schema: (schema, components) => {
+      const properties = objectIn(schema, 'properties');
+      if (!Object.hasOwn(properties, from)) return schema;
+      const edited = withProperties(
+        schema,
+        Object.entries(properties)
+          .filter(([name]) => name === from || name !== to)
+          .map(([name, value]) => (name === from ? [to, edit.schema(value, components)] : [name, value])),
+      );
+      const required = stringsOf(schema['required']);
+      return required.includes(from)
+        ? withRequired(
+            edited,
+            required.map((name) => (name === from ? to : name)),
+          )
+        : edited;
+    },
+    value: (value) =>
+      Object.hasOwn(value, from)
+        ? editMembers(value, (name, inside) =>
+            name === from ? [[to, edit.value(inside)]] : name === to ? [] : [[name, inside]],
+          )
+        : value,
+  };
+}
+
+/** Converts a member: the kind of its schema, and its examples; what else the schema says is of the other kind. */
+function convertMember(change: string, name: string, conversion: Conversion): SchemaEdit {
+  const convert = converterOf(conversion);
+  const value = (given: unknown): unknown => {
+    if (typeof given !== 'string' && typeof given !== 'number') return given;
+    const converted = convert(JSON.stringify(given));
+    if (converted === undefined) return given;
+    return converted.startsWith('"') ? stringText(converted.slice(1, -1)) : Number(converted);
+  };
+  return reshape(['convert', change, name, conversion], name, name, {
+    value,
+    schema: (schema, components) => {
+      const described = components.followed(schema);
+      const {
+        description,
+        title,
+        nullable,
+        type,
+        example,
+        examples,
+        default: usual,
+      } = isObject(described) ? described : {};
+      const isNull = nullable === true || (Array.isArray(type) && type.includes('null'));
+      const kind = kindOf(conversion, Array.isArray(type) ? type.find((one) => one !== 'null') : type);
+      const kept: JsonObject = {
+        ...(title === undefined ? {} : { title }),
+        ...(description === undefined ? {} : { description }),
+        ...kind,
+        ...(isNull ? (nullable === true ? { nullable } : { type: [kind['type'], 'null'] }) : {}),
+        ...(usual === undefined ? {} : { default: value(usual) }),
+        ...(example === undefined ? {} : { example: value(example) }),
+        ...(Array.isArray(examples) ? { examples: examples.map(value) } : {}),
+      };
+      return marked(kept, change);
+    },
+  });
+}
+
+/** The kind of the values that a conversion makes. */
+function kindOf(conversion: Conversion, type: unknown): JsonObject {
+  switch (conversion.rule) {
+    case 'scale':
+      return { type: 'number' };
+    case 'quote':
+    case 'prefix':
+    case 'unprefix':
+      return { type: 'string' };
+    case 'unquote':
+      return { type: type === 'integer' ? type : 'number' };
+    case 'date': {
+      const { to } = conversion;
+      if (isNumeric(to)) return { type: 'integer' };
+      return {
+        type: 'string',
+        ...(to === 'date' ? { format: 'date' } : {}),
+        ...(to === 'datetime' ? { format: 'date-time' } : {}),
+      };
+    }
+  }
+}
+
+/** Lets a member be the one element of a list under the name `to`. */
+function listOf(change: string, name: string, to: string): SchemaEdit {
+  return reshape(['list', change, name, to], name, to, {
+    schema: (schema) => marked({ type: 'array', items: schema }, change),
+    value: (value) => [value],
+  });
+}
+
+/** Lets a member be the first element of a list, under the name `to`. */
+function firstOf(change: string, name: string, to: string): SchemaEdit {
+  return reshape(['first', change, name, to], name, to, {
+    schema: (schema, components) => {
+      const described = components.followed(schema);
+      return marked(isObject(described) ? described['items'] : {}, change);
+    },
+    value: (value) => (Array.isArray(value) ? (value[0] ?? null) : value),
+  });
+}
+
+/** Puts strings `to` in the place of the members `from`; their examples are those of no one else. */
+function replaceMembers(change: string, from: readonly string[], to: readonly string[]): SchemaEdit {
+  return {
+    key: JSON.stringify(['replace', change, from, to]),
+    schema: (schema, components) => {
+      const properties = objectIn(schema, 'properties');
+      if (!from.some((name) => Object.hasOwn(properties, name))) return schema;
+      const isRequired = stringsOf(schema['required']).some((name) => from.includes(name));
+      const rest = removeMembers(change, from).schema(schema, components);
+      const made = to.map((name): readonly [string, unknown] => [name, marked({ type: 'string' }, change)]);
+      const edited = withProperties(rest, [
+        ...Object.entries(objectIn(rest, 'properties')).filter(([name]) => !to.includes(name)),
+        ...made,
+      ]);
+      return isRequired
+        ? withRequired(edited, [...new Set([...stringsOf(rest['required']), ...to])])
+        : edited;
+    },
+    value: (value) => removeMembers(change, from).value(value),
   };
 }
 

@@ -65,6 +65,16 @@ const MAX_ATTRIBUTES = 64;
 const REMARKS: ReadonlyMap<string, string> = new Map([
   ['map', 'the value changes too'],
   ['set', 'V2 needs this value'],
+  ['scale', 'the number is in another unit'],
+  ['quote', 'a text now, with the same characters'],
+  ['unquote', 'a number now, with the same digits'],
+  ['prefix', 'the text begins otherwise'],
+  ['unprefix', 'the text begins otherwise'],
+  ['date', 'the date is written in another form'],
+  ['list', 'a list of one now'],
+  ['join', 'a part of a joined text now'],
+  ['split', 'a part of the text'],
+  ['value', 'this value could not be converted'],
   ['default', 'V2 needs a value; this one is sent for you today'],
   ['byte-order-mark', 'JSON does not allow it'],
 ]);

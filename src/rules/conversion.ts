@@ -1,0 +1,298 @@
+import { stringText } from '../json/names.ts';
+import { convertDate, type DateForm, isExactDate, isNumeric } from './date-format.ts';
+
+/** Multiplies a number by a decimal with a finite inverse. */
+export interface ScaleConversion {
+  readonly rule: 'scale';
+  /** The decimal text of the factor. */
+  readonly by: string;
+  /** The least number of decimals where the number becomes smaller: those of the larger unit. */
+  readonly digits: number;
+}
+
+/** Makes a string of the characters of a number (`quote`), or the number that a string is (`unquote`). */
+export interface QuoteConversion {
+  readonly rule: 'quote' | 'unquote';
+}
+
+/** Puts a text in front of a string (`prefix`), or takes it away (`unprefix`). */
+export interface PrefixConversion {
+  readonly rule: 'prefix' | 'unprefix';
+  readonly with: string;
+}
+
+/** Writes a date in another form. */
+export interface DateConversion {
+  readonly rule: 'date';
+  readonly from: string;
+  readonly to: string;
+  /** The time zone of a form that has none in its text. */
+  readonly zone: string;
+  /** The time of a date without one, in seconds of the day. */
+  readonly at: number;
+}
+
+/** What is done to the value of one member. A closed union. */
+export type Conversion = ScaleConversion | QuoteConversion | PrefixConversion | DateConversion;
+
+/** Converts the JSON text of a string or a scalar; undefined for a value that cannot be converted. */
+export type Converter = (json: string) => string | undefined;
+
+/** A decimal: `coefficient` times ten to the power of `exponent`. */
+interface Decimal {
+  readonly coefficient: bigint;
+  readonly exponent: number;
+}
+
+/** A number as RFC 8259 §6 writes it. */
+const NUMBER = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+
+/** Longer numbers, and larger exponents, are not computed with. */
+const MAX_NUMBER_CHARACTERS = 1024;
+const MAX_EXPONENT_DIGITS = 6;
+
+/** Numbers that are written with an exponent have it again where they would have more digits than this. */
+const MAX_PLAIN_DIGITS = 40;
+
+/** Maximum digits of a factor, so that its inverse is not long either. */
+const MAX_FACTOR_CHARACTERS = 20;
+
+/** Returns the function that carries out a conversion. */
+export function converterOf(conversion: Conversion): Converter {
+  switch (conversion.rule) {
+    case 'scale': {
+      const factor = readDecimal(conversion.by) ?? { coefficient: 1n, exponent: 0 };
+      const digits = isBelowOne(factor) ? conversion.digits : 0;
+      return (json) => scale(json, factor, digits);
+    }
+    case 'quote':
+      return (json) => (NUMBER.test(json) ? `"${json}"` : undefined);
+    case 'unquote':
+      return (json) => {
+        const text = textOf(json);
+        return text !== undefined && NUMBER.test(text) ? text : undefined;
+      };
+    case 'prefix': {
+      const start = spelled(conversion.with);
+      return (json) => (isString(json) ? `"${start}${json.slice(1)}` : undefined);
+    }
+    case 'unprefix':
+      return (json) => withoutPrefix(json, conversion.with);
+    case 'date': {
+      const { zone, at } = conversion;
+      const from = { format: conversion.from, zone, at };
+      const to = { format: conversion.to, zone, at };
+      return (json) => convertDateJson(json, from, to);
+    }
+  }
+}
+
+/** The conversion in the other direction. */
+export function inverseConversion(conversion: Conversion): Conversion {
+  switch (conversion.rule) {
+    case 'scale':
+      return { ...conversion, by: inverseFactor(conversion.by) ?? '1' };
+    case 'quote':
+      return { rule: 'unquote' };
+    case 'unquote':
+      return { rule: 'quote' };
+    case 'prefix':
+      return { rule: 'unprefix', with: conversion.with };
+    case 'unprefix':
+      return { rule: 'prefix', with: conversion.with };
+    case 'date':
+      return { ...conversion, from: conversion.to, to: conversion.from };
+  }
+}
+
+/** Why a value may not be the same again after the conversion and its inverse; undefined where it always is. */
+export function lossOf(conversion: Conversion): string | undefined {
+  if (conversion.rule !== 'date' || isExactDate(conversion.from, conversion.to)) return undefined;
+  if (conversion.from === 'datetime' && isExactDate('epoch', conversion.to))
+    return `${conversion.to} keeps the time, but not the zone that it was written in`;
+  return `${conversion.to} has less of a date than ${conversion.from}`;
+}
+
+/** The values that a conversion takes, as in "must be a number". */
+export function expectedBy(conversion: Conversion): string {
+  switch (conversion.rule) {
+    case 'scale':
+    case 'quote':
+      return 'a number';
+    case 'unquote':
+      return 'a string that is a number';
+    case 'prefix':
+      return 'a string';
+    case 'unprefix':
+      return `a string that begins with ${conversion.with}`;
+    case 'date':
+      return `a date in the form ${conversion.from}`;
+  }
+}
+
+/** A conversion in words, as in `scale by 100`. */
+export function conversionWords(conversion: Conversion, name: string): string {
+  switch (conversion.rule) {
+    case 'scale':
+      return `scale ${name} by ${conversion.by}`;
+    case 'quote':
+    case 'unquote':
+      return `${conversion.rule} ${name}`;
+    case 'prefix':
+      return `prefix ${name} with ${conversion.with}`;
+    case 'unprefix':
+      return `take the prefix ${conversion.with} from ${name}`;
+    case 'date':
+      return `write the date ${name}, ${conversion.from}, as ${conversion.to}`;
+  }
+}
+
+/** The factor that undoes `by`, as decimal text; undefined if no decimal does, or `by` is none above zero. */
+export function inverseFactor(by: string): string | undefined {
+  const factor = by.length > MAX_FACTOR_CHARACTERS ? undefined : readDecimal(by);
+  if (factor === undefined || factor.isNegative || factor.coefficient === 0n) return undefined;
+  let { coefficient, exponent } = factor;
+  while (coefficient % 10n === 0n) {
+    coefficient /= 10n;
+    exponent += 1;
+  }
+  let inverse = 1n;
+  exponent = -exponent;
+  // 1/2 is 5/10, and 1/5 is 2/10: any other factor has an inverse without an end.
+  for (const [prime, other] of [
+    [2n, 5n],
+    [5n, 2n],
+  ] as const) {
+    while (coefficient % prime === 0n) {
+      coefficient /= prime;
+      inverse *= other;
+      exponent -= 1;
+    }
+  }
+  return coefficient === 1n ? printDecimal({ coefficient: inverse, exponent }, '', 0) : undefined;
+}
+
+/** Joins JSON strings by a text; undefined if one is no string. */
+export function joinStrings(values: readonly string[], separator: string): string | undefined {
+  if (!values.every(isString)) return undefined;
+  return `"${values.map((json) => json.slice(1, -1)).join(spelled(separator))}"`;
+}
+
+/**
+ * Splits a JSON string into `count` strings at the first or the last places where the separator is; undefined if it is there too few
+ * times.
+ */
+export function splitString(
+  json: string,
+  separator: string,
+  count: number,
+  at: 'first' | 'last',
+): readonly string[] | undefined {
+  const text = textOf(json);
+  if (text === undefined) return undefined;
+  const raw = json.slice(1, -1);
+  const places: number[] = [];
+  let place = at === 'first' ? 0 : text.length;
+  while (places.length < count - 1) {
+    if (at === 'last' && place < separator.length) return undefined;
+    const found =
+      at === 'first' ? text.indexOf(separator, place) : text.lastIndexOf(separator, place - separator.length);
+    if (found === -1) return undefined;
+    places.push(found);
+    place = at === 'first' ? found + separator.length : found;
+  }
+  if (at === 'last') places.reverse();
+  const parts: string[] = [];
+  let start = 0;
+  for (const found of places) {
+    parts.push(`"${raw.slice(start, rawIndex(raw, found))}"`);
+    start = rawIndex(raw, found + separator.length);
+  }
+  return [...parts, `"${raw.slice(start)}"`];
+}
+
+function isString(json: string): boolean {
+  return json.startsWith('"');
+}
+
+function textOf(json: string): string | undefined {
+  return isString(json) ? stringText(json.slice(1, -1)) : undefined;
+}
+
+function spelled(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
+/** The index in a spelled string of the unit that has the index `unit` once escapes are decoded. */
+function rawIndex(raw: string, unit: number): number {
+  if (!raw.includes('\\')) return unit;
+  let at = 0;
+  for (let units = 0; units < unit; units += 1) at += raw[at] !== '\\' ? 1 : raw[at + 1] === 'u' ? 6 : 2;
+  return at;
+}
+
+function withoutPrefix(json: string, prefix: string): string | undefined {
+  const text = textOf(json);
+  if (text === undefined || !text.startsWith(prefix)) return undefined;
+  return `"${json.slice(1 + rawIndex(json.slice(1, -1), prefix.length))}`;
+}
+
+function convertDateJson(json: string, from: DateForm, to: DateForm): string | undefined {
+  const text = isNumeric(from.format) ? (isString(json) ? undefined : json) : textOf(json);
+  const converted = text === undefined ? undefined : convertDate(text, from, to);
+  if (converted === undefined) return undefined;
+  return isNumeric(to.format) ? converted : `"${converted}"`;
+}
+
+function readDecimal(text: string): (Decimal & { readonly isNegative: boolean }) | undefined {
+  const found = text.length > MAX_NUMBER_CHARACTERS ? null : NUMBER.exec(text);
+  if (found === null) return undefined;
+  const [, sign, whole = '', rest = '', power = '0'] = found;
+  if (power.replace(/^[+-]/, '').length > MAX_EXPONENT_DIGITS) return undefined;
+  const coefficient = BigInt(whole + rest);
+  return { coefficient, exponent: Number(power) - rest.length, isNegative: sign === '-' };
+}
+
+function isBelowOne({ coefficient, exponent }: Decimal): boolean {
+  return coefficient.toString().length + exponent <= 0;
+}
+
+function scale(json: string, factor: Decimal, digits: number): string | undefined {
+  const number = readDecimal(json);
+  if (number === undefined) return undefined;
+  const product = {
+    coefficient: number.coefficient * factor.coefficient,
+    exponent: number.exponent + factor.exponent,
+  };
+  const sign = number.isNegative ? '-' : '';
+  const hasExponent = /[eE]/.test(json);
+  return hasExponent && plainDigits(product) > MAX_PLAIN_DIGITS
+    ? printExponent(product, sign)
+    : printDecimal(product, sign, digits);
+}
+
+function plainDigits({ coefficient, exponent }: Decimal): number {
+  return coefficient === 0n ? 1 : coefficient.toString().length + Math.abs(exponent);
+}
+
+/** The shortest text without an exponent that has at least `digits` decimals. */
+function printDecimal({ coefficient, exponent }: Decimal, sign: string, digits: number): string {
+  const text = coefficient.toString();
+  const whole =
+    exponent < 0 ? text.padStart(1 - exponent, '0') : coefficient === 0n ? '0' : text + '0'.repeat(exponent);
+  const end = whole.length + Math.min(exponent, 0);
+  let rest = whole.slice(end);
+  while (rest.endsWith('0')) rest = rest.slice(0, -1);
+  rest = rest.padEnd(digits, '0');
+  return `${sign}${whole.slice(0, end)}${rest === '' ? '' : `.${rest}`}`;
+}
+
+function printExponent({ coefficient, exponent }: Decimal, sign: string): string {
+  let digits = coefficient.toString();
+  let power = exponent;
+  while (digits.endsWith('0')) {
+    digits = digits.slice(0, -1);
+    power += 1;
+  }
+  return `${sign}${digits}E${power}`;
+}

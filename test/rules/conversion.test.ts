@@ -1,0 +1,104 @@
+import { describe, expect, test } from 'vitest';
+import {
+  type Conversion,
+  converterOf,
+  inverseConversion,
+  inverseFactor,
+} from '../../src/rules/conversion.ts';
+import { formatFault } from '../../src/rules/date-format.ts';
+
+const scale = (by: string, digits = 0): Conversion => ({ rule: 'scale', by, digits });
+const date = (from: string, to: string, zone = 'UTC', at = 0): Conversion => ({
+  rule: 'date',
+  from,
+  to,
+  zone,
+  at,
+});
+
+describe('scale computes with the decimal text', () => {
+  test.each([
+    ['100', '10.50', '1050'],
+    ['100', '-0', '-0'],
+    ['100', '0.00', '0'],
+    ['100', '1E400', '1E402'],
+    ['0.01', '1.0E-400', '1E-402'],
+    ['100', '1e3', '100000'],
+    ['100', '-1.5e-3', '-0.15'],
+    ['100', '12345678901234567890.125', '1234567890123456789012.5'],
+    ['2.5', '0.1', '0.25'],
+    ['0.4', '10', '4'],
+    ['1000', `${'9'.repeat(1000)}`, `${'9'.repeat(1000)}000`],
+  ])('by %s: %s is %s', (by, before, after) => {
+    expect(converterOf(scale(by))(before)).toBe(after);
+  });
+
+  test.each(['"1"', 'true', `1${'0'.repeat(2000)}`, '1e9999999', '1e-999999999999'])('not %s', (json) => {
+    expect(converterOf(scale('100'))(json)).toBeUndefined();
+  });
+
+  test.each([
+    ['1050', '10.50'],
+    ['-1', '-0.01'],
+    ['0', '0.00'],
+    ['1055.55', '10.5555'],
+  ])('with decimals of the larger unit: %s is %s', (before, after) => {
+    expect(converterOf(inverseConversion(scale('100', 2)))(before)).toBe(after);
+    expect(converterOf(scale('0.01', 2))(before)).toBe(after);
+  });
+
+  test.each([
+    ['100', '0.01'],
+    ['0.01', '100'],
+    ['2.5', '0.4'],
+    ['0.125', '8'],
+    ['1e3', '0.001'],
+    ['3', undefined],
+    ['0.3', undefined],
+    ['0', undefined],
+    ['-1', undefined],
+  ])('the inverse of %s is %s', (by, inverse) => {
+    expect(inverseFactor(by)).toBe(inverse);
+  });
+});
+
+describe('dates', () => {
+  test.each([
+    [date('date', 'epoch'), '"2025-03-01"', '1740787200'],
+    [date('date', 'epoch-ms'), '"1969-12-31"', '-86400000'],
+    [date('date', 'epoch', '+10:00', 9 * 3600), '"2025-03-01"', '1740783600'],
+    [date('epoch', 'date', 'Australia/Sydney'), '1740787200', '"2025-03-01"'],
+    [date('datetime', 'epoch'), '"2025-10-05T00:00:00.125+11:00"', '1759582800.125'],
+    [date('datetime', 'epoch-ms'), '"1969-12-31T23:59:59.5Z"', '-500'],
+    [date('epoch', 'datetime'), '-0.5', '"1969-12-31T23:59:59.5Z"'],
+    [date('epoch-ms', 'datetime', 'Europe/Berlin'), '1740787200000', '"2025-03-01T01:00:00+01:00"'],
+    [date('DD/MM/YYYY', 'YYYYMMDD'), '"29/02/2024"', '"20240229"'],
+    [date('DD.MM.YYYY HH:mm', 'datetime'), '"01.02.2025 03:04"', '"2025-02-01T03:04:00Z"'],
+    [date('date', 'datetime', 'Africa/Cairo'), '"2025-04-25"', '"2025-04-25T01:00:00+03:00"'],
+    [date('YYYY-MM-DDTHH:mm:ss', 'epoch', 'Europe/Berlin'), '"2025-10-26T02:30:00"', '1761438600'],
+  ])('%j: %s is %s', (conversion, before, after) => {
+    expect(converterOf(conversion)(before)).toBe(after);
+  });
+
+  test.each([
+    [date('date', 'epoch'), '"2025-02-29"'],
+    [date('date', 'epoch'), '"2025-1-1"'],
+    [date('date', 'epoch'), '"0000-01-01"'],
+    [date('date', 'epoch'), '20250101'],
+    [date('epoch', 'date'), '1e9'],
+    [date('epoch', 'date'), '999999999999999'],
+    [date('datetime', 'date'), '"2025-01-01T00:00:00"'],
+    [date('datetime', 'date'), '"2025-01-01T23:59:60Z"'],
+    [date('datetime', 'date'), '"2025-01-01T00:00:00+24:00"'],
+    [date('YYYY-MM-DDTHH:mm:ss', 'epoch', 'Europe/Berlin'), '"2025-03-30T02:30:00"'],
+  ])('%j: not %s', (conversion, json) => {
+    expect(converterOf(conversion)(json)).toBeUndefined();
+  });
+
+  test.each(['YY-MM-DD', 'YYYY-MM', 'YYYY-MM-DD ss', 'YYYY-MM-DD YYYY', 'YYYY-MM-DDTHH:ss', 'iso', ''])(
+    'the format %s is a fault',
+    (format) => {
+      expect(formatFault(format)).toBeDefined();
+    },
+  );
+});
