@@ -1,7 +1,14 @@
 import { readScalar, scalarValue } from '../json/document.ts';
 import { type NameTable, stringText } from '../json/names.ts';
 import { SCALAR, STRING } from '../json/tape.ts';
-import { type Converter, converterOf, expectedBy, joinStrings, splitString } from '../rules/conversion.ts';
+import {
+  type Converter,
+  converterOf,
+  expectedBy,
+  joinStrings,
+  splitString,
+  textConverterOf,
+} from '../rules/conversion.ts';
 import type {
   ConvertRule,
   JoinRule,
@@ -90,10 +97,20 @@ export interface CompiledConvert extends CompiledRule {
 
 /** Compiles a rule that converts a value. */
 export function compileConvert(rule: ConvertRule, base: CompiledRule, names: NameTable): CompiledConvert {
-  const convert = converterOf(rule.conversion);
   const expected = expectedBy(rule.conversion);
+  const ofText = rule.isOfTexts === true ? textConverterOf(rule.conversion) : undefined;
+  const convert: Converter =
+    ofText === undefined ? converterOf(rule.conversion) : (json) => convertText(json, ofText);
   const path = pathIds(rule.in, names);
   return { ...base, rule: rule.rule, path, id: names.add(rule.member), convert, expected };
+}
+
+/** A form says null by an empty text. */
+function convertText(json: string, convert: (text: string) => string | undefined): string | undefined {
+  const text = json.startsWith('"') ? stringText(json.slice(1, -1)) : undefined;
+  if (text === undefined || text === '') return text === undefined ? undefined : json;
+  const converted = convert(text);
+  return converted === undefined ? undefined : JSON.stringify(converted);
 }
 
 /** Converts the value of the named member; null is no value, and stays. */

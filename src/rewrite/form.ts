@@ -190,6 +190,7 @@ function ruleInText(rule: RequestRule): RequestRule {
     const value = JsonDocument.read(encoder.encode(rule.json));
     return value instanceof JsonDocument ? { ...rule, ...inTexts(value, value.root) } : rule;
   }
+  if ('conversion' in rule) return { ...rule, isOfTexts: true };
   if (rule.rule !== 'map') return rule;
   const values = rule.values.map(({ from, to }) => ({
     from: scalarOf(from.text),

@@ -87,6 +87,20 @@ export function converterOf(conversion: Conversion): Converter {
   }
 }
 
+/** Returns the function that carries out a conversion on texts without a type, as those of a query or a form. */
+export function textConverterOf(conversion: Conversion): (text: string) => string | undefined {
+  const convert = converterOf(conversion);
+  const isOfNumbers =
+    conversion.rule === 'scale' ||
+    conversion.rule === 'quote' ||
+    (conversion.rule === 'date' && isNumeric(conversion.from));
+  return (text) => {
+    if (isOfNumbers && !NUMBER.test(text)) return undefined;
+    const converted = convert(isOfNumbers ? text : JSON.stringify(text));
+    return converted !== undefined && isString(converted) ? textOf(converted) : converted;
+  };
+}
+
 /** The conversion in the other direction. */
 export function inverseConversion(conversion: Conversion): Conversion {
   switch (conversion.rule) {

@@ -80,6 +80,8 @@ export interface ConvertRule {
   readonly member: string;
   readonly in: Path;
   readonly conversion: Conversion;
+  /** True where every value is a text, as in a form. */
+  readonly isOfTexts?: true;
 }
 
 /** Makes the value of the member `member` of each object at `in` the one element of a list, which is called `to`. */

@@ -4,6 +4,7 @@ import { FormPlan } from '../../src/rewrite/form.ts';
 import type { Rewrite } from '../../src/rewrite/records.ts';
 import { scalarOf, readScalar } from '../../src/json/document.ts';
 import type { Policies } from '../../src/rules/rule-book.ts';
+import type { Conversion } from '../../src/rules/conversion.ts';
 import type { RequestRule } from '../../src/rules/rule.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 import { bookOf, planOf } from '../support/plan-of.ts';
@@ -411,3 +412,30 @@ test('whatever the bytes are, those outside of edits stay, and a form without ru
     { numRuns: fuzzRuns(10_000) },
   );
 }, 240_000);
+
+describe('rules for values take and write texts', () => {
+  const convert = (conversion: Conversion): RequestRule => {
+    return { rule: conversion.rule, member: 'a', in: [], conversion };
+  };
+  test.each([
+    [convert({ rule: 'scale', by: '100', digits: 0 }), 'x=1&a=10.50', 'x=1&a=1050'],
+    [convert({ rule: 'scale', by: '100', digits: 0 }), 'a=', 'a='],
+    [convert({ rule: 'scale', by: '100', digits: 0 }), 'a=x', 'refused unconvertible-value'],
+    [convert({ rule: 'quote' }), 'a=7', 'a=7'],
+    [convert({ rule: 'prefix', with: 'inv_' }), 'a=7', 'a=inv_7'],
+    [
+      convert({ rule: 'date', from: 'DD/MM/YYYY', to: 'epoch', zone: 'UTC', at: 0 }),
+      'a=31%2F01%2F2025',
+      'a=1738281600',
+    ],
+    [{ rule: 'move', in: [], from: ['a'], to: ['b', 'c'] }, 'a=%41&x=1', 'b[c]=%41&x=1'],
+    [{ rule: 'join', members: ['a', 'b'], in: [], to: 'c', with: ' ', at: 'last' }, 'a=1&b=2', 'c=1+2'],
+    [{ rule: 'split', member: 'a', in: [], to: ['b', 'c'], with: ' ', at: 'last' }, 'a=1+2', 'b=1&c=2'],
+    [{ rule: 'list', member: 'a', in: [], to: 'b' }, 'a=1', 'b[]=1'],
+  ] satisfies readonly [RequestRule, string, string][])('%j: %s', (rule, before, after) => {
+    const outcome = formPlan([rule]).rewrite(bytesOf(before));
+    expect(outcome.verdict === 'refused' ? `refused ${outcome.refusal.code}` : textOf(outcome.body)).toBe(
+      after,
+    );
+  });
+});

@@ -28,7 +28,7 @@ describe('scale computes with the decimal text', () => {
     ['100', '12345678901234567890.125', '1234567890123456789012.5'],
     ['2.5', '0.1', '0.25'],
     ['0.4', '10', '4'],
-    ['1000', `${'9'.repeat(1000)}`, `${'9'.repeat(1000)}000`],
+    ['1000', '9'.repeat(1000), `${'9'.repeat(1000)}000`],
   ])('by %s: %s is %s', (by, before, after) => {
     expect(converterOf(scale(by))(before)).toBe(after);
   });
