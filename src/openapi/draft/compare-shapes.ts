@@ -57,7 +57,27 @@ export interface Finding {
 /** A request rule that two versions of an operation suggest. Paths are those of the body after the rules before it. */
 export type FoundRule =
   | { readonly rule: 'unwrap'; readonly member: string }
-  | { readonly rule: 'rename'; readonly in: Path; readonly member: string; readonly to: string }
+  | {
+      readonly rule: 'rename';
+      readonly in: Path;
+      readonly member: string;
+      readonly to: string;
+      /** The conversion that the value needs under its new name. */
+      readonly then?: readonly Conversion[];
+    }
+  | {
+      readonly rule: 'convert';
+      readonly in: Path;
+      readonly member: string;
+      readonly conversions: readonly Conversion[];
+    }
+  | {
+      readonly rule: 'default';
+      readonly in: Path;
+      readonly member: string;
+      /** Undefined where V2's description does not tell one: the person who answers the question does. */
+      readonly value: FoundValue | undefined;
+    }
   | { readonly rule: 'nest'; readonly in: Path; readonly members: readonly string[]; readonly under: string }
   | { readonly rule: 'strip'; readonly in: Path; readonly member: string }
   | {
@@ -66,6 +86,23 @@ export type FoundRule =
       readonly member: string;
       readonly values: readonly (readonly [from: FoundValue, to: FoundValue])[];
     };
+
+/** The order of rules of one object: names first, then values, then places. */
+export const RULE_ORDER: readonly FoundRule['rule'][] = [
+  'unwrap',
+  'rename',
+  'strip',
+  'map',
+  'convert',
+  'default',
+  'nest',
+];
+
+/** A rule that converts a value, without the path: its word, and what stands beside it. */
+export interface Conversion {
+  readonly word: 'scale' | 'quote' | 'unquote' | 'prefix' | 'date';
+  readonly options: readonly (readonly [name: string, value: FoundValue])[];
+}
 
 /** A value of an enumeration. */
 export type FoundValue = string | number | boolean;
@@ -79,7 +116,7 @@ export function compareShapes(v1: Shape, v2: Shape, source: ShapeSource, doubt?:
   const questions: string[] = [];
   compareObjects(v1, v2, [], { ...source, findings, questions, doubt, places: new Places(v1, v2), old: [] });
   // Outer objects first, so that the paths of inner rules have V2's names; within an object, a nest comes last.
-  const order = ['unwrap', 'rename', 'strip', 'map', 'nest'];
+  const order = RULE_ORDER;
   const rank = ({ found }: Finding): number =>
     (found.rule === 'unwrap' ? 0 : found.in.length * order.length) + order.indexOf(found.rule);
   return { findings: findings.toSorted((one, other) => rank(one) - rank(other)), questions };
@@ -114,14 +151,23 @@ function compareObjects(v1: Shape, v2: Shape, path: Path, work: Work): void {
       .filter(({ under }) => under === undefined)
       .map((rename) => [rename.from, { ...rename, doubt: renameDoubt(rename, objects, work) }] as const),
   );
-  for (const rename of renamed.values()) addRename(rename, path, work);
+  for (const rename of renamed.values()) addRename(rename, objects, work);
   const taken = takenPlaces(renamed.values(), moves, path);
   for (const name of gone) {
     if (moved.has(name) || renamed.has(name)) continue;
     addGone(name, { ...objects, candidate: renames.rejected.get(name), taken }, work);
   }
   for (const [nest, all] of moves) addNest(nest, all, objects, work);
-  const arrived = new Set([...[...renamed.values()].map(({ to }) => to), ...nests.map(({ under }) => under)]);
+  const asked = gone.flatMap((name) => {
+    const candidate = renames.rejected.get(name);
+    if (candidate === undefined || candidate.under !== undefined) return [];
+    return conversionsOf(v1, name, v2, candidate.to).length > 0 ? [candidate.to] : [];
+  });
+  const arrived = new Set([
+    ...[...renamed.values()].map(({ to }) => to),
+    ...nests.map(({ under }) => under),
+    ...asked,
+  ]);
   askNewRequired(v1, v2, arrived, path, work);
   for (const [name, member] of v1.members) {
     if (moved.has(name) || nests.some(({ under }) => under === name)) continue;
@@ -219,7 +265,7 @@ function isSameName(one: string, other: string): boolean {
 }
 
 /** The words of a name in snake case, kebab case or camel case, in lower case. */
-function wordsOf(name: string): readonly string[] {
+export function wordsOf(name: string): readonly string[] {
   return name
     .replaceAll(/([a-z\d])([A-Z])/g, '$1 $2')
     .toLowerCase()
@@ -424,8 +470,11 @@ function renameDoubt(rename: FoundRename, objects: Objects, work: Work): string 
   return elsewhereDoubt(from, [...path, to], objects, work);
 }
 
-function addRename({ from, to, confidence, evidence, doubt }: FoundRename, path: Path, work: Work): void {
-  addFinding({ found: { rule: 'rename', in: path, member: from, to }, confidence, evidence, doubt }, work);
+function addRename(rename: FoundRename, { v1, v2, path }: Objects, work: Work): void {
+  const { from, to, confidence, evidence, doubt } = rename;
+  const then = doubt === undefined ? [] : conversionsOf(v1, from, v2, to);
+  const found = { rule: 'rename', in: path, member: from, to, ...(then.length > 0 && { then }) } as const;
+  addFinding({ found, confidence, evidence, doubt }, work);
   if (doubt !== undefined)
     work.questions.push(
       `${pathText(path, from)}: is it called ${pathText(path, to)} in V2? ${sentence(doubt)}`,
@@ -475,8 +524,11 @@ function addGone(name: string, place: GonePlace, work: Work): void {
   const { candidate } = place;
   if (candidate !== undefined && candidate.under === undefined) {
     const { to, confidence, evidence: why, doubt: against = 'it may be gone, or another one' } = candidate;
-    const found = { rule: 'rename', in: path, member: name, to } as const;
+    const then = conversionsOf(v1, name, v2, to);
+    const found = { rule: 'rename', in: path, member: name, to, ...(then.length > 0 && { then }) } as const;
     addFinding({ found, confidence, evidence: why, doubt: against }, work);
+    // Its value can be V2's in another form: that it is gone instead is not worth a second question.
+    if (then.length > 0) return;
   }
   const doubt = question ?? unknownDoubt(v2, work.places);
   addFinding(
@@ -599,26 +651,111 @@ function addNest(
 }
 
 function askNewRequired(v1: Shape, v2: Shape, arrived: ReadonlySet<string>, path: Path, work: Work): void {
-  for (const [name, { required }] of v2.members) {
+  for (const [name, { required, shape }] of v2.members) {
     if (!required || v1.members.has(name) || arrived.has(name)) continue;
-    work.questions.push(
-      `${pathText(path, name)} is required in V2 and not in V1: V2 refuses requests without it.`,
-    );
+    const doubt = `${pathText(path, name)} is required in V2 and not in V1: V2 refuses requests without it`;
+    work.questions.push(`${doubt}.`);
+    if (work.isRecorded || shape.members.size > 0 || shape.types.has('array')) continue;
+    const found = { rule: 'default', in: path, member: name, value: firstValue(shape) } as const;
+    addFinding({ found, confidence: 0.5, evidence: 'V1 does not have it', doubt }, work);
   }
+}
+
+/** A value that V2's description shows: its default, or the only one that there is. */
+function firstValue({ values, constraints }: Shape): FoundValue | undefined {
+  if (values.length === 1) return values[0];
+  const initial = keywordIn(constraints, 'default') ?? keywordIn(constraints, 'example');
+  return typeof initial === 'string' || typeof initial === 'number' || typeof initial === 'boolean'
+    ? initial
+    : undefined;
+}
+
+/** The value of a keyword in the text of constraints. */
+function keywordIn(constraints: string, name: string): unknown {
+  if (constraints === '') return undefined;
+  const pairs: unknown = JSON.parse(constraints);
+  const found: unknown = Array.isArray(pairs)
+    ? pairs.find((pair) => Array.isArray(pair) && pair[0] === name)
+    : undefined;
+  const value: unknown = Array.isArray(found) ? found[1] : undefined;
+  return value;
+}
+
+/** The conversions that lead from a member of V1 to one of V2, where types, formats and units tell them; none otherwise. */
+function conversionsOf(v1: Shape, from: string, v2: Shape, to: string): readonly Conversion[] {
+  const [one, other] = [v1.members.get(from)?.shape, v2.members.get(to)?.shape];
+  if (one === undefined || other === undefined) return [];
+  return conversions({ name: from, shape: one }, { name: to, shape: other });
+}
+
+const SCALE: Conversion = {
+  word: 'scale',
+  options: [
+    ['by', 100],
+    ['digits', 2],
+  ],
+};
+
+const FORMS: ReadonlyMap<string, string> = new Map([
+  ['date', 'date'],
+  ['date-time', 'datetime'],
+]);
+
+function conversions(old: NamedShape, young: NamedShape): readonly Conversion[] {
+  const [one, other] = [old.shape, young.shape];
+  const [before, after] = [one, other].map(({ types }) => [...types].join(' '));
+  const isWhole = after === 'integer';
+  const [from, to] = [
+    FORMS.get(one.format),
+    FORMS.get(other.format) ?? (isWhole && isTime(young) ? 'epoch' : undefined),
+  ];
+  if (from !== undefined && to !== undefined && from !== to)
+    return [{ word: 'date', options: [['from', from] as const, ['to', to] as const] }];
+  const isMinor = (named: NamedShape): boolean => unitOf(named).split(', ').includes('cents');
+  if (before === 'number' && isWhole && isMinor(young) && !isMinor(old)) return [SCALE];
+  if ((before === 'integer' || before === 'number') && after === 'string') {
+    const prefix = patternPrefix(String(keywordIn(other.constraints, 'pattern')));
+    const quote: Conversion = { word: 'quote', options: [] };
+    return prefix === undefined ? [quote] : [quote, { word: 'prefix', options: [['with', prefix]] }];
+  }
+  if (before !== 'string' || !isWhole || from !== undefined) return [];
+  const unquote: Conversion = { word: 'unquote', options: [] };
+  return isMinor(young) && !isMinor(old) ? [unquote, SCALE] : [unquote];
+}
+
+/** The text that a pattern such as `^inv_[0-9]+$` requires at the start: letters and a separator; undefined for none. */
+export function patternPrefix(pattern: string): string | undefined {
+  return /^\^([A-Za-z]{1,40}[_-])(?![*+?{|])/.exec(pattern)?.[1];
+}
+
+/** The units that the name or the description tells. */
+function unitOf({ name, shape }: NamedShape): string {
+  return [unitsIn(name), unitsIn(shape.text)].filter((unit) => unit !== '').join(', ');
+}
+
+function isTime(named: NamedShape): boolean {
+  return unitOf(named).split(', ').includes('epoch');
 }
 
 function compareMember(name: string, v1: MemberShape, v2: MemberShape, path: Path, work: Work): void {
   const at = pathText(path, name);
-  if (!isCompatible(v1.shape, v2.shape)) {
-    work.questions.push(
-      `${at} is ${typeWords(v1.shape)} in V1 and ${typeWords(v2.shape)} in V2: no rule changes the type of a value.`,
-    );
-    return;
-  }
+  const converted = conversions({ name, shape: v1.shape }, { name, shape: v2.shape });
   const doubt = scalarDoubt({ name, shape: v1.shape }, { name, shape: v2.shape });
   // The question of a rename says so already.
-  if (doubt !== undefined && work.doubt === undefined)
-    work.questions.push(`${at}: ${doubt}, and no rule converts a value.`);
+  if (converted.length > 0 && work.doubt === undefined && !work.isRecorded) {
+    const found = { rule: 'convert', in: path, member: name, conversions: converted } as const;
+    const why = doubt ?? `it is ${typeWords(v1.shape)} in V1 and ${typeWords(v2.shape)} in V2`;
+    addFinding({ found, confidence: 0.8, evidence: 'types, formats and units tell it', doubt: why }, work);
+    work.questions.push(`${at}: ${why}. Is the conversion right?`);
+    if (!isCompatible(v1.shape, v2.shape)) return;
+  } else if (!isCompatible(v1.shape, v2.shape)) {
+    if (work.doubt !== undefined) return;
+    work.questions.push(
+      `${at} is ${typeWords(v1.shape)} in V1 and ${typeWords(v2.shape)} in V2: say how to convert it.`,
+    );
+    return;
+  } else if (doubt !== undefined && work.doubt === undefined)
+    work.questions.push(`${at}: ${doubt}: say how to convert it.`);
   if (v2.required && !v1.required && !work.isRecorded)
     work.questions.push(`${at} is required in V2 and optional in V1: V2 refuses requests without it.`);
   addMap(name, v1.shape, v2.shape, path, work);
@@ -667,7 +804,7 @@ interface ValuePairs {
 }
 
 /** Pairs the values that only V1 lists with those that only V2 lists; undefined when V2 lists all of V1's, or one lists none. */
-function findValueMap(v1: readonly FoundValue[], v2: readonly FoundValue[]): ValueMap | undefined {
+export function findValueMap(v1: readonly FoundValue[], v2: readonly FoundValue[]): ValueMap | undefined {
   if (v1.length === 0 || v2.length === 0) return undefined;
   const spelled: ValuePairs = { pairs: [], confidence: 1, reasons: [] };
   const guessed: ValuePairs = { pairs: [], confidence: 1, reasons: [] };
@@ -847,7 +984,11 @@ interface RenameScore {
 
 /** The confidence that `young` is V2's name of `old`, and the evidence; 0 when their types exclude it. */
 function renameScore(old: LooseMember, young: LooseMember): RenameScore {
-  if (!isCompatible(old.shape, young.shape)) return { confidence: 0, evidence: '', doubt: undefined };
+  if (
+    !isCompatible(old.shape, young.shape) &&
+    !(isRelatedName(old.name, young.name) && conversions(old, young).length > 0)
+  )
+    return { confidence: 0, evidence: '', doubt: undefined };
   const reasons: string[] = [];
   let confidence = 0.25;
   const weigh = (weight: number, reason: string): void => {
@@ -870,18 +1011,25 @@ function renameScore(old: LooseMember, young: LooseMember): RenameScore {
 type Weight = readonly [weight: number, reason: string];
 
 function textWeight(old: LooseMember, young: LooseMember): Weight {
-  const mentions = (text: string, name: string): boolean =>
-    // Not proven linear: a name of the description, and nothing in it repeats.
-    new RegExp(`(?<![\\w-])${name.replaceAll(/[^\w]/g, '\\$&')}(?![\\w-])`).test(text);
-  if (name3(old) && mentions(young.shape.text, old.name)) return [0.3, `V2's description names ${old.name}`];
-  if (name3(young) && mentions(old.shape.text, young.name))
-    return [0.3, `V1's description names ${young.name}`];
+  if (names(young.shape.text, old.name)) return [0.3, `V2's description names ${old.name}`];
+  if (names(old.shape.text, young.name)) return [0.3, `V1's description names ${young.name}`];
   if (old.shape.text === '' || young.shape.text === '') return [0, ''];
   return old.shape.text === young.shape.text ? [0.3, 'the descriptions are equal'] : [-0.1, ''];
 }
 
+/** True when a text names a member. A word of the language, such as `page`, names one only where it is marked as a name, or as what was. */
+function names(text: string, name: string): boolean {
+  if (!hasLetters(name)) return false;
+  const escaped = name.replaceAll(/[^\w]/g, '\\$&');
+  // Not proven linear: a name of the description, and nothing in it repeats.
+  if (wordsOf(name).length > 1) return new RegExp(`(?<![\\w-])${escaped}(?![\\w-])`).test(text);
+  return new RegExp(
+    `[\`'"]${escaped}[\`'"]|\\b(?:[Ff]ormerly|[Pp]reviously|[Ww]as|called|[Rr]eplaces|[Ii]nstead of|[Oo]ld name:?) (?:the )?${escaped}(?![\\w-])`,
+  ).test(text);
+}
+
 /** A name of one or two letters is in many texts. */
-function name3({ name }: LooseMember): boolean {
+function hasLetters(name: string): boolean {
   return name.length > 2;
 }
 

@@ -6,25 +6,26 @@ import {
   elementsOf,
   followed,
   jsonSchemaIn,
-  type MatchedOperation,
   memberOf,
   objectIn,
   templateOf,
 } from '../description.ts';
+import { type MatchedOperation } from './match-operations.ts';
 import { ANY_SHAPE, type MemberShape, type Shape, shapeOf } from '../shape.ts';
-import { findRenames, type FoundRule, isProposed, NO_LINK } from './compare-shapes.ts';
-import type { ProposedChange, ProposedQueryRule } from './propose-changes.ts';
+import { findRenames, findValueMap, type FoundRule, isProposed, NO_LINK } from './compare-shapes.ts';
+import { printValueMap } from './print-rule-book.ts';
+import type { ProposedChange, ProposedQueryRule, ProposedText } from './propose-changes.ts';
 
 /** The resources in the responses of both versions, by the path of their collection. */
-type ResourceShapes = ReadonlyMap<string, readonly { readonly v1: Shape; readonly v2: Shape }[]>;
+export type ResourceShapes = ReadonlyMap<string, readonly { readonly v1: Shape; readonly v2: Shape }[]>;
 
 /** A description, and what its references lead to. */
-interface ResolvedDescription {
+export interface ResolvedDescription {
   readonly description: Description;
   readonly components: Components;
 }
 
-/** Reads the resources that successful responses have in `data`, alone or in a list. */
+/** Reads the resources that successful responses carry, alone or in a list. */
 export function resourceShapes(
   matched: readonly MatchedOperation[],
   v1: ResolvedDescription,
@@ -33,7 +34,7 @@ export function resourceShapes(
   const shapes = new Map<string, { readonly v1: Shape; readonly v2: Shape }[]>();
   for (const pair of matched) {
     const key = resourceKey(pair.v1);
-    const [old, young] = [dataShape(pair.v1, v1), dataShape(pair.v2, v2)];
+    const [old, young] = [resourceIn(pair.v1, v1)?.shape, resourceIn(pair.v2, v2)?.shape];
     if (key === undefined || old === undefined || young === undefined) continue;
     shapes.set(key, [...(shapes.get(key) ?? []), { v1: old, v2: young }]);
   }
@@ -58,19 +59,30 @@ export function withInverse(
 }
 
 function isUndone(found: FoundRule, v1: Shape, v2: Shape): boolean {
-  if (found.rule !== 'rename' && found.rule !== 'nest') return false;
+  if (found.rule === 'unwrap' || found.rule === 'strip') return false;
   const [old, young] = [shapeAt(v1, found.in), shapeAt(v2, found.in)];
   if (young === undefined) return false;
-  if (found.rule === 'rename') {
-    // A rename behind a nest: V1 has the member in the object around.
-    const [around, now] = [v1, v2].map((shape) => shapeAt(shape, found.in.slice(0, -1)));
-    const isNested = around?.has(found.member) === true && now?.has(found.member) !== true;
-    const wasHere = old?.has(found.member) === true || isNested;
-    // Where V1's response has the new name as well, it is another member, which would get the old name.
-    return wasHere && old?.has(found.to) !== true && !young.has(found.member) && young.has(found.to);
+  switch (found.rule) {
+    case 'rename': {
+      // A rename behind a nest: V1 has the member in the object around.
+      const [around, now] = [v1, v2].map((shape) => shapeAt(shape, found.in.slice(0, -1)));
+      const isHere = (shape: Shape['members'] | undefined): boolean => shape?.has(found.member) === true;
+      const wasHere = isHere(old) || (isHere(around) && !isHere(now));
+      // Where V1's response has the new name as well, it is another member, which would get the old name.
+      return wasHere && old?.has(found.to) !== true && !young.has(found.member) && young.has(found.to);
+    }
+    case 'nest':
+      if (old === undefined) return false;
+      return (
+        young.has(found.under) &&
+        found.members.some((name) => old.has(name) && (!young.has(name) || !old.has(found.under)))
+      );
+    case 'default':
+      return old?.has(found.member) !== true && young.has(found.member);
+    case 'map':
+    case 'convert':
+      return old?.has(found.member) === true && young.has(found.member);
   }
-  if (old === undefined) return false;
-  return young.has(found.under) && found.members.some((name) => old.has(name) && !young.has(name));
 }
 
 function shapeAt(shape: Shape, path: readonly string[]): Shape['members'] | undefined {
@@ -79,18 +91,41 @@ function shapeAt(shape: Shape, path: readonly string[]): Shape['members'] | unde
   return current?.members;
 }
 
-function dataShape(
-  { operation }: DescribedOperation,
+/** The resource in the successful responses to an operation. */
+export interface FoundResource {
+  /** The name of the member that has it; empty for the body itself. */
+  readonly at: string;
+  /** That of one resource, also where the response has a list. */
+  readonly shape: Shape;
+  /** The response around it. */
+  readonly response: Shape;
+}
+
+/**
+ * Finds the resource in successful responses: in `data`; the body itself; or, in a response to a GET of a collection, in its only
+ * list of objects. Undefined where the description tells no member.
+ */
+export function resourceIn(
+  described: DescribedOperation,
   { description, components }: ResolvedDescription,
-): Shape | undefined {
-  const responses = Object.entries(objectIn(operation, 'responses'));
+): FoundResource | undefined {
+  const responses = Object.entries(objectIn(described.operation, 'responses'));
   // `default` has the statuses that no other key names.
   const successes = responses.filter(([status]) => status.startsWith('2'));
   const others = responses.filter(([status]) => status === 'default');
   for (const [, declared] of [...successes, ...others]) {
     const schema = jsonSchemaIn(objectIn(followed(description, declared), 'content'));
-    const data = schema === undefined ? undefined : shapeOf(schema, components).members.get('data')?.shape;
-    if (data !== undefined) return data.element ?? data;
+    if (schema === undefined) continue;
+    const response = shapeOf(schema, components);
+    const data = response.members.get('data')?.shape;
+    if (data !== undefined) return { at: 'data', shape: data.element ?? data, response };
+    if (response.element !== undefined) return { at: '', shape: response.element, response };
+    const lists = [...response.members].filter(([, { shape }]) => (shape.element?.members.size ?? 0) > 0);
+    const [list] = lists;
+    const isCollection = described.method === 'GET' && !/\}$/.test(described.rest);
+    if (isCollection && lists.length === 1 && list !== undefined)
+      return { at: list[0], shape: list[1].shape.element ?? ANY_SHAPE, response };
+    if (response.members.size > 0) return { at: '', shape: response, response };
   }
   return undefined;
 }
@@ -104,6 +139,10 @@ export function findQueryRenames(
 ): { readonly changes: readonly ProposedChange[]; readonly questions: readonly string[] } {
   const changes = new Map<string, { readonly on: string[]; readonly rule: ProposedQueryRule }>();
   const questions: string[] = [];
+  const maps = new Map<
+    string,
+    { readonly on: string[]; readonly name: string; readonly rule: ProposedText }
+  >();
   for (const { pair, operation } of named) {
     const [old, young] = [queryShape(pair.v1, v1), queryShape(pair.v2, v2)];
     const { accepted } = findRenames(old, young, { nests: [], isRecorded: false });
@@ -120,6 +159,14 @@ export function findQueryRenames(
       if (young.members.has(name) || accepted.some(({ from }) => from === name)) continue;
       questions.push(`${operation.id}: V2 does not describe the query parameter ${name}.`);
     }
+    for (const [name, { shape }] of old.members) {
+      const now = accepted.find(({ from }) => from === name)?.to ?? name;
+      const map = valueMapRule(shape, young.members.get(now)?.shape, now);
+      if (map === undefined) continue;
+      const known = maps.get(map.text) ?? { on: [], name: now, rule: map };
+      maps.set(map.text, known);
+      known.on.push(operation.id);
+    }
   }
   const proposed = [...changes.values()].map(({ on, rule }): ProposedChange => ({
     id: `${rule.to}-parameter`
@@ -131,7 +178,78 @@ export function findQueryRenames(
     rules: [],
     query: [rule],
   }));
-  return { changes: proposed, questions };
+  const mapped = [...maps.values()].map(({ on, name, rule }): ProposedChange => ({
+    id: `${idPart(name)}-parameter-values`,
+    summary: `The query parameter ${name} has other values.`,
+    on,
+    rules: [],
+    query: [rule],
+  }));
+  return { changes: [...proposed, ...mapped], questions };
+}
+
+function idPart(name: string): string {
+  return name
+    .replaceAll(/[^\w.-]|_/g, '-')
+    .replace(/^[^A-Za-z]+/, '')
+    .toLowerCase()
+    .slice(0, 50);
+}
+
+/** Finds header fields of V1 that V2 calls otherwise: the only one that is gone and the only one that is new, of each operation. A key or a tenant that is sent under a wrong name goes to the wrong party, so that each is a question. */
+export function findHeaderRenames(
+  named: readonly { readonly pair: MatchedOperation; readonly operation: { readonly id: string } }[],
+  v1: ResolvedDescription,
+  v2: ResolvedDescription,
+): readonly ProposedChange[] {
+  const renames = new Map<string, { readonly on: string[]; readonly from: string; readonly to: string }>();
+  for (const { pair, operation } of named) {
+    const [old, young] = [
+      parameterShape(pair.v1, v1, 'header').members,
+      parameterShape(pair.v2, v2, 'header').members,
+    ];
+    const gone = [...old].filter(([name]) => !hasField(young, name));
+    const fresh = [...young].filter(([name]) => !hasField(old, name));
+    const [from, to] = [gone[0], fresh[0]];
+    if (gone.length !== 1 || fresh.length !== 1 || from === undefined || to === undefined) continue;
+    if (from[1].required !== to[1].required) continue;
+    const key = JSON.stringify([from[0], to[0]]);
+    const known = renames.get(key) ?? { on: [], from: from[0], to: to[0] };
+    renames.set(key, known);
+    known.on.push(operation.id);
+  }
+  return [...renames.values()].map(({ on, from, to }) => ({
+    id: `${idPart(to)}-header`,
+    summary: `The header field ${from} is called ${to}.`,
+    on: on.length === named.length ? 'every' : on,
+    rules: [],
+    headers: [
+      {
+        text: `{ rename: ${from}, to: ${to} }`,
+        confidence: 0.8,
+        evidence: `${from} is the only field that is gone, and ${to} the only one that is new`,
+        doubt: 'a value that means something else would be sent under that name',
+      },
+    ],
+  }));
+}
+
+function hasField(fields: Shape['members'], name: string): boolean {
+  return [...fields.keys()].some((other) => other.toLowerCase() === name.toLowerCase());
+}
+
+/** The values of a query parameter that V2 calls otherwise, as a rule; undefined when there are none. */
+function valueMapRule(old: Shape, young: Shape | undefined, name: string): ProposedText | undefined {
+  const map = young && findValueMap(old.values, young.values);
+  const pairs = [...(map?.spelled.pairs ?? []), ...(map?.guessed.pairs ?? [])];
+  if (map === undefined || pairs.length === 0) return undefined;
+  const isGuess = map.guessed.pairs.length > 0;
+  return {
+    text: printValueMap(pairs, name),
+    confidence: Math.min(map.spelled.confidence, map.guessed.confidence),
+    evidence: [...map.spelled.reasons, ...map.guessed.reasons].join('; '),
+    doubt: isGuess ? 'a value that means something else would change' : undefined,
+  };
 }
 
 /** True when a body has the member of one name by the other one, for certain. */
@@ -145,21 +263,28 @@ function isKnown(from: string, to: string, known: readonly ProposedChange[]): bo
 }
 
 /** The query parameters of an operation as the members of an object. */
-function queryShape(
+function queryShape(described: DescribedOperation, version: ResolvedDescription): Shape {
+  return parameterShape(described, version, 'query');
+}
+
+/** The parameters of an operation in one place, as the members of an object. */
+function parameterShape(
   { operation, item }: DescribedOperation,
   { description, components }: ResolvedDescription,
+  place: 'query' | 'header',
 ): Shape {
   const declared = [...elementsOf(item['parameters']), ...elementsOf(operation['parameters'])];
-  const members = declared.flatMap((one) => parameterIn(followed(description, one), components));
+  const members = declared.flatMap((one) => parameterIn(followed(description, one), components, place));
   return { ...ANY_SHAPE, members: new Map(members) };
 }
 
 function parameterIn(
   parameter: unknown,
   components: Components,
+  place: 'query' | 'header',
 ): readonly (readonly [string, MemberShape])[] {
   const name = memberOf(parameter, 'name');
-  if (memberOf(parameter, 'in') !== 'query' || typeof name !== 'string') return [];
+  if (memberOf(parameter, 'in') !== place || typeof name !== 'string') return [];
   const shape = shapeOf(memberOf(parameter, 'schema'), components);
   const text = memberOf(parameter, 'description');
   const described = typeof text === 'string' ? { ...shape, text } : shape;

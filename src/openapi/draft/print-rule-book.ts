@@ -1,11 +1,16 @@
-import { isProposed, pathText } from './compare-shapes.ts';
-import type { ProposedChange, ProposedQueryRule, ProposedRule } from './propose-changes.ts';
+import type { Path } from '../../rules/rule.ts';
+import { type Conversion, type FoundValue, isProposed, pathText } from './compare-shapes.ts';
+import type { ProposedChange, ProposedQueryRule, ProposedRule, ProposedText } from './propose-changes.ts';
 
 /** An operation of a proposed rule book. */
 export interface ProposedOperation {
   readonly id: string;
   readonly method: string;
   readonly template: string;
+  /** Method and path in V2 of one that moved, with the evidence. */
+  readonly moved?: { readonly to: string; readonly evidence: string } | undefined;
+  /** Where its responses carry the resource, where that is not where those of the rule book do. */
+  readonly resource?: string | undefined;
 }
 
 /** A proposed rule book, before it is text. */
@@ -13,6 +18,8 @@ export interface ProposedRuleBook {
   /** Where it comes from, in sentences. */
   readonly origin: readonly string[];
   readonly version: string;
+  /** Where V2's responses carry the resource; `data` when absent. */
+  readonly resource?: string | undefined;
   readonly operations: readonly ProposedOperation[];
   readonly changes: readonly ProposedChange[];
   /** What could not be decided, by operation id; the empty id is for none. */
@@ -23,7 +30,7 @@ const RESERVED = /^(?:true|false|null|yes|no|on|off|y|n|nan|inf)$/i;
 
 /** Prints a proposed rule book as YAML: each rule with its evidence, doubtful rules and open questions as comments. */
 export function printRuleBook(book: ProposedRuleBook): string {
-  const { origin, version, operations, changes, questions } = book;
+  const { origin, version, resource, operations, changes, questions } = book;
   const [sure, doubtful] = [partOf(changes, true), partOf(changes, false)];
   return [
     '# yaml-language-server: $schema=./rules.schema.json',
@@ -32,23 +39,43 @@ export function printRuleBook(book: ProposedRuleBook): string {
     '# Confidence is an estimate from 0 to 1. Read each rule before you use it; docs/rule-book.md describes them.',
     '',
     `version: ${version}`,
+    ...(resource === undefined ? [] : [`resource: ${scalar(resource)}`]),
     '',
     operations.length === 0 ? 'operations: {}' : 'operations:',
-    ...operations.map(({ id, method, template }) => `  ${scalar(id)}: ${scalar(`${method} ${template}`)}`),
+    ...operations.flatMap((operation) => printOperation(operation)),
     '',
-    sure.length === 0 ? 'changes: []' : 'changes:',
+    sure.length > 0
+      ? 'changes:'
+      : `changes: []${doubtful.length === 0 ? '' : ' # Remove the brackets with the first marks.'}`,
     ...sure.flatMap((change) => [...printChange(change, '  '), '']),
     ...(doubtful.length === 0
       ? []
-      : ['  # Not sure enough to apply, or able to lose or change a value. Decide, and remove the marks.']),
-    ...doubtful.flatMap((change) => [...printChange(change, '  ').map(commentedOut), '']),
-    ...printQuestions(questions),
+      : [
+          '  # Not sure enough to apply, or able to lose or change a value. Decide: remove the marks (# ) or the rule, and its TODO line.',
+        ]),
+    ...doubtful.flatMap((change) => [
+      comment(`${TODO} does ${change.id} hold? Remove its marks, or delete it.`, '  '),
+      ...printChange(change, '  ').map(commentedOut),
+      '',
+    ]),
+    ...printQuestions(questions, askedByRules(doubtful, operations)),
     '',
   ]
     .join('\n')
     .replaceAll(/\n{3,}/g, '\n\n')
     .trimEnd()
     .concat('\n');
+}
+
+function printOperation({ id, method, template, moved, resource }: ProposedOperation): readonly string[] {
+  const match = scalar(`${method} ${template}`);
+  if (moved === undefined && resource === undefined) return [`  ${scalar(id)}: ${match}`];
+  const to = moved === undefined ? '' : `, to: ${scalar(moved.to)}`;
+  const at = resource === undefined ? '' : `, resource: ${scalar(resource)}`;
+  return [
+    ...(moved === undefined ? [] : [comment(moved.evidence, '  ')]),
+    `  ${scalar(id)}: { match: ${match}${to}${at} }`,
+  ];
 }
 
 /** The changes with the rules that apply, or with those that are questions. */
@@ -58,16 +85,17 @@ function partOf(changes: readonly ProposedChange[], isSure: boolean): readonly P
       ...change,
       rules: change.rules.filter((rule) => isProposed(rule) === isSure),
       query: (change.query ?? []).filter((rule) => isProposed(rule) === isSure),
+      headers: (change.headers ?? []).filter((rule) => isProposed(rule) === isSure),
     }))
     .filter(hasRules);
 }
 
-function hasRules({ rules, query = [] }: ProposedChange): boolean {
-  return rules.length + query.length > 0;
+function hasRules({ rules, query = [], headers = [] }: ProposedChange): boolean {
+  return rules.length + query.length + headers.length > 0;
 }
 
 function printChange(
-  { id, summary, on, rules, query = [], isInverse }: ProposedChange,
+  { id, summary, on, rules, query = [], headers = [], isInverse }: ProposedChange,
   indent: string,
 ): readonly string[] {
   return [
@@ -75,12 +103,17 @@ function printChange(
     `${indent}  summary: ${scalar(summary)}`,
     `${indent}  on: ${on === 'every' ? on : list(on)}`,
     ...(rules.length === 0 ? [] : [`${indent}  request:`]),
-    ...rules.flatMap((rule) => [...reasons(rule, `${indent}    `), `${indent}    - ${printRule(rule)}`]),
+    ...rules.flatMap((rule) => [
+      ...reasons(rule, `${indent}    `),
+      ...printRule(rule).map((text) => `${indent}    - ${text}`),
+    ]),
     ...(query.length === 0 ? [] : [`${indent}  query:`]),
     ...query.flatMap((rule) => [
       ...reasons(rule, `${indent}    `),
-      `${indent}    - { rename: ${scalar(rule.rename)}, to: ${scalar(rule.to)} }`,
+      `${indent}    - ${'text' in rule ? rule.text : `{ rename: ${scalar(rule.rename)}, to: ${scalar(rule.to)} }`}`,
     ]),
+    ...(headers.length === 0 ? [] : [`${indent}  headers:`]),
+    ...headers.flatMap((rule) => [...reasons(rule, `${indent}    `), `${indent}    - ${rule.text}`]),
     ...(isInverse === true
       ? [comment("V1's responses have V1's names and places.", `${indent}  `), `${indent}  response: inverse`]
       : []),
@@ -89,43 +122,102 @@ function printChange(
 
 /** The evidence for a rule, and what speaks against it. */
 function reasons(
-  { confidence, evidence, doubt }: ProposedRule | ProposedQueryRule,
+  { confidence, evidence, doubt }: ProposedRule | ProposedQueryRule | ProposedText,
   indent: string,
 ): readonly string[] {
   const words = [evidence, ...(doubt === undefined ? [] : [`but ${doubt}`])].filter((part) => part !== '');
   return [comment(`confidence ${confidence.toFixed(2)}: ${words.join('; ')}`, indent)];
 }
 
-function printRule({ found }: ProposedRule): string {
-  if (found.rule === 'unwrap') return `{ unwrap: ${scalar(pathText([found.member]))} }`;
+function printRule({ found }: ProposedRule): readonly string[] {
+  if (found.rule === 'unwrap') return [`{ unwrap: ${scalar(pathText([found.member]))} }`];
   switch (found.rule) {
-    case 'rename':
-      return `{ rename: ${scalar(pathText(found.in, found.member))}, to: ${scalar(pathText([found.to]))} }`;
+    case 'rename': {
+      const to = scalar(pathText([found.to]));
+      const rename = `{ rename: ${scalar(pathText(found.in, found.member))}, to: ${to} }`;
+      return [rename, ...(found.then ?? []).map((one) => printConversion(one, found.in, found.to))];
+    }
+    case 'convert':
+      return found.conversions.map((one) => printConversion(one, found.in, found.member));
+    case 'default': {
+      // Whoever answers the question knows the value.
+      const value = found.value === undefined ? '"…"' : scalar(found.value);
+      return [`{ default: { ${scalar(pathText(found.in, found.member))}: ${value} } }`];
+    }
     case 'strip':
-      return `{ strip: ${scalar(pathText(found.in, found.member))} }`;
+      return [`{ strip: ${scalar(pathText(found.in, found.member))} }`];
     case 'nest': {
       const members = list(found.members.map((name) => pathText([name])));
-      return `{ nest: ${members}${place(found.in)}, under: ${scalar(pathText([found.under]))} }`;
+      return [`{ nest: ${members}${place(found.in)}, under: ${scalar(pathText([found.under]))} }`];
     }
-    case 'map': {
-      const values = found.values.map(([from, to]) => `${key(from)}: ${scalar(to)}`).join(', ');
-      return `{ map: { ${values} }, of: ${scalar(pathText([found.member]))}${place(found.in)} }`;
-    }
+    case 'map':
+      return [printValueMap(found.values, pathText([found.member]), found.in)];
   }
+}
+
+/** A `map` of the values of a member or a query parameter, as a rule book writes it. */
+export function printValueMap(
+  pairs: readonly (readonly [from: FoundValue, to: FoundValue])[],
+  name: string,
+  path: Path = [],
+): string {
+  const values = pairs.map(([from, to]) => `${key(from)}: ${scalar(to)}`).join(', ');
+  return `{ map: { ${values} }, of: ${scalar(name)}${place(path)} }`;
+}
+
+function printConversion({ word, options }: Conversion, path: Path, member: string): string {
+  const beside = options.map(([name, value]) => `, ${name}: ${scalar(value)}`).join('');
+  return `{ ${word}: ${scalar(pathText(path, member))}${beside} }`;
 }
 
 function place(path: readonly string[]): string {
   return path.length === 0 ? '' : `, in: ${scalar(pathText(path))}`;
 }
 
-function printQuestions(questions: ReadonlyMap<string, readonly string[]>): readonly string[] {
-  const asked = [...questions].filter(([, sentences]) => sentences.length > 0);
-  if (asked.length === 0) return [];
+/** The start of a comment that a person has to answer: `serve` refuses a book that has one. */
+export const TODO = 'TODO:';
+
+/** The members, by operation, about which a rule that is commented out asks already. */
+function askedByRules(
+  doubtful: readonly ProposedChange[],
+  operations: readonly ProposedOperation[],
+): (id: string, question: string) => boolean {
+  const asked = new Map<string, string[]>();
+  for (const { on, rules } of doubtful) {
+    const paths = rules.flatMap(({ found }) => {
+      if (found.rule === 'unwrap') return [];
+      const members = found.rule === 'nest' ? found.members : [found.member];
+      return members.map((member) => pathText(found.in, member));
+    });
+    for (const id of on === 'every' ? operations.map((one) => one.id) : on)
+      asked.set(id, [...(asked.get(id) ?? []), ...paths]);
+  }
+  return (id, question) =>
+    (asked.get(id) ?? []).some(
+      (path) =>
+        question.startsWith(`${path}: `) || question.startsWith(`${path} is required in V2 and not in V1`),
+    );
+}
+
+function printQuestions(
+  questions: ReadonlyMap<string, readonly string[]>,
+  isAsked: (id: string, question: string) => boolean,
+): readonly string[] {
+  /** Operations by question: many ask the same. */
+  const open = new Map<string, string[]>();
+  for (const [id, sentences] of questions) {
+    for (const sentence of sentences) {
+      if (isAsked(id, sentence)) continue;
+      open.set(sentence, [...(open.get(sentence) ?? []), id]);
+    }
+  }
+  if (open.size === 0) return [];
   return [
-    '# Questions that the descriptions leave open:',
-    ...asked.flatMap(([id, sentences]) =>
-      sentences.map((sentence) => comment(`- ${id === '' ? '' : `${id}: `}${sentence}`, '')),
-    ),
+    '# Questions that the descriptions leave open. Answer each, and delete its line.',
+    ...[...open].map(([sentence, ids]) => {
+      const named = ids.filter((id) => id !== '').join(', ');
+      return comment(`${TODO} ${named === '' ? '' : `${named}: `}${sentence}`, '');
+    }),
   ];
 }
 

@@ -1,5 +1,5 @@
 import { isRewritten } from '../../rules/rule-book.ts';
-import { type Finding, type FoundRule, isProposed, pathText } from './compare-shapes.ts';
+import { type Finding, type FoundRule, isProposed, pathText, RULE_ORDER } from './compare-shapes.ts';
 
 /** A change of a proposed rule book: one rule, or the attributes that are gone, for the operations that have it. */
 export interface ProposedChange {
@@ -8,13 +8,23 @@ export interface ProposedChange {
   readonly on: 'every' | readonly string[];
   readonly rules: readonly ProposedRule[];
   /** Rules for query parameters; absent without any. */
-  readonly query?: readonly ProposedQueryRule[];
+  readonly query?: readonly (ProposedQueryRule | ProposedText)[];
+  /** Rules for header fields; absent without any. */
+  readonly headers?: readonly ProposedText[];
   /** True when V1's responses show the change undone. */
   readonly isInverse?: true;
 }
 
 /** A rule with its evidence. */
 export type ProposedRule = Finding;
+
+/** A rule for query parameters or header fields as a rule book writes it, with the evidence. */
+export interface ProposedText {
+  readonly text: string;
+  readonly confidence: number;
+  readonly evidence: string;
+  readonly doubt?: string | undefined;
+}
 
 /** A query parameter that V2 calls otherwise, with the evidence. */
 export interface ProposedQueryRule {
@@ -98,8 +108,9 @@ function reachOf(
 
 /** Outer objects first; within an object, names before places. */
 function rank(found: FoundRule): number {
-  const order: readonly FoundRule['rule'][] = ['unwrap', 'rename', 'strip', 'map', 'nest'];
-  return (found.rule === 'unwrap' ? -1 : found.in.length) * order.length + order.indexOf(found.rule);
+  return (
+    (found.rule === 'unwrap' ? -1 : found.in.length) * RULE_ORDER.length + RULE_ORDER.indexOf(found.rule)
+  );
 }
 
 function idOf([rule]: readonly ProposedRule[]): string {
@@ -118,6 +129,10 @@ function idOf([rule]: readonly ProposedRule[]): string {
       return 'removed-attributes';
     case 'map':
       return `${found.member}-values`;
+    case 'convert':
+      return `${found.member}-form`;
+    case 'default':
+      return `${found.member}-default`;
   }
 }
 
@@ -148,13 +163,17 @@ function summaryOf(rules: readonly ProposedRule[]): string {
     case 'nest':
       return `${found.members.join(', ')} of ${placeOf(found)} ${found.members.length === 1 ? 'is' : 'are'} nested under ${found.under}.`;
     case 'rename':
-      return `${pathText(found.in, found.member)} is called ${found.to}.`;
+      return `${pathText(found.in, found.member)} is called ${found.to}${found.then === undefined ? '' : ', and has another form'}.`;
     case 'strip':
       return rules.length === 1
         ? `${pathText(found.in, found.member)} is gone.`
         : 'Attributes that V1 had are gone.';
     case 'map':
       return `${pathText(found.in, found.member)} has other values.`;
+    case 'convert':
+      return `${pathText(found.in, found.member)} has another form.`;
+    case 'default':
+      return `${pathText(found.in, found.member)} is required.`;
   }
 }
 

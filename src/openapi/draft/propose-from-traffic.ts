@@ -28,7 +28,9 @@ export function proposeFromTraffic(v2: Description, requests: readonly RecordedR
   const named = namedOperations(
     describedOperations(v2, 'v2').map((operation) => ({ v1: operation, v2: operation })),
   );
-  const table = new OperationTable(named.map(({ operation }) => ({ ...operation, assumed: false })));
+  const table = new OperationTable(
+    named.map(({ operation: { id, method, template } }) => ({ id, method, template, assumed: false })),
+  );
   const byOperation = new Map<string, RecordedRequest[]>();
   for (const request of requests) {
     const id = table.match(request.method, request.rest)?.id ?? '';

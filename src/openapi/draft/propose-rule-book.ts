@@ -5,12 +5,11 @@ import {
   type Description,
   followed,
   jsonSchemaIn,
-  type MatchedOperation,
-  matchOperations,
   memberOf,
   objectIn,
   templateOf,
 } from '../description.ts';
+import { type MatchedOperation, matchOperations } from './match-operations.ts';
 import { ANY_SHAPE, isCompatible, type Shape, shapeOf } from '../shape.ts';
 import {
   compareShapes,
@@ -21,9 +20,18 @@ import {
   Places,
   type ShapeSource,
 } from './compare-shapes.ts';
-import { findQueryRenames, resourceKey, resourceShapes, withInverse } from './find-inverse.ts';
+import {
+  findHeaderRenames,
+  findQueryRenames,
+  resourceIn,
+  type ResolvedDescription,
+  resourceKey,
+  type ResourceShapes,
+  resourceShapes,
+  withInverse,
+} from './find-inverse.ts';
 import type { ProposedOperation, ProposedRuleBook } from './print-rule-book.ts';
-import { type OperationFindings, proposeChanges } from './propose-changes.ts';
+import { type OperationFindings, type ProposedChange, proposeChanges } from './propose-changes.ts';
 
 /** Methods that a rule book can name. */
 const NAMED_METHODS: ReadonlySet<string> = new Set([
@@ -69,6 +77,9 @@ export function proposeRuleBook(v1: Description, v2: Description): ProposedRuleB
   ];
   const shapes = resourceShapes(matched, one, other);
   const queries = findQueryRenames(named, one, other, outcome.changes);
+  const headers = findHeaderRenames(named, one, other);
+  const carried = carriedResources(named, one, other);
+  const shown = responseFindings(named, shapes, outcome.changes, writes);
   const resources = new Map(named.map(({ pair, operation }) => [operation.id, resourceKey(pair.v1)]));
   const foreign = [...new Set([...old.foreign, ...young.foreign])].map((name) =>
     name.startsWith('#')
@@ -82,9 +93,10 @@ export function proposeRuleBook(v1: Description, v2: Description): ProposedRuleB
       `${matched.length === 1 ? '1 operation is' : `${matched.length} operations are`} in both; the bodies of ${described.length} were compared.`,
     ],
     version: releaseOf(v2),
-    operations: bodies.map(({ operation }) => operation),
+    resource: carried.general,
+    operations: bodies.map(({ operation }) => ({ ...operation, ...carried.own.get(operation.id) })),
     changes: [
-      ...outcome.changes.map((change) => {
+      ...[...outcome.changes, ...shown].map((change) => {
         const on = change.on === 'every' ? [...resources.keys()] : change.on;
         return withInverse(
           change,
@@ -93,12 +105,89 @@ export function proposeRuleBook(v1: Description, v2: Description): ProposedRuleB
         );
       }),
       ...queries.changes,
+      ...headers,
     ],
     questions: new Map([
-      ['', [...releaseQuestions(v2), ...unmatched, ...uncompared, ...queries.questions, ...foreign]],
+      [
+        '',
+        [
+          ...releaseQuestions(v2),
+          ...unmatched,
+          ...uncompared,
+          ...queries.questions,
+          ...carried.questions,
+          ...foreign,
+        ],
+      ],
       ...outcome.questions,
     ]),
   };
+}
+
+/** Where V2's responses carry the resource: most of them, and the operations of which others do. */
+function carriedResources(
+  named: ReturnType<typeof namedOperations>,
+  v1: ResolvedDescription,
+  v2: ResolvedDescription,
+): {
+  readonly general: string | undefined;
+  readonly own: ReadonlyMap<string, { readonly resource: string }>;
+  readonly questions: readonly string[];
+} {
+  const found = named.flatMap(({ pair, operation: { id } }) => {
+    const [old, young] = [resourceIn(pair.v1, v1), resourceIn(pair.v2, v2)];
+    return young === undefined ? [] : [{ id, at: young.at, old, young }];
+  });
+  const counts = Map.groupBy(found, ({ at }) => at);
+  const [most] = [...counts].toSorted(([, one], [, other]) => other.length - one.length);
+  const general = most === undefined || most[0] === 'data' ? undefined : most[0];
+  const own = new Map(
+    found.filter(({ at }) => at !== (general ?? 'data')).map(({ id, at }) => [id, { resource: at }]),
+  );
+  const questions = found.flatMap(({ id, at, old, young }) => {
+    if (old === undefined || at === '' || at === 'data') return [];
+    const [before, now] = [old, young].map(({ response }) => [...response.members.keys()].join(', '));
+    return before === now
+      ? []
+      : [
+          `${id}: V1's response has ${before}, and V2's ${now}. Write response rules or a transform for what is around ${at}.`,
+        ];
+  });
+  return { general, own, questions };
+}
+
+/** Conversions that only responses show, such as that of an id: as request rules of what writes the resource, they are undone in responses. */
+function responseFindings(
+  named: ReturnType<typeof namedOperations>,
+  shapes: ResourceShapes,
+  changes: readonly ProposedChange[],
+  writes: readonly { readonly id: string; readonly method: string }[],
+): readonly ProposedChange[] {
+  const writing = new Set(writes.map(({ id }) => id));
+  const findings: OperationFindings[] = [];
+  const asked = new Set(
+    changes.flatMap(({ rules }) =>
+      rules.flatMap(({ found }) =>
+        found.rule === 'unwrap' || found.rule === 'nest' ? [] : [pathText(found.in, found.member)],
+      ),
+    ),
+  );
+  for (const [key, pairs] of shapes) {
+    const writers = named.filter(
+      ({ pair, operation: { id, method } }) =>
+        resourceKey(pair.v1) === key && writing.has(id) && canBeRewritten(method),
+    );
+    const found = new Map<string, Finding>();
+    for (const { v1, v2 } of pairs) {
+      for (const finding of compareShapes(v1, v2, DESCRIBED).findings) {
+        if (finding.found.rule !== 'convert') continue;
+        const path = pathText(finding.found.in, finding.found.member);
+        if (!asked.has(path)) found.set(path, finding);
+      }
+    }
+    for (const { operation } of writers) findings.push({ id: operation.id, findings: [...found.values()] });
+  }
+  return proposeChanges(findings, writes);
 }
 
 /** What to say about bodies that no rule is proposed for, because one version describes none or no rule can change them. */
@@ -175,7 +264,8 @@ export function namedOperations(
     if (template === undefined || !NAMED_METHODS.has(method)) return [];
     const id = operationId(pair, template, taken);
     taken.add(id);
-    return [{ pair, operation: { id, method, template } }];
+    const { moved } = pair;
+    return [{ pair, operation: { id, method, template, ...(moved && { moved }) } }];
   });
 }
 

@@ -76,7 +76,7 @@ test('from two descriptions, and what V2 would refuse of recorded requests', asy
   expect(book).toContain('- { strip: old }');
   expect(book).toMatch(/# confidence 0\.\d\d: V2's description does not have it\n/);
   expect(book).toContain(
-    '# - order: count is required in V2 and optional in V1: V2 refuses requests without it.',
+    '# TODO: order: count is required in V2 and optional in V1: V2 refuses requests without it.',
   );
   expect(err.split('\n')).toEqual([
     "3 recorded requests; 2 bodies checked against V2's schemas; 2 requests would be refused.",

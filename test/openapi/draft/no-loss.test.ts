@@ -271,6 +271,9 @@ function requestRule(found: FoundRule): RequestRule {
     case 'rename':
     case 'nest':
       return found;
+    case 'convert':
+    case 'default':
+      throw new Error(`no pair has a ${found.rule}`);
   }
 }
 

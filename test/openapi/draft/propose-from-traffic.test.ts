@@ -46,7 +46,7 @@ test('a member that V2 has in two sub-objects is a question', () => {
     { data: { name: 'x', suburb: 'x' } },
   ]);
   expect(rulesOf(draft)).toEqual(['{ unwrap: data }']);
-  expect(draft).toContain('# - create: suburb: is it address.suburb or office.suburb in V2, or gone?');
+  expect(draft).toContain('but is it address.suburb or office.suburb in V2, or gone?');
 });
 
 test('a member that V2 has in a sub-object is never stripped', () => {
@@ -56,14 +56,14 @@ test('a member that V2 has in a sub-object is never stripped', () => {
     '{ unwrap: data }',
     ...Object.keys(old).map((name) => `{ strip: ${name} }`),
   ]);
-  expect(draft).toContain('# - create: suburb: is it address.suburb in V2, or gone?');
+  expect(draft).toContain('but is it address.suburb in V2, or gone?');
   expect(draft).toMatch(/^ *# +- \{ strip: suburb \}$/m);
 });
 
 test('a member that could be one of V2 which no request has is never stripped', () => {
   const draft = draftOf({ name: text, phone: text }, [{ data: { name: 'x', mobile: 'x', count: 1 } }]);
   expect(rulesOf(draft)).toEqual(['{ unwrap: data }', '{ strip: count }']);
-  expect(draft).toContain('# - create: mobile: is it phone in V2, or gone?');
+  expect(draft).toContain('but is it phone in V2, or gone?');
   expect(draft).toMatch(/^ *# +- \{ strip: mobile \}$/m);
 });
 

@@ -130,7 +130,7 @@ test('what it cannot decide is a question, and no rule', () => {
     expect.stringMatching(/^size: is it called \w+ in V2.*, or gone\?$/),
     expect.stringMatching(/^count: is it called \w+ in V2.*, or gone\?$/),
     'owner is required in V2 and not in V1: V2 refuses requests without it.',
-    'kind is string in V1 and integer in V2: no rule changes the type of a value.',
+    'kind: it is string in V1 and integer in V2. Is the conversion right?',
     'colour: V1 allows "blue", "grey", V2 does not. Which values of V2 do they mean?',
   ]);
   const printed = printRuleBook(book);
@@ -156,11 +156,110 @@ test('members that move and change their names, in lists too', () => {
   ]);
 });
 
-test('an operation that only V1 has is a question', () => {
-  const book = proposeRuleBook(pathsWith('v1', text, '/things'), pathsWith('v2', text, '/objects'));
-  expect(questionsOf(book)).toEqual([
-    'V2 does not describe POST /things, and no rule changes a path. POST /objects has the same operationId.',
+/** A description of operations, each as `METHOD /path name`, with a required query parameter behind a `?`. */
+function operations(version: string, ...all: string[]): Record<string, unknown> {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const one of all) {
+    const [method = '', target = '', operationId = ''] = one.split(' ');
+    const [path = '', query] = target.split('?');
+    const parameters =
+      query === undefined ? [] : [{ name: query, in: 'query', required: true, schema: text }];
+    (paths[`/api/${version}${path}`] ??= {})[method.toLowerCase()] = {
+      operationId,
+      parameters,
+      responses: {},
+    };
+  }
+  return { openapi: '3.1.0', info: { title: 'T', version: '1' }, paths };
+}
+
+const BILLS = ['GET /bills listBills', 'GET /bills/{id} getBill', 'POST /bills createBill'];
+const INVOICES = [
+  'GET /invoices listInvoices',
+  'GET /invoices/{key} getInvoice',
+  'POST /invoices createInvoice',
+];
+
+test.each([
+  [
+    'many operations with another word',
+    BILLS,
+    INVOICES,
+    ['GET /invoices', 'POST /invoices', 'GET /invoices/{id}'],
+  ],
+  ['words that say the same', ['GET /bills list'], ['GET /invoices list'], ['GET /invoices']],
+  ['one path alone says nothing', ['GET /bills listBills'], ['GET /cats pet'], []],
+  [
+    'two words that explain as much',
+    BILLS.slice(0, 2),
+    ['GET /a x', 'GET /a/{id} y', 'GET /b x', 'GET /b/{id} y'],
+    [],
+  ],
+  [
+    'a parameter of the path that is one of the query',
+    ['GET /bills/{id}/lines listLines'],
+    ['GET /lines?invoice listLines'],
+    ['GET /lines?invoice={id}'],
+  ],
+  ['a method that is another one', ['PUT /bills/{id} saveBill'], ['PATCH /invoices/{id} saveInvoice'], []],
+] as const)('operations that moved: %s', (_, v1, v2, moved) => {
+  const book = proposeRuleBook(operations('v1', ...v1), operations('v2', ...v2));
+  expect(book.operations.map((operation) => operation.moved?.to)).toEqual(moved);
+  expect(questionsOf(book).filter((question) => question.startsWith('V2 does not describe')).length).toBe(
+    v1.length - moved.length,
+  );
+});
+
+const number = { type: 'number' };
+const integer = { type: 'integer' };
+const idOf = (pattern: string): object => ({ type: 'string', pattern });
+
+test.each([
+  [
+    'amount',
+    number,
+    'amount_cents',
+    integer,
+    ['{ rename: amount, to: amount_cents }', '{ scale: amount_cents, by: 100, digits: 2 }'],
+  ],
+  [
+    'due',
+    { type: 'string', format: 'date' },
+    'due',
+    { type: 'string', format: 'date-time' },
+    ['{ date: due, from: date, to: datetime }'],
+  ],
+  [
+    'seen',
+    { type: 'string', format: 'date-time' },
+    'seen_epoch',
+    integer,
+    ['{ rename: seen, to: seen_epoch }', '{ date: seen_epoch, from: datetime, to: epoch }'],
+  ],
+  ['id', integer, 'id', idOf('^inv_[0-9]+$'), ['{ quote: id }', '{ prefix: id, with: inv_ }']],
+  ['id', integer, 'id', idOf('^[0-9]+$'), ['{ quote: id }']],
+  ['id', text, 'id', integer, ['{ unquote: id }']],
+] as const)(
+  'the value of %s has another form: a question with its conversion',
+  (from, old, to, young, rules) => {
+    const book = bookOf(objectOf({ name: text, [from]: old }), objectOf({ name: text, [to]: young }));
+    expect(proposedRules(book).get('create')).toEqual([]);
+    const lines = printRuleBook(book)
+      .split('\n')
+      .map((line) => line.replace(/^ *# +- /, ''));
+    expect(lines.filter((line) => line.startsWith('{'))).toEqual(rules);
+  },
+);
+
+test('a member that V2 requires and V1 does not have is a question with its default', () => {
+  const v2 = objectOf({ name: text, currency: { type: 'string', default: 'AUD' }, kind: text }, [
+    'currency',
+    'kind',
   ]);
+  const draft = printRuleBook(bookOf(objectOf({ name: text }), v2));
+  expect(draft).toContain('#     - { default: { currency: AUD } }');
+  expect(draft).toContain('#     - { default: { kind: "…" } }');
+  expect(draft.match(/TODO: does .*-default hold/g)?.length).toBe(2);
 });
 
 test('a schema within itself ends, and one in another document is named', () => {
@@ -286,9 +385,6 @@ test('responses have the members of V1 back, the one of the same name among them
   expect(textOf(outcome.body)).toBe('{"data":{"name":"Invoice 5","customer_name":"Acme"}}');
 });
 
-const number = { type: 'number' };
-const integer = { type: 'integer' };
-
 test.each([
   [
     'a number and an integer',
@@ -392,7 +488,7 @@ test.each([
   const book = bookOf(objectOf({ id: text, [old]: one }), objectOf({ id: text, [young]: other }));
   const { active, asked } = printedRules(book);
   expect(active).toEqual([]);
-  expect(asked).toContain(`{ strip: ${old} }`);
+  expect(asked.some((rule) => rule.includes(old))).toBe(true);
   expect(questionsOf(book)).toEqual([expect.stringContaining(young)]);
 });
 
