@@ -37,6 +37,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands.ts')).reference,
   },
   {
+    name: 'init',
+    group: RULES,
+    summary: 'write settings, a drafted rule book and first cases from two OpenAPI descriptions',
+    load: async () => (await import('./commands.ts')).init,
+  },
+  {
     name: 'check',
     group: RULES,
     summary: 'validate settings and rule book, and list operations and changes',

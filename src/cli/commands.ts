@@ -4,6 +4,7 @@ import { didYouMean } from '../rules/rule-book-fault.ts';
 import { allSettings, environmentName, type Setting, settings as table } from '../settings/settings.ts';
 import type { TestOptions } from './cases/test.ts';
 import type { DraftOptions } from './draft/draft.ts';
+import type { InitOptions } from './draft/init.ts';
 import type { OpenapiOptions } from './draft/openapi.ts';
 import type { ExplainOptions } from './explain/explain.ts';
 import type { CheckOptions, RecordOptions } from './explain/replay.ts';
@@ -19,10 +20,16 @@ export function serve(command: Command): void {
   command.description(
     'Runs the gateway. SIGTERM and SIGINT finish the requests in flight and stop; SIGHUP reads rule book and certificates again, and reopens the log file.',
   );
-  addSettings(command, allSettings).action(async (options: Record<string, string | undefined>) => {
-    const { serveUntilSignal } = await import('./serve/serving.ts');
-    await serveUntilSignal(flagsOf(allSettings, options));
-  });
+  addSettings(command, allSettings)
+    .addOption(
+      new Option('--force', 'start with a rule book that has open questions (TODO lines)').helpGroup(
+        'Rule book:',
+      ),
+    )
+    .action(async ({ force, ...options }: Record<string, string | undefined> & { readonly force?: true }) => {
+      const { serveUntilSignal } = await import('./serve/serving.ts');
+      await serveUntilSignal(flagsOf(allSettings, options), force === true);
+    });
 }
 
 /** Defines `demo`: a tour through a whole migration, and one request for each operation. */
@@ -61,17 +68,21 @@ function addressOption(setting: Setting<unknown>): Option {
     .helpGroup('Addresses:');
 }
 
-/** Defines `check`, which validates everything that `serve` reads before it starts. */
+/** Defines `check`, which validates everything that `serve` reads before it starts, and says what the rules leave open between two descriptions. */
 export function check(command: Command): void {
   command.description(
-    'Validates settings and rule book without starting anything, and lists operations, changes and assumptions. It reads the same settings as serve, from flags and environment, and refuses what serve would refuse. Exit code 2 on an error.',
+    "Validates settings and rule book without starting anything, and lists operations, changes and assumptions. It reads the same settings as serve, from flags and environment, and refuses what serve would refuse. With --v1 and --v2 it says what the rules leave open between both descriptions: operations that lead nowhere, what V2 requires and is never set, what V1's clients expect and never get. Exit code 1 if there is any, 2 on an error.",
   );
   addSettings(command, allSettings)
-    .addOption(new Option('--json', 'print JSON').helpGroup(OUTPUT))
-    .action(async ({ json, ...options }: Record<string, string | undefined> & { readonly json?: true }) => {
+    .optionsGroup('Coverage:')
+    .option('--v1 <description>', "V1's description: a file or a URL")
+    .option('--v2 <description>', "V2's description: a file or a URL");
+  addFormat(command, ['text', 'json']).action(
+    async ({ format, v1, v2, ...options }: Record<string, string | undefined>) => {
       const { runCheck } = await import('./serve/check.ts');
-      await runCheck(flagsOf(allSettings, options), json === true);
-    });
+      await runCheck(flagsOf(allSettings, options), format === 'json', { v1, v2 });
+    },
+  );
 }
 
 /**
@@ -271,6 +282,26 @@ export function draft(command: Command): void {
     .action(async (options: DraftOptions) => {
       const { runDraft } = await import('./draft/draft.ts');
       await runDraft(options);
+    });
+}
+
+/** Defines `init`, which writes what a new gateway needs. Exit codes: 1 when the draft has faults or nothing in it, 2 when a file is there or cannot be read. */
+export function init(command: Command): void {
+  command
+    .description(
+      "Starts from V1's and V2's OpenAPI descriptions: writes gateway.yaml (settings), rules.yaml (the drafted rule book, each rule with its evidence, questions as TODO lines) and cases/first.txt (text cases of the descriptions' own values). Nothing is written over without --force. Prints the next commands.",
+    )
+    .optionsGroup('Descriptions:')
+    .requiredOption('--v1 <description>', "V1's description: a file or a URL")
+    .requiredOption('--v2 <description>', "V2's description: a file or a URL")
+    .optionsGroup('Recorded requests:')
+    .option('--har <file>', 'recorded requests to try the draft on: a HAR file')
+    .optionsGroup(OUTPUT)
+    .option('--dir <folder>', 'folder to write to', '.')
+    .option('--force', 'write over files that are there')
+    .action(async (options: InitOptions) => {
+      const { runInit } = await import('./draft/init.ts');
+      await runInit(options);
     });
 }
 

@@ -19,6 +19,16 @@ export interface RuleBookFault {
   readonly message: string;
 }
 
+/** Lists the questions that a rule book leaves open: comments that begin with TODO, as `draft` and `init` write them. */
+export function openQuestions(text: string, file: string): readonly RuleBookFault[] {
+  return text.split('\n').flatMap((content, index): readonly RuleBookFault[] => {
+    const comment = content.trimStart();
+    const question = comment.startsWith('#') ? comment.slice(1).trim() : '';
+    if (!/^TODO\b/.test(question)) return [];
+    return [{ file, line: index + 1, column: content.length - comment.length + 1, message: question }];
+  });
+}
+
 /** Prints a fault as `file:line:column message`, which terminals and editors turn into a link. */
 export function printFault(fault: RuleBookFault): string {
   return `${fault.file}:${fault.line}:${fault.column} ${fault.message}`;

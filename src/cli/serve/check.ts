@@ -1,9 +1,11 @@
 import type { Change, RuleBook } from '../../rules/rule-book.ts';
 import { shippedSentence } from '../../node/rule-books.ts';
+import { openQuestions, printFault } from '../../rules/rule-book-fault.ts';
 import { ruleBookWarnings } from '../../rules/check-rule-book.ts';
 import type { Settings } from '../../settings/read-settings.ts';
 import { settings as table } from '../../settings/settings.ts';
-import { isFault, NOT_STARTED } from '../command-fault.ts';
+import { type CommandFault, endWith, FAILURE, isFault, NOT_STARTED } from '../command-fault.ts';
+import type { Coverage } from '../draft/coverage.ts';
 import { preflight, startFaults } from './preflight.ts';
 import { givenSettings } from '../settings-file.ts';
 import { terminalOf, wrapLines } from '../terminal.ts';
@@ -12,6 +14,7 @@ import { terminalOf, wrapLines } from '../terminal.ts';
 export async function runCheck(
   flags: Readonly<Record<string, string | undefined>>,
   isJson: boolean,
+  descriptions: { readonly v1?: string | undefined; readonly v2?: string | undefined } = {},
 ): Promise<void> {
   const sound = await preflight(await givenSettings(flags, process.env));
   const faults =
@@ -24,15 +27,46 @@ export async function runCheck(
   }
   const book = sound.ruleBook.rules.ruleBook;
   const shipped = shippedSentence(sound.ruleBook);
-  const warnings = [...ruleBookWarnings(book), ...(await warningsOfV2(sound.settings, book))];
-  if (isJson) {
-    process.stdout.write(
-      `${JSON.stringify({ rules: sound.ruleBook.shippedAt ?? sound.rulesPath, ...content(book, warnings) }, null, 2)}\n`,
-    );
+  const questions = openQuestions(sound.ruleBook.text, sound.rulesPath);
+  const warnings = [
+    ...questions.map((question) => printFault(question)),
+    ...ruleBookWarnings(book),
+    ...(await warningsOfV2(sound.settings, book)),
+  ];
+  const coverage = await coverageBetween(descriptions, book, sound.ruleBook.text);
+  if (coverage !== undefined && isFault(coverage)) {
+    endWith(coverage);
     return;
   }
-  const text = `${shipped === undefined ? `${sound.rulesPath} is` : `${shipped} It is`} sound.\n\n${describe(book, warnings)}`;
+  if (coverage !== undefined && coverage.gaps.length > 0) process.exitCode = FAILURE;
+  if (isJson) {
+    const rules = sound.ruleBook.shippedAt ?? sound.rulesPath;
+    const all = { rules, ...content(book, warnings), ...(coverage && { coverage }) };
+    process.stdout.write(`${JSON.stringify(all, null, 2)}\n`);
+    return;
+  }
+  const covered =
+    coverage === undefined
+      ? ''
+      : `\n${(await import('../draft/coverage.ts')).printCoverage(coverage, sound.rulesPath)}`;
+  const text = `${shipped === undefined ? `${sound.rulesPath} is` : `${shipped} It is`} sound.\n\n${describe(book, warnings)}${covered}`;
   process.stdout.write(wrapLines(text, terminalOf(process.stdout).columns));
+}
+
+/** What the rule book leaves open between two descriptions; undefined where none are given. */
+async function coverageBetween(
+  { v1: old, v2: young }: { readonly v1?: string | undefined; readonly v2?: string | undefined },
+  ruleBook: RuleBook,
+  text: string,
+): Promise<Coverage | CommandFault | undefined> {
+  if (old === undefined && young === undefined) return undefined;
+  if (old === undefined || young === undefined)
+    return { fault: 'Coverage needs both descriptions: give --v1 and --v2.' };
+  const { readDescription } = await import('../draft/description-file.ts');
+  const { coverageOf } = await import('../draft/coverage.ts');
+  const [v1, v2] = [await readDescription(old), await readDescription(young)];
+  if (isFault(v1)) return v1;
+  return isFault(v2) ? v2 : coverageOf({ ruleBook, text, v1, v2 });
 }
 
 /** What V2's description shows of the rule book, where there is one; an address that does not respond is a warning of its own. */

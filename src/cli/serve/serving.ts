@@ -14,6 +14,7 @@ import type { WorkerLink } from '../../node/workers/worker-link.ts';
 import { mergedRollout } from '../../node/workers/worker-messages.ts';
 import { mergedStats, WorkerFault, type WorkerPool } from '../../node/workers/worker-pool.ts';
 import { counted } from '../../report/text.ts';
+import { openQuestions, printFault } from '../../rules/rule-book-fault.ts';
 import type { Settings } from '../../settings/read-settings.ts';
 import { type OriginSetting, originText } from '../../settings/setting-kinds.ts';
 import { settings as table } from '../../settings/settings.ts';
@@ -40,6 +41,8 @@ interface StartOptions {
   readonly worker?: WorkerLink | undefined;
   /** Dated releases of the embedded V2; the first alone by default. */
   readonly releases?: readonly string[] | undefined;
+  /** True to start with a rule book that has open questions. */
+  readonly isForced?: boolean;
 }
 
 /** A part that opened, or why it did not, as a sentence. */
@@ -51,12 +54,15 @@ type OrFault<Part> = Part | { readonly fault: string };
 export async function startServing(
   given: GivenSettings,
   log: ProcessLog,
-  { worker, releases }: StartOptions = {},
+  { worker, releases, isForced = false }: StartOptions = {},
 ): Promise<Serving | { readonly faults: readonly string[] }> {
   allocateYoung();
   const since = Date.now();
   const checked = await preflight(given);
   if ('faults' in checked) return checked;
+  // The first process has checked them for its workers.
+  const questions = isForced || worker !== undefined ? [] : questionFaults(checked);
+  if (questions.length > 0) return { faults: questions };
   const { settings } = checked;
   const rollout = await openRollout(settings, checked.ruleBook.rules.ruleBook, log.write, {
     processes: workersOf(settings),
@@ -89,6 +95,16 @@ export async function startServing(
     await Promise.all([rollout.close(), embedded?.close()]);
     return { faults: [startFault(error, settings)] };
   }
+}
+
+/** The questions that the rule book leaves open, and how to go on. */
+function questionFaults({ ruleBook, rulesPath }: Preflight): readonly string[] {
+  const questions = openQuestions(ruleBook.text, rulesPath);
+  if (questions.length === 0) return [];
+  return [
+    ...questions.map((question) => printFault(question)),
+    `${rulesPath} has ${counted(questions.length, 'open question')}: answer each and delete its line, or start with --force.`,
+  ];
 }
 
 /** Workers have the same limit, and do not repeat the warning. */
@@ -437,10 +453,13 @@ async function flush({ rewriteLog, front, log, traces }: ServingParts): Promise<
 }
 
 /** Runs the gateway until SIGTERM or SIGINT, then exits. A refused start sets exit code 2. */
-export async function serveUntilSignal(flags: Readonly<Record<string, string | undefined>>): Promise<void> {
+export async function serveUntilSignal(
+  flags: Readonly<Record<string, string | undefined>>,
+  isForced = false,
+): Promise<void> {
   const given = await givenSettings(flags, process.env);
   const log = stderrLog(given);
-  const started = await startServing(given, log);
+  const started = await startServing(given, log, { isForced });
   if ('faults' in started) {
     await refuseStart(log, started.faults);
     return;

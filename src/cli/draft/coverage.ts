@@ -1,0 +1,339 @@
+import type { HeaderList } from '../../http/header-list.ts';
+import { headerValue } from '../../http/header-list.ts';
+import { createMigration } from '../../library/capture-gateway.ts';
+import type { Migration } from '../../library/migration.ts';
+import type { MigratedRequest } from '../../library/verdicts.ts';
+import { Components } from '../../openapi/components.ts';
+import {
+  type DescribedOperation,
+  describedOperations,
+  type Description,
+  memberOf,
+  objectIn,
+  templateOf,
+} from '../../openapi/description.ts';
+import { resourceIn } from '../../openapi/draft/find-inverse.ts';
+import { parametersOf } from '../../openapi/draft/match-operations.ts';
+import { requestShape } from '../../openapi/draft/propose-rule-book.ts';
+import { type Shape, shapeOf } from '../../openapi/shape.ts';
+import { unmetInverses } from '../../openapi/unmet-inverse.ts';
+import { counted } from '../../report/text.ts';
+import { printFault } from '../../rules/rule-book-fault.ts';
+import { OperationTable, type RuleBook } from '../../rules/rule-book.ts';
+import { SourceDocument } from '../../rules/source-document.ts';
+
+/** What a rule book leaves open between two descriptions. */
+export interface Coverage {
+  readonly operations: { readonly all: number; readonly covered: number };
+  readonly gaps: readonly Gap[];
+}
+
+/** Something that V1's clients send or expect and that the rules do not lead to. */
+export interface Gap {
+  readonly kind: 'operation' | 'refused' | 'request' | 'response' | 'inverse';
+  /** The operation in the rule book, or that of V1's description. */
+  readonly operation: string;
+  /** Where the rule book names the operation; absent where it does not. */
+  readonly line?: number;
+  readonly column?: number;
+  readonly text: string;
+}
+
+/** Both descriptions, and the rule book with its text. */
+interface CoverageSources {
+  readonly ruleBook: RuleBook;
+  readonly text: string;
+  readonly v1: Description;
+  readonly v2: Description;
+}
+
+/**
+ * Plays a request of V1's description for each of its operations through the rules, and holds it, and V2's response to it, against the
+ * descriptions: by the plans of the gateway, so that every rule counts with what it does.
+ */
+export function coverageOf(sources: CoverageSources): Coverage {
+  const { ruleBook, v1, v2 } = sources;
+  const migration = createMigration(ruleBook);
+  const named = new OperationTable(ruleBook.operations);
+  const young = describedOperations(v2, 'v2');
+  const table = new OperationTable(
+    young.flatMap((operation, at) => {
+      const template = templateOf(operation);
+      return template === undefined
+        ? []
+        : [{ id: String(at), method: operation.method, template, assumed: false }];
+    }),
+  );
+  const document = new SourceDocument(sources.text);
+  const old = describedOperations(v1, 'v1').filter((operation) => templateOf(operation) !== undefined);
+  const gaps: Gap[] = [];
+  let covered = 0;
+  for (const described of old) {
+    const rest = pathOf(described, v1);
+    const id = named.match(described.method, rest)?.id;
+    const at = id === undefined ? {} : document.positionOf(['operations', id], 'key');
+    const operation = id ?? `${described.method} ${described.rest}`;
+    const add = (kind: Gap['kind'], text: string): void => void gaps.push({ kind, operation, ...at, text });
+    const sample = sampleRequest(described, rest, sources);
+    const sent = migration.request(sample.method, sample.target, sample.headers, sample.body);
+    if (sent.verdict === 'refused') {
+      add(
+        'refused',
+        `the gateway refuses its request: ${sent.code}${sent.pointer === undefined ? '' : ` at ${sent.pointer}`}`,
+      );
+      continue;
+    }
+    if (sent.verdict === 'passed') continue;
+    const [path = ''] = sent.target.split('?', 1);
+    const found = table.match(sent.method, path.slice(ruleBook.to.length));
+    const partner = found === undefined ? undefined : young[Number(found.id)];
+    if (partner === undefined) {
+      add('operation', `leads nowhere: V2 does not describe ${sent.method} ${path}`);
+      continue;
+    }
+    covered += 1;
+    for (const missing of missingInRequest(sent, partner, v2)) add('request', missing);
+    for (const missing of missingInResponse(migration, sent, described, partner, sources))
+      add('response', missing);
+  }
+  const inverses = unmetInverses(ruleBook, v2).map((text): Gap => {
+    const id = /^operation "([^"]*)": /.exec(text)?.[1] ?? '';
+    const at = document.positionOf(['operations', id], 'key');
+    return { kind: 'inverse', operation: id, ...at, text: text.replace(/^operation "[^"]*": /, '') };
+  });
+  return { operations: { all: old.length, covered }, gaps: [...gaps, ...inverses] };
+}
+
+/** The path of an operation, with a value for each parameter. */
+function pathOf(described: DescribedOperation, description: Description): string {
+  const parameters = parametersOf(described, description);
+  return (templateOf(described) ?? described.rest).replaceAll(/\{[^{}]*\}/g, (own) => {
+    const parameter = parameters.find((one) => memberOf(one, 'name') === own.slice(1, -1));
+    const shape = shapeOf(memberOf(parameter, 'schema'), new Components(description));
+    return encodeURIComponent(String(parameter === undefined ? 1 : sampleOf(shape)));
+  });
+}
+
+interface SampleRequest {
+  readonly method: string;
+  readonly target: string;
+  readonly headers: HeaderList;
+  readonly body: string | undefined;
+}
+
+/** A request with every header field, parameter and member that V1 describes. */
+function sampleRequest(
+  described: DescribedOperation,
+  rest: string,
+  { v1, ruleBook }: CoverageSources,
+): SampleRequest {
+  const components = new Components(v1);
+  const headers = ['Host', 'localhost'];
+  const query: string[] = [];
+  for (const parameter of parametersOf(described, v1)) {
+    const [name, place] = [memberOf(parameter, 'name'), memberOf(parameter, 'in')];
+    if (typeof name !== 'string') continue;
+    const value = String(sampleOf(shapeOf(memberOf(parameter, 'schema'), components)));
+    if (place === 'header') headers.push(name, value);
+    if (place === 'query') query.push(`${encodeURIComponent(name)}=${encodeURIComponent(value)}`);
+  }
+  const shape = requestShape(v1, described, components);
+  if (shape !== undefined) headers.push('Content-Type', 'application/json');
+  const search = query.length === 0 ? '' : `?${query.join('&')}`;
+  const body = shape === undefined ? undefined : JSON.stringify(sampleOf(shape));
+  return { method: described.method, target: `${ruleBook.from}${rest}${search}`, headers, body };
+}
+
+/** What V2 requires and a request that has all of V1 does not bring. */
+function missingInRequest(
+  { target, headers, body }: MigratedRequest,
+  partner: DescribedOperation,
+  v2: Description,
+): readonly string[] {
+  const query = new URLSearchParams(target.split('?')[1] ?? '');
+  const fields = headers.flat();
+  const parameters = parametersOf(partner, v2).flatMap((parameter) => {
+    const [name, place] = [memberOf(parameter, 'name'), memberOf(parameter, 'in')];
+    if (memberOf(parameter, 'required') !== true || typeof name !== 'string') return [];
+    if (place === 'query' && !query.has(name))
+      return [`V2 requires the query parameter ${name}, which is never set`];
+    return place === 'header' && headerValue(fields, name) === undefined
+      ? [`V2 requires the header field ${name}, which is never set`]
+      : [];
+  });
+  const shape = requestShape(v2, partner, new Components(v2));
+  if (shape === undefined || body === null) return parameters;
+  const value: unknown = JSON.parse(new TextDecoder().decode(body));
+  return [
+    ...parameters,
+    ...missingMembers(shape, value, '').map((path) => `V2 requires ${path}, which is never set`),
+    ...unknownMembers(shape, value, '').map((path) => `V2 does not describe ${path}, which clients send`),
+    ...wrongTypes(shape, value, '').map(
+      ({ path, is, wanted }) => `V2 takes ${wanted} in ${path} and gets ${is}`,
+    ),
+  ];
+}
+
+/** What V1's clients expect of a response and V2's does not bring them. */
+function missingInResponse(
+  migration: Migration,
+  sent: MigratedRequest,
+  described: DescribedOperation,
+  partner: DescribedOperation,
+  { v1, v2 }: CoverageSources,
+): readonly string[] {
+  const [expected, given] = [
+    resourceIn(described, { description: v1, components: new Components(v1) }),
+    resourceIn(partner, { description: v2, components: new Components(v2) }),
+  ];
+  if (expected === undefined || given === undefined) return [];
+  const statuses = Object.keys(objectIn(partner.operation, 'responses'));
+  const status = Number(statuses.find((key) => /^2\d\d$/.test(key)) ?? 200);
+  const text = JSON.stringify(sampleOf(given.response));
+  const outcome = migration.response(sent, status, ['Content-Type', 'application/json'], text);
+  const value: unknown = JSON.parse(
+    new TextDecoder().decode(outcome.body ?? new TextEncoder().encode('null')),
+  );
+  return [
+    ...missingMembers(expected.response, value, '').map(
+      (path) => `V1's response ${status} has ${path}, which V2's never brings`,
+    ),
+    ...wrongTypes(expected.response, value, '').map(
+      ({ path, is, wanted }) => `V1's response ${status} has ${wanted} in ${path}, and clients get ${is}`,
+    ),
+  ];
+}
+
+/** The paths of required members that a value lacks. */
+function missingMembers(shape: Shape, value: unknown, path: string): readonly string[] {
+  if (Array.isArray(value)) {
+    const { element } = shape;
+    return element === undefined
+      ? []
+      : value.slice(0, 1).flatMap((one) => missingMembers(element, one, `${path}/*`));
+  }
+  if (typeof value !== 'object' || value === null) return [];
+  const members = new Map<string, unknown>(Object.entries(value));
+  return [...shape.members].flatMap(([name, { shape: inner, required }]) => {
+    const at = `${path}/${name}`;
+    if (!members.has(name)) return required ? [at] : [];
+    return missingMembers(inner, members.get(name), at);
+  });
+}
+
+/** The paths of members that an object has and its shape does not name, where that names all that there are. */
+function unknownMembers(shape: Shape, value: unknown, path: string): readonly string[] {
+  if (Array.isArray(value)) {
+    const { element } = shape;
+    return element === undefined
+      ? []
+      : value.slice(0, 1).flatMap((one) => unknownMembers(element, one, `${path}/*`));
+  }
+  if (typeof value !== 'object' || value === null) return [];
+  const isOpen = shape.members.size === 0 || shape.further !== '' || shape.unread.length > 0;
+  return Object.entries(value).flatMap(([name, inner]) => {
+    const member = shape.members.get(name);
+    if (member !== undefined) return unknownMembers(member.shape, inner, `${path}/${name}`);
+    return isOpen ? [] : [`${path}/${name}`];
+  });
+}
+
+interface WrongType {
+  readonly path: string;
+  readonly is: string;
+  readonly wanted: string;
+}
+
+/** The scalars of another type than the shape has. */
+function wrongTypes(shape: Shape, value: unknown, path: string): readonly WrongType[] {
+  const is = Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value;
+  if (shape.types.size > 0 && is !== 'null') {
+    const isTaken = [...shape.types].some(
+      (type) =>
+        type === is ||
+        (is === 'number' && (type === 'integer' ? Number.isInteger(value) : type === 'number')),
+    );
+    if (!isTaken) return [{ path: path || 'the body', is: `a ${is}`, wanted: [...shape.types].join(' or ') }];
+  }
+  const pattern =
+    typeof value === 'string' ? /\["pattern","((?:[^"\\]|\\.)*)"\]/.exec(shape.constraints)?.[1] : undefined;
+  if (pattern !== undefined && !isMatch(pattern, value))
+    return [{ path, is: JSON.stringify(value), wanted: `the pattern ${pattern}` }];
+  if (typeof value === 'string' && shape.values.length > 0 && !shape.values.includes(value))
+    return [
+      { path, is: JSON.stringify(value), wanted: shape.values.map((one) => JSON.stringify(one)).join(', ') },
+    ];
+  if (Array.isArray(value)) {
+    const { element } = shape;
+    return element === undefined
+      ? []
+      : value.slice(0, 1).flatMap((one) => wrongTypes(element, one, `${path}/*`));
+  }
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, inner]) => {
+    const member = shape.members.get(name);
+    return member === undefined ? [] : wrongTypes(member.shape, inner, `${path}/${name}`);
+  });
+}
+
+function isMatch(pattern: string, value: unknown): boolean {
+  try {
+    // Not proven linear: a pattern of the user's own description, on a value of this file.
+    return new RegExp(pattern, 'u').test(String(value));
+  } catch {
+    return true;
+  }
+}
+
+const TEXTS: Readonly<Record<string, string>> = {
+  date: '2026-01-31',
+  'date-time': '2026-01-31T00:00:00Z',
+  email: 'mail@example.com',
+  uri: 'https://example.com/',
+  uuid: '00000000-0000-4000-8000-000000000000',
+};
+
+/** A value that a shape describes, with all members. */
+export function sampleOf(shape: Shape): unknown {
+  const [first] = shape.values;
+  if (first !== undefined) return first;
+  if (shape.members.size > 0)
+    return Object.fromEntries([...shape.members].map(([name, member]) => [name, sampleOf(member.shape)]));
+  if (shape.element !== undefined) return [sampleOf(shape.element)];
+  const [type] = shape.types;
+  if (type === 'integer') return 1;
+  if (type === 'number') return 10.5;
+  if (type === 'boolean') return true;
+  if (type === 'array') return [];
+  if (type === 'object') return {};
+  const prefix = /\["pattern","\^([A-Za-z]{1,40}[_-])/.exec(shape.constraints)?.[1];
+  return TEXTS[shape.format] ?? (prefix === undefined ? 'text' : `${prefix}1`);
+}
+
+const TITLES: readonly (readonly [kind: Gap['kind'], title: string])[] = [
+  ['operation', 'Operations of V1 that lead nowhere'],
+  ['refused', "Requests of V1's description that the gateway refuses"],
+  ['request', 'What V2 requires and never gets, or gets and does not know'],
+  ['response', "What V1's clients expect and never get"],
+  ['inverse', 'Inverses that meet no response'],
+];
+
+/** Prints coverage for people; `file` is the rule book. */
+export function printCoverage({ operations, gaps }: Coverage, file: string): string {
+  const { all, covered } = operations;
+  const head = `coverage: ${covered} of ${counted(all, 'operation')} of V1 lead${covered === 1 ? 's' : ''} somewhere${gaps.length === 0 ? ', and nothing is missing' : ''}`;
+  const parts = TITLES.flatMap(([kind, title]) => {
+    const found = gaps.filter((gap) => gap.kind === kind);
+    if (found.length === 0) return [];
+    return [
+      `${title} (${found.length})`,
+      ...found.map(({ operation, line, column, text }) => {
+        const sentence = `${operation}: ${text}`;
+        return line === undefined || column === undefined
+          ? `  ${sentence}`
+          : `  ${printFault({ file, line, column, message: sentence })}`;
+      }),
+    ];
+  });
+  return `${[head, ...parts].join('\n')}\n`;
+}

@@ -1,0 +1,147 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+import { stdout } from 'node:process';
+import { Components } from '../../openapi/components.ts';
+import { type Description, elementsOf, memberOf } from '../../openapi/description.ts';
+import { resourceIn } from '../../openapi/draft/find-inverse.ts';
+import { matchOperations } from '../../openapi/draft/match-operations.ts';
+import { printRuleBook } from '../../openapi/draft/print-rule-book.ts';
+import { namedOperations, proposeRuleBook, requestShape } from '../../openapi/draft/propose-rule-book.ts';
+import { counted } from '../../report/text.ts';
+import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
+import { readRuleBook } from '../../rules/read-rule-book.ts';
+import { openQuestions, printFault } from '../../rules/rule-book-fault.ts';
+import type { RuleBook } from '../../rules/rule-book.ts';
+import { casePlayer, readTextCases, updatedLines } from '../cases/text-cases.ts';
+import { type CommandFault, endWith, FAILURE, isFault, writeOutput } from '../command-fault.ts';
+import { readOnly, readRecordedRequests, takeRead } from '../explain/requests.ts';
+import { sampleOf } from './coverage.ts';
+import { isAddress, readDescription } from './description-file.ts';
+import { draftTrial } from './draft.ts';
+
+/** Options of `init`. */
+export interface InitOptions {
+  readonly v1: string;
+  readonly v2: string;
+  readonly har?: string;
+  readonly dir: string;
+  readonly force?: true;
+}
+
+/** Writes a settings file, a drafted rule book and a first text case, and sets the exit code. */
+export async function runInit(options: InitOptions): Promise<void> {
+  endWith(await run(options));
+}
+
+/** An address that nobody has, where V2's description tells none. */
+const NO_UPSTREAM = 'http://127.0.0.1:9000';
+
+async function run(options: InitOptions): Promise<CommandFault | undefined> {
+  const { dir, har, force } = options;
+  const [v1, v2] = [await readDescription(options.v1), await readDescription(options.v2)];
+  if (isFault(v1)) return v1;
+  if (isFault(v2)) return v2;
+  const recorded = har === undefined ? readOnly([]) : await readRecordedRequests({ har });
+  if (isFault(recorded)) return recorded;
+  const requests = takeRead(recorded);
+  const proposed = proposeRuleBook(v1, v2);
+  if (proposed.operations.length === 0)
+    return {
+      fault:
+        'No operation of V1 was found in V2, so that there is nothing to write. Compare the paths and servers of the descriptions.',
+      isJunk: true,
+    };
+  const text = printRuleBook(proposed);
+  const rules = join(dir, 'rules.yaml');
+  const reading = await readRuleBook(text, rules);
+  const cases = reading.ok ? await firstCases(v1, v2, reading.ruleBook) : '';
+  const files: readonly (readonly [path: string, text: string])[] = [
+    [join(dir, 'gateway.yaml'), settingsText(v2, options)],
+    [rules, text],
+    [join(dir, 'cases', 'first.txt'), cases],
+  ];
+  const present = files.map(([path]) => path).filter((path) => existsSync(path));
+  if (present.length > 0 && force !== true)
+    return {
+      fault: `${present.join(', ')}: already here. Name another folder with --dir, or write over with --force.`,
+    };
+  mkdirSync(join(dir, 'cases'), { recursive: true });
+  for (const [path, content] of files) {
+    const unwritten = writeOutput(path, content);
+    if (unwritten !== undefined) return unwritten;
+  }
+  const faults = reading.ok ? [] : reading.faults.map((fault) => printFault(fault));
+  process.stderr.write(faults.map((fault) => `${fault}\n`).join(''));
+  if (reading.ok && har !== undefined) {
+    const trial = await draftTrial(new CompiledRuleBook(reading.ruleBook), v2, requests);
+    process.stderr.write(trial.text);
+  }
+  const questions = openQuestions(text, rules).length;
+  stdout.write(
+    `Wrote ${files.map(([path]) => path).join(', ')}: ${counted(proposed.operations.length, 'operation')}, ${counted(questions, 'open question')}.
+
+${questions === 0 ? 'Next:' : `Answer the TODO lines of ${rules}: remove the marks (# ) of what is right, delete what is not, and the TODO lines. Then:`}
+  capture-gateway check --rules ${rules} --v1 ${options.v1} --v2 ${options.v2}
+  capture-gateway test --rules ${rules} --update
+  capture-gateway serve --config ${join(dir, 'gateway.yaml')}
+`,
+  );
+  if (faults.length > 0) process.exitCode = FAILURE;
+  return undefined;
+}
+
+function settingsText(v2: Description, { dir, v2: source }: InitOptions): string {
+  const [url] = elementsOf(v2['servers']).map((server) => memberOf(server, 'url'));
+  const origin = typeof url === 'string' ? URL.parse(url)?.origin : undefined;
+  const description = isAddress(source) ? source : relative(dir, resolve(source));
+  return `# Settings of the gateway; docs/settings.md lists them all. Flags and variables override them, and paths are relative to this file.
+listen: 127.0.0.1:8080
+admin-listen: 127.0.0.1:8081
+${origin === undefined ? '# Where V2 is: write its address here.' : '# Where V2 is: the first server of its description. Write the address of a test system here while you try the rules.'}
+upstream: ${origin ?? NO_UPSTREAM}
+rules: rules.yaml
+v2-openapi: ${JSON.stringify(description)}
+`;
+}
+
+/** Cases with the values of the descriptions, one for each operation with a body, with what the draft makes of them. */
+async function firstCases(v1: Description, v2: Description, ruleBook: RuleBook): Promise<string> {
+  const play = casePlayer(ruleBook);
+  const [old, young] = [new Components(v1), new Components(v2)];
+  const { matched } = matchOperations(v1, v2);
+  const texts: string[] = [];
+  for (const { pair, operation } of namedOperations(matched)) {
+    const shape = requestShape(v1, pair.v1, old);
+    const resource = resourceIn(pair.v2, { description: v2, components: young });
+    const isWrite = shape !== undefined && shape.members.size > 0;
+    if (!isWrite && !(operation.method === 'GET' && resource !== undefined)) continue;
+    const target = operation.template.replaceAll(/\{[^{}]*\}/g, '1');
+    const request = [
+      `> ${operation.method} ${ruleBook.from}${target}`,
+      ...(isWrite ? ['> Content-Type: application/json', '>', `> ${JSON.stringify(sampleOf(shape))}`] : []),
+    ];
+    const body = resource === undefined ? '' : JSON.stringify(sampleOf(resource.response));
+    const status = Object.keys(Object(pair.v2.operation['responses'])).find((key) => /^2\d\d$/.test(key));
+    const response = [
+      `* ${status ?? '200'}`,
+      ...(body === '' ? [] : ['* Content-Type: application/json', '*', `* ${body}`]),
+    ];
+    const head = [`# ${operation.id}`, ...request];
+    const [textCase] = readTextCases([...head, ...response, '< 200'].join('\n'));
+    if (textCase === undefined) continue;
+    const played = await play(textCase);
+    texts.push(
+      [
+        ...head,
+        ...(played.sent === undefined ? [] : updatedLines('=', undefined, played.sent)),
+        ...response,
+        ...updatedLines('<', undefined, played.response),
+      ].join('\n'),
+    );
+  }
+  return `Cases of the descriptions' own values, with what the drafted rule book makes of them. Read what V2 gets (=) and what the client gets (<), and correct the rules
+until both are right; then add requests of your own. capture-gateway test plays them.
+
+${texts.join('\n\n')}
+`;
+}

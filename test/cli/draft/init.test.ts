@@ -1,0 +1,123 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { coverageOf } from '../../../src/cli/draft/coverage.ts';
+import { referenceDescription } from '../../../src/cli/draft/description-file.ts';
+import { readRuleBook } from '../../../src/rules/read-rule-book.ts';
+import { openQuestions } from '../../../src/rules/rule-book-fault.ts';
+import { command } from '../../support/command.ts';
+import { commandRun } from '../../support/command-runs.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+const V1 = 'examples/invoicing/v1.yaml';
+const V2 = 'examples/invoicing/v2.yaml';
+const folder = temporaryFolder('init');
+const rules = join(folder, 'rules.yaml');
+const INIT = ['init', '--v1', V1, '--v2', V2, '--dir', folder];
+
+test('init writes settings, rules with questions, and cases that pass; then nothing without --force', async () => {
+  const first = await commandRun(INIT);
+  expect([first.code, first.err]).toEqual([0, '']);
+  expect(first.out).toMatch(
+    /^Wrote .*gateway\.yaml, .*rules\.yaml, .*first\.txt: 6 operations, \d+ open questions\./,
+  );
+  expect(first.out.match(/^ {2}capture-gateway \w+/gm)?.map((line) => line.trim())).toEqual([
+    'capture-gateway check',
+    'capture-gateway test',
+    'capture-gateway serve',
+  ]);
+  expect(readdirSync(folder, { recursive: true }).toSorted()).toEqual([
+    'cases',
+    'cases/first.txt',
+    'gateway.yaml',
+    'rules.yaml',
+  ]);
+  expect(readFileSync(join(folder, 'gateway.yaml'), 'utf8')).toContain(
+    'upstream: https://api.invoicing.example\n',
+  );
+  expect(await commandRun(['test', '--rules', rules])).toMatchObject({ code: 0 });
+  const again = await commandRun(INIT);
+  expect(again.code).toBe(2);
+  expect(again.err).toContain('rules.yaml, ');
+  expect(again.err).toContain('already here. Name another folder with --dir, or write over with --force.');
+  expect((await commandRun([...INIT, '--force'])).code).toBe(0);
+});
+
+test('a rule book with open questions is named by check, and refused by serve', async () => {
+  await commandRun([...INIT, '--force']);
+  const questions = openQuestions(readFileSync(rules, 'utf8'), rules);
+  expect(questions.length).toBeGreaterThan(5);
+  const [first] = questions;
+  const checked = await commandRun(['check', '--rules', rules]);
+  expect(checked.code).toBe(0);
+  expect(checked.out).toContain(`${rules}:${first?.line}:${first?.column} ${first?.message}`);
+  const settings = ['--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0', '--rules', rules];
+  const refused = command(['serve', ...settings]);
+  expect(await refused.exit).toBe(2);
+  expect(refused.stderr()).toContain(`${rules}:${first?.line}:${first?.column} TODO: `);
+  expect(refused.stderr()).toContain('answer each and delete its line, or start with --force.');
+  const forced = command(['serve', ...settings, '--force']);
+  await forced.until(/clients +http/);
+  expect(await forced.stop()).toBe(0);
+});
+
+test.each([
+  ['# TODO: a question', 1, 3],
+  ['  # TODO answer', 1, 5],
+  ['a: 1 # TODO beside a value is a note', 0, 0],
+  ['# TODOS are none', 0, 0],
+  ['a: "# TODO: a text"', 0, 0],
+])('%j has %i open questions', (line, count, column) => {
+  const found = openQuestions(line, 'rules.yaml');
+  expect(found.map((question) => question.column)).toEqual(count === 0 ? [] : [column - 2]);
+});
+
+test('descriptions without a common operation', async () => {
+  const other = join(folder, 'other.json');
+  writeFileSync(other, '{"openapi":"3.1.0","info":{"title":"T","version":"1"},"paths":{}}');
+  const { code, err } = await commandRun(['init', '--v1', V1, '--v2', other, '--dir', join(folder, 'none')]);
+  expect([code, err]).toEqual([
+    1,
+    'No operation of V1 was found in V2, so that there is nothing to write. Compare the paths and servers of the descriptions.\n',
+  ]);
+});
+
+test('coverage: the shipped rule book leaves nothing open between both versions', async () => {
+  const text = readFileSync('config/rules.yaml', 'utf8');
+  const reading = await readRuleBook(text, 'rules.yaml');
+  if (!reading.ok) throw new Error('the shipped rule book has faults');
+  const [v1, v2] = [await referenceDescription('v1'), await referenceDescription('v2')];
+  const coverage = coverageOf({ ruleBook: reading.ruleBook, text, v1, v2 });
+  expect(coverage.gaps).toEqual([]);
+  expect(coverage.operations.covered).toBe(coverage.operations.all);
+  // Each change is needed: without it, something is missing.
+  for (const change of ['property-address', 'highlight-type']) {
+    const changes = reading.ruleBook.changes.filter(({ id }) => id !== change);
+    const lacking = coverageOf({ ruleBook: { ...reading.ruleBook, changes }, text, v1, v2 });
+    expect([change, lacking.gaps.length > 0]).toEqual([change, true]);
+  }
+});
+
+test('coverage: check names what is missing with the line of its operation, and exits with 1', async () => {
+  await commandRun([...INIT, '--force']);
+  const { code, out } = await commandRun(['check', '--rules', rules, '--v1', V1, '--v2', V2]);
+  expect(code).toBe(1);
+  const line =
+    readFileSync(rules, 'utf8')
+      .split('\n')
+      .findIndex((text) => text.startsWith('  createBill:')) + 1;
+  expect(out).toContain('coverage: 6 of 6 operations of V1 lead somewhere');
+  expect(out).toContain(`${rules}:${line}:3 createBill: V2 requires /currency, which is never set`);
+  expect(out).toContain("V1's response 201 has integer in /id, and clients get a string");
+  const json = JSON.parse(
+    (await commandRun(['check', '--rules', rules, '--v1', V1, '--v2', V2, '--json'])).out,
+  );
+  expect(json.coverage).toMatchObject({ operations: { all: 6, covered: 6 } });
+  expect(json.coverage.gaps).toContainEqual({
+    kind: 'request',
+    operation: 'createBill',
+    line,
+    column: 3,
+    text: 'V2 requires /currency, which is never set',
+  });
+});
