@@ -63,7 +63,7 @@ export type FoundRule =
       readonly member: string;
       readonly to: string;
       /** The conversion that the value needs under its new name. */
-      readonly then?: readonly Conversion[];
+      readonly conversions?: readonly Conversion[];
     }
   | {
       readonly rule: 'convert';
@@ -472,8 +472,14 @@ function renameDoubt(rename: FoundRename, objects: Objects, work: Work): string 
 
 function addRename(rename: FoundRename, { v1, v2, path }: Objects, work: Work): void {
   const { from, to, confidence, evidence, doubt } = rename;
-  const then = doubt === undefined ? [] : conversionsOf(v1, from, v2, to);
-  const found = { rule: 'rename', in: path, member: from, to, ...(then.length > 0 && { then }) } as const;
+  const converted = doubt === undefined ? [] : conversionsOf(v1, from, v2, to);
+  const found = {
+    rule: 'rename',
+    in: path,
+    member: from,
+    to,
+    ...(converted.length > 0 && { conversions: converted }),
+  } as const;
   addFinding({ found, confidence, evidence, doubt }, work);
   if (doubt !== undefined)
     work.questions.push(
@@ -524,11 +530,17 @@ function addGone(name: string, place: GonePlace, work: Work): void {
   const { candidate } = place;
   if (candidate !== undefined && candidate.under === undefined) {
     const { to, confidence, evidence: why, doubt: against = 'it may be gone, or another one' } = candidate;
-    const then = conversionsOf(v1, name, v2, to);
-    const found = { rule: 'rename', in: path, member: name, to, ...(then.length > 0 && { then }) } as const;
+    const converted = conversionsOf(v1, name, v2, to);
+    const found = {
+      rule: 'rename',
+      in: path,
+      member: name,
+      to,
+      ...(converted.length > 0 && { conversions: converted }),
+    } as const;
     addFinding({ found, confidence, evidence: why, doubt: against }, work);
     // Its value can be V2's in another form: that it is gone instead is not worth a second question.
-    if (then.length > 0) return;
+    if (converted.length > 0) return;
   }
   const doubt = question ?? unknownDoubt(v2, work.places);
   addFinding(

@@ -122,7 +122,7 @@ export function resourceIn(
     if (response.element !== undefined) return { at: '', shape: response.element, response };
     const lists = [...response.members].filter(([, { shape }]) => (shape.element?.members.size ?? 0) > 0);
     const [list] = lists;
-    const isCollection = described.method === 'GET' && !/\}$/.test(described.rest);
+    const isCollection = described.method === 'GET' && !described.rest.endsWith('}');
     if (isCollection && lists.length === 1 && list !== undefined)
       return { at: list[0], shape: list[1].shape.element ?? ANY_SHAPE, response };
     if (response.members.size > 0) return { at: '', shape: response, response };

@@ -135,7 +135,7 @@ function printRule({ found }: ProposedRule): readonly string[] {
     case 'rename': {
       const to = scalar(pathText([found.to]));
       const rename = `{ rename: ${scalar(pathText(found.in, found.member))}, to: ${to} }`;
-      return [rename, ...(found.then ?? []).map((one) => printConversion(one, found.in, found.to))];
+      return [rename, ...(found.conversions ?? []).map((one) => printConversion(one, found.in, found.to))];
     }
     case 'convert':
       return found.conversions.map((one) => printConversion(one, found.in, found.member));

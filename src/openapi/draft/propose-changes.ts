@@ -163,7 +163,7 @@ function summaryOf(rules: readonly ProposedRule[]): string {
     case 'nest':
       return `${found.members.join(', ')} of ${placeOf(found)} ${found.members.length === 1 ? 'is' : 'are'} nested under ${found.under}.`;
     case 'rename':
-      return `${pathText(found.in, found.member)} is called ${found.to}${found.then === undefined ? '' : ', and has another form'}.`;
+      return `${pathText(found.in, found.member)} is called ${found.to}${found.conversions === undefined ? '' : ', and has another form'}.`;
     case 'strip':
       return rules.length === 1
         ? `${pathText(found.in, found.member)} is gone.`

@@ -26,12 +26,11 @@ test('init writes settings, rules with questions, and cases that pass; then noth
     'capture-gateway test',
     'capture-gateway serve',
   ]);
-  expect(readdirSync(folder, { recursive: true }).toSorted()).toEqual([
-    'cases',
-    'cases/first.txt',
-    'gateway.yaml',
-    'rules.yaml',
-  ]);
+  expect(
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).toSorted((one, other) =>
+      one < other ? -1 : 1,
+    ),
+  ).toEqual(['cases', 'cases/first.txt', 'gateway.yaml', 'rules.yaml']);
   expect(readFileSync(join(folder, 'gateway.yaml'), 'utf8')).toContain(
     'upstream: https://api.invoicing.example\n',
   );
