@@ -16,7 +16,7 @@ export function readJsonType(value: string | undefined): JsonReading {
   if (!mediaType.test(value)) return !otherType.test(value) && /json/i.test(value) ? 'ambiguous' : 'other';
   const end = value.indexOf(';');
   const essence = (end === -1 ? value : value.slice(0, end)).trim().toLowerCase();
-  if (!isJson(essence)) return 'other';
+  if (!isJson(essence) || isStream.test(essence)) return 'other';
   return end === -1 || charsetsAreUtf8(value.slice(end)) ? 'json' : 'charset';
 }
 
@@ -56,11 +56,30 @@ function isJson(essence: string): boolean {
   return essence === 'application/json' || (essence.startsWith('application/') && essence.endsWith('+json'));
 }
 
+/** A stream of texts under a suffix of JSON: it may never end, and no reader may wait for its end. */
+const isStream = /[/.-](?:stream|seq|lines|ndjson|jsonl)\+json$/;
+
+/** Names under which services send JSON that is registered as `application/json`. */
+const otherNames = /^(?:text\/json|text\/x-json|application\/x-json)[ \t]*(?:;|$)/i;
+
+/** Reads the `Content-Type` of a response: as {@link readJsonType}, and JSON under another name is JSON, too. */
+export function readResponseType(value: string | undefined): JsonReading {
+  if (value === undefined || !otherNames.test(value)) return readJsonType(value);
+  const end = value.indexOf(';');
+  return readJsonType(`application/json${end === -1 ? '' : value.slice(end)}`);
+}
+
+/** True for a `Content-Type` of a response that may hide JSON: plain text, or none. */
+export function mayHideJson(value: string | undefined): boolean {
+  return value === undefined || /^text\/plain[ \t]*(?:;|$)/i.test(value);
+}
+
 /** US-ASCII is a subset of UTF-8. Every charset counts, because parsers differ in which of two they use. */
 function charsetsAreUtf8(parameters: string): boolean {
   for (const [, name, value] of parameters.matchAll(parameter)) {
     if (name?.toLowerCase() !== 'charset') continue;
-    const charset = (value ?? '').replaceAll(/["\\]/g, '').toLowerCase();
+    // Some clients write it in single quotes, which are none to HTTP.
+    const charset = (value ?? '').replaceAll(/["'\\]/g, '').toLowerCase();
     if (charset !== 'utf-8' && charset !== 'utf8' && charset !== 'us-ascii') return false;
   }
   return true;
@@ -81,13 +100,24 @@ export function readCoding(value: string | undefined): Coding | 'unsupported' | 
   const named = value
     .split(',')
     .map((part) => part.trim().toLowerCase())
-    .filter((part) => part !== '' && part !== 'identity');
+    .filter((part) => part !== '' && !NO_CODINGS.has(part));
   const [first] = named;
   if (first === undefined) return undefined;
   if (named.length > 1) return 'unsupported';
   if (first === 'x-gzip') return 'gzip';
   return first === 'gzip' || first === 'deflate' || first === 'br' ? first : 'unsupported';
 }
+
+/** What clients and services write where there is no coding: a charset, and words of MIME's Content-Transfer-Encoding. */
+const NO_CODINGS: ReadonlySet<string> = new Set([
+  'identity',
+  'utf-8',
+  'utf8',
+  'none',
+  'binary',
+  '7bit',
+  '8bit',
+]);
 
 /** True for a body in zlib's format, which always starts with method 8: some clients send raw deflate under its name. */
 export function isZlib(body: Uint8Array): boolean {

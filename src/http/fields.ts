@@ -179,6 +179,7 @@ export type HeaderKind =
   | 'forwarding'
   | 'if-match'
   | 'range'
+  | 'if-range'
   | 'link'
   | 'method-override'
   | 'via'
@@ -230,10 +231,10 @@ const KINDS_OF_OTHERS: ReadonlyMap<string, HeaderKind> = new Map<string, HeaderK
   ['set-cookie', 'link'],
   ['if-match', 'if-match'],
   ['range', 'range'],
-  ['if-range', 'range'],
   ['x-http-method-override', 'method-override'],
   ['x-http-method', 'method-override'],
   ['x-method-override', 'method-override'],
+  ['if-range', 'if-range'],
   ['via', 'via'],
   ['max-forwards', 'max-forwards'],
   ['date', 'date'],

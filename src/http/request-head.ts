@@ -34,6 +34,8 @@ export interface RequestHead extends ForwardedFields {
   readonly ifMatch: string | undefined;
   /** All values of `X-HTTP-Method-Override` and its other names, joined with commas. */
   readonly methodOverride: string | undefined;
+  /** All values of `Range`, joined with commas. */
+  readonly range: string | undefined;
   /** All values of `Via`, joined with commas. */
   readonly via: string | undefined;
   /** All values of `Max-Forwards`, joined with commas: more than one is not a valid one. */
@@ -105,6 +107,7 @@ abstract class HeadReader implements RequestHead {
   acceptEncoding: string | undefined = undefined;
   ifMatch: string | undefined = undefined;
   methodOverride: string | undefined = undefined;
+  range: string | undefined = undefined;
   via: string | undefined = undefined;
   maxForwards: string | undefined = undefined;
   namesTrailers = false;
@@ -185,6 +188,7 @@ abstract class HeadReader implements RequestHead {
     else if (kind === 'accept-encoding') this.acceptEncoding = joined(this.acceptEncoding, value, ', ');
     else if (kind === 'if-match') this.ifMatch = joined(this.ifMatch, value, ', ');
     else if (kind === 'method-override') this.methodOverride = joined(this.methodOverride, value, ',');
+    else if (kind === 'range') this.range = joined(this.range, value, ', ');
     else if (kind === 'via') this.via = joined(this.via, value, ',');
     else if (kind === 'max-forwards') this.maxForwards = joined(this.maxForwards, value, ',');
     else if (kind === 'trailer') this.namesTrailers = true;

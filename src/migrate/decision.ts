@@ -499,6 +499,7 @@ export class MigratedHead implements ForwardedFields {
   private readonly isBodyDropped: boolean;
   private readonly dropsOverride: boolean;
   private readonly isResponseRewritten: boolean;
+  private readonly isPaged: boolean;
   private readonly hasTrace: boolean;
   private readonly versionHeader: string;
   /** The fields that are set; undefined leaves one as received. */
@@ -516,6 +517,7 @@ export class MigratedHead implements ForwardedFields {
     this.isBodyDropped = migration.isBodyDropped === true;
     this.dropsOverride = migration.dropsOverride === true;
     this.isResponseRewritten = codings !== undefined;
+    this.isPaged = received.range !== undefined && !/^bytes[ \t]*=/i.test(received.range);
     this.hasTrace = hasTrace;
     this.version = version === undefined || version.why === 'client' ? undefined : version.sent;
     this.versionHeader = version?.field ?? VERSION_HEADER;
@@ -548,8 +550,8 @@ export class MigratedHead implements ForwardedFields {
   }
 
   private readonly isKept = (kind: HeaderKind): boolean => {
-    // A part of V2's body is none of V1's (RFC 9110 §14.2 allows the whole).
-    if (kind === 'range') return !this.isResponseRewritten;
+    // A part of V2's body is none of V1's (RFC 9110 §14.2 allows the whole); other units than bytes are paging.
+    if (kind === 'range' || kind === 'if-range') return !this.isResponseRewritten || this.isPaged;
     // The state of a trace that is not continued does not apply to the new one (W3C Trace Context §3.3).
     if (kind === 'tracestate') return this.hasTrace;
     if (kind === 'method-override') return !this.dropsOverride;

@@ -1,4 +1,4 @@
-import { type Coding, readCoding, readJsonType } from '../http/content.ts';
+import { type Coding, mayHideJson, readCoding, readResponseType } from '../http/content.ts';
 import { fieldsOfAnotherBody, kindOfName } from '../http/fields.ts';
 import {
   FieldNames,
@@ -115,6 +115,8 @@ const FIELDS_OF_CONTENT = new FieldNames([
 export type ResponseNote =
   | 'response-too-large'
   | 'response-undecodable'
+  /** Plain text or no media type at all, where JSON was expected. */
+  | 'response-media-type'
   | 'response-buffer-full'
   | 'response-malformed'
   /** An `inverse` applies, and the response has no `data` for it. */
@@ -130,22 +132,32 @@ type ResponseDecision =
 
 /** Decides from its head how to handle the body of a response; at most `limit` bytes are rewritten. */
 export function decideResponse(status: number, headers: HeaderList, limit: number): ResponseDecision {
-  const type = readJsonType(headerValue(headers, 'content-type'));
-  if (type === 'other') return forward(undefined);
+  const mediaType = headerValue(headers, 'content-type');
+  const type = readResponseType(mediaType);
+  if (type === 'other' && !(status < 300 && hasContent(status) && mayHideJson(mediaType)))
+    return forward(undefined);
+  // Without a length it may be a stream of text, which nobody may hold back.
+  const length = headerValue(headers, 'content-length');
+  if (type === 'other' && (length === undefined || length === '0'))
+    return forward(length === '0' ? undefined : 'response-media-type');
   // JSON in another charset, or of a type that readers take for JSON or not.
-  if (type !== 'json') return forward('response-undecodable');
+  if (type === 'charset' || type === 'ambiguous') return forward('response-undecodable');
   const encoding = headerValues(headers, 'content-encoding');
   const coding = encoding.length === 0 ? undefined : readCoding(encoding.join(','));
   if (coding === 'unsupported') return forward('response-undecodable');
-  if (status === 206 || headerValue(headers, 'content-range') !== undefined)
-    return forward('response-partial');
-  if (Number(headerValue(headers, 'content-length')) > limit) return forward('response-too-large');
+  const range = headerValue(headers, 'content-range');
+  if (range === undefined ? status === 206 : /^bytes[ \t=]/i.test(range)) return forward('response-partial');
+  if (Number(length) > limit) return forward('response-too-large');
   return { action: 'rewrite', coding };
 }
 
-/** True for a response in JSON. */
+/** True for a response that is read as JSON. */
 function isJson(headers: HeaderList): boolean {
-  return readJsonType(headerValue(headers, 'content-type')) === 'json';
+  const type = headerValue(headers, 'content-type');
+  return (
+    readResponseType(type) === 'json' ||
+    (mayHideJson(type) && Number(headerValue(headers, 'content-length')) > 0)
+  );
 }
 
 /** The note for a response that could not be decoded. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { preferredType, readCoding, readJsonType } from '../../src/http/content.ts';
+import { preferredType, readCoding, readJsonType, readResponseType } from '../../src/http/content.ts';
 
 test.each([
   [undefined, 'application/json'],
@@ -33,6 +33,11 @@ test.each([
   ['application/json ; charset="UTF-8" ; x=y', 'json'],
   ['application/json ;', 'json'],
   ['application/json; charset=us-ascii', 'json'],
+  ["application/json; charset='utf-8'", 'json'],
+  ["application/json; charset='latin1'", 'charset'],
+  ['application/stream+json', 'other'],
+  ['application/vnd.amadeus-stream+json; v=1', 'other'],
+  ['application/upstream+json', 'json'],
   ['application/json; charset=iso-8859-1', 'charset'],
   ['application/json; charset=utf-8; charset=utf-16', 'charset'],
   ['application/json; charset="utf-16"', 'charset'],
@@ -45,6 +50,17 @@ test.each([
   ['application /json', 'ambiguous'],
 ])('Content-Type %s is %s', (value, reading) => {
   expect(readJsonType(value)).toBe(reading);
+});
+
+test.each([
+  ['text/json', 'json'],
+  ['Application/x-json; charset=utf-8', 'json'],
+  ['text/x-json;charset=latin1', 'charset'],
+  ['text/jsonp', 'other'],
+  ['text/plain', 'other'],
+  [undefined, 'other'],
+])('Content-Type %s of a response is %s', (value, reading) => {
+  expect(readResponseType(value)).toBe(reading);
 });
 
 // A parser that can read a separator in two ways never ends here: with 40 of `; ` the process answered nobody again.
@@ -71,6 +87,10 @@ test.each([
   ['X-GZIP', 'gzip'],
   [' br ', 'br'],
   ['deflate,', 'deflate'],
+  ['UTF-8', undefined],
+  ['none', undefined],
+  ['binary', undefined],
+  ['gzip, utf-8', 'gzip'],
   ['zstd', 'unsupported'],
   ['gzip, br', 'unsupported'],
   ['gzip, gzip', 'unsupported'],

@@ -64,7 +64,7 @@ test.each([
   ['Tracestate', 'tracestate'],
   ['Content-Location', 'link'],
   ['link', 'link'],
-  ['If-Range', 'range'],
+  ['If-Range', 'if-range'],
   ['If-Match', 'if-match'],
   ['X_Api_Version', 'alias'],
   ['x_forwarded_for', 'alias'],

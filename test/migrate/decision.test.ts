@@ -424,6 +424,13 @@ test.each([
   expect(migrated(received, { version })).toEqual(received);
 });
 
+test('a range in another unit than bytes is paging, and crosses', () => {
+  const version = { sent: '2024-06-30', why: 'client' } as const;
+  const paged = ['Range', 'items=0-24', 'If-Range', '"v7"'];
+  expect(migrated(paged, { version, codings: ALL_CODINGS })).toEqual(paged);
+  expect(migrated(['Range', 'Bytes =0-1'], { version, codings: ALL_CODINGS })).toEqual([]);
+});
+
 // Attack: `*` may stand for each coding that no other member names. In quadratic time this test does not end.
 test.each(['*,', '*;q=0,', 'zstd,', ',', ' ,', ';', 'gzip;', 'gzip, ', 'gzip;q=1 ', '*'])(
   'an Accept-Encoding of a million of %j is read in one pass, and does not grow',

@@ -195,6 +195,34 @@ describe('a response that is left alone', () => {
   });
 });
 
+describe('JSON under another name', () => {
+  const NEW = '{"data":{"new":1}}';
+  const OLD = '{"data":{"new":1,"old":1}}';
+  const length = `Content-Length: ${NEW.length}\r\n`;
+  const page = 'Content-Range: items 0-24/100\r\n';
+  test.each([
+    ['Content-Type: text/json\r\n', length, 'rewritten', undefined],
+    ['Content-Type: application/x-json\r\n', '', 'rewritten', undefined],
+    ['Content-Type: text/plain; charset=utf-8\r\n', length, 'rewritten', undefined],
+    ['', length, 'rewritten', undefined],
+    ['Content-Type: application/json\r\nContent-Encoding: UTF-8\r\n', length, 'rewritten', undefined],
+    [`Content-Type: application/json\r\n${page}`, length, 'rewritten', undefined],
+    ['Content-Type: text/plain\r\n', '', 'passed', 'response-media-type'],
+    ['Content-Type: text/html\r\n', length, 'passed', undefined],
+    ['Content-Type: application/stream+json\r\n', '', 'passed', undefined],
+  ])('as %j with %j is %s', async (type, framing, outcome, responseNote) => {
+    const v2 = await rawServer((socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\n${type}${framing}Connection: close\r\n\r\n${NEW}`);
+      socket.end();
+    });
+    const gateway = await gatewayFor(v2.origin, withRules([ALIAS]));
+    const { text } = await exchange(gateway.port, post());
+    expect(text).toContain(outcome === 'rewritten' ? OLD : NEW);
+    expect(text.includes('"old"')).toBe(outcome === 'rewritten');
+    expect((await gateway.entry()).responseNote).toBe(responseNote);
+  });
+});
+
 describe('a HEAD', () => {
   const INVERSE: ResponseRule = { rule: 'inverse', status: ['2xx'] };
   const read = { id: 'read', method: 'GET', template: '/orders/post_productions/{id}', assumed: false };
