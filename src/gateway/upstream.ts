@@ -40,7 +40,7 @@ export interface UpstreamFault {
   readonly kind: 'unreachable' | 'timeout' | 'closed' | 'invalid' | 'rejected' | 'crowded' | 'away';
   /** True when a byte of the request may have reached the origin. */
   readonly sent: boolean;
-  /** The system's error code, such as `ECONNREFUSED`, or a few words, such as `no response head in time`: for the log, never for the client. */
+  /** The kernel's error code, such as `ECONNREFUSED`, or a few words, such as `no response head in time`: for the log, never for the client. */
   readonly cause: string;
 }
 

@@ -98,7 +98,7 @@ class ConnectionList {
 }
 
 /** How connections begin. */
-export interface ConnectionsOwner {
+export interface ConnectionsHandler {
   /** Maximum number of connections. */
   readonly limit: number;
   /**
@@ -130,7 +130,7 @@ const DROPPED_BYTES = 256 * 1024 * 1024;
 export class ClientConnections {
   /** Connections accepted so far. */
   accepted = 0;
-  private readonly owner: ConnectionsOwner;
+  private readonly handler: ConnectionsHandler;
   private readonly serving = new ConnectionList();
   private readonly lingering = new ConnectionList();
   /** The way from the socket below TLS, which is what Node tells of it, to its record; it keeps nothing alive. */
@@ -140,8 +140,8 @@ export class ClientConnections {
   private stretchSince = Number.NEGATIVE_INFINITY;
   private checks = 0;
 
-  constructor(owner: ConnectionsOwner) {
-    this.owner = owner;
+  constructor(handler: ConnectionsHandler) {
+    this.handler = handler;
   }
 
   /** Number of connections. */
@@ -152,7 +152,7 @@ export class ClientConnections {
   /** Takes a new connection; at the limit one that lingers makes room for it, or the oldest one with nothing in flight. */
   accept(accepted: Socket): void {
     const connection = this.add(accepted);
-    if (connection !== undefined) this.owner.open(connection, () => this.serve(connection));
+    if (connection !== undefined) this.handler.open(connection, () => this.serve(connection));
   }
 
   /** The handshake on a connection is over: what is sent on `socket` is HTTP. */
@@ -209,7 +209,7 @@ export class ClientConnections {
 
   private add(accepted: Socket): ClientConnection | undefined {
     this.accepted += 1;
-    if (this.size >= this.owner.limit && !this.makeRoom()) {
+    if (this.size >= this.handler.limit && !this.makeRoom()) {
       accepted.destroy();
       return undefined;
     }
@@ -238,7 +238,7 @@ export class ClientConnections {
 
   private serve(connection: ClientConnection): void {
     connection.since = performance.now();
-    connection.protocol = this.owner.begin(connection);
+    connection.protocol = this.handler.begin(connection);
   }
 
   private makeRoom(): boolean {

@@ -29,7 +29,7 @@ interface BodySource extends Flow {
 type ClosingConnection = Pick<Socket, 'once' | 'off'>;
 
 /** Receives the events of a request body. */
-export interface IncomingBodyOwner {
+export interface IncomingBodyHandler {
   /** Called for every collected part, with the bytes of memory that it takes; false stops the collecting. */
   acceptChunk(bytes: number): boolean;
   onWholeBody(body: Uint8Array): void;
@@ -86,7 +86,7 @@ export class IncomingBody
   trailers: HeaderList = [];
   private readonly source: BodySource;
   private readonly flow: ReadThrottle;
-  private readonly owner: IncomingBodyOwner;
+  private readonly handler: IncomingBodyHandler;
   private readonly options: IncomingBodyOptions;
   private readonly rate: MinimumRate;
   private mode: 'waiting' | 'collect' | 'open' | 'stream' | 'discard' = 'waiting';
@@ -120,7 +120,7 @@ export class IncomingBody
     source: BodySource,
     length: number | undefined,
     options: IncomingBodyOptions,
-    owner: IncomingBodyOwner,
+    handler: IncomingBodyHandler,
   ) {
     this.source = source;
     const { turns, chunkTurns } = options.bodies;
@@ -130,7 +130,7 @@ export class IncomingBody
     this.length = length;
     this.parts = new ByteCollector(length);
     this.options = options;
-    this.owner = owner;
+    this.handler = handler;
     this.rate = new MinimumRate(options, this);
   }
 
@@ -142,7 +142,7 @@ export class IncomingBody
     return this.want !== undefined;
   }
 
-  /** Collects the whole body into `memory`; `owner.acceptChunk` is called for every part. */
+  /** Collects the whole body into `memory`; `handler.acceptChunk` is called for every part. */
   collect(memory: CollectorMemory): void {
     this.parts = new ByteCollector(this.length, memory);
     this.begin('collect');
@@ -162,7 +162,7 @@ export class IncomingBody
   discard(connection: ClosingConnection, overrun: () => void): void {
     if (this.complete || this.mode === 'discard') return;
     this.leaveStream();
-    // Those of a collected body are in its owner's memory.
+    // Those of a collected body are in its handler's memory.
     if (this.mode === 'collect') this.parts = new ByteCollector();
     this.mode = 'discard';
     this.takeParts();
@@ -243,14 +243,14 @@ export class IncomingBody
       if (this.bytes > this.discardLimit) this.overrun?.();
       return;
     }
-    // Its owner has given the memory back.
+    // Its handler has given the memory back.
     if (this.isOver) return;
     this.timer?.refresh();
     if (this.mode === 'stream' && this.forwardInPlace(chunk)) return;
     const held = this.parts.add(chunk, true);
     if (this.mode === 'collect') {
-      // Its owner may have given the memory back.
-      if (!this.owner.acceptChunk(held)) this.parts = new ByteCollector();
+      // Its handler may have given the memory back.
+      if (!this.handler.acceptChunk(held)) this.parts = new ByteCollector();
     } else if (this.mode === 'open') {
       this.readAhead(held);
     } else if (this.parts.length >= LARGE_PART_BYTES) {
@@ -272,7 +272,7 @@ export class IncomingBody
     this.stopTimers();
     this.slot = this.options.bodies.streams.add(this);
     if (this.parts.length > BUFFERED_BYTES) this.flow.pause();
-    this.owner.onBody(this);
+    this.handler.onBody(this);
   }
 
   private forward(): void {
@@ -330,8 +330,8 @@ export class IncomingBody
     this.trailers = requestTrailersOf(this.source.rawTrailers ?? []);
     const { mode } = this;
     if (mode !== 'stream') this.mode = 'waiting';
-    if (mode === 'collect') this.owner.onWholeBody(this.parts.take());
-    else if (mode === 'open') this.owner.onBody(this.readWhole());
+    if (mode === 'collect') this.handler.onWholeBody(this.parts.take());
+    else if (mode === 'open') this.handler.onBody(this.readWhole());
     else if (mode === 'stream') this.endStream();
   }
 
@@ -408,7 +408,7 @@ export class IncomingBody
 
   tooSlow(): void {
     this.stopTimers();
-    this.owner.onStalled();
+    this.handler.onStalled();
   }
 
   private static endTurn(this: void, body: IncomingBody): void {

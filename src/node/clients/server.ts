@@ -15,7 +15,7 @@ import { type ClientConnection, ClientConnections, type ConnectionProtocol } fro
 import { type ClientListener, closePort, listen } from './listen.ts';
 import { onCheckPhase, StreamedBodies, TickBudget } from '../fair-turns.ts';
 import { H1Connections, type H1Server } from './http1/connection.ts';
-import { H2Connections, type H2ConnectionsOwner } from './http2/connection.ts';
+import { H2Connections, type H2Server } from './http2/connection.ts';
 import { readProxied } from './proxy-protocol.ts';
 import type { ReaderLimits } from './rates.ts';
 import type { BodyResources } from './request-body.ts';
@@ -74,7 +74,7 @@ const IDLE_GRACE_SHARE = 0.25;
 const IDLE_CHECK_MS = 50;
 
 /** The server for clients: plain HTTP/1.1, or TLS with HTTP/2 and HTTP/1.1. */
-export class GatewayServer implements ClientListener, H1Server, H2ConnectionsOwner {
+export class GatewayServer implements ClientListener, H1Server, H2Server {
   /** True once the server is to stop: every response then closes its connection. */
   draining = false;
   unfinished = 0;

@@ -30,7 +30,7 @@ export interface PendingRequest {
 }
 
 /** The pool that owns connections. */
-export interface ConnectionOwner {
+export interface ConnectionHandler {
   /** Milliseconds of a clock that is updated now and then: it may be behind, never ahead. */
   readonly now: number;
   /** Turns of responses in tiny chunks. */
@@ -57,12 +57,12 @@ const UNUSED_MS = 5000;
 const nothing = Buffer.alloc(0);
 
 /** One connection to V2, with one request on it at a time. */
-export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
+export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
   /** When connecting began, on the clock of `performance`. */
   readonly began = performance.now();
   /** Since when it is idle, on the same clock. */
   idleSince = 0;
-  private readonly owner: ConnectionOwner;
+  private readonly handler: ConnectionHandler;
   private readonly options: UpstreamOptions;
   /** Its address, once that is known. */
   address: Address | undefined = undefined;
@@ -104,9 +104,9 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
    * Begins to connect. `buffer` receives reads; it may be shared, since its bytes are copied or written before the next read.
    * `spread`, from 0 up to 1, keeps connections that were made together from expiring together.
    */
-  constructor(owner: ConnectionOwner, origin: Origin, buffer: Buffer, spread: number) {
+  constructor(handler: ConnectionHandler, origin: Origin, buffer: Buffer, spread: number) {
     const { options } = origin;
-    this.owner = owner;
+    this.handler = handler;
     this.options = options;
     this.origin = origin;
     this.reader = new ResponseReader(options, this);
@@ -216,7 +216,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
         this.fail({ kind: 'timeout', sent: true, cause: 'no response head in time' });
       return;
     }
-    // Not by the owner's clock: after a long turn it is so far behind that the next part would be late.
+    // Not by the pool's clock: after a long turn it is so far behind that the next part would be late.
     if (this.moved || this.isPaused || this.isWaiting) {
       this.moved = false;
       this.due = now + options.bodyTimeout;
@@ -244,7 +244,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
 
   complete(trailers: HeaderList, keepAliveMs: number): void {
     const { request, socket, writer, options } = this;
-    // Not by the owner's clock, which may be behind by as long as the response took: learnt idle times must be exact.
+    // Not by the pool's clock, which may be behind by as long as the response took: learnt idle times must be exact.
     const now = performance.now();
     this.request = undefined;
     this.writer = undefined;
@@ -296,7 +296,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
   private releaseAt(now: number): void {
     this.idleSince = now;
     this.due = Math.min(this.idleUntil, this.retiredAt);
-    this.owner.released(this);
+    this.handler.released(this);
   }
 
   /** The client broke it, not V2. */
@@ -308,7 +308,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
     this.connected = true;
     this.idleSince = performance.now();
     this.due = this.idleSince + UNUSED_MS;
-    this.owner.opened(this);
+    this.handler.opened(this);
   }
 
   private write(request: PendingRequest): void {
@@ -335,13 +335,13 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
     reader.pieces = 0;
     const fault = reader.read(chunk);
     if (fault === undefined) {
-      const { turns } = this.owner;
+      const { turns } = this.handler;
       if (this.request !== undefined && turns.areTooSmall(reader.pieces, chunk.length))
         this.waitForTurn(turns);
       return;
     }
     // The connection is lost either way. Unsolicited bytes also put the others in doubt: see `SocketPool.quarantine`.
-    if (fault === 'unsolicited bytes') this.owner.quarantine();
+    if (fault === 'unsolicited bytes') this.handler.quarantine();
     this.fail({ kind: 'invalid', sent: true, cause: fault });
   }
 
@@ -381,17 +381,17 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
     if (this.closed) return;
     this.closed = true;
     this.writer?.stop();
-    const { owner, request } = this;
+    const { handler, request } = this;
     if (!this.connected) {
-      owner.failed(this, this.fault());
+      handler.failed(this, this.fault());
       return;
     }
     // V2 closed it, not we, and it had served a request: so long does V2 keep idle connections. One that was never used says nothing,
     // since many servers wait less for a first request.
     if (request === undefined && !this.isGivenUp && this.requests > 0)
-      owner.closedIdle(performance.now() - this.idleSince);
+      handler.closedIdle(performance.now() - this.idleSince);
     this.fail(this.fault());
-    owner.closed(this);
+    handler.closed(this);
   }
 
   private expire(): void {
@@ -424,7 +424,7 @@ function causeOf(error: Error): string {
 const NOTHING = Buffer.alloc(0);
 
 /** Receives the failure of a body. */
-interface BodyWriterOwner {
+interface BodyWriterHandler {
   /** The body broke, or differs from its length: the part already written must never look complete. */
   bodyBroke(cause: string): void;
 }
@@ -444,17 +444,17 @@ export class BodyWriter {
   private readonly socket: Socket;
   private readonly body: BodyParts;
   private readonly parts: AsyncIterator<Uint8Array>;
-  private readonly owner: BodyWriterOwner;
+  private readonly handler: BodyWriterHandler;
   /** Bytes still to come; undefined for chunks. */
   private left: number | undefined;
   private isStopped = false;
 
-  constructor(socket: Socket, parts: BodyParts, length: number | undefined, owner: BodyWriterOwner) {
+  constructor(socket: Socket, parts: BodyParts, length: number | undefined, handler: BodyWriterHandler) {
     this.socket = socket;
     this.body = parts;
     this.parts = parts[Symbol.asyncIterator]();
     this.left = length;
-    this.owner = owner;
+    this.handler = handler;
     socket.on('drain', this.drained);
     this.pull();
   }
@@ -545,7 +545,7 @@ export class BodyWriter {
   private readonly broke = (error: unknown): void => {
     if (this.isStopped) return;
     this.stop();
-    this.owner.bodyBroke(error instanceof Error ? error.message : 'body broke');
+    this.handler.bodyBroke(error instanceof Error ? error.message : 'body broke');
   };
 }
 

@@ -10,7 +10,7 @@ import { writeFieldLines } from '../../http/raw-headers.ts';
 import { isFieldName, isVisible } from '../../http/header-list.ts';
 import { expectsContent, isIdempotent } from '../../http/request-head.ts';
 import { onCheckPhase, TickBudget } from '../fair-turns.ts';
-import { type ConnectionOwner, type PendingRequest, UpstreamConnection } from './connection.ts';
+import { type ConnectionHandler, type PendingRequest, UpstreamConnection } from './connection.ts';
 import { type Addresses, Origin, type NodeUpstream, type UpstreamOptions } from './origin.ts';
 
 /**
@@ -40,7 +40,7 @@ const GOLDEN_RATIO = 0.618_034;
 /** Milliseconds that responses wait for each tiny chunk: four times what reading it takes. */
 const WAIT_PER_CHUNK_MS = 0.0005;
 
-class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
+class SocketPool implements ConnectionHandler, NodeUpstream, ReconnectionHandler {
   readonly turns = new TickBudget(WAIT_PER_CHUNK_MS);
   /** Time of the last check. */
   now = 0;
@@ -748,7 +748,7 @@ export class WaitingCalls {
 }
 
 /** The pool for which `Reconnection` reconnects. */
-interface ReconnectionOwner {
+interface ReconnectionHandler {
   /** Starts another attempt, unless too many are in progress or there is no room for it. */
   connectAgain(): void;
 }
@@ -776,15 +776,15 @@ class Reconnection {
   outage: Outage | undefined = undefined;
   /** Number of outages that ended. */
   recoveries = 0;
-  private readonly owner: ReconnectionOwner;
+  private readonly handler: ReconnectionHandler;
   /** When the first of the attempts began that have failed since one last succeeded. */
   private failingSince: number | undefined = undefined;
   private retryAt = 0;
   private delay = FIRST_DELAY_MS;
   private timer: NodeJS.Timeout | undefined = undefined;
 
-  constructor(owner: ReconnectionOwner) {
-    this.owner = owner;
+  constructor(handler: ReconnectionHandler) {
+    this.handler = handler;
   }
 
   /** True once no attempt has succeeded for so long: V2 is known to be away. 0 is never. */
@@ -817,7 +817,7 @@ class Reconnection {
     this.stop();
     if (this.retryAt <= now) {
       this.retryAt = now + HANGING_MS;
-      this.owner.connectAgain();
+      this.handler.connectAgain();
     }
     this.timer = setTimeout(() => this.next(performance.now()), Math.ceil(this.retryAt - now));
     this.timer.unref();

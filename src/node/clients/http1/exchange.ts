@@ -16,7 +16,7 @@ import { type ReaderLimits, type SlowReader, SlowReaderGuard, unacknowledgedByte
 import {
   IncomingBody,
   type IncomingBodyOptions,
-  type IncomingBodyOwner,
+  type IncomingBodyHandler,
   hasLargeRemainder,
   type SocketBody,
   WholeBody,
@@ -371,7 +371,7 @@ const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
 const NO_BODY = Buffer.alloc(0);
 
 /** An exchange whose body is still on its way when it begins. */
-export class LongBodyExchange extends SocketExchange implements IncomingBodyOwner {
+export class LongBodyExchange extends SocketExchange implements IncomingBodyHandler {
   /** Bytes of the body; `Infinity` for one in chunks. */
   private readonly length: number;
   private readonly expectsContinue: boolean;

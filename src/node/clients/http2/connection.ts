@@ -18,12 +18,12 @@ import {
   SETTING,
 } from './frames.ts';
 import { HpackDecoder } from './hpack.ts';
-import { H2Output, type H2OutputOwner, H2Responses } from './output.ts';
+import { H2Output, type H2OutputHandler, H2Responses } from './output.ts';
 import { TrailerBlock, noFields, RequestHeaderBlock, type HeaderBlockLimits } from './header-block.ts';
 import { H2Exchange, type H2ExchangeOptions, type StreamConnection } from './stream.ts';
 
 /** How connections are served, and where their ends are reported. Times are milliseconds; 0 is no limit. */
-interface H2ConnectionOwner extends H2ExchangeOptions, HeaderBlockLimits {
+interface H2Shared extends H2ExchangeOptions, HeaderBlockLimits {
   readonly headersTimeout: number;
   readonly idleTimeout: number;
   /** True while the server drains. */
@@ -63,13 +63,13 @@ class H2Connection
     ConnectionProtocol,
     FrameConsumer,
     StreamConnection,
-    H2OutputOwner,
+    H2OutputHandler,
     ReadingConnection,
     SlowReader
 {
   readonly socket: Socket;
   readonly remote: string;
-  readonly options: H2ConnectionOwner;
+  readonly options: H2Shared;
   readonly output: H2Output;
   /** Its frames say themselves whether a response is whole (RFC 9113 §8.1): its end may be taken for nothing else. */
   readonly isResponding = false;
@@ -106,7 +106,7 @@ class H2Connection
   private idleSince = performance.now();
   private partialSince: number | undefined = undefined;
 
-  constructor(client: ClientConnection, options: H2ConnectionOwner) {
+  constructor(client: ClientConnection, options: H2Shared) {
     const { socket } = client;
     this.client = client;
     this.socket = socket;
@@ -483,7 +483,7 @@ interface H2Limits extends HeaderBlockLimits {
 }
 
 /** The server that owns the connections. */
-export interface H2ConnectionsOwner extends H2ExchangeOptions {
+export interface H2Server extends H2ExchangeOptions {
   readonly draining: boolean;
   /** A connection closes without a response: the peer broke the protocol, or was too slow. */
   logRefused(code: 'bad-request' | 'client-timeout'): void;
@@ -496,28 +496,28 @@ const ENDS_PER_TURN = 40;
 
 /** What the HTTP/2 connections of a server share: options, and turns of the event loop. */
 export class H2Connections {
-  private readonly options: H2ConnectionOwner;
+  private readonly options: H2Shared;
   /** A connection that closes ends a hundred exchanges at once. */
   private readonly ends = new FairQueue<H2Connection>(ENDS_PER_TURN);
 
-  constructor(limits: H2Limits, owner: H2ConnectionsOwner) {
+  constructor(limits: H2Limits, server: H2Server) {
     this.options = {
       headerBytes: limits.headerBytes,
       headerCount: limits.headerCount,
       headersTimeout: limits.headersTimeout,
       idleTimeout: limits.idleTimeout,
       turns: new H2TickBudget(),
-      bodies: owner.bodies,
-      bodyTimeout: owner.bodyTimeout,
-      requestTimeout: owner.requestTimeout,
-      minDataRate: owner.minDataRate,
-      minDataRateGrace: owner.minDataRateGrace,
+      bodies: server.bodies,
+      bodyTimeout: server.bodyTimeout,
+      requestTimeout: server.requestTimeout,
+      minDataRate: server.minDataRate,
+      minDataRateGrace: server.minDataRateGrace,
       get draining() {
-        return owner.draining;
+        return server.draining;
       },
-      serve: (exchange) => owner.serve(exchange),
-      onRefused: (code) => owner.logRefused(code),
-      linger: (connection, maxBytes) => owner.linger(connection, maxBytes),
+      serve: (exchange) => server.serve(exchange),
+      onRefused: (code) => server.logRefused(code),
+      linger: (connection, maxBytes) => server.linger(connection, maxBytes),
       closed: (connection, exchanges) => this.end(connection, exchanges),
     };
   }

@@ -24,7 +24,7 @@ const nothing = Buffer.alloc(0);
 const EMPTY_TABLE = Buffer.from([0x20]);
 
 /** The connection whose output it is. */
-export interface H2OutputOwner {
+export interface H2OutputHandler {
   /** The kernel has taken what was written before; there may be room for more. */
   onFlushed(): void;
 }
@@ -44,7 +44,7 @@ export interface WrittenResponse {
 export class H2Output {
   private readonly socket: Socket;
   private readonly memory: BodyMemory;
-  private readonly owner: H2OutputOwner;
+  private readonly handler: H2OutputHandler;
   private piece: Buffer = nothing;
   private length = 0;
   private turn: NodeJS.Immediate | undefined = undefined;
@@ -56,10 +56,10 @@ export class H2Output {
   private isStopped = false;
   private isTableSizeDue = false;
 
-  constructor(socket: Socket, memory: BodyMemory, owner: H2OutputOwner) {
+  constructor(socket: Socket, memory: BodyMemory, handler: H2OutputHandler) {
     this.socket = socket;
     this.memory = memory;
-    this.owner = owner;
+    this.handler = handler;
   }
 
   /** Bytes that wait for the kernel to take them, or for the turn of the event loop to be over. */
@@ -179,7 +179,7 @@ export class H2Output {
       for (const response of ending)
         if (socket.destroyed) response.disconnected();
         else response.flushed();
-      if (!socket.destroyed) this.owner.onFlushed();
+      if (!socket.destroyed) this.handler.onFlushed();
     });
   }
 

@@ -10,7 +10,7 @@ import { ALREADY_SENT, isFinalStatus, isInterimStatus, ResponseFraming } from '.
 import {
   IncomingBody,
   type IncomingBodyOptions,
-  type IncomingBodyOwner,
+  type IncomingBodyHandler,
   SMALL_REST_BYTES,
   SocketBody,
 } from '../request-body.ts';
@@ -54,7 +54,7 @@ const RESET_DELAY_MS = 500;
 const nothing = Buffer.alloc(0);
 
 /** An exchange on an HTTP/2 stream. */
-export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, WrittenResponse, Flow {
+export class H2Exchange implements Exchange, IncomingBodyHandler, SlowReader, WrittenResponse, Flow {
   readonly id: number;
   readonly method: string;
   readonly target: string;
