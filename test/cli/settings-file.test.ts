@@ -1,11 +1,15 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { preflight } from '../../src/cli/serve/preflight.ts';
 import { givenSettings, readSettingsFile } from '../../src/cli/settings-file.ts';
 import { readSettings, type Settings } from '../../src/settings/read-settings.ts';
 import { settings as table } from '../../src/settings/settings.ts';
 import { commandRuns } from '../support/command-runs.ts';
+import { PROGRAM_ENVIRONMENT } from '../support/program-environment.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** A folder with files by name, which is removed after the test. */
@@ -169,4 +173,26 @@ test('commands that read one setting read it from the file, too', async () => {
   expect(over?.out).toContain('config/rules.yaml is');
   expect(bad?.err).toContain('"lisen" is not a setting; did you mean "listen"?');
   expect(bad?.code).toBe(2);
+});
+
+// A container whose admin listener the settings file names was restarted for ever: its health was looked for elsewhere.
+test('the health check of a container finds the admin listener in the settings file', async () => {
+  const admin = createServer((request, response) => {
+    response.statusCode = request.url === '/livez' ? 200 : 404;
+    response.end();
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void admin.close());
+  await once(admin, 'listening');
+  const address = admin.address();
+  const port = typeof address === 'object' ? address?.port : undefined;
+  const path = join(folderOf({ 'gateway.yaml': `admin-listen: 127.0.0.1:${port}\n` }), 'gateway.yaml');
+  const healthOf = async (environment: Readonly<Record<string, string>>): Promise<number | null> => {
+    const child = spawn(process.execPath, [join(import.meta.dirname, '../../src/cli/health.ts')], {
+      env: { ...PROGRAM_ENVIRONMENT, ...environment },
+    });
+    await once(child, 'exit');
+    return child.exitCode;
+  };
+  expect(await healthOf({ GATEWAY_CONFIG: path })).toBe(0);
+  expect(await healthOf({ GATEWAY_CONFIG: path, GATEWAY_ADMIN_LISTEN: '127.0.0.1:1' })).toBe(1);
 });

@@ -208,6 +208,12 @@ const PLAYS: readonly (readonly [alert: string, time: string, firing: Series, si
     { [`process_open_fds{${A}}`]: '950x50', [`process_max_fds{${A}}`]: '1000x50' },
   ],
   [
+    'GatewayCertificateEnds',
+    '30m',
+    { [`gateway_certificate_not_after_timestamp_seconds{use="clients",${A}}`]: `${13 * 86_400}x200` },
+    { [`gateway_certificate_not_after_timestamp_seconds{use="clients",${A}}`]: `${15 * 86_400}x200` },
+  ],
+  [
     'GatewayEventLoopLate',
     '10m',
     { [`gateway_event_loop_delay_seconds{${A}}`]: '0.01x4 0.4x50' },
