@@ -54,8 +54,8 @@ async function migrateRequest(
     body?.cancel().catch(() => {});
     return { sent: started.request, body: null };
   }
-  if (body === null) throw new Error('a request without a body is complete');
-  const read = await collectStream(body, started.bodyLimit);
+  // Rules give a request without a body one.
+  const read = body === null ? { whole: NO_BODY } : await collectStream(body, started.bodyLimit);
   if ('reader' in read) {
     // The rest is ignored, and so is a client that has left.
     read.reader.cancel().catch(() => {});
@@ -65,6 +65,8 @@ async function migrateRequest(
   if (outcome.verdict === 'refused') return outcome;
   return { sent: outcome, body: outcome.body && new Uint8Array(outcome.body) };
 }
+
+const NO_BODY = new Uint8Array();
 
 /** The header fields as received; platforms without a field for it have `Host` in the address alone. */
 function fieldsOf({ headers, url }: Request): HeaderList {

@@ -10,6 +10,7 @@ import {
   decide,
   editsOf,
   formatOf,
+  makesBody,
   migrateBody,
   type MigrateDecision,
   migrateHead,
@@ -258,6 +259,7 @@ interface V1RequestParts {
 /** Starts a V1 request: without a body, or with one that no rule concerns, it is complete. */
 function startV1Request(parts: V1RequestParts, hasBody: boolean): StartedRequest {
   const { body } = parts.decision;
+  if (!hasBody && makesBody(body)) return new CollectedV1Request(parts, undefined);
   if (!hasBody) return { action: 'forward', request: withoutBodyEdits(parts, null, [], undefined) };
   switch (body.action) {
     case 'refuse':
@@ -300,6 +302,7 @@ function migratedHead(
     codings: codings.length === 0 ? undefined : codings,
     isRewritten,
     isBodyDropped: decision.body.action === 'drop',
+    isBodyMade: makesBody(decision.body) && isRewritten,
     dropsOverride: decision.dropsOverride,
     hasTrace: readTraceparent(head.traceparent) !== undefined,
   });

@@ -307,7 +307,13 @@ function unchangedQuery(query: string): RewrittenQuery {
 /** How the body of a V1 request is handled. */
 export type BodyDecision =
   /** Rules apply: the body is collected, decoded and rewritten. */
-  | { readonly action: 'rewrite'; readonly coding: Coding | undefined; readonly format: BodyFormat }
+  | {
+      readonly action: 'rewrite';
+      readonly coding: Coding | undefined;
+      readonly format: BodyFormat;
+      /** True for a request without a body, which the rules give one. */
+      readonly isMade?: true;
+    }
   /** The body is forwarded unchanged; `note` says why, where rules would have applied. */
   | { readonly action: 'forward'; readonly note: string | undefined }
   | { readonly action: 'refuse'; readonly failure: Failure }
@@ -336,7 +342,8 @@ export function decideBody(
   rules?: CompiledRuleBook,
   operation?: Operation,
 ): BodyDecision {
-  if (!hasBody || !hasRules) return FORWARD;
+  if (!hasRules) return FORWARD;
+  if (!hasBody) return rules?.makesBodies(operation) === true ? MAKE : FORWARD;
   let type: ReturnType<typeof readJsonType> | BodyFormat = readJsonType(head.contentType);
   if (type === 'other') {
     const form = policies.forms === 'rewrite' ? readFormType(head.contentType) : undefined;
@@ -360,6 +367,11 @@ export function decideBody(
   return { action: 'rewrite', coding, format: type };
 }
 
+/** True where the rules give a request without a body one. */
+export function makesBody(decision: BodyDecision): boolean {
+  return decision.action === 'rewrite' && decision.isMade === true;
+}
+
 /** Returns how the body of a request is written that rules apply to. */
 export function formatOf(decision: BodyDecision): BodyFormat {
   return decision.action === 'rewrite' ? decision.format : 'json';
@@ -369,6 +381,9 @@ export function formatOf(decision: BodyDecision): BodyFormat {
 export function codingOf(decision: BodyDecision, body: Uint8Array): Coding | undefined {
   return decision.action === 'rewrite' && body.length > 0 ? decision.coding : undefined;
 }
+
+/** Rules add members to the body of a request that has none: it becomes a JSON object. */
+const MAKE: BodyDecision = { action: 'rewrite', coding: undefined, format: 'json', isMade: true };
 
 const FORWARD: BodyDecision = { action: 'forward', note: undefined };
 
@@ -429,6 +444,8 @@ export interface HeadMigration {
   readonly isRewritten: boolean;
   /** True when the body is dropped, and its media type with it. */
   readonly isBodyDropped?: boolean;
+  /** True when the request had no body, and has one of JSON. */
+  readonly isBodyMade?: boolean;
   /** True when the fields that name another method are dropped. */
   readonly dropsOverride?: boolean;
   /** The id to send if the client's is absent or invalid; undefined leaves the field as received. */
@@ -471,6 +488,7 @@ export function migrateHead(
     pinned,
     isRewritten,
     isBodyDropped,
+    isBodyMade,
     dropsOverride,
     requestId,
     hasTrace,
@@ -483,6 +501,7 @@ export function migrateHead(
     version,
     isRewritten,
     ...(isBodyDropped === true && { isBodyDropped }),
+    ...(isBodyMade === true && { isBodyMade }),
     ...(dropsOverride === true && { dropsOverride }),
     requestId,
     hasTrace,
@@ -497,6 +516,7 @@ export class MigratedHead implements ForwardedFields {
   private readonly received: RequestHead;
   private readonly isRewritten: boolean;
   private readonly isBodyDropped: boolean;
+  private readonly isBodyMade: boolean;
   private readonly dropsOverride: boolean;
   private readonly isResponseRewritten: boolean;
   private readonly isPaged: boolean;
@@ -515,6 +535,7 @@ export class MigratedHead implements ForwardedFields {
     this.received = received;
     this.isRewritten = isRewritten;
     this.isBodyDropped = migration.isBodyDropped === true;
+    this.isBodyMade = migration.isBodyMade === true;
     this.dropsOverride = migration.dropsOverride === true;
     this.isResponseRewritten = codings !== undefined;
     this.isPaged = received.range !== undefined && !/^bytes[ \t]*=/i.test(received.range);
@@ -546,7 +567,7 @@ export class MigratedHead implements ForwardedFields {
     if (traceparent !== undefined && received.traceparent !== undefined) return undefined;
     const kept = received.filterLines(this.isKept);
     if (kept === undefined) return undefined;
-    return `${kept}${line(this.versionHeader, version)}${line('x-request-id', requestId)}${line('traceparent', traceparent)}`;
+    return `${kept}${line('content-type', this.isBodyMade ? JSON_TYPE : undefined)}${line(this.versionHeader, version)}${line('x-request-id', requestId)}${line('traceparent', traceparent)}`;
   }
 
   private readonly isKept = (kind: HeaderKind): boolean => {
@@ -555,7 +576,7 @@ export class MigratedHead implements ForwardedFields {
     // The state of a trace that is not continued does not apply to the new one (W3C Trace Context §3.3).
     if (kind === 'tracestate') return this.hasTrace;
     if (kind === 'method-override') return !this.dropsOverride;
-    if (this.isBodyDropped && kind === 'content-type') return false;
+    if ((this.isBodyDropped || this.isBodyMade) && kind === 'content-type') return false;
     return !(this.isRewritten || this.isBodyDropped) || !BODY_KINDS.has(kind);
   };
 
@@ -573,6 +594,7 @@ export class MigratedHead implements ForwardedFields {
       if (this.isKept(kindOfName(name))) headers.push(name, forwardedHeaders[at + 1] ?? '');
     }
     const { version, requestId, traceparent, acceptEncoding, ifMatch } = this;
+    if (this.isBodyMade) setField(headers, 'content-type', JSON_TYPE);
     if (acceptEncoding !== undefined) setField(headers, 'accept-encoding', acceptEncoding);
     if (ifMatch !== undefined) setField(headers, 'if-match', ifMatch);
     if (version !== undefined) setField(headers, this.versionHeader, version);
@@ -581,6 +603,8 @@ export class MigratedHead implements ForwardedFields {
     return headers;
   }
 }
+
+const JSON_TYPE = 'application/json';
 
 function line(name: string, value: string | undefined): string {
   return value === undefined ? '' : `${name}: ${value}\r\n`;

@@ -71,6 +71,11 @@ export class CompiledRuleBook {
     return canBeRewritten(method) && operation !== undefined && this.ruled.has(operation.id);
   }
 
+  /** True if the rules of an operation give a request without a body one. */
+  makesBodies(operation: Operation | undefined): boolean {
+    return this.requestPlans.of(operation).makesBodies;
+  }
+
   /** Returns the plan for the queries of such requests; undefined when no query rule applies to them. */
   queryPlan(operation: Operation | undefined, method: string): QueryPlan | undefined {
     return this.queryPlans.of(operation, method);

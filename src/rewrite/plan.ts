@@ -79,6 +79,8 @@ export const BUFFER_FULL: Extract<Rewrite, { readonly verdict: 'refused' }> = {
     detail: 'There is no memory left to read the body; send it again later.',
   },
 };
+const EMPTY_OBJECT = new TextEncoder().encode('{}');
+
 const NO_RECORDS: Records = { records: [], patch: [], omitted: 0 };
 
 const BYTE_ORDER_MARK: EditRecord = { change: 'byte-order-mark', rule: 'strip', note: 'byte-order-mark' };
@@ -130,6 +132,9 @@ export class Plan {
   private readonly slab = new Slab();
   private readonly marks: Marks = { rounds: [], round: 0 };
 
+  /** The plan for a request without a body; undefined where none is made. */
+  private readonly maker: Plan | undefined;
+
   /** `changes` are those that apply to the operation. */
   constructor(book: RuleBook, changes: readonly Change[]) {
     this.policies = book.policies;
@@ -143,6 +148,15 @@ export class Plan {
       names: this.names,
       opened: openedBy(this.rules),
     });
+    // What every request has does not make a body; what an operation needs does. Nothing is to unwrap then.
+    this.maker = changes.some((change) => change.on !== 'every' && change.request.some(makesBody))
+      ? new Plan(book, changes.map(withoutBodies))
+      : undefined;
+  }
+
+  /** True if the rules add members to the body of a request that has none. */
+  get makesBodies(): boolean {
+    return this.maker !== undefined;
   }
 
   /** True if no rule applies to any body. */
@@ -176,7 +190,7 @@ export class Plan {
   }
 
   private rewriteWithin(body: Uint8Array, memory: WorkMemory | undefined): Rewrite {
-    if (body.length === 0) return { verdict: 'unchanged', body, records: [] };
+    if (body.length === 0) return this.maker?.make(body) ?? { verdict: 'unchanged', body, records: [] };
     const from = hasByteOrderMark(body) ? 3 : 0;
     const fault = this.scanner.scan(body, from, memory);
     if (fault !== undefined) {
@@ -205,6 +219,15 @@ export class Plan {
       patch,
       omitted,
     };
+  }
+
+  /** Rewrites an empty object in the place of no body. */
+  private make(body: Uint8Array): Rewrite {
+    const outcome = this.rewrite(EMPTY_OBJECT);
+    if (outcome.verdict === 'unchanged') return { ...outcome, body };
+    if (outcome.verdict === 'refused') return outcome;
+    const edits = [{ start: 0, end: 0, insert: outcome.body }];
+    return { ...outcome, edits, patch: [{ op: 'add', path: '', value: {} }, ...outcome.patch] };
   }
 
   /** Returns the cached result for the body that was scanned last. */
@@ -298,6 +321,16 @@ export class Plan {
 function liftOf(rule: Compiled): number {
   if (rule.rule === 'move') return Math.max(0, rule.from.length - rule.to.length);
   return rule.rule === 'unwrap' ? 1 : 0;
+}
+
+/** True for a rule that adds a member to the body itself. */
+function makesBody(rule: RequestRule): boolean {
+  return (rule.rule === 'set' || rule.rule === 'default') && rule.in.length === 0;
+}
+
+/** The change for a request without a body, whose plan makes none again. */
+function withoutBodies(change: Change): Change {
+  return { ...change, on: 'every', request: change.request.filter(({ rule }) => rule !== 'unwrap') };
 }
 
 /** The number of levels below the body that `rule` may read: its path, the members there, and the contents of `under`. */

@@ -5,6 +5,7 @@ import {
   codingOf,
   editsOf,
   formatOf,
+  makesBody,
   type MigrateDecision,
   undecoded,
   verdictOf,
@@ -79,6 +80,10 @@ export class DryRun {
   /** Runs on `body` and forwards it: at once when it is whole, chunk by chunk when it is streamed. */
   run(body: Body, forward: (body: Body) => void): void {
     const { body: decided } = this.decision;
+    if (body === null && makesBody(decided)) {
+      this.read(new Uint8Array(), () => forward(null), this.parts.lost);
+      return;
+    }
     if (body === null || decided.action === 'forward' || decided.action === 'drop') {
       const isNoted = decided.action === 'forward' || decided.action === 'drop';
       const note = body !== null && isNoted ? decided.note : undefined;

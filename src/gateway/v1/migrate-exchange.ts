@@ -12,6 +12,7 @@ import {
   bodyTooLarge,
   codingOf,
   editsOf,
+  makesBody,
   type MigrateDecision,
   requestedVersion,
   undecoded,
@@ -32,7 +33,8 @@ export class MigrateExchange extends V1Exchange {
   override start(): void {
     const { decision, received } = this;
     if (!received.exchange.hasBody) {
-      this.onBody(null);
+      if (makesBody(decision.body)) this.migrate(NO_BODY, undefined);
+      else this.onBody(null);
       return;
     }
     switch (decision.body.action) {
@@ -139,6 +141,8 @@ export class MigrateExchange extends V1Exchange {
     this.send(this.v2Request(this.origin.path + this.upstreamTarget, body, isRewritten));
   }
 }
+
+const NO_BODY = new Uint8Array();
 
 const NO_EDITS: readonly EditRecord[] = [];
 

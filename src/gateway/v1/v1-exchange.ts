@@ -4,7 +4,7 @@ import { newTrace, readTraceparent } from '../../http/forwarding.ts';
 import { type HeaderList, headerValue, setField } from '../../http/header-list.ts';
 import { isHost, isRead } from '../../http/request-head.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
-import { formatOf, type MigrateDecision, migrateHead } from '../../migrate/decision.ts';
+import { formatOf, makesBody, type MigrateDecision, migrateHead } from '../../migrate/decision.ts';
 import type { DecodedBody } from '../../migrate/decode-web-body.ts';
 import { bufferFull, Failure } from '../../migrate/failure.ts';
 import {
@@ -168,6 +168,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
       codings: options.codings,
       isRewritten,
       isBodyDropped: decision.body.action === 'drop',
+      isBodyMade: makesBody(decision.body) && isRewritten,
       dropsOverride: decision.dropsOverride,
       hasTrace,
       requestId: entry.requestId,
