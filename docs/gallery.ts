@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
-import { DEMO_REQUESTS } from '../src/cli/demo/demo-requests.ts';
+import { DEMO_REQUESTS } from '../src/cli/demo/demo.ts';
 import { startReference } from '../src/node/reference.ts';
 import type { RolloutRequest } from '../src/rollout/rollout-tally.ts';
 import { type Browser, type Look, startBrowser } from '../test/support/browser.ts';

@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { DEMO_REQUESTS } from '../src/cli/demo/demo-requests.ts';
+import { DEMO_REQUESTS } from '../src/cli/demo/demo.ts';
 import { startBrowser } from '../test/support/browser.ts';
 import { inspectGateway } from '../test/support/inspected-gateway.ts';
 import { asWebp } from './webp.ts';

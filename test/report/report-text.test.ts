@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { censusTerminal, reportTerminal } from '../../src/cli/report/report-terminal.ts';
+import { censusTerminal, reportTerminal } from '../../src/cli/report/report.ts';
 import { PLAIN } from '../../src/cli/terminal.ts';
 import { censusMarkdown, reportMarkdown } from '../../src/report/report-text.ts';
 import { makeReport, type Report } from '../../src/report/report.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { testRuleBook } from '../support/rule-book.ts';
-import { censusTerminal, reportTerminal } from '../../src/cli/report/report-terminal.ts';
+import { censusTerminal, reportTerminal } from '../../src/cli/report/report.ts';
 import { PLAIN } from '../../src/cli/terminal.ts';
 import { guideHtml, guideMarkdown } from '../../src/report/guide/guide-text.ts';
 import { Guide } from '../../src/report/guide/guide.ts';

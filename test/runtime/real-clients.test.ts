@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { DEMO_REQUESTS } from '../../src/cli/demo/demo-requests.ts';
+import { DEMO_REQUESTS } from '../../src/cli/demo/demo.ts';
 import { spawnGateway } from '../support/spawn-gateway.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';

@@ -11,7 +11,7 @@ import type { RolloutRequest, RolloutView } from '../../rollout/rollout-tally.ts
 import { AdminClient } from '../admin-client.ts';
 import type { ProcessLog } from '../life-cycle.ts';
 import { type Serving, startServing } from '../serve/serving.ts';
-import { DEPRECATED_ATTRIBUTE } from './demo-requests.ts';
+import { DEPRECATED_ATTRIBUTE } from './demo.ts';
 
 /** Selects the clients of a share, the same ones in every tour. It guards nothing: the keys of the fleet are made up. */
 const SECRET = 'the secret of the tour';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { reportTerminal } from '../../../src/cli/report/report-terminal.ts';
+import { reportTerminal } from '../../../src/cli/report/report.ts';
 import { PLAIN } from '../../../src/cli/terminal.ts';
 import type { ClientReport } from '../../../src/report/client-report.ts';
 import { FieldReader, packClient, readClient } from '../../../src/report/fleet/client-shard.ts';

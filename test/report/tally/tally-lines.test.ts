@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { reportTerminal } from '../../../src/cli/report/report-terminal.ts';
+import { reportTerminal } from '../../../src/cli/report/report.ts';
 import { PLAIN } from '../../../src/cli/terminal.ts';
 import { reportMarkdown } from '../../../src/report/report-text.ts';
 import { makeReport, type Report } from '../../../src/report/report.ts';
