@@ -178,6 +178,17 @@ describe('unnest', () => {
       ],
     });
   });
+
+  test('a move out of an object that stays says where the member was', () => {
+    const outcome = responsePlanOf([responseRule('unnest data.a x')]).rewrite(
+      bytesOf('{"data":{"a":{"x":1,"z":2}}}'),
+      OK,
+    );
+    expect(outcome).toMatchObject({
+      records: [{ rule: 'unnest', from: '/data/a/x', path: '/data/x' }],
+      patch: [{ op: 'move', from: '/data/a/x', path: '/data/x' }],
+    });
+  });
 });
 
 describe('flatten', () => {
