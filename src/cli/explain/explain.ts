@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers';
 import type { Explanation } from '../../inspector/api.ts';
 import { isSameJsonLine, lineDiff } from '../../inspector/diff/unified-diff.ts';
 import { type ReadRequests, requestTarget } from '../../inspector/explain/curl-command.ts';
-import { bodyOfBytes } from '../../inspector/explain/explain.ts';
+import { bodyOfBytes } from '../../inspector/entries/curl.ts';
 import { readPasted } from '../../inspector/explain/pasted-request.ts';
 import { decodeText, readText } from '../../node/files.ts';
 import { terminalLines, terminalText } from '../../report/text.ts';

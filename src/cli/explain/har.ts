@@ -1,8 +1,7 @@
 import { DEFAULT_PREFIXES, type Prefixes, readTarget } from '../../http/target.ts';
 import type { ExplainRequest } from '../../inspector/api.ts';
-import { decodeBase64, exactText } from '../../inspector/entries/curl.ts';
+import { bodyOfBytes, decodeBase64, exactText } from '../../inspector/entries/curl.ts';
 import { type NamedRequest, type ReadRequests, requestTarget } from '../../inspector/explain/curl-command.ts';
-import { bodyOfBytes } from '../../inspector/explain/explain.ts';
 import { count, counted } from '../../report/text.ts';
 import type { CommandFault } from '../command-fault.ts';
 import {

@@ -3,7 +3,7 @@ import type { KeptBody, KeptExchange, KeptHead } from '../../rewrite-log/capture
 import type { Entry } from '../../rewrite-log/entry.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import type { Rewrite } from '../../rewrite/records.ts';
-import type { RequestView } from '../api.ts';
+import type { ExplainRequest, RequestView } from '../api.ts';
 
 /** Fields that curl sets itself, or that are specific to the original request. */
 const OMITTED_FIELDS: ReadonlySet<string> = new Set([
@@ -121,4 +121,10 @@ export function exactText(bytes: Uint8Array): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** A body for a request to explain: as text where that is exact, and in Base64 where the bytes are no text. */
+export function bodyOfBytes(bytes: Uint8Array): Pick<ExplainRequest, 'body' | 'bodyBase64'> {
+  const text = exactText(bytes);
+  return text === undefined ? { bodyBase64: encodeBase64(bytes) } : { body: text };
 }

@@ -1,7 +1,6 @@
 import { headerValue } from '../../http/header-list.ts';
 import type { ExplainRequest } from '../api.ts';
-import { encodeBase64 } from '../entries/curl.ts';
-import { bodyOfBytes } from './explain.ts';
+import { bodyOfBytes, encodeBase64 } from '../entries/curl.ts';
 import {
   binary,
   bytesOf,

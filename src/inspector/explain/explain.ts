@@ -31,7 +31,7 @@ import type { RuleBook } from '../../rules/rule-book.ts';
 import type { BodyView, ExplainRequest, Explanation, RequestView } from '../api.ts';
 import { makeDiff } from '../diff/diff.ts';
 import { layOutJson } from '../diff/json-layout.ts';
-import { curlCommand, decodeBase64, encodeBase64, exactText } from '../entries/curl.ts';
+import { curlCommand, decodeBase64 } from '../entries/curl.ts';
 import { compareHeaders } from '../entries/entry-detail.ts';
 import { goneWords } from '../operator-view.ts';
 import { type BodyOutcome, type ExplainedBody, policyViews, ruleOutcomes } from './explain-rules.ts';
@@ -368,12 +368,6 @@ export function isExplainRequest(value: unknown): value is ExplainRequest {
 
 function isHeader(pair: unknown): boolean {
   return Array.isArray(pair) && pair.length === 2 && pair.every((text) => typeof text === 'string');
-}
-
-/** A body for a request to explain: as text where that is exact, and in Base64 where the bytes are no text. */
-export function bodyOfBytes(bytes: Uint8Array): Pick<ExplainRequest, 'body' | 'bodyBase64'> {
-  const text = exactText(bytes);
-  return text === undefined ? { bodyBase64: encodeBase64(bytes) } : { body: text };
 }
 
 /** What decides, beside the rules, about a live V1 request of some client. */

@@ -7,9 +7,9 @@ import { type RuleBook, versionHeader } from '../../rules/rule-book.ts';
 import type { Explanation, TrialDifference, TrialOutcome } from '../api.ts';
 import { layOutJson, NO_LIMITS, SHOWN_LIMITS } from '../diff/json-layout.ts';
 import { unifiedDiff } from '../diff/unified-diff.ts';
-import { bodyBytes } from '../entries/curl.ts';
+import { bodyBytes, bodyOfBytes } from '../entries/curl.ts';
 import { entryName } from '../entries/entry-words.ts';
-import { bodyOfBytes, explain, type ExplainParts } from './explain.ts';
+import { explain, type ExplainParts } from './explain.ts';
 
 /** A kept exchange on which a rule book is tried. */
 export interface TriedExchange {

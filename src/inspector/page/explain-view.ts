@@ -2,6 +2,8 @@ import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { EntryDetail, ExplainRequest, Explanation, RuleOutcome, RulesView } from '../api.ts';
 import { editWords } from '../entries/entry-words.ts';
+import type { ReadRequests } from '../explain/curl-command.ts';
+import { readPasted } from '../explain/pasted-request.ts';
 import { asFailure, postJson, useAsked } from './admin-client.ts';
 import { DiffPane } from './entry/diff-pane.ts';
 import { curlButtons } from './entry/entry-detail.ts';
@@ -44,6 +46,14 @@ export function ExplainView(props: ExplainViewProps): VNode {
     setSource(requestOf(detail));
     setBody(detail.v1Request?.body.text ?? '');
   }, [detail]);
+  const [pasted, setPasted] = useState('');
+  const [read, setRead] = useState<ReadRequests | undefined>(undefined);
+  const take = ({ requests }: ReadRequests, number: number): void => {
+    const request = requests[number]?.request;
+    if (request === undefined) return;
+    setSource(request);
+    setBody(request.body ?? '');
+  };
   const [explanation, setExplanation] = useState<Explanation | undefined>(undefined);
   const [fault, setFault] = useState('');
   const operations = props.rules?.operations.filter(({ id }) => id !== '(other)') ?? [];
@@ -53,7 +63,10 @@ export function ExplainView(props: ExplainViewProps): VNode {
       query === '' || named === undefined
         ? {}
         : { target: targetOf(props.rules?.from ?? '', named.template, query) };
-    const request: ExplainRequest = { ...(source ?? { operation, ...target }), body };
+    const sent: ExplainRequest = source ?? { operation, ...target };
+    // A body that is no text can only be sent as it was read.
+    const { bodyBase64, ...others } = sent;
+    const request = bodyBase64 === undefined || body !== '' ? { ...others, body } : sent;
     try {
       setExplanation(await postJson<Explanation>('explain', request));
       setFault('');
@@ -80,6 +93,29 @@ export function ExplainView(props: ExplainViewProps): VNode {
           void explain();
         },
       },
+      el('label', { for: 'explain-paste' }, 'Pasted command (or write the request below)'),
+      el('textarea', {
+        id: 'explain-paste',
+        rows: 3,
+        spellcheck: false,
+        placeholder: 'curl …, fetch(…) or Invoke-WebRequest, as browsers copy it',
+        value: pasted,
+        onInput: ({ currentTarget }) => setPasted(currentTarget.value),
+      }),
+      el(
+        'button',
+        {
+          type: 'button',
+          class: 'button',
+          onClick: () => {
+            const found = readPasted(pasted, noFile);
+            setRead(found);
+            take(found, 0);
+          },
+        },
+        'Read the command',
+      ),
+      read !== undefined && readOutcome(read, (number) => take(read, number)),
       el('label', { for: 'explain-operation' }, 'Operation'),
       el(
         'select',
@@ -126,6 +162,34 @@ export function ExplainView(props: ExplainViewProps): VNode {
       el('p', { class: 'fault', role: 'alert' }, fault),
     ),
     explanation !== undefined && explained(explanation, props),
+  );
+}
+
+/** The files that a command sends are on the operator's machine. */
+function noFile(): never {
+  throw new Error('The page reads no files.');
+}
+
+/** The requests that were read, to choose from, with what is said about them and about the others. */
+function readOutcome({ requests, faults, notes }: ReadRequests, choose: (number: number) => void): VNode {
+  const sentences = [
+    ...faults.map(({ name, fault }) => (requests.length + faults.length === 1 ? fault : `${name}: ${fault}`)),
+    ...notes,
+  ];
+  return el(
+    'div',
+    { class: 'read', role: 'status' },
+    requests.length === 1 && el('p', null, `Read: ${requests[0]?.name ?? ''}`),
+    requests.length > 1 &&
+      el(
+        'select',
+        {
+          'aria-label': 'Request that was read',
+          onChange: ({ currentTarget }) => choose(Number(currentTarget.value)),
+        },
+        requests.map(({ name }, number) => el('option', { key: number, value: String(number) }, name)),
+      ),
+    sentences.length > 0 && sentenceList(sentences),
   );
 }
 

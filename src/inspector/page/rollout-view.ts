@@ -540,7 +540,8 @@ function RolloutDialog({ checked, onCancel, carryOut }: RolloutDialogProps): VNo
       ),
     ),
     sentenceList(sentences),
-    fault !== '' && el('p', { class: 'fault', role: 'alert' }, visibleText(fault)),
+    fault !== '' &&
+      el('p', { class: 'fault', role: 'alert' }, visibleText(fault.replace('insist with --force', 'insist'))),
     fault.includes('--force') &&
       el(
         'label',
@@ -550,7 +551,7 @@ function RolloutDialog({ checked, onCancel, carryOut }: RolloutDialogProps): VNo
           checked: isForced,
           onChange: ({ currentTarget }) => setIsForced(currentTarget.checked),
         }),
-        'Insist, as with --force',
+        'Insist: go on all the same',
       ),
     el(
       'div',
