@@ -134,8 +134,11 @@ const isAbsent = (value: unknown): value is undefined | null => value === undefi
 const isOptionalText = (value: unknown): value is string | null | undefined =>
   isAbsent(value) || typeof value === 'string';
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
-const isDay = (value: string): boolean =>
-  /^\d{4}-\d{2}-\d{2}$/.test(value) && !Number.isNaN(Date.parse(`${value}T00:00:00Z`));
+/** A day that there is: `Date` takes the 30th of February for the 2nd of March. */
+function isDay(value: string): boolean {
+  const date = new Date(`${value}T00:00:00Z`);
+  return !Number.isNaN(date.getTime()) && date.toISOString().slice(0, 10) === value;
+}
 
 function page(query: URLSearchParams, size: string, number: number, all: readonly Bill[]): readonly Bill[] {
   const limit = pageSize(query, size);
@@ -197,7 +200,7 @@ function billText({ id, name, cents, status, due, customerName, customerEmail }:
   const [title, day, customer, email] = [name, due?.slice(0, 10) ?? null, customerName, customerEmail].map(
     (value) => JSON.stringify(value),
   );
-  return `{"id":${id},"name":${title},"amount":${major(cents)},"status":"${V1_STATUS[status]}","due":${day},"customer_name":${customer},"customer_email":${email}}`;
+  return `{"id":${id},"name":${title},"customer_name":${customer},"customer_email":${email},"amount":${major(cents)},"status":"${V1_STATUS[status]}","due":${day}}`;
 }
 
 function readBill(body: Readonly<Record<string, unknown>>): Content | Fault[] {

@@ -275,6 +275,12 @@ export function draft(command: Command): void {
     .addOption(new Option('--out <file>', 'rule book to write (default: stdout)').helpGroup(OUTPUT))
     .addOption(
       new Option(
+        '--into <file>',
+        'rule book to add to: operations that it lacks, and changes of members that no rule of it names; the rest stays to the byte',
+      ).helpGroup(OUTPUT),
+    )
+    .addOption(
+      new Option(
         '--json',
         "print the result as JSON: rule book, its faults, and what V2's schemas refuse",
       ).helpGroup(OUTPUT),

@@ -67,6 +67,7 @@ const READS: readonly (readonly [args: readonly string[], codes: Codes])[] = [
   [['check', '--v2', '?', '--v1', V2], INPUT],
   [['check', '--v2', V2, '--v1', '?'], INPUT],
   [['draft', '--v2', V2, '--v1', '?'], INPUT],
+  [['draft', '--v2', V2, '--v1', V2, '--into', '?'], INPUT],
   [['draft', '--v2', V2, '--har', '?'], INPUT],
   [['draft', '--v2', V2, '--postman', '?'], INPUT],
   [['draft', '--v2', V2, '--postman', LOG, '--postman-env', '?'], INPUT],

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { stdout } from 'node:process';
 import { readJsonType } from '../../http/content.ts';
 import { DEFAULT_PREFIXES, readTarget } from '../../http/target.ts';
@@ -5,6 +6,7 @@ import { generalPointer } from '../../json/pointer.ts';
 import type { NamedRequest } from '../../inspector/explain/curl-command.ts';
 import { BodySchemas } from '../../openapi/body-schemas.ts';
 import { type Description, readJsonText } from '../../openapi/description.ts';
+import { mergeRuleBook } from './merge-rule-book.ts';
 import { printRuleBook, type ProposedRuleBook } from '../../openapi/draft/print-rule-book.ts';
 import { proposeFromTraffic, type RecordedRequest } from '../../openapi/draft/propose-from-traffic.ts';
 import { proposeRuleBook } from '../../openapi/draft/propose-rule-book.ts';
@@ -12,7 +14,7 @@ import { count, counted, terminalText } from '../../report/text.ts';
 import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { readRuleBook } from '../../rules/read-rule-book.ts';
 import { printFault } from '../../rules/rule-book-fault.ts';
-import { type CommandFault, endWith, FAILURE, isFault, writeOutput } from '../command-fault.ts';
+import { type CommandFault, endWith, FAILURE, isFault, unreadable, writeOutput } from '../command-fault.ts';
 import {
   offlineExplainer,
   readOnly,
@@ -27,6 +29,8 @@ export interface DraftOptions extends RecordingSource {
   readonly v1?: string;
   readonly v2: string;
   readonly out?: string;
+  /** Rule book to add to. */
+  readonly into?: string;
   readonly json?: true;
 }
 
@@ -36,6 +40,10 @@ export async function runDraft(options: DraftOptions): Promise<void> {
 }
 
 async function run(options: DraftOptions): Promise<CommandFault | undefined> {
+  if (options.into !== undefined && options.out !== undefined)
+    return { fault: 'Give --out, or --into, not both.' };
+  const present = options.into === undefined ? undefined : await readPresent(options.into);
+  if (present !== undefined && isFault(present)) return present;
   const v2 = await readDescription(options.v2);
   if (isFault(v2)) return v2;
   const { har, postman, log, admin } = options;
@@ -45,14 +53,17 @@ async function run(options: DraftOptions): Promise<CommandFault | undefined> {
   const requests = takeRead(read);
   const book = await bookOf(options.v1, v2, requests, isRecorded);
   if (isFault(book)) return book;
-  const text = printRuleBook(book);
-  const reading = await readRuleBook(text, options.out ?? 'draft');
+  const merged = present && mergeRuleBook(present.text, book);
+  const text = merged?.text ?? printRuleBook(book);
+  const out = options.out ?? options.into;
+  const reading = await readRuleBook(text, out ?? 'draft');
   const faults = reading.ok ? [] : reading.faults.map((fault) => printFault(fault));
   const trial =
     isRecorded && reading.ok
       ? await draftTrial(new CompiledRuleBook(reading.ruleBook), v2, requests)
       : undefined;
-  const unwritten = options.out === undefined ? undefined : writeOutput(options.out, text);
+  const isSame = merged !== undefined && merged.text === present?.text;
+  const unwritten = out === undefined || isSame ? undefined : writeOutput(out, text);
   if (unwritten !== undefined) return unwritten;
   if (options.json === true) {
     const { text: _, ...tried } = trial ?? { text: '' };
@@ -60,14 +71,34 @@ async function run(options: DraftOptions): Promise<CommandFault | undefined> {
   } else {
     // A fault is a reason to read the draft, not to keep it back.
     process.stderr.write(faults.map((fault) => `${fault}\n`).join(''));
-    if (options.out === undefined) stdout.write(text);
+    if (merged !== undefined)
+      stdout.write(
+        isSame
+          ? `${out} has all of it: nothing was added.\n`
+          : `${out}: ${counted(merged.operations, 'operation')} and ${counted(merged.changes, 'change')} added, questions among them.\n`,
+      );
+    else if (out === undefined) stdout.write(text);
     process.stderr.write(trial?.text ?? '');
   }
-  const empty = emptyWords(book);
+  const empty = merged === undefined ? emptyWords(book) : undefined;
   if (empty !== undefined) process.stderr.write(`${empty}\n`);
   if (empty !== undefined || faults.length > 0 || (trial !== undefined && trial.refused > 0))
     process.exitCode = FAILURE;
   return undefined;
+}
+
+/** The text of a rule book to add to; it must have no faults, or what is new could not be told. */
+async function readPresent(path: string): Promise<{ readonly text: string } | CommandFault> {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    return unreadable(path, error);
+  }
+  const reading = await readRuleBook(text, path);
+  return reading.ok
+    ? { text }
+    : { fault: reading.faults.map((fault) => printFault(fault)).join('\n'), isJunk: true };
 }
 
 /** Why a draft has nothing in it; undefined for one that has. */

@@ -30,8 +30,9 @@ const RESERVED = /^(?:true|false|null|yes|no|on|off|y|n|nan|inf)$/i;
 
 /** Prints a proposed rule book as YAML: each rule with its evidence, doubtful rules and open questions as comments. */
 export function printRuleBook(book: ProposedRuleBook): string {
-  const { origin, version, resource, operations, changes, questions } = book;
-  const [sure, doubtful] = [partOf(changes, true), partOf(changes, false)];
+  const { origin, version, resource, operations, changes } = book;
+  const sure = partOf(changes, true);
+  const doubtful = partOf(changes, false);
   return [
     '# yaml-language-server: $schema=./rules.schema.json',
     '#',
@@ -47,18 +48,8 @@ export function printRuleBook(book: ProposedRuleBook): string {
     sure.length > 0
       ? 'changes:'
       : `changes: []${doubtful.length === 0 ? '' : ' # Remove the brackets with the first marks.'}`,
-    ...sure.flatMap((change) => [...printChange(change, '  '), '']),
-    ...(doubtful.length === 0
-      ? []
-      : [
-          '  # Not sure enough to apply, or able to lose or change a value. Decide: remove the marks (# ) or the rule, and its TODO line.',
-        ]),
-    ...doubtful.flatMap((change) => [
-      comment(`${TODO} does ${change.id} hold? Remove its marks, or delete it.`, '  '),
-      ...printChange(change, '  ').map(commentedOut),
-      '',
-    ]),
-    ...printQuestions(questions, askedByRules(doubtful, operations)),
+    ...printChanges(book),
+    ...printQuestions(book),
     '',
   ]
     .join('\n')
@@ -76,6 +67,34 @@ function printOperation({ id, method, template, moved, resource }: ProposedOpera
     ...(moved === undefined ? [] : [comment(moved.evidence, '  ')]),
     `  ${scalar(id)}: { match: ${match}${to}${at} }`,
   ];
+}
+
+/** The operations of a proposed rule book, as the lines of its mapping. */
+export function printOperations({ operations }: ProposedRuleBook): readonly string[] {
+  return operations.flatMap((operation) => printOperation(operation));
+}
+
+/** The changes of a proposed rule book, as the lines of its list: those that are questions are comments. */
+export function printChanges({ changes }: ProposedRuleBook): readonly string[] {
+  const [sure, doubtful] = [partOf(changes, true), partOf(changes, false)];
+  return [
+    ...sure.flatMap((change) => [...printChange(change, '  '), '']),
+    ...(doubtful.length === 0
+      ? []
+      : [
+          '  # Not sure enough to apply, or able to lose or change a value. Decide: remove the marks (# ) or the rule, and its TODO line.',
+        ]),
+    ...doubtful.flatMap((change) => [
+      comment(questionOf(change.id), '  '),
+      ...printChange(change, '  ').map(commentedOut),
+      '',
+    ]),
+  ];
+}
+
+/** The question whether a change that is commented out applies. */
+export function questionOf(id: string): string {
+  return `${TODO} does ${id} hold? Remove its marks, or delete it.`;
 }
 
 /** The changes with the rules that apply, or with those that are questions. */
@@ -175,7 +194,7 @@ function place(path: readonly string[]): string {
 }
 
 /** The start of a comment that a person has to answer: `serve` refuses a book that has one. */
-export const TODO = 'TODO:';
+const TODO = 'TODO:';
 
 /** The members, by operation, about which a rule that is commented out asks already. */
 function askedByRules(
@@ -199,10 +218,9 @@ function askedByRules(
     );
 }
 
-function printQuestions(
-  questions: ReadonlyMap<string, readonly string[]>,
-  isAsked: (id: string, question: string) => boolean,
-): readonly string[] {
+/** The questions of a proposed rule book that no rule asks, as comments. */
+export function printQuestions({ changes, operations, questions }: ProposedRuleBook): readonly string[] {
+  const isAsked = askedByRules(partOf(changes, false), operations);
   /** Operations by question: many ask the same. */
   const open = new Map<string, string[]>();
   for (const [id, sentences] of questions) {

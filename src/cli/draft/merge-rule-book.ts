@@ -1,0 +1,184 @@
+import { isMap, isScalar, isSeq, type Pair, parseDocument } from 'yaml';
+import { templateShape } from '../../rules/rule.ts';
+import { isObject, memberOf, objectIn } from '../../openapi/description.ts';
+import {
+  printChanges,
+  printOperations,
+  printQuestions,
+  questionOf,
+  type ProposedOperation,
+  type ProposedRuleBook,
+} from '../../openapi/draft/print-rule-book.ts';
+import type { ProposedChange } from '../../openapi/draft/propose-changes.ts';
+
+/** A rule book with what was new, and how much that is. */
+export interface MergedRuleBook {
+  readonly text: string;
+  readonly operations: number;
+  readonly changes: number;
+}
+
+/**
+ * Adds the operations that a rule book does not have, and the changes of members that no rule of it names, at the end of its lists. What
+ * a person wrote stays to the byte: a member that a rule names is decided. The text is that of a rule book without faults.
+ */
+export function mergeRuleBook(text: string, proposed: ProposedRuleBook): MergedRuleBook {
+  const document = parseDocument(text);
+  const value: unknown = document.toJS();
+  const known = new KnownRules(value);
+  const ids = new Map(proposed.operations.map((operation) => [operation.id, known.idOf(operation)]));
+  const fresh = proposed.operations.filter(({ id }) => ids.get(id) === undefined);
+  const operations = fresh.map((operation) => ({ ...operation, id: known.freeId(operation.id) }));
+  const renamed = new Map(fresh.map(({ id }, at) => [id, operations[at]?.id ?? id]));
+  const idNow = (id: string): string => ids.get(id) ?? renamed.get(id) ?? id;
+  // A question that is still open is not asked again.
+  const unasked = proposed.changes.filter(({ id }) => !text.includes(questionOf(id)));
+  const changes = unasked.flatMap((change) => newPart(change, proposed.operations, idNow, known));
+  const questions = new Map(
+    [...proposed.questions]
+      .filter(([id]) => renamed.has(id))
+      .map(([id, sentences]) => [renamed.get(id) ?? id, sentences]),
+  );
+  const added: ProposedRuleBook = { ...proposed, operations, changes, questions };
+  const inserted = [
+    insertionAt(document, text, 'operations', printOperations(added)),
+    insertionAt(document, text, 'changes', [...printChanges(added), ...indented(printQuestions(added))]),
+  ].filter((insertion) => insertion !== undefined);
+  // From the end, so that the places before stay true.
+  const merged = inserted
+    .toSorted((one, other) => other.start - one.start)
+    .reduce((all, { start, end, lines }) => all.slice(0, start) + lines + all.slice(end), text);
+  return { text: merged, operations: operations.length, changes: changes.length };
+}
+
+/** The operations of a rule book, and the names that its rules have, by operation. */
+class KnownRules {
+  private readonly ids = new Map<string, string>();
+  private readonly changeIds = new Set<string>();
+  private readonly names = new Map<string, Set<string>>();
+
+  constructor(book: unknown) {
+    for (const [id, declared] of Object.entries(objectIn(book, 'operations'))) {
+      const match = typeof declared === 'string' ? declared : memberOf(declared, 'match');
+      if (typeof match !== 'string') continue;
+      const [method = '', template = ''] = match.split(' ');
+      this.ids.set(`${method} ${templateShape(template)}`, id);
+    }
+    const changes = memberOf(book, 'changes');
+    for (const change of Array.isArray(changes) ? changes : []) {
+      const [id, on] = [memberOf(change, 'id'), memberOf(change, 'on')];
+      if (typeof id === 'string') this.changeIds.add(id);
+      for (const operation of Array.isArray(on) ? on : [on]) {
+        const names = this.names.get(String(operation)) ?? new Set();
+        this.names.set(String(operation), names);
+        for (const part of ['request', 'query', 'headers', 'response'])
+          for (const name of namesIn(memberOf(change, part))) names.add(name);
+      }
+    }
+  }
+
+  idOf({ method, template }: ProposedOperation): string | undefined {
+    return this.ids.get(`${method} ${templateShape(template)}`);
+  }
+
+  /** True when a rule for the operation names the member, parameter or field. */
+  hasNamed(operation: string, name: string): boolean {
+    return ['every', operation].some((on) => this.names.get(on)?.has(name) === true);
+  }
+
+  freeId(wanted: string): string {
+    const taken = new Set(this.ids.values());
+    for (let number = 1; ; number += 1) {
+      const id = number === 1 ? wanted : `${wanted}_${number}`;
+      if (!taken.has(id)) return id;
+    }
+  }
+
+  freeChangeId(wanted: string): string {
+    for (let number = 1; ; number += 1) {
+      const id = number === 1 ? wanted : `${wanted}-${number}`;
+      if (this.changeIds.has(id)) continue;
+      this.changeIds.add(id);
+      return id;
+    }
+  }
+}
+
+/** The names in the paths of rules: all texts in them, and the keys of values by path. */
+function namesIn(value: unknown): readonly string[] {
+  if (typeof value === 'string') return value.split('.');
+  if (Array.isArray(value)) return value.flatMap(namesIn);
+  if (!isObject(value)) return [];
+  return Object.entries(value).flatMap(([key, inner]) => {
+    const isByPath = key === 'set' || key === 'default';
+    return isByPath && isObject(inner)
+      ? Object.keys(inner).flatMap((path) => path.split('.'))
+      : namesIn(inner);
+  });
+}
+
+/** The rules of a change that are new, for the operations for which they are. */
+function newPart(
+  change: ProposedChange,
+  operations: readonly ProposedOperation[],
+  idNow: (id: string) => string,
+  known: KnownRules,
+): readonly ProposedChange[] {
+  const { on, rules, query = [], headers = [] } = change;
+  const all = (on === 'every' ? operations.map(({ id }) => id) : on).map(idNow);
+  const names = [
+    ...rules.flatMap(({ found }) => (found.rule === 'nest' ? found.members : [found.member])),
+    ...query.map((rule) => ('text' in rule ? nameIn(rule.text) : rule.rename)),
+    ...headers.map(({ text }) => nameIn(text)),
+  ];
+  const open = all.filter((id) => !names.some((name) => known.hasNamed(id, name)));
+  if (open.length === 0) return [];
+  const reach = on === 'every' && open.length === all.length ? 'every' : open;
+  return [{ ...change, id: known.freeChangeId(change.id), on: reach }];
+}
+
+/** The name that a printed rule is about. */
+function nameIn(text: string): string {
+  return /(?:of|rename): "?([^",}]+)"?/.exec(text)?.[1]?.trim() ?? '';
+}
+
+interface Insertion {
+  readonly start: number;
+  readonly end: number;
+  readonly lines: string;
+}
+
+/** Where the lines go: behind the last item of the block, in the place of an empty one, or at the end of the text. */
+function insertionAt(
+  document: ReturnType<typeof parseDocument>,
+  text: string,
+  key: string,
+  lines: readonly string[],
+): Insertion | undefined {
+  if (lines.length === 0) return undefined;
+  const root = document.contents;
+  const pair = isMap(root)
+    ? root.items.find((item: Pair) => isScalar(item.key) && item.key.value === key)
+    : undefined;
+  const value = pair?.value;
+  const printed = lines.join('\n').trimEnd();
+  const isBlock = (isMap(value) || isSeq(value)) && value.items.length > 0 && value.flow !== true;
+  if (isBlock && value.range) {
+    const [start, end] = value.range;
+    const column = start - (text.lastIndexOf('\n', start - 1) + 1);
+    const before = text.slice(0, end).trimEnd().length;
+    const line = text.indexOf('\n', before);
+    const at = line === -1 ? text.length : line;
+    const own = printed.replaceAll(/^ {2}/gm, ' '.repeat(column));
+    return { start: at, end: at, lines: `${key === 'changes' ? '\n' : ''}\n${own}` };
+  }
+  if ((isMap(value) || isSeq(value)) && value.items.length === 0 && value.range) {
+    const [start, end] = value.range;
+    return { start, end, lines: `\n${printed}` };
+  }
+  return { start: text.length, end: text.length, lines: `\n${key}:\n${printed}\n` };
+}
+
+function indented(lines: readonly string[]): readonly string[] {
+  return lines.map((line) => `  ${line}`);
+}

@@ -1,0 +1,80 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { isDescription } from '../../../src/openapi/description.ts';
+import { mergeRuleBook } from '../../../src/cli/draft/merge-rule-book.ts';
+import { printRuleBook, type ProposedRuleBook } from '../../../src/openapi/draft/print-rule-book.ts';
+import { proposeRuleBook } from '../../../src/openapi/draft/propose-rule-book.ts';
+import { readRuleBook } from '../../../src/rules/read-rule-book.ts';
+
+function invoicing(): ProposedRuleBook {
+  const [v1, v2] = ['v1', 'v2'].map((name): unknown =>
+    parse(readFileSync(`examples/invoicing/${name}.yaml`, 'utf8')),
+  );
+  if (!isDescription(v1) || !isDescription(v2)) throw new Error('the example has no descriptions');
+  return proposeRuleBook(v1, v2);
+}
+
+const WRITTEN = `# Ours.
+resource: ''
+
+operations:
+    # The first one that moved.
+    make: {match: POST /bills,   to: POST /invoices}   # by hand
+
+changes:
+    - id: removed-attributes   # not the id that a draft may use
+      summary: Nobody sends a fax.
+      on: [make]
+      request: [ {strip: fax} ]
+    - id: cents
+      summary: Amounts are cents.
+      on: [make]
+      request:
+        - { rename: amount, to: amount_cents } # agreed with finance
+        - { scale: amount_cents, by: 100 }
+      response: inverse
+# The end.
+`;
+
+async function isSound(text: string): Promise<boolean> {
+  const reading = await readRuleBook(text, 'rules.yaml');
+  return reading.ok;
+}
+
+test('what is new is added, and what a person wrote stays to the byte', async () => {
+  const { text, operations, changes } = mergeRuleBook(WRITTEN, invoicing());
+  expect(operations).toBe(5);
+  expect(changes).toBeGreaterThan(3);
+  const lines = text.split('\n');
+  let from = 0;
+  for (const line of WRITTEN.trimEnd().split('\n')) {
+    const at = lines.indexOf(line, from);
+    expect([line, at >= from]).toEqual([line, true]);
+    from = at + 1;
+  }
+  expect(text).toContain('\n    getBill: { match: "GET /bills/{id}", to: "GET /invoices/inv_{id}" }\n');
+  expect(text).not.toContain('createBill');
+  // For the other operation that writes, fax and amount are still open.
+  expect(text).toMatch(/- id: removed-attributes-2\n\s+summary: .*\n\s+on: \[replaceBill\]/);
+  expect(text).toMatch(/# - id: amount-cents-name\n.*\n.*on: \[replaceBill\]/);
+  expect(await isSound(text)).toBe(true);
+});
+
+test('a second time there is nothing to add, open questions among it', () => {
+  const once = mergeRuleBook(WRITTEN, invoicing());
+  expect(mergeRuleBook(once.text, invoicing())).toEqual({ text: once.text, operations: 0, changes: 0 });
+  const drafted = printRuleBook(invoicing());
+  expect(mergeRuleBook(drafted, invoicing())).toEqual({ text: drafted, operations: 0, changes: 0 });
+});
+
+test.each([
+  'operations: {}\nchanges: []\n',
+  'changes: []\n',
+  '# Nothing yet.\nchanges: []\noperations: {}\n',
+])('into %j', async (empty) => {
+  const { text } = mergeRuleBook(`${empty}resource: ''\n`, invoicing());
+  expect(await isSound(text)).toBe(true);
+  expect(text).toContain('createBill');
+  expect(text).toContain('nested-customer');
+});
