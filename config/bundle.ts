@@ -10,6 +10,7 @@ const PROGRAMS = [
   'node/threads/rewriting-worker',
   'node/threads/operator-worker',
   'node/threads/description-worker',
+  'node/threads/transform-worker',
 ] as const;
 
 /**

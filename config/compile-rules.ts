@@ -1,4 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { environmentName, settings } from '../src/settings/settings.ts';
 import { BodySchemas, requestDescription } from '../src/openapi/body-schemas.ts';
 import { readDescription } from '../src/cli/draft/description-file.ts';
@@ -27,10 +29,24 @@ try {
   process.exit(2);
 }
 const { ruleBook } = outcome.rules;
+// The bundle has the transforms as code, so that the rule book needs no texts of them; its hash counts them all the same.
+const modules = Object.entries(ruleBook.modules ?? {});
+const imports = modules.map(([module], at) => {
+  const file = relative(fileURLToPath(folder), resolve(dirname(path), module)).replaceAll('\\', '/');
+  return `import * as transform${at} from ${JSON.stringify(file)};\n`;
+});
+const linked = modules.map(([module], at) => `${JSON.stringify(module)}: transform${at}`);
+const bundledBook =
+  ruleBook.modules === undefined
+    ? ruleBook
+    : {
+        ...ruleBook,
+        modules: Object.fromEntries(modules.map(([module, { exports }]) => [module, { exports }])),
+      };
 mkdirSync(folder, { recursive: true });
 writeFileSync(
   new URL('rule-book.js', folder),
-  `export const ruleBook = ${JSON.stringify(ruleBook, null, 1)};\n`,
+  `${imports.join('')}export const ruleBook = ${JSON.stringify(bundledBook, null, 1)};\nexport const transforms = {${linked.join(', ')}};\n`,
 );
 process.stderr.write(
   `rule book ${path} compiled: ${counted(ruleBook.changes.length, 'change')}, hash ${ruleBook.hash}\n`,

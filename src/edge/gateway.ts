@@ -15,6 +15,14 @@ import { missingV1Fault, modesInForce } from '../rollout/modes.ts';
 import type { ReplicaNotice } from '../rollout/replica.ts';
 import { RolloutControl } from '../rollout/rollout-control.ts';
 import { hexOf } from '../rules/hash.ts';
+import {
+  callTransform,
+  tookTooLong,
+  TRANSFORM_BUDGET_MS,
+  type TransformJob,
+  type TransformModule,
+  type TransformOutcome,
+} from '../migrate/transform.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { CONFIG_VARIABLE, gatewayOptions, readSettings, type Settings } from '../settings/read-settings.ts';
 import { settingConflicts } from '../settings/setting-conflicts.ts';
@@ -30,6 +38,8 @@ import { createFetchUpstream } from './upstream.ts';
 interface EdgeGatewayParts {
   readonly bindings: EdgeBindings;
   readonly ruleBook: RuleBook;
+  /** The modules that its operations name as their `transform`, by path. */
+  readonly transforms?: Readonly<Record<string, TransformModule>> | undefined;
   /** V2's request schemas, if the bundle has them. */
   readonly v2Schemas?: V2Schemas;
   /** Prints a line of the log, or a message for the operator. */
@@ -192,8 +202,27 @@ function adminOf(
   return { hosts: new Set(hosts.map((host) => host.toLowerCase())), fetch };
 }
 
+/**
+ * Calls a transform in this isolate. One that waits too long is given up; one that never lets go is ended by the platform, which limits
+ * the CPU time of a request, and with it the exchange.
+ */
+async function transformWithin(
+  transforms: Readonly<Record<string, TransformModule>>,
+  { limits }: RuleBook,
+  job: TransformJob,
+): Promise<TransformOutcome> {
+  const budgetMs = limits.transform ?? TRANSFORM_BUDGET_MS;
+  const { promise, resolve } = Promise.withResolvers<TransformOutcome>();
+  const timer = setTimeout(() => resolve(tookTooLong(job, budgetMs)), budgetMs);
+  try {
+    return await Promise.race([callTransform(transforms[job.module] ?? {}, job), promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 function gatewayOf(
-  { bindings, ruleBook, v2Schemas, print, later }: EdgeGatewayParts,
+  { bindings, ruleBook, transforms = {}, v2Schemas, print, later }: EdgeGatewayParts,
   settings: Settings,
   origin: OriginSetting,
   rollout: RolloutControl,
@@ -212,6 +241,7 @@ function gatewayOf(
       v1: v1 && originParts(settings, v1),
       rollout,
       v2Schemas: () => v2Schemas,
+      transform: (book, job) => transformWithin(transforms, book, job),
       record: (entry) => {
         if (isLogged) print(entryLine(entry).trimEnd());
         totals?.observe(entry);

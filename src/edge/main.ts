@@ -1,5 +1,5 @@
 import { waitUntil } from 'cloudflare:workers';
-import { ruleBook } from '../../dist/edge/rule-book.js';
+import { ruleBook, transforms } from '../../dist/edge/rule-book.js';
 import { v2Schemas } from '../../dist/edge/v2-schemas.js';
 import type { EdgeBindings } from './bindings.ts';
 import { EdgeServer } from './gateway.ts';
@@ -13,7 +13,14 @@ export default {
   fetch(request: Request, bindings: EdgeBindings): Promise<Response> {
     const server =
       servers.get(bindings) ??
-      new EdgeServer({ bindings, ruleBook, v2Schemas, print: (line) => console.log(line), later: waitUntil });
+      new EdgeServer({
+        bindings,
+        ruleBook,
+        transforms,
+        v2Schemas,
+        print: (line) => console.log(line),
+        later: waitUntil,
+      });
     servers.set(bindings, server);
     return server.fetch(request);
   },

@@ -33,6 +33,8 @@ declare module 'cloudflare:workers' {
 declare module '*/dist/edge/rule-book.js' {
   // oxlint-disable-next-line typescript/consistent-type-imports -- an ambient module cannot import what is relative
   export const ruleBook: import('../rules/rule-book.ts').RuleBook;
+  // oxlint-disable-next-line typescript/consistent-type-imports -- an ambient module cannot import what is relative
+  export const transforms: Readonly<Record<string, import('../migrate/transform.ts').TransformModule>>;
 }
 
 /** Written by `config/compile-rules.ts` from V2's OpenAPI description, if one is configured for the build. */

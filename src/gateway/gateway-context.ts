@@ -13,6 +13,7 @@ import { RolloutControl } from '../rollout/rollout-control.ts';
 import { SignalHeaders } from '../rollout/retirement.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { type GatewayOptions, REWRITING_COPIES } from '../settings/read-settings.ts';
+import type { TransformJob, TransformOutcome } from '../migrate/transform.ts';
 import { type BodyRewriter, immediateRewriter } from './body-rewriter.ts';
 import { type OnCheckPhase, BufferBudget, ExchangeWatchdog, RecordQueue } from './limits.ts';
 import { CircuitBreaker, circuitNotice, type GatewayNotice, type Origin, RetryBudget } from './resilience.ts';
@@ -56,6 +57,8 @@ export interface GatewayParts {
   readonly decode: DecodeBody;
   /** Rewrites bodies; without it, each is rewritten at once. */
   readonly rewriter?: BodyRewriter | undefined;
+  /** Calls the transforms of a rule book, within its budget; without it, requests of operations that have one fail. */
+  readonly transform?: ((book: RuleBook, job: TransformJob) => Promise<TransformOutcome>) | undefined;
   /** Derives V1's description from V2's; without it, that is done at once. */
   readonly describe?: Describe | undefined;
   /** Codings that `decode` supports, if not all that the contract names. */

@@ -12,6 +12,7 @@ import { ProxiedExchange } from './proxied-exchange.ts';
 import { type ReceivedRequest, receiveRequest } from './received-request.ts';
 import { OptionsExchange, SelfServiceExchange } from './self-service-exchange.ts';
 import { DescriptionExchange, MigrateExchange } from './v1/migrate-exchange.ts';
+import { TransformExchange } from './v1/transform-exchange.ts';
 import { ObserveExchange, ShadowExchange } from './v1/observe-exchange.ts';
 import { V1Exchange, type V1Routing } from './v1/v1-exchange.ts';
 
@@ -227,5 +228,7 @@ function migrating(
   routing?: V1Routing,
 ): MigrateExchange {
   const isDescription = DescriptionExchange.isFor(received.exchange.method, decision);
-  return new (isDescription ? DescriptionExchange : MigrateExchange)(gateway, received, decision, routing);
+  if (isDescription) return new DescriptionExchange(gateway, received, decision, routing);
+  const isTransformed = TransformExchange.isFor(decision, received.rules.ruleBook);
+  return new (isTransformed ? TransformExchange : MigrateExchange)(gateway, received, decision, routing);
 }

@@ -226,7 +226,7 @@ export interface DiffMark {
   /** Index in `edits` of the entry or explanation; -1 for the location of a refusal. */
   readonly index: number;
   readonly change: string;
-  readonly rule: RequestRuleName | 'refusal';
+  readonly rule: RequestRuleName | 'transform' | 'refusal';
   /** One sentence for display: the edit and its reason. */
   readonly reason: string;
   readonly note?: string;

@@ -53,6 +53,7 @@ export type RunInThread = (work: OperatorWork) => Promise<OperatorText>;
 interface WorkParts {
   readonly compiled: (ruleBook: RuleBook) => CompiledRuleBook;
   readonly decode: DecodeBody;
+  readonly transform?: ExplainParts['transform'];
   /** Monotonic clock, in milliseconds. */
   readonly now: () => number;
   readonly pause: () => Promise<void>;
@@ -66,7 +67,8 @@ const BODY_BYTES = 256 * 1024;
 
 /** Whether work is worth a thread. */
 export function isLargeWork(work: OperatorWork): boolean {
-  if (work.kind === 'try') return true;
+  // A transform may take long, and the page waits for it elsewhere.
+  if (work.kind === 'try' || work.ruleBook?.modules !== undefined) return true;
   return (work.kind === 'explain' ? work.text.length : keptBytes(work)) >= LARGE_BYTES;
 }
 
@@ -101,6 +103,7 @@ export async function doOperatorWork(work: OperatorWork, parts: WorkParts): Prom
     rules,
     limits,
     decode: parts.decode,
+    transform: parts.transform,
     gatewayOrigin,
     origin,
     modes,

@@ -465,6 +465,11 @@ class CollectedV1Response implements CollectedResponse {
 export function createMigration(ruleBook: RuleBook, options: MigrationOptions = {}): Migration {
   if (!('operations' in Object(ruleBook)))
     throw new TypeError('A migration needs a checked rule book, such as the ruleBook of readRuleBook.');
+  const transformed = ruleBook.operations.find(({ transform }) => transform !== undefined);
+  if (transformed !== undefined)
+    throw new TypeError(
+      `The operation ${transformed.id} has a transform, which the gateway runs, and a migration in a service does not.`,
+    );
   const { bodyLimit = 0 } = options;
   if (!(bodyLimit >= 0)) throw new TypeError(`bodyLimit is a number of bytes, not ${bodyLimit}.`);
   return new Migration(ruleBook, options);

@@ -28,7 +28,7 @@ import {
 import type { DecodedBody } from './decode-web-body.ts';
 import { bufferFull, type Failure, failure, type FailureCode, failureOf } from './failure.ts';
 import { overriddenMethod, type OverriddenMethod, withoutMethod } from './method-override.ts';
-import { representationPlan, type RequestFacts } from './migrated.ts';
+import { representationPlan, type RequestFacts, transformsRepresentation } from './migrated.ts';
 
 /** The parts of a request that are known before its body is read. */
 export interface DecidedRequest extends CheckedHead {
@@ -495,8 +495,9 @@ export function migrateHead(
     traceparent,
   } = parts;
   const version = chooseApiVersion(requestedVersion(received, rules.ruleBook), rules.ruleBook, now, pinned);
-  // Where no response rule can apply, V2's response may have any coding.
-  const codings = representationPlan(request, rules).isEmpty ? undefined : (parts.codings ?? ALL_CODINGS);
+  // Where nothing reads V2's response, it may have any coding.
+  const isRead = !representationPlan(request, rules).isEmpty || transformsRepresentation(request, rules);
+  const codings = isRead ? (parts.codings ?? ALL_CODINGS) : undefined;
   const migration = {
     version,
     isRewritten,

@@ -124,6 +124,7 @@ const FAILURES = {
   'upgrade-refused': [501, 'Not Implemented', 'The service supports neither upgrades nor tunnels.'],
   'upstream-unreachable': [502, 'Bad Gateway', 'The service cannot be reached; nothing was sent to it.'],
   'upstream-closed': [502, 'Bad Gateway', 'The service closed the connection before it responded.'],
+  'transform-failed': [502, 'Bad Gateway', 'The gateway could not convert the message between V1 and V2.'],
   'upstream-invalid': [502, 'Bad Gateway', 'The response of the service is not valid HTTP.'],
   overloaded: [503, 'Service Unavailable', 'The gateway has too many requests in flight.'],
   'buffer-full': [503, 'Service Unavailable', 'The gateway has no memory left for rewriting.'],

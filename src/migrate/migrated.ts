@@ -13,7 +13,7 @@ import { bareHost } from '../http/request-head.ts';
 import { mapLinkTargets } from '../http/target.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { ResponsePlan } from '../rewrite/response-plan.ts';
-import type { Operation } from '../rules/rule-book.ts';
+import { isTransformed, type Operation } from '../rules/rule-book.ts';
 
 /** A V1 request, as far as its response depends on it. */
 export interface RequestFacts {
@@ -32,6 +32,15 @@ export function representationPlan(
   return rules.responsePlan(rules.match('GET', rest), 'GET');
 }
 
+/** True where a module transforms the response to a request, or to the GET that a HEAD stands for. */
+export function transformsRepresentation(
+  { method, rest, operation }: RequestFacts,
+  rules: CompiledRuleBook,
+): boolean {
+  if (rules.ruleBook.modules === undefined) return false;
+  return isTransformed(rules.ruleBook, method === 'HEAD' ? rules.match('GET', rest) : operation, 'response');
+}
+
 /**
  * Returns the fields of a response without content as those of the GET that it stands for, where that would be rewritten: a response to
  * HEAD (RFC 9110 §9.3.2), or a 304 (§15.4.5). They tell no length: nobody knows it before a body is rewritten.
@@ -46,9 +55,10 @@ export function contentlessFields(
   const isNotModified = status === 304;
   if (method !== 'HEAD' && !(isNotModified && method === 'GET')) return headers;
   const plan = representationPlan(request, rules);
+  const isMade = transformsRepresentation(request, rules);
   const isRewritten = isNotModified
-    ? plan.appliesTo(200, false)
-    : plan.appliesTo(status, false) && isJson(headers);
+    ? isMade || plan.appliesTo(200, false)
+    : (isMade || plan.appliesTo(status, false)) && isJson(headers);
   return isRewritten ? fieldsOfAnotherBody(headers) : headers;
 }
 

@@ -72,6 +72,7 @@ function isUtf8(bytes: Uint8Array, stream: boolean): boolean {
 
 /** Files that are read together again when one of them changes. */
 export interface WatchedGroup {
+  /** They may be others at each check. */
   readonly files: readonly string[];
   /** Reads all of them again, and returns what is wrong with them, as sentences; while there is something, what was read before stays in use. */
   readonly reload: () => Promise<readonly string[]> | readonly string[];
@@ -142,7 +143,7 @@ async function checkGroup(state: State): Promise<void> {
   const isChanged =
     before === undefined
       ? found.some(({ changedAt }) => changedAt >= since)
-      : state.stamps.some((stamp, index) => stamp !== before[index]);
+      : state.stamps.length !== before.length || state.stamps.some((stamp, index) => stamp !== before[index]);
   const isInGrace = state.faulty > 0 && state.faulty <= GRACE_CHECKS;
   if (!isChanged && !isInGrace) return;
   const faults = await faultsOf(group);

@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { printFault } from '../rules/rule-book-fault.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { settings } from '../settings/settings.ts';
 import { decodeText, TextFault } from './files.ts';
+import type { ModuleFault } from './threads/transform-thread.ts';
 
 /** A rule book that can be in force, with its source text. */
 export interface LoadedRuleBook {
@@ -105,7 +107,35 @@ export async function loadRuleBook(path: string, name = '--rules (GATEWAY_RULES)
   const { readRuleBook } = await import('../rules/read-rule-book.ts');
   const reading = await readRuleBook(text, path);
   if (!reading.ok) return { faults: reading.faults.map((fault) => printFault(fault)) };
-  return { text, rules: new CompiledRuleBook(reading.ruleBook), ...from };
+  if (reading.ruleBook.operations.every(({ transform }) => transform === undefined))
+    return { text, rules: new CompiledRuleBook(reading.ruleBook), ...from };
+  const { loadTransforms } = await import('./threads/transform-thread.ts');
+  const loaded = await loadTransforms(reading.ruleBook, path);
+  if ('faults' in loaded) return { faults: await moduleFaults(loaded.faults, text, path) };
+  return { text, rules: new CompiledRuleBook(loaded.book), ...from };
+}
+
+/** Prints the faults of transforms: those of a module with its file and line, others with the places that name it. */
+async function moduleFaults(
+  faults: readonly ModuleFault[],
+  text: string,
+  path: string,
+): Promise<readonly string[]> {
+  const { SourceDocument } = await import('../rules/source-document.ts');
+  const source = new SourceDocument(text);
+  return faults.flatMap(({ operations, file, line, message }) => {
+    if (file !== undefined) return [printFault({ file, line, column: 1, message: `transform: ${message}` })];
+    return operations.map((id) => {
+      const position = source.positionOf(['operations', id, 'transform'], 'value');
+      return printFault({ file: path, ...position, message: `operation "${id}": transform ${message}` });
+    });
+  });
+}
+
+/** Returns the files of the transforms of a rule book in the file at `path`. */
+export function transformFiles({ operations }: RuleBook, path: string): readonly string[] {
+  const named = new Set(operations.flatMap(({ transform }) => transform ?? []));
+  return [...named].map((module) => resolve(dirname(path), module));
 }
 
 /** Says which rule book is used where none was given and none is here; undefined where it is the one that was named. */

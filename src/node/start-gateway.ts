@@ -29,6 +29,7 @@ import { GatewayServer } from './clients/server.ts';
 import type { RuleBooks } from './rule-books.ts';
 import type { TlsTexts } from './tls-files.ts';
 import { DescriptionThread } from './threads/operator-thread.ts';
+import { TransformThreads } from './threads/transform-thread.ts';
 import { ThreadedRewriter } from './threads/threaded-rewriter.ts';
 import { createSocketUpstream } from './upstream/pool.ts';
 import type { NodeUpstream, UpstreamOptions } from './upstream/origin.ts';
@@ -98,10 +99,12 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
     upstream: upstreamOf(parts, parts.v1Origin, v1Tls(parts.upstreamTls)),
   };
   const rewriter = new ThreadedRewriter();
+  const transforms = new TransformThreads();
   const memory = new BodyMemory();
   let clientHash = createClientHash(parts.clientSecret);
   const gateway = gatewayOf(parts, upstream, v1, {
     rewriter,
+    transforms,
     memory,
     clientOf: (authorization) => clientHash(authorization),
   });
@@ -151,6 +154,7 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
     if (listening) await server.drain(connectionDrainTime(settings.get(table.drain)));
     await Promise.all([upstream.close(), v1?.upstream.close()]);
     rewriter.close();
+    transforms.close();
     // The last connections emit `close` in the turn after the server's.
     await new Promise((resolve) => {
       setImmediate(resolve);
@@ -249,10 +253,12 @@ function gatewayOf(
   v1: { readonly origin: OriginSetting; readonly upstream: NodeUpstream } | undefined,
   {
     rewriter,
+    transforms,
     memory,
     clientOf,
   }: {
     readonly rewriter: BodyRewriter;
+    readonly transforms: TransformThreads;
     readonly memory: BodyMemory;
     readonly clientOf: GatewayParts['clientOf'];
   },
@@ -283,6 +289,7 @@ function gatewayOf(
       bodyMemory: memory,
       decode: decodeBody,
       rewriter,
+      transform: transforms.run,
       describe: new DescriptionThread().describe,
       onCheckPhase,
       after: (milliseconds, run) => {

@@ -145,7 +145,7 @@ export class CensusTally {
       else place.rows.push({ row, v1: attribute, v2: moved.of(attribute) });
     }
     for (const { from, change, rule } of edits) {
-      if (from === undefined || rule === 'unwrap') continue;
+      if (from === undefined || rule === 'unwrap' || rule === 'transform') continue;
       const row = rows.get(generalPointer(from.slice(wrapper.length)));
       if (row === undefined) continue;
       row.change = change;

@@ -91,7 +91,7 @@ function isEdit(value: unknown): boolean {
   );
 }
 
-const rule = z.enum(REQUEST_RULE_NAMES);
+const rule = z.enum([...REQUEST_RULE_NAMES, 'transform']);
 const pointer = z.string().regex(/^(?:\/(?:[^~/]|~[01])*)*$/);
 /** A pointer, or a question mark and the name of a query parameter. */
 const place = z.string().regex(/^(?:(?:\/(?:[^~/]|~[01])*)*|\?[^]+)$/);
@@ -127,7 +127,7 @@ const patchOperation = z.strictObject({
 
 const responseRecord = z.strictObject({
   change: z.string().describe('Id of the change in the rule book.'),
-  rule: z.enum(RESPONSE_RULE_NAMES),
+  rule: z.enum([...RESPONSE_RULE_NAMES, 'transform']),
   from: z.exactOptional(pointer).describe("Pointer to the member in V2's response (RFC 6901)."),
   path: z
     .exactOptional(pointer)
@@ -258,7 +258,9 @@ export const entrySchema = z
           .array(
             z.strictObject({
               change: z.string().describe('Id of the change in the rule book.'),
-              rule: z.exactOptional(rule).describe('V2 has other values of the member.'),
+              rule: z
+                .exactOptional(z.enum(REQUEST_RULE_NAMES))
+                .describe('V2 has other values of the member.'),
               from: z
                 .exactOptional(pointer)
                 .describe("Pointer in V2's response; absent if it is gone there."),

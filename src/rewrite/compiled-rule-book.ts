@@ -2,6 +2,7 @@ import { Prefixes } from '../http/target.ts';
 import {
   canBeRewritten,
   isRewritten,
+  isTransformed,
   type Operation,
   OperationTable,
   type RuleBook,
@@ -40,8 +41,8 @@ export class CompiledRuleBook {
   private readonly requestPlans: Plans;
   private readonly formPlans: FormPlans;
   private readonly queryPlans: QueryPlans;
-  /** Ids of the operations that a change with request rules names. */
-  private readonly ruled: ReadonlySet<string>;
+  /** Ids of the operations that a change with request rules names, or whose requests a module transforms. */
+  private readonly ruled: Set<string>;
   private readonly responsePlans: ResponsePlans;
 
   constructor(ruleBook: RuleBook) {
@@ -57,6 +58,8 @@ export class CompiledRuleBook {
     this.ruled = new Set(
       ruleBook.changes.flatMap(({ on, request }) => (on === 'every' || request.length === 0 ? [] : on)),
     );
+    for (const operation of ruleBook.operations)
+      if (isTransformed(ruleBook, operation, 'request')) this.ruled.add(operation.id);
     this.responsePlans = compileResponsePlans(ruleBook);
   }
 

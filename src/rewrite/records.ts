@@ -16,7 +16,8 @@ import {
 /** One edit, for people: its change and rule, and its place in the V1 request and in the V2 request. */
 export interface EditRecord {
   readonly change: string;
-  readonly rule: RequestRuleName;
+  /** `transform` for the module of the operation. */
+  readonly rule: RequestRuleName | 'transform';
   /** RFC 6901 pointer into the V1 body; for a query parameter a question mark and its name. */
   readonly from?: string;
   /** RFC 6901 pointer into the V2 body, or the name of a parameter like `from`; absent if V2 does not get it. */

@@ -82,7 +82,7 @@ interface SeenNames {
 /** One edit of a response, for people: its change, rule and place. Never contains a value. */
 export interface ResponseRecord {
   readonly change: string;
-  readonly rule: ResponseRuleName;
+  readonly rule: ResponseRuleName | 'transform';
   /** RFC 6901 pointer into V2's body: the place of the value, or of the one that a `map` replaced; absent if the gateway created the value, or changed a text in its place. */
   readonly from?: string;
   /** RFC 6901 pointer into the client's body; absent if the member is not in it. */

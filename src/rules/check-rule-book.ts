@@ -284,6 +284,7 @@ export function checkOperations(
         ...moved.move,
         ...resourceIn(declared),
         ...embeddings(declared),
+        ...transformIn(declared),
       });
       continue;
     }
@@ -338,6 +339,12 @@ function statusFault({ from, to }: StatusMapping): string | undefined {
 function resourceIn(declared: OperationSource): { readonly resource?: Path } {
   if (typeof declared === 'string' || declared.resource === undefined) return {};
   return { resource: readResource(declared.resource) };
+}
+
+function transformIn(declared: OperationSource): { readonly transform?: string } {
+  return typeof declared === 'string' || declared.transform === undefined
+    ? {}
+    : { transform: declared.transform };
 }
 
 /** Parses the path of a resource; an empty text is the body itself. */

@@ -27,6 +27,8 @@ export async function hashRuleBook(book: Omit<RuleBook, 'hash'>): Promise<string
         ...(operation.embeds === undefined ? [] : [operation.embeds]),
         ...moveMeaning(operation),
         ...(operation.resource === undefined ? [] : [{ resource: operation.resource }]),
+        // A transform reads the parameters by their names.
+        ...(operation.transform === undefined ? [] : [operation.transform, operation.template]),
       ])
       .sort(byFirst),
     book.changes.map((change) => meaningOf(change, book.policies)),
@@ -41,6 +43,8 @@ export async function hashRuleBook(book: Omit<RuleBook, 'hash'>): Promise<string
     ...(book.versionField === undefined ? [] : [{ version: book.versionField }]),
     ...(book.resource === undefined ? [] : [{ resource: book.resource }]),
     ...targetMeaning(book),
+    ...(book.limits.transform === undefined ? [] : [{ transform: book.limits.transform }]),
+    ...(book.modules === undefined ? [] : [{ modules: book.modules }]),
   ]);
   return digestOf(new TextEncoder().encode(meaning), 8);
 }

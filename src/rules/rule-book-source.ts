@@ -712,6 +712,16 @@ export const ruleBookSource = strict({
             resource: resource.describe(
               'Where its responses carry the resource; that of the rule book when absent.',
             ),
+            transform: z
+              .string()
+              .regex(
+                /^\.\/(?:[\w-][\w.-]*\/)*[\w-][\w.-]*\.m?js$/,
+                'must be a module beside the rule book or in a folder below it, such as ./pages.js',
+              )
+              .exactOptional()
+              .describe(
+                'A module with request(body, context) and response(body, context), for what no rule can say.',
+              ),
           }),
         ],
         {
@@ -759,6 +769,12 @@ export const ruleBookSource = strict({
       .max(1_073_741_824)
       .exactOptional()
       .describe('Bytes of a response to rewrite, decoded.'),
+    transform: z
+      .int()
+      .min(1)
+      .max(10_000)
+      .exactOptional()
+      .describe('Milliseconds that a transform may take; 50 when absent.'),
   })
     .exactOptional()
     .describe('Limits of reading bodies.'),

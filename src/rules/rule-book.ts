@@ -25,6 +25,8 @@ export interface Operation {
   readonly resource?: Path;
   /** Other resources that responses of this operation's resource contain; absent for none. */
   readonly embeds?: readonly Embedding[];
+  /** The module for what no rule can say, as a path from the rule book's folder; absent for none. */
+  readonly transform?: string;
 }
 
 /** A place where the responses of one resource contain another. */
@@ -34,6 +36,17 @@ export interface Embedding {
   /** The id of an operation that writes the embedded resource. */
   readonly operation: string;
 }
+
+/** A module that operations name as their `transform`. */
+export interface TransformSource {
+  /** The functions that it exports. */
+  readonly exports: readonly TransformDirection[];
+  /** Its text; absent where it is linked or bundled. */
+  readonly text?: string;
+}
+
+/** The functions that a transform may export. */
+export type TransformDirection = 'request' | 'response';
 
 /** How to handle cases where the specification leaves a choice. */
 export interface Policies {
@@ -67,6 +80,8 @@ export interface RuleBookLimits {
   readonly body: number;
   /** Maximum bytes of a response body to rewrite, after decoding. */
   readonly response: number;
+  /** Maximum milliseconds of a transform; 50 when absent. */
+  readonly transform?: number;
 }
 
 /** A named change from V1 to V2: the unit of the log, the inspector, the metrics and the docs. */
@@ -118,6 +133,8 @@ export interface RuleBook {
   readonly limits: RuleBookLimits;
   /** How V1 clients are moved to V2 until V1 ends; absent when the book does not configure it. */
   readonly rollout?: Rollout;
+  /** The modules that operations name as their `transform`, by path; absent for none, and until they are loaded. */
+  readonly modules?: Readonly<Record<string, TransformSource>>;
   /** The first 16 hex digits of the SHA-256 of the book's meaning, regardless of comments, order of keys and spelling. */
   readonly hash: string;
 }
@@ -232,6 +249,16 @@ export class ChangeIndex {
  */
 export function isRewritten(method: string): boolean {
   return method === 'POST' || method === 'PATCH';
+}
+
+/** True if the module that the operation names has a function for that direction. */
+export function isTransformed(
+  { modules }: RuleBook,
+  operation: Operation | undefined,
+  direction: TransformDirection,
+): boolean {
+  if (operation?.transform === undefined) return false;
+  return modules?.[operation.transform]?.exports.includes(direction) === true;
 }
 
 /** True for a method whose bodies can have request rules: also PUT, where a change names an operation of it. */

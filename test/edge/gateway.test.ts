@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { createEdgeGateway } from '../../src/edge/gateway.ts';
+import { createEdgeGateway, EdgeServer } from '../../src/edge/gateway.ts';
+import type { EdgeBindings } from '../../src/edge/bindings.ts';
+import type { TransformModule } from '../../src/migrate/transform.ts';
+import type { RuleBook } from '../../src/rules/rule-book.ts';
+import { ok, rawServer } from '../support/raw-server.ts';
+import { testRuleBook } from '../support/rule-book.ts';
 import { compiledShippedRuleBook } from '../support/shipped-rule-book.ts';
 
 test('everything that keeps a worker from serving is a fault, and all faults are named at once', async () => {
@@ -57,4 +62,43 @@ test.each([
     later: () => {},
   });
   expect(outcome).toMatchObject({ faults: [expect.stringMatching(fault)] });
+});
+
+test('a transform of the bundle makes queries and bodies; one that waits too long is a 502, and V2 gets nothing', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok('{"data":[],"total":41}')));
+  const module = './pages.js';
+  const operation = { id: 'list', method: 'GET', template: '/bills', assumed: false, transform: module };
+  const book: RuleBook = {
+    ...testRuleBook(),
+    operations: [operation],
+    changes: [],
+    limits: { ...testRuleBook().limits, transform: 200 },
+    modules: { [module]: { exports: ['request', 'response'] } },
+  };
+  const work: Promise<unknown>[] = [];
+  const serve = (transforms: Readonly<Record<string, TransformModule>>): EdgeServer => {
+    const bindings: EdgeBindings & Record<string, unknown> = {
+      GATEWAY_UPSTREAM: v2.origin,
+      GATEWAY_CLIENT_SECRET: 'a secret of the tests',
+    };
+    const later = (promise: Promise<unknown>): void => void work.push(promise);
+    return new EdgeServer({ bindings, ruleBook: book, transforms, print: () => {}, later });
+  };
+  const request = (): Request => {
+    const made = new Request('http://a/api/v1/bills?page=2');
+    made.headers.set('host', 'a');
+    return made;
+  };
+  const waiting: TransformModule = { request: () => new Promise(() => {}) };
+  const failed = await serve({ [module]: waiting }).fetch(request());
+  expect([failed.status, failed.headers.get('x-gateway-error')]).toEqual([502, 'transform-failed']);
+  expect(v2.received.join('')).toBe('');
+  const pages: TransformModule = {
+    request: (_, { query }) => ({ query: { cursor: btoa(query.get('page') ?? '') } }),
+    response: (body, { query }) => ({ body: { body, page: query.get('page') } }),
+  };
+  const response = await serve({ [module]: pages }).fetch(request());
+  expect(await response.json()).toEqual({ body: { data: [], total: 41 }, page: '2' });
+  expect(v2.received.join('')).toMatch(/^GET \/api\/v2\/bills\?cursor=Mg%3D%3D /);
+  await Promise.allSettled(work);
 });

@@ -4,6 +4,7 @@ import type { UpstreamReceiver, UpstreamRequest } from '../../gateway/upstream.t
 import { concatBytes } from '../../http/byte-collector.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
+import { TransformThreads } from '../../node/threads/transform-thread.ts';
 import { decodeBody } from '../../node/decode-body.ts';
 import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
@@ -226,6 +227,7 @@ export function casePlayer(ruleBook: RuleBook): (textCase: TextCase) => Promise<
         newTraceHex: () => '0'.repeat(48),
         clientOf: () => '0'.repeat(16),
         decode: decodeBody,
+        transform: new TransformThreads().run,
         after: (milliseconds, run) => void setTimeout(run, milliseconds),
         random: () => 0,
         onUnexpectedError: (error) => void bugs.push(error),

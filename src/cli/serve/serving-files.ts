@@ -13,6 +13,7 @@ import type { RuleBooks } from '../../node/rule-books.ts';
 import type { RunningGateway } from '../../node/start-gateway.ts';
 import type { CertificatesInUse, CertificateUse, TlsTexts } from '../../node/tls-files.ts';
 import { WatchedFiles, type WatchedGroup } from '../../node/files.ts';
+import { transformFiles } from '../../node/rule-books.ts';
 import { clientFiles, storeFiles, upstreamFiles } from './preflight.ts';
 import type { V2Description } from '../draft/description-file.ts';
 
@@ -48,7 +49,9 @@ export class ServingFiles {
     this.upstreamTls = parts.upstreamTls;
     this.groups = this.groupsOf(parts);
     const book: WatchedGroup = {
-      files: [parts.rulesPath],
+      get files() {
+        return [parts.rulesPath, ...transformFiles(parts.ruleBooks.current.ruleBook, parts.rulesPath)];
+      },
       reload: async () => {
         await this.reloadRuleBook(false);
         return [];

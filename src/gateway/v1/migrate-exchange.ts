@@ -106,11 +106,11 @@ export class MigrateExchange extends V1Exchange {
       if (this.isSettled) return;
       this.entry.rewriteMs = now() - before;
       if (body.length > 0) this.recorder?.recordRequestBody(body);
-      this.settle(outcome, received ?? body);
+      this.settle(outcome, body, received ?? body);
     });
   }
 
-  private settle(outcome: WithoutEdits<Rewrite>, original: Uint8Array): void {
+  private settle(outcome: WithoutEdits<Rewrite>, decoded: Uint8Array, original: Uint8Array): void {
     const { entry } = this;
     if (outcome.verdict === 'refused') {
       this.refuse(failureOf(outcome.refusal));
@@ -119,12 +119,13 @@ export class MigrateExchange extends V1Exchange {
     this.noteEdits(outcome.verdict, outcome.records);
     if (outcome.verdict === 'unchanged') {
       entry.note = outcome.note;
-      this.forward(original.length === 0 ? null : original);
+      if (original.length === 0) this.forward(null);
+      else this.forward(original, false, decoded);
       return;
     }
     if (outcome.omitted > 0) entry.editsOmitted = outcome.omitted;
     else entry.patch = this.loggedPatch(outcome.patch);
-    this.forward(outcome.body, true);
+    this.forward(outcome.body, true, outcome.body);
   }
 
   /** Logs the verdict on the request, and the edits of its query and body. */
@@ -134,7 +135,8 @@ export class MigrateExchange extends V1Exchange {
     entry.verdict = verdictOf(decision, body);
   }
 
-  private forward(body: Body, isRewritten = false): void {
+  /** Sends the request; `decoded` is its JSON body without its content coding, if there is one that was read. */
+  protected forward(body: Body, isRewritten = false, _decoded?: Uint8Array): void {
     const { v2Method, v2Target } = this.decision;
     this.upstreamTarget = v2Target;
     if (v2Method !== this.entry.method) this.entry.upstreamMethod = v2Method;

@@ -408,7 +408,7 @@ function differences(records: readonly EditRecord[]): ResponseDifference[] {
         : [
             {
               change,
-              ...(changesValue(rule) ? { rule } : {}),
+              ...(rule !== 'transform' && changesValue(rule) ? { rule } : {}),
               path: from,
               ...(path === undefined ? {} : { from: `${wrapper}${path}` }),
             },

@@ -37,7 +37,7 @@ import { addFindings, ResponseCollector, type ResponseCollectorOwner, ResponseSa
 
 /** A V1 exchange: its response is one that a V1 client can read. */
 export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwner, QueuedRequest {
-  protected readonly decision: MigrateDecision;
+  protected decision: MigrateDecision;
   protected readonly routing: V1Routing | undefined;
   private readonly responsePlan: ResponsePlan;
   private rateLimitReset: RateLimitReset | undefined = undefined;

@@ -428,6 +428,8 @@ function doneBy(edit: EditRecord): string {
     case 'unprefix':
     case 'date':
       return `The value of ${name} is written as V2 has it (${rule}).`;
+    case 'transform':
+      return 'The module of the operation made another body.';
   }
 }
 
@@ -442,6 +444,9 @@ function doneToQuery({ rule, from = '', path, note }: EditRecord): string {
     return `${name} is the V2 name of one that is present under its V1 name; V1 ignores it, so it goes.`;
   }
   if (path === undefined) return `${name} goes.`;
+  if (from === '') return `The query parameter ${path.slice(1)} is added.`;
+  if (rule === 'transform')
+    return `The module of the operation gives ${name.charAt(0).toLowerCase()}${name.slice(1)} another value.`;
   if (rule === 'map')
     return `A value of ${name.charAt(0).toLowerCase()}${name.slice(1)} becomes the one that V2 has for it.`;
   return `${name} is now called ${path.slice(1)}.${note === 'conflict' ? ' V2’s name is there too; the V1 value wins.' : ''}`;

@@ -24,10 +24,16 @@ import type { Verdict } from '../../rewrite-log/entry.ts';
 import { maskHeaders } from '../../rewrite-log/masks.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { formModel } from '../../rewrite/form.ts';
-import type { EditRecord, Refusal } from '../../rewrite/records.ts';
+import {
+  pathParameters,
+  type TransformJob,
+  type TransformOutcome,
+  transformRecords,
+} from '../../migrate/transform.ts';
+import { type EditRecord, isOfQuery, type Refusal } from '../../rewrite/records.ts';
 import { modesInForce, ownMode, pinnedRelease } from '../../rollout/modes.ts';
 import type { Modes, Rollout, Scope } from '../../rules/rollout.ts';
-import type { RuleBook } from '../../rules/rule-book.ts';
+import { isTransformed, type RuleBook } from '../../rules/rule-book.ts';
 import type { BodyView, ExplainRequest, Explanation, RequestView } from '../api.ts';
 import { makeDiff } from '../diff/diff.ts';
 import { layOutJson } from '../diff/json-layout.ts';
@@ -75,7 +81,67 @@ export async function explain(
   const received = requestToExplain(request, rules.ruleBook, limits);
   if ('fault' in received) return received;
   const decision = decideReceived(received, rules, limits);
-  return explanationOf(received, decision, await explainBody(received, decision, parts), parts);
+  const explained = await explainBody(received, decision, parts);
+  const made = await transformed(received, decision, explained, parts);
+  return explanationOf(received, made.decision, made.explained, parts);
+}
+
+interface Transformed {
+  readonly decision: Decision;
+  readonly explained: ExplainedBody;
+}
+
+/** Calls the transform of the operation, as a live request does. */
+async function transformed(
+  { method }: RequestToExplain,
+  decision: Decision,
+  explained: ExplainedBody,
+  { rules: { ruleBook }, transform }: BodyExplainer,
+): Promise<Transformed> {
+  const { outcome, read } = explained;
+  if (decision.route !== 'migrate' || outcome.verdict === 'refused' || transform === undefined)
+    return { decision, explained };
+  const { operation, target, v2Target } = decision;
+  if (operation === undefined || !isTransformed(ruleBook, operation, 'request'))
+    return { decision, explained };
+  const mark = v2Target.indexOf('?');
+  const query = mark === -1 ? '' : v2Target.slice(mark + 1);
+  const isRead = decision.body.action === 'rewrite' && formatOf(decision.body) === 'json' && read.length > 0;
+  const result = await transform(ruleBook, {
+    direction: 'request',
+    module: operation.transform ?? '',
+    operation: operation.id,
+    method,
+    path: pathParameters(operation.template, target.rest),
+    query,
+    status: undefined,
+    body: isRead ? ('body' in outcome ? outcome.body : read) : undefined,
+  });
+  if ('why' in result) {
+    const refusal: Refusal = { code: 'transform-failed', status: 502, detail: result.detail };
+    return { decision, explained: { ...explained, outcome: { verdict: 'refused', refusal } } };
+  }
+  const all = transformRecords(result, query);
+  const ofQuery = all.filter((record) => isOfQuery(record));
+  const path = mark === -1 ? v2Target : v2Target.slice(0, mark);
+  const after: MigrateDecision = {
+    ...decision,
+    query: { ...decision.query, records: [...decision.query.records, ...ofQuery] },
+    v2Target: result.query === undefined ? v2Target : path + (result.query === '' ? '' : `?${result.query}`),
+  };
+  if (result.body === undefined) return { decision: after, explained };
+  const made: BodyOutcome = {
+    verdict: 'rewritten',
+    body: result.body,
+    edits: [{ start: 0, end: read.length, insert: result.body }],
+    records: [
+      ...('records' in outcome ? outcome.records : []),
+      ...all.filter((record) => !isOfQuery(record)),
+    ],
+    patch: [...('patch' in outcome ? outcome.patch : []), ...result.patch],
+    omitted: 'omitted' in outcome ? outcome.omitted : 0,
+  };
+  return { decision: after, explained: { ...explained, outcome: made } };
 }
 
 function explanationOf(
@@ -208,6 +274,8 @@ function textOf(body: Uint8Array): string {
 interface BodyExplainer {
   readonly rules: CompiledRuleBook;
   readonly decode: DecodeBody;
+  /** Calls transforms; where there is none, they are left out. */
+  readonly transform?: ((book: RuleBook, job: TransformJob) => Promise<TransformOutcome>) | undefined;
 }
 
 /** Applies the decision to the body of a request to explain. */

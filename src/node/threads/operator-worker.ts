@@ -3,8 +3,11 @@ import { doOperatorWork, type OperatorText, type OperatorWork } from '../../insp
 import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import { decodeBody } from '../decode-body.ts';
+import { TransformThreads } from './transform-thread.ts';
 
 // The operators' thread: explains requests and shows entries of any size, while the event loop serves clients.
+
+const transforms = new TransformThreads();
 
 let last: CompiledRuleBook | undefined;
 
@@ -17,7 +20,13 @@ function compiled(ruleBook: RuleBook): CompiledRuleBook {
 parentPort?.on('message', (work: OperatorWork) => void respond(work));
 
 async function respond(work: OperatorWork): Promise<void> {
-  const { status, value } = await doOperatorWork(work, { compiled, decode: decodeBody, now, pause });
+  const { status, value } = await doOperatorWork(work, {
+    compiled,
+    decode: decodeBody,
+    transform: transforms.run,
+    now,
+    pause,
+  });
   const isJson = typeof value !== 'string';
   const bytes = new Uint8Array(new TextEncoder().encode(isJson ? JSON.stringify(value) : value));
   const text: OperatorText = { status, isJson, bytes };

@@ -2,6 +2,7 @@ import type { BodyFormat } from '../../http/content.ts';
 import type { WithoutEdits } from '../../gateway/body-rewriter.ts';
 import type { Rewrite } from '../../rewrite/records.ts';
 import type { ResponseContext, ResponseRewrite } from '../../rewrite/response-rules.ts';
+import type { TransformOutcome } from '../../migrate/transform.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 
 /** A message to the rewriting thread. The memory of a body moves there and back. */
@@ -27,12 +28,32 @@ export type FromThread =
   | { readonly kind: 'request'; readonly outcome: WithoutEdits<Rewrite>; readonly body: Uint8Array }
   | { readonly kind: 'response'; readonly outcome: WithoutEdits<ResponseRewrite>; readonly body: Uint8Array };
 
+/** What the thread for transforms starts with. */
+export interface TransformModules {
+  /** Their texts, by path. */
+  readonly texts: Readonly<Record<string, string>>;
+}
+
+/** A message of the thread for transforms: once when its modules are read, then one for each job. */
+export type FromTransforms =
+  | { readonly kind: 'ready'; readonly exports: Readonly<Record<string, readonly string[]>> }
+  | {
+      readonly kind: 'fault';
+      readonly module: string;
+      readonly message: string;
+      readonly isSyntax: boolean;
+      readonly line: number | undefined;
+    }
+  | { readonly kind: 'outcome'; readonly outcome: TransformOutcome };
+
 /** Values of the cell by which memory is granted: the thread waits while it is `ASKED`. */
 export const ASKED = 0;
 export const GRANTED = 1;
 export const DENIED = 2;
 
 /** Returns the entry module of a thread in this folder, in the sources or in the build output. */
-export function threadPath(name: 'rewriting-worker' | 'operator-worker' | 'description-worker'): URL {
+export function threadPath(
+  name: 'rewriting-worker' | 'operator-worker' | 'description-worker' | 'transform-worker',
+): URL {
   return new URL(`./${name}.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
 }

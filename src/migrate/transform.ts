@@ -1,0 +1,282 @@
+import type { EditRecord, PatchOperation } from '../rewrite/records.ts';
+import { pointerToken } from '../json/pointer.ts';
+import { plainSpelling } from '../rules/rule.ts';
+import { hasByteOrderMark } from '../json/document.ts';
+
+/** Milliseconds that a transform may take, unless `limits.transform` of the rule book says otherwise. */
+export const TRANSFORM_BUDGET_MS = 50;
+
+/** What a transform is told of its exchange. */
+export interface TransformContext {
+  /** The id of the operation. */
+  readonly operation: string;
+  readonly method: string;
+  /** The parameters of the path, decoded, by the names that the operation's template gives them. */
+  readonly path: Readonly<Record<string, string>>;
+  /** For a request the query as the rules left it, for a response the one that the client sent. */
+  readonly query: URLSearchParams;
+  /** The status of V2's response; undefined for a request. */
+  readonly status: number | undefined;
+}
+
+/** What `request` of a transform returns: what is absent stays as it is, byte for byte. */
+export interface TransformedRequest {
+  readonly body?: unknown;
+  readonly query?: URLSearchParams | string | Readonly<Record<string, string>>;
+}
+
+/** What `response` of a transform returns: what is absent stays as it is. */
+export interface TransformedResponse {
+  readonly body?: unknown;
+  readonly status?: number;
+}
+
+/**
+ * A module that a rule book names for an operation: `transform: ./pages.js`. A body is the parsed JSON value, undefined where there is none
+ * that rules read.
+ */
+export interface TransformModule {
+  readonly request?: (
+    body: unknown,
+    context: TransformContext,
+  ) => TransformedRequest | Promise<TransformedRequest>;
+  readonly response?: (
+    body: unknown,
+    context: TransformContext,
+  ) => TransformedResponse | Promise<TransformedResponse>;
+}
+
+/** One call of a transform, as data. */
+export interface TransformJob {
+  readonly direction: 'request' | 'response';
+  /** The module, as the rule book names it. */
+  readonly module: string;
+  readonly operation: string;
+  readonly method: string;
+  readonly path: Readonly<Record<string, string>>;
+  /** Without its question mark. */
+  readonly query: string;
+  readonly status: number | undefined;
+  /** JSON; undefined without one that rules read. */
+  readonly body: Uint8Array | undefined;
+}
+
+/** What a transform made. */
+export interface TransformResult {
+  /** Undefined where it stays. */
+  readonly body: Uint8Array | undefined;
+  /** Without its question mark; undefined where it stays. */
+  readonly query: string | undefined;
+  readonly status: number | undefined;
+  /** From the body before it to the one after it. */
+  readonly patch: readonly PatchOperation[];
+}
+
+/** Why there is no result. */
+export interface TransformFailure {
+  /** What happened, without values: for the log. */
+  readonly why: string;
+  /** The same with the words of the error, which may have values: for whoever tries a rule book. */
+  readonly detail: string;
+}
+
+/** The outcome of a call. */
+export type TransformOutcome = TransformResult | TransformFailure;
+
+/** Calls the transforms of a rule book, within its budget. Never rejects because of a transform. */
+export type RunTransform = (job: TransformJob) => Promise<TransformOutcome>;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
+/** Calls a transform and reads what it returns. What it throws is an outcome. */
+export async function callTransform(module: TransformModule, job: TransformJob): Promise<TransformOutcome> {
+  try {
+    const { before, returned } = calledWith(module, job);
+    return readReturned(job, before, await returned);
+  } catch (error) {
+    return failureOfError(job, error);
+  }
+}
+
+/** The same where nothing can wait: a transform that returns a promise fails. */
+export function callTransformSync(module: TransformModule, job: TransformJob): TransformOutcome {
+  try {
+    const { before, returned } = calledWith(module, job);
+    if (!(returned instanceof Promise)) return readReturned(job, before, returned);
+    returned.catch(() => {});
+    return failed(job, 'returned a promise, and here nothing can wait for it');
+  } catch (error) {
+    return failureOfError(job, error);
+  }
+}
+
+/** The outcome of a call that took longer than its budget. */
+export function tookTooLong(job: TransformJob, budgetMs: number): TransformFailure {
+  return failed(job, `took longer than ${budgetMs} ms (limits: { transform })`);
+}
+
+/** Returns the parameters of a path below the prefix, decoded, by their names in the template. */
+export function pathParameters(template: string, rest: string): Readonly<Record<string, string>> {
+  const [path = ''] = rest.split('?', 1);
+  const segments = path.split('/');
+  const named = template.split('/').flatMap((segment, at): (readonly [string, string])[] => {
+    const isParameter = segment.startsWith('{') && segment.endsWith('}');
+    return isParameter ? [[segment.slice(1, -1), decoded(segments[at] ?? '')]] : [];
+  });
+  return Object.fromEntries(named);
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return plainSpelling(segment);
+  }
+}
+
+/** The value before the call, and what the transform returned: perhaps a promise. */
+interface Called {
+  readonly before: unknown;
+  readonly returned: unknown;
+}
+
+function calledWith(module: TransformModule, job: TransformJob): Called {
+  const text = job.body === undefined ? undefined : decoder.decode(withoutMark(job.body));
+  const { operation, method, path, query, status } = job;
+  const context: TransformContext = { operation, method, path, query: new URLSearchParams(query), status };
+  // Two values, because the transform may change the one that it is given.
+  const before = valueOf(text);
+  return { before, returned: module[job.direction]?.(valueOf(text), context) };
+}
+
+function valueOf(text: string | undefined): unknown {
+  // oxlint-disable-next-line no-restricted-properties -- a transform is the one place where a body is a value: rule books say so
+  return text === undefined ? undefined : JSON.parse(text);
+}
+
+function withoutMark(body: Uint8Array): Uint8Array {
+  return hasByteOrderMark(body) ? body.subarray(3) : body;
+}
+
+const KEYS = { request: ['body', 'query'], response: ['body', 'status'] } as const;
+
+function readReturned(job: TransformJob, before: unknown, value: unknown): TransformOutcome {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    const what =
+      value === undefined
+        ? 'nothing'
+        : value === null
+          ? 'null'
+          : `a ${Array.isArray(value) ? 'list' : typeof value}`;
+    return failed(
+      job,
+      `returned ${what}; it returns an object with ${KEYS[job.direction].join(', ')}, all optional`,
+    );
+  }
+  const unknown = Object.keys(value).find((key) => !KEYS[job.direction].some((known) => known === key));
+  if (unknown !== undefined)
+    return failed(
+      job,
+      `returned ${JSON.stringify(unknown)}, which is none of ${KEYS[job.direction].join(', ')}`,
+    );
+  const after: unknown = 'body' in value ? value.body : undefined;
+  const query = 'query' in value ? queryText(value.query) : undefined;
+  if (query === null)
+    return failed(job, 'returned a query that is no URLSearchParams, text or object of texts');
+  const status: unknown = 'status' in value ? value.status : undefined;
+  if (status !== undefined && !isFinalStatus(status))
+    return failed(job, 'returned a status that is none from 200 to 599');
+  if (after === undefined) return { body: undefined, query, status, patch: [] };
+  const text: unknown = JSON.stringify(after);
+  if (typeof text !== 'string') return failed(job, 'returned a body that JSON cannot say');
+  const patch: PatchOperation[] = [];
+  addDifferences(before, valueOf(text), '', patch);
+  if (before !== undefined && patch.length === 0) return { body: undefined, query, status, patch: [] };
+  return { body: encoder.encode(text), query, status, patch };
+}
+
+function isFinalStatus(status: unknown): status is number {
+  return typeof status === 'number' && Number.isInteger(status) && status >= 200 && status <= 599;
+}
+
+/** Undefined where the query stays, null for what is none. */
+function queryText(query: unknown): string | undefined | null {
+  if (query === undefined) return undefined;
+  if (query instanceof URLSearchParams) return query.toString();
+  if (typeof query === 'string') return new URLSearchParams(query).toString();
+  if (typeof query !== 'object' || query === null) return null;
+  const entries = Object.entries(query).map(([name, value]: [string, unknown]) => [name, String(value)]);
+  return new URLSearchParams(entries).toString();
+}
+
+/** Adds the operations of RFC 6902 that turn one JSON value into another: the innermost that differ. Lists differ as a whole. */
+function addDifferences(before: unknown, after: unknown, path: string, patch: PatchOperation[]): void {
+  if (Object.is(before, after)) return;
+  if (isMembers(before) && isMembers(after)) {
+    for (const name of Object.keys(before))
+      if (!Object.hasOwn(after, name)) patch.push({ op: 'remove', path: `${path}/${pointerToken(name)}` });
+    for (const [name, value] of Object.entries(after)) {
+      const inside = `${path}/${pointerToken(name)}`;
+      if (Object.hasOwn(before, name)) addDifferences(before[name], value, inside, patch);
+      else patch.push({ op: 'add', path: inside, value });
+    }
+    return;
+  }
+  if (Array.isArray(before) && Array.isArray(after) && before.length === after.length) {
+    for (const [at, value] of after.entries()) addDifferences(before[at], value, `${path}/${at}`, patch);
+    return;
+  }
+  patch.push({ op: before === undefined ? 'add' : 'replace', path, value: after });
+}
+
+function isMembers(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function failed(job: TransformJob, what: string): TransformFailure {
+  const why = `${job.direction} of ${job.module} ${what}`;
+  return { why, detail: why };
+}
+
+/** An error's words may have values of the body; its name and line have none. */
+function failureOfError(job: TransformJob, error: unknown): TransformFailure {
+  const name = error instanceof Error ? error.name : typeof error;
+  const line = error instanceof Error ? lineOf(error.stack ?? '') : undefined;
+  const at = line === undefined ? '' : ` at line ${line}`;
+  const why = `${job.direction} of ${job.module} threw ${name}${at}`;
+  const words = error instanceof Error ? error.message : String(error);
+  return { why, detail: words === '' ? why : `${why}: ${words}` };
+}
+
+/** The first line and column of a module in a stack: those of the transform, which is on top. */
+export function lineOf(stack: string): string | undefined {
+  return /(?:data:[^\s:]+|\.[cm]?js):(\d+:\d+)/.exec(stack)?.[1]?.split(':', 1)[0];
+}
+
+/**
+ * Returns the edits that a transform made, for people: one for a body that is another, and one for each name of a query parameter. The
+ * `query` is the one before it; undefined for a response.
+ */
+export function transformRecords(
+  result: TransformResult,
+  query: string | undefined,
+): readonly (EditRecord & { readonly rule: 'transform' })[] {
+  const rule = { change: 'transform', rule: 'transform' } as const;
+  const ofBody = result.body === undefined ? [] : [{ ...rule, from: '', path: '' }];
+  if (query === undefined || result.query === undefined) return ofBody;
+  const before = new URLSearchParams(query);
+  const after = new URLSearchParams(result.query);
+  const names = [...new Set([...before.keys(), ...after.keys()])].filter((name) => name !== '');
+  const ofQuery = names.flatMap((name) => {
+    if (before.getAll(name).join('&') === after.getAll(name).join('&')) return [];
+    return [
+      {
+        ...rule,
+        ...(before.has(name) ? { from: `?${name}` } : {}),
+        ...(after.has(name) ? { path: `?${name}` } : {}),
+      },
+    ];
+  });
+  return [...ofQuery, ...ofBody];
+}

@@ -1,0 +1,291 @@
+import { spawnSync } from 'node:child_process';
+import { readFile, realpath } from 'node:fs/promises';
+import { dirname, resolve, sep } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import {
+  type RunTransform,
+  tookTooLong,
+  TRANSFORM_BUDGET_MS,
+  type TransformFailure,
+  type TransformJob,
+  type TransformOutcome,
+} from '../../migrate/transform.ts';
+import { hashRuleBook } from '../../rules/hash.ts';
+import type { RuleBook, TransformDirection, TransformSource } from '../../rules/rule-book.ts';
+import { type FromTransforms, threadPath, type TransformModules } from './thread-messages.ts';
+
+/** MiB of memory of the thread: a body of `limits.body` takes some ten times its bytes as a value, and a transform makes another. */
+const MEMORY_MIB = 256;
+
+/** Milliseconds that reading the modules may take: what they do at the top is done once. */
+const START_MS = 5000;
+
+interface QueuedJob {
+  readonly job: TransformJob;
+  readonly done: (outcome: TransformOutcome) => void;
+}
+
+/**
+ * Runs the transforms of one rule book in a thread, one call after the other. A call beyond the budget ends the thread, because nothing
+ * else ends a loop, and another takes its place for the calls that wait.
+ */
+class TransformThread {
+  private readonly modules: TransformModules;
+  private readonly budgetMs: number;
+  private worker: Worker | undefined = undefined;
+  private isReady = false;
+  private readonly queue: QueuedJob[] = [];
+  private current: QueuedJob | undefined = undefined;
+  private deadline: NodeJS.Timeout | undefined = undefined;
+
+  constructor({ modules = {}, limits }: RuleBook) {
+    this.modules = { texts: textsOf(modules) };
+    this.budgetMs = limits.transform ?? TRANSFORM_BUDGET_MS;
+  }
+
+  readonly run: RunTransform = (job) =>
+    new Promise((done) => {
+      this.queue.push({ job, done });
+      this.next();
+    });
+
+  /** True while a call runs or waits. */
+  get isBusy(): boolean {
+    return this.current !== undefined || this.queue.length > 0;
+  }
+
+  end(): void {
+    clearTimeout(this.deadline);
+    void this.worker?.terminate();
+    this.worker = undefined;
+    this.isReady = false;
+  }
+
+  private next(): void {
+    if (this.current !== undefined || this.queue.length === 0) return;
+    if (!this.isReady) {
+      this.worker ??= this.start();
+      return;
+    }
+    this.current = this.queue.shift();
+    const { job } = this.current ?? {};
+    this.deadline = setTimeout(() => this.replace(), this.budgetMs);
+    // Copied: the body stays that of the exchange, which may send it as it is.
+    this.worker?.postMessage(job);
+  }
+
+  private start(): Worker {
+    const worker = startWorker(this.modules);
+    this.deadline = setTimeout(() => this.lose('did not start'), START_MS);
+    worker.on('message', (message: FromTransforms) => {
+      if (this.worker === worker) this.receive(message);
+    });
+    const ended = (): void => {
+      if (this.worker === worker) this.lose('ended its thread, or took too much memory');
+    };
+    worker.on('error', ended).on('exit', ended);
+    // A process that stops does not wait for it; whoever listens to a thread does, unless that is said behind it.
+    worker.unref();
+    return worker;
+  }
+
+  private receive(message: FromTransforms): void {
+    switch (message.kind) {
+      case 'ready':
+        clearTimeout(this.deadline);
+        this.isReady = true;
+        this.next();
+        return;
+      case 'fault':
+        this.lose(`could not be loaded: ${message.message}`);
+        return;
+      case 'outcome':
+        this.settle(message.outcome);
+        this.next();
+    }
+  }
+
+  private replace(): void {
+    const { current } = this;
+    if (current === undefined) return;
+    this.end();
+    this.settle(tookTooLong(current.job, this.budgetMs));
+    this.next();
+  }
+
+  /** The thread is gone, or of no use: the call that it had fails, or the first one where it did not start. */
+  private lose(what: string): void {
+    this.end();
+    this.current ??= this.queue.shift();
+    const { module, direction } = this.current?.job ?? { module: '', direction: '' };
+    const why = `${direction} of ${module} ${what}`;
+    const failure: TransformFailure = { why, detail: why };
+    this.settle(failure);
+    this.next();
+  }
+
+  private settle(outcome: TransformOutcome): void {
+    clearTimeout(this.deadline);
+    const { current } = this;
+    this.current = undefined;
+    current?.done(outcome);
+  }
+}
+
+/** Runs the transforms of the rule books in force: exchanges finish on the one that they began with. */
+export class TransformThreads {
+  private readonly threads = new Map<string, TransformThread>();
+
+  /** Calls a transform of `book`. */
+  readonly run = (book: RuleBook, job: TransformJob): Promise<TransformOutcome> => {
+    let thread = this.threads.get(book.hash);
+    if (thread === undefined) {
+      for (const [hash, other] of this.threads) {
+        if (other.isBusy) continue;
+        other.end();
+        this.threads.delete(hash);
+      }
+      thread = new TransformThread(book);
+      this.threads.set(book.hash, thread);
+    }
+    return thread.run(job);
+  };
+
+  /** Ends all threads. */
+  close(): void {
+    for (const thread of this.threads.values()) thread.end();
+    this.threads.clear();
+  }
+}
+
+function startWorker(modules: TransformModules): Worker {
+  const worker = new Worker(threadPath('transform-worker'), {
+    workerData: modules,
+    // The settings of the gateway are no business of a transform.
+    env: {},
+    resourceLimits: { maxOldGenerationSizeMb: MEMORY_MIB },
+    // What it prints would stand in the rewrite log. Nobody reads these streams, since reading keeps a process alive: see the thread.
+    stdout: true,
+    stderr: true,
+  });
+  return worker;
+}
+
+function textsOf(modules: Readonly<Record<string, TransformSource>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(modules).map(([path, { text = '' }]) => [path, text]));
+}
+
+/** A fault of a module, at a line of its file from 1, or of what names it. */
+export interface ModuleFault {
+  /** The ids of the operations that name the module. */
+  readonly operations: readonly string[];
+  /** Its file; undefined where the rule book is wrong. */
+  readonly file: string | undefined;
+  readonly line: number;
+  readonly message: string;
+}
+
+/** Reads the transforms that a rule book names beside the file at `path`, and returns the book with them. */
+export async function loadTransforms(
+  book: RuleBook,
+  path: string,
+): Promise<{ readonly book: RuleBook } | { readonly faults: readonly ModuleFault[] }> {
+  const named = Map.groupBy(
+    book.operations.filter(({ transform }) => transform !== undefined),
+    ({ transform = '' }) => transform,
+  );
+  if (named.size === 0) return { book };
+  const faults: ModuleFault[] = [];
+  const modules: Record<string, TransformSource> = {};
+  for (const [module, operations] of named) {
+    const ids = operations.map(({ id }) => id);
+    const read = await readModule(module, path);
+    if ('message' in read) faults.push({ operations: ids, ...read });
+    else modules[module] = read;
+  }
+  if (faults.length > 0) return { faults };
+  const withModules = { ...book, modules };
+  return { book: { ...withModules, hash: await hashRuleBook(withModules) } };
+}
+
+type ReadFault = Omit<ModuleFault, 'operations'>;
+
+async function readModule(module: string, book: string): Promise<TransformSource | ReadFault> {
+  const folder = dirname(book);
+  const file = resolve(folder, module);
+  let text: string;
+  try {
+    // A link may lead out of the folder.
+    const [real, around] = await Promise.all([realpath(file), realpath(folder)]);
+    if (!real.startsWith(around + sep) && !(await isSwappedFolder(real, book)))
+      return ofBook(`${module} is a link that leads out of the folder of the rule book; put the file there`);
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    return ofBook(`${module} cannot be read (${code}); the path is from the folder of the rule book`);
+  }
+  const loaded = await firstMessage({ texts: { [module]: text } });
+  if (loaded.kind !== 'ready') return faultOfFile(file, text, loaded);
+  const exports = (loaded.exports[module] ?? []).filter(isDirection);
+  if (exports.length > 0) return { text, exports };
+  const message =
+    'exports neither request nor response; export function request(body, context), or response, or both';
+  return { file, line: 1, message };
+}
+
+function ofBook(message: string): ReadFault {
+  return { file: undefined, line: 1, message };
+}
+
+/** True where rule book and module are links into one folder, as the kubelet has them for a ConfigMap. */
+async function isSwappedFolder(real: string, book: string): Promise<boolean> {
+  return real.startsWith(dirname(await realpath(book)) + sep);
+}
+
+function isDirection(name: string): name is TransformDirection {
+  return name === 'request' || name === 'response';
+}
+
+type Loaded = Exclude<FromTransforms, { readonly kind: 'outcome' }>;
+
+function faultOfFile(
+  file: string,
+  text: string,
+  loaded: Exclude<Loaded, { readonly kind: 'ready' }>,
+): ReadFault {
+  const { message, isSyntax, line } = loaded;
+  if (/Failed to resolve|Invalid relative URL|Only URLs with a scheme/.test(message))
+    return { file, line: 1, message: `${message}; a transform is one file: it imports no others` };
+  return { file, line: (isSyntax ? syntaxLine(text) : line) ?? 1, message };
+}
+
+/** Reads the modules in a thread of its own, where a loop at the top can be ended. */
+async function firstMessage(modules: TransformModules): Promise<Loaded> {
+  const [module = ''] = Object.keys(modules.texts);
+  const worker = startWorker(modules);
+  let timer: NodeJS.Timeout | undefined;
+  const loaded = await new Promise<Loaded>((done) => {
+    const fail = (message: string): void =>
+      done({ kind: 'fault', module, message, isSyntax: false, line: undefined });
+    // It keeps the process alive, which the thread does not.
+    timer = setTimeout(() => fail(`it takes longer than ${START_MS} ms to load`), START_MS);
+    worker.on('message', (message: FromTransforms) => {
+      if (message.kind !== 'outcome') done(message);
+    });
+    worker.on('error', (error) => fail(error.message)).on('exit', () => fail('it ends its thread'));
+  });
+  clearTimeout(timer);
+  await worker.terminate();
+  return loaded;
+}
+
+/** The line of a syntax error, which V8 tells no program: a process that checks the text prints it. */
+function syntaxLine(text: string): number | undefined {
+  const checked = spawnSync(process.execPath, ['--check', '--input-type=module', '-'], {
+    input: text,
+    encoding: 'utf8',
+    timeout: START_MS,
+  });
+  const line = /^\[stdin\]:(\d+)/m.exec(checked.stderr)?.[1];
+  return line === undefined ? undefined : Number(line);
+}
