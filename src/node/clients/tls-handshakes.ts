@@ -23,7 +23,7 @@ const ALL_REASONS: readonly string[] = [
 ];
 
 /** How the first byte of a connection is read. */
-export interface FirstByteOptions {
+interface FirstByteOptions {
   /** Maximum time in milliseconds to receive it; 0 is no limit. */
   readonly headersTimeout: number;
   /** The client speaks plain HTTP. */
