@@ -14,6 +14,7 @@ import {
 } from '../../openapi/description.ts';
 import type { DialectName } from '../../reference/dialect.ts';
 import { createReference } from '../../reference/reference.ts';
+import { fromSwagger, isSwagger } from '../../openapi/swagger.ts';
 import type { Operation } from '../../rules/rule-book.ts';
 import { type CommandFault, isFault } from '../command-fault.ts';
 
@@ -33,6 +34,7 @@ export async function readDescription(source: string): Promise<Description | Com
   }
   const value = readJsonText(text) ?? readYamlText(text);
   if (isDescription(value)) return value;
+  if (isSwagger(value)) return fromSwagger(value);
   const why = value instanceof UnreadableText ? value.why : descriptionFault(value);
   return { fault: noDescription(name, why), isJunk: true };
 }
@@ -48,7 +50,7 @@ function descriptionFault(value: unknown): string {
     return `it is ${Array.isArray(value) ? 'a list' : `a ${typeof value}`}, not an object`;
   const { openapi, swagger, paths } = value;
   if (swagger !== undefined && openapi === undefined)
-    return `it is Swagger ${JSON.stringify(swagger)}; convert it to OpenAPI 3`;
+    return `it is Swagger ${JSON.stringify(swagger)}; of Swagger, only version "2.0" with paths is read`;
   if (openapi === undefined) return 'it has no member "openapi"';
   if (typeof openapi !== 'string')
     return `"openapi" is ${JSON.stringify(openapi)}, not a text; write '3.1.0', for example`;
