@@ -180,8 +180,8 @@ export function compileForms(book: RuleBook): FormPlans {
 /** Why the rules do not apply to a form: it is refused, or forwarded unchanged. */
 type Stopped = Exclude<Rewrite, { readonly verdict: 'rewritten' }>;
 
-/** A form has no types: a value of a map is compared and written as text. */
-function inText(change: Change): Change {
+/** A form has no types: returns the change with rules that compare and write values as text. */
+export function inText(change: Change): Change {
   return { ...change, request: change.request.map(ruleInText) };
 }
 

@@ -2,6 +2,7 @@ import { printScalar } from '../../json/document.ts';
 import { generalPointer, tokenName } from '../../json/pointer.ts';
 import type { ReportTotals } from '../../report/report-totals.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
+import { inText } from '../../rewrite/form.ts';
 import { compilePlans, type Plan } from '../../rewrite/plan.ts';
 import { type EditRecord, isOfQuery, type Rewrite } from '../../rewrite/records.ts';
 import type { ResponsePlan } from '../../rewrite/response-plan.ts';
@@ -82,7 +83,7 @@ export function ruleOutcomes(
 ): RuleOutcome[] {
   const read = model ?? body;
   const hasEdits = 'records' in outcome && outcome.records.length > 0;
-  const steps = hasEdits ? stepsOf(ruleBook, request.operation) : undefined;
+  const steps = hasEdits ? stepsOf(ruleBook, request.operation, model !== undefined) : undefined;
   const byRule = steps?.edits(read);
   /** The last rule that edited the body, and the names that the rules behind it found; read when one of them is to be told why. */
   let last: RequestRule | undefined;
@@ -104,12 +105,13 @@ export function ruleOutcomes(
   ]);
 }
 
-function stepsOf(ruleBook: RuleBook, operation: Operation | undefined): RuleSteps {
+function stepsOf(ruleBook: RuleBook, operation: Operation | undefined, isForm: boolean): RuleSteps {
   const known = stepsByBook.get(ruleBook) ?? new Map<string, RuleSteps>();
   stepsByBook.set(ruleBook, known);
-  const id = operation?.id ?? '';
-  const steps = known.get(id) ?? new RuleSteps(ruleBook, operation);
-  known.set(id, steps);
+  // No id has a space.
+  const key = `${operation?.id ?? ''}${isForm ? ' form' : ''}`;
+  const steps = known.get(key) ?? new RuleSteps(ruleBook, operation, isForm);
+  known.set(key, steps);
   return steps;
 }
 
@@ -126,13 +128,15 @@ class RuleSteps {
   private readonly rules: readonly RequestRule[];
   private readonly plans = new Map<number, Plan>();
 
-  constructor(ruleBook: RuleBook, operation: Operation | undefined) {
+  /** With `isForm`, for the JSON text of a form, whose values are all texts. */
+  constructor(ruleBook: RuleBook, operation: Operation | undefined, isForm: boolean) {
     this.ruleBook = ruleBook;
     this.operation = operation;
     const steps = ruleBook.changes.flatMap((change) => change.request.map((rule) => ({ change, rule })));
     this.rules = steps.map(({ rule }) => rule);
     this.changes = steps.map(({ change, rule }, at): Change => {
-      return { ...change, id: String(at), request: [rule], query: [] };
+      const step = { ...change, id: String(at), request: [rule], query: [] };
+      return isForm ? inText(step) : step;
     });
   }
 

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { CompiledRuleBook } from '../../../src/rewrite/compiled-rule-book.ts';
+import { bookIn } from '../../rules/reading.ts';
 import type { CommandFault } from '../../../src/cli/command-fault.ts';
 import type { ReadRequests } from '../../../src/inspector/explain/curl-command.ts';
 import { readHar } from '../../../src/cli/explain/har.ts';
@@ -39,4 +41,23 @@ test.each([
   const [named] = 'fault' in requests ? [] : requests.requests;
   const explanation = await offlineExplainer(await compiledShippedRuleBook())(named?.request ?? {});
   expect('rules' in explanation && explanation.rules[0]?.why).toMatch(new RegExp(`${why}$`));
+});
+
+test('the rules for a form are those for texts', async () => {
+  const rules = new CompiledRuleBook(
+    await bookIn(`format: 1
+operations: { create: POST /bills }
+changes:
+  - { id: c, summary: s, on: [create], request: [ { scale: amount, by: 100 }, { map: { 1: 2 }, of: kind }, { strip: x } ] }
+`),
+  );
+  const headers = [['Content-Type', 'application/x-www-form-urlencoded']] as const;
+  const request = { method: 'POST', target: '/api/v1/bills', headers, body: 'amount=10.50&kind=1' };
+  const explanation = await offlineExplainer(rules)(request);
+  expect('rules' in explanation && explanation.rules.map(({ applied, why }) => [applied, why])).toEqual([
+    [true, '1 edit.'],
+    [true, '1 edit.'],
+    [false, 'The body has none of x.'],
+  ]);
+  expect('v2Body' in explanation && explanation.v2Body).toBe('amount=1050&kind=2');
 });

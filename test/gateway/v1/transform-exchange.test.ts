@@ -2,6 +2,9 @@ import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fastJsonPatch from 'fast-json-patch';
 import { describe, expect, test } from 'vitest';
+import { offlineExplainer } from '../../../src/cli/explain/requests.ts';
+import type { Explanation, ExplainRequest } from '../../../src/inspector/api.ts';
+import { ruleBookWarnings } from '../../../src/rules/check-rule-book.ts';
 import { loadRuleBook } from '../../../src/node/rule-books.ts';
 import type { CompiledRuleBook } from '../../../src/rewrite/compiled-rule-book.ts';
 import { entrySchema } from '../../../src/rewrite-log/read-entry.ts';
@@ -307,4 +310,51 @@ test('the patch of a transform gives its body', async () => {
   const outcome = await callTransform({ request: () => ({ body: after }) }, job);
   const patch = 'patch' in outcome ? (structuredClone(outcome.patch) as fastJsonPatch.Operation[]) : [];
   expect(fastJsonPatch.applyPatch(structuredClone(before), patch, true).newDocument).toEqual(after);
+});
+
+describe('explained offline', () => {
+  const explained = async (
+    files: Readonly<Record<string, string>>,
+    request: ExplainRequest,
+  ): Promise<Explanation> => {
+    const explanation = await offlineExplainer(await load(files))(request);
+    if ('fault' in explanation) throw new Error(explanation.fault);
+    return explanation;
+  };
+
+  test('the transform is called, and says what it made', async () => {
+    const { verdict, v2Request, edits } = await explained(FILES, {
+      method: 'GET',
+      target: '/api/v1/bills?page=2',
+    });
+    expect(verdict).toBe('rewritten');
+    expect(v2Request?.target).toBe(`/api/v2/bills?limit=20&cursor=${encodeURIComponent(btoa('offset:20'))}`);
+    expect(edits.map(({ rule, from = '', path = '' }) => `${rule} ${from} ${path}`)).toEqual([
+      'transform ?page ',
+      'transform  ?limit',
+      'transform  ?cursor',
+    ]);
+    const request = { method: 'POST', target: '/api/v1/bills/7', body: '{"data":{"sum":1}}' };
+    const { v2Body } = await explained(FILES, request);
+    expect(v2Body).toBe('{"total":1,"id":"7","by":["create_bill","POST",null]}');
+  });
+
+  test('its failure has the words of the error, which the log has not', async () => {
+    const module = 'export const request = (body) => body.nothing.there;';
+    const request = { method: 'POST', target: '/api/v1/bills/7', body: '{}' };
+    expect(await explained({ ...FILES, 'bill.mjs': module }, request)).toMatchObject({
+      verdict: 'refused',
+      refusal: {
+        code: 'transform-failed',
+        detail: expect.stringMatching(/threw TypeError at line 1: Cannot read properties of undefined/),
+      },
+    });
+  });
+
+  test('check says that nothing can be derived from it', async () => {
+    const { ruleBook } = await load(FILES);
+    expect(ruleBookWarnings(ruleBook)).toContainEqual(
+      expect.stringMatching(/^operation "list_bills": what \.\/pages\.js makes of bodies cannot be derived/),
+    );
+  });
 });
