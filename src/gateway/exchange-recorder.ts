@@ -11,6 +11,7 @@ import type {
   Observer,
   CaptureLevel,
 } from '../rewrite-log/observer.ts';
+import type { Secrets } from '../rewrite/header-plan.ts';
 import type { Exchange } from './exchange.ts';
 import type { UpstreamRequest } from './upstream.ts';
 
@@ -19,6 +20,7 @@ export class ExchangeRecorder {
   private readonly observer: Observer;
   private readonly exchange: Exchange;
   private readonly level: CaptureLevel;
+  private readonly secrets: Secrets | undefined;
   private decodedBody: Uint8Array | undefined = undefined;
   private v2Request: UpstreamRequest | undefined = undefined;
   private v2Head: ResponseHead | undefined = undefined;
@@ -29,10 +31,12 @@ export class ExchangeRecorder {
   private body: Uint8Array | undefined = undefined;
   private bytes = 0;
 
-  constructor(observer: Observer, exchange: Exchange, level: CaptureLevel) {
+  /** `secrets` are the credentials that the rule book names. */
+  constructor(observer: Observer, exchange: Exchange, level: CaptureLevel, secrets?: Secrets) {
     this.observer = observer;
     this.exchange = exchange;
     this.level = level;
+    this.secrets = secrets;
   }
 
   /** True if the patch in the log may have values of the body. */
@@ -102,6 +106,7 @@ export class ExchangeRecorder {
     };
     const captured: CapturedExchange = {
       remote,
+      secrets: this.secrets,
       v1Request: { method, target, headers, ...this.observedRequestBody() },
       v2Request: this.v2Request && headOf(this.v2Request),
       v2Response:

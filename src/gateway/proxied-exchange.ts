@@ -88,7 +88,7 @@ export class ProxiedExchange implements ExchangeHandler, UpstreamReceiver, Watch
     this.recorder =
       observer === undefined || level === 'nothing'
         ? undefined
-        : new ExchangeRecorder(observer, exchange, level);
+        : new ExchangeRecorder(observer, exchange, level, this.rules.secrets);
     gateway.inFlight += 1;
     this.watchdogSlot = gateway.watchdog.begin(this);
     exchange.attach(new HandlerBoundary(this, this.failInternally));

@@ -20,6 +20,7 @@ import { type DecodedBody, decodeWebBody } from '../migrate/decode-web-body.ts';
 import type { Failure } from '../migrate/failure.ts';
 import {
   contentlessFields,
+  headerPlanOf,
   decideResponse,
   NOTE_OF_UNDECODED,
   type RequestFacts,
@@ -258,7 +259,8 @@ interface V1RequestParts {
 
 /** Starts a V1 request: without a body, or with one that no rule concerns, it is complete. */
 function startV1Request(parts: V1RequestParts, hasBody: boolean): StartedRequest {
-  const { body } = parts.decision;
+  const { body, refusal } = parts.decision;
+  if (refusal !== undefined) return { action: 'refuse', refused: refusedRequest(refusal, parts.signals) };
   if (!hasBody && makesBody(body)) return new CollectedV1Request(parts, undefined);
   if (!hasBody) return { action: 'forward', request: withoutBodyEdits(parts, null, [], undefined) };
   switch (body.action) {
@@ -297,6 +299,7 @@ function migratedHead(
 ): MigratedRequestHead {
   const { version, fields } = migrateHead(head, {
     rules,
+    decision,
     request: { method: decision.method, rest: decision.target.rest, operation: decision.operation },
     now: Date.now(),
     codings: codings.length === 0 ? undefined : codings,
@@ -411,7 +414,8 @@ function mapped(
 function clientFields(parts: V1ResponseParts, headers: HeaderList): HeaderFields {
   const { rules, signals, request, status } = parts;
   const facts = requestFacts(parts);
-  const fields = [...contentlessFields(facts, rules, status, endToEnd(headers, true))];
+  const own = contentlessFields(facts, rules, status, endToEnd(headers, true));
+  const fields = [...(headerPlanOf(facts, rules)?.response(status, own).headers ?? own)];
   rewriteLinks(fields, {
     upstreamHosts: request.host === undefined ? [] : [request.host],
     upstreamPath: '',

@@ -14,6 +14,7 @@ import { countedDown, type HopFields } from '../http/hop-fields.ts';
 import { type ForwardedFields, isHost, type RequestHead } from '../http/request-head.ts';
 import { originForm, readTarget, type Target } from '../http/target.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
+import type { RewrittenHeaders } from '../rewrite/header-plan.ts';
 import type { MovedTarget, Moves, PathAndQuery } from '../rewrite/moves.ts';
 import type { RewrittenQuery } from '../rewrite/query-plan.ts';
 import type { EditRecord, Rewrite } from '../rewrite/records.ts';
@@ -103,6 +104,10 @@ export interface MigrateDecision {
   readonly targetEdits: readonly EditRecord[];
   /** True when the header fields that name a method are dropped. */
   readonly dropsOverride: boolean;
+  /** The header fields after the header rules, before those of the gateway; undefined where no rule applies. */
+  readonly headers: RewrittenHeaders | undefined;
+  /** Why V2 does not get the request, whatever its body is. */
+  readonly refusal: Failure | undefined;
   /** Maximum bytes of a body to rewrite, received or decoded. */
   readonly bodyLimit: number;
   readonly body: BodyDecision;
@@ -158,8 +163,8 @@ export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits:
           : undefined;
       if (seen === 'ambiguous') return refuse(failure('bad-request', TWO_METHODS));
       const { method = request.method } = seen ?? {};
-      const decided = decideTarget(method, target, rules, seen);
-      const { operation, query, v2Method, v2Target, targetEdits } = decided;
+      const decided = decideTarget(method, target, head, rules, seen);
+      const { operation, v2Method } = decided;
       const bodyLimit = limits.bodyLimit ?? ruleBook.limits.body;
       const { codings = ALL_CODINGS } = limits;
       const hasRules = rules.rewritesBodies(operation, method);
@@ -174,19 +179,7 @@ export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits:
               rules,
               operation,
             );
-      return {
-        route: 'migrate',
-        target,
-        method,
-        operation,
-        query,
-        v2Method,
-        v2Target,
-        targetEdits,
-        dropsOverride,
-        bodyLimit,
-        body,
-      };
+      return { route: 'migrate', target, method, ...decided, dropsOverride, bodyLimit, body };
     }
   }
 }
@@ -230,16 +223,22 @@ export interface RequestLine {
 export function requestLineAtV2(method: string, target: string, rules: CompiledRuleBook): RequestLine {
   const read = readTarget(target, rules.prefixes);
   if (read.fault !== undefined || read.version !== 'v1') return { method, target };
-  const { v2Method, v2Target } = decideTarget(method, read, rules);
+  const { v2Method, v2Target } = decideTarget(method, read, NO_FIELDS, rules);
   return { method: v2Method, target: v2Target };
 }
 
 /** The parts of a decision that follow from method and target. */
-type TargetDecision = Pick<MigrateDecision, 'operation' | 'query' | 'v2Method' | 'v2Target' | 'targetEdits'>;
+type TargetDecision = Pick<
+  MigrateDecision,
+  'operation' | 'query' | 'v2Method' | 'v2Target' | 'targetEdits' | 'headers' | 'refusal'
+>;
+
+const NO_FIELDS: Pick<RequestHead, 'forwardedHeaders'> = { forwardedHeaders: [] };
 
 function decideTarget(
   method: string,
   target: Target,
+  head: Pick<RequestHead, 'forwardedHeaders'>,
   rules: CompiledRuleBook,
   seen?: OverriddenMethod,
 ): TargetDecision {
@@ -247,8 +246,13 @@ function decideTarget(
   // A HEAD asks for what a GET of the same target would get (RFC 9110 §9.3.2).
   const asked = method === 'HEAD' && operation === undefined ? rules.match('GET', target.rest) : operation;
   const received = seen?.query ?? target.query;
+  const rewritten = rules.headerPlan(asked)?.request(head.forwardedHeaders, received);
+  const refused = rewritten !== undefined && 'code' in rewritten;
+  const headers = refused ? undefined : rewritten;
+  const refusal = refused ? failureOf(rewritten) : undefined;
+  const v1Query = headers?.query ?? received;
   // Where V2 gets the method itself, the name of it goes.
-  const named = seen?.isOverridden === true && asked?.to !== undefined ? withoutMethod(received) : received;
+  const named = seen?.isOverridden === true && asked?.to !== undefined ? withoutMethod(v1Query) : v1Query;
   const query = rules.queryPlan(asked, method)?.rewrite(named) ?? unchangedQuery(named);
   const edits = seen?.edits ?? NO_EDITS;
   const { moves, prefixes } = rules;
@@ -256,11 +260,11 @@ function decideTarget(
   if (moved === undefined) {
     const v2Target = `${prefixes.v2}${target.rest}${query.query}`;
     const v2Method = seen === undefined ? method : 'POST';
-    return { operation, query, v2Method, v2Target, targetEdits: edits };
+    return { operation, query, v2Method, v2Target, targetEdits: edits, headers, refusal };
   }
   const v2Target = `${prefixes.v2}${moved.path}${moved.query}`;
   const targetEdits = edits.length === 0 ? moved.records : [...edits, ...moved.records];
-  return { operation, query, v2Method: moved.method, v2Target, targetEdits };
+  return { operation, query, v2Method: moved.method, v2Target, targetEdits, headers, refusal };
 }
 
 const NO_EDITS: readonly EditRecord[] = [];
@@ -282,22 +286,24 @@ function movedLine(
   return { ...moved, method: sent ?? method };
 }
 
-/** All edits of a request: those of its query, then those of its body. */
+/** All edits of a request: those of its header fields, those of its query, then those of its body. */
 export function editsOf(
-  { query, targetEdits }: MigrateDecision,
+  { query, targetEdits, headers }: MigrateDecision,
   body: readonly EditRecord[],
 ): readonly EditRecord[] {
+  const ofHeaders = headers?.records ?? NO_EDITS;
   // Similar bodies share their list, which others rely on.
-  if (query.records.length === 0 && targetEdits.length === 0) return body;
-  return [...query.records, ...targetEdits, ...body];
+  if (query.records.length === 0 && targetEdits.length === 0 && ofHeaders.length === 0) return body;
+  return [...ofHeaders, ...query.records, ...targetEdits, ...body];
 }
 
-/** The verdict on a request, given the one on its body: a rewritten query alone makes it `rewritten`. */
+/** The verdict on a request, given the one on its body: a rewritten query or header field alone makes it `rewritten`. */
 export function verdictOf(
-  { query, targetEdits }: MigrateDecision,
+  { query, targetEdits, headers }: MigrateDecision,
   body: 'rewritten' | 'unchanged',
 ): 'rewritten' | 'unchanged' {
-  return query.records.length > 0 || targetEdits.length > 0 ? 'rewritten' : body;
+  if (query.records.length > 0 || targetEdits.length > 0) return 'rewritten';
+  return headers !== undefined && headers.records.length > 0 ? 'rewritten' : body;
 }
 
 function unchangedQuery(query: string): RewrittenQuery {
@@ -440,6 +446,8 @@ export function bodyTooLarge(bodyLimit: number): Failure {
 export interface HeadMigration {
   /** Undefined where the rule book names no release: no field for one is read or sent. */
   readonly version: ApiVersion | undefined;
+  /** The forwarded fields as header rules leave them; undefined for those that were received. */
+  readonly headers?: HeaderList | undefined;
   /** True when the body was rewritten, so that fields that describe the original body are left out. */
   readonly isRewritten: boolean;
   /** True when the body is dropped, and its media type with it. */
@@ -462,7 +470,8 @@ export interface HeadMigration {
 }
 
 /** The inputs of {@link migrateHead}. */
-interface MigratedHeadParts extends Omit<HeadMigration, 'version' | 'codings'> {
+interface MigratedHeadParts extends Omit<HeadMigration, 'version' | 'codings' | 'headers'> {
+  readonly decision: Pick<MigrateDecision, 'headers'>;
   readonly rules: CompiledRuleBook;
   readonly request: RequestFacts;
   /** Time in milliseconds since 1970. */
@@ -483,6 +492,7 @@ export function migrateHead(
 ): { readonly version: ApiVersion | undefined; readonly fields: MigratedHead } {
   const {
     rules,
+    decision,
     request,
     now,
     pinned,
@@ -500,6 +510,7 @@ export function migrateHead(
   const codings = isRead ? (parts.codings ?? ALL_CODINGS) : undefined;
   const migration = {
     version,
+    headers: decision.headers?.headers,
     isRewritten,
     ...(isBodyDropped === true && { isBodyDropped }),
     ...(isBodyMade === true && { isBodyMade }),
@@ -515,6 +526,7 @@ export function migrateHead(
 /** The header fields of a migrated request. */
 export class MigratedHead implements ForwardedFields {
   private readonly received: RequestHead;
+  private readonly ruled: HeaderList | undefined;
   private readonly isRewritten: boolean;
   private readonly isBodyDropped: boolean;
   private readonly isBodyMade: boolean;
@@ -532,8 +544,10 @@ export class MigratedHead implements ForwardedFields {
   private list: HeaderList | undefined = undefined;
 
   constructor(received: RequestHead, migration: HeadMigration) {
-    const { version, isRewritten, requestId, hasTrace, traceparent, codings } = migration;
+    const { version, headers, isRewritten, requestId, hasTrace, traceparent, codings } = migration;
     this.received = received;
+    // Lines that no rule changed are written as they came.
+    this.ruled = headers === undefined || headers === received.forwardedHeaders ? undefined : headers;
     this.isRewritten = isRewritten;
     this.isBodyDropped = migration.isBodyDropped === true;
     this.isBodyMade = migration.isBodyMade === true;
@@ -561,6 +575,7 @@ export class MigratedHead implements ForwardedFields {
 
   get forwardedLines(): string | undefined {
     const { received, version, requestId, traceparent } = this;
+    if (this.ruled !== undefined) return undefined;
     // A field that is replaced keeps its place.
     if (this.acceptEncoding !== undefined || this.ifMatch !== undefined) return undefined;
     if (version !== undefined && this.hasVersion()) return undefined;
@@ -588,7 +603,7 @@ export class MigratedHead implements ForwardedFields {
   }
 
   private listed(): HeaderList {
-    const { forwardedHeaders } = this.received;
+    const forwardedHeaders = this.ruled ?? this.received.forwardedHeaders;
     const headers: string[] = [];
     for (let at = 0; at < forwardedHeaders.length; at += 2) {
       const name = forwardedHeaders[at] ?? '';

@@ -12,6 +12,7 @@ import type { ResponseHead } from '../http/response-head.ts';
 import { bareHost } from '../http/request-head.ts';
 import { mapLinkTargets } from '../http/target.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
+import type { HeaderPlan } from '../rewrite/header-plan.ts';
 import type { ResponsePlan } from '../rewrite/response-plan.ts';
 import { isTransformed, type Operation } from '../rules/rule-book.ts';
 
@@ -120,6 +121,15 @@ const FIELDS_OF_CONTENT = new FieldNames([
   'transfer-encoding',
   'trailer',
 ]);
+
+/** Returns the plan for the header fields of a request and its response; that of the GET for a HEAD without an operation of its own. */
+export function headerPlanOf(
+  { method, rest, operation }: RequestFacts,
+  rules: CompiledRuleBook,
+): HeaderPlan | undefined {
+  const asked = method === 'HEAD' && operation === undefined ? rules.match('GET', rest) : operation;
+  return rules.headerPlan(asked);
+}
 
 /** Reason why a response that a rule applies to is not rewritten, as logged. */
 export type ResponseNote =

@@ -1,7 +1,7 @@
 import { generalPointer, tokenName } from '../json/pointer.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import { MovedMembers } from '../rewrite-log/response-findings.ts';
-import { isOfQuery } from '../rewrite/records.ts';
+import { isOfBody } from '../rewrite/records.ts';
 import { isRewritten } from '../rules/rule-book.ts';
 import { changesValue } from '../rules/rule.ts';
 
@@ -33,7 +33,7 @@ export function requestLike(entry: Entry): LikeRequest | Unlike {
   if (entry.edits.some((edit) => edit.note === 'duplicate')) return 'duplicate';
   if (entry.edits.some((edit) => edit.note === 'byte-order-mark')) return 'mark';
   const head = { method: entry.method, target: entry.path.replaceAll('=…', '=') };
-  const edits = entry.edits.filter((edit) => !isOfQuery(edit));
+  const edits = entry.edits.filter((edit) => isOfBody(edit));
   // A map says that the value was one that it lists, but not which one; a rule that computes a value says nothing of it.
   if (entry.edits.some((edit) => changesValue(edit.rule) && edit.from !== undefined)) return 'value';
   const pointers = [...(entry.attributes ?? []), ...edits.map((edit) => edit.from ?? '')].filter(

@@ -2,6 +2,7 @@ import { type HeaderList, headerValue } from '../http/header-list.ts';
 import { hasByteOrderMark, JsonWalker } from '../json/document.ts';
 import { copyBytes } from '../json/edit.ts';
 import { scanLiteral, scanNumber, scanString } from '../json/scanner.ts';
+import type { Secrets } from '../rewrite/header-plan.ts';
 import type { EditRecord } from '../rewrite/records.ts';
 import { isSpace, ObservationBudget } from './attributes.ts';
 import {
@@ -176,7 +177,7 @@ export class Capture {
   }
 
   private exchangeOf(captured: CapturedExchange, records: readonly EditRecord[]): KeptExchange {
-    const { v1Request, v2Request, v2Response, clientResponse } = captured;
+    const { v1Request, v2Request, v2Response, clientResponse, secrets } = captured;
     const keptResponse = v2Response === undefined ? undefined : this.response(v2Response);
     // Most responses are forwarded unchanged, in the same memory: both sides then share one kept body.
     const isSame =
@@ -185,12 +186,12 @@ export class Capture {
       clientResponse.body === v2Response?.body;
     return {
       v1Request: {
-        ...this.head(v1Request, records),
+        ...this.head(v1Request, records, secrets),
         body: this.body(v1Request, (body) =>
           this.form(v1Request.headers, body, () => this.masks.ofRequest(this.walker, body, records)),
         ),
       },
-      ...(v2Request === undefined ? {} : { v2Request: this.head(v2Request, records) }),
+      ...(v2Request === undefined ? {} : { v2Request: this.head(v2Request, records, secrets) }),
       ...(keptResponse === undefined ? {} : { v2Response: keptResponse }),
       ...(clientResponse === undefined
         ? {}
@@ -223,12 +224,18 @@ export class Capture {
     if (from === this.failed) this.failedBytes -= bytes;
   }
 
-  private head(request: ObservedHead, records: readonly EditRecord[]): KeptHead {
+  private head(
+    request: ObservedHead,
+    records: readonly EditRecord[],
+    secrets: Secrets | undefined,
+  ): KeptHead {
     const values = this.options.mode === 'bodies';
     return {
       method: ownText(request.method),
-      target: ownText(values ? maskQuerySecrets(request.target, records) : redactTarget(request.target)),
-      headers: maskHeaders(request.headers, values),
+      target: ownText(
+        values ? maskQuerySecrets(request.target, records, secrets) : redactTarget(request.target),
+      ),
+      headers: maskHeaders(request.headers, values, secrets),
     };
   }
 

@@ -3,7 +3,8 @@ import { decodeQueryText } from '../http/target.ts';
 import type { JsonWalker } from '../json/document.ts';
 import { applyEdits, type Edit } from '../json/edit.ts';
 import { pointerSteps } from '../json/pointer.ts';
-import { type EditRecord, isOfQuery } from '../rewrite/records.ts';
+import type { Secrets } from '../rewrite/header-plan.ts';
+import { type EditRecord, isOfBody, isOfQuery } from '../rewrite/records.ts';
 import { ownText } from './observer.ts';
 
 /** A header field that may be displayed. */
@@ -59,11 +60,11 @@ interface MaskPosition {
 
 const NOWHERE: MaskPosition = { steps: 0, matching: [] };
 
-/** Masks a raw header list for storage. `values` keeps values that are not credentials and hold none, as capture does. */
-export function maskHeaders(headers: HeaderList, values: boolean): ShownHeader[] {
+/** Masks a raw header list for storage. `values` keeps values that are not credentials and hold none, as capture does; a rule book names further `secrets`. */
+export function maskHeaders(headers: HeaderList, values: boolean, secrets?: Secrets): ShownHeader[] {
   const shown: ShownHeader[] = [];
   for (let at = 0; at < headers.length; at += 2) {
-    const { name, value, masked } = maskHeader(headers[at] ?? '', headers[at + 1] ?? '', values);
+    const { name, value, masked } = maskHeader(headers[at] ?? '', headers[at + 1] ?? '', values, secrets);
     shown.push({ name: ownText(name), value: ownText(value), masked });
   }
   return shown;
@@ -87,9 +88,10 @@ function masked(
   return isJson ? applyEdits(body, edits) : undefined;
 }
 
-function maskHeader(name: string, value: string, values: boolean): ShownHeader {
+function maskHeader(name: string, value: string, values: boolean, secrets: Secrets | undefined): ShownHeader {
   const lower = name.toLowerCase();
-  if (isCredentialName(lower)) return { name, value: maskSecret(value), masked: true };
+  if (isCredentialName(lower) || secrets?.fields.has(lower) === true)
+    return { name, value: maskSecret(value), masked: true };
   if (values) {
     const shown = maskSecrets(value);
     return { name, value: shown, masked: shown !== value };
@@ -120,10 +122,11 @@ function maskSecret(value: string): string {
 }
 
 /**
- * Masks parameters of a target whose names look like credentials, in the other version too: `records` are the edits of the query.
+ * Masks parameters of a target whose names look like credentials, in the other version too: `records` are the edits of the query,
+ * and `named` the credentials that the rule book names.
  */
-export function maskQuerySecrets(target: string, records: readonly EditRecord[]): string {
-  const secrets = secretNames(records);
+export function maskQuerySecrets(target: string, records: readonly EditRecord[], named?: Secrets): string {
+  const secrets = new Set([...secretNames(records), ...(named?.parameters ?? [])]);
   if (secrets.size === 0) return maskSecrets(target);
   return maskSecrets(target, (name) => isCredentialName(name) || secrets.has(decodeQueryText(name)));
 }
@@ -316,7 +319,7 @@ class MaskPositions {
     const root: MoveTree = { below: new Map(), to: undefined };
     for (const record of records) {
       const { from, path, note } = record;
-      if (from === undefined || path === undefined || note === 'already-flat' || isOfQuery(record)) continue;
+      if (from === undefined || path === undefined || note === 'already-flat' || !isOfBody(record)) continue;
       let tree = root;
       for (const step of pointerSteps(from)) {
         const below = tree.below.get(step) ?? { below: new Map<string, MoveTree>(), to: undefined };

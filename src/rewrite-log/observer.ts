@@ -1,4 +1,5 @@
 import { type HeaderList, headerValue } from '../http/header-list.ts';
+import type { Secrets } from '../rewrite/header-plan.ts';
 import type { Entry } from './entry.ts';
 
 /** The head of a request on one side. All arguments are borrowed: an observer copies what it keeps. */
@@ -28,6 +29,8 @@ export interface ObservedResponse extends ObservedBody {
 export interface CapturedExchange {
   /** Address that the client's connection came from. */
   readonly remote?: string | undefined;
+  /** Credentials that the rule book names; undefined without any. */
+  readonly secrets?: Secrets | undefined;
   readonly v1Request: ObservedHead & ObservedBody;
   /** Absent when nothing was sent. Its body is not captured: the plan makes it again from V1's. */
   readonly v2Request?: ObservedHead | undefined;

@@ -107,6 +107,12 @@ const editRecord = z.strictObject({
   path: z
     .exactOptional(place)
     .describe('Pointer in the V2 body (RFC 6901), or a question mark and the name of a query parameter.'),
+  header: z
+    .exactOptional(z.string())
+    .describe(
+      'Header field as the client named it, for an edit of the header section; the new one, where it had none.',
+    ),
+  to: z.exactOptional(z.string()).describe('Header field as V2 reads it; absent if V2 does not get it.'),
   note: z
     .exactOptional(z.string())
     .describe(
@@ -132,6 +138,14 @@ const responseRecord = z.strictObject({
   path: z
     .exactOptional(pointer)
     .describe("Pointer to the member in the client's response (RFC 6901); absent if it is not in it."),
+  header: z
+    .exactOptional(z.string())
+    .describe(
+      'Header field as V2 named it, for an edit of the header section; the new one, where it had none.',
+    ),
+  to: z
+    .exactOptional(z.string())
+    .describe('Header field as the client reads it; absent if the client does not get it.'),
   note: z
     .exactOptional(z.string())
     .describe(

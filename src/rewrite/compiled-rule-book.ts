@@ -10,6 +10,13 @@ import {
 import type { BodyFormat } from '../http/content.ts';
 import type { WorkMemory } from '../json/tape.ts';
 import { compileForms, type FormPlans } from './form.ts';
+import {
+  compileHeaderPlans,
+  type HeaderPlan,
+  type HeaderPlans,
+  type Secrets,
+  secretsOf,
+} from './header-plan.ts';
 import { Moves } from './moves.ts';
 import { compilePlans, type Plans } from './plan.ts';
 import { compileQueryPlans, type QueryPlan, type QueryPlans } from './query-plan.ts';
@@ -41,6 +48,9 @@ export class CompiledRuleBook {
   private readonly requestPlans: Plans;
   private readonly formPlans: FormPlans;
   private readonly queryPlans: QueryPlans;
+  private readonly headerPlans: HeaderPlans;
+  /** The names of credentials that rules move; undefined without any. */
+  readonly secrets: Secrets | undefined;
   /** Ids of the operations that a change with request rules names, or whose requests a module transforms. */
   private readonly ruled: Set<string>;
   private readonly responsePlans: ResponsePlans;
@@ -55,6 +65,8 @@ export class CompiledRuleBook {
     this.requestPlans = compilePlans(ruleBook);
     this.formPlans = compileForms(ruleBook);
     this.queryPlans = compileQueryPlans(ruleBook);
+    this.headerPlans = compileHeaderPlans(ruleBook);
+    this.secrets = secretsOf(ruleBook.changes);
     this.ruled = new Set(
       ruleBook.changes.flatMap(({ on, request }) => (on === 'every' || request.length === 0 ? [] : on)),
     );
@@ -82,6 +94,11 @@ export class CompiledRuleBook {
   /** Returns the plan for the queries of such requests; undefined when no query rule applies to them. */
   queryPlan(operation: Operation | undefined, method: string): QueryPlan | undefined {
     return this.queryPlans.of(operation, method);
+  }
+
+  /** Returns the plan for the header fields of such requests and their responses; undefined when no header rule applies to them. */
+  headerPlan(operation: Operation | undefined): HeaderPlan | undefined {
+    return this.headerPlans.of(operation);
   }
 
   /** Returns the plan for request bodies in a format; `undefined` is for requests without an operation in the rule book. */

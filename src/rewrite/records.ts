@@ -22,6 +22,10 @@ export interface EditRecord {
   readonly from?: string;
   /** RFC 6901 pointer into the V2 body, or the name of a parameter like `from`; absent if V2 does not get it. */
   readonly path?: string;
+  /** The header field as the client named it, for an edit of the header section, which has no pointers; the new one, where the client had none. */
+  readonly header?: string;
+  /** The header field as V2 reads it; absent if V2 does not get it, and for any other edit. */
+  readonly to?: string;
   /** The reason for a special case: `conflict`, `sibling`, `duplicate`, `value`, `already-flat`, `byte-order-mark`. */
   readonly note?: string;
 }
@@ -36,6 +40,23 @@ const RECORD_CHARACTERS = 64;
 /** True for an edit of the query, whose places are parameters. */
 export function isOfQuery({ from, path }: EditRecord): boolean {
   return (from ?? path)?.startsWith('?') === true;
+}
+
+/** True for an edit of the body, whose places are pointers. */
+export function isOfBody(record: EditRecord): boolean {
+  return record.header === undefined && !isOfQuery(record);
+}
+
+/** Where an edit takes a value from and where it puts it, as people read it: a field name ends with its colon. */
+export function placesOfEdit({
+  from,
+  path,
+  header,
+  to,
+}: Pick<EditRecord, 'from' | 'path' | 'header' | 'to'>): { readonly from?: string; readonly path?: string } {
+  if (header === undefined)
+    return { ...(from === undefined ? {} : { from }), ...(path === undefined ? {} : { path }) };
+  return { from: from ?? `${header}:`, ...(to === undefined ? {} : { path: `${to}:` }) };
 }
 
 /**
@@ -417,7 +438,7 @@ function wrapperOf(records: readonly EditRecord[]): string {
 /** How the member changed; undefined for records that do not concern a deprecated attribute, such as those of the query. */
 function changeOf(record: EditRecord): string | undefined {
   const { rule, path, note } = record;
-  if (isOfQuery(record)) return undefined;
+  if (!isOfBody(record)) return undefined;
   if (rule === 'strip' || rule === 'only') return note === undefined ? 'is gone' : undefined;
   const tokens = path?.split('/') ?? [];
   if (rule === 'rename' && path !== undefined) return `is called ${tokenName(tokens.at(-1) ?? '')}`;

@@ -87,6 +87,10 @@ export interface ResponseRecord {
   readonly from?: string;
   /** RFC 6901 pointer into the client's body; absent if the member is not in it. */
   readonly path?: string;
+  /** The header field as V2 named it, for an edit of the header section, which has no pointers. */
+  readonly header?: string;
+  /** The header field as the client reads it; absent if it does not get it, and for any other edit. */
+  readonly to?: string;
   /** The reason for a special case: `conflict`, `duplicate`, `value` (it could not be converted) or `more` (of a list, only the first is left). */
   readonly note?: string;
 }

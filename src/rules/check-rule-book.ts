@@ -2,11 +2,12 @@ import { printScalar } from '../json/document.ts';
 import { BodyKnowledge } from './body-knowledge.ts';
 import {
   type DeclaredChange,
+  type DeclaredHeaderRule,
   type DeclaredQueryRule,
   type DeclaredRule,
   operationContexts,
 } from './declared-change.ts';
-import { inverseValues, isInverse, isInvertible, resourceOf } from './inverse.ts';
+import { inverseHeaderRule, inverseValues, isInverse, isInvertible, resourceOf } from './inverse.ts';
 import {
   destinationFaults,
   destinationShape,
@@ -73,12 +74,14 @@ export function checkChanges(
     }
     seen.set(change.id, path);
     if (!declared.hasRules)
-      fault(path, `change "${change.id}" changes nothing; give it request, query or response rules`);
+      fault(path, `change "${change.id}" changes nothing; give it request, query, header or response rules`);
     checkOn(declared, operations, ids, fault);
     checkPolicies(declared, fault);
     for (const rule of declared.request) checkRule(change.id, rule, fault);
     checkInverse(declared, fault);
     for (const rule of declared.query) checkQueryRule(change.id, rule, fault);
+    for (const rule of [...declared.headers, ...declared.responseHeaders])
+      checkHeaderRule(change.id, rule, fault);
     for (const { rule, path: at, values } of declared.response) {
       checkResponsePath(change.id, rule, at, fault);
       if (rule.rule === 'map') checkValues(change.id, rule.values, (index) => values[index] ?? at, fault);
@@ -115,7 +118,9 @@ function checkInverse({ change, request, response }: DeclaredChange, fault: Repo
     fault(again.path, `change "${change.id}": inverse is in the list already; remove it`);
   }
   if (request.some(({ rule }) => isInvertible(rule))) return;
-  const rules = [...new Set(change.request.map(({ rule }) => rule))];
+  const { headers = [] } = change;
+  if (headers.some((rule) => inverseHeaderRule(rule) !== undefined)) return;
+  const rules = [...new Set([...change.request, ...headers].map(({ rule }) => rule))];
   const why =
     rules.length === 0
       ? 'this change has no request rules'
@@ -153,7 +158,12 @@ function checkOn(
     const method = operations.get(id)?.method;
     if (method === undefined) continue;
     // Query rules take effect there, so the operation is not in the list for nothing.
-    if (change.request.length > 0 && change.query === undefined && !canBeRewritten(method)) {
+    if (
+      change.request.length > 0 &&
+      change.query === undefined &&
+      change.headers === undefined &&
+      !canBeRewritten(method)
+    ) {
       fault(at, `${label} is ${method}, and only bodies of POST, PATCH and PUT are rewritten; remove it`);
     }
     if (change.response.length > 0 && method === 'HEAD') {
@@ -167,6 +177,11 @@ function checkPolicies({ change, path }: DeclaredChange, fault: Report): void {
   for (const policy of Object.keys(change.policies)) {
     const rules = POLICY_RULES.get(policy) ?? [];
     if (change.request.some(({ rule }) => rules.includes(rule))) continue;
+    if (
+      policy === 'conflict' &&
+      change.headers?.some(({ rule }) => rule === 'rename' || rule === 'query') === true
+    )
+      continue;
     const message = `change "${change.id}": the policy ${policy} is for ${rules.join(', ')}, and this change has none; remove it`;
     fault([...path, 'policies', policy], message, 'key');
   }
@@ -220,6 +235,17 @@ function checkQueryRule(change: string, { rule, parts }: DeclaredQueryRule, faul
   const [first = []] = parts;
   if (rule.rule === 'rename' && rule.parameter === rule.to) {
     fault(first, `change "${change}": rename gives "${rule.to}" the name it has; write the V2 name in to`);
+  }
+  if (rule.rule === 'map') checkValues(change, rule.values, (index) => parts[index + 1] ?? first, fault);
+}
+
+function checkHeaderRule(change: string, { rule, parts }: DeclaredHeaderRule, fault: Report): void {
+  const [first = []] = parts;
+  if (rule.rule === 'rename' && rule.as === undefined && rule.field.toLowerCase() === rule.to.toLowerCase()) {
+    fault(
+      first,
+      `change "${change}": rename gives "${rule.to}" the name it has, as case does not count; write another in to`,
+    );
   }
   if (rule.rule === 'map') checkValues(change, rule.values, (index) => parts[index + 1] ?? first, fault);
 }

@@ -6,12 +6,14 @@ import type { RuleBookSource } from './rule-book-source.ts';
 import { type Change, isRewritten, type Operation } from './rule-book.ts';
 import {
   type ExplicitResponseRule,
+  type HeaderRule,
   type InverseRule,
   type MappedValue,
   type Path,
   type QueryRule,
   readPath,
   type RequestRule,
+  type ResponseHeaderRule,
   type ResponseRule,
   type StatusPattern,
   type StripRule,
@@ -33,6 +35,15 @@ export interface DeclaredQueryRule {
   readonly parts: readonly SourcePath[];
 }
 
+/** A header rule of a request or a response, and its position in the source. */
+export interface DeclaredHeaderRule {
+  readonly rule: HeaderRule;
+  /** The statuses of responses that it is for; undefined for all, and for requests. */
+  readonly status: readonly StatusPattern[] | undefined;
+  /** The path in the source of each field; for a map its field, then each of its values. */
+  readonly parts: readonly SourcePath[];
+}
+
 /** A response rule and its position in the source. */
 export interface DeclaredResponseRule {
   readonly rule: ResponseRule;
@@ -47,6 +58,8 @@ export interface DeclaredChange {
   readonly path: SourcePath;
   readonly request: readonly DeclaredRule[];
   readonly query: readonly DeclaredQueryRule[];
+  readonly headers: readonly DeclaredHeaderRule[];
+  readonly responseHeaders: readonly DeclaredHeaderRule[];
   readonly response: readonly DeclaredResponseRule[];
   /** False when the source has no rules of any kind, not even an empty list. */
   readonly hasRules: boolean;
@@ -56,7 +69,9 @@ type ChangeSource = RuleBookSource['changes'][number];
 type RequestSource = NonNullable<ChangeSource['request']>[number];
 type QuerySource = NonNullable<ChangeSource['query']>[number];
 type MapSource = Extract<RequestSource, { map: unknown }>['map'];
-type ResponseSource = Exclude<Exclude<NonNullable<ChangeSource['response']>, 'inverse'>[number], 'inverse'>;
+type HeaderSource = NonNullable<ChangeSource['headers']>[number];
+type ListedResponse = Exclude<NonNullable<ChangeSource['response']>, 'inverse'>[number];
+type ResponseSource = Exclude<ListedResponse, 'inverse' | { headers: unknown }>;
 
 const INVERSE: InverseRule = { rule: 'inverse', status: ['2xx'] };
 
@@ -73,18 +88,26 @@ export function declareChange(source: ChangeSource, index: number, jsonAt: JsonA
   const query = (source.query ?? [])
     .map((rule, at) => declareQueryRule(rule, [...path, 'query', at]))
     .filter(({ parts }) => parts.length > 0);
+  const headers = (source.headers ?? []).map((rule, at) =>
+    declareHeaderRule(rule, [...path, 'headers', at], undefined),
+  );
+  const responseHeaders = declareResponseHeaders(source.response, [...path, 'response']);
   const change: Change = {
     id: source.id,
     summary: source.summary,
     on: source.on,
     request: request.map(({ rule }) => rule),
     ...(query.length === 0 ? {} : { query: query.map(({ rule }) => rule) }),
+    ...(headers.length === 0 ? {} : { headers: headers.map(({ rule }) => rule) }),
+    ...(responseHeaders.length === 0 ? {} : { responseHeaders: responseHeaders.flatMap(ofResponse) }),
     response: response.map(({ rule }) => rule),
     policies: source.policies ?? {},
     assumed: source.assumed ?? false,
   };
-  const hasRules = [source.request, source.query, source.response].some((rules) => rules !== undefined);
-  return { change, path, request, query, response, hasRules };
+  const hasRules = [source.request, source.query, source.headers, source.response].some(
+    (rules) => rules !== undefined,
+  );
+  return { change, path, request, query, headers, responseHeaders, response, hasRules };
 }
 
 function declareRule(source: RequestSource, path: SourcePath, jsonAt: JsonAt): readonly DeclaredRule[] {
@@ -279,6 +302,7 @@ function declareResponse(
   return source.flatMap((rule, index): readonly DeclaredResponseRule[] => {
     const at = [...path, index];
     if (rule === 'inverse') return [{ rule: INVERSE, path: at, values: [] }];
+    if ('headers' in rule) return [];
     const status = statuses(rule.status, 'errors' in rule ? ['4xx', '5xx'] : ['2xx']);
     if ('set' in rule || 'default' in rule) {
       return declareSet(rule, at).map(({ rule: word, member, value, at: place }) => ({
@@ -320,6 +344,59 @@ function declareQueryRule(source: QuerySource, path: SourcePath): DeclaredQueryR
     rule: { rule: 'strip', parameters: source.strip },
     parts: source.strip.map((_, index) => [...at, index]),
   };
+}
+
+function declareHeaderRule(
+  source: HeaderSource,
+  path: SourcePath,
+  status: readonly StatusPattern[] | undefined,
+): DeclaredHeaderRule {
+  if ('rename' in source) {
+    const { rename: field, to, as } = source;
+    const rule: HeaderRule = { rule: 'rename', field, to, ...(as === undefined ? {} : { as }) };
+    return { rule, status, parts: [[...path, 'rename']] };
+  }
+  if ('query' in source) {
+    const { query: parameter, to, as = '{}' } = source;
+    return { rule: { rule: 'query', parameter, to, as }, status, parts: [[...path, 'query']] };
+  }
+  if ('set' in source)
+    return { rule: { rule: 'set', field: source.set, value: source.to }, status, parts: [[...path, 'set']] };
+  if ('default' in source) {
+    const rule: HeaderRule = { rule: 'default', field: source.default, value: source.to };
+    return { rule, status, parts: [[...path, 'default']] };
+  }
+  if ('map' in source) {
+    const rule: HeaderRule = { rule: 'map', field: source.of, values: mappedTexts(source.map) };
+    return { rule, status, parts: [[...path, 'of'], ...valuePaths(source.map, path)] };
+  }
+  const at = [...path, 'strip'];
+  if (typeof source.strip === 'string')
+    return { rule: { rule: 'strip', fields: [source.strip] }, status, parts: [at] };
+  return {
+    rule: { rule: 'strip', fields: source.strip },
+    status,
+    parts: source.strip.map((_, index) => [...at, index]),
+  };
+}
+
+function declareResponseHeaders(
+  source: ChangeSource['response'] = [],
+  path: SourcePath,
+): readonly DeclaredHeaderRule[] {
+  if (source === 'inverse') return [];
+  return source.flatMap((listed, at) => {
+    if (listed === 'inverse' || !('headers' in listed)) return [];
+    const status = listed.status === undefined ? undefined : statuses(listed.status, []);
+    return listed.headers.map((rule, index) =>
+      declareHeaderRule(rule, [...path, at, 'headers', index], status),
+    );
+  });
+}
+
+/** No rule of a response is for a query: the schema has none. */
+function ofResponse({ rule, status }: DeclaredHeaderRule): readonly ResponseHeaderRule[] {
+  return rule.rule === 'query' ? [] : [{ rule, status }];
 }
 
 function mappedValues(source: MapSource): readonly MappedValue[] {

@@ -5,6 +5,7 @@ import type { Change, Operation, Policies, RuleBook } from './rule-book.ts';
 import {
   DEFAULT_FROM,
   DEFAULT_TO,
+  type HeaderRule,
   type MappedValue,
   type QueryRule,
   type RequestRule,
@@ -94,6 +95,17 @@ function meaningOf(change: Change, policies: Policies): unknown {
     change.response.map(responseMeaning),
     [flat, siblings, conflict, duplicate, wrapper, ...(value === 'refuse' ? [] : [value])],
     ...(change.query === undefined ? [] : [change.query.map(queryMeaning)]),
+    ...(change.headers === undefined && change.responseHeaders === undefined
+      ? []
+      : [
+          {
+            headers: change.headers?.map(headerMeaning),
+            response: change.responseHeaders?.map(({ rule, status }) => [
+              headerMeaning(rule),
+              status ?? null,
+            ]),
+          },
+        ]),
   ];
 }
 
@@ -138,6 +150,10 @@ function queryMeaning(rule: QueryRule): unknown {
     case 'map':
       return [rule.rule, rule.parameter, valuesMeaning(rule.values)];
   }
+}
+
+function headerMeaning(rule: HeaderRule): unknown {
+  return rule.rule === 'map' ? [rule.rule, rule.field, valuesMeaning(rule.values)] : rule;
 }
 
 function valuesMeaning(values: readonly MappedValue[]): unknown {

@@ -1,54 +1,9 @@
-import { isHopByHop, kindOfName } from '../http/fields.ts';
-import { isFieldName, isFieldValue } from '../http/header-list.ts';
+import type { DeclaredChange, DeclaredHeaderRule } from './declared-change.ts';
+import { fieldFault, isOneValue } from './field-names.ts';
 import type { SourceFault } from './rule-book-fault.ts';
 import type { RuleBookSource } from './rule-book-source.ts';
-import { isReleaseDate, VERSION_HEADER, type VersionField } from './rule-book.ts';
-import { DEFAULT_FROM, DEFAULT_TO } from './rule.ts';
-
-/** Fields that the gateway sets itself, in lower case. */
-const OWN_FIELDS: ReadonlySet<string> = new Set([
-  'date',
-  'deprecation',
-  'max-forwards',
-  'sunset',
-  'traceparent',
-  'tracestate',
-  'via',
-  'x-gateway-error',
-  'x-request-id',
-]);
-
-/** Fields of conditions and parts, which the gateway keeps in step with the bodies that it rewrites, in lower case. */
-const STEERED_FIELDS: ReadonlySet<string> = new Set([
-  'accept-encoding',
-  'accept-ranges',
-  'etag',
-  'if-match',
-  'if-none-match',
-  'if-range',
-  'link',
-  'location',
-  'range',
-  'set-cookie',
-]);
-
-/** Returns why a rule book cannot name this field, and what to do instead; undefined for one that it can. */
-export function fieldFault(name: string): string | undefined {
-  const lower = name.toLowerCase();
-  if (!isFieldName(name)) return 'is not the name of a header field; write a name such as X-Account';
-  if (lower === 'host') return 'is that of the service; set it with GATEWAY_UPSTREAM, and remove it here';
-  if (lower === 'expect' || lower === 'content-length' || isHopByHop(lower) || lower.startsWith('proxy-'))
-    return 'belongs to one connection, and the gateway writes its own; remove it';
-  if (lower === 'x-api-version') return "names V2's release; write version instead";
-  if (OWN_FIELDS.has(lower) || kindOfName(lower) === 'forwarding')
-    return 'is one that the gateway itself sends; remove it';
-  if (lower.startsWith('content-') || kindOfName(lower) === 'body')
-    return 'describes the body, which the gateway reads and writes; remove it';
-  if (STEERED_FIELDS.has(lower)) return 'is one that the gateway itself turns; remove it';
-  if (kindOfName(lower) === 'alias')
-    return `is read as ${lower.replaceAll('_', '-')} by some services, and requests with it are refused; remove it`;
-  return undefined;
-}
+import { isReleaseDate, type Operation, VERSION_HEADER, type VersionField } from './rule-book.ts';
+import { DEFAULT_FROM, DEFAULT_TO, type HeaderRule } from './rule.ts';
 
 /** Fields that each request has a use of its own for, so that none of them can name a release. */
 const TAKEN_FIELDS: ReadonlySet<string> = new Set(['accept', 'authorization', 'cookie', 'user-agent']);
@@ -110,7 +65,7 @@ export function declareVersion({
         path,
         `${name} ${JSON.stringify(text)} must be a real day, not before 2025-01-01${typeof version === 'string' ? '' : ', or the form text'}`,
       );
-    if (form === 'text' && !(text !== '' && text === text.trim() && isFieldValue(text)))
+    if (form === 'text' && !isOneValue(text))
       fault(
         path,
         `${name} ${JSON.stringify(text)} must be the value of a header field, without line breaks or spaces around it`,
@@ -126,4 +81,137 @@ export function declareVersion({
     );
   const isUsual = lower === VERSION_HEADER && form === 'date';
   return { version: value, versionField: isUsual ? undefined : { header: lower, form }, faults };
+}
+
+/**
+ * Finds header rules that can never take effect: on the field that names V2's release, or after a rule that takes their field or value
+ * away. A change on every is stale only where no other change applies, one for operations where it is for any of them.
+ */
+export function staleHeaderRules(
+  changes: readonly DeclaredChange[],
+  operations: readonly Operation[],
+  releaseField: string | undefined,
+): readonly SourceFault[] {
+  const ruled = changes.filter(({ headers, responseHeaders }) => headers.length + responseHeaders.length > 0);
+  if (ruled.length === 0) return [];
+  const faults = new Map<string, SourceFault>();
+  const seen = new Set<string>();
+  for (const operation of [undefined, ...operations]) {
+    const applied = ruled.filter(
+      ({ change: { on } }) => on === 'every' || (operation !== undefined && on.includes(operation.id)),
+    );
+    // Ten thousand operations with the same changes are checked once.
+    const key = applied.map(({ change }) => change.id).join(' ');
+    if (seen.has(key)) continue;
+    seen.add(key);
+    for (const side of ['headers', 'responseHeaders'] as const) {
+      const knowledge = new FieldKnowledge(releaseField);
+      for (const { change, [side]: rules } of applied) {
+        for (const declared of rules) {
+          for (const { part, reason } of knowledge.apply(declared, change.id)) {
+            if (change.on === 'every' && operation !== undefined) continue;
+            const path = declared.parts[part] ?? declared.parts[0] ?? [];
+            const message = `change "${change.id}": ${declared.rule.rule} of ${subjectOf(declared.rule, part)} has no effect: ${reason}`;
+            faults.set(`${path.join()} ${reason}`, { path, blame: 'value', message });
+          }
+        }
+      }
+    }
+  }
+  return [...faults.values()];
+}
+
+interface StaleField {
+  readonly part: number;
+  readonly reason: string;
+}
+
+/** What is certain of any header section after some rules, whatever it was before them. */
+class FieldKnowledge {
+  private readonly releaseField: string | undefined;
+  /** The fields that are gone, in lower case: the sentence that says why. */
+  private readonly gone = new Map<string, string>();
+  /** The fields that are there for certain, and the change that sees to it. */
+  private readonly present = new Map<string, string>();
+
+  constructor(releaseField: string | undefined) {
+    this.releaseField = releaseField;
+  }
+
+  /** Returns the stale parts of a rule, and records its effect. A rule for some statuses changes nothing for certain. */
+  apply({ rule, status }: DeclaredHeaderRule, change: string): readonly StaleField[] {
+    const stale = this.staleParts(rule);
+    if (status === undefined) this.learn(rule, change);
+    return stale;
+  }
+
+  private staleParts(rule: HeaderRule): readonly StaleField[] {
+    const names = fieldsOf(rule);
+    const release = [...names, ...('to' in rule ? [rule.to] : [])].find(
+      (name) => name.toLowerCase() === this.releaseField,
+    );
+    if (release !== undefined)
+      return [
+        { part: 0, reason: `"${release}" names V2's release; set it with version, and remove this rule` },
+      ];
+    if (rule.rule === 'default') {
+      const by = this.present.get(rule.field.toLowerCase());
+      return by === undefined
+        ? []
+        : [{ part: 0, reason: `change "${by}" sets it already; remove one of the two` }];
+    }
+    return names.flatMap((name, part) => {
+      const lower = name.toLowerCase();
+      const isAgain = names.findIndex((other) => other.toLowerCase() === lower) < part;
+      const reason = isAgain ? `"${name}" is in the list already` : this.gone.get(lower);
+      return reason === undefined ? [] : [{ part, reason: `${reason}; remove one of the two` }];
+    });
+  }
+
+  private learn(rule: HeaderRule, change: string): void {
+    switch (rule.rule) {
+      case 'rename':
+        this.take(rule.field, `change "${change}" renames "${rule.field}" to "${rule.to}" already`);
+        this.gone.delete(rule.to.toLowerCase());
+        return;
+      case 'strip':
+        for (const name of rule.fields) this.take(name, `change "${change}" strips "${name}" already`);
+        return;
+      case 'set':
+      case 'default':
+        this.gone.delete(rule.field.toLowerCase());
+        this.present.set(rule.field.toLowerCase(), change);
+        return;
+      case 'query':
+        this.gone.delete(rule.to.toLowerCase());
+        return;
+      case 'map':
+    }
+  }
+
+  private take(name: string, reason: string): void {
+    const lower = name.toLowerCase();
+    if (!this.gone.has(lower)) this.gone.set(lower, reason);
+    this.present.delete(lower);
+  }
+}
+
+/** The fields that a rule looks for; a `set` finds none or some, and a `query` looks elsewhere. */
+function fieldsOf(rule: HeaderRule): readonly string[] {
+  switch (rule.rule) {
+    case 'rename':
+    case 'map':
+      return [rule.field];
+    case 'strip':
+      return rule.fields;
+    case 'set':
+    case 'default':
+    case 'query':
+      return [];
+  }
+}
+
+function subjectOf(rule: HeaderRule, part: number): string {
+  if (rule.rule === 'query') return `the query parameter "${rule.parameter}"`;
+  return `the header field "${rule.rule === 'strip' ? (rule.fields[part] ?? '') : rule.field}"`;
 }

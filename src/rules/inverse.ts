@@ -3,12 +3,14 @@ import { inverseConversion } from './conversion.ts';
 import type { Change, Operation } from './rule-book.ts';
 import { shapeAtV2 } from './move.ts';
 import {
+  type HeaderRule,
   type MappedValue,
   type MoveRule,
   type Path,
   type RenameBackRule,
   type RequestRule,
   type ResponseConvertRule,
+  type ResponseHeaderRule,
   type ResponseJoinRule,
   type ResponseListRule,
   type ResponseMapRule,
@@ -224,6 +226,15 @@ function invertMove(rule: MoveRule, base: Path, wrapper: string | undefined): Re
 function scalarOfJson({ json, value }: SetRule): JsonScalar | undefined {
   if (typeof value === 'object' && value !== null) return undefined;
   return typeof value === 'string' ? { isString: true, text: value } : { isString: false, text: json };
+}
+
+/** The rule that undoes a header rule in a response; undefined where there is nothing to undo. */
+export function inverseHeaderRule(rule: HeaderRule): ResponseHeaderRule['rule'] | undefined {
+  if (rule.rule === 'rename' && rule.as === undefined)
+    return { rule: 'rename', field: rule.to, to: rule.field };
+  if (rule.rule !== 'map') return undefined;
+  const values = inverseValues(rule.values);
+  return values.length === 0 ? undefined : { rule: 'map', field: rule.field, values };
 }
 
 /**

@@ -2,10 +2,10 @@ import { checkChanges, checkOperations, readResource } from './check-rule-book.t
 import { declareChange, type JsonAt } from './declared-change.ts';
 import { declareRollout } from './declared-rollout.ts';
 import { hashRuleBook } from './hash.ts';
-import { declareVersion } from './header-rules.ts';
+import { declareVersion, staleHeaderRules } from './header-rules.ts';
 import type { RuleBookFault, SourceFault } from './rule-book-fault.ts';
 import { ruleBookSource, type RuleBookSource, type ValidSubset, validSubset } from './rule-book-source.ts';
-import type { Policies, RuleBook, RuleBookLimits } from './rule-book.ts';
+import { type Policies, type RuleBook, type RuleBookLimits, versionHeader } from './rule-book.ts';
 import { DEFAULT_FROM, DEFAULT_TO } from './rule.ts';
 import { schemaFaults, SourceDocument } from './source-document.ts';
 import { staleInverse, staleQueryRules, staleResponseRules, staleRules } from './stale-rules.ts';
@@ -87,6 +87,11 @@ function check(source: RuleBookSource, subset: ValidSubset | undefined, jsonAt: 
     all.push(
       ...staleRules(declared, operations, policies),
       ...staleQueryRules(declared, operations),
+      ...staleHeaderRules(
+        declared,
+        operations,
+        versionHeader({ version, ...(versionField === undefined ? {} : { versionField }) }),
+      ),
       ...staleResponseRules(declared, operations, resource),
       ...staleInverse(declared, operations, source.operations),
     );

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { inverseFactor } from './conversion.ts';
 import { formatFault, isZone, secondsOfDay } from './date-format.ts';
 import { readDuration, readInstant } from './rollout.ts';
+import { fieldFault, isOneValue } from './field-names.ts';
 import { isReleaseDate } from './rule-book.ts';
 import { NAME_PATTERN, PATH_PATTERN, prefixFault, readPath } from './rule.ts';
 
@@ -185,10 +186,14 @@ export const RESPONSE_WORDS = [
   'first',
   'join',
   'split',
+  'headers',
 ] as const;
 
 /** The keys that identify query rules, in the order of the schema's union. */
 export const QUERY_WORDS = ['rename', 'strip', 'map'] as const;
+
+/** The keys that identify header rules, in the order of the schema's union. */
+export const HEADER_WORDS = ['rename', 'set', 'default', 'strip', 'map', 'query'] as const;
 
 const name = z
   .string()
@@ -573,6 +578,60 @@ const resource = z
   )
   .exactOptional();
 
+const field = z.string().refine((text) => fieldFault(text) === undefined, {
+  error: ({ input }) => fieldFault(String(input)),
+});
+
+const fieldValue = z
+  .string()
+  .refine(
+    isOneValue,
+    'must be the value of a header field: characters of Latin-1, no line breaks, no spaces around it',
+  );
+
+const template = fieldValue
+  .refine((text) => text.split('{}').length === 2, 'must have {} exactly once, where the value goes')
+  .exactOptional()
+  .describe("The new value; {} stands for the old one: 'Bearer {}'.");
+
+const headerRename = strict({
+  rename: field,
+  to: field.describe('The new name.'),
+  as: template,
+}).describe('Gives a header field a new name, each time it occurs.');
+
+const headerSet = strict({ set: field, to: fieldValue.describe('Its value.') }).describe(
+  'Sets a header field.',
+);
+
+const headerDefault = strict({ default: field, to: fieldValue.describe('Its value.') }).describe(
+  'Adds a header field that is absent.',
+);
+
+const headerStrip = strict({
+  strip: z.union([field, z.array(field).min(1)], { error: 'a field name or a list of them' }),
+}).describe('Removes header fields.');
+
+const headerMap = strict({
+  map: mapValues.describe('V2 values by V1 value, both as text.'),
+  of: field,
+}).describe('Replaces the value of a header field that is listed; any other value stays.');
+
+const headerQuery = strict({
+  query: parameter,
+  to: field.describe('The header field.'),
+  as: template,
+}).describe('Moves a credential from the query to a header field.');
+
+const responseHeaders = strict({
+  headers: z
+    .array(
+      z.union([headerRename, headerSet, headerDefault, headerStrip, headerMap], { error: 'a header rule' }),
+    )
+    .min(1),
+  status,
+}).describe('Rules for the header fields of a response.');
+
 const policies = {
   flat: z.enum(['migrate', 'refuse', 'forward']).exactOptional().describe('A body without the wrapper.'),
   siblings: z.enum(['drop', 'refuse', 'forward']).exactOptional().describe('Members beside the wrapper.'),
@@ -614,6 +673,14 @@ const change = strict({
     .array(z.union([queryRename, queryStrip, queryMap], { error: 'a rule' }))
     .exactOptional()
     .describe('Rules for the query of a V1 request. Each rule sees the result of the one before.'),
+  headers: z
+    .array(
+      z.union([headerRename, headerSet, headerDefault, headerStrip, headerMap, headerQuery], {
+        error: 'a rule',
+      }),
+    )
+    .exactOptional()
+    .describe('Rules for the header fields of a V1 request. Each rule sees the result of the one before.'),
   response: z
     .union(
       [
@@ -633,6 +700,7 @@ const change = strict({
               responseStrip,
               responseMove,
               ...responseConversions,
+              responseHeaders,
               inverse,
             ],
             { error: 'a rule' },

@@ -1,12 +1,14 @@
 import type { Destination, StatusMapping } from './move.ts';
 import type { Rollout } from './rollout.ts';
 import {
+  type HeaderRule,
   looseSpelling,
   type Path,
   plainSpelling,
   type QueryRule,
   readTemplate,
   type RequestRule,
+  type ResponseHeaderRule,
   type ResponseRule,
 } from './rule.ts';
 
@@ -94,6 +96,10 @@ export interface Change {
   readonly request: readonly RequestRule[];
   /** Absent without query rules. */
   readonly query?: readonly QueryRule[];
+  /** Absent without header rules. `every` is any V1 request for them, whatever its method. */
+  readonly headers?: readonly HeaderRule[];
+  /** Absent without header rules for responses; what `inverse` stands for is not among them. */
+  readonly responseHeaders?: readonly ResponseHeaderRule[];
   readonly response: readonly ResponseRule[];
   /** Policies for the rules of this change only, which override those of the rule book. */
   readonly policies: Partial<Policies>;
@@ -287,10 +293,14 @@ export function summarizeRuleBook(book: RuleBook): RuleBookSummary {
     operations: operations.length,
     changes: changes.length,
     requestRules: changes.reduce(
-      (count, { request, query = [] }) => count + request.length + query.length,
+      (count, { request, query = [], headers = [] }) =>
+        count + request.length + query.length + headers.length,
       0,
     ),
-    responseRules: changes.reduce((count, { response }) => count + response.length, 0),
+    responseRules: changes.reduce(
+      (count, { response, responseHeaders = [] }) => count + response.length + responseHeaders.length,
+      0,
+    ),
     assumptions: [
       ...operations
         .filter(({ assumed }) => assumed)

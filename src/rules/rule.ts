@@ -524,3 +524,48 @@ export function looseSpelling(path: string): string {
   if (!/\/\/|;|%2f|%3b/i.test(path)) return path;
   return path.replaceAll(/(?:;|%3b)(?:(?!%2f)[^/])*/gi, '').replaceAll(/(?:\/|%2f)+/gi, '/');
 }
+
+/** Renames each field `field` of a request to `to`; with `as`, its value is put in place of the braces of that text. */
+export interface HeaderRenameRule {
+  readonly rule: 'rename';
+  readonly field: string;
+  readonly to: string;
+  readonly as?: string;
+}
+
+/** Sets the field `field` to `value`: always, or for a `default` where it is absent. */
+interface HeaderSetRule {
+  readonly rule: 'set' | 'default';
+  readonly field: string;
+  readonly value: string;
+}
+
+/** Removes every field with a name in `fields`. */
+interface HeaderStripRule {
+  readonly rule: 'strip';
+  readonly fields: readonly string[];
+}
+
+/** Replaces each value of the field `field` that `values` lists; the values are compared as text. */
+export interface HeaderMapRule {
+  readonly rule: 'map';
+  readonly field: string;
+  readonly values: readonly MappedValue[];
+}
+
+/** Moves the value of the query parameter `parameter` to the field `to`, in place of the braces of `as`. */
+export interface HeaderQueryRule {
+  readonly rule: 'query';
+  readonly parameter: string;
+  readonly to: string;
+  readonly as: string;
+}
+
+/** A header rule: one declaration for the header fields of a V1 request, or of the response to one. A closed union. */
+export type HeaderRule = HeaderRenameRule | HeaderSetRule | HeaderStripRule | HeaderMapRule | HeaderQueryRule;
+
+/** A header rule for responses, with the statuses that it applies to; undefined for all. */
+export interface ResponseHeaderRule {
+  readonly rule: Exclude<HeaderRule, HeaderQueryRule>;
+  readonly status: readonly StatusPattern[] | undefined;
+}

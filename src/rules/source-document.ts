@@ -1,7 +1,7 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
 import type * as z from 'zod';
 import { didYouMean, type SourceFault, type SourcePath } from './rule-book-fault.ts';
-import { QUERY_WORDS, REQUEST_WORDS, RESPONSE_WORDS } from './rule-book-source.ts';
+import { HEADER_WORDS, QUERY_WORDS, REQUEST_WORDS, RESPONSE_WORDS } from './rule-book-source.ts';
 
 /** A line and a column, from 1. */
 interface Position {
@@ -326,7 +326,10 @@ function isAboutType(issue: Issue): boolean {
 }
 
 function wordsFor(path: SourcePath): readonly string[] | undefined {
-  if (path.length !== 4 || path[0] !== 'changes') return undefined;
+  if (path[0] !== 'changes') return undefined;
+  if (path.length === 6 && path[4] === 'headers') return HEADER_WORDS.slice(0, -1);
+  if (path.length !== 4) return undefined;
+  if (path[2] === 'headers') return HEADER_WORDS;
   if (path[2] === 'request') return REQUEST_WORDS;
   if (path[2] === 'query') return QUERY_WORDS;
   return path[2] === 'response' ? RESPONSE_WORDS : undefined;

@@ -10,7 +10,7 @@ import { readTextCases } from '../../src/cli/cases/text-cases.ts';
 const here = new URL('.', import.meta.url);
 
 /** The cases of the rule book that ships, and of each folder with a rule book of its own. */
-const BOOKS = ['', 'prefixes/', 'prefixes/shared/', 'moved/', 'override/'] as const;
+const BOOKS = ['', 'prefixes/', 'prefixes/shared/', 'moved/', 'override/', 'headers/'] as const;
 
 const FILES = BOOKS.flatMap((folder) =>
   readdirSync(new URL(folder, here))

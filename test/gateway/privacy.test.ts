@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import type { EntriesPage } from '../../src/inspector/api.ts';
+import { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
 import { entrySchema } from '../../src/rewrite-log/read-entry.ts';
+import { bookIn } from '../rules/reading.ts';
 import { gatewayFor } from '../support/gateway.ts';
+import { inspected } from '../support/inspected.ts';
 import { exchange, statusOf } from '../support/raw-client.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
 
@@ -103,4 +107,45 @@ test('the operator sees a bug, and the client only that there was one', async ()
   expect(response.text).not.toMatch(/bug|\.ts|\/src\//);
   expect(gateway.surprises).toHaveLength(1);
   expect(gateway.gateway.inFlight).toBe(0);
+});
+
+test('a credential that a header rule moves is in no line, kept exchange, explanation or failure, whatever it is called', async () => {
+  const rules = new CompiledRuleBook(
+    await bookIn(`
+operations: { list: GET /things }
+changes:
+  - { id: key, summary: s, on: every, headers: [{ query: k, to: X-Own, as: 'id {}' }, { rename: X-Raw, to: X-Mine, as: 'v {}' }] }
+  - { id: both, summary: s, on: [list], policies: { conflict: refuse }, headers: [{ rename: X-A, to: X-B }] }
+`),
+  );
+  const gateway = await inspected({ capture: 'bodies' }, '{}', undefined, rules, 200);
+  const get = (target: string, lines = ''): string =>
+    `GET ${target} HTTP/1.1\r\nHost: g\r\nX-Raw: ${MARK}\r\n${lines}\r\n`;
+  const sent: readonly (readonly [bytes: string, status: number])[] = [
+    [get(`/api/v1/others?k=${MARK}&b=1`), 200],
+    [get(`/api/v1/things?k=${MARK}`, 'X-A: 1\r\nX-B: 2\r\n'), 422],
+    [get(`/api/v1/things?k=${MARK}&k=2`), 400],
+    [get(`/api/v1/things?k=${MARK}%0d%0aX: y`), 400],
+    [get(`/api/v1/things?k=${MARK}%0d%0aX`), 400],
+  ];
+  for (const [bytes, status] of sent) {
+    const response = await exchange(gateway.port, bytes);
+    expect([bytes, statusOf(response)]).toEqual([bytes, status]);
+    expect(response.text).not.toContain(MARK);
+  }
+  expect(gateway.v2.received.join('')).toContain(`X-Own: id ${MARK}\r\n`);
+  expect(gateway.v2.received.join('')).toContain(`X-Mine: v ${MARK}\r\n`);
+  await gateway.entry(sent.length);
+  const { entries } = await gateway.readJson<EntriesPage>('/entries');
+  const kept = await Promise.all(entries.map(({ seq }) => gateway.readJson<object>(`/entries/${seq}`)));
+  expect(kept.length).toBeGreaterThan(2);
+  expect(JSON.stringify([gateway.lines, entries, kept])).not.toContain(MARK);
+  const explained = await fetch(`${gateway.adminOrigin}/explain`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ method: 'GET', target: `/api/v1/others?k=${MARK}`, headers: [['X-Raw', MARK]] }),
+  });
+  const text = await explained.text();
+  expect(text).toContain('X-Mine');
+  expect(text).not.toContain(MARK);
 });

@@ -14,7 +14,7 @@ import { gatewayFor, type TestGateway } from '../support/gateway.ts';
 import { rawClient } from '../support/raw-client.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 import { requestRulesBook } from '../support/request-rules-book.ts';
-import { compiledShippedRuleBook } from '../support/shipped-rule-book.ts';
+import { compiledRuleBookIn, compiledShippedRuleBook } from '../support/shipped-rule-book.ts';
 import { readTextCases } from '../../src/cli/cases/text-cases.ts';
 import { bodyLimit } from '../support/rule-book.ts';
 
@@ -49,6 +49,13 @@ describe('explaining and serving', () => {
     expect(requests.length).toBeGreaterThan(20);
     const counts = await expectAlike([...requests, ...fc.sample(ruledRequest, fuzzRuns(5000))], rules);
     for (const verdict of ['rewritten', 'unchanged', 'passed', '400', '415'])
+      expect([verdict, (counts.get(verdict) ?? 0) > 0]).toEqual([verdict, true]);
+  });
+
+  test('every text case of header rules gives the same', async () => {
+    const rules = await compiledRuleBookIn(new URL('../cases/headers/rules.yaml', import.meta.url));
+    const counts = await expectAlike(requestsIn('headers/headers.txt'), rules);
+    for (const verdict of ['rewritten', 'passed', '400', '422'])
       expect([verdict, (counts.get(verdict) ?? 0) > 0]).toEqual([verdict, true]);
   });
 

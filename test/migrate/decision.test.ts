@@ -483,6 +483,7 @@ test.each([
     for (const method of ['GET', 'HEAD']) {
       const request = { method, rest, operation: rules.match(method, rest) };
       const { fields } = migrateHead(head, {
+        decision: { headers: undefined },
         rules,
         request,
         now: Date.now(),

@@ -81,6 +81,8 @@ describe('goes when the meaning does', () => {
     ['version: 2025-01-01', 'version: { header: X-Rev, value: 2025-01-01 }'],
     ['version: 2025-01-01', 'version: { value: 2025-01-01, form: text }'],
     ['a: POST /a', 'a: PATCH /a'],
+    ['    request:\n      - unwrap', '    headers: [{ strip: X-A }]\n    request:\n      - unwrap'],
+    ['      - errors: true\n', '      - errors: true\n      - headers: [{ strip: X-A }]\n'],
     ['a: POST /a', 'a: POST /aa'],
     ['a: POST /a', 'a: { match: POST /a, resource: items }'],
     ['a: POST /a', "a: { match: POST /a, resource: '' }"],

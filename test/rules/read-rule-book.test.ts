@@ -493,7 +493,94 @@ limits: { depth: 0 }
       'on: [a, g], request: [ strip: x ]',
       'change "c": operation "g" is GET, and only bodies of POST, PATCH and PUT are rewritten; remove it',
     ],
-    ['on: every', 'change "c" changes nothing; give it request, query or response rules'],
+    ['on: every', 'change "c" changes nothing; give it request, query, header or response rules'],
+    ...[
+      ['Host', 'is that of the service; set it with GATEWAY_UPSTREAM, and remove it here'],
+      ...[
+        'Connection',
+        'te',
+        'Trailer',
+        'Upgrade',
+        'Transfer-Encoding',
+        'Proxy-Authorization',
+        'Expect',
+        'Content-Length',
+      ].map((name): [string, string] => [
+        name,
+        'belongs to one connection, and the gateway writes its own; remove it',
+      ]),
+      ...[
+        'X-Request-Id',
+        'traceparent',
+        'Via',
+        'Forwarded',
+        'X-Forwarded-For',
+        'Date',
+        'Deprecation',
+        'Sunset',
+      ].map((name): [string, string] => [name, 'is one that the gateway itself sends; remove it']),
+      ['X-Api-Version', "names V2's release; write version instead"],
+      ['Content-Type', 'describes the body, which the gateway reads and writes; remove it'],
+      ['If-Match', 'is one that the gateway itself turns; remove it'],
+      ['Location', 'is one that the gateway itself turns; remove it'],
+      [
+        'X_Request_Id',
+        'is read as x-request-id by some services, and requests with it are refused; remove it',
+      ],
+      ['X Account', 'is not the name of a header field; write a name such as X-Account'],
+      [':path', 'is not the name of a header field; write a name such as X-Account'],
+    ].flatMap(([name, why]): [string, string][] => [
+      [
+        `on: every, headers: [ { rename: "${name}", to: X-B } ]`,
+        `changes[0].headers[0].rename "${name}" ${why}`,
+      ],
+      [`on: every, headers: [ { rename: X-B, to: "${name}" } ]`, `changes[0].headers[0].to "${name}" ${why}`],
+      [`on: every, headers: [ strip: ["${name}"] ]`, `changes[0].headers[0].strip[0] "${name}" ${why}`],
+      [
+        `on: every, response: [ headers: [ { set: "${name}", to: v } ] ]`,
+        `changes[0].response[0].headers[0].set "${name}" ${why}`,
+      ],
+    ]),
+    [
+      'on: every, headers: [ { rename: X-A, to: x-a } ]',
+      'change "c": rename gives "x-a" the name it has, as case does not count; write another in to',
+    ],
+    [
+      'on: every, headers: [ { set: X-A, to: "a\\nb" } ]',
+      'changes[0].headers[0].to "a\\nb" must be the value of a header field: characters of Latin-1, no line breaks, no spaces around it',
+    ],
+    [
+      "on: every, headers: [ { query: k, to: X-A, as: 'Bearer' } ]",
+      'changes[0].headers[0].as "Bearer" must have {} exactly once, where the value goes',
+    ],
+    [
+      'on: every, headers: [ { move: X-A, to: X-B } ]',
+      'changes[0].headers[0] is not a rule: it needs rename, set, default, strip, map or query',
+    ],
+    [
+      'on: every, response: [ headers: [ { query: k, to: X-B } ] ]',
+      'changes[0].response[0].headers[0] is not a rule: it needs rename, set, default, strip or map',
+    ],
+    [
+      'on: every, headers: [ { map: { a: a }, of: X-A } ]',
+      'change "c": map gives "a" the value it has; write another, or remove it',
+    ],
+    [
+      'on: every, headers: [ { strip: X-A } ], response: inverse',
+      'change "c": inverse has nothing to undo: strip has no inverse; remove it',
+    ],
+    [
+      'on: every, headers: [ { strip: X-A }, { rename: x-a, to: X-B } ]',
+      'change "c": rename of the header field "x-a" has no effect: change "c" strips "X-A" already; remove one of the two',
+    ],
+    [
+      'on: every, headers: [ { rename: X-A, to: X-B }, { map: { a: b }, of: X-A } ]',
+      'change "c": map of the header field "X-A" has no effect: change "c" renames "X-A" to "X-B" already; remove one of the two',
+    ],
+    [
+      'on: every, headers: [ { set: X-A, to: v }, { default: X-A, to: w } ]',
+      'change "c": default of the header field "X-A" has no effect: change "c" sets it already; remove one of the two',
+    ],
     ['on: every, request: [ 5 ]', 'changes[0].request[0] must be a rule, not 5'],
     [
       'on: every, request: [ { strip: x, rename: y, to: z } ]',
@@ -623,7 +710,7 @@ limits: { depth: 0 }
     ],
     [
       'on: every, response: [ { alias-errors: true } ]',
-      'changes[0].response[0] is not a rule: it needs rename, unnest, alias, flatten, deprecations, errors, map, set, default, strip, move, scale, quote, unquote, prefix, unprefix, date, list, first, join or split; alias-errors is called errors now',
+      'changes[0].response[0] is not a rule: it needs rename, unnest, alias, flatten, deprecations, errors, map, set, default, strip, move, scale, quote, unquote, prefix, unprefix, date, list, first, join, split or headers; alias-errors is called errors now',
     ],
     [
       'on: every, response: inverted',

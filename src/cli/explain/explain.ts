@@ -11,7 +11,7 @@ import { terminalLines, terminalText } from '../../report/text.ts';
 import { createMigration, type HeaderFields } from '../../library/capture-gateway.ts';
 import type { ResponseVerdict } from '../../library/verdicts.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
-import { refusalText } from '../../rewrite/records.ts';
+import { placesOfEdit, refusalText } from '../../rewrite/records.ts';
 import type { ResponseRecord } from '../../rewrite/response-rules.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import { type CommandFault, endWith, FAILURE, isFault, openRuleBook, unreadable } from '../command-fault.ts';
@@ -200,13 +200,11 @@ function responseText(
           `${paint('bold', 'Edits of the response')}\n${indent(
             printColumns(
               ['change', 'rule', 'from', 'to', 'note'],
-              edits.map(({ change, rule, from, path, note: why }) => [
-                change,
-                rule,
-                terminalText(from ?? ''),
-                path === undefined ? 'dropped' : terminalText(path),
-                why ?? '',
-              ]),
+              edits.map((edit) => {
+                const { from = '', path } = placesOfEdit(edit);
+                const place = path === undefined ? 'dropped' : terminalText(path);
+                return [edit.change, edit.rule, terminalText(from), place, edit.note ?? ''];
+              }),
               { columns },
             ),
           )}`,

@@ -135,8 +135,17 @@ function describeChange(change: Change): readonly string[] {
   ];
 }
 
-function rulesOf({ request, query = [], response }: Change): readonly string[] {
+function rulesOf({
+  request,
+  query = [],
+  headers = [],
+  response,
+  responseHeaders = [],
+}: Change): readonly string[] {
   return [
+    ...[...headers, ...responseHeaders.map(({ rule }) => rule)].map(
+      ({ rule }) => `${rule === 'query' ? 'move' : rule} of headers`,
+    ),
     ...query.map(({ rule }) => `${rule} of query`),
     ...[...request, ...response].map(({ rule }) => rule),
   ];

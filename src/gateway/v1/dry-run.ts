@@ -79,7 +79,12 @@ export class DryRun {
 
   /** Runs on `body` and forwards it: at once when it is whole, chunk by chunk when it is streamed. */
   run(body: Body, forward: (body: Body) => void): void {
-    const { body: decided } = this.decision;
+    const { body: decided, refusal } = this.decision;
+    if (refusal !== undefined) {
+      this.refused(refusal);
+      forward(body);
+      return;
+    }
     if (body === null && makesBody(decided)) {
       this.read(new Uint8Array(), () => forward(null), this.parts.lost);
       return;

@@ -32,6 +32,7 @@ import { V1Exchange } from './v1-exchange.ts';
 export class MigrateExchange extends V1Exchange {
   override start(): void {
     const { decision, received } = this;
+    if (decision.refusal !== undefined) return this.refuse(decision.refusal);
     if (!received.exchange.hasBody) {
       if (makesBody(decision.body)) this.migrate(NO_BODY, undefined);
       else this.onBody(null);

@@ -9,6 +9,7 @@ import type { DecodedBody } from '../../migrate/decode-web-body.ts';
 import { bufferFull, Failure } from '../../migrate/failure.ts';
 import {
   contentlessFields,
+  headerPlanOf,
   decideResponse,
   hasContent,
   hasLinks,
@@ -162,6 +163,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     }
     const { version, fields } = migrateHead(head, {
       rules,
+      decision: this.decision,
       request: this.requestFacts,
       now: parts.time(),
       pinned: routing && pinnedRelease(rules.ruleBook, routing.subject),
@@ -309,7 +311,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   noteResponseEdits({ records, patch, omitted }: WithoutEdits<RewrittenResponse>): void {
     const { entry } = this;
     entry.verdict = 'rewritten';
-    if (records.length > 0) entry.responseEdits = records;
+    if (records.length > 0) entry.responseEdits = [...(entry.responseEdits ?? []), ...records];
     if (patch.length > 0) entry.responsePatch = patch;
     if (omitted > 0) entry.responseEditsOmitted = omitted;
   }
@@ -336,16 +338,30 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   private changesFields({ status, lines }: ResponseHead): boolean {
     const isContentless = this.received.exchange.method === 'HEAD' || status === 304;
     const isSignalled = this.gateway.signals(this.rules.ruleBook) !== undefined;
-    return isContentless || isSignalled || lines === undefined || lines.kinds.includes('link');
+    if (isContentless || isSignalled || lines === undefined || lines.kinds.includes('link')) return true;
+    return headerPlanOf(this.requestFacts, this.rules)?.hasResponseRules === true;
   }
 
   protected override responseHeaders(status: number, received: HeaderList): string[] {
     const headers = [
       ...(this.isFromV2 ? contentlessFields(this.requestFacts, this.rules, status, received) : received),
     ];
-    this.rewriteLinks(headers);
-    this.addSignals(headers);
-    return headers;
+    const ruled = this.isFromV2 ? this.ruledFields(status, headers) : headers;
+    this.rewriteLinks(ruled);
+    this.addSignals(ruled);
+    return ruled;
+  }
+
+  /** Applies the header rules to V2's response, and logs what they did. */
+  private ruledFields(status: number, headers: string[]): string[] {
+    const plan = headerPlanOf(this.requestFacts, this.rules);
+    if (plan?.hasResponseRules !== true) return headers;
+    const { headers: ruled, records } = plan.response(status, headers);
+    if (records.length === 0) return headers;
+    const { entry } = this;
+    entry.verdict = 'rewritten';
+    entry.responseEdits = [...(entry.responseEdits ?? []), ...records];
+    return [...ruled];
   }
 
   /** Points the links of a response to V1 of the gateway, in place. */

@@ -19,6 +19,7 @@ import {
   type MappedValue,
   namedMembers,
   type Path,
+  type HeaderRule,
   type QueryRule,
   type RequestRule,
   type RequestRuleName,
@@ -65,6 +66,8 @@ interface RuledRequest {
   readonly method: string;
   /** The query rule of each edit of its query. */
   readonly queryRules: readonly QueryRule[];
+  /** The header rule of each edit of its header section. */
+  readonly headerRules: readonly HeaderRule[];
 }
 
 /** The values of a body, by pointer with `*` for elements. */
@@ -93,6 +96,25 @@ export function ruleOutcomes(
       const edits = request.queryRules.filter((other) => other === rule).length;
       const why = edits > 0 ? editCount(edits) : whyNotQuery(rule, change, request, outcome);
       return { change: change.id, rule: rule.rule, text: queryRuleWords(rule), applied: edits > 0, why };
+    }),
+    ...(change.headers ?? []).map((rule): RuleOutcome => {
+      const edits = request.headerRules.filter((other) => other === rule).length;
+      const isConcerned =
+        change.on === 'every' ||
+        (request.operation !== undefined && change.on.includes(request.operation.id));
+      const why =
+        edits > 0
+          ? editCount(edits)
+          : isConcerned
+            ? 'The request has nothing for it.'
+            : 'The change is for other operations.';
+      return {
+        change: change.id,
+        rule: rule.rule === 'query' ? 'move' : rule.rule,
+        text: headerRuleWords(rule),
+        applied: edits > 0,
+        why,
+      };
     }),
     ...change.request.map((rule): RuleOutcome => {
       const edits = byRule?.get(rule) ?? 0;
@@ -387,6 +409,7 @@ export function editReason(edit: EditRecord, change: Change | undefined): string
 
 function doneBy(edit: EditRecord): string {
   const { rule, from, path, note } = edit;
+  if (edit.header !== undefined) return doneToField(edit, edit.header);
   if (isOfQuery(edit)) return doneToQuery(edit);
   const name = nameOf(from);
   if (note === 'already-flat') return 'The body has no wrapper; nothing to remove.';
@@ -456,6 +479,38 @@ function doneToQuery({ rule, from = '', path, note }: EditRecord): string {
   return `${name} is now called ${path.slice(1)}.${note === 'conflict' ? ' V2’s name is there too; the V1 value wins.' : ''}`;
 }
 
+function doneToField({ rule, from, to, note }: EditRecord, header: string): string {
+  const name = `The header field ${header}`;
+  if (note === 'conflict' && to === undefined)
+    return `${name} is the V2 name of one that is present under its V1 name; V1 ignores it, so it goes.`;
+  if (to === undefined) return `${name} goes.`;
+  const conflictNote = note === 'conflict' ? ' V2’s name is there too; the V1 value wins.' : '';
+  if (rule === 'move')
+    return `The query parameter ${(from ?? '').slice(1)} moves to the header field ${to}.${conflictNote}`;
+  if (rule === 'set') return `${name} gets the value that V2 needs.`;
+  if (rule === 'default') return `${name} is added, because it is absent.`;
+  if (rule === 'map') return `The value of the header field ${to} becomes the one that V2 has for it.`;
+  return `${name} is now called ${to}.${conflictNote}`;
+}
+
+/** A header rule in words, such as `rename X-Account to X-Tenant-Id`. */
+export function headerRuleWords(rule: HeaderRule): string {
+  switch (rule.rule) {
+    case 'rename':
+      return `rename ${rule.field} to ${rule.to}`;
+    case 'set':
+      return `set ${rule.field}`;
+    case 'default':
+      return `set ${rule.field} where it is absent`;
+    case 'strip':
+      return `strip ${rule.fields.join(', ')}`;
+    case 'map':
+      return `map ${rule.field}: ${valueWords(rule.values)}`;
+    case 'query':
+      return `move the query parameter ${rule.parameter} to ${rule.to}`;
+  }
+}
+
 function parentOf(pointer: string | undefined): string | undefined {
   return pointer?.slice(0, Math.max(0, pointer.lastIndexOf('/')));
 }
@@ -519,7 +574,7 @@ function hits(spans: Uses['changes'], name: string): Hits {
 }
 
 function changeView(change: Change, uses: Uses): ChangeView {
-  const { id, summary, assumed, on, query = [] } = change;
+  const { id, summary, assumed, on, query = [], headers = [], responseHeaders = [] } = change;
   const ruleView = (rule: RequestRuleName, inside: Path, text: string): RuleView => {
     const counted = hits(uses.rules, `${id} ${rule}`);
     return { rule, in: inside, text, hits: counted.hits, ...last(counted) };
@@ -531,11 +586,17 @@ function changeView(change: Change, uses: Uses): ChangeView {
     on,
     request: [
       ...query.map((rule) => ruleView(rule.rule, [], queryRuleWords(rule))),
+      ...headers.map((rule) =>
+        ruleView(rule.rule === 'query' ? 'move' : rule.rule, [], `${headerRuleWords(rule)} (header)`),
+      ),
       ...change.request.map((rule) =>
         ruleView(rule.rule, 'in' in rule ? rule.in : [], requestRuleWords(rule)),
       ),
     ],
-    response: change.response.map((rule) => ({ rule: rule.rule, text: responseRuleWords(rule) })),
+    response: [
+      ...change.response.map((rule) => ({ rule: rule.rule, text: responseRuleWords(rule) })),
+      ...responseHeaders.map(({ rule }) => ({ rule: rule.rule, text: `${headerRuleWords(rule)} (header)` })),
+    ],
     ...hits(uses.changes, id),
   };
 }

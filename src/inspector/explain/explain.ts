@@ -21,7 +21,7 @@ import type { DecodeBody, DecodedBody } from '../../migrate/decode-web-body.ts';
 import type { Failure } from '../../migrate/failure.ts';
 import { counted } from '../../report/text.ts';
 import type { Verdict } from '../../rewrite-log/entry.ts';
-import { maskHeaders } from '../../rewrite-log/masks.ts';
+import { maskHeaders, maskQuerySecrets } from '../../rewrite-log/masks.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { formModel } from '../../rewrite/form.ts';
 import {
@@ -152,12 +152,14 @@ function explanationOf(
 ): Explanation {
   const { outcome, read } = explained;
   const { ruleBook } = parts.rules;
-  const { method, target, body } = received;
+  const { method, body } = received;
+  const { secrets } = parts.rules;
+  const target = secrets === undefined ? received.target : maskQuerySecrets(received.target, [], secrets);
   const ruled = decision.route === 'migrate' ? decision.method : method;
   const operation = decision.route === 'migrate' ? decision.operation : undefined;
   const sent = sentRequest(received, decision, outcome, parts);
-  const v1Headers = maskHeaders(received.headers, true);
-  const compared = compareHeaders(v1Headers, sent && maskHeaders(sent.headers, true));
+  const v1Headers = maskHeaders(received.headers, true, secrets);
+  const compared = compareHeaders(v1Headers, sent && maskHeaders(sent.headers, true, secrets));
   const v1Request: RequestView = { method, target, headers: compared.before, body: bodyView(body) };
   const v2Request: RequestView | undefined = sent && {
     method: decision.route === 'migrate' ? decision.v2Method : method,
@@ -167,6 +169,8 @@ function explanationOf(
   };
   const note = 'note' in outcome ? outcome.note : undefined;
   const edits = editsIn(decision, outcome);
+  const headerRules =
+    decision.route === 'migrate' && outcome.verdict !== 'refused' ? (decision.headers?.rules ?? []) : [];
   const queryRules =
     decision.route === 'migrate' && outcome.verdict !== 'refused' ? decision.query.rules : [];
   return {
@@ -185,7 +189,7 @@ function explanationOf(
       ? {}
       : { diff: makeDiff(read, 'records' in outcome ? { ...outcome, records: edits } : outcome, ruleBook) }),
     policies: policyViews(ruleBook, outcome, note),
-    rules: ruleOutcomes(ruleBook, { operation, method: ruled, queryRules }, explained),
+    rules: ruleOutcomes(ruleBook, { operation, method: ruled, queryRules, headerRules }, explained),
     ...liveIn(decision, parts),
     curl: {
       v1: curlCommand(rawBody(v1Request, body), parts.gatewayOrigin),
@@ -224,6 +228,7 @@ function sentRequest(
   const isBodyDropped = decision.body.action === 'drop';
   const { fields } = migrateHead(head, {
     rules,
+    decision,
     request: { method: decision.method, rest: decision.target.rest, operation },
     now: Date.now(),
     // Whose request it is, is not known.
@@ -295,7 +300,8 @@ async function explainBody(
     };
   if (decision.route === 'options')
     return { outcome: { verdict: 'unread', why: 'The gateway itself responds, with 204.' }, read };
-  const { body } = decision;
+  const { body, refusal } = decision;
+  if (refusal !== undefined) return { outcome: refused(refusal), read };
   switch (body.action) {
     case 'refuse':
       return { outcome: refused(body.failure), read };

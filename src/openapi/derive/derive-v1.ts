@@ -1,7 +1,13 @@
 import { scalarValue } from '../../json/document.ts';
 import { InverseIndex } from '../../rules/inverse.ts';
 import { type Change, type Operation, type RuleBook, versionHeader } from '../../rules/rule-book.ts';
-import { type QueryRule, type StatusPattern, templateFault, templateShape } from '../../rules/rule.ts';
+import {
+  type HeaderRule,
+  type QueryRule,
+  type StatusPattern,
+  templateFault,
+  templateShape,
+} from '../../rules/rule.ts';
 import { Components } from '../components.ts';
 import {
   below,
@@ -70,7 +76,12 @@ export function deriveV1(
     const onApplied = (edit: InverseEdit): void => {
       if (edit.words !== undefined) found.set(keyOf(edit), true);
     };
+    const ruled = rules.changes.filter(
+      ({ on, headers }) =>
+        headers !== undefined && (on === 'every' || (named !== undefined && on.includes(named.id))),
+    );
     return deriveOperation(operation, {
+      ruled,
       description: v2,
       components,
       header,
@@ -191,8 +202,11 @@ interface OperationDerivation {
   /** The changes with query rules, in order. */
   readonly changes: readonly Change[];
   /** Called with each step that changed something. */
+  /** Changes with rules for the header fields of the operation. */
+  readonly ruled: readonly Change[];
   /** The header field that names V2's release, in lower case. */
   readonly header: string | undefined;
+  /** Called with each step that changed something. */
   readonly onApplied: (edit: InverseEdit) => void;
 }
 
@@ -208,6 +222,11 @@ function deriveOperation(operation: JsonObject, derivation: OperationDerivation)
   let derived = withQueryOfV1(withoutVersionParameter(operation, description, derivation.header), {
     description,
     changes: derivation.changes,
+    onChanged: (change) => applied.add(change),
+  });
+  derived = withHeadersOfV1(derived, {
+    description,
+    changes: derivation.ruled,
     onChanged: (change) => applied.add(change),
   });
   if (operation['requestBody'] !== undefined && derivation.request.length > 0) {
@@ -364,6 +383,54 @@ function withQueryOfV1(
     after = edited;
   }
   return after === before ? operation : { ...operation, parameters: after };
+}
+
+/** The operation with the header parameters of V1: each header rule undone, the last one first. */
+function withHeadersOfV1(
+  operation: JsonObject,
+  { description, changes, onChanged }: QueryDerivation,
+): JsonObject {
+  const { parameters } = operation;
+  if (!Array.isArray(parameters)) return operation;
+  let after: readonly unknown[] = parameters;
+  for (const { id, headers = [] } of changes.toReversed()) {
+    for (const rule of headers.toReversed()) {
+      const edited = after.flatMap((declared) => {
+        const parameter = followed(description, declared);
+        const name = memberOf(parameter, 'name');
+        if (!isObject(parameter) || memberOf(parameter, 'in') !== 'header' || typeof name !== 'string')
+          return [declared];
+        const derived = fieldOfV1(parameter, name, id, rule);
+        if (derived !== parameter) onChanged(id);
+        return derived === undefined ? [] : [derived === parameter ? declared : derived];
+      });
+      after = edited;
+    }
+  }
+  return changes.length === 0 ? operation : { ...operation, parameters: after };
+}
+
+/** A header parameter as V1 has it; undefined for one that V1 does not have. */
+function fieldOfV1(
+  parameter: JsonObject,
+  name: string,
+  change: string,
+  rule: HeaderRule,
+): JsonObject | undefined {
+  const is = (other: string): boolean => name.toLowerCase() === other.toLowerCase();
+  switch (rule.rule) {
+    case 'rename':
+      return is(rule.to) ? marked({ ...parameter, name: rule.field }, change) : parameter;
+    case 'set':
+    case 'default':
+      return is(rule.field) ? undefined : parameter;
+    case 'query':
+      return is(rule.to) ? marked({ ...parameter, name: rule.parameter, in: 'query' }, change) : parameter;
+    case 'map':
+      return is(rule.field) ? withValues(parameter, change, rule.values) : parameter;
+    case 'strip':
+      return parameter;
+  }
 }
 
 function editParameters(

@@ -2,7 +2,7 @@ import { isUnder, queryParts, withName } from '../../http/target.ts';
 import { isOutage } from '../../rewrite-log/entry-outcome.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import { MovedMembers } from '../../rewrite-log/response-findings.ts';
-import { type EditRecord, isOfQuery } from '../../rewrite/records.ts';
+import { type EditRecord, isOfBody, isOfQuery, placesOfEdit } from '../../rewrite/records.ts';
 import { type RuleBook, versionHeader } from '../../rules/rule-book.ts';
 import { wouldFail } from '../../rollout/body-checks.ts';
 import { bodyChecksOf, outcomesOf, responsesOf } from '../client-report.ts';
@@ -282,8 +282,8 @@ class CallGuide {
     const { count, last, path, edits, hasBody } = shape;
     const moves = movesOf(edits);
     const heads = {
-      before: `${this.method} ${path}`,
-      after: `${this.method} ${v2Target(path, edits, prefixes)}`,
+      before: `${this.method} ${path}${fieldLines(edits.map(({ rule, header }) => (isAdding(rule) ? undefined : header)))}`,
+      after: `${this.method} ${v2Target(path, edits, prefixes)}${fieldLines(edits.map(({ to }) => to))}`,
     };
     const members = v2Members(shape);
     if (!hasBody) {
@@ -291,7 +291,7 @@ class CallGuide {
         shape.byV2 > 0 ? `V2 responded to it ${shape.byV2}×.` : 'Not verified: V2 has not accepted it yet.';
       return { count, last, ...heads, moves, isVerified: shape.byV2 > 0, evidence };
     }
-    const ofBody = edits.filter((edit) => !isOfQuery(edit));
+    const ofBody = edits.filter((edit) => isOfBody(edit));
     const whole = wholeEvidence(shape, ofBody);
     if (whole !== undefined) {
       const [before, after] = [`${heads.before}\n\n${OTHER_SHAPE}`, `${heads.after}\n\n${OTHER_SHAPE}`];
@@ -357,7 +357,7 @@ class CallGuide {
     { attributes = [], edits }: GuideShape,
     refused: readonly string[],
   ): GuideBody['moves'] {
-    const moved = new MovedMembers(edits.filter((edit) => !isOfQuery(edit)));
+    const moved = new MovedMembers(edits.filter((edit) => isOfBody(edit)));
     return refused.map((to) => {
       const from = attributes.find((attribute) => moved.of(attribute) === to) ?? to;
       const times = `V2 refused it ${this.named.get(to) ?? 0}×`;
@@ -391,7 +391,7 @@ function mergedShapes(shapes: readonly GuideShape[]): readonly GuideShape[] {
 /** Members of the body that V2 gets for a shape; undefined when the members were not recorded in full. */
 function v2Members({ attributes, edits }: GuideShape): readonly string[] | undefined {
   if (attributes === undefined || attributes.length >= MAX_ATTRIBUTES) return undefined;
-  const moved = new MovedMembers(edits.filter((edit) => !isOfQuery(edit)));
+  const moved = new MovedMembers(edits.filter((edit) => isOfBody(edit)));
   const members = attributes
     .filter((attribute) => attribute.startsWith(`${moved.wrapper}/`))
     .flatMap((attribute) => moved.of(attribute) ?? []);
@@ -410,11 +410,25 @@ function leavesOf(members: readonly string[]): string {
 function movesOf(edits: readonly EditRecord[]): GuideBody['moves'] {
   return edits
     .filter(({ note }) => note !== 'already-flat')
-    .map(({ rule, from = ADDED, path, note }) => ({
-      from: note === 'byte-order-mark' ? 'byte order mark' : from,
-      ...(path === undefined ? {} : { to: path === '' ? '/' : path }),
-      remark: REMARKS.get(note ?? rule) ?? note ?? '',
-    }));
+    .map((edit) => {
+      const { rule, note } = edit;
+      const { from = ADDED, path } = placesOfEdit(edit);
+      return {
+        from: note === 'byte-order-mark' ? 'byte order mark' : from,
+        ...(path === undefined ? {} : { to: path === '' ? '/' : path }),
+        remark: REMARKS.get(note ?? rule) ?? note ?? '',
+      };
+    });
+}
+
+/** True for a rule after which V2 gets a field whether or not the client sent it. */
+function isAdding(rule: EditRecord['rule']): boolean {
+  return rule === 'set' || rule === 'default' || rule === 'move';
+}
+
+/** Header lines without their values. */
+function fieldLines(names: readonly (string | undefined)[]): string {
+  return [...new Set(names)].map((name) => (name === undefined ? '' : `\n${name}: …`)).join('');
 }
 
 /** The target for V2, with its names of query parameters. */

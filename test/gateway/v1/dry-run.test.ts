@@ -41,6 +41,8 @@ async function run(parts: readonly Uint8Array[], bodyLimit = 10_000_000, budget 
     method: 'POST',
     dropsOverride: false,
     v2Method: 'POST',
+    headers: undefined,
+    refusal: undefined,
     v2Target: '/api/v2/orders/floor_plans',
     bodyLimit,
     body: { action: 'rewrite', coding: undefined, format: 'json' },

@@ -386,3 +386,32 @@ test.each<readonly [resource: string, wrapped: (schema: object) => object]>([
   const derived = (description as any).paths['/api/v1/things/{thing}'].get.responses[200].content;
   expect(derived['application/json'].schema).toEqual(wrapped(bill('old', { ...text, 'x-change': ['c'] })));
 });
+
+test('header parameters have the names and values of V1, of every method', async () => {
+  const described = v2({});
+  const header = (name: string, schema: object = text): object => ({ name, in: 'header', schema });
+  described.paths['/api/v2/things/{thing}'].get.parameters = [
+    header('x-tenant-id'),
+    header('Prefer'),
+    header('X-Mode', { enum: ['express', 'slow'] }),
+    header('Authorization'),
+    header('X-Other'),
+    header('X-Rev'),
+  ];
+  const reading = await readRuleBook(
+    `{ version: { header: X-Rev, value: v7, form: text }, operations: { read: 'GET /things/{id}' },
+       changes: [{ id: c, summary: s, on: every, headers: [{ rename: X-Account, to: X-Tenant-Id }, { set: Prefer, to: v },
+         { map: { fast: express }, of: X-Mode }, { query: api_key, to: Authorization }] }] }`,
+    'rules',
+  );
+  if (!reading.ok) throw new Error(JSON.stringify(reading.faults));
+  const { description } = deriveV1(described, reading.ruleBook);
+  const { parameters } = (description as any).paths['/api/v1/things/{thing}'].get;
+  const mark = { 'x-change': ['c'] };
+  expect(parameters).toEqual([
+    { ...header('X-Account'), ...mark },
+    expect.objectContaining({ name: 'X-Mode', schema: expect.objectContaining({ enum: ['fast', 'slow'] }) }),
+    { ...header('Authorization'), name: 'api_key', in: 'query', ...mark },
+    header('X-Other'),
+  ]);
+});

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { EditRecord } from '../../../rewrite/records.ts';
+import { type EditRecord, placesOfEdit } from '../../../rewrite/records.ts';
 import type { Diff, DiffMark, EntryDetail, HeaderView, RequestView, TextSpan } from '../../api.ts';
 import { type HueOf, markClass } from '../format.ts';
 import { classes, el, part, visibleText } from '../parts.ts';
@@ -285,7 +285,8 @@ function ownWords(reason: string, summary: string | undefined): string {
 }
 
 /** The path of a member from the V1 to the V2 body, as pointers; `/` alone is the body itself. */
-function pointers({ from, path }: EditRecord): (VNode | string)[] {
+function pointers(edit: EditRecord): (VNode | string)[] {
+  const { from, path } = placesOfEdit(edit);
   const shown = (pointer: string): VNode => el('code', null, pointer === '' ? '/' : visibleText(pointer));
   if (from !== undefined && path !== undefined) {
     return from === path ? [shown(from)] : [shown(from), ' → ', shown(path)];

@@ -1,0 +1,53 @@
+import { isHopByHop, kindOfName } from '../http/fields.ts';
+import { isFieldName, isFieldValue } from '../http/header-list.ts';
+
+/** Fields that the gateway sets itself, in lower case. */
+const OWN_FIELDS: ReadonlySet<string> = new Set([
+  'date',
+  'deprecation',
+  'max-forwards',
+  'sunset',
+  'traceparent',
+  'tracestate',
+  'via',
+  'x-gateway-error',
+  'x-request-id',
+]);
+
+/** Fields of conditions and parts, which the gateway keeps in step with the bodies that it rewrites, in lower case. */
+const STEERED_FIELDS: ReadonlySet<string> = new Set([
+  'accept-encoding',
+  'accept-ranges',
+  'etag',
+  'if-match',
+  'if-none-match',
+  'if-range',
+  'link',
+  'location',
+  'range',
+  'set-cookie',
+]);
+
+/** Returns why a rule book cannot name this field, and what to do instead; undefined for one that it can. */
+export function fieldFault(name: string): string | undefined {
+  const lower = name.toLowerCase();
+  if (!isFieldName(name)) return 'is not the name of a header field; write a name such as X-Account';
+  if (lower === 'host') return 'is that of the service; set it with GATEWAY_UPSTREAM, and remove it here';
+  if (lower === 'expect' || lower === 'content-length' || isHopByHop(lower) || lower.startsWith('proxy-'))
+    return 'belongs to one connection, and the gateway writes its own; remove it';
+  if (lower === 'x-api-version') return "names V2's release; write version instead";
+  if (OWN_FIELDS.has(lower) || kindOfName(lower) === 'forwarding')
+    return 'is one that the gateway itself sends; remove it';
+  if (lower.startsWith('content-') || kindOfName(lower) === 'body')
+    return 'describes the body, which the gateway reads and writes; remove it';
+  if (STEERED_FIELDS.has(lower) || kindOfName(lower) === 'method-override')
+    return 'is one that the gateway itself turns; remove it';
+  if (kindOfName(lower) === 'alias')
+    return `is read as ${lower.replaceAll('_', '-')} by some services, and requests with it are refused; remove it`;
+  return undefined;
+}
+
+/** True for a text that is the value of one header field: nothing in it or around it would be lost on the way (RFC 9110 §5.5). */
+export function isOneValue(text: string): boolean {
+  return text !== '' && text === text.trim() && isFieldValue(text);
+}
