@@ -106,6 +106,6 @@ test('every command that reports has --json', () => {
         commands.length === 0 && !options.some(({ names }) => names.includes('--json')),
     )
     .map(({ path }) => path);
-  // These run something, or print a script for a shell.
-  expect(without).toEqual(['serve', 'demo tour', 'demo requests', 'reference', 'completion']);
+  // These run something, write files, or print a script for a shell.
+  expect(without).toEqual(['serve', 'demo tour', 'demo requests', 'reference', 'init', 'completion']);
 });
