@@ -5,7 +5,8 @@ import { describe, expect, test } from 'vitest';
 import { offlineExplainer } from '../../../src/cli/explain/requests.ts';
 import type { Explanation, ExplainRequest } from '../../../src/inspector/api.ts';
 import { ruleBookWarnings } from '../../../src/rules/check-rule-book.ts';
-import { loadRuleBook } from '../../../src/node/rule-books.ts';
+import { WatchedFiles } from '../../../src/node/files.ts';
+import { loadRuleBook, RuleBooks, transformFiles } from '../../../src/node/rule-books.ts';
 import type { CompiledRuleBook } from '../../../src/rewrite/compiled-rule-book.ts';
 import { entrySchema } from '../../../src/rewrite-log/read-entry.ts';
 import { gatewayFor, type TestGateway } from '../../support/gateway.ts';
@@ -291,6 +292,42 @@ test('another text of a module makes another rule book', async () => {
   const other = await load({ ...FILES, 'pages.js': `${PAGES}// changed\n` });
   expect(other.ruleBook.hash).not.toBe(one.ruleBook.hash);
   expect((await load(FILES)).ruleBook.hash).toBe(one.ruleBook.hash);
+});
+
+test('a module that changes is read again, and a faulty one leaves the rule book in force', async () => {
+  const path = folderOf(FILES);
+  const first = await loadRuleBook(path);
+  if ('faults' in first) throw new Error(first.faults.join('\n'));
+  const books = new RuleBooks(first, () => loadRuleBook(path), Date.now);
+  const watched = new WatchedFiles(
+    [
+      {
+        get files() {
+          return [path, ...transformFiles(books.current.ruleBook, path)];
+        },
+        reload: async () => (await books.reload()).faults,
+        onFaults: () => {},
+      },
+    ],
+    Number.POSITIVE_INFINITY,
+  );
+  await watched.check();
+  const bill = join(path, '../bill.mjs');
+  writeFileSync(bill, `${BILL}export const more = 1;\n`);
+  await watched.check();
+  const { hash } = books.current.ruleBook;
+  expect([books.reloads, hash === first.rules.ruleBook.hash]).toEqual([1, false]);
+  writeFileSync(bill, 'export const request = (');
+  await watched.check();
+  expect(books.refusal?.faults.join()).toContain('bill.mjs:1:1 transform: ');
+  expect(books.current.ruleBook.hash).toBe(hash);
+  // A book that names another module has others to watch.
+  writeFileSync(path, BOOK.replaceAll('./bill.mjs', './pages.js'));
+  await watched.check();
+  await watched.check();
+  writeFileSync(join(path, '../pages.js'), `${PAGES}// more\n`);
+  await watched.check();
+  expect([books.reloads, Object.keys(books.current.ruleBook.modules ?? {})]).toEqual([3, ['./pages.js']]);
 });
 
 test('the patch of a transform gives its body', async () => {
