@@ -411,8 +411,10 @@ function putFirst(
   member.isReplaced = true;
   member.value = undefined;
   member.literal = undefined;
-  const first = entered?.index === 0 ? entered : undefined;
-  const value = first?.value;
+  const isListed = entered?.index === 0;
+  // An array that no rule has entered lists nothing yet.
+  const first = isListed ? entered : node > 0 ? new DraftElement(array, 0) : undefined;
+  const value = first === undefined || isMade || isListed ? first?.value : run.draft.open(first, node);
   if (value !== undefined) {
     value.up = member;
     member.value = value;

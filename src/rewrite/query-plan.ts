@@ -1,7 +1,15 @@
 import { type QueryPart, queryParts, valueOf, withName, withValue } from '../http/target.ts';
+import { inverseConversion, textConverterOf } from '../rules/conversion.ts';
 import { inverseValues } from '../rules/inverse.ts';
 import { type Change, ChangeIndex, isRewritten, type Operation, type RuleBook } from '../rules/rule-book.ts';
-import type { MappedValue, QueryMapRule, QueryRenameRule, QueryRule } from '../rules/rule.ts';
+import type {
+  MappedValue,
+  QueryConvertRule,
+  QueryMapRule,
+  QueryRenameRule,
+  QueryRule,
+  QuerySetRule,
+} from '../rules/rule.ts';
 import type { EditRecord } from './records.ts';
 
 /** A raw query after the query rules, and what they did: a record for each parameter of a rule, however often it occurs. */
@@ -25,27 +33,36 @@ interface CompiledQueryRule {
   readonly rule: QueryRule;
   /** V1's values by V2's; empty unless the rule is a map. */
   readonly inverse: readonly MappedValue[];
+  /** Both directions of a conversion; undefined for any other rule. */
+  readonly convert?: (text: string) => string | undefined;
+  readonly restore?: (text: string) => string | undefined;
 }
 
 /** The query rules of one operation, in both directions. Every character outside an edit stays. */
 export class QueryPlan {
   private readonly rules: readonly CompiledQueryRule[];
+  /** True if a rule adds parameters, also to a request without any. */
+  private readonly adds: boolean;
 
   /** `changes` are those that apply to the operation. */
   constructor(changes: readonly Change[]) {
     this.rules = changes.flatMap(({ id, query = [] }) =>
       query.map((rule) => {
         const inverse = rule.rule === 'map' ? inverseValues(rule.values) : [];
-        return { change: id, rule, inverse };
+        if (!('conversion' in rule)) return { change: id, rule, inverse };
+        const convert = textConverterOf(rule.conversion);
+        const restore = textConverterOf(inverseConversion(rule.conversion));
+        return { change: id, rule, inverse, convert, restore };
       }),
     );
+    this.adds = this.rules.some(({ rule }) => rule.rule === 'set' || rule.rule === 'default');
   }
 
   /** Rewrites the raw query of a V1 request, which has its question mark unless it is empty. */
   rewrite(query: string): RewrittenQuery {
-    if (query === '') return { query, records: [], rules: [] };
+    if (query === '' && !this.adds) return { query, records: [], rules: [] };
     const run = new QueryRun(query);
-    for (const { change, rule } of this.rules) run.apply(change, rule);
+    for (const rule of this.rules) run.apply(rule);
     return run.finish();
   }
 
@@ -53,8 +70,8 @@ export class QueryPlan {
   restore(query: string): string {
     if (query === '') return query;
     let parts = queryParts(query.slice(1));
-    for (const rule of this.rules.toReversed()) parts = parts.map((part) => restored(part, rule));
-    return `?${joined(parts)}`;
+    for (const rule of this.rules.toReversed()) parts = parts.flatMap((part) => restored(part, rule) ?? []);
+    return parts.length === 0 ? '' : `?${joined(parts)}`;
   }
 
   /** Returns V1's name of a query parameter of V2. */
@@ -70,15 +87,15 @@ export class QueryPlan {
 /** A parameter of the query while rules are applied. */
 interface Parameter {
   part: QueryPart;
-  /** Its name in the V1 query. */
-  readonly origin: string;
+  /** Its name in the V1 query; undefined if a rule added it. */
+  readonly origin: string | undefined;
   isRemoved: boolean;
 }
 
 /** One run of query rules over one query. */
 class QueryRun {
   private readonly query: string;
-  private readonly parameters: readonly Parameter[];
+  private readonly parameters: Parameter[];
   /** The parameters that are left, by their current names: a rule costs no more than those that it changes. */
   private readonly byName = new Map<string, Parameter[]>();
   private readonly records: {
@@ -90,19 +107,17 @@ class QueryRun {
 
   constructor(query: string) {
     this.query = query;
-    this.parameters = queryParts(query.slice(1)).map((part) => ({
-      part,
-      origin: part.name,
-      isRemoved: false,
-    }));
+    const parts = query === '' ? [] : queryParts(query.slice(1));
+    this.parameters = parts.map((part) => ({ part, origin: part.name, isRemoved: false }));
     for (const parameter of this.parameters) {
-      const known = this.byName.get(parameter.origin);
-      if (known === undefined) this.byName.set(parameter.origin, [parameter]);
+      const known = this.byName.get(parameter.part.name);
+      if (known === undefined) this.byName.set(parameter.part.name, [parameter]);
       else known.push(parameter);
     }
   }
 
-  apply(change: string, rule: QueryRule): void {
+  apply({ change, rule, convert }: CompiledQueryRule): void {
+    if ('conversion' in rule) return this.convert(change, rule, convert);
     switch (rule.rule) {
       case 'rename':
         return this.rename(change, rule);
@@ -111,6 +126,9 @@ class QueryRun {
         return;
       case 'map':
         return this.map(change, rule);
+      case 'set':
+      case 'default':
+        return this.set(change, rule);
     }
   }
 
@@ -122,7 +140,7 @@ class QueryRun {
       records: this.records.map(({ change, rule, first, note }) => ({
         change,
         rule: rule.rule,
-        from: `?${first.origin}`,
+        ...(first.origin === undefined ? {} : { from: `?${first.origin}` }),
         ...(first.isRemoved ? {} : { path: `?${first.part.name}` }),
         ...(note === undefined ? {} : { note }),
       })),
@@ -161,6 +179,36 @@ class QueryRun {
     this.record(change, rule, mapped, undefined);
   }
 
+  /** Gives each parameter of that name the value, or adds one to the end. */
+  private set(change: string, rule: QuerySetRule): void {
+    const known = this.byName.get(rule.parameter);
+    if (known === undefined) {
+      const raw = `${encodeURIComponent(rule.parameter)}=${encodeURIComponent(rule.text)}`;
+      const added = { part: { raw, name: rule.parameter }, origin: undefined, isRemoved: false };
+      this.parameters.push(added);
+      this.byName.set(rule.parameter, [added]);
+      this.record(change, rule, [added], undefined);
+    } else if (rule.rule === 'set') {
+      for (const parameter of known) parameter.part = withValue(parameter.part, rule.text);
+      this.record(change, rule, known, undefined);
+    }
+  }
+
+  /** Converts each value; one that cannot be converted stays, with a note. */
+  private convert(change: string, rule: QueryConvertRule, convert: CompiledQueryRule['convert']): void {
+    const kept: Parameter[] = [];
+    const converted = (this.byName.get(rule.parameter) ?? []).filter((parameter) => {
+      const value = valueOf(parameter.part);
+      if (value === undefined || value === '') return false;
+      const outcome = convert?.(value);
+      if (outcome === undefined) kept.push(parameter);
+      else if (outcome !== value) parameter.part = withValue(parameter.part, outcome);
+      return outcome !== undefined && outcome !== value;
+    });
+    this.record(change, rule, converted, undefined);
+    this.record(change, rule, kept, 'value');
+  }
+
   /** Adds a record for each name that the parameters had in the V1 query. */
   private record(
     change: string,
@@ -168,7 +216,7 @@ class QueryRun {
     parameters: readonly Parameter[],
     note: string | undefined,
   ): void {
-    const origins = new Set<string>();
+    const origins = new Set<string | undefined>();
     for (const first of parameters) {
       if (origins.has(first.origin)) continue;
       origins.add(first.origin);
@@ -181,12 +229,20 @@ function joined(parts: readonly QueryPart[]): string {
   return parts.map(({ raw }) => raw).join('&');
 }
 
-function restored(part: QueryPart, { rule, inverse }: CompiledQueryRule): QueryPart {
+function restored(part: QueryPart, { rule, inverse, restore }: CompiledQueryRule): QueryPart | undefined {
+  if ('conversion' in rule) {
+    const value = part.name === rule.parameter ? valueOf(part) : undefined;
+    const text = value === undefined ? undefined : restore?.(value);
+    return text === undefined ? part : withValue(part, text);
+  }
   switch (rule.rule) {
     case 'rename':
       return part.name === rule.to ? withName(part, rule.parameter) : part;
     case 'strip':
       return part;
+    case 'set':
+    case 'default':
+      return part.name === rule.parameter && valueOf(part) === rule.text ? undefined : part;
     case 'map': {
       const value = part.name === rule.parameter ? valueOf(part) : undefined;
       const found = inverse.find(({ from }) => from.text === value);

@@ -1,5 +1,6 @@
 import { printScalar } from '../json/document.ts';
 import { BodyKnowledge } from './body-knowledge.ts';
+import { lossOf } from './conversion.ts';
 import {
   type DeclaredChange,
   type DeclaredHeaderRule,
@@ -424,6 +425,7 @@ export function ruleBookWarnings({ changes, operations, policies }: RuleBook): r
     ...operations.flatMap(opaqueShapes),
     ...changes.flatMap((change) => withoutInverse(change)),
     ...changes.flatMap((change) => mapsOfSeveral(change)),
+    ...changes.flatMap((change) => inexactInverses(change)),
     ...operations.flatMap((operation) => unreadResource(operation, operations, changes)),
   ];
 }
@@ -476,6 +478,32 @@ function withoutInverse({ id, request }: Change): readonly string[] {
     const names = rule.members.map((member) => printPath([...rule.in, member])).join(', ');
     return `change "${id}": strip has no inverse: responses lack ${names}, where V1 had ${rule.members.length === 1 ? 'it' : 'them'}`;
   });
+}
+
+/** What a response may have otherwise than V1 had it, although the change is undone: every other rule is exact. */
+function inexactInverses(change: Change): readonly string[] {
+  if (!isInverse(change)) return [];
+  return change.request.flatMap((rule) => {
+    const loss = lossOfInverse(rule);
+    return loss === undefined ? [] : [`change "${change.id}": ${loss}`];
+  });
+}
+
+function lossOfInverse(rule: RequestRule): string | undefined {
+  if (rule.rule === 'unwrap') return undefined;
+  const of = printPath([...rule.in, ...(namedMembers(rule)[0] ?? [])]);
+  if ('conversion' in rule) {
+    const loss = lossOf(rule.conversion);
+    return loss && `the inverse of ${rule.rule} of ${of} is not exact: ${loss}`;
+  }
+  if (rule.rule === 'join') {
+    const to = printPath([...rule.in, rule.to]);
+    return `the inverse of join to ${to} is not exact: a text that has ${JSON.stringify(rule.with)} more often is split at the ${rule.at}, and parts that were absent are not known`;
+  }
+  if (rule.rule !== 'default') return undefined;
+  return isInvertible(rule)
+    ? `the inverse of default of ${of} is not exact: responses lack it where it has this value, also where a client sent it`
+    : `default of ${of} has no inverse: responses keep the object or list, which V1 may not have`;
 }
 
 /** An inverse cannot tell which of the V1 values the client sent. */

@@ -86,7 +86,7 @@ export function declareChange(source: ChangeSource, index: number, jsonAt: JsonA
   );
   const response = declareResponse(source.response, [...path, 'response'], jsonAt);
   const query = (source.query ?? [])
-    .map((rule, at) => declareQueryRule(rule, [...path, 'query', at]))
+    .flatMap((rule, at) => declareQueryRule(rule, [...path, 'query', at], jsonAt))
     .filter(({ parts }) => parts.length > 0);
   const headers = (source.headers ?? []).map((rule, at) =>
     declareHeaderRule(rule, [...path, 'headers', at], undefined),
@@ -324,26 +324,48 @@ function declareResponse(
   });
 }
 
-function declareQueryRule(source: QuerySource, path: SourcePath): DeclaredQueryRule {
+function declareQueryRule(
+  source: QuerySource,
+  path: SourcePath,
+  jsonAt: JsonAt,
+): readonly DeclaredQueryRule[] {
   if ('rename' in source) {
-    return {
-      rule: { rule: 'rename', parameter: source.rename, to: source.to },
-      parts: [[...path, 'rename']],
-    };
+    return [
+      {
+        rule: { rule: 'rename', parameter: source.rename, to: source.to },
+        parts: [[...path, 'rename']],
+      },
+    ];
   }
   if ('map' in source) {
-    return {
-      rule: { rule: 'map', parameter: source.of, values: mappedTexts(source.map) },
-      parts: [[...path, 'of'], ...valuePaths(source.map, path)],
-    };
+    return [
+      {
+        rule: { rule: 'map', parameter: source.of, values: mappedTexts(source.map) },
+        parts: [[...path, 'of'], ...valuePaths(source.map, path)],
+      },
+    ];
+  }
+  if ('set' in source || 'default' in source) {
+    const rule = 'set' in source ? 'set' : 'default';
+    return Object.entries('set' in source ? source.set : source.default).map(([parameter, value]) => {
+      const at = [...path, rule, parameter];
+      const text = typeof value === 'string' ? value : jsonAt(at);
+      return { rule: { rule, parameter, text }, parts: [at] };
+    });
+  }
+  if (isConversion(source)) {
+    const [parameter, conversion] = conversionOf(source);
+    return [{ rule: { rule: conversion.rule, parameter, conversion }, parts: [[...path, conversion.rule]] }];
   }
   const at = [...path, 'strip'];
   if (typeof source.strip === 'string')
-    return { rule: { rule: 'strip', parameters: [source.strip] }, parts: [at] };
-  return {
-    rule: { rule: 'strip', parameters: source.strip },
-    parts: source.strip.map((_, index) => [...at, index]),
-  };
+    return [{ rule: { rule: 'strip', parameters: [source.strip] }, parts: [at] }];
+  return [
+    {
+      rule: { rule: 'strip', parameters: source.strip },
+      parts: source.strip.map((_, index) => [...at, index]),
+    },
+  ];
 }
 
 function declareHeaderRule(

@@ -142,11 +142,15 @@ function conversionMeaning(conversion: Conversion): unknown {
 }
 
 function queryMeaning(rule: QueryRule): unknown {
+  if ('conversion' in rule) return [rule.rule, rule.parameter, conversionMeaning(rule.conversion)];
   switch (rule.rule) {
     case 'rename':
       return [rule.rule, rule.parameter, rule.to];
     case 'strip':
       return [rule.rule, rule.parameters];
+    case 'set':
+    case 'default':
+      return [rule.rule, rule.parameter, rule.text];
     case 'map':
       return [rule.rule, rule.parameter, valuesMeaning(rule.values)];
   }

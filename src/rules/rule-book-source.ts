@@ -190,7 +190,17 @@ export const RESPONSE_WORDS = [
 ] as const;
 
 /** The keys that identify query rules, in the order of the schema's union. */
-export const QUERY_WORDS = ['rename', 'strip', 'map'] as const;
+export const QUERY_WORDS = [
+  'rename',
+  'strip',
+  'map',
+  'set',
+  'default',
+  'scale',
+  'prefix',
+  'unprefix',
+  'date',
+] as const;
 
 /** The keys that identify header rules, in the order of the schema's union. */
 export const HEADER_WORDS = ['rename', 'set', 'default', 'strip', 'map', 'query'] as const;
@@ -417,6 +427,19 @@ const queryMap = strict({
   map: mapValues.describe('V2 values by V1 value, both as text.'),
   of: parameter,
 }).describe('Replaces the value of a query parameter that is listed; any other value stays.');
+
+const queryValues = z
+  .record(parameter, scalar)
+  .refine((values) => Object.keys(values).length > 0, 'names no parameter; write one and its value');
+
+const queryConversions = [
+  strict({ set: queryValues }).describe('Gives query parameters a value, whether or not they are there.'),
+  strict({ default: queryValues }).describe('Gives query parameters a value where they are absent.'),
+  strict({ scale: parameter, by: factor, digits }).describe(DESCRIPTIONS.scale),
+  strict({ prefix: parameter, with: text }).describe(DESCRIPTIONS.prefix),
+  strict({ unprefix: parameter, with: text }).describe(DESCRIPTIONS.unprefix),
+  strict({ date: parameter, ...dateParts }).describe(DESCRIPTIONS.date),
+] as const;
 
 const oneStatus = z.union(
   [
@@ -670,7 +693,7 @@ const change = strict({
     .exactOptional()
     .describe('Rules for the body of a V1 request. Each rule sees the result of the one before.'),
   query: z
-    .array(z.union([queryRename, queryStrip, queryMap], { error: 'a rule' }))
+    .array(z.union([queryRename, queryStrip, queryMap, ...queryConversions], { error: 'a rule' }))
     .exactOptional()
     .describe('Rules for the query of a V1 request. Each rule sees the result of the one before.'),
   headers: z

@@ -249,8 +249,22 @@ export interface QueryMapRule {
   readonly values: readonly MappedValue[];
 }
 
+/** Gives the query parameter `parameter` the value `text`: in any case (`set`), or only where it is absent (`default`). */
+export interface QuerySetRule {
+  readonly rule: 'set' | 'default';
+  readonly parameter: string;
+  readonly text: string;
+}
+
+/** Converts each value of the query parameter `parameter`. */
+export interface QueryConvertRule {
+  readonly rule: Conversion['rule'];
+  readonly parameter: string;
+  readonly conversion: Conversion;
+}
+
 /** A query rule: one declaration for the query of a V1 request. A closed union. */
-export type QueryRule = QueryRenameRule | QueryStripRule | QueryMapRule;
+export type QueryRule = QueryRenameRule | QueryStripRule | QueryMapRule | QuerySetRule | QueryConvertRule;
 
 /** Statuses that a response rule applies to: exact ones or classes. */
 export type StatusPattern = number | '2xx' | '4xx' | '5xx';

@@ -139,6 +139,10 @@ class QueryKnowledge {
 
   /** Returns the stale parts of `rule`, and records its effect. */
   apply(rule: QueryRule, change: string): readonly StaleQueryPart[] {
+    if ('conversion' in rule) {
+      this.replaced.delete(rule.parameter);
+      return this.stale([rule.parameter]);
+    }
     switch (rule.rule) {
       case 'rename': {
         const stale = this.stale([rule.parameter]);
@@ -152,6 +156,12 @@ class QueryKnowledge {
         for (const name of rule.parameters) this.take(name, `change "${change}" strips "${name}" already`);
         return stale;
       }
+      case 'set':
+      case 'default':
+        // What is absent is what these rules are for.
+        this.gone.delete(rule.parameter);
+        this.replaced.delete(rule.parameter);
+        return [];
       case 'map':
         return [...this.stale([rule.parameter]), ...this.map(rule, change)];
     }

@@ -91,6 +91,34 @@ test('rules apply in turn, and each record names a parameter by its names in V1 
   ]);
 });
 
+test('rules for values: those that cannot be converted stay, and a link is turned back', () => {
+  const plan = planOf([
+    { rule: 'set', parameter: 'v', text: 'a b' },
+    { rule: 'default', parameter: 'per', text: '25' },
+    { rule: 'scale', parameter: 'min', conversion: { rule: 'scale', by: '100', digits: 2 } },
+    { rule: 'prefix', parameter: 'id', conversion: { rule: 'prefix', with: 'inv_' } },
+    {
+      rule: 'date',
+      parameter: 'since',
+      conversion: { rule: 'date', from: 'date', to: 'epoch', zone: 'UTC', at: 0 },
+    },
+  ]);
+  const { query, records } = plan.rewrite('?min=1.5&id=7&since=2025-01-31&min=x');
+  expect(query).toBe('?min=150&id=inv_7&since=1738281600&min=x&v=a%20b&per=25');
+  expect(records.map(({ rule, from, path, note }) => [rule, from, path, note])).toEqual([
+    ['set', undefined, '?v', undefined],
+    ['default', undefined, '?per', undefined],
+    ['scale', '?min', '?min', undefined],
+    ['scale', '?min', '?min', 'value'],
+    ['prefix', '?id', '?id', undefined],
+    ['date', '?since', '?since', undefined],
+  ]);
+  expect(plan.restore(query)).toBe('?min=1.50&id=7&since=2025-01-31&min=x');
+  expect(plan.rewrite('').query).toBe('?v=a%20b&per=25');
+  expect(plan.restore('?v=a%20b&per=25')).toBe('');
+  expect(plan.rewrite('?per=1').query).toBe('?per=1&v=a%20b');
+});
+
 test('a link is turned back: names, and values that only one of V1 leads to', () => {
   const plan = planOf([
     RENAME,
@@ -120,6 +148,12 @@ const part = fc.oneof(
 );
 const queries = fc.array(part, { minLength: 1, maxLength: 8 }).map((parts) => `?${parts.join('&')}`);
 const name = fc.constantFrom(...NAMES);
+const PREFIX: QueryRule = { rule: 'prefix', parameter: 'a', conversion: { rule: 'prefix', with: 'é ' } };
+const SCALE: QueryRule = {
+  rule: 'scale',
+  parameter: 'a',
+  conversion: { rule: 'scale', by: '10', digits: 0 },
+};
 const anyRule: fc.Arbitrary<QueryRule> = fc.oneof(
   fc
     .record({ rule: fc.constant('rename' as const), parameter: name, to: name })
@@ -139,6 +173,13 @@ const anyRule: fc.Arbitrary<QueryRule> = fc.oneof(
       { minLength: 1, maxLength: 3, selector: ({ from }) => from.text },
     ),
   }),
+  fc.record({
+    rule: fc.constantFrom('set' as const, 'default' as const),
+    parameter: name,
+    text: fc.constantFrom(...VALUES),
+  }),
+  name.map((parameter): QueryRule => ({ ...PREFIX, parameter })),
+  name.map((parameter): QueryRule => ({ ...SCALE, parameter })),
 );
 const anyRules = fc.array(anyRule, { minLength: 1, maxLength: 4 });
 
@@ -147,6 +188,13 @@ function applied(
   pairs: readonly (readonly [string, string])[],
   rule: QueryRule,
 ): (readonly [string, string])[] {
+  if ('conversion' in rule) {
+    return pairs.map(([key, text]) => {
+      if (key !== rule.parameter || text === '') return [key, text];
+      if (rule.rule === 'prefix') return [key, `é ${text}`];
+      return [key, /^-?\d+$/.test(text) ? String(Number(text) * 10) : text];
+    });
+  }
   switch (rule.rule) {
     case 'strip':
       return pairs.filter(([key]) => !rule.parameters.includes(key));
@@ -160,6 +208,13 @@ function applied(
         key,
         (key === rule.parameter ? rule.values.find(({ from }) => from.text === text)?.to.text : undefined) ??
           text,
+      ]);
+    case 'set':
+    case 'default':
+      if (!pairs.some(([key]) => key === rule.parameter)) return [...pairs, [rule.parameter, rule.text]];
+      return pairs.map(([key, text]) => [
+        key,
+        key === rule.parameter && rule.rule === 'set' ? rule.text : text,
       ]);
   }
 }

@@ -2,6 +2,7 @@ import fastJsonPatch from 'fast-json-patch';
 import { describe, expect, test } from 'vitest';
 import { compilePlans } from '../../src/rewrite/plan.ts';
 import { compileResponsePlans } from '../../src/rewrite/response-plan.ts';
+import { ruleBookWarnings } from '../../src/rules/check-rule-book.ts';
 import type { RuleBook } from '../../src/rules/rule-book.ts';
 import { bookIn } from '../rules/reading.ts';
 import { bytesOf, recordsOf, rewritten, textOf } from './notation.ts';
@@ -232,6 +233,27 @@ const back: readonly (readonly [rules: string, v2: string, v1: string])[] = [
   ['{ join: [f, l], to: n, with: " " }', '{"n":"A"}', '{"n":"A"}'],
   ['{ split: n, to: [f, l], with: " " }', '{"f":"A B","x":0,"l":"C"}', '{"n":"A B C","x":0}'],
 ];
+
+test.each([
+  ['{ scale: a, by: 100 }, { list: b, to: c }, { split: d, to: [e, f], with: " " }', undefined],
+  ['{ set: { a: 1 } }, { move: b, to: c.d }, { date: e, from: date, to: epoch }', undefined],
+  [
+    '{ date: a, from: datetime, to: epoch }',
+    /date of "a" is not exact: epoch keeps the time, but not the zone/,
+  ],
+  ['{ date: a, from: epoch, to: date }', /date of "a" is not exact: date has less of a date than epoch/],
+  ['{ join: [a, b], to: c, with: " " }', /join to "c" is not exact: a text that has " " more often is split/],
+  ['{ default: { a: 1 } }', /default of "a" is not exact/],
+  ['{ default: { a: {} } }, { rename: b, to: c }', /default of "a" has no inverse/],
+  ['{ move: a, to: b }, { move: b, to: c }', /"a" is moved to "b", which change "change" then moves to "c"/],
+  ['{ list: a, to: b }, { strip: b }', /"a" is put to "b", which change "change" then strips/],
+])('check says which inverse is not exact: %s', async (rules, warning) => {
+  const warnings = ruleBookWarnings(await bookWith(rules)).filter(
+    (text) => !text.includes('has no inverse: responses lack'),
+  );
+  if (warning === undefined) expect(warnings).toEqual([]);
+  else expect(warnings).toContainEqual(expect.stringMatching(warning));
+});
 
 describe('responses', () => {
   test.each(back)('inverse of %s: %s', async (rules, v2, v1) => {

@@ -688,7 +688,7 @@ limits: { depth: 0 }
     ],
     [
       'on: every, query: [ { nest: [a], under: b } ]',
-      'changes[0].query[0] is not a rule: it needs rename, strip or map',
+      'changes[0].query[0] is not a rule: it needs rename, strip, map, set, default, scale, prefix, unprefix or date; did you mean "set"?',
     ],
     ['on: every, query: [ { rename: a } ]', 'changes[0].query[0].to is missing; write to: and the new name'],
     [

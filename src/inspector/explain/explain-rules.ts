@@ -16,6 +16,7 @@ import {
   type RuleBook,
 } from '../../rules/rule-book.ts';
 import {
+  changesValue,
   type MappedValue,
   namedMembers,
   type Path,
@@ -206,6 +207,7 @@ function whyNotQuery(rule: QueryRule, change: Change, request: RuledRequest, out
   if (!isAbout(change, request)) return whyNotAbout(change, request);
   if (outcome.verdict === 'refused') return 'The request was refused.';
   if (rule.rule === 'map') return `The query has no ${rule.parameter} with one of these values.`;
+  if (rule.rule === 'default') return `The query has ${rule.parameter} already.`;
   const names = rule.rule === 'strip' ? rule.parameters : [rule.parameter];
   return `The query has no ${names.join(', ')}.`;
 }
@@ -222,11 +224,16 @@ function whyNotAbout({ on }: Change, { operation, method }: RuledRequest): strin
 
 /** A query rule in words. */
 function queryRuleWords(rule: QueryRule): string {
+  if ('conversion' in rule) return conversionWords(rule.conversion, `?${rule.parameter}`);
   switch (rule.rule) {
     case 'rename':
       return `rename ?${rule.parameter} to ?${rule.to}`;
     case 'strip':
       return `strip ${rule.parameters.map((name) => `?${name}`).join(', ')}`;
+    case 'set':
+      return `set ?${rule.parameter} to ${rule.text}`;
+    case 'default':
+      return `set ?${rule.parameter} to ${rule.text} where it is absent`;
     case 'map':
       return `map ?${rule.parameter}: ${rule.values.map(({ from, to }) => `${from.text} to ${to.text}`).join(', ')}`;
   }
@@ -466,15 +473,16 @@ function dottedPlace(pointer: string | undefined): string {
 }
 
 function doneToQuery({ rule, from = '', path, note }: EditRecord): string {
+  if (from === '') return `The query parameter ${path?.slice(1) ?? ''} is added.`;
+  if (note === 'value') return `The value of ${from.slice(1)} cannot be converted (${rule}); it stays.`;
   const name = `The query parameter ${from.slice(1)}`;
   if (note === 'conflict' && path === undefined) {
     return `${name} is the V2 name of one that is present under its V1 name; V1 ignores it, so it goes.`;
   }
   if (path === undefined) return `${name} goes.`;
-  if (from === '') return `The query parameter ${path.slice(1)} is added.`;
   if (rule === 'transform')
     return `The module of the operation gives ${name.charAt(0).toLowerCase()}${name.slice(1)} another value.`;
-  if (rule === 'map')
+  if (changesValue(rule))
     return `A value of ${name.charAt(0).toLowerCase()}${name.slice(1)} becomes the one that V2 has for it.`;
   return `${name} is now called ${path.slice(1)}.${note === 'conflict' ? ' V2’s name is there too; the V1 value wins.' : ''}`;
 }

@@ -4,6 +4,7 @@ import { type Change, type Operation, type RuleBook, versionHeader } from '../..
 import {
   type HeaderRule,
   type QueryRule,
+  type QuerySetRule,
   type StatusPattern,
   templateFault,
   templateShape,
@@ -448,13 +449,34 @@ function editParameters(
       ...gone.map((name) => marked({ name, in: 'query', deprecated: true, schema: {} }, change)),
     ];
   }
+  if (rule.rule === 'set' || rule.rule === 'default')
+    return withoutNeed(parameters, change, rule, description);
   const affected = rule.rule === 'rename' ? rule.to : rule.parameter;
   if (!names.has(affected)) return parameters;
   return parameters.map((declared) => {
     const parameter = followed(description, declared);
     if (!isObject(parameter) || queryName(parameter) !== affected) return declared;
     if (rule.rule === 'rename') return marked({ ...parameter, name: rule.parameter }, change);
+    if (rule.rule !== 'map') return marked({ ...parameter, schema: { type: 'string' } }, change);
     return withValues(parameter, change, rule.values);
+  });
+}
+
+/** V1 had no parameter that is set, and need not send one that has a default. */
+function withoutNeed(
+  parameters: readonly unknown[],
+  change: string,
+  rule: QuerySetRule,
+  description: Description,
+): readonly unknown[] {
+  const isIt = (declared: unknown): boolean => queryName(followed(description, declared)) === rule.parameter;
+  if (!parameters.some(isIt)) return parameters;
+  if (rule.rule === 'set') return parameters.filter((declared) => !isIt(declared));
+  return parameters.map((declared) => {
+    const parameter = followed(description, declared);
+    return isIt(declared) && isObject(parameter)
+      ? marked({ ...parameter, required: false }, change)
+      : declared;
   });
 }
 

@@ -1,0 +1,223 @@
+import type { Conversion } from '../../src/rules/conversion.ts';
+import type { RequestRule } from '../../src/rules/rule.ts';
+
+// A second implementation of the request rules, on parsed values: as plain as can be, to compare with. It shares nothing with src but types.
+
+/** A number by its text, so that none is rounded. */
+export interface Digits {
+  readonly digits: string;
+}
+
+/** A parsed value: an object is a map, whose order counts for nothing. */
+export type Value = null | boolean | string | Digits | readonly Value[] | ReadonlyMap<string, Value>;
+
+/** Thrown for a body that the rules refuse. */
+export class Refused extends Error {}
+
+/** Parses a JSON text without repeated names. */
+export function parse(text: string): Value {
+  const reviver = (_: string, value: unknown, context: { readonly source?: string }): unknown =>
+    typeof value === 'number' ? { digits: context.source ?? '' } : value;
+  return valueOf((JSON.parse as (text: string, reviver: unknown) => unknown)(text, reviver));
+}
+
+function valueOf(parsed: unknown): Value {
+  if (Array.isArray(parsed)) return parsed.map(valueOf);
+  if (typeof parsed === 'object' && parsed !== null) {
+    const entries = Object.entries(parsed);
+    const [only] = entries;
+    if (entries.length === 1 && only?.[0] === 'digits') return { digits: String(only[1]) };
+    return new Map(entries.map(([name, value]) => [name, valueOf(value)]));
+  }
+  return parsed as null | boolean | string;
+}
+
+/** A text that is equal for values that mean the same: `1.50` and `1.5`, and objects in any order. */
+export function meaning(value: Value): string {
+  if (value instanceof Map) {
+    const members = [...value].map(([name, inner]) => `${JSON.stringify(name)}:${meaning(inner)}`).sort();
+    return `{${members.join(',')}}`;
+  }
+  if (Array.isArray(value)) return `[${value.map((inner: Value) => meaning(inner)).join(',')}]`;
+  if (isDigits(value)) return decimal(value.digits).join('e');
+  return JSON.stringify(value);
+}
+
+function isDigits(value: Value): value is Digits {
+  return typeof value === 'object' && value !== null && 'digits' in value;
+}
+
+/** Sign and coefficient without zeros at its end, and the exponent. */
+function decimal(text: string): [coefficient: string, exponent: string] {
+  const [mantissa = '', power = '0'] = text.toLowerCase().split('e');
+  const [whole = '', rest = ''] = mantissa.split('.');
+  const coefficient = `${whole}${rest}`.replace(/^(-?)0+(?=\d)/, '$1');
+  const kept = coefficient.replace(/0+$/, '');
+  if (kept === '' || kept === '-') return ['0', '0'];
+  return [kept, String(Number(power) - rest.length + coefficient.length - kept.length)];
+}
+
+/** The shortest decimal text without an exponent. */
+function shortest(coefficient: bigint, exponent: number): string {
+  const [digits, power] = decimal(`${coefficient}e${exponent}`);
+  const sign = digits.startsWith('-') ? '-' : '';
+  const plain = digits.replace('-', '');
+  if (Number(power) >= 0) return sign + plain + '0'.repeat(Number(power));
+  const padded = plain.padStart(1 - Number(power), '0');
+  return `${sign}${padded.slice(0, Number(power))}.${padded.slice(Number(power))}`;
+}
+
+/** Applies request rules to a body, in order. */
+export function applyRules(rules: readonly RequestRule[], body: Value, keeps: boolean): Value {
+  return rules.reduce(
+    (value, rule) => at(value, 'in' in rule ? rule.in : [], (object) => step(rule, object, keeps)),
+    body,
+  );
+}
+
+type Members = ReadonlyMap<string, Value>;
+
+function at(value: Value, path: readonly string[], change: (object: Members) => Members): Value {
+  const [name, ...rest] = path;
+  if (name === '*')
+    return Array.isArray(value) ? value.map((inner: Value) => at(inner, rest, change)) : value;
+  if (!(value instanceof Map)) return value;
+  if (name === undefined) return change(value);
+  return value.has(name) ? new Map([...value, [name, at(value.get(name) ?? null, rest, change)]]) : value;
+}
+
+function step(rule: RequestRule, object: Members, keeps: boolean): Members {
+  const has = (name: string): boolean => object.has(name);
+  const get = (name: string): Value => object.get(name) ?? null;
+  const without = (...names: readonly string[]): [string, Value][] =>
+    [...object].filter(([name]) => !names.includes(name));
+  const refuse = (): Members => {
+    if (keeps) return object;
+    throw new Refused();
+  };
+  switch (rule.rule) {
+    case 'rename':
+      return has(rule.member)
+        ? new Map([...without(rule.member, rule.to), [rule.to, get(rule.member)]])
+        : object;
+    case 'strip':
+      return new Map(without(...rule.members));
+    case 'set':
+      return new Map([...object, [rule.member, parse(rule.json)]]);
+    case 'default':
+      return has(rule.member) ? object : new Map([...object, [rule.member, parse(rule.json)]]);
+    case 'move': {
+      const moved = taken(object, rule.from);
+      return moved === undefined ? object : put(moved.rest, rule.to, moved.value);
+    }
+    case 'list':
+      if (!has(rule.member)) return object;
+      return new Map([
+        ...without(rule.member, rule.to),
+        [rule.to, get(rule.member) === null ? [] : [get(rule.member)]],
+      ]);
+    case 'join': {
+      const there = rule.members.filter(has);
+      if (there.length === 0) return object;
+      const values = there.map(get);
+      if (values.some((value) => value !== null && typeof value !== 'string')) return refuse();
+      const texts = values.filter((value) => typeof value === 'string');
+      const joined = texts.length === 0 ? null : texts.join(rule.with);
+      return new Map([...without(...there, rule.to), [rule.to, joined]]);
+    }
+    case 'split': {
+      if (!has(rule.member)) return object;
+      const value = get(rule.member);
+      const parts =
+        value === null ? rule.to.map(() => null) : splitText(value, rule.with, rule.to.length, rule.at);
+      if (parts === undefined) return refuse();
+      return new Map([
+        ...without(rule.member, ...rule.to),
+        ...rule.to.map((name, index): [string, Value] => [name, parts[index] ?? null]),
+      ]);
+    }
+    case 'scale':
+    case 'quote':
+    case 'unquote':
+    case 'prefix':
+    case 'unprefix':
+    case 'date': {
+      if (!has(rule.member) || get(rule.member) === null) return object;
+      const converted = convert(rule.conversion, get(rule.member));
+      return converted === undefined ? refuse() : new Map([...object, [rule.member, converted]]);
+    }
+    case 'unwrap':
+    case 'nest':
+    case 'only':
+    case 'map':
+      throw new Error(`the model has no ${rule.rule}`);
+  }
+}
+
+function taken(
+  object: Members,
+  [name = '', ...rest]: readonly string[],
+): { rest: Members; value: Value } | undefined {
+  const value = object.get(name);
+  if (value === undefined) return undefined;
+  if (rest.length === 0) return { rest: new Map([...object].filter(([other]) => other !== name)), value };
+  const inner = value instanceof Map ? taken(value as Members, rest) : undefined;
+  return inner && { rest: new Map([...object, [name, inner.rest]]), value: inner.value };
+}
+
+function put(object: Members, [name = '', ...rest]: readonly string[], value: Value): Members {
+  const known = object.get(name);
+  if (rest.length === 0) return new Map([...object, [name, value]]);
+  const inner: Members = known instanceof Map ? (known as Members) : new Map<string, Value>();
+  return new Map([...object, [name, put(inner, rest, value)]]);
+}
+
+function splitText(
+  value: Value,
+  by: string,
+  count: number,
+  where: 'first' | 'last',
+): readonly string[] | undefined {
+  if (typeof value !== 'string') return undefined;
+  const pieces = value.split(by);
+  if (pieces.length < count) return undefined;
+  return where === 'first'
+    ? [...pieces.slice(0, count - 1), pieces.slice(count - 1).join(by)]
+    : [pieces.slice(0, pieces.length - count + 1).join(by), ...pieces.slice(pieces.length - count + 1)];
+}
+
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+function convert(conversion: Conversion, value: Value): Value | undefined {
+  switch (conversion.rule) {
+    case 'scale': {
+      if (!isDigits(value)) return undefined;
+      const [coefficient, exponent] = decimal(value.digits);
+      const [by, power] = decimal(conversion.by);
+      const product = BigInt(coefficient) * BigInt(by);
+      const sign = product === 0n && value.digits.startsWith('-') ? '-' : '';
+      return { digits: sign + shortest(product, Number(exponent) + Number(power)) };
+    }
+    case 'quote':
+      return isDigits(value) ? value.digits : undefined;
+    case 'unquote':
+      return typeof value === 'string' && NUMBER.test(value) ? { digits: value } : undefined;
+    case 'prefix':
+      return typeof value === 'string' ? conversion.with + value : undefined;
+    case 'unprefix':
+      return typeof value === 'string' && value.startsWith(conversion.with)
+        ? value.slice(conversion.with.length)
+        : undefined;
+    case 'date': {
+      // Days in UTC, between the two forms that the tests use.
+      if (conversion.from === 'date') {
+        const isDay = typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value);
+        const time = isDay ? Date.parse(`${value}T00:00:00Z`) : Number.NaN;
+        const isReal = isDay && !Number.isNaN(time) && new Date(time).toISOString().startsWith(value);
+        return isReal ? { digits: String(time / 1000) } : undefined;
+      }
+      if (!isDigits(value) || !/^-?\d{1,11}(?:\.\d+)?$/.test(value.digits)) return undefined;
+      return new Date(Math.floor(Number(value.digits)) * 1000).toISOString().slice(0, 10);
+    }
+  }
+}
