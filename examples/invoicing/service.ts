@@ -72,12 +72,6 @@ interface Answer {
   readonly body?: string;
 }
 
-/** A value that a body has and a service does not take. */
-interface Fault {
-  readonly pointer: string;
-  readonly detail: string;
-}
-
 interface Asked {
   readonly store: Store;
   readonly method: string;
@@ -102,6 +96,7 @@ async function respond(store: Store, request: IncomingMessage): Promise<Answer> 
 }
 
 function objectIn(sent: string): Asked['body'] {
+  if (sent === '') return {};
   try {
     const value: unknown = JSON.parse(sent);
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -111,18 +106,19 @@ function objectIn(sent: string): Asked['body'] {
   }
 }
 
-function problem(status: number, title: string, detail: string, errors?: readonly Fault[]): Answer {
+/** An error in the form of RFC 9457, in words that fit both versions. */
+function problem(status: number, title: string, detail: string): Answer {
   return {
     status,
     headers: { 'Content-Type': 'application/problem+json' },
-    body: JSON.stringify({ type: 'about:blank', title, status, detail, ...(errors && { errors }) }),
+    body: JSON.stringify({ type: 'about:blank', title, status, detail }),
   };
 }
 
 const nothingHere = (): Answer => problem(404, 'Not Found', 'There is nothing at this address.');
 const noObject = (): Answer => problem(400, 'Bad Request', 'The body is not a JSON object.');
-const unprocessable = (faults: readonly Fault[]): Answer =>
-  problem(422, 'Unprocessable Content', 'The body has values that cannot be used.', faults);
+const unprocessable = (faults: readonly string[]): Answer =>
+  problem(422, 'Unprocessable Content', faults.join(' '));
 const json = (status: number, body: string, headers: Readonly<Record<string, string>> = {}): Answer => ({
   status,
   headers: { 'Content-Type': 'application/json', ...headers },
@@ -203,19 +199,19 @@ function billText({ id, name, cents, status, due, customerName, customerEmail }:
   return `{"id":${id},"name":${title},"customer_name":${customer},"customer_email":${email},"amount":${major(cents)},"status":"${V1_STATUS[status]}","due":${day}}`;
 }
 
-function readBill(body: Readonly<Record<string, unknown>>): Content | Fault[] {
+function readBill(body: Readonly<Record<string, unknown>>): Content | string[] {
   const { name, customer_name: customerName, customer_email: customerEmail, amount, status, due } = body;
-  const faults: Fault[] = [];
-  const refuse = (pointer: string, detail: string): void => void faults.push({ pointer, detail });
-  if (!isOptionalText(name)) refuse('/name', 'must be a text');
-  if (!isText(customerName)) refuse('/customer_name', 'must be a text');
-  if (!isOptionalText(customerEmail)) refuse('/customer_email', 'must be a text');
+  const faults: string[] = [];
+  const refuse = (sentence: string): void => void faults.push(sentence);
+  if (!isOptionalText(name)) refuse('The name must be a text.');
+  if (!isText(customerName)) refuse('The customer must have a name.');
+  if (!isOptionalText(customerEmail)) refuse('The email address must be a text.');
   const cents = typeof amount === 'number' ? Math.round(amount * 100) : Number.NaN;
-  if (!(cents >= 0) || cents / 100 !== amount) refuse('/amount', 'must be an amount of money');
+  if (!(cents >= 0) || cents / 100 !== amount) refuse('The amount must be an amount of money.');
   const kept = ({ open: 'outstanding', paid: 'paid', void: 'void' } as const)[textOf(status ?? 'open') ?? ''];
-  if (kept === undefined) refuse('/status', 'is no status');
+  if (kept === undefined) refuse('That is no status.');
   const isDue = isAbsent(due) || (typeof due === 'string' && isDay(due));
-  if (!isDue) refuse('/due', 'must be a date');
+  if (!isDue) refuse('The day that it is due must be a date.');
   if (faults.length > 0 || kept === undefined) return faults;
   return {
     name: textOf(name),
@@ -301,25 +297,24 @@ function invoiceOf(bill: Bill): Readonly<Record<string, unknown>> & { readonly i
   };
 }
 
-function readInvoice(body: Readonly<Record<string, unknown>>): Content | Fault[] {
+function readInvoice(body: Readonly<Record<string, unknown>>): Content | string[] {
   const { name, customer, amount_cents: cents, currency, status = 'outstanding', due_at: due } = body;
-  const faults: Fault[] = [];
-  const refuse = (pointer: string, detail: string): void => void faults.push({ pointer, detail });
+  const faults: string[] = [];
+  const refuse = (sentence: string): void => void faults.push(sentence);
   const { name: customerName, email } = { name: undefined, email: undefined, ...Object(customer) };
-  if (!isOptionalText(name)) refuse('/name', 'must be a text');
-  if (!isText(customerName)) refuse('/customer/name', 'must be a text');
-  if (!isOptionalText(email)) refuse('/customer/email', 'must be a text');
-  if (!Number.isSafeInteger(cents) || Number(cents) < 0)
-    refuse('/amount_cents', 'must be an amount of money');
-  if (typeof currency !== 'string' || !/^[A-Z]{3}$/.test(currency)) refuse('/currency', 'must be a currency');
+  if (!isOptionalText(name)) refuse('The name must be a text.');
+  if (!isText(customerName)) refuse('The customer must have a name.');
+  if (!isOptionalText(email)) refuse('The email address must be a text.');
+  if (!Number.isSafeInteger(cents) || Number(cents) < 0) refuse('The amount must be an amount of money.');
+  if (typeof currency !== 'string' || !/^[A-Z]{3}$/.test(currency))
+    refuse('The currency must have three letters.');
   const kept = STATUSES.find((known) => known === (status ?? 'outstanding'));
-  if (kept === undefined) refuse('/status', 'is no status');
+  if (kept === undefined) refuse('That is no status.');
   const isDue =
     isAbsent(due) ||
     (typeof due === 'string' && /^.{10}T\d\d:\d\d:\d\dZ$/.test(due) && isDay(due.slice(0, 10)));
-  if (!isDue) refuse('/due_at', 'must be a date');
-  for (const member of Object.keys(body))
-    if (!INVOICE_MEMBERS.has(member)) refuse(`/${member}`, 'is not known');
+  if (!isDue) refuse('The day that it is due must be a date.');
+  for (const member of Object.keys(body)) if (!INVOICE_MEMBERS.has(member)) refuse(`${member} is not known.`);
   if (faults.length > 0 || kept === undefined) return faults;
   return {
     name: textOf(name),
@@ -333,8 +328,8 @@ function readInvoice(body: Readonly<Record<string, unknown>>): Content | Fault[]
 }
 
 if (import.meta.main) {
-  const port = Number(process.argv[2] ?? 4100);
-  createInvoicing().listen(port, '127.0.0.1', () => {
-    process.stdout.write(`invoicing on http://127.0.0.1:${port}, V1 under /api/v1 and V2 under /api/v2\n`);
+  const { hostname, port } = new URL(`http://${process.argv[2] ?? '127.0.0.1:8090'}`);
+  createInvoicing().listen(Number(port), hostname, () => {
+    process.stdout.write(`invoicing on http://${hostname}:${port}, V1 under /api/v1 and V2 under /api/v2\n`);
   });
 }

@@ -257,6 +257,15 @@ export function isRewritten(method: string): boolean {
   return method === 'POST' || method === 'PATCH';
 }
 
+/** The rule book without its transforms, for what runs no modules. */
+export function withoutTransforms(ruleBook: RuleBook): RuleBook {
+  const operations = ruleBook.operations.map((operation) => {
+    const { transform, ...rest } = operation;
+    return transform === undefined ? operation : rest;
+  });
+  return { ...ruleBook, operations };
+}
+
 /** True if the module that the operation names has a function for that direction. */
 export function isTransformed(
   { modules }: RuleBook,

@@ -47,6 +47,7 @@ const NOT_RUN: readonly (readonly [pattern: RegExp, reason: string])[] = [
 const SERVERS: readonly (readonly [pattern: RegExp, ready: RegExp])[] = [
   [/^npm start\b/, /"started"|clients +http/],
   [/^npm run -s reference /, /reference service on/],
+  [/^npm run -s invoicing /, /invoicing on/],
   [/^npm run -s gateway -- tail --admin/, /outcome/],
 ];
 

@@ -19,7 +19,7 @@ import { type Shape, shapeOf } from '../../openapi/shape.ts';
 import { unmetInverses } from '../../openapi/unmet-inverse.ts';
 import { counted } from '../../report/text.ts';
 import { printFault } from '../../rules/rule-book-fault.ts';
-import { OperationTable, type RuleBook } from '../../rules/rule-book.ts';
+import { OperationTable, type RuleBook, withoutTransforms } from '../../rules/rule-book.ts';
 import { SourceDocument } from '../../rules/source-document.ts';
 
 /** What a rule book leaves open between two descriptions. */
@@ -53,7 +53,11 @@ interface CoverageSources {
  */
 export function coverageOf(sources: CoverageSources): Coverage {
   const { ruleBook, v1, v2 } = sources;
-  const migration = createMigration(ruleBook);
+  // What a transform does is not known without its module: what it may bring is not missing.
+  const transformed = new Set(
+    ruleBook.operations.flatMap(({ id, transform }) => (transform === undefined ? [] : [id])),
+  );
+  const migration = createMigration(withoutTransforms(ruleBook));
   const named = new OperationTable(ruleBook.operations);
   const young = describedOperations(v2, 'v2');
   const table = new OperationTable(
@@ -92,14 +96,16 @@ export function coverageOf(sources: CoverageSources): Coverage {
       continue;
     }
     covered += 1;
+    if (id !== undefined && transformed.has(id)) continue;
     for (const missing of missingInRequest(sent, partner, v2)) add('request', missing);
     for (const missing of missingInResponse(migration, sent, described, partner, sources))
       add('response', missing);
   }
-  const inverses = unmetInverses(ruleBook, v2).map((text): Gap => {
+  const inverses = unmetInverses(ruleBook, v2).flatMap((text): readonly Gap[] => {
     const id = /^operation "([^"]*)": /.exec(text)?.[1] ?? '';
+    if (transformed.has(id)) return [];
     const at = document.positionOf(['operations', id], 'key');
-    return { kind: 'inverse', operation: id, ...at, text: text.replace(/^operation "[^"]*": /, '') };
+    return [{ kind: 'inverse', operation: id, ...at, text: text.replace(/^operation "[^"]*": /, '') }];
   });
   return { operations: { all: old.length, covered }, gaps: [...gaps, ...inverses] };
 }
@@ -157,7 +163,7 @@ function missingInRequest(
     if (memberOf(parameter, 'required') !== true || typeof name !== 'string') return [];
     if (place === 'query' && !query.has(name))
       return [`V2 requires the query parameter ${name}, which is never set`];
-    return place === 'header' && headerValue(fields, name) === undefined
+    return place === 'header' && headerValue(fields, name.toLowerCase()) === undefined
       ? [`V2 requires the header field ${name}, which is never set`]
       : [];
   });

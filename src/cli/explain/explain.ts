@@ -13,7 +13,7 @@ import type { ResponseVerdict } from '../../library/verdicts.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { placesOfEdit, refusalText } from '../../rewrite/records.ts';
 import type { ResponseRecord } from '../../rewrite/response-rules.ts';
-import type { RuleBook } from '../../rules/rule-book.ts';
+import { type RuleBook, withoutTransforms } from '../../rules/rule-book.ts';
 import { type CommandFault, endWith, FAILURE, isFault, openRuleBook, unreadable } from '../command-fault.ts';
 import { painter, printColumns, type Style, type Terminal, terminalOf, wrapLines } from '../terminal.ts';
 import { readHar } from './har.ts';
@@ -151,7 +151,7 @@ interface ExplainedResponse {
 
 /** Applies response rules as live traffic does, to a body from a file. */
 function explainResponse(
-  { v1Request, v2Request, edits, refusal }: Explanation,
+  { operation, v1Request, v2Request, edits, refusal }: Explanation,
   ruleBook: RuleBook,
   file: string,
   status = 200,
@@ -159,6 +159,11 @@ function explainResponse(
   if (v2Request === undefined)
     return {
       fault: `The request does not reach V2${refusal === undefined ? '' : ` (${refusal.code})`}, so that there is no response of V2.`,
+    };
+  const named = ruleBook.operations.find(({ id }) => id === operation);
+  if (named?.transform !== undefined)
+    return {
+      fault: `The operation ${named.id} has a transform, which runs before the response rules: a text case shows both (capture-gateway test).`,
     };
   let body: Uint8Array;
   try {
@@ -168,7 +173,7 @@ function explainResponse(
   }
   const { method, target } = v1Request;
   const headers = ['Content-Type', 'application/json', 'Content-Length', String(body.length)];
-  const verdict = createMigration(ruleBook).response(
+  const verdict = createMigration(withoutTransforms(ruleBook)).response(
     { v1: { method, target }, target: v2Request.target, host: undefined, edits },
     status,
     headers,

@@ -1,0 +1,207 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import fc from 'fast-check';
+import { expect, onTestFinished, test } from 'vitest';
+import { createInvoicing } from '../../examples/invoicing/service.ts';
+import { loadRuleBook } from '../../src/node/rule-books.ts';
+import { command } from '../support/command.ts';
+import { fuzzRuns } from '../support/fuzz.ts';
+import { gatewayFor } from '../support/gateway.ts';
+
+const FOLDER = 'examples/invoicing';
+
+/** The service of the example, with data of its own. */
+async function invoicing(): Promise<string> {
+  const server = createInvoicing();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+interface SentRequest {
+  readonly method: string;
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+interface Got {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | null>>;
+  readonly body: string;
+}
+
+/** Fields that a V1 client can rely on. */
+const COMPARED = ['content-type', 'content-length', 'location', 'allow', 'www-authenticate'];
+
+async function send(origin: string, { method, target, headers, body }: SentRequest): Promise<Got> {
+  const init = { method, headers, ...(body === undefined ? {} : { body }) };
+  const response = await fetch(origin + target, init);
+  const bytes = Buffer.from(await response.arrayBuffer());
+  return {
+    status: response.status,
+    headers: Object.fromEntries(COMPARED.map((name) => [name, response.headers.get(name)])),
+    body: bytes.toString('latin1'),
+  };
+}
+
+const amount = fc.oneof(
+  { weight: 6, arbitrary: fc.integer({ min: 0, max: 10_000_000 }).map((cents) => (cents / 100).toFixed(2)) },
+  { weight: 2, arbitrary: fc.integer({ min: 0, max: 100_000 }).map(String) },
+  { weight: 1, arbitrary: fc.constantFrom('10.505', '-1', '"10.50"', 'null', '1e2', '0.1', 'true', '[]') },
+);
+const text = fc.oneof(
+  { weight: 5, arbitrary: fc.string({ minLength: 1, maxLength: 12 }).map((value) => JSON.stringify(value)) },
+  {
+    weight: 2,
+    arbitrary: fc
+      .string({ unit: 'grapheme', minLength: 1, maxLength: 6 })
+      .map((value) => JSON.stringify(value)),
+  },
+  { weight: 1, arbitrary: fc.constantFrom('null', '7', '""', '{"a":1}') },
+);
+const day = fc
+  .date({ min: new Date('2000-01-01'), max: new Date('2040-12-31'), noInvalidDate: true })
+  .map((date) => JSON.stringify(date.toISOString().slice(0, 10)));
+const due = fc.oneof(
+  { weight: 6, arbitrary: day },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom('null', '"tomorrow"', '"2026-02-30"', '"2026-1-1"', '20260101', '""'),
+  },
+);
+const status = fc.oneof(
+  { weight: 6, arbitrary: fc.constantFrom('"open"', '"paid"', '"void"') },
+  { weight: 1, arbitrary: fc.constantFrom('"closed"', 'null', '1', '"OPEN"') },
+);
+const member = (name: string, value: fc.Arbitrary<string>, freq: number): fc.Arbitrary<string | null> =>
+  fc.option(
+    value.map((written) => `"${name}":${written}`),
+    { freq },
+  );
+
+/** A bill as V1's clients write it: members in any order, each may be absent. */
+const bill = fc
+  .tuple(
+    member('name', text, 2),
+    member('customer_name', text, 12),
+    member('customer_email', text, 2),
+    member('amount', amount, 12),
+    member('status', status, 3),
+    member('due', due, 3),
+    member('fax', text, 1),
+  )
+  .chain((members) =>
+    fc.shuffledSubarray(
+      members.filter((one) => one !== null),
+      { minLength: members.filter((one) => one !== null).length },
+    ),
+  )
+  .chain((members) => fc.constantFrom(`{${members.join(',')}}`, `{ ${members.join(' ,\n  ')} }`));
+const body = fc.oneof(
+  { weight: 12, arbitrary: bill },
+  { weight: 1, arbitrary: fc.constantFrom('', '[]', '{"customer_name":', 'null', '7') },
+);
+const id = fc.oneof(
+  { weight: 8, arbitrary: fc.integer({ min: 7, max: 40 }) },
+  { weight: 1, arbitrary: fc.constant(999_999) },
+);
+const query = fc
+  .tuple(
+    fc.option(fc.integer({ min: 1, max: 4 }).map((page) => `page=${page}`)),
+    fc.option(fc.integer({ min: 1, max: 5 }).map((size) => `per_page=${size}`)),
+    fc.option(fc.constantFrom('status=open', 'status=paid', 'status=void', 'status=sent')),
+  )
+  .map((parts) => parts.filter((part) => part !== null).join('&'))
+  .map((search) => (search === '' ? '' : `?${search}`));
+
+const written = (method: string, target: fc.Arbitrary<string>): fc.Arbitrary<Omit<SentRequest, 'headers'>> =>
+  fc.record({ method: fc.constant(method), target, body });
+const read = (method: string, target: fc.Arbitrary<string>): fc.Arbitrary<Omit<SentRequest, 'headers'>> =>
+  fc.record({ method: fc.constant(method), target });
+
+const request = fc
+  .tuple(
+    fc.oneof(
+      { weight: 6, arbitrary: written('POST', fc.constant('/bills')) },
+      {
+        weight: 3,
+        arbitrary: written(
+          'PUT',
+          id.map((one) => `/bills/${one}`),
+        ),
+      },
+      {
+        weight: 3,
+        arbitrary: read(
+          'GET',
+          id.map((one) => `/bills/${one}`),
+        ),
+      },
+      {
+        weight: 4,
+        arbitrary: read(
+          'GET',
+          query.map((search) => `/bills${search}`),
+        ),
+      },
+      {
+        weight: 3,
+        arbitrary: read(
+          'GET',
+          id.map((one) => `/bills/${one}/lines`),
+        ),
+      },
+      {
+        weight: 1,
+        arbitrary: read(
+          'DELETE',
+          id.map((one) => `/bills/${one}`),
+        ),
+      },
+    ),
+    fc.oneof(
+      { weight: 20, arbitrary: fc.constantFrom('acme', 'beta') },
+      { weight: 1, arbitrary: fc.constant(undefined) },
+    ),
+  )
+  .map(([sent, account]): SentRequest => ({
+    ...sent,
+    target: `/api/v1${sent.target}`,
+    headers: {
+      ...(account === undefined ? {} : { 'x-account': account }),
+      ...('body' in sent ? { 'content-type': 'application/json' } : {}),
+    },
+  }));
+
+test('a V1 client cannot tell the gateway from V1', { timeout: 300_000 }, async () => {
+  const loaded = await loadRuleBook(`${FOLDER}/rules.yaml`);
+  if ('faults' in loaded) throw new Error(loaded.faults.join('\n'));
+  const [v1, v2] = [await invoicing(), await invoicing()];
+  const gateway = await gatewayFor(v2, { rules: loaded.rules });
+  const requests = fc.sample(request, { numRuns: fuzzRuns(2000), seed: 39 });
+  const statuses = new Map<number, number>();
+  for (const sent of requests) {
+    const [before, now] = [await send(v1, sent), await send(gateway.origin, sent)];
+    expect({ sent, ...now }).toEqual({ sent, ...before });
+    statuses.set(before.status, (statuses.get(before.status) ?? 0) + 1);
+  }
+  for (const status of [200, 201, 204, 400, 401, 404, 422])
+    expect([status, statuses.has(status)]).toEqual([status, true]);
+  expect(gateway.surprises).toEqual([]);
+});
+
+test('the cases of the example pass, and nothing is missing between its descriptions', async () => {
+  const rules = ['--rules', `${FOLDER}/rules.yaml`];
+  const tested = command(['test', ...rules]);
+  expect([await tested.exit, tested.stderr()]).toEqual([0, '']);
+  const checked = command(['check', ...rules, '--v1', `${FOLDER}/v1.yaml`, '--v2', `${FOLDER}/v2.yaml`]);
+  expect([await checked.exit, checked.stderr()]).toEqual([0, '']);
+  expect(checked.stdout()).toContain(
+    'coverage: 6 of 6 operations of V1 lead somewhere, and nothing is missing',
+  );
+});
