@@ -23,6 +23,8 @@ export interface RequestHead extends ForwardedFields {
   readonly apiVersion: string | undefined;
   /** True when `x-api-version` occurs twice, so that two readers could read two releases. */
   readonly repeatsVersion: boolean;
+  /** True when `Authorization` or `Content-Type` occurs again with the same value. */
+  readonly repeatsFields: boolean;
   readonly requestId: string | undefined;
   /** All values of `traceparent`, joined with commas: more than one is not a valid one. */
   readonly traceparent: string | undefined;
@@ -100,6 +102,7 @@ abstract class HeadReader implements RequestHead {
   chunked = false;
   apiVersion: string | undefined = undefined;
   repeatsVersion = false;
+  repeatsFields = false;
   requestId: string | undefined = undefined;
   traceparent: string | undefined = undefined;
   upgrade: string | undefined = undefined;
@@ -175,8 +178,8 @@ abstract class HeadReader implements RequestHead {
   /** Takes the value of a field that is not just any other. */
   protected take(kind: HeaderKind, value: string): void {
     if (kind === 'host') this.host = this.only(kind, this.host, value);
-    else if (kind === 'authorization') this.authorization = this.only(kind, this.authorization, value);
-    else if (kind === 'content-type') this.contentType = this.only(kind, this.contentType, value);
+    else if (kind === 'authorization') this.authorization = this.equal(kind, this.authorization, value);
+    else if (kind === 'content-type') this.contentType = this.equal(kind, this.contentType, value);
     else if (kind === 'content-length') this.length = this.only(kind, this.length, value);
     else if (kind === 'transfer-encoding') this.coding = this.only(kind, this.coding, value);
     else if (kind === 'x-api-version') this.takeVersion(value);
@@ -221,6 +224,13 @@ abstract class HeadReader implements RequestHead {
   /** With two lines of such a field, two parsers could read two different requests. */
   private only(name: string, before: string | undefined, value: string): string {
     if (before !== undefined) this.refuse(`The header ${name} occurs twice.`);
+    return value;
+  }
+
+  /** Two lines with one value are one value to every reader; some clients write such a field twice. */
+  private equal(name: string, before: string | undefined, value: string): string {
+    if (before !== value) return this.only(name, before, value);
+    this.repeatsFields = true;
     return value;
   }
 

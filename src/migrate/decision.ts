@@ -578,6 +578,7 @@ export class MigratedHead implements ForwardedFields {
     if (this.ruled !== undefined) return undefined;
     // A field that is replaced keeps its place.
     if (this.acceptEncoding !== undefined || this.ifMatch !== undefined) return undefined;
+    if (received.repeatsFields) return undefined;
     if (version !== undefined && this.hasVersion()) return undefined;
     if (requestId !== undefined && received.requestId !== undefined) return undefined;
     if (traceparent !== undefined && received.traceparent !== undefined) return undefined;
@@ -605,9 +606,17 @@ export class MigratedHead implements ForwardedFields {
   private listed(): HeaderList {
     const forwardedHeaders = this.ruled ?? this.received.forwardedHeaders;
     const headers: string[] = [];
+    const { repeatsFields } = this.received;
+    const single = new Set<HeaderKind>();
     for (let at = 0; at < forwardedHeaders.length; at += 2) {
       const name = forwardedHeaders[at] ?? '';
-      if (this.isKept(kindOfName(name))) headers.push(name, forwardedHeaders[at + 1] ?? '');
+      const kind = kindOfName(name);
+      // A repetition with the same value is joined to the first one.
+      if (repeatsFields && (kind === 'authorization' || kind === 'content-type')) {
+        if (single.has(kind)) continue;
+        single.add(kind);
+      }
+      if (this.isKept(kind)) headers.push(name, forwardedHeaders[at + 1] ?? '');
     }
     const { version, requestId, traceparent, acceptEncoding, ifMatch } = this;
     if (this.isBodyMade) setField(headers, 'content-type', JSON_TYPE);

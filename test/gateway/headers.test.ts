@@ -226,3 +226,37 @@ test('a redirect is passed on, never followed: the key would go to another origi
   );
   expect(response.text).toMatch(/^HTTP\/1\.1 302 Found\r\nLocation: http:\/\/evil\.example\/\r\n/);
 });
+
+// What V1 and V2 served before the gateway stood there is served still.
+test.each([
+  ['v1', ['Authorization: Bearer k', 'Content-Type: application/json']],
+  [
+    'v2',
+    [
+      'Authorization: Bearer k',
+      'authorization: Bearer k',
+      'Content-Type: application/json',
+      'content-type: application/json',
+    ],
+  ],
+] as const)(
+  'equal credentials and types that come twice reach V2 from %s as they were meant',
+  async (version, sent) => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin, {});
+    const twice = [
+      'Authorization: Bearer k',
+      'authorization: Bearer k',
+      'Content-Type: application/json',
+      'content-type: application/json',
+    ];
+    const { text } = await exchange(
+      gateway.port,
+      `POST /api/${version}/clients HTTP/1.1\r\nHost: g\r\n${twice.join('\r\n')}\r\nContent-Length: 11\r\n\r\n{"data":{}}`,
+    );
+    expect(statusOf({ text })).toBe(200);
+    expect(linesOf(v2.received[0]).filter((line) => /^(?:authorization|content-type):/i.test(line))).toEqual(
+      sent,
+    );
+  },
+);

@@ -424,6 +424,20 @@ test.each([
   expect(migrated(received, { version })).toEqual(received);
 });
 
+test('a repetition with the same value is joined to the first', () => {
+  const version = { sent: '2024-06-30', why: 'client' } as const;
+  const type = ['Content-Type', 'application/json'];
+  expect(
+    migrated(
+      ['Authorization', 'Bearer k', ...type, 'A', '1', 'authorization', 'Bearer k', ...type, 'A', '1'],
+      {
+        version,
+        isRewritten: false,
+      },
+    ),
+  ).toEqual(['Authorization', 'Bearer k', ...type, 'A', '1', 'A', '1']);
+});
+
 test('a range in another unit than bytes is paging, and crosses', () => {
   const version = { sent: '2024-06-30', why: 'client' } as const;
   const paged = ['Range', 'items=0-24', 'If-Range', '"v7"'];
