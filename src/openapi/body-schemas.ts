@@ -130,7 +130,9 @@ export class BodySchemas {
       return [`V2's description has no operation with a JSON body and a schema. ${end}`];
     const writes = operations.filter(({ method }) => WRITES.has(method));
     if (writes.length === 0) return [];
-    if (writes.some(({ method, template }) => this.schemaOf(method, template) !== undefined)) return [];
+    const isDescribed = ({ method, template, to }: Operation): boolean =>
+      this.schemaOf(to?.method ?? method, to?.template ?? template) !== undefined;
+    if (writes.some(isDescribed)) return [];
     const first = this.operations.get([...byOperation.keys()][0] ?? '');
     const [write] = writes;
     const example = `it has ${first?.method} ${first?.rest} (${first?.path}), for example, and the rule book ${write?.method} ${write?.template}`;

@@ -1,4 +1,5 @@
 import { InverseIndex, type InvertedRule, resourcePath } from '../rules/inverse.ts';
+import { shapeAtV2 } from '../rules/move.ts';
 import type { Operation, RuleBook } from '../rules/rule-book.ts';
 import { type Path, printPath, templateShape } from '../rules/rule.ts';
 import { Components } from './components.ts';
@@ -47,11 +48,35 @@ export function unmetInverses(book: RuleBook, v2: Description): readonly string[
   });
 }
 
-function isSame(described: DescribedOperation, { method, template }: Operation): boolean {
-  const other = templateOf(described);
-  return (
-    described.method === method && other !== undefined && templateShape(other) === templateShape(template)
-  );
+/** Sentences about operations that moved to where V2's description has nothing. */
+export function missingDestinations(
+  { operations, to: prefix }: RuleBook,
+  v2: Description,
+): readonly string[] {
+  const described = describedOperations(v2, 'v2');
+  return operations.flatMap((operation) => {
+    const { id, to } = operation;
+    if (to === undefined || described.some((other) => isSame(other, operation))) return [];
+    const path = shapeAtV2(operation);
+    const methods = described.flatMap((other) => (shapeIn(other) === path ? [other.method] : []));
+    const hint =
+      methods.length > 0
+        ? `it has ${methods.join(', ')} there`
+        : `correct to, or the description if it lacks the operation`;
+    return [
+      `operation "${id}": V2's description has no ${to.method} ${to.template} below ${prefix}; ${hint}`,
+    ];
+  });
+}
+
+function isSame(described: DescribedOperation, operation: Operation): boolean {
+  const { method, to } = operation;
+  return described.method === (to?.method ?? method) && shapeIn(described) === shapeAtV2(operation);
+}
+
+function shapeIn(described: DescribedOperation): string | undefined {
+  const template = templateOf(described);
+  return template === undefined ? undefined : templateShape(template);
 }
 
 /** The shapes of the successful responses in JSON, by status. */

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { unmetInverses } from '../../src/openapi/unmet-inverse.ts';
+import { missingDestinations, unmetInverses } from '../../src/openapi/unmet-inverse.ts';
 import { bookIn } from '../rules/reading.ts';
 import { commandRuns } from '../support/command-runs.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -116,4 +116,26 @@ test('check reports it with the other warnings', async () => {
   expect(text?.out.replaceAll(/\s+/g, ' ')).toContain(READ);
   const { warnings } = JSON.parse(json?.out ?? '') as { readonly warnings: readonly string[] };
   expect(warnings.some((warning) => warning.startsWith(READ))).toBe(true);
+});
+
+test.each([
+  ['to: GET /things', []],
+  ["to: 'GET /things?kind=bill'", []],
+  [
+    'to: DELETE /things',
+    ['operation "a": V2\'s description has no DELETE /things below /api/v2; it has GET, POST there'],
+  ],
+  [
+    'to: GET /thing',
+    [
+      'operation "a": V2\'s description has no GET /thing below /api/v2; correct to, or the description if it lacks the operation',
+    ],
+  ],
+])('a moved operation that V2 describes, or not: %s', async (to, expected) => {
+  const operation = { responses: { 200: { description: 'ok' } } };
+  const description = { openapi: '3.1.0', paths: { '/api/v2/things': { post: operation, get: operation } } };
+  const book = await bookIn(
+    `version: 2025-01-01\noperations: { a: { match: GET /a, ${to} } }\nchanges: []\n`,
+  );
+  expect(missingDestinations(book, description)).toEqual(expected);
 });

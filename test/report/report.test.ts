@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { readDestination } from '../../src/rules/move.ts';
+import type { Operation } from '../../src/rules/rule-book.ts';
 import { testRuleBook } from '../support/rule-book.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { Metrics } from '../../src/rewrite-log/metrics.ts';
@@ -280,6 +282,39 @@ describe('the guide', () => {
     );
     expect(text).toContain('- The address is nested.');
     expect([guide.client, guide.requests]).toEqual(['3fa90000', 1]);
+  });
+
+  test.each([
+    [
+      'V2 got it there',
+      { upstreamMethod: 'PATCH', upstreamPath: '/v2/invoices/inv_7?x=…' },
+      'PATCH /v2/invoices/inv_7?x=…',
+    ],
+    [
+      'V1 got it',
+      {
+        origin: 'v1' as const,
+        verdict: 'passed' as const,
+        would: { verdict: 'rewritten' as const },
+        upstreamPath: '/api/bills/7/close',
+      },
+      'PATCH /v2/invoices/inv_{id}',
+    ],
+  ])('tells where V2 has a moved operation: %s', (_, more, after) => {
+    const close: Operation = {
+      id: 'order_floor_plan',
+      method: 'POST',
+      template: '/bills/{id}/close',
+      to: readDestination('PATCH /invoices/inv_{id}'),
+      assumed: false,
+    };
+    const guide = new Guide('3fa9');
+    guide.add(order({ method: 'POST', path: '/api/bills/7/close', operation: close.id, ...more }));
+    const book = testRuleBook({ from: '/api', to: '/v2', operations: [close] });
+    const text = guideMarkdown(guide.document(book));
+    expect(text).toContain('`POST /api/bills/{id}/close` is now `PATCH /v2/invoices/inv_{id}`.');
+    expect(text).toContain(`${after}\n\n{`);
+    expect(text).toContain('The path begins with `/v2` instead of `/api`.');
   });
 
   test('says when V1 ends, with the addresses, to those whom it concerns', () => {

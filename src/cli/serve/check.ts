@@ -1,6 +1,7 @@
 import type { Change, RuleBook } from '../../rules/rule-book.ts';
 import { shippedSentence } from '../../node/rule-books.ts';
 import { openQuestions, printFault } from '../../rules/rule-book-fault.ts';
+import { printDestination } from '../../rules/move.ts';
 import { ruleBookWarnings } from '../../rules/check-rule-book.ts';
 import type { Settings } from '../../settings/read-settings.ts';
 import { settings as table } from '../../settings/settings.ts';
@@ -73,14 +74,18 @@ async function coverageBetween(
 async function warningsOfV2(settings: Settings, book: RuleBook): Promise<readonly string[]> {
   const source = settings.get(table.v2Openapi);
   if (source === undefined) return [];
-  const [{ readDescription }, { BodySchemas }, { unmetInverses }] = await Promise.all([
+  const [{ readDescription }, { BodySchemas }, { missingDestinations, unmetInverses }] = await Promise.all([
     import('../draft/description-file.ts'),
     import('../../openapi/body-schemas.ts'),
     import('../../openapi/unmet-inverse.ts'),
   ]);
   const v2 = await readDescription(source);
   if (isFault(v2)) return [v2.fault];
-  return [...new BodySchemas(v2).warnings(book.operations), ...unmetInverses(book, v2)];
+  return [
+    ...new BodySchemas(v2).warnings(book.operations),
+    ...missingDestinations(book, v2),
+    ...unmetInverses(book, v2),
+  ];
 }
 
 /** The content of a rule book for programs. */
@@ -89,8 +94,10 @@ function content(book: RuleBook, warnings: readonly string[]): object {
     faults: [],
     hash: book.hash,
     version: book.version,
-    operations: book.operations.map(({ id, method, template, assumed }) => {
-      return { id, method, path: template, assumed };
+    from: book.from,
+    to: book.to,
+    operations: book.operations.map(({ id, method, template, to, assumed }) => {
+      return { id, method, path: template, ...(to && { to: printDestination(to) }), assumed };
     }),
     changes: book.changes.map((change) => {
       const { id, summary, on, assumed } = change;
@@ -104,14 +111,15 @@ function content(book: RuleBook, warnings: readonly string[]): object {
 
 function describe(book: RuleBook, warnings: readonly string[]): string {
   const width = Math.max(24, ...book.operations.map(({ id }) => id.length));
-  const operations = book.operations.map(({ id, method, template, assumed }) => {
-    return `  ${id.padEnd(width)} ${method.padEnd(6)} ${template}${assumed ? '  (assumed)' : ''}`;
+  const operations = book.operations.map(({ id, method, template, to, assumed }) => {
+    const moved = to === undefined ? '' : ` → ${printDestination(to)}`;
+    return `  ${id.padEnd(width)} ${method.padEnd(6)} ${template}${moved}${assumed ? '  (assumed)' : ''}`;
   });
   const changes = book.changes.flatMap((change) => describeChange(change));
   const policies = Object.entries(book.policies).map(([name, value]) => `${name}: ${value}`);
   const assumed = assumptionsOf(book);
   return [
-    `rule book ${book.hash}, leading to V2${book.version === undefined ? '' : ` ${book.version}`}`,
+    `rule book ${book.hash}, leading from ${book.from} to ${book.to}${book.version === undefined ? '' : `, release ${book.version}`}`,
     `\noperations (${book.operations.length}; any other POST or PATCH gets the changes on every request)`,
     ...operations,
     `\nchanges (${book.changes.length})`,

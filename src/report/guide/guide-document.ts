@@ -94,6 +94,8 @@ export interface GuideCall {
   readonly count: number;
   /** RFC 3339. */
   readonly last: string;
+  /** Method and path in both versions, with parameters, where V2 has the operation elsewhere. */
+  readonly moved?: { readonly v1: string; readonly v2: string };
   readonly bodies: readonly GuideBody[];
   /** Members of responses that V2 has elsewhere. */
   readonly responses: readonly ResponseMember[];
@@ -154,6 +156,8 @@ export interface GuideShape {
   /** Undefined when the members were not recorded. */
   readonly attributes: readonly string[] | undefined;
   readonly path: string;
+  /** Method and path as V2 got them; undefined where it did not. */
+  readonly atV2: string | undefined;
   readonly hasBody: boolean;
   /** Why the body was forwarded unread. */
   readonly note: UnreadNote | undefined;

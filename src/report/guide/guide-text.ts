@@ -109,6 +109,9 @@ function htmlCallSection(call: GuideCall): string {
   return [
     `<h2>${htmlText(name)}</h2>`,
     `<p>${counted(call.count, 'request')}, the last at ${htmlText(last)}. Responses: ${htmlText(outcomeWords(outcomes))}.</p>`,
+    call.moved === undefined
+      ? ''
+      : `<p><code>${htmlText(call.moved.v1)}</code> is now <code>${htmlText(call.moved.v2)}</code>.</p>`,
     ...bodies.map((body) => htmlBodySection(body)),
     bodyChecks === undefined
       ? ''
@@ -181,6 +184,9 @@ function callSection(call: GuideCall): string {
   return [
     `## ${markdownText(call.name)}`,
     `${counted(call.count, 'request')}, the last at ${markdownText(call.last)}. Responses: ${markdownText(outcomeWords(call.outcomes))}.`,
+    ...(call.moved === undefined
+      ? []
+      : [`${markdownCode(call.moved.v1)} is now ${markdownCode(call.moved.v2)}.`]),
     ...call.bodies.map((body) => bodySection(body)),
     ...(call.bodyChecks === undefined
       ? []

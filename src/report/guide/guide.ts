@@ -1,6 +1,7 @@
 import { isUnder, queryParts, withName } from '../../http/target.ts';
 import { isOutage } from '../../rewrite-log/entry-outcome.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
+import { printDestination } from '../../rules/move.ts';
 import { MovedMembers } from '../../rewrite-log/response-findings.ts';
 import { type EditRecord, isOfBody, isOfQuery, placesOfEdit } from '../../rewrite/records.ts';
 import { type RuleBook, versionHeader } from '../../rules/rule-book.ts';
@@ -36,7 +37,8 @@ const MAX_MISTAKES = 50;
 const MAX_POINTERS = 5;
 
 /** A rule book, as far as a guide tells of it. */
-interface GuideBook extends GuidePrefixes, Pick<RuleBook, 'version' | 'versionField' | 'rollout'> {
+interface GuideBook
+  extends GuidePrefixes, Pick<RuleBook, 'version' | 'versionField' | 'rollout' | 'operations'> {
   readonly changes: readonly GuideChange[];
 }
 
@@ -151,7 +153,7 @@ export class Guide {
       ...(version === undefined || field === undefined ? {} : { version: { field, value: version } }),
       changes: changes.filter(({ id }) => used.has(id)).map(({ id, summary }) => ({ id, summary })),
       end: endOfV1(book.rollout, client),
-      calls: calls.map((call) => call.document({ from, to })),
+      calls: calls.map((call) => call.document({ from, to }, movedCall(call.name, book))),
       mistakes: [...this.mistakes.values()].map((mistake) => printMistake(mistake)),
       dryRuns: wouldFail([...this.dryRuns.all.values()]),
       omitted: this.omitted,
@@ -167,6 +169,15 @@ export class Guide {
     this.mistakes.set(key, mistake);
     if (pointer !== undefined && mistake.pointers.size < MAX_POINTERS) mistake.pointers.add(pointer);
   }
+}
+
+/** Method and path of a call in both versions, where V2 has the operation elsewhere. */
+function movedCall(name: string, { from, to, operations }: GuideBook): GuideCall['moved'] {
+  const operation = operations.find(({ id }) => id === name);
+  if (operation?.to === undefined) return undefined;
+  const { method, template } = operation;
+  const [v2Method, path] = printDestination(operation.to).split(' ');
+  return { v1: `${method} ${from}${template}`, v2: `${v2Method} ${to}${path}` };
 }
 
 function printMistake({ call, code, pointers, count, last }: Mistake): GuideMistake {
@@ -231,6 +242,7 @@ class CallGuide {
       edits,
       attributes,
       path,
+      atV2: atV2(entry),
       hasBody: bytesIn > 0,
       note: unreadNote(note),
       count: 0,
@@ -246,13 +258,14 @@ class CallGuide {
     learnCheck(shape, entry);
   }
 
-  document(prefixes: GuidePrefixes): GuideCall {
+  document(prefixes: GuidePrefixes, moved: GuideCall['moved']): GuideCall {
     const shapes = mergedShapes([...this.shapes.values()]);
-    const bodies = shapes.map((shape) => this.body(shape, prefixes)).sort(byVerdict);
+    const bodies = shapes.map((shape) => this.body(shape, prefixes, moved)).sort(byVerdict);
     const [checks] = bodyChecksOf(this.checks);
     const hidden = bodies.slice(MAX_SHOWN).reduce((sum, { count }) => sum + count, 0);
     return {
       name: this.name,
+      ...(moved && { moved }),
       count: this.count,
       last: this.last,
       bodies: bodies.slice(0, MAX_SHOWN),
@@ -278,12 +291,14 @@ class CallGuide {
     for (const pointer of errorPointers ?? []) this.named.set(pointer, (this.named.get(pointer) ?? 0) + 1);
   }
 
-  private body(shape: GuideShape, prefixes: GuidePrefixes): GuideBody {
+  private body(shape: GuideShape, prefixes: GuidePrefixes, moved: GuideCall['moved']): GuideBody {
     const { count, last, path, edits, hasBody } = shape;
     const moves = movesOf(edits);
+    const after =
+      moved === undefined ? `${this.method} ${v2Target(path, edits, prefixes)}` : (shape.atV2 ?? moved.v2);
     const heads = {
       before: `${this.method} ${path}${fieldLines(edits.map(({ rule, header }) => (isAdding(rule) ? undefined : header)))}`,
-      after: `${this.method} ${v2Target(path, edits, prefixes)}${fieldLines(edits.map(({ to }) => to))}`,
+      after: `${after}${fieldLines(edits.map(({ to }) => to))}`,
     };
     const members = v2Members(shape);
     if (!hasBody) {
@@ -444,6 +459,11 @@ function v2Target(v1Target: string, edits: readonly EditRecord[], { from, to }: 
   });
   const query = parts.map(({ raw }) => raw).join('&');
   return target.slice(0, mark) + (parts.length === 0 ? '' : `?${query}`);
+}
+
+/** Method and path as V2 got them. */
+function atV2({ origin, method, upstreamMethod = method, upstreamPath }: Entry): string | undefined {
+  return origin === undefined && upstreamPath !== undefined ? `${upstreamMethod} ${upstreamPath}` : undefined;
 }
 
 function byVerdict(one: GuideBody, other: GuideBody): number {
