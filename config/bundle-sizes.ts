@@ -19,22 +19,22 @@ export const BUNDLES: readonly Bundle[] = [
   {
     name: 'engine alone: request rules on bytes (`capture-gateway/rewrite/plan`)',
     source: `export { compilePlans } from './rewrite/plan.ts';`,
-    limit: 18_000,
+    limit: 20_000,
   },
   {
     name: '`createMigration`: decision, header fields, requests and responses',
     source: MIGRATION,
-    limit: 48_000,
+    limit: 56_000,
   },
   {
     name: '`createMigration` and `migrateFetch`',
     source: `${MIGRATION}export { migrateFetch } from './library/fetch.ts';`,
-    limit: 50_000,
+    limit: 58_000,
   },
   {
     name: '`createMigration` and `migrateV1`, without Hono itself',
     source: `${MIGRATION}export { migrateV1 } from './library/hono.ts';`,
-    limit: 50_000,
+    limit: 58_000,
   },
   {
     name: '`createMigration` and `readRuleBook`, with YAML and zod',

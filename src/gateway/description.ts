@@ -2,7 +2,7 @@ import { bareHost } from '../http/request-head.ts';
 import { hasByteOrderMark } from '../json/document.ts';
 import { Scanner } from '../json/scanner.ts';
 import type { WorkMemory } from '../json/tape.ts';
-import { rewrittenLink } from '../migrate/migrated.ts';
+import { rewrittenLink } from '../rewrite/links.ts';
 import { type DerivationRules, deriveV1, v1Url } from '../openapi/derive/derive-v1.ts';
 import { isDescription, printJsonText, readJsonText } from '../openapi/description.ts';
 import { digestOf } from '../rules/hash.ts';

@@ -23,13 +23,12 @@ import {
   headerPlanOf,
   decideResponse,
   NOTE_OF_UNDECODED,
-  type RequestFacts,
   type ResponseNote,
   hasContent,
   mappedHead,
-  restoredLink,
   rewriteLinks,
 } from '../migrate/migrated.ts';
+import { type BodyLinks, type LinkRewriting, type RequestFacts, restoredLink } from '../rewrite/links.ts';
 import { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { EditRecord } from '../rewrite/records.ts';
 import { SignalHeaders } from '../rollout/retirement.ts';
@@ -171,8 +170,10 @@ export class Migration {
   ): ResponseVerdict {
     const bytes = bytesOf(body);
     const started = this.startResponse(request, status, headers);
-    if (started.action === 'forward')
-      return { ...started.unchanged, body: bytes.length === 0 ? null : bytes };
+    if (started.action === 'forward') {
+      const isEmpty = bytes.length === 0 || !hasContent(started.unchanged.status);
+      return { ...started.unchanged, body: isEmpty ? null : bytes };
+    }
     if (bytes.length > started.limit)
       return { ...started.unchanged, body: bytes, note: 'response-too-large' };
     if (started.coding !== undefined && !isJsonText(bytes) && bytes.length > 0)
@@ -416,17 +417,26 @@ function clientFields(parts: V1ResponseParts, headers: HeaderList): HeaderFields
   const facts = requestFacts(parts);
   const own = contentlessFields(facts, rules, status, endToEnd(headers, true));
   const fields = [...(headerPlanOf(facts, rules)?.response(status, own).headers ?? own)];
-  rewriteLinks(fields, {
+  const places = linkPlaces(parts);
+  rewriteLinks(fields, { ...places, restore: (link) => restoredLink(facts, rules, link) });
+  if (status >= 200) signals?.addTo(fields, rules.deprecatedAttributes.of(request.edits));
+  return headerFieldsOf(fields);
+}
+
+function linkPlaces({ rules, request }: V1ResponseParts): LinkRewriting {
+  return {
     upstreamHosts: request.host === undefined ? [] : [request.host],
     upstreamPath: '',
     prefix: rules.prefixes.v2,
     clientPrefix: rules.prefixes.v1,
     gateway: 'same-origin',
-    restore: (link) => restoredLink(facts, rules, link),
     base: rules.moves && { v1: request.v1.target, v2: request.target },
-  });
-  if (status >= 200) signals?.addTo(fields, rules.deprecatedAttributes.of(request.edits));
-  return headerFieldsOf(fields);
+  };
+}
+
+/** What turns links in a body back. */
+function bodyLinks(parts: V1ResponseParts): BodyLinks {
+  return { request: requestFacts(parts), places: linkPlaces(parts) };
 }
 
 /** A response that rules apply to. */
@@ -451,7 +461,8 @@ class CollectedV1Response implements CollectedResponse {
     const { rules, request, status, headers } = parts;
     if (typeof decoded === 'string') return unchanged(parts, received ?? null, NOTE_OF_UNDECODED[decoded]);
     const { method, operation } = requestFacts(parts);
-    const context = rules.responseContext(status, request.edits);
+    const links = rules.ruleBook.followsBodyLinks ? bodyLinks(parts) : undefined;
+    const context = rules.responseContext(status, request.edits, links);
     const outcome = rules.responsePlan(operation, method).rewrite(decoded, context);
     if (outcome.verdict === 'unchanged') return unchanged(parts, received ?? decoded, outcome.note);
     const { body, records: edits, patch, omitted } = outcome;

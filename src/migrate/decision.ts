@@ -15,6 +15,7 @@ import { type ForwardedFields, isHost, type RequestHead } from '../http/request-
 import { originForm, readTarget, type Target } from '../http/target.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { RewrittenHeaders } from '../rewrite/header-plan.ts';
+import type { RequestFacts } from '../rewrite/links.ts';
 import type { MovedTarget, Moves, PathAndQuery } from '../rewrite/moves.ts';
 import type { RewrittenQuery } from '../rewrite/query-plan.ts';
 import type { EditRecord, Rewrite } from '../rewrite/records.ts';
@@ -29,7 +30,7 @@ import {
 import type { DecodedBody } from './decode-web-body.ts';
 import { bufferFull, type Failure, failure, type FailureCode, failureOf } from './failure.ts';
 import { overriddenMethod, type OverriddenMethod, withoutMethod } from './method-override.ts';
-import { representationPlan, type RequestFacts, transformsRepresentation } from './migrated.ts';
+import { representationPlan, transformsRepresentation } from './migrated.ts';
 
 /** The parts of a request that are known before its body is read. */
 export interface DecidedRequest extends CheckedHead {

@@ -9,20 +9,12 @@ import {
   withoutFields,
 } from '../http/header-list.ts';
 import type { ResponseHead } from '../http/response-head.ts';
-import { bareHost } from '../http/request-head.ts';
 import { mapLinkTargets } from '../http/target.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { HeaderPlan } from '../rewrite/header-plan.ts';
 import type { ResponsePlan } from '../rewrite/response-plan.ts';
+import { type LinkRewriting, type RequestFacts, rewrittenLink, rewrittenPath } from '../rewrite/links.ts';
 import { isTransformed, type Operation } from '../rules/rule-book.ts';
-
-/** A V1 request, as far as its response depends on it. */
-export interface RequestFacts {
-  readonly method: string;
-  /** The raw path below V1's prefix. */
-  readonly rest: string;
-  readonly operation: Operation | undefined;
-}
 
 /** Returns the plan for the response to a request; for a HEAD that to the GET that it stands for (RFC 9110 §9.3.2). */
 export function representationPlan(
@@ -61,31 +53,6 @@ export function contentlessFields(
     ? isMade || plan.appliesTo(200, false)
     : (isMade || plan.appliesTo(status, false)) && isJson(headers);
   return isRewritten ? fieldsOfAnotherBody(headers) : headers;
-}
-
-/**
- * Returns a link to V2 as V1 has it: the path of a moved operation, and the query by the rules of this operation, or of the one that
- * the link leads to.
- */
-export function restoredLink(
-  { method, rest, operation }: RequestFacts,
-  rules: CompiledRuleBook,
-  { path, query }: ApiLink,
-): ApiLink {
-  const moved = path === undefined ? undefined : rules.moves?.back({ path, query });
-  const linked = moved?.path ?? path ?? rest;
-  const own = linked === rest ? rules.queryPlan(operation, method) : undefined;
-  const plan = own ?? rules.queryPlan(moved?.operation ?? rules.match('GET', linked), 'GET');
-  const left = moved?.query ?? query;
-  return { path: moved?.path ?? path, query: plan?.restore(left) ?? left };
-}
-
-/** A link into the API. */
-interface ApiLink {
-  /** Below the prefix; undefined for a link that is only a query. */
-  readonly path: string | undefined;
-  /** With its question mark; empty without a query. */
-  readonly query: string;
 }
 
 /** The status that a V1 client gets for one of V2. */
@@ -191,30 +158,6 @@ function forward(note: ResponseNote | undefined): ResponseDecision {
   return { action: 'forward', note };
 }
 
-/** The addresses of the origin and of the gateway. */
-export interface LinkRewriting {
-  /** The hosts of the origin, with their ports; without any only paths are recognised. */
-  readonly upstreamHosts: readonly string[];
-  /** Prefix of every target that is sent, without a trailing slash. */
-  readonly upstreamPath: string;
-  /** Prefix of the origin's API. */
-  readonly prefix: string;
-  /** Prefix of the API that the client uses: V1's. */
-  readonly clientPrefix: string;
-  /**
-   * The gateway as the client addressed it, such as `https://gateway.example`; undefined for a client that sent no `Host`;
-   * `same-origin` if the origin is addressed by the same scheme and host.
-   */
-  readonly gateway: string | undefined;
-  /** Turns a link back to V1. */
-  readonly restore?: (link: ApiLink) => ApiLink;
-  /**
-   * What relative links are relative to: the target at the origin, with its own path, and the one that the client knows. Absent where
-   * both have the same path below their prefixes, so that such links lead to the right place as they are.
-   */
-  readonly base?: { readonly v1: string; readonly v2: string } | undefined;
-}
-
 /**
  * Points `Location`, `Content-Location`, `Link` and the paths of cookies of a response to V1's prefix at the gateway where they point to
  * the API of the origin, in place. Query rules are undone, and every other character stays.
@@ -246,91 +189,4 @@ function rewrittenCookie(cookie: string, places: LinkRewriting): string {
     /(;\s*path\s*=\s*)([^;\s]*)/gi,
     (_, start: string, path: string) => start + (rewrittenPath(path, places) ?? path),
   );
-}
-
-/** Returns the address for the client; unchanged when it points anywhere else than to the origin's API. */
-export function rewrittenLink(uri: string, places: LinkRewriting): string {
-  if (places.base !== undefined && isRelative(uri)) return rewrittenRelative(uri, places.base, places);
-  if (uri.startsWith('?')) return restored('', undefined, uri, places);
-  const absolute = /^(?:(https?):)?\/\/([^/?#]*)/i.exec(uri);
-  if (absolute === null) return rewrittenPath(uri, places) ?? uri;
-  const [start, scheme, host = ''] = absolute;
-  const path = uri.slice(start.length);
-  if (!isOwnHost(host, places)) return uri;
-  const rewritten = rewrittenPath(path, places);
-  if (rewritten === undefined) return uri;
-  if (places.gateway === undefined) return rewritten;
-  if (places.gateway === SAME_ORIGIN) return start + rewritten;
-  // `//host/path` has no scheme, and the rewritten address has none either.
-  return (scheme === undefined ? places.gateway.replace(/^https?:/, '') : places.gateway) + rewritten;
-}
-
-const SAME_ORIGIN = 'same-origin';
-
-function rewrittenPath(target: string, places: LinkRewriting): string | undefined {
-  // A service behind a proxy that takes the path away does not know it.
-  const prefixes = [places.upstreamPath + places.prefix, places.prefix];
-  const prefix = prefixes.find((start) => target.startsWith(start));
-  if (prefix === undefined) return undefined;
-  const rest = target.slice(prefix.length);
-  if (!(rest === '' || /^[/?#]/.test(rest))) return undefined;
-  const path = /^[^?#]*/.exec(rest)?.[0] ?? '';
-  return restored(places.clientPrefix, path, rest.slice(path.length), places);
-}
-
-/** Turns a path and a query back, up to a fragment. */
-function restored(
-  prefix: string,
-  path: string | undefined,
-  text: string,
-  { restore }: LinkRewriting,
-): string {
-  if (restore === undefined) return `${prefix}${path ?? ''}${text}`;
-  const query = text.startsWith('?') ? (text.split('#', 1)[0] ?? '') : '';
-  const link = restore({ path, query });
-  return `${prefix}${link.path ?? ''}${link.query}${text.slice(query.length)}`;
-}
-
-/** True for a reference that has a meaning only relative to another: neither absolute nor a path from the root (RFC 3986 §4.2). */
-function isRelative(uri: string): boolean {
-  return uri !== '' && !/^(?:\/|#|[a-z][a-z\d+.-]*:)/i.test(uri);
-}
-
-/** A relative reference stays where the client finds the right place with it, and becomes a path from the root where not. */
-function rewrittenRelative(
-  uri: string,
-  { v1, v2 }: { readonly v1: string; readonly v2: string },
-  places: LinkRewriting,
-): string {
-  const meant = resolved(uri, v2);
-  const sent = rewrittenPath(meant, places) ?? meant;
-  return resolved(uri, v1) === sent ? uri : sent;
-}
-
-/** Resolves a relative reference against a target in origin form, every character as it came (RFC 3986 §5.2). */
-function resolved(uri: string, base: string): string {
-  const [from = ''] = base.split('?', 1);
-  if (uri.startsWith('?')) return from + uri;
-  const end = uri.search(/[?#]/);
-  const path = end === -1 ? uri : uri.slice(0, end);
-  const segments = from.slice(0, from.lastIndexOf('/')).split('/');
-  const added = path.split('/');
-  for (const [at, segment] of added.entries()) {
-    const isLast = at === added.length - 1;
-    if (segment === '..' && segments.length > 1) segments.pop();
-    if (segment !== '.' && segment !== '..') segments.push(segment);
-    else if (isLast) segments.push('');
-  }
-  return segments.join('/') + uri.slice(path.length);
-}
-
-/**
- * True for a host of the origin, and for the one by which the client addressed the gateway: an origin that is told that builds its
- * addresses from it. Some services write `http` in their addresses behind a TLS terminator: the scheme is not compared.
- */
-function isOwnHost(host: string, { upstreamHosts, gateway }: LinkRewriting): boolean {
-  const bare = bareHost(host);
-  const addressed =
-    gateway === undefined || gateway === SAME_ORIGIN ? [] : [gateway.replace(/^https?:\/\//, '')];
-  return [...upstreamHosts, ...addressed].some((own) => bareHost(own) === bare);
 }

@@ -17,6 +17,7 @@ import {
   type Secrets,
   secretsOf,
 } from './header-plan.ts';
+import { type BodyLinks, restoreBodyLinks } from './links.ts';
 import { Moves } from './moves.ts';
 import { compilePlans, type Plans } from './plan.ts';
 import { compileQueryPlans, type QueryPlan, type QueryPlans } from './query-plan.ts';
@@ -72,7 +73,12 @@ export class CompiledRuleBook {
     );
     for (const operation of ruleBook.operations)
       if (isTransformed(ruleBook, operation, 'request')) this.ruled.add(operation.id);
-    this.responsePlans = compileResponsePlans(ruleBook);
+    this.responsePlans = compileResponsePlans(
+      ruleBook,
+      ruleBook.followsBodyLinks
+        ? (body, links, room) => restoreBodyLinks(body, links, this, room)
+        : undefined,
+    );
   }
 
   /** Returns the operation for a method and a raw path below V1's prefix; undefined if the rule book has none. */
@@ -112,7 +118,12 @@ export class CompiledRuleBook {
   }
 
   /** Returns what the plan for a response depends on: its status, and the edits of its request. */
-  responseContext(status: number, edits: readonly EditRecord[]): ResponseContext {
-    return { status, deprecated: this.deprecatedAttributes.inV1(edits), isWrapped: isWrapped(edits) };
+  responseContext(status: number, edits: readonly EditRecord[], links?: BodyLinks): ResponseContext {
+    const context = {
+      status,
+      deprecated: this.deprecatedAttributes.inV1(edits),
+      isWrapped: isWrapped(edits),
+    };
+    return links === undefined ? context : { ...context, links };
   }
 }

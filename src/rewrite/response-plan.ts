@@ -31,6 +31,7 @@ import {
 } from './conversion-rules.ts';
 import { type CompiledErrors, compileErrors, errors } from './errors.ts';
 import { type MembersToOpen, openLike, openMove, openPath } from './plan.ts';
+import type { BodyLinks, restoreBodyLinks } from './links.ts';
 import { type QueryPlan, queryPlanOf } from './query-plan.ts';
 import type { PatchOperation } from './records.ts';
 import {
@@ -55,6 +56,7 @@ import {
   responseMap,
   type ResponseRecord,
   type ResponseRewrite,
+  MAX_RECORDS,
   ResponseRun,
   SeenIds,
   unnest,
@@ -112,6 +114,8 @@ export class ResponsePlan {
   private readonly rules: readonly Compiled[];
   /** Those for a response that is an array; any other rule names a member of an object. */
   private readonly listRules: readonly Compiled[];
+  /** Turns links back after the rules; undefined where links stay as they are. */
+  private readonly restoreLinks: RestoreBodyLinks | undefined;
   /** A status is a number of three digits, so that this stays small. */
   private readonly byStatus = new Map<number, readonly Compiled[]>();
   private readonly scanner: Scanner;
@@ -128,7 +132,14 @@ export class ResponsePlan {
    * `changes` are those that apply to the operation; what `inverse` stands for in them is in `inverted`, for a resource at the path
    * `resource`.
    */
-  constructor(book: RuleBook, changes: readonly Change[], inverted: readonly InvertedRule[], resource: Path) {
+  constructor(
+    book: RuleBook,
+    changes: readonly Change[],
+    inverted: readonly InvertedRule[],
+    resource: Path,
+    restoreLinks?: RestoreBodyLinks,
+  ) {
+    this.restoreLinks = restoreLinks;
     this.rules = this.compile(changes, inverted);
     this.listRules = this.rules.filter(isOfList);
     this.isGrouped = !this.rules.some(readsAnyName);
@@ -146,7 +157,7 @@ export class ResponsePlan {
 
   /** True if no rule applies to any response to the operation. */
   get isEmpty(): boolean {
-    return this.rules.length === 0;
+    return this.rules.length === 0 && this.restoreLinks === undefined;
   }
 
   /** Ids of the changes whose rules it applies. */
@@ -156,6 +167,7 @@ export class ResponsePlan {
 
   /** True if a rule applies to responses with this status; `deprecated` says whether the request used deprecated attributes. */
   appliesTo(status: number, deprecated: boolean): boolean {
+    if (this.restoreLinks !== undefined) return true;
     const applied = this.rulesFor(status);
     return deprecated ? applied.length > 0 : applied.some(({ rule }) => rule !== 'deprecations');
   }
@@ -167,7 +179,10 @@ export class ResponsePlan {
   rewrite(body: Uint8Array, context: ResponseContext, memory?: WorkMemory): ResponseRewrite {
     const outcome = this.rewriteWithin(body, context, memory);
     if (body.length > LARGE_BYTES) this.scanner.tape.clear();
-    return outcome;
+    const { restoreLinks } = this;
+    return restoreLinks === undefined || context.links === undefined
+      ? outcome
+      : withLinks(outcome, context.links, restoreLinks);
   }
 
   private rewriteWithin(
@@ -448,6 +463,33 @@ function readsAnyName(rule: Compiled): boolean {
   return rule.rule === 'flatten' || (rule.rule === 'unnest' && rule.places === undefined);
 }
 
+/** Turns links in a body back, and records so many of them; undefined where there are none. */
+type RestoreBodyLinks = (
+  body: Uint8Array,
+  links: BodyLinks,
+  room: number,
+) => ReturnType<typeof restoreBodyLinks>;
+
+/** A response of which links were turned back, too; the patch would have values. */
+function withLinks(
+  outcome: ResponseRewrite,
+  links: BodyLinks,
+  restoreLinks: RestoreBodyLinks,
+): ResponseRewrite {
+  const known = outcome.verdict === 'rewritten' ? outcome : { records: [], omitted: 0 };
+  const linked = restoreLinks(outcome.body, links, MAX_RECORDS - known.records.length);
+  if (linked === undefined) return outcome;
+  const { body, records, omitted } = linked;
+  return {
+    verdict: 'rewritten',
+    body,
+    edits: [],
+    records: [...known.records, ...records],
+    omitted: known.omitted + omitted,
+    patch: [],
+  };
+}
+
 /** The response plans of a rule book. */
 export interface ResponsePlans {
   /** Returns the plan for responses to `operation`; `undefined` is for requests without an operation in the rule book. */
@@ -458,13 +500,19 @@ export interface ResponsePlans {
  * Compiles the response rules of `book`, each plan on first use. A change `on: every` applies to the responses to any POST or
  * PATCH; what `inverse` undoes, it undoes in all responses, and errors of reads have the names of what writes the resource.
  */
-export function compileResponsePlans(book: RuleBook): ResponsePlans {
+export function compileResponsePlans(book: RuleBook, restoreLinks?: RestoreBodyLinks): ResponsePlans {
   const changes = new ChangeIndex(book.changes);
   const inverse = new InverseIndex(book.operations, book.changes, book.resource);
   const unnamed = inverse.of(undefined);
   const usual = resourcePath(undefined, book.resource);
-  const other = new ResponsePlan(book, changes.of(undefined, true), unnamed, usual);
-  const read = new ResponsePlan(book, changesOfRead([], inverse.writing(undefined)), unnamed, usual);
+  const other = new ResponsePlan(book, changes.of(undefined, true), unnamed, usual, restoreLinks);
+  const read = new ResponsePlan(
+    book,
+    changesOfRead([], inverse.writing(undefined)),
+    unnamed,
+    usual,
+    restoreLinks,
+  );
   const plans = new Map<string, ResponsePlan>();
   return {
     of: (operation, method) => {
@@ -480,6 +528,7 @@ export function compileResponsePlans(book: RuleBook): ResponsePlans {
         applied,
         inverse.of(operation),
         resourcePath(operation, book.resource),
+        restoreLinks,
       );
       plans.set(operation.id, plan);
       return plan;

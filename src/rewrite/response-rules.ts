@@ -1,3 +1,4 @@
+import type { BodyLinks } from './links.ts';
 import type { Edit } from '../json/edit.ts';
 import type { NameTable } from '../json/names.ts';
 import { pointerToken } from '../json/pointer.ts';
@@ -43,7 +44,7 @@ export interface CompiledResponseRule {
 }
 
 /** Maximum records of one response: a page of a list can have thousands of elements, and a log line must not. */
-const MAX_RECORDS = 64;
+export const MAX_RECORDS = 64;
 
 const LETTER_N = 0x6e;
 
@@ -56,6 +57,8 @@ export interface ResponseContext {
   readonly deprecated: readonly DeprecatedAttribute[];
   /** Whether the request had the wrapper, so that pointers in errors lead into it. */
   readonly isWrapped: boolean;
+  /** What turns links back, where the rule book asks for it. */
+  readonly links?: BodyLinks | undefined;
 }
 
 interface Edited {

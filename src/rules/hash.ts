@@ -70,13 +70,20 @@ function targetMeaning({
   to,
   other,
   override,
+  followsBodyLinks,
   operations,
 }: Omit<RuleBook, 'hash'>): readonly unknown[] {
   const isUsual = from === DEFAULT_FROM && to === DEFAULT_TO && other === 'refuse';
   // Which operation a link leads back to may depend on their order.
   const order = operations.some((operation) => operation.to !== undefined) && operations.map(({ id }) => id);
   const drops = override === 'drop' ? [{ override }] : [];
-  return [...drops, ...(isUsual ? [] : [{ from, to, other }]), ...(order === false ? [] : [{ order }])];
+  const links = followsBodyLinks === (order !== false) ? [] : [{ followsBodyLinks }];
+  return [
+    ...drops,
+    ...links,
+    ...(isUsual ? [] : [{ from, to, other }]),
+    ...(order === false ? [] : [{ order }]),
+  ];
 }
 
 function byFirst(

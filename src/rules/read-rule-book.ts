@@ -5,7 +5,13 @@ import { hashRuleBook } from './hash.ts';
 import { declareVersion, staleHeaderRules } from './header-rules.ts';
 import type { RuleBookFault, SourceFault } from './rule-book-fault.ts';
 import { ruleBookSource, type RuleBookSource, type ValidSubset, validSubset } from './rule-book-source.ts';
-import { type Policies, type RuleBook, type RuleBookLimits, versionHeader } from './rule-book.ts';
+import {
+  type Operation,
+  type Policies,
+  type RuleBook,
+  type RuleBookLimits,
+  versionHeader,
+} from './rule-book.ts';
 import { DEFAULT_FROM, DEFAULT_TO } from './rule.ts';
 import { schemaFaults, SourceDocument } from './source-document.ts';
 import { staleInverse, staleQueryRules, staleResponseRules, staleRules } from './stale-rules.ts';
@@ -67,6 +73,14 @@ function checkMeaning(value: unknown, jsonAt: JsonAt): Findings {
   return { faults: [...faults, ...check(rest.data, subset, jsonAt).faults], meaning: undefined };
 }
 
+/** Where nothing moved, links in bodies are as they always were: only their prefix is another, and the service may have written V1's. */
+function followsBodyLinks(
+  { 'body-links': links }: RuleBookSource,
+  operations: readonly Operation[],
+): boolean {
+  return links === undefined ? operations.some(({ to }) => to !== undefined) : links === 'follow';
+}
+
 /** Checks a source, or the valid subset of it. */
 function check(source: RuleBookSource, subset: ValidSubset | undefined, jsonAt: JsonAt): Findings {
   const { from = DEFAULT_FROM, to = DEFAULT_TO, other = 'refuse', override = 'follow' } = source;
@@ -102,6 +116,7 @@ function check(source: RuleBookSource, subset: ValidSubset | undefined, jsonAt: 
     to,
     other,
     override,
+    followsBodyLinks: followsBodyLinks(source, operations),
     version,
     ...(versionField === undefined ? {} : { versionField }),
     ...(resource === undefined ? {} : { resource }),

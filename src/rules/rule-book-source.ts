@@ -774,6 +774,12 @@ export const ruleBookSource = strict({
     .enum(['refuse', 'pass'])
     .exactOptional()
     .describe('Requests under neither prefix: refuse (404, when absent) or pass, on to V2 unchanged.'),
+  'body-links': z
+    .enum(['follow', 'leave'])
+    .exactOptional()
+    .describe(
+      'Links in bodies of responses: follow (back to V1) or leave; follow when absent and an operation has to, leave otherwise.',
+    ),
   override: z
     .enum(['follow', 'drop'])
     .exactOptional()

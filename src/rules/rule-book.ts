@@ -125,6 +125,8 @@ export interface RuleBook {
   readonly to: string;
   /** How to handle requests under neither prefix: 404, or on to V2 unchanged. */
   readonly other: 'refuse' | 'pass';
+  /** True where links in the bodies of responses are turned back as those in header fields are. */
+  readonly followsBodyLinks: boolean;
   /** How to handle a POST that names another method for itself: rules go by it, as V2 does, or V2 is not told. */
   readonly override: 'follow' | 'drop';
   /** The V2 release that the rules target, a day (`YYYY-MM-DD`) unless `versionField` says otherwise; undefined where no field names it. */

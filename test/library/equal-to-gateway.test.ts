@@ -58,6 +58,7 @@ describe.each(Object.entries(WAYS))('%s', (name, start) => {
       'headers/headers.txt',
       () => compiledRuleBookIn(new URL('../cases/headers/rules.yaml', import.meta.url)),
     ],
+    ['moved/moved.txt', () => compiledRuleBookIn(new URL('../cases/moved/rules.yaml', import.meta.url))],
   ])('does with all cases of %s what the gateway does', async (file, book) => {
     const cases = read(file).filter((textCase) => name === 'createMigration' || isV1(textCase));
     expect(cases.length).toBeGreaterThan(10);

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { type LinkRewriting, rewriteLinks, rewrittenLink } from '../../src/migrate/migrated.ts';
+import { rewriteLinks } from '../../src/migrate/migrated.ts';
+import { type LinkRewriting, rewrittenLink } from '../../src/rewrite/links.ts';
 
 const PLACES: LinkRewriting = {
   upstreamHosts: ['captur3d.io'],

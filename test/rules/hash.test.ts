@@ -92,6 +92,7 @@ describe('goes when the meaning does', () => {
     ['operations:', 'to: /v2\noperations:'],
     ['operations:', 'other: pass\noperations:'],
     ['operations:', 'override: drop\noperations:'],
+    ['operations:', 'body-links: follow\noperations:'],
     ['a: POST /a', 'a: { match: POST /a, to: POST /aa }'],
     ['a: POST /a', 'a: { match: POST /a, status: { 204: 200 } }'],
     ['match: "PATCH /b/{id}"', 'match: "PATCH /b/{id}", to: "PATCH /b?x={id}"'],

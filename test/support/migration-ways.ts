@@ -53,9 +53,9 @@ export function throughMigration({ ruleBook }: CompiledRuleBook): Way {
     }
     if (outcome.verdict === 'passed')
       return Promise.resolve({ sent: plain(request), response: plain(respond) });
-    const sent = messageOf(`${method} ${outcome.target}`, outcome.headers, outcome.body);
+    const sent = messageOf(`${outcome.method} ${outcome.target}`, outcome.headers, outcome.body);
     const back = migration.response(outcome, Number(respond.line), respond.headers.flat(), respond.body);
-    return Promise.resolve({ sent, response: messageOf(respond.line, back.headers, back.body) });
+    return Promise.resolve({ sent, response: messageOf(String(back.status), back.headers, back.body) });
   };
 }
 

@@ -35,6 +35,7 @@ export function bookOf(
     to: '/api/v2',
     other: 'refuse',
     override: 'follow',
+    followsBodyLinks: false,
     version: '2025-01-01',
     operations: [],
     changes: [change],

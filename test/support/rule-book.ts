@@ -28,6 +28,7 @@ export function testRuleBook(over: Partial<RuleBook> = {}): RuleBook {
     to: '/api/v2',
     other: 'refuse',
     override: 'follow',
+    followsBodyLinks: false,
     version: '2025-01-01',
     operations: OPERATIONS,
     changes: [

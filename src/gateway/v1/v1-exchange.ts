@@ -13,12 +13,11 @@ import {
   decideResponse,
   hasContent,
   hasLinks,
-  type RequestFacts,
   type ResponseNote,
   mappedHead,
-  restoredLink,
   rewriteLinks,
 } from '../../migrate/migrated.ts';
+import { type BodyLinks, type LinkRewriting, type RequestFacts, restoredLink } from '../../rewrite/links.ts';
 import type { OpenEntry } from '../../rewrite-log/open-entry.ts';
 import { type PatchOperation, type Rewrite, withoutValues } from '../../rewrite/records.ts';
 import type { ResponsePlan } from '../../rewrite/response-plan.ts';
@@ -231,7 +230,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   }
 
   rewriteSmallResponse(status: number, body: Uint8Array): ResponseRewrite | undefined {
-    const context = this.rules.responseContext(status, this.entry.edits);
+    const context = this.rules.responseContext(status, this.entry.edits, this.bodyLinks);
     return rewriteSmallResponse(this.responsePlan, body, context, this.responseRoom);
   }
 
@@ -241,7 +240,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     done: (outcome: WithoutEdits<ResponseRewrite>, body: Uint8Array) => void,
   ): void {
     const { rules, responseRoom: room } = this;
-    const context = rules.responseContext(status, this.entry.edits);
+    const context = rules.responseContext(status, this.entry.edits, this.bodyLinks);
     const { operation, method } = this.decision;
     this.work(({ take }, finish) => {
       const failed = (error: unknown): void => finish(() => this.failInternally(error));
@@ -367,19 +366,40 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   /** Points the links of a response to V1 of the gateway, in place. */
   private rewriteLinks(headers: string[]): void {
     if (!hasLinks(headers)) return;
+    const places = this.linkPlaces;
+    const { rules } = this;
+    rewriteLinks(
+      headers,
+      this.isFromV2 ? { ...places, restore: (link) => restoredLink(this.requestFacts, rules, link) } : places,
+    );
+  }
+
+  /** Where links lead, as plain data. */
+  private get linkPlaces(): LinkRewriting {
     const { hosts, path, version } = this.origin;
     const { rules, decision } = this;
-    rewriteLinks(headers, {
+    return {
       upstreamHosts: hosts,
       upstreamPath: path,
       prefix: rules.prefixes[version],
       clientPrefix: rules.prefixes.v1,
       gateway: gatewayAddress(this.received),
-      ...(this.isFromV2 && {
-        restore: (link) => restoredLink(this.requestFacts, rules, link),
-        base: rules.moves && { v1: decision.target.raw, v2: path + decision.v2Target },
-      }),
-    });
+      base:
+        this.isFromV2 && rules.moves ? { v1: decision.target.raw, v2: path + decision.v2Target } : undefined,
+    };
+  }
+
+  /** What turns links in a body back; undefined where the rule book leaves them. */
+  private get bodyLinks(): BodyLinks | undefined {
+    if (!this.rules.ruleBook.followsBodyLinks) return undefined;
+    const { hosts, path } = this.gateway.v2;
+    const places = {
+      ...this.linkPlaces,
+      upstreamHosts: hosts,
+      upstreamPath: path,
+      prefix: this.rules.prefixes.v2,
+    };
+    return { request: this.requestFacts, places };
   }
 
   protected override addSignals(headers: string[]): void {

@@ -1,0 +1,240 @@
+import { bareHost } from '../http/request-head.ts';
+import { applyEdits, type Edit } from '../json/edit.ts';
+import { JsonWalker } from '../json/document.ts';
+import { stringText } from '../json/names.ts';
+import { pointerOf } from '../json/pointer.ts';
+import type { Operation } from '../rules/rule-book.ts';
+import { MOVED, type Moves } from './moves.ts';
+import type { QueryPlan } from './query-plan.ts';
+
+/** A V1 request, as far as its response depends on it. */
+export interface RequestFacts {
+  readonly method: string;
+  /** The raw path below V1's prefix. */
+  readonly rest: string;
+  readonly operation: Operation | undefined;
+}
+
+/** A rule book, as far as links depend on it. */
+interface LinkRules {
+  readonly moves: Moves | undefined;
+  match(method: string, path: string): Operation | undefined;
+  queryPlan(operation: Operation | undefined, method: string): QueryPlan | undefined;
+}
+
+/**
+ * Returns a link to V2 as V1 has it: the path of a moved operation, and the query by the rules of this operation, or of the one that
+ * the link leads to.
+ */
+export function restoredLink(
+  { method, rest, operation }: RequestFacts,
+  rules: LinkRules,
+  { path, query }: ApiLink,
+): ApiLink {
+  const moved = path === undefined ? undefined : rules.moves?.back({ path, query });
+  const linked = moved?.path ?? path ?? rest;
+  const own = linked === rest ? rules.queryPlan(operation, method) : undefined;
+  const plan = own ?? rules.queryPlan(moved?.operation ?? rules.match('GET', linked), 'GET');
+  const left = moved?.query ?? query;
+  return { path: moved?.path ?? path, query: plan?.restore(left) ?? left };
+}
+
+/** A link into the API. */
+interface ApiLink {
+  /** Below the prefix; undefined for a link that is only a query. */
+  readonly path: string | undefined;
+  /** With its question mark; empty without a query. */
+  readonly query: string;
+}
+
+/** The addresses of the origin and of the gateway. */
+export interface LinkRewriting {
+  /** The hosts of the origin, with their ports; without any only paths are recognised. */
+  readonly upstreamHosts: readonly string[];
+  /** Prefix of every target that is sent, without a trailing slash. */
+  readonly upstreamPath: string;
+  /** Prefix of the origin's API. */
+  readonly prefix: string;
+  /** Prefix of the API that the client uses: V1's. */
+  readonly clientPrefix: string;
+  /**
+   * The gateway as the client addressed it, such as `https://gateway.example`; undefined for a client that sent no `Host`;
+   * `same-origin` if the origin is addressed by the same scheme and host.
+   */
+  readonly gateway: string | undefined;
+  /** Turns a link back to V1. */
+  readonly restore?: (link: ApiLink) => ApiLink;
+  /**
+   * What relative links are relative to: the target at the origin, with its own path, and the one that the client knows. Absent where
+   * both have the same path below their prefixes, so that such links lead to the right place as they are.
+   */
+  readonly base?: { readonly v1: string; readonly v2: string } | undefined;
+}
+
+/** Returns the address for the client; unchanged when it points anywhere else than to the origin's API. */
+export function rewrittenLink(uri: string, places: LinkRewriting): string {
+  if (places.base !== undefined && isRelative(uri)) return rewrittenRelative(uri, places.base, places);
+  if (uri.startsWith('?')) return restored('', undefined, uri, places);
+  const absolute = /^(?:(https?):)?\/\/([^/?#]*)/i.exec(uri);
+  if (absolute === null) return rewrittenPath(uri, places) ?? uri;
+  const [start, scheme, host = ''] = absolute;
+  const path = uri.slice(start.length);
+  if (!isOwnHost(host, places)) return uri;
+  const rewritten = rewrittenPath(path, places);
+  if (rewritten === undefined) return uri;
+  if (places.gateway === undefined) return rewritten;
+  if (places.gateway === SAME_ORIGIN) return start + rewritten;
+  // `//host/path` has no scheme, and the rewritten address has none either.
+  return (scheme === undefined ? places.gateway.replace(/^https?:/, '') : places.gateway) + rewritten;
+}
+
+const SAME_ORIGIN = 'same-origin';
+
+/** Returns the path for the client of a path into the origin's API; undefined for any other. */
+export function rewrittenPath(target: string, places: LinkRewriting): string | undefined {
+  // A service behind a proxy that takes the path away does not know it.
+  const prefixes = [places.upstreamPath + places.prefix, places.prefix];
+  const prefix = prefixes.find((start) => target.startsWith(start));
+  if (prefix === undefined) return undefined;
+  const rest = target.slice(prefix.length);
+  if (!(rest === '' || /^[/?#]/.test(rest))) return undefined;
+  const path = /^[^?#]*/.exec(rest)?.[0] ?? '';
+  return restored(places.clientPrefix, path, rest.slice(path.length), places);
+}
+
+/** Turns a path and a query back, up to a fragment. */
+function restored(
+  prefix: string,
+  path: string | undefined,
+  text: string,
+  { restore }: LinkRewriting,
+): string {
+  if (restore === undefined) return `${prefix}${path ?? ''}${text}`;
+  const query = text.startsWith('?') ? (text.split('#', 1)[0] ?? '') : '';
+  const link = restore({ path, query });
+  return `${prefix}${link.path ?? ''}${link.query}${text.slice(query.length)}`;
+}
+
+/** True for a reference that has a meaning only relative to another: neither absolute nor a path from the root (RFC 3986 §4.2). */
+function isRelative(uri: string): boolean {
+  return uri !== '' && !/^(?:\/|#|[a-z][a-z\d+.-]*:)/i.test(uri);
+}
+
+/** A relative reference stays where the client finds the right place with it, and becomes a path from the root where not. */
+function rewrittenRelative(
+  uri: string,
+  { v1, v2 }: { readonly v1: string; readonly v2: string },
+  places: LinkRewriting,
+): string {
+  const meant = resolved(uri, v2);
+  const sent = rewrittenPath(meant, places) ?? meant;
+  return resolved(uri, v1) === sent ? uri : sent;
+}
+
+/** Resolves a relative reference against a target in origin form, every character as it came (RFC 3986 §5.2). */
+function resolved(uri: string, base: string): string {
+  const [from = ''] = base.split('?', 1);
+  if (uri.startsWith('?')) return from + uri;
+  const end = uri.search(/[?#]/);
+  const path = end === -1 ? uri : uri.slice(0, end);
+  const segments = from.slice(0, from.lastIndexOf('/')).split('/');
+  const added = path.split('/');
+  for (const [at, segment] of added.entries()) {
+    const isLast = at === added.length - 1;
+    if (segment === '..' && segments.length > 1) segments.pop();
+    if (segment !== '.' && segment !== '..') segments.push(segment);
+    else if (isLast) segments.push('');
+  }
+  return segments.join('/') + uri.slice(path.length);
+}
+
+/**
+ * True for a host of the origin, and for the one by which the client addressed the gateway: an origin that is told that builds its
+ * addresses from it. Some services write `http` in their addresses behind a TLS terminator: the scheme is not compared.
+ */
+function isOwnHost(host: string, { upstreamHosts, gateway }: LinkRewriting): boolean {
+  const bare = bareHost(host);
+  const addressed =
+    gateway === undefined || gateway === SAME_ORIGIN ? [] : [gateway.replace(/^https?:\/\//, '')];
+  return [...upstreamHosts, ...addressed].some((own) => bareHost(own) === bare);
+}
+
+/** What turns the links in the body of a response back: plain data, which another thread can have. */
+export interface BodyLinks {
+  readonly request: RequestFacts;
+  readonly places: LinkRewriting;
+}
+
+/** A link that was turned back, by the pointer of its member. */
+interface LinkRecord {
+  readonly change: typeof MOVED;
+  readonly rule: 'map';
+  readonly from: string;
+  readonly path: string;
+}
+
+/** The body of a response with its links turned back. */
+interface LinkedBody {
+  readonly body: Uint8Array;
+  /** Each with the pointer of its member, never with a value. */
+  readonly records: readonly LinkRecord[];
+  /** Number of links that were turned back but are not in `records`. */
+  readonly omitted: number;
+}
+
+/** Maximum values of a body whose links are looked for: a larger one is a file, and costs more than its links are worth. */
+const MAX_VALUES = 500_000;
+
+const ascii = new TextEncoder();
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
+/**
+ * Turns back each string of a JSON text that is, as a whole, an address in the origin's API: absolute with one of its hosts, or a path
+ * that begins with its prefix. Relative references stay: no other member of a body can be told from one. Undefined where there are none.
+ */
+export function restoreBodyLinks(
+  body: Uint8Array,
+  { request, places }: BodyLinks,
+  rules: LinkRules,
+  room: number,
+): LinkedBody | undefined {
+  const within: LinkRewriting = {
+    ...places,
+    base: undefined,
+    restore: (link) => restoredLink(request, rules, link),
+  };
+  const edits: Edit[] = [];
+  const records: LinkRecord[] = [];
+  new JsonWalker(MAX_VALUES).walk(body, {
+    enter: ({ kind, start, end, path }) => {
+      if (kind !== 'string' || !mayBeLink(body, start)) return undefined;
+      const text = stringText(decoder.decode(body.subarray(start + 1, end - 1)));
+      const turned = isAddress(text) ? rewrittenLink(text, within) : text;
+      if (turned === text) return undefined;
+      edits.push({ start, end, insert: ascii.encode(JSON.stringify(turned)) });
+      if (records.length < room) {
+        const at = pointerOf(path);
+        records.push({ change: MOVED, rule: 'map', from: at, path: at });
+      }
+      return undefined;
+    },
+  });
+  if (edits.length === 0) return undefined;
+  return { body: applyEdits(body, edits), records, omitted: edits.length - records.length };
+}
+
+/** True for a string that begins as an address does: with a slash, escaped or not, or as `http`. */
+function mayBeLink(body: Uint8Array, start: number): boolean {
+  const first = body[start + 1];
+  return first === SLASH || first === BACKSLASH || first === LOWER_H || first === UPPER_H;
+}
+
+const SLASH = 0x2f;
+const BACKSLASH = 0x5c;
+const LOWER_H = 0x68;
+const UPPER_H = 0x48;
+
+/** True for a text that is an absolute address or a path from the root, and nothing more. */
+function isAddress(text: string): boolean {
+  return /^(?:https?:)?\/[!-~]*$/i.test(text);
+}
