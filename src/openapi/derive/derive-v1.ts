@@ -25,6 +25,7 @@ import {
   objectIn,
   operationsOf,
 } from '../description.ts';
+import { isWithoutOperations, MovedOperations, movedOperation, withOperations } from './moved-paths.ts';
 import { nameComponents } from './name-components.ts';
 import {
   changesOf,
@@ -66,8 +67,8 @@ export function deriveV1(
   const inverse = new InverseIndex(rules.operations, rules.changes, rules.resource);
   const header = versionHeader(rules);
   const found = new Map<string, boolean>();
-  const derive = (method: string, path: string, operation: JsonObject): JsonObject => {
-    const named = finder.find(method, path);
+  const moved = new MovedOperations(rules.operations);
+  const derive = (method: string, named: Operation | undefined, operation: JsonObject): JsonObject => {
     const changes = changesOf(rules.changes, method, named);
     const request = requestEdits(changes);
     const response = responseEdits(changes, inverse.of(named));
@@ -92,17 +93,32 @@ export function deriveV1(
       onApplied,
     });
   };
+  const elsewhere: { path: string; method: string; operation: JsonObject }[] = [];
   const paths = editMembers(objectIn(v2, 'paths'), (path, declared) => {
     const item = followed(v2, declared);
     if (!isObject(item)) return [[path, declared]];
     const rest = below(path, rules.to);
-    const derived = editMembers(withoutVersionParameter(item, v2, header), (name, value) => {
-      const isMethod = METHODS.some((method) => method === name) && isObject(value);
-      return [[name, isMethod ? derive(name.toUpperCase(), rest ?? path, value) : value]];
+    const at = rest ?? path;
+    const shared = withoutVersionParameter(item, v2, header);
+    const derived = editMembers(shared, (name, value) => {
+      if (!METHODS.some((method) => method === name) || !isObject(value)) return [[name, value]];
+      const method = name.toUpperCase();
+      const movers = moved.at(method, at);
+      for (const mover of movers) {
+        const operation = derive(mover.method, mover, value);
+        const place = { path: at, shared: shared['parameters'], description: v2 };
+        elsewhere.push({
+          path: `${rest === undefined ? '' : rules.from}${mover.template}`,
+          method: mover.method,
+          operation: movedOperation(operation, mover, place),
+        });
+      }
+      return movers.length > 0 ? [] : [[name, derive(method, finder.find(method, at), value)]];
     });
+    if (isWithoutOperations(derived) && !isWithoutOperations(shared)) return [];
     return [[rest === undefined ? path : `${rules.from}${rest === '/' ? '' : rest}`, derived]];
   });
-  const named = nameComponents(v2, { ...v2, paths }, components);
+  const named = nameComponents(v2, { ...v2, paths: withOperations(paths, elsewhere) }, components);
   const description = withHead(named, rules, serverOf);
   const isComplete = components.skipped.size === 0;
   return { description, isComplete, notes: [...notes(v2, components, rules), ...missing(found)] };
@@ -114,7 +130,11 @@ class OperationFinder {
 
   constructor(operations: readonly Operation[]) {
     this.byShape = new Map(
-      operations.map((operation) => [`${operation.method} ${templateShape(operation.template)}`, operation]),
+      operations.flatMap((operation) =>
+        operation.to === undefined
+          ? [[`${operation.method} ${templateShape(operation.template)}`, operation]]
+          : [],
+      ),
     );
   }
 

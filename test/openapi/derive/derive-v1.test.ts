@@ -415,3 +415,61 @@ test('header parameters have the names and values of V1, of every method', async
     header('X-Other'),
   ]);
 });
+
+test('an operation that moved is described where V1 had it', async () => {
+  const reading = await readRuleBook(
+    `version: 2025-01-01
+operations:
+  create: { match: POST /bills, to: POST /invoices, status: { 201: 200 } }
+  lines: { match: 'GET /bills/{id}/lines', to: 'GET /lines?invoice={id}&kind=bill' }
+  close: { match: 'POST /bills/{no}/close', to: 'PATCH /invoices/inv_{no}' }
+  read: GET /bills
+changes:
+  - { id: n, summary: s, on: [create], request: [{ rename: old, to: young }], response: inverse }
+`,
+    'rules.yaml',
+  );
+  if (!reading.ok) throw new Error(JSON.stringify(reading.faults));
+  const thing = { type: 'object', properties: { young: text } };
+  const wrapped = { content: json({ type: 'object', properties: { data: thing } }) };
+  const id = { name: 'invoice_id', in: 'path', required: true, schema: { type: 'string', minLength: 5 } };
+  const description = {
+    openapi: '3.1.0',
+    info: { title: 'V2', version: '2' },
+    paths: {
+      '/api/v2/invoices': {
+        post: { requestBody: { content: json(thing) }, responses: { 201: wrapped, 422: {} } },
+      },
+      '/api/v2/invoices/{invoice_id}': { parameters: [id], patch: { responses: {} }, get: { responses: {} } },
+      '/api/v2/lines': {
+        get: {
+          parameters: [
+            { name: 'invoice', in: 'query', schema: { type: 'integer' } },
+            { name: 'kind', in: 'query', schema: text },
+            { name: 'page', in: 'query', schema: text },
+          ],
+          responses: {},
+        },
+      },
+      '/api/v2/bills': { get: { responses: {} } },
+    },
+  };
+  const { paths } = deriveV1(description, reading.ruleBook).description as any;
+  expect(Object.keys(paths).sort()).toEqual([
+    '/api/v1/bills',
+    '/api/v1/bills/{id}/lines',
+    '/api/v1/bills/{no}/close',
+    '/api/v1/invoices/{invoice_id}',
+  ]);
+  expect(Object.keys(paths['/api/v1/bills']).sort()).toEqual(['get', 'post']);
+  const { post } = paths['/api/v1/bills'];
+  expect(JSON.stringify(post.requestBody)).toContain('"old"');
+  expect(Object.keys(post.responses)).toEqual(['200', '422']);
+  expect(JSON.stringify(post.responses[200])).toContain('"old"');
+  expect(paths['/api/v1/bills/{id}/lines'].get.parameters).toEqual([
+    { name: 'id', in: 'path', required: true, schema: { type: 'integer' } },
+    { name: 'page', in: 'query', schema: text },
+  ]);
+  expect(paths['/api/v1/bills/{no}/close'].post.parameters).toEqual([{ ...id, name: 'no' }]);
+  expect(Object.keys(paths['/api/v1/invoices/{invoice_id}'])).toEqual(['parameters', 'get']);
+});
