@@ -1,7 +1,7 @@
 import { type NameTable, stringText } from '../json/names.ts';
 import { pointerToken, tokenName } from '../json/pointer.ts';
 import { STRING } from '../json/tape.ts';
-import type { ErrorsRule, MoveRule, Path, RequestRule } from '../rules/rule.ts';
+import type { ErrorForm, ErrorsRule, MoveRule, Path, RequestRule } from '../rules/rule.ts';
 import { type DraftMember, DraftObject, find, markChanged } from './draft.ts';
 import type { QueryPlan } from './query-plan.ts';
 import type { CompiledResponseRule, ResponseRun } from './response-rules.ts';
@@ -14,8 +14,9 @@ export interface CompiledErrors extends CompiledResponseRule {
   readonly details: ReadonlyMap<string, string>;
   /** Maximum characters of a sentence of `details` as spelled in a response, where each may be an escape of six. */
   readonly detailLength: number;
-  readonly source: number;
-  readonly pointer: number;
+  /** The ids on the path from an error to its pointer; empty where it has none. */
+  readonly pointer: readonly number[];
+  /** The id of the member, beside the pointer, with the name of a query parameter. */
   readonly parameter: number;
   /** The query rules of the operation; undefined without any. */
   readonly query: QueryPlan | undefined;
@@ -33,11 +34,14 @@ const DOT = 0x2e;
 /** Converts the pointer of an error, and the names and sentences in its text, back to those of V1. */
 export function errors(rule: CompiledErrors, run: ResponseRun, error: DraftObject): void {
   const { draft, context } = run;
-  const source = find(error, rule.source);
-  const place = source === undefined ? undefined : draft.open(source, source.node);
-  const pointer = place instanceof DraftObject ? find(place, rule.pointer) : undefined;
+  let place: ReturnType<typeof draft.open> = rule.pointer.length === 0 ? undefined : error;
+  for (const id of rule.pointer.slice(0, -1)) {
+    const holder: DraftMember | undefined = place instanceof DraftObject ? find(place, id) : undefined;
+    place = holder === undefined ? undefined : draft.open(holder, holder.node);
+  }
+  const pointer = place instanceof DraftObject ? find(place, rule.pointer.at(-1) ?? 0) : undefined;
   if (pointer !== undefined)
-    rewriteString(rule, run, pointer, (raw) => v1Pointer(rule.v1, raw, context.isWrapped));
+    rewriteString(rule, run, pointer, (raw) => v1Place(rule.v1, raw, context.isWrapped));
   const parameter = place instanceof DraftObject ? find(place, rule.parameter) : undefined;
   const renamed = parameter === undefined ? undefined : v1Parameter(rule, run, parameter);
   for (const id of rule.sentences) {
@@ -65,6 +69,12 @@ function rewriteString(
   member.literal = encoder.encode(`"${changed}"`);
   if (member.holder !== undefined) markChanged(member.holder);
   run.replace(rule, member);
+}
+
+/** A pointer, the same in a fragment (RFC 6901 §6), or a name; any other text stays. */
+function v1Place(v1: V1Names, raw: string, isWrapped: boolean): string {
+  if (raw.startsWith('#')) return `#${v1Pointer(v1, raw.slice(1), isWrapped)}`;
+  return /^(?:\/|\\\/)/.test(raw) || raw === '' ? v1Pointer(v1, raw, isWrapped) : v1Sentence(v1, raw);
 }
 
 /** Serializers of some languages write `\/`, others nothing but ASCII: a token that V1 has too keeps its spelling. */
@@ -340,20 +350,26 @@ export function compileErrors(
   names: NameTable,
   request: readonly RequestRule[],
   query: QueryPlan | undefined,
-): CompiledErrors {
+  form: ErrorForm,
+): readonly CompiledErrors[] {
   const details = new Map(Object.entries(rule.details));
-  return {
+  const compiled = {
     change,
-    rule: 'errors',
+    rule: 'errors' as const,
     status: rule.status,
-    path: [names.add('errors'), -1],
     v1: new V1Names(request),
     details,
     detailLength: 6 * Math.max(0, ...[...details.keys()].map((detail) => detail.length)),
-    source: names.add('source'),
-    pointer: names.add('pointer'),
     parameter: names.add('parameter'),
     query,
-    sentences: [names.add('title'), names.add('detail')],
   };
+  const ids = (path: Path): readonly number[] => path.map((name) => names.add(name));
+  const ofEach = {
+    ...compiled,
+    path: [...ids(form.list), -1],
+    pointer: ids(form.pointer),
+    sentences: ids(form.text),
+  };
+  if (form.about.length === 0) return [ofEach];
+  return [{ ...compiled, path: [], pointer: [], sentences: ids(form.about) }, ofEach];
 }

@@ -12,7 +12,14 @@ import {
   type Operation,
   type RuleBook,
 } from '../rules/rule-book.ts';
-import { type ExplicitResponseRule, type Path, placedMembers, type RequestRule } from '../rules/rule.ts';
+import {
+  ERROR_FORMS,
+  type ErrorForm,
+  type ErrorsRule,
+  type ExplicitResponseRule,
+  type Path,
+  placedMembers,
+} from '../rules/rule.ts';
 import { ShapeCache } from './caches.ts';
 import { Draft, DraftObject, find, type KeyCache, printDraft, type Recipe } from './draft.ts';
 import {
@@ -32,7 +39,7 @@ import {
 import { type CompiledErrors, compileErrors, errors } from './errors.ts';
 import { type MembersToOpen, openLike, openMove, openPath } from './plan.ts';
 import type { BodyLinks, restoreBodyLinks } from './links.ts';
-import { type QueryPlan, queryPlanOf } from './query-plan.ts';
+import { queryPlanOf } from './query-plan.ts';
 import type { PatchOperation } from './records.ts';
 import {
   alias,
@@ -140,7 +147,7 @@ export class ResponsePlan {
     restoreLinks?: RestoreBodyLinks,
   ) {
     this.restoreLinks = restoreLinks;
-    this.rules = this.compile(changes, inverted);
+    this.rules = this.compile(changes, inverted, book.errors ?? ERROR_FORMS['json-api']);
     this.listRules = this.rules.filter(isOfList);
     this.isGrouped = !this.rules.some(readsAnyName);
     this.resource = inverted.length > 0 ? resource.map((name) => this.names.add(name)) : undefined;
@@ -293,14 +300,22 @@ export class ResponsePlan {
   }
 
   /** First the requests' rules are undone, then the other rules apply to a response in V1's shape. */
-  private compile(changes: readonly Change[], inverted: readonly InvertedRule[]): readonly Compiled[] {
+  private compile(
+    changes: readonly Change[],
+    inverted: readonly InvertedRule[],
+    form: ErrorForm,
+  ): readonly Compiled[] {
     const request = changes.flatMap((change) => change.request);
     const query = queryPlanOf(changes);
     return [
-      ...inverted.map(({ rule, change }) => compile(rule, change, this.names, request, query)),
+      ...inverted.map(({ rule, change }) => compile(rule, change, this.names)),
       ...changes.flatMap(({ id, response }) =>
-        response.flatMap((rule) =>
-          rule.rule === 'inverse' ? [] : [compile(rule, id, this.names, request, query)],
+        response.flatMap((rule): readonly Compiled[] =>
+          rule.rule === 'inverse'
+            ? []
+            : rule.rule === 'errors'
+              ? compileErrors(rule, id, this.names, request, query, form)
+              : [compile(rule, id, this.names)],
         ),
       ),
     ];
@@ -319,11 +334,9 @@ function hasResource(draft: Draft, path: readonly number[]): boolean {
 }
 
 function compile(
-  rule: ExplicitResponseRule,
+  rule: Exclude<ExplicitResponseRule, ErrorsRule>,
   change: string,
   names: NameTable,
-  request: readonly RequestRule[],
-  query: QueryPlan | undefined,
 ): Compiled {
   if ('conversion' in rule) return compileResponseConvert(rule, change, names);
   switch (rule.rule) {
@@ -337,8 +350,6 @@ function compile(
       return compileFlatten(rule, change, names);
     case 'deprecations':
       return compileDeprecations(rule, change, names);
-    case 'errors':
-      return compileErrors(rule, change, names, request, query);
     case 'map':
       return compileResponseMap(rule, change, names);
     case 'set':
@@ -415,7 +426,7 @@ function openedBy(rules: readonly Compiled[]): OpenedMembers {
     if (rule.rule === 'first') opened.arrays[rule.id] = true;
     if (rule.rule === 'list' && opened.arrays[rule.to] === true)
       opened.objects[rule.id] = opened.arrays[rule.id] = true;
-    if (rule.rule === 'errors') opened.objects[rule.source] = true;
+    if (rule.rule === 'errors') for (const id of rule.pointer.slice(0, -1)) opened.objects[id] = true;
   }
   return opened;
 }
@@ -425,11 +436,12 @@ function reach(rule: Compiled): number {
   switch (rule.rule) {
     case 'deprecations':
       return rule.path.length;
+    case 'errors':
+      return rule.path.length + Math.max(1, rule.pointer.length);
     case 'move':
       return rule.path.length + Math.max(rule.from.length, rule.to.length);
     case 'unnest':
     case 'flatten':
-    case 'errors':
     case 'list':
     case 'first':
       return rule.path.length + 2;

@@ -29,6 +29,8 @@ import {
 } from './rule-book.ts';
 import {
   DEFAULT_FROM,
+  ERROR_FORMS,
+  type ErrorForm,
   DEFAULT_TO,
   type MappedValue,
   namedMembers,
@@ -372,6 +374,15 @@ function transformIn(declared: OperationSource): { readonly transform?: string }
   return typeof declared === 'string' || declared.transform === undefined
     ? {}
     : { transform: declared.transform };
+}
+
+/** Reads the form of V2's errors; undefined for that of a book that names none. */
+export function readErrorForm(source: RuleBookSource['errors']): ErrorForm | undefined {
+  if (source === undefined || source === 'json-api') return undefined;
+  if (source === 'problem') return ERROR_FORMS.problem;
+  const { list, pointer, text = [] } = source;
+  const names = text.map((name) => readPath(name)[0] ?? '');
+  return { list: readPath(list), pointer: readPath(pointer), text: names, about: [] };
 }
 
 /** Parses the path of a resource; an empty text is the body itself. */

@@ -42,6 +42,7 @@ export async function hashRuleBook(book: Omit<RuleBook, 'hash'>): Promise<string
     [book.limits.depth, book.limits.body, book.limits.response],
     ...(book.rollout === undefined ? [] : [book.rollout]),
     ...(book.versionField === undefined ? [] : [{ version: book.versionField }]),
+    ...(book.errors === undefined ? [] : [{ errors: book.errors }]),
     ...(book.resource === undefined ? [] : [{ resource: book.resource }]),
     ...targetMeaning(book),
     ...(book.limits.transform === undefined ? [] : [{ transform: book.limits.transform }]),

@@ -1,4 +1,4 @@
-import { checkChanges, checkOperations, readResource } from './check-rule-book.ts';
+import { checkChanges, checkOperations, readErrorForm, readResource } from './check-rule-book.ts';
 import { declareChange, type JsonAt } from './declared-change.ts';
 import { declareRollout } from './declared-rollout.ts';
 import { hashRuleBook } from './hash.ts';
@@ -90,6 +90,7 @@ function check(source: RuleBookSource, subset: ValidSubset | undefined, jsonAt: 
   );
   const policies: Policies = { ...DEFAULT_POLICIES, ...source.policies };
   const limits: RuleBookLimits = { ...DEFAULT_LIMITS, ...source.limits };
+  const errors = readErrorForm(source.errors);
   const resource = source.resource === undefined ? undefined : readResource(source.resource);
   const byId = new Map(operations.map((operation) => [operation.id, operation]));
   const ids = subset?.ids ?? new Set(Object.keys(source.operations ?? {}));
@@ -119,6 +120,7 @@ function check(source: RuleBookSource, subset: ValidSubset | undefined, jsonAt: 
     followsBodyLinks: followsBodyLinks(source, operations),
     version,
     ...(versionField === undefined ? {} : { versionField }),
+    ...(errors === undefined ? {} : { errors }),
     ...(resource === undefined ? {} : { resource }),
     operations,
     changes,

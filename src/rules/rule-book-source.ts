@@ -791,6 +791,20 @@ export const ruleBookSource = strict({
     .describe(
       'The V2 release that the rules target: a day, YYYY-MM-DD, or a mapping. Without it no field names one.',
     ),
+  errors: z
+    .union(
+      [
+        z.enum(['json-api', 'problem']),
+        strict({
+          list: path.describe('The path to the list of errors.'),
+          pointer: path.describe('The path from an error to the pointer or name of what is wrong.'),
+          text: z.array(name).exactOptional().describe('Members of an error whose text may have names.'),
+        }),
+      ],
+      { error: 'json-api, problem, or a mapping with list, pointer and text' },
+    )
+    .exactOptional()
+    .describe("The form of V2's errors, for errors rules; json-api when absent."),
   resource: resource.describe(
     "Where responses carry the resource: the path to an object or a list, data when absent; '' is the body itself.",
   ),

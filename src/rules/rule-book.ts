@@ -1,6 +1,7 @@
 import type { Destination, StatusMapping } from './move.ts';
 import type { Rollout } from './rollout.ts';
 import {
+  type ErrorForm,
   type HeaderRule,
   looseSpelling,
   type Path,
@@ -133,6 +134,8 @@ export interface RuleBook {
   readonly version: string | undefined;
   /** The field that names it; absent for a day in `x-api-version`. */
   readonly versionField?: VersionField;
+  /** The form of V2's errors; absent for `json-api`. */
+  readonly errors?: ErrorForm;
   /** The path to the resource in responses, empty for the body itself; absent for `data`. */
   readonly resource?: Path;
   readonly operations: readonly Operation[];

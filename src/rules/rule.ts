@@ -539,6 +539,25 @@ export function looseSpelling(path: string): string {
   return path.replaceAll(/(?:;|%3b)(?:(?!%2f)[^/])*/gi, '').replaceAll(/(?:\/|%2f)+/gi, '/');
 }
 
+/** Where error bodies of V2 have what an `errors` rule turns back: nothing else is touched. */
+export interface ErrorForm {
+  /** The path to the list of errors. */
+  readonly list: Path;
+  /** The path from an error to the pointer or name of what is wrong. */
+  readonly pointer: Path;
+  /** Members of an error whose text may have names. */
+  readonly text: readonly string[];
+  /** Members of the body itself whose text may have names. */
+  readonly about: readonly string[];
+}
+
+/** The forms of errors that have a name; `json-api` is that of a rule book that names none. */
+export const ERROR_FORMS = {
+  'json-api': { list: ['errors'], pointer: ['source', 'pointer'], text: ['title', 'detail'], about: [] },
+  // RFC 9457 §3: the members of the problem, and the extension that its examples have for several.
+  problem: { list: ['errors'], pointer: ['pointer'], text: ['detail'], about: ['title', 'detail'] },
+} as const satisfies Record<string, ErrorForm>;
+
 /** Renames each field `field` of a request to `to`; with `as`, its value is put in place of the braces of that text. */
 export interface HeaderRenameRule {
   readonly rule: 'rename';

@@ -7,6 +7,7 @@ import { compileResponsePlans } from '../../src/rewrite/response-plan.ts';
 import type { ResponseContext, ResponseRewrite } from '../../src/rewrite/response-rules.ts';
 import type { Change, Operation, RuleBook } from '../../src/rules/rule-book.ts';
 import type { RequestRule, ResponseRule } from '../../src/rules/rule.ts';
+import { bookIn } from '../rules/reading.ts';
 import { bookOf } from '../support/plan-of.ts';
 import { responsePlanOf, responseRule } from '../support/response-plan-of.ts';
 import { anyDocument } from './documents.ts';
@@ -304,4 +305,46 @@ describe('whatever V2 answers', () => {
       expect(textOf(body)).toBe(text.includes('null') ? '{}' : text);
     }
   });
+});
+
+test.each<readonly [form: string, v2: string, v1: string]>([
+  [
+    'problem',
+    '{"type":"x","title":"b is bad","status":422,"detail":"address.suburb and b are required","instance":"/b","errors":[{"detail":"b is required","pointer":"#/b"},{"pointer":"#\\/address\\/suburb","detail":"x"},{"pointer":"/b"}],"b":"b"}',
+    '{"type":"x","title":"a is bad","status":422,"detail":"suburb and a are required","instance":"/b","errors":[{"detail":"a is required","pointer":"#/data/a"},{"pointer":"#\\/data\\/suburb","detail":"x"},{"pointer":"/data/a"}],"b":"b"}',
+  ],
+  ['problem', '{"errors":{"b":"b"},"detail":7,"title":"b"}', '{"errors":{"b":"b"},"detail":7,"title":"a"}'],
+  [
+    '{ list: error.fields, pointer: field, text: [message] }',
+    '{"error":{"fields":[{"field":"b","message":"b is bad","detail":"b"},{"field":"address.suburb"}],"message":"b"}}',
+    '{"error":{"fields":[{"field":"a","message":"a is bad","detail":"b"},{"field":"suburb"}],"message":"b"}}',
+  ],
+  [
+    '{ list: problems, pointer: at.place.path }',
+    '{"problems":[{"at":{"place":{"path":"/b"}},"detail":"b"}]}',
+    '{"problems":[{"at":{"place":{"path":"/data/a"}},"detail":"b"}]}',
+  ],
+  [
+    'json-api',
+    '{"detail":"b","errors":[{"detail":"b","source":{"pointer":"/b"},"pointer":"/b"}]}',
+    '{"detail":"b","errors":[{"detail":"a","source":{"pointer":"/data/a"},"pointer":"/b"}]}',
+  ],
+])('errors of the form %s: only the places that it names are turned back', async (form, v2, v1) => {
+  const rules = await bookIn(`
+version: 2025-01-01
+errors: ${form}
+operations: { create: POST /things }
+changes:
+  - { id: w, summary: s, on: every, request: [unwrap: data] }
+  - id: c
+    summary: s
+    on: [create]
+    request: [{ rename: a, to: b }, { nest: [suburb], under: address }]
+    response: [errors: true]
+`);
+  const [to] = rules.operations;
+  if (to === undefined) throw new Error('there is no operation');
+  const context = { status: 422, deprecated: [], isWrapped: true };
+  const outcome = compileResponsePlans(rules).of(to, 'POST').rewrite(bytesOf(v2), context);
+  expect(textOf(outcome.body)).toBe(v1);
 });

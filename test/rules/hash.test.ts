@@ -87,6 +87,7 @@ describe('goes when the meaning does', () => {
     ['a: POST /a', 'a: { match: POST /a, resource: items }'],
     ['a: POST /a', "a: { match: POST /a, resource: '' }"],
     ['operations:', "resource: ''\noperations:"],
+    ['operations:', 'errors: problem\noperations:'],
     ['operations:', 'resource: a.b\noperations:'],
     ['operations:', 'from: /v1\noperations:'],
     ['operations:', 'to: /v2\noperations:'],
