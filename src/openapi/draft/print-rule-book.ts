@@ -17,7 +17,8 @@ export interface ProposedOperation {
 export interface ProposedRuleBook {
   /** Where it comes from, in sentences. */
   readonly origin: readonly string[];
-  readonly version: string;
+  /** The dated release of V2; undefined where there are none. */
+  readonly version: string | undefined;
   /** Where V2's responses carry the resource; `data` when absent. */
   readonly resource?: string | undefined;
   readonly operations: readonly ProposedOperation[];
@@ -39,7 +40,7 @@ export function printRuleBook(book: ProposedRuleBook): string {
     ...origin.map((sentence) => comment(sentence, '')),
     '# Confidence is an estimate from 0 to 1. Read each rule before you use it; docs/rule-book.md describes them.',
     '',
-    `version: ${version}`,
+    ...(version === undefined ? [] : [`version: ${version}`]),
     ...(resource === undefined ? [] : [`resource: ${scalar(resource)}`]),
     '',
     operations.length === 0 ? 'operations: {}' : 'operations:',

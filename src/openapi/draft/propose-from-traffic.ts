@@ -4,13 +4,7 @@ import { describedOperations, type Description, elementsOf, isObject, memberOf }
 import { ANY_SHAPE, type MemberShape, type Shape } from '../shape.ts';
 import { pathText, type ShapeSource } from './compare-shapes.ts';
 import type { ProposedRuleBook } from './print-rule-book.ts';
-import {
-  namedOperations,
-  proposeFor,
-  releaseOf,
-  releaseQuestions,
-  requestShape,
-} from './propose-rule-book.ts';
+import { namedOperations, proposeFor, releaseOf, requestShape } from './propose-rule-book.ts';
 
 /** A recorded V1 request with a JSON body. */
 export interface RecordedRequest extends RecordedBody {
@@ -64,7 +58,7 @@ export function proposeFromTraffic(v2: Description, requests: readonly RecordedR
     operations: named.map(({ operation }) => operation),
     changes,
     questions: new Map([
-      ['', [...releaseQuestions(v2), ...general]],
+      ['', [...general]],
       ...[...recorded].map(
         ([id, { v2: shape }]) => [id, [...(questions.get(id) ?? []), ...onlyQuestion(shape)]] as const,
       ),

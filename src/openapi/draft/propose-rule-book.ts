@@ -108,17 +108,7 @@ export function proposeRuleBook(v1: Description, v2: Description): ProposedRuleB
       ...headers,
     ],
     questions: new Map([
-      [
-        '',
-        [
-          ...releaseQuestions(v2),
-          ...unmatched,
-          ...uncompared,
-          ...queries.questions,
-          ...carried.questions,
-          ...foreign,
-        ],
-      ],
+      ['', [...unmatched, ...uncompared, ...queries.questions, ...carried.questions, ...foreign]],
       ...outcome.questions,
     ]),
   };
@@ -289,20 +279,12 @@ function titleOf(description: Description): string {
   return typeof title === 'string' ? title : 'without a title';
 }
 
-/** The release that the rules lead to: the version of the description, if it is a date. */
-export function releaseOf(v2: Description): string {
+/** The dated release that the rules lead to, which the version field of requests names; undefined where V2's version is no date. */
+export function releaseOf(v2: Description): string | undefined {
   const version = memberOf(objectIn(v2, 'info'), 'version');
   return typeof version === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(version) && version >= FIRST_RELEASE
     ? version
-    : FIRST_RELEASE;
-}
-
-/** A question about the release, when the description does not say it. */
-export function releaseQuestions(v2: Description): readonly string[] {
-  const version = memberOf(objectIn(v2, 'info'), 'version');
-  return version === releaseOf(v2)
-    ? []
-    : [`Which dated release of V2 is described? ${FIRST_RELEASE} is the first one.`];
+    : undefined;
 }
 
 /** The body of an operation's request, as a description or recorded traffic shows it. */

@@ -610,3 +610,13 @@ test('ids have one style, and summaries their article', () => {
     ['customer-name', 'customer.customer_name is called name.'],
   ]);
 });
+
+test.each([
+  ['2025-06-01', 'version: 2025-06-01\n'],
+  ['2.0', undefined],
+  ['2024-12-31', undefined],
+])('the version %s of V2 is a dated release, or none is sent', (version, line) => {
+  const v2 = { ...pathsWith('v2', objectOf({ a: text })), info: { title: 'T', version } };
+  const draft = printRuleBook(proposeRuleBook(pathsWith('v1', objectOf({ a: text })), v2));
+  expect(/^version: .*\n/m.exec(draft)?.[0]).toBe(line);
+});
