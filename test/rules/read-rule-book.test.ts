@@ -615,6 +615,18 @@ limits: { depth: 0 }
       'change "c": nest would move "y" into itself; remove it of the list',
     ],
     [
+      'on: every, request: [ { move: "lines.*.a", to: a } ]',
+      'change "c": each * of to must be that of move, at the same place',
+    ],
+    [
+      'on: every, request: [ { move: a, to: "lines.*.a" } ]',
+      'change "c": each * of to must be that of move, at the same place',
+    ],
+    [
+      'on: every, request: [ { move: p.a, to: p.a } ]',
+      'change "c": move leaves the member where it is; write another path',
+    ],
+    [
       'on: every, request: [ strip: [null] ]',
       'changes[0].request[0].strip[0] must be a text, not nothing; put it in quotes',
     ],
