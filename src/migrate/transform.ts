@@ -99,18 +99,6 @@ export async function callTransform(module: TransformModule, job: TransformJob):
   }
 }
 
-/** The same where nothing can wait: a transform that returns a promise fails. */
-export function callTransformSync(module: TransformModule, job: TransformJob): TransformOutcome {
-  try {
-    const { before, returned } = calledWith(module, job);
-    if (!(returned instanceof Promise)) return readReturned(job, before, returned);
-    returned.catch(() => {});
-    return failed(job, 'returned a promise, and here nothing can wait for it');
-  } catch (error) {
-    return failureOfError(job, error);
-  }
-}
-
 /** The outcome of a call that took longer than its budget. */
 export function tookTooLong(job: TransformJob, budgetMs: number): TransformFailure {
   return failed(job, `took longer than ${budgetMs} ms (limits: { transform })`);
