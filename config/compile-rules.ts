@@ -56,5 +56,5 @@ writeFileSync(
   new URL('v2-schemas.js', folder),
   description === undefined
     ? 'export const v2Schemas = undefined;\n'
-    : `import { BodySchemas } from '../src/../src/openapi/body-schemas.ts';\nexport const v2Schemas = new BodySchemas(${JSON.stringify(requestDescription(description))});\nv2Schemas.prepare();\n`,
+    : `import { BodySchemas } from '../../src/openapi/body-schemas.ts';\nexport const v2Schemas = new BodySchemas(${JSON.stringify(requestDescription(description))});\nv2Schemas.prepare();\n`,
 );

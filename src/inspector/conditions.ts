@@ -119,7 +119,7 @@ function rollbackConditions({ rollbacks }: RolloutView): readonly Condition[] {
 function rollbackWords({ operation, share, migrated, v1, by, cause }: RollbackView): string {
   const stage = operation === undefined ? 'The canary' : `The canary of ${operation}`;
   const where = by === undefined ? '' : ` by ${by}`;
-  return `${stage} of ${share} % was rolled back${where}: ${migrated.failures} of ${migrated.requests} migrated requests failed, ${v1.failures} of ${v1.requests} on V1. ${causeSentence(cause, cause?.name)} V1 responds until somebody chooses a mode.`;
+  return `${stage} of ${share} % was rolled back${where}: ${migrated.failures} of ${migrated.requests} migrated requests failed, ${v1.failures} of ${v1.requests} on V1.${cause === undefined ? '' : ` ${causeSentence(cause, cause.name)}`} V1 responds until somebody chooses a mode.`;
 }
 
 /** The exchanges that rolled a canary back. */

@@ -87,8 +87,7 @@ export function stageOf({ stages = {} }: RolloutState, operation = ''): number {
 }
 
 /** Says which failure rolled a canary back; `name` is the display name of its client. */
-export function causeSentence(cause: RollbackCause | undefined, name?: string): string {
-  if (cause === undefined) return '';
+export function causeSentence(cause: RollbackCause, name?: string): string {
   const { status, client, operation, pointer, count } = cause;
   const at = pointer === undefined ? '' : ` at ${pointer}`;
   const by = client === undefined ? 'requests without a key' : `the client ${name ?? client}`;

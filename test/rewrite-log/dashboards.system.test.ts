@@ -53,6 +53,7 @@ function series(): ReadonlyMap<string, ReadonlySet<string>> {
       reloadSeconds: 0,
       isStale: false,
     },
+    certificates: [{ use: 'clients', notAfter: 0 }],
     process: {
       cpuSeconds: 0,
       residentBytes: 0,

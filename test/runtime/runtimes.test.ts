@@ -120,6 +120,12 @@ test.each(['bun', 'deno'] as const)(
   },
 );
 
+/** Cases that workerd changes before the worker sees them: it takes a fragment away, and joins the lines of a field to one. */
+const NOT_ON_WORKERD: ReadonlySet<string> = new Set([
+  'query: what is refused stays refused',
+  'a field has its V2 name, in place, and each line of it',
+]);
+
 test.each([
   ['maps, query rules and PUT', 'request-rules/rules'],
   ['header rules', 'headers/headers'],
@@ -131,8 +137,7 @@ test.each([
   const titles: string[] = [];
   for (const textCase of readTextCases(text)) {
     const { title } = textCase;
-    // workerd takes a fragment away before the worker sees the target.
-    if (title === 'query: what is refused stays refused') continue;
+    if (NOT_ON_WORKERD.has(title)) continue;
     titles.push(title);
     const [expected, outcome] = observedByBoth(
       await outcomeOf(node, textCase),

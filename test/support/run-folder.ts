@@ -5,6 +5,9 @@ import process from 'node:process';
 
 let folder = '';
 
+/** What Node and Wrangler keep in the folder for temporary files of whoever runs them. */
+const CACHES_OF_TOOLS: ReadonlySet<string> = new Set(['node-compile-cache', 'update-check']);
+
 /** Gives the run a folder of its own for all temporary files, those of spawned programs too. Vitest calls it before the first test. */
 export function setup(): void {
   folder = mkdtempSync(join(tmpdir(), 'gateway-tests-'));
@@ -13,7 +16,7 @@ export function setup(): void {
 
 /** Removes the folder. What a test or the product left in it fails the run: it would be left on everyone's machine. */
 export function teardown(): void {
-  const left = readdirSync(folder);
+  const left = readdirSync(folder).filter((name) => !CACHES_OF_TOOLS.has(name));
   rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
   if (left.length > 0)
     throw new Error(

@@ -246,8 +246,8 @@ const WITH_LENGTH: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
 async function sentMessage({ method, target, headers, body }: UpstreamRequest): Promise<TextMessage> {
   const parts: Uint8Array[] = [];
-  if (body instanceof Uint8Array) parts.push(body.slice());
-  else if (body !== null) for await (const part of body) parts.push(part.slice());
+  if (body instanceof Uint8Array) parts.push(Uint8Array.from(body));
+  else if (body !== null) for await (const part of body) parts.push(Uint8Array.from(part));
   const whole = concatBytes(parts);
   const framing = whole.length > 0 || WITH_LENGTH.has(method) ? ['content-length', String(whole.length)] : [];
   return messageOf(`${method} ${target}`, ['host', V2_HOST, ...headers, ...framing], whole);
@@ -313,7 +313,7 @@ class CaseExchange implements Exchange {
   }
 
   data(chunk: Uint8Array): boolean {
-    this.parts.push(chunk.slice());
+    this.parts.push(Uint8Array.from(chunk));
     return true;
   }
 

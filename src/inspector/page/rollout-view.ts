@@ -159,7 +159,7 @@ function aloneSentences({ replica, revision }: Rollout): readonly string[] {
 
 function rollbackSentence({ operation, share, migrated, v1, at, by, cause }: RollbackView): string {
   const stage = operation === undefined ? 'The canary' : `The canary of ${operation}`;
-  return `${stage} of ${share} % went back to observe ${ago(at)}${by === undefined ? '' : `, by ${by}`}: ${ofAll(migrated)} migrated requests failed, ${ofAll(v1)} on V1. ${causeSentence(cause, cause?.name)} It stays until you choose a mode, here or with the command rollout.`;
+  return `${stage} of ${share} % went back to observe ${ago(at)}${by === undefined ? '' : `, by ${by}`}: ${ofAll(migrated)} migrated requests failed, ${ofAll(v1)} on V1.${cause === undefined ? '' : ` ${causeSentence(cause, cause.name)}`} It stays until you choose a mode, here or with the command rollout.`;
 }
 
 function modesCard(rollout: Rollout, go: Go): VNode {

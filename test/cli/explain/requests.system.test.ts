@@ -37,7 +37,7 @@ test('tools on logs say which entries they leave out and why, and that the log i
   expect(recorded?.out).toContain('Recorded 2 requests');
   for (const run of [recorded, explained]) {
     expect(run?.err).toContain(
-      'note: 2 of 4 entries are left out: 1 with a value that a map replaced, which the log does not have; 1 refused, and the log has nothing of the body that was.\n',
+      'note: 2 of 4 entries are left out: 1 with a value that a rule replaced, which the log does not have; 1 refused, and the log has nothing of the body that was.\n',
     );
     expect(run?.err).toContain('note: 1 line of the log is no entry.\n');
     expect(run?.err).toContain(

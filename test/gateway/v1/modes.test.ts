@@ -388,7 +388,7 @@ describe('shadow', () => {
     const operations = [{ id: 'read', method: 'GET', template: '/clients', assumed: false }];
     const change = { id: 'c', summary: 's', on: ['read'], request: [], policies: {}, assumed: false };
     const plain: RawResponse = (socket) =>
-      socket.write('HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 9\r\n\r\n{"new":1}');
+      socket.write('HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 9\r\n\r\n{"new":1}');
     const { gateway } = await serve(
       shadow,
       { v1: plain, v2: plain },

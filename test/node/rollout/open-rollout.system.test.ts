@@ -186,7 +186,8 @@ test('replicas on a Redis server follow each other; one that starts without it h
 /** Runs a script in a process of its own, with `openRollout` and `lockFile` at hand; resolves to the exit code. */
 function elsewhere(script: string): { readonly child: ChildProcess; readonly exit: Promise<number | null> } {
   const from = (file: string): string => JSON.stringify(new URL(`../../../${file}`, import.meta.url).href);
-  const whole = `import { openRollout } from ${from('src/node/rollout/open-rollout.ts')};
+  const whole = `import { setTimeout as pause } from 'node:timers/promises';
+    import { openRollout } from ${from('src/node/rollout/open-rollout.ts')};
     import { lockFile } from ${from('src/node/rollout/file-store.ts')};
     import { readSettings } from ${from('src/settings/read-settings.ts')};
     import { testRuleBook } from ${from('test/support/rule-book.ts')};
