@@ -41,14 +41,15 @@ export class ClientBaselines {
 
   /**
    * Counts a migrated request; returns true for a failure that the same client gets on V1 as often, which is its own. Its share on
-   * V1 of its migrated requests, rounded up, is excused, and no more.
+   * V1 of its migrated requests, rounded up, is excused, and no more. A 5xx is nobody's own: an outage of V1 while it was observed
+   * must not hide one of V2 now.
    */
   isOwnFailure(subject: RolloutSubject, outcome: CanaryOutcome): boolean {
     const pair = this.pairOf(subject, false);
     if (pair === undefined) return false;
     const { v1, v2 } = pair;
     addOutcome(v2, outcome);
-    if (outcome === 'success' || v1.requests < ENOUGH) return false;
+    if (outcome === 'success' || outcome.startsWith('5') || v1.requests < ENOUGH) return false;
     const kind = CLASS_OF.get(outcome) ?? outcome;
     const share = (v1.failures.get(kind) ?? 0) / v1.requests;
     return (v2.failures.get(kind) ?? 0) <= Math.ceil(share * v2.requests);

@@ -185,6 +185,10 @@ describe('a migrated client is judged against itself on V1 first', () => {
         v2: { [MANY]: repeated('success', 40), [FEW]: repeated('422', 9) },
       },
     ],
+    [
+      'V1 was down while it was observed',
+      { v1: { [FEW]: repeated('503', 9) }, v2: { [FEW]: repeated('503', 30) } },
+    ],
     ['nothing is known of the client on V1', { v1: {}, v2: { [FEW]: repeated('422', 30) } }],
   ])('a roll-back where %s, which names its cause', (_, played) => {
     const { control, notices } = play(played);
