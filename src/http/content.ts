@@ -69,6 +69,19 @@ export function readResponseType(value: string | undefined): JsonReading {
   return readJsonType(`application/json${end === -1 ? '' : value.slice(end)}`);
 }
 
+/** True for a `Content-Type` of JSON texts one after the other: NDJSON, RFC 7464, and streams under a suffix of JSON. */
+export function isTextStream(value: string | undefined): boolean {
+  const type = value?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  return TEXT_STREAMS.has(type) || isStream.test(type);
+}
+
+const TEXT_STREAMS: ReadonlySet<string> = new Set([
+  'application/x-ndjson',
+  'application/ndjson',
+  'application/jsonl',
+  'application/json-seq',
+]);
+
 /** True for a `Content-Type` of a response that may hide JSON: plain text, or none. */
 export function mayHideJson(value: string | undefined): boolean {
   return value === undefined || /^text\/plain[ \t]*(?:;|$)/i.test(value);

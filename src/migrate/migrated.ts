@@ -1,4 +1,4 @@
-import { type Coding, mayHideJson, readCoding, readResponseType } from '../http/content.ts';
+import { type Coding, isTextStream, mayHideJson, readCoding, readResponseType } from '../http/content.ts';
 import { fieldsOfAnotherBody, kindOfName } from '../http/fields.ts';
 import {
   FieldNames,
@@ -122,7 +122,7 @@ export function decideResponse(status: number, headers: HeaderList, limit: numbe
   const mediaType = headerValue(headers, 'content-type');
   const type = readResponseType(mediaType);
   if (type === 'other' && !(status < 300 && hasContent(status) && mayHideJson(mediaType)))
-    return forward(undefined);
+    return forward(status < 300 && isTextStream(mediaType) ? 'response-media-type' : undefined);
   // Without a length it may be a stream of text, which nobody may hold back.
   const length = headerValue(headers, 'content-length');
   if (type === 'other' && (length === undefined || length === '0'))
