@@ -1,5 +1,5 @@
 import { counted } from '../report/text.ts';
-import type { HistoryMinute } from '../rewrite-log/history.ts';
+import type { OriginFailures } from '../rewrite-log/history.ts';
 import type { GatewayStats } from '../rewrite-log/metric-families.ts';
 import { causeFilter, causeSentence } from '../rollout/rollout-state.ts';
 import type { RollbackView, RolloutView } from '../rollout/rollout-tally.ts';
@@ -22,8 +22,8 @@ export interface Condition {
 /** What the conditions are made of. */
 export interface ConditionFacts {
   readonly stats: Pick<GatewayStats, 'breaker' | 'v1Breaker' | 'droppedLogLines'>;
-  /** The last hour, oldest minute first. */
-  readonly minutes: readonly Pick<HistoryMinute, 'origins'>[];
+  /** How the services did in the last `RECENT_MINUTES`. */
+  readonly recent: OriginFailures;
   /** Hash of the rule book in force. */
   readonly ruleBook: string;
   /** The rule book that was refused last, until a good one is read: its number of faults. */
@@ -35,7 +35,7 @@ export interface ConditionFacts {
 const ORDER: readonly ConditionLevel[] = ['bad', 'note', 'unknown', 'good'];
 
 /** Minutes that tell how a service does now: the current one, which may have just begun, and the one before. */
-const RECENT_MINUTES = 2;
+export const RECENT_MINUTES = 2;
 
 /** Requests from which a share of failures says something. */
 const ENOUGH = 5;
@@ -62,12 +62,10 @@ export function conditionsOf(facts: ConditionFacts): readonly Condition[] {
 function serviceCondition(
   about: 'v1' | 'v2',
   breaker: GatewayStats['breaker'],
-  { minutes }: ConditionFacts,
+  { recent }: ConditionFacts,
 ): Condition {
   const name = about.toUpperCase();
-  const recent = minutes.slice(-RECENT_MINUTES).map(({ origins }) => origins[about]);
-  const requests = recent.reduce((sum, minute) => sum + minute.requests, 0);
-  const failed = recent.reduce((sum, minute) => sum + minute.failed, 0);
+  const { requests, failed } = recent[about];
   const place = {
     view: 'traffic',
     filter: `error:${about}-5*,gateway-upstream-*,gateway-circuit-open`,

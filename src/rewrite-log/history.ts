@@ -13,8 +13,6 @@ export interface HistoryMinute {
   readonly faults: Readonly<Record<'v1' | 'v2', number>>;
   /** Responses of 500 and above, and clients that did not get a whole response. */
   readonly failed: number;
-  /** Requests for each service, and those that it failed: with a 5xx, no valid response, or none at all. */
-  readonly origins: Readonly<Record<'v1' | 'v2', OriginMinute>>;
   readonly total?: Quantiles;
   /** Until V2 began to respond. */
   readonly v2?: Quantiles;
@@ -22,11 +20,10 @@ export interface HistoryMinute {
   readonly v1?: Quantiles;
 }
 
-/** Requests for one service in a minute. */
-export interface OriginMinute {
-  readonly requests: number;
-  readonly failed: number;
-}
+/** Requests for each service, and those that it failed: with a 5xx, no valid response, or none at all. */
+export type OriginFailures = Readonly<
+  Record<'v1' | 'v2', { readonly requests: number; readonly failed: number }>
+>;
 
 /** From a histogram with steps of about 10 %: each is the upper bound of its step. */
 export interface Quantiles {
@@ -99,6 +96,20 @@ export class History {
     return this.countInLastSecond;
   }
 
+  /** How the services did in the last `minutes` up to `time`, the current one among them. */
+  recentFailures(time: number, minutes: number): OriginFailures {
+    const sums = noOrigins();
+    const first = (Math.floor(time / MINUTE_MS) - minutes + 1) * MINUTE_MS;
+    for (const { start, origins } of this.ringOfMinutes) {
+      if (start < first || start > time) continue;
+      for (const name of ['v1', 'v2'] as const) {
+        sums[name].requests += origins[name].requests;
+        sums[name].failed += origins[name].failed;
+      }
+    }
+    return sums;
+  }
+
   /** The minutes up to `time` that were not over at `since`, oldest first, including those without traffic. */
   minutes(time: number, since = 0): readonly HistoryMinute[] {
     const latest = Math.floor(time / MINUTE_MS) * MINUTE_MS;
@@ -153,7 +164,6 @@ function historyMinute(start: number, minute: Minute | undefined): HistoryMinute
     outcomes: { ...(minute?.outcomes ?? noOutcomes()) },
     faults: { ...(minute?.faults ?? { v1: 0, v2: 0 }) },
     failed: minute?.failed ?? 0,
-    origins: structuredClone(minute?.origins ?? noOrigins()),
     ...(total === undefined ? {} : { total }),
     ...(v1 === undefined ? {} : { v1 }),
     ...(v2 === undefined ? {} : { v2 }),

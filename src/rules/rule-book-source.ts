@@ -4,7 +4,14 @@ import { formatFault, isZone, secondsOfDay } from './date-format.ts';
 import { readDuration, readInstant } from './rollout.ts';
 import { fieldFault, isOneValue } from './field-names.ts';
 import { isReleaseDate } from './rule-book.ts';
-import { NAME_PATTERN, PATH_PATTERN, prefixFault, readPath } from './rule.ts';
+import {
+  NAME_PATTERN,
+  PATH_PATTERN,
+  prefixFault,
+  readPath,
+  REQUEST_RULE_NAMES,
+  RESPONSE_RULE_NAMES,
+} from './rule.ts';
 
 /** A mapping without unknown keys; the message for an unknown key lists the known ones. */
 function strict<Shape extends z.core.$ZodShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> {
@@ -142,52 +149,10 @@ const rolloutSource = {
 };
 
 /** The keys that identify request rules, in the order of the schema's union. */
-export const REQUEST_WORDS = [
-  'unwrap',
-  'nest',
-  'rename',
-  'strip',
-  'only',
-  'map',
-  'set',
-  'default',
-  'move',
-  'scale',
-  'quote',
-  'unquote',
-  'prefix',
-  'unprefix',
-  'date',
-  'list',
-  'join',
-  'split',
-] as const;
+export const REQUEST_WORDS: readonly string[] = REQUEST_RULE_NAMES;
 
 /** The keys that identify response rules, in the order of the schema's union. */
-export const RESPONSE_WORDS = [
-  'rename',
-  'unnest',
-  'alias',
-  'flatten',
-  'deprecations',
-  'errors',
-  'map',
-  'set',
-  'default',
-  'strip',
-  'move',
-  'scale',
-  'quote',
-  'unquote',
-  'prefix',
-  'unprefix',
-  'date',
-  'list',
-  'first',
-  'join',
-  'split',
-  'headers',
-] as const;
+export const RESPONSE_WORDS: readonly string[] = [...RESPONSE_RULE_NAMES, 'headers'];
 
 /** The keys that identify query rules, in the order of the schema's union. */
 export const QUERY_WORDS = [

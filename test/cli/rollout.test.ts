@@ -1,27 +1,14 @@
 import { expect, test } from 'vitest';
 import { rolloutText } from '../../src/cli/rollout.ts';
 import type { RolloutView } from '../../src/rollout/rollout-tally.ts';
+import { sampleRollout } from '../support/sample-rollout.ts';
 
 const CHECKED = { operation: 'create_client', client: 'acme', bodies: 5, refused: 2, pointers: [] };
 const NONE = { valid: 0, invalid: 0, refusedByBoth: 0, unknown: 0 };
 const REFUSALS = [{ reason: 'malformed-json', count: 2 }];
 
 function view(counts: NonNullable<RolloutView['bodyChecks']>['counts']): RolloutView {
-  return {
-    v1Origin: 'http://v1.example',
-    revision: 0,
-    isSticky: true,
-    default: { mode: 'observe', from: 'operator' },
-    operations: {},
-    clients: {},
-    rollback: { window: 600, margin: 0.05, requests: 50 },
-    canaries: [],
-    rollbacks: [],
-    shadows: [],
-    bodyChecks: { counts, omitted: 0 },
-    requests: { v1: 5, v2: 0 },
-    brownouts: [],
-  };
+  return sampleRollout({ bodyChecks: { counts, omitted: 0 }, requests: { v1: 5, v2: 0 } });
 }
 
 test('a body that V2’s schema did not check is not counted as one that it did not refuse', () => {

@@ -1,35 +1,23 @@
 import { expect, test } from 'vitest';
-import { type ConditionFacts, conditionsOf } from '../../src/inspector/conditions.ts';
+import { type ConditionFacts, conditionsOf, RECENT_MINUTES } from '../../src/inspector/conditions.ts';
+import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { isFilterFault, parseFilter } from '../../src/rewrite-log/filter.ts';
-import type { RolloutView } from '../../src/rollout/rollout-tally.ts';
+import { History } from '../../src/rewrite-log/history.ts';
+import { sampleEntry } from '../support/sample-entries.ts';
+import { sampleRollout } from '../support/sample-rollout.ts';
 
-const IDLE = { requests: 0, failed: 0 };
-
-const ROLLOUT: RolloutView = {
-  v1Origin: 'http://v1.test',
-  revision: 1,
-  isSticky: true,
-  default: { mode: 'observe', from: 'operator' },
-  operations: {},
-  clients: {},
-  rollback: { window: 60_000, margin: 5, requests: 20 },
-  canaries: [],
-  rollbacks: [],
-  shadows: [],
-  requests: { v1: 0, v2: 0 },
-  brownouts: [],
-};
+const ROLLOUT = sampleRollout();
 
 const QUIET: ConditionFacts = {
   stats: { breaker: 'closed', v1Breaker: 'closed', droppedLogLines: 0 },
-  minutes: [{ origins: { v1: { requests: 9, failed: 0 }, v2: { requests: 9, failed: 0 } } }],
+  recent: { v1: { requests: 9, failed: 0 }, v2: { requests: 9, failed: 0 } },
   ruleBook: '0123456789abcdef',
   refusedFaults: undefined,
   rollout: ROLLOUT,
 };
 
 const v2 = (requests: number, failed: number): Partial<ConditionFacts> => ({
-  minutes: [{ origins: { v1: { requests: 9, failed: 0 }, v2: { requests, failed } } }],
+  recent: { v1: { requests: 9, failed: 0 }, v2: { requests, failed } },
 });
 
 test('where all is well, every part says so', () => {
@@ -104,13 +92,22 @@ test.each<[name: string, facts: Partial<ConditionFacts>, worst: string]>([
   expect(first?.sentence).toMatch(/\.$/);
 });
 
-test('only the last two minutes count', () => {
-  const failing = { origins: { v1: IDLE, v2: { requests: 9, failed: 9 } } };
-  const well = { origins: { v1: IDLE, v2: { requests: 9, failed: 0 } } };
-  const levelOf = (minutes: ConditionFacts['minutes']): string | undefined =>
-    conditionsOf({ ...QUIET, minutes }).find(({ about }) => about === 'v2')?.level;
-  expect(levelOf([failing, well, well])).toBe('good');
-  expect(levelOf([well, failing, failing])).toBe('bad');
+test('only the last two minutes count, by the service that failed', () => {
+  const history = new History();
+  const sent = (minute: number, entry: Partial<Entry>): void =>
+    history.add({ ...sampleEntry(1, 0), ...entry }, minute * 60_000 + 1);
+  for (let n = 0; n < 9; n += 1) sent(1, { status: 502, failure: 'upstream-unreachable', sent: false });
+  sent(2, { status: 503, failure: 'circuit-open', sent: false });
+  sent(2, { status: 500, origin: 'v1' });
+  sent(3, { status: 422 });
+  // None of these says anything about a service.
+  sent(3, { status: 503, failure: 'overloaded', sent: false });
+  sent(3, { status: 0 });
+  expect(history.recentFailures(3 * 60_000 + 2, RECENT_MINUTES)).toEqual({
+    v1: { requests: 1, failed: 1 },
+    v2: { requests: 2, failed: 1 },
+  });
+  expect(history.recentFailures(60 * 60_000, RECENT_MINUTES).v2.requests).toBe(0);
 });
 
 test('each way to exchanges is a filter that the list can read', () => {

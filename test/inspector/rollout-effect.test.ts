@@ -2,27 +2,10 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { rolloutEffect, type SeenClients } from '../../src/inspector/rollout-effect.ts';
 import { chooseMode } from '../../src/rollout/modes.ts';
-import type { ModeView, RolloutRequest, RolloutView } from '../../src/rollout/rollout-tally.ts';
+import type { ModeView, RolloutRequest } from '../../src/rollout/rollout-tally.ts';
+import { sampleRollout } from '../support/sample-rollout.ts';
 
 const OBSERVE: ModeView = { mode: 'observe', from: 'operator' };
-
-function rolloutOf(parts: Partial<RolloutView> = {}): RolloutView {
-  return {
-    v1Origin: 'http://v1.test',
-    revision: 1,
-    isSticky: true,
-    default: OBSERVE,
-    operations: {},
-    clients: {},
-    rollback: { window: 60_000, margin: 5, requests: 20 },
-    canaries: [],
-    rollbacks: [],
-    shadows: [],
-    requests: { v1: 0, v2: 0 },
-    brownouts: [],
-    ...parts,
-  };
-}
 
 interface Sent {
   readonly client: string;
@@ -52,7 +35,7 @@ test('a canary names the clients in its share, with their part of the traffic', 
   const coverage = { sentence: 'Counts of 3 replicas.' };
   const effect = rolloutEffect(
     { mode: 'canary', share: 10 },
-    rolloutOf(),
+    sampleRollout(),
     seen(clients, { omittedClients: 4, coverage }),
   );
   expect(effect).toEqual({
@@ -98,11 +81,11 @@ test.each<[RolloutRequest, readonly string[]]>([
     { client: '-', sent: { create_client: 1 } },
   ]);
   const methodOf = (operation: string): string => (operation === 'heartbeat' ? 'GET' : 'POST');
-  expect(rolloutEffect(request, rolloutOf(), clients, methodOf).warnings).toEqual(warnings);
+  expect(rolloutEffect(request, sampleRollout(), clients, methodOf).warnings).toEqual(warnings);
 });
 
 test('modes of their own are kept, and a way back is told as one', () => {
-  const rollout = rolloutOf({
+  const rollout = sampleRollout({
     default: { mode: 'migrate', from: 'default' },
     operations: { create_client: OBSERVE },
     clients: { [HIGH]: { mode: 'migrate', from: 'operator', name: 'globex' } },
@@ -126,13 +109,13 @@ test('an operation moves those who sent it, with no more than these requests', (
     { client: LOW, name: 'acme', sent: { heartbeat: 1, list_clients: 3 } },
     { client: HIGH, name: 'beta', sent: { list_clients: 4 } },
   ]);
-  expect(rolloutEffect({ mode: 'migrate', operation: 'heartbeat' }, rolloutOf(), clients).sentences).toEqual([
-    'From V1 to V2: acme (1 of 2 clients seen, with 13 % of all V1 requests).',
-  ]);
+  expect(
+    rolloutEffect({ mode: 'migrate', operation: 'heartbeat' }, sampleRollout(), clients).sentences,
+  ).toEqual(['From V1 to V2: acme (1 of 2 clients seen, with 13 % of all V1 requests).']);
 });
 
 test('a mode of an operation keeps its requests from a change of everything else', () => {
-  const rollout = rolloutOf({ operations: { heartbeat: OBSERVE } });
+  const rollout = sampleRollout({ operations: { heartbeat: OBSERVE } });
   const clients = seen([
     { client: LOW, name: 'acme', sent: { list_clients: 1 } },
     { client: HIGH, name: 'beta', sent: { heartbeat: 9 } },
@@ -148,13 +131,13 @@ test('two clients of one name are told apart, and none of them is chosen by it',
     { client: LOW, name: 'acme', sent: { heartbeat: 1 } },
     { client: HIGH, name: 'acme', sent: { heartbeat: 1 } },
   ]);
-  expect(rolloutEffect({ mode: 'migrate' }, rolloutOf(), clients).sentences).toEqual([
+  expect(rolloutEffect({ mode: 'migrate' }, sampleRollout(), clients).sentences).toEqual([
     `From V1 to V2: acme (${LOW}), acme (${HIGH}) (2 of 2 clients seen, with 100 % of all V1 requests).`,
   ]);
-  expect(rolloutEffect({ mode: 'migrate', client: 'acme' }, rolloutOf(), clients).sentences).toEqual([
+  expect(rolloutEffect({ mode: 'migrate', client: 'acme' }, sampleRollout(), clients).sentences).toEqual([
     `2 clients are called acme: ${LOW}, ${HIGH}; give the hash of one.`,
   ]);
-  expect(rolloutEffect({ mode: 'migrate', client: LOW }, rolloutOf(), clients).sentences).toEqual([
+  expect(rolloutEffect({ mode: 'migrate', client: LOW }, sampleRollout(), clients).sentences).toEqual([
     `From V1 to V2: acme (${LOW}) (1 of 2 clients seen, with 50 % of all V1 requests).`,
   ]);
 });
@@ -171,11 +154,15 @@ test.each<[RolloutRequest, SeenClients, string]>([
     'The mode of the rule book applies again. Which clients that moves is not computed here.',
   ],
 ])('%j: what is not known is said', (request, clients, sentence) => {
-  expect(rolloutEffect(request, rolloutOf(), clients).sentences).toEqual([sentence]);
+  expect(rolloutEffect(request, sampleRollout(), clients).sentences).toEqual([sentence]);
 });
 
 test('hashes that change at each start are told', () => {
-  const { sentences } = rolloutEffect({ mode: 'canary', share: 1 }, rolloutOf({ isSticky: false }), seen([]));
+  const { sentences } = rolloutEffect(
+    { mode: 'canary', share: 1 },
+    sampleRollout({ isSticky: false }),
+    seen([]),
+  );
   expect(sentences.at(-1)).toBe(
     'Client hashes change at each start, and with them the clients in the share: set GATEWAY_CLIENT_SECRET.',
   );
@@ -189,7 +176,7 @@ test('the clients named are those that the choice of live requests moves', () =>
       fc.double({ min: 0.1, max: 100, noNaN: true }),
       fc.double({ min: 0.1, max: 100, noNaN: true }),
       (hashes, before, share) => {
-        const rollout = rolloutOf({ default: { mode: 'canary', share: before, from: 'operator' } });
+        const rollout = sampleRollout({ default: { mode: 'canary', share: before, from: 'operator' } });
         const clients = hashes.map((client) => ({ client, sent: { heartbeat: 1 } }));
         const { sentences } = rolloutEffect({ mode: 'canary', share }, rollout, seen(clients));
         const modes = { default: rollout.default, operations: {}, clients: {}, rollback: rollout.rollback };

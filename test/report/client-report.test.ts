@@ -17,9 +17,9 @@ import { Tally } from '../../src/report/tally/tally.ts';
 import { Outcomes } from '../../src/report/tally/outcomes.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { BodyCheckTally, wouldFail, wouldFailWords } from '../../src/rollout/body-checks.ts';
-import type { RolloutView } from '../../src/rollout/rollout-tally.ts';
 import { testRuleBook } from '../support/rule-book.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
+import { sampleRollout } from '../support/sample-rollout.ts';
 
 function checksOf(operation: string, counts: Partial<BodyChecks>): BodyChecks {
   return {
@@ -63,24 +63,6 @@ test('operations whose bodies the schema accepts share a line, each other has it
   expect(bodyCheckLines([])).toEqual([]);
 });
 
-function observed(counts: NonNullable<RolloutView['bodyChecks']>['counts']): RolloutView {
-  return {
-    v1Origin: 'http://v1.test',
-    revision: 0,
-    isSticky: true,
-    default: { mode: 'observe', from: 'operator' },
-    operations: {},
-    clients: {},
-    rollback: { window: 60_000, margin: 5, requests: 20 },
-    canaries: [],
-    rollbacks: [],
-    shadows: [],
-    bodyChecks: { counts, omitted: 0 },
-    requests: { v1: 12, v2: 0 },
-    brownouts: [],
-  };
-}
-
 // A client whose half the gateway would refuse was "none of 10 refused" in the retirement, and refused in the rollout.
 test('retirement, rollout, guide, digest and command line have one figure of what would fail', () => {
   const CLIENT = '3fa9000000000000';
@@ -119,7 +101,7 @@ test('retirement, rollout, guide, digest and command line have one figure of wha
   expect(client && bodyCheckWords(client)).toContain(figure);
   const counts = rollout.list(entries[0]?.ruleBook ?? '');
   expect(wouldFailWords(wouldFail(counts))).toBe(figure);
-  const text = rolloutText(observed(counts), { columns: 200 });
+  const text = rolloutText(sampleRollout({ bodyChecks: { counts, omitted: 0 } }), { columns: 200 });
   expect(text).toContain(`create_client: ${figure}`);
   expect(guideMarkdown(guide.document(testRuleBook()))).toContain(figure);
   expect(digests(report, [])[0]?.sentences.join(' ')).toContain(figure);

@@ -7,7 +7,7 @@ import { parsedJson } from '../../rewrite-log/attributes.ts';
 import { exchangeFamilies, rolloutFamilies, statFamilies } from '../../rewrite-log/metric-families.ts';
 import { METRICS_TYPE, printMetrics } from '../../rewrite-log/metrics.ts';
 import type { ClientsView, HistoryView, State } from '../api.ts';
-import { conditionsOf } from '../conditions.ts';
+import { conditionsOf, RECENT_MINUTES } from '../conditions.ts';
 import type { InspectorParts } from '../inspector-parts.ts';
 import { clientGuide } from '../own-reports.ts';
 import {
@@ -121,7 +121,7 @@ export function stateOf(parts: InspectorParts): State {
     canLogOut: token !== undefined,
     conditions: conditionsOf({
       stats: current,
-      minutes: view.history.minutes(time(), startedAt),
+      recent: view.history.recentFailures(time(), RECENT_MINUTES),
       ruleBook: ruleBook.hash,
       refusedFaults: refusal?.faults.length,
       rollout: parts.rollout?.view(),
