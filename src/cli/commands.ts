@@ -12,20 +12,16 @@ import type { TailOptions } from './logs/tail.ts';
 import type { NameOptions } from './report/clients.ts';
 import type { ReportOptions } from './report/report.ts';
 import type { RolloutOptions } from './rollout.ts';
-import { addReferenceOptions, addSettings, configOption, flagsOf } from './setting-options.ts';
+import { addReferenceOptions, addSettings, configOption, flagsOf, RULES_GROUP } from './setting-options.ts';
 import type { TwinOptions } from './twin.ts';
 
 /** Defines `serve`, which runs the gateway until SIGTERM or SIGINT. */
 export function serve(command: Command): void {
   command.description(
-    'Runs the gateway. SIGTERM and SIGINT finish the requests in flight and stop; SIGHUP reads rule book and certificates again, and reopens the log file.',
+    'Runs the gateway. SIGTERM and SIGINT finish the requests in flight and stop; SIGHUP reads rule book and certificates again, and reopens the log file. Each flag is also a variable (--max-in-flight: GATEWAY_MAX_IN_FLIGHT) and a line of the file --config. Defaults are in brackets; docs/settings.md says more.',
   );
   addSettings(command, allSettings)
-    .addOption(
-      new Option('--force', 'start with a rule book that has open questions (TODO lines)').helpGroup(
-        'Rule book:',
-      ),
-    )
+    .addOption(new Option('--force', 'start although the rule book has TODO lines').helpGroup(RULES_GROUP))
     .action(async ({ force, ...options }: Record<string, string | undefined> & { readonly force?: true }) => {
       const { serveUntilSignal } = await import('./serve/serving.ts');
       await serveUntilSignal(flagsOf(allSettings, options), force === true);

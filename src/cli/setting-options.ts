@@ -17,21 +17,16 @@ import {
  */
 export function addSettings(command: Command, settings: readonly Setting<unknown>[]): Command {
   command.addOption(configOption());
-  const inGroups = settings.map((setting) => ({ setting, group: settingGroup(setting.name) }));
-  for (const group of SETTING_GROUPS) {
-    for (const { setting } of inGroups.filter((one) => one.group === group))
-      command.addOption(new Option(flagOf(setting), describe(setting)).helpGroup(group));
-  }
+  const order = Object.values(HELP).flatMap((lines) => Object.keys(lines));
+  for (const setting of settings.toSorted((a, b) => order.indexOf(a.name) - order.indexOf(b.name)))
+    command.addOption(new Option(flagOf(setting), describe(setting)).helpGroup(settingGroup(setting.name)));
   for (const name of Object.keys(goneSettings)) command.addOption(new Option(`--${name} <value>`).hideHelp());
   return command;
 }
 
 /** The option `--config`: a file with settings, which flags and variables override. */
 export function configOption(): Option {
-  return new Option(
-    '--config <file>',
-    `YAML file of settings by their names, such as listen and rules; paths in it are relative to it. Flags and variables override it. (${CONFIG_VARIABLE}, default: unset)`,
-  ).helpGroup('Settings file:');
+  return new Option('--config <file>', `YAML file of settings (${CONFIG_VARIABLE})`).helpGroup(RULES_GROUP);
 }
 
 /** Dated releases separated by commas, from the oldest to the newest, whatever their order in the text. */
@@ -115,13 +110,17 @@ export function flagsOf(
   return Object.fromEntries(names.map((name) => [name, options[camelCase(name)]]));
 }
 
-function flagOf({ name, kind }: Setting<unknown>): string {
-  return `--${name} ${kind.placeholder}`;
+/** One line: what the setting is for, and its default. */
+function describe(setting: Setting<unknown>): string {
+  const line = HELP[settingGroup(setting.name)]?.[setting.name] ?? setting.sentence;
+  return setting.initial === undefined || setting.initial === ''
+    ? line
+    : `${line} (${setting.initial}${unitOf(setting)})`;
 }
 
-function describe(setting: Setting<unknown>): string {
-  const initial = setting.initial === undefined || setting.initial === '' ? 'unset' : setting.initial;
-  return `${setting.sentence} (${environmentName(setting)}, default: ${initial}${unitOf(setting)})`;
+/** A flag as `--help` shows it: a choice of long words is named in its line. */
+function flagOf({ name, kind }: Setting<unknown>): string {
+  return `--${name} ${kind.placeholder.length > 15 ? '<value>' : kind.placeholder}`;
 }
 
 /** The name under which commander keeps a flag. */
@@ -129,29 +128,89 @@ export function camelCase(name: string): string {
   return name.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Headings under which `--help` lists settings, each with the names that belong there. The first pattern that matches decides. */
-const GROUPS: readonly (readonly [heading: string, names: RegExp])[] = [
-  ['Addresses:', /^(?:listen|admin-listen|upstream|v1-upstream)$/],
-  ['Rules and rollout:', /^(?:rules|v2-openapi)$/],
-  ['Store that replicas share:', /^store/],
-  ['Logs:', /^log-/],
-  ['TLS:', /^(?:tls-|upstream-(?:ca|cert|key|sni)$)/],
-  ['Connections to V2:', /^(?:upstream-|breaker)/],
-  ['Clients:', /^(?:client-secret|client-names|self-service)/],
-  ['Limits:', /^(?:max-|buffer-|header-|min-|idle-|client-)/],
-  ['Proxies in front:', /^(?:forwarded|trusted-proxies|proxy-|via$)/],
-  ['Inspector and admin listener:', /^(?:admin-|capture|inspector-)/],
-  ['Process:', /^(?:workers|drain)/],
-];
+/** The heading of the files that a start reads first. */
+export const RULES_GROUP = 'Rules and settings:';
 
-const OTHER = 'Other settings:';
+/**
+ * What `--help` says about each setting, under its heading: one line of a terminal with 80 columns. The whole sentence, with the
+ * meaning of a setting that is unset, is in docs/settings.md.
+ */
+const HELP: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'Addresses:': {
+    listen: 'where clients connect',
+    'admin-listen': 'health, page, metrics',
+    upstream: 'V2 service; unset: the embedded one',
+    'v1-upstream': 'V1 service, for observe, shadow, canary',
+  },
+  [RULES_GROUP]: {
+    rules: 'rule book',
+    'v2-openapi': 'checks bodies that go to V1 as if migrated',
+  },
+  'Store that replicas share:': {
+    store: 'memory, file:path or redis://host',
+    'store-password': 'of Redis',
+  },
+  'Logs:': {
+    'log-level': 'process log: info, warn, error, silent',
+    'log-format': 'process log: auto, json, text',
+    'log-file': 'rewrite log; unset: stdout',
+  },
+  'TLS:': {
+    'tls-cert': 'certificate chain for clients, as PEM',
+    'tls-key': 'its key, as PEM',
+    'upstream-sni': "name in V2's certificate",
+    'upstream-ca': 'authorities to trust for V2, as PEM',
+    'upstream-cert': 'client certificate for V2, as PEM',
+    'upstream-key': 'its key, as PEM',
+  },
+  'Connections to V2:': {
+    'upstream-connections': 'at most',
+    'upstream-connect-timeout': 'to connect',
+    'upstream-headers-timeout': 'until the response has its head',
+    'upstream-body-timeout': 'between two parts of a response',
+    'upstream-header-bytes': "size of a response's head",
+    'upstream-idle-timeout': 'until an idle connection closes',
+    'upstream-max-age': 'until a connection is replaced',
+    'upstream-host': 'Host field for V2',
+    breaker: 'pause while V2 keeps failing',
+  },
+  'Clients:': {
+    'client-secret': 'key for the hashes that name clients',
+    'client-names': 'display names for clients',
+    'self-service': 'clients may read their own report',
+  },
+  'Limits:': {
+    'max-in-flight': 'requests at the same time',
+    'buffer-bytes': 'memory for bodies being rewritten',
+    'header-bytes': "size of a request's head",
+    'client-headers-timeout': 'to receive the head',
+    'client-body-timeout': 'between two parts of a body',
+    'client-connections': 'at most',
+    'min-data-rate': 'a second, in a body',
+    'idle-timeout': 'until an idle connection closes',
+  },
+  'Proxies in front:': {
+    forwarded: 'clients for V2: x-forwarded, rfc7239',
+    via: 'its name in Via',
+    'trusted-proxies': 'whose forwarding fields count',
+    'proxy-protocol': 'connections begin with PROXY',
+  },
+  'Inspector and admin listener:': {
+    'admin-token': 'required unless on loopback',
+    'admin-hosts': 'host names of the admin listener',
+    capture: 'keep values, too: bodies',
+    'capture-mask': 'members whose values are never kept',
+    'capture-memory': 'for kept exchanges',
+    'inspector-resend': 'send a kept request to V2 again: v2',
+  },
+  'Process:': {
+    workers: 'processes, or auto: one a core',
+    drain: 'to finish requests when stopping',
+  },
+};
 
-/** Headings in the order of `--help`. */
-export const SETTING_GROUPS: readonly string[] = [...GROUPS.map(([heading]) => heading), OTHER];
-
-/** Returns the heading of a setting. */
-export function settingGroup(name: string): string {
-  return GROUPS.find(([, names]) => names.test(name))?.[0] ?? OTHER;
+function settingGroup(name: string): string {
+  return Object.entries(HELP).find(([, lines]) => name in lines)?.[0] ?? 'Other settings:';
 }
 
 /** Returns the settings as a Markdown table. */

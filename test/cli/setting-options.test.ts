@@ -13,7 +13,7 @@ test('table and example name the values of every choice', () => {
 
 test('a default has one unit', () => {
   const help = addSettings(new Command(), allSettings).helpInformation().replaceAll(/\s+/g, ' ');
-  expect(help).toContain('default: 16KiB)');
-  expect(help).toContain('default: 240 bytes)');
+  expect(help).toContain('(16KiB)');
+  expect(help).toContain('(240 bytes)');
   expect(help).not.toMatch(/iB bytes/);
 });
