@@ -9,8 +9,8 @@ import { huesOf } from './format.ts';
 import { HelpDialog, type KeyActions, useKeys, usePreferences } from './help-dialog.ts';
 import { HourView } from './hour/hour-view.ts';
 import { ConditionsBanner, Login, PageHeader, RefusedBanner, VIEW_NAMES } from './page-header.ts';
-import { linkTo, PERSPECTIVES, usePlace, VIEWS } from './page-state.ts';
-import { el, part } from './parts.ts';
+import { linkTo, PERSPECTIVES, usePlace, type View, VIEWS } from './page-state.ts';
+import { type Announce, classes, el, part } from './parts.ts';
 import { RetirementView } from './retirement-view.ts';
 import { RolloutView } from './rollout-view.ts';
 import { RulesView } from './rules-view.ts';
@@ -30,7 +30,7 @@ export function InspectorPage(): VNode {
   const [isHelpOpen, setIsHelpOpen] = useState(false);
   const [preferences, prefer] = usePreferences();
   const { density, listShare, hasLetters } = preferences;
-  const [announcement, announce] = useAnnouncement();
+  const [announcement, announce] = useAnnouncement(place.view);
   const rules = useAsked<Rules>('rules', RULES_EVERY);
   const asked = useAsked<ClientsView>('clients', CLIENTS_EVERY);
   const [named, setNamed] = useState<ClientsView | undefined>(undefined);
@@ -131,8 +131,13 @@ export function InspectorPage(): VNode {
     ),
     el(
       'p',
-      { class: announcement === '' ? 'said' : 'said shown', role: 'status', 'aria-live': 'polite' },
-      announcement,
+      {
+        class:
+          announcement.isSpoken === true ? 'sr-only' : classes('said', announcement.text !== '' && 'shown'),
+        role: 'status',
+        'aria-live': 'polite',
+      },
+      announcement.text,
     ),
     part(HelpDialog, {
       isOpen: isHelpOpen,
@@ -143,13 +148,22 @@ export function InspectorPage(): VNode {
   );
 }
 
-/** Announces one sentence at a time, politely, and shows it at the foot of the page for a moment. */
-function useAnnouncement(): readonly [string, (sentence: string) => void] {
-  const [announcement, setAnnouncement] = useState('');
+/** A sentence for screen readers, and for the foot of the page unless the page shows the same already. */
+interface Announcement {
+  readonly text: string;
+  readonly isSpoken?: boolean;
+}
+
+const SILENCE: Announcement = { text: '' };
+
+/** Announces one sentence at a time, politely, for a moment; with its view it goes, because it speaks of what is no longer there. */
+function useAnnouncement(view: View): readonly [Announcement, Announce] {
+  const [announcement, setAnnouncement] = useState(SILENCE);
+  useEffect(() => setAnnouncement(SILENCE), [view]);
   useEffect(() => {
-    if (announcement === '') return undefined;
-    const timer = setTimeout(() => setAnnouncement(''), ANNOUNCEMENT_MS);
+    if (announcement.text === '') return undefined;
+    const timer = setTimeout(() => setAnnouncement(SILENCE), ANNOUNCEMENT_MS);
     return () => clearTimeout(timer);
   }, [announcement]);
-  return [announcement, setAnnouncement];
+  return [announcement, (text, isSpoken = false) => setAnnouncement({ text, isSpoken })];
 }

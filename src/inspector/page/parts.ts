@@ -40,6 +40,9 @@ const SIGNS: Readonly<Record<Outcome, string>> = {
  */
 const UNPRINTABLE = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
+/** Says a sentence at the foot of the page and to screen readers; only to them (`isSpoken`) where the page shows it elsewhere. */
+export type Announce = (sentence: string, isSpoken?: boolean) => void;
+
 /** Creates an element of the page; unlike Preact's own `h` it checks the props of each tag. */
 export function el<Tag extends keyof Tags>(
   tag: Tag,

@@ -124,6 +124,21 @@ describe('the keyboard', () => {
     await page.getByRole('heading', { name: 'Rule book' }).waitFor();
   });
 
+  test('what is announced goes with its view, and covers no edits', async () => {
+    const { page } = await browser.open(gateway.adminOrigin);
+    await settled(page);
+    const status = page.getByRole('status');
+    await page.locator('.entry').first().click();
+    const spoken = page.locator('[role=status].sr-only').filter({ hasText: 'status' });
+    await spoken.waitFor({ state: 'attached' });
+    expect((await spoken.boundingBox())?.width).toBeLessThanOrEqual(1);
+    await page.getByRole('button', { name: 'Copy curl for V1' }).first().waitFor();
+    await page.keyboard.press('c');
+    await status.filter({ hasText: 'Copied' }).waitFor();
+    await page.keyboard.press('4');
+    await status.filter({ hasText: 'Copied' }).waitFor({ state: 'hidden', timeout: 2000 });
+  });
+
   test('can do without single letters', async () => {
     const { page } = await browser.open(gateway.adminOrigin);
     await settled(page);

@@ -14,7 +14,7 @@ import { useAsked } from '../admin-client.ts';
 import { EntryDetail } from '../entry/entry-detail.ts';
 import { count, counted, dayTime, type HueOf } from '../format.ts';
 import { type Go, linkTo, type PageState } from '../page-state.ts';
-import { classes, CompletionList, el, PaneSplitter, part } from '../parts.ts';
+import { type Announce, classes, CompletionList, el, PaneSplitter, part } from '../parts.ts';
 import { EntryList } from './entry-list.ts';
 import type { LiveEntries, LiveView } from './live-entries.ts';
 
@@ -31,7 +31,7 @@ interface TrafficViewProps {
   /** The name of a client, where it has one. */
   readonly nameOf: (client: string | undefined) => string | undefined;
   readonly summaryOf: (change: string) => string | undefined;
-  readonly announce: (sentence: string) => void;
+  readonly announce: Announce;
   /** Share of the list beside an exchange, in percent. */
   readonly listShare: number;
   readonly onListShare: (share: number) => void;
@@ -64,7 +64,8 @@ export function TrafficView(props: TrafficViewProps): VNode {
   const openEntry = (entry: NumberedEntry): void => {
     onActive(entry.seq);
     go({ entry: linkTo(entry) }, open === undefined ? 'keep' : 'replace');
-    announce(entrySentence(entry));
+    // Shown, it would cover the edits that the exchange was opened for.
+    announce(entrySentence(entry), true);
   };
   return el(
     'div',
