@@ -5,8 +5,8 @@ import { OperationTable } from '../../src/rules/rule-book.ts';
 import { readRuleBook } from '../../src/rules/read-rule-book.ts';
 import { fencedBlocks } from '../support/doc-pages.ts';
 
-const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
-const [, cookbook = ''] = readme.split('## Cookbook');
+const page = readFileSync(new URL('../../docs/rule-book.md', import.meta.url), 'utf8');
+const [, cookbook = ''] = page.split('## Cookbook');
 const blocks = fencedBlocks(cookbook.split('\n## ')[0] ?? '');
 const recipes = blocks
   .filter(({ language }) => language === 'yaml')

@@ -10,7 +10,6 @@ import { fileURLToPath } from 'node:url';
 import { formatMessage } from 'publint/utils';
 import { publint } from 'publint';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { fencedBlocks } from '../support/doc-pages.ts';
 import { done, packed, run } from '../support/installed-package.ts';
 import { exchange } from '../support/raw-client.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -122,11 +121,6 @@ describe('the parts of the engine in a clean folder', () => {
   });
 });
 
-/** The example of the README. */
-const readmeExample =
-  fencedBlocks(readFileSync(join(root, 'README.md'), 'utf8')).find(({ language }) => language === 'ts')
-    ?.text ?? '';
-
 /** The examples of docs/library.md, by name. */
 const examples = new Map(
   [
@@ -170,7 +164,6 @@ const TRIED = '/api/v2/clients {"n":1.0} 201 {"data":{"name":"A"}} {"data":{"nam
 
 describe('the examples of docs/library.md in a clean folder', () => {
   beforeAll(() => {
-    writeFileSync(join(folder, 'readme.ts'), readmeExample);
     for (const [name, text] of examples) writeFileSync(join(folder, `${name}.ts`), text);
     writeFileSync(join(folder, 'trial.ts'), TRIAL);
     writeFileSync(
@@ -182,7 +175,7 @@ describe('the examples of docs/library.md in a clean folder', () => {
 
   test('compile strictly, and the verdicts narrow', async () => {
     expect([...examples.keys()]).toEqual(['migration', 'rule-book', 'hono', 'fetch', 'node']);
-    const files = [...examples.keys(), 'trial', 'readme'].map((name) => `${name}.ts`);
+    const files = [...examples.keys(), 'trial'].map((name) => `${name}.ts`);
     // A narrowing that must fail: the body of any verdict.
     writeFileSync(
       join(folder, 'wide.ts'),
@@ -194,12 +187,6 @@ describe('the examples of docs/library.md in a clean folder', () => {
     expect((await compile(['wide.ts'])).stdout).toMatch(
       /Property 'edits' does not exist on type 'PassedRequest'/,
     );
-  });
-
-  test('the README’s prints what its comment says', async () => {
-    const [, said] = / \/\/ (.+)\n$/.exec(readmeExample) ?? [];
-    expect(said).toBe('/api/v2/clients {"rate":10.50}');
-    expect((await run(tool('node/bin/node'), ['readme.ts'], folder)).stdout).toBe(`${said ?? ''}\n`);
   });
 
   test.each([

@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { publicNames, releasedNames, SURFACES, untoldChanges } from '../../config/release/surface.ts';
+
+const root = new URL('../../', import.meta.url);
+const names = await publicNames(root);
+const page = readFileSync(new URL('docs/stability.md', root), 'utf8');
+const changelog = readFileSync(new URL('CHANGELOG.md', root), 'utf8');
+const unreleased = changelog.slice(changelog.indexOf('## [Unreleased]')).split('\n## [')[0] ?? '';
+
+test('every public name that came or went since the last release is in the changelog', () => {
+  expect(untoldChanges(names, releasedNames(root), unreleased)).toEqual([]);
+});
+
+test.each(SURFACES)('%s: its names are found, and docs/stability.md says what they promise', (surface) => {
+  expect(names.filter((line) => line.startsWith(`${surface}: `)).length).toBeGreaterThan(2);
+  expect(page).toMatch(new RegExp(`^\\| ${surface}s? \\|`, 'im'));
+});
+
+test('a name is told by its last word, and one that is not told is found, new or gone', () => {
+  const told = untoldChanges(
+    ['setting: max-age', 'rule book: a.b', 'flag: explain --har'],
+    ['setting: max-size', 'flag: explain --file'],
+    'The setting `max-age` is new. `--har` reads HAR files instead of `--file`.',
+  );
+  expect(told).toEqual(['new: rule book: a.b', 'gone: setting: max-size']);
+});
+
+test.each([
+  'rule book: changes[].request[].rename',
+  'setting: max-in-flight',
+  'flag: explain --response',
+  'exit code: 2',
+  'log field: edits[].change',
+  'metric: gateway_exchanges_total',
+  'error code: body-too-large',
+  'admin API: POST /rollout',
+  'library: capture-gateway createMigration',
+])('the list has %s', (line) => {
+  expect(names).toContain(line);
+});
