@@ -5,12 +5,15 @@ import type { ResponseHead } from '../http/response-head.ts';
 import { splitUrl } from '../http/target.ts';
 import { requestHeaders, toHeaders } from '../http/web-headers.ts';
 import { failure, type Failure } from '../migrate/failure.ts';
+import type { RefusalForm } from '../rules/refusal-form.ts';
 import { fixedLength, reusesMemory } from './upstream.ts';
 
 /** Options shared by every exchange of a worker. */
 interface EdgeExchangeOptions {
   /** Milliseconds between two chunks of the request body; 0 is no limit. */
   readonly bodyTimeout: number;
+  /** The form of failures for which no exchange can respond. */
+  readonly refusals: RefusalForm | undefined;
 }
 
 /** The platform's facts about a client; workerd alone provides none. */
@@ -33,7 +36,7 @@ export class EdgeExchange implements Exchange {
   readonly finished: Promise<void>;
   readonly ended: () => void;
   private readonly request: Request;
-  private readonly response = new EdgeResponse();
+  private readonly response: EdgeResponse;
   private readonly body: PartBody | undefined;
   private handler: ExchangeHandler | undefined = undefined;
   private settled = false;
@@ -44,6 +47,7 @@ export class EdgeExchange implements Exchange {
     this.finished = promise;
     this.ended = resolve;
     this.request = request;
+    this.response = new EdgeResponse(options.refusals);
     this.method = request.method;
     // `new URL()` would resolve dot segments.
     this.target = splitUrl(request.url).target;
@@ -186,6 +190,7 @@ const BODILESS_STATUSES: ReadonlySet<number> = new Set([204, 205, 304]);
  */
 class EdgeResponse {
   readonly response: Promise<Response>;
+  private readonly refusals: RefusalForm | undefined;
   private readonly resolve: (response: Response) => void;
   private owner: EdgeResponseOwner | undefined = undefined;
   private started: ResponseHead | undefined = undefined;
@@ -196,8 +201,9 @@ class EdgeResponse {
   private backpressured = false;
   private ended = false;
 
-  constructor() {
+  constructor(refusals: RefusalForm | undefined) {
     const { promise, resolve } = Promise.withResolvers<Response>();
+    this.refusals = refusals;
     this.response = promise;
     this.resolve = resolve;
   }
@@ -246,7 +252,7 @@ class EdgeResponse {
     this.ended = true;
     const { writer } = this;
     if (writer === undefined) {
-      this.resolve(failureResponse(refused));
+      this.resolve(failureResponse(refused, this.refusals));
       return;
     }
     const abort = (): Promise<void> => writer.abort(new Error('the upstream response was aborted'));
@@ -436,10 +442,11 @@ function lentParts(stream: ReadableStream<Uint8Array>): PartReader {
   };
 }
 
-/** The response of a failure for which no exchange can respond. */
-export function failureResponse(failure: Failure): Response {
-  return new Response(failure.envelope(), {
+/** The response of a failure for which no exchange can respond, in the form of the rule book. */
+export function failureResponse(failure: Failure, form: RefusalForm | undefined): Response {
+  const { type, body } = failure.content(form, crypto.randomUUID());
+  return new Response(body, {
     status: failure.status,
-    headers: { 'Content-Type': 'application/json', 'x-gateway-error': failure.code },
+    headers: { 'Content-Type': type, 'x-gateway-error': failure.code },
   });
 }

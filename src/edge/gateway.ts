@@ -323,7 +323,10 @@ export class EdgeServer {
     if ('faults' in edge || app === undefined) return this.unconfigured();
     const { gateway, replica, admin } = edge;
     if (admin?.hosts.has(hostOf(request)) === true) return admin.fetch(request);
-    const exchange = new EdgeExchange(request, { bodyTimeout: edge.bodyTimeout });
+    const exchange = new EdgeExchange(request, {
+      bodyTimeout: edge.bodyTimeout,
+      refusals: parts.ruleBook.refusals,
+    });
     const received = gateway.receive(exchange);
     const isShared = replica !== undefined && received.decision.route === 'migrate';
     // A client that disconnects ends the worker, and the entry would be lost, unless some work is still pending.
@@ -341,7 +344,8 @@ export class EdgeServer {
   private unconfigured(): Response {
     const faults = 'faults' in this.edge ? this.edge.faults : [];
     for (const fault of faults) this.parts.print(edgeProcessLine('error', 'start-refused', fault));
-    return failureResponse(failure('internal', 'The gateway is not configured.'));
+    const { refusals } = this.parts.ruleBook;
+    return failureResponse(failure('internal', 'The gateway is not configured.'), refusals);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { ResponseHead } from '../http/response-head.ts';
 import { type MigrateDecision, notServed, type PassDecision } from '../migrate/decision.ts';
-import { type Failure, failure } from '../migrate/failure.ts';
+import { type Failure, failure, type FailureContent } from '../migrate/failure.ts';
 import { closeEntry, openEntry } from '../rewrite-log/open-entry.ts';
 import { chooseMode } from '../rollout/modes.ts';
 import { retirementRefusal } from '../rollout/retirement.ts';
@@ -92,16 +92,21 @@ export class Gateway extends GatewayContext {
     return exchange.handled;
   }
 
+  /** The response to a request that could not be read: whose version nobody knows, so that it is written for V1's clients. */
+  contentOf(refused: Failure, requestId: string): FailureContent {
+    return refused.content(this.parts.rules().ruleBook.refusals, requestId);
+  }
+
   /**
    * Logs a request that could not be read, for which there is no exchange. Without `responseBytes` its connection was closed without
    * a response.
    */
-  logRefused(refused: Failure, responseBytes?: number): void {
+  logRefused(refused: Failure, responseBytes?: number, requestId = this.parts.newRequestId()): void {
     const { parts } = this;
     const entry = openEntry({
       route: 'none',
       method: '',
-      requestId: parts.newRequestId(),
+      requestId,
       verdict: 'refused',
       ruleBook: parts.rules().ruleBook.hash,
     });

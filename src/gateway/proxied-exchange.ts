@@ -7,6 +7,7 @@ import type { Entry, Route } from '../rewrite-log/entry.ts';
 import type { ReceivedRequest } from './received-request.ts';
 import { type EndedExchange, ExchangeMemory, type WatchedExchange } from './limits.ts';
 import type { Body, ClientFault, ExchangeHandler } from './exchange.ts';
+import { refusalForm } from '../migrate/decision.ts';
 import { type Failure, failure } from '../migrate/failure.ts';
 import type { GatewayContext } from './gateway-context.ts';
 import { HandlerBoundary, ReceiverBoundary } from './guard.ts';
@@ -27,7 +28,7 @@ import {
 
 const NO_HEADERS: HeaderList = [];
 const NO_EDITS: Entry['edits'] = [];
-const ascii = new TextEncoder();
+const encoder = new TextEncoder();
 
 /**
  * One exchange from end to end: sends the request, with a retry if allowed, streams the response back and logs the exchange. One
@@ -134,8 +135,11 @@ export class ProxiedExchange implements ExchangeHandler, UpstreamReceiver, Watch
     this.entry.failure = refused.code;
     this.entry.pointer = refused.pointer;
     this.entry.position = refused.position;
-    const body = ascii.encode(refused.envelope());
-    const own = ['Content-Type', 'application/json', 'Content-Length', String(body.length)];
+    const { exchange, decision } = this.received;
+    const form = refusalForm(decision, exchange.target, this.rules);
+    const content = refused.content(form, this.entry.requestId);
+    const body = encoder.encode(content.body);
+    const own = ['Content-Type', content.type, 'Content-Length', String(body.length)];
     const headers = [
       ...own,
       'Date',

@@ -1,7 +1,7 @@
 import { ByteCollector } from '../http/byte-collector.ts';
 import type { Coding } from '../http/content.ts';
 import { endToEnd, rewrittenResponseFields } from '../http/fields.ts';
-import { readTraceparent } from '../http/forwarding.ts';
+import { isRequestId, readTraceparent } from '../http/forwarding.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import { readHead, type RequestHead } from '../http/request-head.ts';
 import { unlimitedMemory } from '../json/tape.ts';
@@ -14,6 +14,7 @@ import {
   migrateBody,
   type MigrateDecision,
   migrateHead,
+  refusalForm,
   verdictOf,
 } from '../migrate/decision.ts';
 import { type DecodedBody, decodeWebBody } from '../migrate/decode-web-body.ts';
@@ -32,6 +33,7 @@ import { type BodyLinks, type LinkRewriting, type RequestFacts, restoredLink } f
 import { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { EditRecord } from '../rewrite/records.ts';
 import { SignalHeaders } from '../rollout/retirement.ts';
+import type { RefusalForm } from '../rules/refusal-form.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import {
   type HeaderFields,
@@ -200,7 +202,14 @@ export class Migration {
     });
     switch (decision.route) {
       case 'none':
-        return { action: 'refuse', refused: refusedRequest(decision.failure, undefined) };
+        return {
+          action: 'refuse',
+          refused: refusedRequest(decision.failure, {
+            form: refusalForm(decision, target, this.rules),
+            requestId: ownId(head),
+            signals: undefined,
+          }),
+        };
       case 'pass':
       case 'self-service':
       case 'options':
@@ -226,11 +235,25 @@ function bytesOf(body: BodyLike): Uint8Array {
   throw new TypeError('A body is a Uint8Array, text, null or undefined.');
 }
 
-/** Returns the refusal for a failure; `signals` are the header fields of responses to V1 clients. */
-function refusedRequest(failed: Failure, signals: SignalHeaders | undefined): RefusedRequest {
+/** How a refusal is written. */
+interface RefusalParts {
+  readonly form: RefusalForm | undefined;
+  readonly requestId: string | undefined;
+  /** Header fields of responses to V1 clients. */
+  readonly signals: SignalHeaders | undefined;
+}
+
+/** The id that the client or a proxy in front gave the request; here nobody else does. */
+function ownId({ requestId }: RequestHead): string | undefined {
+  return isRequestId(requestId) ? requestId : undefined;
+}
+
+/** Returns the refusal for a failure. */
+function refusedRequest(failed: Failure, { form, requestId, signals }: RefusalParts): RefusedRequest {
   const { status, code, detail, pointer, position } = failed;
-  const body = new TextEncoder().encode(failed.envelope());
-  const headers = ['Content-Type', 'application/json', 'Content-Length', String(body.length)];
+  const content = failed.content(form, requestId);
+  const body = new TextEncoder().encode(content.body);
+  const headers = ['Content-Type', content.type, 'Content-Length', String(body.length)];
   headers.push('x-gateway-error', code, ...failed.headers);
   signals?.addTo(headers, []);
   return {
@@ -258,15 +281,20 @@ interface V1RequestParts {
   readonly codings: readonly Coding[];
 }
 
+/** Returns the refusal for a failure of a V1 request. */
+function refusedV1({ rules, head, signals }: V1RequestParts, failed: Failure): RefusedRequest {
+  return refusedRequest(failed, { form: rules.ruleBook.refusals, requestId: ownId(head), signals });
+}
+
 /** Starts a V1 request: without a body, or with one that no rule concerns, it is complete. */
 function startV1Request(parts: V1RequestParts, hasBody: boolean): StartedRequest {
   const { body, refusal } = parts.decision;
-  if (refusal !== undefined) return { action: 'refuse', refused: refusedRequest(refusal, parts.signals) };
+  if (refusal !== undefined) return { action: 'refuse', refused: refusedV1(parts, refusal) };
   if (!hasBody && makesBody(body)) return new CollectedV1Request(parts, undefined);
   if (!hasBody) return { action: 'forward', request: withoutBodyEdits(parts, null, [], undefined) };
   switch (body.action) {
     case 'refuse':
-      return { action: 'refuse', refused: refusedRequest(body.failure, parts.signals) };
+      return { action: 'refuse', refused: refusedV1(parts, body.failure) };
     case 'forward':
       return { action: 'forward', request: withoutBodyEdits(parts, null, [], body.note) };
     case 'drop':
@@ -337,12 +365,12 @@ class CollectedV1Request implements CollectedRequest {
 
   finish(decoded: DecodedBody, received?: Uint8Array): MigratedRequest | RefusedRequest {
     const { parts } = this;
-    const { rules, signals, decision } = parts;
+    const { rules, decision } = parts;
     const plan = rules.requestPlan(decision.operation, formatOf(decision.body));
     const outcome = migrateBody(plan, decoded, this.bodyLimit);
     switch (outcome.verdict) {
       case 'refused':
-        return refusedRequest(outcome.failure, signals);
+        return refusedV1(parts, outcome.failure);
       case 'unchanged': {
         const body = received ?? outcome.body;
         return withoutBodyEdits(parts, body.length === 0 ? null : body, outcome.records, outcome.note);
@@ -355,7 +383,7 @@ class CollectedV1Request implements CollectedRequest {
   }
 
   tooLarge(): RefusedRequest {
-    return refusedRequest(bodyTooLarge(this.bodyLimit), this.parts.signals);
+    return refusedV1(this.parts, bodyTooLarge(this.bodyLimit));
   }
 }
 

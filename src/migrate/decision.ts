@@ -19,6 +19,7 @@ import type { RequestFacts } from '../rewrite/links.ts';
 import type { MovedTarget, Moves, PathAndQuery } from '../rewrite/moves.ts';
 import type { RewrittenQuery } from '../rewrite/query-plan.ts';
 import type { EditRecord, Rewrite } from '../rewrite/records.ts';
+import type { RefusalForm } from '../rules/refusal-form.ts';
 import {
   isReleaseDate,
   type Operation,
@@ -187,6 +188,21 @@ export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits:
 
 const TWO_METHODS =
   'The request names two methods for itself: send one of X-HTTP-Method-Override, X-HTTP-Method, X-Method-Override and _method.';
+
+/**
+ * The form of the gateway's own error for a request with this raw target: that of the rule book for V1's clients, and for whoever
+ * cannot be told from them. Those of V2 get the service's own, which undefined stands for.
+ */
+export function refusalForm(
+  { route }: Decision,
+  target: string,
+  { prefixes, ruleBook }: CompiledRuleBook,
+): RefusalForm | undefined {
+  if (ruleBook.refusals === undefined || route === 'pass') return undefined;
+  return route === 'none' && prefixes.versionOf(target) === 'v2' && !prefixes.isShared
+    ? undefined
+    : ruleBook.refusals;
+}
 
 /** Responds to an OPTIONS or TRACE that may be forwarded no more (RFC 9110 §7.6.2); other methods have no such limit. */
 function decideMaxForwards(method: string, maxForwards: string | undefined): Decision | undefined {

@@ -1,5 +1,13 @@
 import type { HeaderList } from '../http/header-list.ts';
+import { pointerSteps } from '../json/pointer.ts';
 import type { Refusal } from '../rewrite/records.ts';
+import {
+  isPlaceholder,
+  type RefusalForm,
+  type RefusalPlaceholder,
+  type RefusalTemplate,
+  splitPlaceholders,
+} from '../rules/refusal-form.ts';
 
 /** The position of a failure in a body: byte offset from 0, line and column from 1. */
 export interface FailurePosition {
@@ -48,8 +56,52 @@ export class Failure implements FailureFacts {
     this.reset = facts.reset;
   }
 
+  /**
+   * The body of the response in a form of a rule book; undefined is the service's own. `requestId` is that of the log. A pointer that
+   * there is not is left out, with what has nothing else.
+   */
+  content(form: RefusalForm | undefined, requestId: string | undefined): FailureContent {
+    if (form === undefined) return { type: 'application/json', body: this.envelope() };
+    if (form === 'problem') return { type: 'application/problem+json', body: this.problem() };
+    if (form === 'rails') return { type: 'application/json', body: this.rails() };
+    return { type: form.type, body: this.filled(form, requestId) };
+  }
+
+  /** RFC 9457, with the extension that its §3 has for several errors. */
+  private problem(): string {
+    const { status, title, detail, pointer } = this;
+    return JSON.stringify({
+      type: 'about:blank',
+      title,
+      status,
+      detail,
+      ...(pointer === undefined ? {} : { errors: [{ detail, pointer: fragmentOf(pointer) }] }),
+    });
+  }
+
+  /** As Rails writes the errors of a model: those of no attribute are its `base`. */
+  private rails(): string {
+    const { detail, pointer } = this;
+    return JSON.stringify({ errors: { [fieldOf(pointer) ?? 'base']: [detail] } });
+  }
+
+  private filled({ body }: RefusalTemplate, requestId: string | undefined): string {
+    const { status, code, title, detail, pointer } = this;
+    const values: PlaceholderValues = {
+      status,
+      'status-text': String(status),
+      code,
+      title,
+      detail,
+      pointer,
+      field: fieldOf(pointer),
+      id: requestId,
+    };
+    return JSON.stringify(filledTemplate(body, values) ?? null);
+  }
+
   /** The body of the response, in the service's own format; `code` distinguishes it from a response of V2. */
-  envelope(): string {
+  private envelope(): string {
     const { status, title, detail, code, pointer, position, reason, reset } = this;
     return JSON.stringify({
       errors: [
@@ -65,6 +117,55 @@ export class Failure implements FailureFacts {
       ...(reset === undefined ? {} : { meta: { reset } }),
     });
   }
+}
+
+/** A body and its media type. */
+export interface FailureContent {
+  readonly type: string;
+  readonly body: string;
+}
+
+type PlaceholderValues = Readonly<Record<RefusalPlaceholder, string | number | undefined>>;
+
+/** A value of a template with its placeholders filled in; undefined where it is one that has no value. */
+function filledTemplate(template: unknown, values: PlaceholderValues): unknown {
+  if (typeof template === 'string') {
+    const parts = splitPlaceholders(template);
+    const [before, name = '', after] = parts;
+    if (parts.length === 3 && before === '' && after === '' && isPlaceholder(name)) return values[name];
+    return filledText(parts, values);
+  }
+  if (Array.isArray(template))
+    return template
+      .map((element) => filledTemplate(element, values))
+      .filter((element) => element !== undefined);
+  if (typeof template !== 'object' || template === null) return template;
+  return Object.fromEntries(
+    Object.entries(template).flatMap(([name, value]) => {
+      const filled = filledTemplate(value, values);
+      return filled === undefined ? [] : [[filledText(splitPlaceholders(name), values), filled]];
+    }),
+  );
+}
+
+function filledText(parts: readonly string[], values: PlaceholderValues): string {
+  return parts
+    .map((part, at) => (at % 2 === 1 && isPlaceholder(part) ? String(values[part] ?? '') : part))
+    .join('');
+}
+
+/** A pointer as a fragment (RFC 6901 §6). */
+function fragmentOf(pointer: string): string {
+  return `#${encodeURI(pointer.toWellFormed()).replaceAll('#', '%23')}`;
+}
+
+/** A pointer as Rails and others name an attribute: `items[0].name`; undefined without one, and for that of the whole body. */
+function fieldOf(pointer: string | undefined): string | undefined {
+  if (pointer === undefined || pointer === '') return undefined;
+  return pointerSteps(pointer).reduce(
+    (name, step) => (/^\d+$/.test(step) ? `${name}[${step}]` : name === '' ? step : `${name}.${step}`),
+    '',
+  );
 }
 
 /** Creates the failure for a code; `detail` replaces the default sentence with one about this case. */

@@ -17,6 +17,7 @@ import {
   readDestination,
   type StatusMapping,
 } from './move.ts';
+import type { RefusalForm } from './refusal-form.ts';
 import { didYouMean, type SourceFault, type SourcePath } from './rule-book-fault.ts';
 import type { RuleBookSource } from './rule-book-source.ts';
 import {
@@ -383,6 +384,12 @@ export function readErrorForm(source: RuleBookSource['errors']): ErrorForm | und
   const { list, pointer, text = [] } = source;
   const names = text.map((name) => readPath(name)[0] ?? '');
   return { list: readPath(list), pointer: readPath(pointer), text: names, about: [] };
+}
+
+/** Reads the form of the gateway's own errors; undefined for that of a book that names none. */
+export function readRefusalForm(source: RuleBookSource['refusals']): RefusalForm | undefined {
+  if (source === undefined || source === 'json-api') return undefined;
+  return typeof source === 'string' ? source : { type: 'application/json', ...source };
 }
 
 /** Parses the path of a resource; an empty text is the body itself. */

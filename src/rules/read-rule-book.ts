@@ -1,8 +1,15 @@
-import { checkChanges, checkOperations, readErrorForm, readResource } from './check-rule-book.ts';
+import {
+  checkChanges,
+  checkOperations,
+  readErrorForm,
+  readRefusalForm,
+  readResource,
+} from './check-rule-book.ts';
 import { declareChange, type JsonAt } from './declared-change.ts';
 import { declareRollout } from './declared-rollout.ts';
 import { hashRuleBook } from './hash.ts';
 import { declareVersion, staleHeaderRules } from './header-rules.ts';
+import { templateFaults } from './refusal-form.ts';
 import type { RuleBookFault, SourceFault } from './rule-book-fault.ts';
 import { ruleBookSource, type RuleBookSource, type ValidSubset, validSubset } from './rule-book-source.ts';
 import {
@@ -91,12 +98,15 @@ function check(source: RuleBookSource, subset: ValidSubset | undefined, jsonAt: 
   const policies: Policies = { ...DEFAULT_POLICIES, ...source.policies };
   const limits: RuleBookLimits = { ...DEFAULT_LIMITS, ...source.limits };
   const errors = readErrorForm(source.errors);
+  const refusals = readRefusalForm(source.refusals);
   const resource = source.resource === undefined ? undefined : readResource(source.resource);
   const byId = new Map(operations.map((operation) => [operation.id, operation]));
   const ids = subset?.ids ?? new Set(Object.keys(source.operations ?? {}));
   const { version, versionField, faults: ofVersion } = declareVersion(source);
   const { rollout, faults: ofRollout } = declareRollout(source, ids);
   const all = [...faults, ...checkChanges(declared, byId, ids), ...ofVersion, ...ofRollout];
+  if (typeof source.refusals === 'object')
+    all.push(...templateFaults(source.refusals.body, ['refusals', 'body']));
   // If a change is left out, a later rule could wrongly seem stale.
   if (subset === undefined || subset.hasAllChanges) {
     all.push(
@@ -121,6 +131,7 @@ function check(source: RuleBookSource, subset: ValidSubset | undefined, jsonAt: 
     version,
     ...(versionField === undefined ? {} : { versionField }),
     ...(errors === undefined ? {} : { errors }),
+    ...(refusals === undefined ? {} : { refusals }),
     ...(resource === undefined ? {} : { resource }),
     operations,
     changes,

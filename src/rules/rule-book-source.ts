@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { inverseFactor } from './conversion.ts';
 import { formatFault, isZone, secondsOfDay } from './date-format.ts';
+import { REFUSAL_PLACEHOLDERS } from './refusal-form.ts';
 import { readDuration, readInstant } from './rollout.ts';
 import { fieldFault, isOneValue } from './field-names.ts';
 import { isReleaseDate } from './rule-book.ts';
@@ -707,6 +708,13 @@ const prefix = z.string().refine((text) => prefixFault(text) === undefined, {
   error: ({ input }) => prefixFault(String(input)),
 });
 
+const mediaType = z
+  .string()
+  .regex(
+    /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:; ?charset=utf-8)?$/,
+    'is no media type; write one such as application/vnd.acme+json',
+  );
+
 const version = z.union(
   [
     z
@@ -770,6 +778,23 @@ export const ruleBookSource = strict({
     )
     .exactOptional()
     .describe("The form of V2's errors, for errors rules; json-api when absent."),
+  refusals: z
+    .union(
+      [
+        z.enum(['json-api', 'problem', 'rails']),
+        strict({
+          body: jsonValue.describe(
+            `A value of JSON; texts and names may have ${Object.keys(REFUSAL_PLACEHOLDERS)
+              .map((name) => `{${name}}`)
+              .join(', ')}.`,
+          ),
+          type: mediaType.exactOptional().describe('Its media type; application/json when absent.'),
+        }),
+      ],
+      { error: 'json-api, problem, rails, or a template: a mapping with body and type' },
+    )
+    .exactOptional()
+    .describe("The form of the gateway's own errors, as V1 clients read them; json-api when absent."),
   resource: resource.describe(
     "Where responses carry the resource: the path to an object or a list, data when absent; '' is the body itself.",
   ),

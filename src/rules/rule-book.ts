@@ -1,4 +1,5 @@
 import type { Destination, StatusMapping } from './move.ts';
+import type { RefusalForm } from './refusal-form.ts';
 import type { Rollout } from './rollout.ts';
 import {
   type ErrorForm,
@@ -136,6 +137,8 @@ export interface RuleBook {
   readonly versionField?: VersionField;
   /** The form of V2's errors; absent for `json-api`. */
   readonly errors?: ErrorForm;
+  /** The form of the gateway's own errors, as V1 clients read them; absent for `json-api`. */
+  readonly refusals?: RefusalForm;
   /** The path to the resource in responses, empty for the body itself; absent for `data`. */
   readonly resource?: Path;
   readonly operations: readonly Operation[];

@@ -10,7 +10,7 @@ test.each([
   [undefined, '1.1'],
 ])('a request that came over %s is one, and Via says so', (httpProtocol, version) => {
   const request = Object.assign(new Request('https://g.example/api/v2/x'), { cf: { httpProtocol } });
-  const exchange = new EdgeExchange(request, { bodyTimeout: 0 });
+  const exchange = new EdgeExchange(request, { bodyTimeout: 0, refusals: undefined });
   expect(exchange.version).toBe(version);
   expect(new HopFields('g', Date.now).ofRequest(exchange.version).text).toBe(`via: ${version} g\r\n`);
 });

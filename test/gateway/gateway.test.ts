@@ -54,7 +54,7 @@ async function sendTo(parts: Pick<GatewayParts, 'clientOf'> & Partial<GatewayPar
     body: '{"data":{}}',
   });
   request.headers.set('host', 'g');
-  const exchange = new EdgeExchange(request, { bodyTimeout: 0 });
+  const exchange = new EdgeExchange(request, { bodyTimeout: 0, refusals: undefined });
   await createApp(gateway, Hono).fetch(request, { received: gateway.receive(exchange) });
   const response = await exchange.handled;
   await exchange.finished;

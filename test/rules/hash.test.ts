@@ -88,6 +88,8 @@ describe('goes when the meaning does', () => {
     ['a: POST /a', "a: { match: POST /a, resource: '' }"],
     ['operations:', "resource: ''\noperations:"],
     ['operations:', 'errors: problem\noperations:'],
+    ['operations:', 'refusals: problem\noperations:'],
+    ['operations:', 'refusals: { body: "{detail}" }\noperations:'],
     ['operations:', 'resource: a.b\noperations:'],
     ['operations:', 'from: /v1\noperations:'],
     ['operations:', 'to: /v2\noperations:'],

@@ -247,7 +247,7 @@ limits: { depth: 0 }
 `;
     expect(await faultsIn(text)).toEqual([
       '1:10 version "2025-02-30" must be a real day, not before 2025-01-01',
-      '2:1 unknown key "opperations"; did you mean "operations"? known here: $schema, format, from, to, other, body-links, override, version, errors, resource, operations, changes, policies, limits, clients, deprecation, sunset, links, brownouts, modes, pins, shield',
+      '2:1 unknown key "opperations"; did you mean "operations"? known here: $schema, format, from, to, other, body-links, override, version, errors, refusals, resource, operations, changes, policies, limits, clients, deprecation, sunset, links, brownouts, modes, pins, shield',
       '5:15 operations.b.match "post /x" must be a method and a path, such as "POST /clients"',
       '5:24 unknown key "asumed" in operations.b; did you mean "assumed"? known here: match, assumed, embeds, to, status, resource, transform',
       '6:6 operation "c": the path "/clients/" ends with a slash; leave it out: both spellings match',
@@ -467,6 +467,21 @@ limits: { depth: 0 }
       'errors: rails',
       'errors must be json-api, problem, or a mapping with list, pointer and text, not "rails"',
     ],
+    [
+      'refusals: jsonapi',
+      'refusals must be json-api, problem, rails, or a template: a mapping with body and type, not "jsonapi"',
+    ],
+    ['refusals: { body: { a: ["{detial}"] } }', '{detial} is no placeholder; did you mean "detail"?'],
+    [
+      'refusals: { body: { "{x-y}": 1 } }',
+      '{x-y} is no placeholder; known: {status}, {status-text}, {code}, {title}, {detail}, {pointer}, {field}, {id}',
+    ],
+    [
+      'refusals: { type: json, body: 1 }',
+      'refusals.type "json" is no media type; write one such as application/vnd.acme+json',
+    ],
+    ['refusals: { type: a/b }', 'refusals.body is missing'],
+    ['refusals: { body: .inf }', 'refusals.body Infinity is no value of JSON; write a finite number'],
     ['resource: items.*', 'resource "items.*" has a *; name the object or the list itself'],
     [
       "operations: { a: { match: POST /a, resource: '*' } }",

@@ -236,11 +236,13 @@ export class GatewayServer implements ClientListener, H1Server, H2Server {
 
   /** Responds without a request, and closes the connection; `isHead` sends no body, as to HEAD. */
   refuse(connection: ClientConnection, refused: Failure, isHead: boolean): void {
-    const body = refused.envelope();
+    const { gateway } = this;
+    const requestId = gateway.parts.newRequestId();
+    const { type, body } = gateway.contentOf(refused, requestId);
     const length = Buffer.byteLength(body);
-    this.gateway.logRefused(refused, isHead ? 0 : length);
+    gateway.logRefused(refused, isHead ? 0 : length, requestId);
     connection.socket.end(
-      `HTTP/1.1 ${refused.status} ${refused.title}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n` +
+      `HTTP/1.1 ${refused.status} ${refused.title}\r\nContent-Type: ${type}\r\nContent-Length: ${length}\r\n` +
         `Date: ${new Date().toUTCString()}\r\nx-gateway-error: ${refused.code}\r\nConnection: close\r\n\r\n${isHead ? '' : body}`,
     );
     this.connections.linger(connection);

@@ -1,0 +1,64 @@
+import { didYouMean, type SourceFault, type SourcePath } from './rule-book-fault.ts';
+
+/** The form of the gateway's own errors that a rule book declares: one with a name, or a template. `json-api` is that of a book that names none. */
+export type RefusalForm = 'problem' | 'rails' | RefusalTemplate;
+
+/** A body of the operator's own for the gateway's errors. */
+export interface RefusalTemplate {
+  /** The media type of the body. */
+  readonly type: string;
+  /** A value of JSON; its texts and names may have placeholders. */
+  readonly body: unknown;
+}
+
+/** What a template may have in braces, and what stands there. */
+export const REFUSAL_PLACEHOLDERS = {
+  status: 'the status; a number where nothing stands beside it',
+  'status-text': 'the status as text',
+  code: 'the code that x-gateway-error has',
+  title: 'the name of the status',
+  detail: 'one sentence about this case',
+  pointer: "a pointer into V1's body",
+  field: 'the same as a name: items[0].name',
+  id: 'the id of the request, as the log has it',
+} as const;
+
+/** A placeholder of a template, without its braces. */
+export type RefusalPlaceholder = keyof typeof REFUSAL_PLACEHOLDERS;
+
+/** A text that is split around its placeholders: at odd places stand their names. */
+export function splitPlaceholders(text: string): readonly string[] {
+  return text.split(/\{([A-Za-z][\w-]*)\}/);
+}
+
+/** True for the name of a placeholder. */
+export function isPlaceholder(name: string): name is RefusalPlaceholder {
+  return Object.hasOwn(REFUSAL_PLACEHOLDERS, name);
+}
+
+/** Finds what no template may have: placeholders that do not exist, in texts and in names. */
+export function templateFaults(template: unknown, path: SourcePath): readonly SourceFault[] {
+  if (typeof template === 'string') return placeholderFaults(template, path, 'value');
+  if (typeof template !== 'object' || template === null) return [];
+  const isList = Array.isArray(template);
+  return Object.entries(template).flatMap(([name, value]) => [
+    ...(isList ? [] : placeholderFaults(name, [...path, name], 'key')),
+    ...templateFaults(value, [...path, isList ? Number(name) : name]),
+  ]);
+}
+
+function placeholderFaults(
+  text: string,
+  path: SourcePath,
+  blame: SourceFault['blame'],
+): readonly SourceFault[] {
+  const known = Object.keys(REFUSAL_PLACEHOLDERS);
+  const list = known.map((name) => `{${name}}`).join(', ');
+  return splitPlaceholders(text)
+    .filter((name, at) => at % 2 === 1 && !isPlaceholder(name))
+    .map((name) => ({
+      path,
+      blame,
+      message: `{${name}} is no placeholder${didYouMean(name, known) || `; known: ${list}`}`,
+    }));
+}

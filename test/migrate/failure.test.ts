@@ -1,0 +1,135 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { Failure, failure, failureOf, tooManyRequests } from '../../src/migrate/failure.ts';
+import type { RefusalForm } from '../../src/rules/refusal-form.ts';
+
+const ITEM = failureOf({
+  code: 'value',
+  status: 422,
+  detail: 'Not a number: "x".',
+  pointer: '/data/items/0/a~1b',
+});
+const WHOLE = failure('body-too-large');
+
+const OWN: RefusalForm = {
+  type: 'application/vnd.acme+json',
+  body: {
+    ok: false,
+    'x-{code}': [{ at: '{pointer}', field: '{field}' }, '{field}'],
+    http: '{status}',
+    text: '{status-text}',
+    words: '{title}: {detail} ({pointer}) {id} {',
+    id: '{id}',
+    rate: 1.5,
+    none: null,
+  },
+};
+
+const json = (value: unknown): string => JSON.stringify(value);
+
+test.each<[title: string, form: RefusalForm | undefined, failed: Failure, type: string, body: string]>([
+  [
+    'json-api',
+    undefined,
+    ITEM,
+    'application/json',
+    '{"errors":[{"status":"422","title":"Unprocessable Content","detail":"Not a number: \\"x\\".","code":"value","source":{"pointer":"/data/items/0/a~1b"}}]}',
+  ],
+  [
+    'json-api with the seconds to wait',
+    undefined,
+    tooManyRequests(7),
+    'application/json',
+    '{"errors":[{"status":"429","title":"Too Many Requests","detail":"The report of a client can be read a few times a minute.","code":"too-many-requests"}],"meta":{"reset":7}}',
+  ],
+  [
+    'problem with a pointer',
+    'problem',
+    ITEM,
+    'application/problem+json',
+    '{"type":"about:blank","title":"Unprocessable Content","status":422,"detail":"Not a number: \\"x\\".","errors":[{"detail":"Not a number: \\"x\\".","pointer":"#/data/items/0/a~1b"}]}',
+  ],
+  [
+    'problem',
+    'problem',
+    WHOLE,
+    'application/problem+json',
+    '{"type":"about:blank","title":"Content Too Large","status":413,"detail":"The body is too large for the gateway to rewrite."}',
+  ],
+  [
+    'rails with a pointer',
+    'rails',
+    ITEM,
+    'application/json',
+    '{"errors":{"data.items[0].a/b":["Not a number: \\"x\\"."]}}',
+  ],
+  [
+    'rails',
+    'rails',
+    WHOLE,
+    'application/json',
+    '{"errors":{"base":["The body is too large for the gateway to rewrite."]}}',
+  ],
+  [
+    'a template',
+    OWN,
+    ITEM,
+    'application/vnd.acme+json',
+    json({
+      ok: false,
+      'x-value': [{ at: '/data/items/0/a~1b', field: 'data.items[0].a/b' }, 'data.items[0].a/b'],
+      http: 422,
+      text: '422',
+      words: 'Unprocessable Content: Not a number: "x". (/data/items/0/a~1b) r-1 {',
+      id: 'r-1',
+      rate: 1.5,
+      none: null,
+    }),
+  ],
+  [
+    'a template without a pointer',
+    OWN,
+    WHOLE,
+    'application/vnd.acme+json',
+    json({
+      ok: false,
+      'x-body-too-large': [{}],
+      http: 413,
+      text: '413',
+      words: 'Content Too Large: The body is too large for the gateway to rewrite. () r-1 {',
+      id: 'r-1',
+      rate: 1.5,
+      none: null,
+    }),
+  ],
+  ['a template of nothing but a pointer', { type: 'a/b', body: '{pointer}' }, WHOLE, 'a/b', 'null'],
+])('%s', (_title, form, failed, type, body) => {
+  expect(failed.content(form, 'r-1')).toEqual({ type, body });
+});
+
+test('a template without an id of the request leaves it out', () => {
+  const form = { type: 'a/b', body: { id: '{id}', more: '[{id}]' } };
+  expect(WHOLE.content(form, undefined).body).toBe('{"more":"[]"}');
+});
+
+/** Whatever a client sends as a name is data in each form, and none of them fails. */
+test('every form is JSON with the sentence in it, whatever pointer and sentence are', () => {
+  const text = fc.string({ unit: 'binary' });
+  const pointer = fc.array(text).map((names) => names.map((name) => `/${name}`).join(''));
+  const form = fc.constantFrom<RefusalForm | undefined>(undefined, 'problem', 'rails', {
+    type: 'a/b',
+    body: { words: '{detail}', '{pointer}': '{field}' },
+  });
+  fc.assert(
+    fc.property(form, text, pointer, (chosen, detail, place) => {
+      const failed = new Failure({ code: 'c', status: 422, title: 't', detail, pointer: place });
+      const { body } = failed.content(chosen, 'id');
+      expect(body).toContain(JSON.stringify(detail));
+      const read: unknown = JSON.parse(body);
+      if (chosen !== 'problem') return;
+      const [error] = (read as { errors: { pointer: string }[] }).errors;
+      expect(decodeURIComponent(error?.pointer.slice(1) ?? '')).toBe(place.toWellFormed());
+      expect(error?.pointer).toMatch(/^#[\w!$&'()*+,;=:@/?.~%-]*$/);
+    }),
+  );
+});
