@@ -23,6 +23,20 @@ export function cutChangelog(text: string, version: string, date: string): CutCh
   };
 }
 
+/** Returns the section of a version, without its heading, and its date; throws if there is none. */
+export function sectionOf(
+  text: string,
+  version: string,
+): { readonly date: string; readonly section: string } {
+  const [heading = '', date = ''] =
+    new RegExp(`^## \\[${version.replaceAll('.', String.raw`\.`)}\\] - (\\d{4}-\\d\\d-\\d\\d)$`, 'm').exec(
+      text,
+    ) ?? [];
+  if (heading === '') throw new Error(`CHANGELOG.md has no section for ${version}.`);
+  const [section = ''] = text.slice(text.indexOf(heading) + heading.length).split('\n## [');
+  return { date, section: section.trim() };
+}
+
 /** Returns the message of the tag: git drops lines that begin with `#`, so headings become words with a colon. */
 export function tagMessage(version: string, section: string): string {
   return `capture-gateway ${version}\n\n${section.replaceAll(/^#+ (.+)$/gm, '$1:')}\n`;

@@ -1,5 +1,6 @@
-import { execFileSync } from 'node:child_process';
+import { type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import {
   cpSync,
   mkdirSync,
@@ -11,15 +12,17 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { auditDependencies } from './audit.ts';
-import { cutChangelog, tagMessage } from './changelog.ts';
+import { cutChangelog, sectionOf, tagMessage } from './changelog.ts';
 import { licenseList } from './license-list.ts';
 import { readManifest } from './manifest.ts';
 import { softwareBillOfMaterials } from './sbom.ts';
-import { withVersion } from './version-places.ts';
+import { LISTED_NAMES, nameList, publicNames } from './surface.ts';
+import { OWNER, publications, withVersion } from './version-places.ts';
 
 /** The version of a release, and its date (`YYYY-MM-DD`). */
 export interface ReleaseOptions {
@@ -43,20 +46,47 @@ export interface PreparedRelease {
  * checksums in `release/<version>`. Nothing is committed, tagged or published. Throws before anything is written if the version is
  * not a later one, the changelog has nothing, or the dependencies do not pass the audit.
  */
-export function prepareRelease(root: URL, { version, date }: ReleaseOptions): PreparedRelease {
+export async function prepareRelease(root: URL, { version, date }: ReleaseOptions): Promise<PreparedRelease> {
   const before = readManifest(root).version;
-  if (!isLater(version, before)) throw new Error(`${version} is not a version after ${before}.`);
+  const changes = readFileSync(new URL('CHANGELOG.md', root), 'utf8');
+  // What package.json has is the next release until the changelog has a section for it.
+  const isFirst = version === before && !changes.includes(`## [${version}]`);
+  if (!isFirst && !isLater(version, before)) throw new Error(`${version} is not a version after ${before}.`);
   const faults = auditDependencies(root);
   if (faults.length > 0) throw new Error(faults.join('\n'));
-  const changelog = cutChangelog(readFileSync(new URL('CHANGELOG.md', root), 'utf8'), version, date);
-  const changed = [...withVersion(root, before, version), ['CHANGELOG.md', changelog.text] as const];
+  const changelog = cutChangelog(changes, version, date);
+  const changed = [
+    ...withVersion(root, before, version),
+    ['CHANGELOG.md', changelog.text] as const,
+    [LISTED_NAMES, nameList(await publicNames(root))] as const,
+  ];
   for (const [file, text] of changed) writeFileSync(new URL(file, root), text);
+  const made = makeArtefacts(root, { version, date }, changelog.section);
+  return { changed: changed.map(([file]) => file), ...made };
+}
+
+/**
+ * Makes the artefacts of the release that is checked out, whose section the changelog has: what a tag publishes. Throws if it has
+ * none.
+ */
+export function makeTaggedRelease(root: URL): PreparedRelease {
+  const { version } = readManifest(root);
+  const { date, section } = sectionOf(readFileSync(new URL('CHANGELOG.md', root), 'utf8'), version);
+  return { changed: [], ...makeArtefacts(root, { version, date }, section) };
+}
+
+function makeArtefacts(
+  root: URL,
+  { version, date }: ReleaseOptions,
+  section: string,
+): Omit<PreparedRelease, 'changed'> {
   const folder = `release/${version}`;
   const target = new URL(`${folder}/`, root);
   rmSync(target, { recursive: true, force: true });
   mkdirSync(target, { recursive: true });
   pack(root, target);
-  const message = tagMessage(version, changelog.section);
+  packChart(root, target, version);
+  const message = tagMessage(version, section);
   writeFileSync(new URL('sbom.cdx.json', target), softwareBillOfMaterials(root, date));
   writeFileSync(new URL('THIRD-PARTY-LICENSES.md', target), licenseList(root));
   writeFileSync(new URL('tag-message.txt', target), message);
@@ -65,12 +95,7 @@ export function prepareRelease(root: URL, { version, date }: ReleaseOptions): Pr
     new URL('SHA256SUMS', target),
     names.map((name) => `${sha256(new URL(name, target))}  ${name}\n`).join(''),
   );
-  return {
-    changed: changed.map(([file]) => file),
-    folder,
-    artefacts: [...names, 'SHA256SUMS'],
-    tagMessage: message,
-  };
+  return { folder, artefacts: [...names, 'SHA256SUMS'], tagMessage: message };
 }
 
 /** Copies the files of `root` that git knows into a new folder, with the installed packages; returns it. */
@@ -90,6 +115,99 @@ function pack(root: URL, target: URL): void {
   });
 }
 
+/** Writes the Helm chart as `helm package` does, without helm: the same files give the same bytes. */
+function packChart(root: URL, target: URL, version: string): void {
+  const archive = fileURLToPath(new URL(`capture-gateway-chart-${version}.tgz`, target));
+  const same = ['--sort=name', '--owner=0', '--group=0', '--numeric-owner', '--mtime=1980-01-01T00:00Z'];
+  const folder = fileURLToPath(new URL('deploy/helm', root));
+  execFileSync('tar', [
+    ...same,
+    '--use-compress-program=gzip -n',
+    '-cf',
+    archive,
+    '-C',
+    folder,
+    'capture-gateway',
+  ]);
+}
+
+/**
+ * Installs a packed package in an empty folder, with nothing of the checkout in reach, and uses it as a stranger does: the version,
+ * a check of the rule book that ships, a V1 order through the gateway, the page. Returns a sentence for each; throws at the first
+ * that does not work.
+ */
+export async function tryPackage(tarball: string, version: string): Promise<readonly string[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'stranger-'));
+  const environment = { PATH: `${dirname(process.execPath)}:/usr/bin:/bin`, HOME: folder, NO_COLOR: '1' };
+  const options = { cwd: folder, env: environment, encoding: 'utf8' } as const;
+  const npm = process.env['npm_config_cache'];
+  try {
+    writeFileSync(join(folder, 'package.json'), '{"private":true}');
+    execFileSync(
+      'npm',
+      ['install', '--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund', tarball],
+      {
+        ...options,
+        env: { ...process.env, ...(npm === undefined ? {} : { npm_config_cache: npm }) },
+        stdio: ['ignore', 'ignore', 'pipe'],
+      },
+    );
+    const program = join(folder, 'node_modules/.bin/capture-gateway');
+    const said = execFileSync(program, ['--version'], options).trim();
+    if (said !== version) throw new Error(`The installed package says that it is ${said}, not ${version}.`);
+    execFileSync(program, ['check'], options);
+    const gateway = spawn(program, ['serve', ...ANY_PORTS], {
+      ...options,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    try {
+      const banner = await bannerOf(gateway);
+      const clients = /clients +(http:\S+)/.exec(banner)?.[1] ?? '';
+      const admin = /admin +(http:\S+)/.exec(banner)?.[1] ?? '';
+      const ordered = await fetch(`${clients}/api/v1/orders/floor_plans`, {
+        method: 'POST',
+        headers: { authorization: 'Bearer any-key', 'content-type': 'application/json' },
+        body: '{"data":{"property":{"street_address":"1 Main St"}}}',
+      });
+      if (ordered.status !== 201)
+        throw new Error(`A V1 order got ${ordered.status}: ${await ordered.text()}`);
+      const page = await fetch(`${admin}/`);
+      if (page.status !== 200 || !(await page.text()).includes('<script'))
+        throw new Error(`The page got ${page.status}.`);
+    } finally {
+      gateway.kill('SIGTERM');
+      await once(gateway, 'exit');
+    }
+    return [
+      `${version} installs into an empty folder, and its check finds no fault.`,
+      'A V1 order through it gets 201, and the page is served.',
+    ];
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const ANY_PORTS = [
+  '--listen',
+  '127.0.0.1:0',
+  '--admin-listen',
+  '127.0.0.1:0',
+  '--log-file',
+  'off',
+  '--log-format',
+  'text',
+] as const;
+
+/** What a gateway prints until it is ready; throws with it if it ends before. */
+async function bannerOf(gateway: ChildProcessByStdio<null, null, Readable>): Promise<string> {
+  let text = '';
+  for await (const part of gateway.stderr) {
+    text += String(part);
+    if (text.includes('curl -i')) return text;
+  }
+  throw new Error(`The installed gateway ended: ${text}`);
+}
+
 /** Compares by Semantic Versioning §11, without pre-releases: those are not released by this script. */
 function isLater(version: string, before: string): boolean {
   const [next, last] = [version, before].map((text) =>
@@ -104,25 +222,40 @@ function sha256(file: URL): string {
   return createHash('sha256').update(readFileSync(file)).digest('hex');
 }
 
-function main(): void {
+async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: { 'dry-run': { type: 'boolean', default: false }, date: { type: 'string' } },
   });
-  const [version = ''] = positionals;
-  const date = values.date ?? new Date().toISOString().slice(0, 10);
   const project = new URL('../../', import.meta.url);
+  if (positionals[0] === 'artefacts') {
+    const { folder } = makeTaggedRelease(project);
+    const { version: tagged } = readManifest(project);
+    const packed = fileURLToPath(new URL(`${folder}/capture-gateway-${tagged}.tgz`, project));
+    for (const sentence of await tryPackage(packed, tagged)) console.log(sentence);
+    return;
+  }
+  const [version = readManifest(project).version] = positionals;
+  const date = values.date ?? new Date().toISOString().slice(0, 10);
   const isDry = values['dry-run'];
   const changes = execFileSync('git', ['status', '--porcelain'], { cwd: project, encoding: 'utf8' });
   if (!isDry && changes !== '') throw new Error('There are changes that are not committed.');
   const root = isDry ? copyProject(project) : project;
   try {
-    const { changed, folder, artefacts, tagMessage } = prepareRelease(root, { version, date });
+    const { changed, folder, artefacts, tagMessage } = await prepareRelease(root, { version, date });
     console.log(`${isDry ? 'Would change' : 'Changed'}: ${changed.join(', ')}`);
     console.log(
       `${isDry ? 'Would write' : 'Wrote'} to ${folder}:\n${artefacts.map((name) => `  ${name}`).join('\n')}`,
     );
     console.log(readFileSync(new URL(`${folder}/SHA256SUMS`, root), 'utf8'));
+    const tarball = fileURLToPath(new URL(`${folder}/capture-gateway-${version}.tgz`, root));
+    for (const sentence of await tryPackage(tarball, version)) console.log(sentence);
+    console.log(
+      `From the tag v${version}, .github/workflows/release.yml publishes:\n${publications(version).join('\n')}`,
+    );
+    console.log(
+      `${OWNER} is a placeholder for the owner until a person confirms it in config/release/version-places.ts.`,
+    );
     console.log(tagMessage.split('\n', 1)[0]);
     if (isDry) return;
     console.log(
@@ -135,7 +268,7 @@ function main(): void {
 
 if (import.meta.main) {
   try {
-    main();
+    await main();
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);
     process.exitCode = 1;

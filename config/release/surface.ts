@@ -25,7 +25,7 @@ export const SURFACES = [
 type Surface = (typeof SURFACES)[number];
 
 /** The list of the last release, one name a line. */
-const LISTED = 'config/release/surface.txt';
+export const LISTED_NAMES = 'config/release/surface.txt';
 
 /** Returns all public names of the sources below `root`, sorted, each as `surface: name`. */
 export async function publicNames(root: URL): Promise<readonly string[]> {
@@ -65,13 +65,12 @@ export async function publicNames(root: URL): Promise<readonly string[]> {
 
 /** Returns the public names of the last release. */
 export function releasedNames(root: URL): readonly string[] {
-  return readFileSync(new URL(LISTED, root), 'utf8').trim().split('\n');
+  return readFileSync(new URL(LISTED_NAMES, root), 'utf8').trim().split('\n');
 }
 
-/** Writes the public names of `root` as those of a release; returns the file. */
-export async function writeReleasedNames(root: URL): Promise<string> {
-  writeFileSync(new URL(LISTED, root), `${(await publicNames(root)).join('\n')}\n`);
-  return LISTED;
+/** Returns the text of the list. */
+export function nameList(names: readonly string[]): string {
+  return `${names.join('\n')}\n`;
 }
 
 /**
@@ -139,4 +138,8 @@ function inSources(root: URL, places: readonly string[], pattern: RegExp): reado
   );
 }
 
-if (import.meta.main) console.log(await writeReleasedNames(new URL('../../', import.meta.url)));
+// Before the first release: what it will have.
+if (import.meta.main) {
+  const root = new URL('../../', import.meta.url);
+  writeFileSync(new URL(LISTED_NAMES, root), nameList(await publicNames(root)));
+}

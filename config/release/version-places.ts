@@ -1,5 +1,27 @@
 import { readFileSync } from 'node:fs';
 
+/**
+ * Who publishes: the owner of the repository, of the package's scope and of the image. A placeholder until a person confirms it. A
+ * test finds every place that names another one.
+ */
+export const OWNER = 'capture-gateway';
+
+/** The repository, where links of package, alerts and documentation lead. */
+export const REPOSITORY = `https://github.com/${OWNER}/capture-gateway`;
+
+/** The image, and the registry of the chart. */
+export const IMAGE = `ghcr.io/${OWNER}/capture-gateway`;
+
+/** What a release makes public, one line each. */
+export function publications(version: string): readonly string[] {
+  return [
+    `  the package capture-gateway@${version} on the npm registry, with provenance`,
+    `  the image ${IMAGE}:${version} for amd64 and arm64, signed, with bill of materials and provenance`,
+    `  the chart oci://ghcr.io/${OWNER}/charts/capture-gateway ${version}, signed`,
+    `  ${REPOSITORY}/releases/tag/v${version} with the files above`,
+  ];
+}
+
 /** A file that names the version, and the words around it: `0.0.0` stands for the version. */
 const PLACES: readonly (readonly [file: string, words: readonly string[]])[] = [
   ['package.json', ['"version": "0.0.0"']],

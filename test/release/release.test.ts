@@ -8,10 +8,17 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { lockedPackages, productionPackages } from '../../config/release/locked-packages.ts';
-import { copyProject, type PreparedRelease, prepareRelease } from '../../config/release/release.ts';
+import {
+  copyProject,
+  makeTaggedRelease,
+  type PreparedRelease,
+  prepareRelease,
+  tryPackage,
+} from '../../config/release/release.ts';
 import { softwareBillOfMaterials } from '../../config/release/sbom.ts';
-import { withVersion } from '../../config/release/version-places.ts';
+import { IMAGE, REPOSITORY, withVersion } from '../../config/release/version-places.ts';
 
 const project = new URL('../../', import.meta.url);
 const current = versionIn(project);
@@ -24,10 +31,10 @@ let prepared: PreparedRelease | undefined;
 let before = '';
 
 /** A dry run: the same steps as a release, in a copy of the project. */
-beforeAll(() => {
+beforeAll(async () => {
   before = git('status', '--porcelain');
   root = copyProject(project);
-  prepared = prepareRelease(root, { version: VERSION, date: DATE });
+  prepared = await prepareRelease(root, { version: VERSION, date: DATE });
 });
 
 afterAll(() => rmSync(root, { recursive: true }));
@@ -36,13 +43,14 @@ test('the artefacts match their checksums, and nothing in the project has change
   expect(prepared?.artefacts).toEqual([
     'THIRD-PARTY-LICENSES.md',
     `capture-gateway-${VERSION}.tgz`,
+    `capture-gateway-chart-${VERSION}.tgz`,
     'sbom.cdx.json',
     'tag-message.txt',
     'SHA256SUMS',
   ]);
   const cwd = new URL(`release/${VERSION}/`, root);
   const said = execFileSync('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd, encoding: 'utf8' });
-  expect(said.match(/: OK$/gm)).toHaveLength(4);
+  expect(said.match(/: OK$/gm)).toHaveLength(5);
   expect(git('status', '--porcelain')).toBe(before);
 });
 
@@ -53,7 +61,7 @@ test('the package, the image, the manifests and the documentation have the versi
   const listed = execFileSync('tar', ['-tzf', tarball], { encoding: 'utf8' });
   expect(listed).toContain('package/dist/library/capture-gateway.js\n');
   const places = withVersion(root, VERSION, current).map(([file]) => file);
-  expect(prepared?.changed).toEqual([...places, 'CHANGELOG.md']);
+  expect(prepared?.changed).toEqual([...places, 'CHANGELOG.md', 'config/release/surface.txt']);
 });
 
 test('every file that names the version of the package or its image is changed', () => {
@@ -132,12 +140,72 @@ test('the list of licences has the text of each', () => {
   expect(without).toEqual([]);
 });
 
-test.each([current, '0.0.1', '1.0', 'v9.0.0', ''])('%s is refused before anything is written', (version) => {
-  const read = (): string => readFileSync(new URL('package.json', root), 'utf8');
-  const text = read();
-  expect(() => prepareRelease(root, { version, date: DATE })).toThrow(/is not a version after/);
-  expect(read()).toBe(text);
+test('the package works in an empty folder, with nothing of the checkout in reach', async () => {
+  const tarball = fileURLToPath(new URL(`release/${VERSION}/capture-gateway-${VERSION}.tgz`, root));
+  expect(await tryPackage(tarball, VERSION)).toHaveLength(2);
+  await expect(tryPackage(tarball, '0.0.1')).rejects.toThrow(`says that it is ${VERSION}, not 0.0.1`);
 });
+
+test('the tag of the release makes the same artefacts again', () => {
+  const sums = (): string => readFileSync(new URL(`release/${VERSION}/SHA256SUMS`, root), 'utf8');
+  const first = sums();
+  expect(makeTaggedRelease(root).tagMessage).toBe(prepared?.tagMessage);
+  expect(sums()).toBe(first);
+});
+
+test('the workflows run scripts that exist, and publish from a tag alone', () => {
+  const { scripts } = JSON.parse(readFileSync(new URL('package.json', project), 'utf8')) as {
+    readonly scripts: object;
+  };
+  const files = ['test', 'release'].map((name) =>
+    readFileSync(new URL(`.github/workflows/${name}.yml`, project), 'utf8'),
+  );
+  const [testing, releasing] = files.map((text) => parse(text) as Workflow);
+  expect(Object.keys(testing?.on ?? {})).toEqual(['push', 'pull_request']);
+  expect(releasing?.on).toEqual({ push: { tags: ['v[0-9]+.[0-9]+.[0-9]+'] } });
+  expect(Object.keys(releasing?.jobs ?? {})).toEqual(['prepare', 'package', 'image', 'chart', 'page']);
+  for (const [, name = ''] of files.join('').matchAll(/npm run (?:-s )?([\w:]+)/g))
+    expect(scripts).toHaveProperty(name);
+});
+
+test('the chart has the version, and nothing but its files', () => {
+  const archive = fileURLToPath(new URL(`release/${VERSION}/capture-gateway-chart-${VERSION}.tgz`, root));
+  const chart = execFileSync('tar', ['-xzOf', archive, 'capture-gateway/Chart.yaml'], { encoding: 'utf8' });
+  expect(chart).toContain(`\nversion: ${VERSION}\nappVersion: ${VERSION}\n`);
+  const listed = execFileSync('tar', ['-tzf', archive], { encoding: 'utf8' }).trim().split('\n');
+  expect(listed.filter((name) => !name.startsWith('capture-gateway/'))).toEqual([]);
+});
+
+test('every address of the project names the one owner', () => {
+  const named = git(
+    'grep',
+    '-hoE',
+    '(github\\.com|ghcr\\.io)/[a-z0-9-]+(/charts)?/capture-gateway',
+    '--',
+    '.',
+    ':!test',
+    ':!config/release',
+  );
+  const own = new Set([REPOSITORY, IMAGE].map((address) => address.replace('https://', '')));
+  const addresses = named.trim().split('\n');
+  expect(addresses.length).toBeGreaterThan(20);
+  expect(addresses.filter((address) => !own.has(address))).toEqual([]);
+});
+
+test.each([VERSION, '0.0.1', '1.0', 'v9.0.0', ''])(
+  '%s is refused before anything is written',
+  async (version) => {
+    const read = (): string => readFileSync(new URL('package.json', root), 'utf8');
+    const text = read();
+    await expect(prepareRelease(root, { version, date: DATE })).rejects.toThrow(/is not a version after/);
+    expect(read()).toBe(text);
+  },
+);
+
+interface Workflow {
+  readonly on: object;
+  readonly jobs: object;
+}
 
 interface BillOfMaterials {
   readonly serialNumber: string;
