@@ -414,6 +414,18 @@ export class ProxiedExchange implements ExchangeHandler, UpstreamReceiver, Watch
     this.refuse(failureForFault(last));
   }
 
+  /** The origin broke off a response of which the client has nothing yet: it is not requested again, because it was carried out. */
+  failCollected(fault: UpstreamFault): void {
+    if (this.finished || this.settled) return;
+    if (isCounted(fault, this.request?.body ?? null)) this.countFault(fault);
+    this.entry.cause = fault.cause;
+    this.refuse(
+      fault.kind === 'closed'
+        ? failure('upstream-closed', 'The service closed the connection before its response was complete.')
+        : failureForFault(fault),
+    );
+  }
+
   /** Retries the request; all attempts share one timeout. */
   private retry(request: UpstreamRequest): void {
     const { after, now, random } = this.gateway.parts;

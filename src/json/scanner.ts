@@ -273,7 +273,8 @@ export class Scanner {
   }
 }
 
-function skipSpace(bytes: Uint8Array, from: number, n: number): number {
+/** The offset of the first byte from `from` on that is no white space; `n` if there is none before it. */
+export function skipSpace(bytes: Uint8Array, from: number, n: number): number {
   let i = from;
   while (i < n && isSpace(bytes[i] ?? 0)) i += 1;
   return i;

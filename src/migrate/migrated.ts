@@ -115,7 +115,12 @@ type ResponseDecision =
   /** It is collected, decoded and rewritten. */
   | { readonly action: 'rewrite'; readonly coding: Coding | undefined }
   /** It is forwarded unchanged; `note` says why, if it could have been rewritten otherwise. */
-  | { readonly action: 'forward'; readonly note: ResponseNote | undefined };
+  | {
+      readonly action: 'forward';
+      readonly note: Exclude<ResponseNote, 'response-too-large'> | undefined;
+    }
+  /** It is too long to be collected: a list can still be rewritten while it arrives. */
+  | { readonly action: 'forward'; readonly note: 'response-too-large'; readonly coding: Coding | undefined };
 
 /** Decides from its head how to handle the body of a response; at most `limit` bytes are rewritten. */
 export function decideResponse(status: number, headers: HeaderList, limit: number): ResponseDecision {
@@ -134,7 +139,7 @@ export function decideResponse(status: number, headers: HeaderList, limit: numbe
   if (coding === 'unsupported') return forward('response-undecodable');
   const range = headerValue(headers, 'content-range');
   if (range === undefined ? status === 206 : /^bytes[ \t=]/i.test(range)) return forward('response-partial');
-  if (Number(length) > limit) return forward('response-too-large');
+  if (Number(length) > limit) return { action: 'forward', note: 'response-too-large', coding };
   return { action: 'rewrite', coding };
 }
 
@@ -154,7 +159,7 @@ export const NOTE_OF_UNDECODED = {
   'buffer-full': 'response-buffer-full',
 } as const;
 
-function forward(note: ResponseNote | undefined): ResponseDecision {
+function forward(note: Exclude<ResponseNote, 'response-too-large'> | undefined): ResponseDecision {
   return { action: 'forward', note };
 }
 

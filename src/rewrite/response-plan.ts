@@ -1,8 +1,9 @@
+import { concatBytes } from '../http/byte-collector.ts';
 import { hasByteOrderMark } from '../json/document.ts';
 import { applyEdits } from '../json/edit.ts';
 import { NameTable } from '../json/names.ts';
 import { type OpenedMembers, Scanner } from '../json/scanner.ts';
-import { ARRAY, OBJECT, Slab, type WorkMemory } from '../json/tape.ts';
+import { ARRAY, OBJECT, Slab, unlimitedMemory, type WorkMemory } from '../json/tape.ts';
 import { InverseIndex, type InvertedRule, resourcePath } from '../rules/inverse.ts';
 import {
   canBeRewritten,
@@ -37,6 +38,7 @@ import {
   responseSplit,
 } from './conversion-rules.ts';
 import { type CompiledErrors, compileErrors, errors } from './errors.ts';
+import { ListPieces } from './list-pieces.ts';
 import { type MembersToOpen, openLike, openMove, openPath } from './plan.ts';
 import type { BodyLinks, restoreBodyLinks } from './links.ts';
 import { queryPlanOf } from './query-plan.ts';
@@ -125,6 +127,8 @@ export class ResponsePlan {
   private readonly restoreLinks: RestoreBodyLinks | undefined;
   /** A status is a number of three digits, so that this stays small. */
   private readonly byStatus = new Map<number, readonly Compiled[]>();
+  /** The same: the path to the list that all rules are about. */
+  private readonly lists = new Map<number, readonly number[] | 'none'>();
   private readonly scanner: Scanner;
   private readonly keys: KeyCache = [];
   private readonly slab = new Slab();
@@ -192,7 +196,79 @@ export class ResponsePlan {
       : withLinks(outcome, context.links, restoreLinks);
   }
 
+  /**
+   * Returns what rewrites a response with a list in it while it arrives, by pieces that take little memory; undefined where rules are about
+   * more than the elements of one list.
+   */
+  pieces(
+    context: ResponseContext,
+    emit: (part: Uint8Array) => void,
+    outside?: (part: Uint8Array) => void,
+    memory: WorkMemory = unlimitedMemory,
+  ): ListPieces | undefined {
+    const list = this.listFor(context);
+    if (list === undefined) return undefined;
+    const path = list.map((id) => this.names.name(id));
+    const again = usedAgain(memory);
+    const rewrite = (piece: Uint8Array): ResponseRewrite => {
+      again.free();
+      return this.rewriteWhole(piece, context, again);
+    };
+    return new ListPieces(path, rewrite, emit, outside);
+  }
+
   private rewriteWithin(
+    body: Uint8Array,
+    context: ResponseContext,
+    memory: WorkMemory | undefined,
+  ): ResponseRewrite {
+    const byPieces = body.length > LARGE_BYTES ? this.rewriteByPieces(body, context, memory) : undefined;
+    return byPieces ?? this.rewriteWhole(body, context, memory);
+  }
+
+  /** Rewrites a long list; undefined for a response that has none, or whose readers could find two. */
+  private rewriteByPieces(
+    body: Uint8Array,
+    context: ResponseContext,
+    memory: WorkMemory | undefined,
+  ): ResponseRewrite | undefined {
+    const outside: Uint8Array[] = [];
+    const out = new Output(body.length, memory);
+    const pieces = this.pieces(
+      context,
+      (part) => out.add(part),
+      (part) => outside.push(part),
+      memory,
+    );
+    if (pieces === undefined) return undefined;
+    pieces.pushWhole(body);
+    if (pieces.lists !== 1 || pieces.isAmbiguous) return undefined;
+    const { note, records, omitted, patch } = pieces.end();
+    if (note !== undefined && note !== 'response-too-large') return { verdict: 'unchanged', body, note };
+    const around = concatBytes(outside);
+    if (this.scanner.scan(around, hasByteOrderMark(around) ? 3 : 0) !== undefined)
+      return { verdict: 'unchanged', body, note: 'response-malformed' };
+    if (records.length === 0) return { verdict: 'unchanged', body };
+    return { verdict: 'rewritten', body: out.bytes, edits: [], records, omitted, patch };
+  }
+
+  /** The ids on the path to the list whose elements all rules are about that apply; undefined where there is no such list. */
+  private listFor({ status, deprecated, links }: ResponseContext): readonly number[] | undefined {
+    if (deprecated.length > 0 || (links !== undefined && this.restoreLinks !== undefined)) return undefined;
+    const known = this.lists.get(status);
+    if (known !== undefined) return known === 'none' ? undefined : known;
+    const rules = this.rulesFor(status).filter(({ rule }) => rule !== 'deprecations');
+    const path = rules.map((rule) => rule.path).find((ids) => ids.includes(-1)) ?? [];
+    const list = path.slice(0, path.indexOf(-1));
+    const isOne =
+      path.includes(-1) &&
+      isPrefix(this.resource ?? [], list) &&
+      rules.every((rule) => isPrefix(list, rule.path));
+    this.lists.set(status, isOne ? list : 'none');
+    return isOne ? list : undefined;
+  }
+
+  private rewriteWhole(
     body: Uint8Array,
     context: ResponseContext,
     memory: WorkMemory | undefined,
@@ -319,6 +395,59 @@ export class ResponsePlan {
         ),
       ),
     ];
+  }
+}
+
+/** True where `ids` begin with `prefix`. */
+function isPrefix(prefix: readonly number[], ids: readonly number[]): boolean {
+  return prefix.every((id, at) => ids[at] === id);
+}
+
+/** Memory for work on one piece after the other: what one has taken, the next one has. */
+function usedAgain(memory: WorkMemory): WorkMemory & { readonly free: () => void } {
+  let taken = 0;
+  let used = 0;
+  return {
+    take: (bytes) => {
+      const missing = used + bytes - taken;
+      if (missing > 0) {
+        if (!memory.take(missing)) return false;
+        taken += missing;
+      }
+      used += bytes;
+      return true;
+    },
+    free: () => {
+      used = 0;
+    },
+  };
+}
+
+/** A rewritten response in one piece of memory, of the size of the received one at first. */
+class Output {
+  private memory: Uint8Array = new Uint8Array();
+  private readonly room: (bytes: number) => Uint8Array;
+  private readonly expected: number;
+  private length = 0;
+
+  constructor(expected: number, memory: WorkMemory | undefined) {
+    this.room = memory?.room ?? ((length) => new Uint8Array(length));
+    this.expected = expected;
+  }
+
+  get bytes(): Uint8Array {
+    return this.memory.subarray(0, this.length);
+  }
+
+  add(part: Uint8Array): void {
+    const needed = this.length + part.length;
+    if (needed > this.memory.length) {
+      const larger = this.room(needed < this.expected ? this.expected : Math.ceil(needed * 1.25));
+      larger.set(this.bytes);
+      this.memory = larger;
+    }
+    this.memory.set(part, this.length);
+    this.length = needed;
   }
 }
 

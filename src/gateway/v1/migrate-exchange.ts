@@ -225,6 +225,12 @@ export class DescriptionExchange extends MigrateExchange {
     return false;
   }
 
+  override responsePieces(
+    ...[status, emit]: Parameters<MigrateExchange['responsePieces']>
+  ): ReturnType<MigrateExchange['responsePieces']> {
+    return status === 200 ? undefined : super.responsePieces(status, emit);
+  }
+
   override rewriteSmallResponse(
     status: number,
     body: Uint8Array,

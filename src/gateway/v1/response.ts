@@ -1,6 +1,6 @@
 import { ByteCollector, type CollectorMemory } from '../../http/byte-collector.ts';
 import { type Coding, readJsonType } from '../../http/content.ts';
-import { rewrittenResponseFields } from '../../http/fields.ts';
+import { fieldsOfAnotherBody, rewrittenResponseFields } from '../../http/fields.ts';
 import { type HeaderList, headerValue } from '../../http/header-list.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
 import { migrateBody, type MigrateDecision } from '../../migrate/decision.ts';
@@ -16,6 +16,7 @@ import {
   unechoedMembers,
 } from '../../rewrite-log/response-findings.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
+import type { ListPieces } from '../../rewrite/list-pieces.ts';
 import type { EditRecord } from '../../rewrite/records.ts';
 import type { ResponseRewrite, RewrittenResponse } from '../../rewrite/response-rules.ts';
 import { resourcePath } from '../../rules/inverse.ts';
@@ -33,7 +34,9 @@ export interface ResponseCollectorOwner extends UpstreamReceiver {
   /** Maximum decoded bytes of a response to rewrite. */
   readonly responseLimit: number;
   /** Decides how to rewrite the response with this head; undefined streams it unchanged. */
-  planResponse(status: number, headers: HeaderList): { readonly coding: Coding | undefined } | undefined;
+  planResponse(status: number, headers: HeaderList): ResponseHandling | undefined;
+  /** Returns what rewrites a long list while it arrives; undefined where the whole response is needed. */
+  responsePieces(status: number, emit: (part: Uint8Array) => void): ListPieces | undefined;
   /** Reserves bytes in the budget; false when they do not fit. */
   takeResponse(bytes: number): boolean;
   /** Responds itself where there is no memory to rewrite the response; false if that is then to be streamed unchanged. */
@@ -51,9 +54,36 @@ export interface ResponseCollectorOwner extends UpstreamReceiver {
   noteResponseEdits(outcome: WithoutEdits<RewrittenResponse>): void;
   /** Logs why the response is not rewritten. */
   noteResponse(note: ResponseNote): void;
+  /** Responds to a fault before anything of the response was sent. */
+  failCollected(fault: UpstreamFault): void;
   /** Passes V2's own response with its decoded body to the observer. */
   observeResponse(status: number, headers: HeaderList, body: Uint8Array): void;
 }
+
+/** How a response is read that is rewritten. */
+export interface ResponseHandling {
+  readonly coding: Coding | undefined;
+  /** True for a response that is too long to be collected: it is rewritten by pieces, or not at all. */
+  readonly isTooLong?: boolean;
+}
+
+/** A response that is rewritten by pieces. */
+interface ResponseInPieces {
+  readonly head: ResponseHead;
+  readonly list: ListPieces;
+  /** Why it is not collected. */
+  readonly reason: 'response-too-large' | 'response-buffer-full';
+  /** What is to be sent behind the head, which waits for the first piece; undefined once it is sent. */
+  waiting: Uint8Array[] | undefined;
+  /** Bytes taken for what waits for the rest of its piece. */
+  taken: number;
+}
+
+/** Bytes of a response by pieces that are not counted: those of a usual piece. */
+const UNCOUNTED_BYTES = 128 * 1024;
+
+/** Bytes before a list, of which more are not waited for. */
+const MAX_BYTES_BEFORE_LIST = 64 * 1024;
 
 interface PendingResponse {
   readonly head: ResponseHead;
@@ -67,6 +97,7 @@ interface PendingResponse {
 export class ResponseCollector implements UpstreamReceiver {
   private readonly owner: ResponseCollectorOwner;
   private pending: PendingResponse | undefined;
+  private inPieces: ResponseInPieces | undefined = undefined;
   /** The memory that the whole response was collected in. */
   private collected: Uint8Array | undefined = undefined;
 
@@ -76,7 +107,7 @@ export class ResponseCollector implements UpstreamReceiver {
 
   /** A response that is collected is copied. */
   get borrowsParts(): boolean {
-    return this.pending !== undefined || this.owner.borrowsParts === true;
+    return this.pending !== undefined || this.inPieces !== undefined || this.owner.borrowsParts === true;
   }
 
   information(status: number, headers: HeaderList): void {
@@ -89,13 +120,19 @@ export class ResponseCollector implements UpstreamReceiver {
     if (plan === undefined) this.owner.head(head);
     else {
       const length = Number(headerValue(headers, 'content-length') ?? 0);
-      const body = new ByteCollector(length, this.owner.responseMemory);
-      this.pending = { head, coding: plan.coding, length, body };
+      const body = new ByteCollector(plan.isTooLong === true ? 0 : length, this.owner.responseMemory);
+      const pending = { head, coding: plan.coding, length, body };
+      this.pending = pending;
+      if (plan.isTooLong === true) this.inPiecesOrStream(pending, 'response-too-large');
     }
   }
 
   data(chunk: Uint8Array, isLast = false): void {
-    const pending = this.pending;
+    const { pending, inPieces } = this;
+    if (inPieces !== undefined) {
+      this.pushPiece(inPieces, chunk);
+      return;
+    }
     if (pending === undefined) {
       this.owner.data(chunk, isLast);
       return;
@@ -103,12 +140,17 @@ export class ResponseCollector implements UpstreamReceiver {
     const isWhole = pending.body.length === 0 && chunk.length === pending.length;
     if (isWhole && this.rewriteWhole(pending, chunk, isLast)) return;
     const taken = pending.body.add(chunk, true);
-    if (pending.body.length > this.owner.responseLimit) this.stream(pending, 'response-too-large');
+    if (pending.body.length > this.owner.responseLimit) this.inPiecesOrStream(pending, 'response-too-large');
     else if (taken > 0 && !this.owner.takeResponse(taken)) this.streamOrRefuse(pending);
   }
 
   end(trailers: HeaderList): void {
-    const pending = this.pending;
+    const { pending, inPieces } = this;
+    if (inPieces !== undefined) {
+      this.endPieces(inPieces);
+      this.owner.end([]);
+      return;
+    }
     if (pending === undefined) {
       this.owner.end(trailers);
       return;
@@ -133,10 +175,17 @@ export class ResponseCollector implements UpstreamReceiver {
     });
   }
 
-  /** Sends the received part of the response first, so that the client sees a truncated response and not a gateway failure. */
+  /** The client has nothing of a response that is collected: it gets a failure, and no part of V2's response. */
   fail(fault: UpstreamFault): void {
-    const pending = this.pending;
-    if (pending !== undefined) this.stream(pending, undefined);
+    const { pending, inPieces } = this;
+    const isUnsent = pending !== undefined || inPieces?.waiting !== undefined;
+    this.pending = undefined;
+    if (isUnsent) {
+      this.inPieces = undefined;
+      this.owner.failCollected(fault);
+      return;
+    }
+    if (inPieces !== undefined) this.endPieces(inPieces);
     this.owner.fail(fault);
   }
 
@@ -166,7 +215,13 @@ export class ResponseCollector implements UpstreamReceiver {
   ): void {
     this.owner.rewriteResponse(head.status, decoded, (outcome, body) => {
       if (this.owner.isSettled) return;
-      if (isWithoutMemory(outcome) && this.owner.refuseResponse()) return;
+      if (isWithoutMemory(outcome)) {
+        if (this.beginPieces(head, body, 'response-buffer-full')) {
+          this.end(trailers);
+          return;
+        }
+        if (this.owner.refuseResponse()) return;
+      }
       const settled = this.settled(head, outcome, body);
       if (settled === head) {
         this.send(head, received ?? body, trailers);
@@ -210,7 +265,85 @@ export class ResponseCollector implements UpstreamReceiver {
     if (body.length > 0) this.owner.data(body, isLast);
   }
 
+  /** Rewrites a response while it arrives, if it is a list; otherwise it is streamed unchanged. */
+  private inPiecesOrStream(pending: PendingResponse, reason: 'response-too-large'): void {
+    if (this.isInPieces(pending, reason)) return;
+    this.stream(pending, reason);
+  }
+
+  private isInPieces({ head, coding, body }: PendingResponse, reason: ResponseInPieces['reason']): boolean {
+    return coding === undefined && this.beginPieces(head, body, reason);
+  }
+
+  /** Begins to rewrite the list; false where rules need the whole response. */
+  private beginPieces(
+    head: ResponseHead,
+    body: Uint8Array | ByteCollector,
+    reason: ResponseInPieces['reason'],
+  ): boolean {
+    const { owner } = this;
+    const emit = (part: Uint8Array): void => {
+      const waiting = this.inPieces?.waiting;
+      if (waiting === undefined) owner.data(part);
+      else waiting.push(part);
+    };
+    const list = owner.responsePieces(head.status, emit);
+    if (list === undefined) return false;
+    const inPieces = { head, list, reason, waiting: [], taken: UNCOUNTED_BYTES };
+    this.inPieces = inPieces;
+    this.pending = undefined;
+    this.pushPiece(inPieces, body instanceof Uint8Array ? body : body.take());
+    return true;
+  }
+
+  private pushPiece(inPieces: ResponseInPieces, part: Uint8Array): void {
+    const { owner } = this;
+    const { list, taken, reason, waiting } = inPieces;
+    list.push(part);
+    const { held } = list;
+    if (held > owner.responseLimit) this.giveUp(inPieces, 'response-too-large');
+    else if (held > taken) {
+      if (owner.takeResponse(held - taken)) inPieces.taken = held;
+      else this.giveUp(inPieces, 'response-buffer-full');
+    }
+    if (waiting === undefined || this.inPieces === undefined) return;
+    if (list.pieces > 0) this.sendPieces(inPieces);
+    else if (list.lists === 0 && byteLength(waiting) > MAX_BYTES_BEFORE_LIST) this.giveUp(inPieces, reason);
+  }
+
+  /** Nothing of the list was sent yet: without memory for it, it is refused as any other response would be. */
+  private giveUp(inPieces: ResponseInPieces, note: ResponseInPieces['reason']): void {
+    if (inPieces.waiting !== undefined && note === 'response-buffer-full' && this.owner.refuseResponse()) {
+      this.inPieces = undefined;
+      return;
+    }
+    inPieces.list.giveUp(note);
+    this.sendPieces(inPieces);
+  }
+
+  /** Sends the head, and what waits behind it. */
+  private sendPieces(inPieces: ResponseInPieces): void {
+    const { head, waiting } = inPieces;
+    if (waiting === undefined) return;
+    inPieces.waiting = undefined;
+    const { owner } = this;
+    owner.head({ ...head, headers: fieldsOfAnotherBody(head.headers), lines: undefined });
+    for (const part of waiting) owner.data(part);
+  }
+
+  private endPieces(inPieces: ResponseInPieces): void {
+    const { owner } = this;
+    const { list, reason } = inPieces;
+    const { note, ...edits } = list.end();
+    this.sendPieces(inPieces);
+    this.inPieces = undefined;
+    if (edits.records.length > 0) owner.noteResponseEdits({ verdict: 'rewritten', body: NO_BYTES, ...edits });
+    const why = note ?? (list.lists === 0 ? reason : undefined);
+    if (why !== undefined) owner.noteResponse(why);
+  }
+
   private streamOrRefuse(pending: PendingResponse): void {
+    if (this.isInPieces(pending, 'response-buffer-full')) return;
     if (this.owner.refuseResponse()) this.pending = undefined;
     else this.stream(pending, 'response-buffer-full');
   }
@@ -221,6 +354,12 @@ export class ResponseCollector implements UpstreamReceiver {
     if (note !== undefined) this.owner.noteResponse(note);
     this.begin(pending.head, pending.body.take(), false);
   }
+}
+
+const NO_BYTES = new Uint8Array();
+
+function byteLength(parts: readonly Uint8Array[]): number {
+  return parts.reduce((bytes, part) => bytes + part.length, 0);
 }
 
 function isWithoutMemory(outcome: WithoutEdits<ResponseRewrite>): boolean {

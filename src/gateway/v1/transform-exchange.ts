@@ -67,6 +67,12 @@ export class TransformExchange extends MigrateExchange {
     return this.planRewrite(status, headers);
   }
 
+  override responsePieces(
+    ...[status, emit]: Parameters<MigrateExchange['responsePieces']>
+  ): ReturnType<MigrateExchange['responsePieces']> {
+    return this.transformsStatus(status) ? undefined : super.responsePieces(status, emit);
+  }
+
   override rewriteSmallResponse(
     status: number,
     body: Uint8Array,

@@ -20,6 +20,7 @@ import {
 import { type BodyLinks, type LinkRewriting, type RequestFacts, restoredLink } from '../../rewrite/links.ts';
 import type { OpenEntry } from '../../rewrite-log/open-entry.ts';
 import { type PatchOperation, type Rewrite, withoutValues } from '../../rewrite/records.ts';
+import type { ListPieces } from '../../rewrite/list-pieces.ts';
 import type { ResponsePlan } from '../../rewrite/response-plan.ts';
 import type { ResponseRewrite, RewrittenResponse } from '../../rewrite/response-rules.ts';
 import { canaryOutcome } from '../../rollout/canary-window.ts';
@@ -33,7 +34,13 @@ import type { GatewayContext } from '../gateway-context.ts';
 import { ProxiedExchange } from '../proxied-exchange.ts';
 import type { ReceivedRequest } from '../received-request.ts';
 import { type UpstreamReceiver, type UpstreamRequest, withHeaders } from '../upstream.ts';
-import { addFindings, ResponseCollector, type ResponseCollectorOwner, ResponseSample } from './response.ts';
+import {
+  addFindings,
+  ResponseCollector,
+  type ResponseCollectorOwner,
+  type ResponseHandling,
+  ResponseSample,
+} from './response.ts';
 
 /** A V1 exchange: its response is one that a V1 client can read. */
 export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwner, QueuedRequest {
@@ -194,7 +201,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     return this.rules.ruleBook.limits.response;
   }
 
-  planResponse(status: number, headers: HeaderList): { readonly coding: Coding | undefined } | undefined {
+  planResponse(status: number, headers: HeaderList): ResponseHandling | undefined {
     this.noteResponseTime();
     const deprecated = this.rules.deprecatedAttributes.inV1(this.entry.edits);
     return this.responsePlan.appliesTo(status, deprecated.length > 0)
@@ -203,12 +210,10 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   }
 
   /** Decides whether a response can be rewritten; undefined streams it unchanged. */
-  protected planRewrite(
-    status: number,
-    headers: HeaderList,
-  ): { readonly coding: Coding | undefined } | undefined {
+  protected planRewrite(status: number, headers: HeaderList): ResponseHandling | undefined {
     const decided = decideResponse(status, headers, this.responseLimit);
     if (decided.action === 'rewrite') return decided;
+    if (decided.note === 'response-too-large') return { coding: decided.coding, isTooLong: true };
     if (decided.note !== undefined) this.noteResponse(decided.note);
     return undefined;
   }
@@ -227,6 +232,13 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
 
   decodeResponse(coding: Coding, body: Uint8Array, done: (outcome: DecodedBody) => void): void {
     this.decodeBody(coding, body, this.responseLimit, done);
+  }
+
+  responsePieces(status: number, emit: (part: Uint8Array) => void): ListPieces | undefined {
+    return this.responsePlan.pieces(
+      this.rules.responseContext(status, this.entry.edits, this.bodyLinks),
+      emit,
+    );
   }
 
   rewriteSmallResponse(status: number, body: Uint8Array): ResponseRewrite | undefined {

@@ -30,6 +30,8 @@ function collected(over: Partial<ResponseCollectorOwner> = {}): Collected {
     refuseResponse: () => false,
     takeResponse: () => true,
     decodeResponse: (_coding, _body, done) => done(Buffer.from('decoded')),
+    failCollected: ({ kind }) => void calls.push(`fail unsent ${kind}`),
+    responsePieces: () => undefined,
     rewriteSmallResponse: () => undefined,
     rewriteResponse: (_status, body, done) =>
       done({ verdict: 'rewritten', body: Buffer.from('new'), records: [], omitted: 0, patch: [] }, body),
@@ -188,12 +190,12 @@ test('the lines that the head was read from go with it, rewritten or not', () =>
   expect(received).toEqual([lines, lines]);
 });
 
-test('a response that breaks is sent up to the break', () => {
+test('a response that breaks while it is collected is a failure, and nothing of it is sent', () => {
   const { collector, calls } = collected();
   collector.head(responseHead(200, HEADERS));
   collector.data(V2_BODY);
   collector.fail({ kind: 'closed', sent: true, cause: 'x' });
-  expect(calls).toEqual([...UNCHANGED.slice(0, 2), 'fail closed']);
+  expect(calls).toEqual(['fail unsent closed']);
 });
 
 test('a client that went away while its response was decoded is sent nothing', () => {

@@ -21,6 +21,18 @@ const withRules = (response: readonly ResponseRule[], over: TestGatewayOptions =
 };
 const post = (body = '{"data":{}}', more = ''): string =>
   `POST /api/v1/things HTTP/1.1\r\nHost: gw.test:81\r\n${more}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+/** The content of a chunked body. */
+function unchunked(body: string): string {
+  let content = '';
+  for (let at = 0; ;) {
+    const end = body.indexOf('\r\n', at);
+    const length = Number.parseInt(body.slice(at, end), 16);
+    if (!(length > 0)) return content;
+    content += body.slice(end + 2, end + 2 + length);
+    at = end + 4 + length;
+  }
+}
+
 const bodyOf = (text: string): string => text.slice(text.indexOf('\r\n\r\n') + 4);
 const encoded = (body: Buffer, coding: string): Buffer =>
   Buffer.concat([
@@ -365,19 +377,73 @@ describe('deprecated attributes and errors', () => {
   });
 });
 
+describe('a list that there is no room for, or that is longer than limits.response', () => {
+  const one = '{"id":1,"highlight_type":"x","property":{"address":{"suburb":"Y"}}}';
+  const inV1 = one
+    .replace('highlight_type', 'transition_type')
+    .replace('{"address":{"suburb":"Y"}}', '{"suburb":"Y"}');
+  const listOf = (element: string, count = 50_000): string =>
+    `{"data":[${Array.from({ length: count }, () => element).join(',')}],"meta":{"more":true}}`;
+  const get = 'GET /api/v1/orders/post_productions HTTP/1.1\r\nHost: gw\r\nConnection: close\r\n\r\n';
+  const chunkedText = (text: string): string =>
+    `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`;
+
+  test.each([
+    ['no room, with a length', { 'buffer-bytes': '100000' }, ok],
+    ['no room, without one', { 'buffer-bytes': '100000' }, chunkedText],
+    ['no room for the work', { 'buffer-bytes': '12000000' }, ok],
+    ['longer than limits.response, with a length', {}, ok],
+    ['longer, without one', {}, chunkedText],
+  ])('is rewritten by pieces: %s', async (name, flags, response) => {
+    const v2 = await rawServer((socket) => socket.write(response(listOf(one))));
+    const { ruleBook } = await compiledShippedRuleBook();
+    const limits = { ...ruleBook.limits, ...(name.startsWith('longer') && { response: 1_000_000 }) };
+    const gateway = await gatewayFor(v2.origin, { ruleBook: { ...ruleBook, limits }, flags });
+    const { text } = await exchange(gateway.port, get);
+    const body = bodyOf(text);
+    const isChunked = /\r\ntransfer-encoding: chunked\r\n/i.test(text);
+    expect((isChunked ? unchunked(body) : body) === listOf(inV1)).toBe(true);
+    const entry = await gateway.entry();
+    expect(entry).toMatchObject({ verdict: 'rewritten', responseEditsOmitted: 100_000 - 64 });
+    expect(entry.responseNote).toBeUndefined();
+    await until(() => gateway.gateway.budget.held === 0);
+    expect(gateway.surprises).toEqual([]);
+  });
+});
+
 describe('a response that breaks while it is collected', () => {
-  test('breaks the connection of the client, and is not requested again', async () => {
+  const half = ['HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n', '\r\n', '{"data":{"new"'] as const;
+  test.each([
+    ['closed, by its length', `${half[0]}Content-Length: 100${half[1]}${half[1]}${half[2]}`, 'destroy'],
+    [
+      'closed in a chunk',
+      `${half[0]}Transfer-Encoding: chunked${half[1]}${half[1]}ff${half[1]}${half[2]}`,
+      'end',
+    ],
+    [
+      'closed between chunks',
+      `${half[0]}Transfer-Encoding: chunked${half[1]}${half[1]}e${half[1]}${half[2]}\r\n`,
+      'destroy',
+    ],
+    ['reset', `${half[0]}Content-Length: 100${half[1]}${half[1]}${half[2]}`, 'resetAndDestroy'],
+    [
+      'a malformed chunk',
+      `${half[0]}Transfer-Encoding: chunked${half[1]}${half[1]}e${half[1]}${half[2]}x`,
+      'end',
+    ],
+  ] as const)('is 502 and nothing of it, and is not requested again: %s', async (_name, text, end) => {
     const v2 = await rawServer((socket) => {
-      socket.write('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"data"');
-      setTimeout(() => socket.destroy(), 20);
+      socket.write(text);
+      setTimeout(() => socket[end](), 20);
     });
     const gateway = await gatewayFor(v2.origin, withRules([ALIAS]));
-    const client = rawClient(gateway.port);
-    client.write(post());
-    const response = await client.end();
-    expect(response.closed).toBe(true);
+    const { text: received } = await exchange(gateway.port, post());
+    expect(received).toMatch(/^HTTP\/1\.1 502 /);
+    expect(received).not.toContain('"new"');
     expect(v2.received).toHaveLength(1);
-    expect(await gateway.entry()).toMatchObject({ failure: 'upstream-broken' });
+    const entry = await gateway.entry();
+    expect(entry).toMatchObject({ status: 502 });
+    expect(entry.failure).toMatch(/^upstream-(?:closed|invalid)$/);
   });
 
   test('a client that goes away while it is decoded hears nothing, and nothing is held', async () => {
@@ -398,11 +464,12 @@ describe('a response that breaks while it is collected', () => {
 
 test.each([
   ['on its way', (body: string) => ok(body)],
+  ['on its way, after a head that is longer', (body: string) => ok(`${' '.repeat(70_000)}${body}`)],
   ['once it is decoded', (body: string) => encoded(gzipSync(body), 'gzip')],
 ])(
   'a read for whose response there is no room gets 503, and none of V2’s names: %s',
   async (_what, response) => {
-    const collected = `{"data":[{"highlight_type":"${'x'.repeat(100_000)}"}]}`;
+    const collected = `{"data":[{"highlight_type":"${'x'.repeat(300_000)}"}]}`;
     const v2 = await rawServer((socket) => socket.write(response(collected)));
     const gateway = await gatewayFor(v2.origin, {
       rules: await compiledShippedRuleBook(),

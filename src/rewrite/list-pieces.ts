@@ -1,0 +1,345 @@
+import { concatBytes } from '../http/byte-collector.ts';
+import { stringText } from '../json/names.ts';
+import { pointerToken } from '../json/pointer.ts';
+import { skipSpace } from '../json/scanner.ts';
+import type { PatchOperation } from './records.ts';
+import {
+  MAX_RECORDS,
+  type ResponseRecord,
+  type ResponseRewrite,
+  type RewrittenResponse,
+} from './response-rules.ts';
+
+/** Bytes of a piece from which it ends with its element: its elements take a few megabytes of memory, however small they are. */
+const PIECE_BYTES = 32 * 1024;
+
+/** Longest spelling of a key that is compared: no rule has a longer name, even in escapes of six characters. */
+const MAX_KEY_BYTES = 8 * 1024;
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_ARRAY = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+const EMPTY = new Uint8Array();
+const encoder = new TextEncoder();
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
+/** What became of a list that was rewritten by pieces. */
+export interface ListOutcome {
+  readonly records: readonly ResponseRecord[];
+  readonly omitted: number;
+  readonly patch: readonly PatchOperation[];
+  /** Why not all of it is rewritten. */
+  readonly note: ListNote | undefined;
+}
+
+type ListNote = 'response-malformed' | 'response-buffer-full' | 'response-too-large';
+
+/**
+ * Rewrites the elements of a list in a response, some of them at a time, while the response arrives: however long the list is, only the
+ * elements that are worked on take memory. Each piece is a response of its own, with the members around the list, so that the plan for the
+ * whole response rewrites it; that plan must have rules for elements of this list only.
+ *
+ * What stands around the list is not checked: `outside` gets it, with an empty list in place of the one that was rewritten.
+ */
+export class ListPieces {
+  /** Number of lists that were found. */
+  lists = 0;
+  /** True when a name on the path to the list occurred twice, so that two readers could find two lists. */
+  isAmbiguous = false;
+  /** Number of pieces that were emitted. */
+  pieces = 0;
+  private readonly path: readonly string[];
+  private readonly before: Uint8Array;
+  private readonly after: Uint8Array;
+  private readonly pointer: string;
+  private readonly rewrite: (piece: Uint8Array) => ResponseRewrite;
+  private readonly emit: (part: Uint8Array) => void;
+  private readonly outside: ((part: Uint8Array) => void) | undefined;
+  /** The bytes that are not emitted yet, from `from` up to `to`; those before `at` are read. */
+  private bytes: Uint8Array = EMPTY;
+  private from = 0;
+  private at = 0;
+  private to = 0;
+  private isInString = false;
+  private isEscaped = false;
+  /** Containers around the next byte, and how many of the names on the path lead to the innermost of them that is on it. */
+  private depth = 0;
+  private matched = 0;
+  /** True where the next string of the object on the path is a key. */
+  private awaitsKey = false;
+  private keyAt = -1;
+  /** True behind a key that is the next name of the path. */
+  private isOnPath = false;
+  /** True for a response that is an object. */
+  private isObject = false;
+  private readonly seen: number[] = [];
+  /** Depth of the list; 0 outside of it. */
+  private listDepth = 0;
+  /** Elements of the list before this piece, and in it. */
+  private elements = 0;
+  private inPiece = 0;
+  private note: ListNote | undefined = undefined;
+  private readonly records: ResponseRecord[] = [];
+  private count = 0;
+  private readonly patch: PatchOperation[] = [];
+  private isPatchable = true;
+
+  /**
+   * `path` has the names that lead to the list, none for a response that is one; `emit` gets the response in parts that nothing else uses.
+   */
+  constructor(
+    path: readonly string[],
+    rewrite: (piece: Uint8Array) => ResponseRewrite,
+    emit: (part: Uint8Array) => void,
+    outside?: (part: Uint8Array) => void,
+  ) {
+    this.path = path;
+    this.rewrite = rewrite;
+    this.emit = emit;
+    this.outside = outside;
+    this.pointer = path.map((name) => `/${pointerToken(name)}`).join('');
+    this.before = encoder.encode(`${path.map((name) => `{${JSON.stringify(name)}:`).join('')}[`);
+    this.after = encoder.encode(`]${'}'.repeat(path.length)}`);
+  }
+
+  /** Bytes that wait for the rest of their piece. */
+  get held(): number {
+    return this.to - this.from;
+  }
+
+  /** Takes the next part of the response, which is copied. */
+  push(part: Uint8Array): void {
+    this.append(part);
+    if (this.note === undefined) this.read();
+    if (this.note !== undefined) this.pass(this.to);
+    else if (this.listDepth === 0) this.pass(this.keyAt === -1 ? this.at : this.keyAt);
+  }
+
+  /** Gives up: from here on the response stays as it is. */
+  giveUp(note: ListNote): void {
+    this.note ??= note;
+    this.pass(this.to);
+  }
+
+  /** Takes the whole response, without a copy: `bytes` must not change until its end. */
+  pushWhole(bytes: Uint8Array): void {
+    this.bytes = bytes;
+    this.to = bytes.length;
+    this.read();
+  }
+
+  /** Ends the response. One that breaks off within the list ends as it came. */
+  end(): ListOutcome {
+    if (this.listDepth > 0) this.note ??= 'response-malformed';
+    this.pass(this.to);
+    const { records, count, patch, note } = this;
+    const omitted = Math.max(0, count - records.length);
+    return { records, omitted, patch: omitted === 0 && this.isPatchable ? patch : [], note };
+  }
+
+  private append(part: Uint8Array): void {
+    const { bytes, from, to } = this;
+    const held = to - from;
+    if (to + part.length > bytes.length) {
+      const needed = held + part.length;
+      // Half of the buffer is free after each move, so that no byte is moved more than twice on average.
+      const target = needed * 2 > bytes.length ? new Uint8Array(needed * 2) : bytes;
+      if (target === bytes) bytes.copyWithin(0, from, to);
+      else target.set(bytes.subarray(from, to));
+      this.bytes = target;
+      this.at -= from;
+      if (this.keyAt >= 0) this.keyAt -= from;
+      this.from = 0;
+      this.to = held;
+    }
+    this.bytes.set(part, this.to);
+    this.to += part.length;
+  }
+
+  private read(): void {
+    while (this.at < this.to && this.note === undefined) {
+      if (this.isInString) this.readString();
+      else this.readByte(this.bytes[this.at] ?? 0);
+    }
+  }
+
+  private readString(): void {
+    const { bytes, to } = this;
+    let { at } = this;
+    for (;;) {
+      if (this.isEscaped && at < to) {
+        this.isEscaped = false;
+        at += 1;
+      }
+      while (at < to && bytes[at] !== QUOTE && bytes[at] !== BACKSLASH) at += 1;
+      if (at >= to) break;
+      this.isEscaped = bytes[at] === BACKSLASH;
+      at += 1;
+      if (this.isEscaped) continue;
+      this.isInString = false;
+      break;
+    }
+    this.at = at;
+    if (this.keyAt === -1) return;
+    if (at - this.keyAt > MAX_KEY_BYTES) this.keyAt = -1;
+    else if (!this.isInString) this.readKey(bytes.subarray(this.keyAt + 1, at - 1));
+  }
+
+  private readKey(raw: Uint8Array): void {
+    const { matched } = this;
+    this.keyAt = -1;
+    this.isOnPath = stringText(decoder.decode(raw)) === this.path[matched];
+    if (!this.isOnPath) return;
+    this.isAmbiguous ||= (this.seen[matched] ?? 0) > 0;
+    this.seen[matched] = (this.seen[matched] ?? 0) + 1;
+  }
+
+  private readByte(byte: number): void {
+    switch (byte) {
+      case QUOTE:
+        this.isInString = true;
+        if (this.awaitsKey && this.isAtPath) this.keyAt = this.at;
+        break;
+      case OPEN_OBJECT:
+      case OPEN_ARRAY:
+        this.open(byte);
+        break;
+      case CLOSE_OBJECT:
+      case CLOSE_ARRAY:
+        this.close();
+        break;
+      case COMMA:
+        if (this.listDepth > 0 && this.depth === this.listDepth) this.comma();
+        else if (this.isAtPath) {
+          this.awaitsKey = true;
+          this.isOnPath = false;
+        }
+        break;
+      case COLON:
+        if (this.isAtPath) this.awaitsKey = false;
+        break;
+    }
+    this.at += 1;
+  }
+
+  /** True directly in the innermost object on the path to the list. */
+  private get isAtPath(): boolean {
+    return this.listDepth === 0 && this.isObject && this.depth === this.matched + 1;
+  }
+
+  private open(byte: number): void {
+    const { path, depth, isOnPath } = this;
+    const isHere = isOnPath && this.isAtPath;
+    this.depth = depth + 1;
+    if (this.listDepth > 0) return;
+    this.isOnPath = false;
+    if (depth === 0) {
+      if (path.length === 0 && byte === OPEN_ARRAY) this.begin();
+      this.isObject = byte === OPEN_OBJECT;
+      this.awaitsKey = this.isObject;
+    } else if (isHere && this.matched + 1 === path.length) {
+      if (byte === OPEN_ARRAY) this.begin();
+    } else if (isHere && byte === OPEN_OBJECT) {
+      this.matched += 1;
+      this.awaitsKey = true;
+    }
+  }
+
+  private close(): void {
+    if (this.listDepth > 0 && this.depth === this.listDepth) this.finish();
+    else if (this.matched > 0 && this.isAtPath) this.matched -= 1;
+    this.depth -= 1;
+    this.awaitsKey = false;
+    this.isOnPath = false;
+  }
+
+  private begin(): void {
+    this.lists += 1;
+    this.listDepth = this.depth;
+    this.elements = 0;
+    this.inPiece = 0;
+    this.pass(this.at + 1);
+  }
+
+  private comma(): void {
+    this.inPiece += 1;
+    if (this.at - this.from < PIECE_BYTES) return;
+    this.piece(false);
+    if (this.note !== undefined) return;
+    this.elements += this.inPiece;
+    this.inPiece = 0;
+    // The comma itself is the list's.
+    this.emitTo(this.at + 1);
+  }
+
+  private finish(): void {
+    this.piece(this.elements === 0 && this.inPiece === 0);
+    if (this.note === undefined) this.listDepth = 0;
+  }
+
+  /** Rewrites the elements that wait, up to here; only a list without any has none. */
+  private piece(mayBeEmpty: boolean): void {
+    const { before, after, at } = this;
+    const elements = this.bytes.subarray(this.from, at);
+    if (skipSpace(elements, 0, elements.length) === elements.length) {
+      if (mayBeEmpty) this.emitTo(at);
+      else this.note = 'response-malformed';
+      return;
+    }
+    const whole = concatBytes([before, elements, after]);
+    const outcome = this.rewrite(whole);
+    if (outcome.verdict === 'rewritten') this.record(outcome);
+    else if (outcome.note !== undefined) {
+      this.note = outcome.note === 'response-buffer-full' ? outcome.note : 'response-malformed';
+      return;
+    }
+    this.pieces += 1;
+    this.emit(outcome.body.subarray(before.length, outcome.body.length - after.length));
+    this.from = at;
+  }
+
+  private record({ records, omitted, patch }: RewrittenResponse): void {
+    const { elements, pointer } = this;
+    const shifted = (place: string): string => {
+      const index = place.slice(pointer.length + 1).split('/', 1)[0] ?? '';
+      return `${pointer}/${Number(index) + elements}${place.slice(pointer.length + 1 + index.length)}`;
+    };
+    this.count += records.length + omitted;
+    for (const record of records.slice(0, MAX_RECORDS - this.records.length)) {
+      const { from, path } = record;
+      this.records.push({
+        ...record,
+        ...(from !== undefined && { from: shifted(from) }),
+        ...(path !== undefined && { path: shifted(path) }),
+      });
+    }
+    this.isPatchable &&= patch.length > 0 && omitted === 0;
+    if (!this.isPatchable) return;
+    for (const operation of patch)
+      this.patch.push({
+        ...operation,
+        path: shifted(operation.path),
+        ...('from' in operation && { from: shifted(operation.from) }),
+      });
+  }
+
+  /** Emits what stands outside of the list, as it came. */
+  private pass(to: number): void {
+    if (to <= this.from) return;
+    const part = this.emitTo(to);
+    this.outside?.(part);
+  }
+
+  private emitTo(to: number): Uint8Array {
+    const part = this.bytes.slice(this.from, to);
+    this.from = to;
+    if (part.length > 0) this.emit(part);
+    return part;
+  }
+}
