@@ -4,7 +4,7 @@ import type { OriginParts } from '../gateway/gateway-context.ts';
 import { Gateway } from '../gateway/gateway.ts';
 import { noticeLine } from '../gateway/resilience.ts';
 import type { V2Schemas } from '../gateway/v1/dry-run.ts';
-import { decodeWebBody, WEB_CODINGS } from '../migrate/decode-web-body.ts';
+import { decodeWebBody, encodeWebBody, WEB_CODINGS } from '../migrate/decode-web-body.ts';
 import { failure } from '../migrate/failure.ts';
 import { CaptureRate } from '../rewrite-log/capture.ts';
 import { entryLine } from '../rewrite-log/entry-line.ts';
@@ -258,6 +258,7 @@ function gatewayOf(
         return name;
       },
       decode: decodeWebBody,
+      encode: settings.get(table.responseCoding) === 'keep' ? encodeWebBody : undefined,
       codings: WEB_CODINGS,
       after: (milliseconds, run) => {
         setTimeout(run, milliseconds);

@@ -2,7 +2,7 @@ import { type CollectorMemory, newMemory } from '../http/byte-collector.ts';
 import type { Coding } from '../http/content.ts';
 import { HopFields } from '../http/hop-fields.ts';
 import type { HopLimits } from '../migrate/decision.ts';
-import type { DecodeBody } from '../migrate/decode-web-body.ts';
+import type { DecodeBody, EncodeBody } from '../migrate/decode-web-body.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { AttributeNames } from '../rewrite-log/attributes.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
@@ -55,6 +55,8 @@ export interface GatewayParts {
   /** Memory for bodies, used again and again; without it, each has new memory. */
   readonly bodyMemory?: CollectorMemory | undefined;
   readonly decode: DecodeBody;
+  /** Gives rewritten responses the coding that V2 sent them in; without it, they have none. */
+  readonly encode?: EncodeBody | undefined;
   /** Rewrites bodies; without it, each is rewritten at once. */
   readonly rewriter?: BodyRewriter | undefined;
   /** Calls the transforms of a rule book, within its budget; without it, requests of operations that have one fail. */

@@ -132,6 +132,15 @@ const NO_CODINGS: ReadonlySet<string> = new Set([
   '8bit',
 ]);
 
+/** True where an `Accept-Encoding` names a coding, or all of them (RFC 9110 §12.5.3): one that is not named is not known to be read. */
+export function takesCoding(accepted: string | undefined, coding: Coding): boolean {
+  if (accepted === undefined) return false;
+  const members = accepted.split(',');
+  const named = members.find((member) => readCoding(member.split(';', 1)[0]) === coding);
+  const member = named ?? members.find(isAny);
+  return member !== undefined && !isRefused(member);
+}
+
 /** True for a body in zlib's format, which always starts with method 8: some clients send raw deflate under its name. */
 export function isZlib(body: Uint8Array): boolean {
   return ((body[0] ?? 0) & 0x0f) === 8;

@@ -1,5 +1,5 @@
 import { isForwarding } from './forwarding.ts';
-import { FieldNames, type HeaderList, isNamed, withoutFields } from './header-list.ts';
+import { FieldNames, type HeaderList, headerValues, isNamed, withoutFields } from './header-list.ts';
 
 /** Hop-by-hop fields, RFC 9110 §7.6.1 and §11.7, with the older ones that proxies still meet. */
 const HOP_BY_HOP = new FieldNames([
@@ -147,6 +147,21 @@ const BODY_FIELDS = new FieldNames([
 /** True for the name, in any case, of a field that describes one body. */
 function isBodyField(name: string): boolean {
   return BODY_FIELDS.has(name);
+}
+
+/** Returns the fields of a rewritten response once its body has a content coding, in which it has `length` bytes. */
+export function codedResponseFields(headers: HeaderList, coding: string, length: number): string[] {
+  const coded = [
+    ...withoutFields(headers, CONTENT_LENGTH),
+    'Content-Encoding',
+    coding,
+    'Content-Length',
+    String(length),
+  ];
+  // Who caches it has to know what the coding was chosen by (RFC 9110 §12.5.5).
+  const vary = headerValues(headers, 'vary').join(',').toLowerCase().split(',');
+  const isVaried = vary.some((name) => name.trim() === 'accept-encoding' || name.trim() === '*');
+  return isVaried ? coded : [...coded, 'Vary', 'Accept-Encoding'];
 }
 
 /** Returns the fields of a response whose body was rewritten to `length` bytes. */

@@ -58,6 +58,26 @@ function formatOf(coding: Coding, body: Uint8Array): CompressionFormat | undefin
   }
 }
 
+/** Gives a body a content coding, and calls `done` once: with undefined where that fails. */
+export type EncodeBody = (
+  coding: Coding,
+  body: Uint8Array,
+  done: (encoded: Uint8Array | undefined) => void,
+) => void;
+
+/** Encodes a body with web streams. */
+export const encodeWebBody: EncodeBody = (coding, body, done) => {
+  if (coding === 'br') {
+    done(undefined);
+    return;
+  }
+  const stream = new Blob([new Uint8Array(body)]).stream().pipeThrough(new CompressionStream(coding));
+  new Response(stream).arrayBuffer().then(
+    (encoded) => done(new Uint8Array(encoded)),
+    () => done(undefined),
+  );
+};
+
 /** Ignores failures of a cancelled stream. */
 function ignore(): void {}
 

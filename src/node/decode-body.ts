@@ -1,12 +1,16 @@
 import {
+  brotliCompress,
   type BrotliDecompress,
   brotliDecompressSync,
+  constants,
   createBrotliDecompress,
   createGunzip,
   createInflate,
   createInflateRaw,
+  deflate,
   type Gunzip,
   gunzipSync,
+  gzip,
   inflateRawSync,
   inflateSync,
 } from 'node:zlib';
@@ -91,6 +95,36 @@ function decoderOf(coding: Coding, body: Uint8Array): Gunzip | BrotliDecompress 
       return createBrotliDecompress(options);
     case 'deflate':
       return isZlib(body) ? createInflate(options) : createInflateRaw(options);
+  }
+}
+
+/**
+ * Qualities at which services encode while the client waits: the default of Brotli, 11, takes a hundred times as long as 4 for a fifth fewer
+ * bytes.
+ */
+const GZIP_LEVEL = 5;
+const BROTLI_QUALITY = 4;
+
+/** Encodes a body off the main thread. */
+export function encodeBody(
+  coding: Coding,
+  body: Uint8Array,
+  done: (encoded: Uint8Array | undefined) => void,
+): void {
+  const finish = (error: Error | null, encoded: Uint8Array): void =>
+    done(error === null ? encoded : undefined);
+  const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_SIZE_HINT } = constants;
+  switch (coding) {
+    case 'gzip':
+      return gzip(body, { level: GZIP_LEVEL }, finish);
+    case 'deflate':
+      return deflate(body, { level: GZIP_LEVEL }, finish);
+    case 'br':
+      return brotliCompress(
+        body,
+        { params: { [BROTLI_PARAM_QUALITY]: BROTLI_QUALITY, [BROTLI_PARAM_SIZE_HINT]: body.length } },
+        finish,
+      );
   }
 }
 

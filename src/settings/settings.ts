@@ -98,6 +98,12 @@ export const settings = {
     bytes,
     'Maximum memory for bodies being rewritten, every copy counted; beyond it, 503. Unset: a quarter of the memory limit, at most 256MiB.',
   ),
+  responseCoding: withDefault(
+    'response-coding',
+    choice('keep', 'identity'),
+    'keep',
+    'Content coding of rewritten responses; keep is that of V2 where the client takes it, identity none.',
+  ),
   headerBytes: withDefault(
     'header-bytes',
     bytes,

@@ -2,8 +2,8 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:
 import { describe, expect, test } from 'vitest';
 import type { Coding } from '../../src/http/content.ts';
 import { unlimitedMemory } from '../../src/json/tape.ts';
-import type { DecodedBody } from '../../src/migrate/decode-web-body.ts';
-import { decodeBody, decodeBodySync } from '../../src/node/decode-body.ts';
+import { type DecodedBody, type EncodeBody, encodeWebBody } from '../../src/migrate/decode-web-body.ts';
+import { decodeBody, decodeBodySync, encodeBody } from '../../src/node/decode-body.ts';
 
 const TEXT = 'a text, a text, a text';
 
@@ -45,4 +45,26 @@ describe.each<readonly [string, Decode]>([
   test('gzip in several members (RFC 1952 §2.2)', async () => {
     expect(await textOf('gzip', Buffer.concat([gzipSync('one, '), gzipSync('two')]), 100)).toBe('one, two');
   });
+});
+
+test.each<readonly [string, EncodeBody, readonly Coding[]]>([
+  ['Node', encodeBody, ['gzip', 'deflate', 'br']],
+  ['web streams', encodeWebBody, ['gzip', 'deflate']],
+])('what is encoded by %s is decoded again', async (_by, encode, codings) => {
+  const body = Buffer.from(TEXT.repeat(10_000));
+  for (const coding of codings) {
+    const encoded = await new Promise<Uint8Array | undefined>((resolve) => {
+      encode(coding, body, resolve);
+    });
+    expect(encoded?.length).toBeLessThan(body.length / 10);
+    expect(decodeBodySync(coding, encoded ?? new Uint8Array(), body.length)).toEqual(body);
+  }
+});
+
+test('web streams have no Brotli', () => {
+  let encoded: Uint8Array | undefined = new Uint8Array();
+  encodeWebBody('br', Buffer.from(TEXT), (outcome) => {
+    encoded = outcome;
+  });
+  expect(encoded).toBeUndefined();
 });

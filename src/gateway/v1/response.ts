@@ -1,6 +1,6 @@
 import { ByteCollector, type CollectorMemory } from '../../http/byte-collector.ts';
 import { type Coding, readJsonType } from '../../http/content.ts';
-import { fieldsOfAnotherBody, rewrittenResponseFields } from '../../http/fields.ts';
+import { codedResponseFields, fieldsOfAnotherBody, rewrittenResponseFields } from '../../http/fields.ts';
 import { type HeaderList, headerValue } from '../../http/header-list.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
 import { migrateBody, type MigrateDecision } from '../../migrate/decision.ts';
@@ -42,6 +42,8 @@ export interface ResponseCollectorOwner extends UpstreamReceiver {
   /** Responds itself where there is no memory to rewrite the response; false if that is then to be streamed unchanged. */
   refuseResponse(): boolean;
   decodeResponse(coding: Coding, body: Uint8Array, done: (outcome: DecodedBody) => void): void;
+  /** Gives a rewritten response the coding that V2 sent it in, if its client takes that; otherwise `done` gets undefined. */
+  encodeResponse(coding: Coding, body: Uint8Array, done: (encoded: Uint8Array | undefined) => void): void;
   /** Rewrites a small response at once, where it is; undefined for a larger one. */
   rewriteSmallResponse(status: number, body: Uint8Array): ResponseRewrite | undefined;
   /** Rewrites a decoded response; it may then be in other memory. `done` is not called when the exchange is over. */
@@ -208,7 +210,7 @@ export class ResponseCollector implements UpstreamReceiver {
 
   /** Rewrites a decoded response; `received` is the one with its content coding, if it has one. */
   private rewrite(
-    { head }: PendingResponse,
+    { head, coding }: PendingResponse,
     decoded: Uint8Array,
     received: Uint8Array | undefined,
     trailers: HeaderList,
@@ -228,7 +230,8 @@ export class ResponseCollector implements UpstreamReceiver {
         return;
       }
       this.giveBack(body === decoded ? undefined : body);
-      this.send(settled, outcome.body, []);
+      if (coding === undefined) this.send(settled, outcome.body, []);
+      else this.sendCoded(settled, coding, outcome.body);
     });
   }
 
@@ -253,6 +256,19 @@ export class ResponseCollector implements UpstreamReceiver {
     const { responseMemory } = this.owner;
     if (this.collected !== undefined) responseMemory.release(this.collected);
     if (moved !== undefined) responseMemory.release(responseMemory.own(moved));
+  }
+
+  private sendCoded(head: ResponseHead, coding: Coding, body: Uint8Array): void {
+    this.owner.encodeResponse(coding, body, (encoded) => {
+      if (this.owner.isSettled) return;
+      if (encoded === undefined) this.send(head, body, []);
+      else
+        this.send(
+          { ...head, headers: codedResponseFields(head.headers, coding, encoded.length) },
+          encoded,
+          [],
+        );
+    });
   }
 
   private send(head: ResponseHead, body: Uint8Array, trailers: HeaderList): void {

@@ -1,5 +1,5 @@
 import type { CollectorMemory } from '../../http/byte-collector.ts';
-import type { Coding } from '../../http/content.ts';
+import { type Coding, takesCoding } from '../../http/content.ts';
 import { newTrace, readTraceparent } from '../../http/forwarding.ts';
 import { type HeaderList, headerValue, setField } from '../../http/header-list.ts';
 import { isHost, isRead } from '../../http/request-head.ts';
@@ -239,6 +239,15 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
       this.rules.responseContext(status, this.entry.edits, this.bodyLinks),
       emit,
     );
+  }
+
+  encodeResponse(coding: Coding, body: Uint8Array, done: (encoded: Uint8Array | undefined) => void): void {
+    const { encode } = this.gateway.parts;
+    if (encode === undefined || !takesCoding(this.received.head.acceptEncoding, coding)) {
+      done(undefined);
+      return;
+    }
+    this.work((_, finish) => encode(coding, body, (encoded) => finish(() => done(encoded))));
   }
 
   rewriteSmallResponse(status: number, body: Uint8Array): ResponseRewrite | undefined {

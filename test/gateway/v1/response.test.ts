@@ -32,6 +32,7 @@ function collected(over: Partial<ResponseCollectorOwner> = {}): Collected {
     decodeResponse: (_coding, _body, done) => done(Buffer.from('decoded')),
     failCollected: ({ kind }) => void calls.push(`fail unsent ${kind}`),
     responsePieces: () => undefined,
+    encodeResponse: (_coding, _body, done) => done(undefined),
     rewriteSmallResponse: () => undefined,
     rewriteResponse: (_status, body, done) =>
       done({ verdict: 'rewritten', body: Buffer.from('new'), records: [], omitted: 0, patch: [] }, body),

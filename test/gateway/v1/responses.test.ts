@@ -1,4 +1,12 @@
-import { brotliCompressSync, deflateRawSync, deflateSync, gunzipSync, gzipSync } from 'node:zlib';
+import {
+  brotliCompressSync,
+  brotliDecompressSync,
+  deflateRawSync,
+  deflateSync,
+  gunzipSync,
+  gzipSync,
+  inflateSync,
+} from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_ROLLBACK } from '../../../src/rules/declared-rollout.ts';
 import type { RequestRule, ResponseRule } from '../../../src/rules/rule.ts';
@@ -91,6 +99,55 @@ describe('content codings', () => {
       '/errors/0/detail',
     ]);
     expect(entryLine(entry)).not.toContain('secret');
+  });
+
+  const decoders: Readonly<Record<string, (body: Buffer) => Buffer>> = {
+    gzip: gunzipSync,
+    deflate: inflateSync,
+    br: brotliDecompressSync,
+  };
+  const encoders: Readonly<Record<string, (body: Buffer) => Buffer>> = {
+    gzip: gzipSync,
+    'x-gzip': gzipSync,
+    deflate: deflateSync,
+    br: brotliCompressSync,
+  };
+  test.each([
+    ['gzip', 'gzip, deflate', 'gzip'],
+    ['gzip', 'br;q=1, gzip;q=0.5', 'gzip'],
+    ['gzip', '*', 'gzip'],
+    ['gzip', 'identity;q=0.5, *;q=0.1', 'gzip'],
+    ['x-gzip', 'x-gzip', 'gzip'],
+    ['deflate', 'gzip,deflate', 'deflate'],
+    ['br', 'gzip, deflate, br', 'br'],
+    ['br', 'gzip', undefined],
+    ['gzip', 'gzip;q=0', undefined],
+    ['gzip', 'gzip;q=0, *', undefined],
+    ['gzip', '*;q=0', undefined],
+    ['gzip', 'identity', undefined],
+    ['gzip', '', undefined],
+  ])('of V2 %s and of the client %s: the rewritten response has %s', async (coding, accepted, expected) => {
+    const body = encoders[coding]?.(text) ?? text;
+    const v2 = await rawServer((socket) => socket.write(encoded(body, `${coding}\r\nETag: "a"`)));
+    const gateway = await gatewayFor(v2.origin, withRules([ALIAS]));
+    const response = await exchange(gateway.port, post('{"data":{}}', `Accept-Encoding: ${accepted}\r\n`));
+    const received = Buffer.from(bodyOf(response.text), 'latin1');
+    const decode = decoders[expected ?? ''] ?? ((plain: Buffer): Buffer => plain);
+    expect(decode(received).toString()).toBe('{"data":{"new":1.0,"old":1.0}}');
+    expect(/\r\ncontent-encoding: (.*)\r\n/i.exec(response.text)?.[1]).toBe(expected);
+    expect(/\r\ncontent-length: (.*)\r\n/i.exec(response.text)?.[1]).toBe(String(received.length));
+    expect(/\r\nvary: (.*)\r\n/i.exec(response.text)?.[1]).toBe(expected && 'Accept-Encoding');
+    expect(response.text).toContain('ETag: W/"a"');
+    expect(gateway.surprises).toEqual([]);
+  });
+
+  test('a rewritten response has no coding where the operator wants none', async () => {
+    const v2 = await rawServer((socket) => socket.write(encoded(gzipSync(text), 'gzip')));
+    const flags = { 'response-coding': 'identity' };
+    const gateway = await gatewayFor(v2.origin, withRules([ALIAS], { flags }));
+    const response = await exchange(gateway.port, post('{"data":{}}', 'Accept-Encoding: gzip\r\n'));
+    expect(bodyOf(response.text)).toBe('{"data":{"new":1.0,"old":1.0}}');
+    expect(response.text).not.toMatch(/content-encoding/i);
   });
 
   test('a response in which no rule finds anything stays encoded, byte for byte', async () => {
