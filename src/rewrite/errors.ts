@@ -1,10 +1,13 @@
+import { applyEdits } from '../json/edit.ts';
 import { type NameTable, stringText } from '../json/names.ts';
 import { pointerToken, tokenName } from '../json/pointer.ts';
 import { STRING } from '../json/tape.ts';
-import type { ErrorForm, ErrorsRule, MoveRule, Path, RequestRule } from '../rules/rule.ts';
+import type { ErrorForm, ErrorsRule, Path, RequestRule } from '../rules/rule.ts';
 import { type DraftMember, DraftObject, find, markChanged } from './draft.ts';
 import type { QueryPlan } from './query-plan.ts';
+import { RailsErrors } from './rails-errors.ts';
 import type { CompiledResponseRule, ResponseRun } from './response-rules.ts';
+import { V1Names } from './v1-names.ts';
 
 /** An `errors` rule, compiled: `path` is the path of each error in the service's envelope. */
 export interface CompiledErrors extends CompiledResponseRule {
@@ -22,6 +25,8 @@ export interface CompiledErrors extends CompiledResponseRule {
   readonly query: QueryPlan | undefined;
   /** Members of an error whose text may contain attribute names. */
   readonly sentences: readonly number[];
+  /** The member with errors by the name of what is wrong; absent in other forms. */
+  readonly keyed?: { readonly id: number; readonly errors: RailsErrors };
 }
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -34,6 +39,7 @@ const DOT = 0x2e;
 /** Converts the pointer of an error, and the names and sentences in its text, back to those of V1. */
 export function errors(rule: CompiledErrors, run: ResponseRun, error: DraftObject): void {
   const { draft, context } = run;
+  if (rule.keyed !== undefined) keyedErrors(rule, rule.keyed, run, error);
   let place: ReturnType<typeof draft.open> = rule.pointer.length === 0 ? undefined : error;
   for (const id of rule.pointer.slice(0, -1)) {
     const holder: DraftMember | undefined = place instanceof DraftObject ? find(place, id) : undefined;
@@ -51,6 +57,24 @@ export function errors(rule: CompiledErrors, run: ResponseRun, error: DraftObjec
       renamed === undefined ? v1Text(rule, raw) : withoutName(raw, renamed),
     );
   }
+}
+
+/** Replaces a member with errors of Rails as a whole, byte for byte the same outside of names. */
+function keyedErrors(
+  rule: CompiledErrors,
+  keyed: NonNullable<CompiledErrors['keyed']>,
+  run: ResponseRun,
+  body: DraftObject,
+): void {
+  const member = find(body, keyed.id);
+  if (member === undefined || member.node < 0 || member.literal !== undefined) return;
+  const { bytes, tape } = run.draft;
+  const value = bytes.subarray(tape.start(member.node), tape.end(member.node));
+  const edits = keyed.errors.edits(value, (raw, named) => v1Text(rule, raw, named));
+  if (edits.length === 0) return;
+  member.literal = applyEdits(value, edits);
+  if (member.holder !== undefined) markChanged(member.holder);
+  run.replace(rule, member);
 }
 
 /** Replaces the text of a string between its quotes, as spelled in the response: escapes are not decoded. */
@@ -74,7 +98,8 @@ function rewriteString(
 /** A pointer, the same in a fragment (RFC 6901 §6), or a name; any other text stays. */
 function v1Place(v1: V1Names, raw: string, isWrapped: boolean): string {
   if (raw.startsWith('#')) return `#${v1Pointer(v1, raw.slice(1), isWrapped)}`;
-  return /^(?:\/|\\\/)/.test(raw) || raw === '' ? v1Pointer(v1, raw, isWrapped) : v1Sentence(v1, raw);
+  if (/^(?:\/|\\\/)/.test(raw) || raw === '') return v1Pointer(v1, raw, isWrapped);
+  return v1Sentence(v1, raw);
 }
 
 /** Serializers of some languages write `\/`, others nothing but ASCII: a token that V1 has too keeps its spelling. */
@@ -101,139 +126,6 @@ function v1Pointer(v1: V1Names, raw: string, isWrapped: boolean): string {
     .path(names.slice(1), isWrapped)
     .map((name) => slash + (spellings.get(name) ?? spelled(pointerToken(name))));
   return tokens.join('') + (end === raw.length ? '' : slash + raw.slice(end + 1));
-}
-
-/** Converts pointers and names of a V2 body back to those of V1: applies the request rules of an operation in reverse. */
-class V1Names {
-  /** Tokens of a pointer that decide what becomes of it: those behind them stay as they are. */
-  readonly depth: number;
-  /** Maximum characters of the text of a pointer, as spelled in JSON, up to the last of those tokens. */
-  readonly spelledLength: number;
-  private readonly rules: readonly RequestRule[];
-  /** Names of V2 that V1 has otherwise: a text without any of them stays as it is. */
-  private readonly others: ReadonlySet<string>;
-
-  /** `rules` are the request rules of the operation, in order. */
-  constructor(rules: readonly RequestRule[]) {
-    this.rules = rules.toReversed();
-    const renames = rules.filter((rule) => rule.rule === 'rename');
-    const nests = rules.filter((rule) => rule.rule === 'nest');
-    const moves = rules.flatMap((rule) => movesOf(rule));
-    this.others = new Set([
-      ...renames.map(({ to }) => to),
-      ...nests.map(({ under }) => under),
-      ...moves.flatMap(({ to }) => to),
-    ]);
-    // Each object that V1 does not have moves what is behind it one token forward, and a move as many as its paths have.
-    const moved = moves.reduce((tokens, { from, to }) => tokens + Math.max(from.length, to.length), 0);
-    const placed = [...renames, ...nests, ...moves];
-    this.depth = Math.max(0, ...placed.map((rule) => rule.in.length)) + nests.length + moved + 2;
-    const named = placed.flatMap((rule) => [
-      ...rule.in,
-      ...('members' in rule ? [...rule.members, rule.under] : [rule.to].flat()),
-    ]);
-    // A character of a name is two of a pointer at most, and each of them an escape of six. No index has more than 16 digits.
-    this.spelledLength = this.depth * 12 * Math.max(16, ...named.map((name) => name.length + 1));
-  }
-
-  /** True for a name that V1 has otherwise, in some place. */
-  isOther(name: string): boolean {
-    return this.others.has(name);
-  }
-
-  /** True for a text with a name that V1 may have otherwise. */
-  mayRename(text: string): boolean {
-    for (const name of this.others) if (text.includes(name)) return true;
-    return false;
-  }
-
-  /** The names and indexes in V1's body for those of a path into V2's; `isWrapped` says whether the request had the wrapper. */
-  path(path: readonly string[], isWrapped: boolean): readonly string[] {
-    let tokens = path;
-    for (const rule of this.rules) {
-      if (rule.rule !== 'unwrap') tokens = reverseRule(rule, tokens, false);
-      else if (isWrapped) tokens = [rule.member, ...tokens];
-    }
-    return tokens;
-  }
-
-  /** The V1 spelling of a name or of names joined by dots, such as `address.suburb`; the same text if V1 has no other. */
-  name(text: string): string {
-    let tokens: readonly string[] = text.split('.');
-    for (const rule of this.rules) tokens = reverseRule(rule, tokens, true);
-    return tokens.join('.');
-  }
-}
-
-/** Reverses one rule on a path of `tokens` into a body. A `loose` path may begin anywhere on the rule's path. */
-function reverseRule(rule: RequestRule, tokens: readonly string[], loose: boolean): readonly string[] {
-  if (rule.rule === 'rename') {
-    const at = tokens.findIndex(
-      (token, index) => token === rule.to && matchesPath(rule.in, tokens, index, loose),
-    );
-    return at === -1 ? tokens : tokens.with(at, rule.member);
-  }
-  const moves = movesOf(rule);
-  if (moves.length > 0) return moves.reduce((path, move) => reverseMove(move, path, loose), tokens);
-  if (rule.rule !== 'nest') return tokens;
-  const at = tokens.findIndex(
-    (token, index) => token === rule.under && matchesPath(rule.in, tokens, index, loose),
-  );
-  const next = tokens[at + 1];
-  if (at === -1 || (next !== undefined && !rule.members.includes(next))) return tokens;
-  // V1 has no such object: an error about all of it becomes one about the object around it. Alone, its name may be a plain word.
-  if (next === undefined) return loose && (at === 0 || at < rule.in.length) ? tokens : tokens.slice(0, at);
-  return tokens.toSpliced(at, 1);
-}
-
-/** A rule as moves, where that is what it does to names: a list has its one element, joined and split texts each of their parts. */
-function movesOf(rule: RequestRule): readonly NameMove[] {
-  if (rule.rule === 'move') return [rule];
-  if (rule.rule === 'list') {
-    const { in: inside, member, to } = rule;
-    return [[to, '0'], [to]].map((path) => ({ in: inside, from: [member], to: path }));
-  }
-  if (rule.rule === 'join')
-    return rule.members.slice(0, 1).map((member) => ({ in: rule.in, from: [member], to: [rule.to] }));
-  if (rule.rule !== 'split') return [];
-  return rule.to.map((part) => ({ in: rule.in, from: [rule.member], to: [part] }));
-}
-
-/** The paths of a member in both versions, from the objects at `in`. */
-type NameMove = Pick<MoveRule, 'in' | 'from' | 'to'>;
-
-/** Reverses a move. An error about an object that V1 does not have becomes one about the object around it. */
-function reverseMove(
-  { in: inside, from, to }: NameMove,
-  tokens: readonly string[],
-  loose: boolean,
-): readonly string[] {
-  const at = tokens.findIndex(
-    (_, index) =>
-      to.every((name, step) => tokens[index + step] === name) && matchesPath(inside, tokens, index, loose),
-  );
-  if (at !== -1) return tokens.toSpliced(at, to.length, ...from);
-  const { length } = inside;
-  const rest = tokens.slice(length);
-  const isAround =
-    !loose &&
-    rest.length > 0 &&
-    rest.length < to.length &&
-    rest.every((name, step) => name === to[step]) &&
-    rest.at(-1) !== from[rest.length - 1];
-  return isAround && matchesPath(inside, tokens, length, false) ? tokens.slice(0, -1) : tokens;
-}
-
-/** Whether the first `length` of `tokens` are the path, or for a `loose` path its end. */
-function matchesPath(path: Path, tokens: readonly string[], length: number, loose: boolean): boolean {
-  if (loose ? length > path.length : length !== path.length) return false;
-  const skipped = path.length - length;
-  for (let at = 0; at < length; at += 1) {
-    const segment = path[skipped + at];
-    const token = tokens[at] ?? '';
-    if (segment === '*' ? !/^\d+$/.test(token) : segment !== token) return false;
-  }
-  return true;
 }
 
 /** Where the first tokens of a pointer end, `count` at most: at a slash, or at the end. */
@@ -324,9 +216,9 @@ function isDigit(unit: number): boolean {
 }
 
 /** A sentence of the rule takes the place of V2's; in any other, names become V1's. */
-function v1Text(rule: CompiledErrors, raw: string): string {
+function v1Text(rule: CompiledErrors, raw: string, named = raw): string {
   const sentence = raw.length > rule.detailLength ? undefined : rule.details.get(stringText(raw));
-  return sentence === undefined ? v1Sentence(rule.v1, raw) : spelled(sentence);
+  return sentence === undefined ? v1Sentence(rule.v1, named) : spelled(sentence);
 }
 
 /** An error about a parameter names only that one: it may be a common word, such as `limit`, so it counts nowhere else. */
@@ -370,6 +262,10 @@ export function compileErrors(
     pointer: ids(form.pointer),
     sentences: ids(form.text),
   };
+  if (form.isKeyed === true) {
+    const keyed = { id: names.add(form.list[0] ?? ''), errors: new RailsErrors(request, compiled.v1) };
+    return [{ ...compiled, path: [], pointer: [], sentences: ids(form.about), keyed }];
+  }
   if (form.about.length === 0) return [ofEach];
   return [{ ...compiled, path: [], pointer: [], sentences: ids(form.about) }, ofEach];
 }

@@ -767,14 +767,14 @@ export const ruleBookSource = strict({
   errors: z
     .union(
       [
-        z.enum(['json-api', 'problem']),
+        z.enum(['json-api', 'problem', 'rails']),
         strict({
           list: path.describe('The path to the list of errors.'),
           pointer: path.describe('The path from an error to the pointer or name of what is wrong.'),
           text: z.array(name).exactOptional().describe('Members of an error whose text may have names.'),
         }),
       ],
-      { error: 'json-api, problem, or a mapping with list, pointer and text' },
+      { error: 'json-api, problem, rails, or a mapping with list, pointer and text' },
     )
     .exactOptional()
     .describe("The form of V2's errors, for errors rules; json-api when absent."),

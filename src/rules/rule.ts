@@ -549,6 +549,8 @@ export interface ErrorForm {
   readonly text: readonly string[];
   /** Members of the body itself whose text may have names. */
   readonly about: readonly string[];
+  /** True where names are keys at `list`, or begin the sentences of a list there. */
+  readonly isKeyed?: true;
 }
 
 /** The forms of errors that have a name; `json-api` is that of a rule book that names none. */
@@ -556,6 +558,8 @@ export const ERROR_FORMS = {
   'json-api': { list: ['errors'], pointer: ['source', 'pointer'], text: ['title', 'detail'], about: [] },
   // RFC 9457 §3: the members of the problem, and the extension that its examples have for several.
   problem: { list: ['errors'], pointer: ['pointer'], text: ['detail'], about: ['title', 'detail'] },
+  // {"errors":{"name":["is blank"]}} or {"errors":["Name is blank"]}; what concerns no attribute is in `error`.
+  rails: { list: ['errors'], pointer: [], text: [], about: ['error', 'message'], isKeyed: true },
 } as const satisfies Record<string, ErrorForm>;
 
 /** Renames each field `field` of a request to `to`; with `as`, its value is put in place of the braces of that text. */

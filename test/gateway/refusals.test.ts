@@ -209,3 +209,21 @@ test('a worker that is not configured says so in the form of its book', async ()
   expect([response.status, response.headers.get('content-type')]).toEqual([500, 'application/problem+json']);
   expect(await response.json()).toMatchObject({ status: 500, detail: 'The gateway is not configured.' });
 });
+
+test('errors of Rails cross with the names of V1, and the log has the place', async () => {
+  const body = '{"errors":{"address.suburb":["is blank"],"base":["x"]}}';
+  const v2 = await rawServer((socket) =>
+    socket.write(ok(body).replace('200 OK', '422 Unprocessable Content')),
+  );
+  const ruleBook = await bookIn(`
+errors: rails
+operations: { order: POST /orders }
+changes:
+  - { id: c, summary: s, on: [order], request: [{ nest: [suburb], under: address }], response: [{ errors: true }] }
+`);
+  const gateway = await gatewayFor(v2.origin, { rules: new CompiledRuleBook(ruleBook) });
+  const response = await exchange(gateway.port, POST('/api/v1/orders', '{"suburb":1}'));
+  expect(statusOf(response)).toBe(422);
+  expect(response.text.split('\r\n\r\n')[1]).toBe('{"errors":{"suburb":["is blank"],"base":["x"]}}');
+  expect((await gateway.entry()).responseEdits).toEqual([{ change: 'c', rule: 'errors', path: '/errors' }]);
+});

@@ -464,8 +464,8 @@ limits: { depth: 0 }
       'resource must be a path: names joined by dots, such as items; an empty text is the body itself, not a list',
     ],
     [
-      'errors: rails',
-      'errors must be json-api, problem, or a mapping with list, pointer and text, not "rails"',
+      'errors: railz',
+      'errors must be json-api, problem, rails, or a mapping with list, pointer and text, not "railz"',
     ],
     [
       'refusals: jsonapi',
