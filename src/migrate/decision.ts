@@ -175,12 +175,14 @@ export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits:
       const body =
         v2Method !== request.method && hasBody && !hasContent(v2Method)
           ? DROP
-          : decideBody(
-              { hasRules, hasBody, head },
-              { policies: ruleBook.policies, bodyLimit, codings },
-              rules,
-              operation,
-            );
+          : !hasRules && hasBody && rules.leavesPut(method) && readJsonType(head.contentType) === 'json'
+            ? UNNAMED_PUT
+            : decideBody(
+                { hasRules, hasBody, head },
+                { policies: ruleBook.policies, bodyLimit, codings },
+                rules,
+                operation,
+              );
       return { route: 'migrate', target, method, ...decided, dropsOverride, bodyLimit, body };
     }
   }
@@ -409,6 +411,9 @@ export function codingOf(decision: BodyDecision, body: Uint8Array): Coding | und
 const MAKE: BodyDecision = { action: 'rewrite', coding: undefined, format: 'json', isMade: true };
 
 const FORWARD: BodyDecision = { action: 'forward', note: undefined };
+
+/** Clients that know no PATCH send a PUT instead: V1 may have read it as one, and V2 gets it as it came. */
+const UNNAMED_PUT: BodyDecision = { action: 'forward', note: 'unnamed-put' };
 
 const DROP: BodyDecision = { action: 'drop', note: 'body-dropped' };
 

@@ -158,3 +158,8 @@ export function errorName({ by, code, pointer }: EntryError): string {
 function errorAt(by: ErrorSource, code: string, pointer: string | undefined): EntryError {
   return pointer === undefined ? { by, code } : { by, code, pointer };
 }
+
+/** True for the note of a request whose body was forwarded unread, although rules are about such requests. */
+export function isUnreadNote(note: string | undefined): boolean {
+  return note === 'media-type' || note === 'unnamed-put' || note === 'unsupported: forward';
+}

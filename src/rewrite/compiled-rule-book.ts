@@ -54,6 +54,7 @@ export class CompiledRuleBook {
   readonly secrets: Secrets | undefined;
   /** Ids of the operations that a change with request rules names, or whose requests a module transforms. */
   private readonly ruled: Set<string>;
+  private readonly rulesEvery: boolean;
   private readonly responsePlans: ResponsePlans;
 
   constructor(ruleBook: RuleBook) {
@@ -73,6 +74,7 @@ export class CompiledRuleBook {
     );
     for (const operation of ruleBook.operations)
       if (isTransformed(ruleBook, operation, 'request')) this.ruled.add(operation.id);
+    this.rulesEvery = ruleBook.changes.some(({ on, request }) => on === 'every' && request.length > 0);
     this.responsePlans = compileResponsePlans(
       ruleBook,
       ruleBook.followsBodyLinks
@@ -90,6 +92,11 @@ export class CompiledRuleBook {
   rewritesBodies(operation: Operation | undefined, method: string): boolean {
     if (isRewritten(method)) return true;
     return canBeRewritten(method) && operation !== undefined && this.ruled.has(operation.id);
+  }
+
+  /** True for a body that some client may send to V2 in V1's form: rules are about every body, but only a PUT that they name is read. */
+  leavesPut(method: string): boolean {
+    return method === 'PUT' && this.rulesEvery;
   }
 
   /** True if the rules of an operation give a request without a body one. */

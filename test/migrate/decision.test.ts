@@ -52,7 +52,7 @@ describe('a request is decided by its head', () => {
   test.each([
     ['POST /api/v1/clients', JSON_TYPE, 'create_client: rewrite'],
     ['POST /api/v1/other', JSON_TYPE, 'unnamed: rewrite'],
-    ['PUT /api/v1/clients', JSON_TYPE, 'unnamed: forward'],
+    ['PUT /api/v1/clients', JSON_TYPE, 'unnamed: forward (unnamed-put)'],
     ['GET /api/v1/clients', [], 'unnamed: forward'],
     ['POST /api/v1/clients', [], 'create_client: forward (media-type)'],
     ['POST /api/v1/clients', ['Content-Type', 'text/plain'], 'create_client: forward (media-type)'],
@@ -157,7 +157,7 @@ describe('the target for V2', () => {
 
 test.each([
   ['PUT /api/v1/tours/7', 'replace_tour: rewrite'],
-  ['PUT /api/v1/tours', 'unnamed: forward'],
+  ['PUT /api/v1/tours', 'unnamed: forward (unnamed-put)'],
   ['GET /api/v1/tours', 'list_tours: forward'],
 ])('%s with request rules in the rule book: %s', async (line, words) => {
   expect(wordsOf(decided(line, JSON_TYPE, {}, await requestRulesBook()))).toBe(words);

@@ -1,5 +1,6 @@
 import { type BodyFormat, formatOfType } from '../../http/content.ts';
 import type { KeptBody, KeptExchange, KeptHead } from '../../rewrite-log/capture.ts';
+import { isUnreadNote } from '../../rewrite-log/entry-outcome.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import type { Rewrite } from '../../rewrite/records.ts';
@@ -86,7 +87,7 @@ export function rewriteAgain(
 ): Rewrite | undefined {
   const bytes = bodyBytes(v1Request.body);
   if (entry.route !== 'migrate' || bytes === undefined || rules === undefined) return undefined;
-  if (entry.note === 'media-type' || entry.note === 'unsupported: forward') return undefined;
+  if (isUnreadNote(entry.note)) return undefined;
   const operation = rules.ruleBook.operations.find(({ id }) => id === entry.operation);
   return rules.requestPlan(operation, keptFormat(v1Request)).rewrite(bytes);
 }

@@ -1,4 +1,5 @@
 import type { KeptBody, KeptExchange, KeptHead, KeptResponse } from '../../rewrite-log/capture.ts';
+import { isUnreadNote } from '../../rewrite-log/entry-outcome.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import type { ShownHeader } from '../../rewrite-log/masks.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
@@ -84,7 +85,7 @@ export async function entryDetail(parts: DetailParts, pause: () => Promise<void>
 function repeatRewrite({ entry, rules }: DetailParts, kept: KeptExchange): Rewrite | undefined {
   const { bytes } = kept.v1Request.body;
   if (entry.route !== 'migrate' || bytes === undefined || rules === undefined) return undefined;
-  if (entry.note === 'media-type' || entry.note === 'unsupported: forward') return undefined;
+  if (isUnreadNote(entry.note)) return undefined;
   const operation = rules.ruleBook.operations.find(({ id }) => id === entry.operation);
   return rules.requestPlan(operation, keptFormat(kept.v1Request)).rewrite(bytes);
 }

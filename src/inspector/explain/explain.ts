@@ -363,6 +363,7 @@ function refused({ code, status, detail, pointer, position, reason }: Failure): 
 
 function whyUnread({ method, hasBody, head }: RequestToExplain, note: string | undefined): string {
   if (!hasBody) return head.chunked ? 'The body is empty.' : 'There is no body.';
+  if (note === 'unnamed-put') return UNNAMED_PUT;
   if (note === undefined) return method === 'PUT' ? UNNAMED_PUT : `Bodies of ${method} are not read.`;
   if (note !== 'media-type')
     return 'The charset or the content coding cannot be read, and the policy unsupported says forward.';

@@ -147,6 +147,7 @@ type UnreadNote = keyof typeof UNREAD;
 /** What is known of a body that was forwarded unread, in a sentence. */
 const UNREAD = {
   'media-type': 'The body is not JSON, and is forwarded as it is.',
+  'unnamed-put': 'The rule book names no operation for this PUT: its body is forwarded as it is.',
   'unsupported: forward': 'The gateway does not read the coding of the body, and forwards it as it is.',
 } as const;
 
@@ -175,9 +176,13 @@ type Evidence = Pick<GuideBody, 'isVerified' | 'evidence'>;
 /** Stands for the members of a body that were not recorded. */
 export const OTHER_SHAPE = '…';
 
+function isUnread(note: string): note is UnreadNote {
+  return Object.hasOwn(UNREAD, note);
+}
+
 /** The note of a request whose body was forwarded unread; undefined for every other note. */
 export function unreadNote(note: string | undefined): UnreadNote | undefined {
-  return note === 'media-type' || note === 'unsupported: forward' ? note : undefined;
+  return note !== undefined && isUnread(note) ? note : undefined;
 }
 
 /** A body without members shows nothing of what V2 takes; `members` are those before V2 refused them. */

@@ -1,6 +1,6 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { modeOf, outcomeOf } from '../../../rewrite-log/entry-outcome.ts';
+import { isUnreadNote, modeOf, outcomeOf } from '../../../rewrite-log/entry-outcome.ts';
 import type { EntryDetail as Detail, NumberedEntry, Resent } from '../../api.ts';
 import {
   accountOf,
@@ -163,7 +163,7 @@ function missingWords(entry: NumberedEntry, note: string | undefined): string {
     return `There is no V2 body: the gateway refused the request (${failure ?? 'no code'}).`;
   if (would?.verdict === 'refused')
     return `There is no V2 body: a migration would have been refused (${failureWords(would) ?? 'no code'}).`;
-  const isUnread = entry.note === 'media-type' || entry.note === 'unsupported: forward';
+  const isUnread = isUnreadNote(entry.note);
   if (isUnread || (verdict === 'passed' && would === undefined))
     return 'The body was not read, so there is nothing to compare.';
   if (bytesIn === 0) return 'The request has no body.';
