@@ -4,6 +4,7 @@ import { pointerToken, tokenName } from '../json/pointer.ts';
 import { STRING } from '../json/tape.ts';
 import type { ErrorForm, ErrorsRule, Path, RequestRule } from '../rules/rule.ts';
 import { type DraftMember, DraftObject, find, markChanged } from './draft.ts';
+import { isWordUnit, MAX_ROOTS, NameSpellings } from './name-spellings.ts';
 import type { QueryPlan } from './query-plan.ts';
 import { RailsErrors } from './rails-errors.ts';
 import type { CompiledResponseRule, ResponseRun } from './response-rules.ts';
@@ -13,6 +14,8 @@ import { V1Names } from './v1-names.ts';
 export interface CompiledErrors extends CompiledResponseRule {
   readonly rule: 'errors';
   readonly v1: V1Names;
+  /** The same in texts, and in other spellings. */
+  readonly spellings: NameSpellings;
   /** V1's sentences by V2's. */
   readonly details: ReadonlyMap<string, string>;
   /** Maximum characters of a sentence of `details` as spelled in a response, where each may be an escape of six. */
@@ -33,8 +36,6 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 const encoder = new TextEncoder();
 
 const BACKSLASH = 0x5c;
-const LETTER_U = 0x75;
-const DOT = 0x2e;
 
 /** Converts the pointer of an error, and the names and sentences in its text, back to those of V1. */
 export function errors(rule: CompiledErrors, run: ResponseRun, error: DraftObject): void {
@@ -47,7 +48,7 @@ export function errors(rule: CompiledErrors, run: ResponseRun, error: DraftObjec
   }
   const pointer = place instanceof DraftObject ? find(place, rule.pointer.at(-1) ?? 0) : undefined;
   if (pointer !== undefined)
-    rewriteString(rule, run, pointer, (raw) => v1Place(rule.v1, raw, context.isWrapped));
+    rewriteString(rule, run, pointer, (raw) => v1Place(rule, raw, context.isWrapped));
   const parameter = place instanceof DraftObject ? find(place, rule.parameter) : undefined;
   const renamed = parameter === undefined ? undefined : v1Parameter(rule, run, parameter);
   for (const id of rule.sentences) {
@@ -95,19 +96,21 @@ function rewriteString(
   run.replace(rule, member);
 }
 
-/** A pointer, the same in a fragment (RFC 6901 §6), or a name; any other text stays. */
-function v1Place(v1: V1Names, raw: string, isWrapped: boolean): string {
-  if (raw.startsWith('#')) return `#${v1Pointer(v1, raw.slice(1), isWrapped)}`;
-  if (/^(?:\/|\\\/)/.test(raw) || raw === '') return v1Pointer(v1, raw, isWrapped);
-  return v1Sentence(v1, raw);
+/** A pointer, the same in a fragment (RFC 6901 §6), a path from the root, or a name; any other text stays. */
+function v1Place(rule: CompiledErrors, raw: string, isWrapped: boolean): string {
+  if (raw.startsWith('#')) return `#${v1Pointer(rule, raw.slice(1), isWrapped)}`;
+  if (/^(?:\/|\\\/)/.test(raw) || raw === '') return v1Pointer(rule, raw, isWrapped);
+  const text = rule.spellings.text(raw);
+  const [wrapper] = rule.v1.path([], isWrapped);
+  return wrapper === undefined || !/^\$[.[]/.test(raw) ? text : `$.${spelled(wrapper)}${text.slice(1)}`;
 }
 
 /** Serializers of some languages write `\/`, others nothing but ASCII: a token that V1 has too keeps its spelling. */
-function v1Pointer(v1: V1Names, raw: string, isWrapped: boolean): string {
-  const end = endOf(raw, v1.depth);
+function v1Pointer({ v1, spellings }: CompiledErrors, raw: string, isWrapped: boolean): string {
+  const end = endOf(raw, v1.depth + MAX_ROOTS);
   let slash = '/';
   const names: string[] = [];
-  const spellings = new Map<string, string>();
+  const asSent = new Map<string, string>();
   for (let start = 0; start <= end;) {
     const next = raw.indexOf('/', start);
     const isLast = next === -1;
@@ -118,13 +121,13 @@ function v1Pointer(v1: V1Names, raw: string, isWrapped: boolean): string {
     const isLong = token.length > v1.spelledLength;
     const texts = isLong ? [token] : stringText(token).split('/');
     for (const text of texts) names.push(isLong ? text : tokenName(text));
-    if (texts.length === 1) spellings.set(names.at(-1) ?? '', token);
+    if (texts.length === 1) asSent.set(names.at(-1) ?? '', token);
     start = isLast ? raw.length + 1 : next + 1;
   }
   if (names[0] !== '') return raw;
-  const tokens = v1
-    .path(names.slice(1), isWrapped)
-    .map((name) => slash + (spellings.get(name) ?? spelled(pointerToken(name))));
+  const tokens = spellings
+    .pointer(names.slice(1), isWrapped)
+    .map((name) => slash + (asSent.get(name) ?? spelled(pointerToken(name))));
   return tokens.join('') + (end === raw.length ? '' : slash + raw.slice(end + 1));
 }
 
@@ -166,59 +169,17 @@ function v1Parameter(
   rewriteString(rule, run, parameter, (raw) => {
     const text = stringText(raw);
     const name = rule.query?.v1Name(text) ?? text;
-    if (name === text) return v1Sentence(rule.v1, raw);
+    if (name === text) return rule.spellings.text(raw);
     renamed = { v2: raw, v1: spelled(name) };
     return renamed.v1;
   });
   return renamed;
 }
 
-/** Matches only whole words and names joined by dots; the letter of an escape is not part of a word. */
-function v1Sentence(v1: V1Names, raw: string): string {
-  if (!v1.mayRename(raw)) return raw;
-  let text = '';
-  let kept = 0;
-  let at = 0;
-  while (at < raw.length) {
-    const unit = raw.charCodeAt(at);
-    if (unit === BACKSLASH) {
-      at += raw.charCodeAt(at + 1) === LETTER_U ? 6 : 2;
-      continue;
-    }
-    if (!isWordUnit(unit) || isDigit(unit)) {
-      at += 1;
-      continue;
-    }
-    const start = at;
-    let isOther = false;
-    for (;;) {
-      const token = at;
-      while (isWordUnit(raw.charCodeAt(at))) at += 1;
-      isOther ||= v1.isOther(raw.slice(token, at));
-      if (raw.charCodeAt(at) !== DOT || !isWordUnit(raw.charCodeAt(at + 1))) break;
-      at += 1;
-    }
-    if (!isOther) continue;
-    text += raw.slice(kept, start) + spelled(v1.name(raw.slice(start, at)));
-    kept = at;
-  }
-  return text + raw.slice(kept);
-}
-
-/** True for a letter of ASCII, a digit or `_`; false for what `charCodeAt` gives at the end of a text. */
-function isWordUnit(unit: number): boolean {
-  const lower = unit | 0x20;
-  return (lower >= 0x61 && lower <= 0x7a) || isDigit(unit) || unit === 0x5f;
-}
-
-function isDigit(unit: number): boolean {
-  return unit >= 0x30 && unit <= 0x39;
-}
-
 /** A sentence of the rule takes the place of V2's; in any other, names become V1's. */
 function v1Text(rule: CompiledErrors, raw: string, named = raw): string {
   const sentence = raw.length > rule.detailLength ? undefined : rule.details.get(stringText(raw));
-  return sentence === undefined ? v1Sentence(rule.v1, named) : spelled(sentence);
+  return sentence === undefined ? rule.spellings.text(named) : spelled(sentence);
 }
 
 /** An error about a parameter names only that one: it may be a common word, such as `limit`, so it counts nowhere else. */
@@ -245,11 +206,13 @@ export function compileErrors(
   form: ErrorForm,
 ): readonly CompiledErrors[] {
   const details = new Map(Object.entries(rule.details));
+  const v1 = new V1Names(request);
   const compiled = {
     change,
     rule: 'errors' as const,
     status: rule.status,
-    v1: new V1Names(request),
+    v1,
+    spellings: new NameSpellings(request, v1),
     details,
     detailLength: 6 * Math.max(0, ...[...details.keys()].map((detail) => detail.length)),
     parameter: names.add('parameter'),

@@ -1,0 +1,338 @@
+import type { RequestRule } from '../rules/rule.ts';
+import { placesInV2, V1Names } from './v1-names.ts';
+
+const BACKSLASH = 0x5c;
+const LETTER_U = 0x75;
+const DOT = 0x2e;
+const OPEN = 0x5b;
+const CLOSE = 0x5d;
+
+/** Words behind which a name stands, even one that is an ordinary word. */
+const BEFORE_NAME = /(?:attribute|column|field|key|member|name|param|parameter|property)s? $/i;
+
+/** Verbs of what an error says about a name, and words before a noun, which is none. */
+const BEHIND_NAME = /^ (?:are|can't|cannot|has|have|is|isn't|may|must|needs|should|was|were)(?![\w'])/;
+const BEFORE_NOUN = /(?:^|\W)(?:an?|any|each|no|of|some|that|the|this|what|which|your) $/i;
+
+/** Characters of a text that are read to tell whether a name stands beside them. */
+const BEFORE_LENGTH = 16;
+
+/** What validators write before a path into the body that they checked. */
+const ROOTS: ReadonlySet<string> = new Set([
+  'attributes',
+  'body',
+  'data',
+  'input',
+  'instance',
+  'json',
+  'params',
+  'payload',
+  'request',
+  'root',
+]);
+
+/** Tokens before a path into the body, in a pointer of a service that wraps its errors' places as JSON:API does. */
+export const MAX_ROOTS = 2;
+
+/** A text of V2 for one or several names, and V1's for the same. */
+interface Phrase {
+  readonly v2: string;
+  readonly v1: string;
+  /** True for an ordinary word, which is a name only where a text begins with it. */
+  readonly isOnlyFirst: boolean;
+}
+
+/**
+ * Turns names of V2 in texts for people back to V1's, however they are spelled: `street_address`, `streetAddress`, `StreetAddress`,
+ * `street-address`, `STREET_ADDRESS`, `Street address`; and paths of them: `a.b`, `a[b]`, `a['b']`, `a/b`, `aB`, `A b`. Everything else
+ * stays: a word that is also ordinary English counts only as part of a path, in quotes, behind a word such as `field`, or as the first.
+ */
+export class NameSpellings {
+  private readonly v1: V1Names;
+  /** The same with all names in small letters and underscores. */
+  private readonly plain: V1Names;
+  /** The names of V1 as its rules spell them, by their plain form. */
+  private readonly spelled: ReadonlyMap<string, string>;
+  private readonly others: readonly string[];
+  /** The longest first, by their first word. */
+  private readonly phrases: ReadonlyMap<string, readonly Phrase[]>;
+  private readonly longestWord: number;
+
+  /** `rules` are the request rules of the operation. */
+  constructor(rules: readonly RequestRule[], v1: V1Names) {
+    this.v1 = v1;
+    this.plain = new V1Names(rules.map(plainRule));
+    this.spelled = new Map(v1NamesOf(rules).map((name) => [plainName(name), name]));
+    this.others = [
+      ...new Set(
+        placesInV2(rules)
+          .flat()
+          .filter((name) => v1.isOther(name))
+          .map(squeezed),
+      ),
+    ];
+    this.phrases = phrasesOf(placesInV2(rules.map(plainRule)), this.plain);
+    this.longestWord = Math.max(0, ...[...this.phrases.keys()].map((word) => word.length));
+  }
+
+  /** Turns the names in the text of a JSON string, whose escapes stay as they are. */
+  text(raw: string): string {
+    const letters = squeezed(raw);
+    if (!this.others.some((name) => letters.includes(name))) return raw;
+    let text = '';
+    let kept = 0;
+    let at = 0;
+    while (at < raw.length) {
+      const unit = raw.charCodeAt(at);
+      if (unit === BACKSLASH) {
+        at += raw.charCodeAt(at + 1) === LETTER_U ? 6 : 2;
+        continue;
+      }
+      if (!isWordUnit(unit) || isDigit(unit)) {
+        at += 1;
+        continue;
+      }
+      const end = pathEnd(raw, at);
+      const path = raw.slice(at, end);
+      const turned = this.path(raw, at, path);
+      const phrase = turned === path ? this.phraseAt(raw, at) : undefined;
+      if (phrase !== undefined || turned !== path) {
+        text += raw.slice(kept, at) + escaped(phrase?.v1 ?? turned);
+        kept = phrase === undefined ? end : at + phrase.v2.length;
+      }
+      at = phrase === undefined ? end : kept;
+    }
+    return text + raw.slice(kept);
+  }
+
+  /** A name, or names joined by dots and brackets. */
+  private path(raw: string, at: number, path: string): string {
+    const isWord = /^[a-z]+$/.test(path);
+    if (isWord && path !== raw && !isNamePosition(raw, at, at + path.length)) return path;
+    const exact = path.includes('[') ? this.v1.attribute(path) : this.v1.name(path);
+    if (exact !== path) return exact;
+    // A word with one capital letter begins a sentence.
+    if (/^[A-Z]?[a-z]*$/.test(path)) return path;
+    const tokens = tokensOf(path);
+    const names = tokens.map(({ text }) => plainName(text));
+    let roots = 0;
+    while (roots < tokens.length - 1 && ROOTS.has(names[roots] ?? '')) roots += 1;
+    const within = names.slice(roots);
+    const turned = this.plain.loosely(within);
+    if (isSame(turned, within)) return path;
+    const style = styleOf(tokens.map(({ text }) => text));
+    let next = roots;
+    const spelled = turned.map((name): Token => {
+      const found = names.indexOf(name, next);
+      if (found !== -1) {
+        next = found + 1;
+        return tokens[found] ?? { text: name, isBracketed: false };
+      }
+      const isBracketed = tokens.slice(1).some((token) => token.isBracketed && !/^\d/.test(token.text));
+      return { text: style === undefined ? (this.spelled.get(name) ?? name) : style(name), isBracketed };
+    });
+    return joined([...tokens.slice(0, roots), ...spelled]);
+  }
+
+  /** The names and indexes in V1's body for those of a pointer into V2's; `isWrapped` says whether the request had the wrapper. */
+  pointer(names: readonly string[], isWrapped: boolean): readonly string[] {
+    if (names[0] === 'data' && names[1] === 'attributes')
+      return ['data', 'attributes', ...this.within(names.slice(2), false)];
+    // A service that has no wrapper may still name one: but then a name behind it is one of its own.
+    const rest = names[0] === 'data' ? names.slice(1) : [];
+    const turned = this.within(rest, false);
+    return isSame(turned, rest) ? this.within(names, isWrapped) : ['data', ...turned];
+  }
+
+  private within(names: readonly string[], isWrapped: boolean): readonly string[] {
+    const plain = names.map(plainName);
+    const isExact = !isSame(this.v1.path(names, false), names);
+    if (isExact || isSame(this.plain.path(plain, false), plain)) return this.v1.path(names, isWrapped);
+    const style = styleOf(names);
+    return this.plain.path(plain, isWrapped).map((name) => {
+      const found = plain.indexOf(name);
+      return found === -1 ? (style?.(name) ?? name) : (names[found] ?? name);
+    });
+  }
+
+  private phraseAt(raw: string, at: number): Phrase | undefined {
+    const before = raw[at - 1] ?? '';
+    if (/[.[_-]/.test(before) || (before === '/' && isWordUnit(raw.charCodeAt(at - 2)))) return undefined;
+    let end = at;
+    while (end - at <= this.longestWord && isWordUnit(raw.charCodeAt(end))) end += 1;
+    return this.phrases
+      .get(raw.slice(at, end))
+      ?.find(
+        ({ v2, isOnlyFirst }) =>
+          (!isOnlyFirst || at === 0) && raw.startsWith(v2, at) && !isWordUnit(raw.charCodeAt(at + v2.length)),
+      );
+  }
+}
+
+/** A name in a path, or an index. */
+interface Token {
+  readonly text: string;
+  readonly isBracketed: boolean;
+}
+
+function tokensOf(path: string): readonly Token[] {
+  return path.split(/(?=[.[])/).map((part) => {
+    if (part.startsWith('[')) return { text: part.slice(1, -1), isBracketed: true };
+    return { text: part.startsWith('.') ? part.slice(1) : part, isBracketed: false };
+  });
+}
+
+function joined(tokens: readonly Token[]): string {
+  return tokens
+    .map(({ text, isBracketed }, at) => (at === 0 ? text : isBracketed ? `[${text}]` : `.${text}`))
+    .join('');
+}
+
+/** The end of the names that begin at `start`, joined by dots and brackets. */
+function pathEnd(raw: string, start: number): number {
+  let at = start;
+  for (;;) {
+    while (isWordUnit(raw.charCodeAt(at))) at += 1;
+    if (raw.charCodeAt(at) === DOT && isWordUnit(raw.charCodeAt(at + 1))) at += 1;
+    else if (raw.charCodeAt(at) === OPEN) {
+      let end = at + 1;
+      while (isWordUnit(raw.charCodeAt(end))) end += 1;
+      if (end === at + 1 || raw.charCodeAt(end) !== CLOSE) return at;
+      at = end + 1;
+      if (raw.charCodeAt(at) !== OPEN && raw.charCodeAt(at) !== DOT) return at;
+    } else return at;
+  }
+}
+
+/** True where a text has a name, so that even an ordinary word is one. */
+function isNamePosition(raw: string, start: number, end: number): boolean {
+  const before = raw[start - 1] ?? '';
+  const behind = raw[end] ?? '';
+  if (start === 0 || behind === ':') return true;
+  if (/["'`]/.test(before) && (/["'`]/.test(behind) || raw.startsWith('\\"', end))) return true;
+  const earlier = raw.slice(Math.max(0, start - BEFORE_LENGTH), start);
+  if (before === ' ' && BEFORE_NAME.test(earlier)) return true;
+  return BEHIND_NAME.test(raw.slice(end, end + BEFORE_LENGTH)) && !BEFORE_NOUN.test(earlier);
+}
+
+type Style = (name: string) => string;
+
+const snake: Style = (name) => name;
+const constant: Style = (name) => name.toUpperCase();
+const camel: Style = (name) => name.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+const pascal: Style = (name) => capitalised(camel(name));
+const kebab: Style = (name) => name.replaceAll('_', '-');
+
+/** The style of names: that of the first which shows one. */
+function styleOf(names: readonly string[]): Style | undefined {
+  for (const name of names) {
+    if (/^[A-Z][A-Z0-9_]+$/.test(name)) return constant;
+    if (name.includes('_')) return snake;
+    if (/^[a-z]+[A-Z]/.test(name)) return camel;
+    if (/^[A-Z][a-z]/.test(name)) return pascal;
+  }
+  return undefined;
+}
+
+/** A name in small letters, its words joined by underscores. */
+function plainName(name: string): string {
+  if (/^[A-Z0-9_]+$/.test(name)) return name.toLowerCase();
+  return name
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replaceAll('-', '_')
+    .toLowerCase();
+}
+
+function plainRule(rule: RequestRule): RequestRule {
+  const inside = 'in' in rule ? rule.in.map(plainName) : [];
+  if (rule.rule === 'rename')
+    return { ...rule, in: inside, member: plainName(rule.member), to: plainName(rule.to) };
+  if (rule.rule === 'nest')
+    return { ...rule, in: inside, members: rule.members.map(plainName), under: plainName(rule.under) };
+  if (rule.rule !== 'move') return rule;
+  return { ...rule, in: inside, from: rule.from.map(plainName), to: rule.to.map(plainName) };
+}
+
+/** The names of V1 that V2 has otherwise. */
+function v1NamesOf(rules: readonly RequestRule[]): readonly string[] {
+  return rules.flatMap((rule) => {
+    if (rule.rule === 'rename') return [rule.member];
+    return rule.rule === 'move' ? rule.from : [];
+  });
+}
+
+/** All spellings of the places of V2, with no dots in them, and of V1 beside them. */
+function phrasesOf(
+  places: readonly (readonly string[])[],
+  v1: V1Names,
+): ReadonlyMap<string, readonly Phrase[]> {
+  const found = new Map<string, Phrase | undefined>();
+  const add = (phrase: Phrase): void => {
+    const known = found.get(phrase.v2);
+    // Of two names of V1 for one text none is right.
+    const isOther = found.has(phrase.v2) && known?.v1 !== phrase.v1;
+    found.set(phrase.v2, isOther ? undefined : phrase);
+  };
+  for (const place of places) {
+    for (let from = place.lastIndexOf('0') + 1; from < place.length; from += 1) {
+      const path = place.slice(from);
+      const turned = v1.loosely(path);
+      if (turned.length === 0 || isSame(turned, path)) continue;
+      for (const spell of SPELLINGS) {
+        const [v2, inV1] = [spell(path), spell(turned)];
+        const isWord = /^[A-Za-z]?[a-z]*$/.test(v2);
+        if (v2 !== inV1) add({ v2, v1: inV1, isOnlyFirst: isWord });
+      }
+    }
+  }
+  const phrases = [...found.values()].filter((phrase) => phrase !== undefined);
+  const sorted = phrases.toSorted((one, other) => other.v2.length - one.v2.length);
+  return Map.groupBy(sorted, ({ v2 }) => /^\w*/.exec(v2)?.[0] ?? '');
+}
+
+const words = (path: readonly string[]): string => path.join('_').replaceAll('_', ' ');
+
+/** Spellings of a path in one piece. */
+const SPELLINGS: readonly ((path: readonly string[]) => string)[] = [
+  (path) => snake(path.join('_')),
+  (path) => camel(path.join('_')),
+  (path) => pascal(path.join('_')),
+  (path) => kebab(path.join('_')),
+  (path) => constant(path.join('_')),
+  (path) => path.join('/'),
+  (path) => path.map(camel).join('/'),
+  (path) => path.map(kebab).join('.'),
+  (path) => path.map((name, at) => (at === 0 ? name : `['${name}']`)).join(''),
+  (path) => path.map((name, at) => (at === 0 ? camel(name) : `['${camel(name)}']`)).join(''),
+  words,
+  (path) => capitalised(words(path)),
+  (path) => words(path).split(' ').map(capitalised).join(' '),
+];
+
+function capitalised(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}
+
+function isSame(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((name, at) => name === other[at]);
+}
+
+/** The letters and digits of a text, small. */
+function squeezed(text: string): string {
+  return text.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
+}
+
+/** True for a letter of ASCII, a digit or `_`; false for what `charCodeAt` gives at the end of a text. */
+export function isWordUnit(unit: number): boolean {
+  const lower = unit | 0x20;
+  return (lower >= 0x61 && lower <= 0x7a) || isDigit(unit) || unit === 0x5f;
+}
+
+function isDigit(unit: number): boolean {
+  return unit >= 0x30 && unit <= 0x39;
+}
+
+/** The text of a string between its quotes. */
+function escaped(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}

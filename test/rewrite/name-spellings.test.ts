@@ -1,0 +1,124 @@
+import { expect, test } from 'vitest';
+import type { RequestRule, ResponseRule } from '../../src/rules/rule.ts';
+import { responsePlanOf, responseRule } from '../support/response-plan-of.ts';
+import { bytesOf, textOf } from './notation.ts';
+
+const REQUEST: readonly RequestRule[] = [
+  { rule: 'unwrap', member: 'data' },
+  { rule: 'rename', member: 'transition_type', in: [], to: 'highlight_type' },
+  { rule: 'rename', member: 'unit', in: ['lines', '*'], to: 'kind' },
+  { rule: 'rename', member: 'city', in: ['site'], to: 'placeName' },
+  {
+    rule: 'nest',
+    in: ['property'],
+    members: ['street_address', 'suburb', 'state'],
+    under: 'address',
+  },
+];
+const RULES: readonly ResponseRule[] = [responseRule('errors')];
+
+/** The response to a request with a wrapper in which V2 finds an error. */
+function turned(error: object): unknown {
+  const { body } = responsePlanOf(RULES, REQUEST).rewrite(bytesOf(JSON.stringify({ errors: [error] })), {
+    status: 422,
+    deprecated: [],
+    isWrapped: true,
+  });
+  return JSON.parse(textOf(body)).errors[0];
+}
+
+test.each([
+  ['/highlight_type', '/data/transition_type'],
+  ['/highlightType', '/data/transitionType'],
+  ['#/highlight_type', '#/data/transition_type'],
+  ['/property/address/suburb', '/data/property/suburb'],
+  ['/property/address/streetAddress', '/data/property/streetAddress'],
+  ['/lines/0/kind', '/data/lines/0/unit'],
+  ['/site/place_name', '/data/site/city'],
+  ['/data/highlight_type', '/data/transition_type'],
+  ['/data/attributes/highlight_type', '/data/attributes/transition_type'],
+  ['/data/attributes/property/address/suburb', '/data/attributes/property/suburb'],
+  ['/data/attributes/highlightType', '/data/attributes/transitionType'],
+  ['$.highlight_type', '$.data.transition_type'],
+  ['$.property.address.suburb', '$.data.property.suburb'],
+  ["$['property']", "$.data['property']"],
+  ['highlight_type', 'transition_type'],
+  ['property[address][suburb]', 'property[suburb]'],
+  ['name', 'name'],
+])('in a place, %s is %s to V1', (v2, v1) => {
+  expect(turned({ source: { pointer: v2 } })).toEqual({ source: { pointer: v1 } });
+});
+
+test.each([
+  // One name in each spelling.
+  ['highlight_type', 'transition_type'],
+  ['highlightType', 'transitionType'],
+  ['HighlightType', 'TransitionType'],
+  ['highlight-type', 'transition-type'],
+  ['HIGHLIGHT_TYPE', 'TRANSITION_TYPE'],
+  ['highlight type', 'transition type'],
+  ['Highlight type', 'Transition type'],
+  ['Highlight Type', 'Transition Type'],
+  // A path in each.
+  ['property.address.street_address', 'property.street_address'],
+  ['property.address.streetAddress', 'property.streetAddress'],
+  ['Property.Address.StreetAddress', 'Property.StreetAddress'],
+  ['property[address][street_address]', 'property[street_address]'],
+  ['property[address][streetAddress]', 'property[streetAddress]'],
+  ["property['address']['street_address']", "property['street_address']"],
+  ['property/address/street_address', 'property/street_address'],
+  ['/property/address/street_address', '/property/street_address'],
+  ['#/property/address/street_address', '#/property/street_address'],
+  ['property_address_street_address', 'property_street_address'],
+  ['propertyAddressStreetAddress', 'propertyStreetAddress'],
+  ['PropertyAddressStreetAddress', 'PropertyStreetAddress'],
+  ['property-address-street-address', 'property-street-address'],
+  ['property.address.street-address', 'property.street-address'],
+  ['PROPERTY_ADDRESS_STREET_ADDRESS', 'PROPERTY_STREET_ADDRESS'],
+  ['Property address street address', 'Property street address'],
+  ['Address street address', 'Street address'],
+  ['address.suburb', 'suburb'],
+  ['address[suburb]', 'suburb'],
+  // From other roots.
+  ['$.property.address.suburb', '$.property.suburb'],
+  ['body.property.address.suburb', 'body.property.suburb'],
+  ['data.attributes.highlight_type', 'data.attributes.transition_type'],
+  ['data.highlightType', 'data.transitionType'],
+  ['params.property.address.suburb', 'params.property.suburb'],
+  // Behind an index.
+  ['lines.0.kind', 'lines.0.unit'],
+  ['lines[0].kind', 'lines[0].unit'],
+  ['lines[12][kind]', 'lines[12][unit]'],
+  ['site.placeName', 'site.city'],
+  ['site.place_name', 'site.city'],
+])('in a text, %s is %s to V1', (v2, v1) => {
+  for (const around of ['%', '% is invalid', '`%` is required', '"%": no', 'the field % and (%), too'])
+    expect(turned({ detail: around.replaceAll('%', v2) })).toEqual({ detail: around.replaceAll('%', v1) });
+});
+
+test.each([
+  'The kind of this order is not known',
+  'We could not find the address of the suburb',
+  'Please be kind',
+  'Tell us what kind is wanted',
+  'my_highlight_type',
+  'highlight_types',
+  'highlighttypes',
+  'my.property.address',
+  'state',
+  'Highlighted types',
+  'https://example.com/highlights/types',
+])('a text that names nothing of V1 stays: %s', (text) => {
+  expect(turned({ detail: text })).toEqual({ detail: text });
+});
+
+test.each([
+  ['kind is missing', 'unit is missing'],
+  ['Kind is missing', 'Unit is missing'],
+  ["the member 'kind' is missing", "the member 'unit' is missing"],
+  ['The field kind is missing', 'The field unit is missing'],
+  ['quantity and kind are missing', 'quantity and unit are missing'],
+  ['missing: "kind"', 'missing: "unit"'],
+])('an ordinary word is a name where a text has one: %s', (v2, v1) => {
+  expect(turned({ detail: v2 })).toEqual({ detail: v1 });
+});
