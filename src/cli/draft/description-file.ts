@@ -1,4 +1,6 @@
+import { relative } from 'node:path';
 import { buffer as bytesOf } from 'node:stream/consumers';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseDocument } from 'yaml';
 import type { V2Schemas } from '../../gateway/v1/dry-run.ts';
 import { decodeText, readText, TextFault } from '../../node/files.ts';
@@ -10,8 +12,10 @@ import {
   exactInteger,
   isDescription,
   isObject,
+  type JsonObject,
   readJsonText,
 } from '../../openapi/description.ts';
+import { type DeadReference, joinDocuments } from '../../openapi/join-documents.ts';
 import type { DialectName } from '../../reference/dialect.ts';
 import { createReference } from '../../reference/reference.ts';
 import { fromSwagger, isSwagger } from '../../openapi/swagger.ts';
@@ -21,8 +25,20 @@ import { type CommandFault, isFault } from '../command-fault.ts';
 /** Maximum time to wait for a description, in milliseconds. */
 const FETCH_TIMEOUT_MS = 30_000;
 
-/** Reads an OpenAPI description from a file, an http or https address, or stdin (`-`), in JSON or YAML. */
-export async function readDescription(source: string): Promise<Description | CommandFault> {
+/** Maximum documents that a description may consist of. */
+const MAX_DOCUMENTS = 1000;
+
+/** Maximum references that lead nowhere which are told. */
+const MAX_TOLD = 5;
+
+/**
+ * Reads an OpenAPI description from a file, an http or https address, or stdin (`-`), in JSON or YAML, with the documents that it
+ * refers to. `others` collects these, files and addresses, whether or not they can be read.
+ */
+export async function readDescription(
+  source: string,
+  others: Set<string> = new Set(),
+): Promise<Description | CommandFault> {
   const name = source === '-' ? 'stdin' : source;
   let text: string;
   try {
@@ -32,11 +48,99 @@ export async function readDescription(source: string): Promise<Description | Com
       ? { fault: noDescription(name, error.message), isJunk: true }
       : { fault: `The description ${name} cannot be read: ${causeOf(error)}.` };
   }
-  const value = readJsonText(text) ?? readYamlText(text);
-  if (isDescription(value)) return value;
-  if (isSwagger(value)) return fromSwagger(value);
+  const value = valueOf(text);
+  if (isDescription(value) || isSwagger(value)) {
+    const whole = await joinedFrom(source, value, others);
+    return !isFault(whole) && isSwagger(whole) ? fromSwagger(whole) : whole;
+  }
   const why = value instanceof UnreadableText ? value.why : descriptionFault(value);
   return { fault: noDescription(name, why), isJunk: true };
+}
+
+function valueOf(text: string): unknown {
+  return readJsonText(text) ?? readYamlText(text);
+}
+
+/** Joins a description with the documents that it refers to, which are read until none is missing. */
+async function joinedFrom(
+  source: string,
+  value: JsonObject,
+  others: Set<string>,
+): Promise<JsonObject | CommandFault> {
+  const root = addressOf(source);
+  const documents = new Map<string, unknown>([[root, value]]);
+  const causes = new Map<string, string>();
+  try {
+    for (;;) {
+      const { description, dead } = joinDocuments(root, documents);
+      const unread = dead.filter(({ isUnread }) => isUnread).map(({ target }) => withoutFragment(target));
+      const missing = [...new Set(unread)].filter((address) => !causes.has(address));
+      if (missing.length === 0) return dead.length === 0 ? description : deadFault(source, dead, causes);
+      if (documents.size + missing.length > MAX_DOCUMENTS)
+        return { fault: `${source} refers to more than ${MAX_DOCUMENTS} documents.`, isJunk: true };
+      const texts = await Promise.all(missing.map((address) => documentAt(address, root, others)));
+      for (const [at, address] of missing.entries()) {
+        const found = texts[at];
+        if (found instanceof UnreadableText) causes.set(address, found.why);
+        else documents.set(address, found);
+      }
+    }
+  } catch (error) {
+    const why = error instanceof RangeError ? 'it is nested too deeply' : causeOf(error);
+    return { fault: `${source} cannot be read with the documents that it refers to: ${why}.`, isJunk: true };
+  }
+}
+
+/** A document that another one refers to. Whoever serves a description cannot have files of this machine read. */
+async function documentAt(address: string, root: string, others: Set<string>): Promise<unknown> {
+  const isFile = address.startsWith('file:');
+  if (isFile && isAddress(root))
+    return new UnreadableText('a description at an address cannot refer to files of this machine');
+  if (!isFile && !isAddress(address))
+    return new UnreadableText('only files and http or https addresses are read');
+  try {
+    const path = isFile ? fileURLToPath(address) : address;
+    others.add(path);
+    const text = await textFrom(path);
+    // A description of an operation may be a text of its own.
+    return /\.(?:md|txt)$/i.test(path) ? text : valueOf(text);
+  } catch (error) {
+    return new UnreadableText(causeOf(error));
+  }
+}
+
+function deadFault(
+  source: string,
+  dead: readonly DeadReference[],
+  causes: ReadonlyMap<string, string>,
+): CommandFault {
+  const told = dead.slice(0, MAX_TOLD).map(({ reference, document, target }) => {
+    const why = causes.get(withoutFragment(target)) ?? 'there is nothing at this place';
+    return `${shortAddress(document)} refers to ${reference}: ${why}.`;
+  });
+  const more = dead.length - told.length;
+  return {
+    fault: [
+      `${source} cannot be read whole.`,
+      ...told,
+      ...(more > 0 ? [`${more} more ${more === 1 ? 'reference leads' : 'references lead'} nowhere.`] : []),
+    ].join(' '),
+    isJunk: dead.every(({ isUnread }) => !isUnread),
+  };
+}
+
+function addressOf(source: string): string {
+  if (isAddress(source)) return withoutFragment(new URL(source).href);
+  return pathToFileURL(source === '-' ? 'stdin' : source).href;
+}
+
+function shortAddress(address: string): string {
+  return address.startsWith('file:') ? relative(process.cwd(), fileURLToPath(address)) : address;
+}
+
+function withoutFragment(address: string): string {
+  const [before = ''] = address.split('#', 1);
+  return before;
 }
 
 function noDescription(name: string, why: string): string {
@@ -157,7 +261,7 @@ function withNumbers(value: unknown, count: () => void): unknown {
 /** Milliseconds after which an address that did not respond is tried again. */
 const RETRY_MS = 60_000;
 
-/** V2's OpenAPI description while the gateway runs: a file is read again when it changes, an address on SIGHUP, and until it responds. */
+/** V2's OpenAPI description while the gateway runs: its files are read again when they change, addresses on SIGHUP, and until they respond. */
 export class V2Description {
   /** Request schemas of the last description that could be read. */
   schemas: V2Schemas;
@@ -166,6 +270,8 @@ export class V2Description {
   private readonly operations: () => readonly Operation[];
   private retry: NodeJS.Timeout | undefined = undefined;
   private isClosed = false;
+  /** The documents that the description refers to. */
+  private others: ReadonlySet<string> = new Set();
 
   private constructor(source: string, operations: () => readonly Operation[], log: WriteProcessLine) {
     this.source = source;
@@ -175,7 +281,7 @@ export class V2Description {
   }
 
   /**
-   * Reads the description. A file with a fault stops the start; an address may be down, and does not. What cannot be checked of the
+   * Reads the description. Files with a fault stop the start; an address may be down, and does not. What cannot be checked of the
    * bodies of `operations`, those of the rule book in force, is a warning.
    */
   static async open(
@@ -190,7 +296,10 @@ export class V2Description {
       return opened;
     }
     const fault = await opened.read();
-    return fault === undefined ? opened : { fault: `GATEWAY_V2_OPENAPI: ${fault}` };
+    if (fault === undefined) return opened;
+    if (!opened.isRemote) return { fault: `GATEWAY_V2_OPENAPI: ${fault}` };
+    opened.refuse(fault);
+    return opened;
   }
 
   /** Reads the description again; on a fault, the one in force stays, and an address is tried again later. */
@@ -206,12 +315,17 @@ export class V2Description {
     const consequence =
       this.schemas === 'unread' ? 'No body is checked against it.' : 'The one read before stays in force.';
     this.log({ level: 'warn', event: 'v2-openapi-unread', message: `V2's OpenAPI: ${fault} ${consequence}` });
-    if (isAddress(this.source)) this.retry = setTimeout(() => void this.reload(), RETRY_MS).unref();
+    if (this.isRemote) this.retry = setTimeout(() => void this.reload(), RETRY_MS).unref();
   }
 
-  /** Where it is, when it is a file. */
-  get file(): string | undefined {
-    return isAddress(this.source) ? undefined : this.source;
+  /** The files that it consists of: none when it is at an address. */
+  get files(): readonly string[] {
+    return [this.source, ...this.others].filter((name) => !isAddress(name));
+  }
+
+  /** True when a part of it is at an address, which may be down for a while. */
+  get isRemote(): boolean {
+    return [this.source, ...this.others].some((name) => isAddress(name));
   }
 
   /** Stops trying. */
@@ -222,7 +336,9 @@ export class V2Description {
 
   /** Reads the description again, and returns why it cannot be used, as a sentence; then the one before stays in force. */
   async read(): Promise<string | undefined> {
-    const description = await readDescription(this.source);
+    const others = new Set<string>();
+    const description = await readDescription(this.source, others);
+    this.others = others;
     if (isFault(description)) return description.fault;
     const schemas = new BodySchemas(description);
     try {

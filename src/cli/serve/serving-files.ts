@@ -69,7 +69,7 @@ export class ServingFiles {
       if (faults.length > 0) onFaults(faults);
     }
     // One at an address is not watched.
-    if (this.parts.description?.file === undefined) await this.reloadFile('v2-openapi');
+    if (this.parts.description?.isRemote === true) await this.reloadFile('v2-openapi');
   }
 
   /** Reads a file again here and in the other processes. */
@@ -112,7 +112,7 @@ export class ServingFiles {
         onFaults: refuse('client-names-refused', 'names', 'Those read before stay.'),
       },
       {
-        files: description?.file === undefined ? [] : [description.file],
+        files: description?.files ?? [],
         reload: () => this.reloadDescription(),
         onFaults: (faults) => description?.refuse(faults.join(' ')),
       },

@@ -1,5 +1,13 @@
 import { componentName, componentReference, type Components } from '../components.ts';
-import { type Description, editMembers, isObject, type JsonObject, objectIn } from '../description.ts';
+import {
+  type Description,
+  editMembers,
+  elementsOf,
+  isObject,
+  type JsonObject,
+  memberOf,
+  objectIn,
+} from '../description.ts';
 
 const REFERENCES: ReadonlySet<string> = new Set(['$ref', 'operationRef']);
 
@@ -29,15 +37,19 @@ export function nameComponents(v2: Description, derived: Description, components
     const name = names.get(components.origin(reference));
     return name === undefined ? v1Pointer(reference) : componentReference(name);
   };
-  const entries = [...names].map(([reference, name]) => [
-    name,
-    withReferences(components.schema(reference), rename),
-  ]);
+  // The last word on the reference of a part, and the name that its values still choose it by.
+  const choose = (schema: JsonObject): JsonObject =>
+    withChoices(schema, (reference) => {
+      const name = components.baseOf(components.origin(reference));
+      return name === undefined || rename(reference) === componentReference(name) ? undefined : name;
+    });
+  const led = (value: unknown): unknown => withReferences(value, rename, choose);
+  const entries = [...names].map(([reference, name]) => [name, led(components.schema(reference))]);
   const { schemas: _all, ...others } = sections;
   const schemas = entries.length === 0 ? {} : { schemas: Object.fromEntries(entries) };
-  const all = withReferences({ ...others }, rename);
+  const all = led({ ...others });
   const { components: _before, ...rest } = derived;
-  const document = withReferences(rest, rename);
+  const document = led(rest);
   if (!isObject(document) || !isObject(all) || v2['components'] === undefined) return derived;
   return { ...document, components: { ...all, ...schemas } };
 }
@@ -148,17 +160,46 @@ function eachReference(value: unknown, visit: (reference: string) => void): void
 
 /**
  * A copy of `value` with other references. Data, such as examples, is not searched; in a map, such as `properties`, every key is
- * a name.
+ * a name. `choose` is applied to each object before.
  */
-function withReferences(value: unknown, rename: (reference: string) => string, isMap = false): unknown {
-  if (Array.isArray(value)) return value.map((element: unknown) => withReferences(element, rename));
+function withReferences(
+  value: unknown,
+  rename: (reference: string) => string,
+  choose: (object: JsonObject) => JsonObject = (object) => object,
+  isMap = false,
+): unknown {
+  if (Array.isArray(value)) return value.map((element: unknown) => withReferences(element, rename, choose));
   if (!isObject(value)) return value;
-  return editMembers(value, (name, inside) => {
-    if (isMap) return [[name, withReferences(inside, rename)]];
+  return editMembers(isMap ? value : choose(value), (name, inside) => {
+    if (isMap) return [[name, withReferences(inside, rename, choose)]];
     if (typeof inside === 'string') return [[name, REFERENCES.has(name) ? rename(inside) : inside]];
     if (name === 'mapping' && isObject(inside)) return [[name, withMapping(inside, rename)]];
-    return [[name, DATA.has(name) ? inside : withReferences(inside, rename, MAPS.has(name))]];
+    return [[name, DATA.has(name) ? inside : withReferences(inside, rename, choose, MAPS.has(name))]];
   });
+}
+
+/**
+ * The schema with a mapping for each alternative that a discriminator chose by the name of its component (OpenAPI 3.1.1 §4.8.25), and
+ * that now has another name. `oldName` returns the one before, if it is another.
+ */
+function withChoices(schema: JsonObject, oldName: (reference: string) => string | undefined): JsonObject {
+  const { discriminator } = schema;
+  if (!isObject(discriminator) || typeof discriminator['propertyName'] !== 'string') return schema;
+  const mapping = objectIn(discriminator, 'mapping');
+  const mapped = new Set(Object.values(mapping));
+  const added = ['oneOf', 'anyOf'].flatMap((word) =>
+    elementsOf(schema[word]).flatMap((part): [string, string][] => {
+      const reference = memberOf(part, '$ref');
+      if (typeof reference !== 'string' || mapped.has(reference)) return [];
+      const name = oldName(reference);
+      return name === undefined || Object.hasOwn(mapping, name) ? [] : [[name, reference]];
+    }),
+  );
+  if (added.length === 0) return schema;
+  return {
+    ...schema,
+    discriminator: { ...discriminator, mapping: { ...mapping, ...Object.fromEntries(added) } },
+  };
 }
 
 function withMapping(mapping: JsonObject, rename: (reference: string) => string): JsonObject {

@@ -7,6 +7,7 @@ import { type Change, isRewritten, type Operation } from '../../rules/rule-book.
 import type { MappedValue, Path, RequestRule, ResponseRule, StatusPattern } from '../../rules/rule.ts';
 import {
   type Components,
+  componentReference,
   type DescribedMember,
   isObjectSchema,
   membersOf,
@@ -759,12 +760,19 @@ function editBelow(schema: JsonObject, path: Path, edit: SchemaEdit, components:
 
 function editParts(schema: JsonObject, path: Path, edit: SchemaEdit, components: Components): JsonObject {
   let edited = schema;
-  const { $ref: reference } = schema;
+  const { $ref: reference, discriminator } = schema;
+  const editedAt = (place: string): string | JsonObject =>
+    components.edited(place, JSON.stringify([path, edit.key]), (part) =>
+      editSchema(part, path, edit, components),
+    );
   if (typeof reference === 'string') {
-    const key = JSON.stringify([path, edit.key]);
-    const inside = (part: unknown): unknown => editSchema(part, path, edit, components);
-    const outcome = components.edited(reference, key, inside);
+    const outcome = editedAt(reference);
     if (outcome !== reference) edited = withReference(edited, outcome);
+  }
+  const mapping = memberOf(discriminator, 'mapping');
+  if (isObject(discriminator) && isObject(mapping)) {
+    const led = editMapping(mapping, components, editedAt);
+    edited = replaced(edited, 'discriminator', replaced(discriminator, 'mapping', led));
   }
   for (const word of ['allOf', 'anyOf', 'oneOf']) {
     const parts: unknown = schema[word];
@@ -777,6 +785,24 @@ function editParts(schema: JsonObject, path: Path, edit: SchemaEdit, components:
       return outcome;
     };
     edited = replaced(edited, word, editAll(parts, inside));
+  }
+  return edited;
+}
+
+/** The mapping of a discriminator to the edited components: it must name those that the alternatives have become. */
+function editMapping(
+  mapping: JsonObject,
+  components: Components,
+  editedAt: (place: string) => string | JsonObject,
+): JsonObject {
+  let edited = mapping;
+  for (const [name, to] of Object.entries(mapping)) {
+    if (typeof to !== 'string') continue;
+    // A component, by its name or a reference to it (OpenAPI 3.1.1 §4.8.25).
+    const place = components.names.includes(to) ? componentReference(to) : to;
+    if (components.baseOf(place) === undefined) continue;
+    const outcome = editedAt(place);
+    if (typeof outcome === 'string' && outcome !== place) edited = replaced(edited, name, outcome);
   }
   return edited;
 }
@@ -858,10 +884,26 @@ function mapValues(change: string, of: string, values: ReadonlyMap<unknown, read
       const properties = objectIn(schema, 'properties');
       if (!Object.hasOwn(properties, of)) return schema;
       const edited = withMappedExamples(editSchema(properties[of], [], inner, components), mapped);
-      return replaced(schema, 'properties', replaced(properties, of, edited));
+      return replaced(withMappedChoices(schema, of, values), 'properties', replaced(properties, of, edited));
     },
     value: (value) => (Object.hasOwn(value, of) ? replaced(value, of, mapped(value[of])) : value),
   };
+}
+
+/** A discriminator chooses by the values that are mapped: V1's stand for the schemas that V2's stand for. */
+function withMappedChoices(
+  schema: JsonObject,
+  of: string,
+  values: ReadonlyMap<unknown, readonly unknown[]>,
+): JsonObject {
+  const { discriminator } = schema;
+  const mapping = memberOf(discriminator, 'mapping');
+  if (!isObject(discriminator) || !isObject(mapping) || discriminator['propertyName'] !== of) return schema;
+  if (!Object.keys(mapping).some((name) => values.has(name))) return schema;
+  const mapped = editMembers(mapping, (name, to) =>
+    (values.get(name) ?? [name]).map((value): [string, unknown] => [String(value), to]),
+  );
+  return { ...schema, discriminator: { ...discriminator, mapping: mapped } };
 }
 
 function withMappedExamples(schema: unknown, mapped: (value: unknown) => unknown): unknown {

@@ -1,7 +1,10 @@
-import { writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
-import { readDescription } from '../../../src/cli/draft/description-file.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readDescription, V2Description } from '../../../src/cli/draft/description-file.ts';
+import { printJsonText } from '../../../src/openapi/description.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 async function read(text: string): Promise<unknown> {
@@ -79,4 +82,124 @@ test.each([
   ['o\0p\0e\0n\0', 'it has NUL characters, as UTF-16 without its mark has: save it as UTF-8'],
 ])('%j is refused with its cause: %s', async (text, cause) => {
   expect(await read(text)).toContain(cause);
+});
+
+describe('in several documents', () => {
+  let folder: string;
+  let server: Server;
+  let origin: string;
+  const served: Record<string, string> = {
+    '/spec/v2.yaml': 'openapi: 3.1.0\npaths:\n  /orders: { $ref: "paths/a%20b.yaml" }\n',
+    '/spec/paths/a%20b.yaml': 'post: { summary: served }\n',
+    '/spec/thief.yaml': 'openapi: 3.1.0\npaths:\n  /a: { $ref: "file:///etc/hostname" }\n',
+    '/spec/ftp.yaml': 'openapi: 3.1.0\npaths:\n  /a: { $ref: "ftp://host.example/a" }\n',
+  };
+
+  beforeAll(async () => {
+    folder = temporaryFolder('descriptions, 100%');
+    mkdirSync(join(folder, 'schemas'));
+    server = createServer(({ url = '' }, response) => {
+      const text = served[url];
+      response.writeHead(text === undefined ? 404 : 200).end(text);
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    origin = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+  });
+
+  afterAll(() => server.close());
+
+  function write(name: string, text: string): string {
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+  }
+
+  const component = (reference: string): string =>
+    `openapi: 3.0.3\npaths: {}\ncomponents: { schemas: { Order: { $ref: "${reference}" } } }\n`;
+
+  test('files are read in JSON and YAML, with merge keys, exact numbers and names that are escaped', async () => {
+    const others = new Set<string>();
+    const root = write('v2.yaml', component('./schemas/order%20one.yaml#/Order'));
+    write(
+      'schemas/order one.yaml',
+      'Base: &base { type: object }\nOrder:\n  <<: *base\n  properties: { client: { $ref: "client.json" } }\n',
+    );
+    write('schemas/client.json', '{ "maximum": 9223372036854775807 }');
+    const text = printJsonText(await readDescription(root, others));
+    expect(text).toBe(
+      '{"openapi":"3.0.3","paths":{},"components":{"schemas":{"Order":{"type":"object","properties":{"client":{"$ref":"#/components/schemas/client"}}},"client":{"maximum":9223372036854775807}}}}',
+    );
+    expect([...others]).toEqual([
+      join(folder, 'schemas/order one.yaml'),
+      join(folder, 'schemas/client.json'),
+    ]);
+  });
+
+  test('an address is read with what is beside it', async () => {
+    expect(await readDescription(`${origin}/spec/v2.yaml`)).toMatchObject({
+      paths: { '/orders': { post: { summary: 'served' } } },
+    });
+  });
+
+  test('a description of Swagger 2.0 is converted when it is whole', async () => {
+    const root = write(
+      'v1.json',
+      JSON.stringify({ swagger: '2.0', paths: {}, definitions: { A: { $ref: 'a.json#/definitions/A' } } }),
+    );
+    write('a.json', JSON.stringify({ definitions: { A: { 'x-nullable': true } } }));
+    expect(await readDescription(root)).toMatchObject({ components: { schemas: { A: { nullable: true } } } });
+  });
+
+  test.each<[string, boolean, string | RegExp]>([
+    ['none.yaml', false, /descr.*bad\.yaml refers to none\.yaml: ENOENT: no such file or directory/],
+    ['v2.yaml#/components/schemas/None', true, 'None: there is nothing at this place.'],
+    ['broken.yaml', false, 'broken.yaml: Map keys must be unique at line 2, column 1.'],
+    ['http://127.0.0.1:1/a.yaml', false, 'http://127.0.0.1:1/a.yaml: fetch failed'],
+    ['ORIGIN/spec/none.yaml', false, '/spec/none.yaml responds with 404.'],
+  ])('a reference to %s is told with its cause', async (reference, isJunk, cause) => {
+    write('broken.yaml', 'a: 1\na: 1\n');
+    const root = write('bad.yaml', component(reference.replace('ORIGIN', origin)));
+    const outcome = await readDescription(root);
+    expect(outcome).toMatchObject({ isJunk });
+    expect('fault' in outcome && outcome.fault).toMatch(cause);
+  });
+
+  // Attack: whoever serves a description has files of the operator's machine read, and shown in a fault or a draft.
+  test.each([
+    ['thief', 'a description at an address cannot refer to files of this machine'],
+    ['ftp', 'only files and http or https addresses are read'],
+  ])('an address that refers to what is not read: %s', async (name, cause) => {
+    expect(await readDescription(`${origin}/spec/${name}.yaml`)).toMatchObject({
+      fault: expect.stringContaining(cause) as unknown,
+    });
+  });
+
+  test('a description without end is refused', async () => {
+    const root = write('endless.yaml', component('deep.yaml'));
+    const members = (name: string): string =>
+      Array.from({ length: 1001 }, (_, at) => `    m${at}: { $ref: "${name}${at}.yaml" }`).join('\n');
+    write('deep.yaml', `properties:\n${members('gone')}\n`);
+    expect(await readDescription(root)).toMatchObject({
+      fault: `${root} refers to more than 1000 documents.`,
+    });
+  });
+
+  test('while the gateway runs, an address that is down does not stop the start, and a file does', async () => {
+    const lines: string[] = [];
+    const open = (reference: string): ReturnType<typeof V2Description.open> =>
+      V2Description.open(
+        write('live.yaml', component(reference)),
+        () => [],
+        ({ message }) => lines.push(message),
+      );
+    expect(await open('none.yaml')).toMatchObject({ fault: expect.stringContaining('ENOENT') as unknown });
+    const opened = await open('http://127.0.0.1:1/a.yaml');
+    if (!(opened instanceof V2Description)) throw new Error(opened.fault);
+    opened.close();
+    expect(opened.files).toEqual([join(folder, 'live.yaml')]);
+    expect(lines).toEqual([expect.stringMatching(/fetch failed.* No body is checked against it\.$/)]);
+    write('order.yaml', 'type: string');
+    const whole = await open('order.yaml');
+    expect(whole).toMatchObject({ files: [join(folder, 'live.yaml'), join(folder, 'order.yaml')] });
+  });
 });

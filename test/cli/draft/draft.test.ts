@@ -147,11 +147,6 @@ const unusual: readonly [what: string, note: unknown, left?: string][] = [
   ['a pattern of POSIX', { type: 'string', pattern: '[[:alnum:]]+' }, '"[[:alnum:]]+" cannot be checked'],
   ['a pattern that is none', { type: 'string', pattern: '(' }, '"(" cannot be checked'],
   ['a reference that leads nowhere', { $ref: `${parts}/Missing` }, 'leads to no schema of this description'],
-  [
-    'a reference into another document',
-    { $ref: 'https://api.example/other.yaml#/Note' },
-    'leads to no schema',
-  ],
   ['a reference to itself', { $ref: `${parts}/Circle` }, 'leads back to itself'],
   ['an id', { $id: 'https://api.example/note', $ref: `${parts}/Text` }],
   ['an id that is none', { $id: 'http://[', type: 'string' }],
@@ -182,6 +177,13 @@ test.each(unusual)(
     expect(err).toContain(left ?? '');
   },
 );
+
+test('a description with a reference to a document that cannot be read is refused with the cause', async () => {
+  const young = file('foreign.json', description('/api/v2', { $ref: 'none.yaml#/Note' }));
+  const { code, out, err } = await run('--v2', young);
+  expect([code, out]).toEqual([2, '']);
+  expect(err).toMatch(/cannot be read whole\. .*foreign\.json refers to none\.yaml#\/Note: ENOENT/);
+});
 
 test('a draft with faults is written, and is a failure as it is for check', async () => {
   const parameters = { get: { operationId: 'x', responses: {} } };

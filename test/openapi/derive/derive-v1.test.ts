@@ -473,3 +473,58 @@ changes:
   expect(paths['/api/v1/bills/{no}/close'].post.parameters).toEqual([{ ...id, name: 'no' }]);
   expect(Object.keys(paths['/api/v1/invoices/{invoice_id}'])).toEqual(['parameters', 'get']);
 });
+
+test.each<[string, object | undefined, object | undefined]>([
+  ['by reference', { cat: '#/components/schemas/Cat', dog: '#/components/schemas/Dog' }, undefined],
+  ['by name', { cat: 'Cat', dog: 'Dog' }, undefined],
+  ['by the name of the component alone', undefined, { Cat: 'CatV1', Dog: undefined }],
+])('a discriminator that maps %s leads to the variants of V1', async (_name, mapping, implied) => {
+  const pet = (name: string): object => ({ type: 'object', properties: { kind: text, [name]: text } });
+  const body = {
+    oneOf: [ref('Cat'), ref('Dog')],
+    discriminator: { propertyName: 'kind', ...(mapping === undefined ? {} : { mapping }) },
+  };
+  const { description } = deriveV1(
+    v2(body, { Cat: pet('young'), Dog: pet('tail') }),
+    await rulesOf(on('{ rename: old, to: young }')),
+  );
+  const { oneOf, discriminator } = requestOf(description);
+  // Another operation has V2's form, and so its name.
+  expect(oneOf).toEqual([ref('CatV1'), ref('Dog')]);
+  const { components }: any = description;
+  expect(components.schemas.CatV1.properties.old).toMatchObject(text);
+  expect(discriminator.mapping).toEqual(
+    implied === undefined
+      ? { cat: '#/components/schemas/CatV1', dog: expect.stringMatching(/Dog$/) }
+      : { Cat: '#/components/schemas/CatV1' },
+  );
+  const other = requestOf(description, '/api/v1/others');
+  expect(other.discriminator).toEqual(body.discriminator);
+});
+
+test('a discriminator of a schema that others extend leads to their variants', async () => {
+  const schemas = {
+    Pet: {
+      type: 'object',
+      properties: { kind: text, young: text },
+      discriminator: { propertyName: 'kind', mapping: { cat: '#/components/schemas/Cat' } },
+    },
+    Cat: { allOf: [ref('Pet'), { properties: { fur: text } }] },
+  };
+  const { description } = deriveV1(v2(ref('Pet'), schemas), await rulesOf(on('{ rename: old, to: young }')));
+  const { components }: any = description;
+  const { PetV1, CatV1, Pet } = components.schemas;
+  expect(PetV1.discriminator.mapping).toEqual({ cat: '#/components/schemas/CatV1' });
+  expect(CatV1.allOf[0]).toEqual(ref('PetV1'));
+  expect(Pet.discriminator).toEqual(schemas.Pet.discriminator);
+});
+
+test('the values that a discriminator chooses by are those of V1', async () => {
+  const body = {
+    type: 'object',
+    properties: { kind: { enum: ['feline', 'dog'] } },
+    discriminator: { propertyName: 'kind', mapping: { feline: '#/components/schemas/Cat' } },
+  };
+  const { discriminator } = await v1Body(body, on('{ map: { cat: feline }, of: kind }'), { Cat: text });
+  expect(discriminator.mapping).toEqual({ cat: '#/components/schemas/Cat' });
+});
