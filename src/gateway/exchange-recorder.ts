@@ -44,6 +44,11 @@ export class ExchangeRecorder {
     return this.level === 'bodies' && this.observer.logsValues === true;
   }
 
+  /** Maximum bytes of a body that are kept. */
+  get keptBytes(): number {
+    return this.observer.bodyLimit;
+  }
+
   /** The client's decoded body, if it was read: borrowed until the exchange is over. */
   get requestBody(): Uint8Array | undefined {
     return this.decodedBody;

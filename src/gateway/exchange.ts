@@ -12,6 +12,8 @@ export type Body = Uint8Array | BodyParts | null;
 export interface BodyParts extends AsyncIterable<Uint8Array> {
   /** Its trailers, once the last part is read. */
   readonly trailers?: HeaderList;
+  /** Bytes so far of a body that is not the client's own, and whose length is not known. */
+  readonly sentBytes?: number;
 }
 
 /** Why receiving the request failed: the body was too slow, or its framing was invalid. */
@@ -58,9 +60,10 @@ export interface Exchange {
   collect(memory: CollectorMemory): void;
   /**
    * Prepares the body for forwarding and calls `handler.onBody`, synchronously or within the same turn; a small body is whole. With
-   * the lifetime `exchange` nobody reads that after the exchange: its memory may be used again.
+   * the lifetime `exchange` nobody reads that after the exchange: its memory may be used again. A body that goes on `at-once` is not
+   * read ahead: each part of it may be awaited.
    */
-  open(lifetime?: 'exchange'): void;
+  open(lifetime?: 'exchange', forwarding?: 'at-once'): void;
 
   /** Sends an informational response (1xx), if the client can read one. */
   information(status: number, headers: HeaderList): void;

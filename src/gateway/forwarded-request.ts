@@ -48,7 +48,7 @@ export class ForwardedRequest implements UpstreamRequest {
     this.target = target;
     this.lines = exchange.lines;
     this.body = body;
-    this.length = head.contentLength;
+    this.length = isOther(body) ? undefined : head.contentLength;
     this.hopsLeft = head.maxForwards === undefined ? undefined : hopsLeft(exchange.method, head.maxForwards);
     this.dropsTrailer = head.namesTrailers && !this.hasTrailers;
     const isAsReceived = forwarded === 'off' && this.hopsLeft === undefined && !this.dropsTrailer;
@@ -74,9 +74,14 @@ export class ForwardedRequest implements UpstreamRequest {
 
   private get hasTrailers(): boolean {
     const { body, length, received } = this;
-    const isInParts = body !== null && !(body instanceof Uint8Array);
+    const isInParts = body !== null && !(body instanceof Uint8Array) && !isOther(body);
     return isInParts && length === undefined && received.exchange.trailers !== undefined;
   }
+}
+
+/** True for a body that is made of the client's as it comes. */
+function isOther(body: Body): boolean {
+  return body !== null && !(body instanceof Uint8Array) && body.sentBytes !== undefined;
 }
 
 /** Only OPTIONS and TRACE count their hops; the decision has refused those that may be forwarded no more. */

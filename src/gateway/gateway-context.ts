@@ -2,7 +2,7 @@ import { type CollectorMemory, newMemory } from '../http/byte-collector.ts';
 import type { Coding } from '../http/content.ts';
 import { HopFields } from '../http/hop-fields.ts';
 import type { HopLimits } from '../migrate/decision.ts';
-import type { DecodeBody, EncodeBody } from '../migrate/decode-web-body.ts';
+import type { DecodeBody, EncodeBody, OpenDecoder } from '../migrate/decode-web-body.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { AttributeNames } from '../rewrite-log/attributes.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
@@ -57,6 +57,8 @@ export interface GatewayParts {
   readonly decode: DecodeBody;
   /** Gives rewritten responses the coding that V2 sent them in; without it, they have none. */
   readonly encode?: EncodeBody | undefined;
+  /** Decodes bodies that arrive in parts; without it, the platform's streams do. */
+  readonly openDecoder?: OpenDecoder | undefined;
   /** Rewrites bodies; without it, each is rewritten at once. */
   readonly rewriter?: BodyRewriter | undefined;
   /** Calls the transforms of a rule book, within its budget; without it, requests of operations that have one fail. */

@@ -313,7 +313,7 @@ export class ProxiedExchange implements ExchangeHandler, UpstreamReceiver, Watch
   onBody(_body: Body): void {}
 
   drained(): void {
-    this.call?.resume();
+    this.resumeResponse();
   }
 
   onClientFault(fault: ClientFault): void {
@@ -375,7 +375,21 @@ export class ProxiedExchange implements ExchangeHandler, UpstreamReceiver, Watch
     if (this.received.exchange.dropsContent === true) return;
     this.entry.responseBytes += chunk.length;
     this.recorder?.recordChunk(chunk);
-    if (!this.received.exchange.data(chunk, isLast)) this.call?.pause();
+    if (!this.received.exchange.data(chunk, isLast)) this.awaitReader();
+  }
+
+  /** The client reads slowly. */
+  protected awaitReader(): void {
+    this.pauseResponse();
+  }
+
+  /** Pauses the response of the origin. */
+  pauseResponse(): void {
+    this.call?.pause();
+  }
+
+  resumeResponse(): void {
+    this.call?.resume();
   }
 
   end(trailers: HeaderList): void {
@@ -446,6 +460,15 @@ export class ProxiedExchange implements ExchangeHandler, UpstreamReceiver, Watch
     breaker.failed(kind === 'closed' ? this.sentAt : undefined, upstream.recoveries);
   }
 
+  /** Ends a response that cannot be read on: the client sees that it broke off. */
+  breakResponse(cause: string): void {
+    if (this.finished) return;
+    this.call?.abort();
+    this.entry.failure = 'upstream-broken';
+    this.entry.cause = cause;
+    this.received.exchange.reset();
+  }
+
   /** Records when the head of the response arrived, whether or not it is forwarded at once. */
   protected noteResponseTime(): void {
     this.entry.upstreamMs ??= this.gateway.parts.now() - this.sentAt;
@@ -489,10 +512,11 @@ export class ProxiedExchange implements ExchangeHandler, UpstreamReceiver, Watch
     entry.bytesIn = received.exchange.bytesIn;
     const body = this.request?.body ?? null;
     const isStreamed = body !== null && !(body instanceof Uint8Array);
-    if (isStreamed) entry.bytesOut = entry.bytesIn;
+    if (isStreamed) entry.bytesOut = body.sentBytes ?? entry.bytesIn;
     if (entry.sent === false) entry.bytesOut = 0;
     const { trailers = [] } = received.exchange;
-    if (trailers.length > 0 && (!isStreamed || this.request?.length !== undefined))
+    const hasOwnBytes = isStreamed && body.sentBytes === undefined;
+    if (trailers.length > 0 && (!hasOwnBytes || this.request?.length !== undefined))
       entry.note ??= 'trailers-dropped';
     entry.status = this.status;
     const failed = hasFailed(entry);

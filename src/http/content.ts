@@ -20,23 +20,70 @@ export function readJsonType(value: string | undefined): JsonReading {
   return end === -1 || charsetsAreUtf8(value.slice(end)) ? 'json' : 'charset';
 }
 
-/** How a request body is written that rules apply to: one JSON text, or fields. */
-export type BodyFormat = 'json' | 'form';
+/** How JSON texts follow one another in a body: one a line, or each behind a record separator (RFC 7464). */
+export type TextFormat = 'ndjson' | 'json-seq';
+
+/** How a request body is written that rules apply to: one JSON text, several, or fields. */
+export type BodyFormat = 'json' | 'form' | TextFormat;
+
+/** A format whose bodies are rewritten as they come: they may never end, or carry files of any size. */
+export type StreamedFormat = Exclude<BodyFormat, 'json' | 'form'>;
+
+/** True for a format whose bodies are rewritten as they come. */
+export function isStreamed(format: BodyFormat): format is StreamedFormat {
+  return format !== 'json' && format !== 'form';
+}
 
 /**
  * Reads a `Content-Type` that is not JSON's: the format of the body, `charset` for one whose text is not in UTF-8, or undefined where
- * rules read no body of the type.
+ * rules read no body of the type. With `fields` false, forms are not read.
  */
-export function readFormType(value: string | undefined): Exclude<BodyFormat, 'json'> | 'charset' | undefined {
-  if (value === undefined || !isFormType.test(value) || !mediaType.test(value)) return undefined;
+export function readFormat(
+  value: string | undefined,
+  fields = true,
+): Exclude<BodyFormat, 'json'> | 'charset' | undefined {
+  if (value === undefined || !mediaType.test(value)) return undefined;
+  if (!fields) return readTextFormat(value);
+  const format = isFormType.test(value) ? 'form' : undefined;
+  return format === undefined ? readTextFormat(value) : inUtf8(format, value);
+}
+
+/** Reads a `Content-Type` of JSON texts that follow one another, as {@link readFormat} does. */
+export function readTextFormat(value: string | undefined): TextFormat | 'charset' | undefined {
+  const format = value !== undefined && mediaType.test(value) ? textFormatOf(value) : undefined;
+  return format && inUtf8(format, value ?? '');
+}
+
+function inUtf8<Format extends BodyFormat>(format: Format, value: string): Format | 'charset' {
   const end = value.indexOf(';');
-  return end === -1 || charsetsAreUtf8(value.slice(end)) ? 'form' : 'charset';
+  return end === -1 || charsetsAreUtf8(value.slice(end)) ? format : 'charset';
 }
 
 /** Returns the format of a body that was read, by its `Content-Type`. */
 export function formatOfType(value: string | undefined): BodyFormat {
-  return readFormType(value) === 'form' ? 'form' : 'json';
+  const format = readFormat(value);
+  return format === undefined || format === 'charset' ? 'json' : format;
 }
+
+function textFormatOf(value: string): TextFormat | undefined {
+  const type = value.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  // RFC 8091 registers the suffix.
+  if (type === 'application/json-seq' || /^application\/[^+]+\+json-seq$/.test(type)) return 'json-seq';
+  return LINES.has(type) || (type.startsWith('application/') && isStream.test(type)) ? 'ndjson' : undefined;
+}
+
+/** Names under which services send one JSON text a line; none of them is registered. */
+const LINES: ReadonlySet<string> = new Set([
+  'application/x-ndjson',
+  'application/ndjson',
+  'application/jsonl',
+  'application/x-jsonl',
+  'application/jsonlines',
+  'application/x-jsonlines',
+  'application/x-json-stream',
+  'text/x-ndjson',
+  'text/ndjson',
+]);
 
 const isFormType = /^application\/x-www-form-urlencoded[ \t]*(?:;|$)/i;
 const token = String.raw`[!#$%&'*+.^_\`|~0-9A-Za-z-]+`;
@@ -68,19 +115,6 @@ export function readResponseType(value: string | undefined): JsonReading {
   const end = value.indexOf(';');
   return readJsonType(`application/json${end === -1 ? '' : value.slice(end)}`);
 }
-
-/** True for a `Content-Type` of JSON texts one after the other: NDJSON, RFC 7464, and streams under a suffix of JSON. */
-export function isTextStream(value: string | undefined): boolean {
-  const type = value?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
-  return TEXT_STREAMS.has(type) || isStream.test(type);
-}
-
-const TEXT_STREAMS: ReadonlySet<string> = new Set([
-  'application/x-ndjson',
-  'application/ndjson',
-  'application/jsonl',
-  'application/json-seq',
-]);
 
 /** True for a `Content-Type` of a response that may hide JSON: plain text, or none. */
 export function mayHideJson(value: string | undefined): boolean {

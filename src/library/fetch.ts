@@ -2,13 +2,16 @@ import type { HeaderList } from '../http/header-list.ts';
 import { splitUrl } from '../http/target.ts';
 import { requestHeaders, responseHeaders, toHeaders } from '../http/web-headers.ts';
 import { hasContent } from '../migrate/migrated.ts';
-import { WEB_CODINGS } from '../migrate/decode-web-body.ts';
+import { decodedStream, WEB_CODINGS } from '../migrate/decode-web-body.ts';
+import { RewrittenBody } from '../migrate/rewritten-body.ts';
 import {
   collectStream,
   continueStream,
   finishWith,
   isJsonText,
   type Migration,
+  type StreamedRequest,
+  type StreamedResponse,
   type WebBody,
 } from './migration.ts';
 import type { MigratedRequest, RefusedRequest, ResponseVerdict } from './verdicts.ts';
@@ -54,6 +57,7 @@ async function migrateRequest(
     body?.cancel().catch(() => {});
     return { sent: started.request, body: null };
   }
+  if (started.action === 'stream') return streamRequest(started, body);
   // Rules give a request without a body one.
   const read = body === null ? { whole: NO_BODY } : await collectStream(body, started.bodyLimit);
   if ('reader' in read) {
@@ -64,6 +68,31 @@ async function migrateRequest(
   const outcome = await finishWith(started, read.whole, started.bodyLimit);
   if (outcome.verdict === 'refused') return outcome;
   return { sent: outcome, body: outcome.body && new Uint8Array(outcome.body) };
+}
+
+/** Sends a body on as it comes: a fault before anything is sent refuses it, and one behind breaks the body that the service reads. */
+async function streamRequest(
+  started: StreamedRequest,
+  body: ReadableStream<Uint8Array> | null,
+): Promise<{ readonly sent: MigratedRequest; readonly body: WebBody } | RefusedRequest> {
+  const { request: sent } = started;
+  const parts = new RewrittenBody(body ?? new Blob().stream(), started.open(), undefined, () => {});
+  const begun = await parts.begin();
+  if (begun.outcome === 'refused') {
+    body?.cancel().catch(() => {});
+    return started.refuse(begun.refusal);
+  }
+  if (begun.outcome === 'whole') return { sent, body: new Uint8Array(begun.body) };
+  const iterator = parts[Symbol.asyncIterator]();
+  const stream = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    pull: async (controller) => {
+      const { done, value } = await iterator.next();
+      if (done === true) controller.close();
+      else controller.enqueue(new Uint8Array(value));
+    },
+    cancel: () => iterator.return().then(() => {}),
+  });
+  return { sent, body: stream };
 }
 
 const NO_BODY = new Uint8Array();
@@ -78,7 +107,9 @@ function requestTo(origin: string, request: Request, sent: MigratedRequest, body
   const { signal, redirect, headers: received } = request;
   const { method } = sent;
   const headers = toHeaders(sent.headers.flat());
-  const length = body instanceof Uint8Array ? String(body.length) : body && received.get('content-length');
+  const isReceived = body !== null && body === request.body;
+  const length =
+    body instanceof Uint8Array ? String(body.length) : isReceived ? received.get('content-length') : null;
   if (length !== null) headers.set('content-length', length);
   const host = received.get('host');
   if (host !== null) headers.set('host', host);
@@ -102,11 +133,38 @@ async function migrateResponse(
   const started = migration.startResponse(request, status, responseHeaders(headers));
   const { unchanged } = started;
   if (started.action === 'forward' || body === null) return withHead(response, unchanged, body);
+  if (started.action === 'stream') return withHead(response, started.response, await textsOf(started, body));
   const read = await collectStream(body, started.limit);
   if ('reader' in read) return withHead(response, unchanged, continueStream(read.start, read.reader));
   const { whole } = read;
   const outcome = isJsonText(whole) ? started.finish(whole) : await finishWith(started, whole, started.limit);
   return withHead(response, outcome, outcome.body && new Uint8Array(outcome.body));
+}
+
+/** Returns the rewritten texts of a response as a stream. `fetch` decodes bodies, and leaves their coding in the head. */
+async function textsOf(started: StreamedResponse, body: ReadableStream<Uint8Array>): Promise<WebBody> {
+  const reader = body.getReader();
+  const { value: first = NO_BODY } = await reader.read();
+  const received = continueStream(first, reader);
+  const isDecoded = started.coding === undefined || isJsonText(first) || first[0] === RECORD_SEPARATOR;
+  const decoded = isDecoded ? received : decodedStream(started.coding, first, received);
+  if (decoded === undefined) return received;
+  const texts = started.open();
+  return decoded.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array<ArrayBuffer>>({
+      transform: (part, controller) => enqueue(controller, texts.push(part).bytes),
+      flush: (controller) => enqueue(controller, texts.end().bytes),
+    }),
+  );
+}
+
+const RECORD_SEPARATOR = 0x1e;
+
+function enqueue(
+  controller: TransformStreamDefaultController<Uint8Array<ArrayBuffer>>,
+  bytes: Uint8Array,
+): void {
+  if (bytes.length > 0) controller.enqueue(new Uint8Array(bytes));
 }
 
 /** Returns a response with another head; what only Workers have stays, such as a body that is not to be compressed again. */

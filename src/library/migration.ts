@@ -1,6 +1,6 @@
-import { ByteCollector } from '../http/byte-collector.ts';
-import type { Coding } from '../http/content.ts';
-import { endToEnd, rewrittenResponseFields } from '../http/fields.ts';
+import { ByteCollector, concatBytes } from '../http/byte-collector.ts';
+import type { Coding, TextFormat } from '../http/content.ts';
+import { endToEnd, fieldsOfAnotherBody, rewrittenResponseFields } from '../http/fields.ts';
 import { isRequestId, readTraceparent } from '../http/forwarding.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import { readHead, type RequestHead } from '../http/request-head.ts';
@@ -15,10 +15,11 @@ import {
   type MigrateDecision,
   migrateHead,
   refusalForm,
+  streamedFormat,
   verdictOf,
 } from '../migrate/decision.ts';
 import { type DecodedBody, decodeWebBody } from '../migrate/decode-web-body.ts';
-import type { Failure } from '../migrate/failure.ts';
+import { type Failure, failureOf } from '../migrate/failure.ts';
 import {
   contentlessFields,
   headerPlanOf,
@@ -31,7 +32,9 @@ import {
 } from '../migrate/migrated.ts';
 import { type BodyLinks, type LinkRewriting, type RequestFacts, restoredLink } from '../rewrite/links.ts';
 import { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
-import type { EditRecord } from '../rewrite/records.ts';
+import type { EditRecord, Refusal } from '../rewrite/records.ts';
+import type { ResponseRecord } from '../rewrite/response-rules.ts';
+import { type BodyStream, ResponseTexts, type TextNote } from '../rewrite/text-stream.ts';
 import { SignalHeaders } from '../rollout/retirement.ts';
 import type { RefusalForm } from '../rules/refusal-form.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
@@ -84,23 +87,53 @@ export type StartedRequest =
       /** True where the body is not sent: the operation has a method at V2 that has no use for one. */
       readonly dropsBody?: true;
     }
-  | CollectedRequest;
+  | CollectedRequest
+  | StreamedRequest;
+
+/** A request whose body is rewritten as it comes. */
+export interface StreamedRequest extends FinishedRequest {
+  readonly action: 'stream';
+  /** The request without its body, whose length is not known. */
+  readonly request: MigratedRequest;
+  /** Returns a stream for the body. */
+  open(): BodyStream;
+  /** Returns the refusal of a body that is at fault. */
+  refuse(refusal: Refusal): RefusedRequest;
+}
+
+/** A request whose body may be there whole. */
+interface FinishedRequest {
+  /** Returns the outcome for a body; `received` is the one with its content coding, if it has one. */
+  finish(decoded: DecodedBody, received?: Uint8Array): MigratedRequest | RefusedRequest;
+}
 
 /** A request whose body is needed whole. */
-export interface CollectedRequest {
+export interface CollectedRequest extends FinishedRequest {
   readonly action: 'collect';
   /** The coding to remove from a body that is not empty. */
   readonly coding: Coding | undefined;
   /** Maximum bytes to collect, and to decode. */
   readonly bodyLimit: number;
-  /** Returns the outcome for a body; `received` is the one with its content coding, if it has one. */
-  finish(decoded: DecodedBody, received?: Uint8Array): MigratedRequest | RefusedRequest;
   /** Returns the refusal of a body that has more than `bodyLimit` bytes as received. */
   tooLarge(): RefusedRequest;
 }
 
 /** How to handle a response whose head is known; `action` tells the cases apart. For adapters that stream or decode bodies. */
-export type StartedResponse = ForwardedResponse | CollectedResponse;
+export type StartedResponse = ForwardedResponse | CollectedResponse | StreamedResponse;
+
+/** A response of several texts, each of which is rewritten as it comes. */
+export interface StreamedResponse {
+  readonly action: 'stream';
+  readonly coding: Coding | undefined;
+  /** The response without rewriting, and without its body. */
+  readonly unchanged: UnchangedResponseVerdict;
+  /** The response without its body, whose length is not known. */
+  readonly response: UnchangedResponseVerdict;
+  /** Returns a stream for the decoded body. */
+  open(): BodyStream<ResponseRecord, TextNote>;
+  /** Returns the outcome for a body that is there whole. */
+  finish(decoded: DecodedBody, received?: Uint8Array): ResponseVerdict;
+}
 
 /** A response that no rule concerns, or that cannot be rewritten. */
 export interface ForwardedResponse {
@@ -157,6 +190,8 @@ export class Migration {
         return { ...started.request, body: hasBody && started.dropsBody !== true ? bytes : null };
       case 'collect':
         return bytes.length > started.bodyLimit ? started.tooLarge() : started.finish(bytes);
+      case 'stream':
+        return started.finish(bytes);
     }
   }
 
@@ -176,7 +211,7 @@ export class Migration {
       const isEmpty = bytes.length === 0 || !hasContent(started.unchanged.status);
       return { ...started.unchanged, body: isEmpty ? null : bytes };
     }
-    if (bytes.length > started.limit)
+    if (started.action === 'collect' && bytes.length > started.limit)
       return { ...started.unchanged, body: bytes, note: 'response-too-large' };
     if (started.coding !== undefined && !isJsonText(bytes) && bytes.length > 0)
       return started.finish('undecodable', bytes);
@@ -304,7 +339,9 @@ function startV1Request(parts: V1RequestParts, hasBody: boolean): StartedRequest
         dropsBody: true,
       };
     case 'rewrite':
-      return new CollectedV1Request(parts, body.coding);
+      return streamedFormat(body) === undefined
+        ? new CollectedV1Request(parts, body.coding)
+        : new StreamedV1Request(parts);
   }
 }
 
@@ -351,22 +388,19 @@ function migratedHead(
 }
 
 /** A V1 request to whose body rules apply. */
-class CollectedV1Request implements CollectedRequest {
-  readonly action = 'collect';
-  readonly coding: Coding | undefined;
+class RewrittenV1Request implements FinishedRequest {
   readonly bodyLimit: number;
-  private readonly parts: V1RequestParts;
+  protected readonly parts: V1RequestParts;
 
-  constructor(parts: V1RequestParts, coding: Coding | undefined) {
+  constructor(parts: V1RequestParts) {
     this.parts = parts;
-    this.coding = coding;
     this.bodyLimit = parts.decision.bodyLimit;
   }
 
   finish(decoded: DecodedBody, received?: Uint8Array): MigratedRequest | RefusedRequest {
     const { parts } = this;
     const { rules, decision } = parts;
-    const plan = rules.requestPlan(decision.operation, formatOf(decision.body));
+    const plan = rules.requestPlan(decision.operation, formatOf(decision.body), this.bodyLimit);
     const outcome = migrateBody(plan, decoded, this.bodyLimit);
     switch (outcome.verdict) {
       case 'refused':
@@ -381,9 +415,39 @@ class CollectedV1Request implements CollectedRequest {
       }
     }
   }
+}
+
+class CollectedV1Request extends RewrittenV1Request implements CollectedRequest {
+  readonly action = 'collect';
+  readonly coding: Coding | undefined;
+
+  constructor(parts: V1RequestParts, coding: Coding | undefined) {
+    super(parts);
+    this.coding = coding;
+  }
 
   tooLarge(): RefusedRequest {
     return refusedV1(this.parts, bodyTooLarge(this.bodyLimit));
+  }
+}
+
+class StreamedV1Request extends RewrittenV1Request implements StreamedRequest {
+  readonly action = 'stream';
+
+  get request(): MigratedRequest {
+    return { verdict: 'rewritten', ...migratedHead(this.parts, true, []), body: null, patch: [], omitted: 0 };
+  }
+
+  open(): BodyStream {
+    const { rules, decision } = this.parts;
+    const format = streamedFormat(decision.body);
+    if (format === undefined) throw new TypeError('The body is not rewritten as it comes.');
+    const limits = { limit: this.bodyLimit, hold: () => true };
+    return rules.requestStream(decision.operation, format, limits, (text, plan) => plan.rewrite(text));
+  }
+
+  refuse(refusal: Refusal): RefusedRequest {
+    return refusedV1(this.parts, failureOf(refusal));
   }
 }
 
@@ -405,7 +469,9 @@ function startV1Response(parts: V1ResponseParts): StartedResponse {
   if (method === 'HEAD' || !plan.appliesTo(status, deprecated.length > 0)) return forward(parts, undefined);
   const decided = decideResponse(status, headers, rules.ruleBook.limits.response);
   if (decided.action === 'forward') return forward(parts, decided.note);
-  return new CollectedV1Response(parts, decided.coding);
+  return decided.texts === undefined
+    ? new CollectedV1Response(parts, decided.coding)
+    : new StreamedV1Response(parts, decided.coding, decided.texts);
 }
 
 function requestFacts({ rules, request }: V1ResponseParts): RequestFacts {
@@ -498,6 +564,57 @@ class CollectedV1Response implements CollectedResponse {
     const fields = clientFields(parts, head.headers);
     const sent = hasContent(head.status) ? body : EMPTY;
     return { verdict: 'rewritten', status: head.status, headers: fields, body: sent, edits, patch, omitted };
+  }
+}
+
+/** A response of several texts that rules apply to. */
+class StreamedV1Response implements StreamedResponse {
+  readonly action = 'stream';
+  readonly coding: Coding | undefined;
+  private readonly parts: V1ResponseParts;
+  private readonly format: TextFormat;
+
+  constructor(parts: V1ResponseParts, coding: Coding | undefined, format: TextFormat) {
+    this.parts = parts;
+    this.coding = coding;
+    this.format = format;
+  }
+
+  get unchanged(): UnchangedResponseVerdict {
+    return unchanged(this.parts, null, undefined);
+  }
+
+  get response(): UnchangedResponseVerdict {
+    return this.headFor(fieldsOfAnotherBody(this.parts.headers));
+  }
+
+  private headFor(headers: HeaderList): UnchangedResponseVerdict {
+    return unchanged({ ...this.parts, headers }, null, undefined);
+  }
+
+  open(): ResponseTexts {
+    const { rules, request, status } = this.parts;
+    const { method, operation } = requestFacts(this.parts);
+    const links = rules.ruleBook.followsBodyLinks ? bodyLinks(this.parts) : undefined;
+    const context = rules.responseContext(status, request.edits, links);
+    const plan = rules.responsePlan(operation, method);
+    return new ResponseTexts(this.format, {
+      limit: rules.ruleBook.limits.response,
+      hold: () => true,
+      rewrite: (text) => plan.rewrite(text, context),
+    });
+  }
+
+  finish(decoded: DecodedBody, received?: Uint8Array): ResponseVerdict {
+    const { parts } = this;
+    if (typeof decoded === 'string') return unchanged(parts, received ?? null, NOTE_OF_UNDECODED[decoded]);
+    const stream = this.open();
+    const body = concatBytes([stream.push(decoded).bytes, stream.end().bytes]);
+    const { records: edits, patch, omitted, isRewritten, note } = stream.findings;
+    const { status, headers } = this.headFor(rewrittenResponseFields(parts.headers, body.length));
+    const sent = hasContent(status) ? body : EMPTY;
+    if (isRewritten) return { verdict: 'rewritten', status, headers, body: sent, edits, patch, omitted };
+    return { verdict: 'unchanged', status, headers, body: sent.length === 0 ? null : sent, note };
   }
 }
 

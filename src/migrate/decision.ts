@@ -4,7 +4,9 @@ import {
   type BodyFormat,
   type Coding,
   readCoding,
-  readFormType,
+  isStreamed,
+  readFormat,
+  type StreamedFormat,
   readJsonType,
 } from '../http/content.ts';
 import { BODY_KINDS, type HeaderKind, kindOfName } from '../http/fields.ts';
@@ -371,10 +373,10 @@ export function decideBody(
   if (!hasBody) return rules?.makesBodies(operation) === true ? MAKE : FORWARD;
   let type: ReturnType<typeof readJsonType> | BodyFormat = readJsonType(head.contentType);
   if (type === 'other') {
-    const form = policies.forms === 'rewrite' ? readFormType(head.contentType) : undefined;
-    if (form === undefined || rules?.requestPlan(operation).isEmpty === true)
+    const format = readFormat(head.contentType, policies.forms === 'rewrite');
+    if (format === undefined || rules?.requestPlan(operation).isEmpty === true)
       return { action: 'forward', note: 'media-type' };
-    type = form;
+    type = format;
   }
   if (type === 'ambiguous')
     return { action: 'refuse', failure: failure('ambiguous-media-type', undefined, ACCEPT) };
@@ -387,7 +389,9 @@ export function decideBody(
     if (policies.unsupported === 'forward') return { action: 'forward', note: 'unsupported: forward' };
     return { action: 'refuse', failure: unsupportedCoding(codings) };
   }
-  if (head.contentLength !== undefined && head.contentLength > bodyLimit)
+  // The limit of a body that is rewritten as it comes is that of one text, or of its fields.
+  const isWhole = type === 'json' || type === 'form' || coding !== undefined;
+  if (isWhole && head.contentLength !== undefined && head.contentLength > bodyLimit)
     return { action: 'refuse', failure: bodyTooLarge(bodyLimit) };
   return { action: 'rewrite', coding, format: type };
 }
@@ -395,6 +399,12 @@ export function decideBody(
 /** True where the rules give a request without a body one. */
 export function makesBody(decision: BodyDecision): boolean {
   return decision.action === 'rewrite' && decision.isMade === true;
+}
+
+/** The format of a body that is rewritten as it comes; undefined for any other. One with a content coding is decoded whole. */
+export function streamedFormat(decision: BodyDecision): StreamedFormat | undefined {
+  if (decision.action !== 'rewrite' || decision.coding !== undefined) return undefined;
+  return isStreamed(decision.format) ? decision.format : undefined;
 }
 
 /** Returns how the body of a request is written that rules apply to. */

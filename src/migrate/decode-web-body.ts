@@ -47,6 +47,16 @@ async function decode(
   return concatBytes(chunks);
 }
 
+/** Returns a stream without its content coding; `first` is its beginning. Undefined for a coding that the platform does not know. */
+export function decodedStream(
+  coding: Coding | undefined,
+  first: Uint8Array,
+  stream: ReadableStream<Uint8Array<ArrayBuffer>>,
+): ReadableStream<Uint8Array> | undefined {
+  const format = coding && formatOf(coding, first);
+  return format && stream.pipeThrough(new DecompressionStream(format));
+}
+
 function formatOf(coding: Coding, body: Uint8Array): CompressionFormat | undefined {
   switch (coding) {
     case 'gzip':
@@ -95,3 +105,111 @@ export type DecodeBody = (
   memory: WorkMemory,
   done: (decoded: DecodedBody) => void,
 ) => void;
+
+/** Receives what a {@link StreamDecoder} decodes. */
+export interface DecoderReceiver {
+  data(part: Uint8Array): void;
+  /** More can be pushed after `push` returned false. */
+  drained(): void;
+  end(): void;
+  /** The body does not match its coding, or is truncated. Nothing follows. */
+  fail(): void;
+}
+
+/** Removes the content coding of a body that arrives in parts; each part is copied, and what it completes comes out at once. */
+export interface StreamDecoder {
+  /** False when it holds enough for now. */
+  push(part: Uint8Array): boolean;
+  end(): void;
+  /** Holds the decoded parts back, and passes them on again. */
+  pause(): void;
+  resume(): void;
+  /** Stops; nothing follows. */
+  close(): void;
+}
+
+/** Opens a decoder for one body. */
+export type OpenDecoder = (coding: Coding, receiver: DecoderReceiver) => StreamDecoder;
+
+/** Opens a decoder of the platform's streams, for the codings that {@link decodeWebBody} knows. */
+export function openWebDecoder(coding: Coding, receiver: DecoderReceiver): StreamDecoder {
+  return new WebStreamDecoder(coding, receiver);
+}
+
+class WebStreamDecoder implements StreamDecoder {
+  private readonly coding: Coding;
+  private readonly receiver: DecoderReceiver;
+  private writer: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>> | undefined = undefined;
+  private isClosed = false;
+  private paused: PromiseWithResolvers<void> | undefined = undefined;
+
+  constructor(coding: Coding, receiver: DecoderReceiver) {
+    this.coding = coding;
+    this.receiver = receiver;
+  }
+
+  push(part: Uint8Array): boolean {
+    if (part.length === 0 || this.isClosed) return true;
+    this.writer ??= this.open(part);
+    const { writer } = this;
+    if (writer === undefined) return true;
+    writer.write(new Uint8Array(part)).then(
+      () => this.receiver.drained(),
+      () => this.fail(),
+    );
+    return false;
+  }
+
+  end(): void {
+    if (this.isClosed) return;
+    // An empty body has no coding, whatever its head says.
+    if (this.writer === undefined) this.receiver.end();
+    else this.writer.close().catch(() => this.fail());
+  }
+
+  pause(): void {
+    this.paused ??= Promise.withResolvers();
+  }
+
+  resume(): void {
+    this.paused?.resolve();
+    this.paused = undefined;
+  }
+
+  close(): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    this.resume();
+    this.writer?.abort().catch(ignore);
+  }
+
+  private open(part: Uint8Array): WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>> | undefined {
+    const format = formatOf(this.coding, part);
+    if (format === undefined) {
+      this.fail();
+      return undefined;
+    }
+    const { readable, writable } = new DecompressionStream(format);
+    this.read(readable.getReader()).catch(() => this.fail());
+    return writable.getWriter();
+  }
+
+  private async read(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+    for (;;) {
+      const { value } = await reader.read();
+      await this.paused?.promise;
+      if (this.isClosed) return;
+      if (value === undefined) {
+        this.receiver.end();
+        return;
+      }
+      this.receiver.data(value);
+    }
+  }
+
+  private fail(): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    this.receiver.fail();
+  }
+}

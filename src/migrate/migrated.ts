@@ -1,4 +1,11 @@
-import { type Coding, isTextStream, mayHideJson, readCoding, readResponseType } from '../http/content.ts';
+import {
+  type Coding,
+  mayHideJson,
+  readCoding,
+  readResponseType,
+  readTextFormat,
+  type TextFormat,
+} from '../http/content.ts';
 import { fieldsOfAnotherBody, kindOfName } from '../http/fields.ts';
 import {
   FieldNames,
@@ -112,8 +119,12 @@ export type ResponseNote =
 
 /** How the body of a response is handled, to whose status a response rule applies. */
 type ResponseDecision =
-  /** It is collected, decoded and rewritten. */
-  | { readonly action: 'rewrite'; readonly coding: Coding | undefined }
+  /** It is collected, decoded and rewritten; one of several texts as it comes, text by text. */
+  | {
+      readonly action: 'rewrite';
+      readonly coding: Coding | undefined;
+      readonly texts: TextFormat | undefined;
+    }
   /** It is forwarded unchanged; `note` says why, if it could have been rewritten otherwise. */
   | {
       readonly action: 'forward';
@@ -125,9 +136,10 @@ type ResponseDecision =
 /** Decides from its head how to handle the body of a response; at most `limit` bytes are rewritten. */
 export function decideResponse(status: number, headers: HeaderList, limit: number): ResponseDecision {
   const mediaType = headerValue(headers, 'content-type');
-  const type = readResponseType(mediaType);
+  const whole = readResponseType(mediaType);
+  const type = whole === 'other' ? (readTextFormat(mediaType) ?? whole) : whole;
   if (type === 'other' && !(status < 300 && hasContent(status) && mayHideJson(mediaType)))
-    return forward(status < 300 && isTextStream(mediaType) ? 'response-media-type' : undefined);
+    return forward(undefined);
   // Without a length it may be a stream of text, which nobody may hold back.
   const length = headerValue(headers, 'content-length');
   if (type === 'other' && (length === undefined || length === '0'))
@@ -139,15 +151,18 @@ export function decideResponse(status: number, headers: HeaderList, limit: numbe
   if (coding === 'unsupported') return forward('response-undecodable');
   const range = headerValue(headers, 'content-range');
   if (range === undefined ? status === 206 : /^bytes[ \t=]/i.test(range)) return forward('response-partial');
-  if (Number(length) > limit) return { action: 'forward', note: 'response-too-large', coding };
-  return { action: 'rewrite', coding };
+  const texts = type === 'ndjson' || type === 'json-seq' ? type : undefined;
+  if (texts === undefined && Number(length) > limit)
+    return { action: 'forward', note: 'response-too-large', coding };
+  return { action: 'rewrite', coding, texts };
 }
 
-/** True for a response that is read as JSON. */
+/** True for a response that is read as JSON, or as several texts of it. */
 function isJson(headers: HeaderList): boolean {
   const type = headerValue(headers, 'content-type');
   return (
     readResponseType(type) === 'json' ||
+    (readTextFormat(type) ?? 'charset') !== 'charset' ||
     (mayHideJson(type) && Number(headerValue(headers, 'content-length')) > 0)
   );
 }

@@ -17,7 +17,7 @@ import {
 import { concatBytes } from '../http/byte-collector.ts';
 import { type Coding, isZlib } from '../http/content.ts';
 import type { WorkMemory } from '../json/tape.ts';
-import type { DecodedBody } from '../migrate/decode-web-body.ts';
+import type { DecodedBody, DecoderReceiver, StreamDecoder } from '../migrate/decode-web-body.ts';
 
 /** Output bytes that zlib produces at once: few large buffers, so that 10 MiB are not copied out of a thousand small ones. */
 const OUTPUT_BYTES = 64 * 1024;
@@ -84,6 +84,71 @@ function isWithEngine(
   decoded: unknown,
 ): decoded is { readonly buffer: Uint8Array; readonly engine: { readonly bytesWritten: number } } {
   return typeof decoded === 'object' && decoded !== null && 'engine' in decoded;
+}
+
+/** Opens a decoder for a body that arrives in parts. */
+export function openDecoder(coding: Coding, receiver: DecoderReceiver): StreamDecoder {
+  return new ZlibDecoder(coding, receiver);
+}
+
+class ZlibDecoder implements StreamDecoder {
+  private readonly coding: Coding;
+  private readonly receiver: DecoderReceiver;
+  private decoder: Gunzip | BrotliDecompress | undefined = undefined;
+  private isPaused = false;
+  private isOver = false;
+
+  constructor(coding: Coding, receiver: DecoderReceiver) {
+    this.coding = coding;
+    this.receiver = receiver;
+  }
+
+  push(part: Uint8Array): boolean {
+    if (part.length === 0 || this.isOver) return true;
+    this.decoder ??= this.open(part);
+    // zlib reads it after this call.
+    return this.decoder.write(new Uint8Array(part));
+  }
+
+  end(): void {
+    if (this.isOver) return;
+    // An empty body has no coding, whatever its head says.
+    if (this.decoder === undefined) this.receiver.end();
+    else this.decoder.end();
+  }
+
+  pause(): void {
+    this.isPaused = true;
+    this.decoder?.pause();
+  }
+
+  resume(): void {
+    if (!this.isPaused) return;
+    this.isPaused = false;
+    this.decoder?.resume();
+  }
+
+  close(): void {
+    this.isOver = true;
+    this.decoder?.destroy();
+  }
+
+  private open(part: Uint8Array): Gunzip | BrotliDecompress {
+    const decoder = decoderOf(this.coding, part);
+    decoder.on('data', (decoded: Uint8Array) => {
+      if (!this.isOver) this.receiver.data(decoded);
+    });
+    decoder.on('drain', () => this.receiver.drained());
+    decoder.on('end', () => {
+      if (!this.isOver) this.receiver.end();
+    });
+    decoder.on('error', () => {
+      if (this.isOver) return;
+      this.isOver = true;
+      this.receiver.fail();
+    });
+    return decoder;
+  }
 }
 
 function decoderOf(coding: Coding, body: Uint8Array): Gunzip | BrotliDecompress {

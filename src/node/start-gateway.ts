@@ -24,7 +24,7 @@ import { createAdminServer } from './admin/admin-server.ts';
 import { type ClientListener, listen } from './clients/listen.ts';
 import { createClientHash, memoryLimit, randomHex, randomUuids } from './runtime.ts';
 import { type PrivatePart, probe } from './node-internals.ts';
-import { decodeBody, encodeBody } from './decode-body.ts';
+import { decodeBody, encodeBody, openDecoder } from './decode-body.ts';
 import { GatewayServer } from './clients/server.ts';
 import type { RuleBooks } from './rule-books.ts';
 import type { TlsTexts } from './tls-files.ts';
@@ -289,6 +289,7 @@ function gatewayOf(
       bodyMemory: memory,
       decode: decodeBody,
       encode: settings.get(table.responseCoding) === 'keep' ? encodeBody : undefined,
+      openDecoder,
       rewriter,
       transform: transforms.run,
       describe: new DescriptionThread().describe,

@@ -7,7 +7,7 @@ import {
   OperationTable,
   type RuleBook,
 } from '../rules/rule-book.ts';
-import type { BodyFormat } from '../http/content.ts';
+import type { BodyFormat, StreamedFormat } from '../http/content.ts';
 import type { WorkMemory } from '../json/tape.ts';
 import { compileForms, type FormPlans } from './form.ts';
 import {
@@ -24,6 +24,7 @@ import { compileQueryPlans, type QueryPlan, type QueryPlans } from './query-plan
 import { DeprecatedAttributes, type EditRecord, isWrapped, type Rewrite } from './records.ts';
 import { compileResponsePlans, type ResponsePlan, type ResponsePlans } from './response-plan.ts';
 import type { ResponseContext } from './response-rules.ts';
+import { type BodyStream, RequestTexts, type StreamRules, TextsPlan } from './text-stream.ts';
 
 /** The rules of one operation for request bodies of one format, compiled. */
 export interface RequestPlan {
@@ -114,9 +115,29 @@ export class CompiledRuleBook {
     return this.headerPlans.of(operation);
   }
 
-  /** Returns the plan for request bodies in a format; `undefined` is for requests without an operation in the rule book. */
-  requestPlan(operation: Operation | undefined, format: BodyFormat = 'json'): RequestPlan {
-    return format === 'json' ? this.requestPlans.of(operation) : this.formPlans.of(operation);
+  /**
+   * Returns the plan for whole request bodies in a format; `undefined` is for requests without an operation in the rule book. `limit`
+   * is that of the bytes of one text, or of all fields, where a body of the format is otherwise rewritten as it comes.
+   */
+  requestPlan(
+    operation: Operation | undefined,
+    format: BodyFormat = 'json',
+    limit = this.ruleBook.limits.body,
+  ): RequestPlan {
+    if (format === 'json') return this.requestPlans.of(operation);
+    if (format === 'form') return this.formPlans.of(operation);
+    return new TextsPlan(format, this.requestPlans.of(operation), limit);
+  }
+
+  /** Returns the stream that rewrites a request body of such a format as it comes; see {@link requestPlan}. */
+  requestStream(
+    operation: Operation | undefined,
+    format: StreamedFormat,
+    rules: Omit<StreamRules<Rewrite>, 'rewrite'>,
+    rewriteText: (text: Uint8Array, plan: RequestPlan) => Rewrite,
+  ): BodyStream {
+    const plan = this.requestPlans.of(operation);
+    return new RequestTexts(format, { ...rules, rewrite: (text) => rewriteText(text, plan) });
   }
 
   /** Returns the plan for response bodies; `undefined` is for requests without an operation in the rule book. */

@@ -7,6 +7,7 @@ import {
   formatOf,
   makesBody,
   type MigrateDecision,
+  streamedFormat,
   undecoded,
   verdictOf,
 } from '../../migrate/decision.ts';
@@ -129,11 +130,16 @@ export class DryRun {
         const isTooLarge = copy.length + chunk.length > bodyLimit;
         isCopying = !isTooLarge && this.hold(copy, chunk);
         if (!isCopying) copy.take();
-        if (isTooLarge) this.refused(bodyTooLarge(bodyLimit));
+        if (isTooLarge) this.tooLarge(bodyLimit);
       }
       yield chunk;
     }
     if (isCopying) this.read(copy.take(), ignore, this.parts.copyLost);
+  }
+
+  /** A body that would have been rewritten as it comes is not refused for its size: what became of it is not known. */
+  private tooLarge(bodyLimit: number): void {
+    if (streamedFormat(this.decision.body) === undefined) this.refused(bodyTooLarge(bodyLimit));
   }
 
   /** Copies a chunk, whose memory is used again once it is forwarded; false when the budget has no room for it. */

@@ -1,3 +1,4 @@
+import type { StreamedFormat } from '../../http/content.ts';
 import {
   FieldNames,
   type HeaderList,
@@ -15,21 +16,27 @@ import {
   makesBody,
   type MigrateDecision,
   requestedVersion,
+  streamedFormat,
   undecoded,
   verdictOf,
 } from '../../migrate/decision.ts';
-import { bufferFull, failureOf } from '../../migrate/failure.ts';
+import { bufferFull, type Failure, failureOf } from '../../migrate/failure.ts';
+import { RewrittenBody } from '../../migrate/rewritten-body.ts';
 import type { EditRecord, Rewrite } from '../../rewrite/records.ts';
+import type { BodyStream } from '../../rewrite/text-stream.ts';
 import { plainSpelling } from '../../rules/rule.ts';
 import type { WithoutEdits } from '../body-rewriter.ts';
 import type { DescriptionText } from '../description.ts';
-import type { Body } from '../exchange.ts';
+import type { Body, BodyParts } from '../exchange.ts';
 import { type UpstreamReceiver, type UpstreamRequest, withHeaders } from '../upstream.ts';
-import { ResponseCollector } from './response.ts';
+import { type ResponseHandling, ResponseCollector } from './response.ts';
 import { V1Exchange } from './v1-exchange.ts';
 
 /** Migrates a V1 request to V2: its target, its version header and, where rules apply, its body. */
 export class MigrateExchange extends V1Exchange {
+  /** The body that is rewritten as it comes. */
+  private upload: { readonly body: RewrittenBody; readonly stream: BodyStream } | undefined = undefined;
+
   override start(): void {
     const { decision, received } = this;
     if (decision.refusal !== undefined) return this.refuse(decision.refusal);
@@ -46,6 +53,8 @@ export class MigrateExchange extends V1Exchange {
       case 'forward':
         return received.exchange.open('exchange');
       case 'rewrite':
+        if (streamedFormat(decision.body) !== undefined) return received.exchange.open('exchange', 'at-once');
+        return received.exchange.collect(this.memory);
       case 'drop':
         return received.exchange.collect(this.memory);
     }
@@ -85,12 +94,76 @@ export class MigrateExchange extends V1Exchange {
     });
   }
 
-  /** Forwards the body unchanged. */
+  /** Forwards the body unchanged, or rewrites it as it comes. */
   override onBody(body: Body): void {
     const { body: decided } = this.decision;
+    const format = streamedFormat(decided);
+    if (format !== undefined && body !== null) {
+      const isWhole = body instanceof Uint8Array && body.length <= this.decision.bodyLimit;
+      if (isWhole) this.migrate(body, undefined);
+      else this.migrateStream(body instanceof Uint8Array ? inOnePart(body) : body, format);
+      return;
+    }
     if (body !== null && decided.action === 'forward') this.entry.note = decided.note;
     this.noteEdits('unchanged', NO_EDITS);
     this.forward(body);
+  }
+
+  /** Sends a body on as it comes, once its first text is read: until then, a fault refuses it, and nothing was sent. */
+  private migrateStream(parts: BodyParts, format: StreamedFormat): void {
+    const stream = this.requestStream(format);
+    const body = new RewrittenBody(parts, stream, this.recorder?.keptBytes, (refusal) =>
+      this.guarded(() => this.breakRequest(failureOf(refusal))),
+    );
+    this.upload = { body, stream };
+    body.begin().then(
+      (begun) =>
+        this.guarded(() => {
+          if (this.isSettled) return;
+          this.noteUpload();
+          if (begun.outcome === 'refused') this.refuse(failureOf(begun.refusal));
+          else this.forward(begun.outcome === 'whole' ? begun.body : body, true);
+        }),
+      // The client's side tells why its body broke.
+      () => {},
+    );
+  }
+
+  /** Ends a request whose body is at fault behind bytes that V2 has: V2 sees that it is incomplete. */
+  private breakRequest(failed: Failure): void {
+    const { exchange } = this.received;
+    this.abort();
+    if (this.isSettled) {
+      this.entry.failure = failed.code;
+      this.entry.pointer = failed.pointer;
+      this.entry.position = failed.position;
+      exchange.reset();
+      return;
+    }
+    exchange.closeAfterResponse();
+    this.refuse(failed);
+  }
+
+  /** Logs the edits of the body so far: they are complete when the exchange is over. */
+  private noteUpload(): void {
+    if (this.upload === undefined) return;
+    const { records, patch, omitted, isRewritten, note } = this.upload.stream.findings;
+    this.noteEdits(isRewritten ? 'rewritten' : 'unchanged', records);
+    this.entry.note = note;
+    this.entry.editsOmitted = omitted > 0 ? omitted : undefined;
+    this.entry.patch = isRewritten && omitted === 0 ? this.loggedPatch(patch) : undefined;
+  }
+
+  override planResponse(status: number, headers: HeaderList): ResponseHandling | undefined {
+    this.noteUpload();
+    return super.planResponse(status, headers);
+  }
+
+  protected override onFinished(status: number): void {
+    if (this.attempts > 0) this.noteUpload();
+    const kept = this.upload?.body.takeKept();
+    if (kept !== undefined && kept.length > 0) this.recorder?.recordRequestBody(kept);
+    super.onFinished(status);
   }
 
   private take(bytes: number): boolean {
@@ -143,6 +216,11 @@ export class MigrateExchange extends V1Exchange {
     if (v2Method !== this.entry.method) this.entry.upstreamMethod = v2Method;
     this.send(this.v2Request(this.origin.path + this.upstreamTarget, body, isRewritten));
   }
+}
+
+/** A whole body that is larger than the limit of one text. */
+async function* inOnePart(body: Uint8Array): AsyncGenerator<Uint8Array, void> {
+  yield body;
 }
 
 const NO_BODY = new Uint8Array();

@@ -1,4 +1,5 @@
-import { readCoding } from '../../http/content.ts';
+import { concatBytes } from '../../http/byte-collector.ts';
+import { readCoding, type TextFormat } from '../../http/content.ts';
 import { type HeaderList, headerValues } from '../../http/header-list.ts';
 import { isRead } from '../../http/request-head.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
@@ -247,9 +248,16 @@ export class ShadowExchange extends ObserveExchange {
     const mapped = mappedStatus(status, this.decision.operation);
     const compare = (body: Uint8Array): void =>
       this.onCompared(this.gateway.comparisons.compare(v1, repeat, { status: mapped, body }));
-    const { action } = decideResponse(status, headers, this.responseLimit);
-    if (action === 'forward') compare(received);
+    const decided = decideResponse(status, headers, this.responseLimit);
+    if (decided.action === 'forward') compare(received);
+    else if (decided.texts !== undefined) compare(this.wholeTexts(status, decided.texts, received));
     else this.rewriteResponse(status, received, ({ body }) => compare(body));
+  }
+
+  /** Rewrites a copy of a response of several texts. */
+  private wholeTexts(status: number, format: TextFormat, body: Uint8Array): Uint8Array {
+    const stream = this.textStream(status, format);
+    return concatBytes([stream.push(body).bytes, stream.end().bytes]);
   }
 
   private onCompared(comparison: Comparison): void {

@@ -1,5 +1,5 @@
 import { ByteCollector, type CollectorMemory } from '../../http/byte-collector.ts';
-import { type Coding, readJsonType } from '../../http/content.ts';
+import { type Coding, readJsonType, type TextFormat } from '../../http/content.ts';
 import { codedResponseFields, fieldsOfAnotherBody, rewrittenResponseFields } from '../../http/fields.ts';
 import { type HeaderList, headerValue } from '../../http/header-list.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
@@ -24,6 +24,7 @@ import { isRewritten } from '../../rules/rule-book.ts';
 import { changesValue } from '../../rules/rule.ts';
 import type { WithoutEdits } from '../body-rewriter.ts';
 import type { UpstreamFault, UpstreamReceiver } from '../upstream.ts';
+import type { TextResponse } from './text-response.ts';
 
 /** The exchange that a response is collected for; it receives the response as if V2 had sent it in one piece. */
 export interface ResponseCollectorOwner extends UpstreamReceiver {
@@ -37,6 +38,8 @@ export interface ResponseCollectorOwner extends UpstreamReceiver {
   planResponse(status: number, headers: HeaderList): ResponseHandling | undefined;
   /** Returns what rewrites a long list while it arrives; undefined where the whole response is needed. */
   responsePieces(status: number, emit: (part: Uint8Array) => void): ListPieces | undefined;
+  /** Opens a response of several texts, which goes on as it comes. */
+  openTexts(status: number, headers: HeaderList, format: TextFormat): TextResponse;
   /** Reserves bytes in the budget; false when they do not fit. */
   takeResponse(bytes: number): boolean;
   /** Responds itself where there is no memory to rewrite the response; false if that is then to be streamed unchanged. */
@@ -67,6 +70,8 @@ export interface ResponseHandling {
   readonly coding: Coding | undefined;
   /** True for a response that is too long to be collected: it is rewritten by pieces, or not at all. */
   readonly isTooLong?: boolean;
+  /** Set for one of several texts, which is not collected. */
+  readonly texts?: TextFormat | undefined;
 }
 
 /** A response that is rewritten by pieces. */
@@ -95,11 +100,12 @@ interface PendingResponse {
   readonly body: ByteCollector;
 }
 
-/** Collects the responses that response rules apply to, and streams all others. */
+/** Collects the responses that response rules apply to, and streams all others; those of several texts are rewritten text by text. */
 export class ResponseCollector implements UpstreamReceiver {
   private readonly owner: ResponseCollectorOwner;
   private pending: PendingResponse | undefined;
   private inPieces: ResponseInPieces | undefined = undefined;
+  private texts: TextResponse | undefined = undefined;
   /** The memory that the whole response was collected in. */
   private collected: Uint8Array | undefined = undefined;
 
@@ -120,7 +126,10 @@ export class ResponseCollector implements UpstreamReceiver {
     const { status, headers } = head;
     const plan = this.owner.planResponse(status, headers);
     if (plan === undefined) this.owner.head(head);
-    else {
+    else if (plan.texts !== undefined) {
+      this.texts = this.owner.openTexts(status, headers, plan.texts);
+      this.texts.head(head, plan.coding);
+    } else {
       const length = Number(headerValue(headers, 'content-length') ?? 0);
       const body = new ByteCollector(plan.isTooLong === true ? 0 : length, this.owner.responseMemory);
       const pending = { head, coding: plan.coding, length, body };
@@ -136,7 +145,8 @@ export class ResponseCollector implements UpstreamReceiver {
       return;
     }
     if (pending === undefined) {
-      this.owner.data(chunk, isLast);
+      if (this.texts === undefined) this.owner.data(chunk, isLast);
+      else this.texts.data(chunk, isLast);
       return;
     }
     const isWhole = pending.body.length === 0 && chunk.length === pending.length;
@@ -154,7 +164,8 @@ export class ResponseCollector implements UpstreamReceiver {
       return;
     }
     if (pending === undefined) {
-      this.owner.end(trailers);
+      if (this.texts === undefined) this.owner.end(trailers);
+      else this.texts.end();
       return;
     }
     this.pending = undefined;
@@ -188,6 +199,7 @@ export class ResponseCollector implements UpstreamReceiver {
       return;
     }
     if (inPieces !== undefined) this.endPieces(inPieces);
+    this.texts?.breakOff();
     this.owner.fail(fault);
   }
 

@@ -64,7 +64,11 @@ export class TransformExchange extends MigrateExchange {
   override planResponse(status: number, headers: HeaderList): ReturnType<MigrateExchange['planResponse']> {
     if (!this.transformsStatus(status)) return super.planResponse(status, headers);
     this.noteResponseTime();
-    return this.planRewrite(status, headers);
+    const planned = this.planRewrite(status, headers);
+    if (planned?.texts === undefined) return planned;
+    // A module makes one value of another: several texts, which may never end, are none.
+    this.noteResponse('response-media-type');
+    return undefined;
   }
 
   override responsePieces(

@@ -1,11 +1,11 @@
 import type { CollectorMemory } from '../../http/byte-collector.ts';
-import { type Coding, takesCoding } from '../../http/content.ts';
+import { type Coding, type StreamedFormat, takesCoding, type TextFormat } from '../../http/content.ts';
 import { newTrace, readTraceparent } from '../../http/forwarding.ts';
 import { type HeaderList, headerValue, setField } from '../../http/header-list.ts';
 import { isHost, isRead } from '../../http/request-head.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
 import { formatOf, makesBody, type MigrateDecision, migrateHead } from '../../migrate/decision.ts';
-import type { DecodedBody } from '../../migrate/decode-web-body.ts';
+import { type DecodedBody, type OpenDecoder, openWebDecoder } from '../../migrate/decode-web-body.ts';
 import { bufferFull, Failure } from '../../migrate/failure.ts';
 import {
   contentlessFields,
@@ -19,9 +19,11 @@ import {
 } from '../../migrate/migrated.ts';
 import { type BodyLinks, type LinkRewriting, type RequestFacts, restoredLink } from '../../rewrite/links.ts';
 import type { OpenEntry } from '../../rewrite-log/open-entry.ts';
+import type { WorkMemory } from '../../json/tape.ts';
 import { type PatchOperation, type Rewrite, withoutValues } from '../../rewrite/records.ts';
 import type { ListPieces } from '../../rewrite/list-pieces.ts';
 import type { ResponsePlan } from '../../rewrite/response-plan.ts';
+import { type BodyStream, ResponseTexts } from '../../rewrite/text-stream.ts';
 import type { ResponseRewrite, RewrittenResponse } from '../../rewrite/response-rules.ts';
 import { canaryOutcome } from '../../rollout/canary-window.ts';
 import { pinnedRelease, type RolloutSubject, type RoutedMode } from '../../rollout/modes.ts';
@@ -41,9 +43,13 @@ import {
   type ResponseHandling,
   ResponseSample,
 } from './response.ts';
+import { TextResponse, type TextResponseOwner } from './text-response.ts';
 
 /** A V1 exchange: its response is one that a V1 client can read. */
-export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwner, QueuedRequest {
+export class V1Exchange
+  extends ProxiedExchange
+  implements ResponseCollectorOwner, TextResponseOwner, QueuedRequest
+{
   protected decision: MigrateDecision;
   protected readonly routing: V1Routing | undefined;
   private readonly responsePlan: ResponsePlan;
@@ -51,6 +57,8 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   /** True once V2's status is mapped to one whose responses have no content. */
   private dropsContent = false;
   private sample: ResponseSample | undefined = undefined;
+  /** The response, where it is one of several texts. */
+  private texts: OpenTexts | undefined = undefined;
   /** True once the sampling decision for the trace is made. */
   private isTraceDecided = false;
 
@@ -97,6 +105,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
 
   protected override onFinished(status: number): void {
     this.beginSpan();
+    this.noteTexts();
     if (this.sample !== undefined) addFindings(this.entry, this.sample, this.rules, this.decision);
     const { routed, subject } = this.routing ?? {};
     // Without a canary only what V1 answers a client matters: it excuses the same failures once the client is in a canary.
@@ -216,6 +225,77 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     if (decided.note === 'response-too-large') return { coding: decided.coding, isTooLong: true };
     if (decided.note !== undefined) this.noteResponse(decided.note);
     return undefined;
+  }
+
+  get openDecoder(): OpenDecoder {
+    return this.gateway.parts.openDecoder ?? openWebDecoder;
+  }
+
+  /** Returns the stream that rewrites a response of several texts. */
+  protected textStream(status: number, format: TextFormat): ResponseTexts {
+    const context = this.rules.responseContext(status, this.entry.edits, this.bodyLinks);
+    return new ResponseTexts(format, {
+      limit: this.responseLimit,
+      hold: (bytes) => this.reserve(bytes),
+      rewrite: (text) => this.withWorkMemory((memory) => this.responsePlan.rewrite(text, context, memory)),
+    });
+  }
+
+  openTexts(status: number, headers: HeaderList, format: TextFormat): TextResponse {
+    const stream = this.textStream(status, format);
+    const response = new TextResponse(this, stream, this.recorder?.keptBytes);
+    this.texts = { response, status, headers };
+    return response;
+  }
+
+  /** The edits of a response of several texts are known once it is over, however it ends. */
+  private noteTexts(): void {
+    const { texts } = this;
+    if (texts === undefined) return;
+    const { response, status, headers } = texts;
+    response.close();
+    const { records, patch, omitted, isRewritten, note } = response.findings;
+    if (note !== undefined) this.entry.responseNote = note;
+    if (isRewritten) this.noteResponseEdits({ verdict: 'rewritten', body: NO_BODY, records, patch, omitted });
+    const kept = response.takeKept();
+    if (kept !== undefined && kept.length > 0) this.observeResponse(status, headers, kept);
+  }
+
+  protected override awaitReader(): void {
+    super.awaitReader();
+    this.texts?.response.pause();
+  }
+
+  override drained(): void {
+    this.texts?.response.resume();
+    super.drained();
+  }
+
+  /** Returns the stream that rewrites the request's body as it comes. */
+  protected requestStream(format: StreamedFormat): BodyStream {
+    const { decision, rules } = this;
+    return rules.requestStream(
+      decision.operation,
+      format,
+      { limit: decision.bodyLimit, hold: (bytes) => this.reserve(bytes) },
+      (text, plan) => this.withWorkMemory((memory) => plan.rewrite(text, memory)),
+    );
+  }
+
+  /** Runs work on one text of a stream; the memory that it takes is reserved for the time of the work alone. */
+  private withWorkMemory<Result>(work: (memory: WorkMemory) => Result): Result {
+    const { budget } = this.gateway;
+    let taken = 0;
+    const take = (bytes: number): boolean => {
+      if (!budget.acquire(bytes, 1)) return false;
+      taken += bytes;
+      return true;
+    };
+    try {
+      return work({ take });
+    } finally {
+      budget.release(taken, 1);
+    }
   }
 
   takeResponse(bytes: number): boolean {
@@ -437,6 +517,15 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     return { method, rest: target.rest, operation };
   }
 }
+
+/** A response of several texts, and its head at V2. */
+interface OpenTexts {
+  readonly response: TextResponse;
+  readonly status: number;
+  readonly headers: HeaderList;
+}
+
+const NO_BODY = new Uint8Array();
 
 /** The gateway's address as the client sees it; a trusted proxy's headers take precedence over the connection. */
 function gatewayAddress({ exchange, head }: ReceivedRequest): string | undefined {

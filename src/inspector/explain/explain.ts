@@ -11,6 +11,7 @@ import {
   type DecisionLimits,
   editsOf,
   formatOf,
+  streamedFormat,
   migrateBody,
   type MigratedBody,
   type MigrateDecision,
@@ -329,8 +330,9 @@ function migratedBody(
   { operation, bodyLimit, body: decided }: MigrateDecision,
   { rules }: BodyExplainer,
 ): MigratedBody {
-  if (body.length > bodyLimit) return { verdict: 'refused', failure: bodyTooLarge(bodyLimit) };
-  return migrateBody(rules.requestPlan(operation, formatOf(decided)), decoded, bodyLimit);
+  if (body.length > bodyLimit && streamedFormat(decided) === undefined)
+    return { verdict: 'refused', failure: bodyTooLarge(bodyLimit) };
+  return migrateBody(rules.requestPlan(operation, formatOf(decided), bodyLimit), decoded, bodyLimit);
 }
 
 async function decodedBody(

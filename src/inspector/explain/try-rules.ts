@@ -3,6 +3,8 @@ import { decideResponse } from '../../migrate/migrated.ts';
 import type { KeptExchange } from '../../rewrite-log/capture.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
+import type { ResponseRewrite } from '../../rewrite/response-rules.ts';
+import { rewriteResponseTexts } from '../../rewrite/text-stream.ts';
 import { type RuleBook, versionHeader } from '../../rules/rule-book.ts';
 import type { Explanation, TrialDifference, TrialOutcome } from '../api.ts';
 import { layOutJson, NO_LIMITS, SHOWN_LIMITS } from '../diff/json-layout.ts';
@@ -157,11 +159,17 @@ function responseOf(
   const text = decoder.decode(bytes);
   const { status } = v2Response;
   const headers = v2Response.headers.flatMap(({ name, value }) => [name, value]);
-  if (decideResponse(status, headers, rules.ruleBook.limits.response).action === 'forward') return text;
+  const limit = rules.ruleBook.limits.response;
+  const decided = decideResponse(status, headers, limit);
+  if (decided.action === 'forward') return text;
   const plan = rules.responsePlan(operationOf(rules.ruleBook, operation), v1Request.method);
   const context = rules.responseContext(status, edits);
   if (!plan.appliesTo(status, context.deprecated.length > 0)) return text;
-  const outcome = plan.rewrite(bytes, context);
+  const rewrite = (one: Uint8Array): ResponseRewrite => plan.rewrite(one, context);
+  const outcome =
+    decided.texts === undefined
+      ? rewrite(bytes)
+      : rewriteResponseTexts(decided.texts, { limit, hold: () => true, rewrite }, bytes);
   return decoder.decode(outcome.body);
 }
 

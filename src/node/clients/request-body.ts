@@ -98,6 +98,7 @@ export class IncomingBody
   /** Memory of the part that a consumer has, which is free once it asks for the next one, or the exchange is over. */
   private inUse: Uint8Array | undefined = undefined;
   private isWholeReused = false;
+  private isForwardedAtOnce = false;
   /** Its slot among the streamed bodies. */
   private slot: number | undefined = undefined;
   /** Bytes of memory taken from the read-ahead budget that all bodies share. */
@@ -150,10 +151,11 @@ export class IncomingBody
 
   /**
    * Reads ahead before the body takes a connection to V2, then hands it over; with the lifetime `exchange` the memory of a whole body
-   * may be used again after `rest`.
+   * may be used again after `rest`. One that goes on `at-once` is handed over after the turn in which its first bytes arrive.
    */
-  open(lifetime?: 'exchange'): void {
+  open(lifetime?: 'exchange', forwarding?: 'at-once'): void {
     this.isWholeReused = lifetime === 'exchange';
+    this.isForwardedAtOnce = forwarding === 'at-once';
     this.parts = new ByteCollector(this.length, this.options.bodies.memory);
     this.begin('open');
   }
@@ -358,7 +360,8 @@ export class IncomingBody
     this.turn = undefined;
     this.flow.endTurn();
     if (this.complete || this.mode === 'discard') return;
-    if (this.mode !== 'stream') this.waitForClient();
+    if (this.mode === 'open' && this.isForwardedAtOnce && this.parts.length > 0) this.stream();
+    else if (this.mode !== 'stream') this.waitForClient();
     else if (this.parts.length > 0) this.forward();
   }
 

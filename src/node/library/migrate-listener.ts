@@ -3,7 +3,8 @@ import { ByteCollector } from '../../http/byte-collector.ts';
 import { ALL_CODINGS, type Coding } from '../../http/content.ts';
 import { isHopByHop } from '../../http/fields.ts';
 import { unlimitedMemory } from '../../json/tape.ts';
-import type { CollectedRequest, Migration } from '../../library/migration.ts';
+import { RewrittenBody } from '../../migrate/rewritten-body.ts';
+import type { CollectedRequest, Migration, StreamedRequest } from '../../library/migration.ts';
 import type { MigratedRequest, RefusedRequest } from '../../library/verdicts.ts';
 import { decodeBody } from '../decode-body.ts';
 import { rewriteResponse } from './rewritten-response.ts';
@@ -46,6 +47,12 @@ export function migrateListener(migration: Migration, v2: RequestListener): Requ
         replaceHead(incoming, started.request);
         handle(started.request, incoming);
         return;
+      case 'stream':
+        stream(started, incoming, (outcome, request) => {
+          if (outcome.verdict === 'refused') refuse(outgoing, outcome);
+          else handle(outcome, request);
+        });
+        return;
       case 'collect':
         collect(started, incoming, (outcome) => {
           if (outcome.verdict === 'refused') refuse(outgoing, outcome);
@@ -53,6 +60,33 @@ export function migrateListener(migration: Migration, v2: RequestListener): Requ
         });
     }
   };
+}
+
+/** Passes a body on as it comes; `done` is not called if the client goes away before its first text. */
+function stream(
+  started: StreamedRequest,
+  incoming: IncomingMessage,
+  done: (outcome: MigratedRequest | RefusedRequest, request: IncomingMessage) => void,
+): void {
+  const { request: sent } = started;
+  const body = new RewrittenBody(incoming, started.open(), undefined, () => {});
+  body.begin().then(
+    (begun) => {
+      switch (begun.outcome) {
+        case 'refused':
+          // The server reads it to its end behind the response.
+          incoming.resume();
+          done(started.refuse(begun.refusal), incoming);
+          return;
+        case 'whole':
+          done(sent, bufferedRequest(incoming, { ...sent, body: begun.body }));
+          return;
+        case 'streamed':
+          done(sent, streamedRequest(incoming, sent, body));
+      }
+    },
+    () => {},
+  );
 }
 
 /** Reads the whole body; `done` is not called if the client goes away before its end. */
@@ -107,9 +141,37 @@ function replaceHead(incoming: IncomingMessage, sent: MigratedRequest): void {
   setFields(incoming, incoming, [...connectionFields(incoming, true), ...sent.headers]);
 }
 
+/** Returns a request with a body that is rewritten as it is read; where the client's is at fault or breaks, it breaks. */
+function streamedRequest(
+  incoming: IncomingMessage,
+  sent: MigratedRequest,
+  body: AsyncIterable<Uint8Array>,
+): IncomingMessage {
+  const request = requestWith(incoming, sent, ['Transfer-Encoding', 'chunked']);
+  const parts = body[Symbol.asyncIterator]();
+  request._read = () => {
+    parts.next().then(
+      ({ done, value }) => {
+        request.complete = done === true;
+        request.push(done === true ? null : new Uint8Array(value));
+      },
+      (error: unknown) => void request.destroy(error instanceof Error ? error : new Error(String(error))),
+    );
+  };
+  return request;
+}
+
 /** Returns a request with a rewritten body, in place of one whose body was read. */
 function bufferedRequest(incoming: IncomingMessage, sent: MigratedRequest): IncomingMessage {
   const { body } = sent;
+  const request = requestWith(incoming, sent, ['Content-Length', String(body?.length ?? 0)]);
+  request.complete = true;
+  if (body !== null) request.push(body);
+  request.push(null);
+  return request;
+}
+
+function requestWith(incoming: IncomingMessage, sent: MigratedRequest, framing: Field): IncomingMessage {
   const request = new IncomingMessage(incoming.socket);
   // A property of its own: Express replaces the prototype. There is nothing to read from the socket.
   request._read = () => {};
@@ -118,11 +180,7 @@ function bufferedRequest(incoming: IncomingMessage, sent: MigratedRequest): Inco
   request.httpVersionMinor = incoming.httpVersionMinor;
   request.method = sent.method;
   request.url = sent.target;
-  const length: Field = ['Content-Length', String(body?.length ?? 0)];
-  setFields(request, incoming, [...connectionFields(incoming, false), ...sent.headers, length]);
-  request.complete = true;
-  if (body !== null) request.push(body);
-  request.push(null);
+  setFields(request, incoming, [...connectionFields(incoming, false), ...sent.headers, framing]);
   return request;
 }
 

@@ -1,10 +1,12 @@
 import { Buffer } from 'node:buffer';
 import { ServerResponse } from 'node:http';
-import { ByteCollector } from '../../http/byte-collector.ts';
+import { ByteCollector, concatBytes } from '../../http/byte-collector.ts';
 import { isHopByHop } from '../../http/fields.ts';
 import { isFieldValue } from '../../http/header-list.ts';
 import type { CollectedResponse, Migration, RequestOfResponse } from '../../library/migration.ts';
 import type { ResponseVerdict } from '../../library/verdicts.ts';
+import type { ResponseRecord } from '../../rewrite/response-rules.ts';
+import type { BodyStream, TextNote } from '../../rewrite/text-stream.ts';
 import { decodeBodySync } from '../decode-body.ts';
 
 /**
@@ -54,6 +56,13 @@ interface Collected {
   readonly body: ByteCollector;
 }
 
+const NO_BYTES = new Uint8Array();
+
+/** The head of a response, and what becomes of its body. */
+interface SentHead extends Pick<ResponseVerdict, 'status' | 'headers'> {
+  readonly verdict: ResponseVerdict['verdict'] | 'streamed';
+}
+
 class RewrittenOutgoing {
   private readonly migration: Migration;
   private readonly request: RequestOfResponse;
@@ -61,6 +70,8 @@ class RewrittenOutgoing {
   private readonly original: Readonly<Pick<ServerResponse, Method>>;
   private hasBegun = false;
   private collected: Collected | undefined = undefined;
+  /** The response of several texts, each of which goes on when it is complete. */
+  private texts: BodyStream<ResponseRecord, TextNote> | undefined = undefined;
 
   constructor(migration: Migration, request: RequestOfResponse, outgoing: ServerResponse) {
     this.migration = migration;
@@ -112,7 +123,8 @@ class RewrittenOutgoing {
     // What Node refuses begins no response.
     if (!isChunk(given[0])) return this.call('write', given);
     this.begin();
-    const { collected } = this;
+    const { collected, texts } = this;
+    if (texts !== undefined) return this.writeTexts(texts, given);
     if (collected === undefined) return this.call('write', given);
     const { bytes, callback } = readWriteArguments(given);
     // The service may use its buffer again.
@@ -126,7 +138,14 @@ class RewrittenOutgoing {
     const hasChunk = Boolean(chunk) && typeof chunk !== 'function';
     if (hasChunk && !isChunk(chunk)) return this.call('end', given);
     this.begin();
-    const { collected } = this;
+    const { collected, texts } = this;
+    if (texts !== undefined) {
+      this.texts = undefined;
+      const { bytes, callback } = readWriteArguments(given);
+      const last = [bytes === undefined ? NO_BYTES : texts.push(bytes).bytes, texts.end().bytes];
+      const rest = concatBytes(last);
+      return this.call('end', rest.length === 0 ? [callback] : [rest, callback]);
+    }
     if (collected === undefined) return this.call('end', given);
     const { bytes, callback } = readWriteArguments(given);
     if (bytes !== undefined) collected.body.add(bytes);
@@ -152,7 +171,21 @@ class RewrittenOutgoing {
     const { outgoing, migration, request } = this;
     const started = migration.startResponse(request, outgoing.statusCode, fieldsOf(outgoing));
     if (started.action === 'collect') this.collected = { started, body: new ByteCollector() };
-    else this.replaceFields(started.unchanged);
+    // Of what a compressing middleware writes, nothing can be read before more of it is there.
+    else if (started.action === 'stream' && started.coding === undefined) {
+      this.texts = started.open();
+      this.replaceFields({ ...started.response, verdict: 'streamed' });
+    } else this.replaceFields(started.unchanged);
+  }
+
+  /** Writes the texts that are complete; where none is, the service goes on. */
+  private writeTexts(texts: BodyStream<ResponseRecord, TextNote>, given: readonly unknown[]): unknown {
+    const { bytes, callback } = readWriteArguments(given);
+    const ready = bytes === undefined ? NO_BYTES : texts.push(bytes).bytes;
+    // The stream of the response keeps what is written, and the service may use its buffer again.
+    if (ready.length > 0) return this.call('write', [new Uint8Array(ready), callback]);
+    if (callback !== undefined) queueMicrotask(callback);
+    return true;
   }
 
   /** Sends the response that was collected so far as it is, and streams its rest. */
@@ -163,7 +196,7 @@ class RewrittenOutgoing {
   }
 
   /** Hop-by-hop fields are the service's own: the connection is, too. Only the framing changes with the body. */
-  private replaceFields({ verdict, status, headers }: ResponseVerdict): void {
+  private replaceFields({ verdict, status, headers }: SentHead): void {
     const { outgoing } = this;
     // The service may have set another one since, which Node would not send any more.
     // The reason belongs to the status that it came with.
@@ -173,7 +206,8 @@ class RewrittenOutgoing {
     const kept = new Set(fields.map(([name]) => name.toLowerCase()));
     for (const name of outgoing.getHeaderNames()) {
       const isFraming = name === 'transfer-encoding' || name === 'trailer';
-      const stays = isHopByHop(name) ? !(isFraming && verdict === 'rewritten') : kept.has(name);
+      const isOther = verdict === 'rewritten' || verdict === 'streamed';
+      const stays = isHopByHop(name) ? !(isFraming && isOther) : kept.has(name);
       if (!stays) outgoing.removeHeader(name);
     }
     setFields(outgoing, fields);

@@ -27,6 +27,9 @@ function collected(over: Partial<ResponseCollectorOwner> = {}): Collected {
     end: (trailers) => void calls.push(`end ${trailers.join(' ')}`.trim()),
     fail: ({ kind }) => void calls.push(`fail ${kind}`),
     planResponse: () => ({ coding: undefined }),
+    openTexts: () => {
+      throw new Error('the response is one text');
+    },
     refuseResponse: () => false,
     takeResponse: () => true,
     decodeResponse: (_coding, _body, done) => done(Buffer.from('decoded')),

@@ -278,9 +278,10 @@ describe('JSON under another name', () => {
     [`Content-Type: application/json\r\n${page}`, length, 'rewritten', undefined],
     ['Content-Type: text/plain\r\n', '', 'passed', 'response-media-type'],
     ['Content-Type: text/html\r\n', length, 'passed', undefined],
-    ['Content-Type: application/stream+json\r\n', '', 'passed', 'response-media-type'],
-    ['Content-Type: application/x-ndjson; charset=utf-8\r\n', length, 'passed', 'response-media-type'],
-    ['Content-Type: application/json-seq\r\n', '', 'passed', 'response-media-type'],
+    ['Content-Type: application/stream+json\r\n', '', 'rewritten', undefined],
+    ['Content-Type: application/x-ndjson; charset=utf-8\r\n', length, 'rewritten', undefined],
+    ['Content-Type: application/x-ndjson; charset=latin1\r\n', length, 'passed', 'response-undecodable'],
+    ['Content-Type: application/json-seq\r\n', '', 'passed', 'response-malformed'],
   ])('as %j with %j is %s', async (type, framing, outcome, responseNote) => {
     const v2 = await rawServer((socket) => {
       socket.write(`HTTP/1.1 200 OK\r\n${type}${framing}Connection: close\r\n\r\n${NEW}`);

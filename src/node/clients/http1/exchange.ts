@@ -417,9 +417,9 @@ export class LongBodyExchange extends SocketExchange implements IncomingBodyHand
     this.incoming.collect(memory);
   }
 
-  override open(lifetime?: 'exchange'): void {
+  override open(lifetime?: 'exchange', forwarding?: 'at-once'): void {
     this.writeContinue();
-    this.incoming.open(lifetime);
+    this.incoming.open(lifetime, forwarding);
   }
 
   override head(head: ResponseHead): void {

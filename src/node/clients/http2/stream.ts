@@ -189,12 +189,12 @@ export class H2Exchange implements Exchange, IncomingBodyHandler, SlowReader, Wr
     }
   }
 
-  open(lifetime?: 'exchange'): void {
+  open(lifetime?: 'exchange', forwarding?: 'at-once'): void {
     const { whole } = this;
     if (!this.isOpen) return;
     if (whole === undefined) {
       this.writeContinue();
-      this.incoming?.open(lifetime);
+      this.incoming?.open(lifetime, forwarding);
     } else {
       this.handler?.onBody(whole.length === 0 ? null : whole);
     }

@@ -1,0 +1,501 @@
+import { ByteCollector, concatBytes } from '../http/byte-collector.ts';
+import type { TextFormat } from '../http/content.ts';
+import type { Edit } from '../json/edit.ts';
+import { unlimitedMemory, type WorkMemory } from '../json/tape.ts';
+import type { EditRecord, PatchOperation, Refusal, Rewrite } from './records.ts';
+import type { ResponseRecord, ResponseRewrite } from './response-rules.ts';
+
+const LINE_FEED = 0x0a;
+const RECORD_SEPARATOR = 0x1e;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_LIST = 0x5b;
+const CLOSE_LIST = 0x5d;
+const OPEN = 0x7b;
+const CLOSE = 0x7d;
+const SPACE = 0x20;
+
+const EMPTY = new Uint8Array();
+
+/** Edits of one stream that are recorded: further ones are applied and counted. */
+export const MAX_STREAM_RECORDS = 100;
+
+/** The rules that a stream of one kind of body is rewritten by. */
+export interface StreamRules<Outcome> {
+  /** Maximum bytes of one text, or of the fields of a form. */
+  readonly limit: number;
+  /** Reserves bytes that are held until their text is complete; false when they do not fit. */
+  readonly hold: (bytes: number) => boolean;
+  /** Rewrites one JSON text. */
+  readonly rewrite: (text: Uint8Array) => Outcome;
+}
+
+/** What became of a part of a stream: bytes to send, and why it ends here. */
+export interface StreamOutput {
+  /** May be memory of the part itself. Empty where nothing can be sent yet. */
+  readonly bytes: Uint8Array;
+  /** Why the rest is not sent: the whole body is then refused, whatever was sent of it. */
+  readonly refusal?: Refusal | undefined;
+}
+
+/** The edits of a stream so far. Pointers begin with the number of the text, as if the texts were the elements of a list. */
+export interface StreamFindings<Record, Note extends string = string> {
+  readonly records: readonly Record[];
+  readonly patch: readonly PatchOperation[];
+  /** Edits that were applied but not recorded; there is no patch then. */
+  readonly omitted: number;
+  /** True once a byte was changed. */
+  readonly isRewritten: boolean;
+  /** The first reason why rules were not applied to a part of it. */
+  readonly note: Note | undefined;
+}
+
+/** A body that is rewritten as it comes. */
+export interface BodyStream<Record = EditRecord, Note extends string = string> {
+  readonly findings: StreamFindings<Record, Note>;
+  /** Takes the next part of the body, which it does not keep. */
+  push(part: Uint8Array): StreamOutput;
+  /** Takes the end of the body. */
+  end(): StreamOutput;
+}
+
+/** A piece of a stream: a text with the white space and the separator around it. */
+interface Piece {
+  readonly bytes: Uint8Array;
+  /** `part` is one of a text that is larger than the limit, or too large for the memory there is. */
+  readonly kind: 'text' | 'blank' | 'part';
+  readonly why?: 'too-large' | 'buffer-full';
+  /** True for the last part of a text. */
+  readonly isLast?: boolean;
+}
+
+/**
+ * Splits a body into JSON texts, however its bytes are cut into parts. A text is complete with its line feed: nothing of the next one
+ * is awaited. In `json-seq` a text may have line feeds of its own (RFC 7464 §2.2), and a record separator ends one that is truncated.
+ */
+class TextSplitter {
+  private readonly format: TextFormat;
+  private readonly limit: number;
+  private readonly hold: (bytes: number) => boolean;
+  private held = new ByteCollector();
+  /** Most bytes that were reserved at a time. */
+  private reserved = 0;
+  private unbounded: 'too-large' | 'buffer-full' | undefined = undefined;
+  // Where the reader of `json-seq` is in a text.
+  private hasBegun = false;
+  private hasContent = false;
+  private depth = 0;
+  private isInString = false;
+  private isEscaped = false;
+
+  constructor(format: TextFormat, { limit, hold }: Pick<StreamRules<unknown>, 'limit' | 'hold'>) {
+    this.format = format;
+    this.limit = limit;
+    this.hold = hold;
+  }
+
+  *pieces(part: Uint8Array): Generator<Piece, void> {
+    for (let start = 0; start < part.length;) {
+      const end = this.format === 'ndjson' ? endOfLine(part, start) : this.endOfSequenceText(part, start);
+      const bytes = part.subarray(start, end === -1 ? part.length : end);
+      const piece = this.pieceOf(bytes, end !== -1);
+      if (piece !== undefined) yield piece;
+      start += bytes.length;
+    }
+  }
+
+  /** The text that the body ends with, if its separator is missing. */
+  rest(): Piece | undefined {
+    return this.unbounded === undefined && this.held.length > 0 ? whole(this.held.take()) : undefined;
+  }
+
+  private pieceOf(bytes: Uint8Array, isLast: boolean): Piece | undefined {
+    const { held } = this;
+    if (this.unbounded === undefined) {
+      if (held.length + bytes.length > this.limit) this.unbounded = 'too-large';
+      else if (isLast && held.length === 0) return whole(bytes);
+      else if (!this.keep(bytes)) this.unbounded = 'buffer-full';
+      else return isLast ? whole(held.take()) : undefined;
+    }
+    const why = this.unbounded;
+    if (isLast) this.unbounded = undefined;
+    return { bytes: held.length > 0 ? concatBytes([held.take(), bytes]) : bytes, kind: 'part', why, isLast };
+  }
+
+  private keep(bytes: Uint8Array): boolean {
+    const more = this.held.length + bytes.length - this.reserved;
+    if (more > 0) {
+      // Twice as much each time, so that a text in many small parts asks seldom.
+      const wanted = Math.min(Math.max(more, this.reserved, 1024), this.limit);
+      if (!this.hold(wanted)) return false;
+      this.reserved += wanted;
+    }
+    this.held.add(bytes, true);
+    return true;
+  }
+
+  /** Where the text ends that begins at `start`; -1 where that is not in this part. */
+  private endOfSequenceText(part: Uint8Array, start: number): number {
+    for (let at = start; at < part.length; at += 1) {
+      const byte = part[at] ?? 0;
+      if (byte === RECORD_SEPARATOR && this.hasBegun) {
+        this.restart();
+        return at;
+      }
+      this.hasBegun = true;
+      if (this.isInString) this.readInString(byte);
+      else if (byte === LINE_FEED && this.hasContent && this.depth <= 0) {
+        this.restart();
+        return at + 1;
+      } else if (byte !== RECORD_SEPARATOR) this.readOutside(byte);
+    }
+    return -1;
+  }
+
+  private readInString(byte: number): void {
+    if (this.isEscaped) this.isEscaped = false;
+    else if (byte === BACKSLASH) this.isEscaped = true;
+    else if (byte === QUOTE) this.isInString = false;
+  }
+
+  private readOutside(byte: number): void {
+    if (byte === OPEN || byte === OPEN_LIST) this.depth += 1;
+    if (byte === CLOSE || byte === CLOSE_LIST) this.depth -= 1;
+    if (byte === QUOTE) this.isInString = true;
+    if (byte > SPACE) this.hasContent = true;
+  }
+
+  private restart(): void {
+    this.hasBegun = this.hasContent = this.isInString = this.isEscaped = false;
+    this.depth = 0;
+  }
+}
+
+function endOfLine(part: Uint8Array, start: number): number {
+  const at = part.indexOf(LINE_FEED, start);
+  return at === -1 ? -1 : at + 1;
+}
+
+function whole(bytes: Uint8Array): Piece {
+  return { bytes, kind: bytes.every(isBlank) ? 'blank' : 'text' };
+}
+
+function isBlank(byte: number): boolean {
+  return (
+    byte <= SPACE &&
+    (byte === SPACE || byte === LINE_FEED || byte === 0x0d || byte === 0x09 || byte === RECORD_SEPARATOR)
+  );
+}
+
+interface Placed {
+  readonly from?: string;
+  readonly path?: string;
+}
+
+/** The bytes to send of one part, and the findings of all so far. */
+abstract class TextStream<Record extends Placed, Outcome, Note extends string> implements BodyStream<
+  Record,
+  Note
+> {
+  /** Edits against the whole body, where they are asked for. */
+  readonly edits: Edit[] | undefined;
+  protected readonly rules: StreamRules<Outcome>;
+  protected readonly format: TextFormat;
+  /** Texts so far, without blank lines. */
+  protected texts = 0;
+  protected note: Note | undefined = undefined;
+  /** Bytes and pieces before the current one. */
+  protected offset = 0;
+  protected lines = 0;
+  private readonly splitter: TextSplitter;
+  private records: Record[] = [];
+  private patch: PatchOperation[] = [];
+  private omitted = 0;
+  private hasChanged = false;
+  private isPatchable = true;
+
+  /** With `keepsEdits`, all edits are kept: for a body that is there whole. */
+  constructor(format: TextFormat, rules: StreamRules<Outcome>, keepsEdits = false) {
+    this.format = format;
+    this.rules = rules;
+    this.splitter = new TextSplitter(format, rules);
+    this.edits = keepsEdits ? [] : undefined;
+  }
+
+  get findings(): StreamFindings<Record, Note> {
+    const { records, omitted, hasChanged: isRewritten, note } = this;
+    return { records, patch: this.isPatchable ? this.patch : [], omitted, isRewritten, note };
+  }
+
+  push(part: Uint8Array): StreamOutput {
+    const output = new Output();
+    for (const piece of this.splitter.pieces(part)) {
+      const refusal = this.take(piece, output);
+      if (refusal !== undefined) return { bytes: EMPTY, refusal };
+    }
+    return { bytes: output.take() };
+  }
+
+  end(): StreamOutput {
+    const output = new Output();
+    const rest = this.splitter.rest();
+    const refusal = rest && this.take(rest, output);
+    return refusal === undefined ? { bytes: output.take() } : { bytes: EMPTY, refusal };
+  }
+
+  /** Settles what is no text, or one beyond the limit; a refusal ends the stream. */
+  protected abstract unread(why: 'too-large' | 'buffer-full' | 'no-separator'): Refusal | undefined;
+
+  /** Applies the rules to one text. */
+  protected abstract apply(text: Uint8Array): Refusal | undefined | Applied<Record>;
+
+  private take(piece: Piece, output: Output): Refusal | undefined {
+    const { bytes, kind } = piece;
+    const refusal = kind === 'text' ? this.takeText(bytes, output) : this.takeOther(piece, output);
+    this.offset += bytes.length;
+    this.lines += 1;
+    return refusal;
+  }
+
+  private takeOther({ bytes, why, isLast }: Piece, output: Output): Refusal | undefined {
+    output.add(bytes);
+    const refusal = why === undefined ? undefined : this.unread(why);
+    if (isLast === true) this.texts += 1;
+    return refusal;
+  }
+
+  private takeText(bytes: Uint8Array, output: Output): Refusal | undefined {
+    const from = bytes[0] === RECORD_SEPARATOR ? 1 : 0;
+    if (this.format === 'json-seq' && from === 0) {
+      output.add(bytes);
+      return this.unread('no-separator');
+    }
+    const text = from === 0 ? bytes : bytes.subarray(from);
+    const applied = this.apply(text);
+    if (applied !== undefined && 'code' in applied) return applied;
+    this.texts += 1;
+    if (applied === undefined) {
+      output.add(bytes);
+      return undefined;
+    }
+    this.find(applied, this.texts - 1, from);
+    if (applied.body === text) output.add(bytes);
+    else {
+      this.hasChanged = true;
+      output.add(bytes.subarray(0, from));
+      output.add(applied.body);
+    }
+    return undefined;
+  }
+
+  private find({ records, patch, omitted, edits }: Applied<Record>, index: number, from: number): void {
+    const room = MAX_STREAM_RECORDS - this.records.length;
+    for (const record of records.slice(0, room)) this.records.push(inText(record, index));
+    this.omitted += omitted + Math.max(0, records.length - room);
+    this.isPatchable &&=
+      this.omitted === 0 && (patch.length > 0 || records.every(({ path }) => path === undefined));
+    if (this.isPatchable) this.patch.push(...patch.map((operation) => inText(operation, index)));
+    else this.patch = [];
+    const at = this.offset + from;
+    for (const { start, end, insert } of this.edits === undefined ? [] : edits)
+      this.edits?.push({ start: at + start, end: at + end, insert });
+  }
+}
+
+/** The effect of the rules on one text. */
+interface Applied<Record> {
+  /** The text itself where no byte changed. */
+  readonly body: Uint8Array;
+  readonly records: readonly Record[];
+  readonly patch: readonly PatchOperation[];
+  readonly omitted: number;
+  readonly edits: readonly Edit[];
+}
+
+/** Pointers into one of several texts. */
+function inText<Place extends Placed>(place: Place, index: number): Place {
+  const { from, path } = place;
+  const prefix = `/${index}`;
+  return {
+    ...place,
+    ...(from === undefined ? {} : { from: prefix + from }),
+    ...(path === undefined ? {} : { path: prefix + path }),
+  };
+}
+
+type Position = NonNullable<Refusal['position']>;
+
+/** The texts of a request body: one that cannot be read refuses the body, as a JSON body is refused. */
+export class RequestTexts extends TextStream<EditRecord, Rewrite, string> {
+  protected unread(why: 'too-large' | 'buffer-full' | 'no-separator'): Refusal | undefined {
+    return refusalOf(why, this.texts, this.rules.limit, this.offset);
+  }
+
+  protected apply(text: Uint8Array): Refusal | Applied<EditRecord> {
+    const outcome = this.rules.rewrite(text);
+    if (outcome.verdict === 'refused') return this.placed(outcome.refusal);
+    if (outcome.verdict === 'rewritten') return outcome;
+    this.note ??= outcome.note;
+    return { body: text, records: outcome.records, patch: [], omitted: 0, edits: [] };
+  }
+
+  private placed(refusal: Refusal): Refusal {
+    const { pointer, position } = refusal;
+    const detail = `Text ${this.texts + 1} of the stream: ${refusal.detail}`;
+    return {
+      ...refusal,
+      detail,
+      ...(pointer !== undefined && { pointer: `/${this.texts}${pointer}` }),
+      ...(position !== undefined && { position: this.positionInBody(position) }),
+    };
+  }
+
+  /** A text of NDJSON is a line; in a sequence the line is counted from the beginning of the text. */
+  private positionInBody({ offset, line, column }: Position): Position {
+    const isSequence = this.format === 'json-seq';
+    return {
+      offset: this.offset + offset + (isSequence ? 1 : 0),
+      line: isSequence ? line : this.lines + line,
+      column,
+    };
+  }
+}
+
+function refusalOf(
+  why: 'too-large' | 'buffer-full' | 'no-separator',
+  index: number,
+  limit: number,
+  offset: number,
+): Refusal {
+  switch (why) {
+    case 'too-large':
+      return {
+        code: 'body-too-large',
+        status: 413,
+        detail: `Text ${index + 1} of the stream is larger than ${limit} bytes.`,
+      };
+    case 'buffer-full':
+      return {
+        code: 'buffer-full',
+        status: 503,
+        detail: `There is no memory left to read text ${index + 1} of the stream; send it again later.`,
+      };
+    case 'no-separator':
+      return {
+        code: 'malformed-json',
+        status: 400,
+        detail: `Text ${index + 1} of the stream does not begin with a record separator (0x1E, RFC 7464).`,
+        position: { offset, line: 1, column: 1 },
+      };
+  }
+}
+
+/** Why rules were not applied to a text of a response. */
+export type TextNote =
+  | 'response-malformed'
+  | 'response-too-large'
+  | 'response-buffer-full'
+  | 'response-no-resource';
+
+/** The texts of a response: one that cannot be read crosses as it is, as a JSON response does, and the next one is rewritten. */
+export class ResponseTexts extends TextStream<ResponseRecord, ResponseRewrite, TextNote> {
+  protected unread(why: 'too-large' | 'buffer-full' | 'no-separator'): undefined {
+    this.note ??= why === 'no-separator' ? 'response-malformed' : `response-${why}`;
+    return undefined;
+  }
+
+  protected apply(text: Uint8Array): Applied<ResponseRecord> | undefined {
+    const outcome = this.rules.rewrite(text);
+    if (outcome.verdict === 'rewritten') return outcome;
+    this.note ??= outcome.note;
+    return undefined;
+  }
+}
+
+/** The request rules of one operation for a body of several texts that is there whole; see {@link RequestTexts}. */
+export class TextsPlan {
+  private readonly format: TextFormat;
+  private readonly plan: {
+    readonly isEmpty: boolean;
+    rewrite(body: Uint8Array, memory?: WorkMemory): Rewrite;
+  };
+  private readonly limit: number;
+
+  /** `plan` is that for a JSON body, and `limit` that of the bytes of one text. */
+  constructor(format: TextFormat, plan: TextsPlan['plan'], limit: number) {
+    this.format = format;
+    this.plan = plan;
+    this.limit = limit;
+  }
+
+  get isEmpty(): boolean {
+    return this.plan.isEmpty;
+  }
+
+  rewrite(body: Uint8Array, memory: WorkMemory = unlimitedMemory): Rewrite {
+    const { take } = memory;
+    const rules = {
+      limit: this.limit,
+      hold: take,
+      rewrite: (text: Uint8Array) => this.plan.rewrite(text, { take }),
+    };
+    return rewriteWhole(new RequestTexts(this.format, rules, true), body);
+  }
+}
+
+/** Rewrites a body that is there whole by a stream that keeps its edits. */
+export function rewriteWhole(
+  stream: BodyStream & { readonly edits: readonly Edit[] | undefined },
+  body: Uint8Array,
+): Rewrite {
+  const first = stream.push(body);
+  const last = first.refusal === undefined ? stream.end() : first;
+  if (last.refusal !== undefined) return { verdict: 'refused', refusal: last.refusal };
+  const { records, patch, omitted, isRewritten, note } = stream.findings;
+  if (!isRewritten) return { verdict: 'unchanged', body, records, ...(note !== undefined && { note }) };
+  const edits = stream.edits ?? [];
+  // Memory of its own, also where only the end of the body is.
+  const bytes =
+    last.bytes.length === 0 && first.bytes.buffer !== body.buffer
+      ? first.bytes
+      : concatBytes([first.bytes, last.bytes]);
+  return { verdict: 'rewritten', body: bytes, edits, records, patch, omitted };
+}
+
+/** Rewrites a response of several texts that is there whole. */
+export function rewriteResponseTexts(
+  format: TextFormat,
+  rules: StreamRules<ResponseRewrite>,
+  body: Uint8Array,
+): { readonly body: Uint8Array; readonly findings: StreamFindings<ResponseRecord, TextNote> } {
+  const stream = new ResponseTexts(format, rules);
+  const parts = [stream.push(body).bytes, stream.end().bytes];
+  const { findings } = stream;
+  return { body: findings.isRewritten ? concatBytes(parts) : body, findings };
+}
+
+/** The bytes to send of one part: what is next to each other in it stays so, without a copy. */
+class Output {
+  private readonly parts: Uint8Array[] = [];
+
+  add(bytes: Uint8Array): void {
+    if (bytes.length === 0) return;
+    const last = this.parts.at(-1);
+    if (
+      last !== undefined &&
+      last.buffer === bytes.buffer &&
+      last.byteOffset + last.length === bytes.byteOffset
+    )
+      this.parts[this.parts.length - 1] = new Uint8Array(
+        last.buffer,
+        last.byteOffset,
+        last.length + bytes.length,
+      );
+    else this.parts.push(bytes);
+  }
+
+  take(): Uint8Array {
+    const [first = EMPTY] = this.parts;
+    return this.parts.length > 1 ? concatBytes(this.parts) : first;
+  }
+}
