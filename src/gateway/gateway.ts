@@ -9,7 +9,7 @@ import type { Body, Exchange } from './exchange.ts';
 import { ForwardedRequest } from './forwarded-request.ts';
 import { GatewayContext } from './gateway-context.ts';
 import { ProxiedExchange } from './proxied-exchange.ts';
-import { type ReceivedRequest, receiveRequest } from './received-request.ts';
+import { apiKeyOf, type ReceivedRequest, receiveRequest } from './received-request.ts';
 import { OptionsExchange, SelfServiceExchange } from './self-service-exchange.ts';
 import { DescriptionExchange, MigrateExchange } from './v1/migrate-exchange.ts';
 import { TransformExchange } from './v1/transform-exchange.ts';
@@ -170,9 +170,9 @@ function startV1Exchange(
   // Until an exchange has begun, nobody else responds.
   const fail = (error: unknown): void =>
     new ProxiedExchange(gateway, received, 'migrate').failInternally(error);
-  const { authorization } = received.head;
   try {
-    const client = authorization === undefined ? undefined : gateway.parts.clientOf(authorization);
+    const key = apiKeyOf(received);
+    const client = key === undefined ? undefined : gateway.parts.clientOf(key);
     if (typeof client === 'string' || client === undefined) route(gateway, received, decision, client);
     else client.then((hash) => route(gateway, received, decision, hash)).catch(fail);
   } catch (error) {

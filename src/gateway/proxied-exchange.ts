@@ -4,7 +4,7 @@ import type { HeaderList } from '../http/header-list.ts';
 import type { ResponseHead } from '../http/response-head.ts';
 import { closeEntry, type OpenEntry, openEntry } from '../rewrite-log/open-entry.ts';
 import type { Entry, Route } from '../rewrite-log/entry.ts';
-import type { ReceivedRequest } from './received-request.ts';
+import { apiKeyOf, type ReceivedRequest } from './received-request.ts';
 import { type EndedExchange, ExchangeMemory, type WatchedExchange } from './limits.ts';
 import type { Body, ClientFault, ExchangeHandler } from './exchange.ts';
 import { refusalForm } from '../migrate/decision.ts';
@@ -62,6 +62,8 @@ export class ProxiedExchange implements ExchangeHandler, UpstreamReceiver, Watch
   private settled = false;
   private finished = false;
   private readonly watchdogSlot: number;
+  /** The key that the client is known by; undefined without one. */
+  protected readonly apiKey: string | undefined;
   /** True once the exchange no longer counts as in flight. */
   private isReleased = false;
 
@@ -70,6 +72,7 @@ export class ProxiedExchange implements ExchangeHandler, UpstreamReceiver, Watch
     this.received = received;
     this.rules = received.rules;
     this.origin = gateway.v2;
+    this.apiKey = apiKeyOf(received);
     const { exchange, head } = received;
     this.entry = openEntry({
       route,
@@ -523,8 +526,8 @@ export class ProxiedExchange implements ExchangeHandler, UpstreamReceiver, Watch
     if (this.recorder?.isWanted(failed) === true)
       entry.attributes = gateway.attributeNames.of(this.recorder.requestBody, failed);
     this.onFinished(this.status);
-    const { authorization } = received.head;
-    const client = authorization === undefined ? undefined : gateway.parts.clientOf(authorization);
+    const { apiKey } = this;
+    const client = apiKey === undefined ? undefined : gateway.parts.clientOf(apiKey);
     if (typeof client === 'string' || client === undefined) {
       this.entry.client = client;
       this.queueRecord();

@@ -38,6 +38,13 @@ export function receiveRequest(
   return { exchange, head, rules, decision, started: clock.started, time: clock.time };
 }
 
+/** The key of the client of a request, from where the rule book has it; undefined without one. */
+export function apiKeyOf({ head, rules, exchange, decision }: ReceivedRequest): string | undefined {
+  const { clientKeys } = rules;
+  if (clientKeys === undefined) return head.authorization;
+  return clientKeys.of(head, exchange.target, decision.route === 'pass');
+}
+
 /** Maximum number of addresses that are remembered; beyond it all are forgotten: a single client may have a whole `/64`. */
 const MAX_ADDRESSES = 1024;
 

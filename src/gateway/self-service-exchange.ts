@@ -1,6 +1,7 @@
 import { preferredType } from '../http/content.ts';
 import { API_METHODS } from '../http/request-head.ts';
 import { headerValues } from '../http/header-list.ts';
+import { clientField, printClientField } from '../rewrite/client-key.ts';
 import { failure, tooManyRequests } from '../migrate/failure.ts';
 import type { OwnReportOutcome, OwnReportType } from '../report/own-report.ts';
 import { ProxiedExchange } from './proxied-exchange.ts';
@@ -9,14 +10,18 @@ import { ProxiedExchange } from './proxied-exchange.ts';
 export class SelfServiceExchange extends ProxiedExchange {
   /** Responds, once the key has selected the report. */
   async start(): Promise<void> {
-    const { exchange, head } = this.received;
+    const { exchange } = this.received;
+    const field = clientField(this.rules.ruleBook);
     if (exchange.method !== 'GET' && exchange.method !== 'HEAD') {
       this.refuse(failure('only-get', undefined, ['Allow', 'GET, HEAD']));
       return;
     }
-    const { authorization } = head;
-    if (authorization === undefined || NO_KEY.test(authorization)) {
-      this.refuse(failure('no-api-key', undefined, ['WWW-Authenticate', 'Bearer']));
+    const { apiKey } = this;
+    if (apiKey === undefined || NO_KEY.test(apiKey)) {
+      const isUsual = this.rules.ruleBook.client === undefined;
+      const detail = isUsual ? undefined : `Send the API key as ${printClientField(field)}.`;
+      // A challenge must name a scheme (RFC 9110 §11.6.1), and keys of one's own have none that is registered.
+      this.refuse(failure('no-api-key', detail, ['WWW-Authenticate', isUsual ? 'Bearer' : 'ApiKey']));
       return;
     }
     const { unseenKeys, reportReads } = this.gateway.selfServiceLimits;
@@ -25,7 +30,7 @@ export class SelfServiceExchange extends ProxiedExchange {
       this.refuse(tooManyRequests(unseenKeys.waitSeconds(exchange.remote)));
       return;
     }
-    const client = await this.gateway.parts.clientOf(authorization);
+    const client = await this.gateway.parts.clientOf(apiKey);
     if (!reportReads.take(client)) {
       this.refuse(tooManyRequests(reportReads.waitSeconds(client)));
       return;
@@ -52,7 +57,9 @@ export class SelfServiceExchange extends ProxiedExchange {
         this.entry.verdict = 'served';
         const body = new TextEncoder().encode(outcome.text);
         const own = ['Content-Type', TYPES[type], 'Content-Length', String(body.length)];
-        this.respond(200, [...own, 'Date', this.gateway.hopFields.date, ...FIELDS], body);
+        const field = clientField(this.rules.ruleBook);
+        const vary = 'header' in field ? `Accept, ${field.header}` : 'Accept';
+        this.respond(200, [...own, 'Date', this.gateway.hopFields.date, 'Vary', vary, ...FIELDS], body);
       }
     }
   }
@@ -76,8 +83,6 @@ const TYPES = { 'application/json': 'application/json', 'text/html': 'text/html;
 const FIELDS: readonly string[] = [
   'Cache-Control',
   'no-store',
-  'Vary',
-  'Accept, Authorization',
   'X-Content-Type-Options',
   'nosniff',
   'Content-Security-Policy',

@@ -15,6 +15,7 @@ import { type HeaderList, headerValue, headerValues, setField } from '../http/he
 import { countedDown, type HopFields } from '../http/hop-fields.ts';
 import { type ForwardedFields, isHost, type RequestHead } from '../http/request-head.ts';
 import { originForm, readTarget, type Target } from '../http/target.ts';
+import { printClientField } from '../rewrite/client-key.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { RewrittenHeaders } from '../rewrite/header-plan.ts';
 import type { RequestFacts } from '../rewrite/links.ts';
@@ -161,6 +162,11 @@ export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits:
       if (limits.selfService !== undefined && target.rest === limits.selfService)
         return { route: 'self-service' };
       const { hasBody, head } = request;
+      if (
+        ruleBook.client !== undefined &&
+        rules.clientKeys?.isAmbiguous(head.forwardedHeaders, target.raw) === true
+      )
+        return refuse(failure('bad-request', `The key ${printClientField(ruleBook.client)} occurs twice.`));
       const seen =
         request.method === 'POST'
           ? overriddenMethod(head.methodOverride, target.query, ruleBook.override)
@@ -736,12 +742,19 @@ interface CheckedHead {
  */
 function headFailure(
   { method, version, head }: CheckedHead,
-  { ruleBook }: CompiledRuleBook,
+  { ruleBook, clientKeys }: CompiledRuleBook,
 ): Failure | undefined {
   if (version === 'malformed')
     return failure('bad-request', 'The request line or a header field is not valid.');
   if (version === 'other') return failure('unsupported-version');
   if (head.fault !== undefined) return failure(CODE_OF_STATUS[head.fault.status], head.fault.detail);
+  const { client } = ruleBook;
+  if (
+    client !== undefined &&
+    'header' in client &&
+    clientKeys?.isAmbiguous(head.forwardedHeaders, '') === true
+  )
+    return failure('bad-request', `The header ${client.header.toLowerCase()} occurs twice.`);
   const header = versionHeader(ruleBook);
   if (header !== undefined && isRepeated(head, header))
     return failure('bad-request', `The header ${header} occurs twice.`);

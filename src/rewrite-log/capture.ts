@@ -178,7 +178,7 @@ export class Capture {
 
   private exchangeOf(captured: CapturedExchange, records: readonly EditRecord[]): KeptExchange {
     const { v1Request, v2Request, v2Response, clientResponse, secrets } = captured;
-    const keptResponse = v2Response === undefined ? undefined : this.response(v2Response);
+    const keptResponse = v2Response === undefined ? undefined : this.response(v2Response, secrets);
     // Most responses are forwarded unchanged, in the same memory: both sides then share one kept body.
     const isSame =
       keptResponse !== undefined &&
@@ -195,7 +195,7 @@ export class Capture {
       ...(keptResponse === undefined ? {} : { v2Response: keptResponse }),
       ...(clientResponse === undefined
         ? {}
-        : { clientResponse: this.response(clientResponse, isSame ? keptResponse.body : undefined) }),
+        : { clientResponse: this.response(clientResponse, secrets, isSame ? keptResponse.body : undefined) }),
     };
   }
 
@@ -239,12 +239,16 @@ export class Capture {
     };
   }
 
-  private response(response: ObservedResponse, keptBody?: KeptBody): KeptResponse {
+  private response(
+    response: ObservedResponse,
+    secrets: Secrets | undefined,
+    keptBody?: KeptBody,
+  ): KeptResponse {
     const observed: ObservedBody = isEncoded(response) ? { withheld: 'encoded' } : response;
     return {
       status: response.status,
       bodyBytes: response.body?.length ?? 0,
-      headers: maskHeaders(response.headers, this.options.mode === 'bodies'),
+      headers: maskHeaders(response.headers, this.options.mode === 'bodies', secrets),
       body:
         keptBody ??
         this.body(observed, (body) =>

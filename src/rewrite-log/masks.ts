@@ -93,7 +93,7 @@ function maskHeader(name: string, value: string, values: boolean, secrets: Secre
   if (isCredentialName(lower) || secrets?.fields.has(lower) === true)
     return { name, value: maskSecret(value), masked: true };
   if (values) {
-    const shown = maskSecrets(value);
+    const shown = maskQuerySecrets(value, [], secrets);
     return { name, value: shown, masked: shown !== value };
   }
   if (HARMLESS.has(lower)) return { name, value, masked: false };

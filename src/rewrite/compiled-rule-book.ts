@@ -9,6 +9,7 @@ import {
 } from '../rules/rule-book.ts';
 import type { BodyFormat, StreamedFormat } from '../http/content.ts';
 import type { WorkMemory } from '../json/tape.ts';
+import { ClientKeys } from './client-key.ts';
 import { compileForms, type FormPlans } from './form.ts';
 import {
   compileHeaderPlans,
@@ -51,8 +52,10 @@ export class CompiledRuleBook {
   private readonly formPlans: FormPlans;
   private readonly queryPlans: QueryPlans;
   private readonly headerPlans: HeaderPlans;
-  /** The names of credentials that rules move; undefined without any. */
+  /** The names of credentials that the book names; undefined without any. */
   readonly secrets: Secrets | undefined;
+  /** Where the keys of clients are; undefined for Authorization in both versions. */
+  readonly clientKeys: ClientKeys | undefined;
   /** Ids of the operations that a change with request rules names, or whose requests a module transforms. */
   private readonly ruled: Set<string>;
   private readonly rulesEvery: boolean;
@@ -69,7 +72,8 @@ export class CompiledRuleBook {
     this.formPlans = compileForms(ruleBook);
     this.queryPlans = compileQueryPlans(ruleBook);
     this.headerPlans = compileHeaderPlans(ruleBook);
-    this.secrets = secretsOf(ruleBook.changes);
+    this.secrets = secretsOf(ruleBook);
+    this.clientKeys = ruleBook.client && new ClientKeys(ruleBook.client, ruleBook);
     this.ruled = new Set(
       ruleBook.changes.flatMap(({ on, request }) => (on === 'every' || request.length === 0 ? [] : on)),
     );

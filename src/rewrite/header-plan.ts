@@ -9,6 +9,7 @@ import {
   type RuleBook,
 } from '../rules/rule-book.ts';
 import type { HeaderQueryRule, HeaderRule, MappedValue, ResponseHeaderRule } from '../rules/rule.ts';
+import { clientFieldAtV2 } from './client-key.ts';
 import type { EditRecord, Refusal } from './records.ts';
 import { isAbout } from './response-rules.ts';
 
@@ -333,17 +334,23 @@ export function compileHeaderPlans(book: RuleBook): HeaderPlans {
   };
 }
 
-/** The names of credentials that header rules of a book move; undefined without any. */
-export function secretsOf(changes: readonly Change[]): Secrets | undefined {
+/** The names of credentials that header rules of a book move, and of the key of its clients; undefined without any. */
+export function secretsOf(book: Pick<RuleBook, 'changes' | 'client'>): Secrets | undefined {
+  const { changes, client } = book;
+  const ofClient = client === undefined ? [] : [client, clientFieldAtV2(book)];
   const rules = changes.flatMap(({ headers = [] }) => headers);
   const moves = rules.filter((rule) => rule.rule === 'query');
   const fills = rules.filter((rule) => rule.rule === 'rename' && rule.as !== undefined);
-  if (moves.length + fills.length === 0) return undefined;
+  if (moves.length + fills.length + ofClient.length === 0) return undefined;
   return {
-    parameters: new Set(moves.map(({ parameter }) => parameter)),
+    parameters: new Set([
+      ...moves.map(({ parameter }) => parameter),
+      ...ofClient.flatMap((field) => ('query' in field ? [field.query] : [])),
+    ]),
     fields: new Set(
       [
         ...moves.map(({ to }) => to),
+        ...ofClient.flatMap((field) => ('header' in field ? [field.header] : [])),
         ...fills.flatMap((rule) => (rule.rule === 'rename' ? [rule.field, rule.to] : [])),
       ].map((name) => name.toLowerCase()),
     ),

@@ -17,12 +17,14 @@ import {
   readDestination,
   type StatusMapping,
 } from './move.ts';
+import { fieldFault } from './field-names.ts';
 import type { RefusalForm } from './refusal-form.ts';
 import { didYouMean, type SourceFault, type SourcePath } from './rule-book-fault.ts';
 import type { RuleBookSource } from './rule-book-source.ts';
 import {
   canBeRewritten,
   type Change,
+  type ClientField,
   type Embedding,
   type Operation,
   type Policies,
@@ -390,6 +392,30 @@ export function readErrorForm(source: RuleBookSource['errors']): ErrorForm | und
 export function readRefusalForm(source: RuleBookSource['refusals']): RefusalForm | undefined {
   if (source === undefined || source === 'json-api') return undefined;
   return typeof source === 'string' ? source : { type: 'application/json', ...source };
+}
+
+/** Reads where clients have their keys; undefined for that of a book that names none. */
+export function readClientField(source: RuleBookSource['client']): ClientField | undefined {
+  if (source === undefined) return undefined;
+  return 'header' in source && source.header.toLowerCase() === 'authorization' ? undefined : source;
+}
+
+/** A key in a field that never reaches V2, or that other clients share, would name nobody. */
+export function clientFieldFaults(source: RuleBookSource['client']): readonly SourceFault[] {
+  if (source === undefined || !('header' in source)) return [];
+  const lower = source.header.toLowerCase();
+  const fault =
+    lower === 'accept' || lower === 'user-agent' || lower === 'cookie'
+      ? 'is no key of a client; name the field that has it'
+      : fieldFault(source.header);
+  if (fault === undefined) return [];
+  return [
+    {
+      path: ['client', 'header'],
+      blame: 'value',
+      message: `client.header ${JSON.stringify(source.header)} ${fault}`,
+    },
+  ];
 }
 
 /** Parses the path of a resource; an empty text is the body itself. */

@@ -43,6 +43,7 @@ export async function hashRuleBook(book: Omit<RuleBook, 'hash'>): Promise<string
     ...(book.rollout === undefined ? [] : [book.rollout]),
     ...(book.versionField === undefined ? [] : [{ version: book.versionField }]),
     ...(book.errors === undefined ? [] : [{ errors: book.errors }]),
+    ...(book.client === undefined ? [] : [{ client: book.client }]),
     ...(book.refusals === undefined ? [] : [{ refusals: book.refusals }]),
     ...(book.resource === undefined ? [] : [{ resource: book.resource }]),
     ...targetMeaning(book),

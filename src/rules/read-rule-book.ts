@@ -1,6 +1,8 @@
 import {
   checkChanges,
   checkOperations,
+  clientFieldFaults,
+  readClientField,
   readErrorForm,
   readRefusalForm,
   readResource,
@@ -98,6 +100,7 @@ function check(source: RuleBookSource, subset: ValidSubset | undefined, jsonAt: 
   const policies: Policies = { ...DEFAULT_POLICIES, ...source.policies };
   const limits: RuleBookLimits = { ...DEFAULT_LIMITS, ...source.limits };
   const errors = readErrorForm(source.errors);
+  const client = readClientField(source.client);
   const refusals = readRefusalForm(source.refusals);
   const resource = source.resource === undefined ? undefined : readResource(source.resource);
   const byId = new Map(operations.map((operation) => [operation.id, operation]));
@@ -105,6 +108,7 @@ function check(source: RuleBookSource, subset: ValidSubset | undefined, jsonAt: 
   const { version, versionField, faults: ofVersion } = declareVersion(source);
   const { rollout, faults: ofRollout } = declareRollout(source, ids);
   const all = [...faults, ...checkChanges(declared, byId, ids), ...ofVersion, ...ofRollout];
+  all.push(...clientFieldFaults(source.client));
   if (typeof source.refusals === 'object')
     all.push(...templateFaults(source.refusals.body, ['refusals', 'body']));
   // If a change is left out, a later rule could wrongly seem stale.
@@ -131,6 +135,7 @@ function check(source: RuleBookSource, subset: ValidSubset | undefined, jsonAt: 
     version,
     ...(versionField === undefined ? {} : { versionField }),
     ...(errors === undefined ? {} : { errors }),
+    ...(client === undefined ? {} : { client }),
     ...(refusals === undefined ? {} : { refusals }),
     ...(resource === undefined ? {} : { resource }),
     operations,

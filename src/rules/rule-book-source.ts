@@ -795,6 +795,16 @@ export const ruleBookSource = strict({
     )
     .exactOptional()
     .describe("The form of the gateway's own errors, as V1 clients read them; json-api when absent."),
+  client: z
+    .union(
+      [
+        strict({ header: z.string().describe('The header field.') }),
+        strict({ query: parameter.describe('The query parameter.') }),
+      ],
+      { error: '{ header: X-Api-Key } or { query: api_key }' },
+    )
+    .exactOptional()
+    .describe('Where V1 requests have the key that their client is known by; Authorization when absent.'),
   resource: resource.describe(
     "Where responses carry the resource: the path to an object or a list, data when absent; '' is the body itself.",
   ),

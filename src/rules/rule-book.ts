@@ -119,6 +119,9 @@ export interface VersionField {
   readonly form: 'date' | 'text';
 }
 
+/** The place of a client's key in V1 requests: a header field, as the book spells it, or a query parameter, decoded. */
+export type ClientField = { readonly header: string } | { readonly query: string };
+
 /** A complete, checked rule book: every declaration in it can take effect. */
 export interface RuleBook {
   /** V1's prefix, such as `/api/v1`: at least one segment, no slash at its end. */
@@ -139,6 +142,8 @@ export interface RuleBook {
   readonly errors?: ErrorForm;
   /** The form of the gateway's own errors, as V1 clients read them; absent for `json-api`. */
   readonly refusals?: RefusalForm;
+  /** Where V1 requests have the key that their client is known by; absent for Authorization. */
+  readonly client?: ClientField;
   /** The path to the resource in responses, empty for the body itself; absent for `data`. */
   readonly resource?: Path;
   readonly operations: readonly Operation[];

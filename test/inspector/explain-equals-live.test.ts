@@ -174,7 +174,9 @@ function expectSame(
   expect([label, v2Request === undefined]).toEqual([label, reached === undefined]);
   if (v2Request === undefined || reached === undefined) return;
   const body = new TextDecoder('utf-8', { ignoreBOM: true }).decode(reached.body);
-  expect([label, v2Request.target, v2Body]).toEqual([label, reached.target, body]);
+  // A credential that a rule book names is masked where it is shown: `k` in the cases of header rules.
+  const target = v2Request.target.includes('k=…') ? reached.target.replace(/k=[^&]*/, 'k=…') : reached.target;
+  expect([label, v2Request.target, v2Body]).toEqual([label, target, body]);
   const shown = v2Request.headers
     .filter(({ masked }) => !masked)
     .map(({ name, value }) => `${name}: ${value}`);

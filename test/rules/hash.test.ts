@@ -88,6 +88,7 @@ describe('goes when the meaning does', () => {
     ['a: POST /a', "a: { match: POST /a, resource: '' }"],
     ['operations:', "resource: ''\noperations:"],
     ['operations:', 'errors: problem\noperations:'],
+    ['operations:', 'client: { header: X-Api-Key }\noperations:'],
     ['operations:', 'refusals: problem\noperations:'],
     ['operations:', 'refusals: { body: "{detail}" }\noperations:'],
     ['operations:', 'resource: a.b\noperations:'],

@@ -247,7 +247,7 @@ limits: { depth: 0 }
 `;
     expect(await faultsIn(text)).toEqual([
       '1:10 version "2025-02-30" must be a real day, not before 2025-01-01',
-      '2:1 unknown key "opperations"; did you mean "operations"? known here: $schema, format, from, to, other, body-links, override, version, errors, refusals, resource, operations, changes, policies, limits, clients, deprecation, sunset, links, brownouts, modes, pins, shield',
+      '2:1 unknown key "opperations"; did you mean "operations"? known here: $schema, format, from, to, other, body-links, override, version, errors, refusals, client, resource, operations, changes, policies, limits, clients, deprecation, sunset, links, brownouts, modes, pins, shield',
       '5:15 operations.b.match "post /x" must be a method and a path, such as "POST /clients"',
       '5:24 unknown key "asumed" in operations.b; did you mean "assumed"? known here: match, assumed, embeds, to, status, resource, transform',
       '6:6 operation "c": the path "/clients/" ends with a slash; leave it out: both spellings match',
@@ -479,6 +479,15 @@ limits: { depth: 0 }
     [
       'refusals: { type: json, body: 1 }',
       'refusals.type "json" is no media type; write one such as application/vnd.acme+json',
+    ],
+    ['client: X-Api-Key', 'client must be { header: X-Api-Key } or { query: api_key }, not "X-Api-Key"'],
+    [
+      'client: { header: User-Agent }',
+      'client.header "User-Agent" is no key of a client; name the field that has it',
+    ],
+    [
+      'client: { header: Host }',
+      'client.header "Host" is that of the service; set it with GATEWAY_UPSTREAM, and remove it here',
     ],
     ['refusals: { type: a/b }', 'refusals.body is missing'],
     ['refusals: { body: .inf }', 'refusals.body Infinity is no value of JSON; write a finite number'],

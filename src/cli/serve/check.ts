@@ -1,3 +1,4 @@
+import { clientField, printClientField } from '../../rewrite/client-key.ts';
 import type { Change, RuleBook } from '../../rules/rule-book.ts';
 import { shippedSentence } from '../../node/rule-books.ts';
 import { openQuestions, printFault } from '../../rules/rule-book-fault.ts';
@@ -103,6 +104,7 @@ function content(book: RuleBook, warnings: readonly string[]): object {
       const { id, summary, on, assumed } = change;
       return { id, summary, on, assumed, rules: rulesOf(change) };
     }),
+    client: clientField(book),
     policies: book.policies,
     assumptions: assumptionsOf(book),
     warnings,
@@ -120,6 +122,7 @@ function describe(book: RuleBook, warnings: readonly string[]): string {
   const assumed = assumptionsOf(book);
   return [
     `rule book ${book.hash}, leading from ${book.from} to ${book.to}${book.version === undefined ? '' : `, release ${book.version}`}`,
+    `clients are known by their key in ${printClientField(clientField(book))}`,
     `\noperations (${book.operations.length}; any other POST or PATCH gets the changes on every request)`,
     ...operations,
     `\nchanges (${book.changes.length})`,

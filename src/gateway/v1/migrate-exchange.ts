@@ -360,7 +360,8 @@ export class DescriptionExchange extends MigrateExchange {
   /** A response to a request with credentials belongs to its client (RFC 9111 §3.5). */
   private get isAnonymous(): boolean {
     const { authorization, forwardedHeaders } = this.received.head;
-    return authorization === undefined && headerValue(forwardedHeaders, 'cookie') === undefined;
+    const isKeyless = authorization === undefined && this.apiKey === undefined;
+    return isKeyless && headerValue(forwardedHeaders, 'cookie') === undefined;
   }
 
   /** The text that V2's description depends on: rule book, release and target. */

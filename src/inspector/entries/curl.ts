@@ -33,7 +33,7 @@ const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
  * fields are left out, and where only the structure of a body is known, placeholders of the right types replace its values. A
  * large body is taken from a file, `body.json`.
  */
-export function curlCommand(request: RequestView, origin: string): string {
+export function curlCommand(request: RequestView, origin: string, keyField?: string): string {
   const { method, target, headers, body } = request;
   // Without --globoff curl would expand {a,b} and [1-9] in a URL into several URLs.
   const globbing = /[[\]{}]/.test(target) ? ' --globoff' : '';
@@ -43,6 +43,11 @@ export function curlCommand(request: RequestView, origin: string): string {
     if (OMITTED_FIELDS.has(lower)) continue;
     if (lower === 'authorization') {
       parts.push('-H "Authorization: Bearer $API_KEY"');
+      continue;
+    }
+    // The field of a rule book whose clients have their keys elsewhere.
+    if (masked && lower !== 'cookie' && value === '…' && keyField?.toLowerCase() === lower) {
+      parts.push(`-H "${name}: $API_KEY"`);
       continue;
     }
     if (!masked && lower !== 'content-encoding') parts.push(`-H ${quote(`${name}: ${value}`)}`);

@@ -1,3 +1,4 @@
+import { keyFieldAtV1 } from '../../rewrite/client-key.ts';
 import type { KeptBody, KeptExchange, KeptHead, KeptResponse } from '../../rewrite-log/capture.ts';
 import { isUnreadNote } from '../../rewrite-log/entry-outcome.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
@@ -72,7 +73,7 @@ export async function entryDetail(parts: DetailParts, pause: () => Promise<void>
       ? { diff: makeDiff(bytes, withEdits(outcome, entry), rules.ruleBook, (body) => bodies.layOut(body)) }
       : {}),
     curl: {
-      v1: curlCommand(v1Request, gatewayOrigin(kept.v1Request)),
+      v1: curlCommand(v1Request, gatewayOrigin(kept.v1Request), keyFieldAtV1(rules?.ruleBook, '')?.[0]),
       ...(v2Request === undefined ? {} : { v2: curlCommand(v2Request, parts.origin) }),
     },
   };

@@ -2,7 +2,9 @@ import { requestLineAtV2 } from '../../migrate/decision.ts';
 import type { KeptBody, KeptExchange, KeptHead, KeptResponse } from '../../rewrite-log/capture.ts';
 import { outcomeOf } from '../../rewrite-log/entry-outcome.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
+import { keyFieldAtV1 } from '../../rewrite/client-key.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
+import type { RuleBook } from '../../rules/rule-book.ts';
 import type { Rewrite } from '../../rewrite/records.ts';
 import { requestTarget } from '../explain/curl-command.ts';
 import { failureBody } from '../routes/responses.ts';
@@ -76,7 +78,12 @@ function caseText(
   const sent = outcome !== undefined && 'body' in outcome ? decoder.decode(outcome.body) : body;
   return [
     `# ${entryName(entry)}, ${OUTCOME_WORDS[outcomeOf(entry)]}`,
-    ...message('>', `${v1Request.method} ${targetOf(v1Request)}`, fieldsOf(v1Request.headers, true), body),
+    ...message(
+      '>',
+      `${v1Request.method} ${targetOf(v1Request)}`,
+      fieldsOf(v1Request.headers, true, rules?.ruleBook),
+      body,
+    ),
     ...(isRefused
       ? []
       : message('=', `${v1Request.method} ${v2Target(kept, rules)}`, sentFields(entry), sent)),
@@ -106,10 +113,15 @@ function sentFields({ apiVersion }: Entry): readonly string[] {
   return apiVersion === undefined ? [] : [`${apiVersion.field ?? 'x-api-version'}: ${apiVersion.sent}`];
 }
 
-function fieldsOf(headers: KeptHead['headers'], withKey: boolean): readonly string[] {
+function fieldsOf(
+  headers: KeptHead['headers'],
+  withKey: boolean,
+  book?: Pick<RuleBook, 'client'>,
+): readonly string[] {
   return headers.flatMap(({ name, value, masked }) => {
     const lower = name.toLowerCase();
-    if (lower === 'authorization') return withKey ? ['Authorization: Bearer key'] : [];
+    const key = keyFieldAtV1(book, 'key');
+    if (lower === key?.[0].toLowerCase()) return withKey ? [key.join(': ')] : [];
     return masked || OMITTED.has(lower) || name.startsWith(':') ? [] : [`${name}: ${value}`];
   });
 }

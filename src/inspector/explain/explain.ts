@@ -22,6 +22,7 @@ import type { DecodeBody, DecodedBody } from '../../migrate/decode-web-body.ts';
 import type { Failure } from '../../migrate/failure.ts';
 import { counted } from '../../report/text.ts';
 import type { Verdict } from '../../rewrite-log/entry.ts';
+import { keyFieldAtV1 } from '../../rewrite/client-key.ts';
 import { maskHeaders, maskQuerySecrets } from '../../rewrite-log/masks.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { formModel } from '../../rewrite/form.ts';
@@ -155,7 +156,9 @@ function explanationOf(
   const { ruleBook } = parts.rules;
   const { method, body } = received;
   const { secrets } = parts.rules;
-  const target = secrets === undefined ? received.target : maskQuerySecrets(received.target, [], secrets);
+  const shown = (whole: string): string =>
+    secrets === undefined ? whole : maskQuerySecrets(whole, [], secrets);
+  const target = shown(received.target);
   const ruled = decision.route === 'migrate' ? decision.method : method;
   const operation = decision.route === 'migrate' ? decision.operation : undefined;
   const sent = sentRequest(received, decision, outcome, parts);
@@ -164,7 +167,7 @@ function explanationOf(
   const v1Request: RequestView = { method, target, headers: compared.before, body: bodyView(body) };
   const v2Request: RequestView | undefined = sent && {
     method: decision.route === 'migrate' ? decision.v2Method : method,
-    target: sent.target,
+    target: shown(sent.target),
     headers: compared.after,
     body: bodyView(sent.body),
   };
@@ -193,7 +196,11 @@ function explanationOf(
     rules: ruleOutcomes(ruleBook, { operation, method: ruled, queryRules, headerRules }, explained),
     ...liveIn(decision, parts),
     curl: {
-      v1: curlCommand(rawBody(v1Request, body), parts.gatewayOrigin),
+      v1: curlCommand(
+        rawBody(v1Request, body),
+        parts.gatewayOrigin,
+        keyFieldAtV1(parts.rules.ruleBook, '')?.[0],
+      ),
       ...(v2Request === undefined || sent === undefined
         ? {}
         : { v2: curlCommand(rawBody(v2Request, sent.body), parts.origin) }),

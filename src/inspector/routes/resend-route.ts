@@ -3,6 +3,7 @@ import { requestLineAtV2 } from '../../migrate/decision.ts';
 import { parsedJson } from '../../rewrite-log/attributes.ts';
 import type { KeptExchange } from '../../rewrite-log/capture.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
+import { keyFieldAtV2 } from '../../rewrite/client-key.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { refusalText } from '../../rewrite/records.ts';
 import { type RuleBook, versionHeader } from '../../rules/rule-book.ts';
@@ -65,7 +66,7 @@ export function resendRoute(app: Hono, parts: InspectorParts): void {
     const headers = [
       ...request.headers,
       ['x-request-id', requestId] as const,
-      ...(key === undefined ? [] : [['authorization', `Bearer ${key}`] as const]),
+      ...keyFields(key, parts.rulesOf(entry.ruleBook)?.ruleBook),
     ];
     const { latest } = parts.view.ring;
     const status = await parts.resend({ ...request, headers });
@@ -112,6 +113,15 @@ function requestOf(
       isVersioned || version === undefined || entry.route !== 'migrate' ? headers : [...headers, version],
     body: outcome === undefined ? bytes : outcome.body,
   };
+}
+
+/** The field that has the key at V2; none where V2 has it in the query, which is kept without values. */
+function keyFields(
+  key: string | undefined,
+  book: RuleBook | undefined,
+): readonly (readonly [string, string])[] {
+  const field = key === undefined ? undefined : keyFieldAtV2(book ?? { changes: [] }, key);
+  return field === undefined ? [] : [[field[0].toLowerCase(), field[1]]];
 }
 
 /** The field that names V2's release, and its value; undefined where none does. */

@@ -1,0 +1,112 @@
+import { type HeaderList, headerValues } from '../http/header-list.ts';
+import { queryParts, valueOf } from '../http/target.ts';
+import type { ClientField, RuleBook } from '../rules/rule-book.ts';
+
+/** Where one version has the key of its clients, with the text around it. */
+interface KeyPlace {
+  readonly field: ClientField;
+  /** The text around the key, with braces in its place; undefined where the key stands alone. */
+  readonly as: string | undefined;
+}
+
+/** The parts of a request's head that a key is read from. */
+export interface KeyedHead {
+  readonly authorization: string | undefined;
+  readonly forwardedHeaders: HeaderList;
+}
+
+const AUTHORIZATION: ClientField = { header: 'Authorization' };
+
+/** Knows where the keys of clients are, by a rule book that names a place for them. */
+export class ClientKeys {
+  private readonly v1: KeyPlace;
+  private readonly v2: KeyPlace;
+
+  constructor(field: ClientField, book: Pick<RuleBook, 'changes'>) {
+    this.v1 = { field, as: undefined };
+    this.v2 = placeAtV2(field, book);
+  }
+
+  /** The key of a request with this raw target; undefined without one. V2's own clients have it where rules move it to. */
+  of(head: KeyedHead, target: string, isV2: boolean): string | undefined {
+    const { field, as } = isV2 ? this.v2 : this.v1;
+    const [value] = valuesAt(field, head.forwardedHeaders, target);
+    return value === undefined || value === '' ? undefined : withoutFrame(value, as);
+  }
+
+  /** True for a V1 request with two keys, of which two readers could take a different one each. */
+  isAmbiguous(headers: HeaderList, target: string): boolean {
+    return new Set(valuesAt(this.v1.field, headers, target)).size > 1;
+  }
+}
+
+/** How people and fields name the place of a key: `X-Api-Key`, or `?api_key`. */
+export function printClientField(field: ClientField): string {
+  return 'header' in field ? field.header : `?${field.query}`;
+}
+
+/** The place of a key in V1 requests; that of a book that names none is Authorization. */
+export function clientField({ client }: Pick<RuleBook, 'client'>): ClientField {
+  return client ?? AUTHORIZATION;
+}
+
+/** The place of a key in V2 requests. */
+export function clientFieldAtV2(book: Pick<RuleBook, 'client' | 'changes'>): ClientField {
+  return placeAtV2(clientField(book), book).field;
+}
+
+/** The header field that sends `key` to V2, by the name and with the text that V2 has there; undefined where it is in the query. */
+export function keyFieldAtV2(
+  book: Pick<RuleBook, 'client' | 'changes'>,
+  key: string,
+): readonly [name: string, value: string] | undefined {
+  const { field, as } = placeAtV2(clientField(book), book);
+  return 'header' in field ? headerWith(field.header, key, as) : undefined;
+}
+
+/** The header field that sends `key` as V1's clients do; undefined where it is in the query. */
+export function keyFieldAtV1(
+  book: Pick<RuleBook, 'client'> | undefined,
+  key: string,
+): readonly [name: string, value: string] | undefined {
+  const field = clientField(book ?? {});
+  return 'header' in field ? headerWith(field.header, key, undefined) : undefined;
+}
+
+function headerWith(name: string, key: string, as: string | undefined): readonly [string, string] {
+  const isBearer = as === undefined && name.toLowerCase() === 'authorization';
+  return [name, (isBearer ? 'Bearer {}' : (as ?? '{}')).replace('{}', () => key)];
+}
+
+/** Follows the rules that move the credential; the last that does decides. */
+function placeAtV2(field: ClientField, { changes }: Pick<RuleBook, 'changes'>): KeyPlace {
+  let place: KeyPlace = { field, as: undefined };
+  for (const rule of changes.flatMap(({ headers = [] }) => headers)) {
+    const { field: at } = place;
+    const isMoved =
+      (rule.rule === 'rename' && 'header' in at && rule.field.toLowerCase() === at.header.toLowerCase()) ||
+      (rule.rule === 'query' && 'query' in at && rule.parameter === at.query);
+    if (isMoved && 'to' in rule) place = { field: { header: rule.to }, as: rule.as };
+  }
+  for (const rule of changes.flatMap(({ query = [] }) => query)) {
+    const { field: at } = place;
+    if (rule.rule === 'rename' && 'query' in at && rule.parameter === at.query)
+      place = { field: { query: rule.to }, as: undefined };
+  }
+  return place;
+}
+
+function valuesAt(field: ClientField, headers: HeaderList, target: string): readonly string[] {
+  if ('header' in field) return headerValues(headers, field.header.toLowerCase());
+  const mark = target.indexOf('?');
+  if (mark === -1) return [];
+  return queryParts(target.slice(mark + 1))
+    .filter(({ name }) => name === field.query)
+    .flatMap((part) => valueOf(part) ?? []);
+}
+
+function withoutFrame(value: string, as: string | undefined): string {
+  const [before = '', after = ''] = as?.split('{}') ?? [];
+  const isFramed = value.startsWith(before) && value.endsWith(after);
+  return isFramed ? value.slice(before.length, value.length - after.length) : value;
+}
