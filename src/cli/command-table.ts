@@ -85,6 +85,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands.ts')).report,
   },
   {
+    name: 'plan',
+    group: CLIENTS,
+    summary: 'plan the end of V1: dates and brownouts, from the rhythm of each client; rehearse brownouts',
+    load: async () => (await import('./commands.ts')).plan,
+  },
+  {
     name: 'clients',
     group: CLIENTS,
     summary: 'hash API keys, and give clients names',

@@ -1,4 +1,5 @@
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
+import type { Zone } from '../report/plan/zone.ts';
 import type { RolloutRequest } from '../rollout/rollout-tally.ts';
 import { didYouMean } from '../rules/rule-book-fault.ts';
 import { allSettings, environmentName, type Setting, settings as table } from '../settings/settings.ts';
@@ -10,6 +11,7 @@ import type { ExplainOptions } from './explain/explain.ts';
 import type { CheckOptions, RecordOptions } from './explain/replay.ts';
 import type { TailOptions } from './logs/tail.ts';
 import type { NameOptions } from './report/clients.ts';
+import type { PlanCommandOptions, RehearseOptions } from './report/plan.ts';
 import type { ReportOptions } from './report/report.ts';
 import type { RolloutOptions } from './rollout.ts';
 import { addReferenceOptions, addSettings, configOption, flagsOf, RULES_GROUP } from './setting-options.ts';
@@ -67,16 +69,30 @@ function addressOption(setting: Setting<unknown>): Option {
 /** Defines `check`, which validates everything that `serve` reads before it starts, and says what the rules leave open between two descriptions. */
 export function check(command: Command): void {
   command.description(
-    "Validates settings and rule book without starting anything, and lists operations, changes and assumptions. It reads the same settings as serve, from flags and environment, and refuses what serve would refuse. With --v1 and --v2 it says what the rules leave open between both descriptions: operations that lead nowhere, what V2 requires and is never set, what V1's clients expect and never get. Exit code 1 if there is any, 2 on an error.",
+    "Validates settings and rule book without starting anything, and lists operations, changes and assumptions. It reads the same settings as serve, from flags and environment, and refuses what serve would refuse. With --v1 and --v2 it says what the rules leave open between both descriptions: operations that lead nowhere, what V2 requires and is never set, what V1's clients expect and never get. Exit code 1 if there is any, 2 on an error. With --log it warns of a sunset that comes too soon for clients that still call, and of clients that no brownout meets.",
   );
   addSettings(command, allSettings)
     .optionsGroup('Coverage:')
     .option('--v1 <description>', "V1's description: a file or a URL")
-    .option('--v2 <description>', "V2's description: a file or a URL");
+    .option('--v2 <description>', "V2's description: a file or a URL")
+    .optionsGroup('End of V1:')
+    .option(
+      '--log <files...>',
+      'rewrite logs: files, folders or glob patterns, to hold sunset and brownouts against',
+    )
+    .addOption(zoneOption());
   addFormat(command, ['text', 'json']).action(
-    async ({ format, v1, v2, ...options }: Record<string, string | undefined>) => {
+    async ({
+      format,
+      v1,
+      v2,
+      log,
+      zone,
+      ...options
+    }: Record<string, string | undefined> & { readonly log?: readonly string[] } & ZoneOption) => {
       const { runCheck } = await import('./serve/check.ts');
-      await runCheck(flagsOf(allSettings, options), format === 'json', { v1, v2 });
+      const end = log === undefined ? undefined : { log, zone: await zoneOf({ ...(zone && { zone }) }) };
+      await runCheck(flagsOf(allSettings, options), format === 'json', { v1, v2 }, end);
     },
   );
 }
@@ -215,6 +231,104 @@ export function report(command: Command): void {
       await runReport(files.length === 0 ? ['-'] : files, options);
     },
   );
+}
+
+/**
+ * Defines `plan`, which plans the end of V1, and `plan rehearse`, which plays brownouts over a log. Exit code 1 when nobody still uses
+ * V1, or a file has lines but no entry; 2 when one cannot be read.
+ */
+export function plan(command: Command): void {
+  command.description(
+    'Plans the end of V1 from rewrite logs (make, which is meant where no command is named), and plays brownouts over them (rehearse).',
+  );
+  // Not `defaultCommand`: a word that is no command is the name of a log.
+  const make = command
+    .command('make', { isDefault: true })
+    .description(
+      'Plans the end of V1 from rewrite logs: deprecation, announcements, brownouts and sunset. Each brownout is chosen so that clients that still use V1 are awake in it, and none meets its first one in its busiest hour; they grow from minutes to hours. It says for each client when it will notice, and what is not known. Without a file it reads stdin.',
+    )
+    .argument('[files...]', 'log files, folders of logs, or glob patterns; - is stdin')
+    .optionsGroup('Dates:')
+    .option(
+      '--lead <days>',
+      'least days from the deprecation to the sunset (default: that of the rule book, or 90)',
+      days,
+    )
+    .option(
+      '--avoid <days>',
+      'days without a brownout, such as 2026-12-24..2027-01-02; repeatable',
+      collected,
+    )
+    .option(
+      '--at <time>',
+      'time at which the plan is made, such as 2026-11-22; later entries are left out; now by default',
+      pointInTime,
+    )
+    .addOption(zoneOption())
+    .optionsGroup('Clients:')
+    .option('--names <file>', 'YAML or JSON file of display names by client hash')
+    .option('--gone-after <days>', 'days without a V1 request after which a client counts as gone', days, 14);
+  addRules(make, 'rule book with the dates that are set already').addOption(
+    new Option(
+      '--into <file>',
+      'write the plan into this rule book; all else in it stays as it is',
+    ).helpGroup('Rule book:'),
+  );
+  addFormat(make, ['text', 'md', 'json']).action(
+    async (files: readonly string[], options: Omit<PlanCommandOptions, 'zone'> & ZoneOption) => {
+      const [{ runPlan }, zone] = await Promise.all([import('./report/plan.ts'), zoneOf(options)]);
+      await runPlan(files.length === 0 ? ['-'] : files, { ...options, zone });
+    },
+  );
+  const rehearse = command
+    .command('rehearse')
+    .description(
+      'Plays brownouts over rewrite logs with the decision of the gateway, and says which requests of which clients each would have refused. Without --window it plays the brownouts of the rule book: those that lie ahead on the latest day of the same weekday that the logs cover.',
+    )
+    .argument('[files...]', 'log files, folders of logs, or glob patterns; - is stdin, with --window')
+    .optionsGroup('Windows:')
+    .option(
+      '--window <times>',
+      'window to play, such as 2026-11-24T09:00/10:00, in the zone or with an offset; repeatable',
+      collected,
+    )
+    .addOption(zoneOption())
+    .optionsGroup('Clients:')
+    .option('--names <file>', 'YAML or JSON file of display names by client hash');
+  addRules(rehearse);
+  addFormat(rehearse, ['text', 'json']).action(
+    async (files: readonly string[], options: Omit<RehearseOptions, 'zone'> & ZoneOption) => {
+      const [{ runRehearsal }, zone] = await Promise.all([import('./report/plan.ts'), zoneOf(options)]);
+      await runRehearsal(files.length === 0 ? ['-'] : files, { ...options, zone });
+    },
+  );
+}
+
+/** Collects the values of an option that is given more than once: a variadic one would take the files behind it. */
+function collected(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, text];
+}
+
+interface ZoneOption {
+  readonly zone?: string;
+}
+
+function zoneOption(): Option {
+  return new Option(
+    '--zone <name>',
+    "time zone in which times are read and shown, such as Australia/Sydney (default: the machine's)",
+  ).argParser((name: string) => {
+    try {
+      return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
+    } catch {
+      throw new InvalidArgumentError('It must be a name of the IANA database, such as Australia/Sydney.');
+    }
+  });
+}
+
+async function zoneOf({ zone }: ZoneOption): Promise<Zone> {
+  const { Zone: ZoneClass } = await import('../report/plan/zone.ts');
+  return zone === undefined ? ZoneClass.own() : new ZoneClass(zone);
 }
 
 /** Silence of 0 days would be that of every client between two of its requests. */

@@ -187,13 +187,14 @@ function route(
   client: string | undefined,
 ): void {
   const { ruleBook } = received.rules;
-  const { time, random } = gateway.parts;
+  const { random } = gateway.parts;
   const subject = { client, operation: decision.operation?.id };
   const routed = chooseMode(gateway.rollout.modes(ruleBook), subject);
   const exchange = exchangeFor(gateway, received, decision, { subject, routed });
   exchange.guarded(() => {
+    // At the time that the log has, so that a rehearsal over the log decides as the gateway did.
     const refusal =
-      ruleBook.rollout && retirementRefusal(ruleBook.rollout, ruleBook, subject, time(), random());
+      ruleBook.rollout && retirementRefusal(ruleBook.rollout, ruleBook, subject, received.time, random());
     if (refusal !== undefined) exchange.retire(refusal);
     // Such modes are refused at startup and on reload: a request meant for V1 must not get V2 instead.
     else if (routed.origin === 'v1' && gateway.v1 === undefined) exchange.refuse(failure('no-v1-origin'));

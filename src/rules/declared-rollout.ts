@@ -53,6 +53,7 @@ class RolloutReader {
       clients: this.names(),
       ...(signals === undefined ? {} : { signals }),
       ...(isGone ? { gone: this.scope(sunset, ['sunset']) } : {}),
+      ...(typeof sunset === 'object' && sunset.lead !== undefined ? { leadDays: sunset.lead } : {}),
       brownouts: brownouts.map((brownout, at) => this.brownout(brownout, ['brownouts', at])),
       ...(modes === undefined ? {} : { modes }),
       pins: pins.map((pin, at) => this.pin(pin, ['pins', at])),

@@ -84,6 +84,8 @@ export interface Rollout {
   readonly signals?: Signals;
   /** The requests that get 410 after the sunset. */
   readonly gone?: Scope;
+  /** Least days between the announcement of the sunset and the sunset, while clients still use V1. */
+  readonly leadDays?: number;
   readonly brownouts: readonly Brownout[];
   readonly modes?: Modes;
   readonly pins: readonly Pin[];

@@ -82,7 +82,21 @@ const rolloutSource = {
     ),
   sunset: z
     .union(
-      [instant, strict({ at: instant, after: z.enum(['serve', 'gone']), clients, except: scope.except })],
+      [
+        instant,
+        strict({
+          at: instant,
+          after: z.enum(['serve', 'gone']),
+          lead: z
+            .int()
+            .min(1)
+            .max(3650)
+            .exactOptional()
+            .describe('Least days from its announcement to it, for plan and check; 90 when absent.'),
+          clients,
+          except: scope.except,
+        }),
+      ],
       { error: 'a day or a time, or a mapping with at and after' },
     )
     .exactOptional()

@@ -4,6 +4,7 @@ import { shippedSentence } from '../../node/rule-books.ts';
 import { openQuestions, printFault } from '../../rules/rule-book-fault.ts';
 import { printDestination } from '../../rules/move.ts';
 import { ruleBookWarnings } from '../../rules/check-rule-book.ts';
+import type { Zone } from '../../report/plan/zone.ts';
 import type { Settings } from '../../settings/read-settings.ts';
 import { settings as table } from '../../settings/settings.ts';
 import { type CommandFault, endWith, FAILURE, isFault, NOT_STARTED } from '../command-fault.ts';
@@ -17,6 +18,7 @@ export async function runCheck(
   flags: Readonly<Record<string, string | undefined>>,
   isJson: boolean,
   descriptions: { readonly v1?: string | undefined; readonly v2?: string | undefined } = {},
+  end?: { readonly log: readonly string[]; readonly zone: Zone },
 ): Promise<void> {
   const sound = await preflight(await givenSettings(flags, process.env));
   const faults =
@@ -29,11 +31,17 @@ export async function runCheck(
   }
   const book = sound.ruleBook.rules.ruleBook;
   const shipped = shippedSentence(sound.ruleBook);
+  const ofLogs = end === undefined ? [] : await warningsOfEnd(end, book);
+  if ('fault' in ofLogs) {
+    endWith(ofLogs);
+    return;
+  }
   const questions = openQuestions(sound.ruleBook.text, sound.rulesPath);
   const warnings = [
     ...questions.map((question) => printFault(question)),
     ...ruleBookWarnings(book),
     ...(await warningsOfV2(sound.settings, book)),
+    ...ofLogs,
   ];
   const coverage = await coverageBetween(descriptions, book, sound.ruleBook.text);
   if (coverage !== undefined && isFault(coverage)) {
@@ -53,6 +61,15 @@ export async function runCheck(
       : `\n${(await import('../draft/coverage.ts')).printCoverage(coverage, sound.rulesPath)}`;
   const text = `${shipped === undefined ? `${sound.rulesPath} is` : `${shipped} It is`} sound.\n\n${describe(book, warnings)}${covered}`;
   process.stdout.write(wrapLines(text, terminalOf(process.stdout).columns));
+}
+
+/** What logs show of the end of V1 that the rule book declares. */
+async function warningsOfEnd(
+  { log, zone }: { readonly log: readonly string[]; readonly zone: Zone },
+  book: RuleBook,
+): Promise<readonly string[] | CommandFault> {
+  const { warningsOfLogs } = await import('../report/plan.ts');
+  return warningsOfLogs(log, book, { zone, now: Date.now() });
 }
 
 /** What the rule book leaves open between two descriptions; undefined where none are given. */

@@ -13,7 +13,6 @@ import {
 import type { LogCoverage } from '../report.ts';
 import { recordUse, type Span, SpanCache } from './span.ts';
 import type { TallyEntry } from './tally-entry.ts';
-import type { Tally } from './tally.ts';
 import { DAY_MS } from './time-slots.ts';
 
 const OPEN = 0x7b;
@@ -53,6 +52,11 @@ const NO_EDITS: readonly EditRecord[] = [];
 const DATE = /[.-](\d{4})-?(\d{2})-?(\d{2})(?=[.-]|$)/;
 const NUMBER = /[.-](\d{1,5})(?:\.(?:gz|zst))?$/;
 
+/** What the entries of a log are for: a tally, or several. */
+export interface EntryTaker {
+  add(entry: TallyEntry): void;
+}
+
 /** Adds lines of rewrite logs to a tally, and notes the part of the time that each log and each replica covers. */
 export class LineTally {
   /** Lines that are neither entries nor lines of the process log. */
@@ -62,7 +66,7 @@ export class LineTally {
   lines = 0;
   /** Entries dated after the time of the report: the tally has none of them. */
   readonly later: Span = { count: 0, first: '', last: '' };
-  private readonly tally: Tally;
+  private readonly tally: EntryTaker;
   private readonly now: () => string;
   /** The time of the report when it was last asked for. */
   private latest = '';
@@ -71,7 +75,7 @@ export class LineTally {
   private readonly replicas = new Map<string, ReplicaLog>();
 
   /** `now` is the time of the report in RFC 3339, which advances while a log is read that still grows. */
-  constructor(tally: Tally, now: () => string = () => NEVER) {
+  constructor(tally: EntryTaker, now: () => string = () => NEVER) {
     this.tally = tally;
     this.now = now;
   }

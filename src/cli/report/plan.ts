@@ -1,0 +1,482 @@
+import { readFileSync } from 'node:fs';
+import { stdout } from 'node:process';
+import { type Document, isMap, isScalar, isSeq, parseDocument, type Pair } from 'yaml';
+import { readClientNames } from '../../node/admin/names.ts';
+import { replaceFileSync } from '../../node/files.ts';
+import {
+  DEFAULT_LEAD_DAYS,
+  endWarnings,
+  makePlan,
+  type Plan,
+  PLAN_PREFIX,
+  PlanTally,
+} from '../../report/plan/plan.ts';
+import { planJson, planMarkdown, planParts, rehearsalLines } from '../../report/plan/plan-text.ts';
+import { movedToLog, Rehearsal, type RehearsedBrownout } from '../../report/plan/rehearse.ts';
+import { readWindow, Zone } from '../../report/plan/zone.ts';
+import type { LogGap } from '../../report/log-gaps.ts';
+import { type EntryTaker, LineTally } from '../../report/tally/tally-lines.ts';
+import { DAY_MS } from '../../report/tally/time-slots.ts';
+import { terminalText } from '../../report/text.ts';
+import { readRuleBook } from '../../rules/read-rule-book.ts';
+import { printFault } from '../../rules/rule-book-fault.ts';
+import type { RuleBook } from '../../rules/rule-book.ts';
+import {
+  type CommandFault,
+  endWith,
+  FAILURE,
+  isFault,
+  noRewriteLog,
+  openRuleBook,
+  unreadable,
+} from '../command-fault.ts';
+import { logSources, readMergedLogs, sizeOfFiles } from '../logs/log-files.ts';
+import { painter, printColumns, ProgressBar, type Terminal, terminalOf, wrapLines } from '../terminal.ts';
+
+/** Options that `plan` and `plan rehearse` share. */
+interface LogOptions {
+  readonly rules: string;
+  readonly names?: string;
+  readonly zone: Zone;
+}
+
+/** Options of `plan`. */
+export interface PlanCommandOptions extends LogOptions {
+  readonly format: 'text' | 'md' | 'json';
+  readonly lead?: number;
+  readonly goneAfter: number;
+  readonly avoid?: readonly string[];
+  readonly into?: string;
+  readonly at?: string;
+}
+
+/** Options of `plan rehearse`. */
+export interface RehearseOptions extends LogOptions {
+  readonly format: 'text' | 'json';
+  readonly window?: readonly string[];
+}
+
+/** Prints a plan for the end of V1 or writes it into a rule book, and sets the exit code. */
+export async function runPlan(given: readonly string[], options: PlanCommandOptions): Promise<void> {
+  endWith(await planFrom(given, options));
+}
+
+/** Plays brownouts over a log, prints what they would have done, and sets the exit code. */
+export async function runRehearsal(given: readonly string[], options: RehearseOptions): Promise<void> {
+  endWith(await rehearse(given, options));
+}
+
+async function planFrom(
+  given: readonly string[],
+  options: PlanCommandOptions,
+): Promise<CommandFault | undefined> {
+  const avoid = daysOf(options.avoid ?? []);
+  if ('fault' in avoid) return avoid;
+  const opened = await openInputs(options);
+  if (isFault(opened)) return opened;
+  const { names, book } = opened;
+  const now = options.at ?? new Date().toISOString();
+  const counts = new PlanTally(options.zone);
+  const read = await readLogs(given, counts, now);
+  if ('fault' in read) return read;
+  const plan = makePlan(counts, {
+    now: Date.parse(now),
+    zone: options.zone,
+    leadDays: options.lead ?? book.rollout?.leadDays ?? DEFAULT_LEAD_DAYS,
+    goneAfterDays: options.goneAfter,
+    names,
+    rollout: book.rollout,
+    gaps: read.gaps,
+    avoid,
+  });
+  if (plan === undefined) {
+    process.exitCode = FAILURE;
+    return write(
+      options.format,
+      'There is nothing to plan: no client with an API key still uses V1 in these logs.\n',
+      { plan: null },
+    );
+  }
+  const shown = (): string =>
+    options.format === 'md' ? planMarkdown(plan) : planTerminal(plan, terminalOf(stdout));
+  if (options.into === undefined) return write(options.format, shown, planJson(plan));
+  const outcome = await writePlan(options.into, plan);
+  if ('faults' in outcome) return { fault: outcome.faults.join('\n') };
+  const written = `${options.into} now has the plan: ${plan.brownouts.length} brownouts and a sunset on ${options.zone.text(plan.sunset)} (${plan.zone}).${outcome.kept === '' ? '' : ` ${outcome.kept}`}\n`;
+  return write(options.format, () => `${shown()}\n${written}`, { ...planJson(plan), into: options.into });
+}
+
+async function rehearse(
+  given: readonly string[],
+  options: RehearseOptions,
+): Promise<CommandFault | undefined> {
+  const { zone, format } = options;
+  const opened = await openInputs(options);
+  if (isFault(opened)) return opened;
+  const { names, book } = opened;
+  const windows = await windowsOf(given, options, book);
+  if ('fault' in windows) return windows;
+  const rehearsal = new Rehearsal(windows.windows, book, zone);
+  const read = await readLogs(given, rehearsal, undefined);
+  if ('fault' in read) return read;
+  const result = rehearsal.result(names);
+  const left = windows.left.map(
+    (id) => `${id} is left out: it has no begin and end, or the logs cover no day like it.`,
+  );
+  const time = (at: number): string => new Date(at).toISOString();
+  const text = [...rehearsalLines(result, zone), ...left].map((line) => `${line}\n`).join('');
+  return write(format, text, {
+    zone: zone.name,
+    windows: result.map(({ for: original, from, until, ...rest }) => ({
+      ...rest,
+      from: time(from),
+      until: time(until),
+      ...(original === undefined ? {} : { for: { from: time(original.from), until: time(original.until) } }),
+    })),
+    left: windows.left,
+  });
+}
+
+/** The windows that were given, or the brownouts of the rule book, those that lie ahead moved to days that the logs cover. */
+async function windowsOf(
+  given: readonly string[],
+  { window = [], zone }: RehearseOptions,
+  book: RuleBook,
+): Promise<
+  { readonly windows: readonly RehearsedBrownout[]; readonly left: readonly string[] } | CommandFault
+> {
+  if (window.length > 0) {
+    const windows: RehearsedBrownout[] = [];
+    for (const text of window) {
+      const read = readWindow(text, zone);
+      if ('fault' in read) return read;
+      windows.push({ brownout: { id: text, ...read, share: 100, status: 410 } });
+    }
+    return { windows, left: [] };
+  }
+  const brownouts = book.rollout?.brownouts ?? [];
+  if (brownouts.length === 0)
+    return { fault: 'There is no window to play: give --window, or a rule book with brownouts (--rules).' };
+  if (given.includes('-'))
+    return {
+      fault:
+        'The brownouts of a rule book are moved to days of the logs, which are read twice: give files, or --window.',
+    };
+  const span = { since: Number.POSITIVE_INFINITY, until: Number.NEGATIVE_INFINITY };
+  const read = await readLogs(given, { add: ({ time }) => widen(span, Date.parse(time)) }, undefined);
+  if ('fault' in read) return read;
+  const moved = brownouts.map((brownout) => ({ brownout, there: movedToLog(brownout, span, zone) }));
+  return {
+    windows: moved.flatMap(({ there }) => (there === undefined ? [] : [there])),
+    left: moved.filter(({ there }) => there === undefined).map(({ brownout }) => brownout.id),
+  };
+}
+
+function widen(span: { since: number; until: number }, time: number): void {
+  if (time < span.since) span.since = time;
+  if (time > span.until) span.until = time;
+}
+
+async function openInputs({
+  names: path,
+  rules,
+}: LogOptions): Promise<
+  { readonly names: ReadonlyMap<string, string>; readonly book: RuleBook } | CommandFault
+> {
+  const given = path === undefined ? new Map<string, string>() : readClientNames(path);
+  if ('fault' in given) return given;
+  const book = await openRuleBook(rules);
+  if (isFault(book)) return book;
+  const { ruleBook } = book.rules;
+  return { names: new Map([...Object.entries(ruleBook.rollout?.clients ?? {}), ...given]), book: ruleBook };
+}
+
+/** Reads logs of any number of replicas; entries dated after `now` are left out. */
+async function readLogs(
+  given: readonly string[],
+  taker: EntryTaker,
+  now: string | undefined,
+): Promise<{ readonly gaps: readonly LogGap[] } | CommandFault> {
+  const sources = await logSources(given);
+  if ('fault' in sources) return sources;
+  const { files } = sources;
+  const lines = now === undefined ? new LineTally(taker) : new LineTally(taker, () => now);
+  const bar = new ProgressBar(process.stderr, await sizeOfFiles(files), () => performance.now());
+  for (const file of files) lines.begin(file);
+  try {
+    await readMergedLogs(files, (bytes, file, read) => {
+      lines.add(bytes, file);
+      bar.show(read);
+    });
+  } catch (error) {
+    return unreadable('The log', error);
+  } finally {
+    bar.clear();
+  }
+  const junk = lines.coverage.find((log) => log.entries === 0 && log.unreadable > 0);
+  return junk === undefined ? { gaps: lines.gaps } : noRewriteLog(junk.file, junk.unreadable);
+}
+
+/** What the logs say about the sunset and the brownouts of a rule book, as warnings of `check`. */
+export async function warningsOfLogs(
+  given: readonly string[],
+  book: RuleBook,
+  { zone, now }: { readonly zone: Zone; readonly now: number },
+): Promise<readonly string[] | CommandFault> {
+  const counts = new PlanTally(zone);
+  const read = await readLogs(given, counts, new Date(now).toISOString());
+  if ('fault' in read) return read;
+  return endWarnings(counts, {
+    now,
+    zone,
+    leadDays: book.rollout?.leadDays ?? DEFAULT_LEAD_DAYS,
+    goneAfterDays: 14,
+    names: new Map(Object.entries(book.rollout?.clients ?? {})),
+    rollout: book.rollout,
+    gaps: read.gaps,
+    avoid: new Set(),
+  });
+}
+
+/** Reads `2026-12-25` and `2026-12-24..2027-01-02` as days since 1970. */
+function daysOf(texts: readonly string[]): ReadonlySet<number> | CommandFault {
+  const days = new Set<number>();
+  for (const text of texts) {
+    const [from = '', until = from, ...more] = text.split('..');
+    const [first, last] = [from, until].map((day) =>
+      /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(day) / DAY_MS : Number.NaN,
+    );
+    if (
+      first === undefined ||
+      last === undefined ||
+      !(last >= first) ||
+      last - first > 366 ||
+      more.length > 0
+    )
+      return { fault: `--avoid ${text} is no day: write 2026-12-25, or 2026-12-24..2027-01-02.` };
+    for (let day = first; day <= last; day += 1) days.add(day);
+  }
+  return days;
+}
+
+/** Waits until the output is flushed: it can be large, and the process ends after it. */
+function write(
+  format: 'text' | 'md' | 'json',
+  text: string | (() => string),
+  json: object,
+): Promise<undefined> {
+  const shown =
+    format === 'json' ? `${JSON.stringify(json, null, 2)}\n` : typeof text === 'string' ? text : text();
+  return new Promise((resolve) => {
+    stdout.write(shown, () => resolve(undefined));
+  });
+}
+
+/** Formats a plan for a terminal. */
+export function planTerminal(plan: Plan, terminal: Terminal): string {
+  const paint = painter(terminal);
+  const { columns } = terminal;
+  const parts = planParts(plan).map(({ title, sentences, table }) =>
+    [
+      paint('bold', title),
+      ...sentences.map((sentence) => wrapLines(terminalText(sentence), columns, 0)),
+      ...(table === undefined
+        ? []
+        : [
+            printColumns(
+              table.head,
+              table.rows.map((row) => row.map(terminalText)),
+              { columns },
+            ),
+          ]),
+    ].join('\n'),
+  );
+  return `${parts.join('\n\n')}\n`;
+}
+
+/** The outcome of writing a plan: what was kept of an older one, as a sentence, or why nothing was written. */
+export type WrittenPlan = { readonly kept: string } | { readonly faults: readonly string[] };
+
+/**
+ * Writes a plan into the rule book at `path`: deprecation, the time of the sunset, and the brownouts of the plan in the place of those
+ * of an earlier one. Every other line stays as it is, with its comments. The file is replaced at once, and only by a valid rule book.
+ */
+export async function writePlan(path: string, plan: Plan): Promise<WrittenPlan> {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    return {
+      faults: [`The rule book cannot be read: ${error instanceof Error ? error.message : String(error)}.`],
+    };
+  }
+  const reading = await readRuleBook(text, path);
+  if (!reading.ok) return { faults: reading.faults.map((fault) => printFault(fault)) };
+  const next = withPlan(text, plan);
+  if (next === undefined)
+    return {
+      faults: [
+        `${path}: the top of the file, sunset or brownouts is not written in block style; write it over several lines, or paste the dates of plan by hand.`,
+      ],
+    };
+  const checked = await readRuleBook(next, path);
+  if (!checked.ok) return { faults: checked.faults.map((fault) => printFault(fault)) };
+  const own = checked.ruleBook.rollout?.brownouts.filter(({ id }) => !id.startsWith(PLAN_PREFIX)) ?? [];
+  // In one step: a gateway that watches it never reads half of it.
+  replaceFileSync(path, next);
+  return { kept: own.length === 0 ? '' : `Its other brownouts stay: ${own.map(({ id }) => id).join(', ')}.` };
+}
+
+/** The text of a rule book with a plan; undefined where it is not written in block style. */
+function withPlan(text: string, plan: Plan): string | undefined {
+  const ended = text === '' || text.endsWith('\n') ? text : `${text}\n`;
+  const document: Document = parseDocument(ended, { version: '1.2', schema: 'core', stringKeys: true });
+  const { contents } = document;
+  if (!isMap(contents) || contents.flow === true) return undefined;
+  const edits: TextEdit[] = [];
+  const added: string[] = [];
+  const find = (key: string): Pair | undefined =>
+    contents.items.find(({ key: name }) => isScalar(name) && name.value === key);
+  if (find('deprecation') === undefined) added.push(`deprecation: ${timeText(plan.deprecation)}\n`);
+  const lead = plan.leadDays === DEFAULT_LEAD_DAYS ? '' : `, lead: ${plan.leadDays}`;
+  const sunset = find('sunset');
+  if (sunset === undefined)
+    added.push(
+      lead === ''
+        ? `sunset: ${timeText(plan.sunset)}\n`
+        : `sunset: { at: ${timeText(plan.sunset)}, after: serve${lead} }\n`,
+    );
+  else if (isMap(sunset.value)) {
+    const at = sunset.value.get('at', true);
+    if (!isScalar(at) || !replaceNode(edits, at, timeText(plan.sunset))) return undefined;
+    const old = sunset.value.get('lead', true);
+    if (isScalar(old)) replaceNode(edits, old, String(plan.leadDays));
+    else if (lead !== '') {
+      const end = at.range?.[1];
+      const { flow } = sunset.value;
+      if (end === undefined) return undefined;
+      const indent = ' '.repeat(columnOf(ended, sunset.value.range?.[0] ?? 0));
+      edits.push({
+        from: end,
+        until: end,
+        insert: flow === true ? lead : `\n${indent}lead: ${plan.leadDays}`,
+      });
+    }
+  } else if (
+    !isScalar(sunset.value) ||
+    !replaceNode(
+      edits,
+      sunset.value,
+      lead === '' ? timeText(plan.sunset) : `{ at: ${timeText(plan.sunset)}, after: serve${lead} }`,
+    )
+  )
+    return undefined;
+  const brownouts = find('brownouts');
+  // Where nothing could be chosen, what stands there is better than nothing.
+  if (plan.brownouts.length === 0) return finished(ended, edits, added);
+  if (brownouts === undefined) added.push(`brownouts:\n${brownoutLines(plan, '  ')}`);
+  else {
+    const list = brownouts.value;
+    if (!isSeq(list) || list.range === null || list.range === undefined) return undefined;
+    if (list.items.length === 0) {
+      // Written as `[]`.
+      edits.push({
+        from: list.range[0],
+        until: list.range[1],
+        insert: `\n${brownoutLines(plan, '  ').trimEnd()}`,
+      });
+    } else {
+      if (list.flow === true) return undefined;
+      const indent = ' '.repeat(columnOf(ended, ended.lastIndexOf('-', startOf(list.items[0]) ?? 0)));
+      let end: number | undefined;
+      for (const item of list.items) {
+        const start = startOf(item);
+        if (!isMap(item) || start === undefined || item.range === null || item.range === undefined)
+          return undefined;
+        const from = lineStart(ended, ended.lastIndexOf('-', start));
+        end = lineAfter(ended, item.range[1] - 1);
+        const id = item.get('id');
+        if (typeof id === 'string' && id.startsWith(PLAN_PREFIX))
+          edits.push({ from, until: end, insert: '' });
+      }
+      if (end === undefined) return undefined;
+      edits.push({ from: end, until: end, insert: brownoutLines(plan, indent) });
+    }
+  }
+  return finished(ended, edits, added);
+}
+
+interface TextEdit {
+  readonly from: number;
+  readonly until: number;
+  readonly insert: string;
+}
+
+function finished(text: string, edits: readonly TextEdit[], added: readonly string[]): string {
+  return applied(text, edits) + (added.length === 0 ? '' : `${separator(text)}${added.join('')}`);
+}
+
+function applied(text: string, edits: readonly TextEdit[]): string {
+  let result = '';
+  let at = 0;
+  for (const { from, until, insert } of edits.toSorted((one, other) => one.from - other.from)) {
+    result += text.slice(at, from) + insert;
+    at = until;
+  }
+  return result + text.slice(at);
+}
+
+function separator(text: string): string {
+  return text === '' || text.endsWith('\n\n') ? '' : '\n';
+}
+
+function replaceNode(
+  edits: TextEdit[],
+  { range }: { readonly range?: readonly [number, number, number] | null | undefined },
+  insert: string,
+): boolean {
+  if (range === undefined || range === null) return false;
+  edits.push({ from: range[0], until: range[1], insert });
+  return true;
+}
+
+function startOf(item: unknown): number | undefined {
+  return isMap(item) ? item.range?.[0] : undefined;
+}
+
+function lineStart(text: string, at: number): number {
+  return text.lastIndexOf('\n', at) + 1;
+}
+
+function columnOf(text: string, at: number): number {
+  return at - lineStart(text, at - 1);
+}
+
+/** The offset of the line after the one with `offset`. */
+function lineAfter(text: string, offset: number): number {
+  const feed = text.indexOf('\n', offset);
+  return feed === -1 ? text.length : feed + 1;
+}
+
+/** One line each: the wall-clock time stands behind it, since the file has UTC. */
+function brownoutLines({ brownouts, zone: name }: Plan, indent: string): string {
+  const zone = new Zone(name);
+  return brownouts
+    .map(({ id, from, until, clients, except }) => {
+      const scope = [
+        clients === undefined ? '' : `, clients: [${clients.map(quoted).join(', ')}]`,
+        except === undefined ? '' : `, except: [${except.map(quoted).join(', ')}]`,
+      ].join('');
+      return `${indent}- { id: ${id}, from: ${timeText(from)}, until: ${timeText(until)}${scope} } # ${zone.text(from)} ${name}\n`;
+    })
+    .join('');
+}
+
+/** A hash such as 1234567890123456 would be a number. */
+function quoted(hash: string): string {
+  return `'${hash}'`;
+}
+
+function timeText(at: number): string {
+  return new Date(at).toISOString().replace('.000Z', 'Z');
+}

@@ -1,0 +1,165 @@
+import { count, counted, lengthWords, markdownText, table, terminalText } from '../text.ts';
+import type { Plan, PlannedBrownout, PlannedClient } from './plan.ts';
+import { type RehearsedWindow, windowSentence, windowText } from './rehearse.ts';
+import { Zone } from './zone.ts';
+
+/** A table of a document, whose cells are plain text. */
+export interface PlanTable {
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+/** A part of a plan as people read it: sentences and at most one table, the same in every format. */
+export interface PlanPart {
+  readonly title: string;
+  readonly sentences: readonly string[];
+  readonly table?: PlanTable;
+}
+
+/** The parts of a plan in reading order. Times are those of its zone. */
+export function planParts(plan: Plan): readonly PlanPart[] {
+  const zone = new Zone(plan.zone);
+  const { brownouts, clients, rotated, unknown } = plan;
+  const unmet = clients.filter(({ notices }) => notices === undefined);
+  const met = clients.length - unmet.length;
+  return [
+    {
+      title: 'The end of V1',
+      sentences: [
+        `Deprecation: ${zone.text(plan.deprecation)}. Sunset: ${zone.text(plan.sunset)}, ${plan.sunsetBecause}. All times are those of ${plan.zone}.`,
+        `${counted(clients.length, 'client')} still ${clients.length === 1 ? 'uses' : 'use'} V1. A brownout is known to meet ${met === clients.length ? (met === 1 ? 'it' : 'each of them') : `${met} of them; of ${unmet.length} it is not known`}.`,
+      ],
+      table: { head: ['when', 'what'], rows: datesOf(plan, zone) },
+    },
+    {
+      title: 'Brownouts',
+      sentences: brownouts.length === 0 ? ['No brownout can be chosen: no client has a known rhythm.'] : [],
+      ...(brownouts.length === 0
+        ? {}
+        : {
+            table: {
+              head: ['id', 'when', 'length', 'meets', 'for'],
+              rows: brownouts.map((brownout) => [
+                brownout.id,
+                windowText(brownout.from, brownout.until, zone),
+                lengthWords(brownout.until - brownout.from),
+                count(brownout.meets),
+                scopeWords(brownout),
+              ]),
+            },
+          }),
+    },
+    {
+      title: 'Clients',
+      sentences: [],
+      table: {
+        head: ['client', 'requests', 'awake', 'longest usual pause', 'will notice', 'because'],
+        rows: clients.map((client) => clientRow(client, zone)),
+      },
+    },
+    ...(rotated.length === 0
+      ? []
+      : [
+          {
+            title: 'Keys that seem rotated',
+            sentences: [
+              'The second key begins where the first one ends, with the same operations at the same hours; ask the owner.',
+            ],
+            table: {
+              head: ['old key', 'last used', 'new key', 'first used'],
+              rows: rotated.map(({ old, young, last, first }) => [
+                old,
+                zone.text(last),
+                young,
+                zone.text(first),
+              ]),
+            },
+          },
+        ]),
+    ...(unknown.length === 0 ? [] : [{ title: 'Not known', sentences: unknown }]),
+  ];
+}
+
+function datesOf(plan: Plan, zone: Zone): string[][] {
+  return [
+    ...plan.announcements.map(({ at, text }) => ({ at, text })),
+    { at: plan.sunset, text: 'V1 ends.' },
+  ].map(({ at, text }) => [zone.text(at), text]);
+}
+
+function scopeWords({ clients, except }: PlannedBrownout): string {
+  if (clients !== undefined) return clients.join(', ');
+  return except === undefined ? 'every client' : `every client but ${except.join(', ')}`;
+}
+
+function clientRow(client: PlannedClient, zone: Zone): string[] {
+  const { notices, name, rhythm, usualPause, remarks } = client;
+  return [
+    name === undefined ? client.client : `${name} (${client.client})`,
+    count(client.requests),
+    rhythm ?? 'not known',
+    usualPause === undefined ? 'not known' : lengthWords(usualPause),
+    notices === undefined ? 'not known' : `${zone.text(notices.at)} (${notices.brownout})`,
+    [notices?.because ?? '', ...remarks].filter((text) => text !== '').join('. '),
+  ];
+}
+
+/** Prints a plan as Markdown. */
+export function planMarkdown(plan: Plan): string {
+  const parts = planParts(plan).map(({ title, sentences, table: rows }) =>
+    [
+      `## ${title}`,
+      ...sentences.map((sentence) => markdownText(sentence)),
+      ...(rows === undefined
+        ? []
+        : [
+            table(
+              rows.head,
+              rows.rows.map((row) => row.map(markdownText)),
+            ),
+          ]),
+    ].join('\n\n'),
+  );
+  return `${parts.join('\n\n')}\n`;
+}
+
+/** Prints a rehearsal: a sentence for each window, and whom it refuses. */
+export function rehearsalLines(windows: readonly RehearsedWindow[], zone: Zone): readonly string[] {
+  return windows.flatMap((window) => {
+    const moved =
+      window.for === undefined
+        ? ''
+        : `${window.id} (${windowText(window.for.from, window.for.until, zone)}) as on `;
+    const clients = window.clients.map(
+      ({ client, name, refused, losesRun }) =>
+        `  ${terminalText(name === undefined ? client : `${name} (${client})`)}  ${counted(refused, 'request')}${losesRun ? ', its only run of the day' : ''}`,
+    );
+    return [terminalText(`${moved}${windowSentence(window, zone)}`), ...clients];
+  });
+}
+
+/** A plan for programs: times in UTC, RFC 3339. */
+export function planJson(plan: Plan): object {
+  const time = (at: number): string => new Date(at).toISOString();
+  return {
+    ...plan,
+    at: time(plan.at),
+    deprecation: time(plan.deprecation),
+    sunset: time(plan.sunset),
+    announcements: plan.announcements.map(({ at, text }) => ({ at: time(at), text })),
+    brownouts: plan.brownouts.map(({ from, until, ...rest }) => ({
+      ...rest,
+      from: time(from),
+      until: time(until),
+    })),
+    clients: plan.clients.map(({ notices, ...rest }) => ({
+      ...rest,
+      ...(notices === undefined ? {} : { notices: { ...notices, at: time(notices.at) } }),
+    })),
+    rotated: plan.rotated.map(({ last, first, ...rest }) => ({
+      ...rest,
+      last: time(last),
+      first: time(first),
+    })),
+  };
+}

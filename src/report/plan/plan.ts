@@ -1,0 +1,641 @@
+import type { Brownout, Rollout } from '../../rules/rollout.ts';
+import { type ClientReport, percentWords } from '../client-report.ts';
+import type { LogGap } from '../log-gaps.ts';
+import { makeReport } from '../report.ts';
+import type { TallyEntry } from '../tally/tally-entry.ts';
+import { NO_KEY, Tally } from '../tally/tally.ts';
+import { DAY_MS } from '../tally/time-slots.ts';
+import { counted, lengthWords } from '../text.ts';
+import { isOfV1 } from '../../rewrite-log/entry-outcome.ts';
+import {
+  Calendar,
+  CELLS_A_DAY,
+  ClientRhythm,
+  type Forecast,
+  Forecaster,
+  isWorkday,
+  observedTime,
+  weekdayOf,
+  type WindowCells,
+} from './rhythm.ts';
+import { type RotatedKey, rotatedKeys } from './rotated-keys.ts';
+import { QUARTER_MS, type Zone } from './zone.ts';
+
+/** Days between the announcement and the end of V1, unless the operator sets others. */
+export const DEFAULT_LEAD_DAYS = 90;
+
+/** The brownouts of a plan are called by this and their number. */
+export const PLAN_PREFIX = 'plan-';
+
+/** Lengths of the brownouts, round by round, in quarters of an hour: from minutes to hours. */
+const ROUNDS = [1, 2, 4, 8, 16] as const;
+
+/** Maximum brownouts of a round. */
+const MAX_A_ROUND = 3;
+
+/** Quiet days before the sunset, in which whoever noticed late can still act. */
+const QUIET_DAYS = 14;
+
+/** The part of the time before the sunset that passes without a brownout. */
+const FIRST_SHARE = 0.25;
+
+/** Lengths of brownouts for single clients, in quarters of an hour. */
+const OWN_LENGTHS = [4, 8, 16] as const;
+
+/** The longest brownout for a client without a rhythm, in quarters of an hour: two days. */
+const LONGEST_OWN = 2 * CELLS_A_DAY;
+
+/** Requests and days below which nothing is said about the rhythm of a client. */
+const LEAST = { requests: 5, days: 14 } as const;
+
+/** Clients whose rhythm is kept; requests of others are counted as left out. */
+const MAX_CLIENTS = 20_000;
+
+const HALF_HOUR = 2;
+
+/** What the plan needs of a log: a tally for the report, and the rhythm of each client. */
+export class PlanTally {
+  readonly tally = new Tally();
+  readonly rhythms = new Map<string, ClientRhythm>();
+  /** V1 requests of clients beyond the limit. */
+  omitted = 0;
+  private readonly zone: Zone;
+
+  constructor(zone: Zone) {
+    this.zone = zone;
+  }
+
+  /** Adds an entry, in any order. */
+  add(entry: TallyEntry): void {
+    this.tally.add(entry);
+    const time = Date.parse(entry.time);
+    if (!isOfV1(entry) || Number.isNaN(time) || isPreflight(entry)) return;
+    const client = entry.client ?? NO_KEY;
+    let rhythm = this.rhythms.get(client);
+    if (rhythm === undefined) {
+      if (this.rhythms.size >= MAX_CLIENTS) {
+        this.omitted += 1;
+        return;
+      }
+      rhythm = new ClientRhythm();
+      this.rhythms.set(client, rhythm);
+    }
+    rhythm.add(time, this.zone.local(time), entry.operation);
+  }
+}
+
+function isPreflight({ method }: TallyEntry): boolean {
+  return method === 'OPTIONS';
+}
+
+/** What an operator chooses about a plan. */
+export interface PlanOptions {
+  /** Milliseconds since 1970 at which the plan is made. */
+  readonly now: number;
+  readonly zone: Zone;
+  /** Least days from the deprecation to the sunset. */
+  readonly leadDays: number;
+  readonly goneAfterDays: number;
+  /** Display names by client hash. */
+  readonly names: ReadonlyMap<string, string>;
+  /** The rollout of the rule book. */
+  readonly rollout: Rollout | undefined;
+  readonly gaps: readonly LogGap[];
+  /** Days on which there is no brownout, as days since 1970 of the zone: public holidays. */
+  readonly avoid: ReadonlySet<number>;
+}
+
+/** One brownout of a plan. Times are milliseconds since 1970. */
+export interface PlannedBrownout {
+  readonly id: string;
+  readonly from: number;
+  readonly until: number;
+  /** The clients that it is for; every client when absent. */
+  readonly clients?: readonly string[];
+  /** Clients that it spares, because it would be their first one and in their busiest hour. */
+  readonly except?: readonly string[];
+  /** Clients that are awake in it. */
+  readonly meets: number;
+}
+
+/** When a client will notice. */
+export interface Notice {
+  /** The id of the brownout. */
+  readonly brownout: string;
+  readonly at: number;
+  /** The evidence: `it comes on Tuesdays, and was awake at that time on 8 of the last 8`. */
+  readonly because: string;
+}
+
+/** A client that still uses V1, and what the plan does about it. */
+export interface PlannedClient {
+  readonly client: string;
+  readonly name?: string;
+  readonly requests: number;
+  /** When it is awake, in words; absent where that is not known. */
+  readonly rhythm?: string;
+  /** Usual longest pause in milliseconds; absent where it is not known. */
+  readonly usualPause?: number;
+  /** The first brownout in which it is surely awake; absent where none is known to be. */
+  readonly notices?: Notice;
+  /** Number of brownouts in which it is surely awake. */
+  readonly brownouts: number;
+  /** Why that is not known, or what is special, in sentences. */
+  readonly remarks: readonly string[];
+}
+
+/** What the operator tells the clients, and when. */
+export interface Announcement {
+  readonly at: number;
+  readonly text: string;
+}
+
+/** A plan for the end of V1. Times are milliseconds since 1970. */
+export interface Plan {
+  readonly at: number;
+  readonly zone: string;
+  readonly leadDays: number;
+  readonly deprecation: number;
+  readonly sunset: number;
+  /** Why the sunset is not earlier. */
+  readonly sunsetBecause: string;
+  readonly announcements: readonly Announcement[];
+  readonly brownouts: readonly PlannedBrownout[];
+  /** Clients that still use V1, those that no brownout meets first, then by requests. */
+  readonly clients: readonly PlannedClient[];
+  readonly rotated: readonly RotatedKey[];
+  /** What the plan cannot know, in sentences. */
+  readonly unknown: readonly string[];
+}
+
+/** A client while the plan is made. */
+interface Planning {
+  readonly report: ClientReport;
+  readonly rhythm: ClientRhythm;
+  readonly forecaster: Forecaster;
+  readonly isKnown: boolean;
+  readonly replaced: string | undefined;
+}
+
+/** Makes the plan from what a log has; undefined when no client that is known by a key still uses V1. */
+export function makePlan(counts: PlanTally, options: PlanOptions): Plan | undefined {
+  const { now, zone, leadDays, rollout } = options;
+  const planned = planningOf(counts, options);
+  if (planned.clients.length === 0) return undefined;
+  const { clients, rotated, observedDays } = planned;
+  const deprecation =
+    rollout?.signals?.since ?? zone.utcFrom((Math.floor(zone.local(now) / DAY_MS) + 1) * DAY_MS);
+  const pause = longestUsualPause(clients);
+  const { sunset, because } = sunsetOf(deprecation, pause, options);
+  const windows = chooseWindows(clients, deprecation, sunset, options);
+  const brownouts = windows.map(({ window, meets, ...rest }, at) => {
+    const { from, until } = timesOf(window, zone);
+    return { id: `${PLAN_PREFIX}${at + 1}`, from, until, ...rest, meets };
+  });
+  return {
+    at: now,
+    zone: zone.name,
+    leadDays,
+    deprecation,
+    sunset,
+    sunsetBecause: because,
+    announcements: announcements(deprecation, sunset, brownouts),
+    brownouts,
+    clients: clients
+      .map((client) => plannedClient(client, windows, brownouts))
+      .sort(
+        (one, other) =>
+          Math.min(one.brownouts, 1) - Math.min(other.brownouts, 1) || other.requests - one.requests,
+      ),
+    rotated,
+    unknown: unknownParts(counts, options, observedDays),
+  };
+}
+
+/** Clients that still use V1, those of rotated keys as one, with what is foretold of them. */
+function planningOf(
+  counts: PlanTally,
+  options: PlanOptions,
+): {
+  readonly clients: readonly Planning[];
+  readonly rotated: readonly RotatedKey[];
+  readonly observedDays: number;
+} {
+  const { now, goneAfterDays, names, gaps, zone } = options;
+  const report = makeReport(counts.tally, { now: new Date(now).toISOString(), goneAfterDays, names });
+  const since = Date.parse(report.since ?? '');
+  const until = Date.parse(report.until ?? '');
+  if (Number.isNaN(since) || Number.isNaN(until)) return { clients: [], rotated: [], observedDays: 0 };
+  const calendar = new Calendar(observedTime(since, until, gaps, zone));
+  const rotated = rotatedKeys(counts.rhythms);
+  const before = new Map(rotated.map(({ old, young }) => [young, old]));
+  const replaced = new Set(rotated.map(({ old }) => old));
+  const clients = report.clients.flatMap((client): Planning[] => {
+    const own = counts.rhythms.get(client.client);
+    if (own === undefined || client.client === NO_KEY || client.class === 'gone') return [];
+    if (replaced.has(client.client)) return [];
+    const old = before.get(client.client);
+    const past = old === undefined ? undefined : counts.rhythms.get(old);
+    const rhythm = past === undefined ? own : ClientRhythm.of(past, own);
+    const forecaster = new Forecaster(rhythm, calendar);
+    const isKnown = rhythm.requests >= LEAST.requests && rhythm.last - rhythm.first >= LEAST.days * DAY_MS;
+    return [{ report: client, rhythm, forecaster, isKnown, replaced: old }];
+  });
+  return { clients, rotated, observedDays: Math.floor((until - since) / DAY_MS) };
+}
+
+function longestUsualPause(clients: readonly Planning[]): number {
+  return clients.reduce(
+    (longest, { forecaster, isKnown }) => Math.max(longest, isKnown ? forecaster.usualPause : 0),
+    0,
+  );
+}
+
+/** The first working midnight, from Tuesday to Thursday, that is late enough. */
+function sunsetOf(
+  deprecation: number,
+  pause: number,
+  { now, zone, leadDays, avoid }: PlanOptions,
+): { readonly sunset: number; readonly because: string } {
+  const byLead = Math.max(deprecation, now) + leadDays * DAY_MS;
+  const byPause = now + 2 * pause;
+  let day = Math.floor(zone.local(Math.max(byLead, byPause)) / DAY_MS) + 1;
+  while (weekdayOf(day) < 2 || weekdayOf(day) > 4 || avoid.has(day)) day += 1;
+  const because =
+    byPause > byLead
+      ? `later than twice the longest usual pause of a client, which is ${lengthWords(pause)}`
+      : `${counted(leadDays, 'day')} after the deprecation${pause === 0 ? '' : `, and later than twice the longest usual pause, which is ${lengthWords(pause)}`}`;
+  return { sunset: zone.utcFrom(day * DAY_MS), because };
+}
+
+interface ChosenWindow {
+  readonly window: WindowCells;
+  readonly clients?: readonly string[];
+  readonly except?: readonly string[];
+  readonly meets: number;
+}
+
+/** Chooses the brownouts: rounds for everybody that grow, then windows for single clients that none of them meets. */
+function chooseWindows(
+  all: readonly Planning[],
+  deprecation: number,
+  sunset: number,
+  { now, zone, avoid }: PlanOptions,
+): readonly ChosenWindow[] {
+  const clients = all.filter(({ isKnown }) => isKnown);
+  const start = Math.max(deprecation, now);
+  const first = dayOf(start + (sunset - start) * FIRST_SHARE, zone);
+  const last = dayOf(sunset, zone) - QUIET_DAYS;
+  const days: number[] = [];
+  for (let day = first; day < last; day += 1) if (!avoid.has(day)) days.push(day);
+  const chooser = new WindowChooser(clients, zone);
+  for (const [round, length] of ROUNDS.entries()) {
+    const from = Math.floor((days.length * round) / ROUNDS.length);
+    const until = Math.floor((days.length * (round + 1)) / ROUNDS.length);
+    chooser.addRound(days.slice(from, until), length);
+  }
+  chooser.addForSingle(days);
+  return chooser.chosen();
+}
+
+function dayOf(time: number, zone: Zone): number {
+  return Math.floor(zone.local(time) / DAY_MS);
+}
+
+/** Chooses windows greedily: each is the one that meets most clients that were not met yet. */
+class WindowChooser {
+  private readonly clients: readonly Planning[];
+  private readonly zone: Zone;
+  private readonly windows: ChosenWindow[] = [];
+  /** The begin, in cells since 1970, of the first window that surely meets each client. */
+  private readonly met = new Map<Planning, number>();
+  private readonly busyDays = new Set<number>();
+
+  constructor(clients: readonly Planning[], zone: Zone) {
+    this.clients = clients;
+    this.zone = zone;
+  }
+
+  /** The windows in order of time. */
+  chosen(): readonly ChosenWindow[] {
+    return this.windows.toSorted((one, other) => beginOf(one.window) - beginOf(other.window));
+  }
+
+  /** Adds the windows of one length. Each round has one at least, also when all clients were met: reminders grow. */
+  addRound(days: readonly number[], length: number): void {
+    const inRound = new Set<Planning>();
+    for (let count = 0; count < MAX_A_ROUND; count += 1) {
+      let best: { readonly window: WindowCells; readonly score: number } | undefined;
+      for (const day of days) {
+        if (this.busyDays.has(day)) continue;
+        for (let start = 0; start + length <= CELLS_A_DAY; start += stepOf(length)) {
+          const window = { day, start, length };
+          const score = this.score(window, inRound, best?.score ?? 0);
+          if (score > (best?.score ?? 0) && isOnClock(window, this.zone)) best = { window, score };
+        }
+      }
+      if (best === undefined) return;
+      this.take(best.window, inRound);
+    }
+  }
+
+  /** Adds windows for the clients that no window surely meets, several clients in one where that is possible. */
+  addForSingle(days: readonly number[]): void {
+    // Short windows before long ones, and days before the clocks change before others: some jobs go by UTC.
+    const offset = (day: number): number => this.zone.local(day * DAY_MS);
+    const [now = 0] = days;
+    const ordered = days.toSorted(
+      (one, other) =>
+        Number(offset(one) - one * DAY_MS !== offset(now) - now * DAY_MS) -
+          Number(offset(other) - other * DAY_MS !== offset(now) - now * DAY_MS) || one - other,
+    );
+    for (const length of OWN_LENGTHS) {
+      for (;;) {
+        const unmet = this.clients.filter((client) => !this.met.has(client));
+        if (unmet.length === 0) return;
+        const best = this.bestFor(unmet, ordered, length);
+        if (best === undefined) break;
+        this.takeFor(best.window, best.clients);
+      }
+    }
+    for (const client of this.clients) {
+      if (this.met.has(client)) continue;
+      const { longestPause } = client.forecaster;
+      const length = Math.ceil(longestPause / QUARTER_MS / 4 + 1) * 4;
+      const day = ordered.find((one) => isWorkday(one));
+      if (length > LONGEST_OWN || day === undefined) continue;
+      const window = { day: day - Math.floor(length / CELLS_A_DAY), start: 8 * 4, length };
+      if (this.isSure(client, window)) this.takeFor(window, [client]);
+    }
+  }
+
+  private bestFor(
+    unmet: readonly Planning[],
+    days: readonly number[],
+    length: number,
+  ): { readonly window: WindowCells; readonly clients: readonly Planning[] } | undefined {
+    let best: { readonly window: WindowCells; readonly clients: readonly Planning[] } | undefined;
+    for (const day of days) {
+      for (let start = 0; start + length <= CELLS_A_DAY; start += stepOf(length)) {
+        const window = { day, start, length };
+        const sure = unmet.filter((client) => this.isSure(client, window));
+        if (sure.length === 0) continue;
+        const spared = sure.filter((client) => !this.isFirstInBusiestHour(client, window));
+        // A client that is hardly awake but in its busiest hour has no other.
+        const clients = spared.length > 0 ? spared : sure;
+        if (clients.length > (best?.clients.length ?? 0) && isOnClock(window, this.zone))
+          best = { window, clients };
+      }
+    }
+    return best;
+  }
+
+  private score(window: WindowCells, inRound: ReadonlySet<Planning>, beat: number): number {
+    let score = 0;
+    let left = this.clients.length;
+    for (const client of this.clients) {
+      left -= 1;
+      // Even if it met all others for the first time, it would not be better.
+      if (score + (left + 1) * 10 <= beat) return 0;
+      if (inRound.has(client)) continue;
+      const { sight } = client.forecaster.forecast(window);
+      if (sight === 'never') continue;
+      if (this.isFirstInBusiestHour(client, window)) score -= 0.5;
+      else if (sight === 'sure') score += this.met.has(client) ? 1 : 10;
+    }
+    // Somebody should be there to see who complains.
+    const isOfficeTime = window.start >= 8 * 4 && window.start + window.length <= 18 * 4;
+    return score * (isWorkday(window.day) ? 1 : 0.9) * (isOfficeTime ? 1 : 0.95);
+  }
+
+  private take(window: WindowCells, inRound: Set<Planning>): void {
+    const spared: string[] = [];
+    const met: Planning[] = [];
+    for (const client of this.clients) {
+      const { sight } = client.forecaster.forecast(window);
+      if (sight === 'never') continue;
+      if (this.isFirstInBusiestHour(client, window)) spared.push(client.report.client);
+      else if (sight === 'sure') met.push(client);
+    }
+    for (const client of met) {
+      inRound.add(client);
+      this.meet(client, window);
+    }
+    this.busyDays.add(window.day);
+    this.windows.push({
+      window,
+      ...(spared.length === 0 ? {} : { except: spared }),
+      meets: met.length,
+    });
+  }
+
+  private takeFor(window: WindowCells, clients: readonly Planning[]): void {
+    for (const client of clients) this.meet(client, window);
+    const hashes = clients.flatMap(({ report, replaced }) =>
+      replaced === undefined ? [report.client] : [report.client, replaced],
+    );
+    this.windows.push({ window, clients: hashes, meets: clients.length });
+  }
+
+  private meet(client: Planning, window: WindowCells): void {
+    const begin = beginOf(window);
+    const before = this.met.get(client);
+    if (before === undefined || begin < before) this.met.set(client, begin);
+  }
+
+  private isSure({ forecaster }: Planning, window: WindowCells): boolean {
+    return forecaster.forecast(window).sight === 'sure';
+  }
+
+  /** True when the window would be the first that the client meets, in its busiest hour, although it has others. */
+  private isFirstInBusiestHour(client: Planning, window: WindowCells): boolean {
+    const before = this.met.get(client);
+    if (before !== undefined && before < beginOf(window)) return false;
+    const { rhythm } = client;
+    return !rhythm.hasOneHour && coversHour(window, rhythm.busiestHour);
+  }
+}
+
+/** Windows begin at full hours, short ones at half hours as well. */
+function stepOf(length: number): number {
+  return Math.max(HALF_HOUR, Math.min(4, length));
+}
+
+function beginOf({ day, start }: WindowCells): number {
+  return day * CELLS_A_DAY + start;
+}
+
+/** True when a window has a part of an hour of the day. */
+export function coversHour({ start, length }: Omit<WindowCells, 'day'>, hour: number): boolean {
+  if (length >= CELLS_A_DAY) return true;
+  const begin = hour * 4;
+  return [begin, begin + CELLS_A_DAY].some((from) => start < from + 4 && start + length > from);
+}
+
+/** False for a window that daylight saving leaves out, repeats, or makes longer or shorter. */
+function isOnClock(window: WindowCells, zone: Zone): boolean {
+  const [begin, end] = [beginOf(window), beginOf(window) + window.length].map((cell) => cell * QUARTER_MS);
+  if (begin === undefined || end === undefined) return false;
+  const [from, until] = [zone.utc(begin), zone.utc(end)];
+  return (
+    from !== undefined &&
+    until !== undefined &&
+    until - from === end - begin &&
+    !zone.isTwice(begin) &&
+    !zone.isTwice(end)
+  );
+}
+
+function timesOf(window: WindowCells, zone: Zone): { readonly from: number; readonly until: number } {
+  const begin = beginOf(window) * QUARTER_MS;
+  return { from: zone.utcFrom(begin), until: zone.utcFrom(begin + window.length * QUARTER_MS) };
+}
+
+function plannedClient(
+  client: Planning,
+  windows: readonly ChosenWindow[],
+  brownouts: readonly PlannedBrownout[],
+): PlannedClient {
+  const { report, rhythm, forecaster, isKnown, replaced } = client;
+  const remarks: string[] = [];
+  const days = Math.floor((rhythm.last - rhythm.first) / DAY_MS);
+  if (!isKnown)
+    remarks.push(
+      `Its rhythm is not known: it was seen with ${counted(rhythm.requests, 'request')} in ${counted(days, 'day')}.`,
+    );
+  if (replaced !== undefined)
+    remarks.push(`Its key seems to be the rotated one of ${replaced}; both are taken as one client.`);
+  let notices: Notice | undefined;
+  let met = 0;
+  let missing = 1;
+  for (const [at, chosen] of windows.entries()) {
+    const brownout = brownouts[at];
+    if (brownout === undefined || !isFor(chosen, report.client)) continue;
+    const forecast = forecaster.forecast(chosen.window);
+    if (!isKnown) continue;
+    missing *= 1 - (forecast.trials === 0 ? 0 : forecast.hits / forecast.trials);
+    if (forecast.sight !== 'sure') continue;
+    met += 1;
+    if (notices !== undefined) continue;
+    notices = { brownout: brownout.id, at: brownout.from, because: because(forecast) };
+    if (rhythm.hasOneHour && coversHour(chosen.window, rhythm.busiestHour))
+      remarks.push('It is awake in one hour of the day alone, so the brownout is in it.');
+  }
+  if (isKnown && met === 0)
+    remarks.push(
+      `When it will notice is not known: it has no rhythm that a brownout could be chosen by${missing < 0.999 ? `; it is awake in one of them with a chance of about ${percentWords(Math.round((1 - missing) * 100) / 100)}` : ''}.`,
+    );
+  if (isKnown && forecaster.longestPause > 2 * forecaster.usualPause)
+    remarks.push(`It paused for ${lengthWords(forecaster.longestPause)} once, as in a holiday.`);
+  return {
+    client: report.client,
+    ...(report.name === undefined ? {} : { name: report.name }),
+    requests: rhythm.requests,
+    ...(isKnown ? { rhythm: forecaster.words(rhythm), usualPause: forecaster.usualPause } : {}),
+    ...(notices === undefined ? {} : { notices }),
+    brownouts: met,
+    remarks,
+  };
+}
+
+function isFor({ clients, except }: Pick<Brownout, 'clients' | 'except'>, client: string): boolean {
+  return (clients === undefined || clients.includes(client)) && except?.includes(client) !== true;
+}
+
+function because({ hits, trials, like }: Forecast): string {
+  return `it comes ${like === 'every day' ? like : `on ${like}`}, and was awake at that time on ${Math.round(hits)} of the last ${trials}`;
+}
+
+/** What to tell the clients: at the deprecation, before the first brownout, and twice before the end. */
+function announcements(
+  deprecation: number,
+  sunset: number,
+  brownouts: readonly PlannedBrownout[],
+): readonly Announcement[] {
+  const all = [
+    { at: deprecation, text: 'Announce the end of V1 and its date; send each client its guide.' },
+    ...brownouts
+      .slice(0, 1)
+      .map(({ from }) => ({ at: from - 7 * DAY_MS, text: 'Announce the brownouts with their times.' })),
+    {
+      at: sunset - 30 * DAY_MS,
+      text: 'Remind the clients that still use V1; report --digest has a text for each.',
+    },
+    { at: sunset - 7 * DAY_MS, text: 'Call the owners of the clients that still use V1.' },
+  ];
+  return all.filter(({ at }) => at >= deprecation).sort((one, other) => one.at - other.at);
+}
+
+function unknownParts(
+  { tally, rhythms, omitted }: PlanTally,
+  { gaps }: PlanOptions,
+  observedDays: number,
+): readonly string[] {
+  const keyless = rhythms.get(NO_KEY);
+  return [
+    ...(observedDays < 92
+      ? [
+          `The logs cover ${counted(observedDays, 'day')}: a client that comes once in a ${observedDays < 28 ? 'month' : 'quarter'} or more rarely may not be in them.`,
+        ]
+      : []),
+    ...(keyless === undefined
+      ? []
+      : [`${counted(keyless.requests, 'request')} had no API key; whose they are is not known.`]),
+    ...(omitted + tally.omittedClients === 0
+      ? []
+      : [
+          `${counted(omitted + tally.omittedClients, 'request')} of more clients than a plan can hold are left out.`,
+        ]),
+    ...(gaps.length === 0
+      ? []
+      : [`The logs lack ${counted(gaps.length, 'part')} of the time; who was awake then is not known.`]),
+  ];
+}
+
+/** What `check` says about the end of V1 that a rule book declares, as sentences; empty where it is sound, or declares none. */
+export function endWarnings(counts: PlanTally, options: PlanOptions): readonly string[] {
+  const { rollout, now, zone, leadDays } = options;
+  const sunset = rollout?.signals?.sunset;
+  if (rollout === undefined || sunset === undefined || sunset <= now) return [];
+  const { clients } = planningOf(counts, options);
+  if (clients.length === 0) return [];
+  const warnings: string[] = [];
+  if (sunset < now + leadDays * DAY_MS)
+    warnings.push(
+      `sunset: V1 ends on ${zone.text(sunset)} (${zone.name}), in ${counted(Math.floor((sunset - now) / DAY_MS), 'day')}, nearer than the lead time of ${counted(leadDays, 'day')}, and ${counted(clients.length, 'client')} still ${clients.length === 1 ? 'calls' : 'call'}: ${named(clients)}; choose a later day`,
+    );
+  const coming = rollout.brownouts.filter(({ until = sunset }) => until > now);
+  const known = clients.filter(({ isKnown }) => isKnown);
+  const unmet = known.filter((client) => !coming.some((brownout) => meets(client, brownout, options)));
+  if (unmet.length > 0)
+    warnings.push(
+      `brownouts: none before the sunset is known to meet ${counted(unmet.length, 'client')}: ${named(unmet)}; capture-gateway plan chooses windows for ${unmet.length === 1 ? 'it' : 'them'}`,
+    );
+  const unknown = clients.length - known.length;
+  if (unknown > 0)
+    warnings.push(
+      `brownouts: whether one meets ${counted(unknown, 'more client')} is not known, whose rhythm the logs do not show`,
+    );
+  return warnings;
+}
+
+function meets(
+  { report, forecaster }: Planning,
+  brownout: Brownout,
+  { now, zone, rollout }: PlanOptions,
+): boolean {
+  const { from = now, until = rollout?.signals?.sunset ?? now } = brownout;
+  if (!isFor(brownout, report.client) || brownout.operations !== undefined) return false;
+  const begin = Math.ceil(zone.local(Math.max(from, now)) / QUARTER_MS);
+  const length = Math.floor(zone.local(until) / QUARTER_MS) - begin;
+  // Longer than a week meets whoever has a rhythm of a week.
+  if (length < 1) return false;
+  const day = Math.floor(begin / CELLS_A_DAY);
+  const window = { day, start: begin - day * CELLS_A_DAY, length: Math.min(length, 7 * CELLS_A_DAY) };
+  return forecaster.forecast(window).sight === 'sure';
+}
+
+function named(clients: readonly Planning[]): string {
+  const names = clients.map(({ report }) => report.name ?? report.client);
+  return names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ');
+}

@@ -1,0 +1,205 @@
+import { retirementRefusal, type RetirementRefusal } from '../../rollout/retirement.ts';
+import type { Brownout, Rollout } from '../../rules/rollout.ts';
+import type { RuleBook } from '../../rules/rule-book.ts';
+import type { TallyEntry } from '../tally/tally-entry.ts';
+import { NO_KEY } from '../tally/tally.ts';
+import { DAY_MS } from '../tally/time-slots.ts';
+import { counted } from '../text.ts';
+import { clockText, dayText, type Zone } from './zone.ts';
+
+/** A client runs once a day when it is awake on as many of its days for no longer than this. */
+const RUN_HOURS = 2;
+
+/** Least days on which a client that runs once a day was seen. */
+const LEAST_RUNS = 3;
+
+/** Refusals that come before the one of a brownout: the gateway had no room for the request, whoever sent it. */
+const EARLIER_REFUSALS: ReadonlySet<string> = new Set(['overloaded', 'loop-detected', 'internal']);
+
+/** Whether the retirement of V1 decides about a logged request at all: it was one for V1, with a head that the gateway accepted. */
+export function isDecided({ route, failure }: Pick<TallyEntry, 'route' | 'failure'>): boolean {
+  return route === 'migrate' && (failure === undefined || !EARLIER_REFUSALS.has(failure));
+}
+
+/**
+ * The refusal that a logged request would have got with a rollout, by the function that the gateway calls. `random` decides about
+ * brownouts of a share, as in the gateway.
+ */
+export function rehearsedRefusal(
+  entry: TallyEntry,
+  rollout: Rollout,
+  book: Pick<RuleBook, 'to'>,
+  random: number,
+): RetirementRefusal | undefined {
+  const { client, operation } = entry;
+  return isDecided(entry)
+    ? retirementRefusal(rollout, book, { client, operation }, Date.parse(entry.time), random)
+    : undefined;
+}
+
+/** One window as it would have been. */
+export interface RehearsedWindow {
+  readonly id: string;
+  /** The window that was played, in milliseconds since 1970. */
+  readonly from: number;
+  readonly until: number;
+  /** The brownout of the rule book that was moved there; absent for a window that was given. */
+  readonly for?: { readonly from: number; readonly until: number };
+  readonly refused: number;
+  /** Refused requests by client, most first; `-` for requests without a key. */
+  readonly clients: readonly RehearsedClient[];
+  /** Percent of the requests that are refused; below 100 the numbers are those that could be. */
+  readonly share: number;
+  /** False where the logs do not cover the whole window. */
+  readonly isCovered: boolean;
+}
+
+/** The effect of one window on one client. */
+export interface RehearsedClient {
+  readonly client: string;
+  readonly name?: string;
+  readonly refused: number;
+  /** True when it runs once a day, and would have lost that run. */
+  readonly losesRun: boolean;
+}
+
+/** Plays windows over entries of a log, in any order. */
+export class Rehearsal {
+  private readonly book: Pick<RuleBook, 'to'>;
+  private readonly zone: Zone;
+  private readonly windows: readonly PlayedWindow[];
+  /** Requests of each client by hour of wall-clock time. */
+  private readonly hours = new Map<string, Set<number>>();
+  private since = Number.POSITIVE_INFINITY;
+  private until = Number.NEGATIVE_INFINITY;
+
+  /** Each window is played by itself: its numbers are those that it has without the others. */
+  constructor(windows: readonly RehearsedBrownout[], book: Pick<RuleBook, 'to' | 'rollout'>, zone: Zone) {
+    this.book = book;
+    this.zone = zone;
+    const { gone: _gone, ...base } = book.rollout ?? { clients: {}, brownouts: [], pins: [] };
+    // The share decides about each request by chance: all that could be refused are counted.
+    this.windows = windows.map((window) => ({
+      ...window,
+      rollout: { ...base, brownouts: [{ ...window.brownout, share: 100 }] },
+      refused: new Map(),
+    }));
+  }
+
+  /** Adds an entry. */
+  add(entry: TallyEntry): void {
+    const time = Date.parse(entry.time);
+    if (Number.isNaN(time)) return;
+    this.since = Math.min(this.since, time);
+    this.until = Math.max(this.until, time);
+    if (!isDecided(entry)) return;
+    const client = entry.client ?? NO_KEY;
+    const hours = this.hours.get(client) ?? new Set<number>();
+    this.hours.set(client, hours.add(Math.floor(this.zone.local(time) / 3_600_000)));
+    for (const { rollout, refused } of this.windows) {
+      if (rehearsedRefusal(entry, rollout, this.book, 0) !== undefined)
+        refused.set(client, (refused.get(client) ?? 0) + 1);
+    }
+  }
+
+  /** The windows as they would have been, in the order given. */
+  result(names: ReadonlyMap<string, string>): readonly RehearsedWindow[] {
+    return this.windows.map(({ brownout, original, refused }) => {
+      const { id, from = this.since, until = this.until, share } = brownout;
+      const clients = [...refused].map(([client, requests]) => {
+        const name = names.get(client);
+        return {
+          client,
+          ...(name === undefined ? {} : { name }),
+          refused: requests,
+          losesRun: client !== NO_KEY && this.losesRun(client, from, until),
+        };
+      });
+      return {
+        id,
+        from,
+        until,
+        ...(original === undefined ? {} : { for: original }),
+        refused: clients.reduce((sum, one) => sum + one.refused, 0),
+        clients: clients.sort((one, other) => other.refused - one.refused),
+        share,
+        isCovered: from >= this.since && until <= this.until,
+      };
+    });
+  }
+
+  /** True when the client is awake for at most two hours a day, and on the day of the window only within it. */
+  private losesRun(client: string, from: number, until: number): boolean {
+    const hours = [...(this.hours.get(client) ?? [])];
+    const byDay = Map.groupBy(hours, (hour) => Math.floor(hour / 24));
+    if (byDay.size < LEAST_RUNS) return false;
+    if ([...byDay.values()].some((own) => own.length > RUN_HOURS)) return false;
+    const [begin, end] = [this.zone.local(from) / 3_600_000, this.zone.local(until) / 3_600_000];
+    const days = new Set(
+      hours.filter((hour) => hour + 1 > begin && hour < end).map((hour) => Math.floor(hour / 24)),
+    );
+    const lost = [...days].flatMap((day) => byDay.get(day) ?? []);
+    return lost.every((hour) => hour + 1 > begin && hour < end);
+  }
+}
+
+/** A brownout to play, with the times that it has in the rule book where it was moved. */
+export interface RehearsedBrownout {
+  readonly brownout: Brownout;
+  readonly original?: { readonly from: number; readonly until: number };
+}
+
+interface PlayedWindow extends RehearsedBrownout {
+  readonly rollout: Rollout;
+  /** Requests that would have been refused, by client. */
+  readonly refused: Map<string, number>;
+}
+
+/**
+ * Moves a brownout that lies ahead to the latest day of the same weekday that a log covers, at the same wall-clock time; undefined
+ * for one without a begin and an end, and where the log covers no such day.
+ */
+export function movedToLog(
+  brownout: Brownout,
+  log: { readonly since: number; readonly until: number },
+  zone: Zone,
+): RehearsedBrownout | undefined {
+  const { from, until } = brownout;
+  if (from === undefined || until === undefined) return undefined;
+  if (until <= log.until) return from >= log.since ? { brownout } : undefined;
+  const [begin, end] = [zone.local(from), zone.local(until)];
+  for (let weeks = Math.ceil((end - zone.local(log.until)) / (7 * DAY_MS)); ; weeks += 1) {
+    const past = begin - weeks * 7 * DAY_MS;
+    const moved = zone.utc(past);
+    if (past < zone.local(log.since)) return undefined;
+    // An hour that daylight saving left out was no Tuesday at two.
+    if (moved === undefined) continue;
+    const there = { ...brownout, from: moved, until: zone.utcFrom(end - weeks * 7 * DAY_MS) };
+    return { brownout: there, original: { from, until } };
+  }
+}
+
+/** Says what a window would have done, such as `Tue 24 Nov 2026, 09:00 to 10:00, would have refused 312 requests of 7 clients`. */
+export function windowSentence(window: RehearsedWindow, zone: Zone): string {
+  const { from, until, refused, clients, share, isCovered } = window;
+  const could = share === 100 ? 'would have refused' : `(${share} %) would have refused about`;
+  const some = share === 100 ? refused : Math.round((refused * share) / 100);
+  const when = `${windowText(from, until, zone)} ${could} ${counted(some, 'request')}`;
+  const known = clients.filter(({ client }) => client !== NO_KEY);
+  const keyless = clients.find(({ client }) => client === NO_KEY);
+  const losing = known.filter(({ losesRun }) => losesRun);
+  const whose = refused === 0 ? '' : ` of ${counted(known.length, 'client')}`;
+  const runs =
+    losing.length === 0
+      ? ''
+      : `, ${known.length === 1 ? '' : `${losing.length} of them `}${losing.length === 1 ? 'a job that runs' : 'jobs that run'} once a day and would have lost that run (${losing.map(({ client, name }) => name ?? client).join(', ')})`;
+  const others = keyless === undefined ? '' : `; ${counted(keyless.refused, 'request')} had no key`;
+  return `${when}${whose}${runs}${others}.${isCovered ? '' : ' The logs do not cover all of it.'}`;
+}
+
+/** A window in wall-clock time: `Tue 24 Nov 2026, 09:00 to 10:00`. */
+export function windowText(from: number, until: number, zone: Zone): string {
+  const [begin, end] = [zone.local(from), zone.local(until)];
+  const day = dayText(begin) === dayText(end) ? '' : `${dayText(end)} `;
+  return `${dayText(begin)}, ${clockText(begin)} to ${day}${clockText(end)}`;
+}

@@ -1,0 +1,137 @@
+/** Length of a quarter of an hour in milliseconds: every zone's offset changes at such a time. */
+export const QUARTER_MS = 900_000;
+
+/** Offsets that are remembered: those of three years. */
+const MAX_OFFSETS = 105_000;
+
+const WEEKDAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'] as const;
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const;
+
+/**
+ * Wall-clock time of one zone. A *local* time is the number of milliseconds that the clock on the wall would be from 1970 if it were
+ * one of UTC, so that days and hours of it are plain divisions, whatever daylight saving does.
+ */
+export class Zone {
+  /** IANA name, such as `Australia/Sydney`. */
+  readonly name: string;
+  private readonly format: Intl.DateTimeFormat;
+  private readonly offsets = new Map<number, number>();
+
+  /** Throws a RangeError for a name that the runtime does not know. */
+  constructor(name: string) {
+    this.format = new Intl.DateTimeFormat('en-US', {
+      timeZone: name,
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+    });
+    this.name = name;
+  }
+
+  /** The zone of the machine. */
+  static own(): Zone {
+    return new Zone(new Intl.DateTimeFormat().resolvedOptions().timeZone);
+  }
+
+  /** The local time at a time in milliseconds since 1970. */
+  local(time: number): number {
+    return time + this.offset(time);
+  }
+
+  /**
+   * The time in milliseconds since 1970 at a local time: the earlier one of an hour that comes twice. Undefined in the hour that
+   * daylight saving leaves out.
+   */
+  utc(local: number): number | undefined {
+    const candidates = [local - this.offset(local - DAY_MS), local - this.offset(local + DAY_MS)];
+    return candidates.filter((time) => this.local(time) === local).sort((one, other) => one - other)[0];
+  }
+
+  /** The first time at or after a local time that the clock shows. */
+  utcFrom(local: number): number {
+    for (let later = local; ; later += QUARTER_MS) {
+      const time = this.utc(later);
+      if (time !== undefined) return time;
+    }
+  }
+
+  /** True in the hour that comes twice when daylight saving ends. */
+  isTwice(local: number): boolean {
+    const offsets = [this.offset(local - DAY_MS), this.offset(local + DAY_MS)];
+    return offsets[0] !== offsets[1] && offsets.every((offset) => this.local(local - offset) === local);
+  }
+
+  /** Prints a time as `Tue 12 Jan 2027 09:00`. */
+  text(time: number): string {
+    const local = this.local(time);
+    return `${dayText(local)} ${clockText(local)}`;
+  }
+
+  private offset(time: number): number {
+    const slot = Math.floor(time / QUARTER_MS);
+    const known = this.offsets.get(slot);
+    if (known !== undefined) return known;
+    if (this.offsets.size >= MAX_OFFSETS) this.offsets.clear();
+    const at = slot * QUARTER_MS;
+    const parts: Record<string, number> = {};
+    for (const { type, value } of this.format.formatToParts(at)) parts[type] = Number(value);
+    const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
+    const offset = Date.UTC(year, month - 1, day, hour, minute, second) - at;
+    this.offsets.set(slot, offset);
+    return offset;
+  }
+}
+
+const DAY_MS = 86_400_000;
+
+/** Prints the day of a local time as `Tue 12 Jan 2027`. */
+export function dayText(local: number): string {
+  const date = new Date(local);
+  const weekday = WEEKDAYS[date.getUTCDay()];
+  return `${weekday} ${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]} ${date.getUTCFullYear()}`;
+}
+
+/** Prints the clock of a local time as `09:00`. */
+export function clockText(local: number): string {
+  return new Date(local).toISOString().slice(11, 16);
+}
+
+/** The name of a weekday from 0, Sunday. */
+export function weekdayName(weekday: number): string {
+  return WEEKDAYS[weekday] ?? '';
+}
+
+/**
+ * Reads a window as people write it: `2026-11-24T09:00/10:00`, `2026-11-24T22:00/2026-11-25T02:00`, local to the zone, or with
+ * `Z` or an offset. A sentence where it is none.
+ */
+export function readWindow(
+  text: string,
+  zone: Zone,
+): { readonly from: number; readonly until: number } | { readonly fault: string } {
+  const fault = (why: string): { readonly fault: string } => ({
+    fault: `${text} is no window: ${why}. Write it as 2026-11-24T09:00/10:00, or with two dates.`,
+  });
+  const [begin = '', end = '', ...more] = text.split('/');
+  if (begin === '' || end === '' || more.length > 0)
+    return fault('it needs a begin and an end with / between');
+  const from = readMoment(begin, zone);
+  const until = readMoment(/^\d{2}:\d{2}/.test(end) ? `${begin.slice(0, 10)}T${end}` : end, zone);
+  if (from === undefined) return fault(`${begin} is no time of ${zone.name}`);
+  if (until === undefined) return fault(`${end} is no time of ${zone.name}`);
+  return until > from ? { from, until } : fault('it ends before it begins');
+}
+
+/** A local day and clock, or a time with an offset; undefined for anything else, and for a clock that daylight saving leaves out. */
+function readMoment(text: string, zone: Zone): number | undefined {
+  const match = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2})(:\d{2})?(Z|[+-]\d{2}:\d{2})?$/.exec(text);
+  if (match === null) return undefined;
+  const [, clock = '', seconds = ':00', offset] = match;
+  const time = Date.parse(`${clock}${seconds}${offset ?? 'Z'}`);
+  if (Number.isNaN(time)) return undefined;
+  return offset === undefined ? zone.utc(time) : time;
+}

@@ -1,0 +1,154 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { warningsOfLogs, writePlan } from '../../../src/cli/report/plan.ts';
+import { loadRuleBook } from '../../../src/node/rule-books.ts';
+import type { Plan } from '../../../src/report/plan/plan.ts';
+import { Zone } from '../../../src/report/plan/zone.ts';
+import { entryAt } from '../../report/plan/fleet.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+const SHIPPED = readFileSync('config/rules.yaml', 'utf8');
+const at = (text: string): number => Date.parse(text);
+const PLAN: Plan = {
+  at: at('2026-11-25T00:00Z'),
+  zone: 'Australia/Sydney',
+  leadDays: 90,
+  deprecation: at('2026-11-25T13:00Z'),
+  sunset: at('2027-03-01T13:00Z'),
+  sunsetBecause: '',
+  announcements: [],
+  brownouts: [
+    {
+      id: 'plan-1',
+      from: at('2027-01-11T22:00Z'),
+      until: at('2027-01-11T22:15Z'),
+      meets: 3,
+      except: ['1234567890123456'],
+    },
+    {
+      id: 'plan-2',
+      from: at('2027-01-20T22:00Z'),
+      until: at('2027-01-20T23:00Z'),
+      meets: 1,
+      clients: ['aaaaaaaaaaaaaaaa'],
+    },
+  ],
+  clients: [],
+  rotated: [],
+  unknown: [],
+};
+const LINES = [
+  "- { id: plan-1, from: 2027-01-11T22:00:00Z, until: 2027-01-11T22:15:00Z, except: ['1234567890123456'] } # Tue 12 Jan 2027 09:00 Australia/Sydney",
+  "- { id: plan-2, from: 2027-01-20T22:00:00Z, until: 2027-01-20T23:00:00Z, clients: ['aaaaaaaaaaaaaaaa'] } # Thu 21 Jan 2027 09:00 Australia/Sydney",
+];
+
+let path = '';
+beforeEach(() => {
+  path = join(temporaryFolder('plan'), 'rules.yaml');
+});
+
+async function written(text: string, plan = PLAN): Promise<string> {
+  writeFileSync(path, text);
+  expect(await writePlan(path, plan)).toEqual({ kept: expect.any(String) });
+  const book = await loadRuleBook(path);
+  if ('faults' in book) throw new Error(book.faults.join('\n'));
+  const { signals, brownouts = [], leadDays } = book.rules.ruleBook.rollout ?? {};
+  expect(signals?.sunset).toBe(plan.sunset);
+  expect(leadDays ?? 90).toBe(plan.leadDays);
+  for (const { id, from, until, clients, except } of plan.brownouts)
+    expect(brownouts).toContainEqual(
+      expect.objectContaining({ id, from, until, ...(clients && { clients }), ...(except && { except }) }),
+    );
+  expect(readdirSync(join(path, '..'))).toEqual(['rules.yaml']);
+  return readFileSync(path, 'utf8');
+}
+
+describe('plan --into', () => {
+  test('adds lines at the end of a rule book without dates, and the same plan again changes nothing', async () => {
+    const text = await written(SHIPPED);
+    expect(text.startsWith(SHIPPED)).toBe(true);
+    expect(text.slice(SHIPPED.length).trim()).toBe(
+      `deprecation: 2026-11-25T13:00:00Z\nsunset: 2027-03-01T13:00:00Z\nbrownouts:\n  ${LINES.join('\n  ')}`,
+    );
+    expect(await written(text)).toBe(text);
+  });
+
+  test('keeps what a person wrote, and takes the place of an earlier plan', async () => {
+    const own = `${SHIPPED}
+deprecation: 2026-12-01 # announced by letter
+sunset: { at: 2027-01-01, after: gone, except: ['bbbbbbbbbbbbbbbb'] } # by contract
+brownouts:
+    # of an older plan
+    - { id: plan-1, from: 2027-01-01T00:00:00Z, until: 2027-01-01T01:00:00Z } # then
+    - id: by-hand # the big one
+      from: 2027-02-01T00:00:00Z
+      until: 2027-02-01T01:00:00Z
+    - id: plan-9
+      from: 2027-02-02T00:00:00Z
+links: { deprecation: https://x.test/ }
+`;
+    expect(await written(own, { ...PLAN, leadDays: 60 })).toBe(
+      own
+        .replace('at: 2027-01-01,', 'at: 2027-03-01T13:00:00Z, lead: 60,')
+        .replace(/ {4}- \{ id: plan-1.*\n/, '')
+        .replace(/ {4}- id: plan-9\n.*\n/, LINES.map((line) => `    ${line}\n`).join('')),
+    );
+  });
+
+  test.each([
+    ['sunset: 2027-01-01', 'sunset: 2027-03-01T13:00:00Z'],
+    ['sunset:\n  at: 2027-01-01\n  after: serve', 'sunset:\n  at: 2027-03-01T13:00:00Z\n  after: serve'],
+    ['brownouts: []', `brownouts: \n  ${LINES.join('\n  ')}`],
+  ])('%j becomes %j', async (before, after) => {
+    expect(await written(`${SHIPPED}\n${before}\nlinks: {}\n`)).toContain(`${after}\nlinks: {}\n`);
+  });
+
+  test('leaves a file alone that it cannot write into, and says why', async () => {
+    const flow = `${SHIPPED}\nbrownouts: [{ id: a, from: 2027-01-01, until: 2027-01-02 }]\n`;
+    writeFileSync(path, flow);
+    expect(await writePlan(path, PLAN)).toEqual({
+      faults: [expect.stringContaining('is not written in block style')],
+    });
+    expect(readFileSync(path, 'utf8')).toBe(flow);
+    // The deprecation that stands there is later than the sunset of the plan.
+    const late = `${SHIPPED}\ndeprecation: 2028-01-01\n`;
+    writeFileSync(path, late);
+    expect(await writePlan(path, PLAN)).toEqual({
+      faults: [expect.stringContaining('sunset is before deprecation')],
+    });
+    expect(readFileSync(path, 'utf8')).toBe(late);
+    expect(await writePlan(join(path, 'none'), PLAN)).toEqual({
+      faults: [expect.stringContaining('cannot be read')],
+    });
+  });
+});
+
+test('check --log warns of a hasty sunset and of clients that no brownout meets', async () => {
+  writeFileSync(path, `${SHIPPED}\nsunset: { at: 2026-12-20, after: serve, lead: 45 }\n`);
+  const loaded = await loadRuleBook(path);
+  if ('faults' in loaded) throw new Error(loaded.faults.join('\n'));
+  const now = at('2026-11-25T12:00Z');
+  const log = join(path, '..', 'rewrite.log');
+  const lines = Array.from({ length: 40 }, (_, day) => ({
+    ...entryAt(now - (day + 0.1) * 86_400_000, 'aaaaaaaaaaaaaaaa', 'create_client'),
+    level: 'info',
+    method: 'POST',
+    path: '/api/v1/clients',
+  }));
+  writeFileSync(
+    log,
+    lines
+      .reverse()
+      .map((line) => `${JSON.stringify(line)}\n`)
+      .join(''),
+  );
+  const when = { zone: new Zone('UTC'), now };
+  expect(await warningsOfLogs([log], loaded.rules.ruleBook, when)).toEqual([
+    expect.stringMatching(
+      /^sunset: V1 ends on Sun 20 Dec 2026 00:00 \(UTC\), in 24 days, nearer than the lead time of 45 days, and 1 client still calls: aaaa/,
+    ),
+    expect.stringMatching(/^brownouts: none before the sunset is known to meet 1 client: aaaa/),
+  ]);
+  expect(await warningsOfLogs([join(path, 'none')], loaded.rules.ruleBook, when)).toHaveProperty('fault');
+});

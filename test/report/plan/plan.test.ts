@@ -1,0 +1,167 @@
+import { describe, expect, test } from 'vitest';
+import { endWarnings, makePlan, type PlanOptions, PlanTally } from '../../../src/report/plan/plan.ts';
+import { planParts } from '../../../src/report/plan/plan-text.ts';
+import { Zone } from '../../../src/report/plan/zone.ts';
+import { readInstant } from '../../../src/rules/rollout.ts';
+import { entryAt, isAwake, REGULAR, type SimulatedClient, simulatedFleet } from './fleet.ts';
+
+const DAY = 86_400_000;
+const HOUR = 3_600_000;
+
+function optionsFor(zone: Zone, now: number, more: Partial<PlanOptions> = {}): PlanOptions {
+  return {
+    now,
+    zone,
+    leadDays: 90,
+    goneAfterDays: 14,
+    names: new Map(),
+    rollout: undefined,
+    gaps: [],
+    avoid: new Set(),
+    ...more,
+  };
+}
+
+function tallied(clients: readonly SimulatedClient[], zone: Zone, now: number): PlanTally {
+  const counts = new PlanTally(zone);
+  for (const { times, hash, operation } of clients)
+    for (const time of times) if (time < now) counts.add(entryAt(time, hash, operation));
+  return counts;
+}
+
+// Berlin's clocks change within the log and before the sunset, Sydney's within the log, the other way round.
+describe.each([
+  ['Europe/Berlin', '2027-01-10T12:00:00Z', 1],
+  ['Australia/Sydney', '2026-11-25T01:00:00Z', 2],
+])('a plan for 300 simulated clients in %s', (name, at, seed) => {
+  const zone = new Zone(name);
+  const now = Date.parse(at);
+  const fleet = simulatedFleet(seed, zone, { since: now - 150 * DAY, now, end: now + 130 * DAY });
+  const counts = tallied(fleet, zone, now);
+  const options = optionsFor(zone, now, { avoid: new Set([Math.floor(Date.parse('2027-02-17') / DAY)]) });
+  const plan = makePlan(counts, options);
+  if (plan === undefined) throw new Error('there is a plan');
+  const byHash = new Map(fleet.map((client) => [client.hash, client]));
+  const planned = plan.clients.map((client) => {
+    const truth = byHash.get(client.client);
+    if (truth === undefined) throw new Error(`${client.client} is nobody`);
+    const meant = plan.brownouts.filter(
+      ({ clients, except }) =>
+        (clients === undefined || clients.includes(truth.hash)) && except?.includes(truth.hash) !== true,
+    );
+    return { client, truth, met: meant.filter(({ from, until }) => isAwake(truth, from, until)) };
+  });
+
+  test('names who still uses V1, and nobody else; the pairs of rotated keys are those that were rotated', () => {
+    const living = fleet.filter(({ kind }) => kind !== 'gone').map(({ hash }) => hash);
+    expect(plan.clients.map(({ client }) => client).sort()).toEqual(living.sort());
+    const rotated = fleet.flatMap(({ hash, rotatedFrom }) =>
+      rotatedFrom === undefined ? [] : [`${rotatedFrom} ${hash}`],
+    );
+    expect(plan.rotated.map(({ old, young }) => `${old} ${young}`).sort()).toEqual(rotated.sort());
+  });
+
+  test('says of every client with a rhythm when it will notice, and of nobody else', () => {
+    for (const { client, truth } of planned)
+      expect([truth.kind, client.notices !== undefined]).toEqual([truth.kind, REGULAR.has(truth.kind)]);
+    for (const { client } of planned.filter(({ truth }) => truth.kind === 'newcomer'))
+      expect(client.remarks.join(' ')).toMatch(/^Its rhythm is not known: it was seen with/);
+  });
+
+  test('what it says comes true: clients are awake when it says, and in one brownout at least', () => {
+    const regular = planned.filter(({ truth }) => REGULAR.has(truth.kind));
+    const right = regular.filter(({ client, truth }) => {
+      const brownout = plan.brownouts.find(({ id }) => id === client.notices?.brownout);
+      return brownout !== undefined && isAwake(truth, brownout.from, brownout.until);
+    });
+    expect(right.length / regular.length).toBeGreaterThan(0.93);
+    expect(regular.filter(({ met }) => met.length > 0).length / regular.length).toBeGreaterThan(0.98);
+  });
+
+  test('nobody who has another hour meets the first brownout in the busiest one', () => {
+    const spreadOut = new Set(['office', 'holiday', 'rotated', 'around-the-clock']);
+    for (const { truth, met } of planned) {
+      const [first] = met;
+      if (first === undefined || !spreadOut.has(truth.kind)) continue;
+      const begin = (zone.local(first.from) / HOUR) % 24;
+      const end = begin + (first.until - first.from) / HOUR;
+      const isBusy = [truth.peak, truth.peak + 24].some((hour) => begin < hour + 1 && end > hour);
+      expect([truth.hash, isBusy]).toEqual([truth.hash, false]);
+    }
+  });
+
+  test('dates are in order, windows for all grow from minutes to hours, and avoided days have none', () => {
+    const forAll = plan.brownouts.filter(({ clients }) => clients === undefined);
+    const lengths = forAll.map(({ from, until }) => until - from);
+    expect(lengths).toEqual(lengths.toSorted((one, other) => one - other));
+    expect(lengths[0]).toBeLessThan(HOUR);
+    expect(lengths.at(-1)).toBeGreaterThan(HOUR);
+    expect(plan.sunset).toBeGreaterThan(plan.deprecation + 90 * DAY);
+    const pauses = plan.clients.map(({ usualPause = 0 }) => usualPause);
+    expect(plan.sunset).toBeGreaterThan(now + 2 * Math.max(...pauses));
+    for (const { from, until } of plan.brownouts) {
+      expect(from).toBeGreaterThan(plan.deprecation);
+      expect(until).toBeLessThan(plan.sunset);
+      expect(zone.text(from)).not.toContain('17 Feb 2027');
+    }
+    expect((zone.local(plan.sunset) / HOUR) % 24).toBe(0);
+  });
+
+  test('its text has every client and every brownout, and what is not known', () => {
+    const text = JSON.stringify(planParts(plan));
+    for (const { client } of plan.clients) expect(text).toContain(client);
+    for (const { id } of plan.brownouts) expect(text).toContain(`"${id}"`);
+    expect(text).toContain('not known');
+  });
+
+  test('check finds nothing in the plan itself but the clients without a rhythm, and much in a hasty end', () => {
+    const rollout = {
+      clients: {},
+      pins: [],
+      brownouts: plan.brownouts.map((brownout) => ({ ...brownout, share: 100, status: 410 as const })),
+      signals: { since: plan.deprecation, sunset: plan.sunset, attributes: true, links: [] },
+    };
+    const [unmet, ...others] = endWarnings(counts, { ...options, rollout });
+    expect(unmet).toMatch(/^brownouts: none before the sunset is known to meet 20 clients: /);
+    expect(others).toEqual([
+      expect.stringMatching(/^brownouts: whether one meets 10 more clients is not known/),
+    ]);
+    const hasty = { ...rollout, brownouts: [], signals: { ...rollout.signals, sunset: now + 20 * DAY } };
+    const warnings = endWarnings(counts, { ...options, rollout: hasty });
+    expect(warnings[0]).toMatch(
+      /in 20 days, nearer than the lead time of 90 days, and 290 clients still call/,
+    );
+    expect(warnings[1]).toMatch(/known to meet 280 clients/);
+    expect(endWarnings(new PlanTally(zone), { ...options, rollout: hasty })).toEqual([]);
+  });
+});
+
+test('a client that comes once a quarter moves the sunset beyond twice its pause', () => {
+  const zone = new Zone('UTC');
+  const now = Date.parse('2026-11-25T00:00:00Z');
+  const times = ['2025-10-15', '2026-01-15', '2026-04-15', '2026-07-15', '2026-10-15'].flatMap((day) =>
+    [0, 1, 2].map((minute) => (readInstant(`${day}T06:10:00Z`) ?? 0) + minute * 60_000),
+  );
+  const client: SimulatedClient = {
+    hash: '00000000000000aa',
+    kind: 'monthly',
+    peak: 6,
+    times,
+    operation: 'bill',
+  };
+  const plan = makePlan(tallied([client], zone, now), optionsFor(zone, now));
+  expect(plan?.sunset).toBeGreaterThan(now + 182 * DAY);
+  const [only] = plan?.clients ?? [];
+  expect(only?.rhythm).toContain("15. of a quarter's month");
+  expect(only?.notices?.at).toBeGreaterThan(Date.parse('2027-01-15T05:00:00Z'));
+  expect(only?.notices?.at).toBeLessThan(Date.parse('2027-01-15T07:00:00Z'));
+  expect(plan?.brownouts).toContainEqual(expect.objectContaining({ id: only?.notices?.brownout, meets: 1 }));
+});
+
+test('nobody, or only requests without a key: there is no plan', () => {
+  const zone = new Zone('UTC');
+  const counts = new PlanTally(zone);
+  expect(makePlan(counts, optionsFor(zone, 0))).toBeUndefined();
+  counts.add(entryAt(DAY, undefined, 'bill'));
+  expect(makePlan(counts, optionsFor(zone, 2 * DAY))).toBeUndefined();
+});
