@@ -16,6 +16,7 @@ import {
  * defaults: `readSettings` applies both. A flag that is gone is taken, so that its fault names the new way.
  */
 export function addSettings(command: Command, settings: readonly Setting<unknown>[]): Command {
+  command.configureHelp({ ...command.configureHelp(), optionTerm: termOf });
   command.addOption(configOption());
   const order = Object.values(HELP).flatMap((lines) => Object.keys(lines));
   for (const setting of settings.toSorted((a, b) => order.indexOf(a.name) - order.indexOf(b.name)))
@@ -118,9 +119,16 @@ function describe(setting: Setting<unknown>): string {
     : `${line} (${setting.initial}${unitOf(setting)})`;
 }
 
-/** A flag as `--help` shows it: a choice of long words is named in its line. */
 function flagOf({ name, kind }: Setting<unknown>): string {
-  return `--${name} ${kind.placeholder.length > 15 ? '<value>' : kind.placeholder}`;
+  return `--${name} ${kind.placeholder}`;
+}
+
+/** The flag of a setting as `--help` shows it: long values are named in its line. */
+function termOf(option: Option): string {
+  const isSetting = option.helpGroupHeading !== undefined && option.helpGroupHeading in HELP;
+  return isSetting
+    ? option.flags.replace(/<[^<>]+>$/, (value) => (value.length > 14 ? '<value>' : value))
+    : option.flags;
 }
 
 /** The name under which commander keeps a flag. */
@@ -177,7 +185,8 @@ const HELP: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'Clients:': {
     'client-secret': 'key for the hashes that name clients',
     'client-names': 'display names for clients',
-    'self-service': 'clients may read their own report',
+    'response-coding': 'of rewritten ones: keep, identity',
+    'self-service': 'reports for clients: on, link',
   },
   'Limits:': {
     'max-in-flight': 'requests at the same time',

@@ -72,6 +72,14 @@ const READS: readonly (readonly [args: readonly string[], codes: Codes])[] = [
   [['draft', '--v2', V2, '--postman', '?'], INPUT],
   [['draft', '--v2', V2, '--postman', LOG, '--postman-env', '?'], INPUT],
   [['draft', '--v2', V2, '--log', '?'], INPUT],
+  [['check', '--log', '?'], INPUT],
+  [['plan', 'make', '?'], INPUT],
+  [['plan', 'make', LOG, '--names', '?'], INPUT],
+  [['plan', 'make', LOG, '--rules', '?'], SETTING],
+  [['plan', 'make', LOG, '--into', '?'], SETTING],
+  [['plan', 'rehearse', '?', '--window', '2026-11-01T00:00/01:00'], INPUT],
+  [['plan', 'rehearse', LOG, '--names', '?'], INPUT],
+  [['plan', 'rehearse', LOG, '--rules', '?'], SETTING],
   [['twin', '--script', '?'], INPUT],
   [['twin', '--rules', '?'], SETTING],
   [[...TWINS, '--key-file', '?'], INPUT],
@@ -215,7 +223,7 @@ const STARTING: ReadonlySet<string> = new Set(['serve', 'demo requests']);
 
 /** The places of `?`, such as `replay check ?` and `explain --har`. */
 function triedBy(args: readonly string[]): readonly string[] {
-  const path = ['replay', 'clients'].includes(args[0] ?? '') ? args.slice(0, 2) : args.slice(0, 1);
+  const path = ['replay', 'clients', 'plan'].includes(args[0] ?? '') ? args.slice(0, 2) : args.slice(0, 1);
   return args.flatMap((arg, at) => {
     const before = args[at - 1] ?? '';
     return arg.endsWith('?') ? [`${path.join(' ')} ${before.startsWith('--') ? before : '?'}`] : [];

@@ -393,8 +393,8 @@ test('a trial says how much of what is kept it could try', async () => {
   expect(dry).toContain('Neither the specification nor the documentation shows this.');
   expect(dry).toContain('nothing is applied from here');
   expect(dry).not.toContain('could not be tried:');
+  await gateway.send('POST', '/api/v1/orders/floor_plans', '{"data":');
   await until(async () => {
-    await gateway.send('POST', '/api/v1/orders/floor_plans', '{"data":');
     await tryIt.click();
     return (await text()).includes(
       '1 kept exchange could not be tried: the body is not kept, or the time was used up.',
