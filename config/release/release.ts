@@ -140,7 +140,6 @@ export async function tryPackage(tarball: string, version: string): Promise<read
   const folder = mkdtempSync(join(tmpdir(), 'stranger-'));
   const environment = { PATH: `${dirname(process.execPath)}:/usr/bin:/bin`, HOME: folder, NO_COLOR: '1' };
   const options = { cwd: folder, env: environment, encoding: 'utf8' } as const;
-  const npm = process.env['npm_config_cache'];
   try {
     writeFileSync(join(folder, 'package.json'), '{"private":true}');
     execFileSync(
@@ -148,7 +147,8 @@ export async function tryPackage(tarball: string, version: string): Promise<read
       ['install', '--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund', tarball],
       {
         ...options,
-        env: { ...process.env, ...(npm === undefined ? {} : { npm_config_cache: npm }) },
+        // The registry and the cache are those of whoever releases.
+        env: process.env,
         stdio: ['ignore', 'ignore', 'pipe'],
       },
     );
