@@ -193,8 +193,10 @@ function route(
   const exchange = exchangeFor(gateway, received, decision, { subject, routed });
   exchange.guarded(() => {
     // At the time that the log has, so that a rehearsal over the log decides as the gateway did.
+    const { method } = received.exchange;
     const refusal =
-      ruleBook.rollout && retirementRefusal(ruleBook.rollout, ruleBook, subject, received.time, random());
+      ruleBook.rollout &&
+      retirementRefusal(ruleBook.rollout, ruleBook, { ...subject, method, time: received.time }, random());
     if (refusal !== undefined) exchange.retire(refusal);
     // Such modes are refused at startup and on reload: a request meant for V1 must not get V2 instead.
     else if (routed.origin === 'v1' && gateway.v1 === undefined) exchange.refuse(failure('no-v1-origin'));

@@ -22,14 +22,33 @@ const ATTRIBUTES_FIELD = 'x-deprecated-attributes';
 /** Maximum characters of the list of attributes; the rest is omitted. */
 const MAX_LIST_CHARACTERS = 1024;
 
-/** Returns the refusal if the sunset or a brownout applies to a request; `random` is a number from 0 up to 1. */
+/** What the refusal of a V1 request depends on; `time` is in milliseconds since 1970. */
+export interface RetiringRequest extends RolloutSubject {
+  /** Undefined where an old log has none. */
+  readonly method: string | undefined;
+  readonly time: number;
+}
+
+/**
+ * True for a request that nobody made: a browser asks with it whether it may send another one (Fetch §3.3.7). The log has no fields, so
+ * that every OPTIONS counts as one.
+ */
+export function isPreflight({ method }: { readonly method?: string | undefined }): boolean {
+  return method === 'OPTIONS';
+}
+
+/**
+ * Returns the refusal if the sunset or a brownout applies to a request; `random` is a number from 0 up to 1. A preflight is let
+ * through: without its response a browser hides the refusal from the page that must read it.
+ */
 export function retirementRefusal(
   rollout: Rollout,
   { to }: Pick<RuleBook, 'to'>,
-  subject: RolloutSubject,
-  time: number,
+  subject: RetiringRequest,
   random: number,
 ): RetirementRefusal | undefined {
+  if (isPreflight(subject)) return undefined;
+  const { time } = subject;
   const { gone, signals, brownouts } = rollout;
   if (
     gone !== undefined &&

@@ -7,6 +7,7 @@ import { NO_KEY, Tally } from '../tally/tally.ts';
 import { DAY_MS } from '../tally/time-slots.ts';
 import { counted, lengthWords } from '../text.ts';
 import { isOfV1 } from '../../rewrite-log/entry-outcome.ts';
+import { isPreflight } from '../../rollout/retirement.ts';
 import {
   Calendar,
   CELLS_A_DAY,
@@ -82,10 +83,6 @@ export class PlanTally {
     }
     rhythm.add(time, this.zone.local(time), entry.operation);
   }
-}
-
-function isPreflight({ method }: TallyEntry): boolean {
-  return method === 'OPTIONS';
 }
 
 /** What an operator chooses about a plan. */

@@ -1,4 +1,4 @@
-import { retirementRefusal, type RetirementRefusal } from '../../rollout/retirement.ts';
+import { isPreflight, retirementRefusal, type RetirementRefusal } from '../../rollout/retirement.ts';
 import type { Brownout, Rollout } from '../../rules/rollout.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import type { TallyEntry } from '../tally/tally-entry.ts';
@@ -16,9 +16,12 @@ const LEAST_RUNS = 3;
 /** Refusals that come before the one of a brownout: the gateway had no room for the request, whoever sent it. */
 const EARLIER_REFUSALS: ReadonlySet<string> = new Set(['overloaded', 'loop-detected', 'internal']);
 
-/** Whether the retirement of V1 decides about a logged request at all: it was one for V1, with a head that the gateway accepted. */
-export function isDecided({ route, failure }: Pick<TallyEntry, 'route' | 'failure'>): boolean {
-  return route === 'migrate' && (failure === undefined || !EARLIER_REFUSALS.has(failure));
+/** Whether the retirement of V1 decides about a logged request at all: a client made it for V1, with a head that the gateway accepted. */
+export function isDecided(entry: Pick<TallyEntry, 'route' | 'failure' | 'method'>): boolean {
+  const { route, failure } = entry;
+  return (
+    route === 'migrate' && !isPreflight(entry) && (failure === undefined || !EARLIER_REFUSALS.has(failure))
+  );
 }
 
 /**
@@ -31,9 +34,9 @@ export function rehearsedRefusal(
   book: Pick<RuleBook, 'to'>,
   random: number,
 ): RetirementRefusal | undefined {
-  const { client, operation } = entry;
+  const { client, operation, method } = entry;
   return isDecided(entry)
-    ? retirementRefusal(rollout, book, { client, operation }, Date.parse(entry.time), random)
+    ? retirementRefusal(rollout, book, { client, operation, method, time: Date.parse(entry.time) }, random)
     : undefined;
 }
 

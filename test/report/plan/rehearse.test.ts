@@ -28,6 +28,7 @@ afterEach(() => void vi.useRealTimers());
 
 const request = fc.record({
   minute: fc.integer({ min: 0, max: 60 }),
+  method: fc.constantFrom('POST', 'POST', 'OPTIONS'),
   key: fc.constantFrom(...KEYS),
   path: fc.constantFrom(...PATHS),
   body: fc.constantFrom('{"data":{"name":"x"}}', '{', '{"data":1}'),
@@ -56,6 +57,7 @@ const brownouts = fc.array(
 async function played(
   traffic: readonly {
     readonly minute: number;
+    readonly method: string;
     readonly key: string | undefined;
     readonly path: string;
     readonly body: string;
@@ -65,14 +67,14 @@ async function played(
   const v2 = await rawServer((socket) => socket.write(ok()));
   const gateway = await gatewayFor(v2.origin, { ruleBook: { rollout } });
   const statuses: number[] = [];
-  for (const { minute, key, path, body } of traffic) {
+  for (const { minute, method, key, path, body } of traffic) {
     vi.setSystemTime(START + minute * MINUTE);
     const auth = key === undefined ? '' : `Authorization: Bearer ${key}\r\n`;
     statuses.push(
       statusOf(
         await exchange(
           gateway.port,
-          `POST ${path} HTTP/1.1\r\nHost: g\r\n${auth}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+          `${method} ${path} HTTP/1.1\r\nHost: g\r\n${auth}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
         ),
       ),
     );
@@ -111,6 +113,8 @@ test('what a rehearsal refuses is what the gateway then refuses of the same traf
       expect(rehearsed.map((refusal) => refusal?.note)).toEqual(
         entries.map(({ failure, note }) => (failure === 'brownout' ? note : undefined)),
       );
+      const preflights = entries.filter(({ method }) => method === 'OPTIONS');
+      expect(preflights.filter(({ failure }) => failure === 'brownout')).toEqual([]);
       expect(after.statuses).toEqual(before.statuses.map((status, at) => rehearsed[at]?.status ?? status));
       refused += rehearsed.filter((refusal) => refusal !== undefined).length;
       served += rehearsed.filter((refusal) => refusal === undefined).length;
