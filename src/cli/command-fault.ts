@@ -1,5 +1,6 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import type { LoadedRuleBook } from '../node/rule-books.ts';
+import type { RuleBook } from '../rules/rule-book.ts';
 
 /** The reason for which a command failed, as a sentence. */
 export interface CommandFault {
@@ -60,6 +61,38 @@ export async function openRuleBook(path: string): Promise<LoadedRuleBook | Comma
   const sentence = shippedSentence(book);
   if (sentence !== undefined) process.stderr.write(`note: ${sentence}\n`);
   return book;
+}
+
+/**
+ * Writes the text that `edit` makes of the rule book at `path`, and returns the rule book that it is now. The file is replaced at once,
+ * and only by a valid rule book: a gateway that watches it never reads half of it.
+ */
+export async function editRuleBook(
+  path: string,
+  edit: (text: string, book: RuleBook) => string | CommandFault,
+): Promise<{ readonly ruleBook: RuleBook } | { readonly faults: readonly string[] }> {
+  const [{ readRuleBook }, { printFault }, { replaceFileSync }] = await Promise.all([
+    import('../rules/read-rule-book.ts'),
+    import('../rules/rule-book-fault.ts'),
+    import('../node/files.ts'),
+  ]);
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    return {
+      faults: [`The rule book cannot be read: ${error instanceof Error ? error.message : String(error)}.`],
+    };
+  }
+  const before = await readRuleBook(text, path);
+  if (!before.ok) return { faults: before.faults.map((fault) => printFault(fault)) };
+  const next = edit(text, before.ruleBook);
+  if (typeof next !== 'string') return { faults: [next.fault] };
+  if (next === text) return { ruleBook: before.ruleBook };
+  const after = await readRuleBook(next, path);
+  if (!after.ok) return { faults: after.faults.map((fault) => printFault(fault)) };
+  replaceFileSync(path, next);
+  return { ruleBook: after.ruleBook };
 }
 
 /** The command did what it was asked to do, and found nothing wrong. */

@@ -266,8 +266,9 @@ function offsetAt(seconds: number, zone: string): number {
 
 const clocks = new Map<string, Intl.DateTimeFormat>();
 
-function namedOffset(seconds: number, zone: string): number {
-  // One for each zone of a rule book: to create one costs a thousand times as much as to ask it.
+/** The clock on the wall of a zone, in numbers; throws a RangeError for a name that the runtime does not know. */
+export function wallClock(zone: string): Intl.DateTimeFormat {
+  // One for each zone: to create one costs a thousand times as much as to ask it.
   const clock =
     clocks.get(zone) ??
     new Intl.DateTimeFormat('en-US', {
@@ -281,6 +282,11 @@ function namedOffset(seconds: number, zone: string): number {
       second: 'numeric',
     });
   clocks.set(zone, clock);
+  return clock;
+}
+
+function namedOffset(seconds: number, zone: string): number {
+  const clock = wallClock(zone);
   const within = Math.min(Math.max(seconds, FIRST_SECOND + 2 * DAY), LAST_SECOND);
   const values = new Map(clock.formatToParts(within * 1000).map(({ type, value }) => [type, Number(value)]));
   const day = dayOf(values.get('year') ?? 0, values.get('month') ?? 0, values.get('day') ?? 0) ?? 0;

@@ -1,8 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { stdout } from 'node:process';
 import { type Document, isMap, isScalar, isSeq, parseDocument, type Pair } from 'yaml';
 import { readClientNames } from '../../node/admin/names.ts';
-import { replaceFileSync } from '../../node/files.ts';
 import {
   DEFAULT_LEAD_DAYS,
   endWarnings,
@@ -18,11 +16,10 @@ import type { LogGap } from '../../report/log-gaps.ts';
 import { type EntryTaker, LineTally } from '../../report/tally/tally-lines.ts';
 import { DAY_MS } from '../../report/tally/time-slots.ts';
 import { terminalText } from '../../report/text.ts';
-import { readRuleBook } from '../../rules/read-rule-book.ts';
-import { printFault } from '../../rules/rule-book-fault.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import {
   type CommandFault,
+  editRuleBook,
   endWith,
   FAILURE,
   isFault,
@@ -302,28 +299,15 @@ export type WrittenPlan = { readonly kept: string } | { readonly faults: readonl
  * of an earlier one. Every other line stays as it is, with its comments. The file is replaced at once, and only by a valid rule book.
  */
 export async function writePlan(path: string, plan: Plan): Promise<WrittenPlan> {
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (error) {
-    return {
-      faults: [`The rule book cannot be read: ${error instanceof Error ? error.message : String(error)}.`],
-    };
-  }
-  const reading = await readRuleBook(text, path);
-  if (!reading.ok) return { faults: reading.faults.map((fault) => printFault(fault)) };
-  const next = withPlan(text, plan);
-  if (next === undefined)
-    return {
-      faults: [
-        `${path}: the top of the file, sunset or brownouts is not written in block style; write it over several lines, or paste the dates of plan by hand.`,
-      ],
-    };
-  const checked = await readRuleBook(next, path);
-  if (!checked.ok) return { faults: checked.faults.map((fault) => printFault(fault)) };
-  const own = checked.ruleBook.rollout?.brownouts.filter(({ id }) => !id.startsWith(PLAN_PREFIX)) ?? [];
-  // In one step: a gateway that watches it never reads half of it.
-  replaceFileSync(path, next);
+  const edited = await editRuleBook(
+    path,
+    (text) =>
+      withPlan(text, plan) ?? {
+        fault: `${path}: the top of the file, sunset or brownouts is not written in block style; write it over several lines, or paste the dates of plan by hand.`,
+      },
+  );
+  if ('faults' in edited) return edited;
+  const own = edited.ruleBook.rollout?.brownouts.filter(({ id }) => !id.startsWith(PLAN_PREFIX)) ?? [];
   return { kept: own.length === 0 ? '' : `Its other brownouts stay: ${own.map(({ id }) => id).join(', ')}.` };
 }
 

@@ -1,9 +1,7 @@
 import { Buffer } from 'node:buffer';
-import { readFileSync } from 'node:fs';
 import { stdout } from 'node:process';
 import { type Document, isMap, isSeq, parseDocument } from 'yaml';
 import { readClientNames } from '../../node/admin/names.ts';
-import { replaceFileSync } from '../../node/files.ts';
 import { type Census, changeIdOf, proposalYaml, type StripProposal } from '../../report/census.ts';
 import {
   bodyCheckWords,
@@ -30,11 +28,10 @@ import { LineTally } from '../../report/tally/tally-lines.ts';
 import { Tally } from '../../report/tally/tally.ts';
 import { count, counted, terminalLines, terminalText } from '../../report/text.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
-import { readRuleBook } from '../../rules/read-rule-book.ts';
-import { printFault } from '../../rules/rule-book-fault.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import {
   type CommandFault,
+  editRuleBook,
   endWith,
   isFault,
   noRewriteLog,
@@ -276,25 +273,17 @@ export type AppliedStrips = { readonly written: readonly string[] } | { readonly
  * comments. Members that a rule strips already are left out. The file is replaced at once, and only by a valid rule book.
  */
 export async function applyStrips(path: string, strips: readonly StripProposal[]): Promise<AppliedStrips> {
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (error) {
-    return {
-      faults: [`The rule book cannot be read: ${error instanceof Error ? error.message : String(error)}.`],
-    };
-  }
-  const reading = await readRuleBook(text, path);
-  if (!reading.ok) return { faults: reading.faults.map((fault) => printFault(fault)) };
-  const missing = strips.filter((strip) => !hasStrip(reading.ruleBook, strip));
-  if (missing.length === 0) return { written: [] };
-  const next = withChanges(text, reading.ruleBook, missing);
-  if (next === undefined)
-    return { faults: [`${path}: changes is not a block list; paste the proposal of --census by hand.`] };
-  const checked = await readRuleBook(next, path);
-  if (!checked.ok) return { faults: checked.faults.map((fault) => printFault(fault)) };
-  // In one step: a gateway that watches it never reads half of it.
-  replaceFileSync(path, next);
+  let missing: readonly StripProposal[] = [];
+  const edited = await editRuleBook(path, (text, book) => {
+    missing = strips.filter((strip) => !hasStrip(book, strip));
+    if (missing.length === 0) return text;
+    return (
+      withChanges(text, book, missing) ?? {
+        fault: `${path}: changes is not a block list; paste the proposal of --census by hand.`,
+      }
+    );
+  });
+  if ('faults' in edited) return edited;
   return {
     written: missing.map(({ in: place, member }) => (place === undefined ? member : `${place}.${member}`)),
   };

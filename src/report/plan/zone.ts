@@ -1,3 +1,5 @@
+import { wallClock } from '../../rules/date-format.ts';
+
 /** Length of a quarter of an hour in milliseconds: every zone's offset changes at such a time. */
 export const QUARTER_MS = 900_000;
 
@@ -19,16 +21,7 @@ export class Zone {
 
   /** Throws a RangeError for a name that the runtime does not know. */
   constructor(name: string) {
-    this.format = new Intl.DateTimeFormat('en-US', {
-      timeZone: name,
-      hourCycle: 'h23',
-      year: 'numeric',
-      month: 'numeric',
-      day: 'numeric',
-      hour: 'numeric',
-      minute: 'numeric',
-      second: 'numeric',
-    });
+    this.format = wallClock(name);
     this.name = name;
   }
 
