@@ -1,4 +1,4 @@
-import { type Server, Socket } from 'node:net';
+import { isIPv6, type Server, Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { setFlagsFromString } from 'node:v8';
 import type { ProcessLine } from './log/process-log.ts';
@@ -23,6 +23,9 @@ const PARTS = {
     'one busy connection may delay the others, and clients that reset a connection while it is not read are noticed late',
   // Node can shorten no listen queue, and closing a port resets what stands in it.
   listen: 'a client that connects while the gateway stops may be reset',
+  // A port can be tried by listening only, and a client that connects meanwhile would be reset.
+  _createServerHandle: 'the gateway listens with one socket, so bursts of new clients wait longer',
+  getsockname: 'the gateway listens with one socket, so bursts of new clients wait longer',
   // The public `remoteAddress` is remembered: it does not tell whether there is a peer now.
   getpeername:
     'stopping takes longer, and clients that reset a connection while it is not read are noticed late',
@@ -74,6 +77,8 @@ export function probe(server: object): readonly PrivatePart[] {
         return symbolOf(plain, name) !== undefined;
       case '_handle':
         return handle !== undefined;
+      case '_createServerHandle':
+        return serverHandle() !== undefined;
       case '_parent':
         return partOf(secure, name) === plain && handleBelowTls(secure) !== undefined;
       case 'reading':
@@ -86,6 +91,7 @@ export function probe(server: object): readonly PrivatePart[] {
       case 'readStart':
       case 'listen':
       case 'getpeername':
+      case 'getsockname':
         return handle !== undefined && typeof partOf(handle, name) === 'function';
     }
   };
@@ -230,6 +236,28 @@ export function resetConnection(socket: Socket): void {
 /** Sets how many connections the kernel queues for a listening server: 0 is one. */
 export function setBacklog(server: Server, backlog: number): void {
   callHandle(server, 'listen', backlog);
+}
+
+/**
+ * Binds an address without `SO_REUSEPORT`, and gives it back without listening; returns what the kernel says against it, undefined where it
+ * has nothing, and a fault as well where this Node cannot ask.
+ */
+export function bindFault(host: string, port: number): string | undefined {
+  const create = serverHandle();
+  if (create === undefined) return 'cannot be asked';
+  const handle: unknown = create(host, port, isIPv6(host) ? 6 : 4);
+  if (typeof handle !== 'object' || handle === null) return `fault ${String(handle)}`;
+  // libuv keeps EADDRINUSE until somebody asks for the address.
+  const ask = partOf(handle, 'getsockname');
+  const fault: unknown = typeof ask === 'function' ? Reflect.apply(ask, handle, [{}]) : 'cannot be asked';
+  const close: unknown = Reflect.get(handle, 'close');
+  if (typeof close === 'function') Reflect.apply(close, handle, []);
+  return fault === 0 ? undefined : `fault ${String(fault)}`;
+}
+
+function serverHandle(): ((host: string, port: number, family: 4 | 6) => unknown) | undefined {
+  const create = partOf(process.getBuiltinModule('node:net'), '_createServerHandle');
+  return typeof create === 'function' ? (...bound) => Reflect.apply(create, undefined, bound) : undefined;
 }
 
 /** True where the kernel says that a socket has a peer, false where it has none: one that was reset, for Linux; undefined where nobody says. */

@@ -65,6 +65,7 @@ const BEHIND_HANDLE: readonly PrivatePart[] = [
   'readStart',
   'reading',
   'listen',
+  'getsockname',
   'getpeername',
   'bytesWritten',
   'writeQueueSize',

@@ -1,18 +1,22 @@
-import { type AddressInfo, connect, Server } from 'node:net';
+import { lookup } from 'node:dns/promises';
+import { type AddressInfo, connect, createServer, Server, type Socket } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import type { EarlyEnds } from '../../rewrite-log/metric-families.ts';
 import type { ListenAddress } from '../../settings/setting-kinds.ts';
-import { hasPeer, setBacklog } from '../node-internals.ts';
+import { bindFault, hasPeer, setBacklog } from '../node-internals.ts';
+import { IS_NODE } from '../runtime.ts';
 import type { TlsTexts } from '../tls-files.ts';
 
 /** Turns of the event loop in which new connections may still arrive before the port is closed regardless. */
 const MAX_TURNS = 200;
 /** Turns after which the listen queue stays at length one: under load a longer one is never empty. */
 const FULL_QUEUE_TURNS = 50;
+/** Turns of the event loop in which a connection to itself is accepted, unless many others stand in the queue before it. */
+const TURNS_TO_FIND = 20;
 /** Milliseconds of a turn of the event loop in which nothing happens. */
 const QUIET_TURN_MS = 0.05;
 
-/** A server whose port is to be closed. */
+/** A port that is to be closed. */
 interface ListenQueueOptions {
   /** Connections accepted so far. */
   readonly accepted: () => number;
@@ -23,55 +27,133 @@ interface ListenQueueOptions {
 }
 
 /**
- * Closes the port of `server` once its listen queue is empty: the kernel resets the connections in the queue of a port that
- * closes. Resolves when the port is closed.
+ * Closes the port of `servers`, one after the other, each once its listen queue is empty: the kernel resets the connections in the queue of
+ * a socket that closes. (Linux can move them to another socket of the port: `net.ipv4.tcp_migrate_req`, which is off by default, and helps
+ * only while one stays.) Resolves when the port is closed.
  */
-export async function closePort(server: Server, options: ListenQueueOptions): Promise<void> {
-  // That of `net.Server` closes no connection. Bun's HTTP server is none; its own lets requests in flight finish.
-  const closing: Pick<Server, 'close'> = server instanceof Server ? Server.prototype : server;
-  const close = (): void => void closing.close.call(server, options.onClosed);
-  for (let count = 0; count < MAX_TURNS && server.listening; count += 1) {
-    // A process that has just slept is not likely to be suspended before it closes its port.
+export async function closePort(servers: readonly Server[], options: ListenQueueOptions): Promise<void> {
+  const open = servers.filter(({ listening }) => listening);
+  let left = open.length;
+  if (left === 0) options.onClosed();
+  const close = (server: Server): void => {
+    // That of `net.Server` closes no connection. Bun's HTTP server is none; its own lets requests in flight finish.
+    const closing: Pick<Server, 'close'> = server instanceof Server ? Server.prototype : server;
+    closing.close.call(server, () => {
+      left -= 1;
+      if (left === 0) options.onClosed();
+    });
+  };
+  if (!options.isOwn) await closeInQuietTurn(open, options, close);
+  while (open.some(({ listening }) => listening))
+    await closeOne(
+      open.filter(({ listening }) => listening),
+      close,
+    );
+}
+
+/** Closes all in a turn of the event loop that brings no connection. */
+async function closeInQuietTurn(
+  servers: readonly Server[],
+  { accepted }: ListenQueueOptions,
+  close: (server: Server) => void,
+): Promise<void> {
+  for (let count = 0; count < MAX_TURNS; count += 1) {
     await pause(1);
-    const backlog = count < FULL_QUEUE_TURNS ? LISTEN_BACKLOG : 0;
-    if (options.isOwn) await closeEmptyQueue(server, backlog, close);
-    else if (await isTurnQuiet(options)) close();
-    else setBacklog(server, backlog);
+    if (await isTurnQuiet(accepted)) break;
+    for (const server of servers) setBacklog(server, count < FULL_QUEUE_TURNS ? LISTEN_BACKLOG : 0);
   }
-  if (server.listening) close();
+  for (const server of servers) close(server);
 }
 
 /** Resolves to true when a turn of the event loop has brought no connection and hardly taken any time. */
-async function isTurnQuiet({ accepted }: ListenQueueOptions): Promise<boolean> {
+async function isTurnQuiet(accepted: () => number): Promise<boolean> {
   const before = accepted();
   const began = performance.now();
   await nextTurn();
   return accepted() === before && performance.now() - began < QUIET_TURN_MS;
 }
 
+/** Closes one of the servers that listen on a port. */
+async function closeOne(servers: readonly Server[], close: (server: Server) => void): Promise<void> {
+  for (let count = 0; count < MAX_TURNS; count += 1) {
+    // A process that has just slept is not likely to be suspended before it closes its port.
+    await pause(1);
+    const way = await wayInto(servers);
+    if (way === undefined) continue;
+    const { server, localPort } = way;
+    const isClosed = await closeEmptyQueue(
+      server,
+      count < FULL_QUEUE_TURNS ? LISTEN_BACKLOG : 0,
+      () => close(server),
+      localPort,
+    );
+    if (isClosed) return;
+  }
+  for (const server of servers.slice(0, 1)) close(server);
+}
+
+/** A connection to itself from this port stands in the queue of this server. */
+interface QueueWay {
+  readonly server: Server;
+  /** Any port, where there is one server only. */
+  readonly localPort?: number;
+}
+
+/**
+ * Finds a port from which connections come to one of several servers: the kernel chooses by a hash of both addresses and the number of
+ * servers, so the next one from the same port comes to the same. Undefined when none accepts the connection soon.
+ */
+async function wayInto(servers: readonly Server[]): Promise<QueueWay | undefined> {
+  const [first] = servers;
+  if (first === undefined || servers.length === 1) return first && { server: first };
+  const address = first.address();
+  if (address === null || typeof address === 'string') return { server: first };
+  const socket = connect({ port: address.port, host: ownHost(address.address) }).on('error', () => {});
+  const found: QueueWay[] = [];
+  const stops = servers.map((server) => {
+    const onConnection = ({ remotePort }: Socket): void => {
+      if (remotePort !== undefined && remotePort === socket.localPort)
+        found.push({ server, localPort: remotePort });
+    };
+    server.on('connection', onConnection);
+    return () => server.off('connection', onConnection);
+  });
+  for (let count = 0; found.length === 0 && count < TURNS_TO_FIND; count += 1) await nextTurn();
+  for (const stop of stops) stop();
+  // In order, the addresses would stay in use for a minute.
+  socket.resetAndDestroy();
+  return found[0];
+}
+
 /**
  * Takes the only place of a queue of length one with a connection of its own, and runs `close` in the same turn of the event loop,
- * unless somebody else had the place: then the queue gets the length `backlog` again.
+ * unless somebody else had the place: then the queue gets the length `backlog` again, and the result is false.
  *
  *     without:  queue [ ]   last look: empty │ a client connects: [c] │ close: c is reset
  *     with:     queue [own] full             │ a client's SYN is ignored │ close: own is reset, the client asks again, and is refused
  */
-function closeEmptyQueue(server: Server, backlog: number, close: () => void): Promise<void> {
+function closeEmptyQueue(
+  server: Server,
+  backlog: number,
+  close: () => void,
+  localPort?: number,
+): Promise<boolean> {
   const address = server.address();
   if (address === null || typeof address === 'string') {
     close();
-    return Promise.resolve();
+    return Promise.resolve(true);
   }
   return new Promise((resolve) => {
-    const placeholder = connect({ port: address.port, host: ownHost(address.address) });
+    const placeholder = connect({ port: address.port, host: ownHost(address.address), localPort });
     placeholder.on('error', () => {});
     setBacklog(server, 0);
     // `connect` asks the kernel in a tick before this one; to the same machine it is connected when that returns.
     process.nextTick(() => {
-      if (hasPeer(placeholder) === true) close();
+      const isTaken = hasPeer(placeholder) === true;
+      if (isTaken) close();
       else setBacklog(server, backlog);
       placeholder.destroy();
-      resolve();
+      resolve(isTaken);
     });
   });
 }
@@ -86,8 +168,15 @@ function ownHost(host: string): string {
 const LISTEN_BACKLOG = 1024;
 
 /**
+ * Listening sockets of one port in one process. libuv accepts one connection from each in a turn of the event loop, and a turn under load
+ * takes milliseconds: of 1,000 clients that come at once, one socket leaves hundreds unserved for seconds. More than eight bring more new
+ * connections into one turn than leave others their share of it (`npm run bench -- clients --row burst`).
+ */
+export const ACCEPT_QUEUES = process.platform === 'linux' && IS_NODE ? 8 : 1;
+
+/**
  * Binds a server, and resolves to its origin; rejects with the kernel's error when the address is not available. With `reusePort`
- * other processes may bind the same port, and the kernel spreads connections over them.
+ * other sockets may bind the same port, and the kernel spreads connections over them.
  */
 export function listen(
   server: Server,
@@ -102,6 +191,72 @@ export function listen(
       resolve(originOf(server.address(), scheme));
     });
   });
+}
+
+/**
+ * Binds several servers to one port, and resolves to their origin. A port that somebody else listens on is an error, unless `isShared`
+ * says that other processes of this gateway do. Where the system cannot have several sockets, the first server listens alone.
+ */
+export async function listenTogether(
+  servers: readonly [Server, ...Server[]],
+  address: ListenAddress,
+  scheme: 'http' | 'https',
+  isShared: boolean,
+): Promise<string> {
+  const [first, ...others] = servers;
+  if (others.length === 0) return listen(first, address, scheme, isShared);
+  // A name may have several addresses, and all servers need the same one.
+  const host = (await lookup(address.host)).address;
+  const together = { host, port: address.port };
+  const bind = (): Promise<string> => listen(first, together, scheme, true);
+  const origin = await (isShared || address.port === 0 ? bind() : bindFree(together, bind)).catch(() =>
+    // Says in the kernel's words what is wrong, or works where only the option does not.
+    listen(first, address, scheme),
+  );
+  const port = Number(new URL(origin).port || (scheme === 'https' ? 443 : 80));
+  await Promise.allSettled(others.map((server) => listen(server, { host, port }, scheme, true)));
+  return origin;
+}
+
+/** Milliseconds between two tries to be the only process that takes a port, and the number of tries. */
+const TAKE_AGAIN_MS = 5;
+const TAKES = 200;
+
+/**
+ * Runs `bind`, which binds with `SO_REUSEPORT`, if nobody listens on the port; rejects otherwise. Such a socket binds a port that another
+ * program of the same user has bound the same way, a second gateway by mistake for one: a socket without the option tells, and is bound for
+ * that and never listens, so no client is lost with it. Two gateways that start at once would both find the port free, so they take turns:
+ * a name in the abstract namespace of Linux has one owner in the network namespace, and goes with its process.
+ */
+async function bindFree<Result>(address: ListenAddress, bind: () => Promise<Result>): Promise<Result> {
+  const turn = createServer();
+  for (let tries = 0; tries < TAKES; tries += 1) {
+    const isMine = await new Promise<boolean>((resolve) => {
+      turn
+        .once('error', () => resolve(false))
+        .listen(`\0capture-gateway:${address.port}`, () => resolve(true));
+    });
+    if (isMine) break;
+    // After a second somebody else uses the name: nobody may keep a gateway from starting with that.
+    await pause(TAKE_AGAIN_MS);
+  }
+  try {
+    const fault = bindFault(address.host, address.port);
+    if (fault !== undefined) throw new Error(fault);
+    return await bind();
+  } finally {
+    turn.close();
+  }
+}
+
+/** Rejects with the kernel's error when somebody listens on an address; with that none of several processes would notice it. */
+export async function requireFree(address: ListenAddress): Promise<void> {
+  if (ACCEPT_QUEUES === 1 || address.port === 0) return;
+  const { address: host } = await lookup(address.host);
+  if (bindFault(host, address.port) === undefined) return;
+  const server = createServer();
+  await listen(server, address, 'http');
+  server.close();
 }
 
 function originOf(bound: AddressInfo | string | null, scheme: string): string {

@@ -12,7 +12,7 @@ import type { BodyMemory } from '../body-memory.ts';
 import { IS_NODE } from '../runtime.ts';
 import type { TlsTexts } from '../tls-files.ts';
 import { type ClientConnection, ClientConnections, type ConnectionProtocol } from './connections.ts';
-import { type ClientListener, closePort, listen } from './listen.ts';
+import { ACCEPT_QUEUES, type ClientListener, closePort, listenTogether } from './listen.ts';
 import { onCheckPhase, StreamedBodies, TickBudget } from '../fair-turns.ts';
 import { H1Connections, type H1Server } from './http1/connection.ts';
 import { H2Connections, type H2Server } from './http2/connection.ts';
@@ -84,6 +84,8 @@ export class GatewayServer implements ClientListener, H1Server, H2Server {
   private readonly gateway: Gateway;
   private readonly options: GatewayServerOptions;
   private readonly server: Server | TlsServer;
+  /** The server, and further listening sockets of its port, whose connections are its own. */
+  private readonly listening: readonly [Server, ...Server[]];
   private readonly connections: ClientConnections;
   private readonly h1: H1Connections;
   private readonly h2: H2Connections;
@@ -100,9 +102,14 @@ export class GatewayServer implements ClientListener, H1Server, H2Server {
     };
     this.h1 = new H1Connections(options, this);
     this.h2 = new H2Connections(options, this);
-    this.server = options.tls === undefined ? plainServer() : this.secureServer(options.tls);
+    const isHalfOpen = options.tls === undefined;
+    this.server = options.tls === undefined ? plainServer(isHalfOpen) : this.secureServer(options.tls);
     const startTls = this.server.listeners('connection');
     this.server.removeAllListeners('connection');
+    this.listening = [
+      this.server,
+      ...Array.from({ length: ACCEPT_QUEUES - 1 }, () => plainServer(isHalfOpen)),
+    ];
     this.connections = new ClientConnections({
       limit: options.connections,
       open: (connection, serve) => {
@@ -110,19 +117,17 @@ export class GatewayServer implements ClientListener, H1Server, H2Server {
       },
       begin: (connection) => this.begin(connection),
     });
-    this.server.on('connection', (socket: Socket) => this.connections.accept(socket));
-    // The kernel may be out of descriptors for a moment: the server keeps running.
-    this.server.on('error', ignore);
+    for (const server of this.listening) {
+      server.on('connection', (socket: Socket) => this.connections.accept(socket));
+      // The kernel may be out of descriptors for a moment: the server keeps running.
+      server.on('error', ignore);
+    }
   }
 
   /** Listens, and resolves to the origin for clients. */
   listen(address: ListenAddress): Promise<string> {
-    return listen(
-      this.server,
-      address,
-      this.options.tls === undefined ? 'http' : 'https',
-      this.options.reusePort,
-    );
+    const scheme = this.options.tls === undefined ? 'http' : 'https';
+    return listenTogether(this.listening, address, scheme, this.options.reusePort === true);
   }
 
   /** Connections that ended before they had sent a request. */
@@ -171,7 +176,7 @@ export class GatewayServer implements ClientListener, H1Server, H2Server {
 
   private stopAccepting(onClosed: () => void): Promise<void> {
     const isOwn = process.platform === 'linux' && IS_NODE && this.options.reusePort !== true;
-    return closePort(this.server, { accepted: () => this.connections.accepted, isOwn, onClosed });
+    return closePort(this.listening, { accepted: () => this.connections.accepted, isOwn, onClosed });
   }
 
   /** Closes every connection, even one with an exchange in flight. */
@@ -282,8 +287,8 @@ export class GatewayServer implements ClientListener, H1Server, H2Server {
 }
 
 /** Half open: a client that has sent its last request may end its side, and reads the response (RFC 9112 §9.6). */
-function plainServer(): Server {
-  return createServer({ allowHalfOpen: true, noDelay: true, highWaterMark: READ_BYTES });
+function plainServer(allowHalfOpen: boolean): Server {
+  return createServer({ allowHalfOpen, noDelay: true, highWaterMark: READ_BYTES });
 }
 
 function idleGrace(limit: number): number {

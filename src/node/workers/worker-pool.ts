@@ -12,7 +12,7 @@ import type { Observer } from '../../rewrite-log/observer.ts';
 import type { Store } from '../../rollout/store.ts';
 import { ROLLOUT_KEY } from '../../rollout/stored-rollout.ts';
 import type { ListenAddress } from '../../settings/setting-kinds.ts';
-import type { ClientListener, ReloadedFile } from '../clients/listen.ts';
+import { type ClientListener, type ReloadedFile, requireFree } from '../clients/listen.ts';
 import type { WriteProcessLine } from '../log/process-log.ts';
 import type { TlsTexts } from '../tls-files.ts';
 import {
@@ -112,6 +112,7 @@ export class WorkerPool implements ClientListener {
   /** Starts the first worker, which chooses the port where any free one is wanted, and then the others on the same port. */
   async listen(address: ListenAddress): Promise<string> {
     this.address = address;
+    await requireFree(address);
     this.unsubscribe =
       this.parts.store?.subscribe(ROLLOUT_KEY, () =>
         this.broadcast({ kind: 'store-changed', key: ROLLOUT_KEY }),

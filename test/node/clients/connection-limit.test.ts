@@ -1,11 +1,12 @@
 import { connect as connectH2 } from 'node:http2';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { connect as tlsConnect } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { certificate } from '../../support/certificates.ts';
 import { gatewayFor } from '../../support/gateway.ts';
-import { exchange, rawClient, statusOf } from '../../support/raw-client.ts';
+import { exchange, type RawClient, rawClient, statusOf } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
 
@@ -23,12 +24,22 @@ async function served(socket: Socket, request: string): Promise<Socket> {
   return socket;
 }
 
+/** A connection that the gateway has by the time that the next one comes: each of its listening sockets accepts in an order of its own. */
+async function accepted(port: number): Promise<RawClient> {
+  const client = rawClient(port);
+  await once(client.socket, 'connect');
+  await pause(50);
+  return client;
+}
+
 // Attack: connections that send nothing, or half a head, until nobody else gets one.
 describe('beyond the connections that clients may have', () => {
   test('the oldest that is idle makes room, with half a head or without', async () => {
     const v2 = await rawServer((socket) => socket.write(ok()));
     const gateway = await gatewayFor(v2.origin, { flags: { 'client-connections': '3' } });
-    const [silent, half, kept] = [rawClient(gateway.port), rawClient(gateway.port), rawClient(gateway.port)];
+    const silent = await accepted(gateway.port);
+    const half = await accepted(gateway.port);
+    const kept = await accepted(gateway.port);
     half.write('GET /api/v2/x HTTP/1.1\r\nHo');
     kept.write(GET);
     await kept.until(/200 OK[^]*\}$/);

@@ -1,16 +1,22 @@
-import { connect, createServer } from 'node:net';
+import { connect, createServer, type Server } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { expect, test } from 'vitest';
-import { closePort, listen } from '../../../src/node/clients/listen.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import {
+  ACCEPT_QUEUES,
+  closePort,
+  listen,
+  listenTogether,
+  requireFree,
+} from '../../../src/node/clients/listen.ts';
 import { freePort } from '../../support/free-port.ts';
 
 const TURNS = 100;
 const CLIENTS = 64;
 
 /** Connects to `port`, and resolves to how that ended: the bytes received, or the code of the error. */
-function outcomeOf(port: number): Promise<string> {
+function outcomeOf(port: number, host = '127.0.0.1'): Promise<string> {
   return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
+    const socket = connect(port, host);
     let outcome = 'closed';
     socket.on('data', (bytes) => (outcome = bytes.toString()));
     socket.on('error', (error) => (outcome = 'code' in error ? String(error.code) : error.message));
@@ -34,7 +40,7 @@ test('connections that arrive in every turn in which a port is closed are served
   };
   connectInEachTurn();
   const closed = Promise.withResolvers<void>();
-  await closePort(server, { accepted: () => accepted, isOwn: true, onClosed: closed.resolve });
+  await closePort([server], { accepted: () => accepted, isOwn: true, onClosed: closed.resolve });
   expect(server.listening).toBe(false);
   const ended = await Promise.all(outcomes);
   await closed.promise;
@@ -54,7 +60,7 @@ test('clients that connect again and again while a port is closed are served or 
     }
   };
   const clients = Array.from({ length: CLIENTS }, connectAgain);
-  await closePort(server, { accepted: () => 0, isOwn: true, onClosed: () => {} });
+  await closePort([server], { accepted: () => 0, isOwn: true, onClosed: () => {} });
   await Promise.all(clients);
   outcomes.delete('ECONNREFUSED');
   expect([...outcomes]).toEqual(['served']);
@@ -67,7 +73,89 @@ test('a port that others listen on, too, is closed after a turn that brought no 
   const outcome = outcomeOf(port);
   let accepted = 0;
   server.on('connection', () => (accepted += 1));
-  await closePort(server, { accepted: () => accepted, isOwn: false, onClosed: () => {} });
+  await closePort([server], { accepted: () => accepted, isOwn: false, onClosed: () => {} });
   expect(await outcome).toBe('served');
   expect(await outcomeOf(port)).toBe('ECONNREFUSED');
+});
+
+/** Servers that share a port, and serve whoever connects. */
+function several(count = ACCEPT_QUEUES): [Server, ...Server[]] {
+  const one = (): Server => createServer((socket) => socket.on('error', () => {}).end('served'));
+  return [one(), ...Array.from({ length: count - 1 }, one)];
+}
+
+function closeAll(servers: readonly Server[]): void {
+  for (const server of servers) server.close();
+}
+
+describe('several listening sockets of one port', () => {
+  test('each of them accepts', async () => {
+    const servers = several();
+    onTestFinished(() => closeAll(servers));
+    const accepting = new Set<Server>();
+    for (const server of servers) server.on('connection', () => accepting.add(server));
+    const port = await freePort();
+    expect(await listenTogether(servers, { host: 'localhost', port }, 'http', false)).toMatch(`:${port}`);
+    const host = (servers[0].address() as { readonly address: string }).address;
+    expect(servers.map((server) => server.address())).toEqual(
+      servers.map(() => expect.objectContaining({ port, address: host })),
+    );
+    for (let count = 0; accepting.size < servers.length && count < 1000; count += 1)
+      await outcomeOf(port, host);
+    expect(accepting.size).toBe(servers.length);
+  });
+
+  // With SO_REUSEPORT alone, a second gateway of the same user would take half of the first one's connections, without a word.
+  test.each([
+    ['one that shares', true],
+    ['one that does not', false],
+  ])('a port that somebody listens on is an error: %s', async (_who, shares) => {
+    const port = await freePort();
+    const other = several();
+    onTestFinished(() => closeAll(other));
+    if (shares) await listenTogether(other, { host: '127.0.0.1', port }, 'http', false);
+    else await listen(other[0], { host: '127.0.0.1', port }, 'http');
+    for (const host of ['127.0.0.1', '0.0.0.0'])
+      await expect(listenTogether(several(), { host, port }, 'http', false)).rejects.toMatchObject({
+        code: 'EADDRINUSE',
+        port,
+      });
+    await expect(requireFree({ host: '127.0.0.1', port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  });
+
+  test('of many that want one port at the same moment, one gets it', async () => {
+    const port = await freePort();
+    const all = Array.from({ length: 12 }, () => several(2));
+    onTestFinished(() => closeAll(all.flat()));
+    const outcomes = await Promise.allSettled(
+      all.map((servers) => listenTogether(servers, { host: '127.0.0.1', port }, 'http', false)),
+    );
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  });
+
+  test('thirty restarts under a burst of connections reset none', async () => {
+    const port = await freePort();
+    const counts = new Map<string, number>();
+    const over = new AbortController();
+    const connectAgain = async (): Promise<void> => {
+      while (!over.signal.aborted) {
+        const outcome = await outcomeOf(port);
+        counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+        await pause(Math.random() * 5);
+      }
+    };
+    const clients = Array.from({ length: CLIENTS }, connectAgain);
+    for (let count = 0; count < 30; count += 1) {
+      const servers = several();
+      await listenTogether(servers, { host: '127.0.0.1', port }, 'http', false);
+      await pause(20);
+      await closePort(servers, { accepted: () => 0, isOwn: true, onClosed: () => {} });
+      expect(servers.filter(({ listening }) => listening)).toEqual([]);
+    }
+    over.abort();
+    await Promise.all(clients);
+    const { served, ECONNREFUSED: _refused, ...others } = Object.fromEntries(counts);
+    expect(served).toBeGreaterThan(30);
+    expect(others).toEqual({});
+  });
 });
