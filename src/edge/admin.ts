@@ -127,13 +127,13 @@ export class EdgeTotals implements RolloutCounts {
     const { object, ruleBook } = this.parts;
     const totals = this.take();
     if (totals === undefined) return;
-    await inTime(object().addTotals(ruleBook, totals));
+    await inTime(async () => object().addTotals(ruleBook, totals));
   }
 
   /** Reads the totals of all isolates; resolves to false when the object does not respond. */
   async refresh(): Promise<boolean> {
     const { object, ruleBook } = this.parts;
-    const outcome = await inTime(object().totals(ruleBook));
+    const outcome = await inTime(async () => object().totals(ruleBook));
     if (outcome === 'failed') return false;
     this.read = outcome ?? NONE;
     this.readSince = outcome?.since;
@@ -174,11 +174,11 @@ export class EdgeTotals implements RolloutCounts {
   }
 }
 
-/** Resolves to the response of the object, or to `failed` when it fails or takes too long. */
-async function inTime<Value>(call: Promise<Value>): Promise<Value | 'failed'> {
+/** Resolves to the response of the object, or to `failed` when it fails, as its binding may at once, or takes too long. */
+async function inTime<Value>(call: () => Promise<Value>): Promise<Value | 'failed'> {
   const { promise: late, resolve } = Promise.withResolvers<'failed'>();
   const timer = setTimeout(() => resolve('failed'), CALL_MS);
-  const outcome = await Promise.race([call.catch((): 'failed' => 'failed'), late]);
+  const outcome = await Promise.race([call().catch((): 'failed' => 'failed'), late]);
   clearTimeout(timer);
   return outcome;
 }

@@ -78,13 +78,15 @@ export function createEdgeGateway(parts: EdgeGatewayParts): EdgeGateway {
     faults.push(`Set ${environmentName(table.upstream)}: there is no embedded V2 at the edge.`);
   if (origin === undefined || faults.length > 0) return { faults };
   const { print } = parts;
+  const bindings = new BindingCalls(parts);
   const control = new RolloutControl({
     time: Date.now,
-    onNotice: (sentence) => print(edgeProcessLine('error', 'rollout-rolled-back', `rollout: ${sentence}`)),
+    hasV1: settings.get(table.v1Upstream) !== undefined,
+    onNotice: (sentence, event) => print(edgeProcessLine('error', event, `rollout: ${sentence}`)),
   });
   const totals = totalsOf(parts, control);
-  const replica = totals && replicaOf(parts, control, totals);
-  const gateway = gatewayOf(parts, settings, origin, control, totals);
+  const replica = totals && replicaOf(parts, control, totals, bindings);
+  const gateway = gatewayOf(parts, settings, origin, { control, totals, calls: bindings });
   replica?.shareRateLimits(gateway.rateLimitQueue);
   return {
     gateway,
@@ -154,12 +156,16 @@ function replicaOf(
   { bindings: { ROLLOUT, ROLLOUT_COPY }, print, later }: EdgeGatewayParts,
   control: RolloutControl,
   totals: EdgeTotals,
+  calls: BindingCalls,
 ): EdgeReplica | undefined {
   if (ROLLOUT === undefined) return undefined;
   return new EdgeReplica({
     control,
     namespace: ROLLOUT,
-    copy: ROLLOUT_COPY,
+    copy: ROLLOUT_COPY && {
+      get: (key) =>
+        calls.result('ROLLOUT_COPY', async () => ROLLOUT_COPY.get(key)).then((text) => text ?? null),
+    },
     name: `isolate ${randomHex(4)}`,
     onNotice: ({ kind, sentence }) => {
       const [level, event] = NOTICES[kind];
@@ -221,12 +227,18 @@ async function transformWithin(
   }
 }
 
+/** What the exchanges of an isolate share besides the gateway. */
+interface Shared {
+  readonly control: RolloutControl;
+  readonly totals: EdgeTotals | undefined;
+  readonly calls: BindingCalls;
+}
+
 function gatewayOf(
   { bindings, ruleBook, transforms = {}, v2Schemas, print, later }: EdgeGatewayParts,
   settings: Settings,
   origin: OriginSetting,
-  rollout: RolloutControl,
-  totals: EdgeTotals | undefined,
+  { control: rollout, totals, calls }: Shared,
 ): Gateway {
   const rules = new CompiledRuleBook(ruleBook);
   const options = gatewayOptions(settings, { bufferBytes: ISOLATE_BYTES });
@@ -245,7 +257,7 @@ function gatewayOf(
       record: (entry) => {
         if (isLogged) print(entryLine(entry).trimEnd());
         totals?.observe(entry);
-        ship(entry, bindings, later);
+        ship(entry, bindings, calls);
       },
       observer: structureObserver(settings.constants.structureRate, Date.now),
       now: () => performance.now(),
@@ -292,11 +304,55 @@ function originParts(settings: Settings, { origin, path }: OriginSetting): Origi
 /** Bytes for buffered bodies: an isolate has 128 MB for everything. */
 const ISOLATE_BYTES = 48 * 1024 * 1024;
 
-function ship(entry: Entry, bindings: EdgeBindings, later: EdgeGatewayParts['later']): void {
-  bindings.REWRITE_LOG_ANALYTICS?.writeDataPoint(dataPoint(entry));
-  const sent = bindings.REWRITE_LOG_QUEUE?.send(entry, { contentType: 'json' });
-  // A failing queue loses the copy of the entry, never the response.
-  if (sent !== undefined) later(sent.catch(() => undefined));
+/** A failing destination loses its copy of the entry, never the response. */
+function ship(entry: Entry, bindings: EdgeBindings, calls: BindingCalls): void {
+  const { REWRITE_LOG_ANALYTICS: analytics, REWRITE_LOG_QUEUE: queue } = bindings;
+  if (analytics !== undefined)
+    void calls.result('REWRITE_LOG_ANALYTICS', async () => analytics.writeDataPoint(dataPoint(entry)));
+  if (queue !== undefined)
+    void calls.result('REWRITE_LOG_QUEUE', async () => queue.send(entry, { contentType: 'json' }));
+}
+
+/** Milliseconds after which a binding that fails again is told again. */
+const TELL_MS = 60_000;
+
+/** What an isolate loses while a binding fails. */
+const LOST = {
+  REWRITE_LOG_ANALYTICS: 'entries are missing in Analytics Engine; the log has them.',
+  REWRITE_LOG_QUEUE: 'entries are missing in the queue; the log has them.',
+  ROLLOUT_COPY: 'an isolate that starts while ROLLOUT does not respond follows the rule book.',
+} as const;
+
+/**
+ * Calls bindings that no response depends on. One that rejects, or throws before it has a promise, is the platform's or the deployment's
+ * fault and no bug of the gateway: the process log names it, once a minute at most.
+ */
+class BindingCalls {
+  private readonly parts: Pick<EdgeGatewayParts, 'print' | 'later'>;
+  private readonly toldAt = new Map<string, number>();
+
+  constructor(parts: Pick<EdgeGatewayParts, 'print' | 'later'>) {
+    this.parts = parts;
+  }
+
+  /** Resolves to the result of a call; undefined where it failed. The worker stays alive until it is done. */
+  result<Value>(binding: keyof typeof LOST, call: () => Promise<Value>): Promise<Value | undefined> {
+    const result = call().catch((error: unknown) => {
+      this.tell(binding, error);
+      return undefined;
+    });
+    this.parts.later(result);
+    return result;
+  }
+
+  private tell(binding: keyof typeof LOST, error: unknown): void {
+    const now = Date.now();
+    if (now - (this.toldAt.get(binding) ?? -Infinity) < TELL_MS) return;
+    this.toldAt.set(binding, now);
+    const reason = error instanceof Error ? error.message : String(error);
+    const sentence = `The binding ${binding} fails (${reason}): ${LOST[binding]}`;
+    this.parts.print(edgeProcessLine('warn', 'binding-failed', sentence, { binding }));
+  }
 }
 
 function randomHex(bytes: number): string {

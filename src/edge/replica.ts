@@ -10,7 +10,7 @@ import type { CopyNamespace, RemoteStore, RolloutNamespace } from './bindings.ts
 interface EdgeReplicaParts {
   readonly control: RolloutControl;
   readonly namespace: RolloutNamespace;
-  readonly copy: CopyNamespace | undefined;
+  readonly copy: Pick<CopyNamespace, 'get'> | undefined;
   /** Name of the isolate, for people. */
   readonly name: string;
   readonly onNotice: (notice: ReplicaNotice) => void;
@@ -128,12 +128,14 @@ export class EdgeReplica {
     const copied = copy !== undefined && control.isInitial ? this.takeCopy(copy, objectTime) : undefined;
     if (copied !== undefined) this.parts.later(copied);
     await objectTime;
-    if (!this.isTogether) await Promise.race([copied, sleep(START_MS)]);
+    // A copy that has arrived is taken in this turn; one that has not had the same time as the object.
+    if (!this.isTogether && copied !== undefined) await Promise.race([copied, sleep(0)]);
   }
 
   /** Begins with the copy unless the object has responded in its time; a copy that comes late is as good. */
-  private async takeCopy(copy: CopyNamespace, objectTime: Promise<void>): Promise<void> {
-    const [text] = await Promise.all([copy.get(ROLLOUT_KEY).catch(() => null), objectTime]);
+  private async takeCopy(copy: Pick<CopyNamespace, 'get'>, objectTime: Promise<void>): Promise<void> {
+    const read = async (): Promise<string | null> => copy.get(ROLLOUT_KEY);
+    const [text] = await Promise.all([read().catch(() => null), objectTime]);
     const state = text === null ? undefined : readRollout(parsedJson(text));
     if (state !== undefined && this.parts.control.isInitial && !this.isTogether) this.replica.begin(state);
   }
@@ -226,7 +228,16 @@ export class EdgeStore implements Store {
 
   /** Anew for each call: workerd binds a stub to the request that made it. */
   private object(): RemoteStore {
-    return this.namespace.get(this.namespace.idFromName(this.name));
+    try {
+      return this.namespace.get(this.namespace.idFromName(this.name));
+    } catch (error) {
+      throw new Error(
+        `the binding ROLLOUT fails: ${error instanceof Error ? error.message : String(error)}`,
+        {
+          cause: error,
+        },
+      );
+    }
   }
 
   private note(key: string, text: string | undefined): void {

@@ -58,9 +58,10 @@ export class RolloutObject extends DurableObject<EdgeBindings> implements Remote
   async compareAndSet(key: string, before: string | undefined, after: string): Promise<boolean> {
     if ((await this.read(key)) !== before) return false;
     await this.ctx.storage.put(`text/${key}`, after);
-    const copied = this.env.ROLLOUT_COPY?.put(key, after);
+    const { ROLLOUT_COPY: copy } = this.env;
+    const copied = async (): Promise<void> => copy?.put(key, after);
     // Without its copy the state is as true as before.
-    if (copied !== undefined) this.ctx.waitUntil(copied.catch(() => undefined));
+    if (copy !== undefined) this.ctx.waitUntil(copied().catch(() => undefined));
     return true;
   }
 

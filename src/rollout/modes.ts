@@ -36,7 +36,7 @@ export function missingV1Fault(modes: Modes, setting: string): string | undefine
 }
 
 /** True when some V1 requests are not simply migrated, so that a V1 origin is required. */
-function needsV1(modes: Modes): boolean {
+export function needsV1(modes: Modes): boolean {
   return [modes.default, ...Object.values(modes.operations), ...Object.values(modes.clients)].some(
     ({ mode }) => mode !== 'migrate',
   );

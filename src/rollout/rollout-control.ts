@@ -2,7 +2,7 @@ import type { Modes } from '../rules/rollout.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { type CanaryCount, type CanaryOutcome, CanaryWindow } from './canary-window.ts';
 import { ClientBaselines } from './client-baselines.ts';
-import { type RoutedMode, type RolloutSubject, modesInForce } from './modes.ts';
+import { modesInForce, needsV1, type RolloutSubject, type RoutedMode } from './modes.ts';
 import {
   applyChange,
   initialRollout,
@@ -19,8 +19,10 @@ import type { SharedWindow, WindowAddition } from './store.ts';
 export interface RolloutControlParts {
   /** Milliseconds since 1970. */
   readonly time: () => number;
-  /** Called with a sentence on each rollback that is not shared. */
-  readonly onNotice: (sentence: string) => void;
+  /** Called with a sentence on each rollback that is not shared, and on modes that cannot hold here; `event` is their name in the log. */
+  readonly onNotice: (sentence: string, event: 'rollout-rolled-back' | 'rollout-without-v1') => void;
+  /** False where no V1 service is configured: modes that were set elsewhere and need one do not hold here. */
+  readonly hasV1?: boolean;
 }
 
 /** The other replicas, as one replica sees them. */
@@ -71,6 +73,8 @@ export class RolloutControl {
   private book: Modes | undefined;
   private bookHash = '';
   private compiledModes: Modes | undefined;
+  /** The state that was told not to hold here. */
+  private missedV1: RolloutState | undefined;
 
   constructor(parts: RolloutControlParts) {
     this.parts = parts;
@@ -86,13 +90,30 @@ export class RolloutControl {
     if (this.compiledModes === undefined || this.book !== rollout?.modes || this.bookHash !== hash) {
       this.book = rollout?.modes;
       this.bookHash = hash;
-      const modes = modesInForce(this.book, this.state);
+      const modes = this.modesHere();
       this.compiledModes = modes;
       this.origins.set(modes, { hash, state: this.state });
       const current = new Set(canariesOf(modes).map((operation) => this.keyOf(operation)));
       for (const key of this.stages.keys()) if (!current.has(key)) this.stages.delete(key);
     }
     return this.compiledModes;
+  }
+
+  /**
+   * The modes that can hold here. A mode that is kept in a store outlives the deployment that had a V1 service: refusing every request
+   * for it would take V1's clients down until somebody chose again. The rule book was checked at the start, and holds.
+   */
+  private modesHere(): Modes {
+    const modes = modesInForce(this.book, this.state);
+    const own = modesInForce(this.book, undefined);
+    if (this.parts.hasV1 !== false || !needsV1(modes) || needsV1(own)) return modes;
+    if (this.missedV1 !== this.state)
+      this.parts.onNotice(
+        'the modes in the store send requests to V1, and no V1 service is configured here. The modes of the rule book hold instead: set --v1-upstream, or choose migrate.',
+        'rollout-without-v1',
+      );
+    this.missedV1 = this.state;
+    return own;
   }
 
   /** True when no mode was ever set at run time. */
@@ -207,7 +228,8 @@ export class RolloutControl {
     const before = this.state;
     this.change({ rollback, base: before });
     // A request that was in flight when its canary ended is not the end of another.
-    if (this.sharing === undefined && this.state !== before) this.parts.onNotice(rollbackSentence(rollback));
+    if (this.sharing === undefined && this.state !== before)
+      this.parts.onNotice(rollbackSentence(rollback), 'rollout-rolled-back');
   }
 
   private change(change: RolloutChange): void {

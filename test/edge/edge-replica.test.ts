@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { RemoteStore, RemoteTotals } from '../../src/edge/bindings.ts';
+import type { CopyNamespace, RemoteStore, RemoteTotals } from '../../src/edge/bindings.ts';
 import { EdgeReplica } from '../../src/edge/replica.ts';
 import { MemoryStore } from '../../src/rollout/memory-store.ts';
 import { RolloutControl } from '../../src/rollout/rollout-control.ts';
@@ -14,7 +14,7 @@ interface Isolate {
   readonly object: { responds: boolean };
 }
 
-function isolate(): Isolate {
+function isolate(copy?: CopyNamespace): Isolate {
   const calls: string[] = [];
   const object = { responds: true };
   const store = new MemoryStore(Date.now);
@@ -32,7 +32,7 @@ function isolate(): Isolate {
   const replica = new EdgeReplica({
     control: new RolloutControl({ time: Date.now, onNotice: () => {} }),
     namespace: { idFromName: (name) => name, get: () => remote },
-    copy: undefined,
+    copy,
     name: 'isolate 1',
     onNotice: () => {},
     shareTotals: async () => {},
@@ -55,6 +55,29 @@ test('the first request waits for the object, 250 ms at most; later ones never d
   await vi.advanceTimersByTimeAsync(5000);
   expect(replica.status.aloneSince).toBeDefined();
   expect(replica.begin()).toBeUndefined();
+});
+
+test.each<[string, CopyNamespace['get']]>([
+  ['hangs, too', () => new Promise(() => {})],
+  [
+    'throws',
+    () => {
+      throw new Error('no such binding');
+    },
+  ],
+  ['fails', () => Promise.reject(new Error('down'))],
+])('the first request waits 250 ms in all where the copy %s', async (_name, get) => {
+  const { replica, object } = isolate({ get, put: async () => {} });
+  object.responds = false;
+  let outcome = 'waits';
+  void replica.begin()?.then(
+    () => (outcome = 'begun'),
+    () => (outcome = 'failed'),
+  );
+  await vi.advanceTimersByTimeAsync(240);
+  expect(outcome).toBe('waits');
+  await vi.advanceTimersByTimeAsync(12);
+  expect(outcome).toBe('begun');
 });
 
 test('an isolate that had no request for ten seconds wakes as it started', async () => {

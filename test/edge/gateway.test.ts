@@ -6,6 +6,7 @@ import type { RuleBook } from '../../src/rules/rule-book.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
 import { testRuleBook } from '../support/rule-book.ts';
 import { compiledShippedRuleBook } from '../support/shipped-rule-book.ts';
+import { until } from '../support/until.ts';
 
 test('everything that keeps a worker from serving is a fault, and all faults are named at once', async () => {
   const bindings: object = {
@@ -101,4 +102,44 @@ test('a transform of the bundle makes queries and bodies; one that waits too lon
   expect(await response.json()).toEqual({ body: { data: [], total: 41 }, page: '2' });
   expect(v2.received.join('')).toMatch(/^GET \/api\/v2\/bills\?cursor=Mg%3D%3D /);
   await Promise.allSettled(work);
+});
+
+test('bindings that throw are named once, cost no response, and are no bug', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const lines: string[] = [];
+  const work: Promise<unknown>[] = [];
+  const fail = (): never => {
+    throw new Error('it is gone');
+  };
+  const server = new EdgeServer({
+    bindings: {
+      GATEWAY_UPSTREAM: v2.origin,
+      REWRITE_LOG_QUEUE: { send: fail },
+      REWRITE_LOG_ANALYTICS: { writeDataPoint: fail },
+      ROLLOUT: { idFromName: (name) => name, get: fail },
+      ROLLOUT_COPY: { get: fail, put: fail },
+    } as EdgeBindings,
+    ruleBook: testRuleBook(),
+    print: (line) => void lines.push(line),
+    later: (promise) => void work.push(promise),
+  });
+  for (let round = 0; round < 2; round++) {
+    const request = new Request('http://a/api/v1/clients', { headers: { Host: 'a' } });
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    const response = await server.fetch(request);
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    expect(await response.text()).toBe('{"data":{}}');
+  }
+  const parsed = (): Record<string, unknown>[] =>
+    lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  await until(() => parsed().filter(({ status }) => status === 200).length === 2);
+  await Promise.all(work);
+  const said = parsed().filter(({ event }) => event !== undefined);
+  expect(
+    said
+      .map(({ event, binding }) => String(binding ?? event))
+      .toSorted((one, other) => one.localeCompare(other)),
+  ).toEqual(['REWRITE_LOG_ANALYTICS', 'REWRITE_LOG_QUEUE', 'ROLLOUT_COPY', 'store-lost']);
+  for (const { msg } of said)
+    expect(msg).toMatch(/binding (?:REWRITE_LOG_\w+|ROLLOUT(?:_COPY)?) fails.*it is gone/);
 });

@@ -202,3 +202,24 @@ describe('a migrated client is judged against itself on V1 first', () => {
       expect(isFilterFault(parseFilter(causeFilter(rollback.cause)))).toBe(false);
   });
 });
+
+test('without a V1 service, the modes of the rule book hold instead of stored ones that need it, and it is told once', () => {
+  const notices: string[] = [];
+  const lone = new RolloutControl({
+    time: () => 0,
+    onNotice: (sentence) => notices.push(sentence),
+    hasV1: false,
+  });
+  const book = testRuleBook({ hash: '1' });
+  const together = new RolloutControl({ time: () => 0, onNotice: () => {} });
+  const adopted = (command: RolloutCommand): Mode => {
+    together.command(command);
+    lone.adopt(together.state);
+    return lone.modes(book).default;
+  };
+  expect(adopted({ mode: OBSERVE })).toEqual({ mode: 'migrate' });
+  lone.modes(testRuleBook({ hash: '2' }));
+  expect(notices).toEqual([expect.stringContaining('no V1 service is configured here')]);
+  expect(adopted({ mode: { mode: 'migrate' } })).toEqual({ mode: 'migrate' });
+  expect(notices).toHaveLength(1);
+});

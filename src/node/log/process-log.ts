@@ -30,6 +30,7 @@ import type { LogSink } from './log-sink.ts';
  * | `rollout-damaged` | error | nobody can read the stored rollout; the last known one stays | |
  * | `rollout-file` | error | the copy of the rollout cannot be written | |
  * | `store-lost`, `store-found` | warn, info | the store is out of reach, or in reach again, for modes and windows or for the counts of the report | |
+ * | `rollout-without-v1` | error | the modes in the store need a V1 service, and none is configured here; the rule book's hold | |
  * | `client-secret-random` | warn | names of clients do not outlive the process though the rollout needs it | |
  * | `circuit-opened`, `circuit-closed` | error, info | the circuit of an origin | `origin` |
  * | `upstream-fault` | warn | no response of an origin, or no whole one; repetitions are counted | `origin`, `kind`, `cause`, `sent`, `repeated` |
@@ -64,6 +65,7 @@ export type ProcessEvent =
   | 'rollout-changed'
   | 'rollout-rolled-back'
   | 'rollout-overtaken'
+  | 'rollout-without-v1'
   | 'rollout-damaged'
   | 'rollout-file'
   | 'store-lost'

@@ -55,8 +55,8 @@ export async function openRollout(
   const v1Origin = settings.get(table.v1Upstream);
   const control = new RolloutControl({
     time: Date.now,
-    onNotice: (sentence) =>
-      log({ level: 'error', event: 'rollout-rolled-back', message: `rollout: ${sentence}` }),
+    hasV1: v1Origin !== undefined,
+    onNotice: (sentence, event) => log({ level: 'error', event, message: `rollout: ${sentence}` }),
   });
   const opened: OpenStore | undefined =
     own.store === undefined
