@@ -23,11 +23,21 @@ export function readJsonType(value: string | undefined): JsonReading {
 /** How JSON texts follow one another in a body: one a line, or each behind a record separator (RFC 7464). */
 export type TextFormat = 'ndjson' | 'json-seq';
 
-/** How a request body is written that rules apply to: one JSON text, several, or fields. */
-export type BodyFormat = 'json' | 'form' | TextFormat;
+/** How a request body is written that rules apply to: one JSON text, several, or fields; a multipart body with its boundary. */
+export type BodyFormat = 'json' | 'form' | TextFormat | `multipart;${string}`;
 
 /** A format whose bodies are rewritten as they come: they may never end, or carry files of any size. */
 export type StreamedFormat = Exclude<BodyFormat, 'json' | 'form'>;
+
+/** True for several JSON texts. */
+export function isOfTexts(format: BodyFormat): format is TextFormat {
+  return format === 'ndjson' || format === 'json-seq';
+}
+
+/** The boundary between the parts of a multipart body; empty where its type names none that can be read. */
+export function boundaryOf(format: Exclude<StreamedFormat, TextFormat>): string {
+  return format.slice(format.indexOf(';') + 1);
+}
 
 /** True for a format whose bodies are rewritten as they come. */
 export function isStreamed(format: BodyFormat): format is StreamedFormat {
@@ -36,7 +46,7 @@ export function isStreamed(format: BodyFormat): format is StreamedFormat {
 
 /**
  * Reads a `Content-Type` that is not JSON's: the format of the body, `charset` for one whose text is not in UTF-8, or undefined where
- * rules read no body of the type. With `fields` false, forms are not read.
+ * rules read no body of the type. With `fields` false, forms and multipart bodies are not read.
  */
 export function readFormat(
   value: string | undefined,
@@ -45,7 +55,7 @@ export function readFormat(
   if (value === undefined || !mediaType.test(value)) return undefined;
   if (!fields) return readTextFormat(value);
   const format = isFormType.test(value) ? 'form' : undefined;
-  return format === undefined ? readTextFormat(value) : inUtf8(format, value);
+  return format === undefined ? (readTextFormat(value) ?? readMultipart(value)) : inUtf8(format, value);
 }
 
 /** Reads a `Content-Type` of JSON texts that follow one another, as {@link readFormat} does. */
@@ -84,6 +94,21 @@ const LINES: ReadonlySet<string> = new Set([
   'text/x-ndjson',
   'text/ndjson',
 ]);
+
+/** Longest boundary that is read; RFC 2046 §5.1.1 allows 70 characters. */
+const MAX_BOUNDARY = 200;
+
+/** Without a boundary that all readers take for the same one, the boundary is empty: such a body cannot be read. */
+function readMultipart(value: string): `multipart;${string}` | undefined {
+  if (!/^multipart\/form-data[ \t]*(?:;|$)/i.test(value)) return undefined;
+  const boundaries: string[] = [];
+  for (const [, name, given = ''] of value.matchAll(parameter))
+    if (name?.toLowerCase() === 'boundary') boundaries.push(given);
+  const [given = ''] = boundaries;
+  const boundary = given.startsWith('"') ? given.slice(1, -1).replaceAll(/\\(.)/g, '$1') : given;
+  const isPlain = /^[ -~]*[!-~]$/.test(boundary) && boundary.length <= MAX_BOUNDARY;
+  return boundaries.length === 1 && isPlain ? `multipart;${boundary}` : 'multipart;';
+}
 
 const isFormType = /^application\/x-www-form-urlencoded[ \t]*(?:;|$)/i;
 const token = String.raw`[!#$%&'*+.^_\`|~0-9A-Za-z-]+`;

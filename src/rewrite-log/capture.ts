@@ -1,3 +1,4 @@
+import { boundaryOf, formatOfType, isOfTexts, isStreamed } from '../http/content.ts';
 import { type HeaderList, headerValue } from '../http/header-list.ts';
 import { hasByteOrderMark, JsonWalker } from '../json/document.ts';
 import { copyBytes } from '../json/edit.ts';
@@ -7,6 +8,7 @@ import type { EditRecord } from '../rewrite/records.ts';
 import { isSpace, ObservationBudget } from './attributes.ts';
 import {
   maskHeaders,
+  maskParts,
   maskQuerySecrets,
   maskSecrets,
   redactTarget,
@@ -263,7 +265,10 @@ export class Capture {
     body: Uint8Array,
     otherwise: () => Uint8Array | undefined,
   ): Uint8Array | undefined {
-    if (!this.masks.empty || !isForm(headers)) return otherwise();
+    if (!this.masks.empty) return otherwise();
+    const format = formatOfType(headerValue(headers, 'content-type'));
+    if (isStreamed(format) && !isOfTexts(format)) return maskParts(body, boundaryOf(format));
+    if (!isForm(headers)) return otherwise();
     const text = decoder.decode(body);
     const masked = maskSecrets(text);
     return masked === text ? body : encoder.encode(masked);

@@ -149,6 +149,25 @@ export function maskSecrets(text: string, isSecret: (name: string) => boolean = 
   return shown.includes('=') || shown.includes('%') ? maskPairs(shown, isSecret, 0) : shown;
 }
 
+/** Masks the parts of a multipart body whose names look like a credential's; all other bytes stay, also those that are no text. */
+export function maskParts(body: Uint8Array, boundary: string): Uint8Array {
+  if (boundary === '') return body;
+  let text = '';
+  for (const byte of body) text += String.fromCharCode(byte);
+  const parts = text.split(`--${boundary}`);
+  const masked = parts.map((part) => {
+    const end = part.indexOf('\r\n\r\n');
+    const isSecret =
+      end !== -1 && isCredentialName(part.slice(0, end).replaceAll(/^content-type:.*$/gim, ''));
+    return isSecret ? `${part.slice(0, end + 4)}${ELLIPSIS}\r\n` : part;
+  });
+  if (masked.every((part, at) => part === parts[at])) return body;
+  return Uint8Array.from(masked.join(`--${boundary}`), (character) => character.charCodeAt(0));
+}
+
+/** The bytes of `…` in UTF-8. */
+const ELLIPSIS = String.fromCharCode(0xe2, 0x80, 0xa6);
+
 function maskPairs(text: string, isSecret: (name: string) => boolean, depth: number): string {
   let masked = '';
   let copied = 0;

@@ -7,7 +7,7 @@ import {
   OperationTable,
   type RuleBook,
 } from '../rules/rule-book.ts';
-import type { BodyFormat, StreamedFormat } from '../http/content.ts';
+import { type BodyFormat, boundaryOf, isOfTexts, type StreamedFormat } from '../http/content.ts';
 import type { WorkMemory } from '../json/tape.ts';
 import { ClientKeys } from './client-key.ts';
 import { compileForms, type FormPlans } from './form.ts';
@@ -20,6 +20,7 @@ import {
 } from './header-plan.ts';
 import { type BodyLinks, restoreBodyLinks } from './links.ts';
 import { Moves } from './moves.ts';
+import { MultipartPlan, MultipartStream } from './multipart.ts';
 import { compilePlans, type Plans } from './plan.ts';
 import { compileQueryPlans, type QueryPlan, type QueryPlans } from './query-plan.ts';
 import { DeprecatedAttributes, type EditRecord, isWrapped, type Rewrite } from './records.ts';
@@ -130,7 +131,12 @@ export class CompiledRuleBook {
   ): RequestPlan {
     if (format === 'json') return this.requestPlans.of(operation);
     if (format === 'form') return this.formPlans.of(operation);
-    return new TextsPlan(format, this.requestPlans.of(operation), limit);
+    const json = this.requestPlans.of(operation);
+    if (isOfTexts(format)) return new TextsPlan(format, json, limit);
+    return new MultipartPlan(
+      { boundary: boundaryOf(format), forms: this.formPlans.of(operation), limit },
+      json,
+    );
   }
 
   /** Returns the stream that rewrites a request body of such a format as it comes; see {@link requestPlan}. */
@@ -141,7 +147,10 @@ export class CompiledRuleBook {
     rewriteText: (text: Uint8Array, plan: RequestPlan) => Rewrite,
   ): BodyStream {
     const plan = this.requestPlans.of(operation);
-    return new RequestTexts(format, { ...rules, rewrite: (text) => rewriteText(text, plan) });
+    const rewrite = (text: Uint8Array): Rewrite => rewriteText(text, plan);
+    if (isOfTexts(format)) return new RequestTexts(format, { ...rules, rewrite });
+    const forms = this.formPlans.of(operation);
+    return new MultipartStream({ ...rules, boundary: boundaryOf(format), forms, rewriteJson: rewrite });
   }
 
   /** Returns the plan for response bodies; `undefined` is for requests without an operation in the rule book. */

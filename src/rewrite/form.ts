@@ -151,8 +151,12 @@ export class FormPlan {
 /** Returns the JSON text that says what a form says; undefined for one that cannot be read. */
 export function formModel(body: Uint8Array): Uint8Array | undefined {
   const read = readFields(body, splitForm(body));
-  if ('offset' in read || read.fields.some(({ name }) => name.length > MAX_LEVELS)) return undefined;
-  return new FormModel(read.fields).text;
+  return 'offset' in read ? undefined : modelOfFields(read.fields);
+}
+
+/** The same for fields that were read. */
+export function modelOfFields(fields: readonly FormField[]): Uint8Array | undefined {
+  return fields.some(({ name }) => name.length > MAX_LEVELS) ? undefined : new FormModel(fields).text;
 }
 
 /** The plans of a rule book for forms. */

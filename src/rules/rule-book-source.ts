@@ -871,7 +871,7 @@ export const ruleBookSource = strict({
       .enum(['rewrite', 'forward'])
       .exactOptional()
       .describe(
-        'application/x-www-form-urlencoded: rewritten by the request rules as JSON is, or forwarded.',
+        'application/x-www-form-urlencoded and multipart/form-data: rewritten by the request rules as JSON is, or forwarded.',
       ),
     future: z
       .enum(['forward', 'replace'])

@@ -76,6 +76,34 @@ describe.each(Object.entries(WAYS))('%s', (name, start) => {
     }
   });
 
+  test.each([
+    ['fields and a file', '--B\r\nContent-Disposition: form-data; name="data[name]"\r\n\r\nA\r\n', 'sent'],
+    [
+      'a wrapper that is a value',
+      '--B\r\nContent-Disposition: form-data; name="data"\r\n\r\nA\r\n',
+      'refused',
+    ],
+    ['a line that two readers read differently', '--B\n', 'refused'],
+  ])('does with multipart/form-data what the gateway does: %s', async (title, parts, outcome) => {
+    const file =
+      '--B\r\nContent-Disposition: form-data; name="data[plan]"; filename="a"\r\n\r\ndata[name]\r\n--B--\r\n';
+    const request = {
+      line: 'POST /api/v1/clients',
+      headers: [['content-type', 'multipart/form-data; boundary="B"']] as const,
+      body: parts + file,
+    };
+    const upstreamResponse = {
+      line: '200',
+      headers: [['content-type', 'application/json']] as const,
+      body: '{}',
+    };
+    const [way, gateway] = await playBoth(await compiledShippedRuleBook(), [
+      { title, request, upstreamResponse } as unknown as TextCase,
+    ]);
+    expect(way).toEqual(gateway);
+    expect(JSON.stringify(way).includes('name=\\"name\\"')).toBe(outcome === 'sent');
+  });
+
   test('does with random requests and responses what the gateway does', async () => {
     const rules = await requestRulesBook();
     const shipped = await compiledShippedRuleBook();

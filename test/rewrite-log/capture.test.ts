@@ -157,6 +157,21 @@ describe('a kept exchange', () => {
     },
   );
 
+  test('keeps a multipart body but for parts whose names are those of credentials', () => {
+    const part = (name: string, value: string): string =>
+      `--B\r\nContent-Disposition: form-data; name="${name}"\r\nContent-Type: text/x-key\r\n\r\n${value}\r\n`;
+    const body = `${part('data[api_key]', 'hunter2\r\nhunter2')}${part('name', 'Joan')}--B--\r\n`;
+    const headers = ['Content-Type', 'multipart/form-data; boundary=B'];
+    const capture = new Capture({ ...options, mode: 'bodies' });
+    capture.keep(
+      1,
+      { ...material(''), v1Request: { method: 'POST', target: '/', headers, body: encoder.encode(body) } },
+      [],
+    );
+    const { bytes } = capture.of(1)?.v1Request.body ?? {};
+    expect(decoder.decode(bytes)).toBe(body.replace('hunter2\r\nhunter2', '…'));
+  });
+
   test('withholds a body that it cannot mask', () => {
     expect(kept({ mode: 'bodies', masks: ['name'] }, 'name=Joan')).not.toContain('Joan');
   });

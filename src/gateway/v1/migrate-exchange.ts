@@ -1,4 +1,4 @@
-import type { StreamedFormat } from '../../http/content.ts';
+import { isOfTexts, type StreamedFormat } from '../../http/content.ts';
 import {
   FieldNames,
   type HeaderList,
@@ -13,6 +13,7 @@ import {
   bodyTooLarge,
   codingOf,
   editsOf,
+  formatOf,
   makesBody,
   type MigrateDecision,
   requestedVersion,
@@ -53,7 +54,11 @@ export class MigrateExchange extends V1Exchange {
       case 'forward':
         return received.exchange.open('exchange');
       case 'rewrite':
-        if (streamedFormat(decision.body) !== undefined) return received.exchange.open('exchange', 'at-once');
+        if (streamedFormat(decision.body) !== undefined) {
+          // Fields and small files are read ahead, so that the body holds no connection to V2 while it arrives.
+          const isOfTextsOnly = isOfTexts(formatOf(decision.body));
+          return received.exchange.open('exchange', isOfTextsOnly ? 'at-once' : undefined);
+        }
         return received.exchange.collect(this.memory);
       case 'drop':
         return received.exchange.collect(this.memory);

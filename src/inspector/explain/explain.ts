@@ -1,3 +1,4 @@
+import { type BodyFormat, boundaryOf, isOfTexts } from '../../http/content.ts';
 import { readTraceparent } from '../../http/forwarding.ts';
 import { type HeaderList, headerValue, isFieldName } from '../../http/header-list.ts';
 import { type HeadLimits, readHead } from '../../http/request-head.ts';
@@ -26,6 +27,7 @@ import { keyFieldAtV1 } from '../../rewrite/client-key.ts';
 import { maskHeaders, maskQuerySecrets } from '../../rewrite-log/masks.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { formModel } from '../../rewrite/form.ts';
+import { multipartModel } from '../../rewrite/multipart.ts';
 import {
   pathParameters,
   type TransformJob,
@@ -325,10 +327,16 @@ async function explainBody(
       const decoded = await decodedBody(received, decision, explainer);
       const migrated = migratedBody(received, decoded, decision, explainer);
       const bytes = typeof decoded === 'string' ? read : decoded;
-      const model = body.format === 'form' ? formModel(bytes) : undefined;
+      const model = modelOf(body.format, bytes);
       return { outcome: outcomeOf(migrated), read: bytes, model };
     }
   }
+}
+
+/** The JSON text that says what the fields of a body say; undefined for one that is JSON itself. */
+function modelOf(format: BodyFormat, bytes: Uint8Array): Uint8Array | undefined {
+  if (format === 'form') return formModel(bytes);
+  return format === 'json' || isOfTexts(format) ? undefined : multipartModel(bytes, boundaryOf(format));
 }
 
 function migratedBody(

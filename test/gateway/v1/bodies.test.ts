@@ -9,7 +9,7 @@ import { exchange, rawClient, statusOf } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
 import { listening } from '../../support/listening.ts';
-import { bodyLimit } from '../../support/rule-book.ts';
+import { bodyLimit, testRuleBook } from '../../support/rule-book.ts';
 
 const WRAPPED = '{"data":{"name":"A"}}';
 
@@ -388,4 +388,103 @@ test('malformed chunks in the middle of a body: 400 for the client, and no whole
   expect(response.closed).toBe(true);
   await until(() => v2.sockets[0]?.destroyed === true);
   expect(v2.received[0]).not.toMatch(/\r\n0\r\n/);
+});
+
+describe('multipart/form-data is rewritten as it comes', () => {
+  const TYPE = 'Content-Type: multipart/form-data; boundary=B\r\n';
+  const field = (name: string, value: string): string =>
+    `--B\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
+  const fileHead = (name: string): string =>
+    `--B\r\nContent-Disposition: form-data; name="${name}"; filename="a.bin"\r\nContent-Type: image/png\r\n\r\n`;
+
+  test('a small one is whole, with its length, and is logged by the paths of its fields', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin);
+    const file = `${fileHead('data[plan]')}\x00\xff\r\n--b\r\n`;
+    const body = Buffer.from(`${field('data[name]', 'A')}${file}--B--\r\n`, 'latin1');
+    const sent = `${field('name', 'A')}${file.replace('data[plan]', 'plan')}--B--\r\n`;
+    expect(statusOf(await exchange(gateway.port, post('/api/v1/clients', TYPE, body)))).toBe(200);
+    expect(v2.received.join('').endsWith(`\r\ncontent-length: ${sent.length}\r\n\r\n${sent}`)).toBe(true);
+    expect(await gateway.entry()).toMatchObject({
+      verdict: 'rewritten',
+      edits: [
+        { rule: 'unwrap', from: '/data', path: '' },
+        { rule: 'unwrap', from: '/data', path: '' },
+      ],
+    });
+  });
+
+  test('a file of any size crosses, and reaches V2 before the client has sent all of it', async () => {
+    const v2 = await rawServer((socket, request) => {
+      if (request.endsWith('0\r\n\r\n')) socket.write(ok());
+    });
+    const gateway = await gatewayFor(v2.origin);
+    const size = 3 << 20;
+    const start = `${field('data[name]', 'A')}${fileHead('plan')}`;
+    const client = rawClient(gateway.port);
+    const length = start.length + size + '\r\n--B--\r\n'.length;
+    client.write(
+      `POST /api/v1/clients HTTP/1.1\r\nHost: g\r\n${TYPE}Content-Length: ${length}\r\n\r\n${start}`,
+    );
+    client.write('x'.repeat(size));
+    await until(() => v2.received.join('').includes('xxx'));
+    expect(v2.received.join('')).toContain(`${field('name', 'A')}${fileHead('plan')}`);
+    client.write('\r\n--B--\r\n');
+    expect(statusOf(await client.until(/\r\n\r\n/))).toBe(200);
+    const received = v2.received.join('');
+    expect(received.split('x').length).toBeGreaterThan(size);
+    client.socket.destroy();
+    expect(await gateway.entry()).toMatchObject({ verdict: 'rewritten', bytesIn: length });
+  });
+
+  test.each([
+    ['without its last boundary', TYPE, field('data[name]', 'A'), 400, 'malformed-form'],
+    [
+      'without a boundary in its type',
+      'Content-Type: multipart/form-data\r\n',
+      `${field('a', '')}--B--`,
+      400,
+      'malformed-form',
+    ],
+    [
+      'with two boundaries in its type',
+      TYPE.replace('\r', '; boundary=C\r'),
+      `${field('a', '')}--B--`,
+      400,
+      'malformed-form',
+    ],
+    ['with a head that does not end', TYPE, `--B\r\nX: ${'x'.repeat(20_000)}`, 400, 'malformed-form'],
+    ['with fields beyond the limit', TYPE, `${field('a', 'x'.repeat(70_000))}--B--`, 413, 'body-too-large'],
+    ['with a wrapper that is a value', TYPE, `${field('data', 'A')}--B--`, 422, 'wrapper-not-object'],
+  ])('one %s is refused, and V2 gets nothing', async (_, type, body, status, code) => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin, { ruleBook: bodyLimit(1 << 16) });
+    const response = await exchange(gateway.port, post('/api/v1/clients', type, body));
+    expect([statusOf(response), response.text.includes(`x-gateway-error: ${code}`)]).toEqual([status, true]);
+    expect(v2.received).toEqual([]);
+    expect(await gateway.entry()).toMatchObject({ verdict: 'refused', failure: code });
+  });
+
+  test('one that breaks off behind a file that V2 has is never whole to V2', async () => {
+    const v2 = await rawServer(() => {});
+    const gateway = await gatewayFor(v2.origin);
+    const body = `${fileHead('plan')}${'x'.repeat(2_000_000)}\r\n--B\n`;
+    const response = await exchange(gateway.port, post('/api/v1/clients', TYPE, body));
+    expect(statusOf(response)).toBe(400);
+    expect(v2.received.join('')).toContain('xxx');
+    expect(v2.received.join('')).not.toContain('\r\n0\r\n\r\n');
+    expect(await gateway.entry()).toMatchObject({ failure: 'malformed-form', status: 400 });
+  });
+
+  test('with the policy forms: forward it crosses byte for byte', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const { policies } = testRuleBook();
+    const gateway = await gatewayFor(v2.origin, {
+      ruleBook: { policies: { ...policies, forms: 'forward' } },
+    });
+    const body = field('data[name]', 'A');
+    await exchange(gateway.port, post('/api/v1/clients', TYPE, body));
+    expect(v2.received.join('').endsWith(`\r\n\r\n${body}`)).toBe(true);
+    expect(await gateway.entry()).toMatchObject({ verdict: 'unchanged', note: 'media-type' });
+  });
 });

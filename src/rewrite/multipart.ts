@@ -1,0 +1,741 @@
+import { concatBytes } from '../http/byte-collector.ts';
+import { readJsonType } from '../http/content.ts';
+import { applyEdits, type Edit } from '../json/edit.ts';
+import { pointerToken } from '../json/pointer.ts';
+import { unlimitedMemory, type WorkMemory } from '../json/tape.ts';
+import {
+  type AddedField,
+  type FieldChange,
+  type FormField,
+  type FormPlan,
+  modelOfFields,
+  type NamePart,
+} from './form.ts';
+import type { EditRecord, PatchOperation, Refusal, Rewrite } from './records.ts';
+import {
+  type BodyStream,
+  MAX_STREAM_RECORDS,
+  rewriteWhole,
+  type StreamFindings,
+  type StreamOutput,
+} from './text-stream.ts';
+
+const CR = 0x0d;
+const LF = 0x0a;
+const DASH = 0x2d;
+
+/** Bytes of files that are held for fields behind them, which may change what becomes of those before. */
+const HELD_FILE_BYTES = 256 * 1024;
+/** Bytes of the header section of one part, and of what stands before the first. */
+const MAX_HEADER_BYTES = 16 * 1024;
+/** Fields that are read again for each file that others stand behind: so many files with a field between them would cost a minute. */
+const MAX_FIELDS_READ = 200_000;
+/** White space behind a boundary that is read (RFC 2046 §5.1.1). */
+const MAX_PADDING = 64;
+
+const LONG_HEADER = `the header of a part is longer than ${MAX_HEADER_BYTES} bytes`;
+
+const EMPTY = new Uint8Array();
+const encoder = new TextEncoder();
+const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** What a multipart body is rewritten by. */
+export interface MultipartRules {
+  readonly boundary: string;
+  readonly forms: Pick<FormPlan, 'apply' | 'refused'>;
+  /** Rewrites a part that is JSON. */
+  readonly rewriteJson: (text: Uint8Array) => Rewrite;
+  /** Maximum bytes of all fields together. */
+  readonly limit: number;
+  /** Reserves bytes that are held; false when they do not fit. */
+  readonly hold: (bytes: number) => boolean;
+  /** Bytes of files that are held for the fields behind them. */
+  readonly heldFileBytes?: number;
+}
+
+/** A part of the body that waits to be sent. */
+interface Segment {
+  readonly at: number;
+  readonly bytes: Uint8Array;
+  /** The field that it is; undefined for any other bytes. */
+  readonly field?: { readonly index: number; readonly places: Places };
+}
+
+/** Where name and content of a part are, in the bytes from its delimiter up to the next one. */
+interface Places {
+  readonly name: { readonly start: number; readonly end: number };
+  readonly content: { readonly start: number; readonly end: number };
+}
+
+/** The head of a part. */
+interface PartHead {
+  readonly kind: 'field' | 'json' | 'file';
+  readonly name: string | undefined;
+  /** In the header section. */
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * The request rules of one operation for a body in `multipart/form-data` (RFC 7578), as it comes. Its fields are those of a form; a part
+ * that is JSON is a body of its own; files are never changed but for their names. Fields wait for the others: what is sent is what would be
+ * sent of the whole body, or the body is refused. Every byte outside of edits stays.
+ */
+export class MultipartStream implements BodyStream {
+  private readonly kept: Edit[] | undefined;
+  private readonly rules: MultipartRules;
+  private readonly delimiter: Uint8Array;
+  private state: 'preamble' | 'delimiter' | 'headers' | 'field' | 'file' | 'epilogue' | 'unread' = 'preamble';
+  /** Bytes that are not read yet, the first of them at `at` in the body. */
+  private rest: Uint8Array = EMPTY;
+  private at = 0;
+  /** No boundary begins before this place of the body, but for one that is not there whole. */
+  private searchedTo = 0;
+  private headerStart = 0;
+  private contentStart = 0;
+  private fileStart = 0;
+  private head: PartHead | undefined = undefined;
+  private waiting: Segment[] = [];
+  private waitingBytes = 0;
+  private fieldBytes = 0;
+  private reserved = 0;
+  /** Fields that were read so far, each time that what becomes of all was decided. */
+  private work = 0;
+  readonly fields: FormField[] = [];
+  /** What became of the fields that were sent. */
+  private readonly sent: FieldChange[] = [];
+  private hasSent = false;
+  private hasChanged = false;
+  private output: Uint8Array[] = [];
+  private formRecords: readonly EditRecord[] = [];
+  private readonly otherRecords: EditRecord[] = [];
+  private patch: readonly PatchOperation[] = [];
+  private omitted = 0;
+  private note: string | undefined = undefined;
+
+  /** With `keepsEdits`, all edits are kept: for a body that is there whole. */
+  constructor(rules: MultipartRules, keepsEdits = false) {
+    this.rules = rules;
+    this.delimiter = encoder.encode(`--${rules.boundary}`);
+    this.kept = keepsEdits ? [] : undefined;
+  }
+
+  /** In order: those of files are known before those of the fields before them. */
+  get edits(): readonly Edit[] | undefined {
+    return this.kept?.toSorted((one, other) => one.start - other.start);
+  }
+
+  get findings(): StreamFindings<EditRecord> {
+    const all = [...this.formRecords, ...this.otherRecords];
+    const records = all.slice(0, MAX_STREAM_RECORDS);
+    const omitted = this.omitted + all.length - records.length;
+    const patch = omitted === 0 && this.otherRecords.length === 0 ? this.patch : [];
+    return { records, patch, omitted, isRewritten: this.hasChanged, note: this.note };
+  }
+
+  push(part: Uint8Array): StreamOutput {
+    if (this.rules.boundary === '' && this.state === 'preamble') {
+      const refusal = this.malformed(
+        'the media type has no boundary, or one that two readers may read differently',
+      );
+      if (refusal !== undefined) return { bytes: EMPTY, refusal };
+    }
+    this.append(part);
+    for (;;) {
+      const next = this.step();
+      if (next === 'more') break;
+      if (next !== 'next') return { bytes: EMPTY, refusal: next };
+    }
+    return this.reserve() ?? { bytes: this.takeOutput() };
+  }
+
+  end(): StreamOutput {
+    if (this.state === 'unread' || this.state === 'epilogue' || (this.at === 0 && this.rest.length === 0))
+      return { bytes: this.takeOutput() };
+    const refusal = this.malformed('the body ends without its last boundary');
+    return refusal === undefined ? { bytes: this.takeOutput() } : { bytes: EMPTY, refusal };
+  }
+
+  /** Bytes are only ever written behind those that are there, so that what was taken needs no copy of its own. */
+  private append(part: Uint8Array): void {
+    const { rest } = this;
+    const length = rest.length + part.length;
+    const end = rest.byteOffset + rest.length;
+    if (rest.length === 0 || end + part.length > rest.buffer.byteLength) {
+      // A field that comes in many small parts is copied a few times, not once for each of them.
+      const isGrowing = rest.length > part.length && this.state === 'field';
+      const buffer = new Uint8Array(isGrowing ? length + rest.length : length);
+      buffer.set(rest);
+      buffer.set(part, rest.length);
+      this.rest = buffer.subarray(0, length);
+      return;
+    }
+    const whole = new Uint8Array(rest.buffer, rest.byteOffset, length);
+    whole.set(part, rest.length);
+    this.rest = whole;
+  }
+
+  private takeOutput(): Uint8Array {
+    const { output } = this;
+    this.output = [];
+    return output.length === 1 ? (output[0] ?? EMPTY) : concatBytes(output);
+  }
+
+  /** Reserves what is held beyond what was before. */
+  private reserve(): StreamOutput | undefined {
+    const held = this.rest.length + this.waitingBytes + this.fieldBytes;
+    if (held <= this.reserved) return undefined;
+    if (!this.rules.hold(held - this.reserved))
+      return {
+        bytes: EMPTY,
+        refusal: {
+          code: 'buffer-full',
+          status: 503,
+          detail: 'There is no memory left to read the fields; send them again later.',
+        },
+      };
+    this.reserved = held;
+    return undefined;
+  }
+
+  private step(): 'more' | 'next' | Refusal {
+    switch (this.state) {
+      case 'preamble':
+        return this.readPreamble();
+      case 'delimiter':
+        return this.readDelimiter();
+      case 'headers':
+        return this.readHeaders();
+      case 'field':
+        return this.readField();
+      case 'file':
+        return this.readFile();
+      case 'epilogue':
+      case 'unread':
+        this.pass(this.rest.length);
+        return 'more';
+    }
+  }
+
+  private readPreamble(): 'more' | 'next' | Refusal {
+    const { rest, delimiter } = this;
+    if (rest.length < delimiter.length) return 'more';
+    const at = startsWith(rest, delimiter, 0) ? 0 : this.findDelimiter(0);
+    if (at === undefined) return this.fault('a line feed alone stands before a boundary');
+    if (at === -1 ? rest.length > MAX_HEADER_BYTES + delimiter.length : at > MAX_HEADER_BYTES)
+      return this.fault('no boundary is where the first part should begin');
+    if (at === -1) return 'more';
+    this.pass(at);
+    this.state = 'delimiter';
+    return 'next';
+  }
+
+  /** Where the next delimiter begins, from the line feed at `from` or later; -1 without one, undefined for one behind a line feed alone. */
+  private findDelimiter(from: number): number | undefined {
+    const { rest, delimiter } = this;
+    const start = Math.max(from, this.searchedTo - this.at - delimiter.length - 1);
+    for (let feed = rest.indexOf(LF, start); feed !== -1; feed = rest.indexOf(LF, feed + 1)) {
+      if (rest[feed + 1] !== DASH || !startsWith(rest, delimiter, feed + 1)) continue;
+      return feed > 0 && rest[feed - 1] === CR ? feed + 1 : undefined;
+    }
+    this.searchedTo = this.at + rest.length;
+    return -1;
+  }
+
+  /** Behind a boundary stands the end of its line, or the two hyphens of the last one. */
+  private readDelimiter(): 'more' | 'next' | Refusal {
+    const { rest, delimiter } = this;
+    let at = delimiter.length;
+    if (rest[at] === DASH && rest[at + 1] === DASH) {
+      const refusal = this.settle(true);
+      if (refusal !== undefined) return refusal;
+      if (this.state === 'delimiter') this.state = 'epilogue';
+      return 'next';
+    }
+    while (rest[at] === 0x20 || rest[at] === 0x09) at += 1;
+    const isPadded = at - delimiter.length <= MAX_PADDING;
+    if (at + 1 >= rest.length && isPadded) return 'more';
+    if (rest[at] !== CR || rest[at + 1] !== LF || !isPadded)
+      return this.fault('a boundary is not followed by CR and LF: another reader might not take it for one');
+    this.headerStart = at + 2;
+    this.state = 'headers';
+    return 'next';
+  }
+
+  private readHeaders(): 'more' | 'next' | Refusal {
+    const { rest, headerStart } = this;
+    const end = endOfHeaders(rest, headerStart);
+    if (end === undefined) return this.fault('a line of a part’s header ends without CR and LF');
+    if (end === -1) return rest.length - headerStart > MAX_HEADER_BYTES ? this.fault(LONG_HEADER) : 'more';
+    if (end - headerStart > MAX_HEADER_BYTES) return this.fault(LONG_HEADER);
+    const head = readHead(rest.subarray(headerStart, end));
+    if (head === undefined) return this.fault('the header of a part cannot be read');
+    this.head = head;
+    this.contentStart = end;
+    if (head.kind !== 'file') {
+      this.state = 'field';
+      return 'next';
+    }
+    this.passFileHead(head);
+    this.fileStart = this.at;
+    this.state = 'file';
+    return 'next';
+  }
+
+  private readField(): 'more' | 'next' | Refusal {
+    const { rest, contentStart, head } = this;
+    // The CRLF behind an empty header may be that of the next boundary, too: then the part has no content at all.
+    const next = this.findDelimiter(contentStart - 1);
+    if (next === undefined) return this.fault('a line feed alone stands before a boundary');
+    if (next === -1 && this.fieldBytes + rest.length > this.rules.limit) return this.tooLarge();
+    if (next === -1) return 'more';
+    const content = { start: contentStart, end: next - 2 };
+    if (content.end < content.start || head === undefined) return this.fault('a part has no content');
+    this.fieldBytes += next;
+    if (this.fieldBytes > this.rules.limit) return this.tooLarge();
+    const refusal =
+      head.kind === 'json' ? this.takeJson(head, content, next) : this.takeField(head, content, next);
+    if (refusal !== undefined) return refusal;
+    if (this.state === 'field') this.state = 'delimiter';
+    return 'next';
+  }
+
+  private takeField(head: PartHead, content: Places['content'], next: number): Refusal | undefined {
+    const { headerStart, rest } = this;
+    const value = textOf(rest.subarray(content.start, content.end));
+    if (value === undefined) return this.malformed('the text of a field is not UTF-8');
+    const index = this.fields.push({ name: namePartsOf(head.name ?? ''), value }) - 1;
+    const name = { start: headerStart + head.start, end: headerStart + head.end };
+    this.wait(next, { index, places: { name, content } });
+    return undefined;
+  }
+
+  private takeJson(head: PartHead, content: Places['content'], next: number): Refusal | undefined {
+    const { rest, at } = this;
+    const outcome = this.rules.rewriteJson(rest.slice(content.start, content.end));
+    const prefix = `/${pointerToken(head.name ?? '')}`;
+    if (outcome.verdict === 'refused') {
+      const { pointer, position, ...refusal } = outcome.refusal;
+      return {
+        ...refusal,
+        ...(pointer !== undefined && { pointer: prefix + pointer }),
+        ...(position !== undefined && {
+          position: { ...position, offset: at + content.start + position.offset },
+        }),
+      };
+    }
+    for (const record of outcome.records) this.otherRecords.push(inPart(record, prefix));
+    if (outcome.verdict === 'unchanged') {
+      this.note ??= outcome.note;
+      this.wait(next);
+      return undefined;
+    }
+    this.omitted += outcome.omitted;
+    this.change(next, [{ ...content, insert: outcome.body }]);
+    return undefined;
+  }
+
+  /** A file keeps its bytes; its name is the path of a field, which rules move and rename. */
+  private passFileHead(head: PartHead): void {
+    const { contentStart, headerStart } = this;
+    const parts = head.name === undefined ? [] : namePartsOf(head.name);
+    const changes =
+      head.name === undefined ? undefined : this.rules.forms.apply([{ name: parts, value: '' }], undefined);
+    const change = changes !== undefined && 'fields' in changes ? changes.fields[0] : undefined;
+    if (
+      changes === undefined ||
+      !('fields' in changes) ||
+      typeof change !== 'object' ||
+      change.name === undefined
+    ) {
+      this.pass(contentStart);
+      return;
+    }
+    this.otherRecords.push(...changes.records.records.filter(({ note }) => note === undefined));
+    const name = { start: headerStart + head.start, end: headerStart + head.end };
+    this.change(contentStart, [{ ...name, insert: encoder.encode(quoted(change.name)) }]);
+  }
+
+  private readFile(): 'more' | 'next' | Refusal {
+    const { rest, delimiter } = this;
+    // The CRLF behind the header may be that of a boundary, too: another reader would find a part where this one finds a file.
+    if (this.fileStart === this.at && startsWith(rest, delimiter, 0))
+      return this.fault('a part has no content');
+    const next = this.findDelimiter(0);
+    if (next === undefined) return this.fault('a line feed alone stands before a boundary');
+    const held = this.rules.heldFileBytes ?? HELD_FILE_BYTES;
+    if (next === -1) {
+      this.pass(Math.max(0, rest.length - delimiter.length - 2));
+      return this.waitingBytes > held ? (this.settle(false) ?? 'more') : 'more';
+    }
+    this.pass(next);
+    this.state = 'delimiter';
+    return this.waitingBytes > held ? (this.settle(false) ?? 'next') : 'next';
+  }
+
+  /** Lets so many bytes go on as they are. */
+  private pass(bytes: number): void {
+    if (bytes > 0) this.add(this.take(bytes));
+  }
+
+  private wait(bytes: number, field: Segment['field']): void;
+  private wait(bytes: number): void;
+  private wait(bytes: number, field?: Segment['field']): void {
+    const segment = this.take(bytes);
+    this.add(field === undefined ? segment : { ...segment, field });
+  }
+
+  /** Lets so many bytes go on with edits. */
+  private change(bytes: number, edits: readonly Edit[]): void {
+    const segment = this.take(bytes);
+    this.keepEdits(segment.at, edits);
+    this.add({ at: segment.at, bytes: applyEdits(segment.bytes, edits) });
+  }
+
+  private keepEdits(at: number, edits: readonly Edit[]): void {
+    if (edits.length > 0) this.hasChanged = true;
+    for (const { start, end, insert } of this.kept === undefined ? [] : edits)
+      this.kept?.push({ start: at + start, end: at + end, insert });
+  }
+
+  private take(bytes: number): Segment {
+    const segment = { at: this.at, bytes: this.rest.subarray(0, bytes) };
+    this.rest = this.rest.subarray(bytes);
+    this.at += bytes;
+    return segment;
+  }
+
+  /** Sends a segment, unless fields wait: those before a file of this size, or none of the whole body. */
+  private add(segment: Segment): void {
+    const isOver = this.state === 'epilogue' || this.state === 'unread';
+    if (isOver || (this.hasSent && this.waiting.length === 0 && segment.field === undefined)) {
+      this.output.push(segment.bytes);
+      return;
+    }
+    this.waiting.push(segment);
+    this.waitingBytes += segment.bytes.length;
+  }
+
+  /** Decides what becomes of all fields so far, and sends what waits. Fields that rules make stand behind all others. */
+  private settle(isLast: boolean): Refusal | undefined {
+    this.work += this.fields.length;
+    if (this.hasSent && this.work > MAX_FIELDS_READ)
+      return this.outOfOrder('Fields stand behind too many files');
+    const changes = this.rules.forms.apply(this.fields, unlimitedMemory);
+    if ('verdict' in changes && changes.verdict === 'refused') return changes.refusal;
+    const isForwarded = 'verdict' in changes;
+    if (isForwarded) this.note ??= changes.note;
+    const became = isForwarded ? this.fields.map((): FieldChange => 'unchanged') : changes.fields;
+    if (this.sent.some((change, index) => !isSameChange(change, became[index])))
+      return this.outOfOrder(
+        'A field behind a file changes what becomes of one before it, which is sent already',
+      );
+    for (const segment of this.waiting) {
+      const { field, bytes, at } = segment;
+      const edits =
+        field === undefined ? [] : editsOf(segment, field.places, became[field.index] ?? 'unchanged');
+      if (edits.some(({ insert }) => this.breaksBoundary(insert))) return this.unsayable();
+      this.keepEdits(at, edits);
+      const sent = edits.length === 0 ? bytes : applyEdits(bytes, edits);
+      if (sent.length > 0) this.output.push(sent);
+    }
+    this.waiting = [];
+    this.waitingBytes = 0;
+    this.hasSent = true;
+    for (let index = this.sent.length; index < became.length; index += 1)
+      this.sent.push(became[index] ?? 'unchanged');
+    if (isForwarded) return undefined;
+    this.formRecords = changes.records.records;
+    this.patch = changes.records.patch;
+    if (!isLast) return undefined;
+    this.omitted += changes.records.omitted;
+    return this.addFields(changes.added);
+  }
+
+  private addFields(added: readonly AddedField[]): Refusal | undefined {
+    if (added.length === 0) return undefined;
+    const parts = added.map(({ name, value }) => ({ name: quoted(name), value: encoder.encode(value) }));
+    if (parts.some(({ value }) => this.breaksBoundary(value))) return this.unsayable();
+    const line = encoder.encode('\r\n');
+    const insert = concatBytes(
+      parts.flatMap(({ name, value }) => [
+        this.delimiter,
+        encoder.encode(`\r\nContent-Disposition: form-data; name=${name}\r\n\r\n`),
+        value,
+        line,
+      ]),
+    );
+    this.keepEdits(this.at, [{ start: 0, end: 0, insert }]);
+    this.output.push(insert);
+    return undefined;
+  }
+
+  /** True for a value that a reader would take for the end of its part: a client that knows what a rule joins could make one. */
+  private breaksBoundary(value: Uint8Array): boolean {
+    return (
+      startsWith(value, this.delimiter, 0) ||
+      value.some((byte, at) => byte === LF && startsWith(value, this.delimiter, at + 1))
+    );
+  }
+
+  private outOfOrder(reason: string): Refusal {
+    return { code: 'malformed-form', status: 400, detail: `${reason}: send all fields before the files.` };
+  }
+
+  private unsayable(): Refusal {
+    return {
+      code: 'malformed-form',
+      status: 400,
+      detail: 'A value that the rules make has the boundary of the body in it.',
+    };
+  }
+
+  private tooLarge(): Refusal {
+    return {
+      code: 'body-too-large',
+      status: 413,
+      detail: `The fields of the body are larger than ${this.rules.limit} bytes.`,
+    };
+  }
+
+  private fault(reason: string): Refusal | 'next' {
+    return this.malformed(reason) ?? 'next';
+  }
+
+  /** Refuses a body that cannot be read, or lets it go on unread by the policy `malformed`, unless some of it was changed. */
+  private malformed(reason: string): Refusal | undefined {
+    const offset = this.at;
+    const stopped = this.rules.forms.refused({
+      code: 'malformed-form',
+      status: 400,
+      detail: `The body is not valid multipart/form-data (RFC 7578): ${reason}.`,
+      position: { offset, line: 1, column: offset + 1 },
+      reason,
+    });
+    if (stopped.verdict === 'refused') return stopped.refusal;
+    if (this.hasChanged)
+      return {
+        code: 'malformed-form',
+        status: 400,
+        detail: `The body is not valid multipart/form-data (RFC 7578): ${reason}. Other parts of it are rewritten already.`,
+      };
+    this.note ??= stopped.note;
+    this.state = 'unread';
+    for (const { bytes } of this.waiting) this.output.push(bytes);
+    this.waiting = [];
+    this.waitingBytes = 0;
+    this.formRecords = this.patch = [];
+    this.pass(this.rest.length);
+    return undefined;
+  }
+}
+
+/** The same for a body that is there whole; see {@link MultipartStream}. */
+export class MultipartPlan {
+  private readonly rules: Omit<MultipartRules, 'hold' | 'rewriteJson'>;
+  private readonly json: {
+    readonly isEmpty: boolean;
+    rewrite(body: Uint8Array, memory?: WorkMemory): Rewrite;
+  };
+
+  constructor(rules: MultipartPlan['rules'], json: MultipartPlan['json']) {
+    this.rules = rules;
+    this.json = json;
+  }
+
+  get isEmpty(): boolean {
+    return this.json.isEmpty;
+  }
+
+  rewrite(body: Uint8Array, { take }: WorkMemory = unlimitedMemory): Rewrite {
+    const { rules, json } = this;
+    return rewriteWhole(
+      new MultipartStream(
+        { ...rules, hold: take, rewriteJson: (text) => json.rewrite(text, { take }) },
+        true,
+      ),
+      body,
+    );
+  }
+}
+
+/**
+ * Returns the JSON text that says what the fields of a multipart body say, or its first part of JSON where it has no fields; undefined
+ * for one that cannot be read.
+ */
+export function multipartModel(body: Uint8Array, boundary: string): Uint8Array | undefined {
+  let first: Uint8Array | undefined;
+  const stream = new MultipartStream({
+    boundary,
+    forms: NO_RULES,
+    limit: body.length,
+    hold: () => true,
+    rewriteJson: (text) => {
+      first ??= text;
+      return { verdict: 'unchanged', body: text, records: [] };
+    },
+  });
+  const { refusal } = stream.push(body);
+  if (refusal !== undefined || stream.end().refusal !== undefined) return undefined;
+  return stream.fields.length === 0 && first !== undefined ? first : modelOfFields(stream.fields);
+}
+
+/** Reads fields, and changes none. */
+const NO_RULES: MultipartRules['forms'] = {
+  apply: () => ({ verdict: 'unchanged', body: EMPTY, records: [] }),
+  refused: (refusal) => ({ verdict: 'refused', refusal }),
+};
+
+function startsWith(bytes: Uint8Array, start: Uint8Array, at: number): boolean {
+  if (at + start.length > bytes.length) return false;
+  for (let k = 0; k < start.length; k += 1) if (bytes[at + k] !== start[k]) return false;
+  return true;
+}
+
+/** Where the content begins, behind the empty line; -1 where that is still to come, undefined for a line feed alone. */
+function endOfHeaders(bytes: Uint8Array, start: number): number | undefined {
+  for (let line = start; ;) {
+    const feed = bytes.indexOf(LF, line);
+    if (feed === -1) return -1;
+    if (bytes[feed - 1] !== CR || feed === line) return undefined;
+    if (feed === line + 1) return feed + 1;
+    line = feed + 1;
+  }
+}
+
+const parameter = /;[ \t]*([!#$%&'*+.^_`|~0-9A-Za-z-]+)=("(?:[^"\\]|\\.)*"|[^;"\s]+)[ \t]*/y;
+const disposition = /^content-disposition[ \t]*:[ \t]*form-data[ \t]*/i;
+
+/** Reads the header section of a part; undefined where two readers could find two names in it. */
+function readHead(bytes: Uint8Array): PartHead | undefined {
+  let text = '';
+  for (const byte of bytes) text += String.fromCharCode(byte);
+  const lines = text.replaceAll(/\r\n(?=[ \t])/g, '  ').split('\r\n');
+  let at = 0;
+  let type: string | undefined;
+  let isCoded = false;
+  const parameters: {
+    readonly name: string;
+    readonly value: string;
+    readonly start: number;
+    readonly end: number;
+  }[] = [];
+  let dispositions = 0;
+  for (const line of lines) {
+    const colon = line.indexOf(':');
+    if (line !== '' && colon === -1) return undefined;
+    const name = line.slice(0, Math.max(colon, 0)).trim().toLowerCase();
+    const value = line.slice(colon + 1).trim();
+    if (name === 'content-type') type = value;
+    if (name === 'content-transfer-encoding') isCoded = !/^(?:7bit|8bit|binary)$/i.test(value);
+    if (name === 'content-disposition') {
+      dispositions += 1;
+      const found = parametersOf(line, at);
+      if (found === undefined) return undefined;
+      parameters.push(...found);
+    }
+    at += line.length + 2;
+  }
+  const names = parameters.filter(({ name }) => name === 'name');
+  if (dispositions > 1 || names.length > 1) return undefined;
+  const [found] = names;
+  const name = found && textOf(binary(unquoted(found.value)));
+  if (found === undefined || parameters.some((one) => one.name === 'name*'))
+    return { kind: 'file', name: undefined, start: 0, end: 0 };
+  if (name === undefined) return undefined;
+  const filename = parameters.find((one) => one.name === 'filename')?.value;
+  const isFile = parameters.some((one) => one.name === 'filename' || one.name === 'filename*');
+  return { kind: kindOf(type, isCoded, isFile, filename), name, start: found.start, end: found.end };
+}
+
+/** The parameters of a Content-Disposition that begins at `at`; undefined for one that cannot be read, and none for another one. */
+function parametersOf(
+  line: string,
+  at: number,
+):
+  | readonly { readonly name: string; readonly value: string; readonly start: number; readonly end: number }[]
+  | undefined {
+  const start = disposition.exec(line)?.[0].length;
+  if (start === undefined) return [];
+  const found = [];
+  parameter.lastIndex = start;
+  for (let match = parameter.exec(line); match !== null; match = parameter.exec(line)) {
+    const [whole, name = '', value = ''] = match;
+    const from = at + match.index + whole.indexOf('=') + 1;
+    found.push({ name: name.toLowerCase(), value, start: from, end: from + value.length });
+    if (parameter.lastIndex === line.length) return found;
+  }
+  return found.length === 0 && start === line.length ? found : undefined;
+}
+
+/** Browsers name a `Blob` that has no name `blob`: one of JSON is a body and no file. */
+function kindOf(
+  type: string | undefined,
+  isCoded: boolean,
+  isFile: boolean,
+  filename: string | undefined,
+): PartHead['kind'] {
+  if (isCoded) return 'file';
+  if (isFile && !(filename !== undefined && unquoted(filename) === 'blob')) return 'file';
+  if (readJsonType(type) === 'json') return 'json';
+  if (isFile) return 'file';
+  if (type === undefined || /^text\/plain[ \t]*(?:;[ \t]*charset="?utf-?8"?[ \t]*)?$/i.test(type))
+    return 'field';
+  return 'file';
+}
+
+function unquoted(value: string): string {
+  return value.startsWith('"') ? value.slice(1, -1).replaceAll(/\\(["\\])/g, '$1') : value;
+}
+
+function binary(text: string): Uint8Array {
+  return Uint8Array.from(text, (character) => character.charCodeAt(0));
+}
+
+function textOf(bytes: Uint8Array): string | undefined {
+  try {
+    return strict.decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Splits a name at its brackets, as names of forms are: `data[property][suburb]`. */
+function namePartsOf(name: string): readonly NamePart[] {
+  const parts = /^[^[\]]+(?:\[[^[\]]*\])+$/.test(name) ? name.replaceAll(']', '').split('[') : [name];
+  return parts.map((text) => ({ text, raw: text }));
+}
+
+/** A name as WHATWG's forms write it: no character of it ends the header. */
+function quoted([first, ...rest]: readonly NamePart[]): string {
+  const name = (first?.text ?? '') + rest.map(({ text }) => `[${text}]`).join('');
+  return `"${name.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A')}"`;
+}
+
+function editsOf({ bytes }: Segment, { name, content }: Places, change: FieldChange): readonly Edit[] {
+  if (change === 'unchanged') return [];
+  if (change === 'removed') return [{ start: 0, end: bytes.length, insert: EMPTY }];
+  const edits: Edit[] = [];
+  if (change.name !== undefined) edits.push({ ...name, insert: encoder.encode(quoted(change.name)) });
+  if (change.value !== undefined) edits.push({ ...content, insert: encoder.encode(change.value) });
+  return edits;
+}
+
+function isSameChange(one: FieldChange, other: FieldChange | undefined): boolean {
+  if (typeof one === 'string' || typeof other === 'string' || other === undefined) return one === other;
+  return one.value === other.value && quotedOf(one) === quotedOf(other);
+}
+
+function quotedOf({ name }: Exclude<FieldChange, string>): string | undefined {
+  return name && quoted(name);
+}
+
+/** A record of a part that is JSON, whose pointers begin with its name. */
+function inPart(record: EditRecord, prefix: string): EditRecord {
+  const { from, path } = record;
+  return {
+    ...record,
+    ...(from === undefined ? {} : { from: prefix + from }),
+    ...(path === undefined ? {} : { path: prefix + path }),
+  };
+}

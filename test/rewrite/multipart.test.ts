@@ -1,0 +1,333 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { concatBytes } from '../../src/http/byte-collector.ts';
+import { applyEdits } from '../../src/json/edit.ts';
+import { FormPlan } from '../../src/rewrite/form.ts';
+import { MultipartPlan, MultipartStream } from '../../src/rewrite/multipart.ts';
+import type { Policies } from '../../src/rules/rule-book.ts';
+import type { RequestRule } from '../../src/rules/rule.ts';
+import { fuzzRuns } from '../support/fuzz.ts';
+import { bookOf, planOf } from '../support/plan-of.ts';
+import { bytesOf, textOf } from './notation.ts';
+
+const RULES: readonly RequestRule[] = [
+  { rule: 'unwrap', member: 'data' },
+  { rule: 'rename', member: 'old', in: [], to: 'new' },
+  { rule: 'nest', members: ['street', 'suburb'], in: ['property'], under: 'address' },
+  { rule: 'strip', members: ['legacy'], in: [] },
+];
+const ADD: RequestRule = {
+  rule: 'default',
+  member: 'currency',
+  in: [],
+  json: '"AUD"',
+  value: 'AUD',
+} as never;
+
+type Part = readonly [header: string, content: string];
+const field = (name: string, content: string): Part => [
+  `Content-Disposition: form-data; name="${name}"`,
+  content,
+];
+const file = (name: string, content: string): Part => [
+  `Content-Disposition: form-data; name="${name}"; filename="a.bin"\r\nContent-Type: application/octet-stream`,
+  content,
+];
+const json = (name: string, content: string): Part => [
+  `Content-Disposition: form-data; name="${name}"\r\nContent-Type: application/json`,
+  content,
+];
+const bodyOf = (...parts: readonly Part[]): string =>
+  `${parts.map(([header, content]) => `--B\r\n${header}\r\n\r\n${content}\r\n`).join('')}--B--\r\n`;
+
+interface Settings {
+  readonly rules?: readonly RequestRule[];
+  readonly policies?: Partial<Policies>;
+  readonly boundary?: string;
+  readonly limit?: number;
+  readonly heldFileBytes?: number;
+}
+
+function partsOf({
+  rules = RULES,
+  policies = {},
+  boundary = 'B',
+  limit = 1 << 20,
+  heldFileBytes = 1 << 18,
+}: Settings = {}) {
+  const book = bookOf(rules, policies);
+  const forms = new FormPlan(book, book.changes);
+  return { json: planOf(rules, policies), rules: { boundary, forms, limit, heldFileBytes } };
+}
+
+function outcomeOf(body: string, settings?: Settings): string {
+  const { rules, json: plan } = partsOf(settings);
+  const bytes = bytesOf(body);
+  const outcome = new MultipartPlan(rules, plan).rewrite(bytes);
+  if (outcome.verdict === 'refused')
+    return `${outcome.refusal.status} ${outcome.refusal.code} ${outcome.refusal.reason ?? outcome.refusal.pointer ?? outcome.refusal.detail}`;
+  if (outcome.verdict === 'rewritten')
+    expect(textOf(applyEdits(bytes, outcome.edits))).toBe(textOf(outcome.body));
+  return textOf(outcome.body);
+}
+
+/** What comes out of a body in parts: bytes, then the code of a refusal. */
+function streamed(
+  body: string,
+  cuts: readonly number[],
+  settings?: Settings,
+): readonly [sent: string, refusal: string | undefined] {
+  const { rules, json: plan } = partsOf(settings);
+  const stream = new MultipartStream({
+    ...rules,
+    hold: () => true,
+    rewriteJson: (text) => plan.rewrite(text),
+  });
+  const bytes = bytesOf(body);
+  const sent: Uint8Array[] = [];
+  const ends = [...new Set(cuts)].filter((cut) => cut < bytes.length).toSorted((one, other) => one - other);
+  for (const [at, from] of [0, ...ends].entries()) {
+    const { bytes: ready, refusal } = stream.push(bytes.slice(from, ends[at] ?? bytes.length));
+    if (refusal !== undefined) return [textOf(concatBytes(sent)), refusal.detail];
+    sent.push(ready);
+  }
+  const { bytes: last, refusal } = stream.end();
+  return [textOf(concatBytes([...sent, last])), refusal?.detail];
+}
+
+describe('fields are those of a form', () => {
+  test.each<[name: string, before: string, after: string]>([
+    [
+      'a wrapper and names',
+      bodyOf(field('data[old]', '1'), field('data[a][b]', 'é\r\n\r\nx')),
+      bodyOf(field('new', '1'), field('a[b]', 'é\r\n\r\nx')),
+    ],
+    ['nested', bodyOf(field('data[property][street]', 's')), bodyOf(field('property[address][street]', 's'))],
+    [
+      'dropped',
+      bodyOf(field('legacy[x]', '1'), field('a', ''), field('legacy[y]', '2')),
+      bodyOf(field('a', '')),
+    ],
+    ['all of them', bodyOf(field('legacy', '1')), '--B--\r\n'],
+    ['siblings of the wrapper', bodyOf(field('data[a]', '1'), field('b', '2')), bodyOf(field('a', '1'))],
+    ['nothing to do', bodyOf(field('a', '1')), bodyOf(field('a', '1'))],
+    [
+      'preamble, epilogue and padding stay',
+      `before\r\n--B \t\r\n${field('old', '1').join('\r\n\r\n')}\r\n--B--after\r\n--B\r\n`,
+      `before\r\n--B \t\r\n${field('new', '1').join('\r\n\r\n')}\r\n--B--after\r\n--B\r\n`,
+    ],
+    [
+      'the last line may lack its end',
+      bodyOf(field('old', '1')).slice(0, -2),
+      bodyOf(field('new', '1')).slice(0, -2),
+    ],
+    [
+      'other header fields, in any case and folded',
+      '--B\r\nX: 1\r\ncontent-disposition:form-data;\r\n name=old\r\n\r\n1\r\n--B--',
+      '--B\r\nX: 1\r\ncontent-disposition:form-data;\r\n name="new"\r\n\r\n1\r\n--B--',
+    ],
+    ['nothing', '', ''],
+  ])('%s', (_, before, after) => {
+    expect(outcomeOf(before)).toBe(after);
+  });
+
+  test('a value that a rule makes stands behind all others', () => {
+    expect(outcomeOf(bodyOf(field('a', '1'), file('f', 'x')), { rules: [ADD] })).toBe(
+      bodyOf(field('a', '1'), file('f', 'x'), field('currency', 'AUD')),
+    );
+    expect(outcomeOf(bodyOf(file('f', 'x'), field('currency', 'NZD')), { rules: [ADD] })).toBe(
+      bodyOf(file('f', 'x'), field('currency', 'NZD')),
+    );
+  });
+});
+
+describe('files and JSON', () => {
+  test.each<[name: string, before: string, after: string]>([
+    [
+      'a file keeps its bytes',
+      bodyOf(file('f', '\r\n-\r\n--\r\nold --B\0')),
+      bodyOf(file('f', '\r\n-\r\n--\r\nold --B\0')),
+    ],
+    [
+      'a rule gives a file its name, and drops none',
+      bodyOf(
+        field('data[a]', '1'),
+        file('data[old]', 'x'),
+        file('b', 'y'),
+        file('legacy', 'z'),
+        file('data', 'w'),
+      ),
+      bodyOf(field('a', '1'), file('new', 'x'), file('b', 'y'), file('legacy', 'z'), file('data', 'w')),
+    ],
+    [
+      'JSON is a body of its own',
+      bodyOf(json('data', '{"data":{"old":1}}'), field('old', '2')),
+      bodyOf(json('data', '{"new":1}'), field('new', '2')),
+    ],
+    [
+      'a Blob of JSON',
+      bodyOf([
+        'Content-Disposition: form-data; name="x"; filename="blob"\r\nContent-Type: application/json',
+        '{"old":1}',
+      ]),
+      bodyOf([
+        'Content-Disposition: form-data; name="x"; filename="blob"\r\nContent-Type: application/json',
+        '{"new":1}',
+      ]),
+    ],
+    [
+      'a file of JSON',
+      bodyOf([
+        'Content-Disposition: form-data; name="x"; filename="x.json"\r\nContent-Type: application/json',
+        '{"old":1}',
+      ]),
+      bodyOf([
+        'Content-Disposition: form-data; name="x"; filename="x.json"\r\nContent-Type: application/json',
+        '{"old":1}',
+      ]),
+    ],
+    [
+      'a text in Base64',
+      bodyOf(['Content-Disposition: form-data; name="x"\r\nContent-Transfer-Encoding: base64', 'eA==']),
+      bodyOf(['Content-Disposition: form-data; name="x"\r\nContent-Transfer-Encoding: base64', 'eA==']),
+    ],
+  ])('%s', (_, before, after) => {
+    expect(outcomeOf(before)).toBe(after);
+  });
+});
+
+describe('what two readers could read differently is refused', () => {
+  const plain = bodyOf(field('a', '1'));
+  test.each<[name: string, body: string, outcome: string, settings?: Settings]>([
+    [
+      'without a boundary',
+      plain,
+      'the media type has no boundary, or one that two readers may read differently',
+      { boundary: '' },
+    ],
+    ['without its last boundary', plain.replace('--B--', ''), 'the body ends without its last boundary'],
+    ['another boundary', plain.replaceAll('--B', '--C'), 'the body ends without its last boundary'],
+    [
+      'line feeds alone',
+      plain.replaceAll('\r', ''),
+      'a boundary is not followed by CR and LF: another reader might not take it for one',
+    ],
+    [
+      'a line feed alone before a boundary',
+      plain.replace('1\r\n', '1\n'),
+      'a line feed alone stands before a boundary',
+    ],
+    [
+      'a longer boundary',
+      plain.replace('--B\r\n', '--Bx\r\n'),
+      'a boundary is not followed by CR and LF: another reader might not take it for one',
+    ],
+    [
+      'two names',
+      bodyOf(['Content-Disposition: form-data; name=a; name=b', '']),
+      'the header of a part cannot be read',
+    ],
+    [
+      'two dispositions',
+      bodyOf(['Content-Disposition: form-data; name=a\r\nContent-Disposition: form-data; name=b', '']),
+      'the header of a part cannot be read',
+    ],
+    [
+      'a part without content',
+      '--B\r\nContent-Disposition: form-data; name=a\r\n\r\n--B--\r\n',
+      'a part has no content',
+    ],
+    [
+      'a file without content',
+      '--B\r\nContent-Disposition: form-data; name=a; filename=b\r\n\r\n--B--\r\n',
+      'a part has no content',
+    ],
+  ])('%s', (_, body, reason, settings) => {
+    expect(outcomeOf(body, settings)).toBe(`400 malformed-form ${reason}`);
+    expect(outcomeOf(body, { ...settings, policies: { malformed: 'forward' } })).toBe(body);
+  });
+
+  test.each<[name: string, body: string, outcome: string]>([
+    ['a wrapper that is a value', bodyOf(field('data', '1')), '422 wrapper-not-object /data'],
+    ['a wrapper in JSON', bodyOf(json('x', '{"data":1}')), '422 wrapper-not-object /x/data'],
+    ['a repeated field', bodyOf(field('old', '1'), field('old', '2')), '400 duplicate-member /old'],
+  ])('by a rule: %s', (_, body, outcome) => {
+    expect(outcomeOf(body)).toBe(outcome);
+  });
+
+  test('fields beyond the limit', () => {
+    expect(outcomeOf(bodyOf(field('a', 'x'.repeat(99))), { limit: 64 })).toContain('413 body-too-large');
+    expect(streamed(bodyOf(file('a', 'x'.repeat(999))), [], { limit: 128 })[1]).toBeUndefined();
+  });
+
+  test('a value that rules put together cannot end its part', () => {
+    const rules: readonly RequestRule[] = [
+      {
+        rule: 'map',
+        member: 'a',
+        in: [],
+        values: [{ from: { isString: true, text: '1' }, to: { isString: true, text: '\r\n--B--' } }],
+      },
+    ];
+    expect(outcomeOf(bodyOf(field('a', '1')), { rules })).toBe(
+      '400 malformed-form A value that the rules make has the boundary of the body in it.',
+    );
+  });
+});
+
+test('a field behind a large file is as if it stood before, or the body breaks off', () => {
+  const large = file('f', 'x'.repeat(200));
+  const settings = { heldFileBytes: 100 };
+  expect(streamed(bodyOf(field('data[old]', '1'), large, field('data[a]', '2')), [], settings)).toEqual([
+    bodyOf(field('new', '1'), large, field('a', '2')),
+    undefined,
+  ]);
+  expect(streamed(bodyOf(field('b', '1'), large, field('data[a]', '2')), [], settings)[1]).toMatch(
+    /send all fields before the files/,
+  );
+  expect(streamed(bodyOf(field('b', '1'), large, field('data[a]', '2')), [])[1]).toBeUndefined();
+});
+
+const names = fc.constantFrom(
+  'a',
+  'old',
+  'data[old]',
+  'data[property][street]',
+  'property[suburb]',
+  'data[legacy]',
+  'data[x][]',
+  'legacy',
+);
+const contents = fc.oneof(fc.string(), fc.constantFrom('\r\n', '--', '\r\n--', '-B', '\n', ''));
+const parts = fc.oneof(
+  fc.tuple(names, contents).map(([name, content]) => field(name, content)),
+  fc.tuple(names, contents).map(([name, content]) => file(name, content)),
+  fc.tuple(names, fc.json()).map(([name, content]) => json(name, content)),
+);
+
+test('however the bytes are cut, the same is sent, and files and their order stay', () => {
+  fc.assert(
+    fc.property(
+      fc.array(parts, { maxLength: 6 }),
+      fc.array(fc.nat(600), { maxLength: 12 }),
+      fc.constantFrom(0, 20, 1 << 18),
+      (all, cuts, heldFileBytes) => {
+        const body = bodyOf(...all);
+        const whole = outcomeOf(body);
+        const [sent, refusal] = streamed(body, cuts, { heldFileBytes });
+        if (refusal === undefined) {
+          expect(sent).toBe(whole);
+          const isFile = ([header]: Part): boolean => header.includes('filename');
+          let at = 0;
+          for (const [, content] of all.filter(isFile)) {
+            at = sent.indexOf(`\r\n\r\n${content}\r\n--B`, at);
+            expect(at).not.toBe(-1);
+            at += 1;
+          }
+        } else if (heldFileBytes === 1 << 18) expect(whole).toMatch(/^4\d\d /);
+        else expect(`${whole} ${refusal}`).toMatch(/^4\d\d |send all fields before the files/);
+      },
+    ),
+    { numRuns: fuzzRuns(400) },
+  );
+});
