@@ -26,6 +26,8 @@ const DASH = 0x2d;
 
 /** Bytes of files that are held for fields behind them, which may change what becomes of those before. */
 const HELD_FILE_BYTES = 256 * 1024;
+/** Bytes behind the last boundary that are awaited; RFC 2046 §5.1.1 has readers ignore them. */
+const MAX_EPILOGUE = 4096;
 /** Bytes of the header section of one part, and of what stands before the first. */
 const MAX_HEADER_BYTES = 16 * 1024;
 /** Fields that are read again for each file that others stand behind: so many files with a field between them would cost a minute. */
@@ -105,6 +107,9 @@ export class MultipartStream implements BodyStream {
   /** What became of the fields that were sent. */
   private readonly sent: FieldChange[] = [];
   private hasSent = false;
+  /** True once bytes went on. */
+  private hasReleased = false;
+  private epilogueBytes = 0;
   private hasChanged = false;
   private output: Uint8Array[] = [];
   private formRecords: readonly EditRecord[] = [];
@@ -146,6 +151,9 @@ export class MultipartStream implements BodyStream {
       if (next === 'more') break;
       if (next !== 'next') return { bytes: EMPTY, refusal: next };
     }
+    // With nothing sent by its last boundary, the body is whole in a moment, and V2 gets its length.
+    if (this.state === 'epilogue' && !this.hasReleased && this.epilogueBytes <= MAX_EPILOGUE)
+      return this.reserve() ?? { bytes: EMPTY };
     return this.reserve() ?? { bytes: this.takeOutput() };
   }
 
@@ -178,6 +186,7 @@ export class MultipartStream implements BodyStream {
   private takeOutput(): Uint8Array {
     const { output } = this;
     this.output = [];
+    if (output.length > 0) this.hasReleased = true;
     return output.length === 1 ? (output[0] ?? EMPTY) : concatBytes(output);
   }
 
@@ -211,6 +220,9 @@ export class MultipartStream implements BodyStream {
       case 'file':
         return this.readFile();
       case 'epilogue':
+        this.epilogueBytes += this.rest.length;
+        this.pass(this.rest.length);
+        return 'more';
       case 'unread':
         this.pass(this.rest.length);
         return 'more';
