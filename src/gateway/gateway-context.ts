@@ -17,6 +17,7 @@ import type { TransformJob, TransformOutcome } from '../migrate/transform.ts';
 import { type BodyRewriter, immediateRewriter } from './body-rewriter.ts';
 import { type OnCheckPhase, BufferBudget, ExchangeWatchdog, RecordQueue } from './limits.ts';
 import { CircuitBreaker, circuitNotice, type GatewayNotice, type Origin, RetryBudget } from './resilience.ts';
+import { CrossOrigin } from './cross-origin.ts';
 import { type Describe, describeV1, DescriptionCache } from './description.ts';
 import { TrustedProxies } from './received-request.ts';
 import { BodyChecks, type V2Schemas } from './v1/dry-run.ts';
@@ -105,6 +106,8 @@ export class GatewayContext {
   readonly selfServiceLimits: { readonly reportReads: TokenBuckets; readonly unseenKeys: TokenBuckets };
   /** V1's descriptions, derived from V2's. */
   readonly descriptions: DescriptionCache;
+  /** What the services let the pages of other origins do. */
+  readonly crossOrigin = new CrossOrigin();
   /** The fields that tell of this hop. */
   readonly hopFields: HopFields;
   /** Lists the names in a body, for the attribute census. */

@@ -3,7 +3,7 @@ import { type MigrateDecision, notServed, type PassDecision } from '../migrate/d
 import { type Failure, failure, type FailureContent } from '../migrate/failure.ts';
 import { closeEntry, openEntry } from '../rewrite-log/open-entry.ts';
 import { chooseMode } from '../rollout/modes.ts';
-import { retirementRefusal } from '../rollout/retirement.ts';
+import { isPreflight, retirementRefusal } from '../rollout/retirement.ts';
 import type { Shield } from '../rules/rollout.ts';
 import type { Body, Exchange } from './exchange.ts';
 import { ForwardedRequest } from './forwarded-request.ts';
@@ -188,19 +188,26 @@ function route(
 ): void {
   const { ruleBook } = received.rules;
   const { random } = gateway.parts;
-  const subject = { client, operation: decision.operation?.id };
+  const { method } = received.exchange;
+  // The preflight goes where the request will, which is what its service answers for.
+  const asked = isPreflight({ method }) ? received.head.preflightMethod : undefined;
+  const operation =
+    asked === undefined ? decision.operation : received.rules.match(asked, decision.target.rest);
+  const subject = { client, operation: operation?.id };
   const routed = chooseMode(gateway.rollout.modes(ruleBook), subject);
   const exchange = exchangeFor(gateway, received, decision, { subject, routed });
   exchange.guarded(() => {
     // At the time that the log has, so that a rehearsal over the log decides as the gateway did.
-    const { method } = received.exchange;
     const refusal =
       ruleBook.rollout &&
       retirementRefusal(ruleBook.rollout, ruleBook, { ...subject, method, time: received.time }, random());
     if (refusal !== undefined) exchange.retire(refusal);
     // Such modes are refused at startup and on reload: a request meant for V1 must not get V2 instead.
     else if (routed.origin === 'v1' && gateway.v1 === undefined) exchange.refuse(failure('no-v1-origin'));
-    else admit(gateway, exchange, ruleBook.rollout?.shield, routed.origin === 'v2' ? client : undefined);
+    else {
+      const isLimited = routed.origin === 'v2' && !isPreflight({ method });
+      admit(gateway, exchange, ruleBook.rollout?.shield, isLimited ? client : undefined);
+    }
   });
 }
 

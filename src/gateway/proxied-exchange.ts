@@ -1,6 +1,6 @@
 import type { WorkMemory } from '../json/tape.ts';
 import { endToEnd, interimFields, trailersOf } from '../http/fields.ts';
-import type { HeaderList } from '../http/header-list.ts';
+import { type HeaderList, headerValues } from '../http/header-list.ts';
 import type { ResponseHead } from '../http/response-head.ts';
 import { closeEntry, type OpenEntry, openEntry } from '../rewrite-log/open-entry.ts';
 import type { Entry, Route } from '../rewrite-log/entry.ts';
@@ -13,7 +13,8 @@ import type { GatewayContext } from './gateway-context.ts';
 import { HandlerBoundary, ReceiverBoundary } from './guard.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { ExchangeRecorder } from './exchange-recorder.ts';
-import { hasFailed } from '../rewrite-log/entry-outcome.ts';
+import { hasFailed, isOutage } from '../rewrite-log/entry-outcome.ts';
+import { isShared, type PreflightQuestion } from './cross-origin.ts';
 import { mayRetry, type Origin, retryDelayMs } from './resilience.ts';
 import { isRequestId, readTraceparent } from '../http/forwarding.ts';
 import {
@@ -28,6 +29,7 @@ import {
 
 const NO_HEADERS: HeaderList = [];
 const NO_EDITS: Entry['edits'] = [];
+const NO_BYTES = new Uint8Array();
 const encoder = new TextEncoder();
 
 /**
@@ -135,10 +137,11 @@ export class ProxiedExchange implements ExchangeHandler, UpstreamReceiver, Watch
     if (this.settled) return;
     // A forwarded request was not refused: a failure of V2 leaves its verdict as it is.
     if (this.attempts === 0) this.noteUnsent();
+    const { exchange, decision } = this.received;
+    if (exchange.method === 'OPTIONS' && isOutage(refused.code) && this.answerPreflight()) return;
     this.entry.failure = refused.code;
     this.entry.pointer = refused.pointer;
     this.entry.position = refused.position;
-    const { exchange, decision } = this.received;
     const form = refusalForm(decision, exchange.target, this.rules);
     const content = refused.content(form, this.entry.requestId);
     const body = encoder.encode(content.body);
@@ -152,6 +155,28 @@ export class ProxiedExchange implements ExchangeHandler, UpstreamReceiver, Watch
       ...refused.headers,
     ];
     this.respond(refused.status, headers, body);
+  }
+
+  /** Responds to a preflight from what the services have allowed before: its page then reads why there is no service. */
+  private answerPreflight(): boolean {
+    const { origin } = this.received.head;
+    const question = this.preflight;
+    const fields =
+      origin === undefined || question === undefined
+        ? undefined
+        : this.gateway.crossOrigin.preflightFields(origin, question);
+    if (fields === undefined) return false;
+    this.entry.verdict = 'served';
+    this.respond(204, [...fields, 'Date', this.gateway.hopFields.date], NO_BYTES);
+    return true;
+  }
+
+  /** What a preflight asks; undefined for any other request. */
+  private get preflight(): PreflightQuestion | undefined {
+    const { exchange, head } = this.received;
+    if (exchange.method !== 'OPTIONS' || head.preflightMethod === undefined) return undefined;
+    const fields = headerValues(head.forwardedHeaders, 'access-control-request-headers').join(',');
+    return { method: head.preflightMethod, fields };
   }
 
   /** Logs that the request was refused before it was sent: V2 got neither edits nor a version. Those for V1 are a dry run. */
@@ -172,6 +197,9 @@ export class ProxiedExchange implements ExchangeHandler, UpstreamReceiver, Watch
     const { exchange } = this.received;
     const isGone = exchange.isGone === true;
     this.addSignals(headers);
+    const { origin } = this.received.head;
+    if (origin !== undefined && !isShared(headers))
+      headers.push(...this.gateway.crossOrigin.fieldsFor(origin));
     const head = { status, reason: undefined, headers, lines: undefined };
     exchange.head(head);
     this.recorder?.recordHeads(undefined, head);
@@ -363,6 +391,9 @@ export class ProxiedExchange implements ExchangeHandler, UpstreamReceiver, Watch
     const { exchange } = this.received;
     this.noteResponseTime();
     this.origin.breaker.succeeded();
+    const { origin } = this.received.head;
+    if (origin !== undefined)
+      this.gateway.crossOrigin.learn(origin, head.status, head.headers, this.preflight);
     if (exchange.isGone === true) {
       this.disconnected();
       return;

@@ -185,7 +185,8 @@ export function fieldsOfAnotherBody(headers: HeaderList): string[] {
 /**
  * What a field is to the gateway: the name of one that it reads or sets, or a kind. `hop-by-hop` and `body` are those that have no name
  * of their own here, `forwarding` claim where a request came from, a `range` asks for a part, a `link` has an address or the path of
- * a cookie, a `method-override` names another method than the request line, and an `alias` may be read as another field.
+ * a cookie, a `method-override` names another method than the request line, a `preflight` the one that a browser would use, and an `alias`
+ * may be read as another field.
  */
 export type HeaderKind =
   | NamedKind
@@ -199,6 +200,8 @@ export type HeaderKind =
   | 'method-override'
   | 'via'
   | 'max-forwards'
+  | 'origin'
+  | 'preflight'
   | 'date'
   | 'alias'
   | 'other';
@@ -252,6 +255,8 @@ const KINDS_OF_OTHERS: ReadonlyMap<string, HeaderKind> = new Map<string, HeaderK
   ['if-range', 'if-range'],
   ['via', 'via'],
   ['max-forwards', 'max-forwards'],
+  ['origin', 'origin'],
+  ['access-control-request-method', 'preflight'],
   ['date', 'date'],
 ]);
 

@@ -42,6 +42,10 @@ export interface RequestHead extends ForwardedFields {
   readonly via: string | undefined;
   /** All values of `Max-Forwards`, joined with commas: more than one is not a valid one. */
   readonly maxForwards: string | undefined;
+  /** The value of `Origin`: a browser's page of another origin sent the request. */
+  readonly origin: string | undefined;
+  /** The method that a preflight asks for. */
+  readonly preflightMethod: string | undefined;
   /** True for a request that names trailers in `Trailer`. */
   readonly namesTrailers: boolean;
   /**
@@ -113,6 +117,8 @@ abstract class HeadReader implements RequestHead {
   range: string | undefined = undefined;
   via: string | undefined = undefined;
   maxForwards: string | undefined = undefined;
+  origin: string | undefined = undefined;
+  preflightMethod: string | undefined = undefined;
   namesTrailers = false;
   private readonly trusted: boolean;
   private length: string | undefined = undefined;
@@ -194,6 +200,8 @@ abstract class HeadReader implements RequestHead {
     else if (kind === 'range') this.range = joined(this.range, value, ', ');
     else if (kind === 'via') this.via = joined(this.via, value, ',');
     else if (kind === 'max-forwards') this.maxForwards = joined(this.maxForwards, value, ',');
+    else if (kind === 'origin') this.origin = joined(this.origin, value, ',');
+    else if (kind === 'preflight') this.preflightMethod = joined(this.preflightMethod, value, ',');
     else if (kind === 'trailer') this.namesTrailers = true;
     else if (kind === 'connection' && namesOthers(value)) (this.connection ??= []).push(value);
   }

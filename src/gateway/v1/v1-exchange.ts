@@ -28,10 +28,11 @@ import type { ResponseRewrite, RewrittenResponse } from '../../rewrite/response-
 import { canaryOutcome } from '../../rollout/canary-window.ts';
 import { pinnedRelease, type RolloutSubject, type RoutedMode } from '../../rollout/modes.ts';
 import { type QueuedRequest, RateLimitReset } from '../../rollout/rate-limit.ts';
-import type { RetirementRefusal } from '../../rollout/retirement.ts';
+import { isPreflight, type RetirementRefusal } from '../../rollout/retirement.ts';
 import { rewriteSmall, rewriteSmallResponse, type WithoutEdits } from '../body-rewriter.ts';
 import type { Body } from '../exchange.ts';
 import { ForwardedRequest } from '../forwarded-request.ts';
+import { isShared } from '../cross-origin.ts';
 import type { GatewayContext } from '../gateway-context.ts';
 import { ProxiedExchange } from '../proxied-exchange.ts';
 import type { ReceivedRequest } from '../received-request.ts';
@@ -110,6 +111,7 @@ export class V1Exchange
     const { routed, subject } = this.routing ?? {};
     // Without a canary only what V1 answers a client matters: it excuses the same failures once the client is in a canary.
     const isCounted = routed !== undefined && (routed.canary !== undefined || routed.origin === 'v1');
+    if (isPreflight(this.entry)) return;
     const outcome = isCounted ? canaryOutcome(status, this.entry.failure) : undefined;
     if (this.attempts > 0 && this.entry.sent !== false)
       this.gateway.rollout.requests[routed?.origin ?? 'v2'] += 1;
@@ -449,6 +451,13 @@ export class V1Exchange
     const ruled = this.isFromV2 ? this.ruledFields(status, headers) : headers;
     this.rewriteLinks(ruled);
     this.addSignals(ruled);
+    // A service exposes its own fields to scripts, and knows nothing of these.
+    if (
+      this.received.head.origin !== undefined &&
+      this.gateway.signals(this.rules.ruleBook) !== undefined &&
+      isShared(ruled)
+    )
+      ruled.push('Access-Control-Expose-Headers', 'Deprecation, Sunset, Link');
     return ruled;
   }
 

@@ -181,7 +181,8 @@ function refusedSentence(entry: Entry): string {
   return `The gateway refused it with ${status}: ${failureWords(entry) ?? 'no reason is known'}. ${end}`;
 }
 
-function servedSentence({ status }: Entry): string {
+function servedSentence({ status, method }: Entry): string {
+  if (method === 'OPTIONS') return `The gateway responded to an OPTIONS itself, with ${status}.`;
   return status === 0
     ? 'The client asked for its own report, and went away before the response. Nothing was sent to V1 or V2.'
     : `The client asked for its own report; the gateway responded with ${status}. Nothing was sent to V1 or V2.`;

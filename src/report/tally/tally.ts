@@ -1,4 +1,5 @@
 import { isOfV1 } from '../../rewrite-log/entry-outcome.ts';
+import { isPreflight } from '../../rollout/retirement.ts';
 import { CensusTally } from '../census.ts';
 import { callName, OTHER_CALLS } from '../text.ts';
 import { ClientTally } from './client-tally.ts';
@@ -63,6 +64,7 @@ export class Tally {
     this.entries += 1;
     if (this.since === '' || entry.time < this.since) this.since = entry.time;
     if (entry.time > this.until) this.until = entry.time;
+    if (isPreflight(entry)) return;
     const isV1 = isOfV1(entry);
     if (entry.route === 'none' && !isV1) {
       if (entry.verdict === 'refused' && entry.path === '') recordUse(this.unread, entry.time);

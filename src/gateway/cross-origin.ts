@@ -1,0 +1,166 @@
+import { type HeaderList, headerValues, isNamed } from '../http/header-list.ts';
+
+/** Maximum number of origins that are remembered; the one that was learnt first is forgotten first. */
+const MAX_ORIGINS = 1000;
+
+/** Maximum number of methods, and of names of fields, that are remembered for an origin. */
+const MAX_NAMES = 200;
+
+/** Fields of the gateway's own responses that a script must be able to read (browsers hide all that are not listed: Fetch, `Access-Control-Expose-Headers`). */
+const OWN_FIELDS = ['Deprecation', 'Sunset', 'Link', 'Retry-After', 'x-gateway-error'] as const;
+
+/** Methods that need no permission (Fetch, CORS-safelisted method). */
+const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST']);
+
+/** What a service lets the pages of one origin do. */
+interface Permission {
+  /** `*`, or the origin itself. */
+  readonly allowOrigin: string;
+  readonly hasCredentials: boolean;
+  readonly exposed: readonly string[];
+  readonly methods: Set<string>;
+  /** Names of fields in lower case. */
+  readonly fields: Set<string>;
+  /** Seconds for which browsers may keep the response to a preflight, as the service wrote them. */
+  maxAge: string | undefined;
+  /** The service lets public pages into a private network (Private Network Access). */
+  isPrivateNetwork: boolean;
+}
+
+/** A preflight: the method and the fields of the request that a browser wants to send. */
+export interface PreflightQuestion {
+  readonly method: string;
+  /** As the field `Access-Control-Request-Headers`. */
+  readonly fields: string;
+}
+
+/**
+ * What the services let the pages of other origins do (Fetch, "CORS protocol"), learnt from their responses: a browser hides a response without
+ * these fields from its page, which would read "network error" where the gateway has written a sentence. The gateway gives no
+ * permission of its own.
+ */
+export class CrossOrigin {
+  private readonly permissions = new Map<string, Permission>();
+  /** What the last service that allowed `*` lets everybody do. */
+  private ofAll: Permission | undefined;
+
+  /** Learns from the response of a service to a request from `origin`; `question` is what a preflight asked. */
+  learn(origin: string, status: number, headers: HeaderList, question: PreflightQuestion | undefined): void {
+    const allowed = headerValues(headers, 'access-control-allow-origin').join(',').trim();
+    if (allowed !== origin && allowed !== '*') {
+      // A proxy before a service that is down knows nothing of the service's permissions.
+      if (status < 300) this.permissions.delete(origin);
+      return;
+    }
+    const known = this.permissions.get(origin);
+    const credentials = headerValues(headers, 'access-control-allow-credentials').join(',').trim();
+    const exposed = namesIn(headers, 'access-control-expose-headers');
+    const permission: Permission = {
+      methods: new Set(),
+      fields: new Set(),
+      maxAge: undefined,
+      isPrivateNetwork: false,
+      ...known,
+      allowOrigin: allowed,
+      hasCredentials: credentials === 'true',
+      // The response to a preflight exposes nothing, and a response by another server of the service may expose less.
+      exposed: exposed.length === 0 ? (known?.exposed ?? []) : exposed,
+    };
+    if (question !== undefined && status < 300) learnPreflight(permission, headers, question);
+    if (known === undefined && this.permissions.size >= MAX_ORIGINS) {
+      const [oldest = ''] = this.permissions.keys();
+      this.permissions.delete(oldest);
+    }
+    this.permissions.set(origin, permission);
+    if (allowed === '*') this.ofAll = permission;
+  }
+
+  /** Returns the fields by which the pages of `origin` can read a response of the gateway's own. */
+  fieldsFor(origin: string): readonly string[] {
+    const permission = this.of(origin);
+    // Whoever caches the response has to know that others get other fields.
+    if (permission === undefined) return VARY;
+    return [
+      ...originFields(permission),
+      'Access-Control-Expose-Headers',
+      [...new Set([...permission.exposed, ...OWN_FIELDS])].join(', '),
+      ...VARY,
+    ];
+  }
+
+  /** Returns the fields of the response to a preflight; undefined where no service has allowed what it asks for. */
+  preflightFields(origin: string, { method, fields }: PreflightQuestion): readonly string[] | undefined {
+    const permission = this.of(origin);
+    if (permission === undefined) return undefined;
+    const { methods, fields: allowed, maxAge, hasCredentials, isPrivateNetwork } = permission;
+    const names = splitNames(fields).map((name) => name.toLowerCase());
+    // With credentials an asterisk is a name like any other, and it never stands for `Authorization` (Fetch, CORS-preflight fetch).
+    const isAny = !hasCredentials && allowed.has('*');
+    if (!SAFE_METHODS.has(method) && !methods.has(method) && (hasCredentials || !methods.has('*')))
+      return undefined;
+    if (!names.every((name) => allowed.has(name) || (isAny && name !== 'authorization'))) return undefined;
+    return [
+      ...originFields(permission),
+      'Access-Control-Allow-Methods',
+      method,
+      ...(names.length === 0 ? [] : ['Access-Control-Allow-Headers', names.join(', ')]),
+      ...(maxAge === undefined ? [] : ['Access-Control-Max-Age', maxAge]),
+      ...(isPrivateNetwork ? ['Access-Control-Allow-Private-Network', 'true'] : []),
+      'Vary',
+      'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
+    ];
+  }
+
+  private of(origin: string): Permission | undefined {
+    return this.permissions.get(origin) ?? this.ofAll;
+  }
+}
+
+const VARY = ['Vary', 'Origin'] as const;
+
+function originFields({ allowOrigin, hasCredentials }: Permission): readonly string[] {
+  return [
+    'Access-Control-Allow-Origin',
+    allowOrigin,
+    ...(hasCredentials ? ['Access-Control-Allow-Credentials', 'true'] : []),
+  ];
+}
+
+/** Many services name only what was asked for, so that permissions add up; what is refused now was allowed before a change. */
+function learnPreflight(permission: Permission, headers: HeaderList, question: PreflightQuestion): void {
+  const methods = namesIn(headers, 'access-control-allow-methods');
+  const fields = namesIn(headers, 'access-control-allow-headers').map((name) => name.toLowerCase());
+  renew(permission.methods, methods, [question.method]);
+  renew(
+    permission.fields,
+    fields,
+    splitNames(question.fields).map((name) => name.toLowerCase()),
+  );
+  const [maxAge] = headerValues(headers, 'access-control-max-age');
+  permission.maxAge = maxAge !== undefined && /^\d{1,9}$/.test(maxAge) ? maxAge : undefined;
+  permission.isPrivateNetwork = headers.some(
+    (name, at) =>
+      at % 2 === 0 && isNamed(name, 'access-control-allow-private-network') && headers[at + 1] === 'true',
+  );
+}
+
+function renew(known: Set<string>, allowed: readonly string[], asked: readonly string[]): void {
+  for (const name of asked) known.delete(name);
+  for (const name of allowed) if (known.size < MAX_NAMES) known.add(name);
+}
+
+function namesIn(headers: HeaderList, field: string): readonly string[] {
+  return splitNames(headerValues(headers, field).join(','));
+}
+
+function splitNames(list: string): readonly string[] {
+  return list
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+}
+
+/** True for a response that pages of another origin can read. */
+export function isShared(headers: HeaderList): boolean {
+  return headers.some((name, at) => at % 2 === 0 && isNamed(name, 'access-control-allow-origin'));
+}

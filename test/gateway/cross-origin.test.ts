@@ -1,0 +1,372 @@
+import { describe, expect, test } from 'vitest';
+import { EdgeServer } from '../../src/edge/gateway.ts';
+import { CrossOrigin, type PreflightQuestion } from '../../src/gateway/cross-origin.ts';
+import { DEFAULT_ROLLBACK } from '../../src/rules/declared-rollout.ts';
+import type { Mode, Rollout } from '../../src/rules/rollout.ts';
+import { gatewayFor } from '../support/gateway.ts';
+import { exchange, statusOf } from '../support/raw-client.ts';
+import { rawServer, type RawServer } from '../support/raw-server.ts';
+import { compiledTestRuleBook, testRuleBook } from '../support/rule-book.ts';
+
+const PAGE = 'https://app.example';
+const OWN = 'Deprecation, Sunset, Link, Retry-After, x-gateway-error';
+
+interface Learnt {
+  readonly status?: number;
+  readonly question?: PreflightQuestion;
+}
+
+/** What is known after one response with these fields. */
+function after(fields: readonly string[], { status = 200, question }: Learnt = {}): CrossOrigin {
+  const known = new CrossOrigin();
+  known.learn(PAGE, status, fields, question);
+  return known;
+}
+
+const ALLOW = ['Access-Control-Allow-Origin', PAGE];
+const WITH_CREDENTIALS = [...ALLOW, 'Access-Control-Allow-Credentials', 'true'];
+
+describe('what the gateway adds to its own responses', () => {
+  test.each<[string, readonly string[], string, readonly string[]]>([
+    ['an origin', ALLOW, PAGE, [...ALLOW, 'Access-Control-Expose-Headers', OWN, 'Vary', 'Origin']],
+    [
+      'credentials and exposed fields',
+      [...WITH_CREDENTIALS, 'access-control-expose-headers', 'X-Total, Link'],
+      PAGE,
+      [
+        ...WITH_CREDENTIALS,
+        'Access-Control-Expose-Headers',
+        'X-Total, Link, Deprecation, Sunset, Retry-After, x-gateway-error',
+        'Vary',
+        'Origin',
+      ],
+    ],
+    [
+      'an asterisk, to everybody',
+      ['access-control-allow-origin', '*'],
+      'https://other.example',
+      ['Access-Control-Allow-Origin', '*', 'Access-Control-Expose-Headers', OWN, 'Vary', 'Origin'],
+    ],
+    ['nothing to another origin', ALLOW, 'https://other.example', ['Vary', 'Origin']],
+    ['nothing where there was nothing', [], PAGE, ['Vary', 'Origin']],
+    [
+      'nothing of what V2 gave somebody else',
+      ['Access-Control-Allow-Origin', 'https://b.example'],
+      PAGE,
+      ['Vary', 'Origin'],
+    ],
+  ])('%s', (_what, fields, origin, own) => {
+    expect(after(fields).fieldsFor(origin)).toEqual(own);
+  });
+
+  test.each([
+    [204, false],
+    [500, true],
+    [404, true],
+  ])('a response with %d and without a permission: the one before holds: %s', (status, holds) => {
+    const known = after(ALLOW);
+    known.learn(PAGE, status, [], undefined);
+    expect(known.fieldsFor(PAGE).includes('Access-Control-Allow-Origin')).toBe(holds);
+  });
+
+  test('a thousand origins are remembered, and no more', () => {
+    const known = after(ALLOW);
+    for (let n = 0; n < 1000; n += 1)
+      known.learn(
+        `https://${n}.example`,
+        200,
+        ['Access-Control-Allow-Origin', `https://${n}.example`],
+        undefined,
+      );
+    expect(known.fieldsFor(PAGE)).toEqual(['Vary', 'Origin']);
+    expect(known.fieldsFor('https://999.example')).toContain('https://999.example');
+  });
+});
+
+describe('what a preflight is answered while the services are away', () => {
+  const grant = (methods: string, fields: string, more: readonly string[] = ALLOW): readonly string[] => [
+    ...more,
+    'Access-Control-Allow-Methods',
+    methods,
+    'Access-Control-Allow-Headers',
+    fields,
+  ];
+  const ASKED = { method: 'PUT', fields: 'content-type' };
+  test.each<[string, readonly string[], PreflightQuestion, boolean]>([
+    ['what was asked before', grant('PUT', 'Content-Type'), ASKED, true],
+    [
+      'names of fields in any case',
+      grant('PUT', 'content-TYPE, X-A'),
+      { method: 'PUT', fields: 'Content-Type,x-a' },
+      true,
+    ],
+    [
+      'another method that was allowed',
+      grant('GET, PUT, DELETE', 'content-type'),
+      { method: 'DELETE', fields: '' },
+      true,
+    ],
+    [
+      'a method that needs no permission',
+      grant('PUT', 'content-type'),
+      { method: 'POST', fields: 'content-type' },
+      true,
+    ],
+    ['a method that was not allowed', grant('PUT', 'content-type'), { method: 'DELETE', fields: '' }, false],
+    ['methods are no names of fields: case counts', grant('PUT', ''), { method: 'put', fields: '' }, false],
+    [
+      'a field that was not allowed',
+      grant('PUT', 'content-type'),
+      { method: 'PUT', fields: 'content-type, x-a' },
+      false,
+    ],
+    ['an asterisk', grant('*', '*'), { method: 'DELETE', fields: 'x-a' }, true],
+    [
+      'an asterisk never allows Authorization',
+      grant('*', '*'),
+      { method: 'DELETE', fields: 'authorization' },
+      false,
+    ],
+    [
+      'with credentials an asterisk is a name',
+      grant('*', '*', WITH_CREDENTIALS),
+      { method: 'DELETE', fields: 'x-a' },
+      false,
+    ],
+  ])('%s', (_what, fields, question, isAllowed) => {
+    const answer = after(fields, { status: 204, question: ASKED }).preflightFields(PAGE, question);
+    expect(answer !== undefined).toBe(isAllowed);
+    if (isAllowed)
+      expect(answer).toEqual(expect.arrayContaining(['Access-Control-Allow-Methods', question.method]));
+  });
+
+  test('permissions add up, and what V2 refuses now it no longer allows', () => {
+    const known = after(grant('PUT', 'x-a'), { question: { method: 'PUT', fields: 'x-a' } });
+    known.learn(PAGE, 204, [...grant('DELETE', 'x-b'), 'Access-Control-Max-Age', '600'], {
+      method: 'DELETE',
+      fields: 'x-b',
+    });
+    expect(known.preflightFields(PAGE, { method: 'PUT', fields: 'x-a, x-b' })).toEqual([
+      ...ALLOW,
+      'Access-Control-Allow-Methods',
+      'PUT',
+      'Access-Control-Allow-Headers',
+      'x-a, x-b',
+      'Access-Control-Max-Age',
+      '600',
+      'Vary',
+      'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
+    ]);
+    known.learn(PAGE, 204, grant('GET', 'x-b'), { method: 'PUT', fields: '' });
+    expect(known.preflightFields(PAGE, { method: 'PUT', fields: '' })).toBeUndefined();
+  });
+
+  test('a refused preflight teaches nothing, and one of an unknown origin is not answered', () => {
+    const known = after(grant('PUT', 'x-a'), { status: 403, question: ASKED });
+    expect(known.preflightFields(PAGE, ASKED)).toBeUndefined();
+    expect(known.preflightFields('https://other.example', { method: 'GET', fields: '' })).toBeUndefined();
+  });
+});
+
+/** A V2 with CORS, as the frameworks do it. */
+const CORS_V2 = (socket: { write(text: string): void }, request: string): void => {
+  const isPreflight = request.startsWith('OPTIONS ');
+  const status = isPreflight ? '204 No Content' : '200 OK';
+  const own = isPreflight
+    ? 'Access-Control-Allow-Methods: GET, PUT, POST\r\nAccess-Control-Allow-Headers: authorization, content-type\r\n'
+    : 'Content-Type: application/json\r\nContent-Length: 11\r\n';
+  const origin = /^origin: (.*)$/im.exec(request)?.[1] ?? '';
+  socket.write(
+    `HTTP/1.1 ${status}\r\nAccess-Control-Allow-Origin: ${origin}\r\n${own}\r\n${isPreflight ? '' : '{"data":{}}'}`,
+  );
+};
+
+const FROM_PAGE = `Host: g\r\nOrigin: ${PAGE}\r\n`;
+const GET = `GET /api/v1/clients HTTP/1.1\r\n${FROM_PAGE}\r\n`;
+const preflight = (
+  method = 'POST',
+  fields = 'authorization,content-type',
+  path = '/api/v1/clients',
+): string =>
+  `OPTIONS ${path} HTTP/1.1\r\n${FROM_PAGE}Access-Control-Request-Method: ${method}\r\nAccess-Control-Request-Headers: ${fields}\r\n\r\n`;
+
+const rolloutOf = (mode: Mode, over: Partial<Rollout> = {}): Rollout => ({
+  clients: {},
+  brownouts: [],
+  pins: [],
+  modes: { default: mode, operations: {}, clients: {}, rollback: DEFAULT_ROLLBACK },
+  ...over,
+});
+
+function away(v2: RawServer): void {
+  v2.server.close();
+  for (const socket of v2.sockets) socket.destroy();
+}
+
+const CONNECT = { 'upstream-connect-timeout': '200' };
+
+describe('a page of another origin', () => {
+  test.each<[string, string, number, string]>([
+    [
+      'a refused body',
+      `POST /api/v1/clients HTTP/1.1\r\n${FROM_PAGE}Content-Type: application/json\r\nContent-Length: 1\r\n\r\n{`,
+      400,
+      'malformed-json',
+    ],
+    ['a path of nobody', `GET /elsewhere HTTP/1.1\r\n${FROM_PAGE}\r\n`, 404, 'not-found'],
+    ['an expectation', `GET /api/v2/x HTTP/1.1\r\n${FROM_PAGE}Expect: x\r\n\r\n`, 417, 'expectation-failed'],
+  ])('reads %s', async (_what, request, status, code) => {
+    const v2 = await rawServer(CORS_V2);
+    const gateway = await gatewayFor(v2.origin);
+    await exchange(gateway.port, GET);
+    const response = await exchange(gateway.port, request);
+    expect(statusOf(response)).toBe(status);
+    expect(response.text).toContain(`x-gateway-error: ${code}`);
+    expect(response.text).toContain(`Access-Control-Allow-Origin: ${PAGE}\r\n`);
+    expect(response.text).toContain(`Access-Control-Expose-Headers: ${OWN}\r\n`);
+    const other = await exchange(gateway.port, request.replace(PAGE, 'https://other.example'));
+    expect(other.text).not.toContain('Access-Control-Allow-Origin');
+    const none = await exchange(gateway.port, request.replace(`Origin: ${PAGE}\r\n`, ''));
+    expect(none.text).not.toMatch(/access-control|vary/i);
+  });
+
+  test.each(['/api/v1/clients', '/api/v2/clients'])(
+    'reads why V2 is away, and may ask for it: %s',
+    async (path) => {
+      const v2 = await rawServer(CORS_V2);
+      const gateway = await gatewayFor(v2.origin, { flags: CONNECT });
+      const asked = preflight('POST', 'authorization,content-type', path);
+      expect((await exchange(gateway.port, asked)).text).toContain(
+        'Access-Control-Allow-Methods: GET, PUT, POST',
+      );
+      away(v2);
+      const answered = await exchange(gateway.port, asked);
+      expect(statusOf(answered)).toBe(204);
+      expect(answered.text).toContain('Access-Control-Allow-Headers: authorization, content-type\r\n');
+      const failed = await exchange(gateway.port, GET.replace('/api/v1/clients', path));
+      expect([502, 503]).toContain(statusOf(failed));
+      expect(failed.text).toContain(`Access-Control-Allow-Origin: ${PAGE}\r\n`);
+      const unknown = await exchange(gateway.port, asked.replace('POST', 'DELETE'));
+      expect([502, 503]).toContain(statusOf(unknown));
+      expect(await gateway.entry(2)).toMatchObject({ verdict: 'served', status: 204, method: 'OPTIONS' });
+    },
+  );
+
+  test('reads a brownout, whose preflight crosses', async () => {
+    const v2 = await rawServer(CORS_V2);
+    const brownouts = [{ id: 'reminder', share: 100, status: 503 }] as const;
+    const gateway = await gatewayFor(v2.origin, {
+      ruleBook: { rollout: rolloutOf({ mode: 'migrate' }, { brownouts }) },
+    });
+    expect(statusOf(await exchange(gateway.port, preflight()))).toBe(204);
+    const response = await exchange(gateway.port, GET);
+    expect(response.text).toContain('x-gateway-error: brownout');
+    expect(response.text).toContain(`Access-Control-Allow-Origin: ${PAGE}\r\n`);
+  });
+
+  test('reads the dates of the end on V2s own responses', async () => {
+    const v2 = await rawServer(CORS_V2);
+    const signals = { since: 0, links: [], attributes: false };
+    const rollout = rolloutOf({ mode: 'migrate' }, { signals });
+    const gateway = await gatewayFor(v2.origin, { ruleBook: { rollout } });
+    const response = await exchange(gateway.port, GET);
+    expect(response.text).toContain('Deprecation: @0\r\n');
+    expect(response.text).toContain('Access-Control-Expose-Headers: Deprecation, Sunset, Link\r\n');
+  });
+
+  test('reads both at the edge', async () => {
+    let isAway = false;
+    const v2 = await rawServer((socket, request) => {
+      if (!isAway) CORS_V2(socket, request);
+    });
+    const server = new EdgeServer({
+      bindings: { GATEWAY_UPSTREAM: v2.origin, GATEWAY_UPSTREAM_HEADERS_TIMEOUT: '100' } as object,
+      ruleBook: testRuleBook(),
+      print: () => {},
+      later: () => {},
+    });
+    const headers = { Host: 'a', Origin: PAGE, 'Access-Control-Request-Method': 'PUT' };
+    const ask = (method: string): Promise<Response> =>
+      server.fetch(new Request('http://a/api/v1/clients', { method, headers }));
+    expect((await ask('OPTIONS')).status).toBe(204);
+    isAway = true;
+    const answered = await ask('OPTIONS');
+    expect([answered.status, answered.headers.get('access-control-allow-methods')]).toEqual([204, 'PUT']);
+    const failed = await ask('GET');
+    expect([failed.status, failed.headers.get('access-control-allow-origin')]).toEqual([504, PAGE]);
+  });
+});
+
+describe('a preflight is nobody’s request', () => {
+  const refuse = (socket: { write(text: string): void }): void => {
+    socket.write('HTTP/1.1 500 X\r\nContent-Length: 0\r\n\r\n');
+  };
+
+  test.each([
+    ['preflights, counts none', preflight(), 'canary'],
+    ['requests, is rolled back', GET, 'observe'],
+  ])('a canary that answers 500 to %s', async (_what, request, mode) => {
+    const v2 = await rawServer(refuse);
+    const v1 = await rawServer(CORS_V2);
+    const rollout = rolloutOf({ mode: 'canary', share: 100 });
+    const gateway = await gatewayFor(v2.origin, {
+      ruleBook: { rollout },
+      parts: { v1Origin: { origin: v1.origin, path: '' } },
+    });
+    for (let n = 0; n < 60; n += 1) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      await exchange(gateway.port, request);
+    }
+    await gateway.entry(60);
+    const control = gateway.gateway.rollout;
+    expect(control.modes(compiledTestRuleBook({ rollout }).ruleBook).default.mode).toBe(mode);
+    expect(control.requests.v2 > 0).toBe(request === GET);
+  });
+
+  test('it goes where the request will', async () => {
+    const seen: string[] = [];
+    const service =
+      (name: string) =>
+      (socket: { write(text: string): void }, request: string): void => {
+        seen.push(name);
+        CORS_V2(socket, request);
+      };
+    const [v1, v2] = await Promise.all([rawServer(service('v1')), rawServer(service('v2'))]);
+    const modes = {
+      default: { mode: 'observe' },
+      operations: { create_client: { mode: 'migrate' } },
+      clients: {},
+      rollback: DEFAULT_ROLLBACK,
+    } as const;
+    const gateway = await gatewayFor(v2.origin, {
+      ruleBook: { rollout: rolloutOf({ mode: 'observe' }, { modes }) },
+      parts: { v1Origin: { origin: v1.origin, path: '' } },
+    });
+    await exchange(gateway.port, preflight('POST'));
+    await exchange(gateway.port, preflight('GET'));
+    expect(seen).toEqual(['v2', 'v1']);
+  });
+
+  test('the rate limit of its client does not hold it', async () => {
+    const v2 = await rawServer(CORS_V2);
+    const shield = { requests: 1, per: 60, wait: 60_000, queue: 100 };
+    const gateway = await gatewayFor(v2.origin, {
+      rules: compiledTestRuleBook({
+        client: { query: 'key' },
+        rollout: rolloutOf({ mode: 'migrate' }, { shield }),
+      }),
+    });
+    const held = async (request: string): Promise<number> => {
+      const before = gateway.lines.length;
+      await Promise.all(Array.from({ length: 4 }, () => exchange(gateway.port, request)));
+      await gateway.entry(before + 4);
+      return gateway
+        .entries()
+        .slice(before)
+        .filter(({ heldMs }) => heldMs !== undefined).length;
+    };
+    const keyed = '/api/v1/clients?key=k';
+    expect(await held(GET.replace('/api/v1/clients', keyed))).toBeGreaterThan(0);
+    expect(await held(preflight('POST', '', keyed))).toBe(0);
+  });
+});
