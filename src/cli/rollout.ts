@@ -2,7 +2,12 @@ import type { State } from '../inspector/api.ts';
 import type { Condition } from '../inspector/conditions.ts';
 import { goneWords } from '../inspector/operator-view.ts';
 import { counted, terminalLines } from '../report/text.ts';
-import { causeSentence } from '../rollout/rollout-state.ts';
+import {
+  causeSentence,
+  evidenceSentence,
+  latencySentence,
+  slowerSentence,
+} from '../rollout/rollout-state.ts';
 import { type BodyCheckCount, wouldFail, wouldFailWords } from '../rollout/body-checks.ts';
 import type {
   CountView,
@@ -114,13 +119,15 @@ export function rolloutText(
     ),
     requestsLine(view),
     ...(view.replica === undefined ? [] : replicaLines(view.replica)),
-    ...view.canaries.map(
-      ({ operation, migrated, v1 }) =>
-        `window      ${operation ?? 'default'}: migrated ${countText(migrated)}, V1 ${countText(v1)}`,
-    ),
+    ...view.canaries.flatMap(({ operation, migrated, v1, evidence }) => [
+      `window      ${operation ?? 'default'}: migrated ${countText(migrated)}, V1 ${countText(v1)}`,
+      ...(evidence === undefined
+        ? []
+        : [`evidence    ${evidenceSentence(evidence)}`, `latency     ${latencySentence(evidence)}`]),
+    ]),
     ...view.rollbacks.map(
-      ({ at, by, operation, share, migrated, v1, cause, resolved }) =>
-        `roll-back   ${at} ${operation ?? 'default'} at ${share} %${by === undefined ? '' : ` by ${by}`}: migrated ${countText(migrated)}, V1 ${countText(v1)}; ${cause === undefined ? '' : `${causeSentence(cause, cause.name)} `}${resolved === undefined ? 'in force until you choose a mode' : `resolved ${resolved}`}`,
+      ({ at, by, operation, share, migrated, v1, latency, cause, resolved }) =>
+        `roll-back   ${at} ${operation ?? 'default'} at ${share} %${by === undefined ? '' : ` by ${by}`}: ${latency === undefined ? `migrated ${countText(migrated)}, V1 ${countText(v1)}` : slowerSentence(latency)}; ${cause === undefined ? '' : `${causeSentence(cause, cause.name)} `}${resolved === undefined ? 'in force until you choose a mode' : `resolved ${resolved}`}`,
     ),
     ...view.shadows.flatMap(({ operation, same, different, unknown, fields }) => [
       `shadow      ${operation ?? '(other)'}: ${same} same, ${different} different, ${unknown} unknown`,

@@ -227,18 +227,23 @@ function modesAfter({ mode, share, operation, client }: RolloutRequest, modes: M
 }
 
 function canaryWords({ share = 0, client }: RolloutRequest, { rollback, isSticky }: RolloutView): string[] {
-  const { requests, margin, window } = rollback;
   return [
     ...(client === undefined
       ? [`Of clients that were not seen yet, ${share} % of all possible hashes are in the share.`]
       : []),
-    `The gateway goes back to observe by itself when migrated requests fail ${margin} points more often than V1's, of at least ${requests} in ${window / 1000} s.`,
+    `The gateway goes ${ruleWords(rollback)}.`,
     ...(isSticky
       ? []
       : [
           'Client hashes change at each start, and with them the clients in the share: set GATEWAY_CLIENT_SECRET.',
         ]),
   ];
+}
+
+/** Says when a canary is rolled back. */
+export function ruleWords({ margin, slower, certainty, requests }: Modes['rollback']): string {
+  const slow = slower === false ? '' : `, or when their median or 99 % latency is ${slower} times V1's`;
+  return `back to observe by itself when migrated requests fail ${margin} % more often than V1's${slow}, with ${certainty} % certainty, from ${requests} requests on`;
 }
 
 function listed(names: readonly string[]): string {

@@ -1,5 +1,16 @@
 import type { RollbackRule } from '../rules/rollout.ts';
-import type { OriginCount } from './rollout-state.ts';
+import {
+  BUCKETS,
+  bucketOf,
+  evidenceAbove,
+  evidenceOfMore,
+  quantileBounds,
+  quantileOf,
+  requestsToSee,
+  type Sample,
+  share,
+} from './evidence.ts';
+import type { CanaryEvidence, LatencyHarm, OriginCount } from './rollout-state.ts';
 import { type SharedWindow, WINDOW_PARTS, windowSums } from './store.ts';
 
 /** Refusals that say nothing about an origin: V1's retirement, the gateway's own limits, and invalid framing by the client. */
@@ -46,29 +57,71 @@ export const FAILURES = [...SHARED_FAILURES, ...OWN_FAILURES['4xx'], ...OWN_FAIL
 /** What an exchange says about its origin. */
 export type CanaryOutcome = 'success' | (typeof FAILURES)[number];
 
-/** How many numbers an origin has in a window. */
+/** How many numbers of requests an origin has: all of them, then those of each of `FAILURES`. */
 const NUMBERS = 1 + FAILURES.length;
 
+/** Places in the sums: requests of V1 and of V2, latencies of both, and latencies of V2's clients on V1 before. */
+const [V1, V2] = [0, NUMBERS];
+const V1_LATENCY = 2 * NUMBERS;
+const V2_LATENCY = V1_LATENCY + BUCKETS;
+const OWN_LATENCY = V2_LATENCY + BUCKETS;
+const LENGTH = OWN_LATENCY + BUCKETS;
+
+/** Number of values in the sums of a canary. */
+export type Sums = readonly number[];
+
+type Failure = (typeof FAILURES)[number];
+
+/** Length of the window that holds a whole stage, in milliseconds: longer than anybody watches a canary. */
+export const STAGE_MS = 84 * 86_400_000;
+
 /**
- * V1's share, in percent, of a status that clients also earn, while V1 serves too few requests to know it. A canary of all clients
- * has no control group, and a client with an old key is no fault of V2; most requests refused is one.
+ * V1's share of a status, in percent, while V1 serves too few requests to know it. A canary of all clients has no control group, and
+ * a client with an old key is no fault of V2; most requests refused is one.
  */
 const UNKNOWN_SHARE = 50;
 
-interface Part extends Counters {
+/** Milliseconds by which V2 is slower at the least where that counts as harm: nobody notices less. */
+const NOTICED_MS = 50;
+
+/** The quantiles of latencies that are compared. */
+const QUANTILES = { median: 0.5, p99: 0.99 } as const;
+
+/** The failures of each class that tell on an origin by themselves. */
+export const OWN_CLASSES: readonly (readonly Failure[])[] = Object.values(OWN_FAILURES);
+
+/** Failures that are compared together, with their part of the probability of a false alarm. */
+interface Comparison {
+  readonly failures: readonly Failure[];
+  readonly weight: number;
+}
+
+/**
+ * The parts sum up to 1, with an eighth for latencies. A class is compared as a whole: five errors of one request each are five
+ * errors; and each status of it, as V1's 422 would else hide V2's 400.
+ */
+const COMPARISONS: readonly Comparison[] = [
+  { failures: OWN_CLASSES.flat(), weight: 1 / 4 },
+  { failures: OWN_FAILURES['5xx'], weight: 1 / 4 },
+  { failures: OWN_FAILURES['4xx'], weight: 1 / 8 },
+  ...SHARED_FAILURES.map((failure) => ({ failures: [failure], weight: 1 / 8 / SHARED_FAILURES.length })),
+  ...OWN_CLASSES.flat().map((failure) => ({
+    failures: [failure],
+    weight: 1 / 8 / OWN_CLASSES.flat().length,
+  })),
+];
+
+/** The part of each bound of a quantile. */
+const LATENCY_WEIGHT = 1 / 8 / 4;
+
+/** The smallest part that a promise must hold for. */
+const LEAST_WEIGHT = Math.min(...COMPARISONS.map(({ weight }) => weight));
+
+interface Part {
   /** Start, in multiples of the part length. */
   readonly at: number;
+  readonly sums: number[];
 }
-
-interface Counters {
-  readonly v1: Numbers;
-  readonly v2: Numbers;
-}
-
-/** Requests of one origin: all of them, then those of each of `FAILURES`. */
-type Numbers = number[];
-
-type Failure = (typeof FAILURES)[number];
 
 /** Counts of a window: migrated requests, and those that V1 served. */
 export interface CanaryCount {
@@ -76,70 +129,106 @@ export interface CanaryCount {
   readonly v1: OriginCount;
 }
 
-/** The failures of each class that tell on an origin by themselves. */
-export const OWN_CLASSES: readonly (readonly (typeof FAILURES)[number][])[] = Object.values(OWN_FAILURES);
+/** Why a canary is to be rolled back. */
+export interface CanaryHarm {
+  readonly count: CanaryCount;
+  readonly latency?: LatencyHarm;
+}
+
+/** A request to count. */
+export interface CountedOutcome {
+  readonly origin: 'v1' | 'v2';
+  readonly outcome: CanaryOutcome;
+  /** Milliseconds to the head of the response; of a success. */
+  readonly ms?: number | undefined;
+  /** Bucket of what the client of a migrated request waited on V1 before. */
+  readonly ownBucket?: number | undefined;
+}
 
 /**
- * Counts the outcomes of one canary stage over a sliding window. V1 is the control group: V2 is judged by how much more often it
- * answers each failing status than V1 does, so a status that both answer alike says nothing.
+ * Sums up the outcomes of one canary stage: since its beginning, and over a sliding window, so that a V2 that breaks late is not
+ * outweighed by all that went well. V1 is the control group. A request costs a few additions; the evidence is looked at when the
+ * requests of the window have grown by a sixteenth, or, among replicas, when their sums come in: a test that may be looked at any
+ * time need not be looked at each time.
  */
 export class CanaryWindow {
   private readonly rule: RollbackRule;
   private readonly parts: Part[] = [];
-  private unshared: Counters = counters();
-  private shared: Counters | undefined;
+  private readonly stage: number[] = noSums();
+  private unshared: number[] = noSums();
+  private sharedWindow: Sums | undefined;
+  private sharedStage: Sums | undefined;
+  private untilLook = 1;
 
   constructor(rule: RollbackRule) {
     this.rule = rule;
   }
 
-  /** Counts a request at `now` (milliseconds); returns true when migrated requests now fail too often. */
-  add(origin: 'v1' | 'v2', outcome: CanaryOutcome, now: number): boolean {
+  /** Counts a request at `now` (milliseconds); returns true when it is time to judge. */
+  add({ origin, outcome, ms, ownBucket }: CountedOutcome, now: number): boolean {
     const at = this.partAt(now);
     let part = this.parts.at(-1);
     if (part === undefined || part.at !== at) {
-      part = { at, ...counters() };
+      part = { at, sums: noSums() };
       this.parts.push(part);
       this.dropBefore(at);
     }
-    addOutcome(part[origin], outcome);
-    addOutcome(this.unshared[origin], outcome);
-    return outcome !== 'success' && origin === 'v2' && failsTooOften(this.sums(now), this.rule);
-  }
-
-  /** Returns what was not yet added to the window of all replicas: the numbers of V1, then of V2. */
-  takeUnshared(): readonly number[] {
-    const { v1, v2 } = this.unshared;
-    this.unshared = counters();
-    return [...v1, ...v2];
-  }
-
-  /** Takes the counts of all replicas; returns true when their migrated requests fail too often. */
-  merge(counts: SharedWindow): boolean {
-    const sums = windowSums(counts, 2 * NUMBERS);
-    this.shared = { v1: sums.slice(0, NUMBERS), v2: sums.slice(NUMBERS) };
-    return failsTooOften(this.shared, this.rule);
-  }
-
-  /** Counts of all replicas when they were last known, or else of this one at `now` (milliseconds). */
-  sharedCount(now: number): CanaryCount {
-    return countOf(this.shared ?? this.sums(now), this.rule);
-  }
-
-  /** Counts in this replica of the window that ends at `now` (milliseconds). */
-  count(now: number): CanaryCount {
-    return countOf(this.sums(now), this.rule);
-  }
-
-  private sums(now: number): Counters {
-    this.dropBefore(this.partAt(now));
-    const sums = counters();
-    for (const part of this.parts) {
-      for (let index = 0; index < NUMBERS; index += 1) {
-        sums.v1[index] = numberAt(sums.v1, index) + numberAt(part.v1, index);
-        sums.v2[index] = numberAt(sums.v2, index) + numberAt(part.v2, index);
-      }
+    const isV1 = origin === 'v1';
+    for (const sums of [part.sums, this.stage, this.unshared]) {
+      increment(sums, isV1 ? V1 : V2);
+      if (outcome !== 'success') increment(sums, (isV1 ? V1 : V2) + indexOf(outcome));
+      else if (ms !== undefined) increment(sums, (isV1 ? V1_LATENCY : V2_LATENCY) + bucketOf(ms));
+      if (ownBucket !== undefined) increment(sums, OWN_LATENCY + ownBucket);
     }
+    if (isV1) return false;
+    this.untilLook -= 1;
+    return this.untilLook <= 0;
+  }
+
+  /** Returns what was not yet added to the sums of all replicas. */
+  takeUnshared(): Sums {
+    const { unshared } = this;
+    this.unshared = noSums();
+    return unshared;
+  }
+
+  /** Takes the sums of all replicas over the window, or over the whole stage. */
+  merge(counts: SharedWindow, isStage: boolean): void {
+    const sums = windowSums(counts, LENGTH);
+    if (isStage) this.sharedStage = sums;
+    else this.sharedWindow = sums;
+  }
+
+  /** Returns what is wrong with V2 at `now` (milliseconds) by all that is known here, or of all replicas; undefined where nothing is. */
+  judge(now: number, isShared: boolean): CanaryHarm | undefined {
+    const { window, stage } = this.known(now, isShared);
+    this.untilLook = 1 + Math.floor(numberAt(window, V2) / 16);
+    return harmIn(stage, stage, 0, this.rule) ?? harmIn(window, stage, before(window, stage), this.rule);
+  }
+
+  /** Counts of the window that ends at `now` (milliseconds), here or of all replicas. */
+  count(now: number, isShared: boolean): CanaryCount {
+    const { window } = this.known(now, isShared);
+    return countOf(window, this.rule, harmIn(window, window, 0, this.rule) !== undefined);
+  }
+
+  /** What the stage has shown until `now` (milliseconds), here or of all replicas. */
+  evidence(now: number, isShared: boolean): CanaryEvidence {
+    return evidenceOf(this.known(now, isShared).stage, this.rule);
+  }
+
+  private known(now: number, isShared: boolean): { readonly window: Sums; readonly stage: Sums } {
+    const [window, stage] = [this.sharedWindow, this.sharedStage];
+    return isShared && window !== undefined && stage !== undefined
+      ? { window, stage }
+      : { window: this.sums(now), stage: this.stage };
+  }
+
+  private sums(now: number): Sums {
+    this.dropBefore(this.partAt(now));
+    const sums = noSums();
+    for (const part of this.parts)
+      for (const [index, number] of part.sums.entries()) sums[index] = numberAt(sums, index) + number;
     return sums;
   }
 
@@ -153,59 +242,164 @@ export class CanaryWindow {
   }
 }
 
-function counters(): Counters {
-  return { v1: Array.from({ length: NUMBERS }, () => 0), v2: Array.from({ length: NUMBERS }, () => 0) };
+function noSums(): number[] {
+  return Array.from({ length: LENGTH }, () => 0);
 }
 
-function addOutcome(numbers: Numbers, outcome: CanaryOutcome): void {
-  numbers[0] = numberAt(numbers, 0) + 1;
-  if (outcome === 'success') return;
-  numbers[indexOf(outcome)] = numberAt(numbers, indexOf(outcome)) + 1;
+function increment(sums: number[], index: number): void {
+  sums[index] = numberAt(sums, index) + 1;
 }
 
-function numberAt(numbers: Numbers, index: number): number {
-  return numbers[index] ?? 0;
+function numberAt(sums: Sums, index: number): number {
+  return sums[index] ?? 0;
 }
 
-function failsTooOften(counts: Counters, rule: RollbackRule): boolean {
-  if (numberAt(counts.v2, 0) < rule.requests) return false;
-  return excess(counts, rule) > rule.margin;
+/** Requests of the stage before its window. */
+function before(window: Sums, stage: Sums): number {
+  const all = (sums: Sums): number => numberAt(sums, V1) + numberAt(sums, V2);
+  return Math.max(0, all(stage) - all(window));
 }
 
-/** Percentage points by which V2 fails more often than V1, by what tells on it. */
-function excess(counts: Counters, rule: RollbackRule): number {
-  const beyondMargin = (failures: readonly Failure[]): number =>
-    failures.reduce((sum, failure) => {
-      const points = excessOf(counts, failure, rule);
-      return points > rule.margin ? sum + points : sum;
-    }, 0);
-  // A whole class is compared too: five errors of one request each are five errors. By its sum alone V1's 422 would hide V2's 400.
-  const ofClasses = OWN_CLASSES.map((failures) => {
-    const share = (numbers: Numbers): number =>
-      failures.reduce((sum, failure) => sum + percent(numbers, indexOf(failure)), 0);
-    return Math.max(share(counts.v2) - share(counts.v1), beyondMargin(failures));
+/**
+ * Looks for harm in sums that begin after so many requests of the stage. Each beginning is a test of its own; the one after n requests
+ * has 1 / ((n + 1)(n + 2)) of the probability of a false alarm, and these sum up to 1 over a stage of any length. Where the sums hold
+ * too few requests to V1, those of the whole stage are the control group.
+ */
+function harmIn(sums: Sums, stage: Sums, begun: number, rule: RollbackRule): CanaryHarm | undefined {
+  if (numberAt(sums, V2) < rule.requests) return undefined;
+  const control = numberAt(sums, V1) < rule.requests ? stage : sums;
+  const needed = neededFor(rule) + Math.log(begun + 1) + Math.log(begun + 2);
+  const isHarm = COMPARISONS.some(({ failures, weight }) =>
+    failsTooOften(sampleOf(control, V1, failures), sampleOf(sums, V2, failures), {
+      rule,
+      limit: failures.some(isShared) ? UNKNOWN_SHARE : limitAlone(control, sums, rule),
+      needed: needed - Math.log(weight),
+    }),
+  );
+  const latency = isHarm
+    ? undefined
+    : latencyHarm(control, sums, rule.slower, needed - Math.log(LATENCY_WEIGHT), rule.requests);
+  if (!isHarm && latency === undefined) return undefined;
+  return { count: countOf(sums, rule, isHarm), ...(latency === undefined ? {} : { latency }) };
+}
+
+/**
+ * The share of own failures that V2 may have while no control group is there to compare with. One that has begun is waited for; a
+ * canary of all clients never has one.
+ */
+function limitAlone(control: Sums, sums: Sums, { requests, margin }: RollbackRule): number {
+  const isAlone = numberAt(control, V1) === 0 && numberAt(sums, V2) >= 5 * requests;
+  return isAlone ? margin : UNKNOWN_SHARE;
+}
+
+/** Logarithm of the evidence that the certainty of a rule asks for. */
+function neededFor({ certainty }: RollbackRule): number {
+  return -Math.log(1 - certainty / 100);
+}
+
+/**
+ * Harm is a difference of which half the margin was seen: with the margin itself as the least, a V2 that fails by exactly the margin
+ * more would be found in every other canary. While the control group is small, V2 is also held against a limit.
+ */
+function failsTooOften(
+  v1: Sample,
+  v2: Sample,
+  { rule, limit, needed }: { readonly rule: RollbackRule; readonly limit: number; readonly needed: number },
+): boolean {
+  if (v2.failures === 0) return false;
+  const isMore = (share(v2) - share(v1)) * 100 >= rule.margin / 2;
+  if (v1.requests > 0 && !isMore) return false;
+  if (v1.requests < rule.requests && evidenceAbove(v2, limit / 100) >= needed) return true;
+  return v1.requests > 0 && evidenceOfMore(v1, v2) >= needed;
+}
+
+function sampleOf(sums: Sums, origin: number, failures: readonly Failure[]): Sample {
+  return {
+    requests: numberAt(sums, origin),
+    failures: failures.reduce((sum, failure) => sum + numberAt(sums, origin + indexOf(failure)), 0),
+  };
+}
+
+function latenciesOf(sums: Sums, from: number): Sums {
+  return sums.slice(from, from + BUCKETS);
+}
+
+/**
+ * Returns the quantile in which V2 is so many times slower than V1, with the bounds that evidence gives them; undefined where it is
+ * not. The same clients must have been quicker on V1 before, as far as they are known: a client with slow calls is no fault of V2.
+ */
+function latencyHarm(
+  control: Sums,
+  sums: Sums,
+  slower: number | false,
+  needed: number,
+  requests: number,
+): LatencyHarm | undefined {
+  if (slower === false) return undefined;
+  const own = latenciesOf(sums, OWN_LATENCY);
+  const knowsOwn = own.reduce((sum, count) => sum + count, 0) >= Math.max(requests, numberAt(sums, V2) / 2);
+  for (const name of ['median', 'p99'] as const) {
+    const quantile = QUANTILES[name];
+    const v1Ms = quantileBounds(latenciesOf(control, V1_LATENCY), quantile, needed).below;
+    const v2Ms = quantileBounds(latenciesOf(sums, V2_LATENCY), quantile, needed).above;
+    const ownMs = knowsOwn ? (quantileOf(own, quantile) ?? 0) : 0;
+    const usual = Math.max(v1Ms, ownMs);
+    if (v2Ms >= slower * usual && v2Ms - usual >= NOTICED_MS) return { quantile: name, v1Ms, v2Ms };
+  }
+  return undefined;
+}
+
+/** What is known of a stage, and what more it takes to know. */
+function evidenceOf(sums: Sums, rule: RollbackRule): CanaryEvidence {
+  // Any of them may become more; the more of them there are, the more requests that takes.
+  const [v1, v2] = [sampleOf(sums, V1, FAILURES), sampleOf(sums, V2, FAILURES)];
+  const measured = (name: LatencyHarm['quantile']): CanaryEvidence['latency']['median'] => ({
+    v1Ms: finite(quantileOf(latenciesOf(sums, V1_LATENCY), QUANTILES[name])),
+    v2Ms: finite(quantileOf(latenciesOf(sums, V2_LATENCY), QUANTILES[name])),
   });
-  return ofClasses.reduce((sum, points) => sum + points, beyondMargin(FAILURES.filter(isShared)));
+  const latency = { median: measured('median'), p99: measured('p99') };
+  const base = {
+    migrated: v2.requests,
+    v1: v1.requests,
+    requests: rule.requests,
+    margin: rule.margin,
+    latency,
+  };
+  if (v1.requests < rule.requests || v2.requests < rule.requests) return base;
+  const needed = neededFor(rule) + Math.log(2) - Math.log(LEAST_WEIGHT);
+  const plan = {
+    share: (v1.failures + 1) / (v1.requests + 2),
+    ratio: v1.requests / v2.requests,
+    needed,
+  };
+  const sees = (points: number): number | undefined => {
+    const total = requestsToSee({ ...plan, difference: points / 100 });
+    return total === undefined ? undefined : Math.max(0, total - v2.requests);
+  };
+  const forMargin = sees(rule.margin);
+  // What was enough for the margin is a part of what a finer look takes.
+  const finer =
+    forMargin === 0 ? FINER.find((points) => points < rule.margin && sees(points) !== 0) : undefined;
+  return {
+    ...base,
+    ...(forMargin === undefined ? {} : { forMargin }),
+    ...(finer === undefined ? {} : { finer: { points: finer, needs: sees(finer) } }),
+  };
 }
 
-/** Percentage points by which V2 answers a failure more often than V1; not above 0 where it is the clients' as far as anybody can tell. */
-function excessOf({ v1, v2 }: Counters, failure: Failure, { requests }: RollbackRule): number {
-  const index = indexOf(failure);
-  const least = isShared(failure) && numberAt(v1, 0) < requests ? UNKNOWN_SHARE : 0;
-  return percent(v2, index) - Math.max(least, percent(v1, index));
+/** Differences, in percent, that a canary is asked for once it has seen none of the margin. */
+const FINER = [5, 2, 1, 0.5, 0.2, 0.1] as const;
+
+function finite(milliseconds: number | undefined): number | undefined {
+  return milliseconds === Number.POSITIVE_INFINITY ? undefined : milliseconds;
 }
 
 function indexOf(failure: Failure): number {
   return 1 + FAILURES.indexOf(failure);
 }
 
-function percent(numbers: Numbers, index: number): number {
-  const all = numberAt(numbers, 0);
-  return all === 0 ? 0 : (numberAt(numbers, index) * 100) / all;
-}
-
 /** Whether V1's share of this failure decides if V2's counts at all. */
-function isShared(failure: (typeof FAILURES)[number]): boolean {
+function isShared(failure: Failure): boolean {
   return SHARED_FAILURES.some((shared) => shared === failure);
 }
 
@@ -213,17 +407,20 @@ function isShared(failure: (typeof FAILURES)[number]): boolean {
  * The counts for people: failures of both origins, without the statuses of clients that V2 answers as V1 does. Where V2 fails too
  * often, only the statuses that it answers more often count, so that the numbers show why.
  */
-function countOf(counts: Counters, rule: RollbackRule): CanaryCount {
-  const isTooOften = failsTooOften(counts, rule);
+function countOf(sums: Sums, rule: RollbackRule, isTooOften: boolean): CanaryCount {
   const counted = FAILURES.filter((failure) => {
-    if (isShared(failure)) return excessOf(counts, failure, rule) > rule.margin;
-    return !isTooOften || excessOf(counts, failure, rule) > 0;
+    const excess = excessOf(sums, failure, rule);
+    return isShared(failure) ? excess > rule.margin / 2 : !isTooOften || excess > 0;
   });
-  const total = (numbers: Numbers): OriginCount => ({
-    requests: numberAt(numbers, 0),
-    failures: counted.reduce((sum, failure) => sum + numberAt(numbers, indexOf(failure)), 0),
-  });
-  return { migrated: total(counts.v2), v1: total(counts.v1) };
+  const total = (origin: number): OriginCount => sampleOf(sums, origin, counted);
+  return { migrated: total(V2), v1: total(V1) };
+}
+
+/** Percentage points by which V2 answers a failure more often than V1; not above 0 where it is the clients' as far as anybody can tell. */
+function excessOf(sums: Sums, failure: Failure, { requests }: RollbackRule): number {
+  const least = isShared(failure) && numberAt(sums, V1) < requests ? UNKNOWN_SHARE : 0;
+  const percent = (origin: number): number => 100 * share(sampleOf(sums, origin, [failure]));
+  return percent(V2) - Math.max(least, percent(V1));
 }
 
 /**

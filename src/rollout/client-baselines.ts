@@ -1,4 +1,5 @@
 import { type CanaryOutcome, OWN_CLASSES } from './canary-window.ts';
+import { bucketOf } from './evidence.ts';
 import type { RolloutSubject } from './modes.ts';
 
 /** Requests to V1 from which a client's own failures there are known. */
@@ -21,9 +22,16 @@ interface Counts {
   failures: Map<string, number>;
 }
 
+/** Latencies on V1 that are remembered of a pair. */
+const LATENCIES = 8;
+
 interface Pair {
   readonly v1: Counts;
   readonly v2: Counts;
+  /** Buckets of the last latencies on V1. */
+  readonly buckets: number[];
+  /** Latencies that were added, or taken. */
+  turn: number;
 }
 
 /**
@@ -33,10 +41,22 @@ interface Pair {
 export class ClientBaselines {
   private readonly pairs = new Map<string, Pair>();
 
-  /** Counts a request that V1 served. */
-  addV1(subject: RolloutSubject, outcome: CanaryOutcome): void {
+  /** Counts a request that V1 served, in so many milliseconds. */
+  addV1(subject: RolloutSubject, outcome: CanaryOutcome, ms: number | undefined): void {
     const pair = this.pairOf(subject, true);
-    if (pair !== undefined) addOutcome(pair.v1, outcome);
+    if (pair === undefined) return;
+    addOutcome(pair.v1, outcome);
+    if (ms === undefined || outcome !== 'success') return;
+    pair.buckets[pair.turn % LATENCIES] = bucketOf(ms);
+    pair.turn += 1;
+  }
+
+  /** Returns the bucket of a latency that the same client had on V1, another one at each call; undefined where none is known. */
+  ownBucket(subject: RolloutSubject): number | undefined {
+    const pair = this.pairOf(subject, false);
+    if (pair === undefined || pair.buckets.length < ENOUGH) return undefined;
+    pair.turn += 1;
+    return pair.buckets[pair.turn % pair.buckets.length];
   }
 
   /**
@@ -62,7 +82,7 @@ export class ClientBaselines {
     if (known !== undefined || !makes) return known;
     const [first] = this.pairs.keys();
     if (this.pairs.size >= MAX_PAIRS && first !== undefined) this.pairs.delete(first);
-    const pair = { v1: noCounts(), v2: noCounts() };
+    const pair = { v1: noCounts(), v2: noCounts(), buckets: [], turn: 0 };
     this.pairs.set(key, pair);
     return pair;
   }

@@ -1,11 +1,18 @@
 import type { Modes } from '../rules/rollout.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
-import { type CanaryCount, type CanaryOutcome, CanaryWindow } from './canary-window.ts';
+import {
+  type CanaryCount,
+  type CanaryHarm,
+  type CanaryOutcome,
+  CanaryWindow,
+  STAGE_MS,
+} from './canary-window.ts';
 import { ClientBaselines } from './client-baselines.ts';
 import { modesInForce, needsV1, type RolloutSubject, type RoutedMode } from './modes.ts';
 import {
   applyChange,
   initialRollout,
+  type CanaryEvidence,
   type RollbackCause,
   rollbackSentence,
   type RolloutChange,
@@ -43,6 +50,10 @@ interface Stage {
   readonly causes: Map<string, RollbackCause>;
 }
 
+/** Begin the keys of sliding windows, and of those that hold whole stages. */
+const SLIDING = 'canary/evidence/';
+const WHOLE = 'canary/whole/';
+
 /** Different failures of a stage that are told apart. */
 const MAX_CAUSES = 200;
 
@@ -50,6 +61,8 @@ const MAX_CAUSES = 200;
 export interface CountedRequest extends RolloutSubject {
   /** The first place that V2's response named, where it named one. */
   readonly pointer: string | undefined;
+  /** Milliseconds to the head of the response, where there was one. */
+  readonly ms?: number | undefined;
 }
 
 interface StageOrigin {
@@ -138,26 +151,29 @@ export class RolloutControl {
    * its client gets on V1 as often is not counted.
    */
   count({ canary, origin, modes }: RoutedMode, outcome: CanaryOutcome, request: CountedRequest): void {
-    if (origin === 'v1') this.baselines.addV1(request, outcome);
+    if (origin === 'v1') this.baselines.addV1(request, outcome, request.ms);
     // A request that began in another stage says nothing about the current one.
     if (canary === undefined || !this.isCurrent(canary.operation, modes)) return;
     if (origin === 'v2' && this.baselines.isOwnFailure(request, outcome)) return;
     const stage = this.stage(canary.operation, modes);
     if (origin === 'v2' && outcome !== 'success') addCause(stage.causes, outcome, request);
     const now = this.parts.time();
-    const failsTooOften = stage.window.add(origin, outcome, now);
-    if (failsTooOften && !this.isTogether)
-      this.rollBack(canary.operation, canary.share, stage.window.count(now));
+    const ownBucket = origin === 'v2' ? this.baselines.ownBucket(request) : undefined;
+    const isTime = stage.window.add({ origin, outcome, ms: request.ms, ownBucket }, now);
+    // Among replicas the sums of all are judged, when they come in.
+    if (!isTime || this.isTogether) return;
+    const harm = stage.window.judge(now, false);
+    if (harm !== undefined) this.rollBack(canary.operation, canary.share, harm);
   }
 
-  /** Counts of the active canaries, by operation; `undefined` is the default's. */
-  get counts(): ReadonlyMap<string | undefined, CanaryCount> {
+  /** Counts of the active canaries, and what they have shown, by operation; `undefined` is the default's. */
+  get counts(): ReadonlyMap<string | undefined, CanaryCount & { readonly evidence: CanaryEvidence }> {
     const { isTogether } = this;
     const now = this.parts.time();
     return new Map(
       [...this.stages.values()].map(({ operation, window }) => [
         operation,
-        isTogether ? window.sharedCount(now) : window.count(now),
+        { ...window.count(now, isTogether), evidence: window.evidence(now, isTogether) },
       ]),
     );
   }
@@ -173,20 +189,27 @@ export class RolloutControl {
     return [...this.stages].flatMap(([key, { window }]) => {
       const add = window.takeUnshared();
       if (!all && add.every((number) => number === 0)) return [];
-      return [{ key, windowMs: modes.rollback.window, add }];
+      return [
+        { key, windowMs: modes.rollback.window, add },
+        { key: WHOLE + key.slice(SLIDING.length), windowMs: STAGE_MS, add },
+      ];
     });
   }
 
-  /** Takes the counts of all replicas for a window of `additions`. Rolls back when migrated requests fail too often. */
+  /** Takes the counts of all replicas for a window of `additions`. Rolls back when migrated requests do too badly. */
   merge(key: string, counts: SharedWindow): void {
     const modes = this.compiledModes;
-    const found = this.stages.get(key);
+    const isStage = key.startsWith(WHOLE);
+    const found = this.stages.get(isStage ? SLIDING + key.slice(WHOLE.length) : key);
     // Modes may have changed while the counts were on their way.
     if (modes === undefined || found === undefined) return;
     const { operation, window } = found;
+    window.merge(counts, isStage);
     const { share } = operation === undefined ? modes.default : (modes.operations[operation] ?? {});
-    if (window.merge(counts) && share !== undefined)
-      this.rollBack(operation, share, window.sharedCount(this.parts.time()));
+    // The whole stage comes last.
+    if (!isStage || share === undefined) return;
+    const harm = window.judge(this.parts.time(), true);
+    if (harm !== undefined) this.rollBack(operation, share, harm);
   }
 
   private get isTogether(): boolean {
@@ -214,7 +237,7 @@ export class RolloutControl {
     return keyOf(operation, { hash: this.bookHash, state: this.state });
   }
 
-  private rollBack(operation: string | undefined, share: number, count: CanaryCount): void {
+  private rollBack(operation: string | undefined, share: number, { count, latency }: CanaryHarm): void {
     const causes = [...(this.stages.get(this.keyOf(operation))?.causes.values() ?? [])];
     const [cause] = causes.sort((one, other) => other.count - one.count);
     const rollback = {
@@ -223,7 +246,8 @@ export class RolloutControl {
       ...(operation === undefined ? {} : { operation }),
       share,
       ...count,
-      ...(cause === undefined ? {} : { cause }),
+      ...(latency === undefined ? {} : { latency }),
+      ...(cause === undefined || latency !== undefined ? {} : { cause }),
     };
     const before = this.state;
     this.change({ rollback, base: before });
@@ -260,7 +284,7 @@ function addCause(
  * what is counted: a replica of an older version, which counts less, has a window of its own.
  */
 function keyOf(operation: string | undefined, { hash, state }: StageOrigin): string {
-  return `canary/each-status/${hash}/${stageOf(state, operation)}/${operation ?? ''}`;
+  return `${SLIDING}${hash}/${stageOf(state, operation)}/${operation ?? ''}`;
 }
 
 function canariesOf(modes: Modes): readonly (string | undefined)[] {

@@ -7,6 +7,83 @@ export interface OriginCount {
   readonly failures: number;
 }
 
+/** A quantile of latencies in which V2 is slower than V1, in milliseconds to the head of the response. */
+export interface LatencyHarm {
+  readonly quantile: 'median' | 'p99';
+  /** V1's is at most this. */
+  readonly v1Ms: number;
+  /** V2's is above this. */
+  readonly v2Ms: number;
+}
+
+/** What a canary has shown so far. */
+export interface CanaryEvidence {
+  /** Requests since the beginning of the stage. */
+  readonly migrated: number;
+  readonly v1: number;
+  /** Requests to each service with which a comparison begins. */
+  readonly requests: number;
+  /** The difference in percentage points that counts as harm. */
+  readonly margin: number;
+  /** Migrated requests until a difference of the margin would have been seen; absent where nobody knows. */
+  readonly forMargin?: number;
+  /** The next smaller difference, once one of the margin would have been seen. */
+  readonly finer?: { readonly points: number; readonly needs: number | undefined };
+  /** Upper ends of what was measured, in milliseconds to the head of the response; absent where nothing was, or beyond the scale. */
+  readonly latency: Readonly<
+    Record<
+      LatencyHarm['quantile'],
+      { readonly v1Ms?: number | undefined; readonly v2Ms?: number | undefined }
+    >
+  >;
+}
+
+/** Says what a canary has shown, and what more it takes; what is not known is said to be not known. */
+export function evidenceSentence({
+  migrated,
+  v1,
+  requests,
+  margin,
+  forMargin,
+  finer,
+}: CanaryEvidence): string {
+  const few = migrated < requests ? `V2 served ${migrated}` : v1 < requests ? `V1 served ${v1}` : undefined;
+  if (few !== undefined) {
+    const without =
+      v1 < requests && migrated >= requests
+        ? ` Without a control group, only failures of more than ${margin} % of all requests are seen.`
+        : '';
+    return `Not known how many requests it needs: ${few} of the ${requests} requests with which a comparison begins.${without}`;
+  }
+  if (forMargin === undefined) return `Not known how many requests show a difference of ${margin} %.`;
+  if (forMargin > 0) return `Needs about ${rounded(forMargin)} to see a difference of ${margin} %.`;
+  const seen = `No harm: a difference of ${margin} % would have been seen.`;
+  if (finer?.needs === undefined) return seen;
+  return `${seen} Needs about ${rounded(finer.needs)} to see one of ${finer.points} %.`;
+}
+
+/** Two digits: more would be more than anybody knows. */
+function rounded(requests: number): string {
+  const number = Number(requests.toPrecision(2));
+  return `${number.toLocaleString('en')} more ${number === 1 ? 'request' : 'requests'}`;
+}
+
+/** Says the latencies of both services, as far as they are known. */
+export function latencySentence({ latency: { median, p99 } }: CanaryEvidence): string {
+  const of = (ms: number | undefined): string => (ms === undefined ? 'not known' : milliseconds(ms));
+  return `Median and 99 % up to ${of(median.v2Ms)} and ${of(p99.v2Ms)} migrated, ${of(median.v1Ms)} and ${of(p99.v1Ms)} on V1.`;
+}
+
+/** Says how much slower V2 is. */
+export function slowerSentence({ quantile, v1Ms, v2Ms }: LatencyHarm): string {
+  const name = quantile === 'median' ? 'the median' : 'the 99 % quantile';
+  return `${name} of the time to a response is above ${milliseconds(v2Ms)} when migrated, at most ${milliseconds(v1Ms)} on V1`;
+}
+
+function milliseconds(ms: number): string {
+  return `${Number(ms.toPrecision(2))} ms`;
+}
+
 /** The failure of migrated requests that rolled a canary back more than any other. */
 export interface RollbackCause {
   /** Status, or class of statuses such as `5xx`. */
@@ -31,6 +108,8 @@ export interface Rollback {
   readonly share: number;
   readonly migrated: OriginCount;
   readonly v1: OriginCount;
+  /** Present where V2 was too slow, and did not fail too often. */
+  readonly latency?: LatencyHarm;
   /** The failure that was counted most; absent where other replicas counted it. */
   readonly cause?: RollbackCause;
   /** RFC 3339: time at which an operator set a mode again; absent while the rollback is in force. */
@@ -208,8 +287,10 @@ function chosenMode(state: RolloutState, { operation, client }: RolloutTarget): 
 }
 
 /** Says what was rolled back, and why. */
-export function rollbackSentence({ operation, share, migrated, v1, by, cause }: Rollback): string {
+export function rollbackSentence({ operation, share, migrated, v1, by, cause, latency }: Rollback): string {
   const canary = `canary of ${share} % ${operation === undefined ? '' : `of ${operation} `}rolled back to observe`;
   const who = by === undefined ? '' : ` by ${by}`;
-  return `${canary}${who}: ${migrated.failures} of ${migrated.requests} migrated requests failed, ${v1.failures} of ${v1.requests} on V1.${cause === undefined ? '' : ` ${causeSentence(cause)}`} It stays in observe until an operator sets a mode.`;
+  const stays = 'It stays in observe until an operator sets a mode.';
+  if (latency !== undefined) return `${canary}${who}: ${slowerSentence(latency)}. ${stays}`;
+  return `${canary}${who}: ${migrated.failures} of ${migrated.requests} migrated requests failed, ${v1.failures} of ${v1.requests} on V1.${cause === undefined ? '' : ` ${causeSentence(cause)}`} ${stays}`;
 }

@@ -1,4 +1,5 @@
-import type { RollbackCause } from './rollout-state.ts';
+import type { RollbackRule } from '../rules/rollout.ts';
+import type { CanaryEvidence, LatencyHarm, RollbackCause } from './rollout-state.ts';
 import { type BodyCheckCount, BodyCheckTally, type DryRunResult } from './body-checks.ts';
 
 /** Counts of V1 traffic under one rule book. */
@@ -147,6 +148,8 @@ interface CanaryView {
   readonly operation?: string;
   readonly migrated: CountView;
   readonly v1: CountView;
+  /** What the stage has shown since its beginning, and what more it takes; absent for a roll-back. */
+  readonly evidence?: CanaryEvidence;
 }
 
 /** A canary that was rolled back to `observe` automatically, in force until it is resolved. */
@@ -156,6 +159,8 @@ export interface RollbackView extends CanaryView {
   /** Name of the replica that decided it; absent without replicas. */
   readonly by?: string;
   readonly share: number;
+  /** Present where V2 was too slow, and did not fail too often. */
+  readonly latency?: LatencyHarm;
   /** The failure that was counted most; `name` is the display name of its client. */
   readonly cause?: RollbackCause & { readonly name?: string };
   readonly resolved?: string;
@@ -199,7 +204,7 @@ export interface RolloutView {
   readonly operations: Readonly<Record<string, ModeView>>;
   /** By client hash. */
   readonly clients: Readonly<Record<string, ModeView & { readonly name?: string }>>;
-  readonly rollback: { readonly window: number; readonly margin: number; readonly requests: number };
+  readonly rollback: RollbackRule;
   readonly canaries: readonly CanaryView[];
   /** Newest first. */
   readonly rollbacks: readonly RollbackView[];

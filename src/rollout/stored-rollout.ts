@@ -1,5 +1,5 @@
 import type { Mode } from '../rules/rollout.ts';
-import type { OriginCount, Rollback, RollbackCause, RolloutState } from './rollout-state.ts';
+import type { LatencyHarm, OriginCount, Rollback, RollbackCause, RolloutState } from './rollout-state.ts';
 
 /** Key of the rollout in a store. */
 export const ROLLOUT_KEY = 'rollout';
@@ -28,8 +28,18 @@ export function rolloutText(state: RolloutState): string {
   return `${JSON.stringify(ordered, undefined, 2)}\n`;
 }
 
-function orderedRollback({ at, by, operation, share, migrated, v1, cause, resolved }: Rollback): object {
-  return { at, by, operation, share, migrated, v1, cause, resolved };
+function orderedRollback({
+  at,
+  by,
+  operation,
+  share,
+  migrated,
+  v1,
+  latency,
+  cause,
+  resolved,
+}: Rollback): object {
+  return { at, by, operation, share, migrated, v1, latency, cause, resolved };
 }
 
 /** Returns the state in parsed JSON; undefined when it is damaged, or when a newer version wrote it. */
@@ -104,11 +114,23 @@ function readRollbacks(value: unknown): readonly Rollback[] | undefined {
 }
 
 function readRollback(value: unknown): Rollback | undefined {
-  const read = object(value, ['at', 'by', 'operation', 'share', 'migrated', 'v1', 'cause', 'resolved']);
+  const read = object(value, [
+    'at',
+    'by',
+    'operation',
+    'share',
+    'migrated',
+    'v1',
+    'latency',
+    'cause',
+    'resolved',
+  ]);
   if (read === undefined) return undefined;
   const { at, by, operation, share, resolved } = read;
   const cause = read['cause'] === undefined ? undefined : readCause(read['cause']);
   if (cause === undefined && read['cause'] !== undefined) return undefined;
+  const latency = read['latency'] === undefined ? undefined : readLatency(read['latency']);
+  if (latency === undefined && read['latency'] !== undefined) return undefined;
   const migrated = readCount(read['migrated']);
   const v1 = readCount(read['v1']);
   if (!isInstant(at) || typeof share !== 'number' || migrated === undefined || v1 === undefined)
@@ -122,9 +144,17 @@ function readRollback(value: unknown): Rollback | undefined {
     share,
     migrated,
     v1,
+    ...(latency === undefined ? {} : { latency }),
     ...(cause === undefined ? {} : { cause }),
     ...(resolved === undefined ? {} : { resolved }),
   };
+}
+
+function readLatency(value: unknown): LatencyHarm | undefined {
+  const { quantile, v1Ms, v2Ms } = object(value, ['quantile', 'v1Ms', 'v2Ms']) ?? {};
+  if (quantile !== 'median' && quantile !== 'p99') return undefined;
+  if (typeof v1Ms !== 'number' || typeof v2Ms !== 'number') return undefined;
+  return { quantile, v1Ms, v2Ms };
 }
 
 function readCause(value: unknown): RollbackCause | undefined {

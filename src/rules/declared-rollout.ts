@@ -15,7 +15,13 @@ import { didYouMean, type SourceFault, type SourcePath } from './rule-book-fault
 import type { RuleBookSource } from './rule-book-source.ts';
 
 /** Rollback criteria of a canary if the rule book sets none. */
-export const DEFAULT_ROLLBACK = { window: 60_000, margin: 5, requests: 20 } as const;
+export const DEFAULT_ROLLBACK = {
+  window: 60_000,
+  margin: 5,
+  slower: 2,
+  requests: 20,
+  certainty: 99,
+} as const;
 
 /** Reads the rollout part of a source; undefined when it has none. `ids` are those of the operations. */
 export function declareRollout(
@@ -150,7 +156,9 @@ class RolloutReader {
       rollback: {
         window: readDuration(rollback.window ?? '') ?? DEFAULT_ROLLBACK.window,
         margin: rollback.margin ?? DEFAULT_ROLLBACK.margin,
+        slower: rollback.slower ?? DEFAULT_ROLLBACK.slower,
         requests: rollback.requests ?? DEFAULT_ROLLBACK.requests,
+        certainty: rollback.certainty ?? DEFAULT_ROLLBACK.certainty,
       },
     };
   }

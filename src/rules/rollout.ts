@@ -46,10 +46,14 @@ export interface Mode {
 export interface RollbackRule {
   /** Length of the observed window in milliseconds. */
   readonly window: number;
-  /** Maximum percentage points by which the failure rate may exceed that of V1. */
+  /** Percentage points by which V2 fails more often than V1 where that counts as harm; half of it must have been seen. */
   readonly margin: number;
-  /** Minimum number of migrated requests in the window for a decision. */
+  /** How many times V1's median and 99 % quantile of latencies V2's may be; false where latencies roll nothing back. */
+  readonly slower: number | false;
+  /** Minimum number of requests to a service for a decision. */
   readonly requests: number;
+  /** Percentage of harmless canaries that are never rolled back, however long and often they are looked at. */
+  readonly certainty: number;
 }
 
 /** The modes of a rule book. The mode of a client takes precedence over that of an operation, and that over the default. */

@@ -131,7 +131,9 @@ const rolloutSource = {
           rollback: strict({
             window: duration.exactOptional(),
             margin: percent.exactOptional(),
+            slower: z.union([z.number().gt(1), z.literal(false)]).exactOptional(),
             requests: z.int().min(1).exactOptional(),
+            certainty: z.number().min(50).lt(100).exactOptional(),
           }).exactOptional(),
         }),
       ],

@@ -43,7 +43,7 @@ function faultOf(
     default: { mode: 'observe' },
     operations: {},
     clients: {},
-    rollback: { window: 60_000, margin: 5, requests: 20 },
+    rollback: { window: 60_000, margin: 5, slower: 2, requests: 20, certainty: 99 },
     ...modes,
   };
   return bodyCheckFault(tallyOf(adds).list('now'), target, all, (hash) =>
@@ -149,7 +149,7 @@ describe('refusals of the gateway itself', () => {
     default: { mode: 'observe' },
     operations: {},
     clients: {},
-    rollback: { window: 60_000, margin: 5, requests: 20 },
+    rollback: { window: 60_000, margin: 5, slower: 2, requests: 20, certainty: 99 },
   };
   const faultAfter = (
     adds: readonly (readonly [times: number, status: number, would: typeof refused | typeof sound])[],

@@ -1,15 +1,18 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   type CanaryOutcome,
   canaryOutcome,
   CanaryWindow,
   FAILURES,
 } from '../../src/rollout/canary-window.ts';
+import { bucketOf, share } from '../../src/rollout/evidence.ts';
+import { slowerSentence } from '../../src/rollout/rollout-state.ts';
+import type { RollbackRule } from '../../src/rules/rollout.ts';
 
-const RULE = { window: 60_000, margin: 5, requests: 20 };
+const RULE = { window: 60_000, margin: 5, slower: 2, requests: 20, certainty: 99 };
 
-/** Counts so many requests of an origin at one time, of which so many fail; true when one of them was one failure too many. */
+/** Counts so many requests of an origin at one time, of which so many fail; true when that is harm. */
 function add(
   window: CanaryWindow,
   origin: 'v1' | 'v2',
@@ -18,44 +21,58 @@ function add(
   now: number,
   failure: CanaryOutcome = '5xx',
 ): boolean {
-  let isTooOften = false;
   for (let k = 0; k < requests; k += 1)
-    if (window.add(origin, k >= requests - failures ? failure : 'success', now)) isTooOften = true;
-  return isTooOften;
+    window.add({ origin, outcome: k >= requests - failures ? failure : 'success' }, now);
+  return window.judge(now, false) !== undefined;
 }
 
 test('nothing is said before there are enough migrated requests', () => {
   const window = new CanaryWindow(RULE);
   expect(add(window, 'v2', 19, 19, 0)).toBe(false);
-  expect(window.add('v2', '5xx', 0)).toBe(true);
+  expect(add(window, 'v2', 1, 1, 0)).toBe(true);
 });
 
-test('failures of V1 itself are allowed for, and the margin is more than', () => {
+test('failures of V1 itself are allowed for, and a difference that may be chance', () => {
   const window = new CanaryWindow(RULE);
   add(window, 'v1', 100, 10, 0);
-  // 15 % is V1's 10 and the margin's 5.
   expect(add(window, 'v2', 100, 15, 0)).toBe(false);
-  expect(window.add('v2', '5xx', 0)).toBe(true);
+  // The same shares in more requests are no chance.
+  add(window, 'v1', 2900, 290, 0);
+  expect(add(window, 'v2', 2900, 435, 0)).toBe(true);
 });
 
-test('a success never rolls back, nor does a failure of V1', () => {
+test('a difference below half of the margin is no harm, however certain', () => {
   const window = new CanaryWindow(RULE);
-  add(window, 'v2', 40, 40, 0);
-  expect([window.add('v2', 'success', 0), window.add('v1', '5xx', 0)]).toEqual([false, false]);
+  add(window, 'v1', 20_000, 200, 0);
+  expect(add(window, 'v2', 20_000, 640, 0)).toBe(false);
+  expect(add(window, 'v2', 0, 0, 0)).toBe(false);
+});
+
+test('it is time to judge when the migrated requests of the window have grown by a sixteenth', () => {
+  const window = new CanaryWindow(RULE);
+  const times: number[] = [];
+  for (let n = 1; n <= 100; n += 1) {
+    if (!window.add({ origin: 'v2', outcome: 'success' }, 0)) continue;
+    window.judge(0, false);
+    times.push(n);
+  }
+  expect(times.slice(0, 18)).toEqual(Array.from({ length: 16 }, (_, at) => at + 1).concat(18, 20));
+  expect(times.at(-1)).toBeGreaterThan(93);
+  expect(window.add({ origin: 'v1', outcome: '5xx' }, 0)).toBe(false);
 });
 
 test.each(FAILURES)('%s is judged by the difference to V1', (failure) => {
   const broken = new CanaryWindow(RULE);
   add(broken, 'v1', 34, 0, 0);
   expect(add(broken, 'v2', 26, 26, 0, failure)).toBe(true);
-  expect(broken.count(0)).toEqual({
+  expect(broken.count(0, false)).toEqual({
     migrated: { requests: 26, failures: 26 },
     v1: { requests: 34, failures: 0 },
   });
   const alike = new CanaryWindow(RULE);
-  add(alike, 'v1', 100, 30, 0, failure);
-  expect(add(alike, 'v2', 100, 35, 0, failure)).toBe(false);
-  expect(alike.add('v2', failure, 0)).toBe(true);
+  add(alike, 'v1', 1000, 300, 0, failure);
+  expect(add(alike, 'v2', 1000, 320, 0, failure)).toBe(false);
+  expect(add(alike, 'v2', 1000, 600, 0, failure)).toBe(true);
 });
 
 test.each([
@@ -69,7 +86,7 @@ test.each([
   const window = new CanaryWindow(RULE);
   add(window, 'v1', 100, 40, 0, ofV1);
   expect(add(window, 'v2', 100, 40, 0, ofV2)).toBe(true);
-  expect(window.count(0)).toEqual({
+  expect(window.count(0, false)).toEqual({
     migrated: { requests: 100, failures: 40 },
     v1: { requests: 100, failures: 0 },
   });
@@ -77,11 +94,12 @@ test.each([
 
 test('failures of one class count together, however many statuses they have', () => {
   const window = new CanaryWindow(RULE);
-  add(window, 'v1', 100, 0, 0);
-  add(window, 'v2', 100, 3, 0, '500');
-  expect(add(window, 'v2', 0, 0, 0)).toBe(false);
-  expect(add(window, 'v2', 20, 4, 0, '503')).toBe(true);
-  expect(window.count(0).migrated).toEqual({ requests: 120, failures: 7 });
+  add(window, 'v1', 200, 0, 0);
+  let isHarm = false;
+  for (const failure of ['500', '501', '502', '503', '504'] as const)
+    isHarm = add(window, 'v2', 40, 4, 0, failure);
+  expect(isHarm).toBe(true);
+  expect(window.count(0, false).migrated).toEqual({ requests: 200, failures: 20 });
 });
 
 test('statuses of clients are left out where both sides have them alike', () => {
@@ -89,7 +107,7 @@ test('statuses of clients are left out where both sides have them alike', () => 
   add(window, 'v1', 100, 10, 0, '404');
   add(window, 'v2', 100, 12, 0, '404');
   add(window, 'v2', 100, 1, 0, '5xx');
-  expect(window.count(0)).toEqual({
+  expect(window.count(0, false)).toEqual({
     migrated: { requests: 200, failures: 1 },
     v1: { requests: 100, failures: 0 },
   });
@@ -99,12 +117,24 @@ test('without a control group, statuses of clients count once most requests have
   const window = new CanaryWindow(RULE);
   expect(add(window, 'v2', 100, 50, 0, '401')).toBe(false);
   expect(add(window, 'v2', 100, 100, 0, '401')).toBe(true);
-  const alike = new CanaryWindow(RULE);
-  add(alike, 'v1', RULE.requests - 1, RULE.requests - 1, 0, '401');
-  expect(add(alike, 'v2', 100, 100, 0, '401')).toBe(false);
+  const few = new CanaryWindow(RULE);
+  add(few, 'v1', RULE.requests - 1, RULE.requests - 1, 0, '401');
+  expect(add(few, 'v2', 100, 50, 0, '401')).toBe(false);
 });
 
-test('the window of all replicas judges as the window of one', () => {
+test('a V2 that breaks late is found by the window, however well the stage began', () => {
+  const window = new CanaryWindow(RULE);
+  add(window, 'v1', 50_000, 0, 0);
+  expect(add(window, 'v2', 50_000, 0, 0)).toBe(false);
+  // V1 serves nothing in this minute: the whole stage is the control group.
+  expect(add(window, 'v2', 30, 30, 600_000)).toBe(true);
+  expect(window.judge(600_000, false)?.count).toEqual({
+    migrated: { requests: 30, failures: 30 },
+    v1: { requests: 0, failures: 0 },
+  });
+});
+
+test('the sums of all replicas judge as those of one', () => {
   const numbers = fc.record({
     v1: fc.constantFrom(0, 10, 100),
     v2: fc.constantFrom(10, 100),
@@ -115,63 +145,99 @@ test('the window of all replicas judges as the window of one', () => {
       const [one, all] = [new CanaryWindow(RULE), new CanaryWindow(RULE)];
       add(one, 'v1', v1, 0, 0);
       add(one, 'v2', v2, 0, 0);
-      for (const [failure, isV1] of failures) one.add(isV1 ? 'v1' : 'v2', failure, 0);
-      const isTooOften = all.merge({ part: 0, parts: [{ part: 0, counts: one.takeUnshared() }] });
-      expect(all.sharedCount(0)).toEqual(one.count(0));
-      const { migrated, v1: control } = one.count(0);
-      if (isTooOften) {
-        const share = ({ requests, failures: failed }: typeof migrated): number =>
-          requests === 0 ? 0 : failed / requests;
-        expect(share(migrated)).toBeGreaterThan(share(control));
-      }
+      for (const [failure, isV1] of failures)
+        one.add({ origin: isV1 ? 'v1' : 'v2', outcome: failure, ms: 3, ownBucket: 2 }, 0);
+      const counts = one.takeUnshared();
+      for (const isStage of [false, true]) all.merge({ part: 0, parts: [{ part: 0, counts }] }, isStage);
+      expect(all.count(0, true)).toEqual(one.count(0, false));
+      expect(all.evidence(0, true)).toEqual(one.evidence(0, false));
+      const harm = all.judge(0, true);
+      expect(harm).toEqual(one.judge(0, false));
+      if (harm === undefined) return;
+      const { migrated, v1: control } = harm.count;
+      expect(share(migrated)).toBeGreaterThan(share(control));
     }),
   );
 });
 
-test('requests older than the window do not count', () => {
+test('requests older than the window do not count in it', () => {
   const window = new CanaryWindow(RULE);
-  add(window, 'v2', 100, 100, 0);
+  add(window, 'v2', 100, 10, 0);
   add(window, 'v2', 10, 0, 54_999);
-  expect(window.count(54_999).migrated).toEqual({ requests: 110, failures: 100 });
-  window.add('v2', 'success', 60_000);
-  expect(window.count(60_000).migrated).toEqual({ requests: 11, failures: 0 });
-  window.add('v1', '5xx', 10_000_000);
-  expect(window.count(10_000_000)).toEqual({
-    migrated: { requests: 0, failures: 0 },
-    v1: { requests: 1, failures: 1 },
-  });
-});
-
-test('requests older than the window do not count either when nothing comes after them', () => {
-  const window = new CanaryWindow(RULE);
-  add(window, 'v2', 18, 0, 0);
-  expect(window.count(59_999).migrated).toEqual({ requests: 18, failures: 0 });
-  expect(window.count(60_000).migrated).toEqual({ requests: 0, failures: 0 });
+  expect(window.count(54_999, false).migrated.requests).toBe(110);
+  window.add({ origin: 'v2', outcome: 'success' }, 60_000);
+  expect(window.count(60_000, false).migrated).toEqual({ requests: 11, failures: 0 });
+  expect(window.count(120_000, false).migrated).toEqual({ requests: 0, failures: 0 });
+  expect(window.evidence(120_000, false).migrated).toBe(111);
 });
 
 test('the window holds the requests of its last twelve parts, however they arrive', () => {
   const request = fc.record({
     origin: fc.constantFrom('v1' as const, 'v2' as const),
-    failed: fc.boolean(),
     wait: fc.integer({ min: 0, max: 20_000 }),
   });
   fc.assert(
     fc.property(fc.array(request, { minLength: 1, maxLength: 60 }), (requests) => {
       const window = new CanaryWindow(RULE);
       let now = 0;
-      const seen = requests.map(({ origin, failed, wait }) => {
+      const seen = requests.map(({ origin, wait }) => {
         now += wait;
-        window.add(origin, failed ? '5xx' : 'success', now);
-        return { origin, failed, part: Math.floor(now / 5000) };
+        window.add({ origin, outcome: 'success' }, now);
+        return { origin, part: Math.floor(now / 5000) };
       });
       const part = Math.floor(now / 5000);
-      const counted = (origin: 'v1' | 'v2'): object => {
-        const inside = seen.filter((each) => each.origin === origin && each.part > part - 12);
-        return { requests: inside.length, failures: inside.filter(({ failed }) => failed).length };
-      };
-      expect(window.count(now)).toEqual({ migrated: counted('v2'), v1: counted('v1') });
+      const counted = (origin: 'v1' | 'v2'): object => ({
+        requests: seen.filter((each) => each.origin === origin && each.part > part - 12).length,
+        failures: 0,
+      });
+      expect(window.count(now, false)).toEqual({ migrated: counted('v2'), v1: counted('v1') });
     }),
   );
+});
+
+describe('latencies', () => {
+  /** Successes of both services that took about so long, and what V2's clients waited on V1 before. */
+  function withLatencies(v1: number, v2: number, own?: number, rule: RollbackRule = RULE): CanaryWindow {
+    const window = new CanaryWindow(rule);
+    for (let n = 0; n < 400; n += 1) {
+      const spread = 1 + (n % 5) / 20;
+      window.add({ origin: 'v1', outcome: 'success', ms: v1 * spread }, 0);
+      const ownBucket = own === undefined ? undefined : bucketOf(own * spread);
+      window.add({ origin: 'v2', outcome: 'success', ms: v2 * spread, ownBucket }, 0);
+    }
+    return window;
+  }
+
+  test.each<[name: string, window: CanaryWindow, isHarm: boolean]>([
+    ['four times as slow', withLatencies(50, 200), true],
+    ['alike', withLatencies(50, 50), false],
+    ['quicker', withLatencies(200, 50), false],
+    ['a little slower', withLatencies(100, 150), false],
+    ['four times as slow, and nobody notices', withLatencies(4, 16), false],
+    ['four times as slow, and these clients were on V1 as well', withLatencies(50, 200, 200), false],
+    ['four times as slow, and these clients were not on V1', withLatencies(50, 200, 50), true],
+    [
+      'four times as slow, and the rule does not mind',
+      withLatencies(50, 200, 50, { ...RULE, slower: false }),
+      false,
+    ],
+  ])('%s', (_, window, isHarm) => {
+    expect(window.judge(0, false)?.latency !== undefined).toBe(isHarm);
+  });
+
+  test('a slow hundredth is harm, and says so', () => {
+    const window = new CanaryWindow(RULE);
+    for (let n = 0; n < 4000; n += 1) {
+      window.add({ origin: 'v1', outcome: 'success', ms: 30 }, 0);
+      window.add({ origin: 'v2', outcome: 'success', ms: n % 30 === 0 ? 900 : 30 }, 0);
+    }
+    const latency = window.judge(0, false)?.latency;
+    expect(latency?.quantile).toBe('p99');
+    expect(latency?.v2Ms).toBeGreaterThan(500);
+    expect(latency === undefined ? '' : slowerSentence(latency)).toBe(
+      'the 99 % quantile of the time to a response is above 720 ms when migrated, at most 32 ms on V1',
+    );
+  });
 });
 
 test.each([

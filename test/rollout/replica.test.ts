@@ -16,7 +16,7 @@ const KEYLESS = { client: undefined, operation: undefined, pointer: undefined };
 const CANARY: Mode = { mode: 'canary', share: 20 };
 const OBSERVE: Mode = { mode: 'observe' };
 const MIGRATE: Mode = { mode: 'migrate' };
-const ROLLBACK = { window: 60_000, margin: 5, requests: 30 };
+const ROLLBACK = { window: 60_000, margin: 5, slower: 2, requests: 30, certainty: 99 };
 const BOOK = testRuleBook({
   rollout: {
     clients: {},

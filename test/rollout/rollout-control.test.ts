@@ -20,7 +20,7 @@ function bookOf(hash: string): ReturnType<typeof testRuleBook> {
     default: OBSERVE,
     operations: {},
     clients: {},
-    rollback: { window: 60_000, margin: 5, requests: 30 },
+    rollback: { window: 60_000, margin: 5, slower: 2, requests: 30, certainty: 99 },
   };
   return testRuleBook({ hash, rollout: { clients: {}, brownouts: [], pins: [], modes } });
 }
@@ -164,14 +164,14 @@ describe('a migrated client is judged against itself on V1 first', () => {
       'V1 took what V2 refuses',
       {
         v1: { [FEW]: repeated('success', 9) },
-        v2: { [MANY]: repeated('success', 40), [FEW]: repeated('422', 9) },
+        v2: { [MANY]: repeated('success', 100), [FEW]: repeated('422', 60) },
       },
     ],
     [
       'V1 refused one of ten, and V2 refuses half',
       {
         v1: { [FEW]: ['422', ...repeated('success', 9)] },
-        v2: { [FEW]: Array.from({ length: 60 }, (_, at) => (at % 2 === 0 ? '422' : 'success')) },
+        v2: { [FEW]: Array.from({ length: 300 }, (_, at) => (at % 2 === 0 ? '422' : 'success')) },
       },
     ],
     [
@@ -182,7 +182,7 @@ describe('a migrated client is judged against itself on V1 first', () => {
       'another client is refused',
       {
         v1: { [MANY]: repeated('422', 9) },
-        v2: { [MANY]: repeated('success', 40), [FEW]: repeated('422', 9) },
+        v2: { [MANY]: repeated('success', 100), [FEW]: repeated('422', 60) },
       },
     ],
     [

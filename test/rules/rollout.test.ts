@@ -54,7 +54,12 @@ describe('its meaning', () => {
     ],
     [
       'modes: observe',
-      { modes: { default: { mode: 'observe' }, rollback: { window: 60_000, margin: 5, requests: 20 } } },
+      {
+        modes: {
+          default: { mode: 'observe' },
+          rollback: { window: 60_000, margin: 5, slower: 2, requests: 20, certainty: 99 },
+        },
+      },
     ],
     ['modes: { canary: 12.5 }', { modes: { default: { mode: 'canary', share: 12.5 } } }],
     [

@@ -116,7 +116,12 @@ export class V1Exchange
     if (this.attempts > 0 && this.entry.sent !== false)
       this.gateway.rollout.requests[routed?.origin ?? 'v2'] += 1;
     if (routed !== undefined && subject !== undefined && outcome !== undefined)
-      this.gateway.rollout.count(routed, outcome, { ...subject, pointer: this.entry.errorPointers?.[0] });
+      this.gateway.rollout.count(routed, outcome, {
+        client: subject.client,
+        operation: subject.operation,
+        pointer: this.entry.errorPointers?.[0],
+        ms: this.entry.upstreamMs,
+      });
   }
 
   /** Called when the rate limit of the service admits the request; `heldMs` is the time it was queued. */

@@ -8,10 +8,15 @@ import type {
   RolloutRequest,
   RolloutView as Rollout,
 } from '../../rollout/rollout-tally.ts';
-import { causeSentence } from '../../rollout/rollout-state.ts';
+import {
+  causeSentence,
+  evidenceSentence,
+  latencySentence,
+  slowerSentence,
+} from '../../rollout/rollout-state.ts';
 import type { Report, RulesView } from '../api.ts';
 import { endSentences } from '../operator-view.ts';
-import { rolloutEffect, type RolloutEffect } from '../rollout-effect.ts';
+import { rolloutEffect, type RolloutEffect, ruleWords } from '../rollout-effect.ts';
 import { AdminFailure, asFailure, getJson, postJson, useAsked } from './admin-client.ts';
 import { ago, clockTime, count, counted } from './format.ts';
 import { type Go, toExchanges } from './page-state.ts';
@@ -157,9 +162,9 @@ function aloneSentences({ replica, revision }: Rollout): readonly string[] {
   ];
 }
 
-function rollbackSentence({ operation, share, migrated, v1, at, by, cause }: RollbackView): string {
+function rollbackSentence({ operation, share, migrated, v1, at, by, cause, latency }: RollbackView): string {
   const stage = operation === undefined ? 'The canary' : `The canary of ${operation}`;
-  return `${stage} of ${share} % went back to observe ${ago(at)}${by === undefined ? '' : `, by ${by}`}: ${ofAll(migrated)} migrated requests failed, ${ofAll(v1)} on V1.${cause === undefined ? '' : ` ${causeSentence(cause, cause.name)}`} It stays until you choose a mode, here or with the command rollout.`;
+  return `${stage} of ${share} % went back to observe ${ago(at)}${by === undefined ? '' : `, by ${by}`}: ${latency === undefined ? `${ofAll(migrated)} migrated requests failed, ${ofAll(v1)} on V1` : slowerSentence(latency)}.${cause === undefined ? '' : ` ${causeSentence(cause, cause.name)}`} It stays until you choose a mode, here or with the command rollout.`;
 }
 
 function modesCard(rollout: Rollout, go: Go): VNode {
@@ -206,7 +211,7 @@ function modeText({ mode, share }: ModeView): string {
 
 function canariesCard({ canaries, rollbacks, rollback }: Rollout): VNode | false {
   if (canaries.length === 0 && rollbacks.length === 0) return false;
-  const rule = `back to observe when migrated requests fail ${rollback.margin} points more often than V1's, status by status, of at least ${rollback.requests} in ${rollback.window / 1000} s`;
+  const rule = ruleWords(rollback);
   return card(
     'Canaries',
     rule,
@@ -234,8 +239,10 @@ function canariesCard({ canaries, rollbacks, rollback }: Rollout): VNode | false
   );
 }
 
-function canaryState({ migrated }: Rollout['canaries'][number]): string {
-  return migrated.requests === 0 ? 'nothing to watch: no request was migrated yet' : 'on watch';
+function canaryState({ migrated, evidence }: Rollout['canaries'][number]): string {
+  if (evidence === undefined || evidence.migrated === 0)
+    return migrated.requests === 0 ? 'nothing to watch: no request was migrated yet' : 'on watch';
+  return `on watch. ${evidenceSentence(evidence)} ${latencySentence(evidence)}`;
 }
 
 interface CanaryRow {

@@ -1,0 +1,187 @@
+import { describe, expect, test } from 'vitest';
+import type { CanaryOutcome } from '../../src/rollout/canary-window.ts';
+import {
+  BUCKETS,
+  bucketOf,
+  endOf,
+  evidenceOfMore,
+  quantileBounds,
+  quantileOf,
+  requestsToSee,
+} from '../../src/rollout/evidence.ts';
+import { chooseMode } from '../../src/rollout/modes.ts';
+import { RolloutControl } from '../../src/rollout/rollout-control.ts';
+import { type CanaryEvidence, evidenceSentence } from '../../src/rollout/rollout-state.ts';
+import { fuzzRuns, fuzzTime } from '../support/fuzz.ts';
+import { testRuleBook } from '../support/rule-book.ts';
+
+/** Numbers from 0 up to 1, the same for a seed (Mulberry32). */
+function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** A service: how often it fails, and with which median it responds. */
+interface Service {
+  readonly share: number;
+  readonly medianMs: number;
+}
+
+interface Played {
+  readonly share: number;
+  readonly failure: CanaryOutcome;
+  readonly v1: Service;
+  readonly v2: Service;
+  /** Requests after which nobody watches any more. */
+  readonly requests: number;
+  /** Whether it ends once it says that a difference of the margin would have been seen. */
+  readonly untilPromise: boolean;
+}
+
+const CLIENTS = 400;
+
+/** Plays a canary from its beginning: 400 clients at about 30 requests a second. Returns whether it was rolled back. */
+function play(seed: number, { share, failure, v1, v2, requests, untilPromise }: Played): boolean {
+  const random = randomFrom(seed);
+  let now = 1_800_000_000_000;
+  const control = new RolloutControl({ time: () => now, onNotice: () => {} });
+  const book = testRuleBook();
+  control.command({ mode: { mode: 'canary', share } });
+  const clients = Array.from({ length: CLIENTS }, (_, at) =>
+    Math.floor(((at + random()) / CLIENTS) * 2 ** 32)
+      .toString(16)
+      .padStart(8, '0')
+      .padEnd(16, 'a'),
+  );
+  for (let n = 1; n <= requests; n += 1) {
+    now += random() * 66;
+    const client = clients[Math.floor(random() * CLIENTS)];
+    const routed = chooseMode(control.modes(book), { client, operation: 'read' });
+    const service = routed.origin === 'v1' ? v1 : v2;
+    const outcome = random() < service.share ? failure : 'success';
+    const ms = service.medianMs * Math.exp(0.7 * normal(random));
+    control.count(routed, outcome, { client, operation: 'read', pointer: undefined, ms });
+    if (control.state.rollbacks.length > 0) return true;
+    const isDue = n % 50 === 0 && control.counts.get(undefined)?.evidence.forMargin === 0;
+    if (isDue && untilPromise) return false;
+  }
+  return false;
+}
+
+function normal(random: () => number): number {
+  return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+}
+
+const SHARES = [5, 10, 25, 50, 90];
+const BASES = [0.001, 0.01, 0.05, 0.2];
+const FAILED: readonly CanaryOutcome[] = ['500', '422', '404'];
+
+function chosen<Value>(from: readonly Value[], seed: number): Value {
+  const value = from[seed % from.length];
+  if (value === undefined) throw new Error('nothing to choose from');
+  return value;
+}
+
+/** A canary of each share, base and status in turn. */
+function canaryOf(seed: number, difference: number): Played {
+  const base = chosen(BASES, Math.floor(seed / SHARES.length));
+  return {
+    share: chosen(SHARES, seed),
+    failure: chosen(FAILED, Math.floor(seed / 20)),
+    v1: { share: base, medianMs: 40 },
+    v2: { share: base + difference, medianMs: 40 },
+    ...(difference === 0
+      ? { requests: 5000, untilPromise: false }
+      : { requests: 200_000, untilPromise: true }),
+  };
+}
+
+describe('of canaries of every share, base and status', () => {
+  test(
+    'at most 1 % without a difference are rolled back, however often they are looked at',
+    { ...fuzzTime() },
+    () => {
+      const runs = fuzzRuns(1000);
+      const rolledBack = seedsTo(runs).filter((seed) => play(seed, canaryOf(seed, 0)));
+      expect(rolledBack.length, `seeds ${rolledBack.join(' ')}`).toBeLessThanOrEqual(runs / 100);
+    },
+  );
+
+  test('99 % with 5 % more failures are, within the sample that was promised', { ...fuzzTime() }, () => {
+    const runs = fuzzRuns(1000);
+    const missed = seedsTo(runs).filter((seed) => !play(seed, canaryOf(seed, 0.05)));
+    expect(missed.length, `seeds ${missed.join(' ')}`).toBeLessThanOrEqual(runs / 100);
+  });
+});
+
+function seedsTo(runs: number): readonly number[] {
+  return Array.from({ length: runs }, (_, seed) => seed);
+}
+
+describe('evidence', () => {
+  test('grows with the requests, and only for the worse', () => {
+    const of = (v1: number, v2: number, requests: number): number =>
+      evidenceOfMore({ requests, failures: v1 }, { requests, failures: v2 });
+    expect(of(0, 20, 100)).toBeGreaterThan(of(0, 10, 100));
+    expect(of(10, 100, 1000)).toBeGreaterThan(of(1, 10, 100));
+    expect(of(100, 10, 1000)).toBeLessThan(0);
+    expect(of(10, 10, 1000)).toBeLessThan(0);
+  });
+
+  test('bounds of a quantile hold it, and close in', () => {
+    const random = randomFrom(7);
+    const counts = Array.from({ length: BUCKETS }, () => 0);
+    let width = Number.POSITIVE_INFINITY;
+    for (let n = 1; n <= 20_000; n += 1) {
+      const bucket = bucketOf(100 * Math.exp(normal(random)));
+      counts[bucket] = (counts[bucket] ?? 0) + 1;
+      if (n % 500 !== 0) continue;
+      const { above, below } = quantileBounds(counts, 0.5, Math.log(1000));
+      expect(above).toBeLessThan(100);
+      expect(below).toBeGreaterThanOrEqual(100);
+      expect(below - above).toBeLessThanOrEqual(width);
+      width = below - above;
+    }
+    expect(quantileOf(counts, 0.5)).toBe(endOf(bucketOf(100)));
+    expect(quantileOf([], 0.5)).toBeUndefined();
+  });
+
+  test('a sample is larger for a smaller difference, more certainty, and a smaller control group', () => {
+    const plan = { share: 0.01, difference: 0.01, ratio: 1, needed: Math.log(100) };
+    const usual = requestsToSee(plan) ?? 0;
+    expect(usual).toBeGreaterThan(2000);
+    expect(requestsToSee({ ...plan, difference: 0.05 })).toBeLessThan(usual / 4);
+    expect(requestsToSee({ ...plan, needed: Math.log(1000) })).toBeGreaterThan(usual);
+    expect(requestsToSee({ ...plan, ratio: 0.1 })).toBeGreaterThan(usual);
+    expect(requestsToSee({ ...plan, share: 1 })).toBeUndefined();
+  });
+});
+
+test.each<[sentence: string, parts: Partial<CanaryEvidence>]>([
+  ['Needs about 2,400 more requests to see a difference of 5 %.', { forMargin: 2412 }],
+  ['Needs about 1 more request to see a difference of 5 %.', { forMargin: 1 }],
+  [
+    'No harm: a difference of 5 % would have been seen. Needs about 9,100 more requests to see one of 1 %.',
+    { forMargin: 0, finer: { points: 1, needs: 9113 } },
+  ],
+  ['No harm: a difference of 5 % would have been seen.', { forMargin: 0 }],
+  ['Not known how many requests show a difference of 5 %.', {}],
+  [
+    'Not known how many requests it needs: V2 served 3 of the 20 requests with which a comparison begins.',
+    { migrated: 3 },
+  ],
+  [
+    'Not known how many requests it needs: V1 served 0 of the 20 requests with which a comparison begins. Without a control group, only failures of more than 5 % of all requests are seen.',
+    { v1: 0 },
+  ],
+])('%s', (sentence, parts) => {
+  const latency = { median: {}, p99: {} };
+  expect(evidenceSentence({ migrated: 500, v1: 500, requests: 20, margin: 5, latency, ...parts })).toBe(
+    sentence,
+  );
+});
