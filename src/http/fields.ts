@@ -185,8 +185,8 @@ export function fieldsOfAnotherBody(headers: HeaderList): string[] {
 /**
  * What a field is to the gateway: the name of one that it reads or sets, or a kind. `hop-by-hop` and `body` are those that have no name
  * of their own here, `forwarding` claim where a request came from, a `range` asks for a part, a `link` has an address or the path of
- * a cookie, a `method-override` names another method than the request line, a `preflight` the one that a browser would use, and an `alias`
- * may be read as another field.
+ * a cookie, a `method-override` names another method than the request line, a `preflight` the one that a browser would use, a
+ * `signature` is about what its sender sent, and an `alias` may be read as another field.
  */
 export type HeaderKind =
   | NamedKind
@@ -198,6 +198,7 @@ export type HeaderKind =
   | 'if-range'
   | 'link'
   | 'method-override'
+  | 'signature'
   | 'via'
   | 'max-forwards'
   | 'origin'
@@ -252,6 +253,12 @@ const KINDS_OF_OTHERS: ReadonlyMap<string, HeaderKind> = new Map<string, HeaderK
   ['x-http-method-override', 'method-override'],
   ['x-http-method', 'method-override'],
   ['x-method-override', 'method-override'],
+  ['signature', 'signature'],
+  ['signature-input', 'signature'],
+  ['x-hub-signature', 'signature'],
+  ['x-hub-signature-256', 'signature'],
+  ['x-signature', 'signature'],
+  ['x-amz-content-sha256', 'signature'],
   ['if-range', 'if-range'],
   ['via', 'via'],
   ['max-forwards', 'max-forwards'],

@@ -36,6 +36,8 @@ export interface RequestHead extends ForwardedFields {
   readonly ifMatch: string | undefined;
   /** All values of `X-HTTP-Method-Override` and its other names, joined with commas. */
   readonly methodOverride: string | undefined;
+  /** True for a request that its client has signed: with a field for it, or in `Authorization`. */
+  readonly isSigned: boolean;
   /** All values of `Range`, joined with commas. */
   readonly range: string | undefined;
   /** All values of `Via`, joined with commas. */
@@ -114,6 +116,7 @@ abstract class HeadReader implements RequestHead {
   acceptEncoding: string | undefined = undefined;
   ifMatch: string | undefined = undefined;
   methodOverride: string | undefined = undefined;
+  private hasSignature = false;
   range: string | undefined = undefined;
   via: string | undefined = undefined;
   maxForwards: string | undefined = undefined;
@@ -149,6 +152,10 @@ abstract class HeadReader implements RequestHead {
         this.connection === undefined ? fields : withoutFields(fields, nominated(this.connection));
     }
     return this.forwarded;
+  }
+
+  get isSigned(): boolean {
+    return this.hasSignature || (this.authorization !== undefined && isSignature(this.authorization));
   }
 
   get forwardedLines(): string | undefined {
@@ -197,6 +204,7 @@ abstract class HeadReader implements RequestHead {
     else if (kind === 'accept-encoding') this.acceptEncoding = joined(this.acceptEncoding, value, ', ');
     else if (kind === 'if-match') this.ifMatch = joined(this.ifMatch, value, ', ');
     else if (kind === 'method-override') this.methodOverride = joined(this.methodOverride, value, ',');
+    else if (kind === 'signature') this.hasSignature = true;
     else if (kind === 'range') this.range = joined(this.range, value, ', ');
     else if (kind === 'via') this.via = joined(this.via, value, ',');
     else if (kind === 'max-forwards') this.maxForwards = joined(this.maxForwards, value, ',');
@@ -296,6 +304,13 @@ class HeadOfList extends HeadReader {
 
   protected linesToForward(): undefined {}
 }
+
+/** True for credentials that are made of the request itself: AWS Signature Version 4, and the draft before RFC 9421. */
+function isSignature(authorization: string): boolean {
+  return SIGNING_SCHEME.test(authorization);
+}
+
+const SIGNING_SCHEME = /^(?:AWS4-|Signature )/i;
 
 function isAny(): boolean {
   return true;

@@ -167,6 +167,7 @@ export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits:
         rules.clientKeys?.isAmbiguous(head.forwardedHeaders, target.raw) === true
       )
         return refuse(failure('bad-request', `The key ${printClientField(ruleBook.client)} occurs twice.`));
+      if (ruleBook.policies.signed === 'refuse' && head.isSigned) return refuse(failure('signed'));
       const seen =
         request.method === 'POST'
           ? overriddenMethod(head.methodOverride, target.query, ruleBook.override)
@@ -384,6 +385,7 @@ export function decideBody(
       return { action: 'forward', note: 'media-type' };
     type = format;
   }
+  if (type === 'json' && isJsonPatch(head.contentType)) return JSON_PATCH;
   if (type === 'ambiguous')
     return { action: 'refuse', failure: failure('ambiguous-media-type', undefined, ACCEPT) };
   if (type === 'charset') {
@@ -430,6 +432,13 @@ const FORWARD: BodyDecision = { action: 'forward', note: undefined };
 
 /** Clients that know no PATCH send a PUT instead: V1 may have read it as one, and V2 gets it as it came. */
 const UNNAMED_PUT: BodyDecision = { action: 'forward', note: 'unnamed-put' };
+
+/** The operations of a patch (RFC 6902) point into V1's resource; no rule reads pointers. */
+const JSON_PATCH: BodyDecision = { action: 'forward', note: 'json-patch' };
+
+function isJsonPatch(contentType: string | undefined): boolean {
+  return contentType !== 'application/json' && /^application\/json-patch\+json/i.test(contentType ?? '');
+}
 
 const DROP: BodyDecision = { action: 'drop', note: 'body-dropped' };
 

@@ -197,6 +197,11 @@ export type FailureCode = keyof typeof FAILURES;
 /** Code → status, title, and the default sentence. */
 const FAILURES = {
   'bad-request': [400, 'Bad Request', 'The request is not valid HTTP.'],
+  signed: [
+    400,
+    'Bad Request',
+    'The request is signed, and would reach the service changed: its signature would not match.',
+  ],
   'bad-target': [400, 'Bad Request', 'The request target is not valid.'],
   'bad-framing': [400, 'Bad Request', 'The body of the request is framed incorrectly.'],
   'undecodable-body': [400, 'Bad Request', 'The body does not match its Content-Encoding.'],

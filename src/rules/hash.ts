@@ -37,6 +37,7 @@ export async function hashRuleBook(book: Omit<RuleBook, 'hash'>): Promise<string
       book.policies.malformed,
       book.policies.unsupported,
       ...(book.policies.forms === 'rewrite' ? [] : ['forms']),
+      ...(book.policies.signed === 'forward' ? [] : ['signed']),
       ...(book.policies.future === 'forward' ? [] : ['future']),
     ],
     [book.limits.depth, book.limits.body, book.limits.response],

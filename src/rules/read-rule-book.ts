@@ -41,6 +41,7 @@ const DEFAULT_POLICIES: Policies = {
   malformed: 'refuse',
   unsupported: 'refuse',
   forms: 'rewrite',
+  signed: 'forward',
   future: 'forward',
 };
 

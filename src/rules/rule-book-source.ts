@@ -875,6 +875,10 @@ export const ruleBookSource = strict({
       .describe(
         'application/x-www-form-urlencoded and multipart/form-data: rewritten by the request rules as JSON is, or forwarded.',
       ),
+    signed: z
+      .enum(['forward', 'refuse'])
+      .exactOptional()
+      .describe('A request that its client has signed: at V2 the signature does not match.'),
     future: z
       .enum(['forward', 'replace'])
       .exactOptional()

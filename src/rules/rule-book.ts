@@ -72,6 +72,8 @@ export interface Policies {
   readonly unsupported: 'refuse' | 'forward';
   /** Forms: rewritten by the request rules as JSON is, or forwarded unchanged. */
   readonly forms: 'rewrite' | 'forward';
+  /** A request that its client signed reaches V2 changed, or is refused. */
+  readonly signed: 'forward' | 'refuse';
   /** `x-api-version` is a day that is still to come: V2 gets it, or the release of the rule book. */
   readonly future: 'forward' | 'replace';
 }

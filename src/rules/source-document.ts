@@ -346,7 +346,13 @@ function missingRuleFault(path: SourcePath, value: object, words: readonly strin
 }
 
 /** The policies that apply to whole bodies and requests, so that no change has its own. */
-const BOOK_POLICIES: ReadonlySet<unknown> = new Set(['malformed', 'unsupported', 'forms', 'future']);
+const BOOK_POLICIES: ReadonlySet<unknown> = new Set([
+  'malformed',
+  'unsupported',
+  'forms',
+  'signed',
+  'future',
+]);
 
 function unknownKey(path: SourcePath, key: string, holder: SourcePath, known: string): SourceFault {
   const where = holder.length === 0 ? '' : ` in ${printSourcePath(holder)}`;

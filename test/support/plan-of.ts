@@ -12,6 +12,7 @@ export const DEFAULT_POLICIES: Policies = {
   malformed: 'refuse',
   unsupported: 'refuse',
   forms: 'rewrite',
+  signed: 'forward',
   future: 'forward',
 };
 

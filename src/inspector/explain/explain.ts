@@ -381,6 +381,8 @@ function refused({ code, status, detail, pointer, position, reason }: Failure): 
 function whyUnread({ method, hasBody, head }: RequestToExplain, note: string | undefined): string {
   if (!hasBody) return head.chunked ? 'The body is empty.' : 'There is no body.';
   if (note === 'unnamed-put') return UNNAMED_PUT;
+  if (note === 'json-patch')
+    return 'The body is a JSON Patch: its pointers lead into V1, and no rule reads them.';
   if (note === undefined) return method === 'PUT' ? UNNAMED_PUT : `Bodies of ${method} are not read.`;
   if (note !== 'media-type')
     return 'The charset or the content coding cannot be read, and the policy unsupported says forward.';

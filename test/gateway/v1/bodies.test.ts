@@ -115,12 +115,64 @@ describe('a body that is not rewritten crosses byte for byte', () => {
     const refusing = await gatewayFor(v2.origin);
     const latin = post('/api/v1/clients', 'Content-Type: application/json; charset=latin1\r\n', WRAPPED);
     expect(statusOf(await exchange(refusing.port, latin))).toBe(415);
-    const { policies } = (await import('../../support/rule-book.ts')).testRuleBook();
+    const { policies } = testRuleBook();
     const forwarding = await gatewayFor(v2.origin, {
       ruleBook: { policies: { ...policies, unsupported: 'forward' } },
     });
     expect(statusOf(await exchange(forwarding.port, latin))).toBe(200);
     expect(v2.received[0]).toContain(WRAPPED);
+  });
+});
+
+describe('what the client derived from the body', () => {
+  const signatures = [
+    'Signature: sig1=:eA==:\r\nSignature-Input: sig1=("@path")\r\n',
+    'X-Hub-Signature-256: sha256=00\r\n',
+    'Authorization: AWS4-HMAC-SHA256 Credential=a\r\n',
+    'authorization: Signature keyId="a"\r\n',
+  ];
+  test.each(signatures)(
+    'a signed request is noted, and refused where the policy says so: %j',
+    async (fields) => {
+      const v2 = await rawServer((socket) => socket.write(ok()));
+      const gateway = await gatewayFor(v2.origin);
+      const request = post('/api/v1/clients', `${JSON_FIELDS}${fields}`, WRAPPED);
+      expect(statusOf(await exchange(gateway.port, request))).toBe(200);
+      expect(await gateway.entry()).toMatchObject({ verdict: 'rewritten', note: 'signed' });
+      expect(v2.received).toHaveLength(1);
+      const { policies } = testRuleBook();
+      const refusing = await gatewayFor(v2.origin, {
+        ruleBook: { policies: { ...policies, signed: 'refuse' } },
+      });
+      const refused = await exchange(refusing.port, request);
+      expect(refused.text).toMatch(/^HTTP\/1\.1 400 [^]*x-gateway-error: signed\r\n/);
+      expect(v2.received).toHaveLength(1);
+    },
+  );
+
+  test('a request with a key is none', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin);
+    await exchange(
+      gateway.port,
+      post('/api/v1/clients', `${JSON_FIELDS}Authorization: Bearer k\r\n`, WRAPPED),
+    );
+    expect((await gateway.entry()).note).toBeUndefined();
+  });
+
+  test('digests of a body go with it, and a JSON Patch crosses with a note', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin);
+    const digests = 'Content-MD5: eA==\r\nContent-Digest: sha-256=:eA==:\r\nDigest: sha-256=eA==\r\n';
+    await exchange(gateway.port, post('/api/v1/clients', `${JSON_FIELDS}${digests}`, WRAPPED));
+    expect(v2.received[0]).not.toMatch(/digest|md5/i);
+    const patching = await gatewayFor(v2.origin);
+    const patch = '[{"op":"replace","path":"/data/name","value":1}]';
+    const fields = 'Content-Type: application/json-patch+json; charset=utf-8\r\nContent-MD5: eA==\r\n';
+    await exchange(patching.port, post('/api/v1/clients', fields, patch).replace('POST', 'PATCH'));
+    expect(v2.received[1]).toContain(patch);
+    expect(v2.received[1]).toContain('Content-MD5');
+    expect(await patching.entry()).toMatchObject({ note: 'json-patch' });
   });
 });
 
