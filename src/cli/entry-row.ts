@@ -2,6 +2,7 @@ import {
   bodyCheckWords,
   failureWords,
   OUTCOME_WORDS,
+  reasonWords,
   requestLine,
   sentToWords,
   statusTone,
@@ -56,8 +57,8 @@ export function entryHead(terminal: Terminal): string {
   );
 }
 
-/** Formats an entry as a row for a terminal, on several lines where it is narrow. The time is that of the log, in UTC. */
-export function entryRow(entry: Entry, terminal: Terminal): string {
+/** Formats an entry as a row for a terminal, of a failed one the reason before the request, on several lines where it is narrow. The time is that of the log, in UTC. */
+export function entryRow(entry: Parameters<typeof reasonWords>[0], terminal: Terminal): string {
   const paint = painter(terminal);
   const { time, client, totalMs } = entry;
   const outcome = outcomeOf(entry);
@@ -70,7 +71,9 @@ export function entryRow(entry: Entry, terminal: Terminal): string {
     paint(STATUS_STYLES[statusTone(entry)], statusWords(entry)),
     totalMs.toFixed(1),
   ];
-  const text = `${terminalText(requestOf(entry))}${paint('dim', terminalText(detailsOf(entry)))}`;
+  const reason = reasonWords(entry);
+  const first = reason === undefined ? '' : `${paint('red', terminalText(reason))}${GAP}`;
+  const text = `${first}${terminalText(requestOf(entry))}${paint('dim', terminalText(detailsOf(entry)))}`;
   return flow(cells, text, terminal);
 }
 
@@ -114,12 +117,12 @@ function detailsOf(entry: Entry): string {
     if (responseEditsOmitted > 0) made.push(`${responseEditsOmitted} more edits`);
     parts.push(`response: ${made.join(', ')}`);
   }
-  const failure = failureWords(entry);
-  if (failure !== undefined) parts.push(failure);
+  // What failed stands before the request already.
+  const reason = reasonWords(entry);
   const refusal = would && failureWords(would);
-  if (refusal !== undefined) parts.push(`would: ${refusal}`);
+  if (refusal !== undefined && reason !== `would: ${refusal}`) parts.push(`would: ${refusal}`);
   const checked = bodyCheckWords(entry);
-  if (checked !== undefined) parts.push(checked);
+  if (checked !== undefined && checked !== reason) parts.push(checked);
   if (note !== undefined) parts.push(note);
   if (responseNote !== undefined) parts.push(responseNote);
   if (incomplete === true) parts.push('incomplete');

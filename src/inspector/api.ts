@@ -42,6 +42,8 @@ export type { Report, ReportDay } from '../report/report.ts';
 /** An entry with its sequence number in this run of the gateway: 1, 2, 3, … */
 export interface NumberedEntry extends Entry {
   readonly seq: number;
+  /** What a service says in the errors of its 4xx or 5xx; absent where the values of its body are not captured. */
+  readonly reason?: string | undefined;
 }
 
 /** A page of recent entries, newest first. */

@@ -32,6 +32,37 @@ export function errorPointers(response: object): readonly string[] {
   return [...new Set(pointers)].slice(0, MAX_PLACES);
 }
 
+/** Errors of one response that are quoted, and the characters of their sentences. */
+const MAX_QUOTED = 2;
+const MAX_SENTENCE = 200;
+
+/**
+ * What a failed response says in words: `detail` or `title` of its first errors, or of a problem (RFC 9457), `message`, or an
+ * `error` that is a text; `{"errors":{"name":["is missing"]}}` names the member first. Undefined where it says nothing.
+ */
+export function errorSentence(response: object): string | undefined {
+  const errors = memberOf(response, 'errors');
+  const sentences = Array.isArray(errors)
+    ? errors.map(sentenceOf)
+    : typeof errors === 'object' && errors !== null
+      ? Object.entries(errors).map(([name, of]) => {
+          const words = Array.isArray(of) ? of.find((one) => typeof one === 'string') : of;
+          return typeof words === 'string' ? `${name} ${words}` : undefined;
+        })
+      : [sentenceOf(response)];
+  const said = [...new Set(sentences.filter((sentence) => sentence !== undefined))].slice(0, MAX_QUOTED);
+  if (said.length === 0) return undefined;
+  const text = said.join('; ').replaceAll(/\s+/g, ' ');
+  return text.length <= MAX_SENTENCE ? text : `${text.slice(0, MAX_SENTENCE - 1)}…`;
+}
+
+function sentenceOf(error: unknown): string | undefined {
+  if (typeof error === 'string') return error;
+  const members = ['detail', 'message', 'title', 'error', 'error_description'];
+  const words = members.map((name) => memberOf(error, name));
+  return words.find((one): one is string => typeof one === 'string' && one !== '');
+}
+
 /**
  * Attributes of a V1 request that V1's response calls deprecated: those that are named inside a member whose own name has
  * "deprecat" in it, wherever it stands. Only names that the request itself had are returned.

@@ -50,16 +50,18 @@ interface Total {
   same: number;
   different: number;
   unknown: number;
-  readonly fields: Map<string, { readonly difference: FieldDifference; count: number }>;
+  readonly fields: Map<string, { readonly difference: Finding; count: number }>;
 }
 
 /** Totals comparisons of V1 and V2 by operation. */
 export class ComparisonTally {
   private readonly totals = new Map<string | undefined, Total>();
 
-  add(operation: string | undefined, { verdict, differences }: Comparison): void {
+  add(operation: string | undefined, { verdict, differences, status }: Comparison): void {
     const total = this.totalOf(operation);
     total[verdict] += 1;
+    if (verdict === 'different' && status !== undefined)
+      addField(total, { path: `${status.v2} instead of ${status.v1}`, kind: 'status' }, 1);
     for (const difference of differences) addField(total, difference, 1);
   }
 
@@ -94,7 +96,7 @@ export class ComparisonTally {
   }
 }
 
-function addField({ fields }: Total, difference: FieldDifference, count: number): void {
+function addField({ fields }: Total, difference: Finding, count: number): void {
   const key = `${difference.kind} ${difference.path}`;
   const known = fields.get(key);
   if (known !== undefined) known.count += count;
@@ -110,6 +112,11 @@ export interface FieldDifference {
    * `order`: its elements are in another order.
    */
   readonly kind: 'missing' | 'type' | 'value' | 'length' | 'order';
+}
+
+/** What differed: a field, or the statuses, whose `path` is then `422 instead of 200`. */
+interface Finding extends Pick<FieldDifference, 'path'> {
+  readonly kind: FieldDifference['kind'] | 'status';
 }
 
 /** Result of sending the same request to both origins. */
@@ -173,7 +180,7 @@ export interface ShadowView {
   readonly different: number;
   readonly unknown: number;
   /** Fields that differed, most frequent first. */
-  readonly fields: readonly (FieldDifference & { readonly count: number })[];
+  readonly fields: readonly (Finding & { readonly count: number })[];
 }
 
 /** A replica among those that share a store. */

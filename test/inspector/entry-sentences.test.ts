@@ -7,8 +7,10 @@ import {
   failureWords,
   MODE_MEANINGS,
   OUTCOME_MEANINGS,
+  reasonWords,
   sentToWords,
 } from '../../src/inspector/entries/entry-words.ts';
+import { entryRow } from '../../src/cli/entry-row.ts';
 import { whyMissing } from '../../src/inspector/page/entry/perspective-view.ts';
 import type { Perspective } from '../../src/inspector/page/page-state.ts';
 import {
@@ -174,6 +176,41 @@ describe('the account of an entry', () => {
     expect(accountOf(without(entryWith({ sent: false, status: 502 }), 'failure'))[0]).toBe(
       'Nothing of the request reached V2 (no cause is known).',
     );
+  });
+
+  test.each<
+    [fact: string, entry: Parameters<typeof reasonWords>[0], words: string | undefined, first: string]
+  >([
+    [
+      'a 4xx of V2 with its places and its sentence',
+      { ...entryWith({ status: 422, errorPointers: ['/name', '/a'] }), reason: 'name is missing.' },
+      'V2 422 at /name, /a: name is missing.',
+      'V2 responded with 422 after 4.0 ms at /name, /a: name is missing.',
+    ],
+    ['a 5xx that says nothing', entryWith({ status: 500 }), 'V2 500', 'V2 responded with 500 after 4.0 ms.'],
+    [
+      'a refusal of the gateway',
+      entryWith({ verdict: 'refused', status: 400, failure: 'duplicate-member', pointer: '/data' }),
+      'duplicate-member at /data',
+      'The gateway refused it with 400: duplicate-member at /data. Nothing was sent to V1 or V2.',
+    ],
+    [
+      'a shadow read that V2 refused',
+      entryWith({
+        origin: 'v1',
+        status: 200,
+        comparison: { ...SAME, verdict: 'different', status: { v1: 200, v2: 422 } },
+      }),
+      'read repeated on V2: 422 instead of 200',
+      'Sent to V1 as it came.',
+    ],
+    ['a success', entryWith({}), undefined, 'Sent to V2 with its body unchanged.'],
+  ])('the reason stands first: %s', (_fact, entry, words, first) => {
+    expect(reasonWords(entry)).toBe(words);
+    expect(accountOf(entry)[0]).toBe(first);
+    const row = entryRow(entry, { columns: undefined, hasColour: false });
+    const cells = row.split(/ {2,}/);
+    expect(cells[cells.indexOf(entry.totalMs.toFixed(1)) + 1]).toBe(words ?? entry.operation);
   });
 
   test('more differences than the log lists are "at least", and edits beyond the list are counted', () => {

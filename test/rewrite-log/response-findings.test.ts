@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import {
   deprecatedMembers,
   errorPointers,
+  errorSentence,
   responseObject,
   unechoedMembers,
 } from '../../src/rewrite-log/response-findings.ts';
@@ -20,6 +21,23 @@ describe('the places of errors', () => {
     expect(errorPointers({ errors: [error(`/${'a'.repeat(5000)}`)] })).toEqual([]);
     expect(errorPointers({})).toEqual([]);
   });
+});
+
+test.each<[response: object, words: string | undefined]>([
+  [
+    { errors: [{ title: 'Invalid', detail: 'name is missing.' }, { title: 'Two' }, { title: 'Three' }] },
+    'name is missing.; Two',
+  ],
+  [{ errors: [{ detail: 'same' }, { detail: 'same' }] }, 'same'],
+  [{ errors: { name: ["can't be\nblank"], base: 'is wrong' } }, "name can't be blank; base is wrong"],
+  [{ errors: ['plain'] }, 'plain'],
+  [{ type: 'about:blank', title: 'Gone', detail: '' }, 'Gone'],
+  [{ error: 'invalid_token', error_description: 'expired' }, 'invalid_token'],
+  [{ message: 'x'.repeat(300) }, `${'x'.repeat(199)}…`],
+  [{ data: {}, errors: [{ status: '422' }, 7, null] }, undefined],
+  [{ message: 7 }, undefined],
+])('%j says: %s', (response, words) => {
+  expect(errorSentence(response)).toBe(words);
 });
 
 describe('deprecated attributes', () => {

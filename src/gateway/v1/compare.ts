@@ -48,6 +48,9 @@ export function compareResponses(
   }
   const noise = noiseIn(tree.root);
   if (v1.status !== repeat.status) return { ...unknown('noise', status), noise: noise.size };
+  // An error and a resource are no two forms of one thing: each field would only seem to be missing.
+  if (v1.status >= 400 !== v2.status >= 400)
+    return { verdict: 'different', ...status, differences: [], noise: noise.size, extra: 0 };
   const found = differencesIn(tree.root, noise);
   return {
     verdict: found.count === 0 && v1.status === v2.status ? 'same' : 'different',

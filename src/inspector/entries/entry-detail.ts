@@ -15,6 +15,7 @@ import {
   withContainers,
 } from '../diff/json-layout.ts';
 import { curlCommand, keptFormat } from './curl.ts';
+import { reasonIn } from './search-entries.ts';
 
 /** The parts for the detail of an entry. */
 export interface DetailParts {
@@ -42,7 +43,8 @@ const UNKNOWN_RULES_NOTE =
  */
 export async function entryDetail(parts: DetailParts, pause: () => Promise<void>): Promise<EntryDetail> {
   const { run, seq, entry, kept, rules } = parts;
-  const numbered: NumberedEntry = { seq, ...entry };
+  const reason = reasonIn(entry, kept);
+  const numbered: NumberedEntry = { seq, ...entry, ...(reason === undefined ? {} : { reason }) };
   if (kept === undefined) return { run, entry: numbered, kept: 'nothing', note: NOT_CAPTURED_NOTE };
   const outcome = repeatRewrite(parts, kept);
   const bodies = new BodyViews(pointersOf(entry, outcome));

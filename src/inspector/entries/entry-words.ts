@@ -9,6 +9,7 @@ import {
   statusFrom,
 } from '../../rewrite-log/entry-outcome.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
+import type { NumberedEntry } from '../api.ts';
 
 /** The words of an outcome, the same on the page and in `tail`. */
 export const OUTCOME_WORDS: Readonly<Record<Outcome, string>> = {
@@ -59,6 +60,9 @@ const UNKNOWN_CHECKS: Readonly<Record<string, string>> = {
 
 /** The log lists no more differences than these. */
 const MAX_DIFFERENCES = 32;
+
+/** Places of one failure that are named. */
+const MAX_PLACES = 3;
 
 /** The service that got the request, `–` for none; a read that was also compared names both. */
 export function sentToWords(entry: Entry): string {
@@ -119,14 +123,48 @@ function millisecondWords(value: number): string {
   return `${value < 10 ? value.toFixed(1) : Math.round(value).toLocaleString('en-GB')} ms`;
 }
 
+/** An entry with what is kept of the reason that a service gave. */
+type ToldEntry = Entry & Pick<NumberedEntry, 'reason'>;
+
 /**
- * The account of an exchange: what was sent to whom, who responded after how long, what was a dry run. Each sentence is a
+ * Why an exchange failed, or would fail after the migration: who found it, code, place and the sentence of the service, such as
+ * `V2 422 at /name: is missing`; undefined where nothing did.
+ */
+export function reasonWords(entry: ToldEntry): string | undefined {
+  const { status, would, comparison, failure } = entry;
+  if (failure !== undefined) return failureWords(entry);
+  const from = statusFrom(entry);
+  if (status >= 400 && (from === 'v1' || from === 'v2'))
+    return `${serviceOf(from)} ${entry.upstreamStatus ?? status}${saidWords(entry)}`;
+  if (would?.verdict === 'refused') return `would: ${failureWords(would) ?? 'refused'}`;
+  if (would?.v2 === 'invalid') return bodyCheckWords(entry);
+  const failed = failedRead(comparison);
+  return failed === undefined ? undefined : `read repeated on V2: ${failed.v2} instead of ${failed.v1}`;
+}
+
+/** Where the errors of a service point, and what they say. */
+function saidWords({ errorPointers = [], reason }: ToldEntry): string {
+  const places = errorPointers.length === 0 ? '' : ` at ${errorPointers.slice(0, MAX_PLACES).join(', ')}`;
+  return `${places}${reason === undefined ? '' : `: ${reason}`}`;
+}
+
+/** The statuses of a compared read that failed on one service only: its bodies are then no two forms of one thing. */
+function failedRead(
+  comparison: Entry['comparison'],
+): { readonly v1: number; readonly v2: number } | undefined {
+  const { status } = comparison ?? {};
+  return status === undefined || status.v1 >= 400 === status.v2 >= 400 ? undefined : status;
+}
+
+/**
+ * The account of an exchange, of a failed one the reason first: what was sent to whom, who responded after how long, what was a dry run. Each sentence is a
  * fact of the entry; a fact that the entry does not have is said to be unknown.
  */
-export function accountOf(entry: Entry): readonly string[] {
+export function accountOf(entry: ToldEntry): readonly string[] {
+  const [sent, responded] = [requestSentence(entry), responseSentence(entry)];
+  const isAnswered = entry.status >= 400 && sentTo(entry) !== undefined && statusFrom(entry) !== 'gateway';
   return [
-    requestSentence(entry),
-    responseSentence(entry),
+    ...(isAnswered ? [responded, sent] : [sent, responded]),
     entry.incomplete === true
       ? 'The exchange with the client ended before the end of the response.'
       : undefined,
@@ -204,7 +242,7 @@ function bodyWords(bytesIn: number, edits: Entry['edits'], note: string | undefi
   return note === undefined ? 'with its body unchanged' : `with its body unchanged (${note})`;
 }
 
-function responseSentence(entry: Entry): string | undefined {
+function responseSentence(entry: ToldEntry): string | undefined {
   const { status, failure, cause, upstreamMs, verdict, origin = 'v2' } = entry;
   if (verdict === 'refused' || verdict === 'served') return undefined;
   const service = serviceOf(origin);
@@ -217,6 +255,8 @@ function responseSentence(entry: Entry): string | undefined {
   if (from !== 'gateway') {
     const broken =
       failure === undefined ? '' : `, and its response broke off${cause === undefined ? '' : ` (${cause})`}`;
+    if (status >= 400 && broken === '')
+      return `${service} responded with ${status}${after}${saidWords(entry)}.`.replace(/([.!?])\.$/, '$1');
     return `${service} responded with ${status}${after}${broken}.`;
   }
   const heard =
@@ -270,6 +310,9 @@ function comparisonSentence({ comparison }: Entry): string | undefined {
   if (comparison === undefined) return undefined;
   const { verdict, differences, status, why, noise } = comparison;
   if (verdict === 'unknown') return `V1 and V2 could not be compared (${why ?? 'no reason is known'}).`;
+  const failed = failedRead(comparison);
+  if (failed !== undefined)
+    return `After the response, the read was repeated on V1 and, migrated, on V2: V2 responded with ${failed.v2}, V1 with ${failed.v1}, so their fields were not compared.`;
   const start = 'After the response, the read was repeated on V1 and, migrated in both directions, on V2:';
   const ignored =
     noise === 0 ? '' : `, except for ${noise} that ${noise === 1 ? 'differs' : 'differ'} on V1 itself`;

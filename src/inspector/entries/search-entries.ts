@@ -1,9 +1,10 @@
-import type { Capture } from '../../rewrite-log/capture.ts';
+import type { Capture, KeptExchange } from '../../rewrite-log/capture.ts';
 import { errorName, errorsOf, isNotable } from '../../rewrite-log/entry-outcome.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import type { FilterTest } from '../../rewrite-log/filter.ts';
+import { errorSentence, responseObject } from '../../rewrite-log/response-findings.ts';
 import type { Ring } from '../../rewrite-log/ring.ts';
-import type { EntryHistogram, ErrorGroup, ErrorGroups } from '../api.ts';
+import type { EntryHistogram, ErrorGroup, ErrorGroups, NumberedEntry } from '../api.ts';
 
 /** The stores that a search reads. */
 interface SearchedStores {
@@ -74,6 +75,28 @@ export function contentOf(capture: Capture, seq: number): string {
       ];
     })
     .join('\n');
+}
+
+/** Maximum bytes of a failed response whose errors are read for the list. */
+const MAX_ERROR_BYTES = 16 * 1024;
+
+/** What the errors of a failed response say, as the service wrote them; undefined where the values of its body are not kept. */
+export function reasonIn(
+  { status }: Pick<Entry, 'status'>,
+  kept: KeptExchange | undefined,
+): string | undefined {
+  const response = kept?.v2Response;
+  const { state, bytes } = response?.body ?? {};
+  if (status < 400 || state !== 'values' || bytes === undefined || bytes.length > MAX_ERROR_BYTES)
+    return undefined;
+  const object = responseObject(bytes);
+  return object === undefined ? undefined : errorSentence(object);
+}
+
+/** An entry with its number and, where its response failed and is kept, with what the errors of that say. */
+export function numbered(seq: number, entry: Entry, capture: Capture): NumberedEntry {
+  const reason = reasonIn(entry, capture.of(seq));
+  return reason === undefined ? { seq, ...entry } : { seq, ...entry, reason };
 }
 
 /** The tests of a histogram. */

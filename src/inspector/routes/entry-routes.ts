@@ -3,8 +3,14 @@ import { readDecimal } from '../../http/header-list.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import { type Filter, isFilterFault, parseFilter, printFilter } from '../../rewrite-log/filter.ts';
 import type { Ring } from '../../rewrite-log/ring.ts';
-import type { EntriesPage, EntryDetail, State, StreamGap } from '../api.ts';
-import { contentOf, entryHistogram, errorGroups, searchEntries } from '../entries/search-entries.ts';
+import type { EntriesPage, EntryDetail, NumberedEntry, State, StreamGap } from '../api.ts';
+import {
+  contentOf,
+  entryHistogram,
+  errorGroups,
+  numbered,
+  searchEntries,
+} from '../entries/search-entries.ts';
 import { type InspectorParts, workResponse } from '../inspector-parts.ts';
 import { failureBody, jsonResponse, pause, queryFault, WHOLE_NUMBER } from './responses.ts';
 import { stateOf } from './stat-routes.ts';
@@ -49,7 +55,7 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
     const last = found.at(-1);
     const page: EntriesPage = {
       run: parts.run,
-      entries: found.map(({ seq, entry }) => Object.assign({ seq }, entry)),
+      entries: found.map(({ seq, entry }) => numbered(seq, entry, capture)),
       ...(last !== undefined && found.length >= limit && last.seq > ring.oldestFailure
         ? { next: last.seq }
         : {}),
@@ -77,6 +83,7 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
     return entryStream({
       ring,
       contentOf: (seq) => contentOf(capture, seq),
+      shown: (seq, entry) => numbered(seq, entry, capture),
       run: parts.run,
       filter,
       after: Math.min(after, ring.latest),
@@ -161,6 +168,8 @@ interface StreamParts {
   readonly ring: Ring;
   /** The text of what is kept of an exchange. */
   readonly contentOf: (seq: number) => string;
+  /** The entry as a reader gets it. */
+  readonly shown: (seq: number, entry: Entry) => NumberedEntry;
   /** Identifies this run in event ids, so that a reader of the previous run starts over. */
   readonly run: string;
   readonly filter: Filter;
@@ -218,7 +227,7 @@ class StreamReader {
 
   /** Returns the events since the last call; empty when there are none. */
   poll(): string {
-    const { ring, filter, run, contentOf } = this.parts;
+    const { ring, filter, run, contentOf, shown } = this.parts;
     let events = '';
     const missed = ring.oldest - 1 - this.position;
     if (missed > 0) {
@@ -230,7 +239,7 @@ class StreamReader {
     for (let seq = this.position + 1; seq <= end; seq += 1) {
       const entry = ring.at(seq);
       if (entry === undefined || !filter.accepts(entry, () => contentOf(seq))) continue;
-      events += `event: entry\nid: ${run}-${seq}\ndata: ${JSON.stringify({ seq, ...entry })}\n\n`;
+      events += `event: entry\nid: ${run}-${seq}\ndata: ${JSON.stringify(shown(seq, entry))}\n\n`;
     }
     this.position = end;
     this.polls += 1;

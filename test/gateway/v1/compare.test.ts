@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type ComparedResponse, compareResponses, Comparisons } from '../../../src/gateway/v1/compare.ts';
-import type { Comparison } from '../../../src/rollout/rollout-tally.ts';
+import { type Comparison, ComparisonTally } from '../../../src/rollout/rollout-tally.ts';
 import { anyDocument } from '../../rewrite/documents.ts';
 import { bytesOf } from '../../rewrite/notation.ts';
 
@@ -95,6 +95,15 @@ describe('two responses differ', () => {
       noise: 0,
       extra: 0,
     });
+  });
+
+  test('an error of one service is told by its status, not by the fields that it does not have', () => {
+    const [resource, error] = [response('{"data":{"a":1,"b":2}}'), response('{"errors":[]}', 422)];
+    const comparison = compareResponses(resource, resource, error);
+    expect(comparison).toMatchObject({ verdict: 'different', status: { v1: 200, v2: 422 }, differences: [] });
+    const tally = new ComparisonTally();
+    tally.add('read', comparison);
+    expect(tally.list[0]?.fields).toEqual([{ path: '422 instead of 200', kind: 'status', count: 1 }]);
   });
 
   test('in at most 32 reported fields, though all count', () => {

@@ -191,7 +191,7 @@ describe('a migrated request', () => {
       },
     );
     const { entry } = await play(run, post(ORDER));
-    expect(told(entry)[1]).toBe('V2 responded with 422 after N ms.');
+    expect(told(entry)[0]).toBe('V2 responded with 422 after N ms.');
     expect(isNotable(entry)).toBe(true);
   });
 

@@ -13,6 +13,7 @@ import {
   editWords,
   entryName,
   MODE_MEANINGS,
+  reasonWords,
   responseEditWords,
   sentToWords,
   shortClient,
@@ -205,14 +206,21 @@ function cell(name: string, text: string, title?: string): VNode {
   return el('span', { role: 'gridcell', class: `cell ${name}`, title }, text);
 }
 
-/** The operation, with method and path when there is room. */
+/** The operation, with the reason why it failed; otherwise with method and path when there is room. */
 function name(entry: NumberedEntry): VNode {
   const { operation, method, path } = entry;
+  const reason = reasonWords(entry);
   return el(
     'span',
-    { role: 'gridcell', class: 'cell name', title: `${method} ${path}` },
+    {
+      role: 'gridcell',
+      class: 'cell name',
+      title: reason === undefined ? `${method} ${path}` : `${method} ${path}: ${reason}`,
+    },
     visibleText(entryName(entry)),
-    operation !== undefined && el('span', { class: 'asked' }, visibleText(`${method} ${path}`)),
+    reason === undefined
+      ? operation !== undefined && el('span', { class: 'asked' }, visibleText(`${method} ${path}`))
+      : el('span', { class: 'reason' }, visibleText(reason)),
   );
 }
 
