@@ -2,11 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import * as z from 'zod';
 // By its file: for the bare name, Bun substitutes its own implementation.
 import type * as Undici from 'undici/index.js';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import { ownEntry } from '../../rewrite-log/observer.ts';
-import { spansOf } from '../../rewrite-log/spans.ts';
+import { type OtlpSpan, spansOf } from '../../rewrite-log/spans.ts';
 
 /** Maximum number of queued spans; beyond it they are dropped. */
 const WAITING = 4096;
@@ -17,6 +18,15 @@ const INTERVAL = 2000;
 const BACK_OFF_MS = [1000, 30_000] as const;
 /** Responses after which the same post may succeed later (OTLP/HTTP, "Retryable Response Codes"). */
 const BUSY: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+
+/** The status that says that a post is too large, and by how many exchanges later ones grow again. */
+const TOO_LARGE = 413;
+const GROWTH = 8;
+/** Postponed posts in a row after which the operator is told: a collector may restart. */
+const TOLD_AFTER = 2;
+/** Maximum characters that are read of the collector's responses. */
+const ANSWER = 16_384;
+const SLOW = 'the collector is too slow';
 
 const compress = promisify(gzip);
 
@@ -36,6 +46,13 @@ export class OtlpExporter implements Traces {
   private entries: Entry[] = [];
   private posting: Promise<void> | undefined;
   private isTroubleReported = false;
+  private isWaitReported = false;
+  /** Why the last post was postponed; undefined once one was accepted. */
+  private trouble: string | undefined;
+  /** The last warning of the collector. */
+  private warned = '';
+  /** Exchanges in the next post: fewer once the collector found one too large. */
+  private batchLength = BATCH;
   /** Exchanges whose spans were lost. */
   dropped = 0;
 
@@ -57,7 +74,7 @@ export class OtlpExporter implements Traces {
   observe(entry: Entry): void {
     if (entry.isSampled !== true) return;
     if (this.entries.length >= WAITING) {
-      this.drop(1, 'the collector is too slow');
+      this.drop(1, this.trouble ?? SLOW);
       return;
     }
     this.entries.push(ownEntry(entry));
@@ -70,26 +87,34 @@ export class OtlpExporter implements Traces {
     const rest = async (): Promise<void> => {
       await this.posting;
       while (this.entries.length > 0 && Date.now() >= this.pausedUntil) await this.post();
-      this.drop(this.entries.length, 'the collector is too slow');
+      this.drop(this.entries.length, this.trouble ?? SLOW);
     };
     await Promise.race([rest(), wait(milliseconds, undefined, { ref: false })]);
     await this.agent.destroy();
   }
 
   private post(): Promise<void> {
-    this.posting ??= this.postBatch().finally(() => {
+    this.posting ??= this.postBatches().finally(() => {
       this.posting = undefined;
     });
     return this.posting;
   }
 
-  private async postBatch(): Promise<void> {
-    if (Date.now() < this.pausedUntil) return;
-    const batch = this.entries.splice(0, BATCH);
-    if (batch.length === 0) return;
+  /** Posts one batch, and goes on while whole ones wait. */
+  private async postBatches(): Promise<void> {
+    do {
+      if (Date.now() < this.pausedUntil) return;
+      const batch = this.entries.splice(0, this.batchLength);
+      if (batch.length === 0) return;
+      await this.postBatch(batch);
+    } while (this.entries.length >= this.batchLength);
+  }
+
+  private async postBatch(batch: readonly Entry[]): Promise<void> {
     const { url, headers, isCompressed } = this.options;
     try {
-      const text = JSON.stringify(this.message(batch));
+      const spans = batch.flatMap((entry) => spansOf(entry, () => randomBytes(8).toString('hex')));
+      const text = JSON.stringify(this.message(spans));
       const {
         statusCode,
         body,
@@ -104,30 +129,61 @@ export class OtlpExporter implements Traces {
         },
         body: isCompressed ? await compress(text) : text,
       });
-      await body.dump();
+      const answer = await beginningOf(body);
       if (BUSY.has(statusCode)) {
-        this.postponed(batch, responseHeaders['retry-after']);
+        this.postponed(batch, responseHeaders['retry-after'], `the collector responds with ${statusCode}`);
         return;
       }
       this.busyPosts = 0;
-      if (statusCode >= 200 && statusCode < 300) this.isTroubleReported = false;
+      if (statusCode === TOO_LARGE && batch.length > 1) this.split(batch);
+      else if (statusCode >= 200 && statusCode < 300) this.accepted(batch.length, spans.length, answer);
       else this.drop(batch.length, `the collector responded with ${statusCode}`);
-    } catch {
-      this.drop(batch.length, 'the collector cannot be reached');
+    } catch (error) {
+      // A collector that restarts is no reason to lose spans (OTLP/HTTP, "All Other Responses": a client retries what was not answered).
+      this.postponed(batch, undefined, `the collector cannot be reached (${causeOf(error)})`);
     }
   }
 
+  /** Takes what a collector says of a post that it accepted: it may have kept a part only (OTLP/HTTP, "Partial Success"). */
+  private accepted(exchanges: number, spans: number, answer: string): void {
+    this.trouble = undefined;
+    this.batchLength = Math.min(BATCH, this.batchLength + GROWTH);
+    const { rejected, message } = partialSuccess(answer);
+    if (rejected > 0) {
+      const lost = Math.min(exchanges, Math.ceil((rejected * exchanges) / spans));
+      this.drop(
+        lost,
+        `the collector rejected ${rejected} of ${spans} spans${message === '' ? '' : ` (${message})`}`,
+      );
+      return;
+    }
+    this.isTroubleReported = false;
+    this.isWaitReported = false;
+    if (message !== '' && message !== this.warned) this.options.onNotice(`the collector warns: ${message}`);
+    this.warned = message;
+  }
+
+  /** The collector takes no post of that size: posts both halves. */
+  private split(batch: readonly Entry[]): void {
+    this.batchLength = Math.ceil(batch.length / 2);
+    this.entries.unshift(...batch);
+  }
+
   /** Retries the batch after the collector's delay, or with exponential backoff. The queue keeps its limit. */
-  private postponed(batch: readonly Entry[], retryAfter: string | string[] | undefined): void {
+  private postponed(batch: readonly Entry[], retryAfter: string | string[] | undefined, why: string): void {
     const backOffMs = Math.min(BACK_OFF_MS[1], BACK_OFF_MS[0] * 2 ** this.busyPosts);
     this.busyPosts += 1;
     this.pausedUntil = Date.now() + (retryAfterMs(String(retryAfter)) ?? backOffMs);
+    this.trouble = why;
     const room = Math.max(0, WAITING - this.entries.length);
     this.entries.unshift(...batch.slice(0, room));
-    this.drop(batch.length - Math.min(room, batch.length), 'the collector is too slow');
+    this.drop(batch.length - Math.min(room, batch.length), why);
+    if (this.isWaitReported || this.isTroubleReported || this.busyPosts < TOLD_AFTER) return;
+    this.isWaitReported = true;
+    this.options.onNotice(`${why}; spans wait, of ${WAITING} exchanges at most`);
   }
 
-  private message(batch: readonly Entry[]): unknown {
+  private message(spans: readonly OtlpSpan[]): unknown {
     const { resource, version } = this.options;
     return {
       resourceSpans: [
@@ -138,7 +194,7 @@ export class OtlpExporter implements Traces {
           scopeSpans: [
             {
               scope: { name: 'capture-gateway', version },
-              spans: batch.flatMap((entry) => spansOf(entry, () => randomBytes(8).toString('hex'))),
+              spans,
             },
           ],
         },
@@ -152,6 +208,44 @@ export class OtlpExporter implements Traces {
     this.isTroubleReported = true;
     this.options.onNotice(`${why}; spans are dropped`);
   }
+}
+
+/** Reads so much of a response as says what became of the spans, and lets the rest pass. */
+async function beginningOf(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const part of body) if (text.length < ANSWER) text += decoder.decode(part, { stream: true });
+  return text;
+}
+
+/** What a collector did not keep; nothing where its response does not say so. */
+function partialSuccess(answer: string): { readonly rejected: number; readonly message: string } {
+  const { partialSuccess: { rejectedSpans = 0, errorMessage = '' } = {} } = readAnswer(answer);
+  const rejected = Number(rejectedSpans);
+  return { rejected: Number.isSafeInteger(rejected) ? rejected : 0, message: errorMessage.slice(0, 200) };
+}
+
+function readAnswer(answer: string): z.infer<typeof AnswerSchema> {
+  try {
+    return AnswerSchema.parse(JSON.parse(answer));
+  } catch {
+    return {};
+  }
+}
+
+/** An int64 is a string in the JSON of Protocol Buffers; collectors send numbers, too. */
+const AnswerSchema = z.object({
+  partialSuccess: z
+    .object({
+      rejectedSpans: z.union([z.string(), z.number()]).optional(),
+      errorMessage: z.string().optional(),
+    })
+    .optional(),
+});
+
+function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.message;
 }
 
 /** Reads `Retry-After`, seconds or a date (RFC 9110 §10.2.3), as milliseconds from now; undefined when it is neither. */
@@ -172,7 +266,7 @@ export interface OtlpOptions {
   /** Attributes of the resource: `service.name`, `service.version`, and the operator's own. */
   readonly resource: ReadonlyMap<string, string>;
   readonly version: string;
-  /** Called once when spans begin to be lost, with the reason. */
+  /** Called once when spans begin to wait, or to be lost, with the reason. */
   readonly onNotice: (trouble: string) => void;
 }
 

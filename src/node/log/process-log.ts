@@ -37,7 +37,7 @@ import type { LogSink } from './log-sink.ts';
  * | `worker-ended` | error | one of several processes ended and is started again | |
  * | `log-trouble` | warn | lines of the rewrite log are lost | `dropped` |
  * | `log-reopened` | info | SIGHUP reopened the file of the rewrite log | |
- * | `trace-trouble` | warn | spans are lost | |
+ * | `trace-trouble` | warn | spans are lost, or wait for a collector that cannot be reached | |
  * | `reference-error` | error | the embedded V2 met a bug | `stack` |
  * | `unexpected-error` | error | the gateway met a bug; repetitions are counted | `stack`, `repeated` |
  * | `runtime-warning` | warn | Node warns of something | |

@@ -2,9 +2,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createGunzip } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openTraces, readSampler } from '../../../src/node/log/otlp.ts';
+import { openTraces, readSampler, type Traces } from '../../../src/node/log/otlp.ts';
 import type { OtlpSpan } from '../../../src/rewrite-log/spans.ts';
 import { command } from '../../support/command.ts';
+import { freePort } from '../../support/free-port.ts';
 import { sampleEntry } from '../../support/sample-entries.ts';
 import { NEVER_MS, until } from '../../support/until.ts';
 
@@ -15,10 +16,20 @@ interface Posted {
   readonly resource: unknown;
 }
 
+interface CollectorOptions {
+  readonly port?: number;
+  /** Maximum number of spans in a post. */
+  readonly limit?: number;
+  readonly answer?: string;
+}
+
 /** Responds with the statuses in turn, and with the last from then on. */
 async function collector(
-  ...statuses: readonly number[]
+  first: CollectorOptions | number,
+  ...more: readonly number[]
 ): Promise<{ readonly url: string; readonly posted: Posted[] }> {
+  const { port: ownPort = 0, limit = Infinity, answer = '{}' } = typeof first === 'number' ? {} : first;
+  const statuses = typeof first === 'number' ? [first, ...more] : more;
   const posted: Posted[] = [];
   const server = createServer((request, response) => {
     let text = '';
@@ -35,16 +46,22 @@ async function collector(
         spans,
         resource: resourceSpans[0]?.resource,
       });
-      const status = statuses[Math.min(posted.length, statuses.length) - 1] ?? 200;
-      response.writeHead(status, status === 429 ? { 'retry-after': '1' } : {}).end('{}');
+      const own = statuses[Math.min(posted.length, statuses.length) - 1] ?? 200;
+      const status = spans.length > limit ? 413 : own;
+      response.writeHead(status, status === 429 ? { 'retry-after': '1' } : {}).end(answer);
     });
   });
   await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
+    server.listen(ownPort, '127.0.0.1', resolve);
   });
   onTestFinished(() => void server.close());
   const { port } = server.address() as AddressInfo;
   return { url: `http://127.0.0.1:${port}`, posted };
+}
+
+function observe(traces: Traces | undefined, count: number): void {
+  for (let n = 0; n < count; n += 1)
+    traces?.observe({ ...sampleEntry(1, 0), spanId: '00f067aa0ba902b7', isSampled: true });
 }
 
 describe('traces', () => {
@@ -132,8 +149,79 @@ describe('traces', () => {
     await until(() => troubles.length === 2);
     expect(troubles).toEqual([
       'the collector responded with 500; spans are dropped',
-      'the collector cannot be reached; spans are dropped',
+      'the collector cannot be reached (ECONNREFUSED); spans are dropped',
     ]);
+  });
+
+  test('wait for a collector that restarts', async () => {
+    const port = await freePort();
+    const troubles: string[] = [];
+    const traces = await openTraces(
+      { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` },
+      '1',
+      (trouble) => void troubles.push(trouble),
+    );
+    observe(traces, 600);
+    // The second refused post is told; the next one is two seconds later.
+    await until(() => troubles.length > 0);
+    expect(troubles).toEqual([
+      'the collector cannot be reached (ECONNREFUSED); spans wait, of 4096 exchanges at most',
+    ]);
+    const { posted } = await collector({ port }, 200);
+    await until(() => posted.length > 0);
+    await traces?.close(NEVER_MS);
+    expect(traces?.dropped).toBe(0);
+    expect(posted.flatMap(({ spans }) => spans)).toHaveLength(1200);
+  });
+
+  test('are split where a post is too large for the collector, down to the one that is lost', async () => {
+    const { url, posted } = await collector({ limit: 100 }, 200);
+    const troubles: string[] = [];
+    const traces = await openTraces({ OTEL_EXPORTER_OTLP_ENDPOINT: url }, '1', (trouble) =>
+      troubles.push(trouble),
+    );
+    observe(traces, 512);
+    await traces?.close(NEVER_MS);
+    expect(traces?.dropped).toBe(0);
+    expect(posted.filter(({ spans }) => spans.length <= 100).flatMap(({ spans }) => spans)).toHaveLength(
+      1024,
+    );
+    const tiny = await collector({ limit: 1 }, 200);
+    const lost = await openTraces({ OTEL_EXPORTER_OTLP_ENDPOINT: tiny.url }, '1', (trouble) =>
+      troubles.push(trouble),
+    );
+    observe(lost, 3);
+    await lost?.close(NEVER_MS);
+    expect([lost?.dropped, troubles]).toEqual([3, ['the collector responded with 413; spans are dropped']]);
+  });
+
+  test.each([
+    [
+      '{"partialSuccess":{"rejectedSpans":"4","errorMessage":"too old"}}',
+      2,
+      'the collector rejected 4 of 20 spans (too old); spans are dropped',
+    ],
+    ['{"partialSuccess":{"rejectedSpans":3}}', 2, 'the collector rejected 3 of 20 spans; spans are dropped'],
+    [
+      '{"partialSuccess":{"rejectedSpans":"99"}}',
+      10,
+      'the collector rejected 99 of 20 spans; spans are dropped',
+    ],
+    ['{"partialSuccess":{"errorMessage":"use gRPC"}}', 0, 'the collector warns: use gRPC'],
+    ['{"partialSuccess":{}}', 0, undefined],
+    ['{}', 0, undefined],
+    ['', 0, undefined],
+    ['<html>', 0, undefined],
+    ['{"partialSuccess":{"rejectedSpans":"many"}}', 0, undefined],
+  ])('of a post that is answered with %s, %d are lost', async (answer, dropped, notice) => {
+    const { url } = await collector({ answer }, 200);
+    const troubles: string[] = [];
+    const traces = await openTraces({ OTEL_EXPORTER_OTLP_ENDPOINT: url }, '1', (trouble) =>
+      troubles.push(trouble),
+    );
+    observe(traces, 10);
+    await traces?.close(NEVER_MS);
+    expect([traces?.dropped, troubles]).toEqual([dropped, notice === undefined ? [] : [notice]]);
   });
 
   test('are posted again when a busy collector says so, compressed, with the attributes of the resource', async () => {
