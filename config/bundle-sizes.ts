@@ -24,17 +24,17 @@ export const BUNDLES: readonly Bundle[] = [
   {
     name: '`createMigration`: decision, header fields, requests and responses',
     source: MIGRATION,
-    limit: 66_000,
+    limit: 70_000,
   },
   {
     name: '`createMigration` and `migrateFetch`',
     source: `${MIGRATION}export { migrateFetch } from './library/fetch.ts';`,
-    limit: 68_000,
+    limit: 72_000,
   },
   {
     name: '`createMigration` and `migrateV1`, without Hono itself',
     source: `${MIGRATION}export { migrateV1 } from './library/hono.ts';`,
-    limit: 68_000,
+    limit: 72_000,
   },
   {
     name: '`createMigration` and `readRuleBook`, with YAML and zod',

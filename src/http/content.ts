@@ -134,16 +134,51 @@ const isStream = /[/.-](?:stream|seq|lines|ndjson|jsonl)\+json$/;
 /** Names under which services send JSON that is registered as `application/json`. */
 const otherNames = /^(?:text\/json|text\/x-json|application\/x-json)[ \t]*(?:;|$)/i;
 
-/** Reads the `Content-Type` of a response: as {@link readJsonType}, and JSON under another name is JSON, too. */
-export function readResponseType(value: string | undefined): JsonReading {
-  if (value === undefined || !otherNames.test(value)) return readJsonType(value);
-  const end = value.indexOf(';');
-  return readJsonType(`application/json${end === -1 ? '' : value.slice(end)}`);
+/** How a response is read, by its `Content-Type`. */
+export type ResponseReading =
+  | JsonReading
+  | TextFormat
+  /** It is JSON if its first byte says so. */
+  | 'guess'
+  /** The same, but then it is not rewritten. */
+  | 'hidden';
+
+/** Reads the `Content-Type` of a response; `media` says under which names JSON is looked for. */
+export function readResponseType(
+  value: string | undefined,
+  media: 'strict' | 'known' | 'sniff',
+): ResponseReading {
+  const type = readJsonType(value);
+  if (type !== 'other') return type;
+  const texts = readTextFormat(value);
+  if (texts !== undefined) return texts;
+  if (value !== undefined && noText.test(value)) return 'other';
+  if (media === 'strict') return 'hidden';
+  if (value !== undefined && otherNames.test(value)) {
+    const end = value.indexOf(';');
+    return readJsonType(`application/json${end === -1 ? '' : value.slice(end)}`);
+  }
+  return media === 'sniff' || value === undefined || /^text\/plain[ \t]*(?:;|$)/i.test(value)
+    ? 'guess'
+    : 'hidden';
 }
 
-/** True for a `Content-Type` of a response that may hide JSON: plain text, or none. */
-export function mayHideJson(value: string | undefined): boolean {
-  return value === undefined || /^text\/plain[ \t]*(?:;|$)/i.test(value);
+/** What is never one JSON text, whatever its first byte is. */
+const noText = /^(?:(?:image|audio|video|font|multipart)\/|text\/event-stream[ \t]*(?:;|$))/i;
+
+/**
+ * Tells by its first bytes whether a body is an object or a list of JSON (RFC 8259 §2), behind white space and a byte order mark; undefined
+ * where only those are there.
+ */
+export function looksLikeJson(body: Uint8Array): boolean | undefined {
+  let at = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? 3 : 0;
+  while (isWhiteSpace(body[at])) at += 1;
+  return at === body.length ? undefined : body[at] === 0x7b || body[at] === 0x5b;
+}
+
+/** True for white space between the tokens of JSON (RFC 8259 §2). */
+export function isWhiteSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
 /** US-ASCII is a subset of UTF-8. Every charset counts, because parsers differ in which of two they use. */

@@ -1,8 +1,8 @@
 import { ByteCollector, concatBytes } from '../http/byte-collector.ts';
-import type { Coding, TextFormat } from '../http/content.ts';
+import { type Coding, looksLikeJson, type TextFormat } from '../http/content.ts';
 import { endToEnd, fieldsOfAnotherBody, rewrittenResponseFields } from '../http/fields.ts';
 import { isRequestId, readTraceparent } from '../http/forwarding.ts';
-import type { HeaderList } from '../http/header-list.ts';
+import { type HeaderList, headerValue } from '../http/header-list.ts';
 import { readHead, type RequestHead } from '../http/request-head.ts';
 import { unlimitedMemory } from '../json/tape.ts';
 import {
@@ -467,10 +467,14 @@ function startV1Response(parts: V1ResponseParts): StartedResponse {
   const plan = rules.responsePlan(operation, method);
   const deprecated = rules.deprecatedAttributes.inV1(request.edits);
   if (method === 'HEAD' || !plan.appliesTo(status, deprecated.length > 0)) return forward(parts, undefined);
-  const decided = decideResponse(status, headers, rules.ruleBook.limits.response);
+  const { limits, policies } = rules.ruleBook;
+  const decided = decideResponse(status, headers, limits.response, policies.media);
   if (decided.action === 'forward') return forward(parts, decided.note);
+  // Adapters collect whole bodies: one without a length may be a stream of text.
+  if (decided.isGuess && headerValue(headers, 'content-length') === undefined)
+    return forward(parts, 'response-media-type');
   return decided.texts === undefined
-    ? new CollectedV1Response(parts, decided.coding)
+    ? new CollectedV1Response(parts, decided.coding, decided.isGuess)
     : new StreamedV1Response(parts, decided.coding, decided.texts);
 }
 
@@ -538,11 +542,13 @@ class CollectedV1Response implements CollectedResponse {
   readonly action = 'collect';
   readonly coding: Coding | undefined;
   readonly limit: number;
+  private readonly isGuess: boolean;
   private readonly parts: V1ResponseParts;
 
-  constructor(parts: V1ResponseParts, coding: Coding | undefined) {
+  constructor(parts: V1ResponseParts, coding: Coding | undefined, isGuess: boolean) {
     this.parts = parts;
     this.coding = coding;
+    this.isGuess = isGuess;
     this.limit = parts.rules.ruleBook.limits.response;
   }
 
@@ -554,6 +560,8 @@ class CollectedV1Response implements CollectedResponse {
     const { parts } = this;
     const { rules, request, status, headers } = parts;
     if (typeof decoded === 'string') return unchanged(parts, received ?? null, NOTE_OF_UNDECODED[decoded]);
+    if (this.isGuess && looksLikeJson(decoded) !== true)
+      return unchanged(parts, received ?? decoded, undefined);
     const { method, operation } = requestFacts(parts);
     const links = rules.ruleBook.followsBodyLinks ? bodyLinks(parts) : undefined;
     const context = rules.responseContext(status, request.edits, links);

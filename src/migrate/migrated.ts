@@ -1,11 +1,4 @@
-import {
-  type Coding,
-  mayHideJson,
-  readCoding,
-  readResponseType,
-  readTextFormat,
-  type TextFormat,
-} from '../http/content.ts';
+import { type Coding, readCoding, readResponseType, type TextFormat } from '../http/content.ts';
 import { fieldsOfAnotherBody, kindOfName } from '../http/fields.ts';
 import {
   FieldNames,
@@ -21,7 +14,7 @@ import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { HeaderPlan } from '../rewrite/header-plan.ts';
 import type { ResponsePlan } from '../rewrite/response-plan.ts';
 import { type LinkRewriting, type RequestFacts, rewrittenLink, rewrittenPath } from '../rewrite/links.ts';
-import { isTransformed, type Operation } from '../rules/rule-book.ts';
+import { isTransformed, type Operation, type Policies } from '../rules/rule-book.ts';
 
 /** Returns the plan for the response to a request; for a HEAD that to the GET that it stands for (RFC 9110 §9.3.2). */
 export function representationPlan(
@@ -58,7 +51,7 @@ export function contentlessFields(
   const isMade = transformsRepresentation(request, rules);
   const isRewritten = isNotModified
     ? isMade || plan.appliesTo(200, false)
-    : (isMade || plan.appliesTo(status, false)) && isJson(headers);
+    : (isMade || plan.appliesTo(status, false)) && isJson(headers, rules.ruleBook.policies.media);
   return isRewritten ? fieldsOfAnotherBody(headers) : headers;
 }
 
@@ -109,7 +102,7 @@ export function headerPlanOf(
 export type ResponseNote =
   | 'response-too-large'
   | 'response-undecodable'
-  /** Plain text or no media type at all, where JSON was expected. */
+  /** JSON, as far as its first byte says, under a name that hides it. */
   | 'response-media-type'
   | 'response-buffer-full'
   | 'response-malformed'
@@ -124,47 +117,58 @@ type ResponseDecision =
       readonly action: 'rewrite';
       readonly coding: Coding | undefined;
       readonly texts: TextFormat | undefined;
+      /** True where its type says nothing: it is JSON if its first byte says so, and streams on unchanged otherwise. */
+      readonly isGuess: boolean;
     }
   /** It is forwarded unchanged; `note` says why, if it could have been rewritten otherwise. */
   | {
       readonly action: 'forward';
       readonly note: Exclude<ResponseNote, 'response-too-large'> | undefined;
+      /** True where it may hide JSON, which the note `response-media-type` is for. */
+      readonly mayHideJson?: true;
     }
   /** It is too long to be collected: a list can still be rewritten while it arrives. */
   | { readonly action: 'forward'; readonly note: 'response-too-large'; readonly coding: Coding | undefined };
 
 /** Decides from its head how to handle the body of a response; at most `limit` bytes are rewritten. */
-export function decideResponse(status: number, headers: HeaderList, limit: number): ResponseDecision {
-  const mediaType = headerValue(headers, 'content-type');
-  const whole = readResponseType(mediaType);
-  const type = whole === 'other' ? (readTextFormat(mediaType) ?? whole) : whole;
-  if (type === 'other' && !(status < 300 && hasContent(status) && mayHideJson(mediaType)))
-    return forward(undefined);
-  // Without a length it may be a stream of text, which nobody may hold back.
+export function decideResponse(
+  status: number,
+  headers: HeaderList,
+  limit: number,
+  media: Policies['media'],
+): ResponseDecision {
+  const type = readResponseType(headerValue(headers, 'content-type'), media);
+  if (type === 'other') return forward(undefined);
   const length = headerValue(headers, 'content-length');
-  if (type === 'other' && (length === undefined || length === '0'))
-    return forward(length === '0' ? undefined : 'response-media-type');
+  const isUnknown = type === 'guess' || type === 'hidden';
+  if (isUnknown && (length === '0' || !hasContent(status))) return forward(undefined);
   // JSON in another charset, or of a type that readers take for JSON or not.
   if (type === 'charset' || type === 'ambiguous') return forward('response-undecodable');
   const encoding = headerValues(headers, 'content-encoding');
   const coding = encoding.length === 0 ? undefined : readCoding(encoding.join(','));
-  if (coding === 'unsupported') return forward('response-undecodable');
+  if (type === 'hidden')
+    return coding === undefined
+      ? { action: 'forward', note: undefined, mayHideJson: true }
+      : forward(undefined);
+  if (coding === 'unsupported') return forward(isUnknown ? undefined : 'response-undecodable');
+  // It may be a stream of text, which nobody may hold back, and a coding hides its first byte.
+  if (isUnknown && coding !== undefined && length === undefined) return forward('response-media-type');
   const range = headerValue(headers, 'content-range');
-  if (range === undefined ? status === 206 : /^bytes[ \t=]/i.test(range)) return forward('response-partial');
+  if (range === undefined ? status === 206 : /^bytes[ \t=]/i.test(range))
+    return forward(isUnknown ? undefined : 'response-partial');
   const texts = type === 'ndjson' || type === 'json-seq' ? type : undefined;
   if (texts === undefined && Number(length) > limit)
-    return { action: 'forward', note: 'response-too-large', coding };
-  return { action: 'rewrite', coding, texts };
+    return isUnknown
+      ? { action: 'forward', note: undefined, mayHideJson: true }
+      : { action: 'forward', note: 'response-too-large', coding };
+  return { action: 'rewrite', coding, texts, isGuess: isUnknown };
 }
 
 /** True for a response that is read as JSON, or as several texts of it. */
-function isJson(headers: HeaderList): boolean {
-  const type = headerValue(headers, 'content-type');
-  return (
-    readResponseType(type) === 'json' ||
-    (readTextFormat(type) ?? 'charset') !== 'charset' ||
-    (mayHideJson(type) && Number(headerValue(headers, 'content-length')) > 0)
-  );
+function isJson(headers: HeaderList, media: Policies['media']): boolean {
+  const type = readResponseType(headerValue(headers, 'content-type'), media);
+  if (type === 'guess') return Number(headerValue(headers, 'content-length')) > 0;
+  return type === 'json' || type === 'ndjson' || type === 'json-seq';
 }
 
 /** The note for a response that could not be decoded. */

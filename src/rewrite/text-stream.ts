@@ -114,6 +114,8 @@ class TextSplitter {
     if (this.unbounded === undefined) {
       if (held.length + bytes.length > this.limit) this.unbounded = 'too-large';
       else if (isLast && held.length === 0) return whole(bytes);
+      // White space that keeps a connection open must not wait for a text.
+      else if (held.length === 0 && isBlank(bytes[0] ?? 0) && bytes.every(isSpace)) return whole(bytes);
       else if (!this.keep(bytes)) this.unbounded = 'buffer-full';
       else return isLast ? whole(held.take()) : undefined;
     }
@@ -178,6 +180,10 @@ function endOfLine(part: Uint8Array, start: number): number {
 
 function whole(bytes: Uint8Array): Piece {
   return { bytes, kind: bytes.every(isBlank) ? 'blank' : 'text' };
+}
+
+function isSpace(byte: number): boolean {
+  return byte !== RECORD_SEPARATOR && isBlank(byte);
 }
 
 function isBlank(byte: number): boolean {

@@ -37,6 +37,7 @@ export async function hashRuleBook(book: Omit<RuleBook, 'hash'>): Promise<string
       book.policies.malformed,
       book.policies.unsupported,
       ...(book.policies.forms === 'rewrite' ? [] : ['forms']),
+      ...(book.policies.media === 'known' ? [] : [{ media: book.policies.media }]),
       ...(book.policies.signed === 'forward' ? [] : ['signed']),
       ...(book.policies.future === 'forward' ? [] : ['future']),
     ],

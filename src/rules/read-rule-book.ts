@@ -41,6 +41,7 @@ const DEFAULT_POLICIES: Policies = {
   malformed: 'refuse',
   unsupported: 'refuse',
   forms: 'rewrite',
+  media: 'known',
   signed: 'forward',
   future: 'forward',
 };

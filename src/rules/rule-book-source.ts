@@ -875,6 +875,12 @@ export const ruleBookSource = strict({
       .describe(
         'application/x-www-form-urlencoded and multipart/form-data: rewritten by the request rules as JSON is, or forwarded.',
       ),
+    media: z
+      .enum(['strict', 'known', 'sniff'])
+      .exactOptional()
+      .describe(
+        'JSON of V2 under another media type: strict leaves it, known rewrites it as text/json, text/plain or without a type, sniff under any type, by its first byte.',
+      ),
     signed: z
       .enum(['forward', 'refuse'])
       .exactOptional()

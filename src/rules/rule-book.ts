@@ -72,6 +72,8 @@ export interface Policies {
   readonly unsupported: 'refuse' | 'forward';
   /** Forms: rewritten by the request rules as JSON is, or forwarded unchanged. */
   readonly forms: 'rewrite' | 'forward';
+  /** JSON of V2 under another media type: left, rewritten under names that usually hide it, or under any name, by its first byte. */
+  readonly media: 'strict' | 'known' | 'sniff';
   /** A request that its client signed reaches V2 changed, or is refused. */
   readonly signed: 'forward' | 'refuse';
   /** `x-api-version` is a day that is still to come: V2 gets it, or the release of the rule book. */

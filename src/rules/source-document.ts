@@ -350,6 +350,7 @@ const BOOK_POLICIES: ReadonlySet<unknown> = new Set([
   'malformed',
   'unsupported',
   'forms',
+  'media',
   'signed',
   'future',
 ]);

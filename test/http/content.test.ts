@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest';
-import { preferredType, readCoding, readJsonType, readResponseType } from '../../src/http/content.ts';
+import {
+  preferredType,
+  readCoding,
+  readJsonType,
+  looksLikeJson,
+  readResponseType,
+} from '../../src/http/content.ts';
 
 test.each([
   [undefined, 'application/json'],
@@ -56,11 +62,43 @@ test.each([
   ['text/json', 'json'],
   ['Application/x-json; charset=utf-8', 'json'],
   ['text/x-json;charset=latin1', 'charset'],
-  ['text/jsonp', 'other'],
-  ['text/plain', 'other'],
-  [undefined, 'other'],
+  ['text/jsonp', 'hidden'],
+  ['text/plain', 'guess'],
+  [undefined, 'guess'],
+  ['text/html; charset=utf-8', 'hidden'],
+  ['application/x-ndjson', 'ndjson'],
+  ['image/png', 'other'],
+  ['text/event-stream', 'other'],
 ])('Content-Type %s of a response is %s', (value, reading) => {
-  expect(readResponseType(value)).toBe(reading);
+  expect(readResponseType(value, 'known')).toBe(reading);
+});
+
+test.each([
+  ['text/json', 'hidden', 'guess'],
+  ['text/plain', 'hidden', 'guess'],
+  [undefined, 'hidden', 'guess'],
+  ['text/html', 'hidden', 'guess'],
+  ['application/octet-stream', 'hidden', 'guess'],
+  ['application/json', 'json', 'json'],
+  ['application/problem+json', 'json', 'json'],
+  ['application/stream+json', 'ndjson', 'ndjson'],
+  ['text/event-stream; charset=utf-8', 'other', 'other'],
+  ['multipart/mixed; boundary=x', 'other', 'other'],
+])('strictly, Content-Type %s of a response is %s, and by its first byte %s', (value, strict, sniffed) => {
+  expect(readResponseType(value, 'strict')).toBe(strict);
+  expect(readResponseType(value, 'sniff')).toBe(value === 'text/json' ? 'json' : sniffed);
+});
+
+test.each([
+  ['{', true],
+  ['\ufeff \r\n\t[1', true],
+  ['"text"', false],
+  ['1', false],
+  ['<html>{', false],
+  ['', undefined],
+  [' \n', undefined],
+])('a body that begins with %j looks like JSON: %s', (text, looks) => {
+  expect(looksLikeJson(new TextEncoder().encode(text))).toBe(looks);
 });
 
 // A parser that can read a separator in two ways never ends here: with 40 of `; ` the process answered nobody again.

@@ -12,6 +12,7 @@ export const DEFAULT_POLICIES: Policies = {
   malformed: 'refuse',
   unsupported: 'refuse',
   forms: 'rewrite',
+  media: 'known',
   signed: 'forward',
   future: 'forward',
 };

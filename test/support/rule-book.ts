@@ -11,6 +11,7 @@ const POLICIES: Policies = {
   malformed: 'refuse',
   unsupported: 'refuse',
   forms: 'rewrite',
+  media: 'known',
   signed: 'forward',
   future: 'forward',
 };

@@ -301,7 +301,8 @@ export class DescriptionExchange extends MigrateExchange {
   override planResponse(status: number, headers: HeaderList): ReturnType<MigrateExchange['planResponse']> {
     if (status !== 200) return super.planResponse(status, headers);
     this.noteResponseTime();
-    return this.planRewrite(status, headers);
+    const planned = this.planRewrite(status, headers);
+    return planned && { ...planned, holdsHead: true };
   }
 
   /** V2's own description is better than none. */

@@ -248,7 +248,7 @@ export class ShadowExchange extends ObserveExchange {
     const mapped = mappedStatus(status, this.decision.operation);
     const compare = (body: Uint8Array): void =>
       this.onCompared(this.gateway.comparisons.compare(v1, repeat, { status: mapped, body }));
-    const decided = decideResponse(status, headers, this.responseLimit);
+    const decided = decideResponse(status, headers, this.responseLimit, this.rules.ruleBook.policies.media);
     if (decided.action === 'forward') compare(received);
     else if (decided.texts !== undefined) compare(this.wholeTexts(status, decided.texts, received));
     else this.rewriteResponse(status, received, ({ body }) => compare(body));

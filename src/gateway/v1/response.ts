@@ -1,5 +1,11 @@
 import { ByteCollector, type CollectorMemory } from '../../http/byte-collector.ts';
-import { type Coding, readJsonType, type TextFormat } from '../../http/content.ts';
+import {
+  type Coding,
+  isWhiteSpace,
+  looksLikeJson,
+  readJsonType,
+  type TextFormat,
+} from '../../http/content.ts';
 import { codedResponseFields, fieldsOfAnotherBody, rewrittenResponseFields } from '../../http/fields.ts';
 import { type HeaderList, headerValue } from '../../http/header-list.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
@@ -72,6 +78,12 @@ export interface ResponseHandling {
   readonly isTooLong?: boolean;
   /** Set for one of several texts, which is not collected. */
   readonly texts?: TextFormat | undefined;
+  /** True where its first byte decides whether it is rewritten. */
+  readonly isGuess?: boolean;
+  /** True for one that is streamed, with a note where its first byte says that it is JSON. */
+  readonly mayHideJson?: boolean;
+  /** True where the body decides about the head, which then waits for all of it. */
+  readonly holdsHead?: boolean;
 }
 
 /** A response that is rewritten by pieces. */
@@ -92,12 +104,18 @@ const UNCOUNTED_BYTES = 128 * 1024;
 /** Bytes before a list, of which more are not waited for. */
 const MAX_BYTES_BEFORE_LIST = 64 * 1024;
 
+/** Bytes of white space that keep a connection open: more of it is how a body begins that is all there. */
+const MAX_BLANK_BYTES = 1024;
+
 interface PendingResponse {
   readonly head: ResponseHead;
   readonly coding: Coding | undefined;
   /** Bytes of the body, by its head; 0 where that does not say. */
   readonly length: number;
   readonly body: ByteCollector;
+  /** True where its first byte decides whether it is rewritten. */
+  readonly isGuess: boolean;
+  readonly holdsHead: boolean;
 }
 
 /** Collects the responses that response rules apply to, and streams all others; those of several texts are rewritten text by text. */
@@ -106,6 +124,12 @@ export class ResponseCollector implements UpstreamReceiver {
   private pending: PendingResponse | undefined;
   private inPieces: ResponseInPieces | undefined = undefined;
   private texts: TextResponse | undefined = undefined;
+  /** True while a response is streamed whose first byte is still to come. */
+  private mayHideJson = false;
+  /** True for a response whose type does not say that it is JSON. */
+  private isGuess = false;
+  /** True once head and white space of a response that is collected were sent. */
+  private hasBegun = false;
   /** The memory that the whole response was collected in. */
   private collected: Uint8Array | undefined = undefined;
 
@@ -126,13 +150,18 @@ export class ResponseCollector implements UpstreamReceiver {
     const { status, headers } = head;
     const plan = this.owner.planResponse(status, headers);
     if (plan === undefined) this.owner.head(head);
-    else if (plan.texts !== undefined) {
+    else if (plan.mayHideJson === true) {
+      this.mayHideJson = true;
+      this.owner.head(head);
+    } else if (plan.texts !== undefined) {
       this.texts = this.owner.openTexts(status, headers, plan.texts);
       this.texts.head(head, plan.coding);
     } else {
       const length = Number(headerValue(headers, 'content-length') ?? 0);
       const body = new ByteCollector(plan.isTooLong === true ? 0 : length, this.owner.responseMemory);
-      const pending = { head, coding: plan.coding, length, body };
+      const { coding, isGuess = false, holdsHead = false } = plan;
+      this.isGuess = isGuess;
+      const pending = { head, coding, length, body, isGuess: isGuess && coding === undefined, holdsHead };
       this.pending = pending;
       if (plan.isTooLong === true) this.inPiecesOrStream(pending, 'response-too-large');
     }
@@ -145,15 +174,45 @@ export class ResponseCollector implements UpstreamReceiver {
       return;
     }
     if (pending === undefined) {
+      if (this.mayHideJson) this.noteHidden(chunk);
       if (this.texts === undefined) this.owner.data(chunk, isLast);
       else this.texts.data(chunk, isLast);
       return;
     }
+    if (pending.body.length === 0 && !this.isCollected(pending, chunk, isLast)) return;
     const isWhole = pending.body.length === 0 && chunk.length === pending.length;
     if (isWhole && this.rewriteWhole(pending, chunk, isLast)) return;
     const taken = pending.body.add(chunk, true);
     if (pending.body.length > this.owner.responseLimit) this.inPiecesOrStream(pending, 'response-too-large');
     else if (taken > 0 && !this.owner.takeResponse(taken)) this.streamOrRefuse(pending);
+  }
+
+  /** Notes JSON under a name that hides it. */
+  private noteHidden(chunk: Uint8Array): void {
+    const looks = looksLikeJson(chunk);
+    this.mayHideJson = looks === undefined;
+    if (looks === true) this.owner.noteResponse('response-media-type');
+  }
+
+  /** Looks at the first bytes of a response; false where they are sent at once. */
+  private isCollected(pending: PendingResponse, chunk: Uint8Array, isLast: boolean): boolean {
+    const { owner } = this;
+    const { head, coding, length, isGuess, holdsHead } = pending;
+    // The chunk is lent as long as a response is collected.
+    const own = (): Uint8Array => (owner.borrowsParts === true ? chunk : new Uint8Array(chunk));
+    if (isGuess && looksLikeJson(chunk) === false) {
+      this.stream(pending, undefined);
+      owner.data(own(), isLast);
+      return false;
+    }
+    // Services send white space so that nobody in between gives up on them: it must not wait for what follows.
+    const mayWait =
+      isLast || length > 0 || coding !== undefined || holdsHead || chunk.length > MAX_BLANK_BYTES;
+    if (mayWait || !chunk.every(isWhiteSpace)) return true;
+    this.sendHead({ ...head, headers: fieldsOfAnotherBody(head.headers), lines: undefined });
+    this.hasBegun = true;
+    owner.data(own());
+    return false;
   }
 
   end(trailers: HeaderList): void {
@@ -177,12 +236,12 @@ export class ResponseCollector implements UpstreamReceiver {
       return;
     }
     this.owner.decodeResponse(coding, body, (decoded) => {
-      if (this.owner.isSettled) return;
+      if (this.isOver) return;
       if (typeof decoded !== 'string') {
         this.rewrite(pending, decoded, body, trailers);
         return;
       }
-      if (decoded === 'buffer-full' && this.owner.refuseResponse()) return;
+      if (decoded === 'buffer-full' && this.isRefused()) return;
       this.owner.noteResponse(NOTE_OF_UNDECODED[decoded]);
       this.send(pending.head, body, trailers);
     });
@@ -191,7 +250,7 @@ export class ResponseCollector implements UpstreamReceiver {
   /** The client has nothing of a response that is collected: it gets a failure, and no part of V2's response. */
   fail(fault: UpstreamFault): void {
     const { pending, inPieces } = this;
-    const isUnsent = pending !== undefined || inPieces?.waiting !== undefined;
+    const isUnsent = !this.hasBegun && (pending !== undefined || inPieces?.waiting !== undefined);
     this.pending = undefined;
     if (isUnsent) {
       this.inPieces = undefined;
@@ -214,7 +273,7 @@ export class ResponseCollector implements UpstreamReceiver {
     const outcome = owner.rewriteSmallResponse(head.status, body);
     if (outcome === undefined) return false;
     this.pending = undefined;
-    if (isWithoutMemory(outcome) && owner.refuseResponse()) return true;
+    if (isWithoutMemory(outcome) && this.isRefused()) return true;
     const kept = outcome.body === body && owner.borrowsParts !== true ? new Uint8Array(body) : outcome.body;
     this.begin(this.settled(head, outcome, body), kept, isLast);
     return true;
@@ -228,13 +287,13 @@ export class ResponseCollector implements UpstreamReceiver {
     trailers: HeaderList,
   ): void {
     this.owner.rewriteResponse(head.status, decoded, (outcome, body) => {
-      if (this.owner.isSettled) return;
+      if (this.isOver) return;
       if (isWithoutMemory(outcome)) {
         if (this.beginPieces(head, body, 'response-buffer-full')) {
           this.end(trailers);
           return;
         }
-        if (this.owner.refuseResponse()) return;
+        if (this.isRefused()) return;
       }
       const settled = this.settled(head, outcome, body);
       if (settled === head) {
@@ -255,7 +314,9 @@ export class ResponseCollector implements UpstreamReceiver {
   ): ResponseHead {
     const { owner } = this;
     if (outcome.verdict === 'unchanged') {
-      if (outcome.note !== undefined) owner.noteResponse(outcome.note);
+      // Nobody said that it is JSON.
+      const isNoJson = this.isGuess && outcome.note === 'response-malformed' && looksLikeJson(body) !== true;
+      if (outcome.note !== undefined && !isNoJson) owner.noteResponse(outcome.note);
       return head;
     }
     owner.noteResponseEdits(outcome);
@@ -272,7 +333,7 @@ export class ResponseCollector implements UpstreamReceiver {
 
   private sendCoded(head: ResponseHead, coding: Coding, body: Uint8Array): void {
     this.owner.encodeResponse(coding, body, (encoded) => {
-      if (this.owner.isSettled) return;
+      if (this.isOver) return;
       if (encoded === undefined) this.send(head, body, []);
       else
         this.send(
@@ -289,8 +350,23 @@ export class ResponseCollector implements UpstreamReceiver {
   }
 
   private begin(head: ResponseHead, body: Uint8Array, isLast: boolean): void {
-    this.owner.head(head);
+    this.sendHead(head);
     if (body.length > 0) this.owner.data(body, isLast);
+  }
+
+  /** Sends the head, unless white space has gone with it. */
+  private sendHead(head: ResponseHead): void {
+    if (!this.hasBegun) this.owner.head(head);
+  }
+
+  /** True once the exchange is over; one whose head is sent ends by itself. */
+  private get isOver(): boolean {
+    return !this.hasBegun && this.owner.isSettled;
+  }
+
+  /** Refuses a response where there is no memory to rewrite it; false where that is too late, and where it is streamed. */
+  private isRefused(): boolean {
+    return !this.hasBegun && this.owner.refuseResponse();
   }
 
   /** Rewrites a response while it arrives, if it is a list; otherwise it is streamed unchanged. */
@@ -341,7 +417,7 @@ export class ResponseCollector implements UpstreamReceiver {
 
   /** Nothing of the list was sent yet: without memory for it, it is refused as any other response would be. */
   private giveUp(inPieces: ResponseInPieces, note: ResponseInPieces['reason']): void {
-    if (inPieces.waiting !== undefined && note === 'response-buffer-full' && this.owner.refuseResponse()) {
+    if (inPieces.waiting !== undefined && note === 'response-buffer-full' && this.isRefused()) {
       this.inPieces = undefined;
       return;
     }
@@ -355,7 +431,7 @@ export class ResponseCollector implements UpstreamReceiver {
     if (waiting === undefined) return;
     inPieces.waiting = undefined;
     const { owner } = this;
-    owner.head({ ...head, headers: fieldsOfAnotherBody(head.headers), lines: undefined });
+    this.sendHead({ ...head, headers: fieldsOfAnotherBody(head.headers), lines: undefined });
     for (const part of waiting) owner.data(part);
   }
 
@@ -372,7 +448,7 @@ export class ResponseCollector implements UpstreamReceiver {
 
   private streamOrRefuse(pending: PendingResponse): void {
     if (this.isInPieces(pending, 'response-buffer-full')) return;
-    if (this.owner.refuseResponse()) this.pending = undefined;
+    if (this.isRefused()) this.pending = undefined;
     else this.stream(pending, 'response-buffer-full');
   }
 

@@ -65,7 +65,8 @@ export class TransformExchange extends MigrateExchange {
     if (!this.transformsStatus(status)) return super.planResponse(status, headers);
     this.noteResponseTime();
     const planned = this.planRewrite(status, headers);
-    if (planned?.texts === undefined) return planned;
+    // A module may choose the status.
+    if (planned?.texts === undefined) return planned && { ...planned, holdsHead: true };
     // A module makes one value of another: several texts, which may never end, are none.
     this.noteResponse('response-media-type');
     return undefined;

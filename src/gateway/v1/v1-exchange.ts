@@ -227,9 +227,11 @@ export class V1Exchange
 
   /** Decides whether a response can be rewritten; undefined streams it unchanged. */
   protected planRewrite(status: number, headers: HeaderList): ResponseHandling | undefined {
-    const decided = decideResponse(status, headers, this.responseLimit);
+    const { media } = this.rules.ruleBook.policies;
+    const decided = decideResponse(status, headers, this.responseLimit, media);
     if (decided.action === 'rewrite') return decided;
     if (decided.note === 'response-too-large') return { coding: decided.coding, isTooLong: true };
+    if (decided.mayHideJson === true) return { coding: undefined, mayHideJson: true };
     if (decided.note !== undefined) this.noteResponse(decided.note);
     return undefined;
   }

@@ -160,7 +160,7 @@ function responseOf(
   const { status } = v2Response;
   const headers = v2Response.headers.flatMap(({ name, value }) => [name, value]);
   const limit = rules.ruleBook.limits.response;
-  const decided = decideResponse(status, headers, limit);
+  const decided = decideResponse(status, headers, limit, rules.ruleBook.policies.media);
   if (decided.action === 'forward') return text;
   const plan = rules.responsePlan(operationOf(rules.ruleBook, operation), v1Request.method);
   const context = rules.responseContext(status, edits);

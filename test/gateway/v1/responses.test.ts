@@ -276,8 +276,12 @@ describe('JSON under another name', () => {
     ['', length, 'rewritten', undefined],
     ['Content-Type: application/json\r\nContent-Encoding: UTF-8\r\n', length, 'rewritten', undefined],
     [`Content-Type: application/json\r\n${page}`, length, 'rewritten', undefined],
-    ['Content-Type: text/plain\r\n', '', 'passed', 'response-media-type'],
-    ['Content-Type: text/html\r\n', length, 'passed', undefined],
+    ['Content-Type: text/plain\r\n', '', 'rewritten', undefined],
+    ['', '', 'rewritten', undefined],
+    ['Content-Type: text/html\r\n', length, 'passed', 'response-media-type'],
+    ['Content-Type: text/javascript\r\n', '', 'passed', 'response-media-type'],
+    ['Content-Type: application/octet-stream\r\n', length, 'passed', 'response-media-type'],
+    ['Content-Type: text/event-stream\r\n', '', 'passed', undefined],
     ['Content-Type: application/stream+json\r\n', '', 'rewritten', undefined],
     ['Content-Type: application/x-ndjson; charset=utf-8\r\n', length, 'rewritten', undefined],
     ['Content-Type: application/x-ndjson; charset=latin1\r\n', length, 'passed', 'response-undecodable'],
@@ -292,6 +296,113 @@ describe('JSON under another name', () => {
     expect(text).toContain(outcome === 'rewritten' ? OLD : NEW);
     expect(text.includes('"old"')).toBe(outcome === 'rewritten');
     expect((await gateway.entry()).responseNote).toBe(responseNote);
+  });
+});
+
+describe('what has no name of JSON is told by its first byte', () => {
+  const JSON_TEXT = '{"data":{"new":1}}';
+  const html = 'Content-Type: text/html\r\n';
+  const plain = 'Content-Type: text/plain\r\n';
+  const gzipped = gzipSync(JSON_TEXT);
+  const gzip = 'Content-Encoding: gzip\r\n';
+  type Media = 'strict' | 'known' | 'sniff';
+  test.each<[media: Media, fields: string, body: string | Buffer, outcome: string, note: string | undefined]>(
+    [
+      ['strict', plain, JSON_TEXT, 'passed', 'response-media-type'],
+      ['strict', 'Content-Type: text/json\r\n', JSON_TEXT, 'passed', 'response-media-type'],
+      ['strict', '', JSON_TEXT, 'passed', 'response-media-type'],
+      ['strict', html, '<p>{"new":1}</p>', 'passed', undefined],
+      ['known', html, '<p>{"new":1}</p>', 'passed', undefined],
+      ['known', html, ` \r\n${JSON_TEXT}`, 'passed', 'response-media-type'],
+      ['known', plain, 'OK {"new":1}', 'passed', undefined],
+      ['known', plain, '[{"new":1}', 'passed', 'response-malformed'],
+      ['known', plain + gzip, gzipped, 'rewritten', undefined],
+      ['known', plain + gzip, gzipSync('OK'), 'passed', undefined],
+      ['sniff', html, JSON_TEXT, 'rewritten', undefined],
+      ['sniff', 'Content-Type: application/octet-stream\r\n', `\n${JSON_TEXT}`, 'rewritten', undefined],
+      ['sniff', html, '<p>{"new":1}</p>', 'passed', undefined],
+      ['sniff', 'Content-Type: image/png\r\n', JSON_TEXT, 'passed', undefined],
+      ['sniff', html + gzip, gzipped, 'rewritten', undefined],
+    ],
+  )('with media: %s, %j and %j it is %s', async (media, fields, body, outcome, note) => {
+    const bytes = Buffer.from(body);
+    const v2 = await rawServer((socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\n${fields}Content-Length: ${bytes.length}\r\n\r\n`);
+      socket.write(bytes);
+    });
+    const { policies } = testRuleBook();
+    const gateway = await gatewayFor(
+      v2.origin,
+      withRules([ALIAS], { ruleBook: { policies: { ...policies, media } } }),
+    );
+    const { text } = await exchange(gateway.port, post());
+    expect(text.includes('"old"')).toBe(outcome === 'rewritten');
+    if (outcome === 'passed') expect(bodyOf(text)).toBe(bytes.toString('latin1'));
+    expect((await gateway.entry()).responseNote).toBe(note);
+  });
+
+  test('text without a length streams on as it comes', async () => {
+    const v2 = await rawServer((socket) => socket.write(`HTTP/1.1 200 OK\r\n${plain}\r\nfirst`));
+    const gateway = await gatewayFor(v2.origin, withRules([ALIAS]));
+    const client = rawClient(gateway.port);
+    client.write(post());
+    expect((await client.until(/first/)).text).toContain('first');
+    v2.sockets[0]?.end(' last');
+    expect((await client.until(/last/)).text).toContain('last');
+    client.socket.destroy();
+  });
+});
+
+describe('white space before a response crosses at once', () => {
+  const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
+  const START =
+    'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nETag: "1"\r\nTransfer-Encoding: chunked\r\n\r\n';
+
+  test.each([
+    ['{"data":{"new":1}}', '{"data":{"new":1,"old":1}}', undefined],
+    ['{"data":{"new":', '{"data":{"new":', 'response-malformed'],
+  ])('and the body %s behind it is sent as %s', async (body, sent, note) => {
+    const v2 = await rawServer((socket) => socket.write(`${START}${chunk(' ')}`));
+    const gateway = await gatewayFor(v2.origin, withRules([ALIAS]));
+    const client = rawClient(gateway.port);
+    client.write(post());
+    const { text: head } = await client.until(/\r\n\r\n1\r\n \r\n/);
+    expect(head).toContain('ETag: W/"1"\r\n');
+    v2.sockets[0]?.write(chunk('\n\n'));
+    await client.until(/\n\n/);
+    v2.sockets[0]?.write(`${chunk(body.slice(0, 5))}${chunk(body.slice(5))}0\r\n\r\n`);
+    const { text } = await client.until(/\r\n0\r\n\r\n/);
+    expect(unchunked(bodyOf(text))).toBe(` \n\n${sent}`);
+    expect((await gateway.entry()).responseNote).toBe(note);
+    client.socket.destroy();
+  });
+
+  test('a response that breaks behind it breaks, and never looks whole', async () => {
+    const v2 = await rawServer((socket) => socket.write(`${START}${chunk(' ')}`));
+    const gateway = await gatewayFor(v2.origin, withRules([ALIAS]));
+    const client = rawClient(gateway.port);
+    client.write(post());
+    await client.until(/ \r\n$/);
+    v2.sockets[0]?.destroy();
+    const { text, closed } = await client.end();
+    expect(closed).toBe(true);
+    expect(text).not.toContain('0\r\n\r\n');
+    expect(await gateway.entry()).toMatchObject({ status: 200, failure: 'upstream-broken' });
+  });
+
+  test('in a stream of texts, too, between two of them', async () => {
+    const v2 = await rawServer((socket) =>
+      socket.write(`${START.replace('application/json', 'application/x-ndjson')}${chunk(' ')}`),
+    );
+    const gateway = await gatewayFor(v2.origin, withRules([ALIAS]));
+    const client = rawClient(gateway.port);
+    client.write(post());
+    await client.until(/\r\n1\r\n \r\n/);
+    v2.sockets[0]?.write(chunk('{"data":{"new":1}}\n'));
+    await client.until(/"old"/);
+    v2.sockets[0]?.write(chunk('  '));
+    expect((await client.until(/\r\n2\r\n {2}\r\n/)).text).toContain('2\r\n  \r\n');
+    client.socket.destroy();
   });
 });
 
