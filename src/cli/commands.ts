@@ -425,17 +425,17 @@ export function init(command: Command): void {
 export function tail(command: Command): void {
   command
     .description(
-      'Prints entries of a log file, of stdin, or live from the admin listener of a running gateway. The token is read from GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE.',
+      'Prints entries of a log file or of stdin, or those that a running gateway keeps and then gets, from its admin listener. The token is read from GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE.',
     )
     .argument('[file]', 'log file, plain or gzipped; - is stdin')
     .optionsGroup('Entries:')
     .option(
       '--filter <filter>',
-      'filter as in the inspector: client:3fa9 op:create_client status:4xx -verdict:passed',
+      'filter as in the inspector: client:"Acme Media" status:4xx time:12:35; a running gateway also finds words in captured bodies',
       '',
     )
     .option('-f, --follow', 'follow the file as it grows');
-  addAdmin(command, 'follow a running gateway, such as http://127.0.0.1:8081');
+  addAdmin(command, 'show and follow a running gateway, such as http://127.0.0.1:8081');
   addFormat(command, ['text', 'json']).action(async (file: string | undefined, options: TailOptions) => {
     const { runTail } = await import('./logs/tail.ts');
     await runTail(file, options);

@@ -314,6 +314,16 @@ describe('tail', () => {
     await tail.stop();
   });
 
+  test('says of a log without a match where values and names are found', async () => {
+    const path = file('l.ndjson', log(3));
+    const value = await run('tail', path, '--filter', 'FP-1003');
+    expect(value).toMatchObject({ code: 0, out: '' });
+    expect(value.err).toBe(
+      'No entry matches. A log has no names of clients and no values of bodies: a running gateway finds those that it keeps, with --admin.\n',
+    );
+    expect((await run('tail', path, '--filter', 'status:599')).err).toBe('No entry matches.\n');
+  });
+
   test('follows a running gateway', async () => {
     const gateway = await inspected();
     const tail = command(['tail', '--admin', gateway.adminOrigin, '--filter', 'op:create_client']);

@@ -1,8 +1,9 @@
 import { open, stat } from 'node:fs/promises';
-import { stdout } from 'node:process';
+import { stderr, stdout } from 'node:process';
 import { setTimeout as wait } from 'node:timers/promises';
+import type { EntriesPage } from '../../inspector/api.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
-import { hasOpenQuote, isFilterFault, parseFilter } from '../../rewrite-log/filter.ts';
+import { type Filter, hasOpenQuote, isFilterFault, parseFilter } from '../../rewrite-log/filter.ts';
 import { type AdminClient, openAdmin } from '../admin-client.ts';
 import { type CommandFault, endWith, isFault, noRewriteLog, unreadable } from '../command-fault.ts';
 import { entryHead, entryRow } from '../entry-row.ts';
@@ -34,7 +35,7 @@ async function show(file: string | undefined, options: TailOptions): Promise<Com
   const client = options.admin === undefined ? undefined : await openAdmin(options.admin, options.config);
   if (client !== undefined && isFault(client)) return client;
   const terminal = terminalOf(stdout);
-  const lines = { entries: 0, others: 0 };
+  const lines = { entries: 0, others: 0, shown: 0 };
   let isHeadDue = options.format === 'text';
   const printHead = (): void => {
     if (isHeadDue) stdout.write(`${entryHead(terminal)}\n`);
@@ -44,7 +45,9 @@ async function show(file: string | undefined, options: TailOptions): Promise<Com
   if (options.admin !== undefined || options.follow === true) printHead();
   try {
     for await (const entry of entriesOf(client ?? file, options, lines)) {
-      if (!filter.accepts(entry)) continue;
+      // A gateway also knows names and what it captured, so it has filtered already.
+      if (client === undefined && !filter.accepts(entry)) continue;
+      lines.shown += 1;
       printHead();
       stdout.write(`${options.format === 'json' ? JSON.stringify(entry) : entryRow(entry, terminal)}\n`);
     }
@@ -53,7 +56,14 @@ async function show(file: string | undefined, options: TailOptions): Promise<Com
     const fault = unreadable(options.admin ?? file ?? 'stdin', error);
     return options.admin === undefined ? fault : { ...fault, isJunk: false };
   }
+  if (lines.shown === 0 && lines.entries > 0) stderr.write(nothingFound(filter));
   return lines.entries === 0 && lines.others > 0 ? noRewriteLog(file ?? '-', lines.others) : undefined;
+}
+
+/** Says that no entry of a log matches, and where else to look for what a log does not hold. */
+function nothingFound({ terms }: Filter): string {
+  const isElsewhere = terms.some(({ field }) => field === undefined || field === 'client' || field === 'has');
+  return `No entry matches.${isElsewhere ? ' A log has no names of clients and no values of bodies: a running gateway finds those that it keeps, with --admin.' : ''}\n`;
 }
 
 async function* entriesOf(
@@ -86,22 +96,37 @@ async function* linesOf(file: string): AsyncGenerator<string> {
 const RETRY_DELAY_MS = 1000;
 
 /** The listener responded, and refused; the message says why. */
-export class AdminRefusal extends Error {
+class AdminRefusal extends Error {
   override readonly name = 'AdminRefusal';
 }
 
+/** Exchanges that a running gateway keeps and that are shown before those to come: with a filter, and without. */
+const MAX_FOUND = 100;
+const MAX_RECENT = 10;
+
 /**
- * Follows the entries of a running gateway; resumes after a lost connection where it stopped. Throws when the listener refuses.
+ * Yields the newest entries that a running gateway keeps, and follows those to come; resumes after a lost connection where it
+ * stopped. Throws when the listener refuses.
  */
-export async function* streamEntries(client: AdminClient, filter: string): AsyncGenerator<Entry> {
-  let last: string | undefined;
+async function* streamEntries(client: AdminClient, filter: string): AsyncGenerator<Entry> {
+  const limit = filter === '' ? MAX_RECENT : MAX_FOUND;
+  const kept = await client.ask(`/entries?limit=${limit}&filter=${encodeURIComponent(filter)}`);
+  if (kept.statusCode !== 200) {
+    await kept.body.dump();
+    throw new AdminRefusal(client.refusal(kept.statusCode));
+  }
+  const page: EntriesPage = JSON.parse(await kept.body.text());
+  yield* page.entries.toReversed();
+  let last: string | undefined = `${page.run}-${page.latest}`;
   let isFirst = true;
   for (;;) {
     const path = `/entries/stream?filter=${encodeURIComponent(filter)}`;
-    const response = await client.ask(path, resume(last)).catch((error: unknown) => {
-      if (isFirst) throw error;
-      return undefined;
-    });
+    const response: Awaited<ReturnType<AdminClient['ask']>> | undefined = await client
+      .ask(path, resume(last))
+      .catch((error: unknown) => {
+        if (isFirst) throw error;
+        return undefined;
+      });
     if (response !== undefined && response.statusCode !== 200) {
       await response.body.dump();
       throw new AdminRefusal(client.refusal(response.statusCode));
