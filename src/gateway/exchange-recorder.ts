@@ -100,7 +100,7 @@ export class ExchangeRecorder {
       this.observer.observe(entry);
       return;
     }
-    const { method, target, headers, remote } = this.exchange;
+    const { method, target, headers } = this.exchange;
     const v2Response = this.v2Head && {
       status: this.v2Head.status,
       headers: this.upstreamHeaders ?? this.v2Head.headers,
@@ -110,7 +110,8 @@ export class ExchangeRecorder {
       headers: this.exchange.framedFields ?? this.clientHead.headers,
     };
     const captured: CapturedExchange = {
-      remote,
+      // Whoever is not known by a key is not traced, and the kernel need not be asked for the address.
+      remote: entry.client === undefined ? undefined : this.exchange.remote,
       secrets: this.secrets,
       v1Request: { method, target, headers, ...this.observedRequestBody() },
       v2Request: this.v2Request && headOf(this.v2Request),

@@ -28,7 +28,7 @@ export function receiveRequest(
   clock: { readonly started: number; readonly time: number },
 ): ReceivedRequest {
   const { method, target, version, hasBody } = exchange;
-  const isTrusted = proxies.has(exchange.remote);
+  const isTrusted = !proxies.isEmpty && proxies.has(exchange.remote);
   // The readers of HTTP/1.1 have counted it.
   const targetBytes = version === '2' || version === '3' ? target.length : 0;
   const head =
@@ -57,9 +57,13 @@ export class TrustedProxies {
     this.ranges = ranges;
   }
 
+  /** True where nobody is one: then no address need be known. */
+  get isEmpty(): boolean {
+    return this.ranges.length === 0;
+  }
+
   /** True for the address of a trusted proxy. */
   has(address: string): boolean {
-    if (this.ranges.length === 0) return false;
     const known = this.known.get(address);
     if (known !== undefined) return known;
     if (this.known.size >= MAX_ADDRESSES) this.known.clear();

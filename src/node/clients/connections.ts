@@ -38,8 +38,6 @@ export class ClientConnection {
   readonly accepted: Socket;
   /** The socket that HTTP is spoken on: that of TLS, once the handshake is over. */
   socket: Socket;
-  /** The address of the client; a load balancer may have named another one than the peer. */
-  remote: string;
   protocol: ConnectionProtocol | undefined = undefined;
   /** When its protocol began, by the clock of `performance`. */
   since = 0;
@@ -48,11 +46,21 @@ export class ClientConnection {
   list: ConnectionList | undefined = undefined;
   next: ClientConnection | undefined = undefined;
   previous: ClientConnection | undefined = undefined;
+  private address: string | undefined = undefined;
 
   constructor(accepted: Socket) {
     this.accepted = accepted;
     this.socket = accepted;
-    this.remote = accepted.remoteAddress ?? '';
+  }
+
+  /** The address of the client, empty where it is gone before somebody asks; a load balancer may have named another one than the peer. */
+  get remote(): string {
+    this.address ??= this.accepted.remoteAddress ?? '';
+    return this.address;
+  }
+
+  set remote(address: string) {
+    this.address = address;
   }
 }
 
@@ -102,10 +110,10 @@ export interface ConnectionsHandler {
   /** Maximum number of connections. */
   readonly limit: number;
   /**
-   * Reads what stands before HTTP, such as a PROXY header or a TLS handshake, and calls `serve` behind it: at once, later, or never. Over
-   * TLS the server calls `secured` instead.
+   * Reads what stands before HTTP, such as a PROXY header or a TLS handshake, and has the connection served behind it, by `serve` or over
+   * TLS by `secured`: at once, later, or never.
    */
-  open(connection: ClientConnection, serve: () => void): void;
+  open(connection: ClientConnection): void;
   /** Begins to read requests. */
   begin(connection: ClientConnection): ConnectionProtocol;
 }
@@ -133,8 +141,6 @@ export class ClientConnections {
   private readonly handler: ConnectionsHandler;
   private readonly serving = new ConnectionList();
   private readonly lingering = new ConnectionList();
-  /** The way from the socket below TLS, which is what Node tells of it, to its record; it keeps nothing alive. */
-  private readonly records = new WeakMap<Socket, ClientConnection>();
   private timer: NodeJS.Timeout | undefined = undefined;
   private checksUntilReset = CHECKS_PER_RESET_CHECK;
   private stretchSince = Number.NEGATIVE_INFINITY;
@@ -152,7 +158,7 @@ export class ClientConnections {
   /** Takes a new connection; at the limit one that lingers makes room for it, or the oldest one with nothing in flight. */
   accept(accepted: Socket): void {
     const connection = this.add(accepted);
-    if (connection !== undefined) this.handler.open(connection, () => this.serve(connection));
+    if (connection !== undefined) this.handler.open(connection);
   }
 
   /** The handshake on a connection is over: what is sent on `socket` is HTTP. */
@@ -215,8 +221,8 @@ export class ClientConnections {
     }
     const connection = new ClientConnection(accepted);
     this.serving.add(connection);
-    this.records.set(accepted, connection);
-    accepted.on('close', () => connection.list?.remove(connection));
+    Reflect.set(accepted, RECORD, connection);
+    accepted.on('close', leave);
     this.timer ??= setInterval(ClientConnections.check, CHECK_MS, this).unref();
     return connection;
   }
@@ -225,7 +231,7 @@ export class ClientConnections {
   private recordOf(socket: Socket): ClientConnection | undefined {
     const { remoteAddress, remotePort } = socket;
     const below = socketBelowTls(socket);
-    const known = this.records.get(below ?? socket);
+    const known = connectionOf(below ?? socket);
     if (known !== undefined || below !== undefined || remotePort === undefined) return known;
     let found: ClientConnection | undefined;
     this.serving.visit((connection) => {
@@ -236,7 +242,8 @@ export class ClientConnections {
     return found;
   }
 
-  private serve(connection: ClientConnection): void {
+  /** What comes on the connection from now on is HTTP. */
+  serve(connection: ClientConnection): void {
     connection.since = performance.now();
     connection.protocol = this.handler.begin(connection);
   }
@@ -299,6 +306,21 @@ export class ClientConnections {
     // After the process stood still, what came in time is read first: to close before that would reset the connection.
     onCheckPhase(() => connections.check());
   }
+}
+
+/** Where a socket has its record: a table of all of them, or a listener for each, would cost every new connection more. */
+const RECORD = Symbol('connection');
+
+/** The record of a socket that a client was accepted on. */
+function connectionOf(accepted: Socket): ClientConnection | undefined {
+  const connection: unknown = Reflect.get(accepted, RECORD);
+  return connection instanceof ClientConnection ? connection : undefined;
+}
+
+/** A connection has closed. */
+function leave(this: Socket): void {
+  const connection = connectionOf(this);
+  connection?.list?.remove(connection);
 }
 
 /**

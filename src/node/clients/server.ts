@@ -112,9 +112,10 @@ export class GatewayServer implements ClientListener, H1Server, H2Server {
     ];
     this.connections = new ClientConnections({
       limit: options.connections,
-      open: (connection, serve) => {
-        this.open(connection, options.tls === undefined ? serve : () => this.handshake(connection, startTls));
-      },
+      open:
+        options.tls === undefined && !options.proxyProtocol
+          ? (connection) => this.connections.serve(connection)
+          : (connection) => this.open(connection, startTls),
       begin: (connection) => this.begin(connection),
     });
     for (const server of this.listening) {
@@ -189,8 +190,12 @@ export class GatewayServer implements ClientListener, H1Server, H2Server {
     this.connections.visit(visitor);
   }
 
-  /** Reads the header of a load balancer in front of what a client sends. */
-  private open(connection: ClientConnection, serve: () => void): void {
+  /** Reads the header of a load balancer in front of what a client sends, which may be a handshake. */
+  private open(connection: ClientConnection, startTls: readonly Function[]): void {
+    const serve = (): void => {
+      if (this.options.tls === undefined) this.connections.serve(connection);
+      else this.handshake(connection, startTls);
+    };
     if (!this.options.proxyProtocol) {
       serve();
       return;

@@ -41,7 +41,8 @@ test('behind a small rest of a request its connection is kept', async () => {
 });
 
 describe('a connection that lingers', () => {
-  const LAST = 'GET /elsewhere HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n';
+  /** Its response is early and the last: more of its body may come. */
+  const LAST = 'POST /elsewhere HTTP/1.1\r\nHost: g\r\nContent-Length: 100000000\r\n\r\n';
 
   /** A client that has read its last response, and closes nothing. */
   async function lingering(port: number): Promise<Socket> {
@@ -85,5 +86,43 @@ describe('a connection that lingers', () => {
     await until(() => oldest.every(({ closed }) => closed));
     for (const socket of others) socket.write('x');
     expect(others.filter(({ closed }) => closed)).toEqual([]);
+  });
+});
+
+describe('behind the last response, the side of the gateway', () => {
+  /** How the connection ended after a client that never ends its own side had its response, and goes on sending. */
+  async function endOf(request: string): Promise<string> {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin);
+    const socket = connect({ port: gateway.port, host: '127.0.0.1', allowHalfOpen: true });
+    onTestFinished(() => void socket.destroy());
+    let text = '';
+    socket.on('data', (bytes) => (text += String(bytes))).write(request);
+    await once(socket, 'end');
+    expect(statusOf({ text })).toBe(200);
+    const ended = new Promise<string>((resolve) => {
+      socket.on('error', (error) => resolve('code' in error ? String(error.code) : error.message));
+    });
+    // Closed at once, it answers late bytes with a reset, which a further write meets; while it lingers it drops them.
+    const timer = setInterval(() => socket.write('\r\n'), 50);
+    onTestFinished(() => clearInterval(timer));
+    return Promise.race([ended, delay(500, 'lingers')]);
+  }
+
+  const CASES: readonly (readonly [request: string, end: RegExp])[] = [
+    ['GET /api/v2/x HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n', /EPIPE|ECONNRESET/],
+    ['GET /api/v2/x HTTP/1.0\r\nHost: g\r\n\r\n', /EPIPE|ECONNRESET/],
+    [
+      'POST /api/v2/x HTTP/1.1\r\nHost: g\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}',
+      /EPIPE|ECONNRESET/,
+    ],
+    // Old clients send a CRLF behind the body (RFC 9112 §2.2), which may come late.
+    ['POST /api/v2/x HTTP/1.0\r\nHost: g\r\nContent-Length: 2\r\n\r\n{}', /lingers/],
+    // What came behind the last request may go on.
+    ['GET /api/v2/x HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\nGET /api', /lingers/],
+  ];
+
+  test.each(CASES)('%j', async (request, end) => {
+    expect(await endOf(request)).toMatch(end);
   });
 });

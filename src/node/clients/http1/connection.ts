@@ -66,16 +66,15 @@ const nothing = Buffer.alloc(0);
  * | busy: the request is whole | `exchange` | wait, up to 16 KiB, in `unparsed` | the exchange is disconnected | that of V2 |
  * | early: responded before its body was whole | `body` | dropped | the rest never comes | 30 s |
  * | yielding: more requests than a turn may have | `isYielding`, `unparsed` | wait | closes, and what waits is not served | next turn |
- * | closing: the last response, or a refusal | `isClosing` | dropped | closes | lingers for 30 s at most |
+ * | closing: the last response, or a refusal | `isClosing` | dropped | closes | lingers for 30 s at most; closes at once behind a request that nothing follows (`hasNoRest`) |
  *
  * Requests run one after the other, since the second may build on the effect of the first, and responses have the order of their requests
  * (§9.3.2); so further ones wait unparsed. A client that closes its side before its response has begun is taken for gone (§9.6): one that
- * gave up sends the same FIN. Behind the last response bytes are read and dropped, as a close with unread bytes would reset the connection,
+ * gave up sends the same FIN. Behind the last response bytes are read and dropped where any may come, as a close with unread bytes would reset the connection,
  * and the client would lose the response (§9.6).
  */
 export class H1Connection implements ConnectionProtocol, ExchangeConnection {
   readonly socket: Socket;
-  readonly remote: string;
   /** When its last response was sent, by the clock of `performance`; before the first one, when the connection was accepted. */
   idleSince = performance.now();
   /** True once a request has arrived on it. */
@@ -98,6 +97,8 @@ export class H1Connection implements ConnectionProtocol, ExchangeConnection {
   /** True while further requests wait for others to have their turn of the event loop. */
   private isYielding = false;
   private isClosing = false;
+  /** True when no bytes come behind the request in flight: its connection closes at once, and lingers for nobody. */
+  private hasNoRest = false;
   /** True once bytes were put back, which are read in their turn of the event loop. */
   private hasTurn = false;
 
@@ -106,13 +107,16 @@ export class H1Connection implements ConnectionProtocol, ExchangeConnection {
     this.client = client;
     this.socket = socket;
     this.shared = shared;
-    this.remote = client.remote;
     this.readBuffer = ReusedReadBuffer.begin(socket, this.readBorrowed);
     // Without a reused buffer all bytes; with it, those that others had read and put back.
     socket.on('data', this.read);
     socket.on('end', this.ended);
     socket.on('close', this.closed);
     socket.on('error', ignore);
+  }
+
+  get remote(): string {
+    return this.client.remote;
   }
 
   get readerLimits(): ReaderLimits {
@@ -205,7 +209,10 @@ export class H1Connection implements ConnectionProtocol, ExchangeConnection {
   }
 
   responseEnded(isLast: boolean, willFlush: boolean): void {
-    if (isLast) this.stopReading();
+    if (isLast) {
+      this.hasNoRest &&= this.unparsed === undefined;
+      this.stopReading();
+    }
     if (willFlush) return;
     // The kernel has already taken all of it, unless the client reads slowly.
     if (this.socket.writableLength === 0) this.flushed();
@@ -217,11 +224,17 @@ export class H1Connection implements ConnectionProtocol, ExchangeConnection {
     if (exchange === undefined || socket.destroyed) return;
     this.exchange = undefined;
     this.idleSince = performance.now();
-    if (this.isClosing) this.shared.server.linger(this.client);
+    if (this.isClosing) this.closeBehindLast();
     exchange.flushed();
     this.release();
-    if (!this.isReading) this.parseNext();
+    if (!this.isReading && !this.isClosing) this.parseNext();
   };
+
+  /** A close with unread bytes would reset the connection; where none come it costs neither a turn of the event loop nor three system calls. */
+  private closeBehindLast(): void {
+    if (this.hasNoRest && !('encrypted' in this.socket)) this.socket.destroy();
+    else this.shared.server.linger(this.client);
+  }
 
   /** Reads bytes that are valid until it returns: a body is collected from them, anything else from a copy. */
   private readonly readBorrowed = (bytes: Buffer): void => {
@@ -340,8 +353,9 @@ export class H1Connection implements ConnectionProtocol, ExchangeConnection {
     if (socket.isPaused() && !isAhead) socket.resume();
   }
 
-  private begin(request: H1Request, body: Buffer, isBorrowed = false): void {
+  private begin(request: H1Request, body: Buffer, isBorrowed = false, hasRest = false): void {
     this.isUsed = true;
+    this.hasNoRest = request.hasNoRest && !hasRest;
     const exchange = new SocketExchange(this, request, body, isBorrowed);
     // Without a body there is nothing to continue with: whether the client waits, or sends one, is not known.
     if (request.expectsContinue) exchange.closeAfterResponse();
@@ -360,8 +374,9 @@ export class H1Connection implements ConnectionProtocol, ExchangeConnection {
       return true;
     }
     if (!isWhole) return false;
-    this.begin(request, bytes.subarray(request.bodyAt, request.end), true);
-    if (request.end < bytes.length) this.readPipelined(bytes.subarray(request.end));
+    const hasRest = request.end < bytes.length;
+    this.begin(request, bytes.subarray(request.bodyAt, request.end), true, hasRest);
+    if (hasRest) this.readPipelined(bytes.subarray(request.end));
     return true;
   }
 
@@ -385,6 +400,7 @@ export class H1Connection implements ConnectionProtocol, ExchangeConnection {
   /** Returns the bytes behind the body, if all of it has arrived. */
   private beginLong(request: H1Request, bytes: Buffer): Buffer | undefined {
     this.isUsed = true;
+    this.hasNoRest = false;
     this.partialRequest = undefined;
     this.unparsed = undefined;
     const length = request.end - request.bodyAt;
@@ -414,7 +430,8 @@ export class H1Connection implements ConnectionProtocol, ExchangeConnection {
     if (this.partialHead !== undefined) this.refuse(failure('bad-request'));
     else if (this.exchange === undefined) {
       this.stopReading();
-      socket.end();
+      // Behind its last response this side has ended already.
+      if (socket.writable) socket.end();
     } else if (this.exchange.isResponded) this.stopReading();
     else socket.destroy();
   };

@@ -55,7 +55,6 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
   readonly target: string;
   readonly lines: RawHeaders;
   readonly version: H1Request['version'];
-  readonly remote: string;
   readonly secure: boolean;
   readonly hasBody: boolean;
   readonly handled = ALREADY_SENT;
@@ -96,7 +95,6 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
     this.version = request.version;
     this.lines = request.lines;
     this.isLast = request.isLast;
-    this.remote = connection.remote;
     this.secure = 'encrypted' in connection.socket;
     this.hasBody = request.end > request.bodyAt;
     this.body = new WholeBody(body, isBodyBorrowed);
@@ -105,6 +103,11 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
 
   get headers(): HeaderList {
     return this.lines.fields;
+  }
+
+  /** The kernel is asked for it, and remembered by the connection. */
+  get remote(): string {
+    return this.connection.remote;
   }
 
   get bytesIn(): number {

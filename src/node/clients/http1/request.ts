@@ -20,6 +20,11 @@ export interface H1Request {
   readonly expectsContinue: boolean;
   /** The connection closes after the response: the client wants that, or where the body ends is not known. */
   readonly isLast: boolean;
+  /**
+   * True when nothing comes behind it, by the client's own word (RFC 9112 §9.6). One of HTTP/1.0 that sends a body may send a CRLF behind
+   * it that is part of nothing (§2.2).
+   */
+  readonly hasNoRest: boolean;
 }
 
 /** The beginning of a request that the gateway refuses: what comes behind it cannot be told from its body. */
@@ -184,6 +189,7 @@ function readFraming(
   isUnknown ||= hasCoding && version === '1.0';
   // The bytes behind a CONNECT are those of a tunnel (RFC 9110 §9.3.6).
   isUnknown ||= method === 'CONNECT';
+  const asksToClose = closes || (version === '1.0' && !keepsAlive);
   const size = isUnknown ? 0 : isChunked ? Number.POSITIVE_INFINITY : (length ?? 0);
   return {
     method,
@@ -194,7 +200,8 @@ function readFraming(
     end: bodyAt + size,
     // A client of HTTP/1.0 does not wait (RFC 9110 §10.1.1).
     expectsContinue: expects && version === '1.1',
-    isLast: isUnknown || closes || (version === '1.0' && !keepsAlive),
+    isLast: isUnknown || asksToClose,
+    hasNoRest: asksToClose && !isUnknown && (version === '1.1' || size === 0),
   };
 }
 
