@@ -1,6 +1,6 @@
 import type { State } from '../inspector/api.ts';
 import type { Condition } from '../inspector/conditions.ts';
-import { goneWords } from '../inspector/operator-view.ts';
+import { endSentences, goneWords } from '../inspector/operator-view.ts';
 import { counted, terminalLines } from '../report/text.ts';
 import {
   causeSentence,
@@ -141,6 +141,9 @@ export function rolloutText(
     ),
     ...(view.deprecation === undefined ? [] : [`deprecation ${view.deprecation}`]),
     ...(view.sunset === undefined ? [] : [`sunset      ${view.sunset}: ${goneWords(view, Date.now())}`]),
+    ...(view.ends === undefined
+      ? []
+      : endSentences({ ends: view.ends }, Date.now()).map((sentence) => `end         ${sentence}`)),
     ...(view.isSticky
       ? []
       : ['careful     client hashes change at each start: set GATEWAY_CLIENT_SECRET to keep shares stable']),

@@ -167,13 +167,12 @@ export class GatewayContext {
   /** Header fields that announce the end of V1 and point to the client's own report; undefined where there is nothing to say. */
   signals(ruleBook: RuleBook): SignalHeaders | undefined {
     if (this.signalsOf === ruleBook) return this.signalHeaders;
-    const signals = ruleBook.rollout?.signals;
     this.signalsOf = ruleBook;
     const { selfServiceLink } = this.options;
-    this.signalHeaders =
-      signals === undefined && selfServiceLink === undefined
-        ? undefined
-        : new SignalHeaders(signals, selfServiceLink && `${ruleBook.from}${selfServiceLink}`);
+    this.signalHeaders = SignalHeaders.of(
+      ruleBook.rollout,
+      selfServiceLink && `${ruleBook.from}${selfServiceLink}`,
+    );
     return this.signalHeaders;
   }
 }

@@ -79,11 +79,11 @@ export class OperatorView implements Observer {
 }
 
 /** The dates of V1's end, and what the sunset does to requests. */
-export type EndOfV1 = Pick<RolloutView, 'deprecation' | 'sunset' | 'gone'>;
+export type EndOfV1 = Pick<RolloutView, 'deprecation' | 'sunset' | 'gone' | 'ends'>;
 
 /** Says of the dates of V1's end what holds at `now` (milliseconds since 1970), one sentence for each date. */
 export function endSentences(end: EndOfV1, now: number): readonly string[] {
-  const { deprecation, sunset } = end;
+  const { deprecation, sunset, ends = [] } = end;
   return [
     ...(deprecation === undefined
       ? []
@@ -95,14 +95,31 @@ export function endSentences(end: EndOfV1, now: number): readonly string[] {
       : [
           `It ${isPast(sunset, now) ? 'ended' : 'ends'} on ${sunset}, as V1 responses announce: ${goneWords(end, now)}.`,
         ]),
+    ...ends.map((own) => {
+      const dates = [
+        ...(own.deprecation === undefined
+          ? []
+          : [`deprecated ${isPast(own.deprecation, now) ? 'since' : 'from'} ${own.deprecation}`]),
+        ...(own.sunset === undefined
+          ? []
+          : [
+              `${isPast(own.sunset, now) ? 'ended' : 'ends'} on ${own.sunset}: ${goneWords(own, now, ' for it')}`,
+            ]),
+      ];
+      return `${own.kind === 'operation' ? 'Operation' : 'Change'} ${own.id}: ${dates.length === 0 ? 'its responses have links of their own' : dates.join('; ')}.`;
+    }),
   ];
 }
 
 /** Says which V1 requests get 410 at the sunset, without a full stop. */
-export function goneWords({ sunset, gone }: Pick<EndOfV1, 'sunset' | 'gone'>, now: number): string {
+export function goneWords(
+  { sunset, gone }: Pick<EndOfV1, 'sunset' | 'gone'>,
+  now: number,
+  which = '',
+): string {
   if (sunset === undefined || gone === undefined) return 'no request gets 410 for it';
   const { clients, except } = gone;
-  const who = clients === undefined ? 'V1 requests' : `V1 requests of ${clients.join(', ')}`;
+  const who = `V1 requests${which}${clients === undefined ? '' : ` of ${clients.join(', ')}`}`;
   const but = except === undefined ? '' : `, except those of ${except.join(', ')}`;
   return `${who} get 410 ${isPast(sunset, now) ? 'now' : 'from then on'}${but}`;
 }

@@ -5,7 +5,7 @@ import type { Replica, ReplicaStatus } from '../rollout/replica.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
 import type { RolloutCommand, RolloutState } from '../rollout/rollout-state.ts';
 import type { ModeView, ReplicaView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
-import type { Mode } from '../rules/rollout.ts';
+import type { End, Mode } from '../rules/rollout.ts';
 import { didYouMean } from '../rules/rule-book-fault.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { ambiguityWords } from './rollout-effect.ts';
@@ -185,22 +185,41 @@ function gateFault(
 function endOfV1(
   { rollout }: RuleBook,
   names: ReadonlyMap<string, string>,
-): Pick<RolloutView, 'sunset' | 'deprecation' | 'gone' | 'brownouts'> {
+): Pick<RolloutView, 'sunset' | 'deprecation' | 'gone' | 'ends' | 'brownouts'> {
   const { since, sunset } = rollout?.signals ?? {};
-  const { clients, except } = rollout?.gone ?? {};
   const named = (hashes: readonly string[]): readonly string[] =>
     hashes.map((hash) => names.get(hash) ?? hash);
+  const datesOf = (
+    end: Pick<End, 'since' | 'sunset' | 'gone'>,
+  ): Pick<RolloutView, 'sunset' | 'deprecation' | 'gone'> => {
+    const { clients, except } = end.gone ?? {};
+    return {
+      ...(end.since === undefined ? {} : { deprecation: new Date(end.since).toISOString() }),
+      ...(end.sunset === undefined ? {} : { sunset: new Date(end.sunset).toISOString() }),
+      ...(end.gone === undefined
+        ? {}
+        : {
+            gone: {
+              ...(clients === undefined ? {} : { clients: named(clients) }),
+              ...(except === undefined ? {} : { except: named(except) }),
+            },
+          }),
+    };
+  };
+  const endsOf = (kind: 'operation' | 'change', ends: Readonly<Record<string, End>>): RolloutView['ends'] =>
+    Object.entries(ends).map(([id, end]) => ({ kind, id, ...datesOf(end) }));
+  const { ends } = rollout ?? {};
   const now = Date.now();
   return {
-    ...(since === undefined ? {} : { deprecation: new Date(since).toISOString() }),
-    ...(sunset === undefined ? {} : { sunset: new Date(sunset).toISOString() }),
-    ...(rollout?.gone === undefined
+    ...datesOf({
+      ...(since === undefined ? {} : { since }),
+      ...(sunset === undefined ? {} : { sunset }),
+      ...(rollout?.gone === undefined ? {} : { gone: rollout.gone }),
+    }),
+    ...(ends === undefined
       ? {}
       : {
-          gone: {
-            ...(clients === undefined ? {} : { clients: named(clients) }),
-            ...(except === undefined ? {} : { except: named(except) }),
-          },
+          ends: [...(endsOf('operation', ends.operations) ?? []), ...(endsOf('change', ends.changes) ?? [])],
         }),
     brownouts: (rollout?.brownouts ?? []).map(({ id, from, until, share, status }) => ({
       id,

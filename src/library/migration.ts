@@ -166,10 +166,9 @@ export class Migration {
   private readonly options: MigrationOptions;
 
   constructor(ruleBook: RuleBook, options: MigrationOptions) {
-    const signals = ruleBook.rollout?.signals;
     this.ruleBook = ruleBook;
     this.rules = new CompiledRuleBook(ruleBook);
-    this.signals = signals && new SignalHeaders(signals);
+    this.signals = SignalHeaders.of(ruleBook.rollout);
     this.options = options;
   }
 
@@ -243,6 +242,7 @@ export class Migration {
             form: refusalForm(decision, target, this.rules),
             requestId: ownId(head),
             signals: undefined,
+            operation: undefined,
           }),
         };
       case 'pass':
@@ -276,6 +276,7 @@ interface RefusalParts {
   readonly requestId: string | undefined;
   /** Header fields of responses to V1 clients. */
   readonly signals: SignalHeaders | undefined;
+  readonly operation: string | undefined;
 }
 
 /** The id that the client or a proxy in front gave the request; here nobody else does. */
@@ -284,13 +285,16 @@ function ownId({ requestId }: RequestHead): string | undefined {
 }
 
 /** Returns the refusal for a failure. */
-function refusedRequest(failed: Failure, { form, requestId, signals }: RefusalParts): RefusedRequest {
+function refusedRequest(
+  failed: Failure,
+  { form, requestId, signals, operation }: RefusalParts,
+): RefusedRequest {
   const { status, code, detail, pointer, position } = failed;
   const content = failed.content(form, requestId);
   const body = new TextEncoder().encode(content.body);
   const headers = ['Content-Type', content.type, 'Content-Length', String(body.length)];
   headers.push('x-gateway-error', code, ...failed.headers);
-  signals?.addTo(headers, []);
+  signals?.addTo(headers, { operation, used: [], edits: [] });
   return {
     verdict: 'refused',
     status,
@@ -317,8 +321,14 @@ interface V1RequestParts {
 }
 
 /** Returns the refusal for a failure of a V1 request. */
-function refusedV1({ rules, head, signals }: V1RequestParts, failed: Failure): RefusedRequest {
-  return refusedRequest(failed, { form: rules.ruleBook.refusals, requestId: ownId(head), signals });
+function refusedV1({ rules, head, signals, decision }: V1RequestParts, failed: Failure): RefusedRequest {
+  const form = rules.ruleBook.refusals;
+  return refusedRequest(failed, {
+    form,
+    requestId: ownId(head),
+    signals,
+    operation: decision.operation?.id,
+  });
 }
 
 /** Starts a V1 request: without a body, or with one that no rule concerns, it is complete. */
@@ -517,7 +527,12 @@ function clientFields(parts: V1ResponseParts, headers: HeaderList): HeaderFields
   const fields = [...(headerPlanOf(facts, rules)?.response(status, own).headers ?? own)];
   const places = linkPlaces(parts);
   rewriteLinks(fields, { ...places, restore: (link) => restoredLink(facts, rules, link) });
-  if (status >= 200) signals?.addTo(fields, rules.deprecatedAttributes.of(request.edits));
+  if (status >= 200)
+    signals?.addTo(fields, {
+      operation: facts.operation?.id,
+      used: rules.deprecatedAttributes.of(request.edits),
+      edits: [request.edits],
+    });
   return headerFieldsOf(fields);
 }
 

@@ -116,6 +116,8 @@ function sectionsOf(report: Report): readonly Iterable<string>[] {
     ),
     report.remaining.length === 0 ? [] : ['## Remaining work before V1 can be switched off'],
     list(report.remaining),
+    report.endings === undefined ? [] : ['## What ends before V1 does'],
+    list((report.endings ?? []).map(({ sentence }) => markdownText(sentence))),
     tableLines(
       ['class', 'clients'],
       [

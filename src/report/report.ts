@@ -1,5 +1,7 @@
+import type { Ends } from '../rules/rollout.ts';
 import type { Census } from './census.ts';
 import { type ClientClass, type ClientReport, clientReport, dayBefore } from './client-report.ts';
+import { type Ending, endingsOf } from './endings.ts';
 import type { LogGap } from './log-gaps.ts';
 import type { OpenApiNames } from './openapi-names.ts';
 import type { ReportCoverage, ReportTally } from './report-totals.ts';
@@ -40,6 +42,8 @@ export interface Report {
   /** True when V1 was used and every condition of `switchOff` is met. */
   readonly canSwitchOff: boolean;
   readonly switchOff: SwitchOff;
+  /** Operations and changes that end before V1 does; absent where the rule book has none, or was not read. */
+  readonly endings?: readonly Ending[];
   /** The time that each log covers; absent when the gateway itself observed. */
   readonly logs?: readonly LogCoverage[];
   /** The times that the log of one replica lacks while another has entries, or of which the counts of replicas are not known. */
@@ -80,6 +84,8 @@ interface ReportOptions {
   readonly goneAfterDays?: number | undefined;
   /** Display names by client hash. */
   readonly names?: ReadonlyMap<string, string> | undefined;
+  /** What ends before V1 does. */
+  readonly ends?: Ends | undefined;
   readonly unreadable?: number | undefined;
   /** Logs that have entries, but none of level `info`. */
   readonly withoutInfo?: readonly string[] | undefined;
@@ -187,6 +193,7 @@ function* reportSteps(tally: ReportTally, options: ReportOptions): Generator<und
     remaining: remaining(clients, classes),
     canSwitchOff: statement.verdict === 'yes',
     switchOff: statement,
+    ...(options.ends === undefined ? {} : { endings: endingsOf(clients, options.ends, now) }),
     ...(options.logs === undefined ? {} : { logs: options.logs }),
     ...(gaps === undefined ? {} : { gaps }),
     ...(coverage === undefined ? {} : { coverage: coverageOf(coverage) }),

@@ -1,6 +1,6 @@
 import type { HeaderList } from '../http/header-list.ts';
-import type { DeprecatedAttribute } from '../rewrite/records.ts';
-import type { Brownout, Rollout, Signals } from '../rules/rollout.ts';
+import type { DeprecatedAttribute, EditRecord } from '../rewrite/records.ts';
+import { type Brownout, type End, type Ends, ownEnd, type Rollout, type Signals } from '../rules/rollout.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { isInScope, type RolloutSubject } from './modes.ts';
 
@@ -50,13 +50,18 @@ export function retirementRefusal(
   if (isPreflight(subject)) return undefined;
   const { time } = subject;
   const { gone, signals, brownouts } = rollout;
+  const ended = endedOperation(rollout, subject);
+  if (ended !== undefined) {
+    const detail = `Operation ${subject.operation} of V1 ended on ${dayOf(ended.sunset)}; use V2 under ${to}.${hint(ended.links, signals?.links)}`;
+    return { code: 'sunset', status: 410, title: 'Gone', detail, headers: [], note: 'sunset' };
+  }
   if (
     gone !== undefined &&
     signals?.sunset !== undefined &&
     time >= signals.sunset &&
     isInScope(gone, subject)
   ) {
-    const detail = `V1 ended on ${dayOf(signals.sunset)}; use V2 under ${to}.${hint(rollout)}`;
+    const detail = `V1 ended on ${dayOf(signals.sunset)}; use V2 under ${to}.${hint(signals.links)}`;
     return { code: 'sunset', status: 410, title: 'Gone', detail, headers: [], note: 'sunset' };
   }
   for (const brownout of brownouts) {
@@ -64,6 +69,17 @@ export function retirementRefusal(
     return brownoutRefusal(brownout, rollout, time, to);
   }
   return undefined;
+}
+
+/** The end of the request's operation, if it has one of its own that has come for this client. */
+function endedOperation(
+  { ends }: Rollout,
+  subject: RetiringRequest,
+): { readonly sunset: number; readonly links: Signals['links'] } | undefined {
+  if (ends === undefined || subject.operation === undefined) return undefined;
+  const { gone, sunset, links } = ownEnd(ends.operations, subject.operation) ?? {};
+  if (gone === undefined || sunset === undefined || links === undefined) return undefined;
+  return subject.time >= sunset && isInScope(gone, subject) ? { sunset, links } : undefined;
 }
 
 function isOn({ from, until }: Brownout, time: number): boolean {
@@ -75,7 +91,8 @@ function brownoutRefusal(brownout: Brownout, rollout: Rollout, time: number, to:
   const end = rollout.signals?.sunset;
   const when = end === undefined ? 'V1 is being retired' : `V1 ends on ${dayOf(end)}`;
   const detail =
-    message ?? `${when}, and is switched off for a while as a reminder; use V2 under ${to}.${hint(rollout)}`;
+    message ??
+    `${when}, and is switched off for a while as a reminder; use V2 under ${to}.${hint(rollout.signals?.links)}`;
   // Of a share, the next request may pass.
   const retryAt = share < 100 ? time : until;
   const isTimed = status === 503 && retryAt !== undefined;
@@ -84,8 +101,11 @@ function brownoutRefusal(brownout: Brownout, rollout: Rollout, time: number, to:
   return { code: 'brownout', status, title, detail, headers, note: id };
 }
 
-function hint({ signals }: Rollout): string {
-  const page = signals?.links.find(([relation]) => relation !== 'successor-version')?.[1];
+/** Names the first page about the end, of the first list that has one. */
+function hint(...lists: readonly (Signals['links'] | undefined)[]): string {
+  const page = lists
+    .flatMap((links) => links ?? [])
+    .find(([relation]) => relation !== 'successor-version')?.[1];
   return page === undefined ? '' : ` See ${page}`;
 }
 
@@ -93,33 +113,118 @@ function dayOf(time: number): string {
   return new Date(time).toISOString().slice(0, 10);
 }
 
-/** Header fields that announce the end of V1 to its clients, built once per rule book. */
-export class SignalHeaders {
-  private readonly fields: HeaderList;
-  private readonly singleFields: ReadonlySet<string>;
-  private readonly listsAttributes: boolean;
+/** Header fields of one response, and the names of those that it can have once only. */
+interface Announcement {
+  readonly fields: HeaderList;
+  readonly single: ReadonlySet<string>;
+}
 
-  /** `reportPath` is the path of the client's own report, if responses point to it. */
-  constructor(signals: Signals | undefined, reportPath?: string) {
-    const report = reportPath === undefined ? [] : ['Link', `<${reportPath}>; rel="help"`];
-    this.fields = [...(signals === undefined ? [] : fieldsOf(signals)), ...report];
-    const single = this.fields.filter((field, at) => at % 2 === 0 && field !== 'Link');
-    this.singleFields = new Set(single.map((name) => name.toLowerCase()));
-    this.listsAttributes = signals?.attributes === true;
+/** What a response is about. */
+export interface AnnouncedRequest {
+  /** Operation id; undefined for a request that the rule book does not name. */
+  readonly operation: string | undefined;
+  /** The deprecated attributes that it used. */
+  readonly used: readonly DeprecatedAttribute[];
+  /** What changes did to it and to its response. */
+  readonly edits: readonly (readonly Pick<EditRecord, 'change'>[] | undefined)[];
+}
+
+/**
+ * Header fields that announce the end of V1, or of an operation or a change of it, to V1's clients. Those of V1 and of operations are
+ * built once per rule book; the changes that a request meets are known only with the request.
+ */
+export class SignalHeaders {
+  private readonly signals: Signals | undefined;
+  private readonly ends: Ends | undefined;
+  private readonly report: HeaderList;
+  private readonly whole: Announcement;
+  private readonly operations: ReadonlyMap<string, Announcement>;
+  private readonly hasChanges: boolean;
+
+  /** Returns undefined where there is nothing to announce. `reportPath` is the path of the client's own report, if responses point to it. */
+  static of(rollout: Rollout | undefined, reportPath?: string): SignalHeaders | undefined {
+    const { signals, ends } = rollout ?? {};
+    if (signals === undefined && ends === undefined && reportPath === undefined) return undefined;
+    return new SignalHeaders(signals, ends, reportPath);
+  }
+
+  private constructor(signals: Signals | undefined, ends: Ends | undefined, reportPath: string | undefined) {
+    this.signals = signals;
+    this.ends = ends;
+    this.report = reportPath === undefined ? [] : ['Link', `<${reportPath}>; rel="help"`];
+    this.whole = this.announcement([]);
+    this.operations = new Map(
+      Object.entries(ends?.operations ?? {}).map(([id, end]) => [id, this.announcement([end])]),
+    );
+    this.hasChanges = Object.keys(ends?.changes ?? {}).length > 0;
+  }
+
+  /** True where a response to the operation may have one of the fields. */
+  mayConcern(operation: string | undefined): boolean {
+    return (
+      this.hasChanges ||
+      this.whole.fields.length > 0 ||
+      (operation !== undefined && this.operations.has(operation))
+    );
   }
 
   /** Adds the fields to a response's, in place. Fields of V2 about its own end are not about V1 and are removed. */
-  addTo(headers: string[], used: readonly DeprecatedAttribute[]): void {
+  addTo(headers: string[], request: AnnouncedRequest): void {
+    const { fields, single } = this.of(request);
     for (let at = headers.length - 2; at >= 0; at -= 2) {
-      if (this.singleFields.has(headers[at]?.toLowerCase() ?? '')) headers.splice(at, 2);
+      if (single.has(headers[at]?.toLowerCase() ?? '')) headers.splice(at, 2);
     }
-    headers.push(...this.fields);
-    if (this.listsAttributes && used.length > 0) headers.push(ATTRIBUTES_FIELD, listOf(used));
+    headers.push(...fields);
+    const { used } = request;
+    if (this.signals?.attributes === true && used.length > 0) headers.push(ATTRIBUTES_FIELD, listOf(used));
+  }
+
+  private of({ operation, edits }: AnnouncedRequest): Announcement {
+    const known = operation === undefined ? undefined : this.operations.get(operation);
+    const { ends } = this;
+    if (!this.hasChanges || ends === undefined) return known ?? this.whole;
+    const changes = new Set(edits.flatMap((list) => (list ?? []).map(({ change }) => change)));
+    const met = [...changes].flatMap((id) => ownEnd(ends.changes, id) ?? []);
+    if (met.length === 0) return known ?? this.whole;
+    const own = operation === undefined ? undefined : ownEnd(ends.operations, operation);
+    return this.announcement(own === undefined ? met : [own, ...met]);
+  }
+
+  /** The earliest dates of V1 and what ends before it; of two pages for one relation, the one of what ends first. */
+  private announcement(own: readonly End[]): Announcement {
+    const { signals } = this;
+    const all = [
+      ...own.toSorted((one, other) => (one.sunset ?? Infinity) - (other.sunset ?? Infinity)),
+      ...(signals === undefined ? [] : [signals]),
+    ];
+    const fields = [
+      ...fieldsOf({
+        since: earliest(all.map(({ since }) => since)),
+        sunset: earliest(all.map(({ sunset }) => sunset)),
+        links: new Map(all.toReversed().flatMap(({ links }) => links)),
+      }),
+      ...this.report,
+    ];
+    const single = fields.filter((field, at) => at % 2 === 0 && field !== 'Link');
+    return { fields, single: new Set(single.map((name) => name.toLowerCase())) };
   }
 }
 
+function earliest(times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
+}
+
 /** `Deprecation` is a structured-field date (RFC 9745 §2.1), `Sunset` an HTTP date (RFC 8594 §3). */
-function fieldsOf({ since, sunset, links }: Signals): HeaderList {
+function fieldsOf({
+  since,
+  sunset,
+  links,
+}: {
+  readonly since: number | undefined;
+  readonly sunset: number | undefined;
+  readonly links: Iterable<Signals['links'][number]>;
+}): HeaderList {
   const fields: string[] = [];
   if (since !== undefined) fields.push('Deprecation', `@${Math.floor(since / 1000)}`);
   if (sunset !== undefined) fields.push('Sunset', new Date(sunset).toUTCString());

@@ -242,6 +242,11 @@ export interface RolloutView {
   readonly deprecation?: string;
   /** Clients whose V1 requests get 410 from the sunset on, by name where they have one; absent when none do. */
   readonly gone?: { readonly clients?: readonly string[]; readonly except?: readonly string[] };
+  /** Operations and changes that end before V1 does; absent for none. */
+  readonly ends?: readonly (Pick<RolloutView, 'sunset' | 'deprecation' | 'gone'> & {
+    readonly kind: 'operation' | 'change';
+    readonly id: string;
+  })[];
   readonly brownouts: readonly {
     readonly id: string;
     readonly state: 'to-come' | 'on' | 'over';

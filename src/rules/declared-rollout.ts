@@ -1,5 +1,7 @@
 import {
   type Brownout,
+  type End,
+  type Ends,
   type LinkRelation,
   type Mode,
   type Modes,
@@ -23,29 +25,48 @@ export const DEFAULT_ROLLBACK = {
   certainty: 99,
 } as const;
 
-/** Reads the rollout part of a source; undefined when it has none. `ids` are those of the operations. */
+/**
+ * Reads the rollout part of a source; undefined when it has none. `ids` are those of the operations, `indexes` the positions of the
+ * changes where some are left out.
+ */
 export function declareRollout(
   source: RuleBookSource,
   ids: ReadonlySet<string>,
+  indexes?: readonly number[],
 ): { readonly rollout: Rollout | undefined; readonly faults: readonly SourceFault[] } {
-  const reader = new RolloutReader(source, ids);
+  const reader = new RolloutReader(source, ids, indexes);
   const { clients, deprecation, sunset, links, brownouts, modes, pins, shield } = source;
   const parts = [clients, deprecation, sunset, links, brownouts, modes, pins, shield];
-  if (parts.every((part) => part === undefined)) return { rollout: undefined, faults: [] };
+  const hasEnds = [...Object.values(source.operations ?? {}), ...source.changes].some(hasEnd);
+  if (!hasEnds && parts.every((part) => part === undefined)) return { rollout: undefined, faults: [] };
   return { rollout: reader.read(), faults: reader.faults };
 }
 
 type ScopeSource = Partial<Record<keyof Scope, readonly string[]>>;
 type ModeSource = Exclude<NonNullable<RuleBookSource['modes']>, { default?: unknown }>;
 
+/** The keys that an operation and a change share. */
+type EndSource = Pick<
+  Exclude<NonNullable<RuleBookSource['operations']>[string], string>,
+  'deprecation' | 'sunset' | 'links'
+>;
+
+function hasEnd(source: string | EndSource): boolean {
+  if (typeof source === 'string') return false;
+  const { deprecation, sunset, links } = source;
+  return deprecation !== undefined || sunset !== undefined || links !== undefined;
+}
+
 class RolloutReader {
   readonly faults: SourceFault[] = [];
   private readonly source: RuleBookSource;
   private readonly ids: ReadonlySet<string>;
   private readonly hashes: ReadonlyMap<string, string>;
+  private readonly indexes: readonly number[] | undefined;
 
-  constructor(source: RuleBookSource, ids: ReadonlySet<string>) {
+  constructor(source: RuleBookSource, ids: ReadonlySet<string>, indexes: readonly number[] | undefined) {
     this.source = source;
+    this.indexes = indexes;
     this.ids = ids;
     this.hashes = new Map(Object.entries(source.clients ?? {}));
   }
@@ -59,6 +80,7 @@ class RolloutReader {
       clients: this.names(),
       ...(signals === undefined ? {} : { signals }),
       ...(isGone ? { gone: this.scope(sunset, ['sunset']) } : {}),
+      ...this.ends(signals),
       ...(typeof sunset === 'object' && sunset.lead !== undefined ? { leadDays: sunset.lead } : {}),
       brownouts: brownouts.map((brownout, at) => this.brownout(brownout, ['brownouts', at])),
       ...(modes === undefined ? {} : { modes }),
@@ -91,11 +113,7 @@ class RolloutReader {
         'sunset is before deprecation; V1 cannot end before it is deprecated (RFC 9745 §4)',
       );
     }
-    const relations: readonly LinkRelation[] = ['deprecation', 'sunset', 'successor-version'];
-    const targets = relations.flatMap((relation) => {
-      const target = links[relation];
-      return target === undefined ? [] : [[relation, target] as const];
-    });
+    const targets = targetsOf(links);
     if (since === undefined && at === undefined && targets.length === 0) return undefined;
     return {
       ...(since === undefined ? {} : { since }),
@@ -104,6 +122,52 @@ class RolloutReader {
       ...(at === undefined ? {} : { sunset: at }),
       links: targets,
     };
+  }
+
+  private ends(whole: Signals | undefined): { readonly ends?: Ends } {
+    const operations: Record<string, End> = {};
+    const changes: Record<string, End> = {};
+    for (const [id, source] of Object.entries(this.source.operations ?? {}))
+      if (typeof source !== 'string' && hasEnd(source))
+        operations[id] = this.end(source, whole, ['operations', id]);
+    for (const [at, source] of this.source.changes.entries())
+      if (hasEnd(source)) changes[source.id] = this.end(source, whole, ['changes', this.changeAt(at)]);
+    const has = Object.keys(operations).length + Object.keys(changes).length > 0;
+    return has ? { ends: { operations, changes } } : {};
+  }
+
+  private end(
+    { deprecation, sunset, links = {} }: EndSource,
+    whole: Signals | undefined,
+    path: SourcePath,
+  ): End {
+    const since = deprecation === undefined ? undefined : timeOf(deprecation);
+    const at = sunset === undefined ? undefined : timeOf(typeof sunset === 'string' ? sunset : sunset.at);
+    const begin = since ?? whole?.since;
+    if (at !== undefined && begin !== undefined && at < begin)
+      this.fault([...path, 'sunset'], 'sunset is before deprecation; choose a later day (RFC 9745 §4)');
+    if (since !== undefined && whole?.since !== undefined && since > whole.since)
+      this.fault(
+        [...path, 'deprecation'],
+        'is later than the deprecation of V1 as a whole, which says so already; remove it',
+      );
+    if (at !== undefined && whole?.sunset !== undefined && at > whole.sunset)
+      this.fault(
+        [...path, 'sunset'],
+        'is later than the sunset of V1 as a whole; choose an earlier day, or remove it',
+      );
+    const isGone = typeof sunset === 'object' && sunset.after === 'gone';
+    return {
+      ...(since === undefined ? {} : { since }),
+      ...(at === undefined ? {} : { sunset: at }),
+      links: targetsOf(links),
+      ...(isGone ? { gone: this.scope(sunset, [...path, 'sunset']) } : {}),
+    };
+  }
+
+  /** The position of a change in the whole source, of which parts may be left out. */
+  private changeAt(at: number): number {
+    return this.indexes?.[at] ?? at;
   }
 
   private brownout(source: NonNullable<RuleBookSource['brownouts']>[number], path: SourcePath): Brownout {
@@ -199,6 +263,14 @@ class RolloutReader {
   private fault(path: SourcePath, message: string, blame: SourceFault['blame'] = 'value'): void {
     this.faults.push({ path, blame, message });
   }
+}
+
+function targetsOf(links: NonNullable<RuleBookSource['links']>): Signals['links'] {
+  const relations: readonly LinkRelation[] = ['deprecation', 'sunset', 'successor-version'];
+  return relations.flatMap((relation) => {
+    const target = links[relation];
+    return target === undefined ? [] : [[relation, target] as const];
+  });
 }
 
 function modeOf(source: ModeSource): Mode {

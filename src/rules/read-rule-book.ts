@@ -108,7 +108,7 @@ function check(source: RuleBookSource, subset: ValidSubset | undefined, jsonAt: 
   const byId = new Map(operations.map((operation) => [operation.id, operation]));
   const ids = subset?.ids ?? new Set(Object.keys(source.operations ?? {}));
   const { version, versionField, faults: ofVersion } = declareVersion(source);
-  const { rollout, faults: ofRollout } = declareRollout(source, ids);
+  const { rollout, faults: ofRollout } = declareRollout(source, ids, subset?.indexes);
   const all = [...faults, ...checkChanges(declared, byId, ids), ...ofVersion, ...ofRollout];
   all.push(...clientFieldFaults(source.client));
   if (typeof source.refusals === 'object')

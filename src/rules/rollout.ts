@@ -23,6 +23,18 @@ export interface Signals {
 /** Link relations for the end of V1. */
 export type LinkRelation = 'deprecation' | 'sunset' | 'successor-version';
 
+/** The end of one operation or change; what is absent is that of V1 as a whole. */
+export interface End extends Pick<Signals, 'since' | 'sunset' | 'links'> {
+  /** The requests that get 410 after the sunset; operations only. */
+  readonly gone?: Omit<Scope, 'operations'>;
+}
+
+/** What ends before V1 as a whole does, by id. */
+export interface Ends {
+  readonly operations: Readonly<Record<string, End>>;
+  readonly changes: Readonly<Record<string, End>>;
+}
+
 /** A time window in which V1 requests are refused on purpose, so that clients that still depend on V1 notice before its end. */
 export interface Brownout extends Scope {
   readonly id: string;
@@ -88,12 +100,19 @@ export interface Rollout {
   readonly signals?: Signals;
   /** The requests that get 410 after the sunset. */
   readonly gone?: Scope;
+  /** Operations and changes with an end of their own; absent for none. */
+  readonly ends?: Ends;
   /** Least days between the announcement of the sunset and the sunset, while clients still use V1. */
   readonly leadDays?: number;
   readonly brownouts: readonly Brownout[];
   readonly modes?: Modes;
   readonly pins: readonly Pin[];
   readonly shield?: Shield;
+}
+
+/** Returns the end of an operation or change by its id, which may come from a request: `constructor` must not match an inherited member. */
+export function ownEnd(ends: Ends[keyof Ends], id: string): End | undefined {
+  return Object.hasOwn(ends, id) ? ends[id] : undefined;
 }
 
 /** Reads a day or a time (RFC 3339) as milliseconds since 1970; a day starts at midnight UTC. Undefined for anything else. */

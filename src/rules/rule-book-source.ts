@@ -58,6 +58,16 @@ const address = z
   )
   .exactOptional();
 
+const links = strict({ deprecation: address, sunset: address, 'successor-version': address }).exactOptional();
+
+/** What an operation and a change can have of their own. */
+const ownEnd = {
+  deprecation: instant
+    .exactOptional()
+    .describe('The date from which it is deprecated, before V1 as a whole; its responses carry it.'),
+  links: links.describe('Pages about its end; its responses carry them as Link.'),
+};
+
 const mode = z.union(
   [z.enum(['migrate', 'observe', 'shadow']), strict({ canary: percent.describe('Percent of clients.') })],
   { error: 'migrate, observe, shadow or { canary: 10 }' },
@@ -103,9 +113,7 @@ const rolloutSource = {
     .describe(
       'The date on which V1 ends; V1 responses carry it. With after: gone, V1 requests get 410 from then on.',
     ),
-  links: strict({ deprecation: address, sunset: address, 'successor-version': address })
-    .exactOptional()
-    .describe('Pages about the end of V1; V1 responses carry them as Link.'),
+  links: links.describe('Pages about the end of V1; V1 responses carry them as Link.'),
   brownouts: z
     .array(
       strict({
@@ -717,6 +725,12 @@ const change = strict({
     .exactOptional()
     .describe('Rules for the body of the response to a V1 client.'),
   policies: strict(policies).exactOptional().describe('Policies for the rules of this change only.'),
+  ...ownEnd,
+  sunset: instant
+    .exactOptional()
+    .describe(
+      'The date on which what it translates ends, before V1 as a whole; responses to requests that it edits carry it.',
+    ),
   assumed,
 });
 
@@ -836,6 +850,19 @@ export const ruleBookSource = strict({
             embeds,
             to: destination,
             status: statusMap,
+            ...ownEnd,
+            sunset: z
+              .union(
+                [
+                  instant,
+                  strict({ at: instant, after: z.enum(['serve', 'gone']), clients, except: scope.except }),
+                ],
+                { error: 'a day or a time, or a mapping with at and after' },
+              )
+              .exactOptional()
+              .describe(
+                'The date on which it ends, before V1 as a whole; its responses carry it. With after: gone, its requests get 410 from then on.',
+              ),
             resource: resource.describe(
               'Where its responses carry the resource; that of the rule book when absent.',
             ),

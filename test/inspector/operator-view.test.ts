@@ -24,6 +24,16 @@ test.each<[EndOfV1, number, string]>([
     AFTER,
     `It ended on ${DAY}, as V1 responses announce: V1 requests of acme get 410 now.`,
   ],
+  [
+    { ends: [{ kind: 'operation', id: 'a', deprecation: DAY, sunset: DAY, gone: { except: ['acme'] } }] },
+    AFTER,
+    `Operation a: deprecated since ${DAY}; ended on ${DAY}: V1 requests for it get 410 now, except those of acme.`,
+  ],
+  [
+    { ends: [{ kind: 'change', id: 'c', sunset: DAY }] },
+    BEFORE,
+    `Change c: ends on ${DAY}: no request gets 410 for it.`,
+  ],
 ])('%j at %d is told as it is', (end, now, sentence) => {
   expect(endSentences(end, now)).toEqual([sentence]);
 });

@@ -51,6 +51,36 @@ function tallyOf(entries: readonly Entry[]): Tally {
 
 const options = { now: new Date(now).toISOString() };
 
+test('what ends before V1 is told with the clients that still use it', () => {
+  const bill = { operation: 'create_bill' };
+  const tally = tallyOf([
+    v1('a', 1, [UNWRAP], bill),
+    v1('a', 2, [], bill),
+    v1('b', 1, [], { operation: 'read_bill' }),
+    v1('c', 60, [UNWRAP], bill),
+  ]);
+  const ends = {
+    operations: {
+      create_bill: { sunset: now + DAY, links: [], gone: {} },
+      close_bill: { since: now - DAY, sunset: now + DAY, links: [] },
+    },
+    changes: { 'body-wrapper': { sunset: now - DAY, links: [] } },
+  };
+  const report = makeReport(tally, { ...options, ends, names: new Map([['a', 'acme']]) });
+  expect(report.endings?.map(({ sentence }) => sentence)).toEqual([
+    'Operation create_bill ends on 2026-11-22; 1 client still uses it: acme.',
+    'Operation close_bill has been deprecated since 2026-11-20 and ends on 2026-11-22; nobody uses it any more.',
+    'What change body-wrapper translates ended on 2026-11-20; 1 client still uses it: acme.',
+  ]);
+  expect(report.endings?.[0]).toMatchObject({
+    kind: 'operation',
+    isRefused: true,
+    clients: [{ client: 'a', count: 2 }],
+  });
+  expect(reportMarkdown(report)).toContain('## What ends before V1 does\n\n- Operation create_bill ends');
+  expect(makeReport(tally, options)).not.toHaveProperty('endings');
+});
+
 describe('a client', () => {
   test.each([
     ['gone', [v1('c', 60, [UNWRAP, NEST]), v1('c', 40, [NEST])]],

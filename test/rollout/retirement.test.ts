@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createClientHash } from '../../src/node/runtime.ts';
-import type { Rollout } from '../../src/rules/rollout.ts';
+import { SignalHeaders } from '../../src/rollout/retirement.ts';
+import type { Ends, Rollout } from '../../src/rules/rollout.ts';
 import { gatewayFor, type TestGateway } from '../support/gateway.ts';
 import { exchange, statusOf } from '../support/raw-client.ts';
 import { ok, rawServer, type RawServer } from '../support/raw-server.ts';
@@ -208,5 +209,96 @@ describe('version pins', () => {
       expect.stringMatching(new RegExp(`^x-api-version: ${sent}\r?$`, 'i')),
     ]);
     expect(await gateway.entry()).toMatchObject({ apiVersion: { sent, why } });
+  });
+});
+
+describe('an end of its own', () => {
+  const [PAST, AHEAD, LATER] = [Date.now() - DAY, Date.now() + DAY, Date.now() + 9 * DAY];
+  const dateOf = (time: number): string => new Date(time).toUTCString();
+  const ends = (operation: object, changes: Ends['changes'] = {}): Partial<Rollout> => ({
+    ends: { operations: { order_post_production: { links: [], ...operation } }, changes },
+  });
+  const other = (more = ''): string => request('/api/v1/clients', more, '{"data":{}}');
+
+  test.each<[string, Partial<Rollout>, object, object]>([
+    [
+      'is on its responses alone',
+      ends({ since: PAST, sunset: AHEAD, links: [['sunset', 'https://x.test/s']] }),
+      {
+        sunset: dateOf(AHEAD),
+        deprecation: `@${Math.floor(PAST / 1000)}`,
+        link: '<https://x.test/s>; rel="sunset"',
+      },
+      { sunset: undefined, deprecation: undefined, link: undefined },
+    ],
+    [
+      'comes before that of V1, whose other fields stay',
+      {
+        ...ends({ sunset: AHEAD }),
+        signals: {
+          since: PAST,
+          sunset: LATER,
+          attributes: false,
+          links: [['deprecation', 'https://x.test/d']],
+        },
+      },
+      {
+        sunset: dateOf(AHEAD),
+        deprecation: `@${Math.floor(PAST / 1000)}`,
+        link: '<https://x.test/d>; rel="deprecation"',
+      },
+      {
+        sunset: dateOf(LATER),
+        deprecation: `@${Math.floor(PAST / 1000)}`,
+        link: '<https://x.test/d>; rel="deprecation"',
+      },
+    ],
+    [
+      'of a change is on responses to what it edits',
+      { ends: { operations: {}, changes: { 'property-address': { sunset: AHEAD, links: [] } } } },
+      { sunset: dateOf(AHEAD) },
+      { sunset: undefined },
+    ],
+  ])('%s', async (_, rollout, own, others) => {
+    const { gateway } = await serve(rollout);
+    for (const [sent, fields] of [
+      [request(), own],
+      [other(), others],
+    ] as const) {
+      const { text } = await exchange(gateway.port, sent);
+      for (const [name, value] of Object.entries(fields))
+        expect([name, field(text, name)]).toEqual([name, value]);
+    }
+  });
+
+  test('refuses its own requests after it, and no others', async () => {
+    const { gateway, v2 } = await serve(
+      ends({ sunset: PAST, links: [['sunset', 'https://x.test/s']], gone: { except: [acme] } }),
+    );
+    const refused = await exchange(gateway.port, request());
+    expect(statusOf(refused)).toBe(410);
+    expect(field(refused.text, 'x-gateway-error')).toBe('sunset');
+    expect(refused.text).toMatch(
+      /Operation order_post_production of V1 ended on [\d-]{10}; use V2 under \/api\/v2\. See https:\/\/x\.test\/s/,
+    );
+    expect(await gateway.entry()).toMatchObject({ failure: 'sunset', operation: 'order_post_production' });
+    expect(statusOf(await exchange(gateway.port, request(undefined, as('acme'))))).toBe(200);
+    expect(statusOf(await exchange(gateway.port, other()))).toBe(200);
+    expect(v2.received.join('').match(/POST /g)).toHaveLength(2);
+  });
+
+  test('that is announced or to come refuses nothing', async () => {
+    for (const end of [{ sunset: PAST }, { sunset: AHEAD, gone: {} }]) {
+      const { gateway } = await serve(ends(end));
+      expect(statusOf(await exchange(gateway.port, request()))).toBe(200);
+    }
+  });
+
+  // Attack: an operation or a change by a name that every object has.
+  test('is found by own names alone', () => {
+    const headers: string[] = [];
+    const announced = SignalHeaders.of({ ...none, ends: { operations: {}, changes: { c: { links: [] } } } });
+    announced?.addTo(headers, { operation: 'constructor', used: [], edits: [[{ change: 'toString' }]] });
+    expect(headers).toEqual([]);
   });
 });

@@ -83,6 +83,59 @@ describe('its meaning', () => {
   });
 });
 
+describe('an end of its own', () => {
+  const change = '{ id: c, summary: s, on: every, request: [{ strip: x }]';
+  const withEnds = (operation: string, ofChange = '', more = ''): string =>
+    `${more}operations: { a: { match: POST /a${operation} } }\nchanges: [${change}${ofChange} }]\n`;
+
+  test('of an operation and of a change, by their ids; both are part of the hash', async () => {
+    const text = withEnds(
+      ', deprecation: 2026-12-01, sunset: { at: 2027-01-01, after: gone, except: [acme] }, links: { sunset: "https://x.test/" }',
+      ', sunset: 2027-02-01',
+      `${clients}\n`,
+    );
+    const read = await bookIn(text);
+    expect(read.rollout?.ends).toEqual({
+      operations: {
+        a: {
+          since: Date.UTC(2026, 11, 1),
+          sunset: Date.UTC(2027, 0, 1),
+          links: [['sunset', 'https://x.test/']],
+          gone: { except: [ACME] },
+        },
+      },
+      changes: { c: { sunset: Date.UTC(2027, 1, 1), links: [] } },
+    });
+    const hashes = [
+      text,
+      withEnds(''),
+      withEnds('', ', sunset: 2027-02-01'),
+      withEnds('', ', sunset: 2027-02-02'),
+    ];
+    const read4 = await Promise.all(hashes.map(bookIn));
+    expect(new Set(read4.map(({ hash }) => hash)).size).toBe(4);
+    expect(read4[1]).not.toHaveProperty('rollout');
+  });
+
+  test.each([
+    [withEnds(', deprecation: 2027-01-02, sunset: 2027-01-01'), /^1:.* sunset is before deprecation/],
+    [
+      withEnds(', deprecation: 2027-02-01', '', 'deprecation: 2027-01-01\n'),
+      /later than the deprecation of V1/,
+    ],
+    [withEnds(', sunset: 2027-02-01', '', 'sunset: 2027-01-01\n'), /later than the sunset of V1/],
+    [withEnds('', ', sunset: 2027-02-01', 'sunset: 2027-01-01\n'), /^3:.*later than the sunset of V1/],
+    [
+      withEnds(', sunset: { at: 2027-02-01, after: gone, except: [acne] }', '', `${clients}\n`),
+      /client "acne"/,
+    ],
+    [withEnds('', ', sunset: { at: 2027-02-01, after: gone }'), /changes\[0\]\.sunset must be a text/],
+    [withEnds(', sunset: soon'), /a day or a time/],
+  ])('%s', async (text, fault) => {
+    expect((await faultsIn(text)).join('\n')).toMatch(fault);
+  });
+});
+
 describe('faults: each names the thing, the value and the way out', () => {
   test.each([
     ['deprecation: tomorrow', /^4:14 deprecation .*a day or a time/],

@@ -7,6 +7,7 @@ import type { ResponseHead } from '../../http/response-head.ts';
 import { TransformThreads } from '../../node/threads/transform-thread.ts';
 import { decodeBody } from '../../node/decode-body.ts';
 import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
+import type { Ends } from '../../rules/rollout.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import { gatewayOptions, readSettings } from '../../settings/read-settings.ts';
 
@@ -178,6 +179,12 @@ export interface PlayedCase {
 /** The address of V2, in the links of its responses. */
 const V2_HOST = 'v2.test';
 
+/** Ends without their refusals. */
+function announcedOnly({ operations, changes }: Ends): Ends {
+  const announced = Object.entries(operations).map(([id, { gone: _gone, ...end }]) => [id, end] as const);
+  return { operations: Object.fromEntries(announced), changes };
+}
+
 /** Bytes for buffered bodies; a case has one. */
 const BUFFER_BYTES = 256 * 1024 * 1024;
 
@@ -187,10 +194,20 @@ const BUFFER_BYTES = 256 * 1024 * 1024;
  */
 export function casePlayer(ruleBook: RuleBook): (textCase: TextCase) => Promise<PlayedCase> {
   const { rollout, ...rest } = ruleBook;
-  const signals = rollout?.signals;
+  const { signals, ends } = rollout ?? {};
   const rules = new CompiledRuleBook({
     ...rest,
-    ...(signals === undefined ? {} : { rollout: { clients: {}, brownouts: [], pins: [], signals } }),
+    ...(signals === undefined && ends === undefined
+      ? {}
+      : {
+          rollout: {
+            clients: {},
+            brownouts: [],
+            pins: [],
+            ...(signals === undefined ? {} : { signals }),
+            ...(ends === undefined ? {} : { ends: announcedOnly(ends) }),
+          },
+        }),
   });
   const read = readSettings({ flags: {}, environment: {}, readFile: () => '' });
   if ('faults' in read) throw new Error(read.faults.join('\n'));

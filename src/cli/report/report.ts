@@ -2,6 +2,7 @@ import { Buffer } from 'node:buffer';
 import { stdout } from 'node:process';
 import { type Document, isMap, isSeq, parseDocument } from 'yaml';
 import { readClientNames } from '../../node/admin/names.ts';
+import { loadRuleBook } from '../../node/rule-books.ts';
 import { type Census, changeIdOf, proposalYaml, type StripProposal } from '../../report/census.ts';
 import {
   bodyCheckWords,
@@ -28,6 +29,7 @@ import { LineTally } from '../../report/tally/tally-lines.ts';
 import { Tally } from '../../report/tally/tally.ts';
 import { count, counted, terminalLines, terminalText } from '../../report/text.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
+import type { Ends } from '../../rules/rollout.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import {
   type CommandFault,
@@ -86,6 +88,7 @@ async function print(files: readonly string[], options: ReportOptions): Promise<
     logs: lines.coverage,
     gaps: lines.gaps,
     schema,
+    ends: await endsOf(options),
   });
   if (options.apply === true) return apply(made, options);
   if (options.digest === true) {
@@ -94,6 +97,16 @@ async function print(files: readonly string[], options: ReportOptions): Promise<
   } else await write(options.census === true ? printCensus(made, options) : printReport(made, options));
   const junk = lines.coverage.find(({ entries, unreadable }) => entries === 0 && unreadable > 0);
   return junk && noRewriteLog(junk.file, junk.unreadable);
+}
+
+/** What ends before V1 does. A report says who needs V1 also without a rule book; then stderr tells what it leaves out. */
+async function endsOf({ rules }: ReportOptions): Promise<Ends | undefined> {
+  const book = await loadRuleBook(rules);
+  if (!('faults' in book)) return book.rules.ruleBook.rollout?.ends;
+  process.stderr.write(
+    `note: operations that end before V1 are left out, because the rule book is not valid: ${book.faults[0]}\n`,
+  );
+  return undefined;
 }
 
 /** Writes the proposals of the census into the rule book. */

@@ -446,7 +446,8 @@ export class V1Exchange
   /** False where no field of V2's response changes but those of the hop. */
   private changesFields({ status, lines }: ResponseHead): boolean {
     const isContentless = this.received.exchange.method === 'HEAD' || status === 304;
-    const isSignalled = this.gateway.signals(this.rules.ruleBook) !== undefined;
+    const isSignalled =
+      this.gateway.signals(this.rules.ruleBook)?.mayConcern(this.decision.operation?.id) === true;
     if (isContentless || isSignalled || lines === undefined || lines.kinds.includes('link')) return true;
     return headerPlanOf(this.requestFacts, this.rules)?.hasResponseRules === true;
   }
@@ -521,7 +522,10 @@ export class V1Exchange
 
   protected override addSignals(headers: string[]): void {
     const { ruleBook, deprecatedAttributes } = this.rules;
-    this.gateway.signals(ruleBook)?.addTo(headers, deprecatedAttributes.of(this.entry.edits));
+    const { edits, responseEdits, operation } = this.entry;
+    this.gateway
+      .signals(ruleBook)
+      ?.addTo(headers, { operation, used: deprecatedAttributes.of(edits), edits: [edits, responseEdits] });
   }
 
   private get isFromV2(): boolean {

@@ -36,7 +36,7 @@ import {
 } from '../../migrate/transform.ts';
 import { type EditRecord, isOfQuery, type Refusal } from '../../rewrite/records.ts';
 import { modesInForce, ownMode, pinnedRelease } from '../../rollout/modes.ts';
-import type { Modes, Rollout, Scope } from '../../rules/rollout.ts';
+import { type Modes, ownEnd, type Rollout, type Scope } from '../../rules/rollout.ts';
 import { isTransformed, type RuleBook } from '../../rules/rule-book.ts';
 import type { BodyView, ExplainRequest, Explanation, RequestView } from '../api.ts';
 import { makeDiff } from '../diff/diff.ts';
@@ -466,7 +466,7 @@ function isHeader(pair: unknown): boolean {
 
 /** What decides, beside the rules, about a live V1 request of some client. */
 interface LiveState {
-  readonly rollout: Pick<Rollout, 'signals' | 'gone' | 'brownouts'> | undefined;
+  readonly rollout: Pick<Rollout, 'signals' | 'gone' | 'ends' | 'brownouts'> | undefined;
   readonly modes: Modes;
   /** Undefined for a request that the rule book does not name. */
   readonly operation: string | undefined;
@@ -480,8 +480,13 @@ function liveSentences(state: LiveState): readonly string[] {
 }
 
 function goneSentences({ rollout, operation, now }: LiveState): readonly string[] {
-  const { gone, signals } = rollout ?? {};
+  const { gone, ends, signals } = rollout ?? {};
   const { sunset } = signals ?? {};
+  const own = operation === undefined || ends === undefined ? undefined : ownEnd(ends.operations, operation);
+  if (own?.gone !== undefined && own.sunset !== undefined && now >= own.sunset)
+    return [
+      `Operation ${operation} of V1 has ended: ${goneWords({ sunset: new Date(own.sunset).toISOString(), gone: own.gone }, now, ' for it')}.`,
+    ];
   if (gone === undefined || sunset === undefined || now < sunset || !mayConcern(gone, operation)) return [];
   const { clients, except } = gone;
   const named = {

@@ -86,6 +86,7 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
       observed: { since: new Date(coverage.since).toISOString(), until: now },
       coverage,
       names: parts.names(),
+      ends: parts.rules().current.ruleBook.rollout?.ends,
       goneAfterDays: days === undefined ? undefined : Number(days),
     };
     const report = await makeReportInSteps(tally, options, pause);

@@ -46,10 +46,10 @@ export interface EndOfV1 {
 
 /** The steps of V1's end, as the rule book dates them, that concern a client (a hash); brownouts of some operations are among them. */
 export function endOfV1(rollout: Rollout | undefined, client: string): readonly EndOfV1[] {
-  const { signals, gone, brownouts = [] } = rollout ?? {};
+  const { signals, gone, ends, brownouts = [] } = rollout ?? {};
   const { since, sunset, links = [] } = signals ?? {};
-  const linkOf = (relation: LinkRelation): Pick<EndOfV1, 'link'> => {
-    const link = links.find(([known]) => known === relation)?.[1];
+  const linkOf = (relation: LinkRelation, own = links): Pick<EndOfV1, 'link'> => {
+    const link = own.find(([known]) => known === relation)?.[1];
     return link === undefined ? {} : { link };
   };
   const concerns = ({ clients, except }: Scope): boolean =>
@@ -59,6 +59,31 @@ export function endOfV1(rollout: Rollout | undefined, client: string): readonly 
     ...(since === undefined
       ? []
       : [{ text: `V1 is deprecated from ${dateText(since)}.`, ...linkOf('deprecation') }]),
+    ...(['operation', 'change'] as const).flatMap((kind) =>
+      Object.entries(ends?.[`${kind}s`] ?? {}).flatMap(([id, end]) => {
+        const what = kind === 'operation' ? `Operation ${id}` : `What change ${id} translates`;
+        const own410 =
+          end.gone !== undefined && concerns(end.gone) ? ' From then on its requests get 410.' : '';
+        return [
+          ...(end.since === undefined
+            ? []
+            : [
+                {
+                  text: `${what} is deprecated from ${dateText(end.since)}.`,
+                  ...linkOf('deprecation', end.links),
+                },
+              ]),
+          ...(end.sunset === undefined
+            ? []
+            : [
+                {
+                  text: `${what} ends on ${dateText(end.sunset)}.${own410}`,
+                  ...linkOf('sunset', end.links),
+                },
+              ]),
+        ];
+      }),
+    ),
     ...brownouts.filter(concerns).map((brownout) => ({ text: brownoutText(brownout) })),
     ...(sunset === undefined
       ? []

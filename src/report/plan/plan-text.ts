@@ -19,7 +19,7 @@ export interface PlanPart {
 /** The parts of a plan in reading order. Times are those of its zone. */
 export function planParts(plan: Plan): readonly PlanPart[] {
   const zone = new Zone(plan.zone);
-  const { brownouts, clients, rotated, unknown } = plan;
+  const { brownouts, clients, rotated, endings, unknown } = plan;
   const unmet = clients.filter(({ notices }) => notices === undefined);
   const met = clients.length - unmet.length;
   return [
@@ -57,6 +57,9 @@ export function planParts(plan: Plan): readonly PlanPart[] {
         rows: clients.map((client) => clientRow(client, zone)),
       },
     },
+    ...(endings.length === 0
+      ? []
+      : [{ title: 'What ends before V1 does', sentences: endings.map(({ sentence }) => sentence) }]),
     ...(rotated.length === 0
       ? []
       : [

@@ -1,5 +1,6 @@
 import type { Brownout, Rollout } from '../../rules/rollout.ts';
 import { type ClientReport, percentWords } from '../client-report.ts';
+import type { Ending } from '../endings.ts';
 import type { LogGap } from '../log-gaps.ts';
 import { makeReport } from '../report.ts';
 import type { TallyEntry } from '../tally/tally-entry.ts';
@@ -161,6 +162,8 @@ export interface Plan {
   /** Clients that still use V1, those that no brownout meets first, then by requests. */
   readonly clients: readonly PlannedClient[];
   readonly rotated: readonly RotatedKey[];
+  /** Operations and changes that end before V1 does, by the rule book. */
+  readonly endings: readonly Ending[];
   /** What the plan cannot know, in sentences. */
   readonly unknown: readonly string[];
 }
@@ -179,7 +182,7 @@ export function makePlan(counts: PlanTally, options: PlanOptions): Plan | undefi
   const { now, zone, leadDays, rollout } = options;
   const planned = planningOf(counts, options);
   if (planned.clients.length === 0) return undefined;
-  const { clients, rotated, observedDays } = planned;
+  const { clients, rotated, endings, observedDays } = planned;
   const deprecation =
     rollout?.signals?.since ?? zone.utcFrom((Math.floor(zone.local(now) / DAY_MS) + 1) * DAY_MS);
   const pause = longestUsualPause(clients);
@@ -205,6 +208,7 @@ export function makePlan(counts: PlanTally, options: PlanOptions): Plan | undefi
           Math.min(one.brownouts, 1) - Math.min(other.brownouts, 1) || other.requests - one.requests,
       ),
     rotated,
+    endings,
     unknown: unknownParts(counts, options, observedDays),
   };
 }
@@ -216,13 +220,20 @@ function planningOf(
 ): {
   readonly clients: readonly Planning[];
   readonly rotated: readonly RotatedKey[];
+  readonly endings: readonly Ending[];
   readonly observedDays: number;
 } {
-  const { now, goneAfterDays, names, gaps, zone } = options;
-  const report = makeReport(counts.tally, { now: new Date(now).toISOString(), goneAfterDays, names });
+  const { now, goneAfterDays, names, gaps, zone, rollout } = options;
+  const report = makeReport(counts.tally, {
+    now: new Date(now).toISOString(),
+    goneAfterDays,
+    names,
+    ends: rollout?.ends,
+  });
   const since = Date.parse(report.since ?? '');
   const until = Date.parse(report.until ?? '');
-  if (Number.isNaN(since) || Number.isNaN(until)) return { clients: [], rotated: [], observedDays: 0 };
+  if (Number.isNaN(since) || Number.isNaN(until))
+    return { clients: [], rotated: [], endings: [], observedDays: 0 };
   const calendar = new Calendar(observedTime(since, until, gaps, zone));
   const rotated = rotatedKeys(counts.rhythms);
   const before = new Map(rotated.map(({ old, young }) => [young, old]));
@@ -238,7 +249,8 @@ function planningOf(
     const isKnown = rhythm.requests >= LEAST.requests && rhythm.last - rhythm.first >= LEAST.days * DAY_MS;
     return [{ report: client, rhythm, forecaster, isKnown, replaced: old }];
   });
-  return { clients, rotated, observedDays: Math.floor((until - since) / DAY_MS) };
+  const { endings = [] } = report;
+  return { clients, rotated, endings, observedDays: Math.floor((until - since) / DAY_MS) };
 }
 
 function longestUsualPause(clients: readonly Planning[]): number {
@@ -593,10 +605,11 @@ function unknownParts(
 export function endWarnings(counts: PlanTally, options: PlanOptions): readonly string[] {
   const { rollout, now, zone, leadDays } = options;
   const sunset = rollout?.signals?.sunset;
-  if (rollout === undefined || sunset === undefined || sunset <= now) return [];
-  const { clients } = planningOf(counts, options);
-  if (clients.length === 0) return [];
-  const warnings: string[] = [];
+  const isAhead = sunset !== undefined && sunset > now;
+  if (rollout === undefined || (!isAhead && rollout.ends === undefined)) return [];
+  const { clients, endings } = planningOf(counts, options);
+  const warnings = endings.flatMap((ending) => endingWarning(ending, options));
+  if (clients.length === 0 || !isAhead) return warnings;
   if (sunset < now + leadDays * DAY_MS)
     warnings.push(
       `sunset: V1 ends on ${zone.text(sunset)} (${zone.name}), in ${counted(Math.floor((sunset - now) / DAY_MS), 'day')}, nearer than the lead time of ${counted(leadDays, 'day')}, and ${counted(clients.length, 'client')} still ${clients.length === 1 ? 'calls' : 'call'}: ${named(clients)}; choose a later day`,
@@ -616,6 +629,19 @@ export function endWarnings(counts: PlanTally, options: PlanOptions): readonly s
   return warnings;
 }
 
+/** A sunset of an operation or change that comes too soon for those who still use it. */
+function endingWarning(
+  { id, kind, sunset, clients }: Ending,
+  { now, leadDays }: PlanOptions,
+): readonly string[] {
+  const time = Date.parse(sunset ?? '');
+  if (clients.length === 0 || !(time > now && time < now + leadDays * DAY_MS)) return [];
+  const names = clients.map(({ name, client }) => name ?? client);
+  return [
+    `${kind}s.${id}.sunset: it ends on ${(sunset ?? '').slice(0, 10)}, in ${counted(Math.floor((time - now) / DAY_MS), 'day')}, nearer than the lead time of ${counted(leadDays, 'day')}, and ${counted(clients.length, 'client')} still ${clients.length === 1 ? 'uses' : 'use'} it: ${listed(names)}; choose a later day`,
+  ];
+}
+
 function meets(
   { report, forecaster }: Planning,
   brownout: Brownout,
@@ -633,6 +659,9 @@ function meets(
 }
 
 function named(clients: readonly Planning[]): string {
-  const names = clients.map(({ report }) => report.name ?? report.client);
+  return listed(clients.map(({ report }) => report.name ?? report.client));
+}
+
+function listed(names: readonly string[]): string {
   return names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ');
 }

@@ -80,7 +80,7 @@ export class Rehearsal {
   constructor(windows: readonly RehearsedBrownout[], book: Pick<RuleBook, 'to' | 'rollout'>, zone: Zone) {
     this.book = book;
     this.zone = zone;
-    const { gone: _gone, ...base } = book.rollout ?? { clients: {}, brownouts: [], pins: [] };
+    const { gone: _gone, ends: _ends, ...base } = book.rollout ?? { clients: {}, brownouts: [], pins: [] };
     // The share decides about each request by chance: all that could be refused are counted.
     this.windows = windows.map((window) => ({
       ...window,

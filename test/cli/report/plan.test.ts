@@ -36,6 +36,7 @@ const PLAN: Plan = {
   ],
   clients: [],
   rotated: [],
+  endings: [],
   unknown: [],
 };
 const LINES = [

@@ -165,3 +165,29 @@ test('nobody, or only requests without a key: there is no plan', () => {
   counts.add(entryAt(DAY, undefined, 'bill'));
   expect(makePlan(counts, optionsFor(zone, 2 * DAY))).toBeUndefined();
 });
+
+test('an operation that ends first is in the plan, and check warns while its clients still use it', () => {
+  const zone = new Zone('UTC');
+  const now = Date.parse('2026-11-25T00:00:00Z');
+  const counts = new PlanTally(zone);
+  for (let day = 1; day < 30; day += 1) counts.add(entryAt(now - day * DAY, '00000000000000aa', 'bill'));
+  const withSunset = (sunset: number): Partial<PlanOptions> => ({
+    rollout: {
+      clients: {},
+      brownouts: [],
+      pins: [],
+      ends: { operations: { bill: { sunset, links: [] }, other: { sunset, links: [] } }, changes: {} },
+    },
+  });
+  const soon = optionsFor(zone, now, withSunset(now + 20 * DAY));
+  expect(endWarnings(counts, soon)).toEqual([
+    'operations.bill.sunset: it ends on 2026-12-15, in 20 days, nearer than the lead time of 90 days, and 1 client still uses it: 00000000000000aa; choose a later day',
+  ]);
+  expect(endWarnings(counts, optionsFor(zone, now, withSunset(now + 91 * DAY)))).toEqual([]);
+  expect(endWarnings(counts, optionsFor(zone, now, withSunset(now - DAY)))).toEqual([]);
+  const plan = makePlan(counts, soon);
+  expect(plan?.endings.map(({ sentence }) => sentence)).toEqual([
+    'Operation bill ends on 2026-12-15; 1 client still uses it: 00000000000000aa.',
+    'Operation other ends on 2026-12-15; nobody uses it any more.',
+  ]);
+});
