@@ -37,7 +37,7 @@ COPY config/twin config/twin
 COPY --from=build --chown=65532:65532 /app/data /var/lib/gateway
 # Inside a container the port is only as open as its publisher makes it. The admin listener stays on loopback.
 ENV NODE_ENV=production \
-    GATEWAY_LISTEN=0.0.0.0:8080
+    GATEWAY_LISTEN=*:8080
 USER 65532:65532
 EXPOSE 8080 8081
 STOPSIGNAL SIGTERM

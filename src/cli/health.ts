@@ -1,5 +1,6 @@
 import { get } from 'node:http';
 import { CONFIG_VARIABLE, readSetting } from '../settings/read-settings.ts';
+import { EVERYWHERE } from '../settings/setting-kinds.ts';
 import { settings } from '../settings/settings.ts';
 
 // A container image has no shell and no curl: this requests the health of the admin listener in the same container, and exits
@@ -9,9 +10,22 @@ const given = environment[CONFIG_VARIABLE]
   ? await (await import('./settings-file.ts')).givenSettings({}, environment)
   : { flags: {}, environment };
 const { host, port } = readSetting(settings.adminListen, given);
-const own = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-const request = get({ host: own, port, path: '/livez', timeout: 2500 }, (response) => {
-  process.exit(response.statusCode === 200 ? 0 : 1);
-});
-request.on('timeout', () => process.exit(1));
-request.on('error', () => process.exit(1));
+// Everywhere may be one family only.
+const ways =
+  host === '0.0.0.0' ? ['127.0.0.1'] : host === EVERYWHERE || host === '::' ? ['::1', '127.0.0.1'] : [host];
+const outcomes = await Promise.all(ways.map((way) => isHealthy(way)));
+process.exit(outcomes.includes(true) ? 0 : 1);
+
+function isHealthy(way: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const request = get({ host: way, port, path: '/livez', timeout: 2500 }, (response) => {
+      response.resume();
+      resolve(response.statusCode === 200);
+    });
+    request.on('timeout', () => {
+      request.destroy();
+      resolve(false);
+    });
+    request.on('error', () => resolve(false));
+  });
+}

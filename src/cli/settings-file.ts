@@ -25,7 +25,7 @@ export async function givenSettings(
 }
 
 /**
- * Reads a settings file: YAML 1.2 or JSON, one key for each setting, such as `listen: 0.0.0.0:8080`. Values are not validated, but
+ * Reads a settings file: YAML 1.2 or JSON, one key for each setting, such as `listen: 127.0.0.1:8080`. Values are not validated, but
  * for being a text, a number, a boolean or a list of them; paths in it become relative to the working directory.
  */
 export async function readSettingsFile(path: string): Promise<SettingsFile> {
@@ -48,7 +48,7 @@ export async function readSettingsFile(path: string): Promise<SettingsFile> {
       values,
       faults: [
         ...faults,
-        `${path}:1:1 A settings file has a key for each setting, such as listen: 0.0.0.0:8080.`,
+        `${path}:1:1 A settings file has a key for each setting, such as listen: 127.0.0.1:8080.`,
       ],
     };
   const known = settingKeys();

@@ -2,6 +2,7 @@ import { closeSync, openSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { DatabaseSync } from 'node:sqlite';
 import { getRequestListener } from '@hono/node-server';
+import { boundHost } from './clients/listen.ts';
 import { editionOfV1, editionOfV2 } from '../reference/dialect.ts';
 import { Refusal, refusalResponse, toResponse } from '../reference/envelope.ts';
 import { createReference, type ReferenceParts } from '../reference/reference.ts';
@@ -41,8 +42,9 @@ export async function startReference(options: ReferenceOptions): Promise<Running
     (incoming, outgoing) => void respond(incoming, outgoing),
   );
   try {
-    const port = await listen(server, address.host, address.port);
-    const host = address.host.includes(':') ? `[${address.host}]` : address.host;
+    const bound = await boundHost(address.host);
+    const port = await listen(server, bound, address.port);
+    const host = bound.includes(':') ? `[${bound}]` : bound;
     return { origin: `http://${host}:${port}`, close: () => close(server, store) };
   } catch (error) {
     store.close();

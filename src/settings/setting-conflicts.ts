@@ -1,5 +1,5 @@
 import type { Settings } from './read-settings.ts';
-import { type ListenAddress, modesFile, type OriginSetting } from './setting-kinds.ts';
+import { EVERYWHERE, type ListenAddress, modesFile, type OriginSetting } from './setting-kinds.ts';
 import { type Setting, settings as table } from './settings.ts';
 
 /** Minimum characters of a secret. */
@@ -85,7 +85,7 @@ function loops(settings: Settings): readonly string[] {
   });
 }
 
-const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
+const WILDCARDS: ReadonlySet<string> = new Set([EVERYWHERE, '0.0.0.0', '::']);
 const LOOPBACKS: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1']);
 
 function overlap(one: string, other: string): boolean {

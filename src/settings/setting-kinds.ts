@@ -204,15 +204,21 @@ export const onOff: SettingKind<boolean> = {
   },
 };
 
-/** Host and port of a listener. */
+/** The host of a listener that everybody reaches, by IPv6 and by IPv4, as far as the machine has them. */
+export const EVERYWHERE = '*';
+
+/** Host and port of a listener; `*:8080` and `:8080` are every address of the machine. */
 export const address: SettingKind<ListenAddress> = {
   placeholder: '<host:port>',
   unit: '',
   read: (input) => {
-    const match = /^(?:(\[[0-9a-fA-F:.]+\]|[\w.-]+)?:)?(\d+)$/.exec(input);
-    if (match === null) return { fault: 'must be a host and a port, such as 127.0.0.1:8080 or [::1]:8080' };
+    const match = /^(?:(\[[0-9a-fA-F:.]+\]|[\w.-]+|\*)?:)?(\d+)$/.exec(input);
+    if (match === null)
+      return {
+        fault: 'must be a host and a port, such as 127.0.0.1:8080, [::1]:8080, or *:8080 for everywhere',
+      };
     if (Number(match[2]) > 65_535) return { fault: 'must have a port of at most 65535' };
-    const host = match[1] ?? (input.startsWith(':') ? '0.0.0.0' : '127.0.0.1');
+    const host = match[1] ?? (input.startsWith(':') ? EVERYWHERE : '127.0.0.1');
     return { value: { host: host.replaceAll(/[[\]]/g, ''), port: Number(match[2]) } };
   },
 };

@@ -39,7 +39,12 @@ export interface Setting<Value> {
  * The settings of the gateway. The table defines the environment variables, the flags, their validation, `--help` and the docs.
  */
 export const settings = {
-  listen: withDefault('listen', address, '127.0.0.1:8080', 'Address for clients.'),
+  listen: withDefault(
+    'listen',
+    address,
+    '127.0.0.1:8080',
+    'Address for clients; `*:8080` is every address, IPv6 and IPv4.',
+  ),
   adminListen: withDefault(
     'admin-listen',
     address,

@@ -110,7 +110,7 @@ test.each([
     '1:7 drain must be a text, a number, a boolean, or a list of them; remove the line for the default.',
   ],
   ['body-limit: 1MiB', '1:1 body-limit is no longer a setting: set limits.body in the rule book.'],
-  ['- listen', '1:1 A settings file has a key for each setting, such as listen: 0.0.0.0:8080.'],
+  ['- listen', '1:1 A settings file has a key for each setting, such as listen: 127.0.0.1:8080.'],
 ])('a fault of the file has line, column and the way out: %j', async (text, fault) => {
   const path = join(folderOf({ 'gateway.yaml': text }), 'gateway.yaml');
   expect(await read(path)).toEqual({ faults: [`${path}:${fault}`] });

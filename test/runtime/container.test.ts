@@ -64,7 +64,7 @@ test('starts as a user without rights in a root that is mounted read-only, respo
 test('Buildah makes an image of the same files and settings where no base image is in reach', () => {
   const steps = scratchSteps(image, 'working', 'capture-gateway:1.0.0').map((step) => step.join(' '));
   expect(steps[0]).toBe(`copy working ${image.root} /`);
-  expect(steps[1]).toContain('--env=NODE_ENV=production --env=GATEWAY_LISTEN=0.0.0.0:8080 ');
+  expect(steps[1]).toContain('--env=NODE_ENV=production --env=GATEWAY_LISTEN=*:8080 ');
   expect(steps[1]).toContain('--label=org.opencontainers.image.licenses=MIT ');
   expect(steps[1]).toContain(
     '--port=8080 --port=8081 --user=65532:65532 --workingdir=/app --entrypoint=["/nodejs/bin/node","dist/cli/main.js"] --cmd=serve ',

@@ -57,7 +57,7 @@ test('every fault is found at once, and names setting, value and way out', () =>
   });
   expect('faults' in outcome && outcome.faults.toSorted()).toEqual([
     '--buffer-bytes must be a number of bytes, such as 1048576 or 1MiB, not "5 apples".',
-    '--listen must be a host and a port, such as 127.0.0.1:8080 or [::1]:8080, not "nowhere".',
+    '--listen must be a host and a port, such as 127.0.0.1:8080, [::1]:8080, or *:8080 for everywhere, not "nowhere".',
     'GATEWAY_MAX_INFLIGHT is not a setting; did you mean "GATEWAY_MAX_IN_FLIGHT"?',
     'GATEWAY_TRUSTED_PROXIES must be addresses or CIDR blocks, such as 10.0.0.0/8,::1, not "10.0.0.0/99".',
     'GATEWAY_UPSTREAM must not hold a user or a password, not "https://…@h".',
@@ -152,7 +152,8 @@ describe('values', () => {
   test.each([
     ['127.0.0.1:80', { host: '127.0.0.1', port: 80 }],
     ['[::1]:0', { host: '::1', port: 0 }],
-    [':8080', { host: '0.0.0.0', port: 8080 }],
+    [':8080', { host: '*', port: 8080 }],
+    ['*:8080', { host: '*', port: 8080 }],
     ['8080', { host: '127.0.0.1', port: 8080 }],
     ['localhost:1', { host: 'localhost', port: 1 }],
   ])('address %s', (text, value) => {

@@ -13,14 +13,17 @@ export class MissingTools implements Reporter {
     const counts = new Map<string, number>();
     for (const module of modules)
       for (const { tags } of module.children.allTests()) {
-        const tool = tags.find((tag) => TOOLS[tag]?.isInstalled() === false);
+        const tool = tags.find(
+          (tag) => TOOLS[tag]?.isInstalled() === false || TOOLS[tag]?.isAllowed?.() === false,
+        );
         if (tool === undefined) continue;
         const key = `${tool} ${module.project.name}`;
         counts.set(key, (counts.get(key) ?? 0) + 1);
       }
     for (const [key, count] of counts) {
       const [tool = '', tier = ''] = key.split(' ');
-      this.#print(sentenceOf(TOOLS[tool]?.name ?? tool, tier, count));
+      const { name = tool, isInstalled = () => false } = TOOLS[tool] ?? {};
+      this.#print(isInstalled() ? forbiddenSentence(name, tier, count) : sentenceOf(name, tier, count));
     }
   }
 }
@@ -28,4 +31,8 @@ export class MissingTools implements Reporter {
 function sentenceOf(tool: string, tier: string, count: number): string {
   const tests = `${count} ${count === 1 ? 'test' : 'tests'} of the tier ${tier}`;
   return `${tool} is not installed: ${tests} ${IS_CI ? 'failed' : 'skipped'}; \`test/system.sh\` installs it.`;
+}
+
+function forbiddenSentence(tool: string, tier: string, count: number): string {
+  return `${tool} is not allowed here: ${count} ${count === 1 ? 'test' : 'tests'} of the tier ${tier} skipped.`;
 }

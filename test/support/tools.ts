@@ -8,6 +8,8 @@ export interface Tool {
   /** As a sentence names it. */
   readonly name: string;
   readonly isInstalled: () => boolean;
+  /** False where it is installed, and the machine does not let it work: that is a reason to skip wherever the tests run. */
+  readonly isAllowed?: () => boolean;
 }
 
 const root = new URL('../../', import.meta.url);
@@ -35,6 +37,12 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
   kubectl: program('kubectl'),
   logrotate: program('logrotate'),
   mandoc: program('mandoc'),
+  netns: {
+    name: 'A network namespace (unshare and ip)',
+    isInstalled: () => isOnPath('unshare') && isOnPath('ip'),
+    isAllowed: () =>
+      spawnSync('unshare', ['-rn', 'ip', 'link', 'set', 'lo', 'up'], { stdio: 'ignore' }).status === 0,
+  },
   nginx: program('nginx'),
   openssl: program('openssl', 'OpenSSL'),
   packages: installed('What test/package.json lists', 'test/node_modules/.package-lock.json'),

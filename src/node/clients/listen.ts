@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { type AddressInfo, connect, createServer, Server, type Socket } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import type { EarlyEnds } from '../../rewrite-log/metric-families.ts';
-import type { ListenAddress } from '../../settings/setting-kinds.ts';
+import { EVERYWHERE, type ListenAddress } from '../../settings/setting-kinds.ts';
 import { bindFault, hasPeer, setBacklog } from '../node-internals.ts';
 import { IS_NODE } from '../runtime.ts';
 import type { TlsTexts } from '../tls-files.ts';
@@ -75,14 +75,17 @@ async function isTurnQuiet(accepted: () => number): Promise<boolean> {
 
 /** Closes one of the servers that listen on a port. */
 async function closeOne(servers: readonly Server[], close: (server: Server) => void): Promise<void> {
+  const address = servers[0]?.address();
+  const host = typeof address === 'object' && address !== null ? await ownHost(address.address) : '';
   for (let count = 0; count < MAX_TURNS; count += 1) {
     // A process that has just slept is not likely to be suspended before it closes its port.
     await pause(1);
-    const way = await wayInto(servers);
+    const way = await wayInto(servers, host);
     if (way === undefined) continue;
     const { server, localPort } = way;
     const isClosed = await closeEmptyQueue(
       server,
+      host,
       count < FULL_QUEUE_TURNS ? LISTEN_BACKLOG : 0,
       () => close(server),
       localPort,
@@ -103,12 +106,12 @@ interface QueueWay {
  * Finds a port from which connections come to one of several servers: the kernel chooses by a hash of both addresses and the number of
  * servers, so the next one from the same port comes to the same. Undefined when none accepts the connection soon.
  */
-async function wayInto(servers: readonly Server[]): Promise<QueueWay | undefined> {
+async function wayInto(servers: readonly Server[], host: string): Promise<QueueWay | undefined> {
   const [first] = servers;
   if (first === undefined || servers.length === 1) return first && { server: first };
   const address = first.address();
   if (address === null || typeof address === 'string') return { server: first };
-  const socket = connect({ port: address.port, host: ownHost(address.address) }).on('error', () => {});
+  const socket = connect({ port: address.port, host }).on('error', () => {});
   const found: QueueWay[] = [];
   const stops = servers.map((server) => {
     const onConnection = ({ remotePort }: Socket): void => {
@@ -134,6 +137,7 @@ async function wayInto(servers: readonly Server[]): Promise<QueueWay | undefined
  */
 function closeEmptyQueue(
   server: Server,
+  host: string,
   backlog: number,
   close: () => void,
   localPort?: number,
@@ -144,7 +148,7 @@ function closeEmptyQueue(
     return Promise.resolve(true);
   }
   return new Promise((resolve) => {
-    const placeholder = connect({ port: address.port, host: ownHost(address.address), localPort });
+    const placeholder = connect({ port: address.port, host, localPort });
     placeholder.on('error', () => {});
     setBacklog(server, 0);
     // `connect` asks the kernel in a tick before this one; to the same machine it is connected when that returns.
@@ -159,9 +163,26 @@ function closeEmptyQueue(
 }
 
 /** The address at which a server bound to `host` is reached from its own machine. */
-function ownHost(host: string): string {
+async function ownHost(host: string): Promise<string> {
   if (host === '0.0.0.0') return '127.0.0.1';
-  return host === '::' ? '::1' : host;
+  if (host !== '::') return host;
+  // A container may have the sockets of IPv6 and no address of it; one of `::` then serves IPv4 alone.
+  return (await isBindable('::1')) ? '::1' : '127.0.0.1';
+}
+
+/** The host to bind: everywhere is both families on one socket, and IPv4 where the kernel has no other. */
+export async function boundHost(host: string): Promise<string> {
+  if (host !== EVERYWHERE) return host;
+  return (await isBindable('::')) ? '::' : '0.0.0.0';
+}
+
+function isBindable(host: string): Promise<boolean> {
+  const server = createServer();
+  return new Promise((resolve) => {
+    server
+      .once('error', () => resolve(false))
+      .listen({ host, port: 0 }, () => server.close(() => resolve(true)));
+  });
 }
 
 /** Connections that the kernel queues until the server accepts them. */
@@ -178,12 +199,13 @@ export const ACCEPT_QUEUES = process.platform === 'linux' && IS_NODE ? 8 : 1;
  * Binds a server, and resolves to its origin; rejects with the kernel's error when the address is not available. With `reusePort`
  * other sockets may bind the same port, and the kernel spreads connections over them.
  */
-export function listen(
+export async function listen(
   server: Server,
-  { host, port }: ListenAddress,
+  { host: given, port }: ListenAddress,
   scheme: 'http' | 'https',
   reusePort = false,
 ): Promise<string> {
+  const host = await boundHost(given);
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen({ host, port, backlog: LISTEN_BACKLOG, reusePort }, () => {
@@ -206,7 +228,7 @@ export async function listenTogether(
   const [first, ...others] = servers;
   if (others.length === 0) return listen(first, address, scheme, isShared);
   // A name may have several addresses, and all servers need the same one.
-  const host = (await lookup(address.host)).address;
+  const host = (await lookup(await boundHost(address.host))).address;
   const together = { host, port: address.port };
   const bind = (): Promise<string> => listen(first, together, scheme, true);
   const origin = await (isShared || address.port === 0 ? bind() : bindFree(together, bind)).catch(() =>
@@ -252,7 +274,7 @@ async function bindFree<Result>(address: ListenAddress, bind: () => Promise<Resu
 /** Rejects with the kernel's error when somebody listens on an address; with that none of several processes would notice it. */
 export async function requireFree(address: ListenAddress): Promise<void> {
   if (ACCEPT_QUEUES === 1 || address.port === 0) return;
-  const { address: host } = await lookup(address.host);
+  const { address: host } = await lookup(await boundHost(address.host));
   if (bindFault(host, address.port) === undefined) return;
   const server = createServer();
   await listen(server, address, 'http');
