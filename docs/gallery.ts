@@ -44,7 +44,8 @@ const EXCHANGES = [
 ];
 
 const SCENES: readonly Scene[] = [
-  { name: 'traffic', address: '', looks: [WIDE, HUGE, PHONE, ZOOMED, LARGE_TEXT] },
+  { name: 'overview', address: '', looks: [WIDE, HUGE, PHONE, ZOOMED, LARGE_TEXT] },
+  { name: 'traffic', address: '?view=traffic', looks: [WIDE, HUGE, PHONE, ZOOMED, LARGE_TEXT] },
   ...EXCHANGES.map((id): Scene => ({
     name: id,
     address: `?entry=${id}`,
@@ -116,7 +117,7 @@ async function take(
   by: Browser,
 ): Promise<void> {
   const { page } = await by.open(`${gateway.adminOrigin}/${address}`, look);
-  await page.getByText(/^(?:Live|Paused)$/).waitFor();
+  await page.getByText(/^(?:Connected|Paused)$/).waitFor();
   await page.getByText('Loading ').waitFor({ state: 'detached' });
   if (address.includes('entry=')) await page.locator('.detail-body').waitFor();
   await play?.(page);

@@ -25,7 +25,7 @@ try {
   for (const { method, path, body } of REQUESTS.slice(1, 4)) {
     await gateway.send(method, `/api/v1${path}`, body, 'acme');
   }
-  const { page } = await browser.open(`${gateway.adminOrigin}/`, { width: 1360, height: 800 });
+  const { page } = await browser.open(`${gateway.adminOrigin}/?view=traffic`, { width: 1360, height: 800 });
   await page.getByText('order_post_production').first().click();
   await page.locator('.detail .joins').waitFor();
   // The status line for screen readers covers part of the page for a moment.

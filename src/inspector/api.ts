@@ -11,6 +11,7 @@
  * | `GET /entries/:seq/har`, `/case` | | the exchange as an HTTP Archive, or as a text case; 404, 422 |
  * | `POST /entries/:seq/resend` | `{"key"}` | `Resent`; 403 unless the setting allows it |
  * | `GET /errors` | | `ErrorGroups` |
+ * | `GET /overview` | | `Overview` |
  * | `GET /state` | | `State` |
  * | `GET /history` | | `HistoryView`, the last hour by minute |
  * | `GET /report` | `format=json\|csv\|md` or `Accept`, `gone-after` (days); `client`: its guide, `format=json\|html\|md` | `Report` |
@@ -30,7 +31,7 @@ import type { ClientTrace } from '../rewrite-log/observer.ts';
 import type { PatchOperation, EditRecord, Refusal } from '../rewrite/records.ts';
 import type { Policies } from '../rules/rule-book.ts';
 import type { Path, RequestRuleName, ResponseRule } from '../rules/rule.ts';
-import type { Condition } from './conditions.ts';
+import type { Condition, ConditionLevel, Place } from './conditions.ts';
 
 export type { Census } from '../report/census.ts';
 export type { CensusRow } from '../report/census.ts';
@@ -100,6 +101,23 @@ export interface ErrorGroup {
   /** RFC 3339. */
   readonly firstSeen: string;
   readonly lastSeen: string;
+}
+
+/** The first view of the page: the state in a sentence, and what an operator may want to act on. */
+export interface Overview {
+  /** What became of the requests since the start. */
+  readonly state: string;
+  /** Whose requests these are, and since when. */
+  readonly whose: string;
+  /** Worst first. */
+  readonly items: readonly OverviewItem[];
+}
+
+/** One fact, and where the page shows more. */
+export interface OverviewItem {
+  readonly level: Exclude<ConditionLevel, 'unknown'>;
+  readonly sentence: string;
+  readonly place: Place;
 }
 
 /** Data of a `gap` event: the entries that left the ring before this slow reader reached them. */

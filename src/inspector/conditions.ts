@@ -16,7 +16,13 @@ export interface Condition {
   /** What holds, and what it means for requests. */
   readonly sentence: string;
   /** Where the page shows more: a view, and a filter of its exchanges. */
-  readonly place?: { readonly view: 'traffic' | 'rollout' | 'rules'; readonly filter?: string };
+  readonly place?: Place;
+}
+
+/** A view of the page, and a filter of its exchanges. */
+export interface Place {
+  readonly view: 'traffic' | 'hour' | 'errors' | 'rollout' | 'retirement' | 'rules';
+  readonly filter?: string;
 }
 
 /** What the conditions are made of. */

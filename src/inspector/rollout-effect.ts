@@ -190,8 +190,8 @@ function concernedClient(
   return to === undefined ? [] : [{ client, to, moved: sumOf(calls.filter(({ from }) => from !== to)) }];
 }
 
-/** Reports name other requests by method and path, or as others. */
-function operationOf(call: string): string | undefined {
+/** The operation of a call of a report, which names other requests by method and path, or as others. */
+export function operationOf(call: string): string | undefined {
   return call === OTHER_CALLS || call.includes(' ') ? undefined : call;
 }
 

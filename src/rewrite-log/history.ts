@@ -1,4 +1,4 @@
-import { failedOrigin, outcomeOf, statusFrom } from './entry-outcome.ts';
+import { failedOrigin, isOfV1, outcomeOf, sentTo, statusFrom } from './entry-outcome.ts';
 import type { Entry, Verdict } from './entry.ts';
 
 /** What became of an exchange; `v1` is a V1 request that went to V1 as it came. */
@@ -24,6 +24,26 @@ export interface HistoryMinute {
 export type OriginFailures = Readonly<
   Record<'v1' | 'v2', { readonly requests: number; readonly failed: number }>
 >;
+
+/** Requests since the start: of V1 clients by the service that got them, of V2 clients, and those that got no 2xx or 3xx by who refused or failed them. */
+export interface RequestSums {
+  all: number;
+  /** Of V1 clients, sent to V2. */
+  migrated: number;
+  /** Of V1 clients, sent to V1. */
+  onV1: number;
+  /** Of V2 clients. */
+  passed: number;
+  /** Responses of V2 and of V1 with a status from 400 to 499. */
+  refusedByV2: number;
+  refusedByV1: number;
+  /** Never forwarded. */
+  refusedByGateway: number;
+  /** A 5xx of a service, no valid response, or none at all. */
+  failed: number;
+  /** What a migration would have done with those of V1. */
+  readonly would: Record<'rewritten' | 'unchanged' | 'refused', number>;
+}
 
 /** From a histogram with steps of about 10 %: each is the upper bound of its step. */
 export interface Quantiles {
@@ -53,6 +73,17 @@ const STEP = Math.log(1.1);
 /** Traffic by verdict and durations, minute by minute, over the last hour. Memory is fixed. */
 export class History {
   private readonly ringOfMinutes: readonly Minute[];
+  private readonly sinceStart: RequestSums = {
+    all: 0,
+    migrated: 0,
+    onV1: 0,
+    passed: 0,
+    refusedByV2: 0,
+    refusedByV1: 0,
+    refusedByGateway: 0,
+    failed: 0,
+    would: { rewritten: 0, unchanged: 0, refused: 0 },
+  };
   private second = 0;
   private countInSecond = 0;
   private countInLastSecond = 0;
@@ -86,8 +117,31 @@ export class History {
     const asked = failedBy ?? (from === 'gateway' ? undefined : from);
     if (asked !== undefined) minute.origins[asked].requests += 1;
     if (failedBy !== undefined) minute.origins[failedBy].failed += 1;
+    this.sumUp(entry, isFault ? from : undefined, failedBy);
     minute.total.add(entry.totalMs);
     if (entry.upstreamMs !== undefined) minute[entry.origin ?? 'v2'].add(entry.upstreamMs);
+  }
+
+  /** What became of the requests since the start. */
+  get sums(): Readonly<RequestSums> {
+    return this.sinceStart;
+  }
+
+  private sumUp(
+    entry: Entry,
+    refusedBy: ReturnType<typeof statusFrom>,
+    failedBy: ReturnType<typeof failedOrigin>,
+  ): void {
+    const sums = this.sinceStart;
+    sums.all += 1;
+    if (!isOfV1(entry)) sums.passed += 1;
+    else if (sentTo(entry) === 'v2') sums.migrated += 1;
+    else if (sentTo(entry) === 'v1') sums.onV1 += 1;
+    if (entry.verdict === 'refused') sums.refusedByGateway += 1;
+    else if (refusedBy === 'v2') sums.refusedByV2 += 1;
+    else if (refusedBy === 'v1') sums.refusedByV1 += 1;
+    if (failedBy !== undefined) sums.failed += 1;
+    if (entry.would !== undefined) sums.would[entry.would.verdict] += 1;
   }
 
   /** Number of exchanges in the last whole second before `time`. */

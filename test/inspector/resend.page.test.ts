@@ -42,7 +42,7 @@ describe('a kept request', () => {
     const services = await played({ capture: 'bodies' });
     expect(await resend(services)).toEqual([403, expect.stringContaining('GATEWAY_INSPECTOR_RESEND')]);
     expect(services.v2.received).toEqual([]);
-    const { page } = await browser.open(services.gateway.adminOrigin);
+    const { page } = await browser.open(`${services.gateway.adminOrigin}/?view=traffic`);
     await page.locator('.entry').first().click();
     await page.locator('.account li').first().waitFor();
     expect(await page.getByRole('button', { name: 'Send to V2 again' }).count()).toBe(0);
@@ -128,7 +128,7 @@ describe('a kept request', () => {
       `POST /api/v1/clients HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Length: ${ORDER.length}\r\n\r\n${ORDER}`,
     );
     await gateway.entry();
-    const { page } = await browser.open(gateway.adminOrigin);
+    const { page } = await browser.open(`${gateway.adminOrigin}/?view=traffic`);
     await page.locator('.entry').first().click();
     await page.getByRole('button', { name: 'Send to V2 again' }).click();
     isGone = true;
@@ -140,7 +140,7 @@ describe('a kept request', () => {
 
   test('is sent to V2 as the dry run made it, once, with the key that the operator enters', async () => {
     const services = await played(ALLOWED);
-    const { page, complaints } = await browser.open(services.gateway.adminOrigin);
+    const { page, complaints } = await browser.open(`${services.gateway.adminOrigin}/?view=traffic`);
     await page.locator('.entry').first().click();
     await page.getByRole('button', { name: 'Send to V2 again' }).click();
     await page.getByText('V2 carries the request out once more.').waitFor();

@@ -22,7 +22,7 @@ const KEYS: readonly (readonly [keys: string, does: string])[] = [
   ['[ ]', 'previous and next perspective'],
   ['c C', 'copy as curl for V1, for V2'],
   ['d', 'compact or comfortable rows'],
-  ['1 – 7', 'the views'],
+  ['1 – 8', 'the views'],
   ['?', 'this help'],
 ];
 
@@ -192,6 +192,7 @@ const LETTERS: Readonly<Record<string, Action>> = {
   5: ({ view }) => view(4),
   6: ({ view }) => view(5),
   7: ({ view }) => view(6),
+  8: ({ view }) => view(7),
 };
 
 /** How much room a row takes. */

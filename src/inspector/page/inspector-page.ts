@@ -14,6 +14,7 @@ import { type Announce, classes, el, part } from './parts.ts';
 import { RetirementView } from './retirement-view.ts';
 import { RolloutView } from './rollout-view.ts';
 import { RulesView } from './rules-view.ts';
+import { OverviewView } from './overview-view.ts';
 import { LiveEntries, NOTHING_YET } from './traffic/live-entries.ts';
 import { TrafficView } from './traffic/traffic-view.ts';
 
@@ -83,7 +84,7 @@ export function InspectorPage(): VNode {
     pause: () => (view.paused ? live.resume() : live.pause()),
     help: () => setIsHelpOpen(true),
     density: () => prefer({ density: density === 'compact' ? 'comfortable' : 'compact' }),
-    view: (index) => go({ view: VIEWS[index] ?? 'traffic', entry: undefined }),
+    view: (index) => go({ view: VIEWS[index] ?? 'overview', entry: undefined }),
     perspective: (by) => {
       const at = PERSPECTIVES.indexOf(place.perspective) + by;
       go({ perspective: PERSPECTIVES.at(at % PERSPECTIVES.length) ?? 'diff' }, 'replace');
@@ -109,6 +110,7 @@ export function InspectorPage(): VNode {
     el(
       'main',
       { id: 'main', tabIndex: -1 },
+      place.view === 'overview' && part(OverviewView, { go }),
       place.view === 'traffic' &&
         part(TrafficView, {
           ...shared,

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { CaptureState, RefusedRuleBook } from '../api.ts';
-import type { Condition, ConditionLevel } from '../conditions.ts';
+import type { Condition, ConditionLevel, Place } from '../conditions.ts';
 import { asFailure, send } from './admin-client.ts';
 import { bytes, clockTime, count, counted } from './format.ts';
 import { type Go, type PageState, placeAddress, type View, VIEWS } from './page-state.ts';
@@ -10,6 +10,7 @@ import type { LiveView } from './traffic/live-entries.ts';
 
 /** Titles of the views. */
 export const VIEW_NAMES: Readonly<Record<View, string>> = {
+  overview: 'Overview',
   traffic: 'Traffic',
   hour: 'Last hour',
   rules: 'Rule book',
@@ -119,7 +120,8 @@ function navigation(place: PageState, go: Go): VNode {
   );
 }
 
-const LEVEL_WORDS: Readonly<Record<ConditionLevel, string>> = {
+/** The words of a level. */
+export const LEVEL_WORDS: Readonly<Record<ConditionLevel, string>> = {
   bad: 'Bad',
   note: 'Note',
   unknown: 'Not known',
@@ -158,7 +160,11 @@ function conditionsChip(conditions: readonly Condition[], go: Go): VNode | false
 
 function conditionLink({ place }: Condition, go: Go): VNode | false {
   if (place === undefined) return false;
-  const { view, filter = '' } = place;
+  return placeLink(place, go);
+}
+
+/** The way to where the page shows more. */
+function placeLink({ view, filter = '' }: Place, go: Go): VNode {
   return linkButton(filter === '' ? `Open ${VIEW_NAMES[view]}` : 'Show the exchanges', () =>
     go({ view, filter, entry: undefined }),
   );

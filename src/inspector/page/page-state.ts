@@ -1,7 +1,16 @@
 import { useEffect, useState } from 'preact/hooks';
 
 /** The views of the page, in the order of the navigation. */
-export const VIEWS = ['traffic', 'hour', 'rules', 'retirement', 'explain', 'rollout', 'errors'] as const;
+export const VIEWS = [
+  'overview',
+  'traffic',
+  'hour',
+  'rules',
+  'retirement',
+  'explain',
+  'rollout',
+  'errors',
+] as const;
 
 /** A view of the page. */
 export type View = (typeof VIEWS)[number];
@@ -32,18 +41,24 @@ export function readPlace(search: string): PageState {
   const query = new URLSearchParams(search);
   const id = query.get('entry') ?? '';
   const seq = Number(query.get('n'));
+  const filter = query.get('filter') ?? '';
   return {
-    view: VIEWS.find((view) => view === query.get('view')) ?? 'traffic',
-    filter: query.get('filter') ?? '',
+    view: VIEWS.find((view) => view === query.get('view')) ?? usualView(filter, id),
+    filter,
     entry: id === '' ? undefined : { id, seq: Number.isSafeInteger(seq) && seq > 0 ? seq : undefined },
     perspective: PERSPECTIVES.find((perspective) => perspective === query.get('show')) ?? 'diff',
   };
 }
 
+/** The view of an address that names none: a filter or an exchange is of the traffic. */
+function usualView(filter: string, entry: string): View {
+  return filter === '' && entry === '' ? 'overview' : 'traffic';
+}
+
 /** Formats a state as a relative URL; defaults are omitted. */
 export function placeAddress(place: PageState): string {
   const query = new URLSearchParams();
-  if (place.view !== 'traffic') query.set('view', place.view);
+  if (place.view !== usualView(place.filter, place.entry?.id ?? '')) query.set('view', place.view);
   if (place.filter !== '') query.set('filter', place.filter);
   if (place.entry !== undefined) query.set('entry', place.entry.id);
   if (place.entry?.seq !== undefined) query.set('n', String(place.entry.seq));

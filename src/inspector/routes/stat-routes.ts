@@ -2,13 +2,15 @@ import type { Hono } from 'hono';
 import type { GuideDocument } from '../../report/guide/guide-document.ts';
 import { guideHtml, guideMarkdown } from '../../report/guide/guide-text.ts';
 import { reportCsvLines, reportMarkdownParts } from '../../report/report-text.ts';
-import { makeReportInSteps } from '../../report/report.ts';
+import { makeReportInSteps, type Report } from '../../report/report.ts';
 import { parsedJson } from '../../rewrite-log/attributes.ts';
 import { exchangeFamilies, rolloutFamilies, statFamilies } from '../../rewrite-log/metric-families.ts';
 import { METRICS_TYPE, printMetrics } from '../../rewrite-log/metrics.ts';
-import type { ClientsView, HistoryView, State } from '../api.ts';
+import type { ClientsView, HistoryView, Overview, State } from '../api.ts';
 import { conditionsOf, RECENT_MINUTES } from '../conditions.ts';
+import { errorGroups } from '../entries/search-entries.ts';
 import type { InspectorParts } from '../inspector-parts.ts';
+import { overviewOf } from '../overview.ts';
 import { clientGuide } from '../own-reports.ts';
 import {
   bodyFailure,
@@ -34,10 +36,11 @@ const MAX_FAULTS = 20;
 /** Maximum bytes of a request to name a client. */
 const NAME_BYTES = 2048;
 
-/** Adds `/state`, `/history`, `/metrics` and `/report`. */
+/** Adds `/overview`, `/state`, `/history`, `/metrics` and `/report`. */
 export function statRoutes(app: Hono, parts: InspectorParts): void {
   const { view, time, startedAt } = parts;
   app.get('/state', (c) => c.json(stateOf(parts)));
+  app.get('/overview', async () => jsonResponse(await overview(parts)));
   app.get('/history', (c) => {
     const history: HistoryView = {
       since: new Date(startedAt).toISOString(),
@@ -71,29 +74,57 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
       return c.body(guideMarkdown(guide), 200, { 'Content-Type': MARKDOWN_TYPE });
     }
     const days = c.req.query('gone-after');
-    const now = new Date(time()).toISOString();
-    const { tally, gaps } = await parts.totals.tally(pause);
-    const known = parts.totals.coverage();
-    const own = parts.gaps?.() ?? [];
-    const coverage = {
-      ...known,
-      get gaps() {
-        return [...known.gaps, ...own, ...gaps];
-      },
-    };
-    const options = {
-      now,
-      observed: { since: new Date(coverage.since).toISOString(), until: now },
-      coverage,
-      names: parts.names(),
-      ends: parts.rules().current.ruleBook.rollout?.ends,
-      goneAfterDays: days === undefined ? undefined : Number(days),
-    };
-    const report = await makeReportInSteps(tally, options, pause);
+    const report = await reportOf(parts, days === undefined ? undefined : Number(days));
     const format = c.req.query('format') ?? acceptedFormat(c.req.header('accept') ?? '');
     if (format === 'csv') return partsResponse(reportCsvLines(report), CSV_TYPE, CSV_HEADERS);
     if (format === 'md') return partsResponse(reportMarkdownParts(report), MARKDOWN_TYPE);
     return jsonResponse(report);
+  });
+}
+
+/** The report of what this gateway, or all replicas, counted. */
+async function reportOf(parts: InspectorParts, goneAfterDays?: number): Promise<Report> {
+  const now = new Date(parts.time()).toISOString();
+  const { tally, gaps } = await parts.totals.tally(pause);
+  const known = parts.totals.coverage();
+  const own = parts.gaps?.() ?? [];
+  const coverage = {
+    ...known,
+    get gaps() {
+      return [...known.gaps, ...own, ...gaps];
+    },
+  };
+  const options = {
+    now,
+    observed: { since: new Date(coverage.since).toISOString(), until: now },
+    coverage,
+    names: parts.names(),
+    ends: parts.rules().current.ruleBook.rollout?.ends,
+    goneAfterDays,
+  };
+  return await makeReportInSteps(tally, options, pause);
+}
+
+async function overview(parts: InspectorParts): Promise<Overview> {
+  const { view, rules, rollout, time } = parts;
+  const { current, since } = rules();
+  const [report, errors] = await Promise.all([reportOf(parts), errorGroups(view, pause)]);
+  const { startedAt, conditions } = stateOf(parts);
+  return overviewOf({
+    sums: view.history.sums,
+    startedAt,
+    now: time(),
+    origin: parts.gatewayOrigin(),
+    conditions,
+    errors,
+    report,
+    rules: {
+      hash: current.ruleBook.hash,
+      loadedAt: new Date(since).toISOString(),
+      operations: current.ruleBook.operations.length,
+      changes: current.ruleBook.changes.length,
+    },
+    rollout: rollout?.view(),
   });
 }
 

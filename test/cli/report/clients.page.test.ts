@@ -148,7 +148,7 @@ test('a client is named on the page and by the command, and known by its traces 
     readonly violations: readonly { readonly id: string }[];
   };
   expect(violations.map(({ id }) => id)).toEqual([]);
-  await page.keyboard.press('1');
+  await page.keyboard.press('2');
   await page.locator('.entry .client').filter({ hasText: 'Harcourts Richmond' }).waitFor();
   expect(complaints).toEqual([]);
   const nowhere = await inspected();

@@ -26,11 +26,11 @@ afterAll(async () => {
 
 /** States that stand for all: every place of the page in one scheme, and the fullest ones on a phone. The newest exchange is the floor plan order. */
 const STATES = [
-  ['the list', '../', { scheme: 'light' }],
+  ['the overview', '../', { scheme: 'dark' }],
+  ['the list', '../?view=traffic', { scheme: 'light' }],
   ['the comparison', '../?entry=order', { scheme: 'dark' }],
   ['a V2 response', '../?entry=order&show=v2-response', { scheme: 'light' }],
   ['a refused exchange', '../?entry=refused', { scheme: 'dark' }],
-  ['an exchange that is not there', '../?entry=4711', { scheme: 'light' }],
   ['the last hour', '../?view=hour', { scheme: 'dark' }],
   ['the rule book', '../?view=rules', { scheme: 'light' }],
   ['the retirement of V1', '../?view=retirement', { scheme: 'dark' }],
@@ -80,7 +80,7 @@ test.each(STATES)(
 );
 
 test('axe finds nothing wrong with the help, completions and an explanation', async () => {
-  const { page } = await browser.open(gateway.adminOrigin, { scheme: 'dark' });
+  const { page } = await browser.open(`${gateway.adminOrigin}/?view=traffic`, { scheme: 'dark' });
   await settled(page);
   await page.keyboard.press('?');
   await page.getByRole('dialog').waitFor();
@@ -99,7 +99,7 @@ test('axe finds nothing wrong with the help, completions and an explanation', as
 
 describe('the keyboard', () => {
   test('moves through the list, opens, changes perspective, closes and pauses', async () => {
-    const { page } = await browser.open(gateway.adminOrigin);
+    const { page } = await browser.open(`${gateway.adminOrigin}/?view=traffic`);
     await settled(page);
     await page.keyboard.press('j');
     await expect.poll(() => active(page)).toBe('entry-6');
@@ -120,12 +120,12 @@ describe('the keyboard', () => {
     await page.getByRole('button', { name: 'Go live' }).waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Pause' }).waitFor();
-    await page.keyboard.press('3');
+    await page.keyboard.press('4');
     await page.getByRole('heading', { name: 'Rule book' }).waitFor();
   });
 
   test('what is announced goes with its view, and covers no edits', async () => {
-    const { page } = await browser.open(gateway.adminOrigin);
+    const { page } = await browser.open(`${gateway.adminOrigin}/?view=traffic`);
     await settled(page);
     const status = page.getByRole('status');
     await page.locator('.entry').first().click();
@@ -140,12 +140,12 @@ describe('the keyboard', () => {
   });
 
   test('can do without single letters', async () => {
-    const { page } = await browser.open(gateway.adminOrigin);
+    const { page } = await browser.open(`${gateway.adminOrigin}/?view=traffic`);
     await settled(page);
     await page.keyboard.press('?');
     await page.getByRole('checkbox', { name: 'Single-letter keys' }).uncheck();
     await page.keyboard.press('Escape');
-    await page.keyboard.press('3');
+    await page.keyboard.press('4');
     await page.keyboard.press('ArrowDown');
     await expect.poll(() => active(page)).toBe('entry-6');
     expect(page.url()).not.toContain('rules');

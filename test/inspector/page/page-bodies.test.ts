@@ -23,7 +23,7 @@ async function opened(body: string): Promise<Awaited<ReturnType<Browser['open']>
     headers: { 'content-type': 'application/json' },
     body,
   });
-  const open = await browser.open(gateway.adminOrigin);
+  const open = await browser.open(`${gateway.adminOrigin}/?view=traffic`);
   await open.page.locator('.entry').first().waitFor();
   return open;
 }

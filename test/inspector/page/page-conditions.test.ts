@@ -19,7 +19,7 @@ test('a V2 that is down stands in the header of every view, in a banner, and ope
   });
   for (let sent = 0; sent < 12; sent += 1)
     expect(await gateway.send('POST', '/api/v1/clients', '{"data":{}}')).toBeGreaterThan(500);
-  const { page, complaints } = await browser.open(gateway.adminOrigin);
+  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=traffic`);
   const summary = page.locator('.conditions summary');
   const banner = page.getByRole('alert').filter({ hasText: 'V2' });
   for (const view of VIEWS) {

@@ -32,7 +32,7 @@ test('rows, errors and the rule book say of which day their times are', async ()
     await Promise.all([gateway.stop(), browser.close()]);
   });
   expect(await gateway.send('POST', '/api/v1/clients', '{"data":[]}', undefined, 'refused')).toBe(422);
-  const { page, complaints } = await browser.open(gateway.adminOrigin);
+  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=traffic`);
   await page.locator('.entry').waitFor();
   expect(await page.locator('.entry .time').innerText()).toMatch(/^\d\d:\d\d:\d\d\.\d{3}$/);
   await page.clock.setFixedTime(Date.now() + DAY_MS + 3_600_000);

@@ -39,7 +39,7 @@ test("an owner's complaint: the order is found by what the owner says, and the r
   const gateway = await started({ capture: 'bodies', 'client-names': join(folder, 'names.yaml') });
   await gateway.send('POST', '/api/v1/clients', '{"data":{"name":"Acme","external_id":"FP-1001"}}');
   expect(await gateway.send('POST', '/api/v1/clients', '{"data":{"colour":"FP-1003"}}')).toBe(422);
-  const { page } = await browser.open(`${gateway.adminOrigin}/`);
+  const { page } = await browser.open(`${gateway.adminOrigin}/?view=traffic`);
   const filter = page.getByRole('combobox', { name: 'Filter' });
   const rows = page.locator('.entry');
   await expect.poll(() => rows.count()).toBe(2);

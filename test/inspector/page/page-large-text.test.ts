@@ -23,6 +23,7 @@ afterAll(async () => {
 
 const PLACES = [
   '',
+  '?view=traffic',
   '?entry=order',
   '?entry=order&show=v2-request',
   '?entry=refused',
@@ -65,7 +66,7 @@ describe.each(LOOKS)('a page of 1280 pixels, %s', (_name, look, places) => {
 
 test('text alone is twice as large where its user chose so', async () => {
   const sizeOf = async (look: Look): Promise<number> => {
-    const { page } = await browser.open(gateway.adminOrigin, look);
+    const { page } = await browser.open(`${gateway.adminOrigin}/?view=traffic`, look);
     await page.locator('.entry').first().waitFor();
     return page.evaluate<number>(
       'parseFloat(getComputedStyle(document.querySelector(".entry .name")).fontSize)',
@@ -75,12 +76,12 @@ test('text alone is twice as large where its user chose so', async () => {
 });
 
 test('the measure finds text that is cut, and text on text', async () => {
-  const { page } = await browser.open(gateway.adminOrigin);
+  const { page } = await browser.open(`${gateway.adminOrigin}/?view=traffic`);
   await settled(page, '');
   await page.evaluate(
     `document.querySelector('.brand span').style.cssText = 'width:2rem;overflow:hidden;white-space:nowrap'`,
   );
   expect(await page.evaluate(textFaults)).toEqual(['cut: capture-gateway']);
   await page.evaluate(`document.querySelector('.brand span').style.cssText = 'margin-right:-6rem'`);
-  expect(await page.evaluate(textFaults)).toEqual(['on each other: capture-gateway, Traffic']);
+  expect(await page.evaluate(textFaults)).toEqual(['on each other: capture-gateway, Overview']);
 });

@@ -45,7 +45,7 @@ test('the panes are resized by keyboard and pointer, and stay so', async () => {
 });
 
 test('rows are as dense as the operator wants them', async () => {
-  const { page } = await browser.open(gateway.adminOrigin);
+  const { page } = await browser.open(`${gateway.adminOrigin}/?view=traffic`);
   const row = page.locator('.entry').first();
   await row.waitFor();
   const { height: comfortable = 0 } = (await row.boundingBox()) ?? {};

@@ -19,7 +19,7 @@ test('a link to an exchange leads to it after a restart, from the log, and never
   const flags = { 'log-file': join(folder, 'rewrite.log') };
   const first = await inspectGateway(flags);
   await first.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER, undefined, 'the-order');
-  const { page } = await browser.open(first.adminOrigin);
+  const { page } = await browser.open(`${first.adminOrigin}/?view=traffic`);
   await page.locator('.entry').first().click();
   await page.locator('.detail h2').filter({ hasText: 'order_floor_plan' }).waitFor();
   const link = new URL(page.url()).search;
@@ -64,7 +64,7 @@ test('a refused rule book stands on the page until a good one is read', async ()
     ...faults.slice(0, 20),
     'and 3 more faults, not listed',
   ]);
-  await page.keyboard.press('1');
+  await page.keyboard.press('2');
   await banner.waitFor();
   isFaulty = false;
   await ruleBooks.reload();

@@ -26,7 +26,7 @@ describe('at 1,000 exchanges a second', () => {
       }
     }, 20);
     try {
-      const { page, complaints } = await browser.open(adminOrigin);
+      const { page, complaints } = await browser.open(`${adminOrigin}/?view=traffic`);
       const sample = page.getByTitle(
         'Only a sample is shown at this rate. Pause or filter to see every exchange.',
       );
@@ -58,7 +58,7 @@ test('rows older than everything that is kept are failures only, and the list sa
     loadInspectorPage,
   );
   for (let made = 0; made < 400; made += 1) operators.observer.observe(sampleEntry(made, Date.now()));
-  const { page } = await browser.open(adminOrigin);
+  const { page } = await browser.open(`${adminOrigin}/?view=traffic`);
   await page.locator('.entry').first().waitFor();
   await page.keyboard.press('p');
   const older = page.getByTitle('The gateway keeps failures for longer than other exchanges.');

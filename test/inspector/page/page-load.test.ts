@@ -31,7 +31,7 @@ test('the page takes at most 8 requests and 96 kB, and only its data the next ti
   });
   await page.goto(`${gateway.adminOrigin}/`);
   await page.getByText('Connected', { exact: true }).waitFor();
-  await page.getByText('nothing is kept yet').waitFor();
+  await page.getByText('No request yet.').waitFor();
   await Promise.all(settled);
   expect(asked.length).toBeLessThanOrEqual(8);
   expect(bytes).toBeGreaterThan(20_000);

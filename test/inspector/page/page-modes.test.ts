@@ -89,7 +89,7 @@ test.each(PLAYS)('the page tells the truth about an exchange that was $name', as
   );
   await exchange(gateway.port, play.request);
   const entry = await gateway.entry();
-  const { page, complaints } = await browser.open(gateway.adminOrigin);
+  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=traffic`);
   await page.locator('.entry').first().click();
   await page.locator('.account li').first().waitFor();
   expect(await page.locator('.account li').allTextContents()).toEqual(accountOf(entry));

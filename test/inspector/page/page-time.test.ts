@@ -19,7 +19,7 @@ test('a bar of the histogram, or two times, narrow the list to what is kept of t
   const besides = (index: number): EntriesPage['entries'] =>
     entries.filter(({ time }) => time.slice(0, 19) === entries.at(index)?.time.slice(0, 19));
   const oldest = besides(-1);
-  const { page, complaints } = await browser.open(gateway.adminOrigin);
+  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=traffic`);
   const bars = page.getByRole('listbox', { name: 'Kept exchanges by time' });
   await bars.waitFor();
   await page.getByText(/, 5 matching exchanges$/).waitFor();
@@ -56,7 +56,7 @@ test('the time bar never says that nothing is kept beside a row', async () => {
   onTestFinished(async () => {
     await Promise.all([gateway.stop(), browser.close()]);
   });
-  const { page, complaints } = await browser.open(gateway.adminOrigin);
+  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=traffic`);
   const words = page.locator('.time-bar > summary');
   await expect.poll(() => words.innerText()).toMatch(/nothing is kept yet$/);
   await gateway.send('GET', '/api/v1/heartbeat');

@@ -35,7 +35,7 @@ afterAll(async () => {
 
 describe('the live list', () => {
   test('shows an exchange as it happens', async () => {
-    const { page, complaints, foreign } = await browser.open(gateway.adminOrigin);
+    const { page, complaints, foreign } = await browser.open(`${gateway.adminOrigin}/?view=traffic`);
     await page.getByText('Connected', { exact: true }).waitFor();
     expect(await gateway.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER)).toBe(201);
     const row = page.getByRole('row', { name: /order_floor_plan.*rewritten.*9.*201/ }).first();
@@ -47,7 +47,7 @@ describe('the live list', () => {
   test('is narrowed by a filter that the address keeps', async () => {
     await gateway.send('POST', '/api/v1/clients', '{"data":{"name":"Ada"}}');
     await gateway.send('POST', '/api/v1/clients', '{"data":"no object"}');
-    const { page } = await browser.open(gateway.adminOrigin);
+    const { page } = await browser.open(`${gateway.adminOrigin}/?view=traffic`);
     const rows = page.locator('.entry');
     await rows.filter({ hasText: 'create_client' }).first().waitFor();
     await page.keyboard.press('/');
@@ -154,7 +154,7 @@ describe('visible values', () => {
   async function whole(of: InspectedGateway): Promise<string> {
     await of.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER);
     await of.send('GET', '/api/v1/clients?token=query-value-of-the-tests');
-    const { page } = await browser.open(of.adminOrigin);
+    const { page } = await browser.open(`${of.adminOrigin}/?view=traffic`);
     await page.locator('.entry').first().waitFor();
     let text = '';
     for (const row of [0, 1]) {
@@ -193,7 +193,7 @@ describe('a gateway that goes away', () => {
     const passing = await inspectGateway();
     try {
       await passing.send('GET', '/api/v1/heartbeat');
-      const { page } = await browser.open(passing.adminOrigin);
+      const { page } = await browser.open(`${passing.adminOrigin}/?view=traffic`);
       await page.locator('.entry').first().waitFor();
       await passing.stop();
       await page.getByText('No response', { exact: true }).waitFor();
@@ -210,7 +210,7 @@ describe('a gateway with a token', () => {
     const guarded = await inspectGateway({}, { GATEWAY_ADMIN_TOKEN: token });
     try {
       await guarded.send('GET', '/api/v1/heartbeat');
-      const { page } = await browser.open(guarded.adminOrigin);
+      const { page } = await browser.open(`${guarded.adminOrigin}/?view=traffic`);
       await page.getByText('Enter the token of the admin listener.').waitFor();
       const field = page.getByLabel('Admin token');
       await field.fill('a-wrong-token-of-the-tests');

@@ -1,0 +1,288 @@
+import { type ClientReport, clientWouldFail } from '../report/client-report.ts';
+import type { Report } from '../report/report.ts';
+import { count, counted } from '../report/text.ts';
+import { errorName } from '../rewrite-log/entry-outcome.ts';
+import { printFilter } from '../rewrite-log/filter.ts';
+import type { RequestSums } from '../rewrite-log/history.ts';
+import { wouldFail } from '../rollout/body-checks.ts';
+import { chooseMode } from '../rollout/modes.ts';
+import type { ModeView, RolloutView } from '../rollout/rollout-tally.ts';
+import type { ErrorGroup, ErrorGroups, Overview, OverviewItem, RulesView } from './api.ts';
+import type { Condition } from './conditions.ts';
+import { endSentences } from './operator-view.ts';
+import { modesOf, operationOf } from './rollout-effect.ts';
+
+/** What an overview is made of. */
+export interface OverviewFacts {
+  readonly sums: Readonly<RequestSums>;
+  /** RFC 3339. */
+  readonly startedAt: string;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  /** Address of the gateway. */
+  readonly origin: string;
+  readonly conditions: readonly Condition[];
+  readonly errors: ErrorGroups;
+  readonly report: Report;
+  readonly rules: Pick<RulesView, 'hash' | 'loadedAt'> & {
+    readonly operations: number;
+    readonly changes: number;
+  };
+  /** Absent where the rollout cannot be seen. */
+  readonly rollout: RolloutView | undefined;
+}
+
+/** Items of one kind: the list is read at a glance. */
+const MOST = 3;
+
+/** Operations and clients with a mode of their own that a sentence names. */
+const MAX_OTHERS = 5;
+
+/** Failures of the gateway that an operator has ordered. */
+const ORDERED: ReadonlySet<string> = new Set(['brownout', 'sunset']);
+
+const ORDER: readonly OverviewItem['level'][] = ['bad', 'note', 'good'];
+
+/** How everything stands, in sentences, worst first. */
+export function overviewOf(facts: OverviewFacts): Overview {
+  const items = [
+    ...conditionItems(facts),
+    ...errorItems(facts.errors),
+    ...modeItems(facts),
+    ...comparisonItems(facts),
+    ...clientItems(facts),
+    ...dryRunItems(facts),
+    ...endItems(facts),
+    ruleBookItem(facts),
+  ];
+  return {
+    state: stateSentence(facts),
+    whose: whoseWords(facts),
+    items: items.toSorted((one, other) => ORDER.indexOf(one.level) - ORDER.indexOf(other.level)),
+  };
+}
+
+function stateSentence({ sums, origin }: OverviewFacts): string {
+  const { all, migrated, onV1, passed, refusedByV2, refusedByV1, refusedByGateway, failed } = sums;
+  if (all === 0) return `No request yet. Send one to ${origin}, and it is counted here.`;
+  const parts = [
+    `${count(migrated)} migrated`,
+    ...(onV1 > 0 ? [`${count(onV1)} sent to V1`] : []),
+    ...(passed > 0 ? [`${count(passed)} of V2 clients`] : []),
+    `${count(refusedByV2)} refused by V2`,
+    ...(refusedByV1 > 0 ? [`${count(refusedByV1)} by V1`] : []),
+    `${count(refusedByGateway)} by the gateway`,
+    ...(failed > 0 ? [`${count(failed)} failed`] : []),
+  ];
+  return `${counted(all, 'request')}: ${parts.join(', ')}.`;
+}
+
+function whoseWords({ startedAt, rollout }: OverviewFacts): string {
+  const replica = rollout?.replica;
+  return replica === undefined
+    ? `Counted since ${startedAt}.`
+    : `Requests of replica ${replica.name} alone, counted since ${startedAt}.`;
+}
+
+function conditionItems({ conditions }: OverviewFacts): readonly OverviewItem[] {
+  return conditions.flatMap(({ level, label, sentence, place = { view: 'hour' } }) =>
+    level === 'bad' || level === 'note' ? [{ level, sentence: `${label}: ${sentence}`, place }] : [],
+  );
+}
+
+function errorItems({ groups }: ErrorGroups): readonly OverviewItem[] {
+  const notable = groups.filter(({ error }) => error.by !== 'gateway' || !ORDERED.has(error.code));
+  const rest = notable.length - MOST;
+  return [
+    ...notable.slice(0, MOST).map((group) => ({
+      level: isFailure(group) ? ('bad' as const) : ('note' as const),
+      sentence: errorSentence(group),
+      place: {
+        view: 'traffic' as const,
+        filter: printFilter([{ negated: false, field: 'error', values: [errorName(group.error)] }]),
+      },
+    })),
+    ...(rest > 0
+      ? [
+          {
+            level: 'note' as const,
+            sentence: `${counted(rest, 'more kind')} of errors among the exchanges that are kept.`,
+            place: { view: 'errors' as const },
+          },
+        ]
+      : []),
+  ];
+}
+
+/** True where a client got a failure of a service; V1's own are as they were before the gateway. */
+function isFailure({ error: { by, code } }: ErrorGroup): boolean {
+  return by === 'v2' && code.startsWith('5');
+}
+
+/** The same words as the account of an exchange has. */
+function errorSentence({ error, count: times, clients, operations }: ErrorGroup): string {
+  const { by, code, pointer } = error;
+  const at = pointer === undefined ? '' : ` at ${pointer === '' ? 'its root' : pointer}`;
+  const named = operations.filter((operation) => operation !== '-');
+  const where = named.length === 0 ? '' : `, in ${listed(named, MAX_OTHERS)}`;
+  const whose = clients === 0 ? '' : ` of ${counted(clients, 'client')}`;
+  const requests = `${counted(times, 'request')}${whose}`;
+  switch (by) {
+    case 'gateway':
+      return `The gateway responded to ${requests} with ${code}${at}${where}.`;
+    case 'v1':
+    case 'v2':
+      return `${by.toUpperCase()} ${code.startsWith('5') ? 'failed' : 'refused'} ${requests} with ${code}${at}${where}.`;
+    case 'would':
+      return `A migration would have refused ${requests} with ${code}${at}${where}.`;
+    case 'schema':
+      return `V2's schema refuses the bodies of ${requests}${at}${where}. V2 itself was not asked.`;
+  }
+}
+
+function modeItems({ rollout, report }: OverviewFacts): readonly OverviewItem[] {
+  if (rollout === undefined) return [];
+  const place = { view: 'rollout' } as const;
+  return [
+    { level: 'good', sentence: modeSentence(rollout), place },
+    ...emptyCanaries(rollout, report).map((sentence) => ({ level: 'note' as const, sentence, place })),
+  ];
+}
+
+/** Who responds to V1 requests, with every operation and client for which another mode holds. */
+function modeSentence(rollout: RolloutView): string {
+  const { default: most } = rollout;
+  const others = [
+    ...Object.entries(rollout.operations).map(([name, mode]) => ({ name, mode })),
+    ...Object.entries(rollout.clients).map(([hash, mode]) => ({ name: mode.name ?? hash, mode })),
+  ].filter(({ mode }) => mode.mode !== most.mode || mode.share !== most.share);
+  const words = others.map(
+    ({ name, mode }) => `${name} (${mode.mode}${mode.share === undefined ? '' : ` ${mode.share} %`})`,
+  );
+  return `${modeWords(most)}${words.length === 0 ? '' : `, except for ${listed(words, MAX_OTHERS)}`}.`;
+}
+
+function modeWords({ mode, share = 0 }: ModeView): string {
+  switch (mode) {
+    case 'migrate':
+      return 'V2 responds to V1 requests, which are migrated';
+    case 'observe':
+      return 'V1 responds to V1 requests, and a migration is a dry run';
+    case 'shadow':
+      return 'V1 responds to V1 requests, and reads are compared with V2';
+    case 'canary':
+      return `A canary migrates ${share} % of the clients, and V1 responds to the others`;
+  }
+}
+
+/** Canaries that look as if they watched something, and have nobody in their share. */
+function emptyCanaries(rollout: RolloutView, { clients }: Report): readonly string[] {
+  const modes = modesOf(rollout);
+  return rollout.canaries.flatMap(({ operation, migrated }) => {
+    const subjects = clients.flatMap(({ client, operations }) =>
+      operations.map((call) => ({
+        client: client === '-' ? undefined : client,
+        operation: operationOf(call.operation),
+      })),
+    );
+    const chosen = subjects
+      .map((subject) => chooseMode(modes, subject))
+      .filter(({ canary }) => canary !== undefined && canary.operation === operation);
+    const isEmpty = chosen.length > 0 && chosen.every(({ origin }) => origin === 'v1');
+    if (!isEmpty || migrated.requests > 0) return [];
+    const stage = operation === undefined ? 'The canary' : `The canary of ${operation}`;
+    return [`${stage} migrates nobody: no client that was seen is in its share.`];
+  });
+}
+
+function comparisonItems({ rollout }: OverviewFacts): readonly OverviewItem[] {
+  const shadows = rollout?.shadows ?? [];
+  const sum = (kind: 'same' | 'different'): number => shadows.reduce((all, each) => all + each[kind], 0);
+  const different = sum('different');
+  const compared = sum('same') + different;
+  if (compared === 0) return [];
+  const worst = shadows.filter((each) => each.different > 0).map(({ operation }) => operation ?? '(other)');
+  return [
+    {
+      level: different > 0 ? 'note' : 'good',
+      sentence: `Of ${counted(compared, 'read')} that both services got, ${count(different)} would have been different${worst.length === 0 ? '' : `, in ${listed(worst, MAX_OTHERS)}`}.`,
+      place: { view: 'rollout' },
+    },
+  ];
+}
+
+/** The clients for which a migration would fail, and members that no rule handles. */
+function clientItems({ report }: OverviewFacts): readonly OverviewItem[] {
+  const failing = report.clients
+    .map((client) => ({ client, share: shareOf(client) }))
+    .filter(({ share }) => share > 0)
+    .toSorted((one, other) => other.share - one.share);
+  const place = { view: 'retirement' } as const;
+  return [
+    ...failing.slice(0, MOST).map(({ client }) => ({
+      level: 'note' as const,
+      sentence: `Of the requests of ${nameOf(client)} that a dry run judged, ${clientWouldFail(client)}.`,
+      place,
+    })),
+    ...(failing.length > MOST
+      ? [
+          {
+            level: 'note' as const,
+            sentence: `Requests of ${counted(failing.length - MOST, 'more client')} would fail after the migration.`,
+            place,
+          },
+        ]
+      : []),
+    ...report.census.strips.slice(0, MOST).map(({ member, operation, clients }) => ({
+      level: 'note' as const,
+      sentence: `${counted(clients.length, 'client')} ${clients.length === 1 ? 'sends' : 'send'} ${member} in ${operation ?? 'requests'}, which V2 does not take, and no rule handles it.`,
+      place,
+    })),
+  ];
+}
+
+function shareOf({ bodyChecks }: ClientReport): number {
+  const { failing, judged } = wouldFail(bodyChecks);
+  return judged === 0 ? 0 : failing / judged;
+}
+
+function nameOf({ client, name }: ClientReport): string {
+  return name ?? (client === '-' ? 'clients without a key' : client);
+}
+
+function dryRunItems({ sums: { would } }: OverviewFacts): readonly OverviewItem[] {
+  const { rewritten, unchanged, refused } = would;
+  const all = rewritten + unchanged + refused;
+  if (all === 0) return [];
+  return [
+    {
+      level: refused > 0 ? 'note' : 'good',
+      sentence: `Of ${counted(all, 'dry run')}, a migration would have rewritten ${count(rewritten)}, left ${count(unchanged)} unchanged, and refused ${count(refused)}.`,
+      place: { view: 'traffic', filter: refused > 0 ? 'would:refused' : 'origin:v1' },
+    },
+  ];
+}
+
+function endItems({ rollout, report, now }: OverviewFacts): readonly OverviewItem[] {
+  const place = { view: 'retirement' } as const;
+  const dates = rollout === undefined ? [] : endSentences(rollout, now);
+  return [...dates, ...(report.v1 === 0 ? [] : [report.switchOff.sentence])].map((sentence) => ({
+    level: 'good' as const,
+    sentence,
+    place,
+  }));
+}
+
+function ruleBookItem({ rules }: OverviewFacts): OverviewItem {
+  const { hash, loadedAt, operations, changes } = rules;
+  return {
+    level: 'good',
+    sentence: `The rule book ${hash} with ${counted(changes, 'change')} of ${counted(operations, 'operation')} is in force since ${loadedAt}.`,
+    place: { view: 'rules' },
+  };
+}
+
+function listed(names: readonly string[], most: number): string {
+  const rest = names.length - most;
+  return `${names.slice(0, most).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+}

@@ -1,0 +1,50 @@
+import type { VNode } from 'preact';
+import type { Overview, OverviewItem } from '../api.ts';
+import { useAsked } from './admin-client.ts';
+import { LEVEL_WORDS, VIEW_NAMES } from './page-header.ts';
+import { type Go, placeAddress } from './page-state.ts';
+import { el, Loading, part, sentence } from './parts.ts';
+
+const REFRESH_MS = 5000;
+
+/** The state in a sentence, and what an operator may want to act on, worst first; each sentence leads to where the page shows more. */
+export function OverviewView({ go }: { readonly go: Go }): VNode {
+  const { response, failure } = useAsked<Overview>('overview', REFRESH_MS);
+  if (response === undefined) return part(Loading, { failure, subject: 'the overview' });
+  const { state, whose, items } = response;
+  return el(
+    'div',
+    { class: 'view overview' },
+    el('h2', null, 'Overview'),
+    el(
+      'section',
+      { class: 'card' },
+      el('p', { class: 'state' }, sentence(state)),
+      el('small', null, sentence(whose)),
+    ),
+    el(
+      'ul',
+      { class: 'plain facts-list' },
+      items.map((item) => el('li', { key: item.sentence, class: item.level }, itemLink(item, go))),
+    ),
+  );
+}
+
+function itemLink({ level, sentence: words, place }: OverviewItem, go: Go): VNode {
+  const { view, filter = '' } = place;
+  const target = { view, filter, entry: undefined };
+  return el(
+    'a',
+    {
+      href: placeAddress({ ...target, perspective: 'diff' }),
+      title: filter === '' ? `Open ${VIEW_NAMES[view]}` : 'Show the exchanges',
+      onClick: (event) => {
+        if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+        event.preventDefault();
+        go(target);
+      },
+    },
+    el('strong', null, LEVEL_WORDS[level]),
+    el('span', null, sentence(words)),
+  );
+}

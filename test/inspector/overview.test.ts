@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import type { Overview } from '../../src/inspector/api.ts';
+import { isFilterFault, parseFilter } from '../../src/rewrite-log/filter.ts';
+import { inspected } from '../support/inspected.ts';
+import { until } from '../support/until.ts';
+
+test('before the first request, the overview says so, and what holds', async () => {
+  const gateway = await inspected();
+  const { state, items } = await gateway.readJson<Overview>('/overview');
+  expect(state).toBe(`No request yet. Send one to ${gateway.origin}, and it is counted here.`);
+  expect(items.map(({ level, place }) => `${level} ${place.view}`)).toEqual([
+    'note hour',
+    'good rollout',
+    'good rules',
+  ]);
+});
+
+test('the overview counts what became of the requests, and says the worst first, each with its place', async () => {
+  const body = '{"errors":[{"source":{"pointer":"/data/name"}}]}';
+  const gateway = await inspected({}, body, undefined, undefined, 422);
+  for (let sent = 0; sent < 2; sent += 1)
+    await gateway.post('/clients', '{"data":{"name":"A"}}', { authorization: 'Bearer one' });
+  await gateway.post('/clients', '{"data":', { authorization: 'Bearer one' });
+  await until(async () => (await gateway.readJson<Overview>('/overview')).state.startsWith('3 requests'));
+  const { state, items } = await gateway.readJson<Overview>('/overview');
+  expect(state).toBe('3 requests: 2 migrated, 2 refused by V2, 1 by the gateway.');
+  const sentences = items.map(({ sentence }) => sentence);
+  expect(sentences).toContainEqual(
+    expect.stringMatching(/^V2 refused 2 requests of 1 client with 422.*, in create_client\.$/),
+  );
+  expect(sentences).toContainEqual(
+    expect.stringMatching(/^The gateway responded to 1 request.* with malformed-json/),
+  );
+  const levels = items.map(({ level }) => level);
+  expect(levels).toEqual(levels.toSorted((one, other) => rank(one) - rank(other)));
+  for (const { place } of items) expect(isFilterFault(parseFilter(place.filter ?? ''))).toBe(false);
+});
+
+function rank(level: string): number {
+  return ['bad', 'note', 'good'].indexOf(level);
+}
