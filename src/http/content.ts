@@ -24,10 +24,10 @@ export function readJsonType(value: string | undefined): JsonReading {
 export type TextFormat = 'ndjson' | 'json-seq';
 
 /** How a request body is written that rules apply to: one JSON text, several, or fields; a multipart body with its boundary. */
-export type BodyFormat = 'json' | 'form' | TextFormat | `multipart;${string}`;
+export type BodyFormat = 'json' | 'json-patch' | 'merge-patch' | 'form' | TextFormat | `multipart;${string}`;
 
 /** A format whose bodies are rewritten as they come: they may never end, or carry files of any size. */
-export type StreamedFormat = Exclude<BodyFormat, 'json' | 'form'>;
+export type StreamedFormat = Exclude<BodyFormat, 'json' | 'json-patch' | 'merge-patch' | 'form'>;
 
 /** True for several JSON texts. */
 export function isOfTexts(format: BodyFormat): format is TextFormat {
@@ -41,7 +41,7 @@ export function boundaryOf(format: Exclude<StreamedFormat, TextFormat>): string 
 
 /** True for a format whose bodies are rewritten as they come. */
 export function isStreamed(format: BodyFormat): format is StreamedFormat {
-  return format !== 'json' && format !== 'form';
+  return format !== 'json' && format !== 'form' && format !== 'json-patch' && format !== 'merge-patch';
 }
 
 /**
@@ -64,7 +64,7 @@ export function readTextFormat(value: string | undefined): TextFormat | 'charset
   return format && inUtf8(format, value ?? '');
 }
 
-function inUtf8<Format extends BodyFormat>(format: Format, value: string): Format | 'charset' {
+function inUtf8<Format extends 'form' | TextFormat>(format: Format, value: string): Format | 'charset' {
   const end = value.indexOf(';');
   return end === -1 || charsetsAreUtf8(value.slice(end)) ? format : 'charset';
 }
@@ -72,7 +72,15 @@ function inUtf8<Format extends BodyFormat>(format: Format, value: string): Forma
 /** Returns the format of a body that was read, by its `Content-Type`. */
 export function formatOfType(value: string | undefined): BodyFormat {
   const format = readFormat(value);
-  return format === undefined || format === 'charset' ? 'json' : format;
+  return format === undefined || format === 'charset' ? jsonFormat(value) : format;
+}
+
+/** What JSON says by its type: a resource, operations on one (RFC 6902), or the members of one that change (RFC 7396). */
+export function jsonFormat(value: string | undefined): 'json' | 'json-patch' | 'merge-patch' {
+  if (value === undefined || value === 'application/json') return 'json';
+  const [, patch] = /^application\/(json-patch|merge-patch)\+json[ \t]*(?:;|$)/i.exec(value) ?? [];
+  if (patch === undefined) return 'json';
+  return patch.toLowerCase() === 'json-patch' ? 'json-patch' : 'merge-patch';
 }
 
 function textFormatOf(value: string): TextFormat | undefined {

@@ -5,6 +5,7 @@ import {
   type Coding,
   readCoding,
   isStreamed,
+  jsonFormat,
   readFormat,
   type StreamedFormat,
   readJsonType,
@@ -385,7 +386,7 @@ export function decideBody(
       return { action: 'forward', note: 'media-type' };
     type = format;
   }
-  if (type === 'json' && isJsonPatch(head.contentType)) return JSON_PATCH;
+  if (type === 'json') type = jsonFormat(head.contentType);
   if (type === 'ambiguous')
     return { action: 'refuse', failure: failure('ambiguous-media-type', undefined, ACCEPT) };
   if (type === 'charset') {
@@ -398,7 +399,7 @@ export function decideBody(
     return { action: 'refuse', failure: unsupportedCoding(codings) };
   }
   // The limit of a body that is rewritten as it comes is that of one text, or of its fields.
-  const isWhole = type === 'json' || type === 'form' || coding !== undefined;
+  const isWhole = !isStreamed(type) || coding !== undefined;
   if (isWhole && head.contentLength !== undefined && head.contentLength > bodyLimit)
     return { action: 'refuse', failure: bodyTooLarge(bodyLimit) };
   return { action: 'rewrite', coding, format: type };
@@ -432,13 +433,6 @@ const FORWARD: BodyDecision = { action: 'forward', note: undefined };
 
 /** Clients that know no PATCH send a PUT instead: V1 may have read it as one, and V2 gets it as it came. */
 const UNNAMED_PUT: BodyDecision = { action: 'forward', note: 'unnamed-put' };
-
-/** The operations of a patch (RFC 6902) point into V1's resource; no rule reads pointers. */
-const JSON_PATCH: BodyDecision = { action: 'forward', note: 'json-patch' };
-
-function isJsonPatch(contentType: string | undefined): boolean {
-  return contentType !== 'application/json' && /^application\/json-patch\+json/i.test(contentType ?? '');
-}
 
 const DROP: BodyDecision = { action: 'drop', note: 'body-dropped' };
 

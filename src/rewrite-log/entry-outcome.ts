@@ -161,10 +161,5 @@ function errorAt(by: ErrorSource, code: string, pointer: string | undefined): En
 
 /** True for the note of a request whose body was forwarded unread, although rules are about such requests. */
 export function isUnreadNote(note: string | undefined): boolean {
-  return (
-    note === 'media-type' ||
-    note === 'json-patch' ||
-    note === 'unnamed-put' ||
-    note === 'unsupported: forward'
-  );
+  return note === 'media-type' || note === 'unnamed-put' || note === 'unsupported: forward';
 }

@@ -19,6 +19,7 @@ import {
   secretsOf,
 } from './header-plan.ts';
 import { type BodyLinks, restoreBodyLinks } from './links.ts';
+import { compileJsonPatches, type JsonPatchPlans } from './json-patch.ts';
 import { Moves } from './moves.ts';
 import { MultipartPlan, MultipartStream } from './multipart.ts';
 import { compilePlans, type Plans } from './plan.ts';
@@ -51,6 +52,7 @@ export class CompiledRuleBook {
   private readonly operations: OperationTable;
   private readonly requestPlans: Plans;
   private readonly formPlans: FormPlans;
+  private readonly patchPlans: JsonPatchPlans;
   private readonly queryPlans: QueryPlans;
   private readonly headerPlans: HeaderPlans;
   /** The names of credentials that the book names; undefined without any. */
@@ -71,6 +73,7 @@ export class CompiledRuleBook {
     this.operations = new OperationTable(ruleBook.operations);
     this.requestPlans = compilePlans(ruleBook);
     this.formPlans = compileForms(ruleBook);
+    this.patchPlans = compileJsonPatches(ruleBook);
     this.queryPlans = compileQueryPlans(ruleBook);
     this.headerPlans = compileHeaderPlans(ruleBook);
     this.secrets = secretsOf(ruleBook);
@@ -131,6 +134,8 @@ export class CompiledRuleBook {
   ): RequestPlan {
     if (format === 'json') return this.requestPlans.of(operation);
     if (format === 'form') return this.formPlans.of(operation);
+    if (format === 'json-patch') return this.patchPlans.of(operation);
+    if (format === 'merge-patch') return this.patchPlans.of(operation).merge;
     const json = this.requestPlans.of(operation);
     if (isOfTexts(format)) return new TextsPlan(format, json, limit);
     return new MultipartPlan(

@@ -1,4 +1,4 @@
-import { type BodyFormat, boundaryOf, isOfTexts } from '../../http/content.ts';
+import { type BodyFormat, boundaryOf, isOfTexts, isStreamed } from '../../http/content.ts';
 import { readTraceparent } from '../../http/forwarding.ts';
 import { type HeaderList, headerValue, isFieldName } from '../../http/header-list.ts';
 import { type HeadLimits, readHead } from '../../http/request-head.ts';
@@ -336,7 +336,7 @@ async function explainBody(
 /** The JSON text that says what the fields of a body say; undefined for one that is JSON itself. */
 function modelOf(format: BodyFormat, bytes: Uint8Array): Uint8Array | undefined {
   if (format === 'form') return formModel(bytes);
-  return format === 'json' || isOfTexts(format) ? undefined : multipartModel(bytes, boundaryOf(format));
+  return isStreamed(format) && !isOfTexts(format) ? multipartModel(bytes, boundaryOf(format)) : undefined;
 }
 
 function migratedBody(
@@ -381,8 +381,6 @@ function refused({ code, status, detail, pointer, position, reason }: Failure): 
 function whyUnread({ method, hasBody, head }: RequestToExplain, note: string | undefined): string {
   if (!hasBody) return head.chunked ? 'The body is empty.' : 'There is no body.';
   if (note === 'unnamed-put') return UNNAMED_PUT;
-  if (note === 'json-patch')
-    return 'The body is a JSON Patch: its pointers lead into V1, and no rule reads them.';
   if (note === undefined) return method === 'PUT' ? UNNAMED_PUT : `Bodies of ${method} are not read.`;
   if (note !== 'media-type')
     return 'The charset or the content coding cannot be read, and the policy unsupported says forward.';

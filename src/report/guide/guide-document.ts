@@ -172,7 +172,6 @@ type UnreadNote = keyof typeof UNREAD;
 /** What is known of a body that was forwarded unread, in a sentence. */
 const UNREAD = {
   'media-type': 'The body is not JSON, and is forwarded as it is.',
-  'json-patch': 'The body is a JSON Patch, whose pointers lead into V1: it is forwarded as it is.',
   'unnamed-put': 'The rule book names no operation for this PUT: its body is forwarded as it is.',
   'unsupported: forward': 'The gateway does not read the coding of the body, and forwards it as it is.',
 } as const;

@@ -1,0 +1,425 @@
+import { JsonDocument, scalarValue } from '../json/document.ts';
+import { applyEdits, type Edit } from '../json/edit.ts';
+import { decodeString } from '../json/names.ts';
+import { pointerOf, pointerSteps } from '../json/pointer.ts';
+import type { WorkMemory } from '../json/tape.ts';
+import { type Change, ChangeIndex, isRewritten, type Operation, type RuleBook } from '../rules/rule-book.ts';
+import type { RequestRule } from '../rules/rule.ts';
+import { BUFFER_FULL, Plan } from './plan.ts';
+import { type EditRecord, malformed, type PatchOperation, type Refusal, type Rewrite } from './records.ts';
+
+/** Operations of a patch that are recorded: further ones are applied and counted. */
+const MAX_RECORDED = 100;
+/** Operations of one patch: each is two small bodies for the rules. */
+const MAX_OPERATIONS = 10_000;
+
+/** Memory that reading takes for each byte of a patch, at most. */
+const BYTES_READ = 24;
+
+const OPERATIONS: ReadonlySet<string> = new Set(['add', 'remove', 'replace', 'move', 'copy', 'test']);
+/** Rules that say where a member is; all others are about its value. */
+const RULES_OF_PLACES: ReadonlySet<string> = new Set(['unwrap', 'nest', 'rename', 'move', 'strip', 'only']);
+
+const QUOTE = 0x22;
+const OPEN_LIST = 0x5b;
+const OPEN_OBJECT = 0x7b;
+
+const encoder = new TextEncoder();
+const NULL = encoder.encode('null');
+const EMPTY_OBJECT = encoder.encode('{}');
+
+/** Where V2 has what a pointer of V1 names; undefined for what it has not. */
+interface Place {
+  readonly pointer: string;
+  readonly records: readonly EditRecord[];
+}
+
+/** What became of one operation: the edits of its text, or its removal. */
+interface Migrated {
+  readonly isDropped: boolean;
+  readonly edits: readonly Edit[];
+  readonly records: readonly EditRecord[];
+  readonly patch: readonly PatchOperation[];
+  /** False where the patch lacks a value. */
+  readonly isPatchable: boolean;
+}
+
+type Stop = { readonly refusal: Refusal } | { readonly note: string };
+
+/** One operation of a patch as it is read, by the offsets of its parts. */
+interface PatchOperationText {
+  readonly index: number;
+  /** Its place in the patch that V2 gets. */
+  readonly sentIndex: number;
+  readonly path: number;
+  readonly from: number | undefined;
+  readonly value: number | undefined;
+}
+
+/**
+ * The request rules of one operation for a JSON Patch (RFC 6902). A pointer is read as the body in which nothing but the member that it
+ * names is there: where the rules put that, the pointer leads at V2, and its value is what they make of it. An operation on what V2 has
+ * not is dropped. Rules that add what is absent do not apply: a patch says nothing of what it does not name. All other bytes stay.
+ */
+export class JsonPatchPlan {
+  /** The rules for a body that names what changes, such as a JSON Merge Patch (RFC 7396). */
+  readonly merge: Plan;
+  private readonly book: RuleBook;
+
+  /** `changes` are those that apply to the operation. */
+  constructor(book: RuleBook, changes: readonly Change[]) {
+    this.book = book;
+    this.merge = new Plan(
+      { ...book, policies: { ...book.policies, flat: 'migrate' } },
+      changes.map((change) => ({
+        ...change,
+        // A pointer may lead into the resource or into its wrapper.
+        policies: { ...change.policies, flat: 'migrate' },
+        request: change.request.filter(saysNothingOfAbsent),
+      })),
+    );
+  }
+
+  /** True if no rule applies to any patch. */
+  get isEmpty(): boolean {
+    return this.merge.isEmpty;
+  }
+
+  /** Rewrites a patch; never throws, whatever the bytes are. */
+  rewrite(body: Uint8Array, memory?: WorkMemory): Rewrite {
+    if (body.length === 0 || this.isEmpty) return { verdict: 'unchanged', body, records: [] };
+    if (memory?.take(body.length * BYTES_READ) === false) return BUFFER_FULL;
+    const { depth } = this.book.limits;
+    const document = JsonDocument.read(body, depth);
+    if (!(document instanceof JsonDocument))
+      return this.stopped(body, { refusal: malformed(document, depth) }, true);
+    const elements =
+      document.kindOf(document.root) === 'array' ? [...document.childrenOf(document.root)] : [];
+    if (document.kindOf(document.root) !== 'array' || elements.length > MAX_OPERATIONS)
+      return this.stopped(
+        body,
+        { refusal: malformedPatch('', `at most ${MAX_OPERATIONS} operations in a list`) },
+        true,
+      );
+    const edits: Edit[] = [];
+    const records: EditRecord[] = [];
+    const patch: PatchOperation[] = [];
+    let omitted = 0;
+    let isPatchable = true;
+    let sentIndex = 0;
+    for (const [index, element] of elements.entries()) {
+      const read = readOperation(document, element, index, sentIndex);
+      if ('refusal' in read) return this.stopped(body, read, true);
+      const migrated = this.migrate(document, read, memory && { take: memory.take });
+      if ('refusal' in migrated || 'note' in migrated) return this.stopped(body, migrated, false);
+      if (migrated.isDropped) edits.push(removal(document, elements, index, sentIndex > 0));
+      else sentIndex += 1;
+      edits.push(...migrated.edits);
+      isPatchable &&= migrated.isPatchable;
+      if (index < MAX_RECORDED) {
+        records.push(...migrated.records);
+        patch.push(...migrated.patch);
+      } else omitted += migrated.records.length;
+    }
+    if (edits.length === 0) return { verdict: 'unchanged', body, records };
+    const rewritten = applyEdits(body, edits);
+    return {
+      verdict: 'rewritten',
+      body: rewritten,
+      edits,
+      records,
+      patch: omitted > 0 || !isPatchable ? [] : patch,
+      omitted,
+    };
+  }
+
+  private stopped(body: Uint8Array, stop: Stop, isMalformed: boolean): Rewrite {
+    if ('note' in stop) return { verdict: 'unchanged', body, records: [], note: stop.note };
+    if (isMalformed && this.book.policies.malformed === 'forward')
+      return { verdict: 'unchanged', body, records: [], note: stop.refusal.code };
+    return { verdict: 'refused', refusal: stop.refusal };
+  }
+
+  private migrate(
+    document: JsonDocument,
+    operation: PatchOperationText,
+    memory: WorkMemory | undefined,
+  ): Migrated | Stop {
+    const { index, sentIndex, path, from, value } = operation;
+    const edits: Edit[] = [];
+    const records: EditRecord[] = [];
+    const patch: PatchOperation[] = [];
+    let isPatchable = true;
+    const record = (found: readonly EditRecord[], part: 'path' | 'from' | 'value'): void => {
+      const isOfPart = (rule: string): boolean => RULES_OF_PLACES.has(rule) === (part !== 'value');
+      for (const { change, rule, note } of found)
+        if (isOfPart(rule) && note !== 'already-flat')
+          records.push({
+            change,
+            rule,
+            from: `/${index}/${part}`,
+            path: `/${sentIndex}/${part}`,
+            ...(note === undefined ? {} : { note }),
+          });
+    };
+    for (const [part, node] of [
+      ['path', path],
+      ['from', from],
+    ] as const) {
+      if (node === undefined) continue;
+      const pointer = textOf(document, node);
+      const place = this.placeOf(pointer, memory);
+      if (place === undefined) {
+        const { change = '', rule = 'strip' } = this.lastRule(pointer, memory) ?? {};
+        const dropped = [{ change, rule, from: `/${index}` }];
+        return {
+          isDropped: true,
+          isPatchable: true,
+          edits: [],
+          records: dropped,
+          patch: [{ op: 'remove', path: `/${sentIndex}` }],
+        };
+      }
+      if ('refusal' in place || 'note' in place) return at(place, index, part, pointer);
+      record(place.records, part);
+      if (place.pointer !== pointer) {
+        edits.push({ ...spanOf(document, node), insert: encoder.encode(JSON.stringify(place.pointer)) });
+        patch.push({ op: 'replace', path: `/${sentIndex}/${part}`, value: place.pointer });
+      }
+      if (part !== 'path' || value === undefined) continue;
+      const made = this.valueAt(pointer, place.pointer, document.valueOf(value), memory);
+      if ('refusal' in made || 'note' in made) return at(made, index, 'value', pointer);
+      record(made.records, 'value');
+      if (isSame(made.bytes, document.valueOf(value))) continue;
+      edits.push({ ...spanOf(document, value), insert: made.bytes });
+      const scalar = scalarIn(made.bytes);
+      isPatchable = scalar !== undefined;
+      patch.push({ op: 'replace', path: `/${sentIndex}/value`, value: scalar });
+    }
+    edits.sort((one, other) => one.start - other.start);
+    return { isDropped: false, edits, records, patch, isPatchable };
+  }
+
+  /** Where the rules put the member that a pointer names: undefined where V2 has none. */
+  private placeOf(pointer: string, memory: WorkMemory | undefined): Place | Stop | undefined {
+    const steps = pointerSteps(pointer);
+    let outcome = this.merge.rewrite(bodyWith(steps, NULL), memory);
+    // What wraps a resource is an object.
+    const isObject = outcome.verdict === 'refused';
+    if (isObject) outcome = this.merge.rewrite(bodyWith(steps, EMPTY_OBJECT), memory);
+    if (outcome.verdict === 'refused') return { refusal: outcome.refusal };
+    if (outcome.verdict === 'unchanged')
+      return outcome.note === undefined ? { pointer, records: [] } : { note: outcome.note };
+    const document = JsonDocument.read(outcome.body);
+    if (!(document instanceof JsonDocument)) return { pointer, records: [] };
+    const found = chainOf(document, steps, isObject);
+    return found === undefined ? undefined : { pointer: found, records: outcome.records };
+  }
+
+  /** The value that V2 gets at `place` for one of the client at `pointer`. */
+  private valueAt(
+    pointer: string,
+    place: string,
+    value: Uint8Array,
+    memory: WorkMemory | undefined,
+  ): { readonly bytes: Uint8Array; readonly records: readonly EditRecord[] } | Stop {
+    const outcome = this.merge.rewrite(bodyWith(pointerSteps(pointer), value), memory);
+    if (outcome.verdict === 'refused') return { refusal: outcome.refusal };
+    if (outcome.verdict === 'unchanged')
+      return outcome.note === undefined ? { bytes: value, records: [] } : { note: outcome.note };
+    const document = JsonDocument.read(outcome.body);
+    const bytes = document instanceof JsonDocument ? onlyValueAt(document, place) : undefined;
+    if (bytes !== undefined) return { bytes, records: outcome.records };
+    const detail =
+      'The value of an operation goes to several places of the resource: patch its members one by one.';
+    return { refusal: { code: 'unconvertible-value', status: 422, detail, pointer } };
+  }
+
+  /** The rule that takes away what a pointer names. */
+  private lastRule(pointer: string, memory: WorkMemory | undefined): EditRecord | undefined {
+    const outcome = this.merge.rewrite(bodyWith(pointerSteps(pointer), NULL), memory);
+    return outcome.verdict === 'rewritten'
+      ? outcome.records.findLast(({ path }) => path === undefined)
+      : undefined;
+  }
+}
+
+/** The plans of a rule book for patches. */
+export interface JsonPatchPlans {
+  /** Returns the plan of `operation`; `undefined` is for requests without an operation in the rule book. */
+  of(operation: Operation | undefined): JsonPatchPlan;
+}
+
+/** Compiles the request rules of `book` for patches, each plan on first use. */
+export function compileJsonPatches(book: RuleBook): JsonPatchPlans {
+  const index = new ChangeIndex(book.changes);
+  const plans = new Map<string | undefined, JsonPatchPlan>();
+  return {
+    of: (operation) => {
+      const known = plans.get(operation?.id);
+      if (known !== undefined) return known;
+      const isEvery = operation === undefined || isRewritten(operation.method);
+      const plan = new JsonPatchPlan(book, index.of(operation?.id, isEvery));
+      plans.set(operation?.id, plan);
+      return plan;
+    },
+  };
+}
+
+function saysNothingOfAbsent({ rule }: RequestRule): boolean {
+  return rule !== 'set' && rule !== 'default';
+}
+
+function malformedPatch(pointer: string, expected: string): Refusal {
+  return {
+    code: 'malformed-patch',
+    status: 400,
+    detail: `The body is not a JSON Patch (RFC 6902): ${expected} is expected.`,
+    pointer,
+  };
+}
+
+/** Reads one operation; two members of one name are two operations to two readers. */
+function readOperation(
+  document: JsonDocument,
+  element: number,
+  index: number,
+  sentIndex: number,
+): PatchOperationText | { readonly refusal: Refusal } {
+  const found: Record<'op' | 'path' | 'from' | 'value', number | undefined> = {
+    op: undefined,
+    path: undefined,
+    from: undefined,
+    value: undefined,
+  };
+  if (document.kindOf(element) !== 'object')
+    return { refusal: malformedPatch(`/${index}`, 'an object for each operation') };
+  for (const member of document.childrenOf(element)) {
+    const name = document.nameOf(member);
+    if (name !== 'op' && name !== 'path' && name !== 'from' && name !== 'value') continue;
+    if (found[name] !== undefined) {
+      const detail = `An operation of the patch has the member ${name} twice.`;
+      return { refusal: { code: 'duplicate-member', status: 400, detail, pointer: `/${index}/${name}` } };
+    }
+    found[name] = member;
+  }
+  const { op, path, from, value } = found;
+  const name = op === undefined ? '' : textOf(document, op);
+  if (!OPERATIONS.has(name))
+    return { refusal: malformedPatch(`/${index}/op`, 'add, remove, replace, move, copy or test') };
+  const needsFrom = name === 'move' || name === 'copy';
+  if (path === undefined || !isPointer(document, path))
+    return { refusal: malformedPatch(`/${index}/path`, 'a pointer, such as "/name",') };
+  if (needsFrom && (from === undefined || !isPointer(document, from)))
+    return { refusal: malformedPatch(`/${index}/from`, 'a pointer, such as "/name",') };
+  const hasValue = name === 'add' || name === 'replace' || name === 'test';
+  if (hasValue && value === undefined)
+    return { refusal: malformedPatch(`/${index}`, 'a value for the operation') };
+  return {
+    index,
+    sentIndex,
+    path,
+    from: needsFrom ? from : undefined,
+    value: hasValue ? value : undefined,
+  };
+}
+
+function isPointer(document: JsonDocument, node: number): boolean {
+  if (document.kindOf(node) !== 'string') return false;
+  const text = textOf(document, node);
+  return text === '' || text.startsWith('/');
+}
+
+/** The decoded text of a string; empty for any other value. */
+function textOf(document: JsonDocument, node: number): string {
+  if (document.kindOf(node) !== 'string') return '';
+  const { start, end } = spanOf(document, node);
+  return decodeString(document.bytes, start, end);
+}
+
+function spanOf(document: JsonDocument, node: number): { readonly start: number; readonly end: number } {
+  const value = document.valueOf(node);
+  const start = value.byteOffset - document.bytes.byteOffset;
+  return { start, end: start + value.length };
+}
+
+/** A body in which `value` is all there is, at the end of `steps`. */
+function bodyWith(steps: readonly string[], value: Uint8Array): Uint8Array {
+  const before = encoder.encode(
+    steps.map((step) => (isIndex(step) ? '[' : `{${JSON.stringify(step)}:`)).join(''),
+  );
+  const after = encoder.encode(
+    steps
+      .toReversed()
+      .map((step) => (isIndex(step) ? ']' : '}'))
+      .join(''),
+  );
+  const body = new Uint8Array(before.length + value.length + after.length);
+  body.set(before);
+  body.set(value, before.length);
+  body.set(after, before.length + value.length);
+  return body;
+}
+
+/** An index of a list, or the place behind its end (RFC 6901 §4). */
+function isIndex(step: string): boolean {
+  return step === '-' || /^(?:0|[1-9]\d*)$/.test(step);
+}
+
+/** The pointer to the only value of a body, which may be an empty object; undefined where the rules took it away. */
+function chainOf(document: JsonDocument, steps: readonly string[], isObject: boolean): string | undefined {
+  const indexes = steps.filter(isIndex);
+  const path: string[] = [];
+  for (let node = document.root; ;) {
+    const kind = document.kindOf(node);
+    // A list that a rule made is the value.
+    if (kind === 'string' || kind === 'scalar' || (kind === 'array' && indexes.length === 0))
+      return pointerOf(path);
+    const [child, ...others] = document.childrenOf(node);
+    if (others.length > 0) return undefined;
+    if (child === undefined) return isObject ? pointerOf(path) : undefined;
+    path.push(kind === 'array' ? (indexes.shift() ?? '0') : document.nameOf(child));
+    node = child;
+  }
+}
+
+/** The value at a pointer, where there is no other one beside its way. */
+function onlyValueAt(document: JsonDocument, pointer: string): Uint8Array | undefined {
+  let node = document.root;
+  for (const step of pointerSteps(pointer)) {
+    const [child, ...others] = document.childrenOf(node);
+    if (child === undefined || others.length > 0) return undefined;
+    if (document.kindOf(node) === 'object' && document.nameOf(child) !== step) return undefined;
+    node = child;
+  }
+  return document.valueOf(node);
+}
+
+/** The edit that takes an operation out of its list, with one comma. */
+function removal(document: JsonDocument, elements: readonly number[], index: number, hasKept: boolean): Edit {
+  const { start, end } = spanOf(document, elements[index] ?? 0);
+  const before = elements[index - 1];
+  const next = elements[index + 1];
+  const insert = new Uint8Array();
+  if (hasKept && before !== undefined) return { start: spanOf(document, before).end, end, insert };
+  return { start, end: next === undefined ? end : spanOf(document, next).start, insert };
+}
+
+/** Says of a refusal where in the patch its cause is. */
+function at(stop: Stop, index: number, part: string, pointer: string): Stop {
+  if ('note' in stop) return stop;
+  const { pointer: inside = '', position: _, ...refusal } = stop.refusal;
+  const rest = part === 'value' && inside.startsWith(`${pointer}/`) ? inside.slice(pointer.length) : '';
+  return { refusal: { ...refusal, pointer: `/${index}/${part}${rest}` } };
+}
+
+function isSame(one: Uint8Array, other: Uint8Array): boolean {
+  return one.length === other.length && one.every((byte, index) => byte === other[index]);
+}
+
+/** The decoded value of a scalar; undefined for an object and a list. */
+function scalarIn(json: Uint8Array): string | number | boolean | null | undefined {
+  if (json[0] === OPEN_OBJECT || json[0] === OPEN_LIST) return undefined;
+  if (json[0] === QUOTE) return decodeString(json, 0, json.length);
+  return scalarValue({ isString: false, text: new TextDecoder().decode(json) });
+}

@@ -1,0 +1,196 @@
+import * as fc from 'fast-check';
+import fastJsonPatch, { type Operation } from 'fast-json-patch';
+import { describe, expect, test } from 'vitest';
+import { applyEdits } from '../../src/json/edit.ts';
+import { JsonPatchPlan } from '../../src/rewrite/json-patch.ts';
+import type { Policies } from '../../src/rules/rule-book.ts';
+import type { RequestRule } from '../../src/rules/rule.ts';
+import { fuzzRuns } from '../support/fuzz.ts';
+import { bookOf, planOf } from '../support/plan-of.ts';
+import { bytesOf, textOf } from './notation.ts';
+
+const RULES: readonly RequestRule[] = [
+  { rule: 'unwrap', member: 'data' },
+  { rule: 'nest', members: ['street', 'suburb'], in: ['property'], under: 'address' },
+  { rule: 'rename', member: 'old', in: [], to: 'new' },
+  { rule: 'rename', member: 'q', in: ['lines', '*'], to: 'quantity' },
+  { rule: 'strip', members: ['legacy'], in: [] },
+  {
+    rule: 'map',
+    member: 'kind',
+    in: [],
+    values: [{ from: { isString: true, text: 'day' }, to: { isString: true, text: 'daylight' } }],
+  },
+  { rule: 'default', member: 'currency', in: [], json: '"AUD"', value: 'AUD' },
+];
+
+function planFor(policies: Partial<Policies> = {}, rules = RULES): JsonPatchPlan {
+  const book = bookOf(rules, policies);
+  return new JsonPatchPlan(book, book.changes);
+}
+
+function outcomeOf(text: string, plan = planFor()): string {
+  const body = bytesOf(text);
+  const outcome = plan.rewrite(body);
+  if (outcome.verdict === 'refused') return `${outcome.refusal.code} ${outcome.refusal.pointer ?? ''}`;
+  if (outcome.verdict === 'rewritten' && outcome.patch.length > 0)
+    expect(textOf(applyEdits(body, outcome.edits))).toBe(textOf(outcome.body));
+  return textOf(outcome.body);
+}
+
+describe('pointers and values follow the rules', () => {
+  test.each([
+    ['{"op":"replace","path":"/data/old","value":1.0}', '{"op":"replace","path":"/new","value":1.0}'],
+    ['{"op":"remove","path":"/old"}', '{"op":"remove","path":"/new"}'],
+    [
+      '{ "path" : "/data/property/suburb" ,"op":"add","value": "é"}',
+      '{ "path" : "/property/address/suburb" ,"op":"add","value": "é"}',
+    ],
+    [
+      '{"op":"add","path":"/data/lines/-","value":{"q":1,"x":[]}}',
+      '{"op":"add","path":"/lines/-","value":{"quantity":1,"x":[]}}',
+    ],
+    [
+      '{"op":"replace","path":"/data/lines/12/q","value":2}',
+      '{"op":"replace","path":"/lines/12/quantity","value":2}',
+    ],
+    ['{"op":"move","from":"/data/old","path":"/data/other"}', '{"op":"move","from":"/new","path":"/other"}'],
+    [
+      '{"op":"copy","from":"/data/property/street","path":"/data/old"}',
+      '{"op":"copy","from":"/property/address/street","path":"/new"}',
+    ],
+    ['{"op":"test","path":"/data/kind","value":"day"}', '{"op":"test","path":"/kind","value":"daylight"}'],
+    ['{"op":"replace","path":"/data","value":{"old":1}}', '{"op":"replace","path":"","value":{"new":1}}'],
+    [
+      '{"op":"replace","path":"/data/property","value":{"suburb":"x","b":1}}',
+      '{"op":"replace","path":"/property","value":{"address":{"suburb":"x"},"b":1}}',
+    ],
+    [String.raw`{"op":"remove","path":"\/data\/a~1b"}`, '{"op":"remove","path":"/a~1b"}'],
+    ['{"op":"remove","path":"/property/lot","value":1}', '{"op":"remove","path":"/property/lot","value":1}'],
+  ])('%s becomes %s', (before, after) => {
+    expect(outcomeOf(`[${before}]`)).toBe(`[${after}]`);
+  });
+
+  test('an operation on what V2 has not is dropped, with one comma', () => {
+    const keep = '{"op":"remove","path":"/a"}';
+    const drop = '{"op":"remove","path":"/data/legacy"}';
+    expect(outcomeOf(`[ ${drop} , ${keep} , ${drop},${drop} ,${keep} ]`)).toBe(`[ ${keep} ,${keep} ]`);
+    expect(outcomeOf(`[ ${drop} ]`)).toBe('[  ]');
+    const outcome = planFor().rewrite(bytesOf(`[${drop}]`));
+    expect('records' in outcome && outcome.records).toEqual([
+      { change: 'change', rule: 'strip', from: '/0' },
+    ]);
+  });
+});
+
+describe('what cannot be migrated is refused', () => {
+  test.each([
+    ['{"op":"add"}', 'malformed-patch '],
+    ['[1]', 'malformed-patch /0'],
+    ['[{"op":"remove","path":"/a"},{"op":"merge","path":"/a"}]', 'malformed-patch /1/op'],
+    ['[{"op":"remove","path":"a"}]', 'malformed-patch /0/path'],
+    ['[{"op":"move","path":"/a"}]', 'malformed-patch /0/from'],
+    ['[{"op":"add","path":"/a"}]', 'malformed-patch /0'],
+    [String.raw`[{"op":"remove","path":"/a","p\u0061th":"/b"}]`, 'duplicate-member /0/path'],
+    ['[', 'malformed-json '],
+  ])('%s: %s', (text, refusal) => {
+    expect(outcomeOf(text)).toBe(refusal);
+    expect(outcomeOf(text, planFor({ malformed: 'forward' }))).toBe(text);
+  });
+
+  test('by a rule, with its place in the patch', () => {
+    expect(outcomeOf('[{"op":"replace","path":"/data","value":1}]')).toBe('wrapper-not-object /0/value');
+    const scale: RequestRule = { rule: 'move', from: ['who', 'name'], to: ['name'], in: [] } as never;
+    expect(outcomeOf('[{"op":"add","path":"/who","value":{"name":1,"b":2}}]', planFor({}, [scale]))).toBe(
+      'unconvertible-value /0/value',
+    );
+    expect(outcomeOf('[{"op":"add","path":"/x","value":{"old":1,"old":2}}]')).toBe(
+      '[{"op":"add","path":"/x","value":{"old":1,"old":2}}]',
+    );
+    expect(outcomeOf('[{"op":"add","path":"/data","value":{"old":1,"old":2}}]')).toBe(
+      'duplicate-member /0/value/old',
+    );
+  });
+});
+
+test('a merge patch names what changes: nothing is added to it', () => {
+  const outcome = planFor().merge.rewrite(bytesOf('{"data":{"old":null}}'));
+  expect(textOf(outcome.verdict === 'refused' ? new Uint8Array() : outcome.body)).toBe('{"new":null}');
+});
+
+const value = fc.oneof(fc.integer(), fc.constantFrom<unknown>('day', null, 'x', [], {}));
+const address = fc.record({ street: value, suburb: value });
+const resource = fc.record({
+  old: value,
+  kind: value,
+  legacy: value,
+  other: value,
+  property: address,
+  lines: fc.array(fc.record({ q: value }), { minLength: 2, maxLength: 3 }),
+});
+const pointer = fc.constantFrom(
+  '/old',
+  '/kind',
+  '/legacy',
+  '/other',
+  '/property/street',
+  '/property/suburb',
+  '/lines/0/q',
+  '/lines/1/q',
+);
+const operation = fc.oneof(
+  fc
+    .tuple(fc.constantFrom('add', 'replace'), pointer, value)
+    .map(([op, path, given]) => ({ op, path, value: given })),
+  fc.tuple(fc.record({ q: value })).map(([given]) => ({ op: 'add', path: '/lines/-', value: given })),
+  // A mapped value is mapped where it stands: what is copied elsewhere is another one.
+  fc.constantFrom(
+    { op: 'copy', from: '/old', path: '/property/street' },
+    { op: 'copy', from: '/lines/0/q', path: '/other' },
+  ),
+) as fc.Arbitrary<Operation>;
+
+test('a patch that is migrated and applied at V2 gives the resource that V1 would have, at V2', () => {
+  const rules = RULES.filter(({ rule }) => rule !== 'default');
+  const [plan, body] = [planFor({}, rules), planOf(rules)];
+  const v2 = (given: unknown): unknown => {
+    const outcome = body.rewrite(bytesOf(JSON.stringify({ data: given })));
+    return outcome.verdict === 'refused' ? outcome.refusal : JSON.parse(textOf(outcome.body));
+  };
+  fc.assert(
+    fc.property(
+      resource,
+      fc.array(operation, { maxLength: 5 }),
+      fc.boolean(),
+      (before, operations, isWrapped) => {
+        const after = fastJsonPatch.applyPatch(structuredClone(before), operations).newDocument;
+        const prefix = isWrapped ? '/data' : '';
+        const sent = operations.map((one) => ({
+          ...one,
+          path: prefix + one.path,
+          ...('from' in one ? { from: prefix + one.from } : {}),
+        }));
+        const outcome = plan.rewrite(bytesOf(JSON.stringify(sent)));
+        if (outcome.verdict === 'refused') throw new Error(outcome.refusal.detail);
+        const migrated = JSON.parse(textOf(outcome.body)) as Operation[];
+        expect(fastJsonPatch.applyPatch(v2(before), migrated).newDocument).toEqual(v2(after));
+        if (outcome.verdict === 'rewritten' && outcome.patch.length > 0)
+          expect(
+            fastJsonPatch.applyPatch<unknown>(structuredClone(sent), [...outcome.patch] as Operation[])
+              .newDocument,
+          ).toEqual(migrated);
+      },
+    ),
+    { numRuns: fuzzRuns(500) },
+  );
+});
+
+test('whatever the bytes are, it answers', () => {
+  const plan = planFor();
+  fc.assert(
+    fc.property(fc.oneof(fc.json(), fc.string()), (text) => {
+      expect(['rewritten', 'unchanged', 'refused']).toContain(plan.rewrite(bytesOf(text)).verdict);
+    }),
+    { numRuns: fuzzRuns(500) },
+  );
+});
