@@ -32,7 +32,7 @@ const MAX_COUNTS = 50;
 const COMMAND_BYTES = 4096;
 
 const MODES: readonly NonNullable<RolloutRequest['mode']>[] = ['migrate', 'observe', 'shadow', 'canary'];
-const KNOWN: ReadonlySet<string> = new Set(['mode', 'share', 'operation', 'client', 'force']);
+const KNOWN: ReadonlySet<string> = new Set(['mode', 'share', 'operation', 'client', 'force', 'check']);
 
 /** Parts of the rollout routes. */
 interface RolloutAdminParts {
@@ -67,6 +67,7 @@ export function createRolloutAdmin(parts: RolloutAdminParts): RolloutAdmin {
       if ('fault' in command) return command;
       const fault = request.force === true ? undefined : gateFault(parts, command);
       if (fault !== undefined) return { fault };
+      if (request.check === true) return undefined;
       parts.control.command(command);
       // Another operator may have chosen at the same time: the response says what holds.
       if (parts.replica?.isTogether === true) await parts.replica.follow();
@@ -285,7 +286,7 @@ export function rolloutRoutes(app: Hono, rollout: RolloutAdmin): void {
     const request = readRequest(body.text);
     if (request === undefined) {
       const detail =
-        'Send {"mode": "migrate", "observe", "shadow" or "canary", "share", "operation", "client", "force"}.';
+        'Send {"mode": "migrate", "observe", "shadow" or "canary", "share", "operation", "client", "force", "check"}.';
       return c.json(failureBody(400, 'bad-request', detail), 400);
     }
     const outcome = await rollout.command(request);
@@ -298,18 +299,20 @@ function readRequest(text: string): RolloutRequest | undefined {
   const value = parsedJson(text);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   if (Object.keys(value).some((key) => !KNOWN.has(key))) return undefined;
-  const { mode, share, operation, client, force }: { [Key in keyof RolloutRequest]?: unknown } = value;
+  const { mode, share, operation, client, force, check }: { [Key in keyof RolloutRequest]?: unknown } = value;
   const chosen = MODES.find((candidate) => candidate === mode);
   if (mode !== undefined && chosen === undefined) return undefined;
   if (share !== undefined && typeof share !== 'number') return undefined;
   if (operation !== undefined && typeof operation !== 'string') return undefined;
   if (client !== undefined && typeof client !== 'string') return undefined;
   if (force !== undefined && typeof force !== 'boolean') return undefined;
+  if (check !== undefined && typeof check !== 'boolean') return undefined;
   return {
     ...(chosen === undefined ? {} : { mode: chosen }),
     ...(share === undefined ? {} : { share }),
     ...(operation === undefined ? {} : { operation }),
     ...(client === undefined ? {} : { client }),
     ...(force === undefined ? {} : { force }),
+    ...(check === undefined ? {} : { check }),
   };
 }

@@ -267,4 +267,6 @@ export interface RolloutRequest {
   readonly client?: string;
   /** Carries out a canary or a migration although V2's schema refuses too many of the checked bodies. */
   readonly force?: boolean;
+  /** Only says whether it would be refused: nothing changes. */
+  readonly check?: boolean;
 }

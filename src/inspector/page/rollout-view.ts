@@ -87,25 +87,82 @@ const CLIENT = '(client)';
 export function RolloutView({ go, announce, rules }: RolloutViewProps): VNode {
   const { response: asked, failure } = useAsked<Rollout>('rollout', REFRESH);
   const [changed, setChanged] = useState<Rollout | undefined>(undefined);
+  const [checked, setChecked] = useState<CheckedCommand | undefined>(undefined);
+  const [fault, setFault] = useState('');
   const response = changed !== undefined && changed.revision > (asked?.revision ?? 0) ? changed : asked;
   if (response === undefined) return part(Loading, { failure, subject: 'the rollout' });
+  const operations = rules?.operations.filter(({ id }) => id !== '(other)') ?? [];
+  const methodOf = (operation: string): string | undefined =>
+    operations.find(({ id }) => id === operation)?.method;
+  const check = async (request: RolloutRequest): Promise<void> => {
+    try {
+      const [now, report, refusal] = await Promise.all([
+        getJson<Rollout>('rollout'),
+        getJson<Report>('report?format=json'),
+        refusalOf(request),
+      ]);
+      setChecked({
+        request,
+        effect: rolloutEffect(request, now, report, methodOf),
+        refusal,
+        revision: now.revision,
+      });
+      setFault('');
+    } catch (error) {
+      setFault(asFailure(error).message);
+    }
+  };
+  const carryOut = async ({ request, revision, effect }: CheckedCommand, force: boolean): Promise<void> => {
+    const now = await getJson<Rollout>('rollout');
+    if (now.revision !== revision)
+      throw new AdminFailure(
+        409,
+        'The rollout was changed meanwhile, so this is no longer what would happen. Cancel, and check again.',
+      );
+    setChanged(await postJson<Rollout>('rollout', force ? { ...request, force } : request));
+    setChecked(undefined);
+    announce(`Done: ${effect.title}.`);
+  };
   return el(
     'div',
     { class: 'view rollout' },
     el('h2', null, 'Rollout'),
     banner(response),
-    modesCard(response, go),
+    modesCard(response, { go, methodOf, check: (request) => void check(request) }),
+    fault !== '' && el('p', { class: 'fault', role: 'alert' }, fault),
     part(RolloutForm, {
       rollout: response,
-      operations: rules?.operations.filter(({ id }) => id !== '(other)') ?? [],
-      announce,
-      onChanged: setChanged,
+      operations,
+      check: (request) => void check(request),
     }),
     canariesCard(response),
     shadowsCard(response),
     endCard(response),
     bodyChecksCard(response),
+    checked !== undefined &&
+      part(RolloutDialog, { checked, onCancel: () => setChecked(undefined), carryOut }),
   );
+}
+
+/** Says why the gateway would refuse a command now, in the page's words; undefined when it would not. */
+async function refusalOf(request: RolloutRequest): Promise<Refusal | undefined> {
+  try {
+    await postJson<Rollout>('rollout', { ...request, check: true });
+    return undefined;
+  } catch (error) {
+    const failure = asFailure(error);
+    if (failure.status !== 422) throw failure;
+    return {
+      words: failure.message.replace('insist with --force', 'insist'),
+      canInsist: failure.message.includes('--force'),
+    };
+  }
+}
+
+/** Why a command would be refused, and whether an operator may insist. */
+interface Refusal {
+  readonly words: string;
+  readonly canInsist: boolean;
 }
 
 function banner(rollout: Rollout): VNode {
@@ -125,29 +182,31 @@ function banner(rollout: Rollout): VNode {
     standing.length > 0 ||
     rollout.bodyChecks?.fault !== undefined ||
     rollout.replica?.aloneSince !== undefined;
+  const heading = modeHeading(rollout);
   return el(
     'section',
     {
-      class: isWarning ? 'response no' : 'response yes',
+      class: `response ${isWarning ? 'no' : heading.isMixed ? 'unknown' : 'yes'}`,
       role: isWarning ? 'alert' : undefined,
     },
-    el('h3', null, standing.length > 0 ? 'Rolled back' : modeHeading(rollout)),
+    el('h3', null, standing.length > 0 ? 'Rolled back' : heading.text),
     sentences.length > 0 && sentenceList(sentences),
   );
 }
 
 /** The mode of most requests, with every operation and client that another mode applies to. */
-function modeHeading(rollout: Rollout): string {
+function modeHeading(rollout: Rollout): { readonly text: string; readonly isMixed: boolean } {
   const isOther = ({ mode, share }: ModeView): boolean =>
     mode !== rollout.default.mode || share !== rollout.default.share;
   const others = [
     ...Object.entries(rollout.operations).map(([id, mode]) => ({ name: id, mode })),
     ...Object.entries(rollout.clients).map(([hash, mode]) => ({ name: mode.name ?? hash, mode })),
   ].filter(({ mode }) => isOther(mode));
-  if (others.length === 0) return modeText(rollout.default);
+  if (others.length === 0) return { text: modeText(rollout.default), isMixed: false };
   const named = others.slice(0, MAX_OTHERS).map(({ name, mode }) => `${name}: ${mode.mode}`);
   const rest = others.length - named.length;
-  return `${modeText(rollout.default)}, except ${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+  const except = `${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+  return { text: `${modeText(rollout.default)}, except ${except}`, isMixed: true };
 }
 
 /** What an operator must know of a replica without its store. */
@@ -167,7 +226,14 @@ function rollbackSentence({ operation, share, migrated, v1, at, by, cause, laten
   return `${stage} of ${share} % went back to observe ${ago(at)}${by === undefined ? '' : `, by ${by}`}: ${latency === undefined ? `${ofAll(migrated)} migrated requests failed, ${ofAll(v1)} on V1` : slowerSentence(latency)}.${cause === undefined ? '' : ` ${causeSentence(cause, cause.name)}`} It stays until you choose a mode, here or with the command rollout.`;
 }
 
-function modesCard(rollout: Rollout, go: Go): VNode {
+/** What the table of modes needs for its links and its steps. */
+interface ModeActions {
+  readonly go: Go;
+  readonly methodOf: (operation: string) => string | undefined;
+  readonly check: (request: RolloutRequest) => void;
+}
+
+function modesCard(rollout: Rollout, { go, methodOf, check }: ModeActions): VNode {
   const { requests, replica } = rollout;
   const since = replica === undefined ? 'since the start' : 'by this replica since its start:';
   return card(
@@ -183,13 +249,40 @@ function modesCard(rollout: Rollout, go: Go): VNode {
         },
         { name: 'Mode', cell: ({ mode }) => sentence(modeText(mode)) },
         { name: 'Chosen by', cell: ({ mode }) => SOURCES[mode.from] },
+        ...(rollout.v1Origin === undefined
+          ? []
+          : [
+              {
+                name: 'Back and forward',
+                cell: (row: ModeRow) =>
+                  stepsOf(row, methodOf).map(({ words, request }) =>
+                    el(
+                      'button',
+                      {
+                        key: words,
+                        type: 'button',
+                        class: 'button step',
+                        'aria-label': `${words} for ${row.name}`,
+                        onClick: () => check({ ...request, ...row.target }),
+                      },
+                      words,
+                    ),
+                  ),
+              },
+            ]),
       ],
       [
-        { name: 'everything else', mode: rollout.default },
-        ...Object.entries(rollout.operations).map(([id, mode]) => ({ name: id, mode, filter: `op:${id}` })),
+        { name: 'everything else', mode: rollout.default, target: {} },
+        ...Object.entries(rollout.operations).map(([id, mode]) => ({
+          name: id,
+          mode,
+          target: { operation: id },
+          filter: `op:${id}`,
+        })),
         ...Object.entries(rollout.clients).map(([hash, mode]) => ({
           name: mode.name ?? hash,
           mode,
+          target: { client: hash },
           filter: `client:${hash}`,
         })),
       ],
@@ -201,8 +294,32 @@ function modesCard(rollout: Rollout, go: Go): VNode {
 interface ModeRow {
   readonly name: string;
   readonly mode: ModeView;
+  readonly target: Pick<RolloutRequest, 'operation' | 'client'>;
   /** Finds the exchanges that it applies to. */
   readonly filter?: string;
+}
+
+/** Shares of a canary on the way forward, in percent. */
+const SHARES = [5, 25, 50];
+
+/**
+ * The steps of a row: back is always to V1's responses, in one step; forward goes by a comparison of reads and by shares of the
+ * clients, each of which is checked before it is carried out.
+ */
+function stepsOf(
+  { mode: { mode, share = 0 }, target: { operation, client } }: ModeRow,
+  methodOf: ModeActions['methodOf'],
+): readonly { readonly words: string; readonly request: RolloutRequest }[] {
+  const back =
+    mode === 'observe' ? [] : [{ words: '← Observe', request: { mode: 'observe' } satisfies RolloutRequest }];
+  if (mode === 'migrate') return back;
+  const isCompared = operation === undefined || methodOf(operation) === 'GET';
+  if (mode === 'observe' && isCompared && client === undefined)
+    return [{ words: 'Shadow →', request: { mode: 'shadow' } }];
+  const next = client === undefined ? SHARES.find((one) => one > share) : undefined;
+  return next === undefined
+    ? [...back, { words: 'Migrate →', request: { mode: 'migrate' } }]
+    : [...back, { words: `Canary ${next} % →`, request: { mode: 'canary', share: next } }];
 }
 
 function modeText({ mode, share }: ModeView): string {
@@ -369,46 +486,16 @@ interface RolloutFormProps {
   readonly rollout: Rollout;
   /** The operations of the rule book. */
   readonly operations: RulesView['operations'];
-  readonly announce: (sentence: string) => void;
-  /** Called with the state after a command. */
-  readonly onChanged: (rollout: Rollout) => void;
+  readonly check: (request: RolloutRequest) => void;
 }
 
 /** Chooses a mode for V1 traffic; it is carried out after a look at the clients that it moves. */
-function RolloutForm({ rollout, operations, announce, onChanged }: RolloutFormProps): VNode {
+function RolloutForm({ rollout, operations, check }: RolloutFormProps): VNode {
   const hasV1 = rollout.v1Origin !== undefined;
   const [mode, setMode] = useState<string>(hasV1 ? 'observe' : 'migrate');
   const [share, setShare] = useState('5');
   const [target, setTarget] = useState('');
   const [client, setClient] = useState('');
-  const [checked, setChecked] = useState<CheckedCommand | undefined>(undefined);
-  const [fault, setFault] = useState('');
-  const methodOf = (operation: string): string | undefined =>
-    operations.find(({ id }) => id === operation)?.method;
-  const check = async (): Promise<void> => {
-    try {
-      const [now, report] = await Promise.all([
-        getJson<Rollout>('rollout'),
-        getJson<Report>('report?format=json'),
-      ]);
-      const request = commandOf(mode, share, target, client);
-      setChecked({ request, effect: rolloutEffect(request, now, report, methodOf), revision: now.revision });
-      setFault('');
-    } catch (error) {
-      setFault(asFailure(error).message);
-    }
-  };
-  const carryOut = async ({ request, revision, effect }: CheckedCommand, force: boolean): Promise<void> => {
-    const now = await getJson<Rollout>('rollout');
-    if (now.revision !== revision)
-      throw new AdminFailure(
-        409,
-        'The rollout was changed meanwhile, so this is no longer what would happen. Cancel, and check again.',
-      );
-    onChanged(await postJson<Rollout>('rollout', force ? { ...request, force } : request));
-    setChecked(undefined);
-    announce(`Done: ${effect.title}.`);
-  };
   return card(
     'Change a mode',
     'nothing changes before you confirm it',
@@ -418,7 +505,7 @@ function RolloutForm({ rollout, operations, announce, onChanged }: RolloutFormPr
         class: 'rollout-form',
         onSubmit: (event) => {
           event.preventDefault();
-          void check();
+          check(commandOf(mode, share, target, client));
         },
       },
       select('rollout-target', 'For', target, setTarget, [
@@ -437,14 +524,18 @@ function RolloutForm({ rollout, operations, announce, onChanged }: RolloutFormPr
       mode === 'canary' &&
         input('rollout-share', 'Share of the clients, in percent', share, setShare, {
           inputMode: 'decimal',
-          pattern: '\\d{1,3}(\\.\\d+)?',
+          pattern: '(?!0+(\\.0*)?$)(100(\\.0+)?|\\d{1,2}(\\.\\d+)?)',
+          fault: shareFault(share),
         }),
       el('button', { type: 'submit', class: 'button primary' }, 'Check the change'),
-      fault !== '' && el('p', { class: 'fault', role: 'alert' }, fault),
     ),
-    checked !== undefined &&
-      part(RolloutDialog, { checked, onCancel: () => setChecked(undefined), carryOut }),
   );
+}
+
+/** Says in its field what is wrong with a share; the browser does not send the form until it is right. */
+function shareFault(share: string): string | undefined {
+  const value = share.trim() === '' ? 1 : Number(share);
+  return value > 0 && value <= 100 ? undefined : `A share is above 0 and at most 100 %, not ${share.trim()}.`;
 }
 
 function commandOf(mode: string, share: string, target: string, client: string): RolloutRequest {
@@ -479,11 +570,15 @@ function input(
   label: string,
   value: string,
   onInput: (value: string) => void,
-  limits: { readonly inputMode?: 'decimal'; readonly pattern?: string },
+  {
+    fault,
+    ...limits
+  }: { readonly inputMode?: 'decimal'; readonly pattern?: string; readonly fault?: string | undefined },
 ): VNode {
   return field(
     id,
     label,
+    fault !== undefined && el('p', { class: 'fault', id: `${id}-fault`, role: 'alert' }, visibleText(fault)),
     el('input', {
       id,
       type: 'text',
@@ -492,20 +587,23 @@ function input(
       autocomplete: 'off',
       spellcheck: false,
       value,
+      'aria-invalid': fault !== undefined,
+      'aria-describedby': fault === undefined ? undefined : `${id}-fault`,
       onInput: ({ currentTarget }) => onInput(currentTarget.value),
       ...limits,
     }),
   );
 }
 
-function field(id: string, label: string, control: VNode): VNode {
-  return el('div', { class: 'field' }, el('label', { for: id }, label), control);
+function field(id: string, label: string, ...controls: (VNode | false)[]): VNode {
+  return el('div', { class: 'field' }, el('label', { for: id }, label), ...controls.reverse());
 }
 
 /** A command with its effect, as computed from one state of the rollout. */
 interface CheckedCommand {
   readonly request: RolloutRequest;
   readonly effect: RolloutEffect;
+  readonly refusal: Refusal | undefined;
   readonly revision: number;
 }
 
@@ -523,8 +621,17 @@ function RolloutDialog({ checked, onCancel, carryOut }: RolloutDialogProps): VNo
   const [fault, setFault] = useState('');
   const [isForced, setIsForced] = useState(false);
   const [isBusy, setIsBusy] = useState(false);
-  useEffect(() => dialog.current?.showModal(), []);
+  useEffect(() => {
+    const { current } = dialog;
+    current?.showModal();
+    // Closed before it goes, it gives the focus back to what opened it.
+    return () => {
+      current?.close();
+      if (document.activeElement === document.body) document.getElementById('main')?.focus();
+    };
+  }, []);
   const { title, sentences, warnings } = checked.effect;
+  const { refusal } = checked;
   const confirm = async (): Promise<void> => {
     setIsBusy(true);
     try {
@@ -547,9 +654,10 @@ function RolloutDialog({ checked, onCancel, carryOut }: RolloutDialogProps): VNo
       ),
     ),
     sentenceList(sentences),
-    fault !== '' &&
-      el('p', { class: 'fault', role: 'alert' }, visibleText(fault.replace('insist with --force', 'insist'))),
-    fault.includes('--force') &&
+    [refusal?.words ?? '', fault]
+      .filter((words) => words !== '')
+      .map((words) => el('p', { key: words, class: 'fault', role: 'alert' }, visibleText(words))),
+    refusal?.canInsist === true &&
       el(
         'label',
         { class: 'check' },
@@ -566,7 +674,12 @@ function RolloutDialog({ checked, onCancel, carryOut }: RolloutDialogProps): VNo
       el('button', { type: 'button', class: 'button', onClick: onCancel }, 'Cancel'),
       el(
         'button',
-        { type: 'button', class: 'button primary', disabled: isBusy, onClick: () => void confirm() },
+        {
+          type: 'button',
+          class: 'button primary',
+          disabled: isBusy || (refusal !== undefined && !isForced),
+          onClick: () => void confirm(),
+        },
         visibleText(title),
       ),
     ),

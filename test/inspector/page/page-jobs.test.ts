@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type Browser, startBrowser } from '../../support/browser.ts';
+import type { RolloutView } from '../../../src/rollout/rollout-tally.ts';
+import { ok, rawServer } from '../../support/raw-server.ts';
 import { command } from '../../support/command.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { inspectGateway, type InspectedGateway } from '../../support/inspected-gateway.ts';
@@ -79,4 +81,84 @@ test("an owner's complaint: the order is found by what the owner says, and the r
   expect(first).toContain(`at ${place}: ${sentence}`);
   expect(first).toMatch(/^V2 responded with 422 /);
   expect(await barriers(page)).toEqual([]);
+});
+
+test('observe to migrate and back: one step each, and what would be refused or empty is said before the button', async () => {
+  const v1 = await rawServer((socket) => socket.write(ok('{"data":{}}')));
+  const gateway = await started({ 'v1-upstream': v1.origin, 'client-secret': 'the secret of this test' });
+  const state = async (): Promise<RolloutView> =>
+    (await (await fetch(`${gateway.adminOrigin}/rollout`)).json()) as RolloutView;
+  const choose = (body: object): Promise<Response> =>
+    fetch(`${gateway.adminOrigin}/rollout`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  await choose({ mode: 'observe' });
+  await choose({ mode: 'observe', operation: 'create_client' });
+  await gateway.send('GET', '/api/v1/heartbeat');
+  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=rollout`);
+  const dialog = page.getByRole('dialog');
+  const step = async (words: string, title: string): Promise<void> => {
+    const button = page.getByRole('button', { name: words, exact: true });
+    await button.click();
+    await dialog.getByRole('button', { name: title, exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+  };
+  // Nobody is chosen by the first share: the dialog says so, and closed it gives the focus back.
+  const forward = page.getByRole('button', { name: 'Shadow → for everything else' });
+  await forward.click();
+  await dialog.getByText('Only reads are compared').waitFor();
+  expect(await barriers(page)).toEqual([]);
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  expect(await forward.evaluate((one) => one === document.activeElement)).toBe(true);
+  await step('Shadow → for everything else', 'Shadow everything else');
+  const share = page.getByLabel('Share of the clients, in percent');
+  await page.getByLabel('Mode', { exact: true }).selectOption('canary');
+  await share.fill('150');
+  await page.getByText('A share is above 0 and at most 100 %, not 150.').waitFor();
+  await page.getByRole('button', { name: 'Check the change' }).click();
+  expect(
+    await share.evaluate((one: HTMLInputElement) => [one.validity.valid, one === document.activeElement]),
+  ).toEqual([false, true]);
+  expect(await barriers(page)).toEqual([]);
+  await share.fill('0.001');
+  await page.getByRole('button', { name: 'Check the change' }).click();
+  await dialog.getByText('Nobody is migrated: none of the 1 client seen').waitFor();
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  // A write is not compared, whoever chooses it.
+  await page.getByLabel('For', { exact: true }).selectOption('create_client');
+  await page.getByLabel('Mode', { exact: true }).selectOption('shadow');
+  await page.getByRole('button', { name: 'Check the change' }).click();
+  await dialog.getByText('Nothing is compared: create_client is a POST').waitFor();
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  // What would be refused is told with the check, not after the confirmation.
+  await page.getByLabel('For', { exact: true }).selectOption('(client)');
+  await page.getByLabel('Client, by name or hash').fill('Nobody');
+  await page.getByLabel('Mode', { exact: true }).selectOption('migrate');
+  const before = await state();
+  await page.getByRole('button', { name: 'Check the change' }).click();
+  await dialog.getByText('No client is called Nobody').waitFor();
+  expect(await dialog.getByRole('button', { name: /^Migrate/ }).isDisabled()).toBe(true);
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  expect((await state()).revision).toBe(before.revision);
+
+  for (const share of [5, 25, 50])
+    await step(
+      `Canary ${share} % → for create_client`,
+      `Migrate ${share} % of the clients for create_client`,
+    );
+  await step('Migrate → for create_client', 'Migrate create_client');
+  expect((await state()).operations['create_client']?.mode).toBe('migrate');
+  await page
+    .getByRole('heading', { name: 'Shadow: V1 responds, reads are compared, except create_client: migrate' })
+    .waitFor();
+  expect(await page.locator('.response.yes').count()).toBe(0);
+  await step('← Observe for create_client', 'Observe create_client');
+  await step('← Observe for everything else', 'Observe everything else');
+  const after = await state();
+  expect([after.default.mode, after.operations['create_client']?.mode]).toEqual(['observe', 'observe']);
+  await page.getByRole('heading', { name: 'Observe: V1 responds', exact: true }).waitFor();
+  expect(complaints.filter((one) => !one.includes('422'))).toEqual([]);
 });
