@@ -5,11 +5,13 @@ import './node-version.js';
 const { existsSync } = process.getBuiltinModule('node:fs');
 const source = new URL('main.ts', import.meta.url);
 const isCheckout = existsSync(source);
-if (isCheckout) {
-  // A checkout runs the sources. Taking the types off and compiling them takes most of a start, so the result is kept.
-  const cache = new URL('../../node_modules/.cache/compile', import.meta.url);
-  const { fileURLToPath } = process.getBuiltinModule('node:url');
-  process.getBuiltinModule('node:module').enableCompileCache(fileURLToPath(cache));
-}
+// Compiling, and in a checkout taking the types off, is most of a start, so the result is kept for the next one, with what the last run had
+// to compile for its first requests. A folder that this user may not write to keeps nothing, and nothing else changes.
+const cache = new URL(
+  isCheckout ? '../../node_modules/.cache/compile' : '../.compile-cache',
+  import.meta.url,
+);
+const { fileURLToPath } = process.getBuiltinModule('node:url');
+process.getBuiltinModule('node:module').enableCompileCache(fileURLToPath(cache));
 // The published package has the build output beside this file.
 void import(isCheckout ? source.href : new URL('main.js', import.meta.url).href);

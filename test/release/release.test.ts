@@ -60,6 +60,8 @@ test('the package, the image, the manifests and the documentation have the versi
   expect(JSON.parse(packed)).toMatchObject({ name: 'capture-gateway', version: VERSION });
   const listed = execFileSync('tar', ['-tzf', tarball], { encoding: 'utf8' });
   expect(listed).toContain('package/dist/library/capture-gateway.js\n');
+  // What one machine compiled is no part of the package.
+  expect(listed).not.toContain('compile-cache');
   const places = withVersion(root, VERSION, current).map(([file]) => file);
   expect(prepared?.changed).toEqual([...places, 'CHANGELOG.md', 'config/release/surface.txt']);
 });
