@@ -16,12 +16,12 @@ export function readJsonType(value: string | undefined): JsonReading {
   if (!mediaType.test(value)) return !otherType.test(value) && /json/i.test(value) ? 'ambiguous' : 'other';
   const end = value.indexOf(';');
   const essence = (end === -1 ? value : value.slice(0, end)).trim().toLowerCase();
-  if (!isJson(essence) || isStream.test(essence)) return 'other';
+  if (!isJson(essence) || isStream.test(essence) || hasStream(value, end)) return 'other';
   return end === -1 || charsetsAreUtf8(value.slice(end)) ? 'json' : 'charset';
 }
 
-/** How JSON texts follow one another in a body: one a line, or each behind a record separator (RFC 7464). */
-export type TextFormat = 'ndjson' | 'json-seq';
+/** How JSON texts follow one another in a body: one a line, each behind a record separator (RFC 7464), or each where the one before ends. */
+export type TextFormat = 'ndjson' | 'json-seq' | 'texts';
 
 /** How a request body is written that rules apply to: one JSON text, several, or fields; a multipart body with its boundary. */
 export type BodyFormat = 'json' | 'json-patch' | 'merge-patch' | 'form' | TextFormat | `multipart;${string}`;
@@ -31,7 +31,7 @@ export type StreamedFormat = Exclude<BodyFormat, 'json' | 'json-patch' | 'merge-
 
 /** True for several JSON texts. */
 export function isOfTexts(format: BodyFormat): format is TextFormat {
-  return format === 'ndjson' || format === 'json-seq';
+  return format === 'ndjson' || format === 'json-seq' || format === 'texts';
 }
 
 /** The boundary between the parts of a multipart body; empty where its type names none that can be read. */
@@ -87,7 +87,13 @@ function textFormatOf(value: string): TextFormat | undefined {
   const type = value.split(';', 1)[0]?.trim().toLowerCase() ?? '';
   // RFC 8091 registers the suffix.
   if (type === 'application/json-seq' || /^application\/[^+]+\+json-seq$/.test(type)) return 'json-seq';
-  return LINES.has(type) || (type.startsWith('application/') && isStream.test(type)) ? 'ndjson' : undefined;
+  if (LINES.has(type) || (type.startsWith('application/') && isStream.test(type))) return 'ndjson';
+  return isJson(type) && hasStream(value, value.indexOf(';')) ? 'ndjson' : undefined;
+}
+
+/** True for a parameter `stream`, as the watches of Kubernetes have it: `application/json;stream=watch`. */
+function hasStream(value: string, end: number): boolean {
+  return end !== -1 && /;[ \t]*stream=/i.test(value.slice(end));
 }
 
 /** Names under which services send one JSON text a line; none of them is registered. */
@@ -97,10 +103,12 @@ const LINES: ReadonlySet<string> = new Set([
   'application/jsonl',
   'application/x-jsonl',
   'application/jsonlines',
+  'application/json-lines',
   'application/x-jsonlines',
   'application/x-json-stream',
   'text/x-ndjson',
   'text/ndjson',
+  'text/jsonl',
 ]);
 
 /** Longest boundary that is read; RFC 2046 §5.1.1 allows 70 characters. */

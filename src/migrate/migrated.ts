@@ -156,7 +156,9 @@ export function decideResponse(
   const range = headerValue(headers, 'content-range');
   if (range === undefined ? status === 206 : /^bytes[ \t=]/i.test(range))
     return forward(isUnknown ? undefined : 'response-partial');
-  const texts = type === 'ndjson' || type === 'json-seq' ? type : undefined;
+  // Without a length nobody knows whether another text follows: each is sent once it is complete.
+  const texts =
+    isUnknown && length === undefined ? 'texts' : type === 'ndjson' || type === 'json-seq' ? type : undefined;
   if (texts === undefined && Number(length) > limit)
     return isUnknown
       ? { action: 'forward', note: undefined, mayHideJson: true }

@@ -87,6 +87,8 @@ class TextSplitter {
   private depth = 0;
   private isInString = false;
   private isEscaped = false;
+  /** True behind what is neither an object nor a list. */
+  private isPlain = false;
 
   constructor(format: TextFormat, { limit, hold }: Pick<StreamRules<unknown>, 'limit' | 'hold'>) {
     this.format = format;
@@ -96,7 +98,7 @@ class TextSplitter {
 
   *pieces(part: Uint8Array): Generator<Piece, void> {
     for (let start = 0; start < part.length;) {
-      const end = this.format === 'ndjson' ? endOfLine(part, start) : this.endOfSequenceText(part, start);
+      const end = this.endOf(part, start);
       const bytes = part.subarray(start, end === -1 ? part.length : end);
       const piece = this.pieceOf(bytes, end !== -1);
       if (piece !== undefined) yield piece;
@@ -134,6 +136,31 @@ class TextSplitter {
     }
     this.held.add(bytes, true);
     return true;
+  }
+
+  private endOf(part: Uint8Array, start: number): number {
+    if (this.format === 'ndjson') return endOfLine(part, start);
+    return this.format === 'texts' ? this.endOfValue(part, start) : this.endOfSequenceText(part, start);
+  }
+
+  /** An object or a list ends with its own bracket; behind anything else, nothing is looked for. */
+  private endOfValue(part: Uint8Array, start: number): number {
+    for (let at = start; at < part.length && !this.isPlain; at += 1) {
+      const byte = part[at] ?? 0;
+      if (this.isInString) {
+        this.readInString(byte);
+        continue;
+      }
+      const isOpening = byte === OPEN || byte === OPEN_LIST;
+      const isMark = byte === 0xef || byte === 0xbb || byte === 0xbf;
+      if (this.depth === 0 && byte > SPACE && !isOpening && !isMark) this.isPlain = true;
+      this.readOutside(byte);
+      if ((byte === CLOSE || byte === CLOSE_LIST) && this.depth <= 0) {
+        this.restart();
+        return at + 1;
+      }
+    }
+    return this.isPlain ? part.length : -1;
   }
 
   /** Where the text ends that begins at `start`; -1 where that is not in this part. */

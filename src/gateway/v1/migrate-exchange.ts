@@ -302,7 +302,7 @@ export class DescriptionExchange extends MigrateExchange {
     if (status !== 200) return super.planResponse(status, headers);
     this.noteResponseTime();
     const planned = this.planRewrite(status, headers);
-    return planned && { ...planned, holdsHead: true };
+    return planned && { ...planned, texts: undefined, holdsHead: true };
   }
 
   /** V2's own description is better than none. */

@@ -282,6 +282,7 @@ describe('JSON under another name', () => {
     ['Content-Type: text/javascript\r\n', '', 'passed', 'response-media-type'],
     ['Content-Type: application/octet-stream\r\n', length, 'passed', 'response-media-type'],
     ['Content-Type: text/event-stream\r\n', '', 'passed', undefined],
+    ['Content-Type: application/json;stream=watch\r\n', '', 'rewritten', undefined],
     ['Content-Type: application/stream+json\r\n', '', 'rewritten', undefined],
     ['Content-Type: application/x-ndjson; charset=utf-8\r\n', length, 'rewritten', undefined],
     ['Content-Type: application/x-ndjson; charset=latin1\r\n', length, 'passed', 'response-undecodable'],
@@ -340,6 +341,23 @@ describe('what has no name of JSON is told by its first byte', () => {
     if (outcome === 'passed') expect(bodyOf(text)).toBe(bytes.toString('latin1'));
     expect((await gateway.entry()).responseNote).toBe(note);
   });
+
+  test.each(['text/plain', 'application/json; stream=watch', 'application/stream+json'])(
+    'texts that follow one another as %s are sent one by one',
+    async (type) => {
+      const v2 = await rawServer((socket) =>
+        socket.write(`HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\n\r\n{"data":{"new":1}}\n`),
+      );
+      const gateway = await gatewayFor(v2.origin, withRules([ALIAS]));
+      const client = rawClient(gateway.port);
+      client.write(post());
+      expect((await client.until(/"old":1/)).text).toContain('{"data":{"new":1,"old":1}}');
+      v2.sockets[0]?.write('{"data":{"new":2}');
+      v2.sockets[0]?.end('}\n');
+      expect((await client.until(/"old":2/)).text).toContain('{"data":{"new":2,"old":2}}');
+      client.socket.destroy();
+    },
+  );
 
   test('text without a length streams on as it comes', async () => {
     const v2 = await rawServer((socket) => socket.write(`HTTP/1.1 200 OK\r\n${plain}\r\nfirst`));
