@@ -15,14 +15,7 @@ import { missingV1Fault, modesInForce } from '../rollout/modes.ts';
 import type { ReplicaNotice } from '../rollout/replica.ts';
 import { RolloutControl } from '../rollout/rollout-control.ts';
 import { hexOf } from '../rules/hash.ts';
-import {
-  callTransform,
-  tookTooLong,
-  TRANSFORM_BUDGET_MS,
-  type TransformJob,
-  type TransformModule,
-  type TransformOutcome,
-} from '../migrate/transform.ts';
+import { callWithin, TRANSFORM_BUDGET_MS, type TransformModule } from '../migrate/transform.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { CONFIG_VARIABLE, gatewayOptions, readSettings, type Settings } from '../settings/read-settings.ts';
 import { settingConflicts } from '../settings/setting-conflicts.ts';
@@ -208,25 +201,6 @@ function adminOf(
   return { hosts: new Set(hosts.map((host) => host.toLowerCase())), fetch };
 }
 
-/**
- * Calls a transform in this isolate. One that waits too long is given up; one that never lets go is ended by the platform, which limits
- * the CPU time of a request, and with it the exchange.
- */
-async function transformWithin(
-  transforms: Readonly<Record<string, TransformModule>>,
-  { limits }: RuleBook,
-  job: TransformJob,
-): Promise<TransformOutcome> {
-  const budgetMs = limits.transform ?? TRANSFORM_BUDGET_MS;
-  const { promise, resolve } = Promise.withResolvers<TransformOutcome>();
-  const timer = setTimeout(() => resolve(tookTooLong(job, budgetMs)), budgetMs);
-  try {
-    return await Promise.race([callTransform(transforms[job.module] ?? {}, job), promise]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
 /** What the exchanges of an isolate share besides the gateway. */
 interface Shared {
   readonly control: RolloutControl;
@@ -253,7 +227,9 @@ function gatewayOf(
       v1: v1 && originParts(settings, v1),
       rollout,
       v2Schemas: () => v2Schemas,
-      transform: (book, job) => transformWithin(transforms, book, job),
+      // One that never lets go is ended by the platform, which limits the CPU time of a request, and with it the exchange.
+      transform: async ({ limits }, job) =>
+        callWithin(transforms[job.module] ?? {}, job, limits.transform ?? TRANSFORM_BUDGET_MS),
       record: (entry) => {
         if (isLogged) print(entryLine(entry).trimEnd());
         totals?.observe(entry);

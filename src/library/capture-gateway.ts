@@ -16,6 +16,12 @@ export type {
   UnchangedResponseVerdict,
 } from './verdicts.ts';
 export type {
+  TransformContext,
+  TransformedRequest,
+  TransformedResponse,
+  TransformModule,
+} from '../migrate/transform.ts';
+export type {
   CollectedRequest,
   CollectedResponse,
   ForwardedResponse,

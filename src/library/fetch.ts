@@ -137,7 +137,9 @@ async function migrateResponse(
   const read = await collectStream(body, started.limit);
   if ('reader' in read) return withHead(response, unchanged, continueStream(read.start, read.reader));
   const { whole } = read;
-  const outcome = isJsonText(whole) ? started.finish(whole) : await finishWith(started, whole, started.limit);
+  const outcome = isJsonText(whole)
+    ? await started.settle(whole)
+    : await finishWith(started, whole, started.limit);
   return withHead(response, outcome, outcome.body && new Uint8Array(outcome.body));
 }
 

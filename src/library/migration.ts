@@ -19,7 +19,8 @@ import {
   verdictOf,
 } from '../migrate/decision.ts';
 import { type DecodedBody, decodeWebBody } from '../migrate/decode-web-body.ts';
-import { type Failure, failureOf } from '../migrate/failure.ts';
+import { JsonDocument } from '../json/document.ts';
+import { type Failure, failure, failureOf } from '../migrate/failure.ts';
 import {
   contentlessFields,
   headerPlanOf,
@@ -30,6 +31,20 @@ import {
   mappedHead,
   rewriteLinks,
 } from '../migrate/migrated.ts';
+import {
+  callWithin,
+  isAsynchronous,
+  queryOf,
+  TRANSFORM_BUDGET_MS,
+  type TransformJob,
+  transformJob,
+  type TransformModule,
+  type TransformOutcome,
+  transformRecords,
+  type TransformResult,
+  transformsStatus,
+  withQuery,
+} from '../migrate/transform.ts';
 import { type BodyLinks, type LinkRewriting, type RequestFacts, restoredLink } from '../rewrite/links.ts';
 import { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { EditRecord, Refusal } from '../rewrite/records.ts';
@@ -37,7 +52,7 @@ import type { ResponseRecord } from '../rewrite/response-rules.ts';
 import { type BodyStream, ResponseTexts, type TextNote } from '../rewrite/text-stream.ts';
 import { SignalHeaders } from '../rollout/retirement.ts';
 import type { RefusalForm } from '../rules/refusal-form.ts';
-import type { RuleBook } from '../rules/rule-book.ts';
+import { isTransformed, type RuleBook } from '../rules/rule-book.ts';
 import {
   type HeaderFields,
   headerFieldsOf,
@@ -58,6 +73,8 @@ export type BodyLike = Uint8Array | string | null | undefined;
 export interface MigrationOptions {
   /** Maximum bytes of a request body to rewrite, received or decoded; by default that of the rule book. */
   readonly bodyLimit?: number;
+  /** The modules that operations name as their `transform`, by the path that the rule book has for them. */
+  readonly transforms?: Readonly<Record<string, TransformModule>>;
 }
 
 /** The server in front has limits of its own. */
@@ -114,6 +131,11 @@ export interface CollectedRequest extends FinishedRequest {
   readonly coding: Coding | undefined;
   /** Maximum bytes to collect, and to decode. */
   readonly bodyLimit: number;
+  /** Like `finish`, but waits for a transform that returns a promise. */
+  settle(
+    decoded: DecodedBody,
+    received?: Uint8Array,
+  ): MigratedRequest | RefusedRequest | Promise<MigratedRequest | RefusedRequest>;
   /** Returns the refusal of a body that has more than `bodyLimit` bytes as received. */
   tooLarge(): RefusedRequest;
 }
@@ -153,6 +175,8 @@ export interface CollectedResponse {
   readonly unchanged: UnchangedResponseVerdict;
   /** Returns the outcome for a body; `received` is the one with its content coding, if it has one. */
   finish(decoded: DecodedBody, received?: Uint8Array): ResponseVerdict;
+  /** The same, which waits for a transform that returns a promise. */
+  settle(decoded: DecodedBody, received?: Uint8Array): ResponseVerdict | Promise<ResponseVerdict>;
 }
 
 /**
@@ -164,12 +188,15 @@ export class Migration {
   private readonly rules: CompiledRuleBook;
   private readonly signals: SignalHeaders | undefined;
   private readonly options: MigrationOptions;
+  private readonly run: CallTransform;
 
-  constructor(ruleBook: RuleBook, options: MigrationOptions) {
+  /** `run` calls the transforms that `modules` of the rule book has. */
+  constructor(ruleBook: RuleBook, options: MigrationOptions, run: CallTransform) {
     this.ruleBook = ruleBook;
     this.rules = new CompiledRuleBook(ruleBook);
     this.signals = SignalHeaders.of(ruleBook.rollout);
     this.options = options;
+    this.run = run;
   }
 
   /**
@@ -250,16 +277,16 @@ export class Migration {
       case 'options':
         return { action: 'pass' };
       case 'migrate': {
-        const { rules, signals } = this;
-        return startV1Request({ rules, signals, method, head, host, decision, codings }, hasBody);
+        const { rules, signals, run } = this;
+        return startV1Request({ rules, signals, run, method, head, host, decision, codings }, hasBody);
       }
     }
   }
 
   /** Decides on the response to a migrated request from its head, for adapters that stream or decode its body. */
   startResponse(request: RequestOfResponse, status: number, headers: HeadersLike): StartedResponse {
-    const { rules, signals } = this;
-    return startV1Response({ rules, signals, request, status, headers: headerListOf(headers) });
+    const { rules, signals, run } = this;
+    return startV1Response({ rules, signals, run, request, status, headers: headerListOf(headers) });
   }
 }
 
@@ -307,8 +334,12 @@ function refusedRequest(
   };
 }
 
+/** Calls a transform, at once where it can. */
+type CallTransform = (job: TransformJob) => TransformOutcome | Promise<TransformOutcome>;
+
 /** The parts of a V1 request that is migrated. */
 interface V1RequestParts {
+  readonly run: CallTransform;
   readonly rules: CompiledRuleBook;
   readonly signals: SignalHeaders | undefined;
   readonly method: string;
@@ -335,12 +366,15 @@ function refusedV1({ rules, head, signals, decision }: V1RequestParts, failed: F
 function startV1Request(parts: V1RequestParts, hasBody: boolean): StartedRequest {
   const { body, refusal } = parts.decision;
   if (refusal !== undefined) return { action: 'refuse', refused: refusedV1(parts, refusal) };
-  if (!hasBody && makesBody(body)) return new CollectedV1Request(parts, undefined);
+  if (!hasBody && (makesBody(body) || transformsRequest(parts)))
+    return new CollectedV1Request(parts, undefined);
   if (!hasBody) return { action: 'forward', request: withoutBodyEdits(parts, null, [], undefined) };
   switch (body.action) {
     case 'refuse':
       return { action: 'refuse', refused: refusedV1(parts, body.failure) };
     case 'forward':
+      // Its query is transformed, and the body that no rule reads is the same behind it.
+      if (transformsRequest(parts)) return new CollectedV1Request(parts, undefined);
       return { action: 'forward', request: withoutBodyEdits(parts, null, [], body.note) };
     case 'drop':
       return {
@@ -353,6 +387,10 @@ function startV1Request(parts: V1RequestParts, hasBody: boolean): StartedRequest
         ? new CollectedV1Request(parts, body.coding)
         : new StreamedV1Request(parts);
   }
+}
+
+function transformsRequest({ rules: { ruleBook }, decision }: V1RequestParts): boolean {
+  return isTransformed(ruleBook, decision.operation, 'request');
 }
 
 /** A request whose query may still have been rewritten. */
@@ -408,8 +446,69 @@ class RewrittenV1Request implements FinishedRequest {
   }
 
   finish(decoded: DecodedBody, received?: Uint8Array): MigratedRequest | RefusedRequest {
+    return this.transformed(this.ruled(decoded, received), decoded, (job, done) =>
+      done(atOnce(this.parts, job)),
+    );
+  }
+
+  settle(
+    decoded: DecodedBody,
+    received?: Uint8Array,
+  ): MigratedRequest | RefusedRequest | Promise<MigratedRequest | RefusedRequest> {
+    return this.transformed<MigratedRequest | RefusedRequest | Promise<MigratedRequest | RefusedRequest>>(
+      this.ruled(decoded, received),
+      decoded,
+      (job, done) => {
+        const outcome = this.parts.run(job);
+        return outcome instanceof Promise ? outcome.then(done) : done(outcome);
+      },
+    );
+  }
+
+  /** Calls the transform behind the rules. */
+  private transformed<Outcome>(
+    ruled: MigratedRequest | RefusedRequest,
+    decoded: DecodedBody,
+    call: (
+      job: TransformJob,
+      done: (outcome: TransformOutcome) => MigratedRequest | RefusedRequest,
+    ) => Outcome | MigratedRequest | RefusedRequest,
+  ): Outcome | MigratedRequest | RefusedRequest {
+    const { parts } = this;
+    const { decision } = parts;
+    const { operation, method, target, body } = decision;
+    if (ruled.verdict === 'refused' || operation === undefined || !transformsRequest(parts)) return ruled;
+    const query = queryOf(ruled.target);
+    const isJson = body.action === 'rewrite' && formatOf(body) === 'json';
+    const read = ruled.verdict === 'rewritten' ? ruled.body : decoded instanceof Uint8Array ? decoded : null;
+    const json = isJson && read !== null && read.length > 0 ? read : undefined;
+    const message = { method, rest: target.rest, query, status: undefined, body: json };
+    return call(transformJob('request', operation, message), (outcome) => {
+      if ('why' in outcome) return refusedV1(parts, failure('transform-failed', outcome.why));
+      const records = transformRecords(outcome, query);
+      if (records.length === 0) return ruled;
+      const made = outcome.body ?? ruled.body;
+      const { patch, omitted } = 'patch' in ruled ? ruled : { patch: [], omitted: 0 };
+      return {
+        ...ruled,
+        verdict: 'rewritten',
+        target: withQuery(ruled.target, outcome.query),
+        headers: outcome.body === undefined ? ruled.headers : migratedHead(parts, true, []).headers,
+        edits: [...ruled.edits, ...records],
+        body: made,
+        patch: omitted > 0 ? [] : [...patch, ...outcome.patch],
+        omitted,
+      };
+    });
+  }
+
+  private ruled(decoded: DecodedBody, received?: Uint8Array): MigratedRequest | RefusedRequest {
     const { parts } = this;
     const { rules, decision } = parts;
+    if (decision.body.action === 'forward') {
+      const body = received ?? (decoded instanceof Uint8Array ? decoded : EMPTY);
+      return withoutBodyEdits(parts, body.length === 0 ? null : body, [], decision.body.note);
+    }
     const plan = rules.requestPlan(decision.operation, formatOf(decision.body), this.bodyLimit);
     const outcome = migrateBody(plan, decoded, this.bodyLimit);
     switch (outcome.verdict) {
@@ -461,8 +560,15 @@ class StreamedV1Request extends RewrittenV1Request implements StreamedRequest {
   }
 }
 
+/** The outcome of a call that does not wait. */
+function atOnce({ run }: { readonly run: CallTransform }, job: TransformJob): TransformOutcome {
+  const outcome = run(job);
+  return outcome instanceof Promise ? isAsynchronous(job) : outcome;
+}
+
 /** The parts of the response to a V1 client. */
 interface V1ResponseParts {
+  readonly run: CallTransform;
   readonly rules: CompiledRuleBook;
   readonly signals: SignalHeaders | undefined;
   readonly request: RequestOfResponse;
@@ -476,8 +582,10 @@ function startV1Response(parts: V1ResponseParts): StartedResponse {
   const { method, operation } = requestFacts(parts);
   const plan = rules.responsePlan(operation, method);
   const deprecated = rules.deprecatedAttributes.inV1(request.edits);
-  if (method === 'HEAD' || !plan.appliesTo(status, deprecated.length > 0)) return forward(parts, undefined);
   const { limits, policies } = rules.ruleBook;
+  const isMade = transformsStatus(rules.ruleBook, operation, status);
+  if (method === 'HEAD' || (!isMade && !plan.appliesTo(status, deprecated.length > 0)))
+    return forward(parts, undefined);
   const decided = decideResponse(status, headers, limits.response, policies.media);
   if (decided.action === 'forward') return forward(parts, decided.note);
   // Adapters collect whole bodies: one without a length may be a stream of text.
@@ -572,17 +680,76 @@ class CollectedV1Response implements CollectedResponse {
   }
 
   finish(decoded: DecodedBody, received?: Uint8Array): ResponseVerdict {
+    const job = this.job(decoded);
+    return job === undefined
+      ? this.ruled(this.parts, decoded, received, undefined)
+      : this.transformed(decoded, received, atOnce(this.parts, job));
+  }
+
+  settle(decoded: DecodedBody, received?: Uint8Array): ResponseVerdict | Promise<ResponseVerdict> {
+    const job = this.job(decoded);
+    if (job === undefined) return this.ruled(this.parts, decoded, received, undefined);
+    const outcome = this.parts.run(job);
+    if (!(outcome instanceof Promise)) return this.transformed(decoded, received, outcome);
+    return outcome.then((made) => this.transformed(decoded, received, made));
+  }
+
+  /** The call of the transform, if there is one for this response. */
+  private job(decoded: DecodedBody): TransformJob | undefined {
     const { parts } = this;
-    const { rules, request, status, headers } = parts;
+    const { status, request } = parts;
+    const { ruleBook } = parts.rules;
+    const { operation, method, rest } = requestFacts(parts);
+    if (operation === undefined || !transformsStatus(ruleBook, operation, status)) return undefined;
+    if (!(decoded instanceof Uint8Array) || decoded.length === 0) return undefined;
+    if (!(JsonDocument.read(decoded, ruleBook.limits.depth) instanceof JsonDocument)) return undefined;
+    return transformJob('response', operation, {
+      method,
+      rest,
+      query: queryOf(request.v1.target),
+      status,
+      body: decoded,
+    });
+  }
+
+  /** Applies the rules to what the transform made. */
+  private transformed(
+    decoded: DecodedBody,
+    received: Uint8Array | undefined,
+    made: TransformOutcome,
+  ): ResponseVerdict {
+    const { parts } = this;
+    if ('why' in made) {
+      const { rules, signals } = parts;
+      const operation = requestFacts(parts).operation?.id;
+      const refusal = { form: rules.ruleBook.refusals, requestId: undefined, signals, operation };
+      return refusedRequest(failure('transform-failed', made.why), refusal);
+    }
+    const withStatus = made.status === undefined ? parts : { ...parts, status: made.status };
+    return this.ruled(withStatus, made.body ?? decoded, made.body === undefined ? received : undefined, made);
+  }
+
+  private ruled(
+    parts: V1ResponseParts,
+    decoded: DecodedBody,
+    received: Uint8Array | undefined,
+    made: TransformResult | undefined,
+  ): ResponseVerdict {
+    const { rules, request, headers } = parts;
     if (typeof decoded === 'string') return unchanged(parts, received ?? null, NOTE_OF_UNDECODED[decoded]);
     if (this.isGuess && looksLikeJson(decoded) !== true)
       return unchanged(parts, received ?? decoded, undefined);
     const { method, operation } = requestFacts(parts);
+    const ofTransform = made === undefined ? [] : transformRecords(made, undefined);
     const links = rules.ruleBook.followsBodyLinks ? bodyLinks(parts) : undefined;
-    const context = rules.responseContext(status, request.edits, links);
+    const context = rules.responseContext(this.parts.status, request.edits, links);
     const outcome = rules.responsePlan(operation, method).rewrite(decoded, context);
-    if (outcome.verdict === 'unchanged') return unchanged(parts, received ?? decoded, outcome.note);
-    const { body, records: edits, patch, omitted } = outcome;
+    if (outcome.verdict === 'unchanged' && made?.body === undefined)
+      return unchanged(parts, received ?? decoded, outcome.note);
+    const { body } = outcome;
+    const omitted = 'omitted' in outcome ? outcome.omitted : 0;
+    const edits = [...ofTransform, ...('records' in outcome ? outcome.records : [])];
+    const patch = omitted > 0 ? [] : [...(made?.patch ?? []), ...('patch' in outcome ? outcome.patch : [])];
     const head = mapped(parts, rewrittenResponseFields(headers, body.length));
     const fields = clientFields(parts, head.headers);
     const sent = hasContent(head.status) ? body : EMPTY;
@@ -648,14 +815,34 @@ class StreamedV1Response implements StreamedResponse {
 export function createMigration(ruleBook: RuleBook, options: MigrationOptions = {}): Migration {
   if (!('operations' in Object(ruleBook)))
     throw new TypeError('A migration needs a checked rule book, such as the ruleBook of readRuleBook.');
-  const transformed = ruleBook.operations.find(({ transform }) => transform !== undefined);
-  if (transformed !== undefined)
-    throw new TypeError(
-      `The operation ${transformed.id} has a transform, which the gateway runs, and a migration in a service does not.`,
-    );
-  const { bodyLimit = 0 } = options;
+  const { bodyLimit = 0, transforms = {} } = options;
   if (!(bodyLimit >= 0)) throw new TypeError(`bodyLimit is a number of bytes, not ${bodyLimit}.`);
-  return new Migration(ruleBook, options);
+  const modules = modulesOf(ruleBook, transforms);
+  const budgetMs = ruleBook.limits.transform ?? TRANSFORM_BUDGET_MS;
+  return new Migration(modules === undefined ? ruleBook : { ...ruleBook, modules }, options, (job) =>
+    callWithin(transforms[job.module] ?? {}, job, budgetMs),
+  );
+}
+
+/** What the modules of a rule book export; undefined for one that names none. Throws a TypeError for one that is not given. */
+function modulesOf(
+  { operations }: RuleBook,
+  transforms: Readonly<Record<string, TransformModule>>,
+): RuleBook['modules'] {
+  const named = operations.flatMap(({ id, transform }) =>
+    transform === undefined ? [] : [{ id, transform }],
+  );
+  if (named.length === 0) return undefined;
+  const modules = named.map(({ id, transform }) => {
+    const module = Object.hasOwn(transforms, transform) ? transforms[transform] : undefined;
+    const exports = (['request', 'response'] as const).filter((name) => typeof module?.[name] === 'function');
+    if (exports.length > 0) return [transform, { text: '', exports }] as const;
+    const what = module === undefined ? 'is not in transforms' : 'exports neither request nor response';
+    throw new TypeError(
+      `The operation ${id} has the transform ${transform}, which ${what}: import the module, and give createMigration { transforms: { '${transform}': module } }.`,
+    );
+  });
+  return Object.fromEntries(modules);
 }
 
 /** A stream that was read up to a limit. */
@@ -707,7 +894,7 @@ export function isJsonText(body: Uint8Array): boolean {
 /** A whole body that is rewritten: a part of a request or response that was started. */
 interface Finishing<Outcome> {
   readonly coding: Coding | undefined;
-  finish(decoded: DecodedBody, received?: Uint8Array): Outcome;
+  settle(decoded: DecodedBody, received?: Uint8Array): Outcome | Promise<Outcome>;
 }
 
 /** Finishes a request or response with its whole body, without its content coding, up to `limit` decoded bytes. */
@@ -717,10 +904,10 @@ export function finishWith<Outcome>(
   limit: number,
 ): Promise<Outcome> {
   const { coding } = started;
-  if (coding === undefined || whole.length === 0) return Promise.resolve(started.finish(whole));
+  if (coding === undefined || whole.length === 0) return Promise.resolve(started.settle(whole));
   return new Promise((resolve) => {
     decodeWebBody(coding, whole, limit, unlimitedMemory, (decoded) =>
-      resolve(started.finish(decoded, whole)),
+      resolve(started.settle(decoded, whole)),
     );
   });
 }

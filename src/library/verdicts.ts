@@ -59,7 +59,7 @@ export interface PassedRequest {
   readonly verdict: 'passed';
 }
 
-/** A request that must not reach V2, with the response to send instead. */
+/** A request that must not reach V2, or a response of V2 whose transform failed, with the response to send instead. */
 export interface RefusedRequest {
   readonly verdict: 'refused';
   readonly status: number;
@@ -78,7 +78,7 @@ export interface RefusedRequest {
 }
 
 /** The outcome for one response; `verdict` tells them apart. */
-export type ResponseVerdict = RewrittenResponseVerdict | UnchangedResponseVerdict;
+export type ResponseVerdict = RewrittenResponseVerdict | UnchangedResponseVerdict | RefusedRequest;
 
 /** A response whose body was edited. */
 export interface RewrittenResponseVerdict {

@@ -1,5 +1,6 @@
 import type { EditRecord, PatchOperation } from '../rewrite/records.ts';
 import { pointerToken } from '../json/pointer.ts';
+import { isTransformed, type Operation, type RuleBook } from '../rules/rule-book.ts';
 import { plainSpelling } from '../rules/rule.ts';
 import { hasByteOrderMark } from '../json/document.ts';
 
@@ -99,13 +100,99 @@ export async function callTransform(module: TransformModule, job: TransformJob):
   }
 }
 
+/**
+ * Calls a transform in this thread, within a budget: at once, unless it returns a promise. One that never lets go is not ended here; one
+ * that took too long is a failure all the same.
+ */
+export function callWithin(
+  module: TransformModule,
+  job: TransformJob,
+  budgetMs: number,
+): TransformOutcome | Promise<TransformOutcome> {
+  const began = Date.now();
+  try {
+    const { before, returned } = calledWith(module, job);
+    if (returned instanceof Promise) return settledWithin(returned, before, job, budgetMs);
+    const outcome = readReturned(job, before, returned);
+    return Date.now() - began > budgetMs ? tookTooLong(job, budgetMs) : outcome;
+  } catch (error) {
+    return failureOfError(job, error);
+  }
+}
+
+async function settledWithin(
+  returned: Promise<unknown>,
+  before: unknown,
+  job: TransformJob,
+  budgetMs: number,
+): Promise<TransformOutcome> {
+  const { promise: late, resolve } = Promise.withResolvers<TransformFailure>();
+  const timer = setTimeout(() => resolve(tookTooLong(job, budgetMs)), budgetMs);
+  const outcome = returned.then(
+    (value) => readReturned(job, before, value),
+    (error: unknown) => failureOfError(job, error),
+  );
+  try {
+    return await Promise.race([outcome, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The outcome of a call that cannot wait, of a transform that returned a promise. */
+export function isAsynchronous(job: TransformJob): TransformFailure {
+  return failed(job, 'returned a promise, and this call does not wait');
+}
+
+/** The call of the transform of an operation, of which `rest` is the path below the prefix and `query` has no question mark. */
+export function transformJob(
+  direction: TransformJob['direction'],
+  { id, template, transform = '' }: Operation,
+  {
+    method,
+    rest,
+    query,
+    status,
+    body,
+  }: Pick<TransformJob, 'method' | 'query' | 'status' | 'body'> & { readonly rest: string },
+): TransformJob {
+  return {
+    direction,
+    module: transform,
+    operation: id,
+    method,
+    path: pathParameters(template, rest),
+    query,
+    status,
+    body,
+  };
+}
+
+/** True where a response with that status is transformed. Errors have a shape of their own, which the rules for errors know. */
+export function transformsStatus(book: RuleBook, operation: Operation | undefined, status: number): boolean {
+  return status >= 200 && status < 300 && isTransformed(book, operation, 'response');
+}
+
+/** The query of a target, without its question mark. */
+export function queryOf(target: string): string {
+  const mark = target.indexOf('?');
+  return mark === -1 ? '' : target.slice(mark + 1);
+}
+
+/** A target with the query that a transform made; the target itself where it stays. */
+export function withQuery(target: string, query: string | undefined): string {
+  if (query === undefined) return target;
+  const [path = ''] = target.split('?', 1);
+  return query === '' ? path : `${path}?${query}`;
+}
+
 /** The outcome of a call that took longer than its budget. */
 export function tookTooLong(job: TransformJob, budgetMs: number): TransformFailure {
   return failed(job, `took longer than ${budgetMs} ms (limits: { transform })`);
 }
 
 /** Returns the parameters of a path below the prefix, decoded, by their names in the template. */
-export function pathParameters(template: string, rest: string): Readonly<Record<string, string>> {
+function pathParameters(template: string, rest: string): Readonly<Record<string, string>> {
   const [path = ''] = rest.split('?', 1);
   const segments = path.split('/');
   const named = template.split('/').flatMap((segment, at): (readonly [string, string])[] => {

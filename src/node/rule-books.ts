@@ -44,6 +44,8 @@ export class RuleBooks {
   reloadSeconds: number | undefined = undefined;
   /** The rule book that was refused last, until a good one is read; `at` is milliseconds since 1970. */
   refusal: { readonly at: number; readonly faults: readonly string[] } | undefined = undefined;
+  /** Gets a rule book ready before it is in force. */
+  prepare: ((book: RuleBook) => Promise<void>) | undefined = undefined;
   private readonly load: () => Promise<RuleBookOutcome>;
   private readonly time: () => number;
   private reading: Promise<unknown> = Promise.resolve();
@@ -75,6 +77,7 @@ export class RuleBooks {
     const wasRefused = this.refusal !== undefined;
     this.refusal = undefined;
     const changed = outcome.rules.ruleBook.hash !== this.current.ruleBook.hash;
+    if (changed) await this.prepare?.(outcome.rules.ruleBook);
     this.current = outcome.rules;
     this.text = outcome.text;
     if (changed) {

@@ -100,6 +100,7 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
   };
   const rewriter = new ThreadedRewriter();
   const transforms = new TransformThreads();
+  parts.ruleBooks.prepare = transforms.warm;
   const memory = new BodyMemory();
   let clientHash = createClientHash(parts.clientSecret);
   const gateway = gatewayOf(parts, upstream, v1, {
@@ -119,6 +120,7 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
   });
   const adminOrigin = parts.isWorker ? '' : await listen(admin, settings.get(table.adminListen), 'http');
   try {
+    await transforms.warm(parts.ruleBooks.current.ruleBook);
     const origin = await server.listen(settings.get(table.listen));
     listening = true;
     watchdog = watch(gateway, settings);

@@ -1,12 +1,18 @@
 import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { createInvoicing } from '../../examples/invoicing/service.ts';
+import { createMigration, type TransformModule } from '../../src/library/capture-gateway.ts';
+import { migrateFetch } from '../../src/library/fetch.ts';
+import { migrateListener } from '../../src/node/library/migrate-listener.ts';
 import { loadRuleBook } from '../../src/node/rule-books.ts';
 import { command } from '../support/command.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 import { gatewayFor } from '../support/gateway.ts';
+import { listening } from '../support/listening.ts';
 
 const FOLDER = 'examples/invoicing';
 
@@ -194,6 +200,56 @@ test('a V1 client cannot tell the gateway from V1', { timeout: 300_000 }, async 
     expect([status, statuses.has(status)]).toEqual([status, true]);
   expect(gateway.surprises).toEqual([]);
 });
+
+/** V2 that serves V1 clients itself, by the library. */
+async function withLibrary(way: 'migrateFetch' | 'migrateListener'): Promise<string> {
+  const loaded = await loadRuleBook(`${FOLDER}/rules.yaml`);
+  if ('faults' in loaded) throw new Error(loaded.faults.join('\n'));
+  const pages = (await import(new URL(`../../${FOLDER}/pages.js`, import.meta.url).href)) as TransformModule;
+  const migration = createMigration(loaded.rules.ruleBook, { transforms: { './pages.js': pages } });
+  const service = createInvoicing();
+  if (way === 'migrateListener') {
+    const v2: RequestListener = (request, response) => void service.emit('request', request, response);
+    return `http://127.0.0.1:${await listening(createServer(migrateListener(migration, v2)))}`;
+  }
+  const v2 = await invoicing();
+  const serve = migrateFetch(migration, async (received) => {
+    const { pathname, search } = new URL(received.url);
+    const { method, headers } = received;
+    const body = received.body === null ? {} : { body: await received.bytes() };
+    return fetch(v2 + pathname + search, { method, headers, ...body });
+  });
+  const server = createServer((incoming, outgoing) => {
+    void buffer(incoming).then(async (sent) => {
+      const headers = Object.entries(incoming.headers).filter(([name]) => !HOP.has(name));
+      const init = { method: incoming.method ?? '', headers: headers as [string, string][] };
+      const hasBody = sent.length > 0;
+      const request = new Request(`${v2}${incoming.url}`, {
+        ...init,
+        ...(hasBody ? { body: new Uint8Array(sent) } : {}),
+      });
+      const response = await serve(request);
+      outgoing.writeHead(response.status, [...response.headers].filter(([name]) => !HOP.has(name)).flat());
+      outgoing.end(await response.bytes());
+    });
+  });
+  return `http://127.0.0.1:${await listening(server)}`;
+}
+
+/** Fields of the connections of the test's own adapter. */
+const HOP: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'transfer-encoding', 'host', 'date']);
+
+test.each(['migrateFetch', 'migrateListener'] as const)(
+  'nor can it tell %s from V1, with the transform in the process of the service',
+  { timeout: 300_000 },
+  async (way) => {
+    const [v1, both] = [await invoicing(), await withLibrary(way)];
+    for (const sent of fc.sample(request, { numRuns: fuzzRuns(300), seed: 40 })) {
+      const [before, now] = [await send(v1, sent), await send(both, sent)];
+      expect({ sent, ...now }).toEqual({ sent, ...before });
+    }
+  },
+);
 
 test('the cases of the example pass, and nothing is missing between its descriptions', async () => {
   const rules = ['--rules', `${FOLDER}/rules.yaml`];

@@ -8,12 +8,14 @@ import { bodyOfBytes } from '../../inspector/entries/curl.ts';
 import { readPasted } from '../../inspector/explain/pasted-request.ts';
 import { decodeText, readText } from '../../node/files.ts';
 import { terminalLines, terminalText } from '../../report/text.ts';
-import { createMigration, type HeaderFields } from '../../library/capture-gateway.ts';
-import type { ResponseVerdict } from '../../library/verdicts.ts';
+import { Migration, type StartedResponse } from '../../library/migration.ts';
+import type { TransformJob, TransformOutcome } from '../../migrate/transform.ts';
+import { TransformThreads } from '../../node/threads/transform-thread.ts';
+import type { HeaderFields, ResponseVerdict } from '../../library/verdicts.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { placesOfEdit, refusalText } from '../../rewrite/records.ts';
 import type { ResponseRecord } from '../../rewrite/response-rules.ts';
-import { type RuleBook, withoutTransforms } from '../../rules/rule-book.ts';
+import type { RuleBook } from '../../rules/rule-book.ts';
 import { type CommandFault, endWith, FAILURE, isFault, openRuleBook, unreadable } from '../command-fault.ts';
 import { painter, printColumns, type Style, type Terminal, terminalOf, wrapLines } from '../terminal.ts';
 import { readHar } from './har.ts';
@@ -61,7 +63,12 @@ async function explain(file: string | undefined, options: ExplainOptions): Promi
   const [only] = explanations;
   if (options.response !== undefined && only !== undefined) {
     if (explanations.length > 1) return { fault: '--response is that of one request; name one.' };
-    const response = explainResponse(only.explanation, book.rules.ruleBook, options.response, options.status);
+    const response = await explainResponse(
+      only.explanation,
+      book.rules.ruleBook,
+      options.response,
+      options.status,
+    );
     if ('fault' in response) return response;
     explanations[0] = { ...only, response };
   } else if (options.status !== undefined)
@@ -143,27 +150,24 @@ interface ExplainedResponse {
   readonly verdict: ResponseVerdict['verdict'];
   readonly edits: readonly ResponseRecord[];
   readonly note?: string;
+  /** Why the client gets an error of the gateway. */
+  readonly refusal?: { readonly code: string; readonly detail: string };
   readonly headers: HeaderFields;
   /** What V2 sends, and what the client gets. */
   readonly v2Body: string;
   readonly body: string;
 }
 
-/** Applies response rules as live traffic does, to a body from a file. */
-function explainResponse(
-  { operation, v1Request, v2Request, edits, refusal }: Explanation,
+/** Applies transform and response rules as live traffic does, to a body from a file. */
+async function explainResponse(
+  { v1Request, v2Request, edits, refusal }: Explanation,
   ruleBook: RuleBook,
   file: string,
   status = 200,
-): ExplainedResponse | CommandFault {
+): Promise<ExplainedResponse | CommandFault> {
   if (v2Request === undefined)
     return {
       fault: `The request does not reach V2${refusal === undefined ? '' : ` (${refusal.code})`}, so that there is no response of V2.`,
-    };
-  const named = ruleBook.operations.find(({ id }) => id === operation);
-  if (named?.transform !== undefined)
-    return {
-      fault: `The operation ${named.id} has a transform, which runs before the response rules: a text case shows both (capture-gateway test).`,
     };
   let body: Uint8Array;
   try {
@@ -173,18 +177,23 @@ function explainResponse(
   }
   const { method, target } = v1Request;
   const headers = ['Content-Type', 'application/json', 'Content-Length', String(body.length)];
-  const verdict = createMigration(withoutTransforms(ruleBook)).response(
-    { v1: { method, target }, target: v2Request.target, host: undefined, edits },
-    status,
-    headers,
-    body,
-  );
+  const threads = new TransformThreads();
+  // The words of an error are shown: whoever tries a rule book may read the values.
+  const detailed = async (job: TransformJob): Promise<TransformOutcome> => {
+    const outcome = await threads.run(ruleBook, job);
+    return 'why' in outcome ? { ...outcome, why: outcome.detail } : outcome;
+  };
+  const request = { v1: { method, target }, target: v2Request.target, host: undefined, edits };
+  const started = new Migration(ruleBook, {}, detailed).startResponse(request, status, headers);
+  const verdict = await verdictOn(started, body);
+  threads.close();
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   const note = verdict.verdict === 'unchanged' ? verdict.note : undefined;
   return {
     status: verdict.status,
     verdict: verdict.verdict,
     edits: verdict.verdict === 'rewritten' ? verdict.edits : [],
+    ...(verdict.verdict === 'refused' ? { refusal: { code: verdict.code, detail: verdict.detail } } : {}),
     ...(note === undefined ? {} : { note }),
     headers: verdict.headers,
     v2Body: decoder.decode(body),
@@ -192,8 +201,19 @@ function explainResponse(
   };
 }
 
+function verdictOn(started: StartedResponse, body: Uint8Array): ResponseVerdict | Promise<ResponseVerdict> {
+  switch (started.action) {
+    case 'forward':
+      return { ...started.unchanged, body };
+    case 'stream':
+      return started.finish(body, body);
+    case 'collect':
+      return started.settle(body, body);
+  }
+}
+
 function responseText(
-  { status, verdict, edits, note, v2Body, body }: ExplainedResponse,
+  { status, verdict, edits, note, refusal, v2Body, body }: ExplainedResponse,
   terminal: Terminal,
 ): string {
   const paint = painter(terminal);
@@ -220,6 +240,7 @@ function responseText(
   );
   return [
     `${paint('bold', `Response ${status}`)}  ${paint(VERDICTS[verdict], verdict)}`,
+    ...(refusal === undefined ? [] : [`${paint('red', refusal.code)}  ${terminalText(refusal.detail)}`]),
     ...edited,
     `${paint('bold', 'What the client gets')}\n${diff.join('\n')}`,
     ...(note === undefined ? [] : [`The response was left untouched: ${note}.`]),

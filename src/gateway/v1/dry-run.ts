@@ -12,7 +12,14 @@ import {
   verdictOf,
 } from '../../migrate/decision.ts';
 import type { DecodedBody } from '../../migrate/decode-web-body.ts';
-import { type Failure, failureOf } from '../../migrate/failure.ts';
+import { type Failure, failure, failureOf } from '../../migrate/failure.ts';
+import {
+  queryOf,
+  type TransformOutcome,
+  transformRecords,
+  type TransformResult,
+  withQuery,
+} from '../../migrate/transform.ts';
 import type { BodySchemas } from '../../openapi/body-schemas.ts';
 import { ObservationBudget } from '../../rewrite-log/attributes.ts';
 import type { Would } from '../../rewrite-log/entry.ts';
@@ -27,6 +34,8 @@ export interface DryRunOutcome {
   readonly would: Would;
   readonly edits: readonly EditRecord[];
   readonly patch?: readonly PatchOperation[];
+  /** What a transform did to the body behind it. */
+  readonly madePatch?: readonly PatchOperation[];
   /** Number of edits beyond those listed; there is no patch then. */
   readonly omitted?: number;
   readonly note?: string | undefined;
@@ -34,6 +43,8 @@ export interface DryRunOutcome {
   readonly body?: Uint8Array;
   /** Body for V2 in JSON, or why it is not known; absent without a body. */
   readonly migrated?: Uint8Array | 'not-read';
+  /** The target at V2, where a transform made its query. */
+  readonly v2Target?: string;
 }
 
 /** Receives the error of a rewriter that has lost the body. */
@@ -56,6 +67,10 @@ export interface DryRunParts {
     done: (outcome: WithoutEdits<Rewrite>, body: Uint8Array) => void,
     lost: OnLost,
   ) => void;
+  /** Calls the transform of the operation for the JSON that rules made, if there is one; undefined for an operation without. */
+  readonly transform?:
+    | ((query: string, body: Uint8Array | undefined, done: (outcome: TransformOutcome) => void) => void)
+    | undefined;
   /** Called once, or never when the body could not be read. */
   readonly done: (outcome: DryRunOutcome) => void;
   /** Called when a body that was read is forwarded, or was before. */
@@ -70,7 +85,7 @@ export interface DryRunParts {
 export class DryRun {
   private readonly decision: MigrateDecision;
   private readonly parts: DryRunParts;
-  /** True while a whole body is decoded or rewritten. */
+  /** True while a whole body is decoded, rewritten or transformed. */
   isReading = false;
 
   constructor(decision: MigrateDecision, parts: DryRunParts) {
@@ -93,7 +108,7 @@ export class DryRun {
     if (body === null || decided.action === 'forward' || decided.action === 'drop') {
       const isNoted = decided.action === 'forward' || decided.action === 'drop';
       const note = body !== null && isNoted ? decided.note : undefined;
-      this.parts.done({
+      this.conclude({
         would: { verdict: verdictOf(this.decision, 'unchanged') },
         edits: editsOf(this.decision, []),
         ...(note === undefined ? {} : { note }),
@@ -175,7 +190,7 @@ export class DryRun {
       this.isReading = false;
       this.report(outcome, body);
       onDone(body);
-      this.parts.over();
+      if (!this.isReading) this.parts.over();
     };
     const lost: OnLost = (error) => {
       this.isReading = false;
@@ -196,13 +211,32 @@ export class DryRun {
       if (refused.code !== 'buffer-full') this.refused(refused, body);
       return;
     }
-    this.parts.done({
+    this.conclude({
       would: { verdict: verdictOf(this.decision, outcome.verdict) },
       edits: editsOf(this.decision, outcome.records),
       body,
       ...(outcome.verdict === 'unchanged'
         ? { note: outcome.note, migrated: this.isJson ? body : 'not-read' }
         : { ...listed(outcome), migrated: this.isJson ? outcome.body : 'not-read' }),
+    });
+  }
+
+  /** Calls the transform, if there is one: the client's request waits for it no longer. */
+  private conclude(outcome: DryRunOutcome): void {
+    const { transform } = this.parts;
+    if (transform === undefined) {
+      this.parts.done(outcome);
+      return;
+    }
+    const { v2Target } = this.decision;
+    const { migrated } = outcome;
+    const query = queryOf(v2Target);
+    this.isReading = true;
+    transform(query, migrated instanceof Uint8Array && migrated.length > 0 ? migrated : undefined, (made) => {
+      this.isReading = false;
+      if ('why' in made) this.refused(failure('transform-failed'), outcome.body);
+      else this.parts.done(withTransform(outcome, made, query, v2Target));
+      this.parts.over();
     });
   }
 
@@ -218,6 +252,25 @@ export class DryRun {
       ...(body === undefined ? {} : { body }),
     });
   }
+}
+
+/** The outcome with what a transform made. */
+function withTransform(
+  outcome: DryRunOutcome,
+  made: TransformResult,
+  query: string,
+  v2Target: string,
+): DryRunOutcome {
+  const records = transformRecords(made, query);
+  if (records.length === 0) return outcome;
+  return {
+    ...outcome,
+    would: { verdict: 'rewritten' },
+    edits: [...outcome.edits, ...records],
+    madePatch: made.patch,
+    ...(made.body === undefined ? {} : { migrated: made.body }),
+    v2Target: withQuery(v2Target, made.query),
+  };
 }
 
 /** A patch that lacks edits would be wrong, so the log has one or the number of those it lacks. */

@@ -4,7 +4,10 @@ import { type HeaderList, headerValues } from '../../http/header-list.ts';
 import { isRead } from '../../http/request-head.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
 import { type MigrateDecision } from '../../migrate/decision.ts';
+import { JsonDocument } from '../../json/document.ts';
 import { decideResponse, mappedStatus } from '../../migrate/migrated.ts';
+import { transformsStatus } from '../../migrate/transform.ts';
+import { isTransformed } from '../../rules/rule-book.ts';
 import { hasFailed } from '../../rewrite-log/entry-outcome.ts';
 import type { Comparison } from '../../rollout/rollout-tally.ts';
 import type { Body } from '../exchange.ts';
@@ -13,14 +16,14 @@ import type { GatewayContext } from '../gateway-context.ts';
 import type { ReceivedRequest } from '../received-request.ts';
 import type { Origin } from '../resilience.ts';
 import type { UpstreamCall, UpstreamFault, UpstreamReceiver, UpstreamRequest } from '../upstream.ts';
-import { type CheckableBody, DryRun } from './dry-run.ts';
+import { type CheckableBody, DryRun, type DryRunParts } from './dry-run.ts';
 import { type CollectedResponse, type CollectFault, ResponseCopy } from './response.ts';
 import { V1Exchange, type V1Routing } from './v1-exchange.ts';
 
 /** Forwards a V1 request to V1 unchanged and logs the outcome that migrating it would have had. */
 export class ObserveExchange extends V1Exchange {
   private dryRun: DryRun | undefined = undefined;
-  private isFlushed = false;
+  protected isFlushed = false;
   private checkable: CheckableBody | undefined = undefined;
 
   constructor(
@@ -47,17 +50,22 @@ export class ObserveExchange extends V1Exchange {
       take: (bytes) => this.takeResponse(bytes),
       decode: (coding, bytes, limit, done) => this.decodeBody(coding, bytes, limit, done),
       rewrite: (bytes, done, lost) => this.rewriteRequest(bytes, done, lost),
+      transform: this.dryTransform,
       done: (outcome) => {
+        if (outcome.v2Target !== undefined) this.decision = { ...this.decision, v2Target: outcome.v2Target };
         this.entry.would = outcome.would;
         this.entry.edits = outcome.edits;
         this.entry.note = outcome.note;
         if (outcome.patch !== undefined) this.entry.patch = this.loggedPatch(outcome.patch);
+        const { madePatch = [] } = outcome;
+        if (madePatch.length > 0 && outcome.omitted === undefined)
+          this.entry.patch = [...(this.entry.patch ?? []), ...this.madePatch(madePatch)];
         if (outcome.omitted !== undefined) this.entry.editsOmitted = outcome.omitted;
         if (outcome.body !== undefined) this.recorder?.recordRequestBody(outcome.body);
         this.checkable = this.gateway.bodyChecks.keep(outcome.migrated);
       },
       over: () => {
-        if (this.isFlushed) super.flushed();
+        if (this.isFlushed) this.flushed();
       },
       lost: this.failInternally,
       copyLost: this.gateway.parts.onUnexpectedError,
@@ -68,8 +76,17 @@ export class ObserveExchange extends V1Exchange {
   /** A copy may still be read when the client has its response: the log entry waits for it, the client does not. */
   override flushed(): void {
     this.isFlushed = true;
-    if (this.dryRun?.isReading === true) this.releaseSlot();
+    if (this.isDryRunning) this.releaseSlot();
     else super.flushed();
+  }
+
+  protected get isDryRunning(): boolean {
+    return this.dryRun?.isReading === true;
+  }
+
+  private get dryTransform(): DryRunParts['transform'] {
+    if (!isTransformed(this.rules.ruleBook, this.decision.operation, 'request')) return undefined;
+    return (query, body, done) => this.callTransform('request', { query, status: undefined, body }, done);
   }
 
   /** Checks the body for V2 last, so that nobody waits for it. */
@@ -152,8 +169,12 @@ export class ShadowExchange extends ObserveExchange {
   }
 
   override flushed(): void {
-    if (this.v1Outcome === undefined || typeof this.v1Outcome === 'string') {
+    if (this.isDryRunning || this.v1Outcome === undefined || typeof this.v1Outcome === 'string') {
       super.flushed();
+      return;
+    }
+    if (this.entry.would?.failure === 'transform-failed') {
+      this.onCompared(unknown('transform-failed'));
       return;
     }
     this.releaseSlot();
@@ -245,13 +266,31 @@ export class ShadowExchange extends ObserveExchange {
       return;
     }
     const { status, headers, body: received } = v2;
-    const mapped = mappedStatus(status, this.decision.operation);
-    const compare = (body: Uint8Array): void =>
+    const compare = (body: Uint8Array, made = status): void => {
+      const mapped = mappedStatus(made, this.decision.operation);
       this.onCompared(this.gateway.comparisons.compare(v1, repeat, { status: mapped, body }));
+    };
     const decided = decideResponse(status, headers, this.responseLimit, this.rules.ruleBook.policies.media);
-    if (decided.action === 'forward') compare(received);
-    else if (decided.texts !== undefined) compare(this.wholeTexts(status, decided.texts, received));
-    else this.rewriteResponse(status, received, ({ body }) => compare(body));
+    if (decided.action === 'forward' || received.length === 0) {
+      compare(received);
+      return;
+    }
+    if (decided.texts !== undefined) {
+      compare(this.wholeTexts(status, decided.texts, received));
+      return;
+    }
+    const { ruleBook } = this.rules;
+    const isMade = transformsStatus(ruleBook, this.decision.operation, status);
+    if (!isMade || !(JsonDocument.read(received, ruleBook.limits.depth) instanceof JsonDocument)) {
+      this.rewriteResponse(status, received, ({ body }) => compare(body));
+      return;
+    }
+    const query = this.decision.target.query.slice(1);
+    this.callTransform('response', { query, status, body: received }, (outcome) => {
+      if ('why' in outcome) this.onCompared(unknown('transform-failed'));
+      else
+        this.rewriteResponse(status, outcome.body ?? received, ({ body }) => compare(body, outcome.status));
+    });
   }
 
   /** Rewrites a copy of a response of several texts. */

@@ -4,12 +4,13 @@ import { JsonDocument } from '../../json/document.ts';
 import { formatOf, type MigrateDecision } from '../../migrate/decision.ts';
 import { failure } from '../../migrate/failure.ts';
 import {
-  pathParameters,
+  queryOf,
   type TransformJob,
   transformRecords,
   type TransformResult,
+  transformsStatus,
+  withQuery,
 } from '../../migrate/transform.ts';
-import type { PatchOperation } from '../../rewrite/records.ts';
 import { isTransformed, type RuleBook } from '../../rules/rule-book.ts';
 import type { Body } from '../exchange.ts';
 import type { UpstreamReceiver } from '../upstream.ts';
@@ -36,20 +37,17 @@ export class TransformExchange extends MigrateExchange {
       return;
     }
     const isRead = decision.body.action === 'rewrite' && formatOf(decision.body) === 'json';
-    const { v2Target } = decision;
-    const mark = v2Target.indexOf('?');
-    const query = mark === -1 ? '' : v2Target.slice(mark + 1);
-    this.transform('request', isRead ? decoded : undefined, query, undefined, (result) => {
+    const query = queryOf(decision.v2Target);
+    const message = { query, status: undefined, body: isRead ? decoded : undefined };
+    this.transform('request', message, (result) => {
       const records = transformRecords(result, query);
       if (records.length > 0) {
         this.entry.edits = [...this.entry.edits, ...records];
         this.entry.verdict = 'rewritten';
       }
       if (result.patch.length > 0 && this.entry.editsOmitted === undefined)
-        this.entry.patch = [...(this.entry.patch ?? []), ...this.shown(result.patch)];
-      const target = mark === -1 ? v2Target : v2Target.slice(0, mark);
-      if (result.query !== undefined)
-        this.decision = { ...decision, v2Target: result.query === '' ? target : `${target}?${result.query}` };
+        this.entry.patch = [...(this.entry.patch ?? []), ...this.madePatch(result.patch)];
+      this.decision = { ...decision, v2Target: withQuery(decision.v2Target, result.query) };
       super.forward(result.body ?? body, isRewritten || result.body !== undefined);
     });
   }
@@ -96,7 +94,7 @@ export class TransformExchange extends MigrateExchange {
       return;
     }
     const query = this.decision.target.query.slice(1);
-    this.transform('response', body, query, status, (result) => {
+    this.transform('response', { query, status, body }, (result) => {
       this.newStatus = result.status;
       const made = result.body;
       super.rewriteResponse(status, made ?? body, (outcome, original) => {
@@ -109,7 +107,7 @@ export class TransformExchange extends MigrateExchange {
           ...(record === undefined ? [] : [record]),
           ...('records' in outcome ? outcome.records : []),
         ];
-        const patch = [...this.shown(result.patch), ...('patch' in outcome ? outcome.patch : [])];
+        const patch = [...this.madePatch(result.patch), ...('patch' in outcome ? outcome.patch : [])];
         const omitted = 'omitted' in outcome ? outcome.omitted : 0;
         done(
           { verdict: 'rewritten', body: outcome.body, records, omitted, patch: omitted > 0 ? [] : patch },
@@ -128,46 +126,20 @@ export class TransformExchange extends MigrateExchange {
     return isTransformed(this.rules.ruleBook, this.decision.operation, 'response');
   }
 
-  /** Errors have a shape of their own, which the rules for errors know. */
   private transformsStatus(status: number): boolean {
-    return status >= 200 && status < 300 && this.transformsResponses;
+    return transformsStatus(this.rules.ruleBook, this.decision.operation, status);
   }
 
   private transform(
     direction: TransformJob['direction'],
-    body: Uint8Array | undefined,
-    query: string,
-    status: number | undefined,
+    message: Pick<TransformJob, 'query' | 'status' | 'body'>,
     done: (result: TransformResult) => void,
   ): void {
-    const { operation, target } = this.decision;
-    const { method } = this.received.exchange;
-    const { transform } = this.gateway.parts;
-    if (operation === undefined || transform === undefined) {
-      this.failTransform('There is nothing here that runs transforms.');
-      return;
-    }
-    const job: TransformJob = {
-      direction,
-      module: operation.transform ?? '',
-      operation: operation.id,
-      method,
-      path: pathParameters(operation.template, target.rest),
-      query,
-      status,
-      body,
-    };
-    this.work((_, finish) => {
-      transform(this.rules.ruleBook, job).then(
-        (outcome) =>
-          finish(() => {
-            if (this.isOver) return;
-            if ('why' in outcome) this.failTransform(outcome.why);
-            else done(outcome);
-          }),
-        (error: unknown) => finish(() => this.failInternally(error)),
-      );
-    }, 1);
+    this.callTransform(direction, message, (outcome) => {
+      if (this.isOver) return;
+      if ('why' in outcome) this.failTransform(outcome.why);
+      else done(outcome);
+    });
   }
 
   /** True once the client has gone, or got a response. */
@@ -179,11 +151,5 @@ export class TransformExchange extends MigrateExchange {
     this.abort();
     this.entry.cause = why;
     this.refuse(failure('transform-failed'));
-  }
-
-  /** Nearly every value that a transform makes is one of the client's or of V2's. */
-  private shown(patch: readonly PatchOperation[]): readonly PatchOperation[] {
-    if (this.recorder?.logsValues === true) return patch;
-    return patch.map(({ op, path }) => ({ op, path }));
   }
 }

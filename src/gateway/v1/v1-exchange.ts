@@ -17,6 +17,7 @@ import {
   mappedHead,
   rewriteLinks,
 } from '../../migrate/migrated.ts';
+import { transformJob, type TransformJob, type TransformOutcome } from '../../migrate/transform.ts';
 import { type BodyLinks, type LinkRewriting, type RequestFacts, restoredLink } from '../../rewrite/links.ts';
 import type { OpenEntry } from '../../rewrite-log/open-entry.ts';
 import type { WorkMemory } from '../../json/tape.ts';
@@ -207,7 +208,35 @@ export class V1Exchange
     return this.recorder?.logsValues === true ? patch : withoutValues(patch);
   }
 
+  /** The same for a patch of a transform: nearly every value that it makes is one of the client's or of V2's. */
+  protected madePatch(patch: readonly PatchOperation[]): readonly PatchOperation[] {
+    return this.recorder?.logsValues === true ? patch : patch.map(({ op, path }) => ({ op, path }));
+  }
+
   // The response.
+
+  /** Calls the transform of the operation; `done` is not called when the exchange is over. */
+  protected callTransform(
+    direction: TransformJob['direction'],
+    message: Pick<TransformJob, 'query' | 'status' | 'body'>,
+    done: (outcome: TransformOutcome) => void,
+  ): void {
+    const { operation, target } = this.decision;
+    const { transform } = this.gateway.parts;
+    if (operation === undefined || transform === undefined) {
+      const why = 'there is nothing here that runs transforms';
+      done({ why, detail: why });
+      return;
+    }
+    const { method } = this.received.exchange;
+    const job = transformJob(direction, operation, { ...message, method, rest: target.rest });
+    this.work((_, finish) => {
+      transform(this.rules.ruleBook, job).then(
+        (outcome) => finish(() => done(outcome)),
+        (error: unknown) => finish(() => this.failInternally(error)),
+      );
+    }, 1);
+  }
 
   get responseMemory(): CollectorMemory {
     return this.gateway.bodyMemory;

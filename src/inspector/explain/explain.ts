@@ -29,10 +29,12 @@ import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { formModel } from '../../rewrite/form.ts';
 import { multipartModel } from '../../rewrite/multipart.ts';
 import {
-  pathParameters,
+  queryOf,
   type TransformJob,
+  transformJob,
   type TransformOutcome,
   transformRecords,
+  withQuery,
 } from '../../migrate/transform.ts';
 import { type EditRecord, isOfQuery, type Refusal } from '../../rewrite/records.ts';
 import { modesInForce, ownMode, pinnedRelease } from '../../rollout/modes.ts';
@@ -108,30 +110,21 @@ async function transformed(
   const { operation, target, v2Target } = decision;
   if (operation === undefined || !isTransformed(ruleBook, operation, 'request'))
     return { decision, explained };
-  const mark = v2Target.indexOf('?');
-  const query = mark === -1 ? '' : v2Target.slice(mark + 1);
+  const query = queryOf(v2Target);
   const isRead = decision.body.action === 'rewrite' && formatOf(decision.body) === 'json' && read.length > 0;
-  const result = await transform(ruleBook, {
-    direction: 'request',
-    module: operation.transform ?? '',
-    operation: operation.id,
-    method,
-    path: pathParameters(operation.template, target.rest),
-    query,
-    status: undefined,
-    body: isRead ? ('body' in outcome ? outcome.body : read) : undefined,
-  });
+  const body = isRead ? ('body' in outcome ? outcome.body : read) : undefined;
+  const message = { method, rest: target.rest, query, status: undefined, body };
+  const result = await transform(ruleBook, transformJob('request', operation, message));
   if ('why' in result) {
     const refusal: Refusal = { code: 'transform-failed', status: 502, detail: result.detail };
     return { decision, explained: { ...explained, outcome: { verdict: 'refused', refusal } } };
   }
   const all = transformRecords(result, query);
   const ofQuery = all.filter((record) => isOfQuery(record));
-  const path = mark === -1 ? v2Target : v2Target.slice(0, mark);
   const after: MigrateDecision = {
     ...decision,
     query: { ...decision.query, records: [...decision.query.records, ...ofQuery] },
-    v2Target: result.query === undefined ? v2Target : path + (result.query === '' ? '' : `?${result.query}`),
+    v2Target: withQuery(v2Target, result.query),
   };
   if (result.body === undefined) return { decision: after, explained };
   const made: BodyOutcome = {

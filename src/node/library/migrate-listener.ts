@@ -5,6 +5,7 @@ import { isHopByHop } from '../../http/fields.ts';
 import { unlimitedMemory } from '../../json/tape.ts';
 import { RewrittenBody } from '../../migrate/rewritten-body.ts';
 import type { CollectedRequest, Migration, StreamedRequest } from '../../library/migration.ts';
+import type { DecodedBody } from '../../migrate/decode-web-body.ts';
 import type { MigratedRequest, RefusedRequest } from '../../library/verdicts.ts';
 import { decodeBody } from '../decode-body.ts';
 import { rewriteResponse } from './rewritten-response.ts';
@@ -118,13 +119,13 @@ function finish(
   whole: Uint8Array,
   done: (outcome: MigratedRequest | RefusedRequest) => void,
 ): void {
-  if (coding === undefined || whole.length === 0) {
-    done(started.finish(whole));
-    return;
-  }
-  decodeBody(coding, whole, started.bodyLimit, unlimitedMemory, (decoded) =>
-    done(started.finish(decoded, whole)),
-  );
+  const settle = (decoded: DecodedBody, received?: Uint8Array): void => {
+    const outcome = started.settle(decoded, received);
+    if (outcome instanceof Promise) void outcome.then(done);
+    else done(outcome);
+  };
+  if (coding === undefined || whole.length === 0) settle(whole);
+  else decodeBody(coding, whole, started.bodyLimit, unlimitedMemory, (decoded) => settle(decoded, whole));
 }
 
 function refuse(outgoing: ServerResponse, { status, headers, body }: RefusedRequest): void {

@@ -158,10 +158,20 @@ class RewrittenOutgoing {
     const { coding, limit } = started;
     // At once: for the service, a response has ended when `end` returns.
     const isCoded = coding !== undefined && whole.length > 0;
-    const outcome = started.finish(isCoded ? decodeBodySync(coding, whole, limit) : whole, whole);
+    const outcome = started.settle(isCoded ? decodeBodySync(coding, whole, limit) : whole, whole);
+    if (outcome instanceof Promise) {
+      // For the service it has ended all the same: its head and body are written.
+      void outcome.then((late) => this.send(late, callback));
+      return this.outgoing;
+    }
+    this.send(outcome, callback);
+    return this.outgoing;
+  }
+
+  private send(outcome: ResponseVerdict, callback: WriteArguments['callback']): void {
     this.collected = undefined;
     this.replaceFields(outcome);
-    return this.call('end', outcome.body === null ? [callback] : [outcome.body, callback]);
+    this.call('end', outcome.body === null ? [callback] : [outcome.body, callback]);
   }
 
   /** Decides on the response, once its head is complete. */
@@ -206,8 +216,7 @@ class RewrittenOutgoing {
     const kept = new Set(fields.map(([name]) => name.toLowerCase()));
     for (const name of outgoing.getHeaderNames()) {
       const isFraming = name === 'transfer-encoding' || name === 'trailer';
-      const isOther = verdict === 'rewritten' || verdict === 'streamed';
-      const stays = isHopByHop(name) ? !(isFraming && isOther) : kept.has(name);
+      const stays = isHopByHop(name) ? !(isFraming && verdict !== 'unchanged') : kept.has(name);
       if (!stays) outgoing.removeHeader(name);
     }
     setFields(outgoing, fields);

@@ -34,7 +34,7 @@ export interface TransformModules {
   readonly texts: Readonly<Record<string, string>>;
 }
 
-/** A message of the thread for transforms: once when its modules are read, then one for each job. */
+/** A message of the thread for transforms: once when its modules are read, then two for each job. */
 export type FromTransforms =
   | { readonly kind: 'ready'; readonly exports: Readonly<Record<string, readonly string[]>> }
   | {
@@ -44,6 +44,7 @@ export type FromTransforms =
       readonly isSyntax: boolean;
       readonly line: number | undefined;
     }
+  | { readonly kind: 'began' }
   | { readonly kind: 'outcome'; readonly outcome: TransformOutcome };
 
 /** Values of the cell by which memory is granted: the thread waits while it is `ASKED`. */

@@ -35,6 +35,7 @@ class TransformThread {
   private worker: Worker | undefined = undefined;
   private isReady = false;
   private readonly queue: QueuedJob[] = [];
+  private readonly waiting: (() => void)[] = [];
   private current: QueuedJob | undefined = undefined;
   private deadline: NodeJS.Timeout | undefined = undefined;
 
@@ -54,7 +55,17 @@ class TransformThread {
     return this.current !== undefined || this.queue.length > 0;
   }
 
+  /** Starts the thread, and waits until its modules are read, or cannot be. */
+  warm(): Promise<void> {
+    if (this.isReady) return Promise.resolve();
+    return new Promise((done) => {
+      this.waiting.push(done);
+      this.worker ??= this.start();
+    });
+  }
+
   end(): void {
+    for (const done of this.waiting.splice(0)) done();
     clearTimeout(this.deadline);
     void this.worker?.terminate();
     this.worker = undefined;
@@ -69,7 +80,8 @@ class TransformThread {
     }
     this.current = this.queue.shift();
     const { job } = this.current ?? {};
-    this.deadline = setTimeout(() => this.replace(), this.budgetMs);
+    // The budget begins with the call, not with a thread that waits for a processor.
+    this.deadline = setTimeout(() => this.lose('did not begin'), START_MS);
     // Copied: the body stays that of the exchange, which may send it as it is.
     this.worker?.postMessage(job);
   }
@@ -94,8 +106,16 @@ class TransformThread {
       case 'ready':
         clearTimeout(this.deadline);
         this.isReady = true;
+        for (const done of this.waiting.splice(0)) done();
         this.next();
         return;
+      case 'began': {
+        clearTimeout(this.deadline);
+        // An outcome that has come while this thread was busy is taken first: the check phase is behind the one for messages.
+        const { current } = this;
+        this.deadline = setTimeout(() => setImmediate(() => this.replace(current)), this.budgetMs);
+        return;
+      }
       case 'fault':
         this.lose(`could not be loaded: ${message.message}`);
         return;
@@ -105,11 +125,10 @@ class TransformThread {
     }
   }
 
-  private replace(): void {
-    const { current } = this;
-    if (current === undefined) return;
+  private replace(late: QueuedJob | undefined): void {
+    if (late === undefined || this.current !== late) return;
     this.end();
-    this.settle(tookTooLong(current.job, this.budgetMs));
+    this.settle(tookTooLong(late.job, this.budgetMs));
     this.next();
   }
 
@@ -137,19 +156,26 @@ export class TransformThreads {
   private readonly threads = new Map<string, TransformThread>();
 
   /** Calls a transform of `book`. */
-  readonly run = (book: RuleBook, job: TransformJob): Promise<TransformOutcome> => {
-    let thread = this.threads.get(book.hash);
-    if (thread === undefined) {
-      for (const [hash, other] of this.threads) {
-        if (other.isBusy) continue;
-        other.end();
-        this.threads.delete(hash);
-      }
-      thread = new TransformThread(book);
-      this.threads.set(book.hash, thread);
+  readonly run = (book: RuleBook, job: TransformJob): Promise<TransformOutcome> =>
+    this.threadOf(book).run(job);
+
+  /** Starts the thread of a rule book that is about to be in force, so that no request waits for it. */
+  readonly warm = (book: RuleBook): Promise<void> =>
+    book.modules === undefined ? Promise.resolve() : this.threadOf(book).warm();
+
+  private threadOf(book: RuleBook): TransformThread {
+    const known = this.threads.get(book.hash);
+    if (known !== undefined) return known;
+    // The last one is still in force while the next is warmed.
+    for (const [hash, other] of [...this.threads].slice(0, -1)) {
+      if (other.isBusy) continue;
+      other.end();
+      this.threads.delete(hash);
     }
-    return thread.run(job);
-  };
+    const thread = new TransformThread(book);
+    this.threads.set(book.hash, thread);
+    return thread;
+  }
 
   /** Ends all threads. */
   close(): void {
@@ -246,7 +272,7 @@ function isDirection(name: string): name is TransformDirection {
   return name === 'request' || name === 'response';
 }
 
-type Loaded = Exclude<FromTransforms, { readonly kind: 'outcome' }>;
+type Loaded = Exclude<FromTransforms, { readonly kind: 'outcome' | 'began' }>;
 
 function faultOfFile(
   file: string,
@@ -270,7 +296,7 @@ async function firstMessage(modules: TransformModules): Promise<Loaded> {
     // It keeps the process alive, which the thread does not.
     timer = setTimeout(() => fail(`it takes longer than ${START_MS} ms to load`), START_MS);
     worker.on('message', (message: FromTransforms) => {
-      if (message.kind !== 'outcome') done(message);
+      if (message.kind === 'ready' || message.kind === 'fault') done(message);
     });
     worker.on('error', (error) => fail(error.message)).on('exit', () => fail('it ends its thread'));
   });

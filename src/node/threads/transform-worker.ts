@@ -11,6 +11,7 @@ const { texts }: TransformModules = workerData;
 const modules = new Map<string, TransformModule>();
 
 parentPort?.on('message', (job: TransformJob) => void respond(job));
+await warmUp();
 await start();
 
 async function start(): Promise<void> {
@@ -41,7 +42,21 @@ function addressOf(text: string): string {
   return `data:text/javascript;base64,${Buffer.from(text).toString('base64')}`;
 }
 
+/** What a call needs is compiled at its first use: that is no part of anybody's budget. */
+async function warmUp(): Promise<void> {
+  const path = '(none)';
+  const body = new TextEncoder().encode('{"a":[1,{"b":"c"}]}');
+  const job = { module: path, operation: '', method: 'GET', path: {}, query: 'a=b', status: 200, body };
+  const module: TransformModule = {
+    request: (_, { query }) => ({ body: { a: [2] }, query }),
+    response: async () => ({ body: { a: [2] } }),
+  };
+  await callTransform(module, { ...job, direction: 'request' });
+  await callTransform(module, { ...job, direction: 'response' });
+}
+
 async function respond(job: TransformJob): Promise<void> {
+  send({ kind: 'began' });
   send({ kind: 'outcome', outcome: await callTransform(modules.get(job.module) ?? {}, job) });
 }
 

@@ -7,12 +7,14 @@ import type { Explanation, ExplainRequest } from '../../../src/inspector/api.ts'
 import { ruleBookWarnings } from '../../../src/rules/check-rule-book.ts';
 import { WatchedFiles } from '../../../src/node/files.ts';
 import { loadRuleBook, RuleBooks, transformFiles } from '../../../src/node/rule-books.ts';
-import type { CompiledRuleBook } from '../../../src/rewrite/compiled-rule-book.ts';
+import { CompiledRuleBook } from '../../../src/rewrite/compiled-rule-book.ts';
+
 import { entrySchema } from '../../../src/rewrite-log/read-entry.ts';
 import { gatewayFor, type TestGateway } from '../../support/gateway.ts';
 import { exchange, statusOf } from '../../support/raw-client.ts';
 import { ok, type RawServer, rawServer } from '../../support/raw-server.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { rolloutOf } from '../../support/two-services.ts';
 
 /** Pages by number in V1, by cursor in V2, whose cursor says an offset: docs/rule-book.md. */
 const PAGES = `
@@ -135,6 +137,63 @@ test('with capture, the patch in the log gives the V2 body; PUT has its body, an
     'POST /api/v1/bills/7 HTTP/1.1\r\nHost: g\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\n{"a" ';
   await exchange(gateway.port, text);
   expect(v2.received.join('')).toMatch(/\r\n\r\n\{"a" $/);
+});
+
+describe('while V1 responds', () => {
+  const serveBoth = async (
+    mode: 'observe' | 'shadow',
+    files: Readonly<Record<string, string>>,
+  ): Promise<TestGateway> => {
+    const v1 = await rawServer((socket) => socket.write(ok('{"data":[{"id":41}],"page":3,"total_pages":6}')));
+    const v2 = await rawServer((socket) =>
+      socket.write(ok('{"data":[{"id":41}],"next_cursor":"x","total":101}')),
+    );
+    const { ruleBook } = await load(files);
+    const modes = { operations: {}, default: { mode } } as const;
+    const rules = new CompiledRuleBook({ ...ruleBook, rollout: rolloutOf(modes) });
+    const gateway = await gatewayFor(v2.origin, {
+      rules,
+      parts: { v1Origin: { origin: v1.origin, path: '' } },
+    });
+    received.set(gateway, [v1, v2]);
+    return gateway;
+  };
+  const received = new WeakMap<TestGateway, readonly RawServer[]>();
+
+  test('the log tells what the transform would have made', async () => {
+    const gateway = await serveBoth('observe', FILES);
+    await exchange(gateway.port, get('/api/v1/bills?page=3'));
+    await exchange(gateway.port, send('POST', '/api/v1/bills/7', '{"data":{"sum":1}}'));
+    expect(await gateway.entry()).toMatchObject({
+      would: { verdict: 'rewritten' },
+      edits: [{ from: '?page' }, { path: '?limit' }, { path: '?cursor' }],
+    });
+    const { edits, patch } = await gateway.entry(2);
+    expect(edits.map(({ rule }) => rule)).toEqual(['unwrap', 'rename', 'transform']);
+    expect(patch?.map(({ op }) => op)).toEqual(['move', 'move', 'add', 'add']);
+    expect(received.get(gateway)?.[0]?.received.join('')).toContain('GET /api/v1/bills?page=3 HTTP/1.1');
+  });
+
+  test('V2 is compared as the transform has it', async () => {
+    const gateway = await serveBoth('shadow', FILES);
+    await exchange(gateway.port, get('/api/v1/bills?page=3'));
+    expect((await gateway.entry()).comparison).toMatchObject({ verdict: 'same' });
+    expect(received.get(gateway)?.[1]?.received.join('')).toContain('/api/v2/bills?limit=20&cursor=');
+  });
+
+  test.each<[mode: 'observe' | 'shadow', from: string]>([
+    ['observe', 'request'],
+    ['shadow', 'request'],
+    ['shadow', 'response'],
+  ])('in %s, a %s that fails is a verdict, and the client gets V1', async (mode, from) => {
+    const pages = `export function ${from}() { throw new Error('no'); }`;
+    const gateway = await serveBoth(mode, { ...FILES, 'pages.js': pages });
+    const response = await exchange(gateway.port, get('/api/v1/bills?page=3'));
+    expect(response.text).toMatch(/"total_pages":6\}$/);
+    const { would, comparison } = await gateway.entry();
+    if (from === 'request') expect(would).toMatchObject({ verdict: 'refused', failure: 'transform-failed' });
+    if (mode === 'shadow') expect(comparison).toMatchObject({ verdict: 'unknown', why: 'transform-failed' });
+  });
 });
 
 describe('a transform that fails is a 502, and nothing is sent on', () => {
