@@ -111,6 +111,14 @@ export function endSentences(end: EndOfV1, now: number): readonly string[] {
   ];
 }
 
+/** The brownouts of the rule book, one sentence each. */
+export function brownoutSentences({ brownouts }: Pick<RolloutView, 'brownouts'>): readonly string[] {
+  return brownouts.map(
+    ({ id, state, share, status, from, until }) =>
+      `Brownout ${id} is ${state.replace('-', ' ')}: ${share} % get ${status}${from === undefined ? '' : `, from ${from}`}${until === undefined ? '' : `, until ${until}`}.`,
+  );
+}
+
 /** Says which V1 requests get 410 at the sunset, without a full stop. */
 export function goneWords(
   { sunset, gone }: Pick<EndOfV1, 'sunset' | 'gone'>,

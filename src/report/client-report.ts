@@ -107,6 +107,8 @@ export interface ClientReport {
   readonly bodyChecks: readonly BodyChecks[];
   /** Refusals that are due to the requests, by failure code, also those that migration would have caused. */
   readonly mistakes: readonly (Usage & { readonly code: string })[];
+  /** Requests that a brownout refused, by its id. */
+  readonly brownouts: readonly (Usage & { readonly brownout: string })[];
 }
 
 /** The time of a report and the silence after which a client counts as gone. */
@@ -167,6 +169,7 @@ export function clientReport(
     responses: responsesOf(tally.responseMembers),
     outcomes: outcomesOf(tally.outcomes),
     bodyChecks: bodyChecksOf(tally.bodyChecks),
+    brownouts: [...tally.brownouts].map(([brownout, span]) => ({ brownout, ...usage(span) })).sort(byCount),
     mistakes: [...tally.mistakes].map(([code, span]) => ({ code, ...usage(span) })).sort(byCount),
   };
 }

@@ -55,6 +55,48 @@ export function endingsOf(clients: readonly ClientReport[], ends: Ends, now: str
   );
 }
 
+/** The clients that a brownout refused. */
+export interface MetByBrownout {
+  readonly brownout: string;
+  /** Those it refused most first. */
+  readonly clients: readonly EndingClient[];
+  /** The whole, in a sentence. */
+  readonly sentence: string;
+}
+
+/** Whom each brownout met, by its id in the rule book or in the log; the latest first. */
+export function metByBrownouts(clients: readonly ClientReport[]): readonly MetByBrownout[] {
+  const all = clients.flatMap(({ client, name, brownouts }) =>
+    brownouts.map(({ brownout, count: times, lastSeen }) => ({
+      brownout,
+      met: { client, ...(name === undefined ? {} : { name }), count: times, lastSeen },
+    })),
+  );
+  return [...Map.groupBy(all, ({ brownout }) => brownout)]
+    .map(([brownout, rows]) => {
+      const met = rows.map((row) => row.met).toSorted((one, other) => other.count - one.count);
+      return { brownout, clients: met, sentence: metSentence(brownout, met) };
+    })
+    .toSorted((one, other) => (latestOf(one.clients) < latestOf(other.clients) ? 1 : -1));
+}
+
+function latestOf(clients: readonly EndingClient[]): string {
+  return clients.reduce((latest, { lastSeen }) => (lastSeen > latest ? lastSeen : latest), '');
+}
+
+function metSentence(brownout: string, clients: readonly EndingClient[]): string {
+  const refused = clients.reduce((sum, one) => sum + one.count, 0);
+  return `Brownout ${brownout} met ${counted(clients.length, 'client')} and refused ${counted(refused, 'request')}, the last one at ${latestOf(clients)}: ${namesOf(clients)}.`;
+}
+
+function namesOf(clients: readonly EndingClient[]): string {
+  const names = clients.map(
+    ({ name, client }) => name ?? (client === '-' ? 'requests without a key' : client),
+  );
+  const more = names.length - MAX_NAMED;
+  return names.slice(0, MAX_NAMED).join(', ') + (more > 0 ? ` and ${counted(more, 'other')}` : '');
+}
+
 interface EndingUse {
   readonly operation?: string;
   readonly change?: string;
@@ -73,15 +115,10 @@ function sentenceOf(
       : [`${deprecation > now ? 'is deprecated from' : 'has been deprecated since'} ${dayOf(deprecation)}`]),
     ...(sunset === undefined ? [] : [`${sunset > now ? 'ends' : 'ended'} on ${dayOf(sunset)}`]),
   ];
-  const names = clients.map(
-    ({ name, client }) => name ?? (client === '-' ? 'requests without a key' : client),
-  );
-  const more = names.length - MAX_NAMED;
-  const listed = names.slice(0, MAX_NAMED).join(', ') + (more > 0 ? ` and ${counted(more, 'other')}` : '');
   const who =
     clients.length === 0
       ? 'nobody uses it any more'
-      : `${counted(clients.length, 'client')} still ${clients.length === 1 ? 'uses' : 'use'} it: ${listed}`;
+      : `${counted(clients.length, 'client')} still ${clients.length === 1 ? 'uses' : 'use'} it: ${namesOf(clients)}`;
   const what = kind === 'operation' ? 'Operation' : 'What change';
   const rest = kind === 'operation' ? '' : ' translates';
   return `${what} ${id}${rest} ${dates.length === 0 ? 'has an end of its own' : dates.join(' and ')}; ${who}.`;

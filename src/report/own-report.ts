@@ -73,6 +73,7 @@ export function makeOwnReport(
     responses: first(whole.responses),
     outcomes: first(whole.outcomes),
     mistakes: first(whole.mistakes),
+    brownouts: first(whole.brownouts),
   };
   return { at, since, coverage: coverage.kind, report, omitted, guide };
 }

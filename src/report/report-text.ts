@@ -10,6 +10,7 @@ import {
   reasonsOf,
   responseWords,
 } from './client-report.ts';
+import { metByBrownouts } from './endings.ts';
 import type { Report } from './report.ts';
 import { count, counted, csvField, markdownBlock, markdownCode, markdownText, tableLines } from './text.ts';
 
@@ -102,6 +103,7 @@ export function* reportMarkdownParts(report: Report): Generator<string, void, un
 /** Sections of a report as lines; a section without lines is omitted. */
 function sectionsOf(report: Report): readonly Iterable<string>[] {
   const { since, until, classes, census } = report;
+  const met = metByBrownouts(report.clients);
   return [
     ['# Who still needs V1'],
     [
@@ -116,6 +118,8 @@ function sectionsOf(report: Report): readonly Iterable<string>[] {
     ),
     report.remaining.length === 0 ? [] : ['## Remaining work before V1 can be switched off'],
     list(report.remaining),
+    met.length === 0 ? [] : ['## Whom the brownouts met'],
+    list(met.map(({ sentence }) => markdownText(sentence))),
     report.endings === undefined ? [] : ['## What ends before V1 does'],
     list((report.endings ?? []).map(({ sentence }) => markdownText(sentence))),
     tableLines(

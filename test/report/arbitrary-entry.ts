@@ -43,9 +43,10 @@ export const arbitraryEntry: fc.Arbitrary<TallyEntry> = fc
     origin: fc.constantFrom<TallyEntry['origin'][]>('v1', undefined),
     v2: fc.constantFrom<('valid' | 'invalid' | undefined)[]>('valid', 'invalid', undefined),
     attributes: fc.constantFrom<TallyEntry['attributes'][]>(undefined, NAMES, ['/data', '/data/legacy']),
+    refusal: fc.constantFrom({ failure: 'malformed' }, { failure: 'brownout', note: 'first' }),
     errorPointers: fc.constantFrom<TallyEntry['errorPointers'][]>(undefined, ['/legacy', '/name']),
   })
-  .map(({ at, isRefused, why, v2, edits: requestEdits, attributes, ...rest }) => {
+  .map(({ at, isRefused, refusal, why, v2, edits: requestEdits, attributes, ...rest }) => {
     const isV1 = rest.origin === 'v1';
     // The names of a body are those that edits move.
     const names = requestEdits.some(({ rule }) => rule === 'rename') ? attributes && NAMES : attributes;
@@ -58,7 +59,7 @@ export const arbitraryEntry: fc.Arbitrary<TallyEntry> = fc
       verdict: isRefused ? 'refused' : 'rewritten',
       edits: requestEdits,
       apiVersion: { sent: '2025-01-01', why },
-      ...(isRefused ? { failure: 'malformed' } : {}),
+      ...(isRefused ? refusal : {}),
       ...(isV1 && v2 !== undefined
         ? { would: { verdict: 'rewritten', v2, ...(v2 === 'invalid' ? { at: '/name' } : {}) } }
         : {}),

@@ -12,6 +12,7 @@ import {
   type GuideCall,
   type GuideDocument,
 } from '../../src/report/guide/guide-document.ts';
+import { metByBrownouts } from '../../src/report/endings.ts';
 import type { Rollout } from '../../src/rules/rollout.ts';
 import { makeReport, makeReportInSteps, type SwitchOff } from '../../src/report/report.ts';
 import { reportCsv, reportMarkdown, reportMarkdownParts } from '../../src/report/report-text.ts';
@@ -896,4 +897,30 @@ test("counts the verdicts of V2's schema by client and operation, apart from tho
   const words = `${operation}: 2 of 4 refused that V1 accepted (/property/suburb 2×), 1 refused by both, 1 not known`;
   expect(reportCsv(report)).toContain(words);
   expect(reportMarkdown(report).replaceAll('\\', '')).toContain(words);
+});
+
+test('says whom each brownout met, the latest brownout first', () => {
+  const tally = new Tally();
+  const refused = (client: string, note: string, hour: number): void =>
+    tally.add({
+      ...sampleEntry(1, Date.UTC(2026, 10, 20, hour)),
+      client,
+      verdict: 'refused',
+      failure: 'brownout',
+      note,
+    });
+  refused('aa', 'first', 9);
+  refused('aa', 'first', 10);
+  refused('bb', 'first', 9);
+  refused('bb', 'second', 15);
+  tally.add({ ...sampleEntry(1, Date.UTC(2026, 10, 20, 16)), client: 'cc' });
+  const { clients } = makeReport(tally, {
+    now: '2026-11-21T00:00:00.000Z',
+    names: new Map([['aa', 'acme']]),
+  });
+  expect(metByBrownouts(clients).map(({ sentence }) => sentence)).toEqual([
+    'Brownout second met 1 client and refused 1 request, the last one at 2026-11-20T15:00:00.000Z: bb.',
+    'Brownout first met 2 clients and refused 3 requests, the last one at 2026-11-20T10:00:00.000Z: acme, bb.',
+  ]);
+  expect(metByBrownouts([])).toEqual([]);
 });

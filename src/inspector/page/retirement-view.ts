@@ -2,7 +2,10 @@ import type { ComponentChildren, VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { MAX_ROW_CLIENTS } from '../../report/census.ts';
 import { bodyCheckLines, clientWouldFail, isWaitedFor, reasonsOf } from '../../report/client-report.ts';
+import { metByBrownouts } from '../../report/endings.ts';
+import type { RolloutView as Rollout } from '../../rollout/rollout-tally.ts';
 import type { Census, CensusRow, ClientReport, Report, ReportDay } from '../api.ts';
+import { brownoutSentences, endSentences } from '../operator-view.ts';
 import { useAsked } from './admin-client.ts';
 import { ClientName, type ClientNameProps } from './client-name.ts';
 import { ago, count, counted, type HueOf } from './format.ts';
@@ -53,6 +56,7 @@ const CLIENT_CLASSES = {
 /** The clients that still need V1, and the work that remains before it can be switched off. */
 export function RetirementView({ go, announce, hueOf, clients, onNamed }: RetirementViewProps): VNode {
   const { response: report, failure } = useAsked<Report>('report?format=json', REFRESH);
+  const { response: rollout } = useAsked<Rollout>('rollout', REFRESH);
   if (report === undefined) return part(Loading, { failure, subject: 'the clients on V1' });
   return el(
     'div',
@@ -60,10 +64,35 @@ export function RetirementView({ go, announce, hueOf, clients, onNamed }: Retire
     el('h2', null, 'Retirement of V1'),
     coverageOf(report),
     responseBanner(report),
+    endCard(report, rollout),
     exportsOf(),
     card('Burn-down by day', undefined, part(BurnDown, { days: report.days })),
     part(ClientsCard, { report, go, hueOf, clients, announce, onNamed }),
     part(CensusCard, { census: report.census, announce }),
+  );
+}
+
+/** The dates of V1's end, the brownouts, and whom each of them met. */
+function endCard({ clients, endings = [] }: Report, rollout: Rollout | undefined): VNode {
+  const dates = rollout === undefined ? [] : endSentences(rollout, Date.now());
+  const planned = rollout === undefined ? [] : brownoutSentences(rollout);
+  const met = metByBrownouts(clients);
+  const unmet = (rollout?.brownouts ?? []).filter(
+    ({ id, state }) => state !== 'to-come' && met.every(({ brownout }) => brownout !== id),
+  );
+  return card(
+    'When V1 ends',
+    undefined,
+    rollout !== undefined &&
+      rollout.sunset === undefined &&
+      el('p', null, 'The rule book has no sunset: V1 ends on no date yet.'),
+    sentenceList([
+      ...dates,
+      ...endings.map((ending) => ending.sentence),
+      ...planned,
+      ...met.map((one) => one.sentence),
+      ...unmet.map(({ id }) => `Brownout ${id} has met nobody in this time.`),
+    ]),
   );
 }
 

@@ -15,7 +15,7 @@ import {
   slowerSentence,
 } from '../../rollout/rollout-state.ts';
 import type { Report, RulesView } from '../api.ts';
-import { endSentences } from '../operator-view.ts';
+import { brownoutSentences, endSentences } from '../operator-view.ts';
 import { rolloutEffect, type RolloutEffect, ruleWords } from '../rollout-effect.ts';
 import { AdminFailure, asFailure, getJson, postJson, useAsked } from './admin-client.ts';
 import { ago, clockTime, count, counted } from './format.ts';
@@ -454,14 +454,9 @@ function firstFaults({ pointers, refusals }: BodyCheckRow): ComponentChildren {
 }
 
 function endCard(rollout: Rollout): VNode | false {
-  const { brownouts } = rollout;
-  const sentences = [...endSentences(rollout, Date.now()), ...brownouts.map(brownoutSentence)];
+  const sentences = [...endSentences(rollout, Date.now()), ...brownoutSentences(rollout)];
   if (sentences.length === 0) return false;
   return card('The end of V1', undefined, sentenceList(sentences));
-}
-
-function brownoutSentence({ id, state, share, status, from, until }: Rollout['brownouts'][number]): string {
-  return `Brownout ${id} is ${state.replace('-', ' ')}: ${share} % get ${status}${from === undefined ? '' : `, from ${from}`}${until === undefined ? '' : `, until ${until}`}.`;
 }
 
 function countText(counted: CountView): string {

@@ -169,6 +169,7 @@ export function packClient(tally: ClientTally): readonly unknown[] {
     packTime(lastWork['unwrap-only']),
     packTime(lastWork['field-work']),
     packTime(tally.lastResponseWork),
+    packNamed(tally.brownouts, MAX_MISTAKES),
   ];
 }
 
@@ -222,6 +223,8 @@ export function readClient(fields: FieldReader): ClientTally {
   }
   for (const work of ['url-only', 'unwrap-only', 'field-work'] as const) tally.lastWork[work] = fields.time();
   tally.lastResponseWork = fields.time();
+  // Records of earlier versions have none.
+  if (!fields.isOver) for (const [id, span] of readNamed(fields)) tally.brownouts.set(id, span);
   return tally;
 }
 
@@ -306,6 +309,7 @@ export function mergeClient(into: ClientTally, from: ClientTally): void {
   mergeOutcomes(into.outcomes, from.outcomes);
   mergeBodyChecks(into.bodyChecks, from.bodyChecks);
   mergeSpans(into.mistakes, from.mistakes);
+  mergeSpans(into.brownouts, from.brownouts);
   mergeMembers(into.responseMembers, from.responseMembers);
   for (const work of ['url-only', 'unwrap-only', 'field-work'] as const)
     into.lastWork[work] = later(into.lastWork[work], from.lastWork[work]);

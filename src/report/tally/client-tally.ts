@@ -51,6 +51,8 @@ export class ClientTally {
   readonly bodyChecks = new BodyCheckCounts();
   /** Refusals that are due to the request, by failure code, also those that migration would have caused. */
   readonly mistakes = new Map<string, Span>();
+  /** Requests that a brownout refused, by its id. */
+  readonly brownouts = new Map<string, Span>();
   /** Members of responses that V2 names or places otherwise. */
   readonly responseMembers: DifferingMembers = new Map();
   /** Last time of each kind of work on requests: what a request needs that was not accepted is known only if it is field work. */
@@ -74,6 +76,8 @@ export class ClientTally {
     const known = this.callOf(call, time);
     const refusal = refusalOf(entry);
     if (refusal !== undefined) {
+      if (refusal === 'brownout' && entry.note !== undefined)
+        countUse(this.brownouts, entry.note, time, MAX_NAMES);
       if (isMistake(refusal)) countUse(this.mistakes, refusal, time, MAX_NAMES);
       if (entry.verdict === 'refused') return;
     }

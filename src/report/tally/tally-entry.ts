@@ -22,6 +22,8 @@ export interface TallyEntry {
   readonly origin?: Entry['origin'];
   readonly would?: Entry['would'];
   readonly failure?: string | undefined;
+  /** Read where a brownout refused the request: its id. */
+  readonly note?: string | undefined;
   readonly responseEdits?: Entry['responseEdits'];
   readonly responseNote?: string | undefined;
   readonly responseWould?: Entry['responseWould'];

@@ -209,6 +209,7 @@ export class LogLineReader {
     let path = 0;
     let upstreamPath = 0;
     let sent = 0;
+    let note = 0;
     at += 1;
     while (at < end) {
       const byte = bytes[at] ?? 0;
@@ -225,6 +226,7 @@ export class LogLineReader {
       else if (length === 4 && isWord(bytes, key, PATH)) path = at;
       else if (length === 12 && isWord(bytes, key, UPSTREAM_PATH)) upstreamPath = at;
       else if (length === 4 && isWord(bytes, key, SENT)) sent = at;
+      else if (length === 4 && isWord(bytes, key, NOTE)) note = at;
       const list = bytes[at] === OPEN_LIST ? this.takeList(entry, bytes, key, length, at, end) : 0;
       if (list < 0) return undefined;
       if (list > 0) {
@@ -244,6 +246,8 @@ export class LogLineReader {
     }
     if (entry.status === 0 && upstreamPath > 0)
       entry.upstreamPath = textAt(bytes, upstreamPath, valueStop(bytes, upstreamPath, end));
+    if (entry.failure === 'brownout' && note > 0)
+      entry.note = this.words.of(bytes, note, valueStop(bytes, note, end));
     if (entry.status === 0 && sent > 0) entry.sent = isWord(bytes, sent, TRUE);
     return entry;
   }
@@ -366,6 +370,7 @@ const METHOD = ascii('method');
 const PATH = ascii('path');
 const UPSTREAM_PATH = ascii('upstreamPath');
 const SENT = ascii('sent');
+const NOTE = ascii('note');
 const TRUE = ascii('true');
 const RESPONSE_NOTE = ascii('responseNote');
 const RESPONSE_EDITS = ascii('responseEdits');

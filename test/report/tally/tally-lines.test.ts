@@ -128,7 +128,8 @@ const anyEntry: fc.Arbitrary<Entry> = fc
           v2: fc.constantFrom('valid' as const, 'invalid' as const),
           at: oddText,
         }),
-        failure: oddText,
+        failure: fc.oneof(oddText, fc.constant('brownout')),
+        note: oddText,
         status: fc.constant(0),
         upstreamPath: fc.oneof(oddText, fc.constant(undefined)),
         sent: fc.boolean(),
@@ -176,7 +177,7 @@ describe('reading a line', () => {
           const { origin, would, failure, method, path: target } = JSON.parse(line) as Entry;
           const { responseEdits, responseWould, responseNote, errorPointers, deprecated, unechoed } =
             JSON.parse(line) as Entry;
-          const { upstreamPath, sent } = JSON.parse(line) as Entry;
+          const { upstreamPath, sent, note } = JSON.parse(line) as Entry;
           const isUnnamed = route !== 'pass' && operation === undefined;
           expect(read).toEqual({
             time,
@@ -191,6 +192,7 @@ describe('reading a line', () => {
             ...defined({ origin, would, failure, responseEdits, responseWould, responseNote }),
             ...defined({ errorPointers, deprecated, unechoed }),
             ...(status === 0 ? defined({ upstreamPath, sent }) : {}),
+            ...(failure === 'brownout' ? defined({ note }) : {}),
             ...(isUnnamed ? { method, path: target } : {}),
           });
           // The next piece of a file is read into the same memory.
