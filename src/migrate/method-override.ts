@@ -1,9 +1,6 @@
 import { decodeQueryText, queryParts, valueOf } from '../http/target.ts';
-import type { EditRecord } from '../rewrite/records.ts';
+import { type EditRecord, METHOD_OVERRIDE } from '../rewrite/records.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
-
-/** The id that edits have which drop the name of another method, in place of a change's. */
-const METHOD_OVERRIDE = 'method-override';
 
 /** The query parameter that some frameworks take for the method of a POST, beside the header fields. */
 const PARAMETER = '_method';

@@ -13,7 +13,7 @@ import {
   DraftObject,
 } from './draft.ts';
 import { BUFFER_FULL, Plan } from './plan.ts';
-import { type Records, type Refusal, type Rewrite, tooDeep } from './records.ts';
+import { METHOD_OVERRIDE, type Records, type Refusal, type Rewrite, tooDeep } from './records.ts';
 
 /** Levels of brackets in a name, at most: the model of a form is built and walked by recursion. */
 const MAX_LEVELS = 512;
@@ -34,6 +34,17 @@ const CLOSE = 0x5d;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const EMPTY = new Uint8Array();
+
+/** Services read the field as they read the parameter of the query: one that is not told of another method does not get it either. */
+const NO_METHOD: Change = {
+  id: METHOD_OVERRIDE,
+  summary: 'The field that names another method.',
+  on: 'every',
+  request: [{ rule: 'strip', members: ['_method'], in: [] }],
+  response: [],
+  policies: {},
+  assumed: false,
+};
 
 /** One part of a field's name: `data[suburb]` has `data` and `suburb`, and an empty one stands for any element of a list. */
 export interface NamePart {
@@ -84,7 +95,8 @@ export class FormPlan {
   /** `changes` are those that apply to the operation. */
   constructor(book: RuleBook, changes: readonly Change[]) {
     this.book = book;
-    this.plan = new Plan(book, changes.map(inText));
+    const dropped = book.override === 'drop' && changes.length > 0 ? [NO_METHOD] : [];
+    this.plan = new Plan(book, [...dropped, ...changes.map(inText)]);
   }
 
   /** True if no rule applies to any form. */

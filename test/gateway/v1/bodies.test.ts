@@ -446,6 +446,32 @@ test('malformed chunks in the middle of a body: 400 for the client, and no whole
   expect(v2.received[0]).not.toMatch(/\r\n0\r\n/);
 });
 
+test.each([
+  ['application/x-www-form-urlencoded', '_method=delete&a=1', 'a=1'],
+  ['application/x-www-form-urlencoded', '%5Fmethod=PUT&data[a]=1', 'a=1'],
+  [
+    'multipart/form-data; boundary=B',
+    '--B\r\nContent-Disposition: form-data; name="_method"\r\n\r\nput\r\n--B--',
+    '--B--',
+  ],
+])('with override: drop, V2 is not told of another method in %s', async (type, body, sent) => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await gatewayFor(v2.origin, { ruleBook: { override: 'drop' } });
+  await exchange(gateway.port, post('/api/v1/clients', `Content-Type: ${type}\r\n`, body));
+  expect(v2.received.join('').endsWith(`\r\n\r\n${sent}`)).toBe(true);
+  expect((await gateway.entry()).edits[0]).toEqual({
+    change: 'method-override',
+    rule: 'strip',
+    from: '/_method',
+  });
+  const following = await gatewayFor(v2.origin);
+  await exchange(
+    following.port,
+    post('/api/v1/clients', `Content-Type: ${type}\r\n`, body.replace('data[a]', 'a')),
+  );
+  expect(v2.received.join('')).toMatch(/_method|%5Fmethod/);
+});
+
 describe('multipart/form-data is rewritten as it comes', () => {
   const TYPE = 'Content-Type: multipart/form-data; boundary=B\r\n';
   const field = (name: string, value: string): string =>
