@@ -101,13 +101,13 @@ for (const character of "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcd
   tokenCharacters[character.charCodeAt(0)] = 1;
 }
 
-/** True for a text of visible ASCII characters (RFC 5234, `VCHAR`), and for an empty one. */
-export function isVisible(text: string): boolean {
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code <= SPACE || code >= DELETE) return false;
+/** True for a request target that ends neither itself nor its line; bytes beyond ASCII are for the origin to read, as without a gateway. */
+export function isWritableTarget(target: string): boolean {
+  for (let at = 0; at < target.length; at += 1) {
+    const code = target.charCodeAt(at);
+    if (code <= SPACE || code === DELETE || code > LATIN1) return false;
   }
-  return true;
+  return target !== '';
 }
 
 const ZERO = 0x30;

@@ -25,6 +25,8 @@ export interface RequestHead extends ForwardedFields {
   readonly repeatsVersion: boolean;
   /** True when `Authorization` or `Content-Type` occurs again with the same value. */
   readonly repeatsFields: boolean;
+  /** Which name servers that follow CGI read as that of another field; undefined where there is none. */
+  readonly alias: string | undefined;
   readonly requestId: string | undefined;
   /** All values of `traceparent`, joined with commas: more than one is not a valid one. */
   readonly traceparent: string | undefined;
@@ -109,6 +111,7 @@ abstract class HeadReader implements RequestHead {
   apiVersion: string | undefined = undefined;
   repeatsVersion = false;
   repeatsFields = false;
+  alias: string | undefined = undefined;
   requestId: string | undefined = undefined;
   traceparent: string | undefined = undefined;
   upgrade: string | undefined = undefined;
@@ -227,9 +230,14 @@ abstract class HeadReader implements RequestHead {
     this.fault ??= { status: 400, detail };
   }
 
-  protected refuseAlias(name: string): void {
+  /** A second name of a field that frames the request or names its sender deceives any server; of others, only who reads it so. */
+  protected takeAlias(name: string): void {
     const lower = name.toLowerCase();
-    this.refuse(`The header ${lower} can be read as ${lower.replaceAll('_', '-')}.`);
+    const plain = lower.replaceAll('_', '-');
+    const detail = `The header ${lower} can be read as ${plain}.`;
+    const kind = kindOfName(plain);
+    if (kind === 'forwarding' || NOT_FORWARDED.has(kind)) this.refuse(detail);
+    else this.alias ??= detail;
   }
 
   private takeVersion(value: string): void {
@@ -291,7 +299,7 @@ class HeadOfList extends HeadReader {
       bytes += name.length + value.length;
       if (!isFieldValue(value))
         this.refuse(`The value of ${name.toLowerCase()} contains a control character.`);
-      if (kind === 'alias') this.refuseAlias(name);
+      if (kind === 'alias') this.takeAlias(name);
       else if (kind !== 'other') this.take(kind, value);
       kinds.push(kind);
     }
@@ -353,7 +361,7 @@ class HeadOfLines extends HeadReader {
     for (let index = 0; index < count; index += 1) {
       const kind = lines.kinds[index] ?? 'other';
       bytes += lines.bytes(index);
-      if (kind === 'alias') this.refuseAlias(lines.name(index));
+      if (kind === 'alias') this.takeAlias(lines.name(index));
       else if (kind !== 'other') this.take(kind, lines.value(index));
     }
     return bytes;

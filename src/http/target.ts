@@ -56,6 +56,8 @@ export interface Target {
   readonly rest: string;
   /** The raw query with its question mark; empty without one. */
   readonly query: string;
+  /** Why only a service that was reached by such targets before may receive it, without quoting it; undefined for a valid target. */
+  readonly oddity: string | undefined;
 }
 
 /** A target that two parsers could read differently; `fault` says why, without quoting it. */
@@ -69,19 +71,22 @@ export function readTarget(raw: string, prefixes: Prefixes): Target | FaultyTarg
   const queryStart = raw.indexOf('?');
   const path = queryStart === -1 ? raw : raw.slice(0, queryStart);
   const isPlain = PLAIN_PATH.test(path);
-  if ((!isPlain || queryStart !== -1) && INVALID_CHARACTER.test(raw))
-    return { fault: 'The request target contains a character that is not valid in a URI, or a fragment.' };
+  const oddity = (!isPlain || queryStart !== -1) && INVALID_CHARACTER.test(raw) ? ODD : undefined;
   const fault = isPlain ? undefined : pathFault(path, prefixes);
   if (fault !== undefined) return { fault };
   const version = prefixes.versionOf(path);
+  if (oddity !== undefined && (version === undefined || CONTROL.test(raw))) return { fault: oddity };
   return {
     fault: undefined,
     raw,
     version,
     rest: version === undefined ? path : path.slice(prefixes[version].length),
     query: queryStart === -1 ? '' : raw.slice(queryStart),
+    oddity,
   };
 }
+
+const ODD = 'The request target contains a character that is not valid in a URI, or a fragment.';
 
 /** What a target is read with. */
 interface TargetContext {
@@ -112,6 +117,10 @@ const QUESTION_MARK = 0x3f;
 
 /** Any character except visible ASCII, and `#`. */
 const INVALID_CHARACTER = /[^!"$-~]/;
+
+/** What ends a request target for any reader. */
+// oxlint-disable-next-line no-control-regex -- control characters are what it finds
+const CONTROL = /[\0-\x20\x7f]/;
 
 /** A path that needs no further check: the fast case for nearly every request. */
 const PLAIN_PATH = /^(?:\/[\w~!$&'()*+,=:@-][\w.~!$&'()*+,=:@-]*)+\/?$/;

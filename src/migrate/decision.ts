@@ -193,9 +193,19 @@ export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits:
                 rules,
                 operation,
               );
-      return { route: 'migrate', target, method, ...decided, dropsOverride, bodyLimit, body };
+      const refusal = oddity(target, head) ?? decided.refusal;
+      return { route: 'migrate', target, method, ...decided, refusal, dropsOverride, bodyLimit, body };
     }
   }
+}
+
+/**
+ * Why a V1 request is not migrated that its servers may each read differently. V1 itself served it before the gateway stood there, as V2
+ * did with its own: both still receive it where nothing is migrated.
+ */
+function oddity(target: Target, { alias }: RequestHead): Failure | undefined {
+  if (target.oddity !== undefined) return failure('bad-target', target.oddity);
+  return alias === undefined ? undefined : failure('bad-request', alias);
 }
 
 const TWO_METHODS =

@@ -93,10 +93,21 @@ describe('fields that two readers could read differently', () => {
     expect(read(['X-Api-Version', '1']).repeatsVersion).toBe(false);
   });
 
-  test.each(['X_Api_Version', 'content_length', 'Transfer_Encoding', 'x_forwarded_for', 'content_type'])(
+  test.each(['content_length', 'Transfer_Encoding', 'x_forwarded_for'])(
     '%s is read as the field with hyphens by servers that follow CGI',
     (name) => {
       expect(read([name, '1']).fault?.status).toBe(400);
+    },
+  );
+
+  test.each(['X_Api_Version', 'content_type', 'X_HTTP_Method_Override'])(
+    '%s is told, and judged by the mode: V1 or V2 may always have been sent it',
+    (name) => {
+      const head = read([name, '1']);
+      expect([head.fault, head.forwardedHeaders]).toEqual([undefined, [name, '1']]);
+      expect(head.alias).toBe(
+        `The header ${name.toLowerCase()} can be read as ${name.toLowerCase().replaceAll('_', '-')}.`,
+      );
     },
   );
 

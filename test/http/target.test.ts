@@ -44,7 +44,14 @@ const REFUSED: readonly (readonly [target: string, attack: string])[] = [
   ['/api/v1/100%', 'a lone percent sign has no one reading'],
   ['/api/v1/%zz', 'a percent sign without digits has no one reading'],
   ['/api/v1/x#/../..', 'a fragment is cut by one reader and kept by the other'],
-  ['/api/v1/\u00e9', 'bytes beyond ASCII are encoded by one reader and refused by the other'],
+  [
+    '/api/\u00e9/v1/x',
+    'under neither prefix, bytes beyond ASCII are encoded by one reader and refused by the other',
+  ],
+  ['/api/v1#x', 'a fragment hides where the prefix ends'],
+  ['/api/v1#/x', 'a fragment hides that the path is the prefix'],
+  ['/api/v1/\u00e9 ', 'a space behind a byte beyond ASCII'],
+  ['/api/v1/\u00e9/%2e%2e', 'a dot segment behind a byte beyond ASCII'],
   ['/api/v1/a b', 'a space ends the target for a lenient parser'],
   ['/api/v1/\u0000', 'a raw NUL'],
 ];
@@ -54,6 +61,13 @@ describe('a target that two readers could read differently', () => {
     expect(readTarget(target).fault).toBeTypeOf('string');
   });
 });
+
+test.each(['/api/v1/\u00e9', '/api/v2/x?q=\u00c3\u00a9', '/api/v1/x#y', '/api/v2/x?y#z'])(
+  '%s is odd, and under a prefix',
+  (target) => {
+    expect(readTarget(target)).toMatchObject({ raw: target, oddity: expect.stringMatching(/fragment/) });
+  },
+);
 
 describe('a target that everyone reads alike', () => {
   test.each([

@@ -7,7 +7,7 @@ import type {
   UpstreamRequest,
 } from '../../gateway/upstream.ts';
 import { writeFieldLines } from '../../http/raw-headers.ts';
-import { isFieldName, isVisible } from '../../http/header-list.ts';
+import { isFieldName, isWritableTarget } from '../../http/header-list.ts';
 import { expectsContent, isIdempotent } from '../../http/request-head.ts';
 import { onCheckPhase, TickBudget } from '../fair-turns.ts';
 import { type ConnectionHandler, type PendingRequest, UpstreamConnection } from './connection.ts';
@@ -650,7 +650,7 @@ export class PooledCall implements UpstreamCall, PendingRequest {
 function headOf(request: UpstreamRequest, host: string): string | undefined {
   const { method, target, body, length } = request;
   const fields = request.fieldText ?? writeFieldLines(request.headers, request.lines);
-  if (fields === undefined || !isFieldName(method) || target === '' || !isVisible(target)) return undefined;
+  if (fields === undefined || !isFieldName(method) || !isWritableTarget(target)) return undefined;
   const framing = framingOf(method, body, length);
   return `${method} ${target} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n${fields}${framing}\r\n`;
 }

@@ -61,6 +61,43 @@ const get = (path = '/api/v1/clients?page=1', more = ''): string =>
 const as = (key: string): string => `Authorization: Bearer ${key}\r\n`;
 const bodyOf = (text: string): string => text.slice(text.indexOf('\r\n\r\n') + 4);
 
+/** What servers may each read differently: V1 and V2 had their own reading before the gateway stood there. */
+describe('a request that its service served before', () => {
+  const odd = [
+    ['raw UTF-8', '/x/caf\u00c3\u00a9?q=\u00c3\u00a9', ''],
+    ['raw Latin-1', '/x?name=Ren\u00e9', ''],
+    ['a fragment', '/x?a=1#top', ''],
+    ['an alias', '/x', 'X_Api_Version: 2020-01-01\r\n'],
+    ['an alias beside its twin', '/x', 'X_Request_Id: a\r\nX-Request-Id: b\r\n'],
+    ['an alias of a type', '/x', 'Content_Type: text/plain\r\n'],
+  ] as const;
+  const observe = { default: { mode: 'observe' } } as const;
+  const written = (text: string) => Buffer.from(text, 'latin1');
+
+  test.each(odd)('%s crosses byte for byte to V2, and to V1 while it is observed', async (_, rest, field) => {
+    const { v1, v2, gateway } = await serve(observe);
+    expect(statusOf(await exchange(gateway.port, written(get(`/api/v2${rest}`, field))))).toBe(200);
+    expect(statusOf(await exchange(gateway.port, written(get(`/api/v1${rest}`, field))))).toBe(200);
+    for (const [{ received }, version] of [
+      [v2, 'v2'],
+      [v1, 'v1'],
+    ] as const) {
+      expect(received).toHaveLength(1);
+      expect(received[0]).toContain(`GET /api/${version}${rest} HTTP/1.1\r\n`);
+      expect(received[0]).toContain(field);
+    }
+    expect(gateway.entries()).toHaveLength(2);
+  });
+
+  test.each(odd)('%s is not migrated', async (_, rest, field) => {
+    const { v2, gateway } = await serve({});
+    expect((await exchange(gateway.port, written(get(`/api/v1${rest}`, field)))).text).toMatch(
+      /^HTTP\/1\.1 400 [^]*x-gateway-error: bad-(?:target|request)\r\n/,
+    );
+    expect(v2.received).toEqual([]);
+  });
+});
+
 describe('observe', () => {
   const observe = { default: { mode: 'observe' } } as const;
 
