@@ -37,12 +37,15 @@ export function decodeText(bytes: Uint8Array): string {
     const text = new TextDecoder(encoding, { fatal: true }).decode(bytes);
     if (encoding !== 'utf-8' || !text.includes('\0')) return text;
   } catch {
+    if (encoding === 'utf-8' && bytes.includes(0)) throw new TextFault(UNMARKED);
     throw new TextFault(
       `it is not ${encoding.toUpperCase()}${placeOfFault(bytes, encoding)}: save it as UTF-8`,
     );
   }
-  throw new TextFault('it has NUL characters, as UTF-16 without its mark has: save it as UTF-8');
+  throw new TextFault(UNMARKED);
 }
+
+const UNMARKED = 'it has NUL characters, as UTF-16 without its mark has: save it as UTF-8';
 
 /** Where the first byte stands that is no UTF-8. */
 function placeOfFault(bytes: Uint8Array, encoding: string): string {

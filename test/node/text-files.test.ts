@@ -40,6 +40,11 @@ test.each([
     /^it is not UTF-8 \(byte 0xE9 in line 2; Latin-1 or Windows-1252 has such bytes\): save it as UTF-8$/,
   ],
   ['a cut character', Buffer.from('é').subarray(0, 1), /byte 0xC3 in line 1/],
+  [
+    'UTF-16 without its mark, with é',
+    Buffer.from('{"é":1}', 'utf16le'),
+    /NUL characters, as UTF-16 without its mark/,
+  ],
   ['UTF-16 without its mark', Buffer.from('{}', 'utf16le'), /NUL characters, as UTF-16 without its mark/],
   [
     'half a character of UTF-16',

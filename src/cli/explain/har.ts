@@ -101,7 +101,7 @@ function readBody(
     isTyped || typeof mimeType !== 'string' || mimeType === ''
       ? headers
       : [...headers, ['Content-Type', mimeType]];
-  if (!hasText) return paramsBody(params, typed);
+  if (!hasText) return hasFiles(memberOf(post, 'params')) ? 'bodiless' : paramsBody(params, typed);
   const encoding = memberOf(post, 'encoding') ?? memberOf(post, '_encoding');
   if (encoding === 'base64') return bytesBody(decodeBase64(text), typed);
   const coding = fieldOf(headers, 'content-encoding')?.toLowerCase();
@@ -109,6 +109,16 @@ function readBody(
   if (isCoded && text.startsWith('\u001f')) return isLatin1(text) ? bytesBody(latin1(text), typed) : 'coded';
   if (!isCoded && isCut(text, headers)) return 'cut';
   return { body: text, headers: decodedFields(typed) };
+}
+
+/** True where a form has files: a HAR file names them and has no word of them. */
+function hasFiles(params: unknown): boolean {
+  return (
+    Array.isArray(params) &&
+    params.some(
+      (part: unknown) => memberOf(part, 'fileName') !== undefined && textOf(memberOf(part, 'value')) === '',
+    )
+  );
 }
 
 /** True for a request that was sent with a body, as its size or its head says. */

@@ -210,10 +210,14 @@ class RequestReader {
     this.#unset.clear();
   }
 
-  /** A list of fields, or the text of a head. */
+  /** A list of fields, or the text of a head, where `//` disables a line. */
   #headers(given: unknown): [string, string][] {
     const list: readonly unknown[] =
-      typeof given === 'string' ? given.split(/\r?\n/) : Array.isArray(given) ? given : [];
+      typeof given === 'string'
+        ? given.split(/\r?\n/).filter((line) => !line.trimStart().startsWith('//'))
+        : Array.isArray(given)
+          ? given
+          : [];
     const headers = list.flatMap((field): [string, string][] => {
       if (!isEnabled(field)) return [];
       const pair =

@@ -34,15 +34,27 @@ const PREFIXES: ReadonlySet<string> = new Set(
  * the text of an HTTP/1.1 request. Anything else is named in a sentence. `readFile` resolves the files that a command sends.
  */
 export function readPasted(text: string, readFile: (path: string) => Uint8Array): ReadRequests {
-  const trimmed = text.replace(/^\uFEFF/, '').trim();
-  if (/^(?:(?:const|let|var) \w+ = )?(?:await )?(?:window\.)?fetch\(/.test(trimmed))
-    return readFetch(trimmed);
+  const trimmed = withoutFence(text.replace(/^\uFEFF/, '').trim());
+  if (FETCH.test(trimmed)) return readFetches(trimmed);
   if (isPowerShellRequest(trimmed)) return readWebRequest(trimmed);
   if (/^[A-Z]+ \S+ HTTP\/\d/.test(trimmed)) return readMessage(trimmed);
   const other = OTHER_FORMS.find(([form]) => form.test(trimmed));
   if (other !== undefined) return unread(`This is ${other[1]}, which is not read. ${HOW}`);
   const commands = dialectOf(trimmed)(trimmed);
-  return 'fault' in commands ? unread(commands.fault) : readCommands(commands, readFile);
+  if ('fault' in commands) return unread(commands.fault);
+  if (commands.length === 0 && /\$\(|`/.test(trimmed))
+    return unread(
+      'The command is inside $(…), which is not run here: paste what is between the brackets alone.',
+    );
+  return readCommands(commands, readFile);
+}
+
+const FETCH = /^(?:(?:const|let|var) \w+ = )?(?:await )?(?:window\.)?fetch\(/;
+
+/** A text as a page of documentation has it, between two lines of three backquotes. */
+function withoutFence(text: string): string {
+  const end = text.indexOf('\n');
+  return text.startsWith('```') && text.endsWith('```') && end !== -1 ? text.slice(end, -3).trim() : text;
 }
 
 function unread(fault: string): ReadRequests {
@@ -87,15 +99,27 @@ function readCommands(
     return unread(
       others === ''
         ? 'There is no command.'
-        : isAddress(others)
-          ? `The command is not curl: it begins with ${others}. Write curl in front of it.`
-          : `The command is not curl: it begins with ${others}. ${HOW}`,
+        : /[\u00a0\u2000-\u200b\u202f\u3000]/.test(others)
+          ? `The command has a space that is none to a shell, as word processors write it (${visibleSpaces(others)}): type it anew.`
+          : isAddress(others)
+            ? `The command is not curl: it begins with ${others}. Write curl in front of it.`
+            : `The command is not curl: it begins with ${others}. ${HOW}`,
     );
   return {
     requests: reads.flatMap(({ requests }) => requests),
     faults: reads.flatMap(({ faults }) => faults),
     notes: [...new Set(reads.flatMap(({ notes }) => notes))],
   };
+}
+
+/** The beginning of a text, with such spaces as their code points. */
+function visibleSpaces(text: string): string {
+  return text
+    .slice(0, 40)
+    .replaceAll(
+      /[\u00a0\u2000-\u200b\u202f\u3000]/g,
+      (space) => `[U+${space.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}]`,
+    );
 }
 
 function isPrefix(word: string): boolean {
@@ -141,9 +165,31 @@ function requestOf({ method, address, headers, body }: Plain, notes: readonly st
   return { requests: [request], faults: [], notes };
 }
 
-/** Reads `fetch("…", {…})` as browsers copy it, also for Node.js, and as people write it with plain values. */
-function readFetch(text: string): ReadRequests {
+/** Reads every `fetch("…", {…})`: browsers also copy all requests of a page, one behind the other. */
+function readFetches(text: string): ReadRequests {
+  const reads: ReadRequests[] = [];
+  for (let rest = text; FETCH.test(rest);) {
+    const { read, end } = readFetch(rest);
+    reads.push(read);
+    const statements = rest.slice(end).split(/(?<=[\n;])/);
+    const next = statements.findIndex((statement) => FETCH.test(statement.trimStart()));
+    rest = next === -1 ? '' : statements.slice(next).join('').trimStart();
+  }
+  return {
+    requests: reads.flatMap(({ requests }) => requests),
+    faults: reads.flatMap(({ faults }) => faults),
+    notes: reads.flatMap(({ notes }) => notes),
+  };
+}
+
+/** Reads one call as browsers copy it, also for Node.js, and as people write it with plain values; `end` is where it was read to. */
+function readFetch(text: string): { readonly read: ReadRequests; readonly end: number } {
   const reader = new LiteralReader(text, text.indexOf('fetch(') + 'fetch('.length);
+  const read = readCall(reader);
+  return { read, end: reader.at };
+}
+
+function readCall(reader: LiteralReader): ReadRequests {
   const address = reader.value();
   const options = reader.takes(',') && !reader.isAt(')') ? reader.value() : new Map<string, unknown>();
   reader.takes(',');
@@ -153,10 +199,9 @@ function readFetch(text: string): ReadRequests {
     );
   const get = (name: string): unknown => options.get(name);
   const given = get('headers');
-  const headers = [...(given instanceof Map ? given : [])].map(([name, value]): [string, string] => [
-    String(name),
-    String(value),
-  ]);
+  const headers = fieldsOf(given);
+  if (headers === undefined)
+    return unread('The headers of the call of fetch are no plain values: write them as an object.');
   const body = get('body');
   if (body !== undefined && body !== null && typeof body !== 'string')
     return unread('The body of the call of fetch is no text: write it as a string, or in JSON.stringify(…).');
@@ -166,6 +211,17 @@ function readFetch(text: string): ReadRequests {
   const hasType = headers.some(([name]) => name.toLowerCase() === 'content-type');
   if (typeof body === 'string' && !hasType) headers.push(['Content-Type', 'text/plain;charset=UTF-8']);
   return requestOf({ method: normal, address, headers, body: body ?? undefined });
+}
+
+/** The fields of an object, or of a list of pairs (Fetch, HeadersInit); undefined for anything else. */
+function fieldsOf(given: unknown): [string, string][] | undefined {
+  if (given === undefined || given === null) return [];
+  const pairs: readonly unknown[] =
+    given instanceof Map ? [...given] : Array.isArray(given) ? given : [given];
+  const fields = pairs.flatMap((pair): [string, string][] =>
+    Array.isArray(pair) && pair.length === 2 ? [[String(pair[0]), String(pair[1])]] : [],
+  );
+  return fields.length === pairs.length ? fields : undefined;
 }
 
 /**
@@ -179,6 +235,11 @@ class LiteralReader {
   constructor(text: string, at: number) {
     this.#text = text;
     this.#at = at;
+  }
+
+  /** Where it is. */
+  get at(): number {
+    return this.#at;
   }
 
   place(): string {
@@ -340,6 +401,11 @@ function readWebRequest(text: string): ReadRequests {
   const agent = parts.stringBehind('.UserAgent', 0);
   const found = parts.parameters(from);
   if (typeof found === 'string') return unread(found);
+  const cookies = parts.cookies(from);
+  if (cookies === undefined)
+    return unread(
+      'A cookie of the PowerShell session is no plain value. Write it out in quotes, or copy it as cURL.',
+    );
   const headers = [...found.headers];
   const add = (name: string, value: string | undefined): void => {
     if (value !== undefined && !headers.some(([known]) => known.toLowerCase() === name.toLowerCase()))
@@ -347,6 +413,7 @@ function readWebRequest(text: string): ReadRequests {
   };
   add('Content-Type', found.values.get('contenttype'));
   add('User-Agent', found.values.get('useragent') ?? agent);
+  add('Cookie', cookies.length === 0 ? undefined : cookies.join('; '));
   const address = found.values.get('uri');
   if (address === undefined)
     return unread('The PowerShell command has no address: give it behind -Uri, in quotes.');
@@ -370,6 +437,25 @@ class ScriptParts {
     const equals = at === -1 ? -1 : this.#source.indexOf('=', at);
     const read = equals === -1 ? undefined : powerShellString(this.#source, this.#skip(equals + 1));
     return typeof read === 'object' ? textOf(joinedPairs(read.bytes)) : undefined;
+  }
+
+  /** The cookies that a session is given before `end`, as `name=value`; undefined where one is no plain value. */
+  cookies(end: number): readonly string[] | undefined {
+    const cookies: string[] = [];
+    const made = 'System.Net.Cookie(';
+    for (
+      let at = this.#source.indexOf(made);
+      at !== -1 && at < end;
+      at = this.#source.indexOf(made, at + 1)
+    ) {
+      const name = powerShellString(this.#source, this.#skip(at + made.length));
+      if (typeof name !== 'object' || name.unknown.length > 0) return undefined;
+      const comma = this.#source.indexOf(',', name.end);
+      const value = comma === -1 ? undefined : powerShellString(this.#source, this.#skip(comma + 1));
+      if (typeof value !== 'object' || value.unknown.length > 0) return undefined;
+      cookies.push(`${textOf(joinedPairs(name.bytes))}=${textOf(joinedPairs(value.bytes))}`);
+    }
+    return cookies;
   }
 
   #skip(from: number): number {

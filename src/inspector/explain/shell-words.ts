@@ -53,6 +53,11 @@ export function plainWord(bytes: string): ShellWord {
 
 const UNCLOSED: ShellFault = { fault: 'The command has an unclosed quote.' };
 
+const PLACELESS: ShellFault = {
+  fault:
+    'To a shell, < and > lead to a file, and none is named behind one: write a value in place of <…>, or put it in quotes.',
+};
+
 /**
  * Reads the commands of a text as bash does: quotes, `$'…'` with its escapes, assignments, here-documents and redirections; nothing is
  * run. `shell-quote` was measured against bash for this: it does not know `$'…'` (what browsers copy), expands unset variables to
@@ -82,6 +87,8 @@ class BashReader {
   #words: WordInWork[] = [];
   #stdin: ShellWord | undefined;
   #isUnclosed = false;
+  /** True where a redirection names no file. */
+  #isPlaceless = false;
   /** Here-documents whose lines begin behind the next line feed. */
   readonly #documents: HereDocument[] = [];
 
@@ -92,7 +99,8 @@ class BashReader {
   read(): readonly ShellCommand[] | ShellFault {
     while (this.#at < this.#text.length && !this.#isUnclosed) this.#readNext();
     this.#endCommand('');
-    return this.#isUnclosed ? UNCLOSED : this.#commands;
+    if (this.#isUnclosed) return UNCLOSED;
+    return this.#isPlaceless ? PLACELESS : this.#commands;
   }
 
   #readNext(): void {
@@ -139,7 +147,9 @@ class BashReader {
     if (found === undefined) return false;
     this.#at += found.length;
     while (this.#text[this.#at] === ' ' || this.#text[this.#at] === '\t') this.#at += 1;
+    const from = this.#at;
     const word = this.#readWord();
+    this.#isPlaceless ||= this.#at === from;
     const kind = found.replace(/^\d+/, '');
     if (kind === '<<<') {
       word.bytes += '\n';

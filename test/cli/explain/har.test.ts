@@ -75,6 +75,13 @@ describe('a body in an archive', () => {
 test.each([
   [post(undefined, LENGTH), 'without the body that was sent'],
   [{ ...post({ mimeType: 'application/json' }), bodySize: 9 }, 'without the body that was sent'],
+  [
+    post({
+      mimeType: 'multipart/form-data',
+      params: [{ name: 'f', fileName: 'a.png', contentType: 'image/png' }],
+    }),
+    'without the body that was sent',
+  ],
   [post({ text: ORDER.slice(0, 9) }, JSON_TYPE, LENGTH), 'with only a part of the body that was sent'],
   [post({ text: '\u001f\ufffd' }, JSON_TYPE, GZIP), 'with a coded body as text, whose bytes are lost'],
   [{ method: 'GET', url: 'data:text/plain,x' }, 'not of HTTP'],

@@ -293,3 +293,52 @@ test('words in single quotes are their bytes, and nothing makes a reader throw',
     }),
   );
 });
+
+describe('texts that are pasted as they stand somewhere', () => {
+  test.each<[string, string, readonly string[]]>([
+    [
+      'all requests as fetch',
+      'fetch("http://h/api/v1/a", {\n  "headers": { "x": "y" },\n  "method": "GET"\n}); ;\nfetch("http://h/api/v1/b", { "method": "DELETE" });',
+      ['GET /api/v1/a x: y', 'DELETE /api/v1/b'],
+    ],
+    [
+      'fetch in a chain, and another behind it',
+      "await fetch('http://h/api/v1/a').then((r) => r.json());\nawait fetch('http://h/api/v1/b');",
+      ['GET /api/v1/a', 'GET /api/v1/b'],
+    ],
+    [
+      'fetch with pairs',
+      'fetch("http://h/api/v1/a", {headers: [["x", "y"], ["z", "1"]]})',
+      ['GET /api/v1/a x: y, z: 1'],
+    ],
+    ['a fence of a page', '```bash\ncurl h/api/v1/a\n```', ['GET /api/v1/a']],
+    [
+      'the cookies of a PowerShell session',
+      '$session = New-Object Microsoft.PowerShell.Commands.WebRequestSession\n$session.Cookies.Add((New-Object System.Net.Cookie("a", "b=c", "/", "h")))\n$session.Cookies.Add((New-Object System.Net.Cookie("d", "", "/", "h")))\nInvoke-WebRequest -UseBasicParsing -Uri "http://h/api/v1/a" `\n-WebSession $session',
+      ['GET /api/v1/a Cookie: a=b=c; d='],
+    ],
+  ])('%s', (_what, text, expected) => {
+    const { requests, faults } = read(text);
+    expect(faults).toEqual([]);
+    expect(
+      requests.map(({ request: { method, target, headers = [] } }) =>
+        [method, target, headers.map((field) => field.join(': ')).join(', ')].join(' ').trim(),
+      ),
+    ).toEqual(expected);
+  });
+
+  test.each([
+    ['curl h/api/v1/clients/<id>', 'write a value in place of <…>'],
+    ['curl h/api/v1/clients >', 'none is named behind one'],
+    ['curl\u00a0h/api/v1/clients', 'curl[U+00A0]h/api/v1/clients'],
+    ['R=$(curl -s h/api/v1/clients)', 'paste what is between the brackets alone'],
+    ['fetch("http://h/api/v1/a", {headers: "x"})', 'write them as an object'],
+    [
+      '$s.Cookies.Add((New-Object System.Net.Cookie("a", $b)))\nInvoke-WebRequest -Uri "http://h/api/v1/a"',
+      'A cookie of the PowerShell session is no plain value',
+    ],
+  ])('%s says: %s', (text, sentence) => {
+    expect(read(text).requests).toEqual([]);
+    expect(said(text)).toContain(sentence);
+  });
+});
