@@ -75,7 +75,7 @@ const refused: readonly (readonly [bytes: string, status: number, attack: string
   ['POST /api/v2/x HTTP/2.0\r\nHost: g\r\n\r\n', 505, 'a version that this connection does not speak'],
   ['POST /api/v2/x HTTP/0.9\r\nHost: g\r\n\r\n', 505, 'a version without heads'],
   ['POST /api/v2/x HTTP/1.2\r\nHost: g\r\n\r\n', 505, 'a version that does not exist'],
-  ['POST /api/v2/x\r\n\r\n', 505, 'a request line of HTTP/0.9'],
+  ['POST /api/v2/x\r\n\r\n', 400, 'a request line of HTTP/0.9'],
   ['POST /api/v2/x HTTP/9.9\r\nHost: g\r\n\r\n', 505, 'a version that is still to come'],
   ['POST /api/v2/x HTTP/1.1\nHost: g\r\n\r\n', 400, 'a bare LF behind the request line'],
   ['POST /api/v2/x HTTP/1.1\rHost: g\r\n\r\n', 400, 'a bare CR behind the request line'],

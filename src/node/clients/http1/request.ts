@@ -53,6 +53,8 @@ const VERSION = /^HTTP\/\d\.\d$/;
 const ABSOLUTE = /^[a-z][a-z\d+.-]*:\/\//i;
 /** A list of transfer codings in which chunked is not the last one. */
 const CHUNKED_INSIDE = /(?:^|,)[\t ]*chunked[\t ]*,/i;
+/** Bytes of the longest method: no registered one has more than 17, and what is longer is no request (RFC 9112 §3). */
+const METHOD_BYTES = 256;
 const CR = 0x0d;
 const LF = 0x0a;
 const SPACE = 0x20;
@@ -111,12 +113,13 @@ function readUncommonLine(line: string): RequestLine | Failure {
   const methodEnd = line.indexOf(' ');
   const method = line.slice(0, methodEnd);
   // The preface of HTTP/2 (RFC 9113 §3.4) is no request: what follows it are frames.
-  if (methodEnd < 0 || !isFieldName(method) || method === 'PRI') return failure('bad-request');
+  if (methodEnd < 0 || methodEnd > METHOD_BYTES || !isFieldName(method) || method === 'PRI')
+    return failure('bad-request');
   const targetEnd = line.lastIndexOf(' ');
   const target = line.slice(methodEnd + 1, targetEnd === methodEnd ? undefined : targetEnd);
   if (!isTarget(method, target)) return failure('bad-request');
-  // A line of HTTP/0.9 has no version.
-  if (targetEnd === methodEnd) return failure('unsupported-version');
+  // A line of HTTP/0.9 has no version, which is no line of a later one (RFC 9112 §3).
+  if (targetEnd === methodEnd) return failure('bad-request');
   const version = line.slice(targetEnd + 1);
   if (version.length !== VERSION_LENGTH || !VERSION.test(version)) return failure('bad-request');
   const digits = version.slice(-3);
@@ -227,6 +230,7 @@ function readPartial(bytes: Buffer, headerBytes: number): RefusedHead | undefine
 function isPartialLine(bytes: Buffer): boolean {
   let at = 0;
   while (isTokenCharacter(bytes[at] ?? 0)) at += 1;
+  if (at > METHOD_BYTES) return false;
   if (at === bytes.length) return true;
   // An empty line may have come in part.
   if (at === 0) return bytes.length === 1 && bytes[0] === CR;
