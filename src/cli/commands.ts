@@ -1,3 +1,4 @@
+import { userInfo } from 'node:os';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import type { Zone } from '../report/plan/zone.ts';
 import type { RolloutRequest } from '../rollout/rollout-tally.ts';
@@ -520,7 +521,9 @@ function targeted(command: Command): Command {
   return command
     .optionsGroup('Part of the traffic:')
     .option('--operation <id>', 'apply to this operation only')
-    .option('--client <name>', 'apply to this client only (hash or name)');
+    .option('--client <name>', 'apply to this client only (hash or name)')
+    .optionsGroup('List of changes:')
+    .option('--why <text>', 'reason of the change, for the list of changes, beside your name');
 }
 
 function forced(command: Command): Command {
@@ -535,12 +538,23 @@ function readShare(text: string): number {
   throw new InvalidArgumentError('It must be a number above 0, and of at most 100.');
 }
 
-function targetOf({ operation, client, force }: RolloutOptions): RolloutRequest {
+function targetOf({ operation, client, force, why }: RolloutOptions): RolloutRequest {
   return {
     ...(operation === undefined ? {} : { operation }),
     ...(client === undefined ? {} : { client }),
     ...(force === undefined ? {} : { force }),
+    ...(why === undefined ? {} : { why }),
+    who: userName(),
   };
+}
+
+/** The name of the account that runs the command; empty where the system knows none. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return '';
+  }
 }
 
 async function carryOut(options: RolloutOptions, request: RolloutRequest | undefined): Promise<void> {

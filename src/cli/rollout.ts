@@ -28,6 +28,7 @@ export interface RolloutOptions {
   readonly operation?: string;
   readonly client?: string;
   readonly force?: boolean;
+  readonly why?: string;
 }
 
 /** Shows the rollout, or changes it as `request` says; prints the state after it and sets the exit code. */
@@ -99,6 +100,9 @@ function detailOf(text: string): string | undefined {
   }
 }
 
+/** Changes that are listed. */
+const MAX_CHANGES = 5;
+
 /** Characters of the labels before each line. */
 const LABEL = 12;
 
@@ -129,6 +133,12 @@ export function rolloutText(
       ({ at, by, operation, share, migrated, v1, latency, cause, resolved }) =>
         `roll-back   ${at} ${operation ?? 'default'} at ${share} %${by === undefined ? '' : ` by ${by}`}: ${latency === undefined ? `migrated ${countText(migrated)}, V1 ${countText(v1)}` : slowerSentence(latency)}; ${cause === undefined ? '' : `${causeSentence(cause, cause.name)} `}${resolved === undefined ? 'in force until you choose a mode' : `resolved ${resolved}`}`,
     ),
+    ...(view.changes ?? [])
+      .slice(0, MAX_CHANGES)
+      .map(
+        ({ at, what, who, by, why }) =>
+          `change      ${at} ${what}${who === undefined ? '' : `, by ${who}`}${by === undefined ? '' : `, at ${by}`}${why === undefined ? '' : `: ${why}`}`,
+      ),
     ...view.shadows.flatMap(({ operation, same, different, unknown, fields }) => [
       `shadow      ${operation ?? '(other)'}: ${same} same, ${different} different, ${unknown} unknown`,
       ...fields

@@ -3,12 +3,18 @@ import { parsedJson } from '../rewrite-log/attributes.ts';
 import { bodyCheckFault, type BodyCheckTally } from '../rollout/body-checks.ts';
 import type { Replica, ReplicaStatus } from '../rollout/replica.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
-import type { RolloutCommand, RolloutState } from '../rollout/rollout-state.ts';
-import type { ModeView, ReplicaView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
+import { causeSentence, type RolloutCommand, type RolloutState } from '../rollout/rollout-state.ts';
+import type {
+  ChangeRecord,
+  ModeView,
+  ReplicaView,
+  RolloutRequest,
+  RolloutView,
+} from '../rollout/rollout-tally.ts';
 import type { End, Mode } from '../rules/rollout.ts';
 import { didYouMean } from '../rules/rule-book-fault.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
-import { ambiguityWords } from './rollout-effect.ts';
+import { ambiguityWords, commandTitle } from './rollout-effect.ts';
 import { bodyFailure, failureBody, readBody } from './routes/responses.ts';
 
 /** What the processes of a gateway, or all isolates, counted. */
@@ -32,7 +38,21 @@ const MAX_COUNTS = 50;
 const COMMAND_BYTES = 4096;
 
 const MODES: readonly NonNullable<RolloutRequest['mode']>[] = ['migrate', 'observe', 'shadow', 'canary'];
-const KNOWN: ReadonlySet<string> = new Set(['mode', 'share', 'operation', 'client', 'force', 'check']);
+const KNOWN: ReadonlySet<string> = new Set([
+  'mode',
+  'share',
+  'operation',
+  'client',
+  'force',
+  'check',
+  'who',
+  'why',
+]);
+
+/** Maximum characters of an operator's name and reason, and changes that are listed. */
+const MAX_WHO = 80;
+const MAX_WHY = 200;
+const MAX_CHANGES = 50;
 
 /** Parts of the rollout routes. */
 interface RolloutAdminParts {
@@ -43,12 +63,24 @@ interface RolloutAdminParts {
   /** False where only the processes of this gateway share anything: nobody is told of replicas then. */
   readonly hasStore: boolean;
   readonly ruleBook: () => RuleBook;
+  /** Rule books that were read again, newest first; absent where there is one only. */
+  readonly reloads?: () => readonly RuleBookReload[];
   /** Origin of V1; undefined when there is none. */
   readonly v1Origin: string | undefined;
   /** False while the secret is generated at each start. */
   readonly isSticky: boolean;
   /** Display names, by client hash. */
   readonly names: () => ReadonlyMap<string, string>;
+}
+
+/** A rule book that was read again. */
+export interface RuleBookReload {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** Hash of the one that came into force; absent for a refused one. */
+  readonly hash?: string;
+  /** The first fault of a refused one. */
+  readonly fault?: string;
 }
 
 /** Shows and changes the state of the rollout. */
@@ -116,12 +148,51 @@ function viewOf(parts: RolloutAdminParts): RolloutView {
       if (rollback.cause === undefined || name === undefined) return rollback;
       return { ...rollback, cause: { ...rollback.cause, name } };
     }),
+    changes: changesOf(parts, names),
     shadows: counts.comparisons.list,
     ...bodyChecksOf(parts),
     requests: counts.requests,
     ...(counts.since === undefined ? {} : { countedSince: counts.since }),
     ...endOfV1(book, names),
   };
+}
+
+/** Commands, roll-backs and rule books in one list, newest first. */
+function changesOf(parts: RolloutAdminParts, names: ReadonlyMap<string, string>): readonly ChangeRecord[] {
+  const { state } = parts.control;
+  const commands = (state.history ?? []).map(
+    ({ at, by, who, why, mode, operation, client }): ChangeRecord => ({
+      at,
+      kind: 'command',
+      what: commandTitle({
+        ...mode,
+        ...(operation === undefined ? {} : { operation }),
+        ...(client === undefined ? {} : { client: names.get(client) ?? client }),
+      }),
+      ...(who === undefined ? {} : { who }),
+      ...(by === undefined ? {} : { by }),
+      ...(why === undefined ? {} : { why }),
+    }),
+  );
+  const rollbacks = state.rollbacks.map(({ at, by, operation, share, cause }): ChangeRecord => ({
+    at,
+    kind: 'roll-back',
+    what: `Roll back ${share} % of the clients for ${operation ?? 'everything else'}`,
+    ...(by === undefined ? {} : { by }),
+    ...(cause === undefined
+      ? {}
+      : { why: causeSentence(cause, cause.client === undefined ? undefined : names.get(cause.client)) }),
+  }));
+  const reloads = (parts.reloads?.() ?? []).map(({ at, hash, fault }): ChangeRecord => ({
+    at: new Date(at).toISOString(),
+    kind: 'rule-book',
+    what: hash === undefined ? 'Rule book refused' : `Rule book ${hash} in force`,
+    ...(parts.replica === undefined || !parts.hasStore ? {} : { by: parts.replica.status.name }),
+    ...(fault === undefined ? {} : { why: fault }),
+  }));
+  return [...commands, ...rollbacks, ...reloads]
+    .sort((one, other) => Date.parse(other.at) - Date.parse(one.at))
+    .slice(0, MAX_CHANGES);
 }
 
 function namesOf({ ruleBook, names }: RolloutAdminParts): ReadonlyMap<string, string> {
@@ -264,7 +335,19 @@ function commandOf(
     return { fault: ambiguityWords(client, [hash, ...others]) };
   const chosen: Mode | undefined =
     mode === undefined ? undefined : { mode, ...(share === undefined ? {} : { share }) };
-  return { mode: chosen, operation, client: hash };
+  return {
+    mode: chosen,
+    operation,
+    client: hash,
+    ...said('who', request.who, MAX_WHO),
+    ...said('why', request.why, MAX_WHY),
+  };
+}
+
+/** A text of an operator, on one line and cut where it is too long; nothing where it says nothing. */
+function said(name: 'who' | 'why', text: string | undefined, limit: number): Partial<RolloutCommand> {
+  const words = text?.replaceAll(/\s+/g, ' ').trim().slice(0, limit) ?? '';
+  return words === '' ? {} : { [name]: words };
 }
 
 function hashesOf(parts: RolloutAdminParts, client: string): readonly string[] {
@@ -286,7 +369,7 @@ export function rolloutRoutes(app: Hono, rollout: RolloutAdmin): void {
     const request = readRequest(body.text);
     if (request === undefined) {
       const detail =
-        'Send {"mode": "migrate", "observe", "shadow" or "canary", "share", "operation", "client", "force", "check"}.';
+        'Send {"mode": "migrate", "observe", "shadow" or "canary", "share", "operation", "client", "force", "check", "who", "why"}.';
       return c.json(failureBody(400, 'bad-request', detail), 400);
     }
     const outcome = await rollout.command(request);
@@ -299,7 +382,16 @@ function readRequest(text: string): RolloutRequest | undefined {
   const value = parsedJson(text);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   if (Object.keys(value).some((key) => !KNOWN.has(key))) return undefined;
-  const { mode, share, operation, client, force, check }: { [Key in keyof RolloutRequest]?: unknown } = value;
+  const {
+    mode,
+    share,
+    operation,
+    client,
+    force,
+    check,
+    who,
+    why,
+  }: { [Key in keyof RolloutRequest]?: unknown } = value;
   const chosen = MODES.find((candidate) => candidate === mode);
   if (mode !== undefined && chosen === undefined) return undefined;
   if (share !== undefined && typeof share !== 'number') return undefined;
@@ -307,6 +399,8 @@ function readRequest(text: string): RolloutRequest | undefined {
   if (client !== undefined && typeof client !== 'string') return undefined;
   if (force !== undefined && typeof force !== 'boolean') return undefined;
   if (check !== undefined && typeof check !== 'boolean') return undefined;
+  if (who !== undefined && typeof who !== 'string') return undefined;
+  if (why !== undefined && typeof why !== 'string') return undefined;
   return {
     ...(chosen === undefined ? {} : { mode: chosen }),
     ...(share === undefined ? {} : { share }),
@@ -314,5 +408,7 @@ function readRequest(text: string): RolloutRequest | undefined {
     ...(client === undefined ? {} : { client }),
     ...(force === undefined ? {} : { force }),
     ...(check === undefined ? {} : { check }),
+    ...(who === undefined ? {} : { who }),
+    ...(why === undefined ? {} : { why }),
   };
 }

@@ -41,7 +41,7 @@ export function rolloutEffect(
   methodOf: (operation: string) => string | undefined = () => undefined,
 ): RolloutEffect {
   const { mode } = request;
-  const title = `${commandWords(request)} ${targetWords(request)}`;
+  const title = commandTitle(request);
   if (mode === undefined)
     return {
       title,
@@ -64,6 +64,11 @@ export function rolloutEffect(
       ...(mode === 'shadow' ? shadowWarnings(request, methodOf) : []),
     ],
   };
+}
+
+/** A command in words, such as `Migrate 25 % of the clients for create_client`. */
+export function commandTitle(request: RolloutRequest): string {
+  return `${commandWords(request)} ${targetWords(request)}`;
 }
 
 /** Says where a canary has no client to migrate, and from which share on it has one. */

@@ -31,6 +31,9 @@ export interface Reload {
   readonly faults: readonly string[];
 }
 
+/** Readings that are kept for the list of changes. */
+const MAX_HISTORY = 20;
+
 /** The rule book in force. A new one is checked, then swapped whole; a faulty one is refused, and the old one stays. */
 export class RuleBooks {
   current: CompiledRuleBook;
@@ -46,6 +49,8 @@ export class RuleBooks {
   refusal: { readonly at: number; readonly faults: readonly string[] } | undefined = undefined;
   /** Gets a rule book ready before it is in force. */
   prepare: ((book: RuleBook) => Promise<void>) | undefined = undefined;
+  /** The last readings that changed something, newest first; `at` is milliseconds since 1970. */
+  history: readonly { readonly at: number; readonly hash?: string; readonly fault?: string }[] = [];
   private readonly load: () => Promise<RuleBookOutcome>;
   private readonly time: () => number;
   private reading: Promise<unknown> = Promise.resolve();
@@ -72,6 +77,7 @@ export class RuleBooks {
     if ('faults' in outcome) {
       this.refused += 1;
       this.refusal = { at: this.time(), faults: outcome.faults };
+      this.note({ at: this.time(), fault: outcome.faults[0] ?? '' });
       return { changed: false, wasRefused: false, faults: outcome.faults };
     }
     const wasRefused = this.refusal !== undefined;
@@ -83,8 +89,13 @@ export class RuleBooks {
     if (changed) {
       this.since = this.time();
       this.reloads += 1;
+      this.note({ at: this.since, hash: outcome.rules.ruleBook.hash });
     }
     return { changed, wasRefused, faults: [] };
+  }
+
+  private note(reading: RuleBooks['history'][number]): void {
+    this.history = [reading, ...this.history].slice(0, MAX_HISTORY);
   }
 }
 

@@ -133,6 +133,14 @@ export interface RolloutState {
   readonly rollbacks: readonly Rollback[];
   /** The revision that began the stage of an operation, or, by the empty name, of the default; absent before the first choice. */
   readonly stages?: Readonly<Record<string, number>>;
+  /** The last commands, newest first. */
+  readonly history?: readonly CommandRecord[];
+}
+
+/** A command as the list of changes keeps it. */
+export interface CommandRecord extends RolloutCommand {
+  /** RFC 3339. */
+  readonly at: string;
 }
 
 /** Target of a command: a client, an operation, or neither for the default. */
@@ -146,10 +154,14 @@ export interface RolloutCommand extends RolloutTarget {
   readonly mode?: Mode | undefined;
   /** Name of the replica that took the command. */
   readonly by?: string | undefined;
+  /** The operator's name and reason, as far as they were given. */
+  readonly who?: string | undefined;
+  readonly why?: string | undefined;
 }
 
-/** Maximum number of rollbacks in the history. */
+/** Maximum number of rollbacks, and of commands, in the history. */
 const MAX_ROLLBACKS = 20;
+const MAX_COMMANDS = 50;
 
 /** State before any mode is set. */
 export const initialRollout: RolloutState = {
@@ -181,12 +193,10 @@ export function causeFilter({ status, client, operation }: RollbackCause): strin
 }
 
 /** Returns the state after a command at `now` (RFC 3339), which resolves the rollbacks of its target. */
-export function commanded(
-  state: RolloutState,
-  { mode, operation, client, by }: RolloutCommand,
-  now: string,
-): RolloutState {
-  const sent = { ...changedBy(state, by), revision: state.revision + 1, changed: now };
+export function commanded(state: RolloutState, command: RolloutCommand, now: string): RolloutState {
+  const { mode, operation, client, by } = command;
+  const history = [{ ...command, at: now }, ...(state.history ?? [])].slice(0, MAX_COMMANDS);
+  const sent = { ...changedBy(state, by), revision: state.revision + 1, changed: now, history };
   if (client !== undefined) return { ...sent, clients: withMode(state.clients, client, mode) };
   const before = operation === undefined ? state.default : ownMode(state.operations, operation);
   // The same choice again is the same stage.

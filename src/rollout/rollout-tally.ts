@@ -195,6 +195,20 @@ export interface ReplicaView {
   readonly waiting: number;
 }
 
+/** One change of the modes or of the rule book, in words. */
+export interface ChangeRecord {
+  /** RFC 3339. */
+  readonly at: string;
+  readonly kind: 'command' | 'roll-back' | 'rule-book';
+  /** What was changed, such as `Migrate 5 % of the clients for create_client`. */
+  readonly what: string;
+  /** The operator, as far as a name was given; absent for what the gateway did by itself. */
+  readonly who?: string;
+  /** Name of the replica; absent without replicas. */
+  readonly by?: string;
+  readonly why?: string;
+}
+
 /** Progress of a migration: the modes of V1 traffic, its failures, and the deprecation signals to V1 clients. */
 export interface RolloutView {
   /** Address of V1; absent without a V1 origin, in which case every request is migrated. */
@@ -215,6 +229,8 @@ export interface RolloutView {
   readonly canaries: readonly CanaryView[];
   /** Newest first. */
   readonly rollbacks: readonly RollbackView[];
+  /** The last changes of modes and rule book, newest first. */
+  readonly changes?: readonly ChangeRecord[];
   readonly shadows: readonly ShadowView[];
   /**
    * Dry runs under the rule book in force; absent when no description of V2 is configured and the
@@ -269,4 +285,7 @@ export interface RolloutRequest {
   readonly force?: boolean;
   /** Only says whether it would be refused: nothing changes. */
   readonly check?: boolean;
+  /** The operator's name and reason for the list of changes: at most 80 and 200 characters. */
+  readonly who?: string;
+  readonly why?: string;
 }

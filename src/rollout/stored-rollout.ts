@@ -1,5 +1,12 @@
 import type { Mode } from '../rules/rollout.ts';
-import type { LatencyHarm, OriginCount, Rollback, RollbackCause, RolloutState } from './rollout-state.ts';
+import type {
+  CommandRecord,
+  LatencyHarm,
+  OriginCount,
+  Rollback,
+  RollbackCause,
+  RolloutState,
+} from './rollout-state.ts';
 
 /** Key of the rollout in a store. */
 export const ROLLOUT_KEY = 'rollout';
@@ -7,6 +14,7 @@ export const ROLLOUT_KEY = 'rollout';
 /** Version of the layout of the text. */
 const FORMAT = 1;
 const MAX_ROLLBACKS = 100;
+const MAX_HISTORY = 200;
 const MODES = ['migrate', 'observe', 'shadow'] as const;
 
 /** Returns the text of a state, for a store: JSON that people can read. */
@@ -24,6 +32,15 @@ export function rolloutText(state: RolloutState): string {
     clients,
     rollbacks,
     stages: state.stages,
+    history: state.history?.map(({ at, by: replica, who, why, operation, client, mode }) => ({
+      at,
+      by: replica,
+      who,
+      why,
+      operation,
+      client,
+      mode,
+    })),
   };
   return `${JSON.stringify(ordered, undefined, 2)}\n`;
 }
@@ -54,6 +71,7 @@ export function readRollout(value: unknown): RolloutState | undefined {
     'clients',
     'rollbacks',
     'stages',
+    'history',
   ]);
   if (read?.['format'] !== FORMAT) return undefined;
   const { revision, changed, by } = read;
@@ -66,6 +84,8 @@ export function readRollout(value: unknown): RolloutState | undefined {
   if (standard === undefined && read['default'] !== undefined) return undefined;
   if (operations === undefined || clients === undefined || rollbacks === undefined) return undefined;
   if (stages === undefined && read['stages'] !== undefined) return undefined;
+  const history = readHistory(read['history']);
+  if (history === undefined && read['history'] !== undefined) return undefined;
   return {
     revision,
     changed,
@@ -75,6 +95,7 @@ export function readRollout(value: unknown): RolloutState | undefined {
     clients,
     rollbacks,
     ...(stages === undefined ? {} : { stages }),
+    ...(history === undefined ? {} : { history }),
   };
 }
 
@@ -84,6 +105,31 @@ function readStages(value: unknown): Record<string, number> | undefined {
   return object(value) === undefined || stages.length < entries.length
     ? undefined
     : Object.fromEntries(stages);
+}
+
+function readHistory(value: unknown): readonly CommandRecord[] | undefined {
+  if (!Array.isArray(value) || value.length > MAX_HISTORY) return undefined;
+  const records = value.map(readCommand).filter((record) => record !== undefined);
+  return records.length === value.length ? records : undefined;
+}
+
+function readCommand(value: unknown): CommandRecord | undefined {
+  const read = object(value, ['at', 'by', 'who', 'why', 'operation', 'client', 'mode']);
+  if (read === undefined) return undefined;
+  const { at, by, who, why, operation, client } = read;
+  const mode = read['mode'] === undefined ? undefined : readMode(read['mode']);
+  if (mode === undefined && read['mode'] !== undefined) return undefined;
+  if (!isInstant(at) || !isText(by) || !isText(who) || !isText(why)) return undefined;
+  if (!isText(operation) || !isText(client)) return undefined;
+  return {
+    at,
+    ...(by === undefined ? {} : { by }),
+    ...(who === undefined ? {} : { who }),
+    ...(why === undefined ? {} : { why }),
+    ...(operation === undefined ? {} : { operation }),
+    ...(client === undefined ? {} : { client }),
+    ...(mode === undefined ? {} : { mode }),
+  };
 }
 
 function readMode(value: unknown): Mode | undefined {

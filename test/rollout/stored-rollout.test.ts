@@ -16,6 +16,8 @@ const step: fc.Arbitrary<(state: RolloutState) => RolloutState> = fc.oneof(
       mode: fc.option(mode, { nil: undefined }),
       operation: fc.option(fc.string(), { nil: undefined }),
       by: fc.option(fc.string(), { nil: undefined }),
+      who: fc.option(fc.string(), { nil: undefined }),
+      why: fc.option(fc.string(), { nil: undefined }),
     })
     .map((command) => (state: RolloutState) => commanded(state, command, AT)),
   fc.tuple(fc.stringMatching(/^[0-9a-f]{16}$/), mode).map(
@@ -63,6 +65,11 @@ test('what is no state is not read, whatever it is', () => {
     { clients: { short: { mode: 'observe' } } },
     { rollbacks: [{ at: AT }] },
     { stages: [] },
+    { history: {} },
+    { history: [{ at: 'today' }] },
+    { history: [{ at: AT, mode: { mode: 'canary' } }] },
+    { history: [{ at: AT, who: 7 }] },
+    { history: [{ at: AT, more: 1 }] },
     { stages: { '': -1 } },
     { more: true },
   ])

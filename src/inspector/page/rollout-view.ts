@@ -2,6 +2,7 @@ import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { wouldFail, wouldFailWords } from '../../rollout/body-checks.ts';
 import type {
+  ChangeRecord,
   CountView,
   ModeView,
   RollbackView,
@@ -18,7 +19,7 @@ import type { Report, RulesView } from '../api.ts';
 import { brownoutSentences, endSentences } from '../operator-view.ts';
 import { rolloutEffect, type RolloutEffect, ruleWords } from '../rollout-effect.ts';
 import { AdminFailure, asFailure, getJson, postJson, useAsked } from './admin-client.ts';
-import { ago, clockTime, count, counted } from './format.ts';
+import { ago, clockTime, count, counted, dayTime } from './format.ts';
 import { type Go, toExchanges } from './page-state.ts';
 import {
   card,
@@ -112,14 +113,14 @@ export function RolloutView({ go, announce, rules }: RolloutViewProps): VNode {
       setFault(asFailure(error).message);
     }
   };
-  const carryOut = async ({ request, revision, effect }: CheckedCommand, force: boolean): Promise<void> => {
+  const carryOut = async ({ request, revision, effect }: CheckedCommand, said: Said): Promise<void> => {
     const now = await getJson<Rollout>('rollout');
     if (now.revision !== revision)
       throw new AdminFailure(
         409,
         'The rollout was changed meanwhile, so this is no longer what would happen. Cancel, and check again.',
       );
-    setChanged(await postJson<Rollout>('rollout', force ? { ...request, force } : request));
+    setChanged(await postJson<Rollout>('rollout', { ...request, ...said }));
     setChecked(undefined);
     announce(`Done: ${effect.title}.`);
   };
@@ -135,6 +136,7 @@ export function RolloutView({ go, announce, rules }: RolloutViewProps): VNode {
       operations,
       check: (request) => void check(request),
     }),
+    changesCard(response),
     canariesCard(response),
     shadowsCard(response),
     endCard(response),
@@ -324,6 +326,37 @@ function stepsOf(
 
 function modeText({ mode, share }: ModeView): string {
   return share === undefined ? MODES[mode] : `${MODES[mode]}: ${share} % of the clients are migrated`;
+}
+
+/** Who changed what, when and why: operators, roll-backs, and rule books that were read again. */
+function changesCard({ changes = [] }: Rollout): VNode | false {
+  if (changes.length === 0) return false;
+  return card(
+    'Changes',
+    'the last ones, newest first; rule books since the start of this gateway',
+    table<ChangeRecord>(
+      [
+        {
+          name: 'When',
+          kind: 'head',
+          cell: ({ at }) => el('time', { dateTime: at, title: at }, dayTime(at)),
+        },
+        { name: 'What', cell: ({ what }) => visibleText(what) },
+        {
+          name: 'Who',
+          cell: ({ kind, who, by }) =>
+            visibleText(
+              (who ?? (kind === 'command' ? 'not named' : 'the gateway')) +
+                (by === undefined ? '' : `, at ${by}`),
+            ),
+        },
+        { name: 'Why', cell: ({ why }) => visibleText(why ?? '–') },
+      ],
+      changes,
+      ({ at, what }) => `${at} ${what}`,
+      'wide',
+    ),
+  );
 }
 
 function canariesCard({ canaries, rollbacks, rollback }: Rollout): VNode | false {
@@ -568,7 +601,13 @@ function input(
   {
     fault,
     ...limits
-  }: { readonly inputMode?: 'decimal'; readonly pattern?: string; readonly fault?: string | undefined },
+  }: {
+    readonly inputMode?: 'decimal';
+    readonly pattern?: string;
+    readonly required?: false;
+    readonly maxLength?: number;
+    readonly fault?: string | undefined;
+  },
 ): VNode {
   return field(
     id,
@@ -607,14 +646,22 @@ interface RolloutDialogProps {
   readonly checked: CheckedCommand;
   readonly onCancel: () => void;
   /** Carries the command out; rejects with the reason when nothing was changed. */
-  readonly carryOut: (checked: CheckedCommand, force: boolean) => Promise<void>;
+  readonly carryOut: (checked: CheckedCommand, said: Said) => Promise<void>;
 }
+
+/** What an operator adds to a command. */
+type Said = Pick<RolloutRequest, 'force' | 'who' | 'why'>;
+
+/** Under this name the browser remembers who the operator is. */
+const WHO_KEY = 'capture-gateway.operator';
 
 /** Names the clients that a command moves, and carries it out when the operator confirms it. */
 function RolloutDialog({ checked, onCancel, carryOut }: RolloutDialogProps): VNode {
   const dialog = useRef<HTMLDialogElement>(null);
   const [fault, setFault] = useState('');
   const [isForced, setIsForced] = useState(false);
+  const [who, setWho] = useState(() => localStorage.getItem(WHO_KEY) ?? '');
+  const [why, setWhy] = useState('');
   const [isBusy, setIsBusy] = useState(false);
   useEffect(() => {
     const { current } = dialog;
@@ -630,7 +677,8 @@ function RolloutDialog({ checked, onCancel, carryOut }: RolloutDialogProps): VNo
   const confirm = async (): Promise<void> => {
     setIsBusy(true);
     try {
-      await carryOut(checked, isForced);
+      localStorage.setItem(WHO_KEY, who);
+      await carryOut(checked, { who, why, ...(isForced ? { force: true } : {}) });
     } catch (error) {
       setFault(asFailure(error).message);
       setIsBusy(false);
@@ -652,6 +700,15 @@ function RolloutDialog({ checked, onCancel, carryOut }: RolloutDialogProps): VNo
     [refusal?.words ?? '', fault]
       .filter((words) => words !== '')
       .map((words) => el('p', { key: words, class: 'fault', role: 'alert' }, visibleText(words))),
+    el(
+      'div',
+      { class: 'rollout-form' },
+      input('rollout-who', 'Your name, for the list of changes', who, setWho, {
+        required: false,
+        maxLength: 80,
+      }),
+      input('rollout-why', 'Why', why, setWhy, { required: false, maxLength: 200 }),
+    ),
     refusal?.canInsist === true &&
       el(
         'label',

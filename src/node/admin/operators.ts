@@ -266,6 +266,7 @@ function rolloutAdmin({ parts, view, namesFile }: OperatorState, gateway: Gatewa
     hasStore: records !== undefined,
     names: namesFile.names,
     ruleBook: () => ruleBooks.current.ruleBook,
+    reloads: () => ruleBooks.history,
     v1Origin,
     isSticky: settings.get(table.clientSecret) !== undefined,
   });

@@ -1,5 +1,6 @@
 /** @module-tag chromium */
 import axe from 'axe-core';
+import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
@@ -7,6 +8,7 @@ import { type Browser, startBrowser } from '../../support/browser.ts';
 import type { RolloutView } from '../../../src/rollout/rollout-tally.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
 import { command } from '../../support/command.ts';
+import { until } from '../../support/until.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { inspectGateway, type InspectedGateway } from '../../support/inspected-gateway.ts';
 
@@ -85,7 +87,13 @@ test("an owner's complaint: the order is found by what the owner says, and the r
 
 test('observe to migrate and back: one step each, and what would be refused or empty is said before the button', async () => {
   const v1 = await rawServer((socket) => socket.write(ok('{"data":{}}')));
-  const gateway = await started({ 'v1-upstream': v1.origin, 'client-secret': 'the secret of this test' });
+  const book = join(temporaryFolder('jobs'), 'rules.yaml');
+  await copyFile('config/rules.yaml', book);
+  const gateway = await started({
+    'v1-upstream': v1.origin,
+    'client-secret': 'the secret of this test',
+    rules: book,
+  });
   const state = async (): Promise<RolloutView> =>
     (await (await fetch(`${gateway.adminOrigin}/rollout`)).json()) as RolloutView;
   const choose = (body: object): Promise<Response> =>
@@ -102,6 +110,11 @@ test('observe to migrate and back: one step each, and what would be refused or e
   const step = async (words: string, title: string): Promise<void> => {
     const button = page.getByRole('button', { name: words, exact: true });
     await button.click();
+    // The browser remembers the name from the first time on.
+    const who = dialog.getByLabel('Your name, for the list of changes');
+    if (words.startsWith('Shadow')) await who.fill('Ada');
+    expect(await who.inputValue()).toBe('Ada');
+    await dialog.getByLabel('Why').fill(`why ${title}`);
     await dialog.getByRole('button', { name: title, exact: true }).click();
     await dialog.waitFor({ state: 'detached' });
   };
@@ -160,5 +173,20 @@ test('observe to migrate and back: one step each, and what would be refused or e
   const after = await state();
   expect([after.default.mode, after.operations['create_client']?.mode]).toEqual(['observe', 'observe']);
   await page.getByRole('heading', { name: 'Observe: V1 responds', exact: true }).waitFor();
+  // The list of changes has who, when and why, also of a rule book that was read again; the charts mark them.
+  await writeFile(book, `${await readFile(book, 'utf8')}\nnonsense: 1\n`);
+  await until(async () => (await state()).changes?.[0]?.kind === 'rule-book');
+  const told = (words: RegExp): Promise<void> => page.getByRole('row', { name: words }).first().waitFor();
+  await told(/Migrate create_client Ada why Migrate create_client$/);
+  await told(/Observe everything else not named –$/);
+  await told(/Rule book refused the gateway .*nonsense/);
+  expect(await barriers(page)).toEqual([]);
+  await page.getByRole('link', { name: 'Last hour' }).click();
+  const marked = page.getByRole('list', { name: 'Changes, marked in the charts' });
+  await marked.getByText(/^\d\d:\d\d Migrate create_client$/).waitFor();
+  expect(await page.locator('.chart').first().locator('.change-mark').count()).toBe(
+    await marked.getByRole('listitem').count(),
+  );
+  expect(await barriers(page)).toEqual([]);
   expect(complaints.filter((one) => !one.includes('422'))).toEqual([]);
 });

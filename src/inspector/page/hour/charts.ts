@@ -32,6 +32,8 @@ export interface ChartFrameProps {
   /** Label of the slot under the pointer. */
   readonly readout: (slot: number | undefined) => ComponentChildren;
   readonly draw: (plot: Plot) => ComponentChildren;
+  /** Changes to mark, by their slots. */
+  readonly marks?: readonly { readonly slot: number; readonly words: string }[];
 }
 
 /** Room for a label under the chart, in pixels, for text of the usual size. */
@@ -48,7 +50,7 @@ const STEPS = [1, 2, 5, 10];
 
 /** The axes of a chart, and the label under the pointer. Drawn at the available width, so that lines stay sharp. */
 export function ChartFrame(props: ChartFrameProps): VNode {
-  const { summary, ticks, slots, unknown = 0, readout, draw } = props;
+  const { summary, ticks, slots, unknown = 0, readout, draw, marks = [] } = props;
   const frame = useRef<HTMLDivElement>(null);
   const { width, scale, stretch } = useSize(frame);
   const height = props.height * scale * stretch;
@@ -127,6 +129,21 @@ export function ChartFrame(props: ChartFrameProps): VNode {
           height: plot.height,
         }),
       draw(plot),
+      marks.map(({ slot: at, words }) => {
+        const x = plot.left + slotWidth * (at + 0.5);
+        return el(
+          'line',
+          {
+            key: `${at} ${words}`,
+            class: 'change-mark',
+            x1: x,
+            x2: x,
+            y1: plot.top,
+            y2: plot.top + plot.height,
+          },
+          el('title', null, words),
+        );
+      }),
     ),
   );
 }

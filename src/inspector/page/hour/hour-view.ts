@@ -1,11 +1,12 @@
 import type { VNode } from 'preact';
 import type { HourOutcome } from '../../../rewrite-log/history.ts';
+import type { ChangeRecord, RolloutView } from '../../../rollout/rollout-tally.ts';
 import type { HistoryMinute, HistoryView, Quantiles } from '../../api.ts';
 import { OUTCOME_MEANINGS } from '../../entries/entry-words.ts';
 import { useAsked } from '../admin-client.ts';
 import { count, counted, dayTime, milliseconds, minuteTime } from '../format.ts';
 import { type Go, toExchanges } from '../page-state.ts';
-import { card, type Column, el, linkButton, Loading, part, scrollTable } from '../parts.ts';
+import { card, type Column, el, linkButton, Loading, part, scrollTable, visibleText } from '../parts.ts';
 import { ChartFrame, type ChartFrameProps, linearTicks, logShare, logTicks, type Plot } from './charts.ts';
 
 /** Number of slots of a chart of the last hour, one a minute. */
@@ -20,24 +21,63 @@ const REFRESH = 5000;
 /** The last hour: traffic by verdict, and durations. */
 export function HourView({ go }: { readonly go: Go }): VNode {
   const { response, failure } = useAsked<HistoryView>('history', REFRESH);
+  const { response: rollout } = useAsked<Pick<RolloutView, 'changes'>>('rollout', REFRESH);
   if (response === undefined) return part(Loading, { failure, subject: 'the last hour' });
   const { minutes, since } = response;
+  const marks = marksOf(rollout?.changes ?? [], minutes);
   return el(
     'div',
     { class: 'view hour' },
     el('h2', null, 'Last hour'),
     minutes.length < HOUR_SLOTS && el('p', { class: 'lead' }, unknownWords(since)),
     tiles(minutes, go),
-    card('Exchanges per minute, by outcome', undefined, part(VerdictChart, { minutes })),
+    card(
+      'Exchanges per minute, by outcome',
+      undefined,
+      part(VerdictChart, { minutes, marks }),
+      changesList(marks),
+    ),
     el(
       'div',
       { class: 'pair' },
-      card('Response time for clients', 'logarithmic', part(DurationChart, { minutes, of: 'total' })),
-      card('Response time of V2', 'to its response headers', part(DurationChart, { minutes, of: 'v2' })),
+      card('Response time for clients', 'logarithmic', part(DurationChart, { minutes, marks, of: 'total' })),
+      card(
+        'Response time of V2',
+        'to its response headers',
+        part(DurationChart, { minutes, marks, of: 'v2' }),
+      ),
       minutes.some(({ v1 }) => v1 !== undefined) &&
-        card('Response time of V1', 'to its response headers', part(DurationChart, { minutes, of: 'v1' })),
+        card(
+          'Response time of V1',
+          'to its response headers',
+          part(DurationChart, { minutes, marks, of: 'v1' }),
+        ),
     ),
     figures(minutes, go),
+  );
+}
+
+type Marks = NonNullable<ChartFrameProps['marks']>;
+
+/** The changes of modes and rule book that fall into the minutes of the charts, oldest first. */
+function marksOf(changes: readonly ChangeRecord[], minutes: readonly HistoryMinute[]): Marks {
+  const last = Date.parse(minutes.at(-1)?.time ?? '');
+  return changes
+    .toReversed()
+    .map(({ at, what }) => ({
+      slot: Math.min(HOUR_SLOTS - 1, HOUR_SLOTS - 1 + Math.floor((Date.parse(at) - last) / MINUTE_MS)),
+      words: `${minuteTime(at)} ${what}`,
+    }))
+    .filter(({ slot }) => slot >= 0);
+}
+
+/** The changes that the charts mark, in words. */
+function changesList(marks: Marks): VNode | false {
+  if (marks.length === 0) return false;
+  return el(
+    'ul',
+    { class: 'plain changes-marked', 'aria-label': 'Changes, marked in the charts' },
+    marks.map(({ slot, words }) => el('li', { key: `${slot} ${words}` }, visibleText(words))),
   );
 }
 
@@ -157,12 +197,19 @@ function tile({ tone, name, total, words, filter, meaning }: Tile, go: Go): VNod
 }
 
 /** Exchanges by minute and outcome, as stacked bars. */
-function VerdictChart({ minutes }: { readonly minutes: readonly HistoryMinute[] }): VNode {
+function VerdictChart({
+  minutes,
+  marks,
+}: {
+  readonly minutes: readonly HistoryMinute[];
+  readonly marks: Marks;
+}): VNode {
   const ticks = linearTicks(Math.max(...minutes.map(allOf), 1), 4);
   const max = ticks.at(-1) ?? 1;
   const hour = hourSlots(minutes);
   return part(ChartFrame, {
     summary: summaryOf(minutes),
+    marks,
     height: 240,
     ticks: ticks.map((tick) => ({ label: count(tick), share: tick / max })),
     ...hour,
@@ -245,6 +292,7 @@ function bar(minute: HistoryMinute, slot: number, plot: Plot, max: number): VNod
 
 /** Properties of a chart of durations. */
 interface DurationChartProps {
+  readonly marks: Marks;
   readonly minutes: readonly HistoryMinute[];
   /** `total`: the client's waiting time; `v1`, `v2`: until that service began to respond. */
   readonly of: Measured;
@@ -253,7 +301,7 @@ interface DurationChartProps {
 type Measured = 'total' | 'v1' | 'v2';
 
 /** Quantiles of durations by minute, as lines on a logarithmic scale. */
-function DurationChart({ minutes, of }: DurationChartProps): VNode {
+function DurationChart({ minutes, marks, of }: DurationChartProps): VNode {
   const known = quantilesOf(minutes, of);
   const hour = hourSlots(minutes);
   const ticks = logTicks(
@@ -262,6 +310,7 @@ function DurationChart({ minutes, of }: DurationChartProps): VNode {
   );
   return part(ChartFrame, {
     summary: durationSummary(minutes, of),
+    marks,
     height: 220,
     ticks: ticks.map((tick) => ({ label: tickLabel(tick), share: logShare(tick, ticks) })),
     ...hour,
