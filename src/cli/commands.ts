@@ -502,6 +502,12 @@ export function rollout(command: Command): void {
     .action((share: number, options: RolloutOptions) =>
       carryOut(options, { mode: 'canary', share, ...targetOf(options) }),
     );
+  targeted(common(command.command('verify')))
+    .description('migrate every request; V1 is also asked for a share of the reads, and both are compared')
+    .argument('<percent>', 'share of the reads', readShare)
+    .action((share: number, options: RolloutOptions) =>
+      carryOut(options, { mode: 'verify', share, ...targetOf(options) }),
+    );
   targeted(common(command.command('clear')))
     .description('return to the mode of the rule book')
     .action((options: RolloutOptions) => carryOut(options, targetOf(options)));

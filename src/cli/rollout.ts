@@ -139,8 +139,8 @@ export function rolloutText(
         ({ at, what, who, by, why }) =>
           `change      ${at} ${what}${who === undefined ? '' : `, by ${who}`}${by === undefined ? '' : `, at ${by}`}${why === undefined ? '' : `: ${why}`}`,
       ),
-    ...view.shadows.flatMap(({ operation, same, different, unknown, fields }) => [
-      `shadow      ${operation ?? '(other)'}: ${same} same, ${different} different, ${unknown} unknown`,
+    ...view.shadows.flatMap(({ operation, verified, same, different, unknown, fields }) => [
+      `${verified === true ? 'verify' : 'shadow'}      ${operation ?? '(other)'}: ${same} same, ${different} different, ${unknown} unknown`,
       ...fields
         .slice(0, 10)
         .map(({ path, kind, count }) => `              ${path}: ${kind}, ${counted(count, 'time')}`),
@@ -250,7 +250,8 @@ const SOURCES: Readonly<Record<ModeView['from'], string>> = {
 };
 
 function modeText({ mode, share, from }: ModeView): string {
-  return `${mode}${share === undefined ? '' : ` ${share} % of the clients`} (${SOURCES[from]})`;
+  const of = mode === 'verify' ? 'reads' : 'clients';
+  return `${mode}${share === undefined ? '' : ` ${share} % of the ${of}`} (${SOURCES[from]})`;
 }
 
 function countText({ requests, failures }: CountView): string {

@@ -148,7 +148,7 @@ const HELP: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     listen: 'where clients connect',
     'admin-listen': 'health, page, metrics',
     upstream: 'V2 service; unset: the embedded one',
-    'v1-upstream': 'V1 service, for observe, shadow, canary',
+    'v1-upstream': 'V1 service, for all modes but migrate',
   },
   [RULES_GROUP]: {
     rules: 'rule book',

@@ -181,7 +181,10 @@ function rowsOf({ since, requests, shadows, bodyChecks }: SharedTotals): readonl
 }[] {
   return [
     { name: REQUESTS, row: { since, requests } },
-    ...shadows.map((shadow) => ({ name: `shadow/${shadow.operation ?? ''}`, row: { shadow } })),
+    ...shadows.map((shadow) => ({
+      name: `${shadow.verified === true ? 'verify' : 'shadow'}/${shadow.operation ?? ''}`,
+      row: { shadow },
+    })),
     ...bodyChecks.map((bodyCheck) => ({
       name: bodyCheckName(bodyCheck.operation, bodyCheck.client),
       row: { bodyCheck },

@@ -13,7 +13,8 @@ import { apiKeyOf, type ReceivedRequest, receiveRequest } from './received-reque
 import { OptionsExchange, SelfServiceExchange } from './self-service-exchange.ts';
 import { DescriptionExchange, MigrateExchange } from './v1/migrate-exchange.ts';
 import { TransformExchange } from './v1/transform-exchange.ts';
-import { ObserveExchange, ShadowExchange } from './v1/observe-exchange.ts';
+import { ShadowExchange, VerifyExchange } from './v1/compared-exchange.ts';
+import { ObserveExchange } from './v1/observe-exchange.ts';
 import { V1Exchange, type V1Routing } from './v1/v1-exchange.ts';
 
 /** The gateway: receives every request, then migrates, passes or refuses it as the router decides, and logs it. */
@@ -230,8 +231,19 @@ function exchangeFor(
 ): V1Exchange {
   const { v1 } = gateway;
   const { origin, mode } = routing.routed;
-  if (origin === 'v2' || v1 === undefined) return migrating(gateway, received, decision, routing);
-  const { method, hasBody } = received.exchange;
+  const { method, hasBody, headers } = received.exchange;
+  if (origin === 'v2' || v1 === undefined) {
+    const isVerified =
+      mode.mode === 'verify' &&
+      v1 !== undefined &&
+      gateway.parts.random() * 100 < (mode.share ?? 0) &&
+      VerifyExchange.isFor(method, hasBody, decision, headers) &&
+      !DescriptionExchange.isFor(method, decision) &&
+      !TransformExchange.isFor(decision, received.rules.ruleBook);
+    return isVerified
+      ? new VerifyExchange(gateway, received, decision, routing, v1)
+      : migrating(gateway, received, decision, routing);
+  }
   const isShadow = mode.mode === 'shadow' && ShadowExchange.isFor(method, hasBody, decision);
   return new (isShadow ? ShadowExchange : ObserveExchange)(gateway, received, decision, routing, v1);
 }

@@ -170,6 +170,8 @@ function modeWords({ mode, share = 0 }: ModeView): string {
       return 'V1 responds to V1 requests, and a migration is a dry run';
     case 'shadow':
       return 'V1 responds to V1 requests, and reads are compared with V2';
+    case 'verify':
+      return `V2 responds to V1 requests, which are migrated, and V1 is also asked for ${share} % of the reads`;
     case 'canary':
       return `A canary migrates ${share} % of the clients, and V1 responds to the others`;
   }

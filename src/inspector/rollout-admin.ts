@@ -37,7 +37,13 @@ const MAX_COUNTS = 50;
 /** Maximum bytes of a command. */
 const COMMAND_BYTES = 4096;
 
-const MODES: readonly NonNullable<RolloutRequest['mode']>[] = ['migrate', 'observe', 'shadow', 'canary'];
+const MODES: readonly NonNullable<RolloutRequest['mode']>[] = [
+  'migrate',
+  'observe',
+  'shadow',
+  'canary',
+  'verify',
+];
 const KNOWN: ReadonlySet<string> = new Set([
   'mode',
   'share',
@@ -312,8 +318,11 @@ function commandOf(
   const { mode, share, operation, client } = request;
   if (operation !== undefined && client !== undefined)
     return { fault: 'Name an operation or a client, not both.' };
-  if ((mode === 'canary') !== (share !== undefined))
-    return { fault: 'A canary needs a share of the clients in percent, and nothing else has one.' };
+  if ((mode === 'canary' || mode === 'verify') !== (share !== undefined))
+    return {
+      fault:
+        'A canary needs a share of the clients in percent, and verify one of the reads; nothing else has one.',
+    };
   if (share !== undefined && !(share > 0 && share <= 100))
     return { fault: `The share must be above 0 and at most 100 percent, not ${share}.` };
   if (mode !== undefined && mode !== 'migrate' && parts.v1Origin === undefined) {
@@ -369,7 +378,7 @@ export function rolloutRoutes(app: Hono, rollout: RolloutAdmin): void {
     const request = readRequest(body.text);
     if (request === undefined) {
       const detail =
-        'Send {"mode": "migrate", "observe", "shadow" or "canary", "share", "operation", "client", "force", "check", "who", "why"}.';
+        'Send {"mode": "migrate", "observe", "shadow", "canary" or "verify", "share", "operation", "client", "force", "check", "who", "why"}.';
       return c.json(failureBody(400, 'bad-request', detail), 400);
     }
     const outcome = await rollout.command(request);

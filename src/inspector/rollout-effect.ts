@@ -28,6 +28,7 @@ const COMMANDS: Readonly<Record<ModeView['mode'], string>> = {
   observe: 'Observe',
   shadow: 'Shadow',
   canary: 'Migrate',
+  verify: 'Verify',
 };
 
 /** Names that one sentence lists. */
@@ -61,7 +62,7 @@ export function rolloutEffect(
     ],
     warnings: [
       ...(mode === 'canary' ? emptyCanaryWarnings(request, rollout, clients) : []),
-      ...(mode === 'shadow' ? shadowWarnings(request, methodOf) : []),
+      ...(mode === 'shadow' || mode === 'verify' ? readWarnings(request, methodOf) : []),
     ],
   };
 }
@@ -88,21 +89,23 @@ function emptyCanaryWarnings(
   return [`${nobody} A share of ${Math.floor(least) + 1} % would migrate the first of them.`];
 }
 
-/** Says where a shadow compares nothing: V1 alone gets what is no read. */
-function shadowWarnings(
-  { operation }: RolloutRequest,
+/** Says where a shadow, or `verify`, compares nothing: one service alone gets what is no read. */
+function readWarnings(
+  { mode, operation }: RolloutRequest,
   methodOf: (operation: string) => string | undefined,
 ): readonly string[] {
   const method = operation === undefined ? undefined : methodOf(operation);
-  if (operation === undefined) return ['Only reads are compared: V1 alone gets every other request.'];
+  if (operation === undefined)
+    return [`Only reads are compared: ${mode === 'verify' ? 'V2' : 'V1'} alone gets every other request.`];
   if (method === undefined || method === 'GET' || method === 'HEAD') return [];
   return [
-    `Nothing is compared: ${operation} is a ${method}, and only reads are sent to both services. Its requests are handled as in observe.`,
+    `Nothing is compared: ${operation} is a ${method}, and only reads are sent to both services. Its requests are handled as in ${mode === 'verify' ? 'migrate' : 'observe'}.`,
   ];
 }
 
 function commandWords({ mode, share }: RolloutRequest): string {
   if (mode === undefined) return 'Return to the rule book for';
+  if (mode === 'verify') return `Verify ${share ?? 0} % of the reads for`;
   return share === undefined ? COMMANDS[mode] : `${COMMANDS[mode]} ${share} % of the clients for`;
 }
 

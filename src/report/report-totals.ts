@@ -23,6 +23,8 @@ export interface ReportTally extends Pick<
   'entries' | 'v1' | 'v2' | 'since' | 'until' | 'days' | 'census' | 'omittedClients' | 'unread'
 > {
   /** Complete the days, too. */
+  /** Absent where gateways count it themselves. */
+  readonly drift?: Tally['drift'];
   readonly clients: Iterable<readonly [hash: string, client: ClientTally]>;
 }
 

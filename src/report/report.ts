@@ -4,6 +4,7 @@ import { type ClientClass, type ClientReport, clientReport, dayBefore } from './
 import { type Ending, endingsOf } from './endings.ts';
 import type { LogGap } from './log-gaps.ts';
 import type { OpenApiNames } from './openapi-names.ts';
+import type { ShadowView } from '../rollout/rollout-tally.ts';
 import type { ReportCoverage, ReportTally } from './report-totals.ts';
 import type { Span } from './tally/span.ts';
 import { DAY_MS, dayNumber } from './tally/time-slots.ts';
@@ -51,6 +52,8 @@ export interface Report {
   /** Whose traffic is counted; absent for logs. */
   readonly coverage?: Omit<ReportCoverage, 'gaps' | 'since'>;
   readonly census: Census;
+  /** What V1 and V2 differed in, by operation, of the reads that `verify` compared; absent where it compared none. */
+  readonly drift?: readonly ShadowView[];
   /** Lines that are not entries. */
   readonly unreadable: number;
   /** Requests of clients beyond the limit. */
@@ -78,6 +81,8 @@ interface ReportOptions {
   readonly gaps?: readonly LogGap[] | undefined;
   /** Whose traffic the tally counts, where gateways count it themselves. */
   readonly coverage?: ReportCoverage | undefined;
+  /** What `verify` compared, where gateways count it themselves. */
+  readonly drift?: readonly ShadowView[] | undefined;
   /** Names in V2's OpenAPI description, for the census. */
   readonly schema?: OpenApiNames | undefined;
   /** Defaults to 14. */
@@ -156,6 +161,7 @@ function* reportSteps(tally: ReportTally, options: ReportOptions): Generator<und
   yield;
   const census = tally.census.result(options.schema);
   yield;
+  const drift = options.drift ?? tally.drift?.list ?? [];
   const statement = switchOff({
     now,
     goneAfterDays,
@@ -170,6 +176,7 @@ function* reportSteps(tally: ReportTally, options: ReportOptions): Generator<und
     omittedClients: tally.omittedClients,
     unread: tally.unread,
     withoutInfo: options.withoutInfo ?? [],
+    drift,
   });
   return {
     ...(tally.since === '' ? {} : { since: tally.since, until: tally.until }),
@@ -198,6 +205,7 @@ function* reportSteps(tally: ReportTally, options: ReportOptions): Generator<und
     ...(gaps === undefined ? {} : { gaps }),
     ...(coverage === undefined ? {} : { coverage: coverageOf(coverage) }),
     census,
+    ...(drift.length === 0 ? {} : { drift }),
     unreadable: options.unreadable ?? 0,
     omittedClients: tally.omittedClients,
   };
@@ -286,6 +294,7 @@ interface SwitchOffFacts {
   readonly unread: Readonly<Span>;
   /** Logs without an entry of level `info`. */
   readonly withoutInfo: readonly string[];
+  readonly drift: readonly ShadowView[];
 }
 
 /** States whether V1 can be switched off, with every condition that was checked. */
@@ -303,6 +312,7 @@ function switchOff(facts: SwitchOffFacts): SwitchOff {
     pauses(facts),
     coverage(facts),
     completeness(facts),
+    ...driftOf(facts),
     ...unread(facts),
     ...failuresOnly(facts),
   ];
@@ -400,6 +410,34 @@ function completeness({ unreadable, omittedClients }: SwitchOffFacts): Condition
     state: 'unknown',
     text: `${counted(unreadable, 'line')} could not be read, and ${counted(omittedClients, 'request')} came from clients beyond the limit.`,
   };
+}
+
+/** Reads that V2 answered otherwise than V1: what a client reads changed with the service, and nobody can compare once V1 is gone. */
+function driftOf({ drift }: SwitchOffFacts): Condition[] {
+  const sum = (of: 'same' | 'different' | 'unknown'): number =>
+    drift.reduce((total, { [of]: reads }) => total + reads, 0);
+  const [different, compared] = [sum('different'), sum('same') + sum('different')];
+  if (compared + sum('unknown') === 0) return [];
+  if (compared === 0) {
+    const text = `Verify compared none of ${counted(sum('unknown'), 'read')}: whether V2 drifts from V1 is not known.`;
+    return [{ state: 'unknown', text }];
+  }
+  if (different === 0)
+    return [{ state: 'met', text: `Verify found no difference in ${counted(compared, 'read')}.` }];
+  const places = drift
+    .flatMap(({ operation = 'other calls', fields }) =>
+      fields.map(({ path, kind, count }) => ({ count, words: `${operation} at ${path || '/'} (${kind})` })),
+    )
+    .sort((one, other) => other.count - one.count);
+  const listed = places.slice(0, MAX_NAMED).map(({ words }) => words);
+  const more = places.length > MAX_NAMED ? ` and ${counted(places.length - MAX_NAMED, 'more place')}` : '';
+  const where = listed.length === 0 ? '' : `: ${listed.join(', ')}${more}`;
+  return [
+    {
+      state: 'not-met',
+      text: `V2 and V1 differed in ${different} of ${counted(compared, 'verified read')}${where}.`,
+    },
+  ];
 }
 
 /** Requests of the time that decides which could not be read have no path and no client. */

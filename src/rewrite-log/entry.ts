@@ -74,11 +74,11 @@ export interface Entry {
     | { readonly sent: string; readonly why: ApiVersionReason; readonly field?: string }
     | undefined;
   /** Mode of V1 traffic, unless it is `migrate`. */
-  readonly mode?: 'observe' | 'canary' | 'shadow' | undefined;
+  readonly mode?: 'observe' | 'canary' | 'shadow' | 'verify' | undefined;
   /** `v1` when the request went to V1 unchanged; `edits` and `patch` are then those of the migration that was not carried out. */
   readonly origin?: 'v1' | undefined;
   readonly would?: Would | undefined;
-  /** Result of comparing both origins, for a read in `shadow`. */
+  /** Result of comparing both origins, for a read in `shadow` or `verify`. */
   readonly comparison?: Comparison | undefined;
   /** Milliseconds for which the request was queued for the rate limit of the service. */
   readonly heldMs?: number | undefined;

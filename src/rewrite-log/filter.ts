@@ -39,7 +39,7 @@ const MAX_VALUES = 200;
 const FIXED_VALUES: Readonly<Partial<Record<FilterField, readonly string[]>>> = {
   rule: RULE_NAMES,
   verdict: ['rewritten', 'unchanged', 'refused', 'passed', 'served'],
-  mode: ['migrate', 'observe', 'shadow', 'canary', '-'],
+  mode: ['migrate', 'observe', 'shadow', 'canary', 'verify', '-'],
   origin: ['v1', 'v2', 'none'],
   would: ['rewritten', 'unchanged', 'refused', '*', '-'],
   v2: ['valid', 'invalid', 'unknown', '*', '-'],
@@ -205,7 +205,7 @@ export const FILTER_FIELDS = {
   status:
     '404, 4xx, 400-451 or >=500; 0: no response; incomplete: the client did not get the end of its response',
   verdict: 'rewritten, unchanged, refused, passed or served',
-  mode: 'migrate, observe, shadow or canary; - for V2 traffic',
+  mode: 'migrate, observe, shadow, canary or verify; - for V2 traffic',
   origin: 'service that got the request: v1, v2 or none',
   would: 'outcome of a dry run: rewritten, unchanged or refused; * for any, - for none',
   v2: "verdict of V2's schema on the body of a dry run: valid, invalid or unknown; * for any, - for none",

@@ -437,21 +437,31 @@ export function rolloutFamilies(view: RolloutView): MetricFamily[] {
       name: 'gateway_shadow_comparisons_total',
       type: 'counter',
       help: 'Reads compared between both origins, by operation and outcome.',
-      samples: view.shadows.flatMap(({ operation, same, different, unknown }) =>
-        Object.entries({ same, different, unknown }).map(([verdict, value]) => ({
-          labels: [
-            ['operation', operation ?? ''],
-            ['verdict', verdict],
-          ],
-          value,
-        })),
-      ),
+      samples: comparisonSamples(view.shadows.filter(({ verified }) => verified !== true)),
+    },
+    {
+      name: 'gateway_verify_comparisons_total',
+      type: 'counter',
+      help: 'Reads that V2 answered, compared with V1 afterwards, by operation and outcome.',
+      samples: comparisonSamples(view.shadows.filter(({ verified }) => verified === true)),
     },
   ];
 }
 
+function comparisonSamples(shadows: RolloutView['shadows']): MetricFamily['samples'] {
+  return shadows.flatMap(({ operation, same, different, unknown }) =>
+    Object.entries({ same, different, unknown }).map(([verdict, value]) => ({
+      labels: [
+        ['operation', operation ?? ''],
+        ['verdict', verdict],
+      ],
+      value,
+    })),
+  );
+}
+
 function shareOf({ mode, share = 0 }: ModeView): number {
-  if (mode === 'migrate') return 1;
+  if (mode === 'migrate' || mode === 'verify') return 1;
   return mode === 'canary' ? share / 100 : 0;
 }
 

@@ -205,7 +205,7 @@ export const entrySchema = z
         'The release that V2 is asked for, the reason for it, and its header field unless that is x-api-version.',
       ),
     mode: z
-      .exactOptional(z.enum(['observe', 'canary', 'shadow']))
+      .exactOptional(z.enum(['observe', 'canary', 'shadow', 'verify']))
       .describe('Mode of V1 traffic, unless it is migrate.'),
     origin: z
       .exactOptional(z.literal('v1'))
@@ -234,7 +234,7 @@ export const entrySchema = z
       .describe('Result of a migration that was not carried out.'),
     comparison: z
       .exactOptional(comparison)
-      .describe('Result of comparing both services, for a read in mode shadow.'),
+      .describe('Result of comparing both services, for a read in mode shadow or verify.'),
     heldMs: z
       .exactOptional(milliseconds)
       .describe('Milliseconds of delay for the rate limit of the service.'),

@@ -63,7 +63,7 @@ export function chooseMode(modes: Modes, { client, operation }: RolloutSubject):
 }
 
 function originOf({ mode, share = 0 }: Mode, client: string | undefined): RoutedMode['origin'] {
-  if (mode === 'migrate') return 'v2';
+  if (mode === 'migrate' || mode === 'verify') return 'v2';
   if (mode !== 'canary') return 'v1';
   return share >= 100 || shareOf(client) < share ? 'v2' : 'v1';
 }

@@ -1,4 +1,4 @@
-import type { RollbackRule } from '../rules/rollout.ts';
+import type { Mode, RollbackRule } from '../rules/rollout.ts';
 import type { CanaryEvidence, LatencyHarm, RollbackCause } from './rollout-state.ts';
 import { type BodyCheckCount, BodyCheckTally, type DryRunResult } from './body-checks.ts';
 
@@ -25,8 +25,15 @@ export class RolloutTally {
   }
 
   /** Adds a finished exchange, whose request is counted apart. */
-  add(entry: DryRunResult & { readonly comparison?: Comparison | undefined }): void {
-    if (entry.comparison !== undefined) this.comparisons.add(entry.operation, entry.comparison);
+  add(
+    entry: DryRunResult & {
+      readonly comparison?: Comparison | undefined;
+      readonly origin?: 'v1' | undefined;
+    },
+  ): void {
+    // A read that V2 answered, and V1 was asked for as well.
+    const isVerified = entry.origin !== 'v1';
+    if (entry.comparison !== undefined) this.comparisons.add(entry.operation, entry.comparison, isVerified);
     this.bodyChecks.add(entry);
   }
 
@@ -47,18 +54,24 @@ export class RolloutTally {
 }
 
 interface Total {
+  readonly operation: string | undefined;
+  readonly isVerified: boolean;
   same: number;
   different: number;
   unknown: number;
   readonly fields: Map<string, { readonly difference: Finding; count: number }>;
 }
 
-/** Totals comparisons of V1 and V2 by operation. */
+/** Totals comparisons of V1 and V2 by operation, those of shadowed and of verified reads apart. */
 export class ComparisonTally {
-  private readonly totals = new Map<string | undefined, Total>();
+  private readonly totals = new Map<string, Total>();
 
-  add(operation: string | undefined, { verdict, differences, status }: Comparison): void {
-    const total = this.totalOf(operation);
+  add(
+    operation: string | undefined,
+    { verdict, differences, status }: Comparison,
+    isVerified: boolean,
+  ): void {
+    const total = this.totalOf(operation, isVerified);
     total[verdict] += 1;
     if (verdict === 'different' && status !== undefined)
       addField(total, { path: `${status.v2} instead of ${status.v1}`, kind: 'status' }, 1);
@@ -67,8 +80,8 @@ export class ComparisonTally {
 
   /** Adds the totals of another tally. */
   merge(lists: readonly ShadowView[]): void {
-    for (const { operation, same, different, unknown, fields } of lists) {
-      const total = this.totalOf(operation);
+    for (const { operation, verified, same, different, unknown, fields } of lists) {
+      const total = this.totalOf(operation, verified === true);
       total.same += same;
       total.different += different;
       total.unknown += unknown;
@@ -78,8 +91,9 @@ export class ComparisonTally {
 
   /** Results by operation. */
   get list(): readonly ShadowView[] {
-    return [...this.totals].map(([operation, { same, different, unknown, fields }]) => ({
+    return [...this.totals.values()].map(({ operation, isVerified, same, different, unknown, fields }) => ({
       ...(operation === undefined ? {} : { operation }),
+      ...(isVerified ? { verified: true as const } : {}),
       same,
       different,
       unknown,
@@ -89,9 +103,11 @@ export class ComparisonTally {
     }));
   }
 
-  private totalOf(operation: string | undefined): Total {
-    const total = this.totals.get(operation) ?? { same: 0, different: 0, unknown: 0, fields: new Map() };
-    this.totals.set(operation, total);
+  private totalOf(operation: string | undefined, isVerified: boolean): Total {
+    const key = `${isVerified ? 'verify' : 'shadow'} ${operation ?? ''}`;
+    const none = { operation, isVerified, same: 0, different: 0, unknown: 0, fields: new Map() };
+    const total = this.totals.get(key) ?? none;
+    this.totals.set(key, total);
     return total;
   }
 }
@@ -137,8 +153,8 @@ export interface Comparison {
 
 /** A mode and its source. */
 export interface ModeView {
-  readonly mode: 'migrate' | 'observe' | 'canary' | 'shadow';
-  /** Percent of clients; canary only. */
+  readonly mode: Mode['mode'];
+  /** Percent of the clients of a canary, or of the reads of `verify`. */
   readonly share?: number;
   readonly from: 'default' | 'rule-book' | 'operator' | 'roll-back';
 }
@@ -173,9 +189,11 @@ export interface RollbackView extends CanaryView {
   readonly resolved?: string;
 }
 
-/** Results of shadowed reads for one operation. */
+/** Results of shadowed, or of verified, reads for one operation. */
 export interface ShadowView {
   readonly operation?: string;
+  /** Present for reads that V2 answered, and V1 was asked for as well: what differs is drift. */
+  readonly verified?: true;
   readonly same: number;
   readonly different: number;
   readonly unknown: number;
@@ -276,7 +294,7 @@ export interface RolloutView {
 /** Body of `POST /rollout`. Without `mode` the rule book's applies again. */
 export interface RolloutRequest {
   readonly mode?: ModeView['mode'];
-  /** Percent of clients; canary only. */
+  /** Percent of the clients of a canary, or of the reads of `verify`. */
   readonly share?: number;
   readonly operation?: string;
   /** A client hash, or its name in the rule book or the names file. */

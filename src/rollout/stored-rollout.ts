@@ -134,7 +134,7 @@ function readCommand(value: unknown): CommandRecord | undefined {
 
 function readMode(value: unknown): Mode | undefined {
   const { mode, share } = object(value, ['mode', 'share']) ?? {};
-  if (mode === 'canary')
+  if (mode === 'canary' || mode === 'verify')
     return typeof share === 'number' && share > 0 && share <= 100 ? { mode, share } : undefined;
   const plain = MODES.find((candidate) => candidate === mode);
   return plain === undefined || share !== undefined ? undefined : { mode: plain };

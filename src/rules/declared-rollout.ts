@@ -207,7 +207,8 @@ class RolloutReader {
   private modes(): Modes | undefined {
     const { modes } = this.source;
     if (modes === undefined) return undefined;
-    const mapping = typeof modes === 'string' || 'canary' in modes ? { default: modes } : modes;
+    const mapping =
+      typeof modes === 'string' || 'canary' in modes || 'verify' in modes ? { default: modes } : modes;
     const { operations = {}, clients = {}, rollback = {} } = mapping;
     for (const id of Object.keys(operations)) this.operation(id, ['modes', 'operations', id], 'key');
     const byHash = Object.entries(clients).map(
@@ -274,7 +275,10 @@ function targetsOf(links: NonNullable<RuleBookSource['links']>): Signals['links'
 }
 
 function modeOf(source: ModeSource): Mode {
-  return typeof source === 'string' ? { mode: source } : { mode: 'canary', share: source.canary };
+  if (typeof source === 'string') return { mode: source };
+  return 'canary' in source
+    ? { mode: 'canary', share: source.canary }
+    : { mode: 'verify', share: source.verify };
 }
 
 function shieldOf({ requests, per, wait, queue }: NonNullable<RuleBookSource['shield']>): Shield {

@@ -48,9 +48,11 @@ export interface Brownout extends Scope {
   readonly message?: string;
 }
 
-/** How V1 traffic is handled; `share` is the percentage of clients that a canary migrates. */
+/**
+ * How V1 traffic is handled; `share` is the percentage of clients that a canary migrates, or of reads that `verify` also asks V1 for.
+ */
 export interface Mode {
-  readonly mode: 'migrate' | 'observe' | 'canary' | 'shadow';
+  readonly mode: 'migrate' | 'observe' | 'canary' | 'shadow' | 'verify';
   readonly share?: number;
 }
 

@@ -69,8 +69,12 @@ const ownEnd = {
 };
 
 const mode = z.union(
-  [z.enum(['migrate', 'observe', 'shadow']), strict({ canary: percent.describe('Percent of clients.') })],
-  { error: 'migrate, observe, shadow or { canary: 10 }' },
+  [
+    z.enum(['migrate', 'observe', 'shadow']),
+    strict({ canary: percent.describe('Percent of clients.') }),
+    strict({ verify: percent.describe('Percent of the reads that V1 is also asked for.') }),
+  ],
+  { error: 'migrate, observe, shadow, { canary: 10 } or { verify: 5 }' },
 );
 
 /** The part of a rule book that controls the rollout, as people write it. */
@@ -147,12 +151,12 @@ const rolloutSource = {
       ],
       {
         error:
-          'migrate, observe, shadow, { canary: 10 }, or a mapping with default, operations, clients and rollback',
+          'migrate, observe, shadow, { canary: 10 }, { verify: 5 }, or a mapping with default, operations, clients and rollback',
       },
     )
     .exactOptional()
     .describe(
-      'The mode of V1 traffic: migrate, observe, shadow or a canary. All but migrate need --v1-upstream.',
+      'The mode of V1 traffic: migrate, observe, shadow, a canary, or verify. All but migrate need --v1-upstream.',
     ),
   pins: z
     .array(

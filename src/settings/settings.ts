@@ -59,7 +59,7 @@ export const settings = {
   v1Upstream: optional(
     'v1-upstream',
     origin,
-    'URL of the V1 service, for the modes observe, shadow and canary. Unset: every V1 request is migrated.',
+    'URL of the V1 service, for the modes observe, shadow, canary and verify. Unset: every V1 request is migrated.',
   ),
   v2Openapi: optional(
     'v2-openapi',

@@ -130,6 +130,7 @@ const REPORTING: Readonly<Record<string, readonly string[]>> = {
   'rollout shadow': ['--operation', 'create_client'],
   'rollout migrate': ['--force'],
   'rollout canary': ['5', '--force'],
+  'rollout verify': ['5'],
   'rollout clear': [],
 };
 

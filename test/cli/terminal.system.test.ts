@@ -96,7 +96,7 @@ const OTHERS: ReadonlySet<string> = new Set([
   'clients name',
   'twin',
   'clients list',
-  ...['show', 'observe', 'shadow', 'migrate', 'canary', 'clear'].map((mode) => `rollout ${mode}`),
+  ...['show', 'observe', 'shadow', 'migrate', 'canary', 'verify', 'clear'].map((mode) => `rollout ${mode}`),
 ]);
 
 test('every command that reports is tried on a terminal', async () => {

@@ -233,8 +233,11 @@ describe('the account of an entry', () => {
     ).join(' ');
     expect(words).toContain('V2 differs in at least 32 fields, except for 1 that differs on V1 itself.');
     expect(words).toContain('Its response was rewritten for the V1 client with 70 edits, 64 of them listed.');
-    expect(accountOf(entryWith({ comparison: SAME })).join(' ')).toContain(
+    expect(accountOf(entryWith({ comparison: SAME, origin: 'v1' })).join(' ')).toContain(
       'After the response, the read was repeated on V1 and, migrated in both directions, on V2: V2 has every field of V1 with the same value.',
+    );
+    expect(accountOf(entryWith({ comparison: SAME, mode: 'verify' })).join(' ')).toContain(
+      'After the response, the read was sent to V1 twice, as it came: V2 has every field of V1 with the same value.',
     );
     expect(accountOf(entryWith({ comparison: { ...SAME, noise: 2 } })).join(' ')).toContain(
       'V2 has every field of V1 with the same value, except for 2 that differ on V1 itself.',
@@ -286,6 +289,7 @@ test.each<[Entry['mode'], meaning: string]>([
   [undefined, 'V1 requests go to V2'],
   ['observe', 'V1 responds; migration is a dry run'],
   ['shadow', 'V1 responds; reads are repeated on V2 and compared'],
+  ['verify', 'V2 responds; a share of the reads is repeated on V1 and compared'],
   ['canary', 'some clients are migrated, V1 responds to the others'],
 ])('the mode %s means: %s', (mode, meaning) => {
   const entry = entryWith(mode === undefined ? {} : { mode });

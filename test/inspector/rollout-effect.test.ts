@@ -74,6 +74,13 @@ test.each<[RolloutRequest, readonly string[]]>([
     ],
   ],
   [{ mode: 'shadow', operation: 'heartbeat' }, []],
+  [{ mode: 'verify', share: 5 }, ['Only reads are compared: V2 alone gets every other request.']],
+  [
+    { mode: 'verify', share: 5, operation: 'create_client' },
+    [
+      'Nothing is compared: create_client is a POST, and only reads are sent to both services. Its requests are handled as in migrate.',
+    ],
+  ],
   [{ mode: 'migrate' }, []],
 ])('%j: what it would not do is said before it is done', (request, warnings) => {
   const clients = seen([

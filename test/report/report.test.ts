@@ -751,6 +751,37 @@ describe('the statement on switching V1 off', () => {
     expect(statement).toMatchObject({ verdict: 'yes', at: time });
   });
 
+  test('says what verify found, of the reads that V2 answered', () => {
+    const read = (verdict: 'same' | 'different' | 'unknown', more: Partial<Entry> = {}): Entry => {
+      const difference = { path: '/total', kind: 'value' } as const;
+      const differences = verdict === 'different' ? [difference] : [];
+      return v1('c', 45, [UNWRAP], { comparison: { verdict, differences, noise: 0, extra: 0 }, ...more });
+    };
+    const drift = (...reads: readonly Entry[]): SwitchOff['conditions'] =>
+      at(time, ...daily, ...left, ...reads).conditions.filter(({ text }) => /verif|differed/i.test(text));
+    expect(drift(read('same'), read('unknown'))).toEqual([
+      { state: 'met', text: 'Verify found no difference in 1 read.' },
+    ]);
+    expect(drift(read('unknown'))).toEqual([
+      {
+        state: 'unknown',
+        text: 'Verify compared none of 1 read: whether V2 drifts from V1 is not known.',
+      },
+    ]);
+    const operation = read('same').operation ?? 'other calls';
+    expect(drift(read('same'), read('different'))).toEqual([
+      {
+        state: 'not-met',
+        text: `V2 and V1 differed in 1 of 2 verified reads: ${operation} at /total (value).`,
+      },
+    ]);
+    // A shadow's reads are of before the migration.
+    expect(drift(read('different', { origin: 'v1' }))).toEqual([]);
+    const report = makeReport(tallyOf([read('different')]), { now: time });
+    expect(report.drift).toMatchObject([{ verified: true, different: 1 }]);
+    expect(reportMarkdown(report)).toContain('not met: V2 and V1 differed in 1 of 1 verified read');
+  });
+
   test('says that nothing was seen, of an empty log and of native traffic', () => {
     expect(at(time)).toMatchObject({ verdict: 'nothing-seen', sentence: 'No V1 request was seen yet.' });
     expect(at(time, ...daily).verdict).toBe('nothing-seen');

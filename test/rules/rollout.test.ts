@@ -153,7 +153,10 @@ describe('faults: each names the thing, the value and the way out', () => {
       'deprecation: 2027-06-30T09:00:00',
       /"2027-06-30T09:00:00" has no time zone; add Z for UTC, or an offset/,
     ],
-    ['modes: canarry', /modes must be migrate, observe, shadow, \{ canary: 10 \}, or a mapping with default/],
+    [
+      'modes: canarry',
+      /modes must be migrate, observe, shadow, \{ canary: 10 \}, \{ verify: 5 \}, or a mapping with default/,
+    ],
     ['modes: { operations: { nope: observe } }', /:24 operation "nope" is not among/],
     ['modes: { clients: { nope: observe } }', /:21 client "nope" is not among clients/],
     ['modes: { rollback: { window: soon } }', /500ms, 30s, 5m or 1h/],

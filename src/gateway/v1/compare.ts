@@ -377,6 +377,8 @@ const OVER_BUDGET: Comparison = { verdict: 'unknown', differences: [], noise: 0,
 
 /** Compares the responses of both origins, and totals the results since the start. */
 export class Comparisons {
+  /** Reads that are being verified. */
+  verifying = 0;
   private readonly tally = new ComparisonTally();
   private readonly budget: ObservationBudget;
 
@@ -395,8 +397,9 @@ export class Comparisons {
     );
   }
 
-  add(operation: string | undefined, comparison: Comparison): void {
-    this.tally.add(operation, comparison);
+  /** Adds the result of a shadowed, or of a verified, read. */
+  add(operation: string | undefined, comparison: Comparison, isVerified: boolean): void {
+    this.tally.add(operation, comparison, isVerified);
   }
 
   /** Results by operation. */

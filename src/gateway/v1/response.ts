@@ -528,7 +528,7 @@ export class ResponseCopy implements UpstreamReceiver {
 
   information(): void {}
 
-  head({ status, headers }: ResponseHead): void {
+  head({ status, headers }: Pick<ResponseHead, 'status' | 'headers'>): void {
     this.status = status;
     this.headers = headers;
   }

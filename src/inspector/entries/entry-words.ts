@@ -42,6 +42,7 @@ export const MODE_MEANINGS: Readonly<Record<EntryMode, string>> = {
   migrate: 'V1 requests go to V2',
   observe: 'V1 responds; migration is a dry run',
   shadow: 'V1 responds; reads are repeated on V2 and compared',
+  verify: 'V2 responds; a share of the reads is repeated on V1 and compared',
   canary: 'some clients are migrated, V1 responds to the others',
 };
 
@@ -69,7 +70,8 @@ export function sentToWords(entry: Entry): string {
   const to = sentTo(entry);
   if (to === undefined) return '–';
   const { verdict } = entry.comparison ?? {};
-  return verdict === 'same' || verdict === 'different' ? `${serviceOf(to)}, V2` : serviceOf(to);
+  const other = to === 'v2' ? 'V1' : 'V2';
+  return verdict === 'same' || verdict === 'different' ? `${serviceOf(to)}, ${other}` : serviceOf(to);
 }
 
 /** A log may come from anywhere: another name is shown as it is. */
@@ -306,14 +308,19 @@ function unknownWords(why: string | undefined): string {
   return UNKNOWN_CHECKS[why ?? ''] ?? why ?? 'no reason is known';
 }
 
-function comparisonSentence({ comparison }: Entry): string | undefined {
+function comparisonSentence({ comparison, origin }: Entry): string | undefined {
   if (comparison === undefined) return undefined;
   const { verdict, differences, status, why, noise } = comparison;
   if (verdict === 'unknown') return `V1 and V2 could not be compared (${why ?? 'no reason is known'}).`;
+  const start =
+    origin === 'v1'
+      ? 'After the response, the read was repeated on V1 and, migrated in both directions, on V2:'
+      : 'After the response, the read was sent to V1 twice, as it came:';
   const failed = failedRead(comparison);
-  if (failed !== undefined)
-    return `After the response, the read was repeated on V1 and, migrated, on V2: V2 responded with ${failed.v2}, V1 with ${failed.v1}, so their fields were not compared.`;
-  const start = 'After the response, the read was repeated on V1 and, migrated in both directions, on V2:';
+  if (failed !== undefined) {
+    const repeated = origin === 'v1' ? 'repeated on V1 and, migrated, on V2' : 'sent to V1 twice, as it came';
+    return `After the response, the read was ${repeated}: V2 responded with ${failed.v2}, V1 with ${failed.v1}, so their fields were not compared.`;
+  }
   const ignored =
     noise === 0 ? '' : `, except for ${noise} that ${noise === 1 ? 'differs' : 'differ'} on V1 itself`;
   if (verdict === 'same') return `${start} V2 has every field of V1 with the same value${ignored}.`;

@@ -68,6 +68,9 @@ const MODE_SENTENCES: Readonly<Record<Modes['default']['mode'], (share: number) 
   shadow: () => [
     'The mode is shadow: V1 gets the request as it came; of reads, V2 gets a migrated copy whose response no client sees.',
   ],
+  verify: (share) => [
+    `The mode is verify: of ${share} % of the reads, V1 gets a copy afterwards whose response no client sees.`,
+  ],
   canary: (share) =>
     share >= 100
       ? []

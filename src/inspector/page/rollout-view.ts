@@ -55,6 +55,7 @@ const MODES: Readonly<Record<ModeView['mode'], string>> = {
   observe: 'Observe: V1 responds',
   shadow: 'Shadow: V1 responds, reads are compared',
   canary: 'Canary',
+  verify: 'Verify: V2 responds, V1 is also asked for reads',
 };
 
 /** Fields that differ, listed for one operation. */
@@ -79,6 +80,7 @@ const FORM_MODES = [
   ['shadow', 'Shadow: V1 responds, reads are compared'],
   ['canary', 'Canary: a share of the clients is migrated'],
   ['migrate', 'Migrate: V2 responds'],
+  ['verify', 'Verify: V2 responds, a share of the reads is compared with V1'],
   ['', 'The mode of the rule book'],
 ] as const;
 
@@ -315,6 +317,7 @@ function stepsOf(
   const back =
     mode === 'observe' ? [] : [{ words: '← Observe', request: { mode: 'observe' } satisfies RolloutRequest }];
   if (mode === 'migrate') return back;
+  if (mode === 'verify') return [...back, { words: 'Migrate →', request: { mode: 'migrate' } }];
   const isCompared = operation === undefined || methodOf(operation) === 'GET';
   if (mode === 'observe' && isCompared && client === undefined)
     return [{ words: 'Shadow →', request: { mode: 'shadow' } }];
@@ -325,6 +328,7 @@ function stepsOf(
 }
 
 function modeText({ mode, share }: ModeView): string {
+  if (mode === 'verify') return `Verify: V2 responds, ${share ?? 0} % of the reads are compared with V1`;
   return share === undefined ? MODES[mode] : `${MODES[mode]}: ${share} % of the clients are migrated`;
 }
 
@@ -411,13 +415,14 @@ function shadowsCard({ shadows }: Rollout): VNode | false {
     table<Rollout['shadows'][number]>(
       [
         { name: 'Operation', kind: 'head', cell: ({ operation }) => operation ?? '(other)' },
+        { name: 'Response of', cell: ({ verified }) => (verified === true ? 'V2: verify' : 'V1: shadow') },
         { name: 'Same', kind: 'number', cell: ({ same }) => count(same) },
         { name: 'Different', kind: 'number', cell: ({ different }) => count(different) },
         { name: 'Unknown', kind: 'number', cell: ({ unknown }) => count(unknown) },
         { name: 'Fields that differ', cell: ({ fields }) => differingFields(fields) },
       ],
       shadows,
-      ({ operation }) => operation ?? '(other)',
+      ({ operation, verified }) => `${verified === true ? 'verify' : ''} ${operation ?? '(other)'}`,
     ),
   );
 }
@@ -549,12 +554,18 @@ function RolloutForm({ rollout, operations, check }: RolloutFormProps): VNode {
         setMode,
         FORM_MODES.filter(([name]) => hasV1 || name === 'migrate' || name === ''),
       ),
-      mode === 'canary' &&
-        input('rollout-share', 'Share of the clients, in percent', share, setShare, {
-          inputMode: 'decimal',
-          pattern: '(?!0+(\\.0*)?$)(100(\\.0+)?|\\d{1,2}(\\.\\d+)?)',
-          fault: shareFault(share),
-        }),
+      (mode === 'canary' || mode === 'verify') &&
+        input(
+          'rollout-share',
+          `Share of the ${mode === 'canary' ? 'clients' : 'reads'}, in percent`,
+          share,
+          setShare,
+          {
+            inputMode: 'decimal',
+            pattern: '(?!0+(\\.0*)?$)(100(\\.0+)?|\\d{1,2}(\\.\\d+)?)',
+            fault: shareFault(share),
+          },
+        ),
       el('button', { type: 'submit', class: 'button primary' }, 'Check the change'),
     ),
   );
@@ -570,7 +581,7 @@ function commandOf(mode: string, share: string, target: string, client: string):
   const named = FORM_MODES.find(([name]) => name === mode)?.[0] ?? '';
   return {
     ...(named === '' ? {} : { mode: named }),
-    ...(named === 'canary' ? { share: Number(share) } : {}),
+    ...(named === 'canary' || named === 'verify' ? { share: Number(share) } : {}),
     ...(target === CLIENT ? { client: client.trim() } : target === '' ? {} : { operation: target }),
   };
 }

@@ -95,6 +95,7 @@ async function reportOf(parts: InspectorParts, goneAfterDays?: number): Promise<
     },
   };
   const options = {
+    drift: parts.rollout?.view().shadows.filter(({ verified }) => verified === true) ?? [],
     now,
     observed: { since: new Date(coverage.since).toISOString(), until: now },
     coverage,

@@ -21,6 +21,7 @@ export interface TallyEntry {
   readonly attributes?: Entry['attributes'] | undefined;
   readonly origin?: Entry['origin'];
   readonly would?: Entry['would'];
+  readonly comparison?: Entry['comparison'];
   readonly failure?: string | undefined;
   /** Read where a brownout refused the request: its id. */
   readonly note?: string | undefined;

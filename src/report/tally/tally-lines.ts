@@ -2,6 +2,7 @@ import { stringEnd } from '../../json/scanner.ts';
 import { parsedJson } from '../../rewrite-log/attributes.ts';
 import type { Entry, Route, Verdict, Would } from '../../rewrite-log/entry.ts';
 import type { EditRecord } from '../../rewrite/records.ts';
+import type { Comparison } from '../../rollout/rollout-tally.ts';
 import {
   HANDOVER_MS,
   type LogGap,
@@ -196,6 +197,7 @@ export class LogLineReader {
   private readonly responseEdits = new SpanCache<NonNullable<Entry['responseEdits']>>(isResponseEdits);
   private readonly responseWould = new SpanCache<NonNullable<Entry['responseWould']>>(isResponseWould);
   private readonly woulds = new SpanCache<Would>(isWould);
+  private readonly comparisons = new SpanCache<Comparison>(isComparison);
   private readonly patches = new SpanCache<readonly unknown[]>(isList);
   private readonly versions = new SpanCache<NonNullable<TallyEntry['apiVersion']>>(isVersion);
 
@@ -330,6 +332,8 @@ export class LogLineReader {
       entry.apiVersion = this.versions.of(bytes, start, end);
     else if (length === 7 && isWord(bytes, key, FAILURE)) entry.failure = this.words.of(bytes, start, end);
     else if (length === 5 && isWord(bytes, key, WOULD)) entry.would = this.woulds.of(bytes, start, end);
+    else if (length === 10 && isWord(bytes, key, COMPARISON))
+      entry.comparison = this.comparisons.of(bytes, start, end);
     else if (
       (length === 12 && isWord(bytes, key, RESPONSE_NOTE)) ||
       (length === 10 && isWord(bytes, key, FORMER_RESPONSE_NOTE))
@@ -365,6 +369,7 @@ const EDITS = ascii('edits');
 const PATCH = ascii('patch');
 const ORIGIN = ascii('origin');
 const WOULD = ascii('would');
+const COMPARISON = ascii('comparison');
 const FAILURE = ascii('failure');
 const METHOD = ascii('method');
 const PATH = ascii('path');
@@ -483,6 +488,15 @@ function isDifference(value: unknown): value is Record<string, unknown> {
     isText(value['change']) &&
     isText(value['path']) &&
     (value['from'] === undefined || isText(value['from']))
+  );
+}
+
+function isComparison(value: unknown): value is Comparison {
+  return (
+    isObject(value) &&
+    (value['verdict'] === 'same' || value['verdict'] === 'different' || value['verdict'] === 'unknown') &&
+    isList(value['differences']) &&
+    value['differences'].every((one) => isObject(one) && isText(one['path']) && isText(one['kind']))
   );
 }
 

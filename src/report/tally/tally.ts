@@ -1,5 +1,6 @@
 import { isOfV1 } from '../../rewrite-log/entry-outcome.ts';
 import { isPreflight } from '../../rollout/retirement.ts';
+import { ComparisonTally } from '../../rollout/rollout-tally.ts';
 import { CensusTally } from '../census.ts';
 import { callName, OTHER_CALLS } from '../text.ts';
 import { ClientTally } from './client-tally.ts';
@@ -35,6 +36,8 @@ export class Tally {
   readonly clients = new Map<string, ClientTally>();
   readonly days = new Map<string, DayTally>();
   readonly census = new CensusTally();
+  /** What V1 and V2 differed in, of reads that V2 answered. */
+  readonly drift = new ComparisonTally();
   /** Uses of V1 operations, of changes by id, and of rules by `<change> <rule>`, for all clients together. */
   readonly operations = new Map<string, Span>();
   readonly changes = new Map<string, Span>();
@@ -114,6 +117,8 @@ export class Tally {
     const operation = entry.operation ?? OTHER_CALLS;
     this.census.add(operation, entry);
     if (entry.verdict === 'refused') day.refused += 1;
+    if (entry.comparison !== undefined && entry.origin !== 'v1')
+      this.drift.add(entry.operation, entry.comparison, true);
     const summary = this.summaries.of(entry.edits);
     countUse(this.operations, operation, entry.time, MAX_NAMES);
     for (const { change, ruleNames } of summary.changes) {

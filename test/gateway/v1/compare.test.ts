@@ -102,7 +102,7 @@ describe('two responses differ', () => {
     const comparison = compareResponses(resource, resource, error);
     expect(comparison).toMatchObject({ verdict: 'different', status: { v1: 200, v2: 422 }, differences: [] });
     const tally = new ComparisonTally();
-    tally.add('read', comparison);
+    tally.add('read', comparison, false);
     expect(tally.list[0]?.fields).toEqual([{ path: '422 instead of 200', kind: 'status', count: 1 }]);
   });
 

@@ -556,6 +556,116 @@ describe('shadow', () => {
   });
 });
 
+describe('verify', () => {
+  const verify = { default: { mode: 'verify', share: 100 } } as const;
+  const respondingWith =
+    (...bodies: readonly string[]): RawResponse =>
+    (socket, _, number) =>
+      socket.write(ok(bodies[Math.min(number, bodies.length) - 1] ?? ''));
+
+  test('the client gets the response of V2, which is compared with what V1 responds to the same request', async () => {
+    const { v1, v2, gateway } = await serve(verify, {
+      v1: respondingWith('{"data":[{"id":1,"age":1,"name":"a"}]}', '{"data":[{"id":1,"age":2,"name":"a"}]}'),
+      v2: respondingWith('{"data":[{"id":1,"age":3,"name":"b","extra":true}]}'),
+    });
+    expect(bodyOf((await exchange(gateway.port, get(undefined, as('k')))).text)).toContain('"name":"b"');
+    const entry = await gateway.entry();
+    expect(entry).toMatchObject({
+      mode: 'verify',
+      comparison: {
+        verdict: 'different',
+        differences: [{ path: '/data/*/name', kind: 'value' }],
+        noise: 1,
+        extra: 1,
+      },
+    });
+    expect(entry).not.toHaveProperty('origin');
+    expect(v1.received.join('').match(/GET \/api\/v1\/clients\?page=1 /g)).toHaveLength(2);
+    expect(v1.received.join('').match(/authorization: Bearer k/gi)).toHaveLength(2);
+    expect(v2.received.join('').match(/GET \/api\/v2\/clients\?page=1 /g)).toHaveLength(1);
+    expect(gateway.gateway.comparisons.list).toEqual([
+      {
+        verified: true,
+        same: 0,
+        different: 1,
+        unknown: 0,
+        fields: [{ path: '/data/*/name', kind: 'value', count: 1 }],
+      },
+    ]);
+    expect(gateway.gateway.comparisons.verifying).toBe(0);
+    expect(gateway.gateway.budget.held).toBe(0);
+  });
+
+  test.each<[name: string, request: string]>([
+    ...['POST', 'PATCH', 'PUT', 'DELETE'].map((method): [string, string] => [
+      method,
+      post().replace('POST', method),
+    ]),
+    ['GET with a body', post().replace('POST', 'GET')],
+    ['GET for a part', get(undefined, 'Range: bytes=0-1\r\n')],
+    ['GET with a condition', get(undefined, 'If-None-Match: "1"\r\n')],
+  ])('a %s goes to V2 alone', async (_, request) => {
+    const { v1, gateway } = await serve(verify);
+    expect(statusOf(await exchange(gateway.port, request))).toBe(200);
+    expect(await gateway.entry()).not.toHaveProperty('comparison');
+    expect(v1.received).toEqual([]);
+  });
+
+  test.each<[name: string, v1: RawResponse, why: string]>([
+    ['breaks', (socket) => socket.destroy(), 'closed'],
+    ['is silent', () => {}, 'timeout'],
+    [
+      'breaks off in the middle',
+      (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{'),
+      'closed',
+    ],
+  ])('a V1 that %s costs the client nothing', async (_, v1, why) => {
+    const { gateway } = await serve(
+      verify,
+      { v1, v2: respondingWith('{"a":1}') },
+      { flags: { 'upstream-headers-timeout': '300', 'max-in-flight': '2' } },
+    );
+    for (let n = 0; n < 6; n += 1) expect(bodyOf((await exchange(gateway.port, get())).text)).toBe('{"a":1}');
+    expect(gateway.gateway.inFlight).toBe(0);
+    const entry = await gateway.entry(6);
+    expect(entry).toMatchObject({ status: 200, comparison: { verdict: 'unknown', why } });
+    expect(gateway.gateway.v1?.breaker.state).toBe('closed');
+    expect(gateway.gateway.comparisons.verifying).toBe(0);
+    expect(gateway.gateway.budget.held).toBe(0);
+  });
+
+  test('a V1 that fails where V2 does not is a difference of the statuses', async () => {
+    const failing: RawResponse = (socket) => socket.write('HTTP/1.1 500 Oops\r\nContent-Length: 2\r\n\r\n{}');
+    const { gateway } = await serve(verify, { v1: failing });
+    expect(statusOf(await exchange(gateway.port, get()))).toBe(200);
+    expect(await gateway.entry()).toMatchObject({ comparison: { status: { v1: 500, v2: 200 } } });
+  });
+
+  test('a slow V1 holds no more than 64 reads, and the others say so', async () => {
+    const { gateway } = await serve(
+      verify,
+      { v1: () => {} },
+      { flags: { 'upstream-headers-timeout': '1500' } },
+    );
+    for (let n = 0; n < 70; n += 1) await exchange(gateway.port, get());
+    expect(gateway.gateway.comparisons.verifying).toBeLessThanOrEqual(64);
+    await gateway.entry(70);
+    const reasons = gateway.entries().map(({ comparison }) => comparison?.why);
+    expect(reasons.filter((why) => why === 'budget')).not.toEqual([]);
+    expect(gateway.gateway.comparisons.verifying).toBe(0);
+  });
+
+  test('only the share of the reads is verified', async () => {
+    const { v1, gateway } = await serve({ default: { mode: 'verify', share: 50 } });
+    for (let n = 0; n < 60; n += 1) await exchange(gateway.port, get());
+    await gateway.entry(60);
+    const compared = gateway.entries().filter(({ comparison }) => comparison !== undefined);
+    expect(compared.length).toBeGreaterThan(5);
+    expect(compared.length).toBeLessThan(55);
+    expect(v1.received.join('').match(/GET /g)?.length).toBe(2 * compared.length);
+  });
+});
+
 describe('roll-back', () => {
   const rollback = { window: 60_000, margin: 10, slower: 2, requests: 10, certainty: 99 };
   const keys = Array.from({ length: 30 }, (_, n) => `k${n}`);

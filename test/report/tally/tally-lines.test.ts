@@ -128,6 +128,12 @@ const anyEntry: fc.Arbitrary<Entry> = fc
           v2: fc.constantFrom('valid' as const, 'invalid' as const),
           at: oddText,
         }),
+        comparison: fc.record({
+          verdict: fc.constantFrom('same' as const, 'different' as const),
+          differences: fc.array(fc.record({ path: oddText, kind: fc.constant('value' as const) })),
+          noise: fc.nat(9),
+          extra: fc.nat(9),
+        }),
         failure: fc.oneof(oddText, fc.constant('brownout')),
         note: oddText,
         status: fc.constant(0),
@@ -177,7 +183,7 @@ describe('reading a line', () => {
           const { origin, would, failure, method, path: target } = JSON.parse(line) as Entry;
           const { responseEdits, responseWould, responseNote, errorPointers, deprecated, unechoed } =
             JSON.parse(line) as Entry;
-          const { upstreamPath, sent, note } = JSON.parse(line) as Entry;
+          const { upstreamPath, sent, note, comparison } = JSON.parse(line) as Entry;
           const isUnnamed = route !== 'pass' && operation === undefined;
           expect(read).toEqual({
             time,
@@ -190,7 +196,7 @@ describe('reading a line', () => {
             attributes,
             ...(apiVersion === undefined ? {} : { apiVersion }),
             ...defined({ origin, would, failure, responseEdits, responseWould, responseNote }),
-            ...defined({ errorPointers, deprecated, unechoed }),
+            ...defined({ errorPointers, deprecated, unechoed, comparison }),
             ...(status === 0 ? defined({ upstreamPath, sent }) : {}),
             ...(failure === 'brownout' ? defined({ note }) : {}),
             ...(isUnnamed ? { method, path: target } : {}),

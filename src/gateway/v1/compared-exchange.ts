@@ -1,0 +1,364 @@
+import { concatBytes } from '../../http/byte-collector.ts';
+import { type Coding, readCoding, type TextFormat } from '../../http/content.ts';
+import { FieldNames, type HeaderList, headerValues } from '../../http/header-list.ts';
+import { isRead } from '../../http/request-head.ts';
+import type { ResponseHead } from '../../http/response-head.ts';
+import type { MigrateDecision } from '../../migrate/decision.ts';
+import type { DecodedBody } from '../../migrate/decode-web-body.ts';
+import { JsonDocument } from '../../json/document.ts';
+import { decideResponse, mappedStatus } from '../../migrate/migrated.ts';
+import { transformsStatus } from '../../migrate/transform.ts';
+import type { Comparison } from '../../rollout/rollout-tally.ts';
+import { ForwardedRequest } from '../forwarded-request.ts';
+import type { GatewayContext } from '../gateway-context.ts';
+import type { ReceivedRequest } from '../received-request.ts';
+import type { Origin } from '../resilience.ts';
+import type { UpstreamCall, UpstreamFault, UpstreamReceiver, UpstreamRequest } from '../upstream.ts';
+import { MigrateExchange } from './migrate-exchange.ts';
+import { ObserveExchange } from './observe-exchange.ts';
+import { type CollectedResponse, type CollectFault, ResponseCopy } from './response.ts';
+import type { V1Routing } from './v1-exchange.ts';
+
+/** A response for a comparison, or why there is none. */
+type Outcome = CollectedResponse | CollectFault;
+
+/** What copies need of their exchange. */
+interface CopyOwner {
+  readonly gateway: GatewayContext;
+  readonly responseLimit: number;
+  takeResponse(bytes: number): boolean;
+  decodeResponse(coding: Coding, body: Uint8Array, done: (outcome: DecodedBody) => void): void;
+  guarded(run: () => void): void;
+}
+
+/** The responses that a comparison is made of, and the requests for them that run in the background. */
+class Copies {
+  private readonly owner: CopyOwner;
+  private readonly calls: UpstreamCall[] = [];
+
+  constructor(owner: CopyOwner) {
+    this.owner = owner;
+  }
+
+  /** Sends a read in the background; a circuit that is not closed is left alone. */
+  send(origin: Origin, request: UpstreamRequest, done: (outcome: Outcome) => void): void {
+    const copy = this.of((outcome) => this.owner.guarded(() => this.decode(outcome, done)));
+    if (origin.breaker.state !== 'closed') {
+      copy.fail({ kind: 'unreachable', sent: false, cause: 'circuit-open' });
+      return;
+    }
+    const { headers } = request;
+    this.calls.push(origin.upstream.send({ ...request, headers, isBackground: true }, copy));
+  }
+
+  /** Copies leave half of the budget to requests that clients wait for. */
+  of(done: (outcome: Outcome) => void): ResponseCopy {
+    const { gateway, responseLimit } = this.owner;
+    const take = (bytes: number): boolean =>
+      gateway.budget.fits(bytes, 1 / 2) && this.owner.takeResponse(bytes);
+    return new ResponseCopy(responseLimit, take, done);
+  }
+
+  /** Undoes the content coding of a response. */
+  decode(outcome: Outcome, done: (outcome: Outcome) => void): void {
+    if (typeof outcome === 'string' || outcome.body.length === 0) {
+      done(outcome);
+      return;
+    }
+    const coding = readCoding(headerValues(outcome.headers, 'content-encoding').join(','));
+    if (coding === undefined || coding === 'unsupported') {
+      done(outcome);
+      return;
+    }
+    this.owner.decodeResponse(coding, outcome.body, (body) => {
+      done(typeof body === 'string' ? 'too-large' : { ...outcome, body });
+    });
+  }
+
+  /** Ends what is under way: a response that was too large is still being received. */
+  abort(): void {
+    for (const call of this.calls) call.abort();
+  }
+}
+
+/** Requests that may be sent twice, to two origins: those with safe methods (RFC 9110 §9.2.1) and without a body. */
+function isRepeatable(method: string, hasBody: boolean, { v2Method }: MigrateDecision): boolean {
+  return isRead(method) && isRead(v2Method) && !hasBody;
+}
+
+function unknown(reason: string): Comparison {
+  return { verdict: 'unknown', differences: [], noise: 0, extra: 0, why: reason };
+}
+
+/**
+ * Compares both origins on a read: the client gets V1's response; afterwards the request is sent to V2, and to V1 once more to
+ * find the fields that differ by themselves. The log entry waits for the comparison; the client does not, nor do other requests:
+ * the exchange no longer counts as in flight, and both requests run in the background, within half of the connections and of the
+ * bytes.
+ */
+export class ShadowExchange extends ObserveExchange {
+  private copy: ResponseCopy | undefined = undefined;
+  private v1Outcome: Outcome | undefined = undefined;
+  private v1Repeat: Outcome | undefined = undefined;
+  private v2Outcome: Outcome | undefined = undefined;
+  private readonly copies = new Copies({
+    gateway: this.gateway,
+    responseLimit: this.responseLimit,
+    takeResponse: (bytes) => this.takeResponse(bytes),
+    decodeResponse: (coding, body, done) => this.decodeResponse(coding, body, done),
+    guarded: (run) => this.guarded(run),
+  });
+  private isComparing = false;
+
+  /** True for a read that may be sent to both services. */
+  static isFor = isRepeatable;
+
+  protected override receiver(): UpstreamReceiver {
+    this.copy = this.copies.of((outcome) => {
+      this.v1Outcome = outcome;
+    });
+    return this;
+  }
+
+  override head(head: ResponseHead): void {
+    this.copy?.head(head);
+    super.head(head);
+  }
+
+  override data(chunk: Uint8Array, isLast?: boolean): void {
+    this.copy?.data(chunk);
+    super.data(chunk, isLast);
+  }
+
+  override end(trailers: HeaderList): void {
+    this.copy?.end();
+    super.end(trailers);
+  }
+
+  override fail(fault: UpstreamFault): void {
+    this.copy?.fail(fault);
+    super.fail(fault);
+  }
+
+  override flushed(): void {
+    if (this.isDryRunning || this.v1Outcome === undefined || typeof this.v1Outcome === 'string') {
+      super.flushed();
+      return;
+    }
+    if (this.entry.would?.failure === 'transform-failed') {
+      this.onCompared(unknown('transform-failed'));
+      return;
+    }
+    this.releaseSlot();
+    this.isComparing = true;
+    this.guarded(() => this.sendToBoth());
+  }
+
+  override disconnected(): void {
+    this.copies.abort();
+    super.disconnected();
+  }
+
+  private sendToBoth(): void {
+    const { copies, gateway } = this;
+    const { v2 } = gateway;
+    copies.send(v2, this.v2Request(v2.path + this.decision.v2Target, null, false), (outcome) => {
+      this.v2Outcome = outcome;
+      this.compare();
+    });
+    copies.send(this.origin, this.v1Request(null), (outcome) => {
+      this.v1Repeat = outcome;
+      this.compare();
+    });
+  }
+
+  private compare(): void {
+    const { v1Outcome, v1Repeat, v2Outcome } = this;
+    if (!this.isComparing || v1Outcome === undefined || v1Repeat === undefined || v2Outcome === undefined)
+      return;
+    this.isComparing = false;
+    this.copies.abort();
+    this.copies.decode(v1Outcome, (decoded) => this.compareAll(decoded, v1Repeat, v2Outcome));
+  }
+
+  private compareAll(v1: Outcome, repeat: Outcome, v2: Outcome): void {
+    const fault = [v1, repeat, v2].find((outcome) => typeof outcome === 'string');
+    if (typeof v1 === 'string' || typeof repeat === 'string' || typeof v2 === 'string') {
+      this.onCompared(unknown(fault ?? 'closed'));
+      return;
+    }
+    const { status, headers, body: received } = v2;
+    const compare = (body: Uint8Array, made = status): void => {
+      const mapped = mappedStatus(made, this.decision.operation);
+      this.onCompared(this.gateway.comparisons.compare(v1, repeat, { status: mapped, body }));
+    };
+    const decided = decideResponse(status, headers, this.responseLimit, this.rules.ruleBook.policies.media);
+    if (decided.action === 'forward' || received.length === 0) {
+      compare(received);
+      return;
+    }
+    if (decided.texts !== undefined) {
+      compare(this.wholeTexts(status, decided.texts, received));
+      return;
+    }
+    const { ruleBook } = this.rules;
+    const isMade = transformsStatus(ruleBook, this.decision.operation, status);
+    if (!isMade || !(JsonDocument.read(received, ruleBook.limits.depth) instanceof JsonDocument)) {
+      this.rewriteResponse(status, received, ({ body }) => compare(body));
+      return;
+    }
+    const query = this.decision.target.query.slice(1);
+    this.callTransform('response', { query, status, body: received }, (outcome) => {
+      if ('why' in outcome) this.onCompared(unknown('transform-failed'));
+      else
+        this.rewriteResponse(status, outcome.body ?? received, ({ body }) => compare(body, outcome.status));
+    });
+  }
+
+  /** Rewrites a copy of a response of several texts. */
+  private wholeTexts(status: number, format: TextFormat, body: Uint8Array): Uint8Array {
+    const stream = this.textStream(status, format);
+    return concatBytes([stream.push(body).bytes, stream.end().bytes]);
+  }
+
+  private onCompared(comparison: Comparison): void {
+    this.entry.comparison = comparison;
+    this.gateway.comparisons.add(this.decision.operation?.id, comparison, false);
+    super.flushed();
+  }
+}
+
+/** Reads that are verified at once: a V1 that is slow holds no more of them. */
+const MAX_VERIFYING = 64;
+
+/** Fields by which a client asks for less than the whole response: 304 and 206 say nothing about what V1 would send. */
+const CONDITIONAL = new FieldNames([
+  'if-match',
+  'if-modified-since',
+  'if-none-match',
+  'if-range',
+  'if-unmodified-since',
+  'range',
+]);
+
+/**
+ * Migrates a read, and compares the response that its client got with V1's: once the client has it, V1 gets the request as it came, and
+ * once more to find the fields that differ by themselves. The log entry waits for the comparison; the client does not, nor do other
+ * requests. Whatever V1 does, or does not, is in the log alone: its circuit and its failures are nobody's but the comparison's.
+ */
+export class VerifyExchange extends MigrateExchange {
+  private readonly v1: Origin;
+  private copy: ResponseCopy | undefined = undefined;
+  private v2Outcome: Outcome | undefined = undefined;
+  private readonly v1Outcomes: CollectedResponse[] = [];
+  private readonly copies = new Copies({
+    gateway: this.gateway,
+    responseLimit: this.responseLimit,
+    takeResponse: (bytes) => this.takeResponse(bytes),
+    decodeResponse: (coding, body, done) => this.decodeResponse(coding, body, done),
+    guarded: (run) => this.guarded(run),
+  });
+  private isComparing = false;
+
+  constructor(
+    gateway: GatewayContext,
+    received: ReceivedRequest,
+    decision: MigrateDecision,
+    routing: V1Routing,
+    v1: Origin,
+  ) {
+    super(gateway, received, decision, routing);
+    this.v1 = v1;
+  }
+
+  /** True for a read that may be sent to both services, and whose whole response its client asks for. */
+  static isFor(method: string, hasBody: boolean, decision: MigrateDecision, headers: HeaderList): boolean {
+    const isPartial = headers.some((name, at) => at % 2 === 0 && CONDITIONAL.has(name));
+    return isRepeatable(method, hasBody, decision) && decision.refusal === undefined && !isPartial;
+  }
+
+  /** What the client gets: after response rules, and with the status that it reads. */
+  override head(head: ResponseHead): void {
+    super.head(head);
+    this.copy = this.copies.of((outcome) => {
+      this.v2Outcome = outcome;
+    });
+    this.copy.head({
+      status: mappedStatus(head.status, this.decision.operation),
+      headers: head.headers,
+    });
+  }
+
+  override data(chunk: Uint8Array, isLast?: boolean): void {
+    this.copy?.data(chunk);
+    super.data(chunk, isLast);
+  }
+
+  override end(trailers: HeaderList): void {
+    this.copy?.end();
+    super.end(trailers);
+  }
+
+  override fail(fault: UpstreamFault): void {
+    this.copy?.fail(fault);
+    super.fail(fault);
+  }
+
+  override flushed(): void {
+    const { v2Outcome, gateway } = this;
+    if (v2Outcome === undefined || typeof v2Outcome === 'string') {
+      super.flushed();
+      return;
+    }
+    if (gateway.comparisons.verifying >= MAX_VERIFYING) {
+      this.onCompared(unknown('budget'));
+      return;
+    }
+    gateway.comparisons.verifying += 1;
+    this.isComparing = true;
+    this.releaseSlot();
+    this.guarded(() => this.askV1());
+  }
+
+  override disconnected(): void {
+    this.copies.abort();
+    super.disconnected();
+  }
+
+  protected override onFinished(status: number): void {
+    if (this.isComparing) this.gateway.comparisons.verifying -= 1;
+    this.isComparing = false;
+    super.onFinished(status);
+  }
+
+  private askV1(): void {
+    const { gateway, received, v1 } = this;
+    const target = v1.path + this.decision.target.raw;
+    const request = new ForwardedRequest(gateway, received, received.head, target, null);
+    this.copies.send(v1, request, (outcome) => {
+      // One after the other: V1 is on its way out, and one that fails is not asked again.
+      if (typeof outcome === 'string') this.onCompared(unknown(outcome));
+      else if (this.v1Outcomes.push(outcome) < 2) this.askV1();
+      else this.compare();
+    });
+  }
+
+  private compare(): void {
+    const { v2Outcome } = this;
+    const [v1, repeat] = this.v1Outcomes;
+    if (v1 === undefined || repeat === undefined || v2Outcome === undefined) return;
+    this.copies.decode(v2Outcome, (v2) => {
+      this.onCompared(
+        typeof v2 === 'string' ? unknown(v2) : this.gateway.comparisons.compare(v1, repeat, v2),
+      );
+    });
+  }
+
+  private onCompared(comparison: Comparison): void {
+    // A response that was too large is still being received.
+    this.copies.abort();
+    this.entry.comparison = comparison;
+    this.gateway.comparisons.add(this.decision.operation?.id, comparison, true);
+    super.flushed();
+  }
+}
