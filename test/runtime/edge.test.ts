@@ -9,7 +9,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { EdgeServer } from '../../src/edge/gateway.ts';
 import type { DataPoint, EdgeBindings } from '../../src/edge/bindings.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
-import { exchange, rawClient } from '../support/raw-client.ts';
+import { exchange, rawClient, statusOf } from '../support/raw-client.ts';
 import { ok, type RawResponse, type RawServer, rawServer } from '../support/raw-server.ts';
 import { testRuleBook } from '../support/rule-book.ts';
 import { until } from '../support/until.ts';
@@ -57,6 +57,42 @@ const order = (headers: string, body: Uint8Array | string): string =>
 // library/bundle-sizes.test.ts has its limit.
 test('the bundle that Wrangler makes holds no YAML and no zod', () => {
   expect(readFileSync(file, 'utf8')).not.toMatch(/ZodError|YAMLParseError/);
+});
+
+test('a multipart upload streams: its fields are rewritten, its file crosses, and V2 reads its start before its end', async () => {
+  const { port, v2 } = await edgeFor((socket, request) => {
+    if (request.endsWith('0\r\n\r\n')) socket.write(ok());
+  });
+  const head = `--B\r\nContent-Disposition: form-data; name="data[name]"\r\n\r\nA\r\n--B\r\nContent-Disposition: form-data; name="data[plan]"; filename="a"\r\n\r\n`;
+  const tail = '\r\n--B--\r\n';
+  const size = 2_000_000;
+  const client = rawClient(port);
+  client.write(
+    `POST /api/v1/clients HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=B\r\nContent-Length: ${head.length + size + tail.length}\r\n\r\n${head}${'x'.repeat(size)}`,
+  );
+  await until(() => v2.received.join('').includes('xxxx'));
+  client.write(tail);
+  expect(statusOf(await client.until(/\r\n\r\n/))).toBe(200);
+  const received = v2.received.join('');
+  expect(received).toContain('name="name"\r\n\r\nA\r\n');
+  expect(received).toContain('name="plan"; filename="a"');
+  expect(received.split('x').length).toBeGreaterThan(size);
+  client.socket.destroy();
+});
+
+test('white space before a response crosses at once', async () => {
+  const { port, v2 } = await edgeFor((socket) =>
+    socket.write(
+      'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n \r\n',
+    ),
+  );
+  const client = rawClient(port);
+  client.write('GET /api/v1/orders/post_productions/7 HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  await client.until(/\r\n1\r\n \r\n/);
+  const body = '{"data":{"highlight_type":"day"}}';
+  v2.sockets[0]?.write(`${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`);
+  expect((await client.until(/0\r\n\r\n$/)).text).toContain('{"data":{"transition_type":"day"}}');
+  client.socket.destroy();
 });
 
 describe('the gateway keeps its promises', () => {
