@@ -102,12 +102,14 @@ async function readPresent(path: string): Promise<{ readonly text: string } | Co
 }
 
 /** Why a draft has nothing in it; undefined for one that has. */
-function emptyWords({ operations, changes }: ProposedRuleBook): string | undefined {
+function emptyWords({ operations, changes, questions }: ProposedRuleBook): string | undefined {
   if (operations.length === 0)
     return 'The draft is empty: no operation is in both. Compare the paths and servers of the descriptions.';
-  return changes.length === 0
-    ? 'The draft is empty: no difference was found that a rule could change.'
-    : undefined;
+  if (changes.length > 0) return undefined;
+  const sentence = 'The draft is empty: no difference was found that a rule could change.';
+  return questions.size === 0
+    ? sentence
+    : `${sentence} Its TODO lines are open questions, also about what could not be compared.`;
 }
 
 async function bookOf(

@@ -1,7 +1,9 @@
 import { readCurlCommand, readAddress, type NamedRequest, type ReadRequests } from './curl-command.ts';
 import {
+  binary,
   bytesOf,
   joinedPairs,
+  plainWord,
   powerShellString,
   readBash,
   readCmd,
@@ -77,7 +79,10 @@ function readCommands(
 ): ReadRequests {
   const reads: ReadRequests[] = [];
   let others = '';
-  for (const command of commands) {
+  let piped: ShellCommand['stdin'];
+  for (const given of commands) {
+    const command = piped === undefined || given.stdin !== undefined ? given : { ...given, stdin: piped };
+    piped = given.operator === '|' ? outputOf(command, readFile) : undefined;
     const words = [...command.words];
     while (isPrefix(words[0]?.bytes ?? '') && words.length > 1) words.shift();
     const program = textOf(words[0]?.bytes ?? '');
@@ -120,6 +125,32 @@ function visibleSpaces(text: string): string {
       /[\u00a0\u2000-\u200b\u202f\u3000]/g,
       (space) => `[U+${space.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}]`,
     );
+}
+
+/** What a command writes into a pipe, where that is known without running it. */
+function outputOf(
+  { words, stdin }: ShellCommand,
+  readFile: (path: string) => Uint8Array,
+): ShellCommand['stdin'] {
+  const [program, ...rest] = words;
+  if (program?.bytes === 'cat') {
+    const [path, more] = rest;
+    if (path === undefined) return stdin;
+    if (more !== undefined || path.unknown.length > 0 || path.bytes.startsWith('-')) return undefined;
+    try {
+      return plainWord(binary(readFile(textOf(path.bytes))));
+    } catch {
+      return undefined;
+    }
+  }
+  const isBare = rest[0]?.bytes === '-n';
+  const parts = isBare ? rest.slice(1) : rest;
+  if (program?.bytes !== 'echo' || /^-[eE]/.test(parts[0]?.bytes ?? '')) return undefined;
+  return {
+    bytes: parts.map(({ bytes }) => bytes).join(' ') + (isBare ? '' : '\n'),
+    unknown: parts.flatMap(({ unknown }) => unknown),
+    hasBrace: false,
+  };
 }
 
 function isPrefix(word: string): boolean {

@@ -328,6 +328,20 @@ describe('texts that are pasted as they stand somewhere', () => {
   });
 
   test.each([
+    [`echo '{"a":1}' | curl --data-binary @- h/api/v1/a`, '{"a":1}\n'],
+    [`echo -n '{"a":1}' | curl --data-binary @- h/api/v1/a`, '{"a":1}'],
+    [`A=1; echo "{\\"a\\":$A}" | curl -d @- h/api/v1/a`, '{"a":1}'],
+    ["cat <<'EOF' | curl -d @- h/api/v1/a\n{\n}\nEOF", '{}'],
+    [`echo x | curl -d @- h/api/v1/a <<< y`, 'y'],
+  ])('%s pipes %j', (text, body) => {
+    const { requests, faults } = read(text);
+    expect([faults, requests.map(({ request }) => request.body)]).toEqual([[], [body]]);
+  });
+
+  test.each([
+    ["jq -n '{}' | curl -d @- h/api/v1/a", 'reads standard input, which is not here'],
+    ["echo -e 'a' | curl -d @- h/api/v1/a", 'reads standard input, which is not here'],
+    ['cat nothing | curl -d @- h/api/v1/a', 'reads standard input, which is not here'],
     ['curl h/api/v1/clients/<id>', 'write a value in place of <…>'],
     ['curl h/api/v1/clients >', 'none is named behind one'],
     ['curl\u00a0h/api/v1/clients', 'curl[U+00A0]h/api/v1/clients'],
