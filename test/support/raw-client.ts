@@ -23,9 +23,9 @@ export interface RawClient {
   end(milliseconds?: number): Promise<RawResponseRead>;
 }
 
-/** Connects to a port of the loopback interface. */
-export function rawClient(port: number): RawClient {
-  const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+/** Connects to a port of the loopback interface; half open, it does not end its side when the other one does. */
+export function rawClient(port: number, allowHalfOpen = false): RawClient {
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true, allowHalfOpen });
   let text = '';
   let closed = false;
   let reset = false;

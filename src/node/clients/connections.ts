@@ -28,7 +28,7 @@ export interface ConnectionProtocol {
  * | opening: its PROXY header or TLS handshake is due | no `protocol` | closes for a new one | goes on | after the headers timeout |
  * | idle: no request, or part of a head | `protocol`, not busy | closes for a new one | closes, a new one after half a second | after the headers or idle timeout |
  * | busy: a request is in flight | `protocol`, busy | stays, and queues behind the others | its response is the last | with the drain time |
- * | lingering: its last response is written | `lingering` | closes before all others | goes on | after a silence of a second, or 30 s |
+ * | lingering: its last response is written, and bytes may come | `lingering` | closes before all others | goes on | after a silence of a second, or 30 s |
  *
  * It stands in the list of its server, which is in the order of accept but for busy ones that were in the way of a new one, or in that of
  * connections that linger. Requests and responses are the business of its `protocol`.
