@@ -478,7 +478,7 @@ export function ruleBookWarnings({ changes, operations, policies }: RuleBook): r
 function opaqueShapes({ id, transform }: Operation): readonly string[] {
   if (transform === undefined) return [];
   return [
-    `operation "${id}": what ${transform} makes of bodies cannot be derived: V1's description has the shapes that the rules alone give, and observe and shadow leave the module out; test it with cases`,
+    `operation "${id}": what ${transform} makes of bodies cannot be derived: V1's description has the shapes that the rules alone give; test it with cases`,
   ];
 }
 
@@ -510,6 +510,24 @@ function moveWarnings(operations: readonly Operation[]): readonly string[] {
       );
     return warnings;
   });
+}
+
+/** What becomes of the bodies of a change in responses; `losses` says why they are not quite as V1 had them. */
+export interface Undoing {
+  readonly inverse: 'exact' | 'inexact' | 'one-way';
+  readonly losses: readonly string[];
+}
+
+/**
+ * Says whether responses get back what the request rules of a change do to bodies; undefined where it has none, or response rules
+ * of its own. An exact one undoes all that V1 bodies can have: V2's new names and values are none of V1's.
+ */
+export function undoingOf(change: Change): Undoing | undefined {
+  if (change.request.every(({ rule }) => rule === 'unwrap')) return undefined;
+  if (!isInverse(change))
+    return change.response.length > 0 ? undefined : { inverse: 'one-way', losses: withoutInverse(change) };
+  const losses = [...withoutInverse(change), ...mapsOfSeveral(change), ...inexactInverses(change)];
+  return { inverse: losses.length === 0 ? 'exact' : 'inexact', losses };
 }
 
 /** V1 returned what it stored; V2 never got these members, so that no response rule can bring them back. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { printScalar, readScalar } from '../../src/json/document.ts';
-import { ruleBookWarnings } from '../../src/rules/check-rule-book.ts';
+import { ruleBookWarnings, undoingOf } from '../../src/rules/check-rule-book.ts';
 import { InverseIndex, inverseValues } from '../../src/rules/inverse.ts';
 import { bookIn, faultsIn, messagesIn } from './reading.ts';
 
@@ -183,6 +183,40 @@ describe('faults', () => {
     expect(await messagesIn(OPERATIONS.replace("orders.*': order }", "orders.*': ordr }") + RENAME)).toEqual([
       'operation "house": "ordr" is not among the operations; did you mean "order"?',
     ]);
+  });
+});
+
+describe('check says of a change whether responses get back what it does', () => {
+  const RULES = {
+    rename: '{ rename: r, to: s }',
+    scale: '{ scale: a, by: 100 }',
+    join: "{ join: [a, b], to: c, with: ' ' }",
+    default: '{ default: { a: 1 } }',
+    strip: '{ strip: a }',
+    map: '{ map: { x: 1, y: 1 }, of: a }',
+    date: '{ date: a, from: datetime, to: date }',
+  } as const;
+  test.each<
+    [rules: readonly (keyof typeof RULES)[], response: string, inverse: string | undefined, losses: number]
+  >([
+    [['rename', 'scale'], 'response: inverse', 'exact', 0],
+    [['rename', 'join'], 'response: inverse', 'inexact', 1],
+    [['rename', 'strip'], 'response: inverse', 'inexact', 1],
+    [['default'], 'response: inverse', 'inexact', 1],
+    [['map', 'rename'], 'response: inverse', 'inexact', 1],
+    [['date'], 'response: inverse', 'inexact', 1],
+    [['rename'], 'response: []', 'one-way', 0],
+    [['strip'], 'response: []', 'one-way', 1],
+    [['rename'], 'response: [ { rename: data.s, to: r } ]', undefined, 0],
+  ])('%j with %s', async (rules, response, inverse, losses) => {
+    const request = rules.map((rule) => RULES[rule]).join(', ');
+    const change = `{ id: a, summary: s, on: [order], request: [ ${request} ], ${response} }`;
+    const book = await bookIn(
+      `operations: { order: POST /orders, read: GET /orders }\nchanges: [ ${change} ]\n`,
+    );
+    const [first] = book.changes;
+    const undoing = first && undoingOf(first);
+    expect([undoing?.inverse, undoing?.losses.length ?? 0]).toEqual([inverse, losses]);
   });
 });
 

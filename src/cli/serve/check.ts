@@ -3,7 +3,7 @@ import type { Change, RuleBook } from '../../rules/rule-book.ts';
 import { shippedSentence } from '../../node/rule-books.ts';
 import { openQuestions, printFault } from '../../rules/rule-book-fault.ts';
 import { printDestination } from '../../rules/move.ts';
-import { ruleBookWarnings } from '../../rules/check-rule-book.ts';
+import { ruleBookWarnings, type Undoing, undoingOf } from '../../rules/check-rule-book.ts';
 import type { Zone } from '../../report/plan/zone.ts';
 import type { Settings } from '../../settings/read-settings.ts';
 import { settings as table } from '../../settings/settings.ts';
@@ -119,7 +119,9 @@ function content(book: RuleBook, warnings: readonly string[]): object {
     }),
     changes: book.changes.map((change) => {
       const { id, summary, on, assumed } = change;
-      return { id, summary, on, assumed, rules: rulesOf(change) };
+      const undoing = undoingOf(change);
+      const inverse = undoing === undefined ? {} : { inverse: undoing.inverse };
+      return { id, summary, on, assumed, rules: rulesOf(change), ...inverse };
     }),
     client: clientField(book),
     policies: book.policies,
@@ -157,11 +159,20 @@ function describe(book: RuleBook, warnings: readonly string[]): string {
 function describeChange(change: Change): readonly string[] {
   const { id, summary, on, assumed } = change;
   const rules = rulesOf(change);
+  const undoing = undoingOf(change);
   return [
     `  ${id}${assumed ? ' (assumed)' : ''}: ${summary}`,
     `    on ${on === 'every' ? 'every request' : on.join(', ')}: ${rules.length === 0 ? 'no rules' : rules.join(', ')}`,
+    ...(undoing === undefined ? [] : [`    ${UNDONE[undoing.inverse]}`]),
   ];
 }
+
+/** What `check` says of a change's way back. */
+const UNDONE: Readonly<Record<Undoing['inverse'], string>> = {
+  exact: 'inverse: exact',
+  inexact: 'inverse: not exact, see the warnings',
+  'one-way': 'one-way: responses stay as V2 has them',
+};
 
 function rulesOf({
   request,
