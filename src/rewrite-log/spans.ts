@@ -1,4 +1,5 @@
 import { methodLabel } from '../http/request-head.ts';
+import type { Prefixes } from '../http/target.ts';
 import type { Entry } from './entry.ts';
 
 /** An OTLP span in JSON: ids in hex, times in nanoseconds as text. */
@@ -24,10 +25,10 @@ export interface OtlpAttribute {
 
 /**
  * Makes the spans of a sampled exchange: the server span is a child of the client's span, and the client span of the request to
- * V2, if one was sent, is a child of the server span. V2 receives the latter as the parent of its own spans. Requests on
- * `/api/v2` are forwarded unchanged, including `traceparent`: the gateway takes no part in their traces.
+ * V2, if one was sent, is a child of the server span. V2 receives the latter as the parent of its own spans. Requests of
+ * V2's clients are forwarded unchanged, including `traceparent`: the gateway takes no part in their traces.
  */
-export function spansOf(entry: Entry, newSpanId: () => string): readonly OtlpSpan[] {
+export function spansOf(entry: Entry, prefixes: Prefixes, newSpanId: () => string): readonly OtlpSpan[] {
   const { traceId, spanId, parentSpanId, isSampled } = entry;
   if (traceId === undefined || spanId === undefined || isSampled !== true) return [];
   const start = Date.parse(entry.time);
@@ -36,13 +37,13 @@ export function spansOf(entry: Entry, newSpanId: () => string): readonly OtlpSpa
     traceId,
     spanId: serverId,
     ...(parentSpanId === undefined ? {} : { parentSpanId }),
-    name: `${methodLabel(entry.method)} ${routeOf(entry)}`.trim(),
+    name: `${methodLabel(entry.method)} ${routeOf(entry, prefixes)}`.trim(),
     kind: 2,
     startTimeUnixNano: nanoseconds(start),
     endTimeUnixNano: nanoseconds(start + entry.totalMs),
     attributes: attributesOf(entry, [
       text('url.path', pathOf(entry.path)),
-      text('http.route', routeOf(entry)),
+      text('http.route', routeOf(entry, prefixes)),
       text('gateway.verdict', entry.verdict),
       text('gateway.rule_book', entry.ruleBook),
       text('gateway.operation', entry.operation),
@@ -84,10 +85,10 @@ function attributesOf(entry: Entry, own: readonly (OtlpAttribute | undefined)[])
 }
 
 /** Low cardinality, as a span name must have: the operation, or the prefix. */
-function routeOf({ route, operation }: Entry): string {
+function routeOf({ route, operation }: Entry, { v1, v2 }: Prefixes): string {
   if (route === 'none') return '';
-  if (route === 'pass') return '/api/v2/*';
-  return operation === undefined ? '/api/v1/*' : `/api/v1 ${operation}`;
+  if (route === 'pass') return `${v2}/*`;
+  return operation === undefined ? `${v1}/*` : `${v1} ${operation}`;
 }
 
 function pathOf(target: string): string {

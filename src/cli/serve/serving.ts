@@ -7,13 +7,21 @@ import { openTraces, type Traces } from '../../node/log/otlp.ts';
 import { LimitedLines, type ProcessLine, type WriteProcessLine } from '../../node/log/process-log.ts';
 import type { RunningReference } from '../../node/reference.ts';
 import { type OpenRollout, openRollout } from '../../node/rollout/open-rollout.ts';
-import { loadRuleBook, type RuleBookOutcome, RuleBooks, shippedSentence } from '../../node/rule-books.ts';
+import {
+  type LoadedRuleBook,
+  loadRuleBook,
+  type RuleBookOutcome,
+  RuleBooks,
+  shippedSentence,
+} from '../../node/rule-books.ts';
 import { type RunningGateway, startGateway } from '../../node/start-gateway.ts';
 import { CertificatesInUse } from '../../node/tls-files.ts';
 import type { WorkerLink } from '../../node/workers/worker-link.ts';
 import { mergedRollout } from '../../node/workers/worker-messages.ts';
 import { mergedStats, WorkerFault, type WorkerPool } from '../../node/workers/worker-pool.ts';
 import { counted } from '../../report/text.ts';
+import { parametersIn } from '../../rules/move.ts';
+import type { RuleBook } from '../../rules/rule-book.ts';
 import { openQuestions, printFault } from '../../rules/rule-book-fault.ts';
 import type { Settings } from '../../settings/read-settings.ts';
 import { type OriginSetting, originText } from '../../settings/setting-kinds.ts';
@@ -61,7 +69,8 @@ export async function startServing(
   const checked = await preflight(given);
   if ('faults' in checked) return checked;
   // The first process has checked them for its workers.
-  const questions = isForced || worker !== undefined ? [] : questionFaults(checked);
+  const allowsQuestions = isForced || worker !== undefined;
+  const questions = allowsQuestions ? [] : questionFaults(checked.ruleBook, checked.rulesPath);
   if (questions.length > 0) return { faults: questions };
   const { settings } = checked;
   const rollout = await openRollout(settings, checked.ruleBook.rules.ruleBook, log.write, {
@@ -84,6 +93,7 @@ export async function startServing(
       worker,
       since,
       checked,
+      allowsQuestions,
       rollout,
       rewriteLog,
       embedded,
@@ -98,8 +108,8 @@ export async function startServing(
 }
 
 /** The questions that the rule book leaves open, and how to go on. */
-function questionFaults({ ruleBook, rulesPath }: Preflight): readonly string[] {
-  const questions = openQuestions(ruleBook.text, rulesPath);
+function questionFaults({ text }: LoadedRuleBook, rulesPath: string): readonly string[] {
+  const questions = openQuestions(text, rulesPath);
   if (questions.length === 0) return [];
   return [
     ...questions.map((question) => printFault(question)),
@@ -121,6 +131,8 @@ interface Opened {
   /** Milliseconds since 1970 before which no file was read. */
   readonly since: number;
   readonly checked: Preflight;
+  /** True where a rule book with open questions may come into force, also later. */
+  readonly allowsQuestions: boolean;
   readonly rollout: OpenRollout;
   readonly rewriteLog: RewriteLog;
   readonly embedded: RunningReference | undefined;
@@ -135,7 +147,7 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
     certificates.take('clients', checked.clientTls);
     certificates.take('v2', checked.upstreamTls);
   }
-  const ruleBooks = openRuleBooks(checked, rollout);
+  const ruleBooks = openRuleBooks(opened);
   // Each worker reads the same description; the first process says what is wrong with it.
   const logDescription: WriteProcessLine = (line) => {
     if (worker === undefined || line.event !== 'v2-openapi-unchecked') log.write(line);
@@ -146,7 +158,7 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
   const onUnexpectedError = (error: unknown): void => reportBug(limited, error);
   const clientSecret = settings.get(table.clientSecret) ?? randomBytes(32).toString('hex');
   // Workers have neither workers nor traces of their own.
-  const traces = worker === undefined ? await tracesOf(opened) : undefined;
+  const traces = worker === undefined ? await tracesOf(opened, ruleBooks) : undefined;
   const serving: { running?: RunningGateway } = {};
   const operators = await createOperators({
     ...operatorParts(opened, ruleBooks, traces),
@@ -244,19 +256,26 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
   return { running, settings, ruleBooks, life };
 }
 
-function openRuleBooks({ settings, rulesPath, ruleBook }: Preflight, rollout: OpenRollout): RuleBooks {
+function openRuleBooks({ checked, allowsQuestions, rollout }: Opened): RuleBooks {
+  const { settings, rulesPath, ruleBook } = checked;
   const load = async (): Promise<RuleBookOutcome> => {
     const next = await loadRuleBook(rulesPath, settings.nameOf(table.rules));
-    const fault = 'faults' in next ? undefined : rollout.faultOf(next.rules.ruleBook);
-    return fault === undefined ? next : { faults: [fault] };
+    if ('faults' in next) return next;
+    const faults = allowsQuestions ? [] : [...questionFaults(next, rulesPath)];
+    const fault = rollout.faultOf(next.rules.ruleBook);
+    if (fault !== undefined) faults.push(fault);
+    return faults.length === 0 ? next : { faults };
   };
   return new RuleBooks(ruleBook, load, () => Date.now());
 }
 
-function tracesOf({ given: { environment }, log }: Opened): Promise<Traces | undefined> {
-  return openTraces(environment, packageVersion(), (trouble) =>
-    log.write({ level: 'warn', event: 'trace-trouble', message: `traces: ${trouble}.` }),
-  );
+function tracesOf(
+  { given: { environment }, log }: Opened,
+  ruleBooks: RuleBooks,
+): Promise<Traces | undefined> {
+  const tell = (trouble: string): void =>
+    log.write({ level: 'warn', event: 'trace-trouble', message: `traces: ${trouble}.` });
+  return openTraces(environment, packageVersion(), tell, () => ruleBooks.current.prefixes);
 }
 
 function operatorParts(
@@ -526,11 +545,24 @@ function banner({ running, settings, ruleBooks, rulesPath, embedded, columns }: 
     `capture-gateway ${packageVersion()} on ${runtimeText(process.versions)}`,
     ...factLines(facts, 11, columns),
     '',
-    'Order a floor plan as a V1 client does:',
-    `  curl -i ${running.origin}/api/v1/orders/floor_plans -H 'Authorization: Bearer any-key' -H 'Content-Type: application/json' \\`,
-    `    -d '{"data":{"property":{"display_name":"Harbour Loft","street_address":"1 Main St","suburb":"Enmore","state":"NSW","postcode":"2042","country":"Australia"}}}'`,
+    ...exampleRequest(running.origin, book),
     '',
   ].join('\n');
+}
+
+/** A request to paste: an order where the rule book is of the property-capture API, and a read of another API. */
+function exampleRequest(origin: string, { from: v1, operations }: RuleBook): readonly string[] {
+  if (operations.some(({ method, template }) => method === 'POST' && template === '/orders/floor_plans'))
+    return [
+      'Order a floor plan as a V1 client does:',
+      `  curl -i ${origin}${v1}/orders/floor_plans -H 'Authorization: Bearer any-key' -H 'Content-Type: application/json' \\`,
+      `    -d '{"data":{"property":{"display_name":"Harbour Loft","street_address":"1 Main St","suburb":"Enmore","state":"NSW","postcode":"2042","country":"Australia"}}}'`,
+    ];
+  const read = operations.find(
+    ({ method, template }) => method === 'GET' && parametersIn(template).length === 0,
+  );
+  if (read === undefined) return [];
+  return ['Read as a V1 client does:', `  curl -i ${origin}${v1}${read.template}`];
 }
 
 /** Bun and Deno give the version of Node that they follow, too. */

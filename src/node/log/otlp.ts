@@ -7,6 +7,7 @@ import * as z from 'zod';
 import type * as Undici from 'undici/index.js';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import { ownEntry } from '../../rewrite-log/observer.ts';
+import { DEFAULT_PREFIXES, type Prefixes } from '../../http/target.ts';
 import { type OtlpSpan, spansOf } from '../../rewrite-log/spans.ts';
 
 /** Maximum number of queued spans; beyond it they are dropped. */
@@ -36,6 +37,7 @@ const compress = promisify(gzip);
  */
 export class OtlpExporter implements Traces {
   private readonly options: OtlpOptions;
+  private readonly prefixes: () => Prefixes;
   private readonly timer: NodeJS.Timeout;
   readonly isSampled: TraceSampler;
   private readonly undici: typeof Undici;
@@ -56,8 +58,9 @@ export class OtlpExporter implements Traces {
   /** Exchanges whose spans were lost. */
   dropped = 0;
 
-  constructor(options: OtlpOptions, undici: typeof Undici) {
+  constructor(options: OtlpOptions, undici: typeof Undici, prefixes: () => Prefixes) {
     this.options = options;
+    this.prefixes = prefixes;
     this.undici = undici;
     this.isSampled = options.isSampled;
     const { timeoutMs: timeout } = options;
@@ -113,7 +116,9 @@ export class OtlpExporter implements Traces {
   private async postBatch(batch: readonly Entry[]): Promise<void> {
     const { url, headers, isCompressed } = this.options;
     try {
-      const spans = batch.flatMap((entry) => spansOf(entry, () => randomBytes(8).toString('hex')));
+      const spans = batch.flatMap((entry) =>
+        spansOf(entry, this.prefixes(), () => randomBytes(8).toString('hex')),
+      );
       const text = JSON.stringify(this.message(spans));
       const {
         statusCode,
@@ -369,12 +374,17 @@ export function isTraced(environment: Readonly<Record<string, string | undefined
   return (traces || base || '') !== '';
 }
 
-/** Opens the exporter of traces when a collector is named; otherwise the client that it posts with is not loaded. */
+/**
+ * Opens the exporter of traces when a collector is named; otherwise the client that it posts with is not loaded. `prefixes` are those
+ * of the rule book in force: spans are named after them.
+ */
 export async function openTraces(
   environment: Readonly<Record<string, string | undefined>>,
   version: string,
   onTrouble: (trouble: string) => void,
+  prefixes: () => Prefixes = () => DEFAULT_PREFIXES,
 ): Promise<Traces | undefined> {
   if (!isTraced(environment)) return undefined;
-  return new OtlpExporter(otlpOptions(environment, version, onTrouble), await import('undici/index.js'));
+  const options = otlpOptions(environment, version, onTrouble);
+  return new OtlpExporter(options, await import('undici/index.js'), prefixes);
 }

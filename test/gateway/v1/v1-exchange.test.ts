@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
 import type { Observer } from '../../../src/rewrite-log/observer.ts';
+import { DEFAULT_PREFIXES } from '../../../src/http/target.ts';
 import { spansOf } from '../../../src/rewrite-log/spans.ts';
 import { gatewayFor } from '../../support/gateway.ts';
 import { exchange } from '../../support/raw-client.ts';
@@ -43,7 +44,7 @@ test('a trace of the client: our span stands between its own and those of V2', a
   expect([traceId, flags, tracestate]).toEqual([TRACE, '01', 'a=b']);
   expect(spanId).toMatch(/^[0-9a-f]{16}$/);
   expect(spanId).not.toBe(PARENT);
-  const [server, client] = spansOf(entry, () => 'aaaaaaaaaaaaaaaa');
+  const [server, client] = spansOf(entry, DEFAULT_PREFIXES, () => 'aaaaaaaaaaaaaaaa');
   expect(server).toMatchObject({ traceId: TRACE, spanId: 'aaaaaaaaaaaaaaaa', parentSpanId: PARENT });
   expect(client).toMatchObject({ traceId: TRACE, spanId, parentSpanId: 'aaaaaaaaaaaaaaaa' });
 });
@@ -51,7 +52,7 @@ test('a trace of the client: our span stands between its own and those of V2', a
 test('a trace that begins here is sampled when it is exported: V2 must not drop its spans', async () => {
   const { traceparent, entry } = await traced(parentBased, '');
   expect(traceparent).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
-  const [server, client] = spansOf(entry, () => 'aaaaaaaaaaaaaaaa');
+  const [server, client] = spansOf(entry, DEFAULT_PREFIXES, () => 'aaaaaaaaaaaaaaaa');
   expect(server).not.toHaveProperty('parentSpanId');
   expect(traceparent).toBe(`00-${client?.traceId}-${client?.spanId}-01`);
 });
@@ -63,7 +64,7 @@ test.each([
 ])('a trace crosses unchanged and has no span here when %s', async (_, isSampled, fields) => {
   const { traceparent, entry } = await traced(isSampled, fields);
   expect(fields).toContain(`traceparent: ${traceparent}\r\n`);
-  expect(spansOf(entry, () => 'aaaaaaaaaaaaaaaa')).toEqual([]);
+  expect(spansOf(entry, DEFAULT_PREFIXES, () => 'aaaaaaaaaaaaaaaa')).toEqual([]);
 });
 
 test('a trace that begins here and is not exported is not sampled', async () => {
@@ -74,5 +75,5 @@ test('a trace that begins here and is not exported is not sampled', async () => 
 test('V2 traffic crosses unchanged: its trace is none of ours', async () => {
   const { traceparent, entry } = await traced(parentBased, FIELDS, '/api/v2/x');
   expect(traceparent).toBe(`00-${TRACE}-${PARENT}-01`);
-  expect(spansOf(entry, () => 'aaaaaaaaaaaaaaaa')).toEqual([]);
+  expect(spansOf(entry, DEFAULT_PREFIXES, () => 'aaaaaaaaaaaaaaaa')).toEqual([]);
 });

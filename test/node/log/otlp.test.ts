@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createGunzip } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { Prefixes } from '../../../src/http/target.ts';
 import { openTraces, readSampler, type Traces } from '../../../src/node/log/otlp.ts';
 import type { OtlpSpan } from '../../../src/rewrite-log/spans.ts';
 import { command } from '../../support/command.ts';
@@ -71,6 +72,7 @@ describe('traces', () => {
       { OTEL_EXPORTER_OTLP_ENDPOINT: `${url}/`, OTEL_EXPORTER_OTLP_HEADERS: 'x-key=a%20b' },
       '1.2.3',
       () => {},
+      () => new Prefixes('/old', '/new'),
     );
     const made = {
       ...sampleEntry(1, 1_700_000_000_123),
@@ -89,7 +91,7 @@ describe('traces', () => {
     );
     const [server, client, second] = posted[0]?.spans ?? [];
     expect(server).toMatchObject({
-      name: 'POST /api/v1 order_floor_plan',
+      name: 'POST /old order_floor_plan',
       kind: 2,
       startTimeUnixNano: '1700000000123000000',
       status: { code: 0 },
