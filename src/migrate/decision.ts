@@ -168,7 +168,8 @@ export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits:
         rules.clientKeys?.isAmbiguous(head.forwardedHeaders, target.raw) === true
       )
         return refuse(failure('bad-request', `The key ${printClientField(ruleBook.client)} occurs twice.`));
-      if (ruleBook.policies.signed === 'refuse' && head.isSigned) return refuse(failure('signed'));
+      if (ruleBook.policies.signed === 'refuse' && isSigned(head, target.query))
+        return refuse(failure('signed'));
       const seen =
         request.method === 'POST'
           ? overriddenMethod(head.methodOverride, target.query, ruleBook.override)
@@ -206,6 +207,11 @@ export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits:
 function oddity(target: Target, { alias }: RequestHead): Failure | undefined {
   if (target.oddity !== undefined) return failure('bad-target', target.oddity);
   return alias === undefined ? undefined : failure('bad-request', alias);
+}
+
+/** True for a request that its client has signed, with a field for it or, as AWS has it, with a parameter. */
+export function isSigned(head: RequestHead, query: string): boolean {
+  return head.isSigned || query.includes('X-Amz-Signature=');
 }
 
 const TWO_METHODS =

@@ -137,8 +137,11 @@ export function decideResponse(
   limit: number,
   media: Policies['media'],
 ): ResponseDecision {
-  const type = readResponseType(headerValue(headers, 'content-type'), media);
-  if (type === 'other') return forward(undefined);
+  const mediaType = headerValue(headers, 'content-type');
+  const type = readResponseType(mediaType, media);
+  // Its parts may be JSON, which no rule for responses reads.
+  if (type === 'other')
+    return forward(mediaType !== undefined && PARTS.test(mediaType) ? 'response-media-type' : undefined);
   const length = headerValue(headers, 'content-length');
   const isUnknown = type === 'guess' || type === 'hidden';
   if (isUnknown && (length === '0' || !hasContent(status))) return forward(undefined);
@@ -165,6 +168,8 @@ export function decideResponse(
       : { action: 'forward', note: 'response-too-large', coding };
   return { action: 'rewrite', coding, texts, isGuess: isUnknown };
 }
+
+const PARTS = /^multipart\/(?:form-data|mixed|related)[ \t]*(?:;|$)/i;
 
 /** True for a response that is read as JSON, or as several texts of it. */
 function isJson(headers: HeaderList, media: Policies['media']): boolean {

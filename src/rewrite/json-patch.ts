@@ -8,7 +8,7 @@ import type { RequestRule } from '../rules/rule.ts';
 import { BUFFER_FULL, Plan } from './plan.ts';
 import { type EditRecord, malformed, type PatchOperation, type Refusal, type Rewrite } from './records.ts';
 
-/** Operations of a patch that are recorded: further ones are applied and counted. */
+/** Edits of a patch that are recorded: further ones are applied and counted. */
 const MAX_RECORDED = 100;
 /** Operations of one patch: each is two small bodies for the rules. */
 const MAX_OPERATIONS = 10_000;
@@ -17,8 +17,6 @@ const MAX_OPERATIONS = 10_000;
 const BYTES_READ = 24;
 
 const OPERATIONS: ReadonlySet<string> = new Set(['add', 'remove', 'replace', 'move', 'copy', 'test']);
-/** Rules that say where a member is; all others are about its value. */
-const RULES_OF_PLACES: ReadonlySet<string> = new Set(['unwrap', 'nest', 'rename', 'move', 'strip', 'only']);
 
 const QUOTE = 0x22;
 const OPEN_LIST = 0x5b;
@@ -102,9 +100,8 @@ export class JsonPatchPlan {
         true,
       );
     const edits: Edit[] = [];
-    const records: EditRecord[] = [];
+    const records = new Map<string, EditRecord>();
     const patch: PatchOperation[] = [];
-    let omitted = 0;
     let isPatchable = true;
     let sentIndex = 0;
     for (const [index, element] of elements.entries()) {
@@ -116,18 +113,20 @@ export class JsonPatchPlan {
       else sentIndex += 1;
       edits.push(...migrated.edits);
       isPatchable &&= migrated.isPatchable;
-      if (index < MAX_RECORDED) {
-        records.push(...migrated.records);
-        patch.push(...migrated.patch);
-      } else omitted += migrated.records.length;
+      patch.push(...migrated.patch);
+      // What moves is said once, as it is of a body: the patch says of each operation what became of it.
+      for (const record of migrated.records) records.set(JSON.stringify(record), record);
     }
-    if (edits.length === 0) return { verdict: 'unchanged', body, records };
+    const all = [...records.values()];
+    const kept = all.slice(0, MAX_RECORDED);
+    if (edits.length === 0) return { verdict: 'unchanged', body, records: kept };
+    const omitted = all.length - kept.length;
     const rewritten = applyEdits(body, edits);
     return {
       verdict: 'rewritten',
       body: rewritten,
       edits,
-      records,
+      records: kept,
       patch: omitted > 0 || !isPatchable ? [] : patch,
       omitted,
     };
@@ -150,18 +149,6 @@ export class JsonPatchPlan {
     const records: EditRecord[] = [];
     const patch: PatchOperation[] = [];
     let isPatchable = true;
-    const record = (found: readonly EditRecord[], part: 'path' | 'from' | 'value'): void => {
-      const isOfPart = (rule: string): boolean => RULES_OF_PLACES.has(rule) === (part !== 'value');
-      for (const { change, rule, note } of found)
-        if (isOfPart(rule) && note !== 'already-flat')
-          records.push({
-            change,
-            rule,
-            from: `/${index}/${part}`,
-            path: `/${sentIndex}/${part}`,
-            ...(note === undefined ? {} : { note }),
-          });
-    };
     for (const [part, node] of [
       ['path', path],
       ['from', from],
@@ -170,18 +157,16 @@ export class JsonPatchPlan {
       const pointer = textOf(document, node);
       const place = this.placeOf(pointer, memory);
       if (place === undefined) {
-        const { change = '', rule = 'strip' } = this.lastRule(pointer, memory) ?? {};
-        const dropped = [{ change, rule, from: `/${index}` }];
         return {
           isDropped: true,
           isPatchable: true,
           edits: [],
-          records: dropped,
+          records: this.recordsOf(pointer, memory),
           patch: [{ op: 'remove', path: `/${sentIndex}` }],
         };
       }
       if ('refusal' in place || 'note' in place) return at(place, index, part, pointer);
-      record(place.records, part);
+      records.push(...place.records);
       if (place.pointer !== pointer) {
         edits.push({ ...spanOf(document, node), insert: encoder.encode(JSON.stringify(place.pointer)) });
         patch.push({ op: 'replace', path: `/${sentIndex}/${part}`, value: place.pointer });
@@ -189,7 +174,7 @@ export class JsonPatchPlan {
       if (part !== 'path' || value === undefined) continue;
       const made = this.valueAt(pointer, place.pointer, document.valueOf(value), memory);
       if ('refusal' in made || 'note' in made) return at(made, index, 'value', pointer);
-      record(made.records, 'value');
+      records.push(...made.records);
       if (isSame(made.bytes, document.valueOf(value))) continue;
       edits.push({ ...spanOf(document, value), insert: made.bytes });
       const scalar = scalarIn(made.bytes);
@@ -209,7 +194,7 @@ export class JsonPatchPlan {
     if (isObject) outcome = this.merge.rewrite(bodyWith(steps, EMPTY_OBJECT), memory);
     if (outcome.verdict === 'refused') return { refusal: outcome.refusal };
     if (outcome.verdict === 'unchanged')
-      return outcome.note === undefined ? { pointer, records: [] } : { note: outcome.note };
+      return outcome.note === undefined ? { pointer, records: outcome.records } : { note: outcome.note };
     const document = JsonDocument.read(outcome.body);
     if (!(document instanceof JsonDocument)) return { pointer, records: [] };
     const found = chainOf(document, steps, isObject);
@@ -235,12 +220,10 @@ export class JsonPatchPlan {
     return { refusal: { code: 'unconvertible-value', status: 422, detail, pointer } };
   }
 
-  /** The rule that takes away what a pointer names. */
-  private lastRule(pointer: string, memory: WorkMemory | undefined): EditRecord | undefined {
+  /** The edits that take away what a pointer names. */
+  private recordsOf(pointer: string, memory: WorkMemory | undefined): readonly EditRecord[] {
     const outcome = this.merge.rewrite(bodyWith(pointerSteps(pointer), NULL), memory);
-    return outcome.verdict === 'rewritten'
-      ? outcome.records.findLast(({ path }) => path === undefined)
-      : undefined;
+    return outcome.verdict === 'rewritten' ? outcome.records : [];
   }
 }
 

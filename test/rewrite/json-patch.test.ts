@@ -76,9 +76,15 @@ describe('pointers and values follow the rules', () => {
     const drop = '{"op":"remove","path":"/data/legacy"}';
     expect(outcomeOf(`[ ${drop} , ${keep} , ${drop},${drop} ,${keep} ]`)).toBe(`[ ${keep} ,${keep} ]`);
     expect(outcomeOf(`[ ${drop} ]`)).toBe('[  ]');
-    const outcome = planFor().rewrite(bytesOf(`[${drop}]`));
+    const outcome = planFor().rewrite(bytesOf(`[${drop},${keep},${drop}]`));
     expect('records' in outcome && outcome.records).toEqual([
-      { change: 'change', rule: 'strip', from: '/0' },
+      { change: 'change', rule: 'unwrap', from: '/data', path: '' },
+      { change: 'change', rule: 'strip', from: '/data/legacy' },
+      { change: 'change', rule: 'unwrap', path: '', note: 'already-flat' },
+    ]);
+    expect('patch' in outcome && outcome.patch).toEqual([
+      { op: 'remove', path: '/0' },
+      { op: 'remove', path: '/1' },
     ]);
   });
 });

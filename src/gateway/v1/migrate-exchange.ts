@@ -14,6 +14,7 @@ import {
   codingOf,
   editsOf,
   formatOf,
+  isSigned,
   makesBody,
   type MigrateDecision,
   requestedVersion,
@@ -217,7 +218,7 @@ export class MigrateExchange extends V1Exchange {
   /** Sends the request; `decoded` is its JSON body without its content coding, if there is one that was read. */
   protected forward(body: Body, isRewritten = false, _decoded?: Uint8Array): void {
     const { v2Method, v2Target } = this.decision;
-    if (this.received.head.isSigned) this.entry.note ??= 'signed';
+    if (isSigned(this.received.head, this.decision.target.query)) this.entry.note ??= 'signed';
     this.upstreamTarget = v2Target;
     if (v2Method !== this.entry.method) this.entry.upstreamMethod = v2Method;
     this.send(this.v2Request(this.origin.path + this.upstreamTarget, body, isRewritten));

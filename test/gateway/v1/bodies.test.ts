@@ -150,6 +150,14 @@ describe('what the client derived from the body', () => {
     },
   );
 
+  test('a request that is signed in its query, as AWS has it, is noted', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin);
+    const target = '/api/v1/clients?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Signature=00';
+    expect(statusOf(await exchange(gateway.port, post(target, JSON_FIELDS, WRAPPED)))).toBe(200);
+    expect(await gateway.entry()).toMatchObject({ verdict: 'rewritten', note: 'signed' });
+  });
+
   test('a request with a key is none', async () => {
     const v2 = await rawServer((socket) => socket.write(ok()));
     const gateway = await gatewayFor(v2.origin);
@@ -174,7 +182,7 @@ describe('what the client derived from the body', () => {
     expect(v2.received[1]).not.toContain('Content-MD5');
     expect(await patching.entry()).toMatchObject({
       verdict: 'rewritten',
-      edits: [{ rule: 'unwrap', from: '/0/path', path: '/0/path' }],
+      edits: [{ rule: 'unwrap', from: '/data', path: '' }],
       patch: [{ op: 'replace', path: '/0/path' }],
     });
   });

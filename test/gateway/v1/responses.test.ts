@@ -282,6 +282,7 @@ describe('JSON under another name', () => {
     ['Content-Type: text/javascript\r\n', '', 'passed', 'response-media-type'],
     ['Content-Type: application/octet-stream\r\n', length, 'passed', 'response-media-type'],
     ['Content-Type: text/event-stream\r\n', '', 'passed', undefined],
+    ['Content-Type: multipart/form-data; boundary=x\r\n', length, 'passed', 'response-media-type'],
     ['Content-Type: application/json;stream=watch\r\n', '', 'rewritten', undefined],
     ['Content-Type: application/stream+json\r\n', '', 'rewritten', undefined],
     ['Content-Type: application/x-ndjson; charset=utf-8\r\n', length, 'rewritten', undefined],
