@@ -80,7 +80,7 @@ describe('pointers and values follow the rules', () => {
     expect('records' in outcome && outcome.records).toEqual([
       { change: 'change', rule: 'unwrap', from: '/data', path: '' },
       { change: 'change', rule: 'strip', from: '/data/legacy' },
-      { change: 'change', rule: 'unwrap', path: '', note: 'already-flat' },
+      { change: 'change', rule: 'unwrap', from: '', path: '', note: 'already-flat' },
     ]);
     expect('patch' in outcome && outcome.patch).toEqual([
       { op: 'remove', path: '/0' },
