@@ -19,6 +19,7 @@
  * | `GET /rules` | | `RulesView` |
  * | `POST /rules/try` | the text of a rule book | `TrialOutcome` |
  * | `POST /explain` | `ExplainRequest` | `Explanation` |
+ * | `POST /explain/read` | a pasted command | `ReadRequests` |
  * | `GET /metrics` | | Prometheus text |
  *
  * Failures are `{"errors":[{"status","title","detail","code"}]}`; a value that a query parameter does not take is one. With a

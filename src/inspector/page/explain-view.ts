@@ -3,8 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { EntryDetail, ExplainRequest, Explanation, RuleOutcome, RulesView } from '../api.ts';
 import { editWords } from '../entries/entry-words.ts';
 import type { ReadRequests } from '../explain/curl-command.ts';
-import { readPasted } from '../explain/pasted-request.ts';
-import { asFailure, postJson, useAsked } from './admin-client.ts';
+import { asFailure, postJson, postText, useAsked } from './admin-client.ts';
 import { DiffPane } from './entry/diff-pane.ts';
 import { curlButtons } from './entry/entry-detail.ts';
 import type { HueOf } from './format.ts';
@@ -74,6 +73,16 @@ export function ExplainView(props: ExplainViewProps): VNode {
       setFault(asFailure(error).message);
     }
   };
+  const readCommand = async (): Promise<void> => {
+    try {
+      const found = await postText<ReadRequests>('explain/read', pasted);
+      setRead(found);
+      take(found, 0);
+      setFault('');
+    } catch (error) {
+      setFault(asFailure(error).message);
+    }
+  };
   return el(
     'div',
     { class: 'view explain' },
@@ -108,9 +117,7 @@ export function ExplainView(props: ExplainViewProps): VNode {
           type: 'button',
           class: 'button',
           onClick: () => {
-            const found = readPasted(pasted, noFile);
-            setRead(found);
-            take(found, 0);
+            void readCommand();
           },
         },
         'Read the command',
@@ -166,10 +173,6 @@ export function ExplainView(props: ExplainViewProps): VNode {
 }
 
 /** The files that a command sends are on the operator's machine. */
-function noFile(): never {
-  throw new Error('The page reads no files.');
-}
-
 /** The requests that were read, to choose from, with what is said about them and about the others. */
 function readOutcome({ requests, faults, notes }: ReadRequests, choose: (number: number) => void): VNode {
   const sentences = [

@@ -1,5 +1,6 @@
 import type { Hono } from 'hono';
 import { rulesView } from '../explain/explain-rules.ts';
+import { readPasted } from '../explain/pasted-request.ts';
 import type { TriedExchange } from '../explain/try-rules.ts';
 import { type InspectorParts, workResponse } from '../inspector-parts.ts';
 import { modesOf } from '../rollout-effect.ts';
@@ -15,7 +16,7 @@ const RULES_BYTES = 512 * 1024;
 const MAX_TRIED = 500;
 const MAX_TRIED_BYTES = 8 * 1024 * 1024;
 
-/** Adds `/rules`, `/rules/try` and `/explain`. */
+/** Adds `/rules`, `/rules/try`, `/explain` and `/explain/read`. */
 export function ruleRoutes(app: Hono, parts: InspectorParts): void {
   app.get('/rules', () => {
     const { current, since, text } = parts.rules();
@@ -38,6 +39,12 @@ export function ruleRoutes(app: Hono, parts: InspectorParts): void {
     } as const;
     return workResponse(work, current, parts);
   });
+  // What reads commands as curl and shells do would be a sixth of the page.
+  app.post('/explain/read', async (c) => {
+    const body = await readBody(c.req.raw, EXPLAIN_BYTES);
+    if (typeof body === 'string') return bodyFailure(body, EXPLAIN_BYTES);
+    return c.json(readPasted(body.text, noFile));
+  });
   app.post('/explain', async (c) => {
     const body = await readBody(c.req.raw, EXPLAIN_BYTES);
     if (typeof body === 'string') return bodyFailure(body, EXPLAIN_BYTES);
@@ -55,6 +62,11 @@ export function ruleRoutes(app: Hono, parts: InspectorParts): void {
     } as const;
     return workResponse(work, current, parts);
   });
+}
+
+/** An operator's browser must not have the gateway read its files. */
+function noFile(): never {
+  throw new Error('The page reads no files.');
 }
 
 function triedExchanges({ view }: InspectorParts): readonly TriedExchange[] {
