@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ClientsView } from '../api.ts';
 import { asFailure, postJson } from './admin-client.ts';
-import { el, linkButton, visibleText } from './parts.ts';
+import { el, linkButton, useFocusInside, visibleText } from './parts.ts';
 
 /** What the page knows of the clients; undefined before the first response. */
 export type KnownClients = ClientsView | undefined;
@@ -21,10 +21,11 @@ export function ClientName({ client, clients, announce, onNamed }: ClientNamePro
   const known = clients?.clients.find((one) => one.client === client);
   const [text, setText] = useState<string | undefined>(undefined);
   const [fault, setFault] = useState('');
+  const ref = useFocusInside(text !== undefined);
   if (text === undefined) {
     return el(
       'span',
-      { class: 'client-name' },
+      { class: 'client-name', ref },
       known?.name === undefined ? el('small', null, traces(known)) : visibleText(known.name),
       clients?.canBeNamed === true &&
         linkButton(
@@ -49,6 +50,7 @@ export function ClientName({ client, clients, announce, onNamed }: ClientNamePro
     'form',
     {
       class: 'client-name',
+      ref,
       onSubmit: (event) => {
         event.preventDefault();
         void save();

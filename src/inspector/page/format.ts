@@ -7,27 +7,36 @@ const clock = new Intl.DateTimeFormat('en-GB', {
   fractionalSecondDigits: 3,
 });
 
+const zone = new Intl.DateTimeFormat('en-GB', { timeZoneName: 'short' });
+
 const minute = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 
 const whole = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 0 });
 
 const HUES = 6;
 
-/** Local time to the second, with the date where it is not today's: `09:30:00`, `2026-11-22 09:30:00`. */
+/** Local time to the second, with date and zone where the day is not today: `09:30:00`, `2026-11-22 09:30:00 UTC`. */
 export function dayTime(time: string): string {
-  return clockTime(time).slice(0, -'.000'.length);
+  return clockTime(time).replace(/\.\d{3}/, '');
 }
 
 /** As `dayTime`, with milliseconds. */
 export function clockTime(time: string): string {
   const date = new Date(time);
   const of = clock.format(date);
-  return isToday(date) ? of : `${date.toLocaleDateString('en-CA')} ${of}`;
+  return isToday(date) ? of : `${date.toLocaleDateString('en-CA')} ${of} ${zoneOf(date)}`;
 }
 
 /** As `clockTime`, cut to the room of a row: of another day, month, day and seconds, such as `11-22 09:30:00`. */
 export function rowTime(time: string): string {
-  return isToday(new Date(time)) ? clockTime(time) : dayTime(time).slice('2026-'.length);
+  return isToday(new Date(time))
+    ? clockTime(time)
+    : dayTime(time).slice('2026-'.length, '2026-11-22 09:30:00'.length);
+}
+
+/** The zone of the reader, which may change within a year: `UTC`, `GMT+1`. */
+function zoneOf(date: Date): string {
+  return zone.formatToParts(date).find(({ type }) => type === 'timeZoneName')?.value ?? '';
 }
 
 function isToday(date: Date): boolean {

@@ -28,6 +28,8 @@ export function InspectorPage(): VNode {
   const [view, setView] = useState(NOTHING_YET);
   const live = useMemo(() => new LiveEntries(setView), []);
   const [active, setActive] = useState<number | undefined>(place.entry?.seq);
+  // Kept here, so that a look at another view loses nothing.
+  const [draft, setDraft] = useState<string | undefined>(undefined);
   const [isHelpOpen, setIsHelpOpen] = useState(false);
   const [preferences, prefer] = usePreferences();
   const { density, listShare, hasLetters } = preferences;
@@ -126,7 +128,7 @@ export function InspectorPage(): VNode {
         }),
       place.view === 'errors' && part(ErrorsView, { go }),
       place.view === 'hour' && part(HourView, { go }),
-      place.view === 'rules' && part(RulesView, { asked: rules, go, hueOf, announce }),
+      place.view === 'rules' && part(RulesView, { asked: rules, go, hueOf, announce, draft, setDraft }),
       place.view === 'retirement' && part(RetirementView, { ...shared, clients, onNamed: setNamed }),
       place.view === 'rollout' && part(RolloutView, { go, announce, rules: rules.response }),
       place.view === 'explain' && part(ExplainView, { rules: rules.response, link: place.entry, ...shared }),

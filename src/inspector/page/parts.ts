@@ -1,5 +1,5 @@
 import { type Attributes, type ComponentChildren, type ComponentType, h, type JSX, type VNode } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Outcome } from '../../rewrite-log/entry-outcome.ts';
 import type { Completion } from '../../rewrite-log/filter.ts';
 import { OUTCOME_MEANINGS, OUTCOME_WORDS } from '../entries/entry-words.ts';
@@ -329,6 +329,22 @@ export function VerdictBadge({ outcome }: { readonly outcome: Outcome }): VNode 
     ),
     OUTCOME_WORDS[outcome],
   );
+}
+
+/**
+ * Returns the `ref` of a part that opens in the place of its opener: the focus goes to its first field when it opens, and to the
+ * opener when it closes.
+ */
+export function useFocusInside(isOpen: boolean): (node: HTMLElement | null) => void {
+  const place = useRef<HTMLElement | null>(null);
+  const was = useRef(isOpen);
+  useEffect(() => {
+    if (was.current !== isOpen) place.current?.querySelector<HTMLElement>('input, button')?.focus();
+    was.current = isOpen;
+  }, [isOpen]);
+  return (node) => {
+    place.current = node;
+  };
 }
 
 /** Shows untrusted text: a character that would hide, reverse or move others is replaced by its code point, such as `U+202E`. */

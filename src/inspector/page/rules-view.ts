@@ -24,8 +24,14 @@ import {
   visibleText,
 } from './parts.ts';
 
+/** The edited text of a trial; undefined while it is that of the rule book in force. */
+interface TrialDraft {
+  readonly draft: string | undefined;
+  readonly setDraft: (draft: string | undefined) => void;
+}
+
 /** Properties of the rule book. */
-interface RulesViewProps {
+interface RulesViewProps extends TrialDraft {
   readonly asked: Asked<Rules>;
   readonly go: Go;
   readonly hueOf: HueOf;
@@ -33,7 +39,7 @@ interface RulesViewProps {
 }
 
 /** The rule book in force: its changes, operations and assumptions, with their hits. */
-export function RulesView({ asked, go, hueOf, announce }: RulesViewProps): VNode {
+export function RulesView({ asked, go, hueOf, announce, draft, setDraft }: RulesViewProps): VNode {
   const { response: rules, failure } = asked;
   if (rules === undefined) return part(Loading, { failure, subject: 'the rule book' });
   return el(
@@ -63,7 +69,7 @@ export function RulesView({ asked, go, hueOf, announce }: RulesViewProps): VNode
     part(OperationTable, { operations: rules.operations, hueOf, go }),
     assumptions(rules.assumptions),
     policies(rules),
-    part(RulesTrial, { text: rules.text, go, announce }),
+    part(RulesTrial, { text: rules.text, go, announce, draft, setDraft }),
   );
 }
 
@@ -137,7 +143,7 @@ function policies({ policies: values }: Rules): VNode {
 }
 
 /** Properties of a trial. */
-interface RulesTrialProps {
+interface RulesTrialProps extends TrialDraft {
   /** The source text of the rule book in force. */
   readonly text: string;
   readonly go: Go;
@@ -145,8 +151,7 @@ interface RulesTrialProps {
 }
 
 /** Edits the rule book as a trial: tells which of the kept exchanges would differ, and exports the change as a patch. */
-function RulesTrial({ text, go, announce }: RulesTrialProps): VNode {
-  const [draft, setDraft] = useState<string | undefined>(undefined);
+function RulesTrial({ text, go, announce, draft, setDraft }: RulesTrialProps): VNode {
   const [run, setRun] = useState<TrialOutcome | undefined>(undefined);
   const [fault, setFault] = useState('');
   const [isBusy, setIsBusy] = useState(false);

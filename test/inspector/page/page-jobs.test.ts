@@ -190,3 +190,31 @@ test('observe to migrate and back: one step each, and what would be refused or e
   expect(await barriers(page)).toEqual([]);
   expect(complaints.filter((one) => !one.includes('422'))).toEqual([]);
 });
+
+test('a draft of rules survives another view, and a field that opens takes the typing', async () => {
+  const folder = temporaryFolder('jobs');
+  const gateway = await started({ 'client-names': join(folder, 'names.yaml') });
+  for (let n = 0; n < 12; n += 1)
+    await gateway.send('POST', '/api/v1/clients', `{"data":{"name":"client ${n}"}}`, `key ${n}`);
+  const { page } = await browser.open(`${gateway.adminOrigin}/?view=rules`);
+  const draft = page.getByRole('textbox', { name: 'Rule book' });
+  await draft.fill('# a draft\n');
+  await page.getByRole('link', { name: 'Retirement' }).click();
+  // At 1440 px the table of clients needs no scrolling to the side.
+  const name = page.getByRole('button', { name: /^Name [0-9a-f]{16}$/ }).first();
+  await name.waitFor();
+  const tables = page.locator('.scroll:has(.client-name)');
+  expect(
+    await tables.evaluateAll((all) => all.map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)),
+  ).toEqual([0]);
+  await name.click();
+  await page.keyboard.type('Acme');
+  await page.keyboard.press('Enter');
+  const renamed = page.getByRole('button', { name: /^Rename [0-9a-f]{16}$/ });
+  await renamed.waitFor();
+  await expect.poll(() => renamed.evaluate((one) => one === document.activeElement)).toBe(true);
+  await page.getByText('Acme').first().waitFor();
+  expect(await barriers(page)).toEqual([]);
+  await page.getByRole('link', { name: 'Rule book' }).click();
+  expect(await draft.inputValue()).toBe('# a draft\n');
+});
