@@ -183,6 +183,43 @@ export function fieldsOfAnotherBody(headers: HeaderList): string[] {
 }
 
 /**
+ * Marks entity tags with the rules that their representation depends on: after a change of rules, and beside those of V1 itself, none of
+ * them matches.
+ */
+export function markTags(headers: string[], rules: string): void {
+  for (let at = 0; at < headers.length; at += 2) {
+    const value = headers[at + 1] ?? '';
+    if (isNamed(headers[at], 'etag') && /^(?:W\/)?"[^"]*"$/.test(value))
+      headers[at + 1] = `${value.slice(0, -1)}${markOf(rules)}"`;
+  }
+}
+
+/** V2's own tags of those that a client names in `If-None-Match`; undefined where none is of a representation by these rules. */
+export function tagsOfRules(tags: string, rules: string): string | undefined {
+  if (tags.trim() === '*') return tags;
+  const mark = markOf(rules);
+  const own = [...tags.matchAll(ENTITY_TAG)].flatMap(([, weak = '', tag = '']) =>
+    tag.endsWith(mark) ? [`${weak}"${tag.slice(0, -mark.length)}"`] : [],
+  );
+  return own.length === 0 ? undefined : own.join(', ');
+}
+
+/**
+ * V2's own tags of those that a client names in `If-Match`, by whatever rules it read them: what it guards is the state of the resource,
+ * which rules do not change. They are strong, since a weak one never matches (RFC 9110 §13.1.1), and the gateway weakens V2's.
+ */
+export function tagsOfState(tags: string): string {
+  return tags.replaceAll(ENTITY_TAG, (_, _weak, tag: string) => `"${tag.replace(MARK, '')}"`);
+}
+
+const ENTITY_TAG = /(W\/)?"([^"]*)"/g;
+const MARK = /;rules=[\w-]{8}$/;
+
+function markOf(rules: string): string {
+  return `;rules=${rules.slice(0, 8)}`;
+}
+
+/**
  * What a field is to the gateway: the name of one that it reads or sets, or a kind. `hop-by-hop` and `body` are those that have no name
  * of their own here, `forwarding` claim where a request came from, a `range` asks for a part, a `link` has an address or the path of
  * a cookie, a `method-override` names another method than the request line, a `preflight` the one that a browser would use, a
@@ -194,6 +231,8 @@ export type HeaderKind =
   | 'body'
   | 'forwarding'
   | 'if-match'
+  | 'if-none-match'
+  | 'if-modified-since'
   | 'range'
   | 'if-range'
   | 'link'
@@ -249,6 +288,8 @@ const KINDS_OF_OTHERS: ReadonlyMap<string, HeaderKind> = new Map<string, HeaderK
   ['link', 'link'],
   ['set-cookie', 'link'],
   ['if-match', 'if-match'],
+  ['if-none-match', 'if-none-match'],
+  ['if-modified-since', 'if-modified-since'],
   ['range', 'range'],
   ['x-http-method-override', 'method-override'],
   ['x-http-method', 'method-override'],

@@ -36,6 +36,8 @@ export interface RequestHead extends ForwardedFields {
   readonly acceptEncoding: string | undefined;
   /** All values of `If-Match`, joined with commas. */
   readonly ifMatch: string | undefined;
+  /** All values of `If-None-Match`, joined with commas. */
+  readonly ifNoneMatch: string | undefined;
   /** All values of `X-HTTP-Method-Override` and its other names, joined with commas. */
   readonly methodOverride: string | undefined;
   /** True for a request that its client has signed: with a field for it, or in `Authorization`. */
@@ -118,6 +120,7 @@ abstract class HeadReader implements RequestHead {
   expect: string | undefined = undefined;
   acceptEncoding: string | undefined = undefined;
   ifMatch: string | undefined = undefined;
+  ifNoneMatch: string | undefined = undefined;
   methodOverride: string | undefined = undefined;
   private hasSignature = false;
   range: string | undefined = undefined;
@@ -206,6 +209,7 @@ abstract class HeadReader implements RequestHead {
     else if (kind === 'expect') this.expect = joined(this.expect, value, ', ');
     else if (kind === 'accept-encoding') this.acceptEncoding = joined(this.acceptEncoding, value, ', ');
     else if (kind === 'if-match') this.ifMatch = joined(this.ifMatch, value, ', ');
+    else if (kind === 'if-none-match') this.ifNoneMatch = joined(this.ifNoneMatch, value, ', ');
     else if (kind === 'method-override') this.methodOverride = joined(this.methodOverride, value, ',');
     else if (kind === 'signature') this.hasSignature = true;
     else if (kind === 'range') this.range = joined(this.range, value, ', ');

@@ -1,6 +1,6 @@
 import { ByteCollector, concatBytes } from '../http/byte-collector.ts';
 import { type Coding, looksLikeJson, type TextFormat } from '../http/content.ts';
-import { endToEnd, fieldsOfAnotherBody, rewrittenResponseFields } from '../http/fields.ts';
+import { endToEnd, fieldsOfAnotherBody, markTags, rewrittenResponseFields } from '../http/fields.ts';
 import { isRequestId, readTraceparent } from '../http/forwarding.ts';
 import { type HeaderList, headerValue } from '../http/header-list.ts';
 import { readHead, type RequestHead } from '../http/request-head.ts';
@@ -22,14 +22,16 @@ import { type DecodedBody, decodeWebBody } from '../migrate/decode-web-body.ts';
 import { JsonDocument } from '../json/document.ts';
 import { type Failure, failure, failureOf } from '../migrate/failure.ts';
 import {
-  contentlessFields,
-  headerPlanOf,
-  decideResponse,
   NOTE_OF_UNDECODED,
-  type ResponseNote,
+  contentlessFields,
+  decideResponse,
   hasContent,
+  headerPlanOf,
   mappedHead,
+  representationPlan,
   rewriteLinks,
+  transformsRepresentation,
+  type ResponseNote,
 } from '../migrate/migrated.ts';
 import {
   callWithin,
@@ -633,6 +635,8 @@ function clientFields(parts: V1ResponseParts, headers: HeaderList): HeaderFields
   const facts = requestFacts(parts);
   const own = contentlessFields(facts, rules, status, endToEnd(headers, true));
   const fields = [...(headerPlanOf(facts, rules)?.response(status, own).headers ?? own)];
+  if (!representationPlan(facts, rules).isEmpty || transformsRepresentation(facts, rules))
+    markTags(fields, rules.ruleBook.hash);
   const places = linkPlaces(parts);
   rewriteLinks(fields, { ...places, restore: (link) => restoredLink(facts, rules, link) });
   if (status >= 200)

@@ -10,11 +10,11 @@ import {
   type StreamedFormat,
   readJsonType,
 } from '../http/content.ts';
-import { BODY_KINDS, type HeaderKind, kindOfName } from '../http/fields.ts';
+import { BODY_KINDS, type HeaderKind, kindOfName, tagsOfRules, tagsOfState } from '../http/fields.ts';
 import { isRequestId } from '../http/forwarding.ts';
 import { type HeaderList, headerValue, headerValues, setField } from '../http/header-list.ts';
 import { countedDown, type HopFields } from '../http/hop-fields.ts';
-import { type ForwardedFields, isHost, type RequestHead } from '../http/request-head.ts';
+import { isRead, type ForwardedFields, isHost, type RequestHead } from '../http/request-head.ts';
 import { originForm, readTarget, type Target } from '../http/target.ts';
 import { printClientField } from '../rewrite/client-key.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
@@ -524,6 +524,8 @@ export interface HeadMigration {
    * `Range` as received.
    */
   readonly codings?: readonly Coding[] | undefined;
+  /** The hash of the rules by which a client has read what it asks about again; undefined where none rewrite it. */
+  readonly rereadBy?: string | undefined;
 }
 
 /** The inputs of {@link migrateHead}. */
@@ -563,8 +565,9 @@ export function migrateHead(
   } = parts;
   const version = chooseApiVersion(requestedVersion(received, rules.ruleBook), rules.ruleBook, now, pinned);
   // Where nothing reads V2's response, it may have any coding.
-  const isRead = !representationPlan(request, rules).isEmpty || transformsRepresentation(request, rules);
-  const codings = isRead ? (parts.codings ?? ALL_CODINGS) : undefined;
+  const isResponseRead =
+    !representationPlan(request, rules).isEmpty || transformsRepresentation(request, rules);
+  const codings = isResponseRead ? (parts.codings ?? ALL_CODINGS) : undefined;
   const migration = {
     version,
     headers: decision.headers?.headers,
@@ -576,6 +579,7 @@ export function migrateHead(
     hasTrace,
     traceparent,
     codings,
+    rereadBy: isResponseRead && isRead(request.method) ? rules.ruleBook.hash : undefined,
   };
   return { version, fields: new MigratedHead(received, migration) };
 }
@@ -598,6 +602,9 @@ export class MigratedHead implements ForwardedFields {
   private readonly traceparent: string | undefined;
   private readonly acceptEncoding: string | undefined;
   private readonly ifMatch: string | undefined;
+  private readonly ifNoneMatch: string | undefined;
+  /** True where the client may have what it asks about in the shape of other rules. */
+  private readonly isReread: boolean;
   private list: HeaderList | undefined = undefined;
 
   constructor(received: RequestHead, migration: HeadMigration) {
@@ -616,10 +623,13 @@ export class MigratedHead implements ForwardedFields {
     this.versionHeader = version?.field ?? VERSION_HEADER;
     this.requestId = isRequestId(received.requestId) ? undefined : requestId;
     this.traceparent = hasTrace ? undefined : traceparent;
-    const { acceptEncoding: accepted, ifMatch } = received;
-    // The gateway weakens V2's tags, and a weak one never matches (RFC 9110 §13.1.1).
-    const strong = ifMatch?.replaceAll(/(?:W\/)?("[^"]*")/g, '$1');
+    const { acceptEncoding: accepted, ifMatch, ifNoneMatch } = received;
+    const strong = ifMatch === undefined ? undefined : tagsOfState(ifMatch);
     this.ifMatch = strong === ifMatch ? undefined : strong;
+    const { rereadBy } = migration;
+    this.isReread = rereadBy !== undefined;
+    this.ifNoneMatch =
+      rereadBy === undefined || ifNoneMatch === undefined ? undefined : tagsOfRules(ifNoneMatch, rereadBy);
     const readable =
       accepted === undefined || codings === undefined ? accepted : acceptedCodings(accepted, codings);
     this.acceptEncoding = readable === accepted ? undefined : readable;
@@ -634,7 +644,8 @@ export class MigratedHead implements ForwardedFields {
     const { received, version, requestId, traceparent } = this;
     if (this.ruled !== undefined) return undefined;
     // A field that is replaced keeps its place.
-    if (this.acceptEncoding !== undefined || this.ifMatch !== undefined) return undefined;
+    if (this.acceptEncoding !== undefined || this.ifMatch !== undefined || this.ifNoneMatch !== undefined)
+      return undefined;
     if (received.repeatsFields) return undefined;
     if (version !== undefined && this.hasVersion()) return undefined;
     if (requestId !== undefined && received.requestId !== undefined) return undefined;
@@ -647,6 +658,9 @@ export class MigratedHead implements ForwardedFields {
   private readonly isKept = (kind: HeaderKind): boolean => {
     // A part of V2's body is none of V1's (RFC 9110 §14.2 allows the whole); other units than bytes are paging.
     if (kind === 'range' || kind === 'if-range') return !this.isResponseRewritten || this.isPaged;
+    // A date does not tell by which rules the client read the resource, and a tag of other rules says nothing about this shape of it.
+    if (this.isReread && kind === 'if-modified-since') return false;
+    if (this.isReread && kind === 'if-none-match') return this.ifNoneMatch !== undefined;
     // The state of a trace that is not continued does not apply to the new one (W3C Trace Context §3.3).
     if (kind === 'tracestate') return this.hasTrace;
     if (kind === 'method-override') return !this.dropsOverride;
@@ -675,10 +689,11 @@ export class MigratedHead implements ForwardedFields {
       }
       if (this.isKept(kind)) headers.push(name, forwardedHeaders[at + 1] ?? '');
     }
-    const { version, requestId, traceparent, acceptEncoding, ifMatch } = this;
+    const { version, requestId, traceparent, acceptEncoding, ifMatch, ifNoneMatch } = this;
     if (this.isBodyMade) setField(headers, 'content-type', JSON_TYPE);
     if (acceptEncoding !== undefined) setField(headers, 'accept-encoding', acceptEncoding);
     if (ifMatch !== undefined) setField(headers, 'if-match', ifMatch);
+    if (ifNoneMatch !== undefined) setField(headers, 'if-none-match', ifNoneMatch);
     if (version !== undefined) setField(headers, this.versionHeader, version);
     if (requestId !== undefined) setField(headers, 'x-request-id', requestId);
     if (traceparent !== undefined) setField(headers, 'traceparent', traceparent);

@@ -391,6 +391,11 @@ export class DescriptionExchange extends MigrateExchange {
     this.gateway.descriptions.share(this.key, derived, shared, sharedMs(headers));
   }
 
+  /** The tag of the description is that of a text which is derived here. */
+  protected override get marksTags(): boolean {
+    return this.derived === undefined && super.marksTags;
+  }
+
   /** If-None-Match (RFC 9110 §13.1.2), compared weakly. */
   private isKnownToClient({ etag }: DescriptionText): boolean {
     const tags = headerValues(this.received.exchange.headers, 'if-none-match').join(',').split(',');

@@ -1,5 +1,6 @@
 import type { CollectorMemory } from '../../http/byte-collector.ts';
 import { type Coding, type StreamedFormat, takesCoding, type TextFormat } from '../../http/content.ts';
+import { markTags } from '../../http/fields.ts';
 import { newTrace, readTraceparent } from '../../http/forwarding.ts';
 import { type HeaderList, headerValue, setField } from '../../http/header-list.ts';
 import { isHost, isRead } from '../../http/request-head.ts';
@@ -15,7 +16,9 @@ import {
   hasLinks,
   type ResponseNote,
   mappedHead,
+  representationPlan,
   rewriteLinks,
+  transformsRepresentation,
 } from '../../migrate/migrated.ts';
 import { transformJob, type TransformJob, type TransformOutcome } from '../../migrate/transform.ts';
 import { type BodyLinks, type LinkRewriting, type RequestFacts, restoredLink } from '../../rewrite/links.ts';
@@ -472,11 +475,20 @@ export class V1Exchange
     return kept ?? super.headForClient(head);
   }
 
+  /** True where rules may rewrite what the client reads, whether or not they find anything this time: its tag is then theirs, too. */
+  protected get marksTags(): boolean {
+    return (
+      !representationPlan(this.requestFacts, this.rules).isEmpty ||
+      transformsRepresentation(this.requestFacts, this.rules)
+    );
+  }
+
   /** False where no field of V2's response changes but those of the hop. */
-  private changesFields({ status, lines }: ResponseHead): boolean {
+  private changesFields({ status, lines, headers }: ResponseHead): boolean {
     const isContentless = this.received.exchange.method === 'HEAD' || status === 304;
     const isSignalled =
       this.gateway.signals(this.rules.ruleBook)?.mayConcern(this.decision.operation?.id) === true;
+    if (this.marksTags && headerValue(headers, 'etag') !== undefined) return true;
     if (isContentless || isSignalled || lines === undefined || lines.kinds.includes('link')) return true;
     return headerPlanOf(this.requestFacts, this.rules)?.hasResponseRules === true;
   }
@@ -485,6 +497,7 @@ export class V1Exchange
     const headers = [
       ...(this.isFromV2 ? contentlessFields(this.requestFacts, this.rules, status, received) : received),
     ];
+    if (this.isFromV2 && this.marksTags) markTags(headers, this.rules.ruleBook.hash);
     const ruled = this.isFromV2 ? this.ruledFields(status, headers) : headers;
     this.rewriteLinks(ruled);
     this.addSignals(ruled);

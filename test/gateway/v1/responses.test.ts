@@ -137,7 +137,7 @@ describe('content codings', () => {
     expect(/\r\ncontent-encoding: (.*)\r\n/i.exec(response.text)?.[1]).toBe(expected);
     expect(/\r\ncontent-length: (.*)\r\n/i.exec(response.text)?.[1]).toBe(String(received.length));
     expect(/\r\nvary: (.*)\r\n/i.exec(response.text)?.[1]).toBe(expected && 'Accept-Encoding');
-    expect(response.text).toContain('ETag: W/"a"');
+    expect(response.text).toMatch(/ETag: W\/"a;rules=[\w-]{8}"/);
     expect(gateway.surprises).toEqual([]);
   });
 
@@ -250,7 +250,7 @@ describe('a response that is left alone', () => {
     );
     const gateway = await gatewayFor(v2.origin, withRules([{ ...ALIAS, status: [204, 304] }]));
     const { text } = await exchange(gateway.port, post());
-    expect(text).toContain('ETag: "x"\r\n');
+    expect(text).toMatch(/ETag: "x(?:;rules=[\w-]{8})?"\r\n/);
     expect(bodyOf(text)).toBe('');
   });
 
@@ -386,7 +386,7 @@ describe('white space before a response crosses at once', () => {
     const client = rawClient(gateway.port);
     client.write(post());
     const { text: head } = await client.until(/\r\n\r\n1\r\n \r\n/);
-    expect(head).toContain('ETag: W/"1"\r\n');
+    expect(head).toMatch(/ETag: W\/"1;rules=[\w-]{8}"\r\n/);
     v2.sockets[0]?.write(chunk('\n\n'));
     await client.until(/\n\n/);
     v2.sockets[0]?.write(`${chunk(body.slice(0, 5))}${chunk(body.slice(5))}0\r\n\r\n`);
@@ -481,14 +481,44 @@ describe('a resource that is rewritten', () => {
     });
     const gateway = await gatewayFor(v2.origin, { ruleBook });
     const whole = await exchange(gateway.port, 'GET /api/v1/clients/whole HTTP/1.1\r\nHost: g\r\n\r\n');
-    expect(whole.text).toMatch(/\r\nETag: W\/"a"\r\n[^]*\{"old":1\}$/);
+    const tag = /\r\nETag: (W\/"a;rules=[\w-]{8}")\r\n[^]*\{"old":1\}$/.exec(whole.text)?.[1] ?? '';
     const { text } = await exchange(
       gateway.port,
-      `${method} /api/v1/clients/1 HTTP/1.1\r\nHost: g\r\nConnection: close\r\nIf-None-Match: W/"a"\r\n\r\n`,
+      `${method} /api/v1/clients/1 HTTP/1.1\r\nHost: g\r\nConnection: close\r\nIf-None-Match: ${tag}\r\n\r\n`,
     );
-    expect(text).toContain('\r\nETag: W/"a"\r\n');
+    expect(v2.received.at(-1)).toMatch(/\r\nif-none-match: W\/"a"\r\n/i);
+    expect(text).toContain(`\r\nETag: ${tag}\r\n`);
     expect(text).toContain('\r\nX-Other: 1\r\n');
     expect(text).not.toMatch(/content-length|repr-digest|content-encoding/i);
+  });
+
+  // The client may have the shape of other rules, or of V1 itself, under V2's own tag.
+  test.each([
+    ['If-None-Match: "a"', undefined],
+    ['If-None-Match: W/"a;rules=00000000"', undefined],
+    ['If-None-Match: "a", "b;rules=00000000"\r\nIf-Modified-Since: Sun, 01 Nov 2026 00:00:00 GMT', undefined],
+    ['If-Modified-Since: Sun, 01 Nov 2026 00:00:00 GMT', undefined],
+    ['If-None-Match: *', '*'],
+    ['If-None-Match: W/"z", TAG', 'W/"a"'],
+    ['If-Match: TAG', '"a"'],
+    ['If-Match: W/"a;rules=00000000"', '"a"'],
+  ])('is asked for anew after a change of rules: %s', async (field, asked) => {
+    const v2 = await rawServer((socket) => socket.write(ok('{"new":1}', 'ETag: "a"\r\n')));
+    const gateway = await gatewayFor(v2.origin, { ruleBook });
+    const get = async (more: string): Promise<string> =>
+      (await exchange(gateway.port, `GET /api/v1/clients/1 HTTP/1.1\r\nHost: g\r\n${more}\r\n`)).text;
+    const tag = /\r\nETag: (.*)\r\n/.exec(await get(''))?.[1] ?? '';
+    await get(`${field.replace('TAG', tag)}\r\n`);
+    const second = (v2.received.join('').split('GET ')[2] ?? '').toLowerCase();
+    expect(/\r\nif-(?:none-)?match: (.*)\r\n/.exec(second)?.[1]?.toUpperCase()).toBe(asked?.toUpperCase());
+    expect(second).not.toContain('if-modified-since');
+  });
+
+  test('keeps a tag of its own where the rules found nothing in it', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok('{"x":1}', 'ETag: "a"\r\n')));
+    const gateway = await gatewayFor(v2.origin, { ruleBook });
+    const { text } = await exchange(gateway.port, 'GET /api/v1/clients/1 HTTP/1.1\r\nHost: g\r\n\r\n');
+    expect(text).toMatch(/\r\nETag: "a;rules=[\w-]{8}"\r\n/);
   });
 
   test('is sent whole to a client that asks for a part: it would be one of the body of V2', async () => {
