@@ -30,6 +30,10 @@ const HELD_FILE_BYTES = 256 * 1024;
 const MAX_EPILOGUE = 4096;
 /** Bytes of the header section of one part, and of what stands before the first. */
 const MAX_HEADER_BYTES = 16 * 1024;
+/** Parts of one body: Rack reads 4,096, PHP 1,000. What becomes of fields is decided at once, on the thread that serves. */
+const MAX_PARTS = 10_000;
+/** Memory that a field takes beside its bytes. */
+const FIELD_BYTES = 512;
 /** Fields that are read again for each file that others stand behind: so many files with a field between them would cost a minute. */
 const MAX_FIELDS_READ = 200_000;
 /** White space behind a boundary that is read (RFC 2046 §5.1.1). */
@@ -94,12 +98,15 @@ export class MultipartStream implements BodyStream {
   /** No boundary begins before this place of the body, but for one that is not there whole. */
   private searchedTo = 0;
   private headerStart = 0;
+  /** The first line of the header that is not read yet. */
+  private headerLine = 0;
   private contentStart = 0;
   private fileStart = 0;
   private head: PartHead | undefined = undefined;
   private waiting: Segment[] = [];
   private waitingBytes = 0;
   private fieldBytes = 0;
+  private parts = 0;
   private reserved = 0;
   /** Fields that were read so far, each time that what becomes of all was decided. */
   private work = 0;
@@ -170,8 +177,8 @@ export class MultipartStream implements BodyStream {
     const length = rest.length + part.length;
     const end = rest.byteOffset + rest.length;
     if (rest.length === 0 || end + part.length > rest.buffer.byteLength) {
-      // A field that comes in many small parts is copied a few times, not once for each of them.
-      const isGrowing = rest.length > part.length && this.state === 'field';
+      // What comes in many small parts is copied a few times, not once for each of them.
+      const isGrowing = rest.length > part.length;
       const buffer = new Uint8Array(isGrowing ? length + rest.length : length);
       buffer.set(rest);
       buffer.set(part, rest.length);
@@ -192,7 +199,7 @@ export class MultipartStream implements BodyStream {
 
   /** Reserves what is held beyond what was before. */
   private reserve(): StreamOutput | undefined {
-    const held = this.rest.length + this.waitingBytes + this.fieldBytes;
+    const held = this.rest.length + this.waitingBytes + this.fieldBytes + this.fields.length * FIELD_BYTES;
     if (held <= this.reserved) return undefined;
     if (!this.rules.hold(held - this.reserved))
       return {
@@ -269,14 +276,17 @@ export class MultipartStream implements BodyStream {
     if (at + 1 >= rest.length && isPadded) return 'more';
     if (rest[at] !== CR || rest[at + 1] !== LF || !isPadded)
       return this.fault('a boundary is not followed by CR and LF: another reader might not take it for one');
-    this.headerStart = at + 2;
+    this.parts += 1;
+    if (this.parts > MAX_PARTS)
+      return { code: 'body-too-large', status: 413, detail: `The body has more than ${MAX_PARTS} parts.` };
+    this.headerStart = this.headerLine = at + 2;
     this.state = 'headers';
     return 'next';
   }
 
   private readHeaders(): 'more' | 'next' | Refusal {
     const { rest, headerStart } = this;
-    const end = endOfHeaders(rest, headerStart);
+    const end = this.endOfHeaders();
     if (end === undefined) return this.fault('a line of a part’s header ends without CR and LF');
     if (end === -1) return rest.length - headerStart > MAX_HEADER_BYTES ? this.fault(LONG_HEADER) : 'more';
     if (end - headerStart > MAX_HEADER_BYTES) return this.fault(LONG_HEADER);
@@ -292,6 +302,18 @@ export class MultipartStream implements BodyStream {
     this.fileStart = this.at;
     this.state = 'file';
     return 'next';
+  }
+
+  /** Where the content begins, behind the empty line; -1 where that is still to come, undefined for a line feed alone. */
+  private endOfHeaders(): number | undefined {
+    const { rest } = this;
+    for (;;) {
+      const feed = rest.indexOf(LF, this.headerLine);
+      if (feed === -1) return -1;
+      if (rest[feed - 1] !== CR || feed === this.headerLine) return undefined;
+      if (feed === this.headerLine + 1) return feed + 1;
+      this.headerLine = feed + 1;
+    }
   }
 
   private readField(): 'more' | 'next' | Refusal {
@@ -602,17 +624,6 @@ function startsWith(bytes: Uint8Array, start: Uint8Array, at: number): boolean {
   if (at + start.length > bytes.length) return false;
   for (let k = 0; k < start.length; k += 1) if (bytes[at + k] !== start[k]) return false;
   return true;
-}
-
-/** Where the content begins, behind the empty line; -1 where that is still to come, undefined for a line feed alone. */
-function endOfHeaders(bytes: Uint8Array, start: number): number | undefined {
-  for (let line = start; ;) {
-    const feed = bytes.indexOf(LF, line);
-    if (feed === -1) return -1;
-    if (bytes[feed - 1] !== CR || feed === line) return undefined;
-    if (feed === line + 1) return feed + 1;
-    line = feed + 1;
-  }
 }
 
 const parameter = /;[ \t]*([!#$%&'*+.^_`|~0-9A-Za-z-]+)=("(?:[^"\\]|\\.)*"|[^;"\s]+)[ \t]*/y;

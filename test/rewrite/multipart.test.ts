@@ -260,6 +260,13 @@ describe('what two readers could read differently is refused', () => {
     expect(streamed(bodyOf(file('a', 'x'.repeat(999))), [], { limit: 128 })[1]).toBeUndefined();
   });
 
+  test('parts beyond ten thousand', () => {
+    const many = (count: number): string =>
+      bodyOf(...Array.from({ length: count }, (_, at) => field(`a${at}`, '')));
+    expect(outcomeOf(many(10_000))).toBe(many(10_000));
+    expect(outcomeOf(many(10_001))).toContain('413 body-too-large');
+  });
+
   test('a value that rules put together cannot end its part', () => {
     const rules: readonly RequestRule[] = [
       {
