@@ -279,7 +279,7 @@ function ruleBookItem({ rules }: OverviewFacts): OverviewItem {
   const { hash, loadedAt, operations, changes } = rules;
   return {
     level: 'good',
-    sentence: `The rule book ${hash} with ${counted(changes, 'change')} of ${counted(operations, 'operation')} is in force since ${loadedAt}.`,
+    sentence: `The rule book ${hash} with ${counted(changes, 'change')} for ${counted(operations, 'operation')} has been in force since ${loadedAt}.`,
     place: { view: 'rules' },
   };
 }

@@ -37,9 +37,9 @@ export interface RequestSums {
   /** Responses of V2 and of V1 with a status from 400 to 499. */
   refusedByV2: number;
   refusedByV1: number;
-  /** Never forwarded. */
+  /** Never forwarded, for a reason of the gateway itself. */
   refusedByGateway: number;
-  /** A 5xx of a service, no valid response, or none at all. */
+  /** A 5xx of a service, no valid response, none at all, or an open circuit to it. */
   failed: number;
   /** What a migration would have done with those of V1. */
   readonly would: Record<'rewritten' | 'unchanged' | 'refused', number>;
@@ -137,10 +137,11 @@ export class History {
     if (!isOfV1(entry)) sums.passed += 1;
     else if (sentTo(entry) === 'v2') sums.migrated += 1;
     else if (sentTo(entry) === 'v1') sums.onV1 += 1;
-    if (entry.verdict === 'refused') sums.refusedByGateway += 1;
+    // One request stands in one place: a circuit that is open refuses what the service would have failed.
+    if (failedBy !== undefined) sums.failed += 1;
+    else if (entry.verdict === 'refused') sums.refusedByGateway += 1;
     else if (refusedBy === 'v2') sums.refusedByV2 += 1;
     else if (refusedBy === 'v1') sums.refusedByV1 += 1;
-    if (failedBy !== undefined) sums.failed += 1;
     if (entry.would !== undefined) sums.would[entry.would.verdict] += 1;
   }
 

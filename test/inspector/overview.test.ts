@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
 import type { Overview } from '../../src/inspector/api.ts';
 import { isFilterFault, parseFilter } from '../../src/rewrite-log/filter.ts';
+import type { Entry } from '../../src/rewrite-log/entry.ts';
+import { History } from '../../src/rewrite-log/history.ts';
 import { inspected } from '../support/inspected.ts';
+import { sampleEntry } from '../support/sample-entries.ts';
 import { until } from '../support/until.ts';
 
 test('before the first request, the overview says so, and what holds', async () => {
@@ -39,3 +42,14 @@ test('the overview counts what became of the requests, and says the worst first,
 function rank(level: string): number {
   return ['bad', 'note', 'good'].indexOf(level);
 }
+
+test('a request that a service failed is not counted as refused by the gateway, too', () => {
+  const history = new History();
+  const sample = sampleEntry(1, 0);
+  const sent = (entry: Partial<Entry>): void => history.add({ ...sample, ...entry }, 1);
+  sent({ verdict: 'refused', status: 503, failure: 'circuit-open', sent: false });
+  sent({ verdict: 'refused', status: 422, failure: 'wrapper-not-object', sent: false });
+  sent({ status: 502 });
+  sent({ status: 422 });
+  expect(history.sums).toMatchObject({ all: 4, refusedByGateway: 1, refusedByV2: 1, failed: 2 });
+});

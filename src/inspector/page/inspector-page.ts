@@ -34,7 +34,8 @@ export function InspectorPage(): VNode {
   const [preferences, prefer] = usePreferences();
   const { density, listShare, hasLetters } = preferences;
   const [announcement, announce] = useAnnouncement(place.view);
-  const rules = useAsked<Rules>('rules', RULES_EVERY);
+  // The first view shows no change by its colour, and the rule book is a fifth of all that the page would load.
+  const rules = useAsked<Rules>(place.view === 'overview' ? undefined : 'rules', RULES_EVERY);
   const asked = useAsked<ClientsView>('clients', CLIENTS_EVERY);
   const [named, setNamed] = useState<ClientsView | undefined>(undefined);
   useEffect(() => setNamed(undefined), [asked.response]);

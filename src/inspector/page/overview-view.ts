@@ -1,11 +1,14 @@
 import type { VNode } from 'preact';
 import type { Overview, OverviewItem } from '../api.ts';
 import { useAsked } from './admin-client.ts';
-import { LEVEL_WORDS, VIEW_NAMES } from './page-header.ts';
+import { VIEW_NAMES } from './page-header.ts';
 import { type Go, placeAddress } from './page-state.ts';
 import { el, Loading, part, sentence } from './parts.ts';
 
 const REFRESH_MS = 5000;
+
+/** A fact that asks for nothing may be no good one. */
+const LEVEL_NAMES = { bad: 'Bad', note: 'Note', good: 'Info' } as const;
 
 /** The state in a sentence, and what an operator may want to act on, worst first; each sentence leads to where the page shows more. */
 export function OverviewView({ go }: { readonly go: Go }): VNode {
@@ -44,7 +47,7 @@ function itemLink({ level, sentence: words, place }: OverviewItem, go: Go): VNod
         go(target);
       },
     },
-    el('strong', null, LEVEL_WORDS[level]),
+    el('strong', null, LEVEL_NAMES[level]),
     el('span', null, sentence(words)),
   );
 }

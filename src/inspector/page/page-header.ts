@@ -121,7 +121,7 @@ function navigation(place: PageState, go: Go): VNode {
 }
 
 /** The words of a level. */
-export const LEVEL_WORDS: Readonly<Record<ConditionLevel, string>> = {
+const LEVEL_WORDS: Readonly<Record<ConditionLevel, string>> = {
   bad: 'Bad',
   note: 'Note',
   unknown: 'Not known',

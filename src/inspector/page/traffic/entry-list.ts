@@ -56,8 +56,8 @@ const COLUMNS = [
   'What happened',
   'Mode',
   'Sent to',
-  'Outcome',
-  'Edits',
+  'Request',
+  'Response',
   'Status',
   'Upstream ms',
   'Total ms',
@@ -194,8 +194,9 @@ function EntryRow({ entry, index, top, isActive, isOpen, hueOf, nameOf, onOpen }
       'span',
       { role: 'gridcell', class: 'cell verdict-cell' },
       part(VerdictBadge, { outcome: outcomeOf(entry) }),
+      ...requestEdits(entry, hueOf),
     ),
-    edits(entry, hueOf),
+    responseEdits(entry, hueOf),
     cell(`status status-${statusTone(entry)}`, statusWords(entry), statusTitle(entry)),
     cell('ms upstream', entry.upstreamMs === undefined ? '–' : milliseconds(entry.upstreamMs)),
     cell('ms total', milliseconds(entry.totalMs)),
@@ -237,22 +238,34 @@ function mode(entry: NumberedEntry): VNode {
     : cell(`mode mode-${applied}`, applied, MODE_MEANINGS[applied]);
 }
 
-/** The number of edits of request and response, with a dot for each change that produced some. */
-function edits(entry: NumberedEntry, hueOf: HueOf): VNode {
-  const all = editCount(entry) + responseEditCount(entry);
+/** The number of edits of the request, with a dot for each change that made some; nothing without any. */
+function requestEdits(entry: NumberedEntry, hueOf: HueOf): VNode[] {
   const made = entry.edits.filter(({ note }) => note !== 'already-flat');
-  const changes = [...new Set([...made, ...(entry.responseEdits ?? [])].map(({ change }) => change))];
-  const words = [editWords(entry), responseEditWords(entry)].filter((part) => part !== undefined).join(', ');
+  return editCount(entry) === 0 ? [] : countedEdits(editCount(entry), made, editWords(entry), hueOf);
+}
+
+/** The same of the response. */
+function responseEdits(entry: NumberedEntry, hueOf: HueOf): VNode {
+  const words = responseEditWords(entry) ?? 'The response was not edited.';
   return el(
     'span',
-    {
-      role: 'gridcell',
-      class: 'cell edits-cell',
-      title: changes.length === 0 ? words : `${words}: ${changes.join(', ')}`,
-    },
-    el('span', { class: 'edit-count' }, all === 0 ? '–' : count(all)),
-    changes.slice(0, 4).map((change) => el('span', { key: change, class: `dot hue-${hueOf(change)}` })),
+    { role: 'gridcell', class: 'cell edits-cell' },
+    countedEdits(responseEditCount(entry), entry.responseEdits ?? [], words, hueOf),
   );
+}
+
+function countedEdits(
+  all: number,
+  made: readonly { readonly change: string }[],
+  words: string,
+  hueOf: HueOf,
+): VNode[] {
+  const changes = [...new Set(made.map(({ change }) => change))];
+  const title = changes.length === 0 ? words : `${words}: ${changes.join(', ')}`;
+  return [
+    el('span', { key: 'count', class: 'edit-count', title }, all === 0 ? '–' : count(all)),
+    ...changes.slice(0, 3).map((change) => el('span', { key: change, class: `dot hue-${hueOf(change)}` })),
+  ];
 }
 
 /** The visible part of a list, in pixels. */
