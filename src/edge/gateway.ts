@@ -24,7 +24,7 @@ import { allSettings, environmentName, settings as table } from '../settings/set
 import { createEdgeAdmin, type EdgeAdminParts, EdgeTotals } from './admin.ts';
 import { dataPoint, type EdgeBindings, environmentOf } from './bindings.ts';
 import { EdgeExchange, failureResponse } from './exchange.ts';
-import { EdgeReplica, ROLLOUT_OBJECT } from './replica.ts';
+import { EdgeReplica, EdgeStore, ROLLOUT_OBJECT } from './replica.ts';
 import { createFetchUpstream } from './upstream.ts';
 
 /** The parts of a gateway on a platform. */
@@ -117,6 +117,14 @@ function edgeFaults({ bindings, ruleBook }: EdgeGatewayParts, settings: Settings
     faults.push('There are no Unix sockets at the edge; set an http or https address.');
   const modes = modesInForce(ruleBook.rollout?.modes, undefined);
   const missing = v1Origin === undefined && missingV1Fault(modes, environmentName(table.v1Upstream));
+  if (ruleBook.rollout?.newcomers !== undefined && bindings.ROLLOUT === undefined)
+    faults.push(
+      'The rule book has newcomers: bind the Durable Object ROLLOUT, since an isolate knows only the clients that it has seen itself.',
+    );
+  if (ruleBook.rollout?.newcomers !== undefined && settings.get(table.clientSecret) === undefined)
+    faults.push(
+      `The rule book has newcomers: set ${environmentName(table.clientSecret)}, or every isolate takes each client for another one.`,
+    );
   const adminFault = adminFaultOf(bindings, settings);
   return [...faults, ...(missing ? [missing] : []), ...(adminFault === undefined ? [] : [adminFault])];
 }
@@ -226,6 +234,8 @@ function gatewayOf(
       v2: originParts(settings, origin),
       v1: v1 && originParts(settings, v1),
       rollout,
+      clientStore: bindings.ROLLOUT && new EdgeStore(bindings.ROLLOUT, ROLLOUT_OBJECT),
+      later,
       v2Schemas: () => v2Schemas,
       // One that never lets go is ended by the platform, which limits the CPU time of a request, and with it the exchange.
       transform: async ({ limits }, job) =>

@@ -1,6 +1,7 @@
 import { DurableObject } from 'cloudflare:workers';
 import { type SharedWindow, WINDOW_PARTS, type WindowAddition } from '../rollout/store.ts';
 import { type KeptWindow, WindowTable } from '../rollout/memory-store.ts';
+import { ROLLOUT_KEY } from '../rollout/stored-rollout.ts';
 import type { RolloutTotals } from '../rollout/rollout-tally.ts';
 import {
   type EdgeBindings,
@@ -58,7 +59,8 @@ export class RolloutObject extends DurableObject<EdgeBindings> implements Remote
   async compareAndSet(key: string, before: string | undefined, after: string): Promise<boolean> {
     if ((await this.read(key)) !== before) return false;
     await this.ctx.storage.put(`text/${key}`, after);
-    const { ROLLOUT_COPY: copy } = this.env;
+    // An isolate starts with the copy of the rollout; lists of clients are read where they are.
+    const copy = key === ROLLOUT_KEY ? this.env.ROLLOUT_COPY : undefined;
     const copied = async (): Promise<void> => copy?.put(key, after);
     // Without its copy the state is as true as before.
     if (copy !== undefined) this.ctx.waitUntil(copied().catch(() => undefined));

@@ -9,8 +9,11 @@ import type { Entry } from '../rewrite-log/entry.ts';
 import type { Observer } from '../rewrite-log/observer.ts';
 import type { OwnReportOutcome, OwnReportType } from '../report/own-report.ts';
 import { type Rate, RateLimitQueue, TokenBuckets } from '../rollout/rate-limit.ts';
+import { KnownClients } from '../rollout/known-clients.ts';
+import { MemoryStore } from '../rollout/memory-store.ts';
 import { RolloutControl } from '../rollout/rollout-control.ts';
-import { SignalHeaders } from '../rollout/retirement.ts';
+import { isLearned, SignalHeaders } from '../rollout/retirement.ts';
+import type { Store } from '../rollout/store.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { type GatewayOptions, REWRITING_COPIES } from '../settings/read-settings.ts';
 import type { TransformJob, TransformOutcome } from '../migrate/transform.ts';
@@ -36,6 +39,10 @@ export interface GatewayParts {
   readonly v1?: OriginParts | undefined;
   /** Modes of V1 traffic; without it, those of the rule book apply, and a rollback lasts as long as the process. */
   readonly rollout?: RolloutControl | undefined;
+  /** Keeps the clients that used V1; without it, this process does. */
+  readonly clientStore?: Store | undefined;
+  /** Keeps the process alive until this is done, where it would otherwise end with the response. */
+  readonly later?: ((work: Promise<unknown>) => void) | undefined;
   /** Receives the entry of each exchange once it is over. */
   readonly record: (entry: Entry) => void;
   /** Observes exchanges in addition to the log, such as the inspector. */
@@ -104,6 +111,8 @@ export class GatewayContext {
   readonly rateLimitQueue: RateLimitQueue;
   /** Limits of reports that clients read: by client, and by address while its keys are not known. */
   readonly selfServiceLimits: { readonly reportReads: TokenBuckets; readonly unseenKeys: TokenBuckets };
+  /** The clients that used V1, for rule books that are closed to newcomers. */
+  readonly knownClients: KnownClients;
   /** V1's descriptions, derived from V2's. */
   readonly descriptions: DescriptionCache;
   /** What the services let the pages of other origins do. */
@@ -118,6 +127,7 @@ export class GatewayContext {
   inFlight = 0;
   /** Ends exchanges that would otherwise never finish. */
   readonly watchdog = new ExchangeWatchdog();
+  private unlearnedTold: string | undefined = undefined;
   private signalsOf: RuleBook | undefined = undefined;
   private signalHeaders: SignalHeaders | undefined = undefined;
 
@@ -156,12 +166,26 @@ export class GatewayContext {
     this.descriptions = new DescriptionCache(now, parts.describe ?? describeV1);
     this.attributeNames = new AttributeNames(now);
     this.rateLimitQueue = new RateLimitQueue(parts);
+    const { time, after, clientOf, later } = parts;
+    const store = parts.clientStore ?? new MemoryStore(time);
+    this.knownClients = new KnownClients({ store, time, after, clientOf, later });
     this.rollout = parts.rollout ?? new RolloutControl({ time: parts.time, onNotice: () => {} });
   }
 
   /** Notifies the operator, if there is a notice. */
   notify(notice: GatewayNotice | undefined): void {
     if (notice !== undefined) this.parts.onNotice?.(notice);
+  }
+
+  /** Tells the operator, once per rule book, that newcomers are served since nobody can say who is one. */
+  tellUnlearned({ rollout, hash }: RuleBook): void {
+    const { since } = this.knownClients;
+    const { newcomers } = rollout ?? {};
+    if (newcomers === undefined || since === undefined || isLearned(newcomers, since)) return;
+    if (this.unlearnedTold === hash) return;
+    this.unlearnedTold = hash;
+    const [begun, from] = [since, newcomers.from].map((time) => new Date(time).toISOString());
+    this.notify({ event: 'newcomers-served', since: begun ?? '', from: from ?? '' });
   }
 
   /** Header fields that announce the end of V1 and point to the client's own report; undefined where there is nothing to say. */

@@ -3,7 +3,15 @@ import { type MigrateDecision, notServed, type PassDecision } from '../migrate/d
 import { type Failure, failure, type FailureContent } from '../migrate/failure.ts';
 import { closeEntry, openEntry } from '../rewrite-log/open-entry.ts';
 import { chooseMode } from '../rollout/modes.ts';
-import { isPreflight, retirementRefusal } from '../rollout/retirement.ts';
+import type { Standing } from '../rollout/known-clients.ts';
+import {
+  isPreflight,
+  mayBeNew,
+  type Newcomer,
+  newcomerOf,
+  newcomerRefusal,
+  retirementRefusal,
+} from '../rollout/retirement.ts';
 import type { Shield } from '../rules/rollout.ts';
 import type { Body, Exchange } from './exchange.ts';
 import { ForwardedRequest } from './forwarded-request.ts';
@@ -174,11 +182,45 @@ function startV1Exchange(
   try {
     const key = apiKeyOf(received);
     const client = key === undefined ? undefined : gateway.parts.clientOf(key);
-    if (typeof client === 'string' || client === undefined) route(gateway, received, decision, client);
-    else client.then((hash) => route(gateway, received, decision, hash)).catch(fail);
+    const begin = (hash: string | undefined): void | Promise<void> => {
+      const standing = standingOf(gateway, received, hash);
+      if (standing instanceof Promise)
+        return standing.then((known) => route(gateway, received, decision, hash, known));
+      return route(gateway, received, decision, hash, standing);
+    };
+    const begun = typeof client === 'string' || client === undefined ? begin(client) : client.then(begin);
+    if (begun instanceof Promise) begun.catch(fail);
   } catch (error) {
     fail(error);
   }
+}
+
+/** What is known of a client where the rule book is closed to newcomers; undefined where that does not matter. */
+function standingOf(
+  gateway: GatewayContext,
+  { rules, exchange }: ReceivedRequest,
+  client: string | undefined,
+): Standing | Promise<Standing> | undefined {
+  const { rollout } = rules.ruleBook;
+  // Without a key nobody can be known.
+  if (rollout?.newcomers === undefined || client === undefined) return undefined;
+  return mayBeNew(rollout, client, exchange.method) ? gateway.knownClients.standing(client) : undefined;
+}
+
+/** Judges the client of a request; undefined for one that may use V1 as before. */
+function judgedNewcomer(
+  gateway: GatewayContext,
+  { rules, time }: ReceivedRequest,
+  standing: Standing | undefined,
+): Newcomer | undefined {
+  const { ruleBook } = rules;
+  if (standing === undefined || ruleBook.rollout === undefined) return undefined;
+  const { selfService } = gateway.options;
+  const ownGuide = selfService === undefined ? undefined : `${ruleBook.from}${selfService}`;
+  const { since } = gateway.knownClients;
+  const newcomer = newcomerOf(ruleBook.rollout, standing, { time, since }, ownGuide);
+  if (newcomer?.note === 'not-known') gateway.tellUnlearned(ruleBook);
+  return newcomer;
 }
 
 function route(
@@ -186,6 +228,7 @@ function route(
   received: ReceivedRequest,
   decision: MigrateDecision,
   client: string | undefined,
+  standing: Standing | undefined,
 ): void {
   const { ruleBook } = received.rules;
   const { random } = gateway.parts;
@@ -196,13 +239,16 @@ function route(
     asked === undefined ? decision.operation : received.rules.match(asked, decision.target.rest);
   const subject = { client, operation: operation?.id };
   const routed = chooseMode(gateway.rollout.modes(ruleBook), subject);
-  const exchange = exchangeFor(gateway, received, decision, { subject, routed });
+  const newcomer = judgedNewcomer(gateway, received, standing);
+  const exchange = exchangeFor(gateway, received, decision, { subject, routed, newcomer });
   exchange.guarded(() => {
     // At the time that the log has, so that a rehearsal over the log decides as the gateway did.
     const refusal =
       ruleBook.rollout &&
       retirementRefusal(ruleBook.rollout, ruleBook, { ...subject, method, time: received.time }, random());
     if (refusal !== undefined) exchange.retire(refusal);
+    else if (ruleBook.rollout !== undefined && newcomer?.note === 'refused')
+      exchange.retire(newcomerRefusal(ruleBook.rollout, ruleBook, newcomer));
     // Such modes are refused at startup and on reload: a request meant for V1 must not get V2 instead.
     else if (routed.origin === 'v1' && gateway.v1 === undefined) exchange.refuse(failure('no-v1-origin'));
     else {

@@ -234,6 +234,7 @@ export type GatewayNotice =
       readonly event: 'circuit-opened' | 'circuit-closed';
       readonly origin: 'v1' | 'v2';
     }
+  | { readonly event: 'newcomers-served'; readonly since: string; readonly from: string }
   | { readonly event: 'upstream-fault'; readonly origin: 'v1' | 'v2'; readonly fault: UpstreamFault };
 
 /** A notice as a line of the process log; notices with the same `key` are repetitions of one another. */
@@ -247,6 +248,16 @@ interface NoticeLine {
 
 /** Formats a notice as a sentence with machine-readable fields. */
 export function noticeLine(notice: GatewayNotice): NoticeLine {
+  if (notice.event === 'newcomers-served') {
+    const { event, since, from } = notice;
+    return {
+      level: 'warn',
+      event,
+      key: `${event} ${from}`,
+      message: `newcomers: clients have been learned since ${since}, for less than 14 days before ${from}, so nobody is refused; choose a later day, and a store that outlives a restart.`,
+      fields: { since, from },
+    };
+  }
   const { event, origin } = notice;
   const name = origin.toUpperCase();
   if (event === 'upstream-fault') {

@@ -13,6 +13,7 @@ import {
   type Settings,
 } from '../settings/read-settings.ts';
 import type { Replica } from '../rollout/replica.ts';
+import type { Store } from '../rollout/store.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
 import { settings as table } from '../settings/settings.ts';
 import type { OriginSetting } from '../settings/setting-kinds.ts';
@@ -44,6 +45,8 @@ export interface NodeGatewayParts {
   readonly v1Origin?: OriginSetting | undefined;
   /** Routes V1 traffic; without it, the modes of the rule book do. */
   readonly rollout?: RolloutControl | undefined;
+  /** What this process shares with others; without it, only itself. */
+  readonly store?: Store | undefined;
   /** This gateway among those that share a store. */
   readonly replica?: Replica | undefined;
   /** V2's request schemas, where a description of V2 is configured. */
@@ -279,6 +282,7 @@ function gatewayOf(
       },
       v1: v1 && { upstream: v1.upstream, path: v1.origin.path, hosts: [new URL(v1.origin.origin).host] },
       rollout: parts.rollout,
+      clientStore: parts.store,
       v2Schemas: parts.v2Schemas,
       record: parts.record,
       observer: parts.observer,

@@ -109,6 +109,8 @@ export interface ClientReport {
   readonly mistakes: readonly (Usage & { readonly code: string })[];
   /** Requests that a brownout refused, by its id. */
   readonly brownouts: readonly (Usage & { readonly brownout: string })[];
+  /** Requests as one that is new to V1, by what was done about it; absent for a client that used V1 before. */
+  readonly newcomer?: readonly (Usage & { readonly note: string })[];
 }
 
 /** The time of a report and the silence after which a client counts as gone. */
@@ -171,6 +173,9 @@ export function clientReport(
     bodyChecks: bodyChecksOf(tally.bodyChecks),
     brownouts: [...tally.brownouts].map(([brownout, span]) => ({ brownout, ...usage(span) })).sort(byCount),
     mistakes: [...tally.mistakes].map(([code, span]) => ({ code, ...usage(span) })).sort(byCount),
+    ...(tally.newcomer.size === 0
+      ? {}
+      : { newcomer: [...tally.newcomer].map(([note, span]) => ({ note, ...usage(span) })) }),
   };
 }
 

@@ -120,6 +120,8 @@ function sectionsOf(report: Report): readonly Iterable<string>[] {
     list(report.remaining),
     met.length === 0 ? [] : ['## Whom the brownouts met'],
     list(met.map(({ sentence }) => markdownText(sentence))),
+    report.newcomers === undefined ? [] : ['## New to V1'],
+    list((report.newcomers ?? []).map(({ sentence }) => markdownText(sentence))),
     report.endings === undefined ? [] : ['## What ends before V1 does'],
     list((report.endings ?? []).map(({ sentence }) => markdownText(sentence))),
     tableLines(

@@ -3,6 +3,7 @@ import type { Census } from './census.ts';
 import { type ClientClass, type ClientReport, clientReport, dayBefore } from './client-report.ts';
 import { type Ending, endingsOf } from './endings.ts';
 import type { LogGap } from './log-gaps.ts';
+import { type NewClient, newClientsOf } from './newcomers.ts';
 import type { OpenApiNames } from './openapi-names.ts';
 import type { ShadowView } from '../rollout/rollout-tally.ts';
 import type { ReportCoverage, ReportTally } from './report-totals.ts';
@@ -45,6 +46,8 @@ export interface Report {
   readonly switchOff: SwitchOff;
   /** Operations and changes that end before V1 does; absent where the rule book has none, or was not read. */
   readonly endings?: readonly Ending[];
+  /** Clients that are new to V1; absent where there are none, or the rule book does not ask. */
+  readonly newcomers?: readonly NewClient[];
   /** The time that each log covers; absent when the gateway itself observed. */
   readonly logs?: readonly LogCoverage[];
   /** The times that the log of one replica lacks while another has entries, or of which the counts of replicas are not known. */
@@ -201,6 +204,7 @@ function* reportSteps(tally: ReportTally, options: ReportOptions): Generator<und
     canSwitchOff: statement.verdict === 'yes',
     switchOff: statement,
     ...(options.ends === undefined ? {} : { endings: endingsOf(clients, options.ends, now) }),
+    ...(clients.some(({ newcomer }) => newcomer !== undefined) ? { newcomers: newClientsOf(clients) } : {}),
     ...(options.logs === undefined ? {} : { logs: options.logs }),
     ...(gaps === undefined ? {} : { gaps }),
     ...(coverage === undefined ? {} : { coverage: coverageOf(coverage) }),

@@ -99,6 +99,7 @@ class EntryText {
     line = entry.edits.length === 0 ? `${line}[]` : this.withIndex(line, entry.edits);
     if (entry.patch !== undefined) line = this.withIndex(`${line},"patch":`, entry.patch);
     if (entry.heldMs !== undefined) line += `,"heldMs":${millisecondsText(entry.heldMs)}`;
+    if (entry.newcomer !== undefined) line += `,"newcomer":"${entry.newcomer}"`;
     if (entry.responseEdits !== undefined)
       line = this.withIndex(`${line},"responseEdits":`, entry.responseEdits);
     if (entry.responsePatch !== undefined)

@@ -43,6 +43,7 @@ export function openEntry({ route, method, requestId, ruleBook, verdict }: First
     would: undefined,
     comparison: undefined,
     heldMs: undefined,
+    newcomer: undefined,
     verdict,
     edits: [],
     patch: undefined,

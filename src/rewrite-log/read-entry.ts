@@ -56,6 +56,7 @@ const OPTIONAL_TEXTS = [
   'client',
   'operation',
   'mode',
+  'newcomer',
   'origin',
   'upstreamMethod',
   'upstreamPath',
@@ -238,6 +239,11 @@ export const entrySchema = z
     heldMs: z
       .exactOptional(milliseconds)
       .describe('Milliseconds of delay for the rate limit of the service.'),
+    newcomer: z
+      .exactOptional(z.enum(['refused', 'warned', 'would', 'not-known']))
+      .describe(
+        'The client is new to V1: refused for it, warned, would be refused from the day on, or served because nobody can say.',
+      ),
     verdict: z
       .enum(['rewritten', 'unchanged', 'refused', 'passed', 'served'])
       .describe(

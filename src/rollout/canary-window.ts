@@ -17,6 +17,7 @@ import { type SharedWindow, WINDOW_PARTS, windowSums } from './store.ts';
 const NEUTRAL_FAILURES: ReadonlySet<string> = new Set([
   'brownout',
   'sunset',
+  'newcomer',
   'overloaded',
   'buffer-full',
   'client-timeout',

@@ -1,12 +1,21 @@
 import type { HeaderList } from '../http/header-list.ts';
 import type { DeprecatedAttribute, EditRecord } from '../rewrite/records.ts';
-import { type Brownout, type End, type Ends, ownEnd, type Rollout, type Signals } from '../rules/rollout.ts';
+import { LEARNING_MS, type Standing } from './known-clients.ts';
+import {
+  type Brownout,
+  type End,
+  type Ends,
+  type Newcomers,
+  ownEnd,
+  type Rollout,
+  type Signals,
+} from '../rules/rollout.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { isInScope, type RolloutSubject } from './modes.ts';
 
 /** Refusal of a V1 request because V1 is being retired. */
 export interface RetirementRefusal {
-  readonly code: 'brownout' | 'sunset';
+  readonly code: 'brownout' | 'newcomer' | 'sunset';
   readonly status: number;
   readonly title: string;
   readonly detail: string;
@@ -69,6 +78,69 @@ export function retirementRefusal(
     return brownoutRefusal(brownout, rollout, time, to);
   }
   return undefined;
+}
+
+/** What is done about a client that may be new to V1, in the words of the log. */
+export type NewcomerNote = 'refused' | 'warned' | 'would' | 'not-known';
+
+/** A client that is not known to have used V1. */
+export interface Newcomer {
+  readonly note: NewcomerNote;
+  /** Address of its guide; absent where there is none. */
+  readonly guide?: string;
+}
+
+/** True where it matters whether the client used V1 before: not for one with a name in the rule book, and not for a preflight. */
+export function mayBeNew({ newcomers, clients }: Rollout, client: string, method: string): boolean {
+  if (newcomers === undefined || isPreflight({ method })) return false;
+  return !Object.hasOwn(clients, client) && !newcomers.except.includes(client);
+}
+
+/**
+ * Judges a client by its standing at the time of a request. `since` is when the list of known clients was begun, in milliseconds since
+ * 1970: one that was not kept for long enough before the day refuses nobody. `ownGuide` is the path of the client's own guide.
+ */
+export function newcomerOf(
+  { newcomers, signals }: Rollout,
+  standing: Standing,
+  { time, since }: { readonly time: number; readonly since: number | undefined },
+  ownGuide: string | undefined,
+): Newcomer | undefined {
+  if (newcomers === undefined || standing === 'known') return undefined;
+  const page = newcomers.guide ?? ownGuide ?? signals?.links[0]?.[1];
+  const guide = page === undefined ? {} : { guide: page };
+  if (standing === 'not-known') return { note: 'not-known' };
+  if (time < newcomers.from) return { note: 'would' };
+  if (!isLearned(newcomers, since)) return { note: 'not-known' };
+  return { note: newcomers.answer === 'refuse' ? 'refused' : 'warned', ...guide };
+}
+
+/** True where the list of known clients was kept for long enough before the day from which it decides. */
+export function isLearned({ from }: Newcomers, since: number | undefined): boolean {
+  return since !== undefined && since + LEARNING_MS <= from;
+}
+
+/** The refusal of a client that is new to V1. */
+export function newcomerRefusal(
+  { newcomers }: Rollout,
+  { to }: Pick<RuleBook, 'to'>,
+  { guide }: Newcomer,
+): RetirementRefusal {
+  const day = newcomers === undefined ? '' : ` since ${dayOf(newcomers.from)}`;
+  const detail = `V1 takes no new clients${day}, and this key never used it before; use V2 under ${to}.${guide === undefined ? '' : ` See ${guide}`}`;
+  return {
+    code: 'newcomer',
+    status: 403,
+    title: 'Forbidden',
+    detail,
+    headers: guideLink(guide),
+    note: 'newcomer',
+  };
+}
+
+/** The header field that points to a guide. */
+export function guideLink(guide: string | undefined): HeaderList {
+  return guide === undefined ? [] : ['Link', `<${guide}>; rel="help"`];
 }
 
 /** The end of the request's operation, if it has one of its own that has come for this client. */

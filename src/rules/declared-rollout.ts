@@ -5,6 +5,7 @@ import {
   type LinkRelation,
   type Mode,
   type Modes,
+  type Newcomers,
   type Pin,
   readDuration,
   readInstant,
@@ -35,8 +36,8 @@ export function declareRollout(
   indexes?: readonly number[],
 ): { readonly rollout: Rollout | undefined; readonly faults: readonly SourceFault[] } {
   const reader = new RolloutReader(source, ids, indexes);
-  const { clients, deprecation, sunset, links, brownouts, modes, pins, shield } = source;
-  const parts = [clients, deprecation, sunset, links, brownouts, modes, pins, shield];
+  const { clients, deprecation, sunset, links, newcomers, brownouts, modes, pins, shield } = source;
+  const parts = [clients, deprecation, sunset, links, newcomers, brownouts, modes, pins, shield];
   const hasEnds = [...Object.values(source.operations ?? {}), ...source.changes].some(hasEnd);
   if (!hasEnds && parts.every((part) => part === undefined)) return { rollout: undefined, faults: [] };
   return { rollout: reader.read(), faults: reader.faults };
@@ -81,6 +82,7 @@ class RolloutReader {
       ...(signals === undefined ? {} : { signals }),
       ...(isGone ? { gone: this.scope(sunset, ['sunset']) } : {}),
       ...this.ends(signals),
+      ...this.newcomers(),
       ...(typeof sunset === 'object' && sunset.lead !== undefined ? { leadDays: sunset.lead } : {}),
       brownouts: brownouts.map((brownout, at) => this.brownout(brownout, ['brownouts', at])),
       ...(modes === undefined ? {} : { modes }),
@@ -121,6 +123,27 @@ class RolloutReader {
         typeof deprecation === 'object' ? deprecation.attributes !== false : deprecation !== undefined,
       ...(at === undefined ? {} : { sunset: at }),
       links: targets,
+    };
+  }
+
+  private newcomers(): { readonly newcomers?: Newcomers } {
+    const { newcomers, sunset } = this.source;
+    if (newcomers === undefined) return {};
+    const { from, answer = 'refuse', except = [], guide } = newcomers;
+    const begin = timeOf(from);
+    const end = sunset === undefined ? undefined : timeOf(typeof sunset === 'string' ? sunset : sunset.at);
+    if (end !== undefined && begin >= end)
+      this.fault(
+        ['newcomers', 'from'],
+        'newcomers begin after the sunset, when V1 takes nobody any more; choose an earlier day',
+      );
+    return {
+      newcomers: {
+        from: begin,
+        answer,
+        except: except.map((client, at) => this.client(client, ['newcomers', 'except', at])),
+        ...(guide === undefined ? {} : { guide }),
+      },
     };
   }
 

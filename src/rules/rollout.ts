@@ -106,10 +106,22 @@ export interface Rollout {
   readonly ends?: Ends;
   /** Least days between the announcement of the sunset and the sunset, while clients still use V1. */
   readonly leadDays?: number;
+  readonly newcomers?: Newcomers;
   readonly brownouts: readonly Brownout[];
   readonly modes?: Modes;
   readonly pins: readonly Pin[];
   readonly shield?: Shield;
+}
+
+/** What happens to clients that never used V1 before a day. */
+export interface Newcomers {
+  /** Milliseconds since 1970; before, they are only counted. */
+  readonly from: number;
+  readonly answer: 'refuse' | 'warn';
+  /** Client hashes that are no newcomers, beside those with a name. */
+  readonly except: readonly string[];
+  /** Address of a page that tells a refused client what to do; absent for its own guide, or the pages about the end of V1. */
+  readonly guide?: string;
 }
 
 /** Returns the end of an operation or change by its id, which may come from a request: `constructor` must not match an inherited member. */

@@ -118,6 +118,25 @@ const rolloutSource = {
       'The date on which V1 ends; V1 responses carry it. With after: gone, V1 requests get 410 from then on.',
     ),
   links: links.describe('Pages about the end of V1; V1 responses carry them as Link.'),
+  newcomers: strict({
+    from: instant.describe('The day from which it holds; before, such requests are only counted.'),
+    answer: z
+      .enum(['refuse', 'warn'])
+      .exactOptional()
+      .describe('refuse (403, when absent) or warn (served, with a Link to the guide, and counted).'),
+    except: z
+      .array(z.string())
+      .min(1)
+      .exactOptional()
+      .describe(
+        'Clients that are no newcomers, such as a key that was rotated; those with a name under clients are none either.',
+      ),
+    guide: address.describe(
+      'A page for them, as Link; when absent the own guide of the client where self-service is on, or links.',
+    ),
+  })
+    .exactOptional()
+    .describe('What happens to clients that never used V1 before a day.'),
   brownouts: z
     .array(
       strict({

@@ -65,6 +65,19 @@ test.each([
   expect(outcome).toMatchObject({ faults: [expect.stringMatching(fault)] });
 });
 
+test('a rule book that is closed to newcomers needs what all isolates share', async () => {
+  const bindings: object = { GATEWAY_UPSTREAM: 'https://v2.test' };
+  const newcomers = { from: 0, answer: 'refuse', except: [] } as const;
+  const ruleBook = { ...testRuleBook(), rollout: { clients: {}, brownouts: [], pins: [], newcomers } };
+  const outcome = createEdgeGateway({ bindings, ruleBook, print: () => {}, later: () => {} });
+  expect(outcome).toMatchObject({
+    faults: [
+      expect.stringMatching(/newcomers: bind the Durable Object ROLLOUT/),
+      expect.stringMatching(/newcomers: set GATEWAY_CLIENT_SECRET/),
+    ],
+  });
+});
+
 test('a transform of the bundle makes queries and bodies; one that waits too long is a 502, and V2 gets nothing', async () => {
   const v2 = await rawServer((socket) => socket.write(ok('{"data":[],"total":41}')));
   const module = './pages.js';

@@ -82,6 +82,37 @@ test('what ends before V1 is told with the clients that still use it', () => {
   expect(makeReport(tally, options)).not.toHaveProperty('endings');
 });
 
+test('clients that are new to V1 are told, with the key whose place one seems to take', () => {
+  const bill = { operation: 'create_bill' };
+  const tally = tallyOf([
+    ...[30, 20, 10].map((day) => v1('old', day, [], bill)),
+    ...[30, 20, 1].map((day) => v1('other', day, [], bill)),
+    v1('young', 9, [], {
+      ...bill,
+      verdict: 'refused',
+      status: 403,
+      failure: 'newcomer',
+      newcomer: 'refused',
+    }),
+    v1('young', 8, [], {
+      ...bill,
+      verdict: 'refused',
+      status: 403,
+      failure: 'newcomer',
+      newcomer: 'refused',
+    }),
+    v1('elsewhere', 9, [], { operation: 'read_bill', newcomer: 'would' }),
+  ]);
+  const report = makeReport(tally, { ...options, names: new Map([['old', 'acme']]) });
+  expect(report.newcomers?.map(({ sentence }) => sentence)).toEqual([
+    'young came first on 2026-11-12: 2 requests refused; its key seems to be the rotated one of acme: name it under clients, or in except.',
+    'elsewhere came first on 2026-11-12: 1 request would be refused.',
+  ]);
+  expect(report.newcomers?.[0]).toMatchObject({ client: 'young', replaces: 'old', refused: 2 });
+  expect(report.clients.find(({ client }) => client === 'young')?.mistakes).toEqual([]);
+  expect(makeReport(tallyOf([v1('a', 1, [])]), options)).not.toHaveProperty('newcomers');
+});
+
 describe('a client', () => {
   test.each([
     ['gone', [v1('c', 60, [UNWRAP, NEST]), v1('c', 40, [NEST])]],

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { createClientHash } from '../../src/node/runtime.ts';
 import { SignalHeaders } from '../../src/rollout/retirement.ts';
-import type { Ends, Rollout } from '../../src/rules/rollout.ts';
+import { MemoryStore } from '../../src/rollout/memory-store.ts';
+import type { Ends, Newcomers, Rollout } from '../../src/rules/rollout.ts';
 import { gatewayFor, type TestGateway } from '../support/gateway.ts';
 import { exchange, statusOf } from '../support/raw-client.ts';
 import { ok, rawServer, type RawServer } from '../support/raw-server.ts';
@@ -300,5 +301,111 @@ describe('an end of its own', () => {
     const announced = SignalHeaders.of({ ...none, ends: { operations: {}, changes: { c: { links: [] } } } });
     announced?.addTo(headers, { operation: 'constructor', used: [], edits: [[{ change: 'toString' }]] });
     expect(headers).toEqual([]);
+  });
+});
+
+describe('newcomers', () => {
+  const [FAR, AHEAD, PAST] = [Date.now() - 60 * DAY, Date.now() + DAY, Date.now() - DAY];
+
+  /** A gateway whose store has learned these clients, since then. */
+  async function closed(
+    newcomers: Partial<Newcomers>,
+    { known = [], since = FAR, more = {}, ...options }: ClosedOptions = {},
+  ): Promise<{ gateway: TestGateway; v2: RawServer; store: MemoryStore }> {
+    const store = new MemoryStore(Date.now);
+    const name = `clients-${clientOf('capture-gateway: known clients')}`;
+    await store.compareAndSet(`${name}-since`, undefined, String(since));
+    for (const client of known) await store.compareAndSet(`${name}-${client[0]}`, undefined, client);
+    const v2 = await rawServer((socket) => socket.write(options.response ?? ok()));
+    const rollout = {
+      ...none,
+      newcomers: { from: PAST, answer: 'refuse', except: [], ...newcomers } as const,
+      ...more,
+    };
+    const gateway = await gatewayFor(v2.origin, {
+      ruleBook: { rollout },
+      parts: { store },
+      ...(options.flags && { flags: options.flags }),
+    });
+    return { gateway, v2, store };
+  }
+  interface ClosedOptions {
+    readonly known?: readonly string[];
+    readonly since?: number;
+    readonly more?: Partial<Rollout>;
+    readonly flags?: Record<string, string>;
+    readonly response?: string;
+  }
+
+  test('a client that never used V1 gets 403 with the link of its guide, known ones are served', async () => {
+    const { gateway, v2 } = await closed({ guide: 'https://x.test/guide' }, { known: [acme] });
+    const refused = await exchange(gateway.port, request(undefined, as('new')));
+    expect(statusOf(refused)).toBe(403);
+    expect(field(refused.text, 'x-gateway-error')).toBe('newcomer');
+    expect(field(refused.text, 'link')).toBe('<https://x.test/guide>; rel="help"');
+    expect(refused.text).toMatch(
+      /V1 takes no new clients since [\d-]{10}, .* use V2 under \/api\/v2\. See https:\/\/x/,
+    );
+    expect(await gateway.entry()).toMatchObject({
+      failure: 'newcomer',
+      newcomer: 'refused',
+      verdict: 'refused',
+    });
+    expect(statusOf(await exchange(gateway.port, request(undefined, as('acme'))))).toBe(200);
+    expect(v2.received.join('').match(/POST /g)).toHaveLength(1);
+    expect((await gateway.entry(2)).newcomer).toBeUndefined();
+  });
+
+  test('where self-service is on, the guide is its own', async () => {
+    const { gateway } = await closed({}, { flags: { 'self-service': 'on' } });
+    const { text } = await exchange(gateway.port, request(undefined, as('new')));
+    expect(field(text, 'link')).toBe('</api/v1/migration>; rel="help"');
+  });
+
+  test.each<[string, Partial<Newcomers>, ClosedOptions, string, string | undefined]>([
+    ['before the day', { from: AHEAD }, {}, 'new', 'would'],
+    ['with a warning', { answer: 'warn', guide: 'https://x.test/' }, {}, 'new', 'warned'],
+    ['by name', {}, { more: { clients: { [acme]: 'acme' } } }, 'acme', undefined],
+    ['by exception', { except: [acme] }, {}, 'acme', undefined],
+    ['while the list is young', {}, { since: Date.now() - 3 * DAY }, 'new', 'not-known'],
+  ])('is served %s', async (_, newcomers, options, key, note) => {
+    const { gateway } = await closed(newcomers, options);
+    const { text } = await exchange(gateway.port, request(undefined, as(key)));
+    expect(text).toMatch(/^HTTP\/1.1 200/);
+    expect(field(text, 'link')).toBe(note === 'warned' ? '<https://x.test/>; rel="help"' : undefined);
+    expect((await gateway.entry()).newcomer).toBe(note);
+  });
+
+  test('is refused by a rotated key that nobody named', async () => {
+    const { gateway } = await closed({}, { known: [acme], more: { clients: { [acme]: 'acme' } } });
+    expect(statusOf(await exchange(gateway.port, request(undefined, as('acme-rotated'))))).toBe(403);
+  });
+
+  test('before the day a client is learned with its first accepted request, one with a wrong key is not', async () => {
+    const { gateway, store } = await closed({ from: AHEAD });
+    for (let n = 0; n < 2; n += 1) await exchange(gateway.port, request(undefined, as('acme')));
+    expect([(await gateway.entry()).newcomer, (await gateway.entry(2)).newcomer]).toEqual([
+      'would',
+      undefined,
+    ]);
+    await gateway.gateway.knownClients.settled();
+    expect(await store.read(`clients-${clientOf('capture-gateway: known clients')}-${acme[0]}`)).toBe(acme);
+    const refusing = await closed(
+      { from: AHEAD },
+      { response: 'HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n' },
+    );
+    for (let n = 0; n < 2; n += 1) await exchange(refusing.gateway.port, request(undefined, as('acme')));
+    expect((await refusing.gateway.entry(2)).newcomer).toBe('would');
+  });
+
+  test('preflights and requests without a key are none', async () => {
+    const { gateway } = await closed({});
+    const preflight = `OPTIONS /api/v1/clients HTTP/1.1\r\nHost: g\r\nOrigin: https://x.test\r\nAccess-Control-Request-Method: POST\r\n${as('new')}\r\n`;
+    expect(statusOf(await exchange(gateway.port, preflight))).toBe(200);
+    expect(statusOf(await exchange(gateway.port, request()))).toBe(200);
+    expect([(await gateway.entry()).newcomer, (await gateway.entry(2)).newcomer]).toEqual([
+      undefined,
+      undefined,
+    ]);
   });
 });

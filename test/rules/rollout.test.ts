@@ -53,6 +53,14 @@ describe('its meaning', () => {
       },
     ],
     [
+      `${clients}\nnewcomers: { from: 2027-01-01, except: [acme] }`,
+      { newcomers: { from: Date.UTC(2027, 0, 1), answer: 'refuse', except: [ACME] } },
+    ],
+    [
+      'newcomers: { from: 2027-01-01, answer: warn, guide: "https://x.test/" }',
+      { newcomers: { answer: 'warn', except: [], guide: 'https://x.test/' } },
+    ],
+    [
       'modes: observe',
       {
         modes: {
@@ -163,6 +171,10 @@ describe('faults: each names the thing, the value and the way out', () => {
     ['pins: [{ version: 2025-06-30 }]', /a pin for every request is the version of the rule book/],
     ['pins: [{ version: 2024-06-30, operations: [a] }]', /not before 2025-01-01/],
     ['shield: { requests: 0 }', /shield\.requests/],
+    ['newcomers: { answer: refuse }', /newcomers\.from/],
+    ['sunset: 2027-01-01\nnewcomers: { from: 2027-01-01 }', /newcomers begin after the sunset/],
+    ['newcomers: { from: 2027-01-01, except: [nope] }', /client "nope" is not among clients/],
+    ['newcomers: { from: 2027-01-01, guide: "javascript:1" }', /http or https/],
     ['clients: { a: XYZ }', /16 hex digits/],
     [`clients: { a: ${ACME}, b: ${ACME} }`, /client "b" has the hash of "a"/],
   ])('%s', async (text, fault) => {

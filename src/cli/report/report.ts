@@ -404,6 +404,8 @@ export function reportTerminal(report: Report, terminal: Terminal): string {
         ...report.switchOff.conditions.map(({ state, text }) => `  ${MARKS[state]} ${terminalText(text)}`),
       ].join('\n'),
     ),
+    ...sentencesUnder('What ends before V1 does', report.endings ?? []).map(fitted),
+    ...sentencesUnder('New to V1', report.newcomers ?? []).map(fitted),
     report.remaining.length === 0
       ? ''
       : fitted(
@@ -534,4 +536,11 @@ export function censusTerminal(census: Census, terminal: Terminal): string {
         ),
   ];
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
+}
+
+/** A heading with the sentences of a list; nothing for an empty one. */
+function sentencesUnder(title: string, list: readonly { readonly sentence: string }[]): readonly string[] {
+  return list.length === 0
+    ? []
+    : [`${title}:\n${list.map(({ sentence }) => `  ${terminalText(sentence)}`).join('\n')}`];
 }

@@ -181,6 +181,7 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
     origin: originOf(settings, embedded),
     v1Origin: rollout.v1Origin,
     rollout: rollout.control,
+    store: rollout.store,
     replica: rollout.replica,
     v2Schemas: description && (() => description.schemas),
     clientSecret,

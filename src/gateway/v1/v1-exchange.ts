@@ -32,7 +32,7 @@ import type { ResponseRewrite, RewrittenResponse } from '../../rewrite/response-
 import { canaryOutcome } from '../../rollout/canary-window.ts';
 import { pinnedRelease, type RolloutSubject, type RoutedMode } from '../../rollout/modes.ts';
 import { type QueuedRequest, RateLimitReset } from '../../rollout/rate-limit.ts';
-import { isPreflight, type RetirementRefusal } from '../../rollout/retirement.ts';
+import { guideLink, isPreflight, type Newcomer, type RetirementRefusal } from '../../rollout/retirement.ts';
 import { rewriteSmall, rewriteSmallResponse, type WithoutEdits } from '../body-rewriter.ts';
 import type { Body } from '../exchange.ts';
 import { ForwardedRequest } from '../forwarded-request.ts';
@@ -80,6 +80,7 @@ export class V1Exchange
     this.routing = routing;
     if (mode !== undefined && mode !== 'migrate') this.entry.mode = mode;
     this.entry.operation = operation?.id;
+    this.entry.newcomer = routing?.newcomer?.note;
     this.responsePlan = this.rules.responsePlan(operation, decision.method);
   }
 
@@ -113,6 +114,7 @@ export class V1Exchange
     this.noteTexts();
     if (this.sample !== undefined) addFindings(this.entry, this.sample, this.rules, this.decision);
     const { routed, subject } = this.routing ?? {};
+    this.learnClient(status);
     // Without a canary only what V1 answers a client matters: it excuses the same failures once the client is in a canary.
     const isCounted = routed !== undefined && (routed.canary !== undefined || routed.origin === 'v1');
     if (isPreflight(this.entry)) return;
@@ -126,6 +128,15 @@ export class V1Exchange
         pointer: this.entry.errorPointers?.[0],
         ms: this.entry.upstreamMs,
       });
+  }
+
+  /** A client whose key a service takes is known from then on, until the day that closes V1 to newcomers. */
+  private learnClient(status: number): void {
+    const { newcomer, subject } = this.routing ?? {};
+    if (newcomer?.note !== 'would' || subject?.client === undefined || this.attempts === 0) return;
+    // Attack: keys that are made up, to be known later, or to fill the list.
+    if (status < 200 || status === 401 || status === 403 || status >= 500) return;
+    this.gateway.knownClients.learn(subject.client);
   }
 
   /** Called when the rate limit of the service admits the request; `heldMs` is the time it was queued. */
@@ -486,6 +497,7 @@ export class V1Exchange
   /** False where no field of V2's response changes but those of the hop. */
   private changesFields({ status, lines, headers }: ResponseHead): boolean {
     const isContentless = this.received.exchange.method === 'HEAD' || status === 304;
+    if (this.routing?.newcomer?.note === 'warned') return true;
     const isSignalled =
       this.gateway.signals(this.rules.ruleBook)?.mayConcern(this.decision.operation?.id) === true;
     if (this.marksTags && headerValue(headers, 'etag') !== undefined) return true;
@@ -565,6 +577,8 @@ export class V1Exchange
   protected override addSignals(headers: string[]): void {
     const { ruleBook, deprecatedAttributes } = this.rules;
     const { edits, responseEdits, operation } = this.entry;
+    const { newcomer } = this.routing ?? {};
+    if (newcomer?.note === 'warned') headers.push(...guideLink(newcomer.guide));
     this.gateway
       .signals(ruleBook)
       ?.addTo(headers, { operation, used: deprecatedAttributes.of(edits), edits: [edits, responseEdits] });
@@ -602,6 +616,8 @@ function gatewayAddress({ exchange, head }: ReceivedRequest): string | undefined
 export interface V1Routing {
   readonly subject: RolloutSubject;
   readonly routed: RoutedMode;
+  /** Set for a client that is not known to have used V1. */
+  readonly newcomer?: Newcomer | undefined;
 }
 
 /** Sampler and id generator, while spans are exported. */

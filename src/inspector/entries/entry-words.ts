@@ -177,7 +177,22 @@ export function accountOf(entry: ToldEntry): readonly string[] {
     entry.heldMs === undefined
       ? undefined
       : `It was held for ${millisecondWords(entry.heldMs)} for the rate limit of the service.`,
+    newcomerSentence(entry),
   ].filter((sentence) => sentence !== undefined);
+}
+
+function newcomerSentence({ newcomer }: Entry): string | undefined {
+  switch (newcomer) {
+    case undefined:
+    case 'refused':
+      return undefined;
+    case 'warned':
+      return 'The client is new to V1; the response points to its guide.';
+    case 'would':
+      return 'The client was not known to use V1: once V1 is closed to newcomers, such a request is refused.';
+    case 'not-known':
+      return 'V1 is closed to newcomers; whether the client is one was not known, and it was served.';
+  }
 }
 
 function requestSentence(entry: Entry): string {
@@ -217,6 +232,8 @@ function refusedSentence(entry: Entry): string {
     return `The gateway refused it: ${failureWords(entry) ?? 'no reason is known'}. The client received no response. ${end}`;
   if (failure === 'brownout')
     return `The gateway responded with ${status}: brownout ${note ?? ''} was on. ${end}`;
+  if (failure === 'newcomer')
+    return `The gateway responded with ${status}: V1 takes no new clients, and this one never used it before. ${end}`;
   if (failure === 'sunset') return `The gateway responded with ${status}: V1 has ended. ${end}`;
   return `The gateway refused it with ${status}: ${failureWords(entry) ?? 'no reason is known'}. ${end}`;
 }

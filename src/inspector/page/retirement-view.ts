@@ -65,6 +65,7 @@ export function RetirementView({ go, announce, hueOf, clients, onNamed }: Retire
     coverageOf(report),
     responseBanner(report),
     endCard(report, rollout),
+    newcomersCard(report),
     exportsOf(),
     card('Burn-down by day', undefined, part(BurnDown, { days: report.days })),
     part(ClientsCard, { report, go, hueOf, clients, announce, onNamed }),
@@ -94,6 +95,12 @@ function endCard({ clients, endings = [] }: Report, rollout: Rollout | undefined
       ...unmet.map(({ id }) => `Brownout ${id} has met nobody in this time.`),
     ]),
   );
+}
+
+/** The clients that are new to V1. */
+function newcomersCard({ newcomers = [] }: Report): VNode | false {
+  if (newcomers.length === 0) return false;
+  return card('New to V1', undefined, sentenceList(newcomers.map((one) => one.sentence)));
 }
 
 /** Whose traffic the report counts. */

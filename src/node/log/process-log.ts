@@ -68,6 +68,7 @@ export type ProcessEvent =
   | 'rollout-without-v1'
   | 'rollout-damaged'
   | 'rollout-file'
+  | 'newcomers-served'
   | 'store-lost'
   | 'store-found'
   | 'client-secret-random'

@@ -170,6 +170,7 @@ export function packClient(tally: ClientTally): readonly unknown[] {
     packTime(lastWork['field-work']),
     packTime(tally.lastResponseWork),
     packNamed(tally.brownouts, MAX_MISTAKES),
+    ...(tally.newcomer.size === 0 ? [] : [packNamed(tally.newcomer, MAX_MISTAKES)]),
   ];
 }
 
@@ -225,6 +226,8 @@ export function readClient(fields: FieldReader): ClientTally {
   tally.lastResponseWork = fields.time();
   // Records of earlier versions have none.
   if (!fields.isOver) for (const [id, span] of readNamed(fields)) tally.brownouts.set(id, span);
+  // Most clients are none, and records of earlier versions do not say.
+  if (!fields.isOver) for (const [note, span] of readNamed(fields)) tally.newcomer.set(note, span);
   return tally;
 }
 
@@ -310,6 +313,7 @@ export function mergeClient(into: ClientTally, from: ClientTally): void {
   mergeBodyChecks(into.bodyChecks, from.bodyChecks);
   mergeSpans(into.mistakes, from.mistakes);
   mergeSpans(into.brownouts, from.brownouts);
+  mergeSpans(into.newcomer, from.newcomer);
   mergeMembers(into.responseMembers, from.responseMembers);
   for (const work of ['url-only', 'unwrap-only', 'field-work'] as const)
     into.lastWork[work] = later(into.lastWork[work], from.lastWork[work]);

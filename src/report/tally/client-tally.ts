@@ -18,6 +18,9 @@ import { ActiveDays } from './time-slots.ts';
 /** Maximum operations, changes or other names of one client. */
 const MAX_NAMES = 1000;
 
+/** What can be done about a newcomer. */
+const MAX_NEWCOMER_NOTES = 4;
+
 /** Maximum kinds of calls without an operation that are told apart for one client. */
 const MAX_UNNAMED_CALLS = 100;
 
@@ -53,6 +56,8 @@ export class ClientTally {
   readonly mistakes = new Map<string, Span>();
   /** Requests that a brownout refused, by its id. */
   readonly brownouts = new Map<string, Span>();
+  /** Requests as one that is new to V1, by what was done about it. */
+  readonly newcomer = new Map<string, Span>();
   /** Members of responses that V2 names or places otherwise. */
   readonly responseMembers: DifferingMembers = new Map();
   /** Last time of each kind of work on requests: what a request needs that was not accepted is known only if it is field work. */
@@ -68,6 +73,7 @@ export class ClientTally {
   add(entry: TallyEntry, call: string, summary: EditSummary, side: ResponseSide): void {
     const { time } = entry;
     recordUse(this.v1, time);
+    if (entry.newcomer !== undefined) countUse(this.newcomer, entry.newcomer, time, MAX_NEWCOMER_NOTES);
     this.outcomes.add(entry);
     if (entry.apiVersion?.why === 'invalid') this.invalidVersions += 1;
     if (entry.apiVersion?.why === 'future') this.futureVersions += 1;

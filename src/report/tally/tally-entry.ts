@@ -31,12 +31,14 @@ export interface TallyEntry {
   readonly errorPointers?: Entry['errorPointers'];
   readonly deprecated?: Entry['deprecated'];
   readonly unechoed?: Entry['unechoed'];
+  readonly newcomer?: Entry['newcomer'];
 }
 
 /** Refusals that say nothing about the request: others of the client's would be refused at that moment as well. */
 const PASSING_REFUSALS: ReadonlySet<string> = new Set([
   'brownout',
   'sunset',
+  'newcomer',
   'overloaded',
   'buffer-full',
   'circuit-open',

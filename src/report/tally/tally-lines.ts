@@ -331,6 +331,8 @@ export class LogLineReader {
     else if (length === 10 && isWord(bytes, key, VERSION))
       entry.apiVersion = this.versions.of(bytes, start, end);
     else if (length === 7 && isWord(bytes, key, FAILURE)) entry.failure = this.words.of(bytes, start, end);
+    else if (length === 8 && isWord(bytes, key, NEWCOMER))
+      entry.newcomer = newcomerNote(this.words.of(bytes, start, end));
     else if (length === 5 && isWord(bytes, key, WOULD)) entry.would = this.woulds.of(bytes, start, end);
     else if (length === 10 && isWord(bytes, key, COMPARISON))
       entry.comparison = this.comparisons.of(bytes, start, end);
@@ -371,7 +373,9 @@ const ORIGIN = ascii('origin');
 const WOULD = ascii('would');
 const COMPARISON = ascii('comparison');
 const FAILURE = ascii('failure');
+const NEWCOMER_NOTES = ['refused', 'warned', 'would', 'not-known'] as const;
 const METHOD = ascii('method');
+const NEWCOMER = ascii('newcomer');
 const PATH = ascii('path');
 const UPSTREAM_PATH = ascii('upstreamPath');
 const SENT = ascii('sent');
@@ -450,6 +454,10 @@ function digits(bytes: Uint8Array, start: number, end: number): number {
 
 function isText(value: unknown): value is string {
   return typeof value === 'string';
+}
+
+function newcomerNote(text: string | undefined): TallyEntry['newcomer'] {
+  return NEWCOMER_NOTES.find((note) => note === text);
 }
 
 function isRoute(value: unknown): value is Route {

@@ -1,0 +1,130 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { KnownClients, type KnownClientsParts } from '../../src/rollout/known-clients.ts';
+import { MemoryStore } from '../../src/rollout/memory-store.ts';
+import type { Store } from '../../src/rollout/store.ts';
+
+const hashOf = (number: number): string => number.toString(16).padStart(16, '0').split('').reverse().join('');
+
+/** Lists on one store whose clock the test moves. */
+function listsOn(
+  store: Store,
+  more: Partial<KnownClientsParts> = {},
+): { clock: { now: number }; list: () => KnownClients } {
+  const clock = { now: 1_000_000 };
+  return {
+    clock,
+    list: () =>
+      new KnownClients({
+        store,
+        time: () => clock.now,
+        after: (_, run) => void setTimeout(run, 20),
+        clientOf: () => 'feed000000000000',
+        ...more,
+      }),
+  };
+}
+
+const standings = (list: KnownClients, clients: readonly string[]): Promise<readonly string[]> =>
+  Promise.all(clients.map(async (client) => list.standing(client)));
+
+test('what one replica learns, every replica knows; whoever learned nothing is new', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.uniqueArray(fc.nat(5000), { maxLength: 60 }),
+      fc.uniqueArray(fc.integer({ min: 5001, max: 9000 }), { minLength: 1, maxLength: 20 }),
+      async (used, others) => {
+        const { list } = listsOn(new MemoryStore(() => 0));
+        const replicas = [list(), list(), list()];
+        const learned = used.map(hashOf);
+        await Promise.all(
+          learned.map(async (client, at) => {
+            const replica = replicas[at % 3];
+            expect(await replica?.standing(client)).toBe('new');
+            replica?.learn(client);
+            expect(replica?.standing(client)).toBe('known');
+          }),
+        );
+        for (const replica of replicas) await replica.settled();
+        const young = list();
+        expect(await standings(young, learned)).toEqual(learned.map(() => 'known'));
+        expect(await standings(young, others.map(hashOf))).toEqual(others.map(() => 'new'));
+        expect(young.since).toBe(1_000_000);
+      },
+    ),
+    { numRuns: 30 },
+  );
+});
+
+test('a client that another replica learned is found after a few seconds', async () => {
+  const { clock, list } = listsOn(new MemoryStore(() => 0));
+  const [one, other] = [list(), list()];
+  const client = hashOf(7);
+  expect(await standings(other, [client])).toEqual(['new']);
+  expect(await standings(one, [client])).toEqual(['new']);
+  one.learn(client);
+  await one.settled();
+  expect(other.standing(client)).toBe('new');
+  clock.now += 5001;
+  expect(await other.standing(client)).toBe('known');
+});
+
+test('with another secret it is another list', async () => {
+  const store = new MemoryStore(() => 0);
+  const one = listsOn(store).list();
+  await one.standing(hashOf(7));
+  one.learn(hashOf(7));
+  await one.settled();
+  const other = listsOn(store, { clientOf: async () => 'beef000000000000' }).list();
+  expect(await other.standing(hashOf(7))).toBe('new');
+});
+
+describe('nobody is new', () => {
+  const broken = (read: () => Promise<string | undefined>): Store =>
+    Object.assign(new MemoryStore(() => 0), { read });
+
+  test.each<[string, () => Promise<string | undefined>]>([
+    ['while the store fails', () => Promise.reject(new Error('away'))],
+    ['while the store hangs', () => new Promise(() => {})],
+    ['of a damaged text', async () => 'nonsense'],
+  ])('%s', async (_, read) => {
+    const { clock, list } = listsOn(broken(read));
+    const known = list();
+    expect(await known.standing(hashOf(1))).toBe('not-known');
+    // The next request does not wait for it.
+    expect(known.standing(hashOf(2))).toBe('not-known');
+    clock.now += 2001;
+    expect(known.standing(hashOf(2))).toBeInstanceOf(Promise);
+  });
+
+  // Attack: keys that are made up until the list is full, so that somebody else's client is refused.
+  test('of a full list, whose size is bounded', async () => {
+    const store = new MemoryStore(() => 0);
+    const { list } = listsOn(store);
+    const known = list();
+    const clients = Array.from({ length: 3400 }, (_, at) => `a${at.toString(16).padStart(15, '0')}`);
+    await known.standing(clients[0] ?? '');
+    for (const client of clients) known.learn(client);
+    await known.settled();
+    const kept = (await store.read('clients-feed000000000000-a')) ?? '';
+    expect(kept.split('\n')).toHaveLength(3200);
+    expect(await list().standing(clients[3399] ?? '')).toBe('not-known');
+    expect(await list().standing(clients[0] ?? '')).toBe('known');
+  });
+});
+
+test('what could not be stored is stored when the store is back', async () => {
+  const store = new MemoryStore(() => 0);
+  const { clock, list } = listsOn(store);
+  const known = list();
+  await known.standing(hashOf(7));
+  const set = store.compareAndSet.bind(store);
+  store.compareAndSet = () => Promise.reject(new Error('away'));
+  known.learn(hashOf(7));
+  await known.settled();
+  store.compareAndSet = set;
+  clock.now += 6000;
+  await known.standing(hashOf(0x17));
+  await known.settled();
+  expect(await list().standing(hashOf(7))).toBe('known');
+});
