@@ -85,6 +85,7 @@ async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<v
     if (message.kind === 'reload') void life.reloadFile(message.what);
     if (message.kind === 'renew' && message.use === 'clients') running.server.renew(message.tls);
     if (message.kind === 'renew' && message.use === 'v2') running.renewUpstream(message.tls);
+    if (message.kind === 'ticket-keys') running.server.useTicketKeys?.(message.keys);
     if (message.kind === 'client-secret') running.renewClientSecret(message.secret);
     if (message.kind === 'stop') void stop();
     if (message.kind === 'destroy-all') {

@@ -303,3 +303,31 @@ test('a rate limit is one of all workers together', async () => {
   await pause(1500);
   expect(received()).toBe(10);
 });
+
+test('a TLS session that one worker began is resumed by any of them', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const folder = temporaryFolder('tickets');
+  const ca = certificate({ name: 'private CA' });
+  const mine = certificate({ name: 'gateway', hosts: ['localhost'], issuer: ca });
+  const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
+  writeFileSync(cert, mine.cert);
+  writeFileSync(key, mine.key, { mode: 0o600 });
+  const gateway = await many('2', v2, ['--tls-cert', cert, '--tls-key', key]);
+  let ticket: Buffer | undefined;
+  /** One request on a connection of its own; true where it resumes the session of the first one. */
+  const visit = async (): Promise<boolean> => {
+    const socket = connect({ port: gateway.port, host: 'localhost', ca: ca.cert, session: ticket });
+    onTestFinished(() => void socket.destroy());
+    socket.on('session', (bytes) => (ticket ??= bytes));
+    await once(socket, 'secureConnect');
+    socket.write('GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n');
+    await once(socket, 'data');
+    return socket.isSessionReused();
+  };
+  expect(await visit()).toBe(false);
+  await until(() => ticket !== undefined);
+  const later: boolean[] = [];
+  // The kernel chooses the worker by the address: of twenty, all go to the same one once in a million runs.
+  for (let count = 0; count < 20; count += 1) later.push(await visit());
+  expect(later).toEqual(later.map(() => true));
+});

@@ -305,6 +305,8 @@ export interface ClientListener {
   readonly earlyEnds?: EarlyEnds;
   /** Uses these certificates for new connections. */
   renew(tls: TlsTexts): void;
+  /** Writes and reads the tickets of TLS sessions with the keys of all processes of the port. */
+  useTicketKeys?(keys: Uint8Array): void;
   /** Makes the other processes use these certificates for new connections to V2. */
   renewUpstream?(tls: TlsTexts): void;
   /** Makes the other processes name clients by this key. */

@@ -86,6 +86,8 @@ export class GatewayServer implements ClientListener, H1Server, H2Server {
   private readonly server: Server | TlsServer;
   /** The server, and further listening sockets of its port, whose connections are its own. */
   private readonly listening: readonly [Server, ...Server[]];
+  /** Those of all processes of the port; undefined where this is the only one. */
+  private ticketKeys: Buffer | undefined = undefined;
   private readonly connections: ClientConnections;
   private readonly h1: H1Connections;
   private readonly h2: H2Connections;
@@ -141,7 +143,15 @@ export class GatewayServer implements ClientListener, H1Server, H2Server {
 
   /** Uses these certificates for new connections. */
   renew(tls: TlsTexts): void {
-    if ('setSecureContext' in this.server) this.server.setSecureContext(tls);
+    if (!('setSecureContext' in this.server)) return;
+    this.server.setSecureContext(tls);
+    // The new context has keys of its own, and clients come back with tickets of the old one.
+    if (this.ticketKeys !== undefined) this.server.setTicketKeys(this.ticketKeys);
+  }
+
+  useTicketKeys(keys: Uint8Array): void {
+    this.ticketKeys = Buffer.from(keys);
+    if ('setTicketKeys' in this.server) this.server.setTicketKeys(this.ticketKeys);
   }
 
   /**

@@ -20,6 +20,8 @@ export type ToWorker =
   | { readonly kind: 'renew'; readonly use: CertificateUse; readonly tls: TlsTexts }
   /** Name clients by this key. */
   | { readonly kind: 'client-secret'; readonly secret: string }
+  /** Write and read the tickets of TLS sessions with these 48 bytes: a client may come back to another worker. */
+  | { readonly kind: 'ticket-keys'; readonly keys: Uint8Array }
   /** Finish requests in flight, then exit. */
   | { readonly kind: 'stop' }
   /** Close all connections, and exit at once. */
