@@ -246,6 +246,7 @@ export class Recorder {
       return;
     }
     this.write({ rule, from: originPointer(this.draft, member), member, note: undefined });
+    this.clearRemoved();
     const path = currentPointer(this.draft, member) ?? '';
     const { holder } = member;
     const aside =

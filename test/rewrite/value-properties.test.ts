@@ -8,7 +8,7 @@ import { compileResponsePlans } from '../../src/rewrite/response-plan.ts';
 import type { Conversion } from '../../src/rules/conversion.ts';
 import type { RequestRule, ResponseRule } from '../../src/rules/rule.ts';
 import { undoingOf } from '../../src/rules/check-rule-book.ts';
-import { fuzzRuns } from '../support/fuzz.ts';
+import { fuzzRuns, fuzzTime } from '../support/fuzz.ts';
 import { bookOf, planOf } from '../support/plan-of.ts';
 import { applyRules, meaning, parse, Refused, type Value } from '../support/value-model.ts';
 import { bytesOf, textOf } from './notation.ts';
@@ -38,6 +38,13 @@ const convertRule = fc
   .map((rule): RequestRule => ({ rule: rule.conversion.rule, ...rule }));
 const startsWith = (one: readonly string[], other: readonly string[]): boolean =>
   other.every((step, index) => one[index] === step);
+/** Values that maps begin with. */
+const MAPPED: JsonScalar[] = [
+  { isString: false, text: '7' },
+  { isString: true, text: 'x b y' },
+  { isString: false, text: 'null' },
+];
+const scalars = fc.array(fc.constantFrom(...MAPPED, { isString: true, text: '7"' }), { maxLength: 3 });
 const anyRule: fc.Arbitrary<RequestRule> = fc.oneof(
   setRule,
   convertRule,
@@ -49,6 +56,25 @@ const anyRule: fc.Arbitrary<RequestRule> = fc.oneof(
     .record({ rule: fc.constant('rename' as const), member: name, in: inside, to: name })
     .filter(({ member, to }) => member !== to),
   fc.record({ rule: fc.constant('list' as const), member: name, in: inside, to: name }),
+  fc.record({
+    rule: fc.constantFrom('strip' as const, 'only' as const),
+    members: fc.shuffledSubarray(NAMES, { minLength: 1 }),
+    in: inside,
+  }),
+  fc
+    .record({
+      rule: fc.constant('nest' as const),
+      members: fc.shuffledSubarray(NAMES, { minLength: 1, maxLength: 3 }),
+      in: inside,
+      under: name,
+    })
+    .filter(({ members, under }) => !members.includes(under)),
+  fc
+    .record({ from: fc.shuffledSubarray(MAPPED, { minLength: 1 }), to: scalars, member: name, in: inside })
+    .map(({ from, to, ...place }): RequestRule => {
+      const values = from.map((one, at) => ({ from: one, to: to[at] ?? one }));
+      return { rule: 'map', ...place, values };
+    }),
   fc.record({
     rule: fc.constant('join' as const),
     members: fc.shuffledSubarray(NAMES, { minLength: 2 }),
@@ -119,7 +145,7 @@ function modelled(rules: readonly RequestRule[], text: string, value: 'refuse' |
   }
 }
 
-test('rules mean what a plain model on parsed values says', () => {
+test('rules mean what a plain model on parsed values says', fuzzTime(), () => {
   fc.assert(
     fc.property(
       fc.array(anyRule, { minLength: 1, maxLength: 4 }),
@@ -137,7 +163,7 @@ test('rules mean what a plain model on parsed values says', () => {
         expect(plain(JSON.stringify(newDocument))).toEqual(plain(textOf(outcome.body)));
       },
     ),
-    { numRuns: fuzzRuns(10_000) },
+    { numRuns: fuzzRuns(100_000) },
   );
 });
 
@@ -145,13 +171,6 @@ test('rules mean what a plain model on parsed values says', () => {
 function plain(text: string): unknown {
   return JSON.parse(text, (_, value: unknown) => (value === 0 ? 0 : value));
 }
-
-/** Values that maps begin with. */
-const MAPPED: JsonScalar[] = [
-  { isString: false, text: '7' },
-  { isString: true, text: 'x b y' },
-  { isString: false, text: 'null' },
-];
 
 const INVERSE: ResponseRule = { rule: 'inverse', status: ['2xx'] };
 
@@ -216,25 +235,29 @@ const undoneRules = fc
   .integer({ min: 1, max: 4 })
   .chain((count) => fc.tuple(...Array.from({ length: count }, (_, k) => undoneRule(k))));
 
-test('what rules do to a request, their inverse undoes in the response, wherever check calls it exact', () => {
-  let exact = 0;
-  fc.assert(
-    fc.property(undoneRules, document, (rules, text) => {
-      const [first] = bookOf(rules).changes;
-      if (first === undefined) throw new Error('The book has no change.');
-      const change = { ...first, response: [INVERSE] };
-      if (undoingOf(change)?.inverse !== 'exact') return;
-      exact += 1;
-      const book = { ...bookOf(rules), changes: [change] };
-      const sent = compilePlans(book).of(undefined).rewrite(bytesOf(text));
-      if (sent.verdict === 'refused') return;
-      const context = { status: 200, deprecated: [], isWrapped: false };
-      const stored = `{"data":${textOf(sent.body)}}`;
-      const read = compileResponsePlans(book).of(undefined, 'POST').rewrite(bytesOf(stored), context);
-      const data = (parse(textOf(read.body)) as ReadonlyMap<string, Value>).get('data') ?? null;
-      expect(meaning(data)).toBe(meaning(parse(text)));
-    }),
-    { numRuns: fuzzRuns(10_000) },
-  );
-  expect(exact).toBeGreaterThan(fuzzRuns(2_000));
-});
+test(
+  'what rules do to a request, their inverse undoes in the response, wherever check calls it exact',
+  fuzzTime(),
+  () => {
+    let exact = 0;
+    fc.assert(
+      fc.property(undoneRules, document, (rules, text) => {
+        const [first] = bookOf(rules).changes;
+        if (first === undefined) throw new Error('The book has no change.');
+        const change = { ...first, response: [INVERSE] };
+        if (undoingOf(change)?.inverse !== 'exact') return;
+        exact += 1;
+        const book = { ...bookOf(rules), changes: [change] };
+        const sent = compilePlans(book).of(undefined).rewrite(bytesOf(text));
+        if (sent.verdict === 'refused') return;
+        const context = { status: 200, deprecated: [], isWrapped: false };
+        const stored = `{"data":${textOf(sent.body)}}`;
+        const read = compileResponsePlans(book).of(undefined, 'POST').rewrite(bytesOf(stored), context);
+        const data = (parse(textOf(read.body)) as ReadonlyMap<string, Value>).get('data') ?? null;
+        expect(meaning(data)).toBe(meaning(parse(text)));
+      }),
+      { numRuns: fuzzRuns(100_000) },
+    );
+    expect(exact).toBeGreaterThan(fuzzRuns(20_000));
+  },
+);

@@ -1,3 +1,4 @@
+import type { JsonScalar } from '../../src/json/document.ts';
 import type { Conversion } from '../../src/rules/conversion.ts';
 import type { RequestRule } from '../../src/rules/rule.ts';
 
@@ -146,12 +147,35 @@ function step(rule: RequestRule, object: Members, keeps: boolean): Members {
       const converted = convert(rule.conversion, get(rule.member));
       return converted === undefined ? refuse() : new Map([...object, [rule.member, converted]]);
     }
-    case 'unwrap':
-    case 'nest':
+    case 'nest': {
+      const there = rule.members.filter(has);
+      if (there.length === 0) return object;
+      const known = get(rule.under);
+      const inner: Members = known instanceof Map ? (known as Members) : new Map<string, Value>();
+      const nested = new Map([...inner, ...there.map((name): [string, Value] => [name, get(name)])]);
+      return new Map([...without(...there, rule.under), [rule.under, nested]]);
+    }
     case 'only':
-    case 'map':
-      throw new Error(`the model has no ${rule.rule}`);
+      return new Map([...object].filter(([name]) => rule.members.includes(name)));
+    case 'map': {
+      if (!has(rule.member)) return object;
+      const mapped = rule.values.find(({ from }) => isSame(get(rule.member), from));
+      return mapped === undefined ? object : new Map([...object, [rule.member, scalar(mapped.to)]]);
+    }
+    case 'unwrap':
+      throw new Error('the model has no unwrap');
   }
+}
+
+function isSame(value: Value, { isString, text }: JsonScalar): boolean {
+  if (isString) return value === text;
+  return isDigits(value)
+    ? value.digits === text
+    : typeof value !== 'string' && JSON.stringify(value) === text;
+}
+
+function scalar({ isString, text }: JsonScalar): Value {
+  return isString ? text : parse(text);
 }
 
 function taken(
