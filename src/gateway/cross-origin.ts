@@ -1,3 +1,4 @@
+import type { CorsOrigins } from '../rules/rule-book.ts';
 import { type HeaderList, headerValues, isNamed } from '../http/header-list.ts';
 
 /** Maximum number of origins that are remembered; the one that was learnt first is forgotten first. */
@@ -18,13 +19,20 @@ interface Permission {
   readonly allowOrigin: string;
   readonly hasCredentials: boolean;
   readonly exposed: readonly string[];
-  readonly methods: Set<string>;
+  readonly methods: ReadonlySet<string>;
   /** Names of fields in lower case. */
-  readonly fields: Set<string>;
+  readonly fields: ReadonlySet<string>;
+  /** True where an operator declares it: for any method and field. */
+  readonly isDeclared?: boolean;
   /** Seconds for which browsers may keep the response to a preflight, as the service wrote them. */
   maxAge: string | undefined;
   /** The service lets public pages into a private network (Private Network Access). */
   isPrivateNetwork: boolean;
+}
+
+interface LearntPermission extends Permission {
+  readonly methods: Set<string>;
+  readonly fields: Set<string>;
 }
 
 /** A preflight: the method and the fields of the request that a browser wants to send. */
@@ -37,7 +45,7 @@ export interface PreflightQuestion {
 /**
  * What the services let the pages of other origins do (Fetch, "CORS protocol"), learnt from their responses: a browser hides a response without
  * these fields from its page, which would read "network error" where the gateway has written a sentence. The gateway gives no
- * permission of its own.
+ * permission of its own, but those that an operator declares.
  */
 export class CrossOrigin {
   private readonly permissions = new Map<string, Permission>();
@@ -55,12 +63,12 @@ export class CrossOrigin {
     const known = this.permissions.get(origin);
     const credentials = headerValues(headers, 'access-control-allow-credentials').join(',').trim();
     const exposed = namesIn(headers, 'access-control-expose-headers');
-    const permission: Permission = {
-      methods: new Set(),
-      fields: new Set(),
+    const permission: LearntPermission = {
       maxAge: undefined,
       isPrivateNetwork: false,
       ...known,
+      methods: new Set(known?.methods),
+      fields: new Set(known?.fields),
       allowOrigin: allowed,
       hasCredentials: credentials === 'true',
       // The response to a preflight exposes nothing, and a response by another server of the service may expose less.
@@ -76,8 +84,8 @@ export class CrossOrigin {
   }
 
   /** Returns the fields by which the pages of `origin` can read a response of the gateway's own. */
-  fieldsFor(origin: string): readonly string[] {
-    const permission = this.of(origin);
+  fieldsFor(origin: string, declared?: CorsOrigins): readonly string[] {
+    const permission = this.of(origin, declared);
     // Whoever caches the response has to know that others get other fields.
     if (permission === undefined) return VARY;
     return [
@@ -89,16 +97,20 @@ export class CrossOrigin {
   }
 
   /** Returns the fields of the response to a preflight; undefined where no service has allowed what it asks for. */
-  preflightFields(origin: string, { method, fields }: PreflightQuestion): readonly string[] | undefined {
-    const permission = this.of(origin);
+  preflightFields(
+    origin: string,
+    { method, fields }: PreflightQuestion,
+    declared?: CorsOrigins,
+  ): readonly string[] | undefined {
+    const permission = this.of(origin, declared);
     if (permission === undefined) return undefined;
     const { methods, fields: allowed, maxAge, hasCredentials, isPrivateNetwork } = permission;
     const names = splitNames(fields).map((name) => name.toLowerCase());
     // With credentials an asterisk is a name like any other, and it never stands for `Authorization` (Fetch, CORS-preflight fetch).
     const isAny = !hasCredentials && allowed.has('*');
-    if (!SAFE_METHODS.has(method) && !methods.has(method) && (hasCredentials || !methods.has('*')))
-      return undefined;
-    if (!names.every((name) => allowed.has(name) || (isAny && name !== 'authorization'))) return undefined;
+    const isMethod = SAFE_METHODS.has(method) || methods.has(method) || (!hasCredentials && methods.has('*'));
+    const areFields = names.every((name) => allowed.has(name) || (isAny && name !== 'authorization'));
+    if (permission.isDeclared !== true && !(isMethod && areFields)) return undefined;
     return [
       ...originFields(permission),
       'Access-Control-Allow-Methods',
@@ -111,10 +123,31 @@ export class CrossOrigin {
     ];
   }
 
-  private of(origin: string): Permission | undefined {
-    return this.permissions.get(origin) ?? this.ofAll;
+  /** V2's own word comes first; what an operator has declared holds where there is none, and what V2 lets everybody do for the rest. */
+  private of(origin: string, declared: CorsOrigins | undefined): Permission | undefined {
+    return this.permissions.get(origin) ?? declaredPermission(origin, declared) ?? this.ofAll;
   }
 }
+
+/** What an operator lets the pages of an origin do: a preflight is allowed for a response that is the gateway's, so that it can be read. */
+function declaredPermission(origin: string, declared: CorsOrigins | undefined): Permission | undefined {
+  if (declared === undefined) return undefined;
+  const isNamed = declared.origins.includes(origin);
+  if (!isNamed && !declared.origins.includes('*')) return undefined;
+  return {
+    allowOrigin: isNamed ? origin : '*',
+    hasCredentials: declared.credentials,
+    exposed: [],
+    methods: NONE,
+    fields: NONE,
+    isDeclared: true,
+    // The service, once it is back, is asked again.
+    maxAge: '0',
+    isPrivateNetwork: false,
+  };
+}
+
+const NONE: ReadonlySet<string> = new Set();
 
 const VARY = ['Vary', 'Origin'] as const;
 
@@ -127,7 +160,11 @@ function originFields({ allowOrigin, hasCredentials }: Permission): readonly str
 }
 
 /** Many services name only what was asked for, so that permissions add up; what is refused now was allowed before a change. */
-function learnPreflight(permission: Permission, headers: HeaderList, question: PreflightQuestion): void {
+function learnPreflight(
+  permission: LearntPermission,
+  headers: HeaderList,
+  question: PreflightQuestion,
+): void {
   const methods = namesIn(headers, 'access-control-allow-methods');
   const fields = namesIn(headers, 'access-control-allow-headers').map((name) => name.toLowerCase());
   renew(permission.methods, methods, [question.method]);

@@ -164,7 +164,7 @@ export class ProxiedExchange implements ExchangeHandler, UpstreamReceiver, Watch
     const fields =
       origin === undefined || question === undefined
         ? undefined
-        : this.gateway.crossOrigin.preflightFields(origin, question);
+        : this.gateway.crossOrigin.preflightFields(origin, question, this.rules.ruleBook.cors);
     if (fields === undefined) return false;
     this.entry.verdict = 'served';
     this.respond(204, [...fields, 'Date', this.gateway.hopFields.date], NO_BYTES);
@@ -199,7 +199,7 @@ export class ProxiedExchange implements ExchangeHandler, UpstreamReceiver, Watch
     this.addSignals(headers);
     const { origin } = this.received.head;
     if (origin !== undefined && !isShared(headers))
-      headers.push(...this.gateway.crossOrigin.fieldsFor(origin));
+      headers.push(...this.gateway.crossOrigin.fieldsFor(origin, this.rules.ruleBook.cors));
     const head = { status, reason: undefined, headers, lines: undefined };
     exchange.head(head);
     this.recorder?.recordHeads(undefined, head);

@@ -394,6 +394,21 @@ export function readRefusalForm(source: RuleBookSource['refusals']): RefusalForm
   return typeof source === 'string' ? source : { type: 'application/json', ...source };
 }
 
+/** Browsers write the host of an origin in lower case and no default port, and refuse an asterisk with cookies. */
+export function corsFaults(source: RuleBookSource['cors']): readonly SourceFault[] {
+  if (source === undefined) return [];
+  const { origins, credentials } = source;
+  const faults = origins.flatMap((origin, at): SourceFault[] => {
+    const read = origin === '*' ? origin : URL.parse(origin)?.origin;
+    if (read === origin) return [];
+    const message = `cors.origins: browsers write ${origin} as ${read ?? 'nothing'}; write it so`;
+    return [{ path: ['cors', 'origins', at], blame: 'value', message }];
+  });
+  if (credentials !== true || !origins.includes('*')) return faults;
+  const message = 'cors.credentials: browsers refuse * for requests with cookies; list the origins';
+  return [...faults, { path: ['cors', 'credentials'], blame: 'value', message }];
+}
+
 /** Reads where clients have their keys; undefined for that of a book that names none. */
 export function readClientField(source: RuleBookSource['client']): ClientField | undefined {
   if (source === undefined) return undefined;

@@ -47,6 +47,7 @@ export async function hashRuleBook(book: Omit<RuleBook, 'hash'>): Promise<string
     ...(book.errors === undefined ? [] : [{ errors: book.errors }]),
     ...(book.client === undefined ? [] : [{ client: book.client }]),
     ...(book.refusals === undefined ? [] : [{ refusals: book.refusals }]),
+    ...(book.cors === undefined ? [] : [{ cors: book.cors }]),
     ...(book.resource === undefined ? [] : [{ resource: book.resource }]),
     ...targetMeaning(book),
     ...(book.limits.transform === undefined ? [] : [{ transform: book.limits.transform }]),

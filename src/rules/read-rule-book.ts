@@ -2,6 +2,7 @@ import {
   checkChanges,
   checkOperations,
   clientFieldFaults,
+  corsFaults,
   readClientField,
   readErrorForm,
   readRefusalForm,
@@ -110,7 +111,7 @@ function check(source: RuleBookSource, subset: ValidSubset | undefined, jsonAt: 
   const { version, versionField, faults: ofVersion } = declareVersion(source);
   const { rollout, faults: ofRollout } = declareRollout(source, ids, subset?.indexes);
   const all = [...faults, ...checkChanges(declared, byId, ids), ...ofVersion, ...ofRollout];
-  all.push(...clientFieldFaults(source.client));
+  all.push(...clientFieldFaults(source.client), ...corsFaults(source.cors));
   if (typeof source.refusals === 'object')
     all.push(...templateFaults(source.refusals.body, ['refusals', 'body']));
   // If a change is left out, a later rule could wrongly seem stale.
@@ -139,6 +140,7 @@ function check(source: RuleBookSource, subset: ValidSubset | undefined, jsonAt: 
     ...(errors === undefined ? {} : { errors }),
     ...(client === undefined ? {} : { client }),
     ...(refusals === undefined ? {} : { refusals }),
+    ...(source.cors === undefined ? {} : { cors: { credentials: false, ...source.cors } }),
     ...(resource === undefined ? {} : { resource }),
     operations,
     changes,

@@ -831,6 +831,19 @@ export const ruleBookSource = strict({
     )
     .exactOptional()
     .describe("The form of V2's errors, for errors rules; json-api when absent."),
+  cors: strict({
+    origins: z
+      .array(
+        z.string().regex(/^(?:\*|https?:\/\/[^/?#@\s\\]+)$/, {
+          error: 'is no origin; write one such as https://app.example, or *',
+        }),
+      )
+      .min(1)
+      .describe('Origins as browsers write them, such as https://app.example:8443, or * for every one.'),
+    credentials: z.boolean().exactOptional().describe('Their requests may have cookies; false when absent.'),
+  })
+    .exactOptional()
+    .describe("Pages that can read the gateway's own responses before V2 has allowed it."),
   refusals: z
     .union(
       [

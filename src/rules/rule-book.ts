@@ -146,6 +146,8 @@ export interface RuleBook {
   readonly errors?: ErrorForm;
   /** The form of the gateway's own errors, as V1 clients read them; absent for `json-api`. */
   readonly refusals?: RefusalForm;
+  /** Pages that can read the gateway's own responses before V2 has allowed it. */
+  readonly cors?: CorsOrigins;
   /** Where V1 requests have the key that their client is known by; absent for Authorization. */
   readonly client?: ClientField;
   /** The path to the resource in responses, empty for the body itself; absent for `data`. */
@@ -368,4 +370,12 @@ function digits(text: string, from: number, to: number): number {
 function daysIn(year: number, month: number): number {
   if (month !== 2) return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
   return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
+}
+
+/** Origins of pages, as an operator allows them. */
+export interface CorsOrigins {
+  /** As browsers write them, or `*`. */
+  readonly origins: readonly string[];
+  /** True where their requests may have cookies. */
+  readonly credentials: boolean;
 }

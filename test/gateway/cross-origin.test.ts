@@ -3,6 +3,7 @@ import { EdgeServer } from '../../src/edge/gateway.ts';
 import { CrossOrigin, type PreflightQuestion } from '../../src/gateway/cross-origin.ts';
 import { DEFAULT_ROLLBACK } from '../../src/rules/declared-rollout.ts';
 import type { Mode, Rollout } from '../../src/rules/rollout.ts';
+import { freePort } from '../support/free-port.ts';
 import { gatewayFor } from '../support/gateway.ts';
 import { exchange, statusOf } from '../support/raw-client.ts';
 import { rawServer, type RawServer } from '../support/raw-server.ts';
@@ -205,6 +206,39 @@ function away(v2: RawServer): void {
 
 const CONNECT = { 'upstream-connect-timeout': '200' };
 
+test.each<[string, string, boolean, string, string | undefined]>([
+  ['the origin', PAGE, true, PAGE, 'true'],
+  ['another origin', 'https://other.example', true, PAGE, undefined],
+  ['everybody', '*', false, '*', undefined],
+])('an operator lets %s read before V2 was asked', (_what, origin, credentials, allowed, withCookies) => {
+  const declared = { origins: [origin], credentials };
+  const known = new CrossOrigin();
+  const isAllowed = origin === '*' || origin === PAGE;
+  const fields = known.fieldsFor(PAGE, declared);
+  expect(fields.includes('Access-Control-Allow-Origin')).toBe(isAllowed);
+  expect(fields.includes('Access-Control-Allow-Credentials')).toBe(withCookies === 'true');
+  const question = { method: 'DELETE', fields: 'authorization, x-a' };
+  const answer = known.preflightFields(PAGE, question, declared);
+  if (isAllowed)
+    expect(answer).toEqual([
+      'Access-Control-Allow-Origin',
+      allowed,
+      ...(withCookies === undefined ? [] : ['Access-Control-Allow-Credentials', 'true']),
+      'Access-Control-Allow-Methods',
+      'DELETE',
+      'Access-Control-Allow-Headers',
+      'authorization, x-a',
+      'Access-Control-Max-Age',
+      '0',
+      'Vary',
+      'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
+    ]);
+  else expect(answer).toBeUndefined();
+  // What V2 says comes first.
+  known.learn(PAGE, 200, ALLOW, undefined);
+  expect(known.preflightFields(PAGE, question, declared)).toBeUndefined();
+});
+
 describe('a page of another origin', () => {
   test.each<[string, string, number, string]>([
     [
@@ -251,6 +285,19 @@ describe('a page of another origin', () => {
       expect(await gateway.entry(2)).toMatchObject({ verdict: 'served', status: 204, method: 'OPTIONS' });
     },
   );
+
+  test('reads why V2 is away, before V2 ever was there', async () => {
+    const gateway = await gatewayFor(`http://127.0.0.1:${await freePort()}`, {
+      flags: CONNECT,
+      ruleBook: { cors: { origins: [PAGE], credentials: true } },
+    });
+    expect(statusOf(await exchange(gateway.port, preflight('DELETE')))).toBe(204);
+    const failed = await exchange(gateway.port, GET);
+    expect([502, 503]).toContain(statusOf(failed));
+    expect(failed.text).toContain(
+      `Access-Control-Allow-Origin: ${PAGE}\r\nAccess-Control-Allow-Credentials: true\r\n`,
+    );
+  });
 
   test('reads a brownout, whose preflight crosses', async () => {
     const v2 = await rawServer(CORS_V2);

@@ -89,6 +89,7 @@ describe('goes when the meaning does', () => {
     ['operations:', "resource: ''\noperations:"],
     ['operations:', 'errors: problem\noperations:'],
     ['operations:', 'client: { header: X-Api-Key }\noperations:'],
+    ['operations:', 'cors: { origins: ["*"] }\noperations:'],
     ['operations:', 'refusals: problem\noperations:'],
     ['operations:', 'refusals: { body: "{detail}" }\noperations:'],
     ['operations:', 'resource: a.b\noperations:'],

@@ -247,7 +247,7 @@ limits: { depth: 0 }
 `;
     expect(await faultsIn(text)).toEqual([
       '1:10 version "2025-02-30" must be a real day, not before 2025-01-01',
-      '2:1 unknown key "opperations"; did you mean "operations"? known here: $schema, format, from, to, other, body-links, override, version, errors, refusals, client, resource, operations, changes, policies, limits, clients, deprecation, sunset, links, brownouts, modes, pins, shield',
+      '2:1 unknown key "opperations"; did you mean "operations"? known here: $schema, format, from, to, other, body-links, override, version, errors, cors, refusals, client, resource, operations, changes, policies, limits, clients, deprecation, sunset, links, brownouts, modes, pins, shield',
       '5:15 operations.b.match "post /x" must be a method and a path, such as "POST /clients"',
       '5:24 unknown key "asumed" in operations.b; did you mean "assumed"? known here: match, assumed, embeds, to, status, deprecation, links, sunset, resource, transform',
       '6:6 operation "c": the path "/clients/" ends with a slash; leave it out: both spellings match',
@@ -466,6 +466,18 @@ limits: { depth: 0 }
     [
       'errors: railz',
       'errors must be json-api, problem, rails, or a mapping with list, pointer and text, not "railz"',
+    ],
+    [
+      'cors: { origins: [app.example] }',
+      'cors.origins[0] "app.example" is no origin; write one such as https://app.example, or *',
+    ],
+    [
+      'cors: { origins: ["https://App.example:443"] }',
+      'cors.origins: browsers write https://App.example:443 as https://app.example; write it so',
+    ],
+    [
+      'cors: { origins: ["*"], credentials: true }',
+      'cors.credentials: browsers refuse * for requests with cookies; list the origins',
     ],
     [
       'refusals: jsonapi',
