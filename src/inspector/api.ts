@@ -30,6 +30,7 @@ import type { Entry, Verdict } from '../rewrite-log/entry.ts';
 import type { HistoryMinute } from '../rewrite-log/history.ts';
 import type { ClientTrace } from '../rewrite-log/observer.ts';
 import type { PatchOperation, EditRecord, Refusal } from '../rewrite/records.ts';
+import type { ReplicaView } from '../rollout/rollout-tally.ts';
 import type { Policies } from '../rules/rule-book.ts';
 import type { Path, RequestRuleName, ResponseRule } from '../rules/rule.ts';
 import type { Condition, ConditionLevel, Place } from './conditions.ts';
@@ -146,6 +147,8 @@ export interface State {
   readonly droppedLogLines: number;
   /** Exchanges whose spans were lost on their way to the collector. */
   readonly droppedSpans: number;
+  /** This replica among others, whose exchanges alone are kept here; absent without others. */
+  readonly replica?: Required<Pick<ReplicaView, 'name' | 'replicas'>>;
   /** True where operators may send a kept request to V2 again. */
   readonly canResend: boolean;
   /** True where operators log in: the listener has a token. */

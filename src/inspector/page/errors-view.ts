@@ -18,7 +18,7 @@ const SOURCES: Readonly<Record<ErrorSource, string>> = {
 };
 
 /** The errors of what is kept, grouped by who found them, code and place. */
-export function ErrorsView({ go }: { readonly go: Go }): VNode {
+export function ErrorsView({ go, whose }: { readonly go: Go; readonly whose: string | undefined }): VNode {
   const { response, failure } = useAsked<ErrorGroups>('errors', REFRESH_MS);
   if (response === undefined) return part(Loading, { failure, subject: 'the errors' });
   const { groups, exchanges, omitted } = response;
@@ -26,6 +26,7 @@ export function ErrorsView({ go }: { readonly go: Go }): VNode {
     'div',
     { class: 'view errors' },
     el('h2', null, 'Errors'),
+    whose !== undefined && el('p', { class: 'lead' }, visibleText(whose)),
     card(
       counted(groups.length, 'kind'),
       `in the ${counted(exchanges, 'exchange')} that are kept; failures are kept for longer than others`,

@@ -1,4 +1,4 @@
-import type { DiffMark } from '../api.ts';
+import type { DiffMark, State } from '../api.ts';
 
 const clock = new Intl.DateTimeFormat('en-GB', {
   hour: '2-digit',
@@ -72,6 +72,13 @@ export function counted(value: number, noun: string): string {
 /** Milliseconds with a useful number of digits: `0.4`, `12`, `1,204`. */
 export function milliseconds(value: number): string {
   return value < 10 ? value.toFixed(1) : whole.format(value);
+}
+
+/** Says whose exchanges a view shows, where each replica keeps its own. */
+export function whoseWords(replica: State['replica']): string | undefined {
+  if (replica === undefined) return undefined;
+  const { name, replicas } = replica;
+  return `Of the replica ${name}; the other ${replicas === 2 ? 'keeps its' : `${count(replicas - 1)} keep their`} own.`;
 }
 
 /** Bytes in a readable unit. */

@@ -5,7 +5,7 @@ import { useAsked } from './admin-client.ts';
 import { nameOf } from './client-name.ts';
 import { ErrorsView } from './errors-view.ts';
 import { ExplainView } from './explain-view.ts';
-import { huesOf } from './format.ts';
+import { huesOf, whoseWords } from './format.ts';
 import { HelpDialog, type KeyActions, useKeys, usePreferences } from './help-dialog.ts';
 import { HourView } from './hour/hour-view.ts';
 import { ConditionsBanner, Login, PageHeader, RefusedBanner, VIEW_NAMES } from './page-header.ts';
@@ -101,6 +101,7 @@ export function InspectorPage(): VNode {
   if (view.failure?.status === 401 || rules.failure?.status === 401) {
     return part(Login, { onDone: () => location.reload() });
   }
+  const whose = whoseWords(view.state?.replica);
   const shared = { go, announce, hueOf, summaryOf };
   return el(
     'div',
@@ -121,14 +122,15 @@ export function InspectorPage(): VNode {
           live,
           view,
           rules: rules.response,
+          whose,
           active,
           onActive: setActive,
           nameOf: (hash) => nameOf(clients, hash),
           listShare,
           onListShare: (share) => prefer({ listShare: share }),
         }),
-      place.view === 'errors' && part(ErrorsView, { go }),
-      place.view === 'hour' && part(HourView, { go }),
+      place.view === 'errors' && part(ErrorsView, { go, whose }),
+      place.view === 'hour' && part(HourView, { go, whose }),
       place.view === 'rules' && part(RulesView, { asked: rules, go, hueOf, announce, draft, setDraft }),
       place.view === 'retirement' && part(RetirementView, { ...shared, clients, onNamed: setNamed }),
       place.view === 'rollout' && part(RolloutView, { go, announce, rules: rules.response }),

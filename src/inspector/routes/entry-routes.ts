@@ -2,6 +2,8 @@ import type { Hono } from 'hono';
 import { readDecimal } from '../../http/header-list.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import { type Filter, isFilterFault, parseFilter, printFilter } from '../../rewrite-log/filter.ts';
+import { counted } from '../../report/text.ts';
+import type { ReplicaView } from '../../rollout/rollout-tally.ts';
 import type { Ring } from '../../rewrite-log/ring.ts';
 import type { EntriesPage, EntryDetail, NumberedEntry, State, StreamGap } from '../api.ts';
 import {
@@ -102,7 +104,7 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
     if (one !== undefined) return detailOf(one.seq, one.entry, found.length - 1);
     const logged = id === '' ? undefined : await parts.loggedEntry?.(id);
     if (logged === undefined)
-      return c.json(failureBody(404, 'no-entry', 'No exchange with this request id is kept.'), 404);
+      return c.json(failureBody(404, 'no-entry', notKept(parts.rollout?.view().replica)), 404);
     const detail: EntryDetail = {
       run: parts.run,
       entry: { seq: 0, ...logged },
@@ -120,6 +122,14 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
     }
     return detailOf(seq, entry, 0);
   });
+}
+
+/** Says that an exchange is not kept here, and who else may keep it. */
+function notKept(replica: ReplicaView | undefined): string {
+  if (replica === undefined || replica.replicas === 1) return 'No exchange with this request id is kept.';
+  const { name, replicas } = replica;
+  const others = replicas === undefined ? 'other replicas' : counted(replicas - 1, 'other replica');
+  return `The replica ${name} keeps no exchange with this request id. Each replica keeps its own: ask the ${others}, on the page or with tail --admin, or the logs.`;
 }
 
 /** Adds `/entries/:seq/har` and `/entries/:seq/case`: an exchange as a file. */

@@ -5,6 +5,7 @@ import { reportCsvLines, reportMarkdownParts } from '../../report/report-text.ts
 import { makeReportInSteps, type Report } from '../../report/report.ts';
 import { parsedJson } from '../../rewrite-log/attributes.ts';
 import { exchangeFamilies, rolloutFamilies, statFamilies } from '../../rewrite-log/metric-families.ts';
+import type { ReplicaView } from '../../rollout/rollout-tally.ts';
 import { METRICS_TYPE, printMetrics } from '../../rewrite-log/metrics.ts';
 import type { ClientsView, HistoryView, Overview, State } from '../api.ts';
 import { conditionsOf, RECENT_MINUTES } from '../conditions.ts';
@@ -135,6 +136,7 @@ export function stateOf(parts: InspectorParts): State {
   const current = stats();
   const { version, ruleBook, inFlight, droppedLogLines, droppedSpans = 0 } = current;
   const { refusal } = rules();
+  const rollout = parts.rollout?.view();
   const { mode, masks, maxEntries, maxBytes, structurePerSecond } = view.capture.options;
   return {
     run,
@@ -157,10 +159,17 @@ export function stateOf(parts: InspectorParts): State {
       recent: view.history.recentFailures(time(), RECENT_MINUTES),
       ruleBook: ruleBook.hash,
       refusedFaults: refusal?.faults.length,
-      rollout: parts.rollout?.view(),
+      rollout,
     }),
+    ...replicaOf(rollout?.replica),
     ...refusedRuleBook(refusal),
   };
+}
+
+/** Names this replica where there are others. */
+function replicaOf(replica: ReplicaView | undefined): Pick<State, 'replica'> {
+  const { name, replicas = 1 } = replica ?? {};
+  return name === undefined || replicas === 1 ? {} : { replica: { name, replicas } };
 }
 
 function refusedRuleBook(

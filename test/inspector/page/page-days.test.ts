@@ -35,14 +35,14 @@ test('rows, errors and the rule book say of which day their times are', async ()
   expect(await gateway.send('POST', '/api/v1/clients', '{"data":[]}', undefined, 'refused')).toBe(422);
   const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=traffic`);
   await page.locator('.entry').waitFor();
-  expect(await page.locator('.entry .time').innerText()).toMatch(/^\d\d:\d\d:\d\d\.\d{3} \S+$/);
+  expect(await page.locator('.entry .time').innerText()).toMatch(/^\d\d:\d\d:\d\d\.\d{3}$/);
   await page.clock.setFixedTime(Date.now() + DAY_MS + 3_600_000);
   const open = async (view: string): Promise<void> =>
     page.getByRole('navigation').getByRole('link', { name: view }).click();
   await open('Errors');
   const times = page.locator('table time');
   await times.first().waitFor();
-  expect(await times.nth(0).innerText()).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d( \S+)$/);
+  expect(await times.nth(0).innerText()).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S+$/);
   expect(await times.nth(1).innerText()).toBe('1 day ago');
   await open('Rule book');
   await page.getByText(/In force since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S+, hash/).waitFor();

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type Browser, startBrowser } from '../../support/browser.ts';
+import type { State } from '../../../src/inspector/api.ts';
 import type { RolloutView } from '../../../src/rollout/rollout-tally.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
 import { command } from '../../support/command.ts';
@@ -218,3 +219,46 @@ test('a draft of rules survives another view, and a field that opens takes the t
   await page.getByRole('link', { name: 'Rule book' }).click();
   expect(await draft.inputValue()).toBe('# a draft\n');
 });
+
+test('the command line alone, with three replicas: one list of changes, and each exchange with who keeps it', async () => {
+  const v1 = await rawServer((socket) => socket.write(ok('{"data":{}}')));
+  const shared = {
+    'v1-upstream': v1.origin,
+    'client-secret': 'the secret of this test',
+    store: `file:${join(temporaryFolder('jobs'), 'rollout.json')}`,
+  };
+  const [a, b, c] = await Promise.all([started(shared), started(shared), started(shared)]);
+  const run = async (...args: readonly string[]): Promise<string> => {
+    const running = command(args);
+    await running.exit;
+    return running.stdout() + running.stderr();
+  };
+  await run('rollout', 'observe', '--why', 'a quiet night', '--admin', a.adminOrigin);
+  for (const { adminOrigin } of [b, c])
+    await until(async () =>
+      /change {6}\S+ Observe everything else, by .+, at .+: a quiet night/.test(
+        (await run('rollout', '--admin', adminOrigin)).replaceAll(/\s*\n {2,}/g, ' '),
+      ),
+    );
+  await b.send('POST', '/api/v1/clients', '{"data":[]}', undefined, 'kept-by-b');
+  const tail = command(['tail', '--admin', b.adminOrigin, '--filter', 'id:kept-by-b']);
+  await tail.until(/would: .* {2}create_client|create_client/);
+  await tail.stop();
+  const stateOf = async (): Promise<State> => (await (await fetch(`${c.adminOrigin}/state`)).json()) as State;
+  await until(async () => (await stateOf()).replica?.replicas === 3);
+  const name = (await stateOf()).replica?.name ?? '';
+  const elsewhere = await fetch(`${c.adminOrigin}/entries/find?id=kept-by-b`);
+  expect([elsewhere.status, await elsewhere.text()]).toEqual([
+    404,
+    expect.stringContaining(
+      `The replica ${name} keeps no exchange with this request id. Each replica keeps its own: ask the 2 other replicas`,
+    ),
+  ]);
+  const { page } = await browser.open(`${c.adminOrigin}/?view=traffic&entry=kept-by-b`);
+  await page.getByText(`The replica ${name} keeps no exchange with this request id.`).waitFor();
+  for (const view of ['Traffic', 'Errors', 'Last hour']) {
+    await page.getByRole('navigation').getByRole('link', { name: view }).click();
+    await page.getByText(`Of the replica ${name}; the other 2 keep their own.`).waitFor();
+  }
+  expect(await barriers(page)).toEqual([]);
+}, 180_000);

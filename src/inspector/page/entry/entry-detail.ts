@@ -171,7 +171,8 @@ function missingWords(entry: NumberedEntry, note: string | undefined): string {
 }
 
 function unavailableWords(status: number, message: string, id: string): string {
-  return status === 404
+  // Another replica may keep it: the gateway says so.
+  return status === 404 && !message.startsWith('The replica ')
     ? `The gateway no longer keeps the exchange ${id}. If the rewrite log of its day is kept, it has the entry: gateway tail <log> --filter id:${id}`
     : message;
 }

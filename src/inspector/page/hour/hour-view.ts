@@ -19,7 +19,7 @@ const QUANTILES = ['p99', 'p90', 'p50'] as const;
 const REFRESH = 5000;
 
 /** The last hour: traffic by verdict, and durations. */
-export function HourView({ go }: { readonly go: Go }): VNode {
+export function HourView({ go, whose }: { readonly go: Go; readonly whose: string | undefined }): VNode {
   const { response, failure } = useAsked<HistoryView>('history', REFRESH);
   const { response: rollout } = useAsked<Pick<RolloutView, 'changes'>>('rollout', REFRESH);
   if (response === undefined) return part(Loading, { failure, subject: 'the last hour' });
@@ -29,6 +29,7 @@ export function HourView({ go }: { readonly go: Go }): VNode {
     'div',
     { class: 'view hour' },
     el('h2', null, 'Last hour'),
+    whose !== undefined && el('p', { class: 'lead' }, visibleText(whose)),
     minutes.length < HOUR_SLOTS && el('p', { class: 'lead' }, unknownWords(since)),
     tiles(minutes, go),
     card(

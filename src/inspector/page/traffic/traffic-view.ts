@@ -14,7 +14,7 @@ import { useAsked } from '../admin-client.ts';
 import { EntryDetail } from '../entry/entry-detail.ts';
 import { count, counted, dayTime, type HueOf } from '../format.ts';
 import { type Go, linkTo, type PageState } from '../page-state.ts';
-import { type Announce, classes, CompletionList, el, PaneSplitter, part } from '../parts.ts';
+import { type Announce, classes, CompletionList, el, PaneSplitter, part, visibleText } from '../parts.ts';
 import { EntryList } from './entry-list.ts';
 import type { LiveEntries, LiveView } from './live-entries.ts';
 
@@ -25,6 +25,8 @@ interface TrafficViewProps {
   readonly live: LiveEntries;
   readonly view: LiveView;
   readonly rules: RulesView | undefined;
+  /** Says whose exchanges these are, where each replica keeps its own. */
+  readonly whose: string | undefined;
   readonly active: number | undefined;
   readonly onActive: (seq: number | undefined) => void;
   readonly hueOf: HueOf;
@@ -76,6 +78,7 @@ export function TrafficView(props: TrafficViewProps): VNode {
       { class: 'toolbar' },
       part(FilterBar, { filter, known, onFilter: (text) => go({ filter: text }, 'replace') }),
       flow(view, live),
+      props.whose !== undefined && el('p', { class: 'whose' }, visibleText(props.whose)),
       part(TimeBar, {
         filter,
         hasRows: view.rows.length > 0,
