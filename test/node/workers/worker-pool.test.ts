@@ -23,7 +23,7 @@ function reportingWorker(): ChildProcess {
   const script = `process.once('message', () => {
     process.send({ kind: 'stats', stats: ${JSON.stringify(REPORTED)} });
     process.send({ kind: 'listening', origin: 'http://127.0.0.1:1' });
-    process.on('message', () => process.exit());
+    process.on('message', ({ kind }) => kind === 'stop' && process.exit());
   });`;
   return spawn(process.execPath, ['-e', script], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
