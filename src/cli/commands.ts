@@ -218,15 +218,16 @@ export function report(command: Command): void {
       pointInTime,
     )
     .optionsGroup('Guides and digests:')
-    .option('--guide', 'print the migration guide of one client: md, html or json')
+    .option('--guide', 'print the migration guide of one client: md, html or json, or write it as a skill')
     .option('--client <hash>', 'first digits of a client hash, for --guide')
+    .option('--into <folder>', 'new folder, for --guide --format skill')
     .option('--digest', 'print a digest for each client that still uses V1, to mail to its owner: md or json')
     .optionsGroup('Attributes:')
     .option('--census', 'print the attribute census only, with strip rules to paste')
     .option('--openapi <file>', 'OpenAPI description of V2, for the census: JSON or YAML')
     .option('--apply', 'with --census: write the proposed strip rules into the rule book');
   addRules(command, 'rule book, for --guide, --digest, --apply and --openapi');
-  addFormat(command, ['text', 'json', 'csv', 'md', 'html']).action(
+  addFormat(command, ['text', 'json', 'csv', 'md', 'html', 'skill']).action(
     async (files: readonly string[], options: ReportOptions) => {
       const { runReport } = await import('./report/report.ts');
       await runReport(files.length === 0 ? ['-'] : files, options);

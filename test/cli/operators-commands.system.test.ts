@@ -137,7 +137,7 @@ describe('report', () => {
   test.each([
     [
       ['--guide', '--client', '42dd', '--format', 'csv'],
-      '--guide cannot be printed as csv; its formats are text, md, html, json.',
+      '--guide cannot be printed as csv; its formats are text, md, html, json, skill.',
     ],
     [['--census', '--format', 'csv'], '--census cannot be printed as csv; its formats are text, md, json.'],
     [['--digest', '--format', 'csv'], '--digest cannot be printed as csv; its formats are text, md, json.'],
@@ -152,6 +152,11 @@ describe('report', () => {
     [['--digest', '--census'], '--digest and --census cannot be printed together; give one of them.'],
     [['--guide', '--client', '42dd', '--apply'], '--apply requires --census.'],
     [['--format', 'html'], '--format html requires --guide.'],
+    [['--format', 'skill'], '--format skill requires --guide.'],
+    [
+      ['--guide', '--client', 'a', '--format', 'skill'],
+      '--format skill requires --into with a new folder, and nothing else has one.',
+    ],
     [['--client', '42dd'], '--client requires --guide.'],
   ])('refuses options that do not go together: %j', async (options, sentence) => {
     expect(await run('report', ...options)).toEqual({ code: 2, out: '', err: `${sentence}\n` });

@@ -1,4 +1,6 @@
 import { Buffer } from 'node:buffer';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { stdout } from 'node:process';
 import { type Document, isMap, isSeq, parseDocument } from 'yaml';
 import { readClientNames } from '../../node/admin/names.ts';
@@ -16,6 +18,7 @@ import {
 import type { GuideDocument } from '../../report/guide/guide-document.ts';
 import { digestMarkdown, digests, guideHtml, guideMarkdown } from '../../report/guide/guide-text.ts';
 import { Guide } from '../../report/guide/guide.ts';
+import { guideSkill } from '../../report/guide/skill.ts';
 import { OpenApiNames } from '../../report/openapi-names.ts';
 import {
   censusMarkdown,
@@ -164,6 +167,7 @@ function printReport(made: Report, { format }: ReportOptions): string {
     case 'md':
       return reportMarkdown(made);
     case 'html':
+    case 'skill':
     case 'text':
       return reportTerminal(made, terminalOf(stdout));
   }
@@ -176,7 +180,7 @@ function printCensus({ census }: Report, { format }: ReportOptions): string {
 
 async function printGuide(
   files: readonly string[],
-  { client, rules, format }: ReportOptions,
+  { client, rules, format, into }: ReportOptions,
   names: ReadonlyMap<string, string>,
 ): Promise<CommandFault | undefined> {
   if (client === undefined || !/^[0-9a-f]{1,16}$/i.test(client))
@@ -199,7 +203,26 @@ async function printGuide(
     return { fault: `${client} is the beginning of ${guide.clients.join(' and ')}; give more digits.` };
   const { ruleBook } = book.rules;
   const document = guide.document(ruleBook, names.get(only));
+  if (into !== undefined) return writeSkill(document, into);
   await write(printedGuide(document, format));
+  return undefined;
+}
+
+/** Writes the files of a skill into a new folder; what is there belongs to somebody. */
+async function writeSkill(document: GuideDocument, into: string): Promise<CommandFault | undefined> {
+  const files = guideSkill(document);
+  try {
+    mkdirSync(into, { recursive: true });
+    if (readdirSync(into).length > 0)
+      return { fault: `${into} is not empty; name a new folder with --into.`, isJunk: true };
+    for (const { path, text } of files) writeFileSync(join(into, path), text, { flag: 'wx' });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return { fault: `${into} cannot be written (${reason}); name another folder with --into.`, isJunk: true };
+  }
+  await write(
+    `${terminalText(into)} has ${files.map(({ path }) => path).join(', ')}; begin with SKILL.md.\n`,
+  );
   return undefined;
 }
 
@@ -237,11 +260,12 @@ function write(text: string): Promise<void> {
 
 /** Options of `report`. */
 export interface ReportOptions {
-  readonly format: 'text' | 'json' | 'csv' | 'md' | 'html';
+  readonly format: 'text' | 'json' | 'csv' | 'md' | 'html' | 'skill';
   readonly goneAfter: number;
   readonly names?: string;
   readonly client?: string;
   readonly guide?: true;
+  readonly into?: string;
   readonly census?: true;
   readonly apply?: true;
   readonly digest?: true;
@@ -257,7 +281,7 @@ const PARTS: readonly (readonly [
   part: 'guide' | 'digest' | 'apply' | 'census',
   formats: readonly Format[],
 ])[] = [
-  ['guide', ['text', 'md', 'html', 'json']],
+  ['guide', ['text', 'md', 'html', 'json', 'skill']],
   ['digest', ['text', 'md', 'json']],
   ['apply', ['text', 'json']],
   ['census', ['text', 'md', 'json']],
@@ -271,7 +295,10 @@ export function reportOptionFault(options: ReportOptions): CommandFault | undefi
   const [first, second] = asked.filter(([part]) => part !== 'apply');
   if (first !== undefined && second !== undefined)
     return { fault: `--${first[0]} and --${second[0]} cannot be printed together; give one of them.` };
-  if (format === 'html' && options.guide !== true) return { fault: '--format html requires --guide.' };
+  if ((format === 'html' || format === 'skill') && options.guide !== true)
+    return { fault: `--format ${format} requires --guide.` };
+  if ((format === 'skill') !== (options.into !== undefined))
+    return { fault: '--format skill requires --into with a new folder, and nothing else has one.' };
   if (client !== undefined && options.guide !== true) return { fault: '--client requires --guide.' };
   const [part] = asked;
   if (part === undefined || part[1].includes(format)) return undefined;

@@ -1,0 +1,280 @@
+import { tokenName } from '../../json/pointer.ts';
+import { futureWords } from '../client-report.ts';
+import { counted, markdownBlock, markdownCode, markdownText, table } from '../text.ts';
+import type { GuideBody, GuideCall, GuideDocument } from './guide-document.ts';
+
+/** A file of a skill: its path in the folder, and its text. */
+export interface SkillFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** A request that proves a change: the client sends it to V2 itself. */
+export interface SkillCase {
+  /** Operation id, or method and path. */
+  readonly call: string;
+  readonly method: string;
+  /** Path at V2; `{…}` stands for an id. */
+  readonly path: string;
+  /** Names of the query's parameters; absent without a query. */
+  readonly query?: readonly string[];
+  /** Header fields that the request has. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** RFC 6901 pointers of all members of the body, `*` for elements: no other one may be there; absent without a body of JSON. */
+  readonly members?: readonly string[];
+  /** Pointers of V1's body that must be gone. */
+  readonly gone?: readonly string[];
+  /** False where nothing shows that V2 accepts it: ask before you rely on it. */
+  readonly isVerified: boolean;
+  readonly evidence: string;
+  /** Requests like it in the log. */
+  readonly requests: number;
+}
+
+/**
+ * Returns a folder for a coding agent, or a person, with the client's source: what to search for, before and after of each call from
+ * the client's own traffic, cases that prove the change, and what to ask a person. Nothing in it is a value of a body.
+ */
+export function guideSkill(guide: GuideDocument): readonly SkillFile[] {
+  return [
+    { path: 'SKILL.md', text: skillText(guide) },
+    { path: 'search.md', text: searchText(guide) },
+    { path: 'calls.md', text: callsText(guide) },
+    { path: 'cases.json', text: `${JSON.stringify(skillCases(guide), null, 2)}\n` },
+    { path: 'questions.md', text: questionsText(guide) },
+  ];
+}
+
+/** The cases of a guide; what is known to fail is none. */
+export function skillCases({ calls, version }: GuideDocument): readonly SkillCase[] {
+  const headers: Readonly<Record<string, string>> =
+    version === undefined ? {} : { [version.field]: version.value };
+  return calls.flatMap(({ name, bodies }) =>
+    bodies
+      .filter(({ isKnownToFail }) => isKnownToFail !== true)
+      .map((body) => {
+        const { method, path, query, members } = sketched(body.after);
+        const before = sketched(body.before).members ?? [];
+        const gone = before.filter((pointer) => members?.includes(pointer) === false);
+        return {
+          call: name,
+          method,
+          path,
+          ...(query.length === 0 ? {} : { query }),
+          headers,
+          ...(members === undefined ? {} : { members }),
+          ...(gone.length === 0 ? {} : { gone }),
+          isVerified: body.isVerified,
+          evidence: body.evidence,
+          requests: body.count,
+        };
+      }),
+  );
+}
+
+interface Sketched {
+  readonly method: string;
+  readonly path: string;
+  readonly query: readonly string[];
+  readonly members: readonly string[] | undefined;
+}
+
+/** Reads a printed request: its head, and the pointers of its body, where that is a sketch of JSON. */
+function sketched(text: string): Sketched {
+  const [head = '', ...rest] = text.split('\n');
+  const [method = '', target = ''] = head.split(' ');
+  const [path = '', query = ''] = target.split('?', 2);
+  const names = query
+    .split('&')
+    .flatMap((parameter) => parameter.split('=', 1).filter((name) => name !== ''));
+  const body = rest.join('\n').trim();
+  let members: readonly string[] | undefined;
+  try {
+    if (body !== '') members = pointersIn(JSON.parse(body), '');
+  } catch {
+    // A body that was not read is described in words.
+  }
+  const named = path.split('/').map((segment) => (isId(segment) ? '{…}' : segment));
+  return { method, path: named.join('/'), query: [...new Set(names)], members };
+}
+
+function isId(segment: string): boolean {
+  return /^\d+$/.test(segment) || /^[0-9a-f]{8}-[0-9a-f-]{27}$/i.test(segment) || segment === '…';
+}
+
+/** Pointers of all members of a value; of lists, those of the elements. */
+function pointersIn(value: unknown, at: string): readonly string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const isList = Array.isArray(value);
+  const pointers = Object.entries(value).flatMap(([name, inside]) => {
+    // Stands for members that were not recorded.
+    if (name === '…') return [];
+    const pointer = `${at}/${isList ? '*' : name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    return [pointer, ...pointersIn(inside, pointer)];
+  });
+  return [...new Set(pointers)];
+}
+
+function nameOf({ name, client }: GuideDocument): string {
+  return name ?? `client ${client}`;
+}
+
+function skillText(guide: GuideDocument): string {
+  const { requests, from, to, version, changes, end, omitted } = guide;
+  const name = nameOf(guide);
+  const slug = name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-|-$/g, '')
+    .slice(0, 40);
+  const rules = [
+    `The path begins with ${markdownCode(to)} instead of ${markdownCode(from)}, at the address of V2, which is a question for a person.`,
+    ...(version === undefined
+      ? []
+      : [`Every request has ${markdownCode(`${version.field}: ${version.value}`)}.`]),
+    ...changes.map(({ summary }) => markdownText(summary)),
+  ];
+  return `---
+name: v1-to-v2-${slug || 'client'}
+description: ${JSON.stringify(`Moves the source of ${name} from V1 to V2 of the API, by its own traffic. Use it in that client's repository.`)}
+---
+
+# Move ${markdownText(name)} from V1 to V2
+
+Made from ${counted(requests, 'request')} that this client sent to V1. Values are shown as ${markdownCode('…')}: the log has none. Calls that it did not make in that time are not here${omitted > 0 ? `, nor are ${counted(omitted, 'request')} of further kinds` : ''}.
+
+1. Ask a person what [questions.md](questions.md) lists, before you change anything.
+2. Find the places in the source by [search.md](search.md). A text that is not found may be put together from parts.
+3. Change each call from *before* to *after* in [calls.md](calls.md): what is sent, and what is read of the response.
+4. Prove it: record the requests of the changed client, and hold each against [cases.json](cases.json). ${markdownCode('members')} are all the members that a body may have, ${markdownCode('gone')} those of V1 that must not be there, ${markdownCode('{…}')} any id.
+5. Send them to a V2 for tests, without the gateway. Each must get what it got through the gateway.
+
+Change nothing else. Keep keys, retries and timeouts as they are. Where a case says ${markdownCode('"isVerified": false')}, V2 was not seen to accept it: stop and ask.
+
+## For every call
+
+${rules.map((rule) => `- ${rule}`).join('\n')}
+${end.length === 0 ? '' : `\n## When V1 ends\n\n${end.map(({ text, link }) => `- ${markdownText(text)}${link === undefined ? '' : ` ${markdownText(link)}`}`).join('\n')}\n`}`;
+}
+
+/** A text to search for, and what it stands for. */
+type Sought = readonly [text: string, why: string, calls: string];
+
+function searchText(guide: GuideDocument): string {
+  const sought = new Map<string, { readonly why: string; readonly calls: Set<string> }>();
+  const add = (text: string, why: string, call: string): void => {
+    if (text === '' || text === '*') return;
+    const known = sought.get(text) ?? { why, calls: new Set() };
+    known.calls.add(call);
+    sought.set(text, known);
+  };
+  add(guide.from, `the prefix of V1; in V2 it is ${guide.to}`, 'every call');
+  for (const { name, bodies, responses } of guide.calls) {
+    for (const { before, moves } of bodies) {
+      const { path } = sketched(before);
+      const [below = ''] = path.slice(guide.from.length).split('/{…}', 1);
+      add(below, 'the path of the call', name);
+      for (const { from, to } of moves)
+        add(lastName(from), to === undefined ? 'sent, and left out in V2' : `sent; in V2 at ${to}`, name);
+    }
+    for (const { v1, v2 } of responses)
+      add(lastName(v1), v2 === undefined ? 'read, and gone in V2' : `read; in V2 at ${v2}`, name);
+  }
+  const rows = [...sought].map(([text, { why, calls }]): Sought => [
+    markdownCode(text),
+    markdownText(why),
+    markdownText([...calls].join(', ')),
+  ]);
+  return `# What to search for\n\nAs text, in quotes or not; names of members may also be written in the style of the language, such as ${markdownCode('streetAddress')} for ${markdownCode('street_address')}, and mapped by annotations.\n\n${table(['text', 'what it is', 'calls'], rows)}\n`;
+}
+
+/** The name of a parameter of the query, or the last one in a pointer; of an element, that of its list. */
+function lastName(pointer: string): string {
+  if (pointer.startsWith('?')) return pointer.slice(1);
+  const names = pointer.split('/').filter((name) => name !== '' && name !== '*');
+  return tokenName(names.at(-1) ?? '');
+}
+
+function callsText({ calls }: GuideDocument): string {
+  return `${['# Before and after', ...calls.flatMap((call) => callSections(call))].join('\n\n')}\n`;
+}
+
+function callSections({ name, count, moved, bodies, responses, responsesUnknown }: GuideCall): string[] {
+  return [
+    `## ${markdownText(name)}`,
+    `${counted(count, 'request')}.${moved === undefined ? '' : ` ${markdownCode(moved.v1)} is now ${markdownCode(moved.v2)}.`}`,
+    ...bodies.flatMap(({ before, after, moves, evidence, isKnownToFail }) => [
+      `**Before**\n\n${markdownBlock('http', before)}`,
+      `**${isKnownToFail === true ? 'What V2 does not accept: ask a person' : 'After'}**\n\n${markdownBlock('http', after)}`,
+      markdownText(evidence),
+      ...(moves.length === 0
+        ? []
+        : [
+            table(
+              ['now', 'in V2', 'remark'],
+              moves.map(({ from, to, remark }) => [
+                markdownCode(from),
+                to === undefined ? 'leave out' : markdownCode(to),
+                markdownText(remark),
+              ]),
+            ),
+          ]),
+    ]),
+    ...(responsesUnknown
+      ? ["Responses: not known, as no response of V1 was compared with V2's."]
+      : responses.length === 0
+        ? ['Responses: no member that this client was sent has moved.']
+        : [
+            table(
+              ['read today', 'read in V2'],
+              responses.map((member) => [markdownCode(member.v1), futureWords(member, markdownCode)]),
+            ),
+          ]),
+  ];
+}
+
+function questionsText(guide: GuideDocument): string {
+  const { calls, mistakes, omitted, dryRuns, version } = guide;
+  const questions = [
+    'What is the address of V2 without the gateway, and of one for tests? Do the keys of this client hold there?',
+    ...(version === undefined
+      ? []
+      : [
+          `Which release should the client ask for? ${version.field}: ${version.value} is what the gateway sends.`,
+        ]),
+    ...calls.flatMap((call) => callQuestions(call)),
+    ...mistakes.map(
+      ({ call, code, pointers, count, remedy }) =>
+        `${call} was refused ${count}× as ${code}${pointers.length === 0 ? '' : ` at ${pointers.join(', ')}`}: is this request still needed? ${remedy}`,
+    ),
+    ...(dryRuns.failing > 0
+      ? [
+          `${dryRuns.failing} of ${dryRuns.judged} requests that were tried would fail in V2. Who decides about them?`,
+        ]
+      : []),
+    ...(omitted > 0 ? [`What are the ${counted(omitted, 'request')} of further kinds?`] : []),
+    'Which calls does the client make that the log has not seen: at the end of a month, by hand, on errors?',
+  ];
+  return `# What to ask a person\n\nThe log does not tell this. An answer that changes a case belongs into ${markdownCode('cases.json')}.\n\n${questions.map((question) => `- [ ] ${markdownText(question)}`).join('\n')}\n`;
+}
+
+function callQuestions({ name, bodies, responsesUnknown, omitted, unread }: GuideCall): string[] {
+  const left = (body: GuideBody): string[] =>
+    body.moves.flatMap(({ from, to, remark }) =>
+      to === undefined ? [`${name}: V2 has no ${from} (${remark}). Does anybody need it?`] : [],
+    );
+  return [
+    ...new Set([
+      ...bodies.flatMap((body) => [
+        ...(body.isVerified ? [] : [`${name}: ${body.evidence} Does V2 accept it?`]),
+        ...left(body),
+      ]),
+      ...(responsesUnknown
+        ? [`${name}: what does the client read of the response, and where does V2 have it?`]
+        : []),
+      ...(omitted + unread > 0
+        ? [`${name}: what do the ${counted(omitted + unread, 'request')} look like that are not shown?`]
+        : []),
+    ]),
+  ];
+}
