@@ -38,6 +38,7 @@ export async function hashRuleBook(book: Omit<RuleBook, 'hash'>): Promise<string
       book.policies.unsupported,
       ...(book.policies.forms === 'rewrite' ? [] : ['forms']),
       ...(book.policies.media === 'known' ? [] : [{ media: book.policies.media }]),
+      ...(book.policies['half-close'] === 'abort' ? [] : ['half-close']),
       ...(book.policies.signed === 'forward' ? [] : ['signed']),
       ...(book.policies.future === 'forward' ? [] : ['future']),
     ],

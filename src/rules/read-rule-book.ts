@@ -44,6 +44,7 @@ const DEFAULT_POLICIES: Policies = {
   forms: 'rewrite',
   media: 'known',
   signed: 'forward',
+  'half-close': 'abort',
   future: 'forward',
 };
 

@@ -944,6 +944,12 @@ export const ruleBookSource = strict({
       .describe(
         'JSON of V2 under another media type: strict leaves it, known rewrites it as text/json, text/plain or without a type, sniff under any type, by its first byte.',
       ),
+    'half-close': z
+      .enum(['abort', 'answer'])
+      .exactOptional()
+      .describe(
+        'A client that closes its side of the connection behind its request: taken for gone, or answered.',
+      ),
     signed: z
       .enum(['forward', 'refuse'])
       .exactOptional()

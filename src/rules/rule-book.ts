@@ -76,6 +76,8 @@ export interface Policies {
   readonly media: 'strict' | 'known' | 'sniff';
   /** A request that its client signed reaches V2 changed, or is refused. */
   readonly signed: 'forward' | 'refuse';
+  /** A client that closes its side behind its request is taken for gone, or gets its response. */
+  readonly 'half-close': 'abort' | 'answer';
   /** `x-api-version` is a day that is still to come: V2 gets it, or the release of the rule book. */
   readonly future: 'forward' | 'replace';
 }

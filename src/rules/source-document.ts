@@ -352,6 +352,7 @@ const BOOK_POLICIES: ReadonlySet<unknown> = new Set([
   'forms',
   'media',
   'signed',
+  'half-close',
   'future',
 ]);
 

@@ -37,6 +37,7 @@ export async function heldConnection(onTake: (exchange: Exchange) => void = () =
         memory,
       },
       draining: false,
+      answersHalfClosed: false,
       serve: (exchange) => {
         taken.push(exchange);
         onTake(exchange);

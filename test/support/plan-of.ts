@@ -14,6 +14,7 @@ export const DEFAULT_POLICIES: Policies = {
   forms: 'rewrite',
   media: 'known',
   signed: 'forward',
+  'half-close': 'abort',
   future: 'forward',
 };
 

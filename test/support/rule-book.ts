@@ -13,6 +13,7 @@ const POLICIES: Policies = {
   forms: 'rewrite',
   media: 'known',
   signed: 'forward',
+  'half-close': 'abort',
   future: 'forward',
 };
 

@@ -276,6 +276,14 @@ export class GatewayServer implements ClientListener, H1Server, H2Server {
     this.gateway.logRefused(failure(code));
   }
 
+  /** Over TLS the end of a client's side is that of the connection (RFC 8446 §6.1 lets it write no more, and Node reads it so). */
+  get answersHalfClosed(): boolean {
+    return (
+      this.options.tls === undefined &&
+      this.gateway.parts.rules().ruleBook.policies['half-close'] === 'answer'
+    );
+  }
+
   serve(exchange: Exchange): void {
     try {
       void this.gateway.serve(this.gateway.receive(exchange));

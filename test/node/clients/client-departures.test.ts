@@ -9,7 +9,8 @@ import { accountOf } from '../../../src/inspector/entries/entry-words.ts';
 import { freePort } from '../../support/free-port.ts';
 import { gatewayFor } from '../../support/gateway.ts';
 import { rawClient, statusOf } from '../../support/raw-client.ts';
-import { ok, rawServer } from '../../support/raw-server.ts';
+import { ok, type RawServer, rawServer } from '../../support/raw-server.ts';
+import { testRuleBook } from '../../support/rule-book.ts';
 import { until } from '../../support/until.ts';
 
 v8.setFlagsFromString('--expose-gc');
@@ -60,7 +61,7 @@ describe('a client that goes away in the middle of a body is in the log once', (
 });
 
 // A client that ends its sending side (shutdown) and one that gave up and closed its connection send the same FIN. The gateway takes both for
-// gone, as nginx and Node do, unless the response has begun (RFC 9112 §9.6). V2 may still carry out what it had received.
+// gone, as nginx does, unless the response has begun (RFC 9112 §9.6). V2 may still carry out what it had received.
 test('a client that closes its side while V2 handles its request has gone away: the request is aborted', async () => {
   const v2 = await rawServer(() => {});
   const gateway = await gatewayFor(v2.origin);
@@ -73,6 +74,58 @@ test('a client that closes its side while V2 handles its request has gone away: 
     await until(() => v2.sockets[index]?.destroyed === true);
     expect((await client.end()).text).toBe('');
   }
+});
+
+describe('with half-close: answer', () => {
+  const answering = async (v2: RawServer) =>
+    await gatewayFor(v2.origin, {
+      ruleBook: { policies: { ...testRuleBook().policies, 'half-close': 'answer' } },
+    });
+  const LAST = 'GET /api/v1/last HTTP/1.1\r\nHost: g\r\n\r\n';
+
+  test.each([
+    ['one request', GET, 1],
+    ['one with a body', CHUNKED, 1],
+    ['one behind an empty line', `\r\n${GET}`, 1],
+    ['several, pipelined', GET + CHUNKED + LAST, 3],
+  ])('%s is answered before the connection closes', async (_, bytes, count) => {
+    const v2 = await rawServer((socket) => void setTimeout(() => socket.write(ok()), 30));
+    const gateway = await answering(v2);
+    const client = rawClient(gateway.port);
+    client.socket.end(bytes);
+    const { text } = await client.end();
+    expect(text.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(count);
+    await gateway.entry(count);
+    expect(gateway.entries().map(({ status }) => status)).toEqual(Array.from({ length: count }, () => 200));
+    expect(gateway.gateway.inFlight).toBe(0);
+  });
+
+  test('a body that is not whole, or a head, is none', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await answering(v2);
+    for (const bytes of [
+      'POST /api/v2/x HTTP/1.1\r\nHost: g\r\nContent-Length: 5\r\n\r\nhel',
+      GET.slice(0, 20),
+    ]) {
+      const client = rawClient(gateway.port);
+      client.socket.end(bytes);
+      expect((await client.end()).text).not.toContain(' 200 ');
+    }
+    expect(v2.received.join('')).not.toContain('GET');
+    expect(gateway.gateway.inFlight).toBe(0);
+  });
+
+  test('one that is gone is noticed by the response, and costs no connection', async () => {
+    const v2 = await rawServer((socket) => void setTimeout(() => socket.write(ok()), 60));
+    const gateway = await answering(v2);
+    const client = rawClient(gateway.port);
+    client.write(GET);
+    await until(() => v2.received.length === 1);
+    client.socket.end();
+    client.socket.destroy();
+    expect(await gateway.entry()).toMatchObject({ verdict: 'passed' });
+    await until(() => gateway.gateway.inFlight === 0);
+  });
 });
 
 test('a request that comes with the end of its connection is unusual or not: it is over at once', async () => {

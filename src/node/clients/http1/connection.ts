@@ -31,6 +31,8 @@ interface H1Limits extends ReaderLimits {
 export interface H1Server extends IncomingBodyOptions {
   /** True while the server drains: every response then closes its connection. */
   readonly draining: boolean;
+  /** True where a client that has closed its side gets the responses to its whole requests; otherwise it is taken for gone. */
+  readonly answersHalfClosed: boolean;
   /** A request has arrived. */
   serve(exchange: Exchange): void;
   /** There is no request to respond to: the gateway responds itself, and the connection closes. The response to HEAD has no body. */
@@ -63,14 +65,14 @@ const nothing = Buffer.alloc(0);
  * | head: part of one has come | `partialHead` | added | 400, closes | 408 after the headers timeout |
  * | small body: part of one has come | `partialRequest`, `unparsed` | added | its request is logged as one without a client | becomes `body` after 25 ms |
  * | body: its exchange has begun | `exchange`, `body` | given to the body | the exchange is disconnected | 408 after the body timeout, or below the minimum rate |
- * | busy: the request is whole | `exchange` | wait, up to 16 KiB, in `unparsed` | the exchange is disconnected | that of V2 |
+ * | busy: the request is whole | `exchange` | wait, up to 16 KiB, in `unparsed` | the exchange is disconnected, or `hasEnded` | that of V2 |
  * | early: responded before its body was whole | `body` | dropped | the rest never comes | 30 s |
  * | yielding: more requests than a turn may have | `isYielding`, `unparsed` | wait | closes, and what waits is not served | next turn |
  * | closing: the last response, or a refusal | `isClosing` | dropped | closes | lingers for 30 s at most; closes at once behind a request that nothing follows (`hasNoRest`) |
  *
  * Requests run one after the other, since the second may build on the effect of the first, and responses have the order of their requests
- * (§9.3.2); so further ones wait unparsed. A client that closes its side before its response has begun is taken for gone (§9.6): one that
- * gave up sends the same FIN. Behind the last response bytes are read and dropped where any may come, as a close with unread bytes would reset the connection,
+ * (§9.3.2); so further ones wait unparsed. A client that closes its side before its response has begun is taken for gone (§9.6), unless the
+ * rule book says `half-close: answer`: one that gave up sends the same FIN. Behind the last response bytes are read and dropped where any may come, as a close with unread bytes would reset the connection,
  * and the client would lose the response (§9.6).
  */
 export class H1Connection implements ConnectionProtocol, ExchangeConnection {
@@ -96,6 +98,8 @@ export class H1Connection implements ConnectionProtocol, ExchangeConnection {
   private isReading = false;
   /** True while further requests wait for others to have their turn of the event loop. */
   private isYielding = false;
+  /** True once the client has closed its side behind requests that are still responded to. */
+  private hasEnded = false;
   private isClosing = false;
   /** True when no bytes come behind the request in flight: its connection closes at once, and lingers for nobody. */
   private hasNoRest = false;
@@ -348,9 +352,19 @@ export class H1Connection implements ConnectionProtocol, ExchangeConnection {
       }
     }
     this.isReading = false;
+    if (this.hasEnded && this.exchange === undefined && !this.isYielding) this.closeBehindEnd();
     // A pipelining client is read no faster than it is served.
     const isAhead = this.partialRequest === undefined && (this.unparsed?.length ?? 0) > READ_AHEAD_BYTES;
     if (socket.isPaused() && !isAhead) socket.resume();
+  }
+
+  /** All whole requests of a client that has closed its side are responded to. */
+  private closeBehindEnd(): void {
+    if (this.partialHead !== undefined) this.refuse(failure('bad-request'));
+    else {
+      this.stopReading();
+      if (this.socket.writable) this.socket.end();
+    }
   }
 
   private begin(request: H1Request, body: Buffer, isBorrowed = false, hasRest = false): void {
@@ -426,6 +440,12 @@ export class H1Connection implements ConnectionProtocol, ExchangeConnection {
   /** The client closed its side: it has disconnected, unless its response is already on the way. */
   private readonly ended = (): void => {
     const { socket } = this;
+    const isWhole = this.body === undefined && this.partialRequest === undefined;
+    const isDue = this.exchange !== undefined || this.isYielding;
+    if (isWhole && isDue && !this.isClosing && this.shared.server.answersHalfClosed) {
+      this.hasEnded = true;
+      return;
+    }
     this.abandonBody();
     if (this.partialHead !== undefined) this.refuse(failure('bad-request'));
     else if (this.exchange === undefined) {
