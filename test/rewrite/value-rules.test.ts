@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import fastJsonPatch from 'fast-json-patch';
 import { describe, expect, test } from 'vitest';
 import { compilePlans } from '../../src/rewrite/plan.ts';
@@ -272,4 +273,30 @@ describe('responses', () => {
   ])('%s by hand: %s', async (rules, v2, v1) => {
     expect(await read('', v2, rules)).toBe(v1);
   });
+});
+
+test('what a rule book says of other operations adds no step to a plan', async () => {
+  const own = `operations: { order: POST /orders, other: POST /others }
+changes:
+  - { id: own, summary: s, on: [order], request: [ { unwrap: data }, { rename: a, to: b } ], response: inverse }
+`;
+  const more = `${own}  - id: more
+    summary: s
+    on: [other]
+    request: [ { set: { s: 1 } }, { move: m, to: n.m }, { scale: x, by: 100 }, { quote: q }, { list: l, to: ls }, { date: d, from: date, to: epoch } ]
+    headers: [ { rename: X-A, to: X-B } ]
+    response: inverse
+`;
+  const books = [await bookIn(own), await bookIn(more)];
+  const plans = books.map((book) => {
+    const order = book.operations.find(({ id }) => id === 'order');
+    const other = book.operations.find(({ id }) => id === 'other');
+    const [requests, responses] = [compilePlans(book), compileResponsePlans(book)];
+    return {
+      order: inspect([requests.of(order), responses.of(order, 'POST')], { depth: Infinity }),
+      other: inspect([requests.of(other), responses.of(other, 'POST')], { depth: Infinity }),
+    };
+  });
+  expect(plans[1]?.order).toBe(plans[0]?.order);
+  expect(plans[1]?.other).not.toBe(plans[0]?.other);
 });
