@@ -247,7 +247,7 @@ limits: { depth: 0 }
 `;
     expect(await faultsIn(text)).toEqual([
       '1:10 version "2025-02-30" must be a real day, not before 2025-01-01',
-      '2:1 unknown key "opperations"; did you mean "operations"? known here: $schema, format, from, to, other, body-links, override, version, errors, cors, refusals, client, resource, operations, changes, policies, limits, clients, deprecation, sunset, links, brownouts, modes, pins, shield',
+      '2:1 unknown key "opperations"; did you mean "operations"? known here: $schema, format, from, to, other, body-links, override, version, errors, cors, refusals, client, resource, operations, changes, policies, limits, clients, deprecation, sunset, links, newcomers, brownouts, modes, pins, shield',
       '5:15 operations.b.match "post /x" must be a method and a path, such as "POST /clients"',
       '5:24 unknown key "asumed" in operations.b; did you mean "assumed"? known here: match, assumed, embeds, to, status, deprecation, links, sunset, resource, transform',
       '6:6 operation "c": the path "/clients/" ends with a slash; leave it out: both spellings match',
