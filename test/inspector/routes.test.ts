@@ -253,7 +253,10 @@ describe('the other routes', () => {
   test.each([
     ['/report?format=xml', 'The query parameter format takes one of json, csv, md, not "xml".'],
     ['/report?format=', 'The query parameter format takes one of json, csv, md, not "".'],
-    ['/report?client=a&format=csv', 'The query parameter format takes one of json, html, md, not "csv".'],
+    [
+      '/report?client=a&format=csv',
+      'The query parameter format takes one of json, html, md, mail, not "csv".',
+    ],
     ...['1w', '0', '00'].map((days): [string, string] => [
       `/report?gone-after=${days}`,
       `The query parameter gone-after takes a number of days from 1 to 9999, not "${days}".`,

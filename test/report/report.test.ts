@@ -4,7 +4,13 @@ import type { Operation } from '../../src/rules/rule-book.ts';
 import { testRuleBook } from '../support/rule-book.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { Metrics } from '../../src/rewrite-log/metrics.ts';
-import { digestMarkdown, digests, guideHtml, guideMarkdown } from '../../src/report/guide/guide-text.ts';
+import {
+  digestMarkdown,
+  digests,
+  guideHtml,
+  guideMail,
+  guideMarkdown,
+} from '../../src/report/guide/guide-text.ts';
 import { Guide } from '../../src/report/guide/guide.ts';
 import {
   endOfV1,
@@ -603,6 +609,19 @@ describe('the guide', () => {
       const text = guideMarkdown(guideOf(order({ edits: [mark, FLAT], attributes: ['/name'] })));
       expect(text).toContain('| `byte order mark` | leave out | JSON does not allow it |');
     });
+  });
+
+  test('has a mail for its owner, with dates and links, into which no name or date can write a line', () => {
+    const guide = {
+      ...guideOf(order()),
+      name: 'Acme\r\nBcc: all@example.org',
+      end: [{ text: 'V1 ends on 2027-01-01.', link: 'https://example.org/sunset' }],
+    };
+    const lines = guideMail(guide).split('\n');
+    expect(lines[0]).toBe('Subject: Acme Bcc: all@example.org: move from V1 to V2 of the API');
+    expect(lines).toContain('- V1 ends on 2027-01-01. https://example.org/sunset');
+    expect(lines.filter((line) => line.startsWith('Bcc'))).toEqual([]);
+    expect(guideMail({ ...guide, end: [] })).toContain('V1 has no end date yet.');
   });
 
   test('lists mistakes apart, and brownouts as neither a call nor a mistake', () => {

@@ -416,8 +416,13 @@ function clientColumns({
     {
       name: 'Guide',
       cell: ({ client, name }) => {
-        const href = `report?client=${encodeURIComponent(client)}&guide=1`;
-        return el('a', { href, 'aria-label': `Migration guide for ${name ?? client}` }, 'Guide');
+        const href = `report?client=${encodeURIComponent(client)}&format=`;
+        const who = name ?? client;
+        return [
+          el('a', { key: 'guide', href: `${href}html`, 'aria-label': `Guide: migration of ${who}` }, 'Guide'),
+          ' ',
+          el('a', { key: 'mail', href: `${href}mail`, 'aria-label': `Mail to the owner of ${who}` }, 'Mail'),
+        ];
       },
     },
   ];

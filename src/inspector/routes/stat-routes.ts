@@ -1,6 +1,6 @@
 import type { Hono } from 'hono';
 import type { GuideDocument } from '../../report/guide/guide-document.ts';
-import { guideHtml, guideMarkdown } from '../../report/guide/guide-text.ts';
+import { guideHtml, guideMail, guideMarkdown } from '../../report/guide/guide-text.ts';
 import { reportCsvLines, reportMarkdownParts } from '../../report/report-text.ts';
 import { makeReportInSteps, type Report } from '../../report/report.ts';
 import { parsedJson } from '../../rewrite-log/attributes.ts';
@@ -62,7 +62,7 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
   app.get('/report', async (c) => {
     const client = c.req.query('client');
     const fault = queryFault(c.req.query(), {
-      format: client === undefined ? ['json', 'csv', 'md'] : ['json', 'html', 'md'],
+      format: client === undefined ? ['json', 'csv', 'md'] : ['json', 'html', 'md', 'mail'],
       'gone-after': DAYS,
     });
     if (fault !== undefined) return c.json(failureBody(400, 'bad-query', fault), 400);
@@ -72,6 +72,7 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
       const wanted = c.req.query('format');
       if (wanted === 'json') return jsonResponse(guide);
       if (wanted === 'html') return c.body(guideHtml(guide), 200, { 'Content-Type': HTML_TYPE });
+      if (wanted === 'mail') return c.text(guideMail(guide));
       return c.body(guideMarkdown(guide), 200, { 'Content-Type': MARKDOWN_TYPE });
     }
     const days = c.req.query('gone-after');

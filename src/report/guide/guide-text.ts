@@ -91,6 +91,30 @@ ${[...lead, ...body].filter((part) => part !== '').join('\n')}
 `;
 }
 
+/** Prints a mail to the owner of a client, as plain text: a subject, the dates, the work, and that the guide is attached. */
+export function guideMail(guide: GuideDocument): string {
+  const { name, client, requests, from, to, changes, end } = guide;
+  const words = dryRunWords(guide);
+  const paragraphs = [
+    `Subject: ${oneLine(`${name ?? `Client ${client}`}: move from V1 to V2 of the API`)}`,
+    `Your client ${oneLine(name === undefined ? client : `${name} (${client})`)} still uses V1 of the API under ${from}: ${counted(requests, 'request')} ${requests === 1 ? 'was' : 'were'} examined. Please move it to V2, under ${to}.`,
+    end.length === 0
+      ? 'V1 has no end date yet.'
+      : `When V1 ends:\n${end.map(({ text, link }) => `- ${oneLine(link === undefined ? text : `${text} ${link}`)}`).join('\n')}`,
+    changes.length === 0
+      ? 'Only the address changes.'
+      : `What changed:\n${changes.map(({ summary }) => `- ${oneLine(summary)}`).join('\n')}`,
+    ...(words === '' ? [] : [words]),
+    'The attached guide shows each call as your client sends it now and as V2 expects it.',
+  ];
+  return `${paragraphs.join('\n\n')}\n`;
+}
+
+/** A text of a rule book or a name in one line, so that none can add a field or a paragraph to a mail. */
+function oneLine(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
+}
+
 /** Only an address of the web becomes a link: the page is opened from a mail. */
 function htmlStep({ text, link }: EndOfV1): string {
   if (link === undefined) return htmlText(text);
