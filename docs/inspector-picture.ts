@@ -29,7 +29,7 @@ try {
   await page.getByText('order_post_production').first().click();
   await page.locator('.detail .joins').waitFor();
   // The status line for screen readers covers part of the page for a moment.
-  await page.evaluate(`document.querySelector('.said').style.display = 'none'`);
+  await page.evaluate(`document.querySelector('.said')?.remove()`);
   writeFileSync(target, await asWebp(browser, await page.screenshot(), 0.9));
   process.stdout.write(`docs/inspector.webp, ${readFileSync(target).length} bytes\n`);
 } finally {
