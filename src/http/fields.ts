@@ -212,6 +212,11 @@ export function tagsOfState(tags: string): string {
   return tags.replaceAll(ENTITY_TAG, (_, _weak, tag: string) => `"${tag.replace(MARK, '')}"`);
 }
 
+/** An entity tag as V2 made it, whatever rules it names. */
+export function unmarkedTag(tag: string): string {
+  return tag.replace(/;rules=[\w-]{8}"$/, '"');
+}
+
 const ENTITY_TAG = /(W\/)?"([^"]*)"/g;
 const MARK = /;rules=[\w-]{8}$/;
 
