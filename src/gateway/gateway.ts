@@ -11,8 +11,10 @@ import {
   newcomerOf,
   newcomerRefusal,
   retirementRefusal,
+  type RetirementRefusal,
 } from '../rollout/retirement.ts';
 import type { Shield } from '../rules/rollout.ts';
+import type { RuleBook } from '../rules/rule-book.ts';
 import type { Body, Exchange } from './exchange.ts';
 import { ForwardedRequest } from './forwarded-request.ts';
 import { GatewayContext } from './gateway-context.ts';
@@ -27,6 +29,8 @@ import { V1Exchange, type V1Routing } from './v1/v1-exchange.ts';
 
 /** The gateway: receives every request, then migrates, passes or refuses it as the router decides, and logs it. */
 export class Gateway extends GatewayContext {
+  private chosen: { readonly book: RuleBook; readonly start: StartV1 } | undefined = undefined;
+
   /** Reads the head of a request and decides how to handle it. */
   receive(exchange: Exchange): ReceivedRequest {
     const { parts, options } = this;
@@ -59,9 +63,14 @@ export class Gateway extends GatewayContext {
   migrate(received: ReceivedRequest): Exchange['handled'] {
     const { decision, exchange, refusal } = received;
     if (decision.route !== 'migrate') return this.refuse(received);
-    if (refusal === undefined) startV1Exchange(this, received, decision);
+    if (refusal === undefined) this.startOf(received.rules.ruleBook)(this, received, decision);
     else new V1Exchange(this, received, decision).refuse(refusal);
     return exchange.handled;
+  }
+
+  private startOf(book: RuleBook): StartV1 {
+    if (this.chosen?.book !== book) this.chosen = { book, start: startFor(book) };
+    return this.chosen.start;
   }
 
   /** Responds to a V2 request by forwarding it unchanged. */
@@ -165,37 +174,77 @@ class PassExchange extends ProxiedExchange {
   }
 }
 
-/** Starts a V1 exchange in the mode that the rule book and the rollout set for its client and operation. */
-function startV1Exchange(
-  gateway: GatewayContext,
-  received: ReceivedRequest,
-  decision: MigrateDecision,
-): void {
-  if (received.rules.ruleBook.rollout === undefined && gateway.rollout.isInitial) {
-    const exchange = migrating(gateway, received, decision);
-    exchange.guarded(() => exchange.start());
+/** Starts a V1 exchange; until it has begun, nobody else responds. */
+type StartV1 = (gateway: GatewayContext, received: ReceivedRequest, decision: MigrateDecision) => void;
+
+/** Chooses how V1 exchanges start by a rule book: once, so that no exchange pays for what its book does not declare. */
+function startFor({ rollout }: RuleBook): StartV1 {
+  if (rollout === undefined) return startMigrating;
+  return rollout.newcomers === undefined ? startRouted : startJudged;
+}
+
+/** By a rule book without modes or dates: only an operator can have set some. */
+function startMigrating(gateway: GatewayContext, received: ReceivedRequest, decision: MigrateDecision): void {
+  if (!gateway.rollout.isInitial) {
+    startRouted(gateway, received, decision);
     return;
   }
-  // Until an exchange has begun, nobody else responds.
+  const exchange = migrating(gateway, received, decision);
+  exchange.guarded(() => exchange.start());
+}
+
+/** In the mode that the rule book and the rollout set for its client and operation. */
+function startRouted(gateway: GatewayContext, received: ReceivedRequest, decision: MigrateDecision): void {
+  withClient(gateway, received, (client) => {
+    const routing = routingOf(gateway, received, decision, client);
+    const exchange = exchangeFor(gateway, received, decision, routing);
+    exchange.guarded(() => {
+      const refusal = retirementOf(gateway, received, routing);
+      if (refusal === undefined) forward(gateway, received, exchange, routing);
+      else exchange.retire(refusal);
+    });
+  });
+}
+
+/** As `startRouted`, by a rule book that is closed to newcomers. */
+function startJudged(gateway: GatewayContext, received: ReceivedRequest, decision: MigrateDecision): void {
+  const { ruleBook } = received.rules;
+  withClient(gateway, received, (client) => {
+    const start = (standing: Standing | undefined): void => {
+      const newcomer = judgedNewcomer(gateway, received, standing);
+      const routing = routingOf(gateway, received, decision, client);
+      const exchange = exchangeFor(gateway, received, decision, routing);
+      if (newcomer !== undefined) exchange.judge(newcomer);
+      exchange.guarded(() => {
+        const refusal = retirementOf(gateway, received, routing) ?? newcomerRefusal(ruleBook, newcomer);
+        if (refusal === undefined) forward(gateway, received, exchange, routing);
+        else exchange.retire(refusal);
+      });
+    };
+    const standing = standingOf(gateway, received, client);
+    return standing instanceof Promise ? standing.then(start) : start(standing);
+  });
+}
+
+/** Calls `start` with the hash of the client, at once where the platform hashes at once. */
+function withClient(
+  gateway: GatewayContext,
+  received: ReceivedRequest,
+  start: (client: string | undefined) => void | Promise<void>,
+): void {
   const fail = (error: unknown): void =>
     new ProxiedExchange(gateway, received, 'migrate').failInternally(error);
   try {
     const key = apiKeyOf(received);
     const client = key === undefined ? undefined : gateway.parts.clientOf(key);
-    const begin = (hash: string | undefined): void | Promise<void> => {
-      const standing = standingOf(gateway, received, hash);
-      if (standing instanceof Promise)
-        return standing.then((known) => route(gateway, received, decision, hash, known));
-      return route(gateway, received, decision, hash, standing);
-    };
-    const begun = typeof client === 'string' || client === undefined ? begin(client) : client.then(begin);
+    const begun = typeof client === 'string' || client === undefined ? start(client) : client.then(start);
     if (begun instanceof Promise) begun.catch(fail);
   } catch (error) {
     fail(error);
   }
 }
 
-/** What is known of a client where the rule book is closed to newcomers; undefined where that does not matter. */
+/** What is known of a client where that matters; undefined where it does not. */
 function standingOf(
   gateway: GatewayContext,
   { rules, exchange }: ReceivedRequest,
@@ -203,7 +252,7 @@ function standingOf(
 ): Standing | Promise<Standing> | undefined {
   const { rollout } = rules.ruleBook;
   // Without a key nobody can be known.
-  if (rollout?.newcomers === undefined || client === undefined) return undefined;
+  if (rollout === undefined || client === undefined) return undefined;
   return mayBeNew(rollout, client, exchange.method) ? gateway.knownClients.standing(client) : undefined;
 }
 
@@ -223,39 +272,45 @@ function judgedNewcomer(
   return newcomer;
 }
 
-function route(
+function routingOf(
   gateway: GatewayContext,
-  received: ReceivedRequest,
+  { rules, exchange, head }: ReceivedRequest,
   decision: MigrateDecision,
   client: string | undefined,
-  standing: Standing | undefined,
-): void {
-  const { ruleBook } = received.rules;
-  const { random } = gateway.parts;
-  const { method } = received.exchange;
+): V1Routing {
   // The preflight goes where the request will, which is what its service answers for.
-  const asked = isPreflight({ method }) ? received.head.preflightMethod : undefined;
-  const operation =
-    asked === undefined ? decision.operation : received.rules.match(asked, decision.target.rest);
+  const asked = isPreflight(exchange) ? head.preflightMethod : undefined;
+  const operation = asked === undefined ? decision.operation : rules.match(asked, decision.target.rest);
   const subject = { client, operation: operation?.id };
-  const routed = chooseMode(gateway.rollout.modes(ruleBook), subject);
-  const newcomer = judgedNewcomer(gateway, received, standing);
-  const exchange = exchangeFor(gateway, received, decision, { subject, routed, newcomer });
-  exchange.guarded(() => {
-    // At the time that the log has, so that a rehearsal over the log decides as the gateway did.
-    const refusal =
-      ruleBook.rollout &&
-      retirementRefusal(ruleBook.rollout, ruleBook, { ...subject, method, time: received.time }, random());
-    if (refusal !== undefined) exchange.retire(refusal);
-    else if (ruleBook.rollout !== undefined && newcomer?.note === 'refused')
-      exchange.retire(newcomerRefusal(ruleBook.rollout, ruleBook, newcomer));
-    // Such modes are refused at startup and on reload: a request meant for V1 must not get V2 instead.
-    else if (routed.origin === 'v1' && gateway.v1 === undefined) exchange.refuse(failure('no-v1-origin'));
-    else {
-      const isLimited = routed.origin === 'v2' && !isPreflight({ method });
-      admit(gateway, exchange, ruleBook.rollout?.shield, isLimited ? client : undefined);
-    }
-  });
+  return { subject, routed: chooseMode(gateway.rollout.modes(rules.ruleBook), subject) };
+}
+
+/** At the time that the log has, so that a rehearsal over the log decides as the gateway did. */
+function retirementOf(
+  gateway: GatewayContext,
+  { rules, exchange, time }: ReceivedRequest,
+  { subject }: V1Routing,
+): RetirementRefusal | undefined {
+  const { ruleBook } = rules;
+  const { rollout } = ruleBook;
+  if (rollout === undefined) return undefined;
+  const { method } = exchange;
+  return retirementRefusal(rollout, ruleBook, { ...subject, method, time }, gateway.parts.random());
+}
+
+function forward(
+  gateway: GatewayContext,
+  { rules, exchange: { method } }: ReceivedRequest,
+  exchange: V1Exchange,
+  { subject, routed }: V1Routing,
+): void {
+  // Such modes are refused at startup and on reload: a request meant for V1 must not get V2 instead.
+  if (routed.origin === 'v1' && gateway.v1 === undefined) {
+    exchange.refuse(failure('no-v1-origin'));
+    return;
+  }
+  const isLimited = routed.origin === 'v2' && !isPreflight({ method });
+  admit(gateway, exchange, rules.ruleBook.rollout?.shield, isLimited ? subject.client : undefined);
 }
 
 /** Starts the exchange when the rate limit of the service has room for the client. */

@@ -120,13 +120,14 @@ export function isLearned({ from }: Newcomers, since: number | undefined): boole
   return since !== undefined && since + LEARNING_MS <= from;
 }
 
-/** The refusal of a client that is new to V1. */
+/** The refusal of a client that is new to V1; undefined for one that is served. */
 export function newcomerRefusal(
-  { newcomers }: Rollout,
-  { to }: Pick<RuleBook, 'to'>,
-  { guide }: Newcomer,
-): RetirementRefusal {
-  const day = newcomers === undefined ? '' : ` since ${dayOf(newcomers.from)}`;
+  { rollout, to }: Pick<RuleBook, 'rollout' | 'to'>,
+  newcomer: Newcomer | undefined,
+): RetirementRefusal | undefined {
+  if (newcomer?.note !== 'refused') return undefined;
+  const { guide } = newcomer;
+  const day = rollout?.newcomers === undefined ? '' : ` since ${dayOf(rollout.newcomers.from)}`;
   const detail = `V1 takes no new clients${day}, and this key never used it before; use V2 under ${to}.${guide === undefined ? '' : ` See ${guide}`}`;
   return {
     code: 'newcomer',
@@ -139,7 +140,7 @@ export function newcomerRefusal(
 }
 
 /** The header field that points to a guide. */
-export function guideLink(guide: string | undefined): HeaderList {
+function guideLink(guide: string | undefined): HeaderList {
   return guide === undefined ? [] : ['Link', `<${guide}>; rel="help"`];
 }
 
@@ -199,6 +200,8 @@ export interface AnnouncedRequest {
   readonly used: readonly DeprecatedAttribute[];
   /** What changes did to it and to its response. */
   readonly edits: readonly (readonly Pick<EditRecord, 'change'>[] | undefined)[];
+  /** Its client, if it may be new to V1. */
+  readonly newcomer?: Newcomer | undefined;
 }
 
 /**
@@ -215,8 +218,9 @@ export class SignalHeaders {
 
   /** Returns undefined where there is nothing to announce. `reportPath` is the path of the client's own report, if responses point to it. */
   static of(rollout: Rollout | undefined, reportPath?: string): SignalHeaders | undefined {
-    const { signals, ends } = rollout ?? {};
-    if (signals === undefined && ends === undefined && reportPath === undefined) return undefined;
+    const { signals, ends, newcomers } = rollout ?? {};
+    const warns = newcomers?.answer === 'warn';
+    if (signals === undefined && ends === undefined && reportPath === undefined && !warns) return undefined;
     return new SignalHeaders(signals, ends, reportPath);
   }
 
@@ -231,9 +235,10 @@ export class SignalHeaders {
     this.hasChanges = Object.keys(ends?.changes ?? {}).length > 0;
   }
 
-  /** True where a response to the operation may have one of the fields. */
-  mayConcern(operation: string | undefined): boolean {
+  /** True where a response to the operation, and to a client that may be new to V1, may have one of the fields. */
+  mayConcern(operation: string | undefined, newcomer?: NewcomerNote): boolean {
     return (
+      newcomer === 'warned' ||
       this.hasChanges ||
       this.whole.fields.length > 0 ||
       (operation !== undefined && this.operations.has(operation))
@@ -246,8 +251,9 @@ export class SignalHeaders {
     for (let at = headers.length - 2; at >= 0; at -= 2) {
       if (single.has(headers[at]?.toLowerCase() ?? '')) headers.splice(at, 2);
     }
+    const { used, newcomer } = request;
+    if (newcomer?.note === 'warned') headers.push(...guideLink(newcomer.guide));
     headers.push(...fields);
-    const { used } = request;
     if (this.signals?.attributes === true && used.length > 0) headers.push(ATTRIBUTES_FIELD, listOf(used));
   }
 

@@ -32,7 +32,7 @@ import type { ResponseRewrite, RewrittenResponse } from '../../rewrite/response-
 import { canaryOutcome } from '../../rollout/canary-window.ts';
 import { pinnedRelease, type RolloutSubject, type RoutedMode } from '../../rollout/modes.ts';
 import { type QueuedRequest, RateLimitReset } from '../../rollout/rate-limit.ts';
-import { guideLink, isPreflight, type Newcomer, type RetirementRefusal } from '../../rollout/retirement.ts';
+import { isPreflight, type Newcomer, type RetirementRefusal } from '../../rollout/retirement.ts';
 import { rewriteSmall, rewriteSmallResponse, type WithoutEdits } from '../body-rewriter.ts';
 import type { Body } from '../exchange.ts';
 import { ForwardedRequest } from '../forwarded-request.ts';
@@ -64,6 +64,10 @@ export class V1Exchange
   private sample: ResponseSample | undefined = undefined;
   /** The response, where it is one of several texts. */
   private texts: OpenTexts | undefined = undefined;
+  /** What few exchanges have to do once they are over, with the status that the client received. */
+  private atEnd: ((status: number) => void) | undefined = undefined;
+  /** Set for a client that is not known to have used V1. */
+  private newcomer: Newcomer | undefined = undefined;
   /** True once the sampling decision for the trace is made. */
   private isTraceDecided = false;
 
@@ -80,7 +84,6 @@ export class V1Exchange
     this.routing = routing;
     if (mode !== undefined && mode !== 'migrate') this.entry.mode = mode;
     this.entry.operation = operation?.id;
-    this.entry.newcomer = routing?.newcomer?.note;
     this.responsePlan = this.rules.responsePlan(operation, decision.method);
   }
 
@@ -111,10 +114,9 @@ export class V1Exchange
 
   protected override onFinished(status: number): void {
     this.beginSpan();
-    this.noteTexts();
+    this.atEnd?.(status);
     if (this.sample !== undefined) addFindings(this.entry, this.sample, this.rules, this.decision);
     const { routed, subject } = this.routing ?? {};
-    this.learnClient(status);
     // Without a canary only what V1 answers a client matters: it excuses the same failures once the client is in a canary.
     const isCounted = routed !== undefined && (routed.canary !== undefined || routed.origin === 'v1');
     if (isPreflight(this.entry)) return;
@@ -130,13 +132,27 @@ export class V1Exchange
       });
   }
 
-  /** A client whose key a service takes is known from then on, until the day that closes V1 to newcomers. */
+  /** Notes that the client may be new to V1, and learns it where a service takes its key before the day. */
+  judge(newcomer: Newcomer): void {
+    this.entry.newcomer = newcomer.note;
+    this.newcomer = newcomer;
+    if (newcomer.note === 'would') this.doAtEnd((status) => this.learnClient(status));
+  }
+
   private learnClient(status: number): void {
-    const { newcomer, subject } = this.routing ?? {};
-    if (newcomer?.note !== 'would' || subject?.client === undefined || this.attempts === 0) return;
+    const client = this.routing?.subject.client;
+    if (client === undefined || this.attempts === 0) return;
     // Attack: keys that are made up, to be known later, or to fill the list.
     if (status < 200 || status === 401 || status === 403 || status >= 500) return;
-    this.gateway.knownClients.learn(subject.client);
+    this.gateway.knownClients.learn(client);
+  }
+
+  private doAtEnd(run: (status: number) => void): void {
+    const { atEnd } = this;
+    this.atEnd = (status) => {
+      atEnd?.(status);
+      run(status);
+    };
   }
 
   /** Called when the rate limit of the service admits the request; `heldMs` is the time it was queued. */
@@ -296,6 +312,7 @@ export class V1Exchange
   openTexts(status: number, headers: HeaderList, format: TextFormat): TextResponse {
     const stream = this.textStream(status, format);
     const response = new TextResponse(this, stream, this.recorder?.keptBytes);
+    if (this.texts === undefined) this.doAtEnd(() => this.noteTexts());
     this.texts = { response, status, headers };
     return response;
   }
@@ -497,9 +514,10 @@ export class V1Exchange
   /** False where no field of V2's response changes but those of the hop. */
   private changesFields({ status, lines, headers }: ResponseHead): boolean {
     const isContentless = this.received.exchange.method === 'HEAD' || status === 304;
-    if (this.routing?.newcomer?.note === 'warned') return true;
     const isSignalled =
-      this.gateway.signals(this.rules.ruleBook)?.mayConcern(this.decision.operation?.id) === true;
+      this.gateway
+        .signals(this.rules.ruleBook)
+        ?.mayConcern(this.decision.operation?.id, this.entry.newcomer) === true;
     if (this.marksTags && headerValue(headers, 'etag') !== undefined) return true;
     if (isContentless || isSignalled || lines === undefined || lines.kinds.includes('link')) return true;
     return headerPlanOf(this.requestFacts, this.rules)?.hasResponseRules === true;
@@ -577,11 +595,12 @@ export class V1Exchange
   protected override addSignals(headers: string[]): void {
     const { ruleBook, deprecatedAttributes } = this.rules;
     const { edits, responseEdits, operation } = this.entry;
-    const { newcomer } = this.routing ?? {};
-    if (newcomer?.note === 'warned') headers.push(...guideLink(newcomer.guide));
-    this.gateway
-      .signals(ruleBook)
-      ?.addTo(headers, { operation, used: deprecatedAttributes.of(edits), edits: [edits, responseEdits] });
+    this.gateway.signals(ruleBook)?.addTo(headers, {
+      operation,
+      used: deprecatedAttributes.of(edits),
+      edits: [edits, responseEdits],
+      newcomer: this.newcomer,
+    });
   }
 
   private get isFromV2(): boolean {
@@ -616,8 +635,6 @@ function gatewayAddress({ exchange, head }: ReceivedRequest): string | undefined
 export interface V1Routing {
   readonly subject: RolloutSubject;
   readonly routed: RoutedMode;
-  /** Set for a client that is not known to have used V1. */
-  readonly newcomer?: Newcomer | undefined;
 }
 
 /** Sampler and id generator, while spans are exported. */
