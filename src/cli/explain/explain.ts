@@ -59,7 +59,8 @@ async function explain(file: string | undefined, options: ExplainOptions): Promi
     else explanations.push({ name, explanation });
   }
   process.stderr.write(requests.notes.map((note) => `note: ${terminalText(note)}\n`).join(''));
-  if (explanations.length === 0) return nothingExplained(faults, options.curl !== undefined);
+  if (explanations.length === 0)
+    return nothingExplained(faults, (options.har ?? options.postman ?? options.log) === undefined);
   const [only] = explanations;
   if (options.response !== undefined && only !== undefined) {
     if (explanations.length > 1) return { fault: '--response is that of one request; name one.' };
@@ -80,11 +81,11 @@ async function explain(file: string | undefined, options: ExplainOptions): Promi
   return undefined;
 }
 
-function nothingExplained(faults: ReadRequests['faults'], isCommand: boolean): CommandFault {
+function nothingExplained(faults: ReadRequests['faults'], isOne: boolean): CommandFault {
   const [only] = faults;
   if (only === undefined) return { fault: 'There is no request to explain.', isJunk: true };
   return {
-    fault: faults.length === 1 && isCommand ? terminalText(only.fault) : faults.map(unreadWords).join('\n'),
+    fault: faults.length === 1 && isOne ? terminalText(only.fault) : faults.map(unreadWords).join('\n'),
   };
 }
 
