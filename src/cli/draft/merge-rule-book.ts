@@ -124,12 +124,13 @@ function newPart(
   idNow: (id: string) => string,
   known: KnownRules,
 ): readonly ProposedChange[] {
-  const { on, rules, query = [], headers = [] } = change;
+  const { on, rules, query = [], headers = [], response = [] } = change;
   const all = (on === 'every' ? operations.map(({ id }) => id) : on).map(idNow);
   const names = [
     ...rules.flatMap(({ found }) => (found.rule === 'nest' ? found.members : [found.member])),
     ...query.map((rule) => ('text' in rule ? nameIn(rule.text) : rule.rename)),
     ...headers.map(({ text }) => nameIn(text)),
+    ...response.flatMap(({ texts }) => texts.map(memberIn)),
   ];
   const open = all.filter((id) => !names.some((name) => known.hasNamed(id, name)));
   if (open.length === 0) return [];
@@ -140,6 +141,12 @@ function newPart(
 /** The name that a printed rule is about. */
 function nameIn(text: string): string {
   return /(?:of|rename): "?([^",}]+)"?/.exec(text)?.[1]?.trim() ?? '';
+}
+
+/** The member that a printed response rule is about: the last name of its path. */
+function memberIn(text: string): string {
+  const path = /^\{ \w+: (?:\{.*\}, of: )?"?([^",}]+)"?/.exec(text)?.[1] ?? '';
+  return path.trim().split('.').at(-1) ?? '';
 }
 
 interface Insertion {

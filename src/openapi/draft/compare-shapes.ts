@@ -100,7 +100,7 @@ export const RULE_ORDER: readonly FoundRule['rule'][] = [
 
 /** A rule that converts a value, without the path: its word, and what stands beside it. */
 export interface Conversion {
-  readonly word: 'scale' | 'quote' | 'unquote' | 'prefix' | 'date';
+  readonly word: 'scale' | 'quote' | 'unquote' | 'prefix' | 'unprefix' | 'date';
   readonly options: readonly (readonly [name: string, value: FoundValue])[];
 }
 

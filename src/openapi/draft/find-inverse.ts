@@ -12,9 +12,21 @@ import {
 } from '../description.ts';
 import { type MatchedOperation } from './match-operations.ts';
 import { ANY_SHAPE, type MemberShape, type Shape, shapeOf } from '../shape.ts';
-import { findRenames, findValueMap, type FoundRule, isProposed, NO_LINK } from './compare-shapes.ts';
-import { printValueMap } from './print-rule-book.ts';
-import type { ProposedChange, ProposedQueryRule, ProposedText } from './propose-changes.ts';
+import {
+  findRenames,
+  findValueMap,
+  type Finding,
+  type FoundRule,
+  isProposed,
+  NO_LINK,
+} from './compare-shapes.ts';
+import { printUndone, printValueMap } from './print-rule-book.ts';
+import {
+  changeId,
+  type ProposedChange,
+  type ProposedQueryRule,
+  type ProposedText,
+} from './propose-changes.ts';
 
 /** The resources in the responses of both versions, by the path of their collection. */
 export type ResourceShapes = ReadonlyMap<string, readonly { readonly v1: Shape; readonly v2: Shape }[]>;
@@ -128,6 +140,34 @@ export function resourceIn(
     if (response.members.size > 0) return { at: '', shape: response, response };
   }
   return undefined;
+}
+
+/**
+ * The response rules of an operation whose resource nothing writes: there is no request rule to undo, so that they undo what a request
+ * of V1 would need. They belong together, and are a question as soon as one of them is. Undefined where nothing differs.
+ */
+export function responseChange(
+  id: string,
+  { at, response }: FoundResource,
+  findings: readonly Finding[],
+): ProposedChange | undefined {
+  const names = at === '' ? [] : [at];
+  const carrier = at === '' ? response : response.members.get(at)?.shape;
+  const base = carrier?.element === undefined ? names : [...names, '*'];
+  const doubted = findings.find((finding) => !isProposed(finding));
+  const rules = findings.toReversed().flatMap(({ found, confidence, evidence, doubt }) => {
+    const texts = printUndone(found, base);
+    const why = doubt ?? (doubted === undefined ? undefined : 'others of this change are not certain');
+    return texts.length === 0 ? [] : [{ texts, confidence, evidence, doubt: why }];
+  });
+  if (rules.length === 0) return undefined;
+  return {
+    id: `${changeId(id)}-responses`,
+    summary: `Responses of ${id} have other names or forms.`,
+    on: [id],
+    rules: [],
+    response: rules,
+  };
 }
 
 /** Finds query parameters that V2 calls otherwise, as a body does in `known`; those that are merely gone are questions. */

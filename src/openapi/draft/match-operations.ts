@@ -24,6 +24,14 @@ export interface MovedOperation {
   /** Such as `GET /lines?invoice={id}`. */
   readonly to: string;
   readonly evidence: string;
+  /** The word of V1's path for which V2's has another one; absent for one that moved otherwise. */
+  readonly word?: OtherWord;
+}
+
+/** A word of V1, and the one that V2 has in its place. */
+export interface OtherWord {
+  readonly from: string;
+  readonly to: string;
 }
 
 /** The operations that both versions describe, and sentences about those that only V1 does. */
@@ -97,9 +105,7 @@ interface Descriptions {
 }
 
 /** A word of V1's paths for which V2 has another one, and the operations that show it. */
-interface RenamedWord {
-  readonly from: string;
-  readonly to: string;
+interface RenamedWord extends OtherWord {
   readonly pairs: readonly (readonly [old: DescribedOperation, young: DescribedOperation])[];
   /** The pairs of which more than the path agrees: the words of their names, or their summaries. */
   readonly agreeing: number;
@@ -126,7 +132,7 @@ function movedOperations(
     const agree = agreeing === 0 ? '' : `; ${agreeing === 1 ? '1 says' : `${agreeing} say`} the same`;
     const evidence = `${many} the same method and place with ${to} instead of ${from}${agree}`;
     for (const [v1, v2] of pairs)
-      add(v1, v2, { to: `${v2.method} ${withNames(v2, v1, descriptions)}`, evidence });
+      add(v1, v2, { to: `${v2.method} ${withNames(v2, v1, descriptions)}`, evidence, word: { from, to } });
   }
   for (const v1 of old) {
     if (found.has(v1)) continue;
@@ -173,13 +179,10 @@ function renamedWords(
   );
 }
 
-function otherWord(
-  v1: DescribedOperation,
-  v2: DescribedOperation,
-): { readonly from: string; readonly to: string } | undefined {
+function otherWord(v1: DescribedOperation, v2: DescribedOperation): OtherWord | undefined {
   const [one, other] = [v1, v2].map((operation) => templateOf(operation)?.split('/'));
   if (one === undefined || other === undefined || one.length !== other.length) return undefined;
-  let word: { readonly from: string; readonly to: string } | undefined;
+  let word: OtherWord | undefined;
   for (const [at, from] of one.entries()) {
     const to = other[at] ?? '';
     if (isParameter(from) !== isParameter(to)) return undefined;
@@ -196,7 +199,7 @@ const isParameter = (segment: string): boolean => segment.startsWith('{');
 function saysTheSame(
   { operation: one }: DescribedOperation,
   { operation: other }: DescribedOperation,
-  word?: { readonly from: string; readonly to: string },
+  word?: OtherWord,
 ): boolean {
   return ['operationId', 'summary'].some((key) => {
     const [first, second] = [wordSet(one[key], word?.from), wordSet(other[key], word?.to)];
@@ -211,6 +214,14 @@ function wordSet(text: unknown, left: string | undefined): readonly string[] {
   return wordsOf(text)
     .map(singular)
     .filter((word) => !without.has(word) && !ARTICLES.has(word));
+}
+
+/** True for the name of V1 with V2's word in it: `bill_id` is `invoice_id` where `bills` are `invoices`. */
+export function hasOtherWord(name: string, other: string, word: OtherWord): boolean {
+  const [from, to] = [word.from, word.to].map((text) => wordsOf(text).map(singular).join(' '));
+  const spaced = (text: string): string => ` ${wordsOf(text).map(singular).join(' ')} `;
+  const before = spaced(name);
+  return before.includes(` ${from} `) && before.replace(` ${from} `, ` ${to} `) === spaced(other);
 }
 
 const ARTICLES: ReadonlySet<string> = new Set(['a', 'an', 'the']);

@@ -1,6 +1,12 @@
 import type { Path } from '../../rules/rule.ts';
-import { type Conversion, type FoundValue, isProposed, pathText } from './compare-shapes.ts';
-import type { ProposedChange, ProposedQueryRule, ProposedRule, ProposedText } from './propose-changes.ts';
+import { type Conversion, type FoundRule, type FoundValue, isProposed, pathText } from './compare-shapes.ts';
+import type {
+  ProposedChange,
+  ProposedQueryRule,
+  ProposedResponseRules,
+  ProposedRule,
+  ProposedText,
+} from './propose-changes.ts';
 
 /** An operation of a proposed rule book. */
 export interface ProposedOperation {
@@ -21,6 +27,10 @@ export interface ProposedRuleBook {
   readonly version: string | undefined;
   /** Where V2's responses carry the resource; `data` when absent. */
   readonly resource?: string | undefined;
+  /** The form of V1's errors that is not the usual one; its name in a rule book. */
+  readonly refusals?: 'problem' | undefined;
+  /** True where both versions describe errors in the same form, so that V2's can be those of V1. */
+  readonly hasSameErrors?: boolean;
   readonly operations: readonly ProposedOperation[];
   readonly changes: readonly ProposedChange[];
   /** What could not be decided, by operation id; the empty id is for none. */
@@ -31,7 +41,7 @@ const RESERVED = /^(?:true|false|null|yes|no|on|off|y|n|nan|inf)$/i;
 
 /** Prints a proposed rule book as YAML: each rule with its evidence, doubtful rules and open questions as comments. */
 export function printRuleBook(book: ProposedRuleBook): string {
-  const { origin, version, resource, operations, changes } = book;
+  const { origin, version, resource, refusals, operations, changes } = book;
   const sure = partOf(changes, true);
   const doubtful = partOf(changes, false);
   return [
@@ -42,7 +52,14 @@ export function printRuleBook(book: ProposedRuleBook): string {
     '',
     ...(version === undefined ? [] : [`version: ${version}`]),
     ...(resource === undefined ? [] : [`resource: ${scalar(resource)}`]),
+    ...(refusals === undefined
+      ? []
+      : [
+          comment("V1's description has its errors in this form: the gateway's own have it, too.", ''),
+          `refusals: ${refusals}`,
+        ]),
     '',
+    ...(book.hasSameErrors === true ? ERROR_QUESTION : []),
     operations.length === 0 ? 'operations: {}' : 'operations:',
     ...operations.flatMap((operation) => printOperation(operation)),
     '',
@@ -58,6 +75,15 @@ export function printRuleBook(book: ProposedRuleBook): string {
     .trimEnd()
     .concat('\n');
 }
+
+/** Who refuses what V1 would have refused: the gateway, unless V2 does it in V1's words. */
+const ERROR_QUESTION = [
+  '# TODO: does V2 refuse in the same words what V1 refuses? Both describe one form of errors. Remove the marks, or delete these lines.',
+  '# policies:',
+  '#   malformed: forward # a body that is not JSON',
+  '#   value: keep # a value that no rule can convert',
+  '',
+] as const;
 
 function printOperation({ id, method, template, moved, resource }: ProposedOperation): readonly string[] {
   const match = scalar(`${method} ${template}`);
@@ -106,16 +132,17 @@ function partOf(changes: readonly ProposedChange[], isSure: boolean): readonly P
       rules: change.rules.filter((rule) => isProposed(rule) === isSure),
       query: (change.query ?? []).filter((rule) => isProposed(rule) === isSure),
       headers: (change.headers ?? []).filter((rule) => isProposed(rule) === isSure),
+      response: (change.response ?? []).filter((rule) => isProposed(rule) === isSure),
     }))
     .filter(hasRules);
 }
 
-function hasRules({ rules, query = [], headers = [] }: ProposedChange): boolean {
-  return rules.length + query.length + headers.length > 0;
+function hasRules({ rules, query = [], headers = [], response = [] }: ProposedChange): boolean {
+  return rules.length + query.length + headers.length + response.length > 0;
 }
 
 function printChange(
-  { id, summary, on, rules, query = [], headers = [], isInverse }: ProposedChange,
+  { id, summary, on, rules, query = [], headers = [], response = [], isInverse }: ProposedChange,
   indent: string,
 ): readonly string[] {
   return [
@@ -134,6 +161,11 @@ function printChange(
     ]),
     ...(headers.length === 0 ? [] : [`${indent}  headers:`]),
     ...headers.flatMap((rule) => [...reasons(rule, `${indent}    `), `${indent}    - ${rule.text}`]),
+    ...(response.length === 0 ? [] : [`${indent}  response:`]),
+    ...response.flatMap((rule) => [
+      ...reasons(rule, `${indent}    `),
+      ...rule.texts.map((text) => `${indent}    - ${text}`),
+    ]),
     ...(isInverse === true
       ? [comment("V1's responses have V1's names and places.", `${indent}  `), `${indent}  response: inverse`]
       : []),
@@ -142,7 +174,7 @@ function printChange(
 
 /** The evidence for a rule, and what speaks against it. */
 function reasons(
-  { confidence, evidence, doubt }: ProposedRule | ProposedQueryRule | ProposedText,
+  { confidence, evidence, doubt }: ProposedRule | ProposedQueryRule | ProposedText | ProposedResponseRules,
   indent: string,
 ): readonly string[] {
   const words = [evidence, ...(doubt === undefined ? [] : [`but ${doubt}`])].filter((part) => part !== '');
@@ -188,6 +220,58 @@ export function printValueMap(
 function printConversion({ word, options }: Conversion, path: Path, member: string): string {
   const beside = options.map(([name, value]) => `, ${name}: ${scalar(value)}`).join('');
   return `{ ${word}: ${scalar(pathText(path, member))}${beside} }`;
+}
+
+/** The response rules that undo a rule in the objects at `base` of a response, in their order. */
+export function printUndone(found: FoundRule, base: Path): readonly string[] {
+  if (found.rule === 'unwrap' || found.rule === 'strip') return [];
+  const path = [...base, ...found.in];
+  switch (found.rule) {
+    case 'rename': {
+      const converted = (found.conversions ?? []).toReversed();
+      const rename = `{ rename: ${scalar(pathText(path, found.to))}, to: ${scalar(pathText([found.member]))} }`;
+      return [...converted.map((one) => printConversion(undone(one), path, found.to)), rename];
+    }
+    case 'convert':
+      return found.conversions.toReversed().map((one) => printConversion(undone(one), path, found.member));
+    case 'default':
+      return [`{ strip: ${scalar(pathText(path, found.member))} }`];
+    case 'nest': {
+      const members = list(found.members.map((name) => pathText([name])));
+      return [`{ unnest: ${scalar(pathText(path, found.under))}, members: ${members} }`];
+    }
+    case 'map': {
+      const pairs = found.values.map(([from, to]) => [to, from] as const);
+      return [printValueMap(pairs, pathText(path, found.member))];
+    }
+  }
+}
+
+function undone({ word, options }: Conversion): Conversion {
+  const option = (name: string): FoundValue => options.find(([own]) => own === name)?.[1] ?? '';
+  switch (word) {
+    case 'quote':
+      return { word: 'unquote', options };
+    case 'unquote':
+      return { word: 'quote', options };
+    case 'prefix':
+      return { word: 'unprefix', options };
+    case 'unprefix':
+      return { word: 'prefix', options };
+    case 'date':
+      return {
+        word,
+        options: [
+          ['from', option('to')],
+          ['to', option('from')],
+        ],
+      };
+    case 'scale':
+      return {
+        word,
+        options: options.map(([name, value]) => [name, name === 'by' ? 1 / Number(value) : value] as const),
+      };
+  }
 }
 
 function place(path: readonly string[]): string {

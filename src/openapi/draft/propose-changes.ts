@@ -11,8 +11,18 @@ export interface ProposedChange {
   readonly query?: readonly (ProposedQueryRule | ProposedText)[];
   /** Rules for header fields; absent without any. */
   readonly headers?: readonly ProposedText[];
+  /** Rules for responses, of an operation whose resource nothing writes; absent without any. */
+  readonly response?: readonly ProposedResponseRules[];
   /** True when V1's responses show the change undone. */
   readonly isInverse?: true;
+}
+
+/** What leads one member of V2's response back to V1's, as a rule book writes it, with the evidence. */
+export interface ProposedResponseRules {
+  readonly texts: readonly string[];
+  readonly confidence: number;
+  readonly evidence: string;
+  readonly doubt?: string | undefined;
 }
 
 /** A rule with its evidence. */
@@ -136,15 +146,19 @@ function idOf([rule]: readonly ProposedRule[]): string {
   }
 }
 
-function freeId(wanted: string, taken: Set<string>): string {
-  // A name in camel case is an id in kebab case, like all others.
+/** The id of a change for a name, which may be in camel case: in kebab case, like all others. */
+export function changeId(wanted: string): string {
   const plain = wanted
     .replaceAll(/(?<=[a-z\d])(?=[A-Z])/g, '-')
     .replaceAll(/[^\w.-]|_/g, '-')
     .toLowerCase()
     .replace(/^[^A-Za-z]+/, '')
     .slice(0, 56);
-  const base = plain === '' ? 'change' : plain;
+  return plain === '' ? 'change' : plain;
+}
+
+function freeId(wanted: string, taken: Set<string>): string {
+  const base = changeId(wanted);
   for (let number = 1; ; number += 1) {
     const id = number === 1 ? base : `${base}-${number}`;
     if (taken.has(id)) continue;

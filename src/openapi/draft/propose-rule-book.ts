@@ -9,7 +9,7 @@ import {
   objectIn,
   templateOf,
 } from '../description.ts';
-import { type MatchedOperation, matchOperations } from './match-operations.ts';
+import { hasOtherWord, type MatchedOperation, matchOperations, type OtherWord } from './match-operations.ts';
 import { ANY_SHAPE, isCompatible, type Shape, shapeOf } from '../shape.ts';
 import {
   compareShapes,
@@ -28,6 +28,7 @@ import {
   resourceKey,
   type ResourceShapes,
   resourceShapes,
+  responseChange,
   withInverse,
 } from './find-inverse.ts';
 import type { ProposedOperation, ProposedRuleBook } from './print-rule-book.ts';
@@ -80,6 +81,7 @@ export function proposeRuleBook(v1: Description, v2: Description): ProposedRuleB
   const headers = findHeaderRenames(named, one, other);
   const carried = carriedResources(named, one, other);
   const shown = responseFindings(named, shapes, outcome.changes, writes);
+  const read = readOnlyChanges(named, one, other, outcome.changes, writes);
   const resources = new Map(named.map(({ pair, operation }) => [operation.id, resourceKey(pair.v1)]));
   const foreign = [...new Set([...old.foreign, ...young.foreign])].map((name) =>
     name.startsWith('#')
@@ -94,6 +96,7 @@ export function proposeRuleBook(v1: Description, v2: Description): ProposedRuleB
     ],
     version: releaseOf(v2),
     resource: carried.general,
+    ...errorsOf(named, v1, v2),
     operations: bodies.map(({ operation }) => ({ ...operation, ...carried.own.get(operation.id) })),
     changes: [
       ...[...outcome.changes, ...shown].map((change) => {
@@ -106,9 +109,20 @@ export function proposeRuleBook(v1: Description, v2: Description): ProposedRuleB
       }),
       ...queries.changes,
       ...headers,
+      ...read.changes,
     ],
     questions: new Map([
-      ['', [...unmatched, ...uncompared, ...queries.questions, ...carried.questions, ...foreign]],
+      [
+        '',
+        [
+          ...unmatched,
+          ...uncompared,
+          ...queries.questions,
+          ...carried.questions,
+          ...read.questions,
+          ...foreign,
+        ],
+      ],
       ...outcome.questions,
     ]),
   };
@@ -140,7 +154,7 @@ function carriedResources(
     return before === now
       ? []
       : [
-          `${id}: V1's response has ${before}, and V2's ${now}. Write response rules or a transform for what is around ${at}.`,
+          `${id}: V1's response has ${before}, and V2's ${now}. Write response rules for what is around ${at}, or a transform, behind which resource names the list that it makes.`,
         ];
   });
   return { general, own, questions };
@@ -178,6 +192,94 @@ function responseFindings(
     for (const { operation } of writers) findings.push({ id: operation.id, findings: [...found.values()] });
   }
   return proposeChanges(findings, writes);
+}
+
+/** Response rules for the operations whose resource nothing writes, and what V2's responses do not have. */
+function readOnlyChanges(
+  named: ReturnType<typeof namedOperations>,
+  v1: ResolvedDescription,
+  v2: ResolvedDescription,
+  changes: readonly ProposedChange[],
+  writes: readonly { readonly id: string; readonly method: string }[],
+): { readonly changes: readonly ProposedChange[]; readonly questions: readonly string[] } {
+  const writing = new Set(writes.filter(({ method }) => canBeRewritten(method)).map(({ id }) => id));
+  const written = new Set(
+    named.filter(({ operation }) => writing.has(operation.id)).map(({ pair }) => resourceKey(pair.v1)),
+  );
+  const words = named.flatMap(({ pair }) => pair.moved?.word ?? []);
+  // What every request needs is undone in all responses.
+  const everywhere = new Set(
+    changes.flatMap(({ on, rules }) =>
+      on === 'every' ? rules.map(({ found }) => JSON.stringify(found)) : [],
+    ),
+  );
+  const found = named.flatMap(({ pair, operation: { id } }) => {
+    const [old, young] = [resourceIn(pair.v1, v1), resourceIn(pair.v2, v2)];
+    if (old === undefined || young === undefined || written.has(resourceKey(pair.v1))) return [];
+    const { shape, renames } = withOtherWords(old.shape, young.shape, words);
+    const all = [...renames, ...compareShapes(shape, young.shape, DESCRIBED).findings];
+    const own = all.filter((finding) => !everywhere.has(JSON.stringify(finding.found)));
+    const renamed = new Set(
+      own.flatMap(({ found: rule }) => (rule.rule === 'rename' ? [pathText(rule.in, rule.member)] : [])),
+    );
+    const missing = own.flatMap(({ found: rule }) => {
+      const path = rule.rule === 'strip' ? pathText(rule.in, rule.member) : '';
+      return path === '' || renamed.has(path)
+        ? []
+        : [`${id}: V1's response has ${path}, and V2's does not. Write a response rule that brings it.`];
+    });
+    return [{ change: responseChange(id, young, own), missing }];
+  });
+  return {
+    changes: found.flatMap(({ change }) => (change === undefined ? [] : [change])),
+    questions: found.flatMap(({ missing }) => missing),
+  };
+}
+
+/** The members of V1's resource by the names that they have with the words that paths have in V2. */
+function withOtherWords(
+  v1: Shape,
+  v2: Shape,
+  words: readonly OtherWord[],
+): { readonly shape: Shape; readonly renames: readonly Finding[] } {
+  const renames: Finding[] = [];
+  const members = [...v1.members].map(([member, inner]) => {
+    if (v2.members.has(member)) return [member, inner] as const;
+    for (const word of words) {
+      const fitting = [...v2.members.keys()].filter((to) => hasOtherWord(member, to, word));
+      const [to] = fitting;
+      if (to === undefined || fitting.length > 1 || v1.members.has(to)) continue;
+      const evidence = `${word.from} are ${word.to} in paths`;
+      renames.push({ found: { rule: 'rename', in: [], member, to }, confidence: 0.85, evidence });
+      return [to, inner] as const;
+    }
+    return [member, inner] as const;
+  });
+  return { shape: { ...v1, members: new Map(members) }, renames };
+}
+
+/** The form of errors that the descriptions tell, where all of V1's have it, and whether V2's have the same. */
+function errorsOf(
+  named: ReturnType<typeof namedOperations>,
+  v1: Description,
+  v2: Description,
+): Pick<ProposedRuleBook, 'refusals' | 'hasSameErrors'> {
+  const mediaIn = (description: Description, { operation }: DescribedOperation): readonly string[] =>
+    Object.entries(objectIn(operation, 'responses')).flatMap(([status, declared]) =>
+      /^(?:[45]..|default)$/.test(status)
+        ? Object.keys(objectIn(followed(description, declared), 'content'))
+        : [],
+    );
+  const [old, young] = [
+    new Set(named.flatMap(({ pair }) => mediaIn(v1, pair.v1))),
+    new Set(named.flatMap(({ pair }) => mediaIn(v2, pair.v2))),
+  ];
+  const [form] = old;
+  const isOne = old.size === 1;
+  return {
+    refusals: isOne && form === 'application/problem+json' ? 'problem' : undefined,
+    hasSameErrors: isOne && young.size === 1 && form !== undefined && young.has(form),
+  };
 }
 
 /** What to say about bodies that no rule is proposed for, because one version describes none or no rule can change them. */
