@@ -6,6 +6,7 @@ import { fewFilesLine, openFilesLimit } from '../../node/connection-limits.ts';
 import { openTraces, type Traces } from '../../node/log/otlp.ts';
 import { LimitedLines, type ProcessLine, type WriteProcessLine } from '../../node/log/process-log.ts';
 import type { RunningReference } from '../../node/reference.ts';
+import { rehearse } from '../../node/rehearsal.ts';
 import { type OpenRollout, openRollout } from '../../node/rollout/open-rollout.ts';
 import {
   type LoadedRuleBook,
@@ -14,6 +15,7 @@ import {
   RuleBooks,
   shippedSentence,
 } from '../../node/rule-books.ts';
+import { IS_NODE } from '../../node/runtime.ts';
 import { type RunningGateway, startGateway } from '../../node/start-gateway.ts';
 import { CertificatesInUse } from '../../node/tls-files.ts';
 import type { WorkerLink } from '../../node/workers/worker-link.ts';
@@ -175,6 +177,8 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
   });
   const front =
     worker === undefined ? await workerFront(frontParts(opened, operators, clientSecret)) : undefined;
+  // The first of several processes serves no client itself, and each worker rehearses on its own.
+  if (front === undefined) await playBeforeReady(ruleBooks, settings, log.write);
   const running: RunningGateway = await startGateway({
     settings,
     ruleBooks,
@@ -255,6 +259,24 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
     endSharing: operators.share(),
   });
   return { running, settings, ruleBooks, life };
+}
+
+/** Other runtimes compile otherwise, and nobody has measured that it helps them. */
+async function playBeforeReady(
+  { current }: RuleBooks,
+  settings: Settings,
+  log: WriteProcessLine,
+): Promise<void> {
+  if (!IS_NODE) return;
+  try {
+    await rehearse(current, settings);
+  } catch (error) {
+    log({
+      level: 'info',
+      event: 'not-rehearsed',
+      message: `start: exchanges were to be played before ready, so that the first requests are as fast as others; ${error instanceof Error ? error.message : String(error)}. The first requests take longer.`,
+    });
+  }
 }
 
 function openRuleBooks({ checked, allowsQuestions, rollout }: Opened): RuleBooks {

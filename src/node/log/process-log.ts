@@ -12,6 +12,7 @@ import type { LogSink } from './log-sink.ts';
  * | `shipped-rule-book` | warn, info before the embedded V2 | none was named and none is here: the package's own is used | |
  * | `start-refused` | error | settings, rule book or addresses have a fault; one line each, then exit 2 | |
  * | `few-files` | warn | the process may not open enough files for the connections of the settings; they are limited to what it may | `files`, `clients`, `upstream` |
+ * | `not-rehearsed` | info | no exchanges were played before ready, and why; the first requests take longer | |
  * | `node-internals` | warn | this Node lacks private parts that the gateway uses; it goes on without them | `missing` |
  * | `rule-book-in-force` | info | a rule book was read again: it takes effect, or is the one in force after one that was refused | `ruleBook` |
  * | `rule-book-refused` | error | a rule book has a fault; the old one stays in force | `ruleBook` |
@@ -50,6 +51,7 @@ export type ProcessEvent =
   | 'shipped-rule-book'
   | 'start-refused'
   | 'few-files'
+  | 'not-rehearsed'
   | 'node-internals'
   | 'rule-book-in-force'
   | 'rule-book-refused'

@@ -1,0 +1,292 @@
+import { createServer, type Server } from 'node:http';
+import { connect } from 'node:net';
+import { performance } from 'node:perf_hooks';
+import { Gateway } from '../gateway/gateway.ts';
+import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
+import type { Entry } from '../rewrite-log/entry.ts';
+import { entryLine } from '../rewrite-log/entry-line.ts';
+import { type Operation, type RuleBook, VERSION_HEADER } from '../rules/rule-book.ts';
+import { type Path, readTemplate, type RequestRule } from '../rules/rule.ts';
+import { gatewayOptions, memoryShares, type Settings } from '../settings/read-settings.ts';
+import { settings as table } from '../settings/settings.ts';
+import { BodyMemory } from './body-memory.ts';
+import { listen } from './clients/listen.ts';
+import { GatewayServer } from './clients/server.ts';
+import { decodeBody, encodeBody, openDecoder } from './decode-body.ts';
+import { onCheckPhase } from './fair-turns.ts';
+import { createClientHash, memoryLimit, randomHex, randomUuids } from './runtime.ts';
+import { createSocketUpstream } from './upstream/pool.ts';
+
+// The first requests of a process are slow: the engine compiles each function when it first runs, and a rule book compiles each plan when an
+// operation is first used. So a start plays them itself, before it is ready, through a gateway of its own with the same rule book: nothing of
+// it is in the log, the metrics, the reports or the rollout of the one that serves, and neither V1 nor V2 hears of it. It has real sockets:
+// most of what is compiled reads and writes those. More rounds than one hardly help, and each costs the start what it saves later.
+
+/** Operations of each method that are played: of a book of thousands, the rest compile little more than their own plans. */
+const MAX_OPERATIONS = 24;
+/** Operations of each method that V2 also responds to with an error. */
+const MAX_ERRORS = 2;
+/** Milliseconds after which the start goes on without the rest. */
+const LIMIT_MS = 3000;
+/** Milliseconds that each part of an exchange may take: longer than the limit of all. */
+const TIMEOUT_MS = 2 * LIMIT_MS;
+const CONNECTIONS = 4;
+const HERE = { host: '127.0.0.1', port: 0 };
+/** The name of everything that is made up. In a target it asks the played service for an error. */
+const NAME = 'rehearsed';
+
+/**
+ * Plays one exchange of each kind with this rule book, and resolves to their entries; rejects where nobody may listen on 127.0.0.1, and
+ * where it takes too long.
+ */
+export async function rehearse(rules: CompiledRuleBook, settings: Settings): Promise<readonly Entry[]> {
+  const v2 = playedService(rules.ruleBook);
+  const origin = await listen(v2, HERE, 'http');
+  const rehearsal = new Rehearsal(rules, settings, origin);
+  let isLate = false;
+  const limit = setTimeout(() => {
+    isLate = true;
+    rehearsal.end();
+  }, LIMIT_MS);
+  try {
+    await rehearsal.play();
+  } finally {
+    clearTimeout(limit);
+    await rehearsal.close();
+    v2.closeAllConnections();
+    v2.close();
+  }
+  if (isLate) throw new Error(`they took longer than ${LIMIT_MS} ms`);
+  return rehearsal.entries;
+}
+
+/** A gateway that nobody else can reach for long, and its clients. */
+class Rehearsal {
+  private readonly rules: CompiledRuleBook;
+  private readonly upstream: ReturnType<typeof createSocketUpstream>;
+  private readonly server: GatewayServer;
+  readonly entries: Entry[] = [];
+
+  constructor(rules: CompiledRuleBook, settings: Settings, origin: string) {
+    this.rules = rules;
+    const memory = new BodyMemory();
+    this.upstream = createSocketUpstream({
+      origin,
+      connections: CONNECTIONS,
+      connectTimeout: TIMEOUT_MS,
+      headersTimeout: TIMEOUT_MS,
+      bodyTimeout: TIMEOUT_MS,
+      headerBytes: settings.get(table.upstreamHeaderBytes),
+      headerCount: settings.constants.upstreamHeaderCount,
+      idleTimeout: TIMEOUT_MS,
+      maxAge: 0,
+      maxRequests: settings.constants.upstreamMaxRequests,
+      waiting: { count: 1000, bytes: 1024 * 1024 },
+      tls: undefined,
+    });
+    const path = settings.get(table.upstream)?.path ?? '';
+    const service = { upstream: this.upstream, path, hosts: [new URL(origin).host] };
+    const gateway = new Gateway(
+      {
+        rules: () => rules,
+        v2: service,
+        // Where the book sends its clients to V1, that is what is played.
+        v1: settings.get(table.v1Upstream) === undefined ? undefined : service,
+        record: (entry) => {
+          // As for the log, which compiles what writes a line.
+          entryLine(entry);
+          this.entries.push(entry);
+        },
+        now: () => performance.now(),
+        time: () => Date.now(),
+        newRequestId: randomUuids(),
+        newTraceHex: randomHex(24),
+        clientOf: createClientHash(NAME),
+        bodyMemory: memory,
+        decode: decodeBody,
+        encode: settings.get(table.responseCoding) === 'keep' ? encodeBody : undefined,
+        openDecoder,
+        onCheckPhase,
+        after: (milliseconds, run) => {
+          setTimeout(run, milliseconds).unref();
+        },
+        random: () => 1,
+        // The served request that meets it again reports it.
+        onUnexpectedError: () => {},
+      },
+      gatewayOptions(settings, memoryShares(memoryLimit())),
+    );
+    this.server = new GatewayServer(gateway, {
+      memory,
+      headerBytes: settings.get(table.headerBytes),
+      headerCount: settings.constants.headerCount,
+      headersTimeout: TIMEOUT_MS,
+      bodyTimeout: TIMEOUT_MS,
+      idleTimeout: TIMEOUT_MS,
+      minDataRate: 0,
+      minDataRateGrace: TIMEOUT_MS,
+      requestTimeout: TIMEOUT_MS,
+      drainDelay: 0,
+      connections: CONNECTIONS * 2,
+      proxyProtocol: false,
+      trustedProxies: [],
+      upstreamConnections: CONNECTIONS,
+      tls: undefined,
+    });
+  }
+
+  async play(): Promise<void> {
+    const port = Number(new URL(await this.server.listen(HERE)).port);
+    const requests = requestsFor(this.rules.ruleBook);
+    const shares = Array.from({ length: CONNECTIONS }, (_, share) =>
+      requests.filter((_request, at) => at % CONNECTIONS === share),
+    );
+    await Promise.all(shares.map((share) => played(port, share)));
+  }
+
+  end(): void {
+    this.server.destroyAll();
+  }
+
+  async close(): Promise<void> {
+    this.server.destroyAll();
+    await Promise.all([this.server.drain(0), this.upstream.close()]);
+  }
+}
+
+/** Sends requests one behind the other, and resolves when the responses have come and the connection is closed. */
+async function played(port: number, requests: readonly string[]): Promise<void> {
+  const socket = connect({ port, host: '127.0.0.1' }).on('error', () => {});
+  socket.resume();
+  const closed = new Promise((resolve) => {
+    socket.on('close', resolve);
+  });
+  socket.write(`${requests.join('')}GET / HTTP/1.1\r\nHost: ${NAME}\r\nConnection: close\r\n\r\n`);
+  await closed;
+}
+
+/** Refusals, each operation, errors of the first ones, and passes with and without a body. */
+function requestsFor(book: RuleBook): readonly string[] {
+  const counts = new Map<string, number>();
+  const of = (operation: Operation, query = ''): string =>
+    requestOf(book, {
+      method: operation.method,
+      target: `${book.from}${pathOf(operation)}${query}`,
+      body: hasNoBody(operation.method) ? '' : JSON.stringify(bodyFor(book, operation)),
+    });
+  const operations: string[] = [];
+  const failing: string[] = [];
+  for (const operation of book.operations) {
+    const count = counts.get(operation.method) ?? 0;
+    counts.set(operation.method, count + 1);
+    // A transform is the operator's program: it runs when a client asks for it.
+    if (count >= MAX_OPERATIONS || operation.transform !== undefined) continue;
+    operations.push(of(operation));
+    if (count < MAX_ERRORS) failing.push(of(operation, `?${NAME}`));
+  }
+  const unknown = `${book.from}/${NAME}`;
+  const passed = { target: `${book.to}/1`, release: book.version };
+  return [
+    requestOf(book, { method: 'POST', target: unknown, body: '[' }),
+    requestOf(book, { method: 'POST', target: unknown, body: '{"data":1}' }),
+    ...operations,
+    ...failing,
+    requestOf(book, { method: 'GET', target: `${unknown}?page=1`, body: '' }),
+    requestOf(book, { ...passed, method: 'GET', body: '' }),
+    requestOf(book, { ...passed, method: 'POST', body: '{"name":1}' }),
+  ];
+}
+
+function hasNoBody(method: string): boolean {
+  return method === 'GET' || method === 'HEAD' || method === 'DELETE';
+}
+
+interface PlayedRequest {
+  readonly method: string;
+  readonly target: string;
+  readonly body: string;
+  /** The release of V2 that it asks for, which makes it one of V2 where no prefix does. */
+  readonly release?: string | undefined;
+}
+
+function requestOf(book: RuleBook, { method, target, body, release }: PlayedRequest): string {
+  const { client, versionField } = book;
+  const fields = [
+    `Host: ${NAME}`,
+    'Accept: */*',
+    `User-Agent: ${NAME}`,
+    `${client !== undefined && 'header' in client ? client.header : 'Authorization'}: Bearer ${NAME}`,
+    ...(release === undefined ? [] : [`${versionField?.header ?? VERSION_HEADER}: ${release}`]),
+    ...(body === '' ? [] : ['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`]),
+  ];
+  return `${method} ${target} HTTP/1.1\r\n${fields.join('\r\n')}\r\n\r\n${body}`;
+}
+
+function pathOf({ template }: Operation): string {
+  return readTemplate(template)
+    .map((segment) => `/${segment ?? '1'}`)
+    .join('');
+}
+
+/** A body of V1 with a text wherever a rule of the operation reads one. */
+function bodyFor({ changes }: RuleBook, { id }: Operation): unknown {
+  const rules = changes
+    .filter(({ on }) => on === 'every' || on.includes(id))
+    .flatMap(({ request }) => request);
+  const body: Record<string, unknown> = { id: 1, name: 'a "b" é', list: [1.5, true, null] };
+  for (const path of rules.flatMap((rule) => placesOf(rule))) place(body, path);
+  const wrapper = rules.find((rule) => rule.rule === 'unwrap');
+  return wrapper === undefined ? body : { [wrapper.member]: body };
+}
+
+/** The members that a rule reads; those of conversions are left out, since each wants a text of its own form. */
+function placesOf(rule: RequestRule): readonly Path[] {
+  if (rule.rule === 'unwrap' || 'conversion' in rule) return [];
+  if (rule.rule === 'move') return [[...rule.in, ...rule.from]];
+  const members = 'members' in rule ? rule.members : [rule.member];
+  return members.map((member) => [...rule.in, member]);
+}
+
+/** Puts a text at a path, and objects and lists of one on the way there. */
+function place(body: Record<string, unknown>, path: Path): void {
+  let inside: Record<string, unknown> = body;
+  for (const [at, name] of path.entries()) {
+    const key = name === '*' ? '0' : name;
+    const below = path[at + 1];
+    if (below === undefined) {
+      inside[key] ??= 'text';
+      return;
+    }
+    const next = inside[key] ?? (below === '*' ? [] : {});
+    // Another rule has a text there.
+    if (!isMade(next)) return;
+    inside[key] = next;
+    inside = next;
+  }
+}
+
+function isMade(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
+/** A service that responds with what it got, as V2 shows a resource, and to the last of all with an error about it. */
+function playedService({ resource = ['data'] }: RuleBook): Server {
+  let latest = '{}';
+  return createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on('data', (part: Buffer) => parts.push(part));
+    request.on('end', () => {
+      const isRead = parts.length === 0;
+      if (!isRead) latest = Buffer.concat(parts).toString();
+      const isError = request.url?.includes(NAME) === true;
+      const body = isError
+        ? '{"errors":[{"status":"422","title":"t","detail":"name is invalid","source":{"pointer":"/data/name"}}]}'
+        : resource.reduceRight((inside, name) => `{${JSON.stringify(name)}:${inside}}`, latest);
+      response.writeHead(isError ? 422 : isRead ? 200 : 201, {
+        'Content-Type': 'application/json',
+        'Content-Length': Buffer.byteLength(body),
+      });
+      response.end(body);
+    });
+  });
+}
