@@ -52,7 +52,7 @@ interface Part {
 /**
  * The clients that used V1, for all replicas: 16 texts of the store, by the first digit of the client's hash. A client that is known is
  * known for ever, so that it is looked up once; whether one is new is read again after a few seconds. Nobody is new while that cannot
- * be read: a store that fails refuses no one.
+ * be read: a store that fails refuses no one, and one that lost the list begins it anew, which is then too young to refuse anyone.
  */
 export class KnownClients {
   private readonly parts: KnownClientsParts;
@@ -147,8 +147,11 @@ export class KnownClients {
   }
 
   private async readText(digit: string): Promise<Part> {
-    const { name } = await this.begin();
+    const { name, since } = await this.begin();
     const text = await this.limited(this.parts.store.read(`${name}-${digit}`));
+    // In this order: a list that is lost in between must not look like one on which nobody stands.
+    if ((await this.limited(this.parts.store.read(`${name}-since`))) !== String(since))
+      await this.beginAnew();
     const clients = clientsIn(text);
     const known = this.texts.get(digit);
     const part: Part = known ?? { clients: new Set(), text: undefined, readAt: 0, pending: new Set() };
@@ -159,6 +162,16 @@ export class KnownClients {
     this.texts.set(digit, part);
     if (part.pending.size > 0) this.keep(digit, part);
     return part;
+  }
+
+  /** The store lost the list: it begins anew, with the clients that are known here. */
+  private async beginAnew(): Promise<void> {
+    this.begun = undefined;
+    for (const part of this.texts.values()) {
+      part.readAt = 0;
+      for (const client of part.clients) part.pending.add(client);
+    }
+    await this.begin();
   }
 
   /** Reads when the list was begun; begins it where nobody did. */

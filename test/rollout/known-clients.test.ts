@@ -128,3 +128,30 @@ test('what could not be stored is stored when the store is back', async () => {
   await known.settled();
   expect(await list().standing(hashOf(7))).toBe('known');
 });
+
+// A Redis that restarts empty: most texts were never read by this process, and would have nobody in them.
+test('a list that the store lost begins anew, with the clients that are known here', async () => {
+  const stores = [new MemoryStore(() => 0), new MemoryStore(() => 0)];
+  let at = 0;
+  const current = (): MemoryStore => stores[at] ?? new MemoryStore(() => 0);
+  const store: Store = Object.assign(new MemoryStore(() => 0), {
+    read: (key: string) => current().read(key),
+    compareAndSet: (...call: Parameters<Store['compareAndSet']>) => current().compareAndSet(...call),
+  });
+  const { clock, list } = listsOn(store);
+  const known = list();
+  await known.standing(hashOf(7));
+  known.learn(hashOf(7));
+  await known.settled();
+  expect(known.since).toBe(1_000_000);
+  at = 1;
+  clock.now += 6000;
+  await known.standing(hashOf(8));
+  expect(known.since).toBe(1_006_000);
+  expect(known.standing(hashOf(7))).toBe('known');
+  await known.standing(hashOf(0x17));
+  await known.settled();
+  const young = list();
+  expect(await young.standing(hashOf(7))).toBe('known');
+  expect(young.since).toBe(1_006_000);
+});

@@ -1,0 +1,132 @@
+/** @module-tag redis */
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { FileStore } from '../../src/node/rollout/file-store.ts';
+import { RedisStore } from '../../src/node/rollout/redis-store.ts';
+import { createClientHash } from '../../src/node/runtime.ts';
+import type { Store } from '../../src/rollout/store.ts';
+import { CountingService } from '../runtime/replicas/counting-service.ts';
+import { ReplicaProcess } from '../runtime/replicas/replica-process.ts';
+import { playedRedis } from '../support/played-redis.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { until } from '../support/until.ts';
+
+const DAY = 86_400_000;
+const SECRET = 'the same for every replica';
+const hashOf = createClientHash(SECRET);
+const LIST = `clients-${hashOf('capture-gateway: known clients')}`;
+const KEYS = Array.from({ length: 60 }, (_, at) => `client-${at}`);
+
+/** A store under test, as replicas name it, and a handle of the test on it. */
+interface Place {
+  readonly setting: string;
+  readonly store: Store;
+  /** Names of files beside those of the list. */
+  readonly others: () => readonly string[];
+}
+
+const places: Readonly<Record<string, () => Promise<Place>>> = {
+  'a file': async () => {
+    const folder = temporaryFolder('known-clients');
+    const path = join(folder, 'rollout.json');
+    const store = new FileStore(path, Date.now);
+    const others = (): readonly string[] => readdirSync(folder).filter((name) => !name.includes(LIST));
+    return { setting: `file:${path}`, store, others };
+  },
+  'a real Redis server': async () => {
+    const { url } = await playedRedis();
+    const store = await RedisStore.open({
+      url,
+      password: () => undefined,
+      ca: undefined,
+      name: 'capture-gateway',
+    });
+    return { setting: url, store, others: () => [] };
+  },
+};
+
+/** A connection of its own each: whichever worker it comes to answers. */
+async function statusOf({ url }: ReplicaProcess, key: string): Promise<number> {
+  const response = await fetch(`${url}/api/v1/clients`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', connection: 'close' },
+    body: '{"data":{"name":"order-1"}}',
+  });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+/** The clients on the list, each as often as it stands there. */
+async function listed(store: Store): Promise<readonly string[]> {
+  const texts = await Promise.all(
+    Array.from('0123456789abcdef').map((digit) => store.read(`${LIST}-${digit}`)),
+  );
+  return texts.flatMap((text) => (text === undefined ? [] : text.split('\n'))).sort();
+}
+
+test.for(Object.keys(places))(
+  'on %s two gateways of two workers learn one list, and every worker refuses whoever is not on it',
+  { timeout: 240_000 },
+  async (name) => {
+    const { setting, store, others } = await (places[name] ?? expect.fail(name))();
+    onTestFinished(() => store.close());
+    const v2 = new CountingService();
+    const upstream = await v2.listen();
+    onTestFinished(() => v2.close());
+    const rules = join(temporaryFolder('known-clients-rules'), 'rules.yaml');
+    const start = async (from: number): Promise<readonly ReplicaProcess[]> => {
+      writeFileSync(
+        rules,
+        `version: 2025-06-30
+operations:
+  create_client: POST /clients
+changes:
+  - id: a
+    summary: The body has no data.
+    on: every
+    request:
+      - unwrap: $body
+newcomers: { from: ${new Date(from).toISOString()} }
+# The windows of a canary are counted beside the list.
+modes: { canary: 50 }
+`,
+      );
+      const flags = {
+        upstream,
+        'v1-upstream': upstream,
+        rules,
+        store: setting,
+        workers: '2',
+        'client-secret': SECRET,
+      };
+      const one = await ReplicaProcess.start(flags);
+      onTestFinished(() => one.kill());
+      const other = await ReplicaProcess.start(flags);
+      onTestFinished(() => other.kill());
+      return [one, other];
+    };
+    // The list was begun long ago.
+    await store.compareAndSet(`${LIST}-since`, undefined, String(Date.now() - 60 * DAY));
+
+    const before = await start(Date.now() + 30 * DAY);
+    for (let at = 0; at < KEYS.length; at += 10)
+      await Promise.all(
+        KEYS.slice(at, at + 10).flatMap((key) =>
+          before.map(async (replica) => expect(await statusOf(replica, key)).toBe(201)),
+        ),
+      );
+    const hashes = KEYS.map((key) => hashOf(`Bearer ${key}`)).sort();
+    await until(async () => String(await listed(store)) === String(hashes));
+    await Promise.all(before.map((replica) => replica.stop()));
+    expect(others().filter((file) => /counts/.test(file))).toEqual([]);
+
+    const after = await start(Date.now() - DAY);
+    for (const replica of after)
+      for (let round = 0; round < 4; round += 1) {
+        for (const key of KEYS.slice(0, 10)) expect(await statusOf(replica, key)).toBe(201);
+        expect(await statusOf(replica, `new-${round}`)).toBe(403);
+      }
+    expect(await listed(store)).toEqual(hashes);
+  },
+);
