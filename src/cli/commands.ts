@@ -285,7 +285,7 @@ export function plan(command: Command): void {
   const rehearse = command
     .command('rehearse')
     .description(
-      'Plays brownouts over rewrite logs with the decision of the gateway, and says which requests of which clients each would have refused. Without --window it plays the brownouts of the rule book: those that lie ahead on the latest day of the same weekday that the logs cover.',
+      'Plays brownouts over rewrite logs with the decision of the gateway, and says which requests of which clients each would have refused. Without --window it plays the rule book: brownouts that lie ahead on the latest day of the same weekday that the logs cover, and each sunset of V1 or of an operation, and newcomers, from a day of the logs on.',
     )
     .argument('[files...]', 'log files, folders of logs, or glob patterns; - is stdin, with --window')
     .optionsGroup('Windows:')

@@ -120,6 +120,14 @@ export function isLearned({ from }: Newcomers, since: number | undefined): boole
   return since !== undefined && since + LEARNING_MS <= from;
 }
 
+/**
+ * True for the status of a response to a client whose key a service takes. Attack: keys that are made up, to be known later, or to fill
+ * the list.
+ */
+export function takesKey(status: number): boolean {
+  return status >= 200 && status !== 401 && status !== 403 && status < 500;
+}
+
 /** The refusal of a client that is new to V1; undefined for one that is served. */
 export function newcomerRefusal(
   { rollout, to }: Pick<RuleBook, 'rollout' | 'to'>,

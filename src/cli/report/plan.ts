@@ -10,7 +10,13 @@ import {
   PlanTally,
 } from '../../report/plan/plan.ts';
 import { planJson, planMarkdown, planParts, rehearsalLines } from '../../report/plan/plan-text.ts';
-import { movedToLog, Rehearsal, type RehearsedBrownout } from '../../report/plan/rehearse.ts';
+import {
+  daysToRehearse,
+  movedToLog,
+  Rehearsal,
+  type RehearsedBrownout,
+  type RehearsedDay,
+} from '../../report/plan/rehearse.ts';
 import { readWindow, Zone } from '../../report/plan/zone.ts';
 import type { LogGap } from '../../report/log-gaps.ts';
 import { type EntryTaker, LineTally } from '../../report/tally/tally-lines.ts';
@@ -117,10 +123,16 @@ async function rehearse(
   const read = await readLogs(given, rehearsal, undefined);
   if ('fault' in read) return read;
   const result = rehearsal.result(names);
-  const left = windows.left.map(
-    (id) => `${id} is left out: it has no begin and end, or the logs cover no day like it.`,
+  const left = windows.left.map((id) =>
+    id === 'newcomers'
+      ? 'newcomers is left out: the logs cover fewer than the 14 days for which clients are learned.'
+      : `${id} is left out: it has no begin and end, or the logs cover no day like it.`,
   );
   const time = (at: number): string => new Date(at).toISOString();
+  const timesOf = ({ from, until }: { readonly from: number; readonly until?: number }): object => ({
+    from: time(from),
+    ...(until === undefined ? {} : { until: time(until) }),
+  });
   const text = [...rehearsalLines(result, zone), ...left].map((line) => `${line}\n`).join('');
   return write(format, text, {
     zone: zone.name,
@@ -128,19 +140,20 @@ async function rehearse(
       ...rest,
       from: time(from),
       until: time(until),
-      ...(original === undefined ? {} : { for: { from: time(original.from), until: time(original.until) } }),
+      ...(original === undefined ? {} : { for: timesOf(original) }),
     })),
     left: windows.left,
   });
 }
 
-/** The windows that were given, or the brownouts of the rule book, those that lie ahead moved to days that the logs cover. */
+/** The windows that were given, or the brownouts and days of the rule book, those that lie ahead moved to days that the logs cover. */
 async function windowsOf(
   given: readonly string[],
   { window = [], zone }: RehearseOptions,
   book: RuleBook,
 ): Promise<
-  { readonly windows: readonly RehearsedBrownout[]; readonly left: readonly string[] } | CommandFault
+  | { readonly windows: readonly (RehearsedBrownout | RehearsedDay)[]; readonly left: readonly string[] }
+  | CommandFault
 > {
   if (window.length > 0) {
     const windows: RehearsedBrownout[] = [];
@@ -151,21 +164,28 @@ async function windowsOf(
     }
     return { windows, left: [] };
   }
-  const brownouts = book.rollout?.brownouts ?? [];
-  if (brownouts.length === 0)
-    return { fault: 'There is no window to play: give --window, or a rule book with brownouts (--rules).' };
+  const { rollout } = book;
+  const brownouts = rollout?.brownouts ?? [];
+  const anyLog = { since: 0, until: Number.MAX_SAFE_INTEGER };
+  if (rollout === undefined || (brownouts.length === 0 && daysToRehearse(rollout, anyLog).days.length === 0))
+    return {
+      fault:
+        'There is nothing to play: give --window, or a rule book (--rules) with brownouts, a sunset with after: gone, or newcomers to refuse.',
+    };
   if (given.includes('-'))
     return {
       fault:
-        'The brownouts of a rule book are moved to days of the logs, which are read twice: give files, or --window.',
+        'The dates of a rule book are moved to days of the logs, which are read twice: give files, or --window.',
     };
   const span = { since: Number.POSITIVE_INFINITY, until: Number.NEGATIVE_INFINITY };
   const read = await readLogs(given, { add: ({ time }) => widen(span, Date.parse(time)) }, undefined);
   if ('fault' in read) return read;
   const moved = brownouts.map((brownout) => ({ brownout, there: movedToLog(brownout, span, zone) }));
+  const { days, left } = daysToRehearse(rollout, span);
+  const unmoved = moved.filter(({ there }) => there === undefined).map(({ brownout }) => brownout.id);
   return {
-    windows: moved.flatMap(({ there }) => (there === undefined ? [] : [there])),
-    left: moved.filter(({ there }) => there === undefined).map(({ brownout }) => brownout.id),
+    windows: [...moved.flatMap(({ there }) => (there === undefined ? [] : [there])), ...days],
+    left: [...unmoved, ...left],
   };
 }
 

@@ -32,7 +32,7 @@ import type { ResponseRewrite, RewrittenResponse } from '../../rewrite/response-
 import { canaryOutcome } from '../../rollout/canary-window.ts';
 import { pinnedRelease, type RolloutSubject, type RoutedMode } from '../../rollout/modes.ts';
 import { type QueuedRequest, RateLimitReset } from '../../rollout/rate-limit.ts';
-import { isPreflight, type Newcomer, type RetirementRefusal } from '../../rollout/retirement.ts';
+import { isPreflight, type Newcomer, type RetirementRefusal, takesKey } from '../../rollout/retirement.ts';
 import { rewriteSmall, rewriteSmallResponse, type WithoutEdits } from '../body-rewriter.ts';
 import type { Body } from '../exchange.ts';
 import { ForwardedRequest } from '../forwarded-request.ts';
@@ -141,10 +141,8 @@ export class V1Exchange
 
   private learnClient(status: number): void {
     const client = this.routing?.subject.client;
-    if (client === undefined || this.attempts === 0) return;
-    // Attack: keys that are made up, to be known later, or to fill the list.
-    if (status < 200 || status === 401 || status === 403 || status >= 500) return;
-    this.gateway.knownClients.learn(client);
+    if (client !== undefined && this.attempts > 0 && takesKey(status))
+      this.gateway.knownClients.learn(client);
   }
 
   private doAtEnd(run: (status: number) => void): void {

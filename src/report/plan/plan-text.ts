@@ -1,6 +1,6 @@
 import { count, counted, lengthWords, markdownText, table, terminalText } from '../text.ts';
 import type { Plan, PlannedBrownout, PlannedClient } from './plan.ts';
-import { type RehearsedWindow, windowSentence, windowText } from './rehearse.ts';
+import { instantText, type RehearsedWindow, windowSentence, windowText } from './rehearse.ts';
 import { Zone } from './zone.ts';
 
 /** A table of a document, whose cells are plain text. */
@@ -129,10 +129,13 @@ export function planMarkdown(plan: Plan): string {
 /** Prints a rehearsal: a sentence for each window, and whom it refuses. */
 export function rehearsalLines(windows: readonly RehearsedWindow[], zone: Zone): readonly string[] {
   return windows.flatMap((window) => {
+    const { from, until } = window.for ?? {};
     const moved =
-      window.for === undefined
+      from === undefined
         ? ''
-        : `${window.id} (${windowText(window.for.from, window.for.until, zone)}) as on `;
+        : until === undefined
+          ? `The rule book has ${instantText(from, zone)}. `
+          : `${window.id} (${windowText(from, until, zone)}) as on `;
     const clients = window.clients.map(
       ({ client, name, refused, losesRun }) =>
         `  ${terminalText(name === undefined ? client : `${name} (${client})`)}  ${counted(refused, 'request')}${losesRun ? ', its only run of the day' : ''}`,

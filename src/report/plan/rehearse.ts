@@ -1,4 +1,14 @@
-import { isPreflight, retirementRefusal, type RetirementRefusal } from '../../rollout/retirement.ts';
+import { LEARNING_MS } from '../../rollout/known-clients.ts';
+import {
+  isPreflight,
+  mayBeNew,
+  type Newcomer,
+  newcomerOf,
+  newcomerRefusal,
+  retirementRefusal,
+  type RetirementRefusal,
+  takesKey,
+} from '../../rollout/retirement.ts';
 import type { Brownout, Rollout } from '../../rules/rollout.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import type { TallyEntry } from '../tally/tally-entry.ts';
@@ -24,20 +34,50 @@ export function isDecided(entry: Pick<TallyEntry, 'route' | 'failure' | 'method'
   );
 }
 
+/** The clients that a gateway with the traffic of a log would know to have used V1 before the day that closes it to newcomers. */
+export interface ClientsOfLog {
+  readonly clients: ReadonlySet<string>;
+  /** When the list of them would have been begun, in milliseconds since 1970. */
+  readonly since: number;
+}
+
 /**
- * The refusal that a logged request would have got with a rollout, by the function that the gateway calls. `random` decides about
- * brownouts of a share, as in the gateway.
+ * The refusal that a logged request would have got with a rollout, by the functions that the gateway calls. `random` decides about
+ * brownouts of a share, as in the gateway; without `known` nobody is a newcomer.
  */
 export function rehearsedRefusal(
   entry: TallyEntry,
   rollout: Rollout,
   book: Pick<RuleBook, 'to'>,
   random: number,
+  known?: ClientsOfLog,
 ): RetirementRefusal | undefined {
+  if (!isDecided(entry)) return undefined;
   const { client, operation, method } = entry;
-  return isDecided(entry)
-    ? retirementRefusal(rollout, book, { client, operation, method, time: Date.parse(entry.time) }, random)
+  const time = Date.parse(entry.time);
+  return (
+    retirementRefusal(rollout, book, { client, operation, method, time }, random) ??
+    newcomerRefusal({ rollout, to: book.to }, newcomerIn(entry, rollout, time, known))
+  );
+}
+
+function newcomerIn(
+  { client, method = '' }: TallyEntry,
+  rollout: Rollout,
+  time: number,
+  known: ClientsOfLog | undefined,
+): Newcomer | undefined {
+  if (known === undefined || client === undefined || known.clients.has(client)) return undefined;
+  const { since } = known;
+  return mayBeNew(rollout, client, method)
+    ? newcomerOf(rollout, 'new', { time, since }, undefined)
     : undefined;
+}
+
+/** True for a logged request from which the gateway learns its client, unless it refuses it. */
+export function teachesClient(entry: TallyEntry, { newcomers }: Rollout): boolean {
+  const isBefore = newcomers !== undefined && Date.parse(entry.time) < newcomers.from;
+  return isBefore && isDecided(entry) && entry.verdict !== 'refused' && takesKey(entry.status);
 }
 
 /** One window as it would have been. */
@@ -46,8 +86,10 @@ export interface RehearsedWindow {
   /** The window that was played, in milliseconds since 1970. */
   readonly from: number;
   readonly until: number;
-  /** The brownout of the rule book that was moved there; absent for a window that was given. */
-  readonly for?: { readonly from: number; readonly until: number };
+  /** The brownout or the day of the rule book that was moved there; absent for what was played when it is. */
+  readonly for?: { readonly from: number; readonly until?: number };
+  /** Set for what begins on a day and stays so, such as a sunset: it was played until the end of the logs. */
+  readonly stays?: true;
   readonly refused: number;
   /** Refused requests by client, most first; `-` for requests without a key. */
   readonly clients: readonly RehearsedClient[];
@@ -77,16 +119,28 @@ export class Rehearsal {
   private until = Number.NEGATIVE_INFINITY;
 
   /** Each window is played by itself: its numbers are those that it has without the others. */
-  constructor(windows: readonly RehearsedBrownout[], book: Pick<RuleBook, 'to' | 'rollout'>, zone: Zone) {
+  constructor(
+    windows: readonly (RehearsedBrownout | RehearsedDay)[],
+    book: Pick<RuleBook, 'to' | 'rollout'>,
+    zone: Zone,
+  ) {
     this.book = book;
     this.zone = zone;
-    const { gone: _gone, ends: _ends, ...base } = book.rollout ?? { clients: {}, brownouts: [], pins: [] };
-    // The share decides about each request by chance: all that could be refused are counted.
-    this.windows = windows.map((window) => ({
-      ...window,
-      rollout: { ...base, brownouts: [{ ...window.brownout, share: 100 }] },
-      refused: new Map(),
-    }));
+    const {
+      gone: _gone,
+      ends: _ends,
+      newcomers: _newcomers,
+      ...base
+    } = book.rollout ?? { clients: {}, brownouts: [], pins: [] };
+    this.windows = windows.map((window) => {
+      const counts = { refused: new Map<string, number>(), learned: new Set<string>() };
+      if ('day' in window)
+        return { ...window, ...counts, rollout: { ...base, brownouts: [], ...window.rollout } };
+      const { brownout, original } = window;
+      // The share decides about each request by chance: all that could be refused are counted.
+      const rollout = { ...base, brownouts: [{ ...brownout, share: 100 }] };
+      return { ...brownout, ...counts, rollout, ...(original === undefined ? {} : { original }) };
+    });
   }
 
   /** Adds an entry. */
@@ -99,23 +153,26 @@ export class Rehearsal {
     const client = entry.client ?? NO_KEY;
     const hours = this.hours.get(client) ?? new Set<number>();
     this.hours.set(client, hours.add(Math.floor(this.zone.local(time) / 3_600_000)));
-    for (const { rollout, refused } of this.windows) {
-      if (rehearsedRefusal(entry, rollout, this.book, 0) !== undefined)
+    for (const { rollout, refused, learned, known } of this.windows) {
+      if (teachesClient(entry, rollout)) learned.add(client);
+      else if (rehearsedRefusal(entry, rollout, this.book, 0, known) !== undefined)
         refused.set(client, (refused.get(client) ?? 0) + 1);
     }
   }
 
   /** The windows as they would have been, in the order given. */
   result(names: ReadonlyMap<string, string>): readonly RehearsedWindow[] {
-    return this.windows.map(({ brownout, original, refused }) => {
-      const { id, from = this.since, until = this.until, share } = brownout;
-      const clients = [...refused].map(([client, requests]) => {
+    return this.windows.map(({ id, day, share, original, refused, learned, ...window }) => {
+      const { from = this.since, until = this.until } = window;
+      // Whom the gateway learned before the day is none of those whom it refuses after it; logs need no order.
+      const clients = [...refused].flatMap(([client, requests]) => {
+        if (learned.has(client)) return [];
         const name = names.get(client);
         return {
           client,
           ...(name === undefined ? {} : { name }),
           refused: requests,
-          losesRun: client !== NO_KEY && this.losesRun(client, from, until),
+          losesRun: day === undefined && client !== NO_KEY && this.losesRun(client, from, until),
         };
       });
       return {
@@ -123,6 +180,7 @@ export class Rehearsal {
         from,
         until,
         ...(original === undefined ? {} : { for: original }),
+        ...(day === undefined ? {} : { stays: day }),
         refused: clients.reduce((sum, one) => sum + one.refused, 0),
         clients: clients.sort((one, other) => other.refused - one.refused),
         share,
@@ -152,10 +210,78 @@ export interface RehearsedBrownout {
   readonly original?: { readonly from: number; readonly until: number };
 }
 
-interface PlayedWindow extends RehearsedBrownout {
+/** What begins on a day and stays so, to play from `from` on: the sunset of V1 or of an operation, or `newcomers`. */
+export interface RehearsedDay {
+  readonly day: true;
+  readonly id: string;
+  readonly from: number;
+  readonly share: 100;
+  /** What of the rule book is played. */
+  readonly rollout: Pick<Rollout, 'signals' | 'gone' | 'ends' | 'newcomers'>;
+  /** The day that it has in the rule book, where it was moved. */
+  readonly original?: { readonly from: number };
+  /** For `newcomers`: when the list of known clients begins, with nobody on it. */
+  readonly known?: ClientsOfLog;
+}
+
+interface PlayedWindow {
+  readonly id: string;
+  readonly day?: true;
+  readonly from?: number;
+  readonly until?: number;
+  readonly share: number;
   readonly rollout: Rollout;
+  readonly original?: { readonly from: number; readonly until?: number };
+  readonly known?: ClientsOfLog;
   /** Requests that would have been refused, by client. */
   readonly refused: Map<string, number>;
+  /** Clients that the gateway would have learned before the day that closes V1 to newcomers. */
+  readonly learned: Set<string>;
+}
+
+/**
+ * The days of a rule book from which requests are refused for good, each to be played by itself. One that lies beyond the logs is played
+ * from their beginning; `newcomers` after the fortnight for which the gateway learns clients, and is left out where the logs are shorter.
+ */
+export function daysToRehearse(
+  { signals, gone, ends, newcomers }: Rollout,
+  log: { readonly since: number; readonly until: number },
+): { readonly days: readonly RehearsedDay[]; readonly left: readonly string[] } {
+  // Logs without an entry cover no day.
+  if (log.since > log.until) return { days: [], left: ['sunset and newcomers'] };
+  const days: RehearsedDay[] = [];
+  const add = (
+    id: string,
+    at: number,
+    rollout: (from: number) => RehearsedDay['rollout'],
+    least = log.since,
+    known?: ClientsOfLog,
+  ): void => {
+    const from = at > least && at <= log.until ? at : least;
+    const moved = from === at ? {} : { original: { from: at } };
+    days.push({
+      day: true,
+      id,
+      from,
+      share: 100,
+      rollout: rollout(from),
+      ...moved,
+      ...(known === undefined ? {} : { known }),
+    });
+  };
+  for (const [id, end] of Object.entries(ends?.operations ?? {}))
+    if (end.gone !== undefined && end.sunset !== undefined)
+      add(`sunset of ${id}`, end.sunset, (from) => ({
+        ends: { operations: { [id]: { ...end, sunset: from } }, changes: {} },
+      }));
+  if (gone !== undefined && signals?.sunset !== undefined)
+    add('sunset', signals.sunset, (from) => ({ gone, signals: { ...signals, sunset: from } }));
+  if (newcomers?.answer !== 'refuse') return { days, left: [] };
+  const least = log.since + LEARNING_MS;
+  if (least > log.until) return { days, left: ['newcomers'] };
+  const nobody = { clients: new Set<string>(), since: log.since };
+  add('newcomers', newcomers.from, (from) => ({ newcomers: { ...newcomers, from } }), least, nobody);
+  return { days, left: [] };
 }
 
 /**
@@ -184,10 +310,11 @@ export function movedToLog(
 
 /** Says what a window would have done, such as `Tue 24 Nov 2026, 09:00 to 10:00, would have refused 312 requests of 7 clients`. */
 export function windowSentence(window: RehearsedWindow, zone: Zone): string {
-  const { from, until, refused, clients, share, isCovered } = window;
+  const { id, from, until, refused, clients, share, isCovered, stays } = window;
   const could = share === 100 ? 'would have refused' : `(${share} %) would have refused about`;
   const some = share === 100 ? refused : Math.round((refused * share) / 100);
-  const when = `${windowText(from, until, zone)} ${could} ${counted(some, 'request')}`;
+  const times = stays ? `${id}, from ${instantText(from, zone)} on,` : windowText(from, until, zone);
+  const when = `${times} ${could} ${counted(some, 'request')}`;
   const known = clients.filter(({ client }) => client !== NO_KEY);
   const keyless = clients.find(({ client }) => client === NO_KEY);
   const losing = known.filter(({ losesRun }) => losesRun);
@@ -198,6 +325,12 @@ export function windowSentence(window: RehearsedWindow, zone: Zone): string {
       : `, ${known.length === 1 ? '' : `${losing.length} of them `}${losing.length === 1 ? 'a job that runs' : 'jobs that run'} once a day and would have lost that run (${losing.map(({ client, name }) => name ?? client).join(', ')})`;
   const others = keyless === undefined ? '' : `; ${counted(keyless.refused, 'request')} had no key`;
   return `${when}${whose}${runs}${others}.${isCovered ? '' : ' The logs do not cover all of it.'}`;
+}
+
+/** A time on the clock on the wall: `Tue 24 Nov 2026, 09:00`. */
+export function instantText(at: number, zone: Zone): string {
+  const local = zone.local(at);
+  return `${dayText(local)}, ${clockText(local)}`;
 }
 
 /** A window in wall-clock time: `Tue 24 Nov 2026, 09:00 to 10:00`. */

@@ -2,12 +2,16 @@ import * as fc from 'fast-check';
 import { afterEach, expect, test, vi } from 'vitest';
 import { createClientHash } from '../../../src/node/runtime.ts';
 import {
+  daysToRehearse,
   Rehearsal,
   rehearsedRefusal,
   movedToLog,
+  teachesClient,
   windowSentence,
 } from '../../../src/report/plan/rehearse.ts';
+import { rehearsalLines } from '../../../src/report/plan/plan-text.ts';
 import { Zone } from '../../../src/report/plan/zone.ts';
+import { MemoryStore } from '../../../src/rollout/memory-store.ts';
 import type { Brownout, Rollout } from '../../../src/rules/rollout.ts';
 import { gatewayFor, type TestGateway } from '../../support/gateway.ts';
 import { exchange, statusOf } from '../../support/raw-client.ts';
@@ -19,8 +23,8 @@ const MINUTE = 60_000;
 const DAY = 86_400_000;
 const START = Date.UTC(2026, 10, 24);
 const clientOf = createClientHash('a secret of the tests');
-const KEYS = ['acme', 'globex', undefined] as const;
-const HASHES = ['acme', 'globex'].map((key) => clientOf(`Bearer ${key}`));
+const KEYS = ['acme', 'globex', 'wrong', undefined] as const;
+const HASHES = ['acme', 'globex', 'wrong'].map((key) => clientOf(`Bearer ${key}`));
 const PATHS = ['/api/v1/clients', '/api/v1/orders/floor_plans', '/api/v1/unnamed'] as const;
 const OPERATIONS = testRuleBook().operations.map(({ id }) => id);
 
@@ -54,6 +58,61 @@ const brownouts = fc.array(
   { minLength: 1, maxLength: 3 },
 );
 
+/** A minute at which something ends for some, or V1 closes to newcomers; undefined for never. */
+const day = fc.option(
+  fc.record({ minute: fc.integer({ min: 0, max: 60 }), scope, only: fc.subarray(OPERATIONS) }),
+  { nil: undefined },
+);
+const days = fc.record({ operations: day, whole: day, newcomers: day });
+
+const none: Rollout = { clients: {}, brownouts: [], pins: [] };
+
+function rolloutOf(
+  windows: FcValue<typeof brownouts>,
+  { operations, whole, newcomers }: FcValue<typeof days>,
+): Rollout {
+  const end = (minute: number) => ({ sunset: START + minute * MINUTE, links: [], attributes: false });
+  const { clients, except } = operations?.scope ?? {};
+  const own = { ...(clients && { clients }), ...(except && { except }) };
+  return {
+    ...none,
+    brownouts: windows.map(({ from, length, share, status, scope: of }, at): Brownout => ({
+      id: `b${at}`,
+      from: START + from * MINUTE,
+      until: START + (from + length) * MINUTE,
+      share,
+      status,
+      ...of,
+    })),
+    ...(operations && {
+      ends: {
+        operations: Object.fromEntries(
+          operations.only.map((id) => [id, { ...end(operations.minute), gone: own }]),
+        ),
+        changes: {},
+      },
+    }),
+    ...(whole && { gone: whole.scope, signals: end(whole.minute) }),
+    ...(newcomers && {
+      newcomers: {
+        from: START + newcomers.minute * MINUTE,
+        answer: 'refuse' as const,
+        except: newcomers.scope.except ?? [],
+      },
+    }),
+  };
+}
+
+type FcValue<Arbitrary> = Arbitrary extends fc.Arbitrary<infer Value> ? Value : never;
+
+/** A store whose list of known clients was begun long ago, with nobody on it. */
+async function oldStore(): Promise<MemoryStore> {
+  const store = new MemoryStore(Date.now);
+  const key = `clients-${clientOf('capture-gateway: known clients')}-since`;
+  await store.compareAndSet(key, undefined, String(START - 60 * DAY));
+  return store;
+}
+
 async function played(
   traffic: readonly {
     readonly minute: number;
@@ -64,8 +123,10 @@ async function played(
   }[],
   rollout: Rollout,
 ): Promise<{ readonly statuses: readonly number[]; readonly gateway: TestGateway }> {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin, { ruleBook: { rollout } });
+  const v2 = await rawServer((socket, received) =>
+    socket.write(received.includes('Bearer wrong') ? 'HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n' : ok()),
+  );
+  const gateway = await gatewayFor(v2.origin, { ruleBook: { rollout }, parts: { store: await oldStore() } });
   const statuses: number[] = [];
   for (const { minute, method, key, path, body } of traffic) {
     vi.setSystemTime(START + minute * MINUTE);
@@ -85,44 +146,47 @@ async function played(
 
 test('what a rehearsal refuses is what the gateway then refuses of the same traffic, request by request', async () => {
   vi.useFakeTimers({ toFake: ['Date'] });
-  const traffic = fc.array(request, { minLength: 1, maxLength: 10 });
-  let refused = 0;
-  let served = 0;
+  const traffic = fc
+    .array(request, { minLength: 1, maxLength: 10 })
+    .map((requests) => requests.toSorted((one, other) => one.minute - other.minute));
+  const counts: Record<string, number> = { brownout: 0, sunset: 0, newcomer: 0, served: 0 };
   await fc.assert(
-    fc.asyncProperty(traffic, brownouts, fc.nat(), async (requests, windows, chance) => {
+    fc.asyncProperty(traffic, brownouts, days, fc.nat(), async (requests, windows, dates, chance) => {
       const random = (chance % 1000) / 1000;
       vi.spyOn(Math, 'random').mockReturnValue(random);
-      const none: Rollout = { clients: {}, brownouts: [], pins: [] };
-      const rollout: Rollout = {
-        ...none,
-        brownouts: windows.map(({ from, length, share, status, scope: of }, at): Brownout => ({
-          id: `b${at}`,
-          from: START + from * MINUTE,
-          until: START + (from + length) * MINUTE,
-          share,
-          status,
-          ...of,
-        })),
-      };
+      const rollout = rolloutOf(windows, dates);
       const before = await played(requests, none);
-      const rehearsed = before.gateway
-        .entries()
-        .map((entry) => rehearsedRefusal(entry, rollout, { to: '/api/v2' }, random));
+      const log = before.gateway.entries();
+      const learned = log.filter(
+        (entry) =>
+          teachesClient(entry, rollout) &&
+          rehearsedRefusal(entry, rollout, { to: '/api/v2' }, random) === undefined,
+      );
+      const known = {
+        clients: new Set(learned.flatMap(({ client }) => client ?? [])),
+        since: START - 60 * DAY,
+      };
+      const rehearsed = log.map((entry) =>
+        rehearsedRefusal(entry, rollout, { to: '/api/v2' }, random, known),
+      );
       const after = await played(requests, rollout);
       const entries = after.gateway.entries();
+      const refusals = new Set(['brownout', 'sunset', 'newcomer']);
       expect(rehearsed.map((refusal) => refusal?.note)).toEqual(
-        entries.map(({ failure, note }) => (failure === 'brownout' ? note : undefined)),
+        entries.map(({ failure, note }) => (refusals.has(failure ?? '') ? note : undefined)),
       );
       const preflights = entries.filter(({ method }) => method === 'OPTIONS');
-      expect(preflights.filter(({ failure }) => failure === 'brownout')).toEqual([]);
+      expect(preflights.filter(({ failure }) => refusals.has(failure ?? ''))).toEqual([]);
       expect(after.statuses).toEqual(before.statuses.map((status, at) => rehearsed[at]?.status ?? status));
-      refused += rehearsed.filter((refusal) => refusal !== undefined).length;
-      served += rehearsed.filter((refusal) => refusal === undefined).length;
+      for (const refusal of rehearsed) {
+        const code = refusal?.code ?? 'served';
+        counts[code] = (counts[code] ?? 0) + 1;
+      }
       vi.restoreAllMocks();
     }),
-    { numRuns: 25 },
+    { numRuns: 60 },
   );
-  expect(Math.min(refused, served)).toBeGreaterThan(0);
+  expect(Math.min(...Object.values(counts))).toBeGreaterThan(0);
 });
 
 test('a window says how many requests of whom it would have refused, and whose only run of the day', () => {
@@ -188,4 +252,38 @@ test('a brownout that lies ahead is played on the latest such weekday of the log
   expect(movedToLog({ id: 'b', share: 100, status: 410 }, log, zone)).toBeUndefined();
   const short = { since: log.until - DAY, until: log.until };
   expect(movedToLog(ahead('2027-03-30T07:00Z', '2027-03-30T08:00Z'), short, zone)).toBeUndefined();
+});
+
+test('a day that lies ahead is played from the beginning of the log, newcomers once clients were learned for a fortnight', () => {
+  const zone = new Zone('Europe/Berlin');
+  const log = { since: START, until: START + 30 * DAY };
+  const end = { sunset: START + 90 * DAY, links: [], attributes: false };
+  const rollout: Rollout = {
+    ...none,
+    gone: {},
+    signals: end,
+    ends: { operations: { bill: { ...end, gone: {} }, kept: end }, changes: {} },
+    newcomers: { from: START + 60 * DAY, answer: 'refuse', except: [] },
+  };
+  const { days: played, left } = daysToRehearse(rollout, log);
+  expect(left).toEqual([]);
+  const rehearsal = new Rehearsal(played, { to: '/api/v2', rollout }, zone);
+  // The old one comes late in the log first, as lines of several replicas may.
+  for (const at of [29, 3, 0]) rehearsal.add(entryAt(START + at * DAY, 'old0000000000000', 'bill'));
+  for (const at of [21, 22]) rehearsal.add(entryAt(START + at * DAY, 'young00000000000', 'other'));
+  const [bill, whole, newcomers] = rehearsal.result(new Map());
+  if (bill === undefined || whole === undefined || newcomers === undefined)
+    throw new Error('there are three');
+  expect(rehearsalLines([bill, whole, newcomers], zone)).toEqual([
+    'The rule book has Mon 22 Feb 2027, 01:00. sunset of bill, from Tue 24 Nov 2026, 01:00 on, would have refused 3 requests of 1 client.',
+    '  old0000000000000  3 requests',
+    'The rule book has Mon 22 Feb 2027, 01:00. sunset, from Tue 24 Nov 2026, 01:00 on, would have refused 5 requests of 2 clients.',
+    '  old0000000000000  3 requests',
+    '  young00000000000  2 requests',
+    'The rule book has Sat 23 Jan 2027, 01:00. newcomers, from Tue 8 Dec 2026, 01:00 on, would have refused 2 requests of 1 client.',
+    '  young00000000000  2 requests',
+  ]);
+  const short = daysToRehearse(rollout, { since: START, until: START + 10 * DAY });
+  expect([short.days.map(({ id }) => id), short.left]).toEqual([['sunset of bill', 'sunset'], ['newcomers']]);
+  expect(daysToRehearse(rollout, { since: Infinity, until: -Infinity }).days).toEqual([]);
 });
