@@ -1,4 +1,5 @@
 import { scalarValue } from '../../json/document.ts';
+import { inverseConversion } from '../../rules/conversion.ts';
 import { InverseIndex } from '../../rules/inverse.ts';
 import { type Change, type Operation, type RuleBook, versionHeader } from '../../rules/rule-book.ts';
 import {
@@ -25,6 +26,7 @@ import {
   objectIn,
   operationsOf,
 } from '../description.ts';
+import { convertedSchema } from './converted-schema.ts';
 import { isWithoutOperations, MovedOperations, movedOperation, withOperations } from './moved-paths.ts';
 import { nameComponents } from './name-components.ts';
 import {
@@ -477,8 +479,11 @@ function editParameters(
     const parameter = followed(description, declared);
     if (!isObject(parameter) || queryName(parameter) !== affected) return declared;
     if (rule.rule === 'rename') return marked({ ...parameter, name: rule.parameter }, change);
-    if (rule.rule !== 'map') return marked({ ...parameter, schema: { type: 'string' } }, change);
-    return withValues(parameter, change, rule.values);
+    if (rule.rule === 'map') return withValues(parameter, change, rule.values);
+    if (!('conversion' in rule)) return declared;
+    const follow = (part: unknown): unknown => followed(description, part);
+    const schema = convertedSchema(parameter['schema'], inverseConversion(rule.conversion), follow);
+    return marked({ ...parameter, schema }, change);
   });
 }
 

@@ -1,7 +1,5 @@
 import { scalarValue } from '../../json/document.ts';
-import { stringText } from '../../json/names.ts';
-import { type Conversion, converterOf, inverseConversion } from '../../rules/conversion.ts';
-import { isNumeric } from '../../rules/date-format.ts';
+import { type Conversion, inverseConversion } from '../../rules/conversion.ts';
 import type { InvertedRule } from '../../rules/inverse.ts';
 import { type Change, isRewritten, type Operation } from '../../rules/rule-book.ts';
 import type { MappedValue, Path, RequestRule, ResponseRule, StatusPattern } from '../../rules/rule.ts';
@@ -23,6 +21,7 @@ import {
   objectIn,
   stringsOf,
 } from '../description.ts';
+import { convertedSchema, convertedValue } from './converted-schema.ts';
 
 /** One step from V2's schema to V1's. */
 export interface InverseEdit {
@@ -476,65 +475,16 @@ function reshape(
   };
 }
 
-/** Converts a member: the kind of its schema, and its examples; what else the schema says is of the other kind. */
+/** Converts a member: its schema, and its examples. */
 function convertMember(change: string, name: string, conversion: Conversion): SchemaEdit {
-  const convert = converterOf(conversion);
-  const value = (given: unknown): unknown => {
-    if (typeof given !== 'string' && typeof given !== 'number') return given;
-    const converted = convert(JSON.stringify(given));
-    if (converted === undefined) return given;
-    return converted.startsWith('"') ? stringText(converted.slice(1, -1)) : Number(converted);
-  };
   return reshape(['convert', change, name, conversion], name, name, {
-    value,
-    schema: (schema, components) => {
-      const described = components.followed(schema);
-      const {
-        description,
-        title,
-        nullable,
-        type,
-        example,
-        examples,
-        default: usual,
-      } = isObject(described) ? described : {};
-      const isNull = nullable === true || (Array.isArray(type) && type.includes('null'));
-      const kind = kindOf(conversion, Array.isArray(type) ? type.find((one) => one !== 'null') : type);
-      const kept: JsonObject = {
-        ...(title === undefined ? {} : { title }),
-        ...(description === undefined ? {} : { description }),
-        ...kind,
-        ...(isNull ? (nullable === true ? { nullable } : { type: [kind['type'], 'null'] }) : {}),
-        ...(usual === undefined ? {} : { default: value(usual) }),
-        ...(example === undefined ? {} : { example: value(example) }),
-        ...(Array.isArray(examples) ? { examples: examples.map(value) } : {}),
-      };
-      return marked(kept, change);
-    },
+    value: (value) => convertedValue(value, conversion),
+    schema: (schema, components) =>
+      marked(
+        convertedSchema(schema, conversion, (part) => components.followed(part)),
+        change,
+      ),
   });
-}
-
-/** The kind of the values that a conversion makes. */
-function kindOf(conversion: Conversion, type: unknown): JsonObject {
-  switch (conversion.rule) {
-    case 'scale':
-      return { type: 'number' };
-    case 'quote':
-    case 'prefix':
-    case 'unprefix':
-      return { type: 'string' };
-    case 'unquote':
-      return { type: type === 'integer' ? type : 'number' };
-    case 'date': {
-      const { to } = conversion;
-      if (isNumeric(to)) return { type: 'integer' };
-      return {
-        type: 'string',
-        ...(to === 'date' ? { format: 'date' } : {}),
-        ...(to === 'datetime' ? { format: 'date-time' } : {}),
-      };
-    }
-  }
 }
 
 /** Lets a member be the one element of a list under the name `to`. */

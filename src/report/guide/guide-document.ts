@@ -12,7 +12,7 @@ export interface GuideChange {
   readonly summary: string;
 }
 
-/** The migration guide of one client. It has no value of a body: those are `…`. */
+/** The migration guide of one client. It has no value of a request: those are `…`. What a rule makes of values is the rule book's. */
 export interface GuideDocument {
   /** The hash, or the digits that were asked for when there is no such client. */
   readonly client: string;

@@ -4,7 +4,9 @@ import type { Entry } from '../../rewrite-log/entry.ts';
 import { printDestination } from '../../rules/move.ts';
 import { MovedMembers } from '../../rewrite-log/response-findings.ts';
 import { type EditRecord, isOfBody, isOfQuery, placesOfEdit } from '../../rewrite/records.ts';
-import { type RuleBook, versionHeader } from '../../rules/rule-book.ts';
+import type { Conversion } from '../../rules/conversion.ts';
+import { type Change, type RuleBook, versionHeader } from '../../rules/rule-book.ts';
+import type { MappedValue } from '../../rules/rule.ts';
 import { wouldFail } from '../../rollout/body-checks.ts';
 import { bodyChecksOf, outcomesOf, responsesOf } from '../client-report.ts';
 import { BodyCheckCounts, type DifferingMembers, Outcomes, ResponseChanges } from '../tally/outcomes.ts';
@@ -39,8 +41,11 @@ const MAX_POINTERS = 5;
 /** A rule book, as far as a guide tells of it. */
 interface GuideBook
   extends GuidePrefixes, Pick<RuleBook, 'version' | 'versionField' | 'rollout' | 'operations'> {
-  readonly changes: readonly GuideChange[];
+  readonly changes: readonly GuidedChange[];
 }
+
+/** A change with the rules that a guide reads values from; a report that was written down has none. */
+type GuidedChange = GuideChange & Partial<Pick<Change, 'request' | 'query'>>;
 
 /** The path prefixes of both versions. */
 interface GuidePrefixes {
@@ -79,7 +84,12 @@ const REMARKS: ReadonlyMap<string, string> = new Map([
   ['value', 'this value could not be converted'],
   ['default', 'V2 needs a value; this one is sent for you today'],
   ['byte-order-mark', 'JSON does not allow it'],
+  ['transform', "a program of the operator makes V2's form of it today: ask for what it does"],
 ]);
+
+/** Pairs of a map, and characters of a value of the rule book, that a remark has at most. */
+const MAX_PAIRS = 5;
+const MAX_VALUE_CHARACTERS = 40;
 
 const REMEDIES: ReadonlyMap<string, string> = new Map([
   ['malformed-json', 'Send valid JSON in UTF-8.'],
@@ -153,7 +163,7 @@ export class Guide {
       ...(version === undefined || field === undefined ? {} : { version: { field, value: version } }),
       changes: changes.filter(({ id }) => used.has(id)).map(({ id, summary }) => ({ id, summary })),
       end: endOfV1(book.rollout, client),
-      calls: calls.map((call) => call.document({ from, to }, movedCall(call.name, book))),
+      calls: calls.map((call) => call.document(book, movedCall(call.name, book))),
       mistakes: [...this.mistakes.values()].map((mistake) => printMistake(mistake)),
       dryRuns: wouldFail([...this.dryRuns.all.values()]),
       omitted: this.omitted,
@@ -258,9 +268,9 @@ class CallGuide {
     learnCheck(shape, entry);
   }
 
-  document(prefixes: GuidePrefixes, moved: GuideCall['moved']): GuideCall {
+  document(book: GuideBook, moved: GuideCall['moved']): GuideCall {
     const shapes = mergedShapes([...this.shapes.values()]);
-    const bodies = shapes.map((shape) => this.body(shape, prefixes, moved)).sort(byVerdict);
+    const bodies = shapes.map((shape) => this.body(shape, book, moved)).sort(byVerdict);
     const [checks] = bodyChecksOf(this.checks);
     const hidden = bodies.slice(MAX_SHOWN).reduce((sum, { count }) => sum + count, 0);
     return {
@@ -291,11 +301,11 @@ class CallGuide {
     for (const pointer of errorPointers ?? []) this.named.set(pointer, (this.named.get(pointer) ?? 0) + 1);
   }
 
-  private body(shape: GuideShape, prefixes: GuidePrefixes, moved: GuideCall['moved']): GuideBody {
+  private body(shape: GuideShape, book: GuideBook, moved: GuideCall['moved']): GuideBody {
     const { count, last, path, edits, hasBody } = shape;
-    const moves = movesOf(edits);
+    const moves = movesOf(edits, book.changes);
     const after =
-      moved === undefined ? `${this.method} ${v2Target(path, edits, prefixes)}` : (shape.atV2 ?? moved.v2);
+      moved === undefined ? `${this.method} ${v2Target(path, edits, book)}` : (shape.atV2 ?? moved.v2);
     const heads = {
       before: `${this.method} ${path}${fieldLines(edits.map(({ rule, header }) => (isAdding(rule) ? undefined : header)))}`,
       after: `${after}${fieldLines(edits.map(({ to }) => to))}`,
@@ -422,18 +432,85 @@ function leavesOf(members: readonly string[]): string {
   return JSON.stringify(members.filter((member) => !containers.has(member)).sort());
 }
 
-function movesOf(edits: readonly EditRecord[]): GuideBody['moves'] {
+function movesOf(edits: readonly EditRecord[], changes: readonly GuidedChange[]): GuideBody['moves'] {
   return edits
     .filter(({ note }) => note !== 'already-flat')
     .map((edit) => {
-      const { rule, note } = edit;
+      const { note } = edit;
       const { from = ADDED, path } = placesOfEdit(edit);
       return {
         from: note === 'byte-order-mark' ? 'byte order mark' : from,
         ...(path === undefined ? {} : { to: path === '' ? '/' : path }),
-        remark: REMARKS.get(note ?? rule) ?? note ?? '',
+        remark: remarkOf(edit, changes),
       };
     });
+}
+
+/** What becomes of a value: with the numbers, texts and values of the rule, where the rule book has one rule only that it can be. */
+function remarkOf(
+  { change, rule, note, from, path, header }: EditRecord,
+  changes: readonly GuidedChange[],
+): string {
+  const general = REMARKS.get(note ?? rule) ?? note ?? '';
+  if (note !== undefined || header !== undefined) return general;
+  const known = changes.find(({ id }) => id === change);
+  const names = new Set([from, path].flatMap((place) => nameAt(place) ?? []));
+  const isQuery = (from ?? path)?.startsWith('?') === true;
+  // A value that a query is given may be a key: only those of bodies are shown.
+  const words = isQuery
+    ? (known?.query ?? []).flatMap((one) => {
+        if (one.rule !== rule || 'text' in one || !('parameter' in one)) return [];
+        return [{ name: one.parameter, words: valueWords(one) }];
+      })
+    : (known?.request ?? []).flatMap((one) => {
+        if (one.rule !== rule || !('member' in one)) return [];
+        return [{ name: one.member, words: valueWords(one) }];
+      });
+  const named = words.filter(({ name }) => names.has(name));
+  const [first, ...others] = new Set((named.length > 0 ? named : words).map((one) => one.words));
+  return first === undefined || first === '' || others.length > 0 ? general : first;
+}
+
+/** The last name of a pointer, or that of a parameter. */
+function nameAt(place: string | undefined): string | undefined {
+  if (place === undefined || place.startsWith('?')) return place?.slice(1);
+  const last = place.slice(place.lastIndexOf('/') + 1);
+  return last.replaceAll('~1', '/').replaceAll('~0', '~');
+}
+
+/** What a rule makes of a value, as whoever changes a client is told; empty where its places say all. */
+function valueWords(rule: {
+  readonly rule: string;
+  readonly conversion?: Conversion;
+  readonly values?: readonly MappedValue[];
+  readonly json?: string;
+}): string {
+  const { conversion, values, json } = rule;
+  if (conversion !== undefined) return conversionRemark(conversion);
+  if (values !== undefined) {
+    const pairs = values.slice(0, MAX_PAIRS).map(({ from, to }) => `${from.text} is ${to.text}`);
+    return `${pairs.join(', ')}${values.length > MAX_PAIRS ? ', …' : ''}`;
+  }
+  if (json === undefined || json.length > MAX_VALUE_CHARACTERS) return '';
+  return rule.rule === 'set'
+    ? `V2 needs the value ${json}`
+    : `V2 needs a value; ${json} is sent for you today`;
+}
+
+function conversionRemark(conversion: Conversion): string {
+  switch (conversion.rule) {
+    case 'scale':
+      return `multiply the number by ${conversion.by}`;
+    case 'prefix':
+      return `the text begins with ${conversion.with}`;
+    case 'unprefix':
+      return `the text lacks ${conversion.with} at its start`;
+    case 'date':
+      return `write the date as ${conversion.to}, not as ${conversion.from}`;
+    case 'quote':
+    case 'unquote':
+      return '';
+  }
 }
 
 /** True for a rule after which V2 gets a field whether or not the client sent it. */

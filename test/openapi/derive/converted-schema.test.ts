@@ -1,0 +1,236 @@
+/* oxlint-disable typescript/no-explicit-any -- a schema is a tree of anything */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { convertedSchema, convertedValue } from '../../../src/openapi/derive/converted-schema.ts';
+import type { JsonObject } from '../../../src/openapi/description.ts';
+import { type Conversion, converterOf, inverseConversion } from '../../../src/rules/conversion.ts';
+import { fuzzRuns } from '../../support/fuzz.ts';
+
+const scale = (by: string): Conversion => ({ rule: 'scale', by, digits: 2 });
+const date = (from: string, to: string): Conversion => ({ rule: 'date', from, to, zone: 'UTC', at: 0 });
+const unprefix: Conversion = { rule: 'unprefix', with: 'inv_' };
+const prefix: Conversion = { rule: 'prefix', with: 'a.b' };
+const [quote, unquote]: Conversion[] = [{ rule: 'quote' }, { rule: 'unquote' }];
+
+const PARTS: Readonly<Record<string, JsonObject>> = {
+  Money: { type: 'integer', minimum: 0, description: 'Cents' },
+  Id: { type: 'string', pattern: '^inv_[0-9]+$', readOnly: true },
+};
+
+const follow = (schema: unknown): unknown =>
+  typeof schema === 'object' && schema !== null && '$ref' in schema ? PARTS[String(schema.$ref)] : schema;
+
+test.each<readonly [title: string, conversion: Conversion | undefined, v2: JsonObject, v1: JsonObject]>([
+  [
+    'bounds of a smaller unit',
+    scale('0.01'),
+    { type: 'integer', minimum: 50, maximum: 100_000 },
+    { type: 'number', minimum: 0.5, maximum: 1000 },
+  ],
+  [
+    'bounds of a larger unit',
+    scale('100'),
+    { type: 'number', exclusiveMinimum: 0.5 },
+    { type: 'number', exclusiveMinimum: 50 },
+  ],
+  [
+    'whole numbers stay whole',
+    scale('100'),
+    { type: 'integer', multipleOf: 5 },
+    { type: 'integer', multipleOf: 500 },
+  ],
+  [
+    'a step that floats do not have is left out',
+    scale('0.01'),
+    { type: 'integer', multipleOf: 5 },
+    { type: 'number' },
+  ],
+  [
+    'bounds of OpenAPI 3.0',
+    scale('0.01'),
+    { type: 'integer', minimum: 100, exclusiveMinimum: true, nullable: true },
+    { type: 'number', minimum: 1, exclusiveMinimum: true, nullable: true },
+  ],
+  [
+    'listed values, and null',
+    scale('0.01'),
+    { type: ['integer', 'null'], enum: [100, 250, null], default: 100 },
+    { type: ['number', 'null'], enum: [1, 2.5, null], default: 1 },
+  ],
+  [
+    'the only value',
+    scale('0.01'),
+    { const: 1050, examples: [5] },
+    { type: 'number', const: 10.5, examples: [0.05] },
+  ],
+  ['a reference', scale('0.01'), { $ref: 'Money' }, { type: 'number', minimum: 0, description: 'Cents' }],
+  [
+    'parts that all apply',
+    scale('0.01'),
+    { allOf: [{ $ref: 'Money' }, { maximum: 900 }] },
+    { type: 'number', minimum: 0, maximum: 9, description: 'Cents' },
+  ],
+  [
+    'an alternative to null',
+    scale('0.01'),
+    { anyOf: [{ $ref: 'Money' }, { type: 'null' }] },
+    { type: ['number', 'null'], minimum: 0, description: 'Cents' },
+  ],
+  [
+    'a pattern and lengths without the text',
+    unprefix,
+    { type: 'string', pattern: '^inv_[0-9]+$', minLength: 5, maxLength: 20 },
+    { type: 'string', pattern: '^[0-9]+$', minLength: 1, maxLength: 16 },
+  ],
+  ['what is read only', unprefix, { $ref: 'Id' }, { type: 'string', pattern: '^[0-9]+$', readOnly: true }],
+  [
+    'a quantifier behind the text is about its last character',
+    unprefix,
+    { type: 'string', pattern: '^inv_+$' },
+    { type: 'string' },
+  ],
+  [
+    'an alternative may have another beginning',
+    unprefix,
+    { type: 'string', pattern: '^inv_[0-9]+$|^old$' },
+    { type: 'string' },
+  ],
+  [
+    'listed texts',
+    unprefix,
+    { type: 'string', enum: ['inv_1', 'inv_2'] },
+    { type: 'string', enum: ['1', '2'] },
+  ],
+  [
+    'a text with special characters',
+    prefix,
+    { type: 'string', pattern: '^[0-9]{2}$', maxLength: 2 },
+    { type: 'string', pattern: '^a\\.b[0-9]{2}$', maxLength: 5 },
+  ],
+  [
+    'digits are a whole number',
+    unquote,
+    { type: 'string', pattern: '^[0-9]+$', maxLength: 9 },
+    { type: 'integer' },
+  ],
+  [
+    'other texts are a number',
+    unquote,
+    { type: 'string', pattern: '^[0-9.]+$', enum: ['1.5'] },
+    { type: 'number', enum: [1.5] },
+  ],
+  [
+    'a whole number as text',
+    quote,
+    { type: 'integer', minimum: 1, maximum: 9 },
+    { type: 'string', pattern: '^-?[0-9]+$' },
+  ],
+  [
+    'a number as text',
+    quote,
+    { type: 'number', enum: [1, 2], deprecated: true },
+    { type: 'string', enum: ['1', '2'], deprecated: true },
+  ],
+  [
+    'a day',
+    date('datetime', 'date'),
+    { type: 'string', format: 'date-time', example: '2026-01-31T00:00:00Z' },
+    { type: 'string', format: 'date', example: '2026-01-31' },
+  ],
+  [
+    'a format of its own',
+    date('datetime', 'DD/MM/YYYY'),
+    { type: 'string', format: 'date-time' },
+    { type: 'string', pattern: '^[0-9]{2}\\/[0-9]{2}\\/[0-9]{4}$' },
+  ],
+  [
+    'milliseconds',
+    date('epoch', 'epoch-ms'),
+    { type: 'integer', minimum: 0, maximum: 2_000_000_000 },
+    { type: 'integer', minimum: 0, maximum: 2_000_000_000_000 },
+  ],
+  [
+    'seconds that were a text',
+    date('datetime', 'epoch'),
+    { type: 'string', format: 'date-time', maxLength: 20 },
+    { type: 'integer' },
+  ],
+])('%s', (_, conversion, v2, v1) => {
+  if (conversion === undefined) throw new Error('there is no conversion');
+  expect(convertedSchema(v2, conversion, follow)).toEqual(v1);
+});
+
+test('a schema within itself ends', () => {
+  const own: JsonObject = { type: 'integer', maximum: 5 };
+  const schema = { allOf: [own] };
+  Object.assign(own, { allOf: [schema] });
+  expect(convertedSchema(schema, scale('0.01'), (part) => part)).toEqual({ type: 'number', maximum: 0.05 });
+});
+
+/** Whether a value is one of a schema, by the keywords that conversions know. */
+function isOf(schema: any, value: unknown): boolean {
+  const kinds = {
+    integer: Number.isInteger(value),
+    number: typeof value === 'number',
+    string: typeof value === 'string',
+  };
+  if (!kinds[schema.type as keyof typeof kinds]) return false;
+  if (schema.enum !== undefined && !schema.enum.includes(value)) return false;
+  if (typeof value === 'number')
+    return value >= (schema.minimum ?? value) && value <= (schema.maximum ?? value);
+  const text = String(value);
+  const length = Array.from(text).length;
+  if (length < (schema.minLength ?? 0) || length > (schema.maxLength ?? length)) return false;
+  return schema.pattern === undefined || new RegExp(schema.pattern, 'u').test(text);
+}
+
+const cents = fc.integer({ min: -100_000, max: 100_000 });
+const bounded = fc
+  .tuple(cents, cents)
+  .map(([one, other]) => ({ type: 'integer', minimum: Math.min(one, other), maximum: Math.max(one, other) }));
+const word = fc.constantFrom('inv_', 'a.b-', '(é)', 'x/$');
+const sized = fc
+  .record({ minLength: fc.nat(8), maxLength: fc.integer({ min: 5, max: 16 }) })
+  .map((sizes) => ({ type: 'string', ...sizes }));
+
+test('a value is one of V1 just where its conversion is one of V2', () => {
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        fc.record({
+          conversion: fc.constantFrom(scale('100'), scale('0.5'), scale('8')),
+          v2: bounded,
+          v1: cents,
+        }),
+        fc
+          .tuple(word, sized, fc.string({ unit: 'grapheme', maxLength: 12 }))
+          .map(([text, v2, v1]) => ({ conversion: { rule: 'prefix', with: text } as Conversion, v2, v1 })),
+        fc.tuple(word, fc.nat(99_999)).map(([text, number]) => ({
+          conversion: { rule: 'prefix', with: text } as Conversion,
+          v2: {
+            type: 'string',
+            pattern: `^${text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`)}[1-4]+$`,
+          },
+          v1: String(number),
+        })),
+      ),
+      ({ conversion, v2, v1 }) => {
+        const derived = convertedSchema(v2, inverseConversion(conversion), (part) => part);
+        // The gateway sends V2 what the rule makes of V1's value.
+        const sent: unknown = JSON.parse(converterOf(conversion)(JSON.stringify(v1)) ?? 'null');
+        expect([derived, v1, isOf(derived, v1)]).toEqual([
+          derived,
+          v1,
+          isOf(v2, sent) ||
+            (v2.type === 'integer' && !Number.isInteger(sent) && isOf({ ...v2, type: 'number' }, sent)),
+        ]);
+      },
+    ),
+    { numRuns: fuzzRuns(2000) },
+  );
+});
+
+test('a value that cannot be converted stays', () => {
+  for (const value of ['x', null, true, [1], { a: 1 }])
+    expect(convertedValue(value, scale('100'))).toEqual(value);
+});

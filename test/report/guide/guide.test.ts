@@ -1,0 +1,123 @@
+import { expect, test } from 'vitest';
+import type { GuideBody } from '../../../src/report/guide/guide-document.ts';
+import { Guide } from '../../../src/report/guide/guide.ts';
+import type { EditRecord } from '../../../src/rewrite/records.ts';
+import { compilePlans } from '../../../src/rewrite/plan.ts';
+import { readRuleBook } from '../../../src/rules/read-rule-book.ts';
+import { REQUEST_RULE_NAMES } from '../../../src/rules/rule.ts';
+import type { RuleBook } from '../../../src/rules/rule-book.ts';
+import { bytesOf } from '../../rewrite/notation.ts';
+import { sampleEntry } from '../../support/sample-entries.ts';
+
+async function bookOf(rules: string): Promise<RuleBook> {
+  const text = `{ operations: { make: POST /things }, changes: [{ id: c, summary: S., on: [make], ${rules} }] }`;
+  const reading = await readRuleBook(text, 'rules');
+  if (!reading.ok) throw new Error(reading.faults.map(({ message }) => message).join('\n'));
+  return reading.ruleBook;
+}
+
+/** The moves that a guide shows of a request with these edits. */
+function movesOf(book: RuleBook, edits: readonly EditRecord[], more: object = {}): GuideBody['moves'] {
+  const guide = new Guide('3fa9');
+  const { attributes: _, ...entry } = sampleEntry(1, Date.UTC(2026, 10, 21));
+  guide.add({ ...entry, client: '3fa90000', operation: 'make', edits, verdict: 'rewritten', ...more });
+  return guide.document(book).calls[0]?.bodies[0]?.moves ?? [];
+}
+
+const shown = (moves: GuideBody['moves']): readonly string[] =>
+  moves.map(({ from, to, remark }) => `${from} > ${to ?? 'leave out'}${remark === '' ? '' : `: ${remark}`}`);
+
+/** Rules, the body of a V1 request, and what the guide says of it: what the rewriter records is the guide's own traffic. */
+const RULES: readonly (readonly [rules: string, body: string, said: readonly string[]])[] = [
+  ['{ unwrap: data }', '{"data":{"a":1}}', ['/data > /']],
+  ['{ nest: [a], under: o }', '{"a":1}', ['/a > /o/a']],
+  ['{ rename: a, to: b }', '{"a":1}', ['/a > /b']],
+  ['{ move: o.a, to: b }', '{"o":{"a":1,"c":2}}', ['/o/a > /b']],
+  ['{ strip: a }', '{"a":1,"b":2}', ['/a > leave out']],
+  ['{ only: [b] }', '{"a":1,"b":2}', ['/a > leave out']],
+  [
+    '{ map: { open: outstanding, 1: one }, of: a }',
+    '{"a":"open"}',
+    ['/a > /a: 1 is one, open is outstanding'],
+  ],
+  [
+    '{ map: { a: b, c: d, e: f, g: h, i: j, k: l }, of: a }',
+    '{"a":"c"}',
+    ['/a > /a: a is b, c is d, e is f, g is h, i is j, …'],
+  ],
+  ['{ set: { a: 7 } }', '{"b":1}', ['not sent > /a: V2 needs the value 7']],
+  ['{ default: { a: AUD } }', '{"b":1}', ['not sent > /a: V2 needs a value; "AUD" is sent for you today']],
+  ['{ scale: a, by: 100 }', '{"a":10.50}', ['/a > /a: multiply the number by 100']],
+  ['{ quote: a }', '{"a":7}', ['/a > /a: a text now, with the same characters']],
+  ['{ unquote: a }', '{"a":"7"}', ['/a > /a: a number now, with the same digits']],
+  ['{ prefix: a, with: inv_ }', '{"a":"7"}', ['/a > /a: the text begins with inv_']],
+  ['{ unprefix: a, with: inv_ }', '{"a":"inv_7"}', ['/a > /a: the text lacks inv_ at its start']],
+  [
+    '{ date: a, from: date, to: epoch }',
+    '{"a":"2026-01-31"}',
+    ['/a > /a: write the date as epoch, not as date'],
+  ],
+  ['{ list: a, to: b }', '{"a":1}', ['/a > /b: a list of one now']],
+  [
+    '{ join: [a, b], to: c, with: " " }',
+    '{"a":"x","b":"y"}',
+    ['/a > /c: a part of a joined text now', '/b > /c: a part of a joined text now'],
+  ],
+  [
+    '{ split: a, to: [b, c], at: first, with: " " }',
+    '{"a":"x y"}',
+    ['/a > /b: a part of the text', '/a > /c: a part of the text'],
+  ],
+  // Two rules of one change: each has its own words, by the names of the member.
+  [
+    '{ rename: a, to: cents }, { scale: cents, by: 100 }, { scale: b, by: 1000 }',
+    '{"a":1,"b":2}',
+    ['/a > /cents', '/a > /cents: multiply the number by 100', '/b > /b: multiply the number by 1000'],
+  ],
+  ['{ scale: a, by: 100 }', '{"a":"ten"}', ['/a > /a: this value could not be converted']],
+];
+
+test.each(RULES)(
+  'of %s with %s the guide says what moves, and what its value becomes',
+  async (rules, body, said) => {
+    const parsed = await bookOf(`request: [${rules}]`);
+    const book = { ...parsed, policies: { ...parsed.policies, value: 'keep' as const } };
+    const outcome = compilePlans(book).of(book.operations[0]).rewrite(bytesOf(body));
+    if (outcome.verdict === 'refused') throw new Error(outcome.refusal.detail);
+    expect(shown(movesOf(book, outcome.records))).toEqual(said);
+  },
+);
+
+test('no request rule is left out of the guide', () => {
+  const tried = new Set(
+    RULES.flatMap(([rules]) => [...rules.matchAll(/\{ (\w+):/g)].map(([, name]) => name)),
+  );
+  expect(REQUEST_RULE_NAMES.filter((name) => !tried.has(name))).toEqual([]);
+});
+
+test.each([
+  ['{ map: { open: outstanding }, of: a }', 'map', ['?a > ?a: open is outstanding']],
+  ['{ scale: a, by: 100 }', 'scale', ['?a > ?a: multiply the number by 100']],
+  ['{ date: a, from: date, to: epoch-ms }', 'date', ['?a > ?a: write the date as epoch-ms, not as date']],
+  // The value may be a key of the operator's.
+  ['{ set: { a: s3cret } }', 'set', ['?a > ?a: V2 needs this value']],
+] as const)('of the query rule %s the guide says what becomes of the value', async (rules, rule, said) => {
+  const book = await bookOf(`query: [${rules}]`);
+  const edits = [{ change: 'c', rule, from: '?a', path: '?a' }];
+  expect(shown(movesOf(book, edits, { method: 'GET', bytesIn: 0, path: '/api/v1/things?a=…' }))).toEqual(
+    said,
+  );
+});
+
+test('the value of a header field is in no guide, and a transform is said', async () => {
+  const book = await bookOf('headers: [{ set: X-Key, to: s3cret }]');
+  const edits: readonly EditRecord[] = [
+    { change: 'c', rule: 'set', header: 'X-Key', to: 'X-Key' },
+    { change: 'c', rule: 'transform', from: '', path: '' },
+  ];
+  const said = shown(movesOf(book, edits));
+  expect(said).toEqual([
+    'X-Key: > X-Key:: V2 needs this value',
+    " > /: a program of the operator makes V2's form of it today: ask for what it does",
+  ]);
+});
