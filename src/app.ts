@@ -12,6 +12,7 @@ const PATHS: Readonly<Record<Decision['route'], string>> = {
   migrate: '/migrate',
   'self-service': '/self-service',
   pass: '/pass',
+  webhook: '/webhook',
   options: '/options',
   none: '/none',
 };
@@ -26,6 +27,7 @@ export function createApp(gateway: Gateway, Base: typeof Hono): Hono<AppEnv> {
   app.all('/migrate', ({ env }) => gateway.migrate(env.received));
   app.all('/self-service', ({ env }) => gateway.serveReport(env.received));
   app.all('/options', ({ env }) => gateway.serveOptions(env.received));
+  app.all('/webhook', ({ env }) => gateway.deliver(env.received));
   app.all('/pass', ({ env }) => gateway.pass(env.received));
   app.notFound(({ env }) => gateway.refuse(env.received));
   app.onError((error, { env }) => gateway.failInternally(env.received.exchange, error));

@@ -125,6 +125,10 @@ function edgeFaults({ bindings, ruleBook }: EdgeGatewayParts, settings: Settings
     faults.push(
       `The rule book has newcomers: set ${environmentName(table.clientSecret)}, or every isolate takes each client for another one.`,
     );
+  if (ruleBook.webhooks !== undefined)
+    faults.push(
+      'The rule book has webhooks, which a worker at the edge does not deliver: remove them, and have V2 post to a gateway on Node.',
+    );
   const adminFault = adminFaultOf(bindings, settings);
   return [...faults, ...(missing ? [missing] : []), ...(adminFault === undefined ? [] : [adminFault])];
 }

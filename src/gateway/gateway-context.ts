@@ -1,7 +1,7 @@
 import { type CollectorMemory, newMemory } from '../http/byte-collector.ts';
 import type { Coding } from '../http/content.ts';
 import { HopFields } from '../http/hop-fields.ts';
-import type { HopLimits } from '../migrate/decision.ts';
+import type { HopLimits, WebhookDecision } from '../migrate/decision.ts';
 import type { DecodeBody, EncodeBody, OpenDecoder } from '../migrate/decode-web-body.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { AttributeNames } from '../rewrite-log/attributes.ts';
@@ -22,12 +22,17 @@ import { type OnCheckPhase, BufferBudget, ExchangeWatchdog, RecordQueue } from '
 import { CircuitBreaker, circuitNotice, type GatewayNotice, type Origin, RetryBudget } from './resilience.ts';
 import { CrossOrigin } from './cross-origin.ts';
 import { type Describe, describeV1, DescriptionCache } from './description.ts';
-import { TrustedProxies } from './received-request.ts';
+import { type ReceivedRequest, TrustedProxies } from './received-request.ts';
 import { BodyChecks, type V2Schemas } from './v1/dry-run.ts';
 import { Comparisons } from './v1/compare.ts';
 
 /** A service behind the gateway, and the way to it. */
 export type OriginParts = Pick<Origin, 'upstream' | 'path' | 'hosts'>;
+
+/** Delivers the webhooks of V2 to subscribers: a part, so that a runtime without it does not carry its code. */
+export interface Webhooks {
+  deliver(gateway: GatewayContext, received: ReceivedRequest, decision: WebhookDecision): void;
+}
 
 /** Parts that the runtime provides. */
 export interface GatewayParts {
@@ -71,6 +76,8 @@ export interface GatewayParts {
   readonly rewriter?: BodyRewriter | undefined;
   /** Calls the transforms of a rule book, within its budget; without it, requests of operations that have one fail. */
   readonly transform?: ((book: RuleBook, job: TransformJob) => Promise<TransformOutcome>) | undefined;
+  /** Delivers the webhooks of rule books; without it, there are none. */
+  readonly webhooks?: Webhooks | undefined;
   /** Derives V1's description from V2's; without it, that is done at once. */
   readonly describe?: Describe | undefined;
   /** Codings that `decode` supports, if not all that the contract names. */
@@ -144,19 +151,9 @@ export class GatewayContext {
     this.recordQueue = new RecordQueue(parts.onUnexpectedError, parts.onCheckPhase);
     this.rewriter = parts.rewriter ?? immediateRewriter;
     this.bodyMemory = parts.bodyMemory ?? newMemory;
-    const { breakerFailures: failures, breakerOpenMs: openMs } = options;
     const { v1, v2, now } = parts;
-    const originOf = (version: 'v1' | 'v2', { upstream, path, hosts }: OriginParts): Origin => {
-      const breaker = new CircuitBreaker({
-        failures,
-        openMs,
-        now,
-        onChange: (before, after) => this.notify(circuitNotice(version, before, after)),
-      });
-      return { version, upstream, breaker, retryBudget: new RetryBudget(now), path, hosts };
-    };
-    this.v2 = originOf('v2', v2);
-    this.v1 = v1 && originOf('v1', v1);
+    this.v2 = this.originOf('v2', v2);
+    this.v1 = v1 && this.originOf('v1', v1);
     this.selfServiceLimits = {
       reportReads: new TokenBuckets(REPORT_READS, now),
       unseenKeys: new TokenBuckets(UNSEEN_KEYS, now),
@@ -170,6 +167,18 @@ export class GatewayContext {
     const store = parts.clientStore ?? new MemoryStore(time);
     this.knownClients = new KnownClients({ store, time, after, clientOf, later });
     this.rollout = parts.rollout ?? new RolloutControl({ time: parts.time, onNotice: () => {} });
+  }
+
+  /** A service with a circuit and a budget of its own; `host` is that of a subscriber, for the operator. */
+  originOf(version: Origin['version'], { upstream, path, hosts }: OriginParts, host?: string): Origin {
+    const { now } = this.parts;
+    const breaker = new CircuitBreaker({
+      failures: this.options.breakerFailures,
+      openMs: this.options.breakerOpenMs,
+      now,
+      onChange: (before, after) => this.notify(circuitNotice({ version, host }, before, after)),
+    });
+    return { version, host, upstream, breaker, retryBudget: new RetryBudget(now), path, hosts };
   }
 
   /** Notifies the operator, if there is a notice. */

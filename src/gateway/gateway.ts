@@ -50,6 +50,8 @@ export class Gateway extends GatewayContext {
         return this.pass(received);
       case 'migrate':
         return this.migrate(received);
+      case 'webhook':
+        return this.deliver(received);
       case 'self-service':
         return this.serveReport(received);
       case 'options':
@@ -80,6 +82,15 @@ export class Gateway extends GatewayContext {
     const exchange = new PassExchange(this, received, decision);
     if (received.refusal === undefined) exchange.guarded(() => exchange.start());
     else exchange.refuse(received.refusal);
+    return received.exchange.handled;
+  }
+
+  /** Responds to a webhook of V2 with the response of its subscriber. */
+  deliver(received: ReceivedRequest): Exchange['handled'] {
+    const { decision } = received;
+    const { webhooks } = this.parts;
+    if (decision.route !== 'webhook' || webhooks === undefined) return this.refuse(received);
+    webhooks.deliver(this, received, decision);
     return received.exchange.handled;
   }
 

@@ -235,7 +235,7 @@ export class ProxiedExchange implements ExchangeHandler, UpstreamReceiver, Watch
       this.isProbe = breaker.state === 'probing';
     }
     if (request.body instanceof Uint8Array) this.entry.bytesOut = request.body.length;
-    if (version === 'v2') this.recorder?.recordUpstreamRequest(request);
+    if (version !== 'v1') this.recorder?.recordUpstreamRequest(request);
     this.call = upstream.send(
       request,
       new ReceiverBoundary(this.sampled(this.receiver()), this.failInternally),
@@ -489,8 +489,8 @@ export class ProxiedExchange implements ExchangeHandler, UpstreamReceiver, Watch
    */
   private countFault(fault: UpstreamFault): void {
     const { kind } = fault;
-    const { breaker, upstream, version } = this.origin;
-    this.gateway.notify({ event: 'upstream-fault', origin: version, fault });
+    const { breaker, upstream, version, host } = this.origin;
+    this.gateway.notify({ event: 'upstream-fault', origin: version, host, fault });
     breaker.failed(kind === 'closed' ? this.sentAt : undefined, upstream.recoveries);
   }
 

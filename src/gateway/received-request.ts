@@ -40,6 +40,8 @@ export function receiveRequest(
 
 /** The key of the client of a request, from where the rule book has it; undefined without one. */
 export function apiKeyOf({ head, rules, exchange, decision }: ReceivedRequest): string | undefined {
+  // V2 is no client.
+  if (decision.route === 'webhook') return undefined;
   const { clientKeys } = rules;
   if (clientKeys === undefined) return head.authorization;
   return clientKeys.of(head, exchange.target, decision.route === 'pass');

@@ -217,7 +217,10 @@ function sum(slots: readonly number[]): number {
 
 /** A service behind the gateway. */
 export interface Origin {
-  readonly version: 'v1' | 'v2';
+  /** The version that it serves, or `webhook` for a subscriber. */
+  readonly version: 'v1' | 'v2' | 'webhook';
+  /** Host and port of a subscriber, for the operator. */
+  readonly host?: string | undefined;
   readonly upstream: Upstream;
   /** Each origin has its own breaker. */
   readonly breaker: CircuitBreaker;
@@ -232,10 +235,16 @@ export interface Origin {
 export type GatewayNotice =
   | {
       readonly event: 'circuit-opened' | 'circuit-closed';
-      readonly origin: 'v1' | 'v2';
+      readonly origin: Origin['version'];
+      readonly host?: string | undefined;
     }
   | { readonly event: 'newcomers-served'; readonly since: string; readonly from: string }
-  | { readonly event: 'upstream-fault'; readonly origin: 'v1' | 'v2'; readonly fault: UpstreamFault };
+  | {
+      readonly event: 'upstream-fault';
+      readonly origin: Origin['version'];
+      readonly host?: string | undefined;
+      readonly fault: UpstreamFault;
+    };
 
 /** A notice as a line of the process log; notices with the same `key` are repetitions of one another. */
 interface NoticeLine {
@@ -258,38 +267,39 @@ export function noticeLine(notice: GatewayNotice): NoticeLine {
       fields: { since, from },
     };
   }
-  const { event, origin } = notice;
-  const name = origin.toUpperCase();
+  const { event, origin, host } = notice;
+  const name = host === undefined ? origin.toUpperCase() : `the subscriber ${host}`;
+  const where = host === undefined ? { origin } : { origin, host };
   if (event === 'upstream-fault') {
     const { kind, cause, sent } = notice.fault;
     const reached = sent ? 'the request may have reached it' : 'nothing was sent';
     return {
       level: 'warn',
       event,
-      key: `${event} ${origin} ${kind} ${cause} ${sent}`,
+      key: `${event} ${name} ${kind} ${cause} ${sent}`,
       message: `upstream: ${name} failed (${kind}, ${cause}); ${reached}.`,
-      fields: { origin, kind, cause, sent },
+      fields: { ...where, kind, cause, sent },
     };
   }
   const isOpen = event === 'circuit-opened';
   return {
     level: isOpen ? 'error' : 'info',
     event,
-    key: `${event} ${origin}`,
+    key: `${event} ${name}`,
     message: isOpen
       ? `circuit: open; ${name} keeps failing, and requests get 503 until it responds to a probe.`
       : `circuit: closed; ${name} responds again.`,
-    fields: { origin },
+    fields: where,
   };
 }
 
 /** Returns the notice for a change of the circuit's state; probing has none. */
 export function circuitNotice(
-  origin: 'v1' | 'v2',
+  { version: origin, host }: Pick<Origin, 'version' | 'host'>,
   before: BreakerState,
   after: BreakerState,
 ): GatewayNotice | undefined {
-  if (before === 'closed' && after === 'open') return { event: 'circuit-opened', origin };
-  if (before !== 'closed' && after === 'closed') return { event: 'circuit-closed', origin };
+  if (before === 'closed' && after === 'open') return { event: 'circuit-opened', origin, host };
+  if (before !== 'closed' && after === 'closed') return { event: 'circuit-closed', origin, host };
   return undefined;
 }

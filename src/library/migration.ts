@@ -277,6 +277,8 @@ export class Migration {
       case 'pass':
       case 'self-service':
       case 'options':
+      // A library has no way to subscribers: the path is the application's own.
+      case 'webhook':
         return { action: 'pass' };
       case 'migrate': {
         const { rules, signals, run } = this;

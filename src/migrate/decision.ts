@@ -31,6 +31,7 @@ import {
   type RuleBook,
   VERSION_HEADER,
   versionHeader,
+  type Webhook,
 } from '../rules/rule-book.ts';
 import type { DecodedBody } from './decode-web-body.ts';
 import { bufferFull, type Failure, failure, type FailureCode, failureOf } from './failure.ts';
@@ -60,17 +61,28 @@ export interface HopLimits extends DecisionLimits {
   readonly hopFields?: HopFields | undefined;
 }
 
-/** How a request is handled: refused, passed to V2 unchanged, migrated from V1 to V2, or served with the client's own report. */
+/** How a request is handled: refused, passed to V2 unchanged, migrated from V1 to V2, delivered to a subscriber, or served with a report. */
 export type Decision =
   | RefuseDecision
   | OptionsDecision
   | PassDecision
   | MigrateDecision
-  | SelfServiceDecision;
+  | SelfServiceDecision
+  | WebhookDecision;
 
 /** The gateway responds itself to an OPTIONS that asks about it, or that must not be forwarded. */
 interface OptionsDecision {
   readonly route: 'options';
+}
+
+/** A delivery of V2, for a subscriber that was built for V1. */
+export interface WebhookDecision {
+  readonly route: 'webhook';
+  readonly webhook: Webhook;
+  /** The operation as whose response the body is rewritten; undefined where it is not. */
+  readonly operation: Operation | undefined;
+  /** Maximum bytes of a body, received or decoded. */
+  readonly bodyLimit: number;
 }
 
 /** The gateway responds itself, with the report of the client that asks. */
@@ -154,8 +166,11 @@ export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits:
   const target = readTarget(request.target, prefixes);
   if (target.fault !== undefined) return refuse(failure('bad-target', target.fault));
   switch (target.version) {
-    case undefined:
+    case undefined: {
+      const webhook = rules.webhooks?.get(target.rest);
+      if (webhook !== undefined) return decideWebhook(webhook, ruleBook, limits);
       return ruleBook.other === 'pass' ? { route: 'pass', target } : refuse(notServed(ruleBook));
+    }
     case 'v2':
       return { route: 'pass', target };
     case 'v1': {
@@ -200,6 +215,15 @@ export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits:
   }
 }
 
+function decideWebhook(webhook: Webhook, book: RuleBook, { bodyLimit }: DecisionLimits): WebhookDecision {
+  return {
+    route: 'webhook',
+    webhook,
+    operation: book.operations.find(({ id }) => id === webhook.as),
+    bodyLimit: bodyLimit ?? book.limits.body,
+  };
+}
+
 /**
  * Why a V1 request is not migrated that its servers may each read differently. V1 itself served it before the gateway stood there, as V2
  * did with its own: both still receive it where nothing is migrated.
@@ -226,7 +250,7 @@ export function refusalForm(
   target: string,
   { prefixes, ruleBook }: CompiledRuleBook,
 ): RefusalForm | undefined {
-  if (ruleBook.refusals === undefined || route === 'pass') return undefined;
+  if (ruleBook.refusals === undefined || route === 'pass' || route === 'webhook') return undefined;
   return route === 'none' && prefixes.versionOf(target) === 'v2' && !prefixes.isShared
     ? undefined
     : ruleBook.refusals;

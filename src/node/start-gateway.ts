@@ -5,6 +5,7 @@ import { Gateway } from '../gateway/gateway.ts';
 import type { GatewayParts } from '../gateway/gateway-context.ts';
 import type { V2Schemas } from '../gateway/v1/dry-run.ts';
 import type { GatewayNotice } from '../gateway/resilience.ts';
+import { type OpenSubscriber, SignedWebhooks } from '../gateway/webhook-exchange.ts';
 import {
   connectionDrainTime,
   drainDelay,
@@ -62,6 +63,8 @@ export interface NodeGatewayParts {
   readonly onNotice?: ((notice: GatewayNotice) => void) | undefined;
   /** Called with bugs. */
   readonly onUnexpectedError: (error: unknown) => void;
+  /** Where the secrets of webhooks are. */
+  readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
   readonly observer?: Observer | undefined;
   /** See `GatewayParts.ownReport`. */
   readonly ownReport?: GatewayParts['ownReport'];
@@ -101,6 +104,7 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
     origin: parts.v1Origin,
     upstream: upstreamOf(parts, parts.v1Origin, v1Tls(parts.upstreamTls)),
   };
+  const subscribers: NodeUpstream[] = [];
   const rewriter = new ThreadedRewriter();
   const transforms = new TransformThreads();
   parts.ruleBooks.prepare = transforms.warm;
@@ -111,6 +115,12 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
     transforms,
     memory,
     clientOf: (authorization) => clientHash(authorization),
+    // Each is reached by the authorities that the system knows: those of V2 say nothing of it.
+    subscriber: (address) => {
+      const made = upstreamOf(parts, { origin: address, path: '', socketPath: undefined }, undefined);
+      subscribers.push(made);
+      return { upstream: made, path: '', hosts: [] };
+    },
   });
   parts.replica?.shareRateLimits(gateway.rateLimitQueue);
   let listening = false;
@@ -157,7 +167,7 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
   async function stop(): Promise<void> {
     clearInterval(watchdog);
     if (listening) await server.drain(connectionDrainTime(settings.get(table.drain)));
-    await Promise.all([upstream.close(), v1?.upstream.close()]);
+    await Promise.all([upstream, v1?.upstream, ...subscribers].map(async (origin) => origin?.close()));
     rewriter.close();
     transforms.close();
     // The last connections emit `close` in the turn after the server's.
@@ -261,11 +271,13 @@ function gatewayOf(
     transforms,
     memory,
     clientOf,
+    subscriber,
   }: {
     readonly rewriter: BodyRewriter;
     readonly transforms: TransformThreads;
     readonly memory: BodyMemory;
     readonly clientOf: GatewayParts['clientOf'];
+    readonly subscriber: OpenSubscriber;
   },
 ): Gateway {
   const { settings, ruleBooks } = parts;
@@ -292,6 +304,7 @@ function gatewayOf(
       newTraceHex: randomHex(24),
       clientOf,
       ownReport: parts.ownReport,
+      webhooks: new SignedWebhooks((name) => parts.environment?.[name], subscriber),
       bodyMemory: memory,
       decode: decodeBody,
       encode: settings.get(table.responseCoding) === 'keep' ? encodeBody : undefined,

@@ -47,21 +47,24 @@ export function sentTo({
   origin,
   sent,
   verdict,
-}: Pick<Entry, 'upstreamPath' | 'origin' | 'sent' | 'verdict'>): 'v1' | 'v2' | undefined {
+  route,
+}: Pick<Entry, 'upstreamPath' | 'origin' | 'sent' | 'verdict' | 'route'>): 'v1' | 'v2' | undefined {
+  if (route === 'webhook') return undefined;
   if (upstreamPath === undefined || sent === false || verdict === 'refused') return undefined;
   return origin ?? 'v2';
 }
 
-/** The side that chose the status of the client's response; undefined when the client left before. */
+/** The side that chose the status of the client's response; undefined when the client left before, and for a subscriber of webhooks. */
 export function statusFrom(entry: Entry): 'v1' | 'v2' | 'gateway' | undefined {
-  const { status, failure, cause, origin, verdict } = entry;
+  const { status, failure, cause, origin, verdict, route } = entry;
   if (status === 0) return undefined;
   if (verdict === 'served') return 'gateway';
   const isPassedOn =
     failure === undefined ||
     failure === 'upstream-broken' ||
     (failure === 'internal' && cause === 'no progress');
-  return isPassedOn ? (origin ?? 'v2') : 'gateway';
+  if (!isPassedOn) return 'gateway';
+  return route === 'webhook' ? undefined : (origin ?? 'v2');
 }
 
 /** Failures by which the gateway says that a service failed, or that it is not asked because it keeps failing. */
@@ -81,7 +84,8 @@ export function isOutage(code: string): boolean {
 
 /** The service that failed this exchange: by a 5xx, no valid response, or none at all; undefined where neither did. */
 export function failedOrigin(entry: Entry): 'v1' | 'v2' | undefined {
-  const { failure, status, origin = 'v2' } = entry;
+  const { failure, status, origin = 'v2', route } = entry;
+  if (route === 'webhook') return undefined;
   if (failure !== undefined && ORIGIN_FAILURES.has(failure)) return origin;
   const from = statusFrom(entry);
   return status >= 500 && from !== 'gateway' ? from : undefined;

@@ -5,8 +5,8 @@ import type { BodyCheck } from '../rollout/body-checks.ts';
 import type { Comparison } from '../rollout/rollout-tally.ts';
 import type { RequestRuleName } from '../rules/rule.ts';
 
-/** Route of a request: V1 migrated, V2 passed unread, or none: refused before it was routed, or for a client's own report. */
-export type Route = 'migrate' | 'pass' | 'none';
+/** Route of a request: V1 migrated, V2 passed unread, a webhook of V2 for a subscriber, or none: refused before it was routed, or for a client's own report. */
+export type Route = 'migrate' | 'pass' | 'webhook' | 'none';
 
 /**
  * Effect of the gateway on an exchange. It is `rewritten` when the request was, or the body of its response: `edits` are those of

@@ -43,7 +43,7 @@ const FIXED_VALUES: Readonly<Partial<Record<FilterField, readonly string[]>>> = 
   origin: ['v1', 'v2', 'none'],
   would: ['rewritten', 'unchanged', 'refused', '*', '-'],
   v2: ['valid', 'invalid', 'unknown', '*', '-'],
-  route: ['migrate', 'pass', 'none', 'v1', 'v2'],
+  route: ['migrate', 'pass', 'webhook', 'none', 'v1', 'v2'],
 };
 
 const ROUTES: Readonly<Record<string, string>> = { v1: 'migrate', v2: 'pass' };
@@ -57,7 +57,7 @@ const TIME = /^\d{4}(?:-\d\d(?:-\d\d(?:t(?:\d\d(?::\d\d(?::\d\d(?:\.\d{1,3})?)?)
 const FIXED: KnownValues = {
   ...FIXED_VALUES,
   status: ['2xx', '3xx', '4xx', '5xx', '422', '429', 'incomplete'],
-  route: ['v1', 'v2', 'none'],
+  route: ['v1', 'v2', 'webhook', 'none'],
   failure: ['*', '-'],
   cause: ['*', '-'],
   method: ['GET', 'POST', 'PATCH', 'PUT', 'DELETE'],

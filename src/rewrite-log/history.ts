@@ -119,7 +119,8 @@ export class History {
     if (failedBy !== undefined) minute.origins[failedBy].failed += 1;
     this.sumUp(entry, isFault ? from : undefined, failedBy);
     minute.total.add(entry.totalMs);
-    if (entry.upstreamMs !== undefined) minute[entry.origin ?? 'v2'].add(entry.upstreamMs);
+    if (entry.upstreamMs !== undefined && entry.route !== 'webhook')
+      minute[entry.origin ?? 'v2'].add(entry.upstreamMs);
   }
 
   /** What became of the requests since the start. */

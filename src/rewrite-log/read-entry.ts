@@ -184,7 +184,7 @@ export const entrySchema = z
       .exactOptional(z.string().regex(/^[0-9a-f]{16}$/))
       .describe("The client's span id, if the gateway exports a child span of it."),
     isSampled: z.exactOptional(z.literal(true)).describe('The gateway exports spans of the exchange.'),
-    route: z.enum(['migrate', 'pass', 'none']),
+    route: z.enum(['migrate', 'pass', 'webhook', 'none']),
     method: z.string().describe('HTTP method.'),
     path: z.string().describe('Path and query as the client sent them, without query values.'),
     upstreamMethod: z

@@ -88,6 +88,7 @@ function attributesOf(entry: Entry, own: readonly (OtlpAttribute | undefined)[])
 function routeOf({ route, operation }: Entry, { v1, v2 }: Prefixes): string {
   if (route === 'none') return '';
   if (route === 'pass') return `${v2}/*`;
+  if (route === 'webhook') return '/webhooks/*';
   return operation === undefined ? `${v1}/*` : `${v1} ${operation}`;
 }
 

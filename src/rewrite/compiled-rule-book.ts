@@ -6,6 +6,8 @@ import {
   type Operation,
   OperationTable,
   type RuleBook,
+  type Webhook,
+  WEBHOOK_PATH,
 } from '../rules/rule-book.ts';
 import { type BodyFormat, boundaryOf, isOfTexts, type StreamedFormat } from '../http/content.ts';
 import type { WorkMemory } from '../json/tape.ts';
@@ -45,6 +47,8 @@ export class CompiledRuleBook {
   readonly ruleBook: RuleBook;
   /** The operations that moved; undefined for a rule book without any. */
   readonly moves: Moves | undefined;
+  /** The webhooks by the path that V2 posts to; undefined for a rule book without any. */
+  readonly webhooks: ReadonlyMap<string, Webhook> | undefined;
   /** The prefixes of both versions. */
   readonly prefixes: Prefixes;
   /** Lists the deprecated attributes that a request used, from its edit records. */
@@ -69,6 +73,11 @@ export class CompiledRuleBook {
     this.moves = ruleBook.operations.some(({ to }) => to !== undefined)
       ? new Moves(ruleBook.operations)
       : undefined;
+    this.webhooks =
+      ruleBook.webhooks &&
+      new Map(
+        Object.entries(ruleBook.webhooks).map(([name, webhook]) => [`${WEBHOOK_PATH}/${name}`, webhook]),
+      );
     this.prefixes = new Prefixes(ruleBook.from, ruleBook.to);
     this.operations = new OperationTable(ruleBook.operations);
     this.requestPlans = compilePlans(ruleBook);

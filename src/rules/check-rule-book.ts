@@ -17,6 +17,7 @@ import {
   readDestination,
   type StatusMapping,
 } from './move.ts';
+import { Prefixes } from '../http/target.ts';
 import { fieldFault } from './field-names.ts';
 import type { RefusalForm } from './refusal-form.ts';
 import { didYouMean, type SourceFault, type SourcePath } from './rule-book-fault.ts';
@@ -29,6 +30,7 @@ import {
   type Operation,
   type Policies,
   type RuleBook,
+  WEBHOOK_PATH,
 } from './rule-book.ts';
 import {
   DEFAULT_FROM,
@@ -132,6 +134,52 @@ function checkInverse({ change, request, response }: DeclaredChange, fault: Repo
       ? 'this change has no request rules'
       : `${rules.join(', ')} ${rules.length === 1 ? 'has' : 'have'} no inverse`;
   fault(inverse.path, `change "${change.id}": inverse has nothing to undo: ${why}; remove it`);
+}
+
+/** The webhooks of a source, with names of secrets as lists. */
+export function readWebhooks(source: RuleBookSource['webhooks']): RuleBook['webhooks'] {
+  if (source === undefined) return undefined;
+  return Object.fromEntries(
+    Object.entries(source).map(([name, { sign, ...rest }]) => {
+      return [name, { ...rest, sign: { ...sign, verify: [sign.verify].flat(), with: [sign.with].flat() } }];
+    }),
+  );
+}
+
+/** The faults of webhooks: an operation that is not there, or one whose module would not be called, and a path of a version. */
+export function webhookFaults(
+  { webhooks = {}, from = DEFAULT_FROM, to = DEFAULT_TO }: RuleBookSource,
+  operations: ReadonlyMap<string, Operation>,
+  ids: ReadonlySet<string>,
+): readonly SourceFault[] {
+  const faults: SourceFault[] = [];
+  const prefixes = new Prefixes(from, to);
+  for (const [name, { as }] of Object.entries(webhooks)) {
+    const path = `${WEBHOOK_PATH}/${name}`;
+    if (prefixes.versionOf(path) !== undefined)
+      faults.push({
+        path: ['webhooks', name],
+        blame: 'key',
+        message: `webhook "${name}": V2 would post to ${path}, which is under a prefix of the API; webhooks need prefixes other than ${WEBHOOK_PATH}`,
+      });
+    if (as === undefined) continue;
+    const fault = (message: string): void => {
+      faults.push({
+        path: ['webhooks', name, 'as'],
+        blame: 'value',
+        message: `webhook "${name}": ${message}`,
+      });
+    };
+    if (!ids.has(as)) {
+      const hint = didYouMean(as, ids);
+      const way = hint === '' ? '; declare it there, or remove as' : hint;
+      fault(`operation "${as}" is not among the operations${way}`);
+    } else if (operations.get(as)?.transform !== undefined)
+      fault(
+        `operation "${as}" has a transform, which no delivery is given to; name an operation without one`,
+      );
+  }
+  return faults;
 }
 
 type Report = (path: SourcePath, message: string, blame?: SourceFault['blame']) => void;

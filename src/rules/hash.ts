@@ -50,6 +50,7 @@ export async function hashRuleBook(book: Omit<RuleBook, 'hash'>): Promise<string
     ...(book.refusals === undefined ? [] : [{ refusals: book.refusals }]),
     ...(book.cors === undefined ? [] : [{ cors: book.cors }]),
     ...(book.resource === undefined ? [] : [{ resource: book.resource }]),
+    ...webhookMeaning(book),
     ...targetMeaning(book),
     ...(book.limits.transform === undefined ? [] : [{ transform: book.limits.transform }]),
     ...(book.modules === undefined ? [] : [{ modules: book.modules }]),
@@ -91,6 +92,14 @@ function targetMeaning({
     ...(isUsual ? [] : [{ from, to, other }]),
     ...(order === false ? [] : [{ order }]),
   ];
+}
+
+function webhookMeaning({ webhooks }: Omit<RuleBook, 'hash'>): readonly unknown[] {
+  if (webhooks === undefined) return [];
+  const all = Object.entries(webhooks).map(([name, { to, as, sign }]) => {
+    return [name, to, as ?? null, sign.scheme, sign.verify, sign.with] as const;
+  });
+  return [{ webhooks: all.toSorted(byFirst) }];
 }
 
 function byFirst(

@@ -7,6 +7,8 @@ import {
   readErrorForm,
   readRefusalForm,
   readResource,
+  readWebhooks,
+  webhookFaults,
 } from './check-rule-book.ts';
 import { declareChange, type JsonAt } from './declared-change.ts';
 import { declareRollout } from './declared-rollout.ts';
@@ -113,6 +115,7 @@ function check(source: RuleBookSource, subset: ValidSubset | undefined, jsonAt: 
   const { rollout, faults: ofRollout } = declareRollout(source, ids, subset?.indexes);
   const all = [...faults, ...checkChanges(declared, byId, ids), ...ofVersion, ...ofRollout];
   all.push(...clientFieldFaults(source.client), ...corsFaults(source.cors));
+  all.push(...webhookFaults(source, byId, ids));
   if (typeof source.refusals === 'object')
     all.push(...templateFaults(source.refusals.body, ['refusals', 'body']));
   // If a change is left out, a later rule could wrongly seem stale.
@@ -130,6 +133,7 @@ function check(source: RuleBookSource, subset: ValidSubset | undefined, jsonAt: 
     );
   }
   const changes = declared.map(({ change }) => change);
+  const webhooks = readWebhooks(source.webhooks);
   const meaning = {
     from,
     to,
@@ -145,6 +149,7 @@ function check(source: RuleBookSource, subset: ValidSubset | undefined, jsonAt: 
     ...(resource === undefined ? {} : { resource }),
     operations,
     changes,
+    ...(webhooks === undefined ? {} : { webhooks }),
     policies,
     limits,
     ...(rollout === undefined ? {} : { rollout }),

@@ -757,6 +757,44 @@ const change = strict({
   assumed,
 });
 
+const secretName = z
+  .string()
+  .regex(
+    /^(?!GATEWAY_)[A-Z_][A-Z0-9_]{0,127}$/,
+    'must be the name of an environment variable in capitals, such as WEBHOOK_SECRET, that does not begin with GATEWAY_; secrets are never in a rule book',
+  );
+
+const secretNames = z.union([secretName, z.array(secretName).min(1).max(8)], {
+  error:
+    'the name of an environment variable in capitals, such as WEBHOOK_SECRET, or a list of them; secrets are never in a rule book',
+});
+
+const webhook = strict({
+  to: z
+    .string()
+    .regex(
+      /^https?:\/\/[^\s/?#@\\]+(?:[/?][!"$-~]*)?$/,
+      'must be an address such as https://subscriber.example/orders, without a user and a fragment',
+    )
+    .refine(isAddress, 'must be an address such as https://subscriber.example/orders')
+    .describe('The address of the subscriber, which was built for V1.'),
+  as: z
+    .string()
+    .exactOptional()
+    .describe(
+      'The operation as whose V2 response, with status 200, the body of a delivery is rewritten; when absent it goes on as V2 wrote it.',
+    ),
+  sign: strict({
+    scheme: z.literal('standard-webhooks').describe('How deliveries are signed: Standard Webhooks, v1.'),
+    verify: secretNames.describe(
+      'The environment variable with the secret by which V2 signs; with a list any of them will do, to rotate it.',
+    ),
+    with: secretNames.describe(
+      'The environment variable with the secret by which the subscriber checks; with a list it gets a signature for each.',
+    ),
+  }).describe('How the signature of V2 is checked, and made anew for the subscriber.'),
+}).describe("Deliveries of V2 that reach a subscriber in V1's form.");
+
 const prefix = z.string().refine((text) => prefixFault(text) === undefined, {
   error: ({ input }) => prefixFault(String(input)),
 });
@@ -922,6 +960,12 @@ export const ruleBookSource = strict({
     .exactOptional()
     .describe('V1 operations by id.'),
   changes: z.array(change).describe('The changes from V1 to V2, in the order in which they apply.'),
+  webhooks: z
+    .record(z.string().regex(/^[A-Za-z][\w-]{0,63}$/, 'must be a name of letters, digits, _ and -'), webhook)
+    .exactOptional()
+    .describe(
+      'Deliveries that V2 posts to /webhooks/<name> of the gateway, for subscribers that were built for V1.',
+    ),
   policies: strict({
     ...policies,
     malformed: z
@@ -1025,6 +1069,10 @@ export function validSubset(value: unknown, issues: readonly z.core.$ZodIssue[])
     hasAllChanges: invalidChanges.size === 0,
     ids,
   };
+}
+
+function isAddress(text: string): boolean {
+  return URL.canParse(text);
 }
 
 function isMapping(value: unknown): value is Record<string, unknown> {

@@ -114,6 +114,24 @@ export interface Change {
   readonly assumed: boolean;
 }
 
+/** Deliveries of V2 to a subscriber that was built for V1. */
+export interface Webhook {
+  /** The address of the subscriber. */
+  readonly to: string;
+  /** The id of the operation as whose response the body is rewritten; absent where it goes on as V2 wrote it. */
+  readonly as?: string;
+  readonly sign: {
+    readonly scheme: 'standard-webhooks';
+    /** Names of environment variables with the secrets by which V2 signs: any of them. */
+    readonly verify: readonly string[];
+    /** The same for the subscriber, which gets a signature by each. */
+    readonly with: readonly string[];
+  };
+}
+
+/** The path below which V2 posts deliveries to the gateway, followed by the name of the webhook. */
+export const WEBHOOK_PATH = '/webhooks';
+
 /** The header field that names V2's release where a rule book says nothing else. */
 export const VERSION_HEADER = 'x-api-version';
 
@@ -156,6 +174,8 @@ export interface RuleBook {
   readonly resource?: Path;
   readonly operations: readonly Operation[];
   readonly changes: readonly Change[];
+  /** Deliveries of V2 in V1's form, by name; absent for none. */
+  readonly webhooks?: Readonly<Record<string, Webhook>>;
   readonly policies: Policies;
   readonly limits: RuleBookLimits;
   /** How V1 clients are moved to V2 until V1 ends; absent when the book does not configure it. */

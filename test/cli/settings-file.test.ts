@@ -140,6 +140,23 @@ test('a value of the file is at fault, and in conflict, by its place', async () 
   });
 });
 
+test('a rule book with webhooks starts with their secrets alone, which are no settings of the gateway', async () => {
+  const rules = join(
+    folderOf({
+      'rules.yaml': `changes: []
+webhooks: { orders: { to: 'https://x.test/', sign: { scheme: standard-webhooks, verify: OF_V2, with: OWN } } }
+`,
+    }),
+    'rules.yaml',
+  );
+  const OWN = `whsec_${'A'.repeat(32)}`;
+  const sound = { OF_V2: OWN, OWN };
+  expect(await preflight(await givenSettings({ rules }, sound))).not.toHaveProperty('faults');
+  expect(await preflight(await givenSettings({ rules }, { OWN }))).toEqual({
+    faults: ['The rule book has the webhook "orders": set OF_V2 to its secret.'],
+  });
+});
+
 test('a secret stands in the file or in a file that it names, not in both', async () => {
   const folder = folderOf({ 'gateway.yaml': 'admin-token: x\nadmin-token-file: y\n' });
   const path = join(folder, 'gateway.yaml');

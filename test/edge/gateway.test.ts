@@ -78,6 +78,15 @@ test('a rule book that is closed to newcomers needs what all isolates share', as
   });
 });
 
+test('a rule book with webhooks is refused, with the way out', () => {
+  const sign = { scheme: 'standard-webhooks', verify: ['A'], with: ['B'] } as const;
+  const ruleBook = { ...testRuleBook(), webhooks: { orders: { to: 'https://subscriber.test/', sign } } };
+  const bindings: object = { GATEWAY_UPSTREAM: 'https://v2.test' };
+  expect(createEdgeGateway({ bindings, ruleBook, print: () => {}, later: () => {} })).toEqual({
+    faults: [expect.stringMatching(/has webhooks, .*remove them, and have V2 post to a gateway on Node/)],
+  });
+});
+
 test('a transform of the bundle makes queries and bodies; one that waits too long is a 502, and V2 gets nothing', async () => {
   const v2 = await rawServer((socket) => socket.write(ok('{"data":[],"total":41}')));
   const module = './pages.js';

@@ -258,8 +258,11 @@ test('a failure is told with the place and the cause that are known, a duration 
 
 // Each meaning is compared with what the outcome or the mode is derived from.
 test.each<[Partial<Entry>, meaning: string]>([
-  [{ verdict: 'rewritten' }, 'V1 request with an edited body or query, or with an edited response'],
-  [{ verdict: 'unchanged' }, 'V1 request; body, query and response unchanged'],
+  [
+    { verdict: 'rewritten' },
+    'V1 request with an edited body or query, or with an edited response; an edited webhook of V2',
+  ],
+  [{ verdict: 'unchanged' }, 'V1 request; body, query and response unchanged; an unchanged webhook of V2'],
   [{ verdict: 'refused' }, 'refused by the gateway; nothing was sent'],
   [{ verdict: 'passed', route: 'pass' }, 'native V2 request, passed unread'],
   [{ verdict: 'served' }, 'a client read its own report; nothing was sent'],

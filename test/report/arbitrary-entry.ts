@@ -33,7 +33,7 @@ export const arbitraryEntry: fc.Arbitrary<TallyEntry> = fc
   .record({
     at: fc.integer({ min: 0, max: DAYS * 86_400_000 - 1 }),
     client: fc.constantFrom('00aa', '11bb', '22cc', '33dd', '44ee', undefined),
-    route: fc.constantFrom<TallyEntry['route'][]>('migrate', 'migrate', 'migrate', 'pass', 'none'),
+    route: fc.constantFrom<TallyEntry['route'][]>('migrate', 'migrate', 'migrate', 'pass', 'webhook', 'none'),
     operation: fc.constantFrom('create_client', 'order_post_production', undefined),
     status: fc.constantFrom(200, 201, 204, 401, 422, 500, 0),
     isRefused: fc.boolean(),

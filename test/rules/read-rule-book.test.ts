@@ -247,7 +247,7 @@ limits: { depth: 0 }
 `;
     expect(await faultsIn(text)).toEqual([
       '1:10 version "2025-02-30" must be a real day, not before 2025-01-01',
-      '2:1 unknown key "opperations"; did you mean "operations"? known here: $schema, format, from, to, other, body-links, override, version, errors, cors, refusals, client, resource, operations, changes, policies, limits, clients, deprecation, sunset, links, newcomers, brownouts, modes, pins, shield',
+      '2:1 unknown key "opperations"; did you mean "operations"? known here: $schema, format, from, to, other, body-links, override, version, errors, cors, refusals, client, resource, operations, changes, webhooks, policies, limits, clients, deprecation, sunset, links, newcomers, brownouts, modes, pins, shield',
       '5:15 operations.b.match "post /x" must be a method and a path, such as "POST /clients"',
       '5:24 unknown key "asumed" in operations.b; did you mean "assumed"? known here: match, assumed, embeds, to, status, deprecation, links, sunset, resource, transform',
       '6:6 operation "c": the path "/clients/" ends with a slash; leave it out: both spellings match',
@@ -272,6 +272,30 @@ limits: { depth: 0 }
       'from "/api/v%31" must have only letters, digits and -._~ in its segments: everything else has several spellings',
     ],
     ['other: drop', 'other must be refuse or pass, not "drop"'],
+    [
+      "changes: []\nwebhooks: { a: { to: 'ftp://x.test', sign: { scheme: standard-webhooks, verify: A, with: B } } }",
+      'webhooks.a.to must be an address such as https://subscriber.example/orders, without a user and a fragment',
+    ],
+    [
+      "changes: []\nwebhooks: { a: { to: 'https://me:pw@x.test', sign: { scheme: standard-webhooks, verify: A, with: B } } }",
+      'webhooks.a.to must be an address such as https://subscriber.example/orders, without a user and a fragment',
+    ],
+    [
+      "changes: []\nwebhooks: { a: { to: 'https://x.test', as: get, sign: { scheme: standard-webhooks, verify: A, with: B } } }",
+      'webhook "a": operation "get" is not among the operations; declare it there, or remove as',
+    ],
+    [
+      "changes: []\nwebhooks: { a: { to: 'https://x.test', sign: { scheme: standard-webhooks, verify: whsec_c2VjcmV0, with: B } } }",
+      'webhooks.a.sign.verify must be the name of an environment variable in capitals, such as WEBHOOK_SECRET, that does not begin with GATEWAY_; secrets are never in a rule book',
+    ],
+    [
+      "from: /webhooks\nchanges: []\nwebhooks: { a: { to: 'https://x.test', sign: { scheme: standard-webhooks, verify: A, with: B } } }",
+      'webhook "a": V2 would post to /webhooks/a, which is under a prefix of the API; webhooks need prefixes other than /webhooks',
+    ],
+    [
+      "operations: { get: { match: GET /x, transform: ./a.js } }\nchanges: []\nwebhooks: { a: { to: 'https://x.test', as: get, sign: { scheme: standard-webhooks, verify: A, with: B } } }",
+      'webhook "a": operation "get" has a transform, which no delivery is given to; name an operation without one',
+    ],
     [
       'from: /shop\noperations: { a: POST /shop/x }',
       'operation "a": the path "/shop/x" contains the prefix; write only the part after /shop',

@@ -32,7 +32,7 @@ export const arbitraryEntry: fc.Arbitrary<Entry> = fc
     parentSpanId: optional(fc.constant('00f067aa0ba902b7')),
     isSampled: optional(fc.constant(true)),
     client: optional(fc.constant('c'.repeat(16))),
-    route: fc.constantFrom('migrate', 'pass', 'none'),
+    route: fc.constantFrom('migrate', 'pass', 'webhook', 'none'),
     method: text,
     path: text,
     upstreamMethod: optional(text),

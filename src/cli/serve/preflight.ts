@@ -10,6 +10,7 @@ import { type LoadedRuleBook, loadRuleBook } from '../../node/rule-books.ts';
 import { memoryLimit } from '../../node/runtime.ts';
 import { type NamedFile, readTlsFiles, type TlsTexts } from '../../node/tls-files.ts';
 import { WorkerPool, type WorkerPoolParts } from '../../node/workers/worker-pool.ts';
+import { webhookSecretFaults } from '../../migrate/webhook-signature.ts';
 import type { Observer } from '../../rewrite-log/observer.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import {
@@ -61,7 +62,9 @@ export async function preflight(
     ...[upstreamTls, clientTls, storeFiles(settings)].flatMap((outcome) =>
       'fault' in outcome ? [outcome.fault] : [],
     ),
-    ...('faults' in ruleBook ? ruleBook.faults : []),
+    ...('faults' in ruleBook
+      ? ruleBook.faults
+      : webhookSecretFaults(ruleBook.rules.ruleBook, (name) => given.environment[name])),
   ];
   if (all.length > 0 || 'faults' in ruleBook || 'fault' in upstreamTls || 'fault' in clientTls) {
     const book = 'faults' in ruleBook ? undefined : ruleBook.rules.ruleBook;

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { noticeLine } from '../../gateway/resilience.ts';
+import { webhookSecretFaults } from '../../migrate/webhook-signature.ts';
 import { createOperators, type OperatorParts, type Operators } from '../../node/admin/operators.ts';
 import { allocateYoung, missingPartsLine } from '../../node/node-internals.ts';
 import { fewFilesLine, openFilesLimit } from '../../node/connection-limits.ts';
@@ -180,6 +181,7 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
   // The first of several processes serves no client itself, and each worker rehearses on its own.
   if (front === undefined) await playBeforeReady(ruleBooks, settings, log.write);
   const running: RunningGateway = await startGateway({
+    environment: opened.given.environment,
     settings,
     ruleBooks,
     origin: originOf(settings, embedded),
@@ -279,7 +281,7 @@ async function playBeforeReady(
   }
 }
 
-function openRuleBooks({ checked, allowsQuestions, rollout }: Opened): RuleBooks {
+function openRuleBooks({ checked, allowsQuestions, rollout, given }: Opened): RuleBooks {
   const { settings, rulesPath, ruleBook } = checked;
   const load = async (): Promise<RuleBookOutcome> => {
     const next = await loadRuleBook(rulesPath, settings.nameOf(table.rules));
@@ -287,6 +289,7 @@ function openRuleBooks({ checked, allowsQuestions, rollout }: Opened): RuleBooks
     const faults = allowsQuestions ? [] : [...questionFaults(next, rulesPath)];
     const fault = rollout.faultOf(next.rules.ruleBook);
     if (fault !== undefined) faults.push(fault);
+    faults.push(...webhookSecretFaults(next.rules.ruleBook, (name) => given.environment[name]));
     return faults.length === 0 ? next : { faults };
   };
   return new RuleBooks(ruleBook, load, () => Date.now());

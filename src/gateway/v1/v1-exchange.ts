@@ -569,7 +569,7 @@ export class V1Exchange
     return {
       upstreamHosts: hosts,
       upstreamPath: path,
-      prefix: rules.prefixes[version],
+      prefix: rules.prefixes[version === 'v1' ? 'v1' : 'v2'],
       clientPrefix: rules.prefixes.v1,
       gateway: gatewayAddress(this.received),
       base:

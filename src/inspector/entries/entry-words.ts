@@ -26,8 +26,8 @@ export const OUTCOME_WORDS: Readonly<Record<Outcome, string>> = {
 
 /** The meaning of an outcome in a sentence. */
 export const OUTCOME_MEANINGS: Readonly<Record<Outcome, string>> = {
-  rewritten: 'V1 request with an edited body or query, or with an edited response',
-  unchanged: 'V1 request; body, query and response unchanged',
+  rewritten: 'V1 request with an edited body or query, or with an edited response; an edited webhook of V2',
+  unchanged: 'V1 request; body, query and response unchanged; an unchanged webhook of V2',
   refused: 'refused by the gateway; nothing was sent',
   passed: 'native V2 request, passed unread',
   served: 'a client read its own report; nothing was sent',
@@ -67,6 +67,8 @@ const MAX_PLACES = 3;
 
 /** The service that got the request, `–` for none; a read that was also compared names both. */
 export function sentToWords(entry: Entry): string {
+  if (entry.route === 'webhook' && entry.upstreamPath !== undefined && entry.sent !== false)
+    return 'subscriber';
   const to = sentTo(entry);
   if (to === undefined) return '–';
   const { verdict } = entry.comparison ?? {};

@@ -227,7 +227,8 @@ function sentRequest(
   { rules, limits }: ExplainParts,
 ): { readonly target: string; readonly headers: HeaderList; readonly body: Uint8Array } | undefined {
   if (outcome.verdict === 'refused' || decision.route === 'none') return undefined;
-  if (decision.route === 'self-service' || decision.route === 'options') return undefined;
+  if (decision.route === 'self-service' || decision.route === 'options' || decision.route === 'webhook')
+    return undefined;
   if (decision.route === 'pass') return { target: decision.target.raw, headers: head.forwardedHeaders, body };
   const isRewritten = outcome.verdict === 'rewritten';
   const { operation } = decision;
@@ -255,7 +256,7 @@ function sentRequest(
 const NO_BODY = new Uint8Array();
 
 function entryVerdict(outcome: BodyOutcome, decision: Decision): Verdict {
-  if (decision.route === 'pass') return 'passed';
+  if (decision.route === 'pass' || decision.route === 'webhook') return 'passed';
   if (decision.route === 'self-service' || decision.route === 'options') return 'served';
   if (decision.route === 'none' || outcome.verdict === 'refused') return 'refused';
   return verdictOf(decision, outcome.verdict === 'unread' ? 'unchanged' : outcome.verdict);
@@ -299,6 +300,8 @@ async function explainBody(
   if (decision.route === 'none') return { outcome: refused(decision.failure), read };
   if (decision.route === 'pass')
     return { outcome: { verdict: 'unread', why: 'V2 traffic is not read.' }, read };
+  if (decision.route === 'webhook')
+    return { outcome: { verdict: 'unread', why: 'A delivery of V2 for a subscriber of webhooks.' }, read };
   if (decision.route === 'self-service')
     return {
       outcome: { verdict: 'unread', why: 'The gateway itself responds, with the report of the client.' },

@@ -37,7 +37,7 @@ const CLOSE = 0x7d;
 const OPEN_LIST = 0x5b;
 const CLOSE_LIST = 0x5d;
 
-const ROUTES: ReadonlySet<unknown> = new Set<Route>(['migrate', 'pass', 'none']);
+const ROUTES: ReadonlySet<unknown> = new Set<Route>(['migrate', 'pass', 'webhook', 'none']);
 const VERDICTS: ReadonlySet<unknown> = new Set<Verdict>([
   'rewritten',
   'unchanged',

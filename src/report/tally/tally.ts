@@ -67,7 +67,8 @@ export class Tally {
     this.entries += 1;
     if (this.since === '' || entry.time < this.since) this.since = entry.time;
     if (entry.time > this.until) this.until = entry.time;
-    if (isPreflight(entry)) return;
+    // V2's own deliveries are of no client.
+    if (isPreflight(entry) || entry.route === 'webhook') return;
     const isV1 = isOfV1(entry);
     if (entry.route === 'none' && !isV1) {
       if (entry.verdict === 'refused' && entry.path === '') recordUse(this.unread, entry.time);
