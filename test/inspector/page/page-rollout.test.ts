@@ -3,6 +3,8 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import axe from 'axe-core';
 import { expect, onTestFinished, test } from 'vitest';
+import { evidenceSentence } from '../../../src/rollout/rollout-state.ts';
+import type { RolloutView } from '../../../src/rollout/rollout-tally.ts';
 import { startReference } from '../../../src/node/reference.ts';
 import { startBrowser } from '../../support/browser.ts';
 import { inspectGateway } from '../../support/inspected-gateway.ts';
@@ -120,4 +122,76 @@ test('the rollout view shows modes, canaries, roll-backs, comparisons and the en
   expect(chosen.status).toBe(200);
   await page.getByText('1 choice made here waits for the store.').waitFor();
   await page.getByText('It stays until you choose a mode').waitFor({ state: 'detached' });
+});
+
+test('the page says how sure a canary is, what verify found, and who is new to V1', async () => {
+  const rules = join(temporaryFolder('sure-page'), 'rules.yaml');
+  const shipped = readFileSync(new URL('../../../config/rules.yaml', import.meta.url), 'utf8');
+  // Without the inverse, reads of V2 differ from those of V1.
+  const forward = shipped.replaceAll(/^ +response: inverse$/gm, '');
+  writeFileSync(
+    rules,
+    `${forward}
+newcomers: { from: 2099-01-01 }
+modes:
+  default: { canary: 50 }
+  operations: { list_post_production_orders: { verify: 100 } }
+  rollback: { requests: 5 }
+`,
+  );
+  const reference = await startReference({ dialects: ['v1', 'v2'] });
+  const [gateway, browser] = await Promise.all([
+    inspectGateway({
+      upstream: reference.origin,
+      'v1-upstream': reference.origin,
+      'client-secret': 'the secret of this test',
+      rules,
+    }),
+    startBrowser(),
+  ]);
+  onTestFinished(async () => {
+    await Promise.all([gateway.stop(), browser.close(), reference.close()]);
+  });
+  const order = '{"data":{"transition_type":"slide","property":{"display_name":"Loft","suburb":"Enmore"}}}';
+  for (let n = 0; n < 40; n += 1)
+    expect(await gateway.send('POST', '/api/v1/orders/post_productions', order, `client-${n}`)).toBe(201);
+  for (let n = 0; n < 3; n += 1)
+    expect(await gateway.send('GET', '/api/v1/orders/post_productions', undefined, 'client-1')).toBe(200);
+  const view = async (): Promise<RolloutView> =>
+    (await (await fetch(`${gateway.adminOrigin}/rollout`)).json()) as RolloutView;
+  await expect.poll(async () => (await view()).shadows[0]?.different).toBe(3);
+
+  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=rollout`);
+  const text = (): Promise<string> => page.locator('main').innerText();
+  const { canaries } = await view();
+  const needs = canaries[0]?.evidence?.forMargin ?? 0;
+  expect(needs).toBeGreaterThan(100);
+  await expect
+    .poll(text, { timeout: 15_000 })
+    .toMatch(/on watch\. Needs about [\d,]+ more requests to see a difference of \d+ %\. Median/);
+  expect(await text()).toContain(evidenceSentence(canaries[0]?.evidence ?? expect.fail('a canary')));
+  // The column says whose response the client got.
+  await expect
+    .poll(text)
+    .toMatch(/Response of\s+Same\s+Different.*list_post_production_orders\s+V2: verify\s+0\s+3\s+0/s);
+  const metrics = await (await fetch(`${gateway.adminOrigin}/metrics`)).text();
+  const series = (verdict: string): string =>
+    `\ngateway_verify_comparisons_total{operation="list_post_production_orders",verdict="${verdict}"}`;
+  for (const [verdict, value] of [
+    ['same', 0],
+    ['different', 3],
+    ['unknown', 0],
+  ] as const)
+    expect(metrics).toContain(`${series(verdict)} ${value}\n`);
+  expect(metrics).not.toContain('\ngateway_shadow_comparisons_total{');
+
+  await page.getByRole('navigation').getByRole('link', { name: 'Retirement' }).click();
+  const card = page.locator('section', { has: page.getByRole('heading', { name: 'New to V1' }) });
+  await card.last().waitFor();
+  expect(await card.last().locator('li').allInnerTexts()).toEqual(
+    expect.arrayContaining([
+      expect.stringMatching(/^[0-9a-f]{16} came first on \d{4}-\d\d-\d\d: 1 request would be refused\.$/),
+    ]),
+  );
+  expect(complaints).toEqual([]);
 });
