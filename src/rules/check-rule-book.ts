@@ -1,3 +1,4 @@
+import { DEFAULT_PREFIXES } from '../http/target.ts';
 import { printScalar } from '../json/document.ts';
 import { BodyKnowledge } from './body-knowledge.ts';
 import { lossOf } from './conversion.ts';
@@ -33,10 +34,8 @@ import {
   WEBHOOK_PATH,
 } from './rule-book.ts';
 import {
-  DEFAULT_FROM,
   ERROR_FORMS,
   type ErrorForm,
-  DEFAULT_TO,
   type MappedValue,
   namedMembers,
   type Path,
@@ -148,7 +147,7 @@ export function readWebhooks(source: RuleBookSource['webhooks']): RuleBook['webh
 
 /** The faults of webhooks: an operation that is not there, or one whose module would not be called, and a path of a version. */
 export function webhookFaults(
-  { webhooks = {}, from = DEFAULT_FROM, to = DEFAULT_TO }: RuleBookSource,
+  { webhooks = {}, from = DEFAULT_PREFIXES.v1, to = DEFAULT_PREFIXES.v2 }: RuleBookSource,
   operations: ReadonlyMap<string, Operation>,
   ids: ReadonlySet<string>,
 ): readonly SourceFault[] {
@@ -327,8 +326,8 @@ function checkValues(
 /** Reads the operations of a source, in order; those with a faulty template are left out. */
 export function checkOperations(
   source: RuleBookSource['operations'] = {},
-  from: string = DEFAULT_FROM,
-  to: string = DEFAULT_TO,
+  from: string = DEFAULT_PREFIXES.v1,
+  to: string = DEFAULT_PREFIXES.v2,
 ): {
   readonly operations: readonly Operation[];
   readonly faults: readonly SourceFault[];

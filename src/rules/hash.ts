@@ -1,10 +1,9 @@
+import { DEFAULT_PREFIXES } from '../http/target.ts';
 import { printScalar } from '../json/document.ts';
 import type { Conversion } from './conversion.ts';
 import { parametersIn } from './move.ts';
 import type { Change, Operation, Policies, RuleBook } from './rule-book.ts';
 import {
-  DEFAULT_FROM,
-  DEFAULT_TO,
   type HeaderRule,
   type MappedValue,
   type QueryRule,
@@ -81,7 +80,7 @@ function targetMeaning({
   followsBodyLinks,
   operations,
 }: Omit<RuleBook, 'hash'>): readonly unknown[] {
-  const isUsual = from === DEFAULT_FROM && to === DEFAULT_TO && other === 'refuse';
+  const isUsual = from === DEFAULT_PREFIXES.v1 && to === DEFAULT_PREFIXES.v2 && other === 'refuse';
   // Which operation a link leads back to may depend on their order.
   const order = operations.some((operation) => operation.to !== undefined) && operations.map(({ id }) => id);
   const drops = override === 'drop' ? [{ override }] : [];

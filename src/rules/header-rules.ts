@@ -1,17 +1,18 @@
+import { DEFAULT_PREFIXES } from '../http/target.ts';
 import type { DeclaredChange, DeclaredHeaderRule } from './declared-change.ts';
 import { fieldFault, isOneValue } from './field-names.ts';
 import type { SourceFault } from './rule-book-fault.ts';
 import type { RuleBookSource } from './rule-book-source.ts';
 import { isReleaseDate, type Operation, VERSION_HEADER, type VersionField } from './rule-book.ts';
-import { DEFAULT_FROM, DEFAULT_TO, type HeaderRule } from './rule.ts';
+import type { HeaderRule } from './rule.ts';
 
 /** Fields that each request has a use of its own for, so that none of them can name a release. */
 const TAKEN_FIELDS: ReadonlySet<string> = new Set(['accept', 'authorization', 'cookie', 'user-agent']);
 
 /** Reads `version`, in its short or long form, and checks what depends on it. */
 export function declareVersion({
-  from = DEFAULT_FROM,
-  to = DEFAULT_TO,
+  from = DEFAULT_PREFIXES.v1,
+  to = DEFAULT_PREFIXES.v2,
   version,
   pins = [],
   policies = {},

@@ -1,3 +1,4 @@
+import { DEFAULT_PREFIXES } from '../http/target.ts';
 import {
   checkChanges,
   checkOperations,
@@ -24,7 +25,6 @@ import {
   type RuleBookLimits,
   versionHeader,
 } from './rule-book.ts';
-import { DEFAULT_FROM, DEFAULT_TO } from './rule.ts';
 import { schemaFaults, SourceDocument } from './source-document.ts';
 import { staleInverse, staleQueryRules, staleResponseRules, staleRules } from './stale-rules.ts';
 
@@ -98,7 +98,12 @@ function followsBodyLinks(
 
 /** Checks a source, or the valid subset of it. */
 function check(source: RuleBookSource, subset: ValidSubset | undefined, jsonAt: JsonAt): Findings {
-  const { from = DEFAULT_FROM, to = DEFAULT_TO, other = 'refuse', override = 'follow' } = source;
+  const {
+    from = DEFAULT_PREFIXES.v1,
+    to = DEFAULT_PREFIXES.v2,
+    other = 'refuse',
+    override = 'follow',
+  } = source;
   const { operations, faults } = checkOperations(source.operations, from, to);
   const declared = source.changes.map((change, at) =>
     declareChange(change, subset?.indexes[at] ?? at, jsonAt),

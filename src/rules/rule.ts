@@ -1,3 +1,4 @@
+import { DEFAULT_PREFIXES } from '../http/target.ts';
 import type { JsonScalar } from '../json/document.ts';
 import type { Conversion } from './conversion.ts';
 
@@ -470,12 +471,6 @@ export function templateShape(template: string): string {
     .join('/')}`;
 }
 
-/** The prefix that V1 has where a rule book names none. */
-export const DEFAULT_FROM = '/api/v1';
-
-/** The prefix that V2 has where a rule book names none. */
-export const DEFAULT_TO = '/api/v2';
-
 /** Returns what is wrong with the path prefix of a version and how to fix it, or `undefined`. */
 export function prefixFault(prefix: string): string | undefined {
   if (!prefix.startsWith('/')) return 'must begin with a slash, such as /api/v1';
@@ -490,7 +485,7 @@ export function prefixFault(prefix: string): string | undefined {
 }
 
 /** Returns what is wrong with a path template below `prefix` and how to fix it, or `undefined`. */
-export function templateFault(template: string, prefix = DEFAULT_FROM): string | undefined {
+export function templateFault(template: string, prefix = DEFAULT_PREFIXES.v1): string | undefined {
   if (!template.startsWith('/')) return 'does not begin with a slash; write /clients, for example';
   if (template === prefix || template.startsWith(`${prefix}/`) || /^\/api\/v\d+(?:\/|$)/.test(template))
     return `contains the prefix; write only the part after ${prefix}`;
