@@ -3,9 +3,11 @@ import { createApp } from '../app.ts';
 import type { OriginParts } from '../gateway/gateway-context.ts';
 import { Gateway } from '../gateway/gateway.ts';
 import { noticeLine } from '../gateway/resilience.ts';
+import { SignedWebhooks } from '../gateway/webhook-exchange.ts';
 import type { V2Schemas } from '../gateway/v1/dry-run.ts';
 import { decodeWebBody, encodeWebBody, WEB_CODINGS } from '../migrate/decode-web-body.ts';
 import { failure } from '../migrate/failure.ts';
+import { webhookSecretFaults } from '../migrate/webhook-signature.ts';
 import { CaptureRate } from '../rewrite-log/capture.ts';
 import { entryLine } from '../rewrite-log/entry-line.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
@@ -125,10 +127,7 @@ function edgeFaults({ bindings, ruleBook }: EdgeGatewayParts, settings: Settings
     faults.push(
       `The rule book has newcomers: set ${environmentName(table.clientSecret)}, or every isolate takes each client for another one.`,
     );
-  if (ruleBook.webhooks !== undefined)
-    faults.push(
-      'The rule book has webhooks, which a worker at the edge does not deliver: remove them, and have V2 post to a gateway on Node.',
-    );
+  faults.push(...webhookSecretFaults(ruleBook, (name) => environmentOf(bindings)[name]));
   const adminFault = adminFaultOf(bindings, settings);
   return [...faults, ...(missing ? [missing] : []), ...(adminFault === undefined ? [] : [adminFault])];
 }
@@ -259,6 +258,10 @@ function gatewayOf(
         later(name);
         return name;
       },
+      webhooks: new SignedWebhooks(
+        (name) => environmentOf(bindings)[name],
+        (address) => ({ ...originParts(settings, { origin: address, path: '' }), hosts: [] }),
+      ),
       decode: decodeWebBody,
       encode: settings.get(table.responseCoding) === 'keep' ? encodeWebBody : undefined,
       codings: WEB_CODINGS,

@@ -29,7 +29,7 @@ import { Comparisons } from './v1/compare.ts';
 /** A service behind the gateway, and the way to it. */
 export type OriginParts = Pick<Origin, 'upstream' | 'path' | 'hosts'>;
 
-/** Delivers the webhooks of V2 to subscribers: a part, so that a runtime without it does not carry its code. */
+/** Delivers the webhooks of V2 to subscribers. */
 export interface Webhooks {
   deliver(gateway: GatewayContext, received: ReceivedRequest, decision: WebhookDecision): void;
 }

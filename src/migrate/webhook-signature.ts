@@ -68,7 +68,7 @@ export function webhookSecretFaults({ webhooks = {} }: RuleBook, secret: ReadSec
 /** The imported secrets of webhooks: each is read once, since a process keeps its environment. */
 export class WebhookKeys {
   private readonly secret: ReadSecret;
-  private readonly known = new Map<string, Promise<CryptoKey>>();
+  private readonly known = new Map<string, CryptoKey>();
 
   constructor(secret: ReadSecret) {
     this.secret = secret;
@@ -76,20 +76,17 @@ export class WebhookKeys {
 
   /** The keys by the names of their variables. */
   of(names: readonly string[]): Promise<readonly CryptoKey[]> {
-    return Promise.all(
-      names.map((name) => {
-        const known = this.known.get(name) ?? this.read(name);
-        this.known.set(name, known);
-        return known;
-      }),
-    );
+    // Not the promises are kept: at the edge one of another request may never be fulfilled.
+    return Promise.all(names.map(async (name) => this.known.get(name) ?? this.read(name)));
   }
 
   private async read(name: string): Promise<CryptoKey> {
     const secret = readWebhookSecret(this.secret(name) ?? '');
     // A rule book whose secrets are not there does not come into force.
     if (secret === undefined) throw new Error(`${name} is no secret of webhooks`);
-    return importWebhookKey(secret);
+    const key = await importWebhookKey(secret);
+    this.known.set(name, key);
+    return key;
   }
 }
 

@@ -1,4 +1,5 @@
 /** @module-tag wrangler */
+import { createHmac } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
@@ -127,4 +128,54 @@ test('the shield holds requests back, each in its own turn, though its isolate f
   const held = entries.filter(({ heldMs = 0 }) => heldMs > 0);
   expect(held.length).toBeGreaterThanOrEqual(1);
   expect(held.length).toBeLessThanOrEqual(7);
+});
+
+test('webhooks: V2 posts them to the worker, which checks, rewrites and signs them, and the response goes back', async () => {
+  const subscriber = await rawServer((socket) =>
+    socket.write('HTTP/1.1 302 Found\r\nLocation: https://elsewhere.test/\r\nContent-Length: 5\r\n\r\ntaken'),
+  );
+  const rules = join(temporaryFolder('webhooks'), 'rules.yaml');
+  writeFileSync(
+    rules,
+    `version: 2025-01-01
+operations: { get_order: 'GET /orders/{id}' }
+changes: [{ id: kind, summary: A name., on: [get_order], response: [{ rename: data.kind, to: type }] }]
+webhooks: { orders: { to: '${subscriber.origin}/hook?a=b', as: get_order, sign: { scheme: standard-webhooks, verify: OF_V2, with: OWN } } }
+`,
+  );
+  const [ofV2, own] = ['1', '2'].map((digit) => `whsec_${Buffer.from(digit.repeat(24)).toString('base64')}`);
+  if (ofV2 === undefined || own === undefined) throw new Error('a secret is missing');
+  const worker = await startWorkerd(await bundleWorkerWith(rules), {
+    GATEWAY_UPSTREAM: 'http://127.0.0.1:1',
+    OF_V2: ofV2,
+    OWN: own,
+  });
+  const timestamp = String(Math.floor(Date.now() / 1000));
+  const sign = (secret: string, body: string): string => {
+    const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+    return `v1,${createHmac('sha256', key).update(`m.${timestamp}.${body}`).digest('base64')}`;
+  };
+  const deliver = (signature: string): ReturnType<typeof exchange> => {
+    const body = '{"data":{"kind":"x"}}';
+    return exchange(
+      worker.port,
+      `POST /webhooks/orders HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nWebhook-Id: m\r\nWebhook-Timestamp: ${timestamp}\r\nWebhook-Signature: ${signature}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+  };
+  const refused = await deliver(sign(own, '{"data":{"kind":"x"}}'));
+  expect([statusOf(refused), subscriber.received.join('')]).toEqual([401, '']);
+  expect(refused.text).toMatch(/x-gateway-error: bad-signature/i);
+  for (let round = 1; round <= 2; round++) {
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    const delivered = await deliver(sign(ofV2, '{"data":{"kind":"x"}}'));
+    expect(statusOf(delivered)).toBe(302);
+    expect(delivered.text).toMatch(/taken/);
+  }
+  const received = subscriber.received.join('');
+  expect(received.split('POST /hook?a=b HTTP')).toHaveLength(3);
+  expect(received.split('{"data":{"type":"x"}}')).toHaveLength(3);
+  expect(received.toLowerCase()).toContain(
+    `webhook-signature: ${sign(own, '{"data":{"type":"x"}}')}`.toLowerCase(),
+  );
+  await until(() => worker.lines.filter((line) => line.includes('"route":"webhook"')).length === 3);
 });
