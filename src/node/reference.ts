@@ -13,7 +13,7 @@ import {
   type Store,
   StoreBusy,
   type StoredResource,
-} from '../reference/store.ts';
+} from '../reference/resources.ts';
 
 /** How the reference service runs. Without `listen` it uses a free port of the loopback interface. */
 export interface ReferenceOptions extends Omit<ReferenceParts, 'store' | 'now'> {

@@ -10,7 +10,7 @@ import {
   toStored,
   type UnknownAttributes,
 } from './schemas.ts';
-import type { Attributes, ResourceKind } from './store.ts';
+import type { Attributes, ResourceKind } from './resources.ts';
 
 /** A deprecated attribute that a request used, as V1 reports it. */
 export interface Deprecation {

@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import { ByteCollector } from '../http/byte-collector.ts';
 import { isObject } from './schemas.ts';
-import type { Attributes } from './store.ts';
+import type { Attributes } from './resources.ts';
 
 /** A response before serialisation; no `body` sends none. */
 export interface Reply {

@@ -21,10 +21,10 @@ import {
   FIRST_RELEASE,
   resolveRelease,
 } from './dialect.ts';
-import { FAILING_STORE, type Store, StoreBusy } from './store.ts';
 import { describeApi } from './openapi.ts';
 import { ROUTES, type Route } from './routes.ts';
 import type { UnknownAttributes } from './schemas.ts';
+import { FAILING_STORE, type Store, StoreBusy } from './resources.ts';
 
 /** The parts and options of the reference service. */
 export interface ReferenceParts {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Attributes, ResourceKind } from './store.ts';
+import type { Attributes, ResourceKind } from './resources.ts';
 
 /** The reaction to an attribute that no version has, or that V2 has dropped: the specification allows both. */
 export type UnknownAttributes = 'refuse' | 'strip';

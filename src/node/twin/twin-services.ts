@@ -14,10 +14,10 @@ import { createInterface } from 'node:readline';
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import { getRequestListener } from '@hono/node-server';
 import { createReference, type ReferenceParts } from '../../reference/reference.ts';
-import { type Store, StoreBusy } from '../../reference/store.ts';
 import type { NoResponse, Sender, Side, TwinRequest, TwinResponse } from '../../twin/script.ts';
 import { listen } from '../clients/listen.ts';
 import { openReferenceStore } from '../reference.ts';
+import { type Store, StoreBusy } from '../../reference/resources.ts';
 
 /** Settings of both reference services: requests a minute, attributes that only V1 still takes, V2's reaction to unknown ones. */
 export type ServiceSettings = Pick<ReferenceParts, 'rate' | 'deprecated' | 'unknown'>;

@@ -19,8 +19,9 @@ import {
   observedTime,
   weekdayOf,
   type WindowCells,
+  type RotatedKey,
+  rotatedKeys,
 } from './rhythm.ts';
-import { type RotatedKey, rotatedKeys } from './rotated-keys.ts';
 import { QUARTER_MS, type Zone } from './zone.ts';
 
 /** Days between the announcement and the end of V1, unless the operator sets others. */

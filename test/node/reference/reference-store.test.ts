@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { beforeEach, expect, test } from 'vitest';
 import { openReferenceStore } from '../../../src/node/reference.ts';
-import { StoreBusy } from '../../../src/reference/store.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { StoreBusy } from '../../../src/reference/resources.ts';
 
 let folder: string;
 let file: string;
