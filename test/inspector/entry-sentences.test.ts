@@ -68,6 +68,43 @@ describe('the account of an entry', () => {
       ],
     ],
     [
+      'a webhook, delivered',
+      without(
+        entryWith({
+          route: 'webhook',
+          verdict: 'rewritten',
+          responseEdits: [{ change: 'a', rule: 'rename', from: '/data/b', path: '/data/a' }],
+        }),
+        'operation',
+      ),
+      ['Sent to the subscriber with 1 edit.', 'The subscriber responded with 201 after 4.0 ms.'],
+    ],
+    [
+      'a webhook that is no JSON',
+      entryWith({ route: 'webhook', verdict: 'unchanged', responseNote: 'response-malformed', status: 503 }),
+      [
+        'Sent to the subscriber with its body unchanged.',
+        'The subscriber responded with 503 after 4.0 ms.',
+        'It was delivered as it came, although a response rule applies (response-malformed).',
+      ],
+    ],
+    [
+      'a webhook whose signature is not valid',
+      entryWith({ route: 'webhook', verdict: 'refused', status: 401, failure: 'bad-signature' }),
+      ['The gateway refused it with 401: bad-signature. Nothing was delivered.'],
+    ],
+    [
+      'a webhook whose subscriber is away',
+      without(
+        entryWith({ route: 'webhook', status: 502, failure: 'upstream-unreachable', sent: false }),
+        'upstreamMs',
+      ),
+      [
+        'Nothing of the request reached the subscriber (upstream-unreachable).',
+        'The gateway responded with 502 (upstream-unreachable).',
+      ],
+    ],
+    [
       'V1 has ended',
       entryWith({ verdict: 'refused', status: 410, failure: 'sunset' }),
       ['The gateway responded with 410: V1 has ended. Nothing was sent to V1 or V2.'],

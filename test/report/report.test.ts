@@ -163,6 +163,19 @@ describe('a client', () => {
 });
 
 describe('the report', () => {
+  test('leaves out the webhooks of V2, whatever became of them', () => {
+    const webhooks = [200, 401, 502].map((status): Entry => ({
+      ...v1('a', 0, []),
+      route: 'webhook',
+      status,
+    }));
+    const [plain, beside] = [[], webhooks].map((more) =>
+      makeReport(tallyOf([v1('a', 1, [NEST]), ...more]), options),
+    );
+    expect(beside).toMatchObject({ v1: 1, v2: 0, classes: plain?.classes, days: plain?.days });
+    expect(beside?.clients).toEqual(plain?.clients);
+  });
+
   test('lists the work left before switching off, day by day', () => {
     const native: Entry = { ...v1('n', 0, []), route: 'pass', verdict: 'passed' };
     const { client: _client, ...keyless } = v1('x', 2, [UNWRAP], { verdict: 'refused' });

@@ -76,6 +76,15 @@ export function sentToWords(entry: Entry): string {
   return verdict === 'same' || verdict === 'different' ? `${serviceOf(to)}, ${other}` : serviceOf(to);
 }
 
+/** Who the request is for, within a sentence. */
+function receiverOf({ route, origin }: Entry): string {
+  return route === 'webhook' ? 'the subscriber' : serviceOf(origin ?? 'v2');
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 /** A log may come from anywhere: another name is shown as it is. */
 function serviceOf(origin: string): string {
   return SERVICES[origin] ?? origin;
@@ -198,8 +207,8 @@ function newcomerSentence({ newcomer }: Entry): string | undefined {
 }
 
 function requestSentence(entry: Entry): string {
-  const { verdict, upstreamPath, origin = 'v2', sent, cause, failure, attempts } = entry;
-  const service = serviceOf(origin);
+  const { verdict, upstreamPath, sent, cause, failure, attempts } = entry;
+  const service = receiverOf(entry);
   if (verdict === 'refused') return refusedSentence(entry);
   if (verdict === 'served') return servedSentence(entry);
   if (upstreamPath === undefined) {
@@ -213,8 +222,8 @@ function requestSentence(entry: Entry): string {
     return `Nothing of the request reached ${service} (${cause ?? failure ?? 'no cause is known'}).`;
   const tries = attempts === undefined ? '' : ` It was tried ${attempts} times.`;
   if (entry.status === 0 && failure === undefined && entry.upstreamMs === undefined)
-    return `The exchange with the client ended before a response. ${service} may have carried the request out.${tries}`;
-  const doubt = sent === true ? ` ${service} may have carried it out.` : '';
+    return `The exchange with the client ended before a response. ${capital(service)} may have carried the request out.${tries}`;
+  const doubt = sent === true ? ` ${capital(service)} may have carried it out.` : '';
   return `Sent to ${service} ${manner(entry)}${movedWords(entry)}.${tries}${doubt}`;
 }
 
@@ -228,8 +237,8 @@ function movedWords({ method, upstreamMethod, status, upstreamStatus }: Entry): 
 }
 
 function refusedSentence(entry: Entry): string {
-  const { status, failure, note } = entry;
-  const end = 'Nothing was sent to V1 or V2.';
+  const { status, failure, note, route } = entry;
+  const end = route === 'webhook' ? 'Nothing was delivered.' : 'Nothing was sent to V1 or V2.';
   if (status === 0)
     return `The gateway refused it: ${failureWords(entry) ?? 'no reason is known'}. The client received no response. ${end}`;
   if (failure === 'brownout')
@@ -248,11 +257,14 @@ function servedSentence({ status, method }: Entry): string {
 }
 
 function manner(entry: Entry): string {
-  const { verdict, origin, bytesIn, edits, note } = entry;
+  const { verdict, origin, bytesIn, edits, note, route } = entry;
   if (origin === 'v1') return 'as it came';
   if (verdict === 'passed') return 'unread';
   // The verdict is on the exchange: of a rewritten one, the response may be all that was edited.
   if (verdict === 'rewritten' && editCount(entry) > 0) return `with ${editWords(entry)}`;
+  // A webhook is edited by response rules.
+  if (verdict === 'rewritten' && route === 'webhook')
+    return `with ${wordsOfEdits(responseEditCount(entry), entry.responseEditsOmitted)}`;
   return bodyWords(bytesIn, edits, note);
 }
 
@@ -264,12 +276,12 @@ function bodyWords(bytesIn: number, edits: Entry['edits'], note: string | undefi
 }
 
 function responseSentence(entry: ToldEntry): string | undefined {
-  const { status, failure, cause, upstreamMs, verdict, origin = 'v2' } = entry;
+  const { status, failure, cause, upstreamMs, verdict, route } = entry;
   if (verdict === 'refused' || verdict === 'served') return undefined;
-  const service = serviceOf(origin);
+  const service = capital(receiverOf(entry));
   const after = upstreamMs === undefined ? '' : ` after ${millisecondWords(upstreamMs)}`;
   const from = statusFrom(entry);
-  if (from === undefined)
+  if (from === undefined && (route !== 'webhook' || status === 0))
     return upstreamMs === undefined
       ? undefined
       : `${service} responded${after}, but the exchange with the client had ended.`;
@@ -349,8 +361,12 @@ function comparisonSentence({ comparison, origin }: Entry): string | undefined {
 }
 
 function responseEditSentence(entry: Entry): string | undefined {
-  const { responseNote } = entry;
+  const { responseNote, route } = entry;
   const all = responseEditCount(entry);
+  if (route === 'webhook')
+    return responseNote === undefined
+      ? undefined
+      : `It was delivered as it came, although a response rule applies (${responseNote}).`;
   if (all > 0)
     return `Its response was rewritten for the V1 client with ${wordsOfEdits(all, entry.responseEditsOmitted)}.`;
   if (responseNote === undefined) return undefined;
@@ -391,6 +407,8 @@ export function editsTitle(entry: Entry): string {
     case 'would-rewritten':
       return `Dry run: ${editWords(entry)}`;
     case 'rewritten':
+      if (entry.route === 'webhook')
+        return wordsOfEdits(responseEditCount(entry), entry.responseEditsOmitted);
       return editCount(entry) > 0 ? editWords(entry) : unedited(entry);
     case 'unchanged':
     case 'would-unchanged':
@@ -407,7 +425,9 @@ function unedited(entry: Entry): string {
 
 /** The captions of the two bodies: who sent the left one, and what became of the right one. */
 export function bodyCaptions(entry: Entry): { readonly before: string; readonly after: string } {
-  const before = 'as the client sent it';
+  const isWebhook = entry.route === 'webhook';
+  const before = isWebhook ? 'as V2 sent it' : 'as the client sent it';
+  if (isWebhook && entry.upstreamPath !== undefined) return { before, after: 'as the gateway delivered it' };
   if (entry.origin === 'v1') {
     const isReceived = statusFrom(entry) === 'v1';
     return {

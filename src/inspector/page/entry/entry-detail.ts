@@ -20,7 +20,7 @@ import { bytes, clockTime, counted, type HueOf } from '../format.ts';
 import { type EntryLink, findAddress, type Go, type Perspective } from '../page-state.ts';
 import { CopyButton, el, linkButton, part, VerdictBadge, visibleText } from '../parts.ts';
 import { DiffPane } from './diff-pane.ts';
-import { PerspectiveTabs, PerspectiveView, whyMissing } from './perspective-view.ts';
+import { originOf, PerspectiveTabs, PerspectiveView, whyMissing } from './perspective-view.ts';
 
 /** Properties of the detail of an exchange. */
 interface EntryDetailProps {
@@ -115,7 +115,7 @@ function shown(detail: Detail, props: EntryDetailProps): VNode {
         props.canResend && part(ResendForm, { seq: detail.entry.seq, go, announce }),
         el('small', null, 'curl has $API_KEY in the place of the key'),
       ),
-    part(PerspectiveTabs, { perspective, origin: detail.entry.origin ?? 'v2', go }),
+    part(PerspectiveTabs, { perspective, origin: originOf(detail), go }),
     el(
       'div',
       {

@@ -19,7 +19,7 @@ export function PerspectiveView({
   readonly detail: EntryDetail;
   readonly perspective: Exclude<Perspective, 'diff'>;
 }): VNode {
-  const name = perspectiveName(perspective, detail.entry.origin ?? 'v2');
+  const name = perspectiveName(perspective, originOf(detail));
   const view = viewOf(detail, perspective);
   if (view === undefined) return el('p', { class: 'empty' }, whyMissing(detail, perspective));
   return el(
@@ -31,8 +31,22 @@ export function PerspectiveView({
   );
 }
 
+/** The service that was to get the request, or a subscriber of webhooks. */
+export function originOf({ entry }: EntryDetail): 'v1' | 'v2' | 'webhook' {
+  return entry.route === 'webhook' ? 'webhook' : (entry.origin ?? 'v2');
+}
+
+const OF_WEBHOOK: Readonly<Partial<Record<Perspective, string>>> = {
+  'v1-request': "V2's webhook",
+  'v2-request': 'Delivery',
+  'v2-response': 'Response of the subscriber',
+  'client-response': 'Response to V2',
+};
+
 /** Returns the name of a perspective; the second response is that of the service which got the request. */
-function perspectiveName(perspective: Perspective, origin: 'v1' | 'v2'): string {
+function perspectiveName(perspective: Perspective, origin: ReturnType<typeof originOf>): string {
+  const ofWebhook = origin === 'webhook' ? OF_WEBHOOK[perspective] : undefined;
+  if (ofWebhook !== undefined) return ofWebhook;
   switch (perspective) {
     case 'diff':
       return origin === 'v1' ? 'What would change' : 'What changed';
@@ -178,7 +192,7 @@ export function PerspectiveTabs({
 }: {
   readonly perspective: Perspective;
   /** The service that was to get the request. */
-  readonly origin: 'v1' | 'v2';
+  readonly origin: ReturnType<typeof originOf>;
   readonly go: Go;
 }): VNode {
   const step = (by: number): void => {
