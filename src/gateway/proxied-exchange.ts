@@ -171,6 +171,11 @@ export class ProxiedExchange implements ExchangeHandler, UpstreamReceiver, Watch
     return true;
   }
 
+  /** What a response allows the pages of another origin, in the words of the client. */
+  protected permissions(headers: HeaderList): HeaderList {
+    return headers;
+  }
+
   /** What a preflight asks; undefined for any other request. */
   private get preflight(): PreflightQuestion | undefined {
     const { exchange, head } = this.received;
@@ -393,7 +398,7 @@ export class ProxiedExchange implements ExchangeHandler, UpstreamReceiver, Watch
     this.origin.breaker.succeeded();
     const { origin } = this.received.head;
     if (origin !== undefined)
-      this.gateway.crossOrigin.learn(origin, head.status, head.headers, this.preflight);
+      this.gateway.crossOrigin.learn(origin, head.status, this.permissions(head.headers), this.preflight);
     if (exchange.isGone === true) {
       this.disconnected();
       return;

@@ -33,6 +33,7 @@ import {
   transformsRepresentation,
   type ResponseNote,
 } from '../migrate/migrated.ts';
+import { Preflight } from '../migrate/preflight.ts';
 import {
   callWithin,
   isAsynchronous,
@@ -430,7 +431,11 @@ function migratedHead(
   return {
     method: decision.v2Method,
     target: decision.v2Target,
-    v1: { method: decision.method, target: decision.target.raw },
+    v1: {
+      method: decision.method,
+      target: decision.target.raw,
+      ...(decision.preflight === undefined ? {} : { preflight: head.preflightMethod }),
+    },
     headers: headerFieldsOf(fields.forwardedHeaders),
     operation: decision.operation?.id,
     apiVersion: version,
@@ -635,7 +640,10 @@ function mapped(
 function clientFields(parts: V1ResponseParts, headers: HeaderList): HeaderFields {
   const { rules, signals, request, status } = parts;
   const facts = requestFacts(parts);
-  const own = contentlessFields(facts, rules, status, endToEnd(headers, true));
+  const asked = { method: facts.method, asked: request.v1.preflight, rest: facts.rest };
+  const received = endToEnd(headers, true);
+  const allowed = Preflight.of(asked, rules)?.response(received).headers ?? received;
+  const own = contentlessFields(facts, rules, status, allowed);
   const fields = [...(headerPlanOf(facts, rules)?.response(status, own).headers ?? own)];
   if (!representationPlan(facts, rules).isEmpty || transformsRepresentation(facts, rules))
     markTags(fields, rules.ruleBook.hash);

@@ -18,7 +18,12 @@ export interface MigratedRequestHead {
   /** The raw target at V2: path and query. */
   readonly target: string;
   /** The raw target as the client sent it, and its method: the one that rules go by, where a POST names another for itself. */
-  readonly v1: { readonly method: string; readonly target: string };
+  readonly v1: {
+    readonly method: string;
+    readonly target: string;
+    /** The method that a preflight of a browser asks about. */
+    readonly preflight?: string | undefined;
+  };
   /**
    * The header fields to send. `Host`, hop-by-hop fields and the framing (`Content-Length`, `Transfer-Encoding`) are left to the
    * sender.

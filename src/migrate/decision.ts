@@ -18,7 +18,7 @@ import { isRead, type ForwardedFields, isHost, type RequestHead } from '../http/
 import { originForm, readTarget, type Target } from '../http/target.ts';
 import { printClientField } from '../rewrite/client-key.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
-import type { RewrittenHeaders } from '../rewrite/header-plan.ts';
+import type { RewrittenHeaders, RewrittenRequestHeaders } from '../rewrite/header-plan.ts';
 import type { RequestFacts } from '../rewrite/links.ts';
 import type { MovedTarget, Moves, PathAndQuery } from '../rewrite/moves.ts';
 import type { RewrittenQuery } from '../rewrite/query-plan.ts';
@@ -37,6 +37,7 @@ import type { DecodedBody } from './decode-web-body.ts';
 import { bufferFull, type Failure, failure, type FailureCode, failureOf } from './failure.ts';
 import { overriddenMethod, type OverriddenMethod, withoutMethod } from './method-override.ts';
 import { representationPlan, transformsRepresentation } from './migrated.ts';
+import { Preflight } from './preflight.ts';
 
 /** The parts of a request that are known before its body is read. */
 export interface DecidedRequest extends CheckedHead {
@@ -124,6 +125,8 @@ export interface MigrateDecision {
   readonly dropsOverride: boolean;
   /** The header fields after the header rules, before those of the gateway; undefined where no rule applies. */
   readonly headers: RewrittenHeaders | undefined;
+  /** What a preflight of a browser asks about; undefined for any other request. */
+  readonly preflight?: Preflight | undefined;
   /** Why V2 does not get the request, whatever its body is. */
   readonly refusal: Failure | undefined;
   /** Maximum bytes of a body to rewrite, received or decoded. */
@@ -299,25 +302,30 @@ export function requestLineAtV2(method: string, target: string, rules: CompiledR
 /** The parts of a decision that follow from method and target. */
 type TargetDecision = Pick<
   MigrateDecision,
-  'operation' | 'query' | 'v2Method' | 'v2Target' | 'targetEdits' | 'headers' | 'refusal'
+  'operation' | 'query' | 'v2Method' | 'v2Target' | 'targetEdits' | 'headers' | 'refusal' | 'preflight'
 >;
 
-const NO_FIELDS: Pick<RequestHead, 'forwardedHeaders'> = { forwardedHeaders: [] };
+/** What of a head decides about target and fields. */
+type TargetHead = Pick<RequestHead, 'forwardedHeaders' | 'preflightMethod'>;
+
+const NO_FIELDS: TargetHead = { forwardedHeaders: [], preflightMethod: undefined };
 
 function decideTarget(
   method: string,
   target: Target,
-  head: Pick<RequestHead, 'forwardedHeaders'>,
+  head: TargetHead,
   rules: CompiledRuleBook,
   seen?: OverriddenMethod,
 ): TargetDecision {
+  const preflight = Preflight.of({ method, asked: head.preflightMethod, rest: target.rest }, rules);
   const operation = rules.match(method, target.rest);
   // A HEAD asks for what a GET of the same target would get (RFC 9110 §9.3.2).
   const asked = method === 'HEAD' && operation === undefined ? rules.match('GET', target.rest) : operation;
   const received = seen?.query ?? target.query;
   const rewritten = rules.headerPlan(asked)?.request(head.forwardedHeaders, received);
   const refused = rewritten !== undefined && 'code' in rewritten;
-  const headers = refused ? undefined : rewritten;
+  const ruled = refused ? undefined : rewritten;
+  const headers = preflight === undefined ? ruled : preflightHeaders(preflight, ruled, head, received);
   const refusal = refused ? failureOf(rewritten) : undefined;
   const v1Query = headers?.query ?? received;
   // Where V2 gets the method itself, the name of it goes.
@@ -325,15 +333,33 @@ function decideTarget(
   const query = rules.queryPlan(asked, method)?.rewrite(named) ?? unchangedQuery(named);
   const edits = seen?.edits ?? NO_EDITS;
   const { moves, prefixes } = rules;
-  const moved = moves && movedLine(method, { path: target.rest, query: query.query }, asked, moves);
+  const moved =
+    moves && movedLine(method, { path: target.rest, query: query.query }, asked, moves, preflight);
   if (moved === undefined) {
     const v2Target = `${prefixes.v2}${target.rest}${query.query}`;
     const v2Method = seen === undefined ? method : 'POST';
-    return { operation, query, v2Method, v2Target, targetEdits: edits, headers, refusal };
+    return { operation, query, v2Method, v2Target, targetEdits: edits, headers, refusal, preflight };
   }
   const v2Target = `${prefixes.v2}${moved.path}${moved.query}`;
   const targetEdits = edits.length === 0 ? moved.records : [...edits, ...moved.records];
-  return { operation, query, v2Method: moved.method, v2Target, targetEdits, headers, refusal };
+  return { operation, query, v2Method: moved.method, v2Target, targetEdits, headers, refusal, preflight };
+}
+
+/** The fields of a preflight after the header rules, which are about the fields that it has itself, with the question in V2's words. */
+function preflightHeaders(
+  preflight: Preflight,
+  ruled: RewrittenRequestHeaders | undefined,
+  { forwardedHeaders }: TargetHead,
+  query: string,
+): RewrittenRequestHeaders | undefined {
+  const asked = preflight.request(ruled?.headers ?? forwardedHeaders);
+  if (asked.headers === (ruled?.headers ?? forwardedHeaders)) return ruled;
+  return {
+    headers: asked.headers,
+    query: ruled?.query ?? query,
+    records: [...(ruled?.records ?? []), ...asked.records],
+    rules: [...(ruled?.rules ?? []), ...asked.rules],
+  };
 }
 
 const NO_EDITS: readonly EditRecord[] = [];
@@ -344,9 +370,11 @@ function movedLine(
   at: PathAndQuery,
   asked: Operation | undefined,
   moves: Moves,
+  preflight: Preflight | undefined,
 ): (MovedTarget & { readonly method: string }) | undefined {
-  // A preflight of a browser asks about the path of another request (RFC 9110 §9.3.7).
-  const operation = asked ?? (method === 'OPTIONS' ? moves.anyAt(at.path) : undefined);
+  // Another OPTIONS asks about a path, whatever the method (RFC 9110 §9.3.7).
+  const about = preflight === undefined && method === 'OPTIONS' ? moves.anyAt(at.path) : preflight?.operation;
+  const operation = asked ?? about;
   const moved = operation && moves.forward(operation, at);
   if (moved === undefined) return undefined;
   const isOwn = operation?.method === method;

@@ -107,6 +107,43 @@ export class HeaderPlan {
     return run.finish();
   }
 
+  /** The names of fields of a V1 request as V2 gets them; fields that a rule adds are not among them. */
+  v2Names(names: readonly string[]): RuledNames {
+    let ruled = names;
+    const edits: RuledNames['edits'][number][] = [];
+    for (const { change, rule } of this.rules) {
+      const before = ruled;
+      if (rule.rule === 'rename') {
+        const [from, to] = [rule.field.toLowerCase(), rule.to.toLowerCase()];
+        // Browsers write these names in lower case, sorted (Fetch, CORS-unsafe request-header names).
+        ruled = ruled.map((name) => (isNamed(name, from) ? to : name));
+      } else if (rule.rule === 'strip') {
+        const gone = rule.fields.map((name) => name.toLowerCase());
+        ruled = ruled.filter((name) => !gone.some((one) => isNamed(name, one)));
+      } else continue;
+      const isSame = ruled.length === before.length && ruled.every((name, at) => name === before[at]);
+      if (!isSame) edits.push({ change, rule });
+    }
+    return { names: edits.length === 0 ? names : [...new Set(ruled)], edits };
+  }
+
+  /** The names of fields that V2 allows as V1's clients know them, with those that V2 never gets. */
+  v1Names(names: readonly string[]): RuledNames {
+    const ruled = [...names];
+    const edits: RuledNames['edits'][number][] = [];
+    for (const { change, rule } of this.rules.toReversed()) {
+      if (rule.rule !== 'rename' && rule.rule !== 'strip') continue;
+      const has = (name: string): boolean => ruled.some((one) => isNamed(one, name.toLowerCase()));
+      const isAllowed = rule.rule === 'strip' || has(rule.to);
+      const fields = rule.rule === 'strip' ? rule.fields : [rule.field];
+      const added = isAllowed ? fields.filter((name) => !has(name)) : [];
+      if (added.length === 0) continue;
+      ruled.push(...added);
+      edits.push({ change, rule });
+    }
+    return { names: ruled, edits };
+  }
+
   /** Returns V1's name of a header field of V2; the same where it has no other. */
   v1Name(name: string): string {
     let found = name;
@@ -114,6 +151,15 @@ export class HeaderPlan {
       if (rule.rule === 'rename' && isNamed(found, rule.to.toLowerCase())) found = rule.field;
     return found;
   }
+}
+
+/** Names of header fields after the rules, and the rules that concern one of them. */
+export interface RuledNames {
+  readonly names: readonly string[];
+  readonly edits: readonly {
+    readonly change: string;
+    readonly rule: Extract<HeaderRule, { readonly rule: 'rename' | 'strip' }>;
+  }[];
 }
 
 /** One run of header rules over one header section. */

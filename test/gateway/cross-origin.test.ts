@@ -2,7 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { EdgeServer } from '../../src/edge/gateway.ts';
 import { CrossOrigin, type PreflightQuestion } from '../../src/gateway/cross-origin.ts';
 import { DEFAULT_ROLLBACK } from '../../src/rules/declared-rollout.ts';
+import { readDestination } from '../../src/rules/move.ts';
 import type { Mode, Rollout } from '../../src/rules/rollout.ts';
+import type { Change, Operation } from '../../src/rules/rule-book.ts';
 import { freePort } from '../support/free-port.ts';
 import { gatewayFor } from '../support/gateway.ts';
 import { exchange, statusOf } from '../support/raw-client.ts';
@@ -285,6 +287,47 @@ describe('a page of another origin', () => {
       expect(await gateway.entry(2)).toMatchObject({ verdict: 'served', status: 204, method: 'OPTIONS' });
     },
   );
+
+  test('may send the method and the fields of V1 that V2 has others for, while V2 is away too', async () => {
+    const v2 = await rawServer((socket, request) => {
+      const isAsked = request.startsWith('OPTIONS /api/v2/closed/7 ') && request.includes('x-tenant-id');
+      const allowed = isAsked && /^access-control-request-method: PATCH\r$/im.test(request);
+      socket.write(
+        `HTTP/1.1 204 No Content\r\nAccess-Control-Allow-Origin: ${PAGE}\r\n${allowed ? 'Access-Control-Allow-Methods: PATCH\r\nAccess-Control-Allow-Headers: X-Tenant-Id\r\n' : ''}\r\n`,
+      );
+    });
+    const operation: Operation = {
+      id: 'close',
+      method: 'DELETE',
+      template: '/open/{id}',
+      to: readDestination('PATCH /closed/{id}'),
+      assumed: false,
+    };
+    const tenant: Change = {
+      id: 'tenant',
+      summary: 'X-Account is X-Tenant-Id.',
+      on: 'every',
+      request: [],
+      response: [],
+      headers: [{ rule: 'rename', field: 'X-Account', to: 'X-Tenant-Id' }],
+      policies: {},
+      assumed: false,
+    };
+    const ruleBook = { operations: [operation], changes: [tenant] };
+    const gateway = await gatewayFor(v2.origin, { flags: CONNECT, ruleBook });
+    const asked = preflight('DELETE', 'x-account', '/api/v1/open/7');
+    const allowed = (text: string): unknown => [
+      /^access-control-allow-methods: (.*)\r$/im.exec(text)?.[1],
+      /^access-control-allow-headers: (.*)\r$/im.exec(text)?.[1]?.toLowerCase(),
+    ];
+    expect(allowed((await exchange(gateway.port, asked)).text)).toEqual([
+      'PATCH, DELETE',
+      'x-tenant-id, x-account',
+    ]);
+    expect(await gateway.entry()).toMatchObject({ verdict: 'rewritten', method: 'OPTIONS', status: 204 });
+    away(v2);
+    expect(allowed((await exchange(gateway.port, asked)).text)).toEqual(['DELETE', 'x-account']);
+  });
 
   test('reads why V2 is away, before V2 ever was there', async () => {
     const gateway = await gatewayFor(`http://127.0.0.1:${await freePort()}`, {

@@ -516,6 +516,7 @@ export class V1Exchange
       this.gateway
         .signals(this.rules.ruleBook)
         ?.mayConcern(this.decision.operation?.id, this.entry.newcomer) === true;
+    if (this.decision.preflight !== undefined) return true;
     if (this.marksTags && headerValue(headers, 'etag') !== undefined) return true;
     if (isContentless || isSignalled || lines === undefined || lines.kinds.includes('link')) return true;
     return headerPlanOf(this.requestFacts, this.rules)?.hasResponseRules === true;
@@ -542,13 +543,25 @@ export class V1Exchange
   /** Applies the header rules to V2's response, and logs what they did. */
   private ruledFields(status: number, headers: string[]): string[] {
     const plan = headerPlanOf(this.requestFacts, this.rules);
-    if (plan?.hasResponseRules !== true) return headers;
-    const { headers: ruled, records } = plan.response(status, headers);
-    if (records.length === 0) return headers;
+    const { preflight } = this.decision;
+    const allowed = preflight?.response(headers) ?? { headers, records: [] };
+    const own =
+      plan?.hasResponseRules === true
+        ? plan.response(status, allowed.headers)
+        : { headers: allowed.headers, records: [] };
+    const { headers: ruled } = own;
+    const records = [...allowed.records, ...own.records];
+    if (records.length === 0) return ruled === headers ? headers : [...ruled];
     const { entry } = this;
     entry.verdict = 'rewritten';
     entry.responseEdits = [...(entry.responseEdits ?? []), ...records];
     return [...ruled];
+  }
+
+  /** What V2 allows pages of another origin, in V1's words: the gateway answers from it while V2 is away. */
+  protected override permissions(headers: HeaderList): HeaderList {
+    const { preflight } = this.decision;
+    return preflight === undefined || !this.isFromV2 ? headers : preflight.response(headers).headers;
   }
 
   /** Points the links of a response to V1 of the gateway, in place. */

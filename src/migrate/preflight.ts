@@ -1,0 +1,109 @@
+import { type HeaderList, headerValues, isNamed } from '../http/header-list.ts';
+import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
+import type { HeaderPlan, RewrittenHeaders } from '../rewrite/header-plan.ts';
+import type { Operation } from '../rules/rule-book.ts';
+
+const REQUEST_METHOD = 'access-control-request-method';
+const REQUEST_FIELDS = 'access-control-request-headers';
+const ALLOWED_METHODS = 'access-control-allow-methods';
+const ALLOWED_FIELDS = 'access-control-allow-headers';
+
+/**
+ * A preflight of a browser (Fetch, "CORS-preflight request"): it asks about the method and the fields of a V1 request, and V2 knows
+ * those of its own. V2 is asked about what it will get, and what it allows is told in V1's names: a browser compares them with what the
+ * page wants to send, letter by letter for methods.
+ */
+export class Preflight {
+  /** The operation that it asks about; undefined for one that no rule book names. */
+  readonly operation: Operation | undefined;
+  private readonly method: string;
+  private readonly plan: HeaderPlan | undefined;
+
+  private constructor(method: string, operation: Operation | undefined, plan: HeaderPlan | undefined) {
+    this.method = method;
+    this.operation = operation;
+    this.plan = plan;
+  }
+
+  /** The preflight that a request is, for what it asks about; undefined for any other request. */
+  static of(
+    {
+      method,
+      asked,
+      rest,
+    }: { readonly method: string; readonly asked: string | undefined; readonly rest: string },
+    rules: CompiledRuleBook,
+  ): Preflight | undefined {
+    if (method !== 'OPTIONS' || asked === undefined) return undefined;
+    const operation = rules.match(asked, rest) ?? (asked === 'HEAD' ? rules.match('GET', rest) : undefined);
+    return new Preflight(asked, operation, rules.headerPlan(operation));
+  }
+
+  /** V2's method of what it asks about. */
+  private get v2Method(): string {
+    const { operation, method } = this;
+    // A HEAD stays one, as the request behind it will.
+    return operation?.to === undefined || operation.method !== method ? method : operation.to.method;
+  }
+
+  /** The fields of the request for V2: the question in V2's words. */
+  request(headers: HeaderList): RewrittenHeaders {
+    const asked = withValue(headers, REQUEST_METHOD, () => this.v2Method);
+    return this.withNames(asked, REQUEST_FIELDS, 'to V2');
+  }
+
+  /** The fields of V2's response for the client: what V2 allows, in V1's words. */
+  response(headers: HeaderList): RewrittenHeaders {
+    const { method, v2Method } = this;
+    const methods =
+      v2Method === method
+        ? headers
+        : withValue(headers, ALLOWED_METHODS, (value) => {
+            const names = namesIn(value);
+            // What is allowed beside it is about the path in V2.
+            return names.includes(v2Method) && !names.includes(method)
+              ? [...names, method].join(', ')
+              : value;
+          });
+    return this.withNames(methods, ALLOWED_FIELDS, 'to V1');
+  }
+
+  private withNames(headers: HeaderList, field: string, way: 'to V2' | 'to V1'): RewrittenHeaders {
+    const value = headerValues(headers, field).join(', ');
+    if (this.plan === undefined || value === '') return { headers, records: [], rules: [] };
+    const { names, edits } =
+      way === 'to V2' ? this.plan.v2Names(namesIn(value)) : this.plan.v1Names(namesIn(value));
+    if (edits.length === 0) return { headers, records: [], rules: [] };
+    return {
+      headers: withValue(headers, field, () => names.join(', ')),
+      records: edits.map(({ change, rule: { rule } }) => ({ change, rule, header: field, to: field })),
+      rules: edits.map(({ rule }) => rule),
+    };
+  }
+}
+
+/** The fields with another value of one; the same list where it is the same. One that has no value left goes. */
+function withValue(headers: HeaderList, field: string, edit: (value: string) => string): HeaderList {
+  const value = headerValues(headers, field).join(', ');
+  if (value === '') return headers;
+  const edited = edit(value);
+  if (edited === value) return headers;
+  const edits: string[] = [];
+  let isPlaced = false;
+  for (let at = 0; at < headers.length; at += 2) {
+    const [name = '', own = ''] = headers.slice(at, at + 2);
+    if (!isNamed(name, field)) edits.push(name, own);
+    else if (!isPlaced && edited !== '') {
+      edits.push(name, edited);
+      isPlaced = true;
+    }
+  }
+  return edits;
+}
+
+function namesIn(list: string): readonly string[] {
+  return list
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+}
