@@ -1,6 +1,5 @@
 import { type CollectorMemory, newMemory } from '../http/byte-collector.ts';
 import type { Coding } from '../http/content.ts';
-import { HopFields } from '../http/hop-fields.ts';
 import type { HopLimits, WebhookDecision } from '../migrate/decision.ts';
 import type { DecodeBody, EncodeBody, OpenDecoder } from '../migrate/decode-web-body.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
@@ -25,6 +24,7 @@ import { type Describe, describeV1, DescriptionCache } from './description.ts';
 import { type ReceivedRequest, TrustedProxies } from './received-request.ts';
 import { BodyChecks, type V2Schemas } from './v1/dry-run.ts';
 import { Comparisons } from './v1/compare.ts';
+import { HopFields } from '../http/fields.ts';
 
 /** A service behind the gateway, and the way to it. */
 export type OriginParts = Pick<Origin, 'upstream' | 'path' | 'hosts'>;

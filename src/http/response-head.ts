@@ -1,7 +1,6 @@
 import type { RawHeaders } from './raw-headers.ts';
-import { endToEnd, HOP_BY_HOP_KINDS, namesOthers } from './fields.ts';
+import { endToEnd, HOP_BY_HOP_KINDS, namesOthers, type AddedFields, type HopFields } from './fields.ts';
 import { type HeaderList, isFieldValue, readDecimal } from './header-list.ts';
-import type { AddedFields, HopFields } from './hop-fields.ts';
 
 /** The head of a final response (RFC 9110 §15). */
 export interface ResponseHead {

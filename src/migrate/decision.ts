@@ -10,10 +10,17 @@ import {
   type StreamedFormat,
   readJsonType,
 } from '../http/content.ts';
-import { BODY_KINDS, type HeaderKind, kindOfName, tagsOfRules, tagsOfState } from '../http/fields.ts';
+import {
+  BODY_KINDS,
+  type HeaderKind,
+  kindOfName,
+  tagsOfRules,
+  tagsOfState,
+  countedDown,
+  type HopFields,
+} from '../http/fields.ts';
 import { isRequestId } from '../http/forwarding.ts';
 import { type HeaderList, headerValue, headerValues, setField } from '../http/header-list.ts';
-import { countedDown, type HopFields } from '../http/hop-fields.ts';
 import { isRead, type ForwardedFields, isHost, type RequestHead } from '../http/request-head.ts';
 import { originForm, readTarget, type Target } from '../http/target.ts';
 import { printClientField } from '../rewrite/client-key.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { EdgeExchange } from '../../src/edge/exchange.ts';
-import { HopFields } from '../../src/http/hop-fields.ts';
+import { HopFields } from '../../src/http/fields.ts';
 
 test.each([
   ['HTTP/1.0', '1.0'],

@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { HopFields } from '../../src/http/hop-fields.ts';
 import { gatewayFor, type TestGateway } from '../support/gateway.ts';
 import { listening } from '../support/listening.ts';
 import { exchange, rawClient, statusOf } from '../support/raw-client.ts';
 import { ok, type RawServer, rawServer } from '../support/raw-server.ts';
 import { secureGateway, sendRequest, session } from '../support/secure-gateway.ts';
+import { HopFields } from '../../src/http/fields.ts';
 
 /** A request is read where it is borrowed; behind an empty line (RFC 9112 §2.2), from a copy. */
 const READERS = [

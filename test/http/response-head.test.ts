@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { writeFieldLines } from '../../src/http/raw-headers.ts';
-import { endToEnd } from '../../src/http/fields.ts';
-import { HopFields } from '../../src/http/hop-fields.ts';
+import { endToEnd, HopFields } from '../../src/http/fields.ts';
 import { ReadResponseHead, readStatusLine } from '../../src/http/response-head.ts';
 import { arbitraryLines, linesOf } from '../support/field-lines.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
