@@ -65,9 +65,13 @@ async function gatewayWith(
 operations:
   get_order: GET /orders/{id}
   list_orders: GET /orders
+  create_order: POST /orders
+  order_event: { match: POST /events/order, resource: data.object }
 changes:
   - { id: highlight, summary: A name., on: [get_order], response: [ { rename: data.highlight_type, to: transition_type } ] }
+  - { id: customer, summary: A name., on: [create_order, order_event], request: [ { rename: customer, to: client } ], response: inverse }
 webhooks:
+  events: { to: '${address}', as: order_event, sign: { scheme: standard-webhooks, verify: V2_SECRET, with: HOOK_SECRET } }
   orders: { to: '${address}/hooks/orders?from=v2', as: get_order, sign: { scheme: standard-webhooks, verify: V2_SECRET, with: HOOK_SECRET } }
   plain: { to: '${address}/plain', sign: { scheme: standard-webhooks, verify: [V2_SECRET, V2_OLD_SECRET], with: [HOOK_NEXT_SECRET, HOOK_SECRET] } }
   ruleless: { to: '${address}', as: list_orders, sign: { scheme: standard-webhooks, verify: V2_SECRET, with: HOOK_SECRET } }
@@ -225,6 +229,16 @@ describe('a delivery that is signed by V2', () => {
     expect([decoded?.body.toString(), decoded?.headers['content-encoding']]).toEqual([IN_V1, undefined]);
     expect([kept?.body, kept?.headers['content-encoding']]).toEqual([Buffer.from(body), 'gzip']);
     expect(subscriber.requests.every((received) => isSignedFor(OF_SUBSCRIBER, received))).toBe(true);
+  });
+
+  test('has its resource where an operation of its own says', async () => {
+    const subscriber = await subscriberWith();
+    const gateway = await gatewayWith(subscriber.address);
+    const body = '{"type":"x","data":{"object":{"client":1,"n":2.0}},"client":3}';
+    expect((await post(gateway, { path: '/webhooks/events', body })).status).toBe(200);
+    const [received] = subscriber.requests;
+    expect(received?.body.toString()).toBe(body.replace('client', 'customer'));
+    expect(received !== undefined && isSignedFor(OF_SUBSCRIBER, received)).toBe(true);
   });
 
   test('of half a megabyte is rewritten as a small one is', async () => {

@@ -147,6 +147,22 @@ describe('goes when the meaning does', () => {
     expect(await hashOf(TEXT.replace(from, () => to))).not.toBe(plain);
   });
 
+  test('each part of a webhook, and not how it is written', async () => {
+    const hook = `${TEXT}webhooks: { h: { to: 'https://x.test/', as: a, sign: { scheme: standard-webhooks, verify: A, with: B } } }\n`;
+    const written = hook.replace('verify: A, with: B', 'with: [B], verify: [A]');
+    expect(await hashOf(written)).toBe(await hashOf(hook));
+    const others = [
+      ['{ h:', '{ i:'],
+      ['x.test', 'y.test'],
+      [' as: a,', ''],
+      ['as: a', 'as: b'],
+      ['verify: A', 'verify: [A, B]'],
+      ['with: B', 'with: [B, A]'],
+    ].map(([from = '', to = '']) => hook.replace(from, to));
+    const hashes = await Promise.all([TEXT, hook, ...others].map(hashOf));
+    expect(new Set(hashes).size).toBe(hashes.length);
+  });
+
   test('the order of changes', async () => {
     const at = TEXT.indexOf('  - id: one');
     const middle = TEXT.indexOf('  - id: two');

@@ -146,7 +146,9 @@ test('the signs of a row tell what was edited, and nothing of a request without 
   expect((await titles('.refused')).filter((title) => /^\d+ edit/.test(title))).toEqual([]);
   const edited = await titles(':not(.refused)');
   expect(edited).toContain('1 edit: highlight-type-filter');
-  expect(edited).toContain('V1 request with an edited body or query, or with an edited response');
+  expect(edited).toContain(
+    'V1 request with an edited body or query, or with an edited response; an edited webhook of V2',
+  );
 });
 
 test('a body that is not kept or not read is told apart', async () => {
