@@ -29,7 +29,10 @@ const ROLLOUT: RolloutView = {
   rollback: { window: 600, margin: 0.02, slower: 2, requests: 50, certainty: 99 },
   canaries: [{ migrated: { requests: 1, failures: 0 }, v1: { requests: 1, failures: 0 } }],
   rollbacks: [],
-  shadows: [{ same: 1, different: 0, unknown: 0, fields: [] }],
+  shadows: [
+    { same: 1, different: 0, unknown: 0, fields: [] },
+    { verified: true, same: 1, different: 0, unknown: 0, fields: [] },
+  ],
   requests: { v1: 1, v2: 1 },
   brownouts: [],
 };

@@ -33,10 +33,10 @@ beforeAll(async () => {
   await reference.close();
 }, 60_000);
 
-test('with V2’s schemas and their interpreter the bundle is 160 KiB at the most', () => {
+test('with V2’s schemas and their interpreter the bundle is 176 KiB at the most', () => {
   const bytes = gzipSync(readFileSync(file)).length;
   console.log(`edge bundle with the description of V2: ${(bytes / 1024).toFixed(1)} KiB gzipped`);
-  expect(bytes).toBeLessThanOrEqual(160 * 1024);
+  expect(bytes).toBeLessThanOrEqual(176 * 1024);
 });
 
 interface Run extends EdgeFleet {

@@ -567,11 +567,11 @@ function banner({ running, settings, ruleBooks, rulesPath, embedded, columns }: 
       ? [['', 'client names change at each start (set GATEWAY_CLIENT_SECRET to keep them)'] as const]
       : []),
   ];
+  const example = exampleRequest(running.origin, book);
   return [
     `capture-gateway ${packageVersion()} on ${runtimeText(process.versions)}`,
     ...factLines(facts, 11, columns),
-    '',
-    ...exampleRequest(running.origin, book),
+    ...(example.length === 0 ? [] : ['', ...example]),
     '',
   ].join('\n');
 }
