@@ -54,6 +54,8 @@ const BLOCK_BYTES_PER_FRAME = 32;
 const LAST_BYTES = 2 * WINDOW_BYTES;
 /** Runs of streams that a client has left out and that are remembered: it may leave some out between any two. */
 const MAX_SKIPPED = 256;
+/** Streams that the gateway reset, of which it remembers the last ones: what the client had sent on them by then is not its fault. */
+const MAX_RESET = 1024;
 /** The largest frame that a client may take (RFC 9113 §6.5.2). */
 const MAX_FRAME_BYTES = 0xff_ffff;
 
@@ -91,6 +93,8 @@ class H2Connection
    * (RFC 9113 §5.1.1).
    */
   private readonly skipped: [first: number, last: number][] = [];
+  /** See `MAX_RESET`; few connections have any. */
+  private resetStreams: Set<number> | undefined = undefined;
   /** Bytes of all bodies that the client may send, and those that were read and that it may not send again yet. */
   private receiveWindow = WINDOW_BYTES;
   private pendingCredit = 0;
@@ -255,7 +259,10 @@ class H2Connection
     }
     // A smaller part is hardly content.
     if (part.length >= FRAME_HEAD_BYTES) this.flood.receive(part.length);
-    this.streams.get(stream)?.receive(part, frameBytes, isEnd);
+    const exchange = this.streams.get(stream);
+    if (exchange !== undefined) exchange.receive(part, frameBytes, isEnd);
+    // The client had closed it (RFC 9113 §6.1); what crosses with a reset of the gateway's own is to be ignored (§5.1).
+    else if (this.resetStreams?.has(stream) !== true) this.rejectStream(stream, ERROR.streamClosed);
   }
 
   /** Fields of a new request, or trailers. Every block is read, for its effect on later ones. */
@@ -290,7 +297,16 @@ class H2Connection
 
   private rejectStream(stream: number, code: ErrorCode): void {
     this.flood.countControlFrame();
+    this.resetStream(stream, code);
+  }
+
+  private resetStream(stream: number, code: ErrorCode): void {
     this.output.reset(stream, code);
+    const streams = (this.resetStreams ??= new Set());
+    streams.add(stream);
+    if (streams.size <= MAX_RESET) return;
+    const [oldest] = streams;
+    if (oldest !== undefined) streams.delete(oldest);
   }
 
   private beginStream(stream: number, block: RequestHeaderBlock, isEnd: boolean): void {
@@ -399,7 +415,7 @@ class H2Connection
   refuseStream(exchange: H2Exchange, code: ErrorCode): void {
     // MadeYouReset, CVE-2025-8671: a client that makes the gateway reset its streams costs as much as one that resets them itself.
     if (code !== ERROR.internal && code !== ERROR.none) this.flood.countControlFrame();
-    this.output.reset(exchange.id, code);
+    this.resetStream(exchange.id, code);
     this.leave(exchange);
   }
 

@@ -3,7 +3,7 @@
  * no reading at all: whoever sends it on as a request of its own was smuggled through. Made from the spellings below instead of listed
  * one by one, as the public corpora are.
  */
-export interface SmugglingCase {
+interface SmugglingCase {
   readonly name: string;
   /** The target of the first request is `x` below the prefix, which stands in it first. */
   readonly bytes: string;
@@ -393,7 +393,7 @@ export function smugglingCases(prefix: string): readonly SmugglingCase[] {
 }
 
 /** A request of HTTP/2 that becomes two where its fields are copied into a head of HTTP/1.1 (RFC 9113 §8.2.1, §8.3.1, §10.3). */
-export interface DowngradeCase {
+interface DowngradeCase {
   readonly name: string;
   readonly fields: readonly (readonly [string, string])[];
   readonly body: string;
