@@ -1,5 +1,4 @@
 import { wouldFail, wouldFailWords } from '../rollout/body-checks.ts';
-import type { ClientTally } from './tally/client-tally.ts';
 import {
   type BodyCheckCounts,
   type DifferingMembers,
@@ -13,6 +12,7 @@ import {
 import type { Span } from './tally/span.ts';
 import { DAY_MS } from './tally/time-slots.ts';
 import { count } from './text.ts';
+import type { ClientTally } from './tally/tally.ts';
 
 /**
  * Dependence of a client on V1. `gone`: silent for so long that it is not expected back; `url-only`: neither requests nor

@@ -2,8 +2,8 @@ import { type ClientReport, clientReport, outcomeWords, reasonsOf, type Usage } 
 import type { GuideDocument } from './guide/guide-document.ts';
 import { guideHtml } from './guide/guide-text.ts';
 import type { ReportCoverage } from './report-totals.ts';
-import type { ClientTally } from './tally/client-tally.ts';
 import { count, counted, htmlText } from './text.ts';
+import type { ClientTally } from './tally/tally.ts';
 
 /** A client's report about itself: nothing in it is of other clients, and nothing is the operator's own word for it. */
 export interface OwnReport {

@@ -1,6 +1,5 @@
 import type { LogGap } from './log-gaps.ts';
-import type { ClientTally } from './tally/client-tally.ts';
-import type { Tally } from './tally/tally.ts';
+import type { Tally, ClientTally } from './tally/tally.ts';
 
 /** The gateways whose traffic a report counts. */
 export interface ReportCoverage {

@@ -12,8 +12,7 @@ import { FieldReader, packClient, readClient } from '../../src/report/fleet/clie
 import { digests, guideMarkdown } from '../../src/report/guide/guide-text.ts';
 import { Guide } from '../../src/report/guide/guide.ts';
 import { makeReport } from '../../src/report/report.ts';
-import { ClientTally } from '../../src/report/tally/client-tally.ts';
-import { Tally } from '../../src/report/tally/tally.ts';
+import { Tally, ClientTally } from '../../src/report/tally/tally.ts';
 import { Outcomes } from '../../src/report/tally/outcomes.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { BodyCheckTally, wouldFail, wouldFailWords } from '../../src/rollout/body-checks.ts';

@@ -6,9 +6,9 @@ import { writeFieldLines } from '../../http/raw-headers.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
 import type { TickBudget } from '../fair-turns.ts';
-import { writeTogether } from '../small-writes.ts';
 import type { Address, Origin, UpstreamOptions } from './origin.ts';
 import { type ResponseEvents, ResponseReader } from './response-reader.ts';
+import { writeTogether } from '../body-memory.ts';
 
 /** A request in flight on a connection. */
 export interface PendingRequest {

@@ -1,5 +1,4 @@
 import { parsedJson } from '../../rewrite-log/attributes.ts';
-import { type CallTally, ClientTally } from '../tally/client-tally.ts';
 import {
   type BodyCheckCounts,
   type DifferingMembers,
@@ -11,6 +10,7 @@ import {
 } from '../tally/outcomes.ts';
 import type { Span } from '../tally/span.ts';
 import { OTHER_CALLS } from '../text.ts';
+import { type CallTally, ClientTally } from '../tally/tally.ts';
 
 /** Clients of one record, by hash. */
 export type ClientShard = Map<string, ClientTally>;

@@ -2,9 +2,8 @@ import { parsedJson } from '../../rewrite-log/attributes.ts';
 import type { RecordChange, RecordPage, Replaced } from '../../rollout/store.ts';
 import { isRequestRuleName } from '../../rules/rule.ts';
 import { type CensusCounts, MAX_ROW_CLIENTS } from '../census.ts';
-import type { ClientTally } from '../tally/client-tally.ts';
 import type { Span } from '../tally/span.ts';
-import type { Tally } from '../tally/tally.ts';
+import type { Tally, ClientTally } from '../tally/tally.ts';
 import {
   addToShard,
   type ClientShard,

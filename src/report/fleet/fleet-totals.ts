@@ -2,8 +2,7 @@ import { repeat } from '../../rollout/replica.ts';
 import { type RecordStore, type ReplicaClock, StoreContact } from '../../rollout/store.ts';
 import { type LogGap, timeText } from '../log-gaps.ts';
 import type { ReadTotals, ReportCoverage, ReportTotals } from '../report-totals.ts';
-import { ClientTally } from '../tally/client-tally.ts';
-import { Tally } from '../tally/tally.ts';
+import { Tally, ClientTally } from '../tally/tally.ts';
 import { isForgotten, mergeClient, mergeSpan, readShard } from './client-shard.ts';
 import {
   type BatchOwner,

@@ -9,9 +9,8 @@ import {
   readClient,
   readShard,
 } from '../../../src/report/fleet/client-shard.ts';
-import { ClientTally } from '../../../src/report/tally/client-tally.ts';
 import type { TallyEntry } from '../../../src/report/tally/tally-entry.ts';
-import { Tally } from '../../../src/report/tally/tally.ts';
+import { Tally, ClientTally } from '../../../src/report/tally/tally.ts';
 import { inOneOrder } from '../../support/played-replica.ts';
 import { v1TallyEntry } from '../../support/v1-tally-entry.ts';
 import { arbitraryEntry, ENTRIES_FROM } from '../arbitrary-entry.ts';

@@ -7,10 +7,9 @@ import { type HeaderList, isFieldValue } from '../../../http/header-list.ts';
 import { type RawHeaders, writeFieldLines } from '../../../http/raw-headers.ts';
 import { type HeadLimits, readHeadLines, type RequestHead } from '../../../http/request-head.ts';
 import type { ResponseHead } from '../../../http/response-head.ts';
-import type { BodyMemory } from '../../body-memory.ts';
+import { type BodyMemory, fill, SMALL_WRITE_BYTES, writeTogether } from '../../body-memory.ts';
 import { bytesFlushed, resetConnection } from '../../node-internals.ts';
 import { IS_NODE } from '../../runtime.ts';
-import { fill, SMALL_WRITE_BYTES, writeTogether } from '../../small-writes.ts';
 import { onCheckPhase, throwLater } from '../../fair-turns.ts';
 import { type ReaderLimits, type SlowReader, SlowReaderGuard, unacknowledgedBytes } from '../rates.ts';
 import {
