@@ -133,6 +133,8 @@ export class History {
     refusedBy: ReturnType<typeof statusFrom>,
     failedBy: ReturnType<typeof failedOrigin>,
   ): void {
+    // V2's own deliveries are requests of no client.
+    if (entry.route === 'webhook') return;
     const sums = this.sinceStart;
     sums.all += 1;
     if (!isOfV1(entry)) sums.passed += 1;

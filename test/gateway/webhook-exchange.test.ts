@@ -4,6 +4,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { type GatewayNotice, noticeLine } from '../../src/gateway/resilience.ts';
+import type { EntryDetail } from '../../src/inspector/api.ts';
 import { readEntry } from '../../src/rewrite-log/read-entry.ts';
 import type { NodeGatewayParts } from '../../src/node/start-gateway.ts';
 import { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
@@ -11,6 +12,7 @@ import { readRuleBook } from '../../src/rules/read-rule-book.ts';
 import { freePort } from '../support/free-port.ts';
 import { gatewayFor, type TestGateway } from '../support/gateway.ts';
 import { listening } from '../support/listening.ts';
+import { watchedServices } from '../support/watched-services.ts';
 
 const [OF_V2, OLD_OF_V2, OF_SUBSCRIBER, NEXT_OF_SUBSCRIBER, UNKNOWN] = [1, 2, 3, 4, 5].map(
   () => `whsec_${randomBytes(24).toString('base64')}`,
@@ -103,7 +105,7 @@ interface Delivery {
   readonly timestamp?: string;
 }
 
-async function post(gateway: TestGateway, delivery: Delivery = {}): Promise<Response> {
+async function post(gateway: Pick<TestGateway, 'origin'>, delivery: Delivery = {}): Promise<Response> {
   const {
     path = '/webhooks/orders',
     method = 'POST',
@@ -251,6 +253,41 @@ describe('a delivery that is signed by V2', () => {
     expect(received?.body.toString()).toBe(IN_V1.replace('"extra":1.50', padding));
     expect(received !== undefined && isSignedFor(OF_SUBSCRIBER, received)).toBe(true);
   });
+});
+
+test('the page shows what the subscriber received, and does not send it again', async () => {
+  const subscriber = await subscriberWith();
+  const reading = await readRuleBook(
+    `version: 2025-01-01
+operations: { get_order: 'GET /orders/{id}' }
+changes: [{ id: highlight, summary: A name., on: [get_order], response: [{ rename: data.highlight_type, to: transition_type }] }]
+webhooks: { orders: { to: '${subscriber.address}/a', as: get_order, sign: { scheme: standard-webhooks, verify: V2_SECRET, with: HOOK_SECRET } } }
+`,
+    'rules.yaml',
+  );
+  if (!reading.ok) throw new Error(JSON.stringify(reading.faults));
+  const { gateway } = await watchedServices(
+    {},
+    {},
+    {
+      flags: { capture: 'bodies', 'inspector-resend': 'v2' },
+      ruleBook: reading.ruleBook,
+      parts: { environment: ENVIRONMENT },
+    },
+  );
+  expect((await post(gateway)).status).toBe(200);
+  await gateway.entry();
+  const detail = (await (await fetch(`${gateway.adminOrigin}/entries/1`)).json()) as EntryDetail;
+  expect(JSON.parse(detail.v1Request?.body.text ?? '')).toEqual(JSON.parse(BODY));
+  expect(JSON.parse(detail.v2Request?.body.text ?? '')).toEqual(JSON.parse(IN_V1));
+  expect(detail.curl).not.toHaveProperty('v2');
+  const again = await fetch(`${gateway.adminOrigin}/entries/1/resend`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{"key":"k"}',
+  });
+  expect([again.status, await again.text()]).toEqual([422, expect.stringContaining("V2's to send again")]);
+  expect(subscriber.requests).toHaveLength(1);
 });
 
 describe('a delivery that is not', () => {

@@ -34,6 +34,8 @@ const LARGE_BYTES = 16 * 1024;
 
 const NOT_CAPTURED_NOTE =
   'Only the log entry of this exchange was kept: it was not among the sample whose structure is captured at a high rate, the time for capturing in that second was used up, or newer exchanges replaced it.';
+const NOT_REPEATED =
+  'It was rewritten by rules that are no longer in memory, or from a body that was not kept.';
 const UNKNOWN_RULES_NOTE =
   'The rule book of this exchange is no longer in memory, so its V2 body cannot be shown.';
 
@@ -47,8 +49,9 @@ export async function entryDetail(parts: DetailParts, pause: () => Promise<void>
   const numbered: NumberedEntry = { seq, ...entry, ...(reason === undefined ? {} : { reason }) };
   if (kept === undefined) return { run, entry: numbered, kept: 'nothing', note: NOT_CAPTURED_NOTE };
   const outcome = repeatRewrite(parts, kept);
+  const delivered = deliveredBody(parts, kept);
   const bodies = new BodyViews(pointersOf(entry, outcome));
-  for (const bytes of bytesOf(kept, outcome)) {
+  for (const bytes of [...bytesOf(kept, outcome), ...(delivered === undefined ? [] : [delivered])]) {
     if (bytes.length < LARGE_BYTES) continue;
     await pause();
     bodies.layOut(bytes);
@@ -61,7 +64,13 @@ export async function entryDetail(parts: DetailParts, pause: () => Promise<void>
   );
   const v2Request =
     kept.v2Request &&
-    requestView(kept.v2Request, headers.after, bodies.sent(kept.v1Request.body, outcome, entry));
+    requestView(
+      kept.v2Request,
+      headers.after,
+      entry.route === 'webhook'
+        ? bodies.delivered(kept.v1Request.body, delivered, entry)
+        : bodies.sent(kept.v1Request.body, outcome, entry),
+    );
   const bytes = kept.v1Request.body.bytes;
   return {
     run,
@@ -76,7 +85,10 @@ export async function entryDetail(parts: DetailParts, pause: () => Promise<void>
       : {}),
     curl: {
       v1: curlCommand(v1Request, gatewayOrigin(kept.v1Request), keyFieldAtV1(rules?.ruleBook, '')?.[0]),
-      ...(v2Request === undefined ? {} : { v2: curlCommand(v2Request, parts.origin) }),
+      // A webhook went to a subscriber, by a signature that is masked.
+      ...(v2Request === undefined || entry.route === 'webhook'
+        ? {}
+        : { v2: curlCommand(v2Request, parts.origin) }),
     },
   };
 }
@@ -91,6 +103,18 @@ function repeatRewrite({ entry, rules }: DetailParts, kept: KeptExchange): Rewri
   if (isUnreadNote(entry.note)) return undefined;
   const operation = rules.ruleBook.operations.find(({ id }) => id === entry.operation);
   return rules.requestPlan(operation, keptFormat(kept.v1Request)).rewrite(bytes);
+}
+
+/** The body that the subscriber of a rewritten webhook received; undefined where it is V2's own, or not known. */
+function deliveredBody({ entry, rules }: DetailParts, kept: KeptExchange): Uint8Array | undefined {
+  const { body, target } = kept.v1Request;
+  if (entry.route !== 'webhook' || entry.verdict !== 'rewritten' || body.bytes === undefined)
+    return undefined;
+  const as = rules?.webhooks?.get(target.split('?', 1)[0] ?? '')?.as;
+  const operation = rules?.ruleBook.operations.find(({ id }) => id === as);
+  if (rules === undefined || operation === undefined) return undefined;
+  return rules.responsePlan(operation, operation.method).rewrite(body.bytes, rules.responseContext(200, []))
+    .body;
 }
 
 /** The members that edits and response edits touch, or where a body is refused. */
@@ -138,6 +162,13 @@ class BodyViews {
       ...(note === undefined ? {} : { note }),
       ...(layout?.isFolded === true ? { isFolded: true } : {}),
     };
+  }
+
+  /** The body that a subscriber received, computed by the plan from the captured one. */
+  delivered(kept: KeptBody, body: Uint8Array | undefined, entry: Entry): BodyView {
+    if (entry.verdict !== 'rewritten') return this.view(kept, entry.bytesOut);
+    if (body === undefined) return { state: 'withheld', bytes: entry.bytesOut, note: NOT_REPEATED };
+    return this.view({ ...kept, bytes: body }, entry.bytesOut);
   }
 
   /** The body that V2 received, computed by the plan from the captured one. */
