@@ -2,11 +2,17 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { stdout } from 'node:process';
 import { Components } from '../../openapi/components.ts';
-import { type Description, elementsOf, memberOf } from '../../openapi/description.ts';
+import {
+  type DescribedOperation,
+  type Description,
+  elementsOf,
+  memberOf,
+} from '../../openapi/description.ts';
 import { resourceIn } from '../../openapi/draft/find-inverse.ts';
-import { matchOperations } from '../../openapi/draft/match-operations.ts';
+import { matchOperations, parametersOf } from '../../openapi/draft/match-operations.ts';
 import { printRuleBook } from '../../openapi/draft/print-rule-book.ts';
 import { namedOperations, proposeRuleBook, requestShape } from '../../openapi/draft/propose-rule-book.ts';
+import { shapeOf } from '../../openapi/shape.ts';
 import { counted } from '../../report/text.ts';
 import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { readRuleBook } from '../../rules/read-rule-book.ts';
@@ -104,6 +110,21 @@ v2-openapi: ${JSON.stringify(description)}
 `;
 }
 
+/** The header fields that an operation requires, in lower case, with a value for each. */
+function headerParameters(
+  described: DescribedOperation,
+  description: Description,
+  components: Components,
+): readonly (readonly [name: string, value: string])[] {
+  return parametersOf(described, description).flatMap((parameter) => {
+    const [name, place] = [memberOf(parameter, 'name'), memberOf(parameter, 'in')];
+    if (typeof name !== 'string' || place !== 'header' || memberOf(parameter, 'required') !== true) return [];
+    return [
+      [name.toLowerCase(), String(sampleOf(shapeOf(memberOf(parameter, 'schema'), components)))] as const,
+    ];
+  });
+}
+
 /** Cases with the values of the descriptions, one for each operation with a body, with what the draft makes of them. */
 async function firstCases(v1: Description, v2: Description, ruleBook: RuleBook): Promise<string> {
   const play = casePlayer(ruleBook);
@@ -116,8 +137,10 @@ async function firstCases(v1: Description, v2: Description, ruleBook: RuleBook):
     const isWrite = shape !== undefined && shape.members.size > 0;
     if (!isWrite && !(operation.method === 'GET' && resource !== undefined)) continue;
     const target = operation.template.replaceAll(/\{[^{}]*\}/g, '1');
+    const [sent, wanted] = [headerParameters(pair.v1, v1, old), headerParameters(pair.v2, v2, young)];
     const request = [
       `> ${operation.method} ${ruleBook.from}${target}`,
+      ...sent.map(([name, value]) => `> ${name}: ${value}`),
       ...(isWrite ? ['> Content-Type: application/json', '>', `> ${JSON.stringify(sampleOf(shape))}`] : []),
     ];
     const body = resource === undefined ? '' : JSON.stringify(sampleOf(resource.response));
@@ -133,7 +156,9 @@ async function firstCases(v1: Description, v2: Description, ruleBook: RuleBook):
     texts.push(
       [
         ...head,
-        ...(played.sent === undefined ? [] : updatedLines('=', undefined, played.sent)),
+        ...(played.sent === undefined
+          ? []
+          : updatedLines('=', { line: '', headers: wanted, body: '' }, played.sent)),
         ...response,
         ...updatedLines('<', undefined, played.response),
       ].join('\n'),

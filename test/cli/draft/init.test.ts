@@ -35,6 +35,11 @@ test('init writes settings, rules with questions, and cases that pass; then noth
     'upstream: https://api.invoicing.example\n',
   );
   expect(await commandRun(['test', '--rules', rules])).toMatchObject({ code: 0 });
+  // Fields that either version requires are in the cases: that V2 lacks one is to be seen.
+  const cases = readFileSync(join(folder, 'cases', 'first.txt'), 'utf8');
+  expect(cases).toContain(
+    '> GET /api/v1/bills/1\n> x-account: text\n= GET /api/v2/invoices/inv_1\n= !x-tenant-id:\n',
+  );
   const again = await commandRun(INIT);
   expect(again.code).toBe(2);
   expect(again.err).toContain('rules.yaml, ');
