@@ -408,4 +408,23 @@ describe('newcomers', () => {
       undefined,
     ]);
   });
+
+  test('cost a rule book nothing that has none: no list is begun or read, whatever else it has', async () => {
+    const store = new MemoryStore(Date.now);
+    const asked: string[] = [];
+    const read = store.read.bind(store);
+    store.read = (key) => {
+      asked.push(key);
+      return read(key);
+    };
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin, {
+      ruleBook: { rollout: { ...none, clients: { [acme]: 'acme' } } },
+      parts: { store },
+    });
+    for (const key of ['acme', 'new'])
+      expect(statusOf(await exchange(gateway.port, request(undefined, as(key))))).toBe(200);
+    expect((await gateway.entry(2)).newcomer).toBeUndefined();
+    expect(asked).toEqual([]);
+  });
 });
