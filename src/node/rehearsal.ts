@@ -23,7 +23,7 @@ import { createSocketUpstream } from './upstream/pool.ts';
 // most of what is compiled reads and writes those. More rounds than one hardly help, and each costs the start what it saves later.
 
 /** Operations of each method that are played: of a book of thousands, the rest compile little more than their own plans. */
-const MAX_OPERATIONS = 24;
+const MAX_OPERATIONS = 8;
 /** Operations of each method that V2 also responds to with an error. */
 const MAX_ERRORS = 2;
 /** Milliseconds after which the start goes on without the rest. */

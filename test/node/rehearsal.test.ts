@@ -22,7 +22,7 @@ test('an exchange of each kind is played: passed, refused, each operation, rewri
   expect(count(({ verdict, route }) => verdict === 'refused' && route === 'migrate')).toBe(2);
   expect(count(({ status }) => status >= 500)).toBe(0);
   const operations = new Set(entries.map(({ operation }) => operation));
-  expect(operations.size).toBeGreaterThan(25);
+  expect(operations.size).toBeGreaterThan(15);
   const rewritten = entries.filter(({ verdict }) => verdict === 'rewritten');
   expect(new Set(rewritten.map(({ operation }) => operation))).toContain('order_floor_plan');
   const changed = rewritten.filter(({ responseEdits = [] }) => responseEdits.length > 0);
@@ -40,7 +40,7 @@ test('operations with a transform are left out, and of many operations only the 
   const rules = compiledTestRuleBook({ operations: [transformed, ...operations] });
   const entries = await rehearse(rules, SETTINGS);
   const played = new Set(entries.flatMap(({ operation }) => operation ?? []));
-  expect(played.size).toBe(24);
+  expect(played.size).toBe(8);
   expect(played).not.toContain('run');
 });
 
