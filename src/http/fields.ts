@@ -243,6 +243,7 @@ export type HeaderKind =
   | 'body'
   | 'forwarding'
   | 'if-match'
+  | 'etag'
   | 'if-none-match'
   | 'if-modified-since'
   | 'range'
@@ -300,6 +301,7 @@ const KINDS_OF_OTHERS: ReadonlyMap<string, HeaderKind> = new Map<string, HeaderK
   ['link', 'link'],
   ['set-cookie', 'link'],
   ['if-match', 'if-match'],
+  ['etag', 'etag'],
   ['if-none-match', 'if-none-match'],
   ['if-modified-since', 'if-modified-since'],
   ['range', 'range'],

@@ -510,15 +510,15 @@ export class V1Exchange
   }
 
   /** False where no field of V2's response changes but those of the hop. */
-  private changesFields({ status, lines, headers }: ResponseHead): boolean {
+  private changesFields({ status, lines }: ResponseHead): boolean {
     const isContentless = this.received.exchange.method === 'HEAD' || status === 304;
     const isSignalled =
       this.gateway
         .signals(this.rules.ruleBook)
         ?.mayConcern(this.decision.operation?.id, this.entry.newcomer) === true;
     if (this.decision.preflight !== undefined) return true;
-    if (this.marksTags && headerValue(headers, 'etag') !== undefined) return true;
     if (isContentless || isSignalled || lines === undefined || lines.kinds.includes('link')) return true;
+    if (lines.kinds.includes('etag') && this.isFromV2 && this.marksTags) return true;
     return headerPlanOf(this.requestFacts, this.rules)?.hasResponseRules === true;
   }
 
@@ -526,7 +526,8 @@ export class V1Exchange
     const headers = [
       ...(this.isFromV2 ? contentlessFields(this.requestFacts, this.rules, status, received) : received),
     ];
-    if (this.isFromV2 && this.marksTags) markTags(headers, this.rules.ruleBook.hash);
+    if (this.isFromV2 && headerValue(headers, 'etag') !== undefined && this.marksTags)
+      markTags(headers, this.rules.ruleBook.hash);
     const ruled = this.isFromV2 ? this.ruledFields(status, headers) : headers;
     this.rewriteLinks(ruled);
     this.addSignals(ruled);
@@ -544,6 +545,7 @@ export class V1Exchange
   private ruledFields(status: number, headers: string[]): string[] {
     const plan = headerPlanOf(this.requestFacts, this.rules);
     const { preflight } = this.decision;
+    if (preflight === undefined && plan?.hasResponseRules !== true) return headers;
     const allowed = preflight?.response(headers) ?? { headers, records: [] };
     const own =
       plan?.hasResponseRules === true

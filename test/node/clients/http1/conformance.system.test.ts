@@ -1,7 +1,7 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { gatewayFor } from '../../../support/gateway.ts';
+import { listening } from '../../../support/listening.ts';
 import { rawClient } from '../../../support/raw-client.ts';
 import { HTTP11_CASES } from './http11-cases.ts';
 
@@ -20,14 +20,8 @@ async function echoingV2(): Promise<{ readonly origin: string; readonly seen: re
       else if (request.method === 'OPTIONS') response.writeHead(204, { Allow: 'GET, HEAD, POST' }).end();
       else response.writeHead(200, { 'Content-Type': 'text/plain' }).end(Buffer.concat(parts));
     });
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
   });
-  const address = server.address();
-  return { origin: `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`, seen };
+  return { origin: `http://127.0.0.1:${await listening(server)}`, seen };
 }
 
 /** What the gateway did with the bytes of a case, in the words that cases allow. */

@@ -1,8 +1,8 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { gatewayFor } from '../../../support/gateway.ts';
+import { listening } from '../../../support/listening.ts';
 import { DATA, END_STREAM, rawH2 } from '../../../support/raw-h2.ts';
 import { rawClient } from '../../../support/raw-client.ts';
 import { ca, secureGateway } from '../../../support/secure-gateway.ts';
@@ -24,14 +24,8 @@ async function lenientV2(): Promise<{ readonly origin: string; readonly seen: re
   const server = createServer({ insecureHTTPParser: true }, (request, response) => {
     seen.push({ line: `${request.method} ${request.url}`, fields: request.rawHeaders });
     request.resume().on('end', () => response.end('fine'));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
   });
-  const address = server.address();
-  return { origin: `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`, seen };
+  return { origin: `http://127.0.0.1:${await listening(server)}`, seen };
 }
 
 /** How V2 would see the end of a request: by one length, by chunks, or by none of both. */
