@@ -74,6 +74,24 @@ test('bytes held for rewriting are counted over all requests: beyond them 503, a
   await until(() => gateway.gateway.budget.held === 0);
 });
 
+// Attack: a parser that cuts a list of fields off frames the message by a field that nobody sees, so that both sides of a proxy that frames it
+// anew disagree (CVE-2026-58044).
+test.each([
+  ['Content-Length: 27\r\n', 'GET /api/v2/hidden HTTP/1.1'],
+  ['Transfer-Encoding: chunked\r\n', '0\r\n\r\nGET /api/v2/hidden HTTP/1.1\r\nHost: g\r\n\r\n'],
+])('beyond the number of fields: 431 and the end, whatever the last one says (%j)', async (last, rest) => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await gatewayFor(v2.origin);
+  for (const version of ['v1', 'v2']) {
+    const head = `POST /api/${version}/x HTTP/1.1\r\nHost: g\r\n${'X: 1\r\n'.repeat(100)}${last}\r\n`;
+    const { text, closed } = await exchange(gateway.port, head + rest);
+    expect(text).toMatch(/^HTTP\/1\.1 431 /);
+    expect(text.split('HTTP/1.1 ')).toHaveLength(2);
+    expect(closed).toBe(true);
+  }
+  expect(v2.sockets).toHaveLength(0);
+});
+
 describe('slow clients cost nothing but their own connection', () => {
   test('a head that does not end (Slowloris): 408, closed', async () => {
     const v2 = await rawServer((socket) => socket.write(ok()));

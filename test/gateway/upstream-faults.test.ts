@@ -284,7 +284,7 @@ describe('V2 breaks in the body of its response: so does the connection of the c
     expect((await exchange(gateway.port, GET)).text).toMatch(/"two"$/);
   });
 
-  test('unsolicited bytes on an idle connection are nobody’s response (response-queue poisoning)', async () => {
+  test('unsolicited bytes on an idle connection are nobody’s response (response queue poisoning, CVE-2026-48931)', async () => {
     const v2 = await rawServer((socket, _request, number) => socket.write(ok(`"${number}"`)));
     const gateway = await gatewayFor(v2.origin);
     expect((await exchange(gateway.port, GET)).text).toMatch(/"1"$/);
