@@ -2,6 +2,7 @@ import { type ChildProcessByStdio, execFileSync, spawn } from 'node:child_proces
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import {
+  copyFileSync,
   cpSync,
   mkdirSync,
   mkdtempSync,
@@ -62,7 +63,11 @@ export async function prepareRelease(root: URL, { version, date }: ReleaseOption
   ];
   for (const [file, text] of changed) writeFileSync(new URL(file, root), text);
   const made = makeArtefacts(root, { version, date }, changelog.section);
-  return { changed: changed.map(([file]) => file), ...made };
+  copyFileSync(
+    new URL(`${made.folder}/capture-gateway-${version}.tgz`, root),
+    new URL(PREVIOUS_PACKAGE, root),
+  );
+  return { changed: [...changed.map(([file]) => file), PREVIOUS_PACKAGE], ...made };
 }
 
 /**
@@ -97,6 +102,9 @@ function makeArtefacts(
   );
   return { folder, artefacts: [...names, 'SHA256SUMS'], tagMessage: message };
 }
+
+/** The package of the last release, as it was packed: a test runs it beside the working tree, on one store. */
+export const PREVIOUS_PACKAGE = 'test/release/previous.tgz';
 
 /** Copies the files of `root` that git knows into a new folder, with the installed packages; returns it. */
 export function copyProject(root: URL): URL {

@@ -63,7 +63,14 @@ test('the package, the image, the manifests and the documentation have the versi
   // What one machine compiled is no part of the package.
   expect(listed).not.toContain('compile-cache');
   const places = withVersion(root, VERSION, current).map(([file]) => file);
-  expect(prepared?.changed).toEqual([...places, 'CHANGELOG.md', 'config/release/surface.txt']);
+  expect(prepared?.changed).toEqual([
+    ...places,
+    'CHANGELOG.md',
+    'config/release/surface.txt',
+    'test/release/previous.tgz',
+  ]);
+  // What the next version shares its store with.
+  expect(readFileSync(new URL('test/release/previous.tgz', root))).toEqual(readFileSync(tarball));
 });
 
 test('every file that names the version of the package or its image is changed', () => {

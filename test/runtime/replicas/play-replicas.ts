@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { RolloutView } from '../../../src/rollout/rollout-tally.ts';
+import { PROGRAM } from '../../support/product.ts';
 import { CountingService } from './counting-service.ts';
 import { OrderLoad, type OrderOutcome } from './order-load.ts';
 import { ReplicaProcess } from './replica-process.ts';
@@ -44,7 +45,16 @@ export interface ReplicasPlay {
  */
 export async function playReplicas(
   store: PlayedStore,
-  { hangMs, clients }: { readonly hangMs: number; readonly clients: number },
+  {
+    hangMs,
+    clients,
+    programs = [PROGRAM, PROGRAM, PROGRAM, PROGRAM],
+  }: {
+    readonly hangMs: number;
+    readonly clients: number;
+    /** What each gateway runs; the fourth takes the place of the one that is lost. */
+    readonly programs?: readonly string[];
+  },
 ): Promise<ReplicasPlay> {
   const [v1, v2] = [new CountingService(), new CountingService()];
   const flags = {
@@ -54,7 +64,9 @@ export async function playReplicas(
     store: store.url,
     breaker: 'off',
   };
-  const replicas = await Promise.all([1, 2, 3].map(() => ReplicaProcess.start(flags)));
+  const replicas = await Promise.all(
+    programs.slice(0, 3).map((program) => ReplicaProcess.start(flags, program)),
+  );
   const [first, second, third] = replicas;
   if (first === undefined || second === undefined || third === undefined)
     throw new Error('three are started');
@@ -116,7 +128,7 @@ export async function playReplicas(
     await first.kill();
     await pause(500);
     const failedBesideKilled = orders.failuresSince(killedAt + 100);
-    const again = await ReplicaProcess.start(flags);
+    const again = await ReplicaProcess.start(flags, programs[3]);
     replicas[0] = again;
     orders.targets = replicas.map(({ url }) => url);
     await pause(300);

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { PROGRAM } from '../../support/product.ts';
 import { PROGRAM_ENVIRONMENT } from '../../support/program-environment.ts';
 import type { RolloutView } from '../../../src/rollout/rollout-tally.ts';
 
@@ -24,11 +25,11 @@ export class ReplicaProcess {
   private origin = '';
   private adminOrigin = '';
 
-  private constructor(flags: Readonly<Record<string, string>>) {
+  private constructor(flags: Readonly<Record<string, string>>, program: string) {
     const args = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value]);
     this.child = spawn(
       process.execPath,
-      ['src/cli/main.ts', 'serve', '--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0', ...args],
+      [program, 'serve', '--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0', ...args],
       {
         cwd: root,
         env: {
@@ -41,9 +42,9 @@ export class ReplicaProcess {
     );
   }
 
-  /** Starts a gateway with settings as flags; resolves when it serves. */
-  static async start(flags: Readonly<Record<string, string>>): Promise<ReplicaProcess> {
-    const replica = new ReplicaProcess(flags);
+  /** Starts a gateway with settings as flags, of the checkout or of another program; resolves when it serves. */
+  static async start(flags: Readonly<Record<string, string>>, program = PROGRAM): Promise<ReplicaProcess> {
+    const replica = new ReplicaProcess(flags, program);
     const { stderr } = replica.child;
     if (stderr === null) throw new Error('the process has no stderr');
     const reader = createInterface({ input: stderr });
