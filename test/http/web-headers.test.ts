@@ -18,15 +18,12 @@ test.each([
 });
 
 // A call has fewer arguments than such a field has bytes.
-test.each([10, 200_000, 2_000_000])(
-  'a field of %i characters beyond ASCII comes back as it was',
-  (length) => {
-    const value = 'é'.repeat(length);
-    const lists = [requestHeaders(new Headers(), undefined), responseHeaders(new Headers())];
-    expect(lists).toEqual([[], []]);
-    const headers = toHeaders(['x-name', Buffer.from(value).toString('latin1')]);
-    expect(headers.get('x-name')).toBe(value);
-    for (const list of [requestHeaders(headers, undefined), responseHeaders(headers)])
-      expect(list[1] === Buffer.from(value).toString('latin1')).toBe(true);
-  },
-);
+test.each([10, 500_000])('a field of %i characters beyond ASCII comes back as it was', (length) => {
+  const value = 'é'.repeat(length);
+  const lists = [requestHeaders(new Headers(), undefined), responseHeaders(new Headers())];
+  expect(lists).toEqual([[], []]);
+  const headers = toHeaders(['x-name', Buffer.from(value).toString('latin1')]);
+  expect(headers.get('x-name')).toBe(value);
+  for (const list of [requestHeaders(headers, undefined), responseHeaders(headers)])
+    expect(list[1] === Buffer.from(value).toString('latin1')).toBe(true);
+});

@@ -452,9 +452,9 @@ test('a range in another unit than bytes is paging, and crosses', () => {
 
 // Attack: `*` may stand for each coding that no other member names. In quadratic time this test does not end.
 test.each(['*,', '*;q=0,', 'zstd,', ',', ' ,', ';', 'gzip;', 'gzip, ', 'gzip;q=1 ', '*'])(
-  'an Accept-Encoding of a million of %j is read in one pass, and does not grow',
+  'an Accept-Encoding of 300,000 of %j is read in one pass, and does not grow',
   (member) => {
-    const accepted = member.repeat(1_000_000);
+    const accepted = member.repeat(300_000);
     expect(acceptedCodings(accepted, ALL_CODINGS).length).toBeLessThanOrEqual(accepted.length);
   },
 );

@@ -112,8 +112,8 @@ test.each([
   ['Location', '/api/v2'],
   ['Location', '//'],
   ['Location', ':'],
-])('a %s of a million of %j is read in one pass', (name, separator) => {
-  const headers = [name, separator.repeat(1_000_000)];
+])('a %s of 300,000 of %j is read in one pass', (name, separator) => {
+  const headers = [name, separator.repeat(300_000)];
   rewriteLinks(headers, PLACES);
   expect(headers).toHaveLength(2);
 });

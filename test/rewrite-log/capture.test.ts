@@ -108,9 +108,9 @@ function isJson(text: string): boolean {
 
 // Attack: a query of nothing but what begins a parameter. In quadratic time this test does not end.
 test.each(['?', '&', '=', '?&', '&?=', 'key?', '%'])(
-  'the secrets of a target of millions of %s are masked in one pass',
+  'the secrets of a target of 500,000 of %s are masked in one pass',
   (separator) => {
-    const target = `/api/v1/clients?key=secret&${separator.repeat(3_000_000)}`;
+    const target = `/api/v1/clients?key=secret&${separator.repeat(500_000)}`;
     expect(maskQuerySecrets(target, [])).toMatch(/^\/api\/v1\/clients\?key=…&/);
   },
 );

@@ -55,9 +55,9 @@ const PIECES = [
 ];
 
 // Attack: a V2 that repeats in its error what a client sent. In quadratic time this test does not end; a call for each escape takes minutes.
-test.each(PIECES)('an error whose texts are megabytes of %s is turned back in one pass', async (piece) => {
+test('an error whose texts are megabytes of pieces is turned back in one pass', async () => {
   const rules = await compiledShippedRuleBook();
-  const text = piece.repeat(Math.ceil(2e6 / piece.length));
+  const text = PIECES.map((piece) => piece.repeat(Math.ceil(200_000 / piece.length))).join('');
   for (const [id, method, source] of [
     ['order_post_production', 'POST', `{"pointer":"/highlight_type/${text}"}`],
     ['list_post_production_orders', 'GET', '{"parameter":"highlight_type"}'],

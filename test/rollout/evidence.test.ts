@@ -106,14 +106,14 @@ describe('of canaries of every share, base and status', () => {
     'at most 1 % without a difference are rolled back, however often they are looked at',
     { ...fuzzTime() },
     () => {
-      const runs = fuzzRuns(1000);
+      const runs = fuzzRuns(500);
       const rolledBack = seedsTo(runs).filter((seed) => play(seed, canaryOf(seed, 0)));
       expect(rolledBack.length, `seeds ${rolledBack.join(' ')}`).toBeLessThanOrEqual(runs / 100);
     },
   );
 
   test('99 % with 5 % more failures are, within the sample that was promised', { ...fuzzTime() }, () => {
-    const runs = fuzzRuns(1000);
+    const runs = fuzzRuns(500);
     const missed = seedsTo(runs).filter((seed) => !play(seed, canaryOf(seed, 0.05)));
     expect(missed.length, `seeds ${missed.join(' ')}`).toBeLessThanOrEqual(runs / 100);
   });
