@@ -1,5 +1,6 @@
 import { type AddressRange, isWithin } from '../http/forwarding.ts';
-import { type HeadLimits, readHead, type RequestHead } from '../http/request-head.ts';
+import { headerValue } from '../http/header-list.ts';
+import { type HeadLimits, isHost, readHead, type RequestHead } from '../http/request-head.ts';
 import { decideReceived, type Decision, type HopLimits } from '../migrate/decision.ts';
 import type { Failure } from '../migrate/failure.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
@@ -73,4 +74,13 @@ export class TrustedProxies {
     this.known.set(address, isTrusted);
     return isTrusted;
   }
+}
+
+/** The gateway's address as the client sees it; a trusted proxy's headers take precedence over the connection. */
+export function gatewayAddress({ exchange, head }: ReceivedRequest): string | undefined {
+  const host = headerValue(head.forwardedHeaders, 'x-forwarded-host') ?? head.host;
+  if (host === undefined || !isHost(host)) return undefined;
+  const proto = headerValue(head.forwardedHeaders, 'x-forwarded-proto')?.toLowerCase();
+  const scheme = proto === 'http' || proto === 'https' ? proto : exchange.secure ? 'https' : 'http';
+  return `${scheme}://${host}`;
 }

@@ -15,7 +15,7 @@ import {
 import type { GatewayContext, OriginParts, Webhooks } from './gateway-context.ts';
 import { ForwardedRequest } from './forwarded-request.ts';
 import { ProxiedExchange } from './proxied-exchange.ts';
-import type { ReceivedRequest } from './received-request.ts';
+import { gatewayAddress, type ReceivedRequest } from './received-request.ts';
 import type { Origin } from './resilience.ts';
 
 /** The way to a subscriber, by scheme, host and port. */
@@ -157,7 +157,8 @@ class WebhookExchange extends ProxiedExchange {
     const { method } = operation;
     const { now } = this.gateway.parts;
     const before = now();
-    const context = rules.responseContext(200, []);
+    const gateway = this.decision.webhook.gateway ?? gatewayAddress(this.received);
+    const context = rules.deliveryContext(operation, this.gateway.v2, gateway);
     this.work((memory, finish) => {
       const failed = (error: unknown): void => finish(() => this.failInternally(error));
       this.gateway.rewriter.response(

@@ -30,6 +30,7 @@ import type { Entry, Verdict } from '../rewrite-log/entry.ts';
 import type { HistoryMinute } from '../rewrite-log/history.ts';
 import type { ClientTrace } from '../rewrite-log/observer.ts';
 import type { PatchOperation, EditRecord, Refusal } from '../rewrite/records.ts';
+import type { ResponseRecord } from '../rewrite/response-rules.ts';
 import type { ReplicaView } from '../rollout/rollout-tally.ts';
 import type { Policies } from '../rules/rule-book.ts';
 import type { Path, RequestRuleName, ResponseRule } from '../rules/rule.ts';
@@ -397,11 +398,23 @@ export interface Explanation {
   /** The exact body that V2 would receive, not reformatted. */
   readonly v2Body?: string;
   readonly diff?: Diff;
+  /** What the subscriber would receive, if the request is a webhook of V2 with a valid signature. */
+  readonly delivery?: DeliveryView;
   readonly policies: readonly PolicyView[];
   readonly rules: readonly RuleOutcome[];
   /** Sentences: why such a request would not, or not always, be migrated at the moment. Absent when it would. */
   readonly live?: readonly string[];
   readonly curl: { readonly v1: string; readonly v2?: string };
+}
+
+/** A webhook of V2 as its subscriber receives it. */
+export interface DeliveryView {
+  /** The address of the subscriber. */
+  readonly to: string;
+  readonly edits: readonly ResponseRecord[];
+  /** The reason that the body goes on as it is although rules apply to it, as in the log. */
+  readonly note?: string;
+  readonly body: string;
 }
 
 /** A policy that applies to this request, and whether it decided anything. */

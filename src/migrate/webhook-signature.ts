@@ -2,8 +2,8 @@ import { concatBytes } from '../http/byte-collector.ts';
 import { type HeaderList, headerValues } from '../http/header-list.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 
-/** Returns the value of an environment variable. */
-export type ReadSecret = (name: string) => string | undefined;
+/** Returns the value of an environment variable, or of the file that stands for it; a fault in a sentence where that has none. */
+export type ReadSecret = (name: string) => string | { readonly fault: string } | undefined;
 
 /** The names of the fields of a signed delivery (Standard Webhooks 1.0.0), in lower case. */
 export const WEBHOOK_FIELDS = {
@@ -55,6 +55,7 @@ export function webhookSecretFaults({ webhooks = {} }: RuleBook, secret: ReadSec
       if (!users.has(variable)) users.set(variable, name);
   return [...users].flatMap(([variable, name]) => {
     const text = secret(variable);
+    if (typeof text === 'object') return [`The rule book has the webhook "${name}": ${text.fault}`];
     if (text === undefined || text === '')
       return [`The rule book has the webhook "${name}": set ${variable} to its secret.`];
     return readWebhookSecret(text) === undefined
@@ -65,10 +66,10 @@ export function webhookSecretFaults({ webhooks = {} }: RuleBook, secret: ReadSec
   });
 }
 
-/** The imported secrets of webhooks: each is read once, since a process keeps its environment. */
+/** The imported secrets of webhooks: each is imported once, and again when its file has another. */
 export class WebhookKeys {
   private readonly secret: ReadSecret;
-  private readonly known = new Map<string, CryptoKey>();
+  private readonly known = new Map<string, { readonly text: string; readonly key: CryptoKey }>();
 
   constructor(secret: ReadSecret) {
     this.secret = secret;
@@ -77,16 +78,22 @@ export class WebhookKeys {
   /** The keys by the names of their variables. */
   of(names: readonly string[]): Promise<readonly CryptoKey[]> {
     // Not the promises are kept: at the edge one of another request may never be fulfilled.
-    return Promise.all(names.map(async (name) => this.known.get(name) ?? this.read(name)));
+    return Promise.all(names.map((name) => this.read(name)));
   }
 
   private async read(name: string): Promise<CryptoKey> {
-    const secret = readWebhookSecret(this.secret(name) ?? '');
-    // A rule book whose secrets are not there does not come into force.
-    if (secret === undefined) throw new Error(`${name} is no secret of webhooks`);
-    const key = await importWebhookKey(secret);
-    this.known.set(name, key);
-    return key;
+    const known = this.known.get(name);
+    const text = this.secret(name);
+    if (known !== undefined && text === known.text) return known.key;
+    const secret = typeof text === 'string' ? readWebhookSecret(text) : undefined;
+    if (typeof text === 'string' && secret !== undefined) {
+      const key = await importWebhookKey(secret);
+      this.known.set(name, { text, key });
+      return key;
+    }
+    // Of a file that is being written, the secret before stays in use. A rule book without its secrets does not come into force.
+    if (known === undefined) throw new Error(`${name} is no secret of webhooks`);
+    return known.key;
   }
 }
 

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { ReadSecret } from '../migrate/webhook-signature.ts';
 import { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { printFault } from '../rules/rule-book-fault.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
@@ -150,6 +151,45 @@ async function moduleFaults(
 export function transformFiles({ operations }: RuleBook, path: string): readonly string[] {
   const named = new Set(operations.flatMap(({ transform }) => transform ?? []));
   return [...named].map((module) => resolve(dirname(path), module));
+}
+
+/** Variables of the process, by name. */
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Milliseconds after which the file of a secret is read again. */
+const SECRET_MS = 1000;
+
+/** Reads the secrets of webhooks from their variables, or from the files that variables with `_FILE` behind their names have. */
+export function secretReader(environment: Environment): ReadSecret {
+  const known = new Map<string, { readonly text: ReturnType<ReadSecret>; readonly at: number }>();
+  return (name) => {
+    const text = environment[name];
+    const path = environment[`${name}_FILE`];
+    if (path === undefined || path === '') return text;
+    if (text !== undefined && text !== '')
+      return { fault: `${name} and ${name}_FILE are both set; leave one of them out.` };
+    const read = known.get(name);
+    const now = performance.now();
+    if (read !== undefined && now - read.at < SECRET_MS) return read.text;
+    const found = secretIn(path, name);
+    known.set(name, { text: found, at: now });
+    return found;
+  };
+}
+
+function secretIn(path: string, name: string): ReturnType<ReadSecret> {
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    return { fault: `${name}_FILE cannot be read: ${path} (${code}).` };
+  }
+}
+
+/** Returns the files with secrets of the webhooks of a rule book. */
+export function secretFiles({ webhooks = {} }: RuleBook, environment: Environment): readonly string[] {
+  const names = Object.values(webhooks).flatMap(({ sign }) => [...sign.verify, ...sign.with]);
+  return [...new Set(names)].flatMap((name) => environment[`${name}_FILE`] || []);
 }
 
 /** Says which rule book is used where none was given and none is here; undefined where it is the one that was named. */

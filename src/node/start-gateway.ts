@@ -28,7 +28,7 @@ import { createClientHash, memoryLimit, randomHex, randomUuids } from './runtime
 import { type PrivatePart, probe } from './node-internals.ts';
 import { decodeBody, encodeBody, openDecoder } from './decode-body.ts';
 import { GatewayServer } from './clients/server.ts';
-import type { RuleBooks } from './rule-books.ts';
+import { type RuleBooks, secretReader } from './rule-books.ts';
 import type { TlsTexts } from './tls-files.ts';
 import { DescriptionThread } from './threads/operator-thread.ts';
 import { TransformThreads } from './threads/transform-thread.ts';
@@ -304,7 +304,7 @@ function gatewayOf(
       newTraceHex: randomHex(24),
       clientOf,
       ownReport: parts.ownReport,
-      webhooks: new SignedWebhooks((name) => parts.environment?.[name], subscriber),
+      webhooks: new SignedWebhooks(secretReader(parts.environment ?? {}), subscriber),
       bodyMemory: memory,
       decode: decodeBody,
       encode: settings.get(table.responseCoding) === 'keep' ? encodeBody : undefined,

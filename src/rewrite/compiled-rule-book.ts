@@ -181,4 +181,19 @@ export class CompiledRuleBook {
     };
     return links === undefined ? context : { ...context, links };
   }
+
+  /** The same for a webhook of V2, whose links lead to V1 at `gateway` afterwards, where the rule book has them followed. */
+  deliveryContext(
+    operation: Operation,
+    { hosts, path }: { readonly hosts: readonly string[]; readonly path: string },
+    gateway: string | undefined,
+  ): ResponseContext {
+    if (!this.ruleBook.followsBodyLinks) return this.responseContext(200, []);
+    const { v1, v2 } = this.prefixes;
+    const places = { upstreamHosts: hosts, upstreamPath: path, prefix: v2, clientPrefix: v1, gateway };
+    return this.responseContext(200, [], {
+      request: { method: 'POST', rest: WEBHOOK_PATH, operation },
+      places,
+    });
+  }
 }

@@ -95,8 +95,9 @@ function targetMeaning({
 
 function webhookMeaning({ webhooks }: Omit<RuleBook, 'hash'>): readonly unknown[] {
   if (webhooks === undefined) return [];
-  const all = Object.entries(webhooks).map(([name, { to, as, sign }]) => {
-    return [name, to, as ?? null, sign.scheme, sign.verify, sign.with] as const;
+  const all = Object.entries(webhooks).map(([name, { to, as, gateway, sign }]) => {
+    const links = gateway === undefined ? [] : [gateway];
+    return [name, to, as ?? null, sign.scheme, sign.verify, sign.with, ...links] as const;
   });
   return [{ webhooks: all.toSorted(byFirst) }];
 }

@@ -784,13 +784,20 @@ const webhook = strict({
     .describe(
       'The operation as whose V2 response, with status 200, the body of a delivery is rewritten; when absent it goes on as V2 wrote it.',
     ),
+  gateway: z
+    .string()
+    .regex(/^https?:\/\/[^\s/?#@\\]+$/, 'must be an address without a path, such as https://api.example')
+    .exactOptional()
+    .describe(
+      'The address at which the subscriber reaches V1, for links in the body; when absent the one that V2 posts to.',
+    ),
   sign: strict({
     scheme: z.literal('standard-webhooks').describe('How deliveries are signed: Standard Webhooks, v1.'),
     verify: secretNames.describe(
-      'The environment variable with the secret by which V2 signs; with a list any of them will do, to rotate it.',
+      'The environment variable with the secret by which V2 signs, or with _FILE behind its name the path of a file that has it; with a list any of them will do, to rotate it.',
     ),
     with: secretNames.describe(
-      'The environment variable with the secret by which the subscriber checks; with a list it gets a signature for each.',
+      'The same for the secret by which the subscriber checks; with a list it gets a signature for each.',
     ),
   }).describe('How the signature of V2 is checked, and made anew for the subscriber.'),
 }).describe("Deliveries of V2 that reach a subscriber in V1's form.");

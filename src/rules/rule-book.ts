@@ -120,6 +120,8 @@ export interface Webhook {
   readonly to: string;
   /** The id of the operation as whose response the body is rewritten; absent where it goes on as V2 wrote it. */
   readonly as?: string;
+  /** Scheme and host at which the subscriber reaches V1; absent where it is the one that V2 posts to. */
+  readonly gateway?: string;
   readonly sign: {
     readonly scheme: 'standard-webhooks';
     /** Names of environment variables with the secrets by which V2 signs: any of them. */

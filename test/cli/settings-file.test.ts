@@ -155,6 +155,17 @@ webhooks: { orders: { to: 'https://x.test/', sign: { scheme: standard-webhooks, 
   expect(await preflight(await givenSettings({ rules }, { OWN }))).toEqual({
     faults: ['The rule book has the webhook "orders": set OF_V2 to its secret.'],
   });
+  const folder = folderOf({ secret: `${OWN}\n`, other: 'no secret' });
+  const inFile = (name: string): Promise<unknown> =>
+    givenSettings({ rules }, { OWN, OF_V2_FILE: join(folder, name) }).then(preflight);
+  expect(await inFile('secret')).not.toHaveProperty('faults');
+  expect(await inFile('other')).toHaveProperty('faults', [expect.stringMatching(/^OF_V2, for the webhook/)]);
+  expect(await inFile('none')).toHaveProperty('faults', [expect.stringContaining('none (ENOENT)')]);
+  expect(
+    await preflight(await givenSettings({ rules }, { ...sound, OWN_FILE: join(folder, 'secret') })),
+  ).toEqual({
+    faults: ['The rule book has the webhook "orders": OWN and OWN_FILE are both set; leave one of them out.'],
+  });
 });
 
 test('a secret stands in the file or in a file that it names, not in both', async () => {

@@ -243,6 +243,30 @@ describe('a delivery that is signed by V2', () => {
     expect(received !== undefined && isSignedFor(OF_SUBSCRIBER, received)).toBe(true);
   });
 
+  test.each([
+    ['the gateway as V2 knows it', '', (origin: string) => origin],
+    [
+      'the gateway as the subscriber knows it',
+      ", gateway: 'https://api.example'",
+      () => 'https://api.example',
+    ],
+  ])('has links into V1, at %s', async (_, written, addressOf) => {
+    const subscriber = await subscriberWith();
+    const sign = '{ scheme: standard-webhooks, verify: V2_SECRET, with: HOOK_SECRET }';
+    const gateway = await gatewayWith(
+      subscriber.address,
+      `  links: { to: '${subscriber.address}', as: get_order${written}, sign: ${sign} }
+body-links: follow`,
+    );
+    const linksOf = (api: string): string =>
+      `{"data":{"links":["${api}/orders/7?a=%20","https://other.example/api/v2/x"]}}`;
+    const body = linksOf('http://127.0.0.1:1/api/v2');
+    expect((await post(gateway, { path: '/webhooks/links', body })).status).toBe(200);
+    const [received] = subscriber.requests;
+    expect(received?.body.toString()).toBe(linksOf(`${addressOf(gateway.origin)}/api/v1`));
+    expect(received !== undefined && isSignedFor(OF_SUBSCRIBER, received)).toBe(true);
+  });
+
   test('of half a megabyte is rewritten as a small one is', async () => {
     const subscriber = await subscriberWith();
     const gateway = await gatewayWith(subscriber.address);

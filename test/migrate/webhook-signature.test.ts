@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
   isSignedBy,
+  type ReadSecret,
   readSignedHead,
   signatureBy,
   type SignedHead,
@@ -68,6 +69,19 @@ test('a signature holds for its secret, id, time and bytes, and for no others', 
     }),
     { numRuns: 50 },
   );
+});
+
+test('a secret that was renewed is used from then on, and one that is half written is not', async () => {
+  let text: ReturnType<ReadSecret> = EXAMPLE.secret;
+  const keys = new WebhookKeys(() => text);
+  const signed = async (): Promise<string> => signatureBy(await keys.of(['A']), EXAMPLE, bytes('{}'));
+  const first = await signed();
+  for (const broken of ['whsec_', undefined, { fault: 'A_FILE cannot be read.' }]) {
+    text = broken;
+    expect(await signed()).toBe(first);
+  }
+  text = `whsec_${'B'.repeat(32)}`;
+  expect(await signed()).not.toBe(first);
 });
 
 const FIELDS = {

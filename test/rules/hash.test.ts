@@ -158,6 +158,7 @@ describe('goes when the meaning does', () => {
       ['as: a', 'as: b'],
       ['verify: A', 'verify: [A, B]'],
       ['with: B', 'with: [B, A]'],
+      ['as: a', "as: a, gateway: 'https://g.test'"],
     ].map(([from = '', to = '']) => hook.replace(from, to));
     const hashes = await Promise.all([TEXT, hook, ...others].map(hashOf));
     expect(new Set(hashes).size).toBe(hashes.length);

@@ -281,6 +281,10 @@ limits: { depth: 0 }
       'webhooks.a.to must be an address such as https://subscriber.example/orders, without a user and a fragment',
     ],
     [
+      "changes: []\nwebhooks: { a: { to: 'https://x.test', gateway: 'https://x.test/api', sign: { scheme: standard-webhooks, verify: A, with: B } } }",
+      'webhooks.a.gateway must be an address without a path, such as https://api.example',
+    ],
+    [
       "changes: []\nwebhooks: { a: { to: 'https://x.test', as: get, sign: { scheme: standard-webhooks, verify: A, with: B } } }",
       'webhook "a": operation "get" is not among the operations; declare it there, or remove as',
     ],

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { stdout } from 'node:process';
 import { buffer } from 'node:stream/consumers';
 import type { Explanation } from '../../inspector/api.ts';
+import { layOutJson } from '../../inspector/diff/json-layout.ts';
 import { isSameJsonLine, lineDiff } from '../../inspector/diff/unified-diff.ts';
 import { type ReadRequests, requestTarget } from '../../inspector/explain/curl-command.ts';
 import { bodyOfBytes } from '../../inspector/entries/curl.ts';
@@ -221,35 +222,35 @@ function responseText(
 ): string {
   const paint = painter(terminal);
   const columns = terminal.columns === undefined ? undefined : terminal.columns - INDENT.length;
-  const edited =
-    edits.length === 0
-      ? []
-      : [
-          `${paint('bold', 'Edits of the response')}\n${indent(
-            printColumns(
-              ['change', 'rule', 'from', 'to', 'note'],
-              edits.map((edit) => {
-                const { from = '', path } = placesOfEdit(edit);
-                const place = path === undefined ? 'dropped' : terminalText(path);
-                return [edit.change, edit.rule, terminalText(from), place, edit.note ?? ''];
-              }),
-              { columns },
-            ),
-          )}`,
-        ];
-  const diff = lineDiff(terminalLines(v2Body.trimEnd()), terminalLines(body.trimEnd())).map(
-    ({ sign, text }) =>
-      `  ${sign === ' ' ? `  ${text}` : paint(sign === '-' ? 'red' : 'green', `${sign} ${text}`)}`,
-  );
   return [
     `${paint('bold', `Response ${status}`)}  ${paint(VERDICTS[verdict], verdict)}`,
     ...(refusal === undefined ? [] : [`${paint('red', refusal.code)}  ${terminalText(refusal.detail)}`]),
-    ...edited,
-    `${paint('bold', 'What the client gets')}\n${diff.join('\n')}`,
+    ...(edits.length === 0
+      ? []
+      : [`${paint('bold', 'Edits of the response')}\n${responseEdits(edits, columns)}`]),
+    `${paint('bold', 'What the client gets')}\n${bodyDiff(v2Body, body, paint)}`,
     ...(note === undefined ? [] : [`The response was left untouched: ${note}.`]),
   ]
     .join('\n\n')
     .concat('\n');
+}
+
+function responseEdits(edits: readonly ResponseRecord[], columns: number | undefined): string {
+  const rows = edits.map((edit) => {
+    const { from = '', path } = placesOfEdit(edit);
+    const place = path === undefined ? 'dropped' : terminalText(path);
+    return [edit.change, edit.rule, terminalText(from), place, edit.note ?? ''];
+  });
+  return indent(printColumns(['change', 'rule', 'from', 'to', 'note'], rows, { columns }));
+}
+
+function bodyDiff(before: string, after: string, paint: ReturnType<typeof painter>): string {
+  return lineDiff(terminalLines(before.trimEnd()), terminalLines(after.trimEnd()))
+    .map(
+      ({ sign, text }) =>
+        `  ${sign === ' ' ? `  ${text}` : paint(sign === '-' ? 'red' : 'green', `${sign} ${text}`)}`,
+    )
+    .join('\n');
 }
 
 function printText(explanations: readonly Explained[]): string {
@@ -289,7 +290,7 @@ export function explainText(name: string, explanation: Explanation, terminal: Te
   const paint = painter(terminal);
   const columns = terminal.columns === undefined ? undefined : terminal.columns - INDENT.length;
   const title = (text: string): string => paint('bold', text);
-  const { verdict, operation, v1Request, v2Request, refusal, edits, diff, policies, rules, live } =
+  const { verdict, operation, v1Request, v2Request, refusal, edits, diff, policies, rules, live, delivery } =
     explanation;
   const silent = rules.filter((rule) => !rule.applied);
   const used = policies.filter((policy) => policy.used);
@@ -339,6 +340,13 @@ export function explainText(name: string, explanation: Explanation, terminal: Te
               : ['', terminalLines(explanation.v2Body)]),
           ].join('\n'),
         )}`,
+    delivery === undefined || delivery.edits.length === 0
+      ? ''
+      : `${title('Edits of the webhook')}\n${responseEdits(delivery.edits, columns)}`,
+    delivery === undefined
+      ? ''
+      : `${title(`What ${terminalText(delivery.to)} gets`)}\n${bodyDiff(v1Request.body.text ?? '', layOutJson(new TextEncoder().encode(delivery.body))?.text ?? delivery.body, paint)}`,
+    delivery?.note === undefined ? '' : `The body goes on as it is: ${delivery.note}.`,
     used.length === 0
       ? ''
       : `${title('Policies that decided')}\n${indent(used.map(({ policy, value }) => `${policy}: ${value}`).join('\n'))}`,

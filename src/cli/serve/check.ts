@@ -1,5 +1,5 @@
 import { clientField, printClientField } from '../../rewrite/client-key.ts';
-import type { Change, RuleBook } from '../../rules/rule-book.ts';
+import { type Change, type RuleBook, WEBHOOK_PATH } from '../../rules/rule-book.ts';
 import { shippedSentence } from '../../node/rule-books.ts';
 import { openQuestions, printFault } from '../../rules/rule-book-fault.ts';
 import { printDestination } from '../../rules/move.ts';
@@ -124,6 +124,7 @@ function content(book: RuleBook, warnings: readonly string[]): object {
       return { id, summary, on, assumed, rules: rulesOf(change), ...inverse };
     }),
     client: clientField(book),
+    ...(book.webhooks === undefined ? {} : { webhooks: book.webhooks }),
     policies: book.policies,
     assumptions: assumptionsOf(book),
     warnings,
@@ -146,6 +147,7 @@ function describe(book: RuleBook, warnings: readonly string[]): string {
     ...operations,
     `\nchanges (${book.changes.length})`,
     ...changes,
+    ...describeWebhooks(book),
     `\npolicies\n  ${policies.join(', ')}`,
     `\nassumptions (${assumed.length}): neither specification nor documentation shows them; confirm them with the service`,
     assumed.length === 0 ? '  none' : `  ${assumed.join(', ')}`,
@@ -154,6 +156,14 @@ function describe(book: RuleBook, warnings: readonly string[]): string {
       : [`\nwarnings (${warnings.length})`, ...warnings.map((text) => `  ${text}`)]),
     '',
   ].join('\n');
+}
+
+function describeWebhooks({ webhooks = {} }: RuleBook): readonly string[] {
+  const lines = Object.entries(webhooks).flatMap(([name, { to, as, sign }]) => [
+    `  ${WEBHOOK_PATH}/${name} → ${to}`,
+    `    ${as === undefined ? 'the body as V2 writes it' : `the body as responses to ${as}`}; signature of ${sign.verify.join(' or ')}, made anew with ${sign.with.join(' and ')}`,
+  ]);
+  return lines.length === 0 ? [] : [`\nwebhooks (${Object.keys(webhooks).length})`, ...lines];
 }
 
 function describeChange(change: Change): readonly string[] {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { adminFault } from '../../node/admin/operators.ts';
 import type { WriteProcessLine } from '../../node/log/process-log.ts';
 import { storedRolloutFault } from '../../node/rollout/open-rollout.ts';
-import { type LoadedRuleBook, loadRuleBook } from '../../node/rule-books.ts';
+import { type LoadedRuleBook, loadRuleBook, secretReader } from '../../node/rule-books.ts';
 import { memoryLimit } from '../../node/runtime.ts';
 import { type NamedFile, readTlsFiles, type TlsTexts } from '../../node/tls-files.ts';
 import { WorkerPool, type WorkerPoolParts } from '../../node/workers/worker-pool.ts';
@@ -64,7 +64,7 @@ export async function preflight(
     ),
     ...('faults' in ruleBook
       ? ruleBook.faults
-      : webhookSecretFaults(ruleBook.rules.ruleBook, (name) => given.environment[name])),
+      : webhookSecretFaults(ruleBook.rules.ruleBook, secretReader(given.environment))),
   ];
   if (all.length > 0 || 'faults' in ruleBook || 'fault' in upstreamTls || 'fault' in clientTls) {
     const book = 'faults' in ruleBook ? undefined : ruleBook.rules.ruleBook;

@@ -13,7 +13,7 @@ import type { RuleBooks } from '../../node/rule-books.ts';
 import type { RunningGateway } from '../../node/start-gateway.ts';
 import type { CertificatesInUse, CertificateUse, TlsTexts } from '../../node/tls-files.ts';
 import { WatchedFiles, type WatchedGroup } from '../../node/files.ts';
-import { transformFiles } from '../../node/rule-books.ts';
+import { secretFiles, transformFiles } from '../../node/rule-books.ts';
 import { clientFiles, storeFiles, upstreamFiles } from './preflight.ts';
 import type { V2Description } from '../draft/description-file.ts';
 
@@ -31,6 +31,8 @@ export interface ServingFilesParts {
   readonly description: V2Description | undefined;
   /** See `NamesFile.reload`. */
   readonly reloadNames: () => readonly string[];
+  /** Names the files with secrets of webhooks. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
   readonly log: WriteProcessLine;
 }
 
@@ -50,7 +52,12 @@ export class ServingFiles {
     this.groups = this.groupsOf(parts);
     const book: WatchedGroup = {
       get files() {
-        return [parts.rulesPath, ...transformFiles(parts.ruleBooks.current.ruleBook, parts.rulesPath)];
+        const { ruleBook } = parts.ruleBooks.current;
+        return [
+          parts.rulesPath,
+          ...transformFiles(ruleBook, parts.rulesPath),
+          ...secretFiles(ruleBook, parts.environment),
+        ];
       },
       reload: async () => {
         await this.reloadRuleBook(false);

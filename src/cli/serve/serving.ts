@@ -15,6 +15,7 @@ import {
   type RuleBookOutcome,
   RuleBooks,
   shippedSentence,
+  secretReader,
 } from '../../node/rule-books.ts';
 import { IS_NODE } from '../../node/runtime.ts';
 import { type RunningGateway, startGateway } from '../../node/start-gateway.ts';
@@ -241,6 +242,7 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
       upstreamTls: checked.upstreamTls,
       description,
       reloadNames: operators.reloadNames,
+      environment: opened.given.environment,
       log: log.write,
     },
     since,
@@ -289,7 +291,7 @@ function openRuleBooks({ checked, allowsQuestions, rollout, given }: Opened): Ru
     const faults = allowsQuestions ? [] : [...questionFaults(next, rulesPath)];
     const fault = rollout.faultOf(next.rules.ruleBook);
     if (fault !== undefined) faults.push(fault);
-    faults.push(...webhookSecretFaults(next.rules.ruleBook, (name) => given.environment[name]));
+    faults.push(...webhookSecretFaults(next.rules.ruleBook, secretReader(given.environment)));
     return faults.length === 0 ? next : { faults };
   };
   return new RuleBooks(ruleBook, load, () => Date.now());

@@ -3,7 +3,7 @@ import { type Coding, type StreamedFormat, takesCoding, type TextFormat } from '
 import { markTags } from '../../http/fields.ts';
 import { newTrace, readTraceparent } from '../../http/forwarding.ts';
 import { type HeaderList, headerValue, setField } from '../../http/header-list.ts';
-import { isHost, isRead } from '../../http/request-head.ts';
+import { isRead } from '../../http/request-head.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
 import { formatOf, makesBody, type MigrateDecision, migrateHead } from '../../migrate/decision.ts';
 import { type DecodedBody, type OpenDecoder, openWebDecoder } from '../../migrate/decode-web-body.ts';
@@ -39,7 +39,7 @@ import { ForwardedRequest } from '../forwarded-request.ts';
 import { isShared } from '../cross-origin.ts';
 import type { GatewayContext } from '../gateway-context.ts';
 import { ProxiedExchange } from '../proxied-exchange.ts';
-import type { ReceivedRequest } from '../received-request.ts';
+import { gatewayAddress, type ReceivedRequest } from '../received-request.ts';
 import { type UpstreamReceiver, type UpstreamRequest, withHeaders } from '../upstream.ts';
 import {
   addFindings,
@@ -634,15 +634,6 @@ interface OpenTexts {
 }
 
 const NO_BODY = new Uint8Array();
-
-/** The gateway's address as the client sees it; a trusted proxy's headers take precedence over the connection. */
-function gatewayAddress({ exchange, head }: ReceivedRequest): string | undefined {
-  const host = headerValue(head.forwardedHeaders, 'x-forwarded-host') ?? head.host;
-  if (host === undefined || !isHost(host)) return undefined;
-  const proto = headerValue(head.forwardedHeaders, 'x-forwarded-proto')?.toLowerCase();
-  const scheme = proto === 'http' || proto === 'https' ? proto : exchange.secure ? 'https' : 'http';
-  return `${scheme}://${host}`;
-}
 
 /** The routing of a V1 request; there is none while neither the rule book nor an operator has set a mode. */
 export interface V1Routing {

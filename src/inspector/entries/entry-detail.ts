@@ -5,6 +5,8 @@ import type { Entry } from '../../rewrite-log/entry.ts';
 import type { ShownHeader } from '../../rewrite-log/masks.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import type { Rewrite } from '../../rewrite/records.ts';
+import type { ResponseRewrite } from '../../rewrite/response-rules.ts';
+import type { Webhook } from '../../rules/rule-book.ts';
 import type { BodyView, EntryDetail, HeaderView, NumberedEntry, RequestView, ResponseView } from '../api.ts';
 import { makeDiff } from '../diff/diff.ts';
 import {
@@ -106,15 +108,27 @@ function repeatRewrite({ entry, rules }: DetailParts, kept: KeptExchange): Rewri
 }
 
 /** The body that the subscriber of a rewritten webhook received; undefined where it is V2's own, or not known. */
-function deliveredBody({ entry, rules }: DetailParts, kept: KeptExchange): Uint8Array | undefined {
+function deliveredBody({ entry, rules, origin }: DetailParts, kept: KeptExchange): Uint8Array | undefined {
   const { body, target } = kept.v1Request;
   if (entry.route !== 'webhook' || entry.verdict !== 'rewritten' || body.bytes === undefined)
     return undefined;
-  const as = rules?.webhooks?.get(target.split('?', 1)[0] ?? '')?.as;
-  const operation = rules?.ruleBook.operations.find(({ id }) => id === as);
-  if (rules === undefined || operation === undefined) return undefined;
-  return rules.responsePlan(operation, operation.method).rewrite(body.bytes, rules.responseContext(200, []))
-    .body;
+  const webhook = rules?.webhooks?.get(target.split('?', 1)[0] ?? '');
+  if (rules === undefined || webhook === undefined) return undefined;
+  return delivery(rules, webhook, body.bytes, { origin, gateway: gatewayOrigin(kept.v1Request) })?.body;
+}
+
+/** A webhook of V2 by the rules for it; undefined where none are. `gateway` is the address that V2 posts to. */
+export function delivery(
+  rules: CompiledRuleBook,
+  webhook: Webhook,
+  body: Uint8Array,
+  { origin, gateway }: { readonly origin: string; readonly gateway: string | undefined },
+): ResponseRewrite | undefined {
+  const operation = rules.ruleBook.operations.find(({ id }) => id === webhook.as);
+  if (operation === undefined) return undefined;
+  const v2 = { hosts: [new URL(origin).host], path: '' };
+  const context = rules.deliveryContext(operation, v2, webhook.gateway ?? gateway);
+  return rules.responsePlan(operation, operation.method).rewrite(body, context);
 }
 
 /** The members that edits and response edits touch, or where a body is refused. */

@@ -44,7 +44,7 @@ import type { BodyView, ExplainRequest, Explanation, RequestView } from '../api.
 import { makeDiff } from '../diff/diff.ts';
 import { layOutJson } from '../diff/json-layout.ts';
 import { curlCommand, decodeBase64 } from '../entries/curl.ts';
-import { compareHeaders } from '../entries/entry-detail.ts';
+import { compareHeaders, delivery } from '../entries/entry-detail.ts';
 import { goneWords } from '../operator-view.ts';
 import { type BodyOutcome, type ExplainedBody, policyViews, ruleOutcomes } from './explain-rules.ts';
 
@@ -193,6 +193,7 @@ function explanationOf(
     policies: policyViews(ruleBook, outcome, note),
     rules: ruleOutcomes(ruleBook, { operation, method: ruled, queryRules, headerRules }, explained),
     ...liveIn(decision, parts),
+    ...deliveryIn(decision, body, parts),
     curl: {
       v1: curlCommand(
         rawBody(v1Request, body),
@@ -204,6 +205,21 @@ function explanationOf(
         : { v2: curlCommand(rawBody(v2Request, sent.body), parts.origin) }),
     },
   };
+}
+
+/** What the rules make of a webhook; its signature is not checked, since that of an example is seldom valid. */
+function deliveryIn(
+  decision: Decision,
+  body: Uint8Array,
+  { rules, origin }: ExplainParts,
+): Pick<Explanation, 'delivery'> {
+  if (decision.route !== 'webhook') return {};
+  const { to } = decision.webhook;
+  const made = delivery(rules, decision.webhook, body, { origin, gateway: undefined });
+  if (made === undefined) return { delivery: { to, edits: [], body: textOf(body) } };
+  const edits = made.verdict === 'rewritten' ? made.records : [];
+  const note = made.verdict === 'unchanged' && made.note !== undefined ? { note: made.note } : {};
+  return { delivery: { to, edits, ...note, body: textOf(made.body) } };
 }
 
 /** A request that is not V1 traffic, or is refused before its body is read, is handled alike in every mode. */
@@ -301,7 +317,13 @@ async function explainBody(
   if (decision.route === 'pass')
     return { outcome: { verdict: 'unread', why: 'V2 traffic is not read.' }, read };
   if (decision.route === 'webhook')
-    return { outcome: { verdict: 'unread', why: 'A delivery of V2 for a subscriber of webhooks.' }, read };
+    return {
+      outcome: {
+        verdict: 'unread',
+        why: 'A webhook of V2: response rules make the body that its subscriber receives.',
+      },
+      read,
+    };
   if (decision.route === 'self-service')
     return {
       outcome: { verdict: 'unread', why: 'The gateway itself responds, with the report of the client.' },

@@ -34,6 +34,30 @@ async function explained(
 const ORDER = '{"data":{"property":{"suburb":"Enmore"}},"source":"CRM"}';
 
 describe('an explanation', () => {
+  test("has what the subscriber of a webhook gets, by the webhook's rules and with its links", async () => {
+    const book = await bookIn(`operations: { get_order: 'GET /orders/{id}' }
+body-links: follow
+changes: [{ id: name, summary: A name., on: [get_order], response: [{ rename: new, to: old }] }]
+webhooks:
+  orders: { to: 'https://x.test/', as: get_order, sign: { scheme: standard-webhooks, verify: A, with: B } }
+  plain: { to: 'https://x.test/', sign: { scheme: standard-webhooks, verify: A, with: B } }`);
+    const posted = { method: 'POST', body: '{"new":"https://v2.example/api/v2/orders/7"}' };
+    const result = await explained({ ...posted, target: '/webhooks/orders' }, new CompiledRuleBook(book));
+    expect(result.verdict).toBe('passed');
+    expect(result.delivery).toMatchObject({
+      to: 'https://x.test/',
+      edits: [{ change: 'name', from: '/new', path: '/old' }, { path: '/old' }],
+      body: '{"old":"/api/v1/orders/7"}',
+    });
+    const plain = await explained({ ...posted, target: '/webhooks/plain' }, new CompiledRuleBook(book));
+    expect(plain.delivery).toEqual({ to: 'https://x.test/', edits: [], body: posted.body });
+    const broken = await explained(
+      { ...posted, body: '{', target: '/webhooks/orders' },
+      new CompiledRuleBook(book),
+    );
+    expect(broken.delivery).toMatchObject({ edits: [], note: 'response-malformed', body: '{' });
+  });
+
   test('has the edits, the exact V2 body, the policies and every rule with a reason', async () => {
     const result = await explained({ operation: 'order_floor_plan', body: ORDER });
     expect(result).toMatchObject({
