@@ -1,6 +1,6 @@
 import type { Hono } from 'hono';
 import type { Gateway } from './gateway/gateway.ts';
-import type { ReceivedRequest } from './gateway/received-request.ts';
+import type { ReceivedRequest } from './gateway/gateway-context.ts';
 import type { Decision } from './migrate/decision.ts';
 
 /** The bindings that an adapter passes to the app with every request. */

@@ -15,8 +15,8 @@ import {
   outcomeOf,
   responseEditCount,
   statusFrom,
-} from '../rewrite-log/entry-outcome.ts';
-import type { Entry } from '../rewrite-log/entry.ts';
+  type Entry,
+} from '../rewrite-log/entry.ts';
 import { pad, painter, type Style, type Terminal, widthOf, wrapText } from './terminal.ts';
 
 /** The colours of the page; what was a dry run is in italics. */

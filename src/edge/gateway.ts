@@ -13,7 +13,7 @@ import { entryLine } from '../rewrite-log/entry-line.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import { type Observer, rememberedHash } from '../rewrite-log/observer.ts';
 import { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
-import { missingV1Fault, modesInForce } from '../rollout/modes.ts';
+import { missingV1Fault, modesInForce } from '../rollout/rollout-state.ts';
 import type { ReplicaNotice } from '../rollout/replica.ts';
 import { RolloutControl } from '../rollout/rollout-control.ts';
 import { hexOf } from '../rules/hash.ts';

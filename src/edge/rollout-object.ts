@@ -1,6 +1,11 @@
 import { DurableObject } from 'cloudflare:workers';
-import { type SharedWindow, WINDOW_PARTS, type WindowAddition } from '../rollout/store.ts';
-import { type KeptWindow, WindowTable } from '../rollout/memory-store.ts';
+import {
+  type SharedWindow,
+  WINDOW_PARTS,
+  type WindowAddition,
+  type KeptWindow,
+  WindowTable,
+} from '../rollout/store.ts';
 import { ROLLOUT_KEY } from '../rollout/stored-rollout.ts';
 import type { RolloutTotals } from '../rollout/rollout-tally.ts';
 import {

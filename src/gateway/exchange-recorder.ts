@@ -1,8 +1,7 @@
 import { ByteCollector } from '../http/byte-collector.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import type { ResponseHead } from '../http/response-head.ts';
-import type { Entry } from '../rewrite-log/entry.ts';
-import { hasFailed } from '../rewrite-log/entry-outcome.ts';
+import { type Entry, hasFailed } from '../rewrite-log/entry.ts';
 import type {
   CapturedExchange,
   ObservedResponse,

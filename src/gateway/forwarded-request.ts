@@ -3,8 +3,7 @@ import { addForwarded, type ForwardedMode } from '../http/forwarding.ts';
 import { FieldNames, type HeaderList, setField, withoutFields } from '../http/header-list.ts';
 import type { ForwardedFields } from '../http/request-head.ts';
 import type { Body } from './exchange.ts';
-import type { GatewayContext } from './gateway-context.ts';
-import type { ReceivedRequest } from './received-request.ts';
+import type { GatewayContext, ReceivedRequest } from './gateway-context.ts';
 import type { UpstreamRequest } from './upstream.ts';
 import { type AddedFields, countedDown } from '../http/fields.ts';
 

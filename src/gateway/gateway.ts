@@ -2,7 +2,7 @@ import type { ResponseHead } from '../http/response-head.ts';
 import { type MigrateDecision, notServed, type PassDecision } from '../migrate/decision.ts';
 import { type Failure, failure, type FailureContent } from '../migrate/failure.ts';
 import { closeEntry, openEntry } from '../rewrite-log/open-entry.ts';
-import { chooseMode } from '../rollout/modes.ts';
+import { chooseMode } from '../rollout/rollout-state.ts';
 import type { Standing } from '../rollout/known-clients.ts';
 import {
   isPreflight,
@@ -17,14 +17,12 @@ import type { Shield } from '../rules/rollout.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import type { Body, Exchange } from './exchange.ts';
 import { ForwardedRequest } from './forwarded-request.ts';
-import { GatewayContext } from './gateway-context.ts';
+import { apiKeyOf, GatewayContext, type ReceivedRequest, receiveRequest } from './gateway-context.ts';
 import { ProxiedExchange } from './proxied-exchange.ts';
-import { apiKeyOf, type ReceivedRequest, receiveRequest } from './received-request.ts';
 import { OptionsExchange, SelfServiceExchange } from './self-service-exchange.ts';
 import { DescriptionExchange, MigrateExchange } from './v1/migrate-exchange.ts';
 import { TransformExchange } from './v1/transform-exchange.ts';
-import { ShadowExchange, VerifyExchange } from './v1/compared-exchange.ts';
-import { ObserveExchange } from './v1/observe-exchange.ts';
+import { ShadowExchange, VerifyExchange, ObserveExchange } from './v1/compared-exchange.ts';
 import { V1Exchange, type V1Routing } from './v1/v1-exchange.ts';
 
 /** The gateway: receives every request, then migrates, passes or refuses it as the router decides, and logs it. */

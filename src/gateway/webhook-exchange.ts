@@ -12,10 +12,15 @@ import {
   WEBHOOK_FIELDS,
   WebhookKeys,
 } from '../migrate/webhook-signature.ts';
-import type { GatewayContext, OriginParts, Webhooks } from './gateway-context.ts';
+import {
+  gatewayAddress,
+  type GatewayContext,
+  type OriginParts,
+  type Webhooks,
+  type ReceivedRequest,
+} from './gateway-context.ts';
 import { ForwardedRequest } from './forwarded-request.ts';
 import { ProxiedExchange } from './proxied-exchange.ts';
-import { gatewayAddress, type ReceivedRequest } from './received-request.ts';
 import type { Origin } from './resilience.ts';
 
 /** The way to a subscriber, by scheme, host and port. */

@@ -25,8 +25,7 @@
  * Failures are `{"errors":[{"status","title","detail","code"}]}`; a value that a query parameter does not take is one. With a
  * token every route but `/livez` and `/readyz` requires `Authorization: Bearer <token>`, or the cookie that `POST /login` sets for the page.
  */
-import type { EntryError } from '../rewrite-log/entry-outcome.ts';
-import type { Entry, Verdict } from '../rewrite-log/entry.ts';
+import type { EntryError, Entry, Verdict } from '../rewrite-log/entry.ts';
 import type { HistoryMinute } from '../rewrite-log/history.ts';
 import type { ClientTrace } from '../rewrite-log/observer.ts';
 import type { PatchOperation, EditRecord, Refusal } from '../rewrite/records.ts';

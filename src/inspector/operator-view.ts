@@ -1,8 +1,7 @@
 import { Tally } from '../report/tally/tally.ts';
 import { Capture, type CaptureOptions } from '../rewrite-log/capture.ts';
-import { isNotable } from '../rewrite-log/entry-outcome.ts';
-import type { Entry } from '../rewrite-log/entry.ts';
-import { History } from '../rewrite-log/history.ts';
+import { isNotable, type Entry } from '../rewrite-log/entry.ts';
+import { History, Ring } from '../rewrite-log/history.ts';
 import { Metrics } from '../rewrite-log/metrics.ts';
 import {
   type CapturedExchange,
@@ -10,7 +9,6 @@ import {
   ClientTraces,
   type Observer,
 } from '../rewrite-log/observer.ts';
-import { Ring } from '../rewrite-log/ring.ts';
 import { BodyCheckTally } from '../rollout/body-checks.ts';
 import type { RolloutView } from '../rollout/rollout-tally.ts';
 

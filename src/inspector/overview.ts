@@ -1,11 +1,11 @@
 import { type ClientReport, clientWouldFail } from '../report/client-report.ts';
 import type { Report } from '../report/report.ts';
 import { count, counted } from '../report/text.ts';
-import { errorName } from '../rewrite-log/entry-outcome.ts';
+import { errorName } from '../rewrite-log/entry.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
 import type { RequestSums } from '../rewrite-log/history.ts';
 import { wouldFail } from '../rollout/body-checks.ts';
-import { chooseMode } from '../rollout/modes.ts';
+import { chooseMode } from '../rollout/rollout-state.ts';
 import type { ModeView, RolloutView } from '../rollout/rollout-tally.ts';
 import type { ErrorGroup, ErrorGroups, Overview, OverviewItem, RulesView } from './api.ts';
 import type { Condition } from './conditions.ts';

@@ -5,7 +5,7 @@ import {
   type OwnReportType,
   printOwnReport,
 } from '../report/own-report.ts';
-import type { Ring } from '../rewrite-log/ring.ts';
+import type { Ring } from '../rewrite-log/history.ts';
 import type { InspectorParts } from './inspector-parts.ts';
 
 /** Parts that reports of clients about themselves are made of. */

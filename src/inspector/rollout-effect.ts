@@ -1,5 +1,5 @@
 import { counted, OTHER_CALLS } from '../report/text.ts';
-import { chooseMode, ownMode, shareOf } from '../rollout/modes.ts';
+import { chooseMode, ownMode, shareOf } from '../rollout/rollout-state.ts';
 import type { ModeView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
 import type { Modes } from '../rules/rollout.ts';
 import type { ClientReport, Report } from './api.ts';

@@ -1,9 +1,8 @@
 import type { HeaderList } from '../http/header-list.ts';
 import { splitUrl } from '../http/target.ts';
 import { requestHeaders, responseHeaders, toHeaders } from '../http/web-headers.ts';
-import { hasContent } from '../migrate/migrated.ts';
+import { hasContent, RewrittenBody } from '../migrate/migrated.ts';
 import { decodedStream, WEB_CODINGS } from '../migrate/decode-web-body.ts';
-import { RewrittenBody } from '../migrate/rewritten-body.ts';
 import {
   collectStream,
   continueStream,

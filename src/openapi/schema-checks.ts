@@ -1,6 +1,6 @@
 import { pointerOf, pointerToken } from '../json/pointer.ts';
 import { elementsOf, isObject, type JsonObject, memberOf, objectIn, stringsOf } from './description.ts';
-import { isNullable, type Located, readOnlyMembers, SchemaReferences } from './flattened-schema.ts';
+import { isNullable, type Located, readOnlyMembers, SchemaReferences } from './components.ts';
 import { formats } from './formats.ts';
 import { compilePattern, type LinearPattern } from './linear-pattern.ts';
 

@@ -1,8 +1,7 @@
 import type { ResponseRecord } from '../rewrite/response-rules.ts';
 import { didYouMean } from '../rules/rule-book-fault.ts';
 import { REQUEST_RULE_NAMES, RESPONSE_RULE_NAMES } from '../rules/rule.ts';
-import { editCount, errorName, errorsOf, modeOf, sentTo } from './entry-outcome.ts';
-import type { Entry } from './entry.ts';
+import { editCount, errorName, errorsOf, modeOf, sentTo, type Entry } from './entry.ts';
 
 const RULE_NAMES: readonly string[] = [...new Set([...REQUEST_RULE_NAMES, ...RESPONSE_RULE_NAMES])];
 

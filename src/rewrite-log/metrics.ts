@@ -1,7 +1,6 @@
 import { methodLabel } from '../http/request-head.ts';
 import type { EditRecord } from '../rewrite/records.ts';
-import { isOfV1 } from './entry-outcome.ts';
-import type { Entry, Route, Verdict, Would } from './entry.ts';
+import { isOfV1, type Entry, type Route, type Verdict, type Would } from './entry.ts';
 
 /** A counter that is looked up once for many entries. */
 interface Cell {

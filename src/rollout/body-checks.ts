@@ -1,6 +1,5 @@
 import type { Modes } from '../rules/rollout.ts';
-import type { RolloutSubject } from './modes.ts';
-import type { RolloutTarget } from './rollout-state.ts';
+import type { RolloutSubject, RolloutTarget } from './rollout-state.ts';
 
 /** Pairs of client and operation, and pointers of each, that a sentence names. */
 const MAX_NAMED = 5;

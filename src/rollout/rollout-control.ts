@@ -8,8 +8,11 @@ import {
   STAGE_MS,
   OWN_CLASSES,
 } from './canary-window.ts';
-import { modesInForce, needsV1, type RolloutSubject, type RoutedMode } from './modes.ts';
 import {
+  modesInForce,
+  needsV1,
+  type RolloutSubject,
+  type RoutedMode,
   applyChange,
   initialRollout,
   type CanaryEvidence,

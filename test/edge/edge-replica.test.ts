@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { CopyNamespace, RemoteStore, RemoteTotals } from '../../src/edge/bindings.ts';
 import { EdgeReplica } from '../../src/edge/replica.ts';
-import { MemoryStore } from '../../src/rollout/memory-store.ts';
+import { MemoryStore } from '../../src/rollout/store.ts';
 import { RolloutControl } from '../../src/rollout/rollout-control.ts';
 
 beforeEach(() => void vi.useFakeTimers());

@@ -18,8 +18,7 @@ import {
   requestRuleWords,
   responseRuleWords,
 } from '../../src/inspector/explain/explain-rules.ts';
-import type { Entry } from '../../src/rewrite-log/entry.ts';
-import { modeOf, outcomeOf } from '../../src/rewrite-log/entry-outcome.ts';
+import { type Entry, modeOf, outcomeOf } from '../../src/rewrite-log/entry.ts';
 import type { EditRecord } from '../../src/rewrite/records.ts';
 import type { Comparison } from '../../src/rollout/rollout-tally.ts';
 import { sampleEntry } from '../support/sample-entries.ts';

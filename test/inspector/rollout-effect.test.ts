@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { rolloutEffect, type SeenClients } from '../../src/inspector/rollout-effect.ts';
-import { chooseMode } from '../../src/rollout/modes.ts';
+import { chooseMode } from '../../src/rollout/rollout-state.ts';
 import type { ModeView, RolloutRequest } from '../../src/rollout/rollout-tally.ts';
 import { sampleRollout } from '../support/sample-rollout.ts';
 

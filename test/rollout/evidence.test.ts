@@ -9,9 +9,8 @@ import {
   quantileOf,
   requestsToSee,
 } from '../../src/rollout/evidence.ts';
-import { chooseMode } from '../../src/rollout/modes.ts';
+import { chooseMode, type CanaryEvidence, evidenceSentence } from '../../src/rollout/rollout-state.ts';
 import { RolloutControl } from '../../src/rollout/rollout-control.ts';
-import { type CanaryEvidence, evidenceSentence } from '../../src/rollout/rollout-state.ts';
 import { fuzzRuns, fuzzTime } from '../support/fuzz.ts';
 import { testRuleBook } from '../support/rule-book.ts';
 

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { KnownClients, type KnownClientsParts } from '../../src/rollout/known-clients.ts';
-import { MemoryStore } from '../../src/rollout/memory-store.ts';
-import type { Store } from '../../src/rollout/store.ts';
+import { MemoryStore, type Store } from '../../src/rollout/store.ts';
 
 const hashOf = (number: number): string => number.toString(16).padStart(16, '0').split('').reverse().join('');
 

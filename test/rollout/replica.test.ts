@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
-import { MemoryStore } from '../../src/rollout/memory-store.ts';
-import type { RoutedMode } from '../../src/rollout/modes.ts';
+import { MemoryStore, type Store } from '../../src/rollout/store.ts';
+import type { RoutedMode } from '../../src/rollout/rollout-state.ts';
 import { Replica, type ReplicaNotice, type ReplicaParts } from '../../src/rollout/replica.ts';
 import { RolloutControl } from '../../src/rollout/rollout-control.ts';
-import type { Store } from '../../src/rollout/store.ts';
 import { ROLLOUT_KEY } from '../../src/rollout/stored-rollout.ts';
 import type { Mode } from '../../src/rules/rollout.ts';
 import { DistantStore } from '../support/distant-store.ts';

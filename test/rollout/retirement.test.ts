@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createClientHash } from '../../src/node/runtime.ts';
 import { SignalHeaders } from '../../src/rollout/retirement.ts';
-import { MemoryStore } from '../../src/rollout/memory-store.ts';
+import { MemoryStore } from '../../src/rollout/store.ts';
 import type { Ends, Newcomers, Rollout } from '../../src/rules/rollout.ts';
 import { gatewayFor, type TestGateway } from '../support/gateway.ts';
 import { exchange, statusOf } from '../support/raw-client.ts';

@@ -1,9 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { isFilterFault, parseFilter } from '../../src/rewrite-log/filter.ts';
 import type { CanaryOutcome } from '../../src/rollout/canary-window.ts';
-import { chooseMode, type RoutedMode } from '../../src/rollout/modes.ts';
+import {
+  chooseMode,
+  type RoutedMode,
+  causeFilter,
+  type RolloutCommand,
+} from '../../src/rollout/rollout-state.ts';
 import { RolloutControl } from '../../src/rollout/rollout-control.ts';
-import { causeFilter, type RolloutCommand } from '../../src/rollout/rollout-state.ts';
 import { readRollout, rolloutText } from '../../src/rollout/stored-rollout.ts';
 import type { Mode } from '../../src/rules/rollout.ts';
 import { testRuleBook } from '../support/rule-book.ts';

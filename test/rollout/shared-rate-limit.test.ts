@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { MemoryStore } from '../../src/rollout/memory-store.ts';
+import { MemoryStore } from '../../src/rollout/store.ts';
 import { RateLimitQueue } from '../../src/rollout/rate-limit.ts';
 import { Replica } from '../../src/rollout/replica.ts';
 import { RolloutControl } from '../../src/rollout/rollout-control.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { createClientHash } from '../../src/node/runtime.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
-import { shareOf } from '../../src/rollout/modes.ts';
+import { shareOf } from '../../src/rollout/rollout-state.ts';
 import { exchange, statusOf } from '../support/raw-client.ts';
 import { ok, type RawResponse, rawServer, type RawServer } from '../support/raw-server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

@@ -23,7 +23,7 @@ import {
   verdictOf,
 } from '../../migrate/decision.ts';
 import { bufferFull, type Failure, failureOf } from '../../migrate/failure.ts';
-import { RewrittenBody } from '../../migrate/rewritten-body.ts';
+import { RewrittenBody } from '../../migrate/migrated.ts';
 import type { EditRecord, Rewrite } from '../../rewrite/records.ts';
 import type { BodyStream } from '../../rewrite/text-stream.ts';
 import { plainSpelling } from '../../rules/rule.ts';

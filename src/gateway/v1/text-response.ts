@@ -3,7 +3,7 @@ import type { Coding } from '../../http/content.ts';
 import { fieldsOfAnotherBody } from '../../http/fields.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
 import type { OpenDecoder, StreamDecoder } from '../../migrate/decode-web-body.ts';
-import { KeptBody } from '../../migrate/rewritten-body.ts';
+import { KeptBody } from '../../migrate/migrated.ts';
 import type { ResponseRecord } from '../../rewrite/response-rules.ts';
 import type { BodyStream, TextNote } from '../../rewrite/text-stream.ts';
 import type { UpstreamReceiver } from '../upstream.ts';

@@ -30,16 +30,15 @@ import type { ResponsePlan } from '../../rewrite/response-plan.ts';
 import { type BodyStream, ResponseTexts } from '../../rewrite/text-stream.ts';
 import type { ResponseRewrite, RewrittenResponse } from '../../rewrite/response-rules.ts';
 import { canaryOutcome } from '../../rollout/canary-window.ts';
-import { pinnedRelease, type RolloutSubject, type RoutedMode } from '../../rollout/modes.ts';
+import { pinnedRelease, type RolloutSubject, type RoutedMode } from '../../rollout/rollout-state.ts';
 import { type QueuedRequest, RateLimitReset } from '../../rollout/rate-limit.ts';
 import { isPreflight, type Newcomer, type RetirementRefusal, takesKey } from '../../rollout/retirement.ts';
 import { rewriteSmall, rewriteSmallResponse, type WithoutEdits } from '../body-rewriter.ts';
 import type { Body } from '../exchange.ts';
 import { ForwardedRequest } from '../forwarded-request.ts';
 import { isShared } from '../cross-origin.ts';
-import type { GatewayContext } from '../gateway-context.ts';
+import { gatewayAddress, type GatewayContext, type ReceivedRequest } from '../gateway-context.ts';
 import { ProxiedExchange } from '../proxied-exchange.ts';
-import { gatewayAddress, type ReceivedRequest } from '../received-request.ts';
 import { type UpstreamReceiver, type UpstreamRequest, withHeaders } from '../upstream.ts';
 import {
   addFindings,

@@ -1,7 +1,6 @@
 import { type BodyFormat, formatOfType } from '../../http/content.ts';
 import type { KeptBody, KeptExchange, KeptHead } from '../../rewrite-log/capture.ts';
-import { isUnreadNote } from '../../rewrite-log/entry-outcome.ts';
-import type { Entry } from '../../rewrite-log/entry.ts';
+import { isUnreadNote, type Entry } from '../../rewrite-log/entry.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import type { Rewrite } from '../../rewrite/records.ts';
 import type { ExplainRequest, RequestView } from '../api.ts';

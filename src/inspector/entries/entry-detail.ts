@@ -1,7 +1,6 @@
 import { keyFieldAtV1 } from '../../rewrite/client-key.ts';
 import type { KeptBody, KeptExchange, KeptHead, KeptResponse } from '../../rewrite-log/capture.ts';
-import { isUnreadNote } from '../../rewrite-log/entry-outcome.ts';
-import type { Entry } from '../../rewrite-log/entry.ts';
+import { isUnreadNote, type Entry } from '../../rewrite-log/entry.ts';
 import type { ShownHeader } from '../../rewrite-log/masks.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import type { Rewrite } from '../../rewrite/records.ts';

@@ -7,8 +7,8 @@ import {
   responseEditCount,
   sentTo,
   statusFrom,
-} from '../../rewrite-log/entry-outcome.ts';
-import type { Entry } from '../../rewrite-log/entry.ts';
+  type Entry,
+} from '../../rewrite-log/entry.ts';
 import type { NumberedEntry } from '../api.ts';
 
 /** The words of an outcome, the same on the page and in `tail`. */

@@ -1,7 +1,6 @@
 import { requestLineAtV2 } from '../../migrate/decision.ts';
 import type { KeptBody, KeptExchange, KeptHead, KeptResponse } from '../../rewrite-log/capture.ts';
-import { outcomeOf } from '../../rewrite-log/entry-outcome.ts';
-import type { Entry } from '../../rewrite-log/entry.ts';
+import { outcomeOf, type Entry } from '../../rewrite-log/entry.ts';
 import { keyFieldAtV1 } from '../../rewrite/client-key.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';

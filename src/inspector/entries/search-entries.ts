@@ -1,9 +1,8 @@
 import type { Capture, KeptExchange } from '../../rewrite-log/capture.ts';
-import { errorName, errorsOf, isNotable } from '../../rewrite-log/entry-outcome.ts';
-import type { Entry } from '../../rewrite-log/entry.ts';
+import { errorName, errorsOf, isNotable, type Entry } from '../../rewrite-log/entry.ts';
 import type { FilterTest } from '../../rewrite-log/filter.ts';
 import { errorSentence, responseObject } from '../../rewrite-log/response-findings.ts';
-import type { Ring } from '../../rewrite-log/ring.ts';
+import type { Ring } from '../../rewrite-log/history.ts';
 import type { EntryHistogram, ErrorGroup, ErrorGroups, NumberedEntry } from '../api.ts';
 
 /** The stores that a search reads. */

@@ -37,7 +37,7 @@ import {
   withQuery,
 } from '../../migrate/transform.ts';
 import { type EditRecord, isOfQuery, type Refusal } from '../../rewrite/records.ts';
-import { modesInForce, ownMode, pinnedRelease } from '../../rollout/modes.ts';
+import { modesInForce, ownMode, pinnedRelease } from '../../rollout/rollout-state.ts';
 import { type Modes, ownEnd, type Rollout, type Scope } from '../../rules/rollout.ts';
 import { isTransformed, type RuleBook } from '../../rules/rule-book.ts';
 import type { BodyView, ExplainRequest, Explanation, RequestView } from '../api.ts';

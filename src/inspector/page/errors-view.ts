@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { errorName, type ErrorSource } from '../../rewrite-log/entry-outcome.ts';
+import { errorName, type ErrorSource } from '../../rewrite-log/entry.ts';
 import { printFilter } from '../../rewrite-log/filter.ts';
 import type { ErrorGroup, ErrorGroups } from '../api.ts';
 import { useAsked } from './admin-client.ts';

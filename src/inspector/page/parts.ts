@@ -1,6 +1,6 @@
 import { type Attributes, type ComponentChildren, type ComponentType, h, type JSX, type VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Outcome } from '../../rewrite-log/entry-outcome.ts';
+import type { Outcome } from '../../rewrite-log/entry.ts';
 import type { Completion } from '../../rewrite-log/filter.ts';
 import { OUTCOME_MEANINGS, OUTCOME_WORDS } from '../entries/entry-words.ts';
 import type { AdminFailure } from './admin-client.ts';

@@ -4,7 +4,7 @@ import type { Entry } from '../../rewrite-log/entry.ts';
 import { type Filter, isFilterFault, parseFilter, printFilter } from '../../rewrite-log/filter.ts';
 import { counted } from '../../report/text.ts';
 import type { ReplicaView } from '../../rollout/rollout-tally.ts';
-import type { Ring } from '../../rewrite-log/ring.ts';
+import type { Ring } from '../../rewrite-log/history.ts';
 import type { EntriesPage, EntryDetail, NumberedEntry, State, StreamGap } from '../api.ts';
 import {
   contentOf,

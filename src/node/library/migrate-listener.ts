@@ -3,7 +3,7 @@ import { ByteCollector } from '../../http/byte-collector.ts';
 import { ALL_CODINGS, type Coding } from '../../http/content.ts';
 import { isHopByHop } from '../../http/fields.ts';
 import { unlimitedMemory } from '../../json/tape.ts';
-import { RewrittenBody } from '../../migrate/rewritten-body.ts';
+import { RewrittenBody } from '../../migrate/migrated.ts';
 import type { CollectedRequest, Migration, StreamedRequest } from '../../library/migration.ts';
 import type { DecodedBody } from '../../migrate/decode-web-body.ts';
 import type { MigratedRequest, RefusedRequest } from '../../library/verdicts.ts';

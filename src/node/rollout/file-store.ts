@@ -6,8 +6,9 @@ import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as wait } from 'node:timers/promises';
 import * as z from 'zod';
 import { parsedJson } from '../../rewrite-log/attributes.ts';
-import { type KeptWindow, WindowTable } from '../../rollout/memory-store.ts';
 import {
+  type KeptWindow,
+  WindowTable,
   type RecordChange,
   type RecordPage,
   type RecordStore,

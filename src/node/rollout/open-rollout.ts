@@ -1,12 +1,15 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { parsedJson } from '../../rewrite-log/attributes.ts';
-import { MemoryStore } from '../../rollout/memory-store.ts';
-import { missingV1Fault, modesInForce } from '../../rollout/modes.ts';
+import { MemoryStore, type RecordStore, type Store } from '../../rollout/store.ts';
+import {
+  missingV1Fault,
+  modesInForce,
+  initialRollout,
+  type RolloutState,
+} from '../../rollout/rollout-state.ts';
 import { Replica, type ReplicaNotice } from '../../rollout/replica.ts';
 import { RolloutControl } from '../../rollout/rollout-control.ts';
-import { initialRollout, type RolloutState } from '../../rollout/rollout-state.ts';
-import type { RecordStore, Store } from '../../rollout/store.ts';
 import { readRollout, rolloutText } from '../../rollout/stored-rollout.ts';
 import type { Rollout, Scope } from '../../rules/rollout.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';

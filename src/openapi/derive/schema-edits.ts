@@ -21,7 +21,7 @@ import {
   objectIn,
   stringsOf,
 } from '../description.ts';
-import { convertedSchema, convertedValue } from './converted-schema.ts';
+import { convertedSchema, convertedValue } from './name-components.ts';
 
 /** One step from V2's schema to V1's. */
 export interface InverseEdit {

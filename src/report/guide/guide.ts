@@ -1,6 +1,5 @@
 import { isUnder, queryParts, withName } from '../../http/target.ts';
-import { isOutage } from '../../rewrite-log/entry-outcome.ts';
-import type { Entry } from '../../rewrite-log/entry.ts';
+import { isOutage, type Entry } from '../../rewrite-log/entry.ts';
 import { printDestination } from '../../rules/move.ts';
 import { MovedMembers } from '../../rewrite-log/response-findings.ts';
 import { type EditRecord, isOfBody, isOfQuery, placesOfEdit } from '../../rewrite/records.ts';

@@ -7,7 +7,7 @@ import type { TallyEntry } from '../tally/tally-entry.ts';
 import { NO_KEY, Tally } from '../tally/tally.ts';
 import { DAY_MS } from '../tally/time-slots.ts';
 import { counted, lengthWords } from '../text.ts';
-import { isOfV1 } from '../../rewrite-log/entry-outcome.ts';
+import { isOfV1 } from '../../rewrite-log/entry.ts';
 import { isPreflight } from '../../rollout/retirement.ts';
 import {
   Calendar,

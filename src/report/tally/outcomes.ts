@@ -1,5 +1,5 @@
 import { generalPointer } from '../../json/pointer.ts';
-import { sentTo } from '../../rewrite-log/entry-outcome.ts';
+import { sentTo } from '../../rewrite-log/entry.ts';
 import type { EditRecord } from '../../rewrite/records.ts';
 import { changesValue } from '../../rules/rule.ts';
 import { counted } from '../text.ts';

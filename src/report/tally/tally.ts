@@ -1,4 +1,4 @@
-import { isOfV1 } from '../../rewrite-log/entry-outcome.ts';
+import { isOfV1 } from '../../rewrite-log/entry.ts';
 import { isPreflight } from '../../rollout/retirement.ts';
 import { ComparisonTally } from '../../rollout/rollout-tally.ts';
 import { CensusTally } from '../census.ts';

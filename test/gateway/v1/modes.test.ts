@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { BodyRewriter } from '../../../src/gateway/body-rewriter.ts';
-import { shareOf } from '../../../src/rollout/modes.ts';
+import { shareOf } from '../../../src/rollout/rollout-state.ts';
 import { RolloutControl } from '../../../src/rollout/rollout-control.ts';
 import { createClientHash } from '../../../src/node/runtime.ts';
 import { DEFAULT_ROLLBACK } from '../../../src/rules/declared-rollout.ts';

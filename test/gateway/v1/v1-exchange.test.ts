@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
 import type { Observer } from '../../../src/rewrite-log/observer.ts';
 import { DEFAULT_PREFIXES } from '../../../src/http/target.ts';
-import { spansOf } from '../../../src/rewrite-log/spans.ts';
+import { spansOf } from '../../../src/node/log/otlp.ts';
 import { gatewayFor } from '../../support/gateway.ts';
 import { exchange } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';

@@ -8,8 +8,7 @@ import {
   editsTitle,
   sentToWords,
 } from '../../../src/inspector/entries/entry-words.ts';
-import type { Entry } from '../../../src/rewrite-log/entry.ts';
-import { editCount, isNotable, modeOf, outcomeOf } from '../../../src/rewrite-log/entry-outcome.ts';
+import { type Entry, editCount, isNotable, modeOf, outcomeOf } from '../../../src/rewrite-log/entry.ts';
 import { parseFilter } from '../../../src/rewrite-log/filter.ts';
 import { freePort } from '../../support/free-port.ts';
 import { exchange, rawClient } from '../../support/raw-client.ts';

@@ -2,10 +2,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { entryHistogram, errorGroups } from '../../../src/inspector/entries/search-entries.ts';
 import { Capture } from '../../../src/rewrite-log/capture.ts';
-import { errorName, isNotable } from '../../../src/rewrite-log/entry-outcome.ts';
-import type { Entry } from '../../../src/rewrite-log/entry.ts';
+import { errorName, isNotable, type Entry } from '../../../src/rewrite-log/entry.ts';
 import { type FilterTest, isFilterFault, parseFilter, printFilter } from '../../../src/rewrite-log/filter.ts';
-import { Ring } from '../../../src/rewrite-log/ring.ts';
+import { Ring } from '../../../src/rewrite-log/history.ts';
 import { fuzzRuns } from '../../support/fuzz.ts';
 import { sampleEntry } from '../../support/sample-entries.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { MemoryStore } from '../../../src/rollout/memory-store.ts';
+import { MemoryStore } from '../../../src/rollout/store.ts';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
 import type { CapturedExchange } from '../../../src/rewrite-log/observer.ts';
 import { EntryReader, type FromWorker } from '../../../src/node/workers/worker-messages.ts';

@@ -9,8 +9,7 @@ import {
   type WorkerRollout,
 } from '../../../src/node/workers/worker-messages.ts';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
-import { MemoryStore } from '../../../src/rollout/memory-store.ts';
-import type { Store } from '../../../src/rollout/store.ts';
+import { MemoryStore, type Store } from '../../../src/rollout/store.ts';
 import { storeContract } from '../../rollout/store-contract.ts';
 import { sampleEntry } from '../../support/sample-entries.ts';
 

@@ -11,7 +11,7 @@ import {
 } from '../../../src/report/plan/rehearse.ts';
 import { rehearsalLines } from '../../../src/report/plan/plan-text.ts';
 import { Zone } from '../../../src/report/plan/zone.ts';
-import { MemoryStore } from '../../../src/rollout/memory-store.ts';
+import { MemoryStore } from '../../../src/rollout/store.ts';
 import type { Brownout, Rollout } from '../../../src/rules/rollout.ts';
 import { gatewayFor, type TestGateway } from '../../support/gateway.ts';
 import { exchange, statusOf } from '../../support/raw-client.ts';

@@ -1,8 +1,7 @@
-import { MemoryStore } from '../../../src/rollout/memory-store.ts';
-import { chooseMode } from '../../../src/rollout/modes.ts';
+import { MemoryStore } from '../../../src/rollout/store.ts';
+import { chooseMode, type RolloutCommand } from '../../../src/rollout/rollout-state.ts';
 import { Replica, type ReplicaNotice } from '../../../src/rollout/replica.ts';
 import { RolloutControl } from '../../../src/rollout/rollout-control.ts';
-import type { RolloutCommand } from '../../../src/rollout/rollout-state.ts';
 import type { RuleBook } from '../../../src/rules/rule-book.ts';
 import type { EventQueue } from './event-queue.ts';
 import { type Network, SimulatedLink, type Traffic } from './simulated-link.ts';

@@ -1,6 +1,6 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { isUnreadNote, modeOf, outcomeOf } from '../../../rewrite-log/entry-outcome.ts';
+import { isUnreadNote, modeOf, outcomeOf } from '../../../rewrite-log/entry.ts';
 import type { EntryDetail as Detail, NumberedEntry, Resent } from '../../api.ts';
 import {
   accountOf,

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useId, useMemo } from 'preact/hooks';
-import { statusFrom } from '../../../rewrite-log/entry-outcome.ts';
+import { statusFrom } from '../../../rewrite-log/entry.ts';
 import type { BodyView, EntryDetail, HeaderView, RequestView, ResponseView } from '../../api.ts';
 import { failureWords, statusTone } from '../../entries/entry-words.ts';
 import { headerMeaning } from '../../entries/header-meanings.ts';

@@ -1,12 +1,6 @@
 import type { VNode } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import {
-  editCount,
-  modeOf,
-  outcomeOf,
-  responseEditCount,
-  sentTo,
-} from '../../../rewrite-log/entry-outcome.ts';
+import { editCount, modeOf, outcomeOf, responseEditCount, sentTo } from '../../../rewrite-log/entry.ts';
 import type { NumberedEntry } from '../../api.ts';
 import {
   accountOf,

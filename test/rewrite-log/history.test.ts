@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { DurationSteps, History } from '../../src/rewrite-log/history.ts';
+import { DurationSteps, History, Ring } from '../../src/rewrite-log/history.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
-import { Ring } from '../../src/rewrite-log/ring.ts';
 import { arbitraryEntry } from '../support/arbitrary-entry.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { TrustedProxies } from '../../src/gateway/received-request.ts';
+import { TrustedProxies } from '../../src/gateway/gateway-context.ts';
 import { type AddressRange, readRange } from '../../src/http/forwarding.ts';
 
 /** Ranges that count how often an address is compared with the first of them. */

@@ -1,7 +1,7 @@
 /* oxlint-disable typescript/no-explicit-any -- a schema is a tree of anything */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { convertedSchema, convertedValue } from '../../../src/openapi/derive/converted-schema.ts';
+import { convertedSchema, convertedValue } from '../../../src/openapi/derive/name-components.ts';
 import type { JsonObject } from '../../../src/openapi/description.ts';
 import { type Conversion, converterOf, inverseConversion } from '../../../src/rules/conversion.ts';
 import { fuzzRuns } from '../../support/fuzz.ts';
