@@ -4,7 +4,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { fileURLToPath } from 'node:url';
 import { bundlePrograms } from './bundle.ts';
 import { gzipSync } from 'node:zlib';
-import { bundlePage } from '../src/cli/serve/inspector-assets.ts';
+import { bundlePage } from '../src/cli/serve/serving-files.ts';
 import { readRuleBook } from '../src/rules/read-rule-book.ts';
 import { BUNDLES, makeBundle } from './bundle-sizes.ts';
 

@@ -7,6 +7,7 @@ import {
   type ServiceSettings,
   startRuntimeGateway,
   startTwinServices,
+  startWorkerdGateway,
   type TwinServices,
 } from '../node/twin/twin-services.ts';
 import { count, counted, terminalText } from '../report/text.ts';
@@ -110,7 +111,7 @@ async function playReference(options: TwinOptions, scripts: readonly Script[]): 
   try {
     const gateway =
       runtime === 'workerd'
-        ? await (await import('../node/twin/workerd.ts')).startWorkerdGateway(services.v2, rules)
+        ? await startWorkerdGateway(services.v2, rules)
         : await startRuntimeGateway(runtime, process.argv[1] ?? '', services.v2, rules);
     const stage = referenceStage(services, gateway.origin, { fields: [] });
     try {

@@ -4,8 +4,14 @@ import { constants, settings as table } from '../settings/settings.ts';
 import { watchProcess } from '../node/admin/admin-server.ts';
 import type { WriteProcessLine } from '../node/log/process-log.ts';
 import { CaptureRate } from '../rewrite-log/capture.ts';
-import { type FromWorker, isToWorker, StoreLink, type ToWorker } from '../node/workers/worker-messages.ts';
-import { ReportRequests, WorkerLink } from '../node/workers/worker-link.ts';
+import {
+  type FromWorker,
+  isToWorker,
+  StoreLink,
+  type ToWorker,
+  ReportRequests,
+  WorkerLink,
+} from '../node/workers/worker-messages.ts';
 import { setExitDeadline } from './life-cycle.ts';
 import { PROCESSES_FLAG } from './serve/preflight.ts';
 import { startServing } from './serve/serving.ts';

@@ -19,8 +19,13 @@ import { RolloutControl } from '../rollout/rollout-control.ts';
 import { hexOf } from '../rules/hash.ts';
 import { callWithin, TRANSFORM_BUDGET_MS, type TransformModule } from '../migrate/transform.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
-import { CONFIG_VARIABLE, gatewayOptions, readSettings, type Settings } from '../settings/read-settings.ts';
-import { settingConflicts } from '../settings/setting-conflicts.ts';
+import {
+  CONFIG_VARIABLE,
+  gatewayOptions,
+  readSettings,
+  type Settings,
+  settingConflicts,
+} from '../settings/read-settings.ts';
 import type { OriginSetting } from '../settings/setting-kinds.ts';
 import { allSettings, environmentName, settings as table } from '../settings/settings.ts';
 import { createEdgeAdmin, type EdgeAdminParts, EdgeTotals } from './admin.ts';

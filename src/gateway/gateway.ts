@@ -1,7 +1,7 @@
 import type { ResponseHead } from '../http/response-head.ts';
 import { type MigrateDecision, notServed, type PassDecision } from '../migrate/decision.ts';
 import { type Failure, failure, type FailureContent } from '../migrate/failure.ts';
-import { closeEntry, openEntry } from '../rewrite-log/open-entry.ts';
+import { closeEntry, openEntry } from '../rewrite-log/observer.ts';
 import { chooseMode } from '../rollout/rollout-state.ts';
 import type { Standing } from '../rollout/known-clients.ts';
 import {

@@ -2,7 +2,7 @@ import type { WorkMemory } from '../json/tape.ts';
 import { endToEnd, interimFields, trailersOf } from '../http/fields.ts';
 import { type HeaderList, headerValues } from '../http/header-list.ts';
 import type { ResponseHead } from '../http/response-head.ts';
-import { closeEntry, type OpenEntry, openEntry } from '../rewrite-log/open-entry.ts';
+import { closeEntry, type OpenEntry, openEntry } from '../rewrite-log/observer.ts';
 import { type Entry, type Route, hasFailed, isOutage } from '../rewrite-log/entry.ts';
 import { apiKeyOf, type ReceivedRequest, type GatewayContext } from './gateway-context.ts';
 import { type EndedExchange, ExchangeMemory, type WatchedExchange } from './limits.ts';

@@ -1,13 +1,26 @@
 import { Hono } from 'hono';
 import { type Rate, TokenBuckets } from '../rollout/rate-limit.ts';
-import { requestRate, sameSite, secureHeaders, Sessions, tokenGate } from './guard.ts';
-import type { InspectorParts } from './inspector-parts.ts';
+import {
+  requestRate,
+  sameSite,
+  secureHeaders,
+  Sessions,
+  tokenGate,
+  addressOf,
+  type GuardOptions,
+  isSame,
+} from './guard.ts';
+import { type InspectorParts, workResponse } from './inspector-parts.ts';
 import { rolloutRoutes } from './rollout-admin.ts';
 import { entryRoutes } from './routes/entry-routes.ts';
-import { loginRoute, pageRoutes } from './routes/page-routes.ts';
 import { resendRoute } from './routes/resend-route.ts';
-import { ruleRoutes } from './routes/rule-routes.ts';
 import { clientRoutes, statRoutes } from './routes/stat-routes.ts';
+import { rulesView } from './explain/explain-rules.ts';
+import { readPasted } from './explain/pasted-request.ts';
+import type { TriedExchange } from './explain/try-rules.ts';
+import { modesOf } from './rollout-effect.ts';
+import { bodyFailure, jsonResponse, readBody, failureBody, tooManyRequests } from './routes/responses.ts';
+import type { PageFile } from './api.ts';
 
 /** Limit of wrong tokens from one address. */
 const WRONG_TOKEN_RATE: Rate = { burst: 10, perSecond: 1 };
@@ -32,4 +45,185 @@ export function createInspector(parts: InspectorParts): Hono {
   ruleRoutes(app, parts);
   if (parts.rollout !== undefined) rolloutRoutes(app, parts.rollout);
   return app;
+}
+
+/** Maximum bytes of a request to explain. The command `explain` takes any size. */
+const EXPLAIN_BYTES = 512 * 1024;
+
+/** Maximum bytes of a rule book to try. */
+const RULES_BYTES = 512 * 1024;
+
+/** Kept exchanges that a trial gets, newest first, and their bytes. */
+const MAX_TRIED = 500;
+const MAX_TRIED_BYTES = 8 * 1024 * 1024;
+
+/** Adds `/rules`, `/rules/try`, `/explain` and `/explain/read`. */
+function ruleRoutes(app: Hono, parts: InspectorParts): void {
+  app.get('/rules', () => {
+    const { current, since, text } = parts.rules();
+    return jsonResponse(rulesView({ rules: current, since, text, totals: parts.totals }));
+  });
+  app.post('/rules/try', async (c) => {
+    const body = await readBody(c.req.raw, RULES_BYTES);
+    if (typeof body === 'string') return bodyFailure(body, RULES_BYTES);
+    const { count, bytes, bodyLimit, codings } = parts.limits;
+    const { current, text: currentText } = parts.rules();
+    const work = {
+      kind: 'try',
+      text: body.text,
+      ruleBook: current.ruleBook,
+      currentText,
+      exchanges: triedExchanges(parts),
+      limits: { count, bytes, bodyLimit, codings },
+      gatewayOrigin: parts.gatewayOrigin(),
+      origin: parts.origin,
+    } as const;
+    return workResponse(work, current, parts);
+  });
+  // What reads commands as curl and shells do would be a sixth of the page.
+  app.post('/explain/read', async (c) => {
+    const body = await readBody(c.req.raw, EXPLAIN_BYTES);
+    if (typeof body === 'string') return bodyFailure(body, EXPLAIN_BYTES);
+    return c.json(readPasted(body.text, noFile));
+  });
+  app.post('/explain', async (c) => {
+    const body = await readBody(c.req.raw, EXPLAIN_BYTES);
+    if (typeof body === 'string') return bodyFailure(body, EXPLAIN_BYTES);
+    const { count, bytes, bodyLimit, codings } = parts.limits;
+    const { current } = parts.rules();
+    const view = parts.rollout?.view();
+    const work = {
+      kind: 'explain',
+      text: body.text,
+      ruleBook: current.ruleBook,
+      modes: view && modesOf(view),
+      limits: { count, bytes, bodyLimit, codings },
+      gatewayOrigin: parts.gatewayOrigin(),
+      origin: parts.origin,
+    } as const;
+    return workResponse(work, current, parts);
+  });
+}
+
+/** An operator's browser must not have the gateway read its files. */
+function noFile(): never {
+  throw new Error('The page reads no files.');
+}
+
+function triedExchanges({ view }: InspectorParts): readonly TriedExchange[] {
+  const { ring, capture } = view;
+  const tried: TriedExchange[] = [];
+  let bytes = 0;
+  for (const seq of ring.numbersBefore(ring.latest + 1)) {
+    const kept = capture.of(seq);
+    const entry = kept && ring.at(seq);
+    if (entry?.route !== 'migrate' || kept === undefined) continue;
+    bytes += (kept.v1Request.body.bytes?.length ?? 0) + (kept.v2Response?.body.bytes?.length ?? 0);
+    if (bytes > MAX_TRIED_BYTES) break;
+    tried.push({ seq, entry, kept });
+    if (tried.length === MAX_TRIED) break;
+  }
+  return tried;
+}
+
+/** Maximum bytes of a login body. */
+const LOGIN_BYTES = 4096;
+
+/** `gzip` in a list of codings (RFC 9110 §12.5.3), unless its weight is 0. */
+const GZIP = /(?:^|,)\s*(?:x-)?gzip\s*(?:,|$|;\s*q=(?!0(?:\.0{0,3})?\s*(?:,|$)))/i;
+
+const FOR_GOOD = 'public, max-age=31536000, immutable';
+
+/** Media types of the page's files, by extension. */
+const MEDIA_TYPES: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+};
+
+/** The name of the document among the files of the bundle. */
+export const DOCUMENT = 'index.html';
+
+/** Serves the page. It contains no gateway data, so it needs no token; its requests do. */
+function pageRoutes(app: Hono, page: () => ReadonlyMap<string, PageFile>): void {
+  app.on('GET', ['/', '/page/*'], async (c, next) => {
+    const file = page().get(c.req.path);
+    if (file === undefined) return next();
+    const { mediaType, body, gzip, isHashed } = file;
+    const isCompressed = gzip !== undefined && GZIP.test(c.req.header('accept-encoding') ?? '');
+    return new Response(isCompressed ? gzip : body, {
+      headers: {
+        'Content-Type': mediaType,
+        'Cache-Control': isHashed === true ? FOR_GOOD : 'no-cache',
+        ...(gzip === undefined ? {} : { Vary: 'Accept-Encoding' }),
+        ...(isCompressed ? { 'Content-Encoding': 'gzip' } : {}),
+      },
+    });
+  });
+}
+
+/**
+ * Accepts the token as `{"token":"…"}` and sets a session cookie, because an event stream cannot send a header field. `tries`
+ * counts wrong tokens, each after it was judged. `/logout` ends the session.
+ */
+function loginRoute(app: Hono, guard: GuardOptions, sessions: Sessions, tries: TokenBuckets): void {
+  app.post('/login', async (c) => {
+    const { token } = guard;
+    const body = await readBody(c.req.raw, LOGIN_BYTES);
+    if (typeof body === 'string') return bodyFailure(body, LOGIN_BYTES);
+    if (token === undefined) return c.body(null, 204);
+    const given = tokenIn(body.text);
+    if (given === undefined || !(await isSame(given, token))) {
+      if (!tries.take(addressOf(c.env))) return tooManyRequests();
+      return c.json(failureBody(401, 'wrong-token', 'This is not the token.'), 401);
+    }
+    c.header('Set-Cookie', await sessions.begin(isSecure(c.req.url)));
+    return c.body(null, 204);
+  });
+  app.post('/logout', async (c) => {
+    c.header('Set-Cookie', await sessions.end(c.req.header('cookie'), isSecure(c.req.url)));
+    return c.body(null, 204);
+  });
+}
+
+function isSecure(url: string): boolean {
+  return url.startsWith('https:');
+}
+
+function tokenIn(text: string): string | undefined {
+  try {
+    const body: unknown = JSON.parse(text);
+    if (typeof body !== 'object' || body === null || !('token' in body)) return undefined;
+    return typeof body.token === 'string' ? body.token : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Lays out the bundle of the page as files by URL path, each also compressed by `gzip`. The document is asked for anew each time;
+ * everything else has its hash in its name and is kept by browsers for good.
+ */
+export function pageFiles(
+  bundle: ReadonlyMap<string, Uint8Array<ArrayBuffer>>,
+  gzip: (body: Uint8Array) => Uint8Array<ArrayBuffer>,
+): ReadonlyMap<string, PageFile> {
+  return new Map(
+    [...bundle].map(([name, body]) => {
+      const mediaType = MEDIA_TYPES[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream';
+      const file: PageFile = { mediaType, body, gzip: gzip(body), isHashed: name !== DOCUMENT };
+      return [name === DOCUMENT ? '/' : `/page/${name}`, file];
+    }),
+  );
+}
+
+/** Puts the addresses of style and script into the document, and the icon, so that it needs no request. */
+export function pageDocument(
+  html: string,
+  { style, script, icon }: { readonly style: string; readonly script: string; readonly icon: string },
+): string {
+  return html
+    .replace('<!-- icon -->', `<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(icon)}" />`)
+    .replace('<!-- style -->', `<link rel="stylesheet" href="page/${style}" />`)
+    .replace('<!-- script -->', `<script defer src="page/${script}"></script>`);
 }

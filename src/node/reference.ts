@@ -6,8 +6,9 @@ import { boundHost } from './clients/listen.ts';
 import { editionOfV1, editionOfV2 } from '../reference/dialect.ts';
 import { Refusal, refusalResponse, toResponse } from '../reference/envelope.ts';
 import { createReference, type ReferenceParts } from '../reference/reference.ts';
-import { createSchemas, isFreeName } from '../reference/schemas.ts';
 import {
+  createSchemas,
+  isFreeName,
   type Attributes,
   type ResourceKind,
   type Store,

@@ -29,7 +29,7 @@ import { type PrivatePart, probe } from './node-internals.ts';
 import { decodeBody, encodeBody, openDecoder } from './decode-body.ts';
 import { GatewayServer } from './clients/server.ts';
 import { type RuleBooks, secretReader } from './rule-books.ts';
-import type { TlsTexts } from './tls-files.ts';
+import type { TlsTexts } from './files.ts';
 import { DescriptionThread } from './threads/operator-thread.ts';
 import { TransformThreads } from './threads/transform-thread.ts';
 import { ThreadedRewriter } from './threads/threaded-rewriter.ts';

@@ -9,8 +9,9 @@ import {
   type Spelling,
   toStored,
   type UnknownAttributes,
-} from './schemas.ts';
-import type { Attributes, ResourceKind } from './resources.ts';
+  type Attributes,
+  type ResourceKind,
+} from './resources.ts';
 
 /** A deprecated attribute that a request used, as V1 reports it. */
 export interface Deprecation {

@@ -1,7 +1,6 @@
 import type * as z from 'zod';
 import { ByteCollector } from '../http/byte-collector.ts';
-import { isObject } from './schemas.ts';
-import type { Attributes } from './resources.ts';
+import { isObject, type Attributes } from './resources.ts';
 
 /** A response before serialisation; no `body` sends none. */
 export interface Reply {

@@ -2,9 +2,8 @@ import * as z from 'zod';
 import { expectsContent } from '../http/request-head.ts';
 import type { Dialect } from './dialect.ts';
 import { TITLES } from './envelope.ts';
-import { type Resource, RESOURCES } from './resources.ts';
+import { type Resource, RESOURCES, type Schemas } from './resources.ts';
 import { filtersOf, PER_PAGE_DEFAULT, PER_PAGE_MOST, type Route, ROUTES } from './routes.ts';
-import type { Schemas } from './schemas.ts';
 
 /**
  * The OpenAPI 3.1 description of an edition, with the same schemas that the service validates bodies against. `releases` are all

@@ -23,8 +23,7 @@ import {
 } from './dialect.ts';
 import { describeApi } from './openapi.ts';
 import { ROUTES, type Route } from './routes.ts';
-import type { UnknownAttributes } from './schemas.ts';
-import { FAILING_STORE, type Store, StoreBusy } from './resources.ts';
+import { type UnknownAttributes, FAILING_STORE, type Store, StoreBusy } from './resources.ts';
 
 /** The parts and options of the reference service. */
 export interface ReferenceParts {

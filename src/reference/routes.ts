@@ -1,7 +1,14 @@
 import type { Accepted, Deprecation, Dialect } from './dialect.ts';
 import { type Fault, Refusal, type Reply } from './envelope.ts';
-import { type Resource, RESOURCES, type Attributes, type Store, type StoredResource } from './resources.ts';
-import { isObject, spelledName } from './schemas.ts';
+import {
+  type Resource,
+  RESOURCES,
+  type Attributes,
+  type Store,
+  type StoredResource,
+  isObject,
+  spelledName,
+} from './resources.ts';
 
 /** A route's response on success; the OpenAPI description is generated from it. */
 type Outcome = 'empty' | 'created' | 'one' | 'page' | 'nothing';

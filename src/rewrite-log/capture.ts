@@ -15,13 +15,13 @@ import {
   type ShownHeader,
   ValueMasks,
 } from './masks.ts';
-import {
-  type CapturedExchange,
-  type CaptureLevel,
-  type ObservedBody,
-  type ObservedHead,
-  type ObservedResponse,
-  ownText,
+import { ownText } from './entry.ts';
+import type {
+  CapturedExchange,
+  CaptureLevel,
+  ObservedBody,
+  ObservedHead,
+  ObservedResponse,
 } from './observer.ts';
 
 /** Limits for the content of exchanges kept in addition to their entries. */

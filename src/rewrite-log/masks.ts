@@ -5,7 +5,7 @@ import { applyEdits, type Edit } from '../json/edit.ts';
 import { pointerSteps } from '../json/pointer.ts';
 import type { Secrets } from '../rewrite/header-plan.ts';
 import { type EditRecord, isOfBody, isOfQuery } from '../rewrite/records.ts';
-import { ownText } from './observer.ts';
+import { ownText } from './entry.ts';
 
 /** A header field that may be displayed. */
 export interface ShownHeader {

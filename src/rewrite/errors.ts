@@ -4,10 +4,9 @@ import { pointerToken, tokenName } from '../json/pointer.ts';
 import { STRING } from '../json/tape.ts';
 import type { ErrorForm, ErrorsRule, Path, RequestRule } from '../rules/rule.ts';
 import { type DraftMember, DraftObject, find, markChanged } from './draft.ts';
-import { isWordUnit, MAX_ROOTS, NameSpellings } from './name-spellings.ts';
+import { isWordUnit, MAX_ROOTS, NameSpellings, V1Names, placesInV2 } from './name-spellings.ts';
 import type { QueryPlan } from './query-plan.ts';
 import type { CompiledResponseRule, ResponseRun } from './response-rules.ts';
-import { V1Names, placesInV2 } from './v1-names.ts';
 import { concatBytes } from '../http/byte-collector.ts';
 import { JsonWalker, type WalkedNode } from '../json/document.ts';
 

@@ -2,10 +2,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { openReferenceStore } from '../../src/node/reference.ts';
 import { createReference } from '../../src/reference/reference.ts';
-import type { UnknownAttributes } from '../../src/reference/schemas.ts';
+import type { UnknownAttributes, Store } from '../../src/reference/resources.ts';
 import { play, toV1, toV2, type Outcome, type Step } from './parity.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
-import type { Store } from '../../src/reference/resources.ts';
 
 const property = {
   display_name: 'Pier 4',

@@ -1,4 +1,4 @@
-import { isObject } from '../../src/reference/schemas.ts';
+import { isObject } from '../../src/reference/resources.ts';
 import { ADDRESS } from '../../bench/v2-order.ts';
 
 /** A request to either version: `POST /clients`, and a body as V1 clients send it; text goes as it is. */

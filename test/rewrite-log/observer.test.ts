@@ -1,15 +1,12 @@
-import v8 from 'node:v8';
-import { setFlagsFromString } from 'node:v8';
-import vm from 'node:vm';
-import { runInNewContext } from 'node:vm';
+import v8, { setFlagsFromString } from 'node:v8';
+import vm, { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { createClientHash as createEdgeHash } from '../../src/edge/gateway.ts';
 import { OperatorView } from '../../src/inspector/operator-view.ts';
 import { createClientHash } from '../../src/node/runtime.ts';
-import type { Entry } from '../../src/rewrite-log/entry.ts';
+import { type Entry, ownEntry } from '../../src/rewrite-log/entry.ts';
 import { maskHeaders } from '../../src/rewrite-log/masks.ts';
-import { apiKeyOf, ownEntry, rememberedHash } from '../../src/rewrite-log/observer.ts';
-import { closeEntry, openEntry } from '../../src/rewrite-log/open-entry.ts';
+import { apiKeyOf, rememberedHash, closeEntry, openEntry } from '../../src/rewrite-log/observer.ts';
 
 test.each([
   ['Bearer key', 'key'],
@@ -175,4 +172,26 @@ test('nor do the headers that are kept', () => {
     }),
   );
   expect(bytes).toBeLessThan((COUNT * HEAD_BYTES) / 4);
+});
+
+const FIRST = {
+  route: 'migrate',
+  method: 'POST',
+  requestId: 'r',
+  verdict: 'unchanged',
+  ruleBook: 'h',
+} as const;
+const LAST = { time: 0, target: '/api/v1/x', upstreamTarget: undefined, attempts: 1 } as const;
+
+test.each([
+  [200, undefined, 'info'],
+  [503, undefined, 'info'],
+  [422, 'wrapper-not-object', 'warn'],
+  [0, 'client-timeout', 'warn'],
+  [500, 'internal', 'error'],
+  [502, 'upstream-unreachable', 'error'],
+  [200, 'upstream-broken', 'error'],
+])('the level of an exchange with the status %d and the failure %s: %s', (status, failure, level) => {
+  const entry = Object.assign(openEntry(FIRST), { status, failure });
+  expect(closeEntry(entry, LAST).level).toBe(level);
 });

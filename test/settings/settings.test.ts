@@ -5,9 +5,9 @@ import {
   readSettings,
   type Settings,
   type SettingSources,
+  nodeConflicts,
 } from '../../src/settings/read-settings.ts';
 import { originText } from '../../src/settings/setting-kinds.ts';
-import { nodeConflicts } from '../../src/settings/setting-conflicts.ts';
 import {
   allSettings,
   environmentName,

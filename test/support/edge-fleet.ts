@@ -1,5 +1,5 @@
 import { basename, dirname } from 'node:path';
-import { serveWorkerd } from '../../src/node/twin/workerd.ts';
+import { serveWorkerd } from '../../src/node/twin/twin-services.ts';
 
 /** Isolates that share one object, in one process of workerd. */
 export interface EdgeFleet {

@@ -1,4 +1,4 @@
-import { loadInspectorPage } from '../../src/cli/serve/inspector-assets.ts';
+import { loadInspectorPage } from '../../src/cli/serve/serving-files.ts';
 import { createOperators, type Operators } from '../../src/node/admin/operators.ts';
 import { type LoadedRuleBook, RuleBooks, type RuleBookOutcome } from '../../src/node/rule-books.ts';
 import { compiledTestRuleBook } from './rule-book.ts';

@@ -1,8 +1,8 @@
 import { onTestFinished } from 'vitest';
-import * as worker from '../../src/node/twin/workerd.ts';
+import * as worker from '../../src/node/twin/twin-services.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-export type { RunningWorkerd } from '../../src/node/twin/workerd.ts';
+export type { RunningWorkerd } from '../../src/node/twin/twin-services.ts';
 
 /** Bundles the gateway's worker with the rule book in another file, in a copy of the sources; returns the file. */
 export function bundleWorkerWith(rules: string, description?: string): Promise<string> {

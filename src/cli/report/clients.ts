@@ -3,7 +3,7 @@ import type { ClientsView } from '../../inspector/api.ts';
 import { nameClient } from '../../node/admin/names.ts';
 import { createClientHash } from '../../node/runtime.ts';
 import { terminalText } from '../../report/text.ts';
-import { shortSecret } from '../../settings/setting-conflicts.ts';
+import { shortSecret } from '../../settings/read-settings.ts';
 import { settings as table } from '../../settings/settings.ts';
 import { printColumns, terminalOf } from '../terminal.ts';
 import { type CommandFault, endWith, isFault } from '../command-fault.ts';

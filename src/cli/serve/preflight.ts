@@ -8,7 +8,7 @@ import type { WriteProcessLine } from '../../node/log/process-log.ts';
 import { storedRolloutFault } from '../../node/rollout/open-rollout.ts';
 import { type LoadedRuleBook, loadRuleBook, secretReader } from '../../node/rule-books.ts';
 import { memoryLimit } from '../../node/runtime.ts';
-import { type NamedFile, readTlsFiles, type TlsTexts } from '../../node/tls-files.ts';
+import { type NamedFile, readTlsFiles, type TlsTexts } from '../../node/files.ts';
 import { WorkerPool, type WorkerPoolParts } from '../../node/workers/worker-pool.ts';
 import { webhookSecretFaults } from '../../migrate/webhook-signature.ts';
 import type { Observer } from '../../rewrite-log/observer.ts';
@@ -19,8 +19,8 @@ import {
   readValidSettings,
   type Settings,
   workerDrainTime,
+  NODE_CONFLICTS,
 } from '../../settings/read-settings.ts';
-import { NODE_CONFLICTS } from '../../settings/setting-conflicts.ts';
 import { modesFile } from '../../settings/setting-kinds.ts';
 import { type Setting, settings as table } from '../../settings/settings.ts';
 import type { GivenSettings } from '../settings-file.ts';

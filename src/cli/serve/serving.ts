@@ -19,9 +19,8 @@ import {
 } from '../../node/rule-books.ts';
 import { IS_NODE } from '../../node/runtime.ts';
 import { type RunningGateway, startGateway } from '../../node/start-gateway.ts';
-import { CertificatesInUse } from '../../node/tls-files.ts';
-import type { WorkerLink } from '../../node/workers/worker-link.ts';
-import { mergedRollout } from '../../node/workers/worker-messages.ts';
+import { CertificatesInUse } from '../../node/files.ts';
+import { type WorkerLink, mergedRollout } from '../../node/workers/worker-messages.ts';
 import { mergedStats, WorkerFault, type WorkerPool } from '../../node/workers/worker-pool.ts';
 import { counted } from '../../report/text.ts';
 import { parametersIn } from '../../rules/move.ts';
@@ -35,9 +34,14 @@ import { type LifeCycle, liveUntilSignal, type ProcessLog, refuseStart, stderrLo
 import { packageVersion } from '../package-version.ts';
 import { type GivenSettings, givenSettings } from '../settings-file.ts';
 import { type Fact, factLines, terminalOf } from '../terminal.ts';
-import { loadInspectorPage } from './inspector-assets.ts';
+import {
+  loadInspectorPage,
+  openRewriteLog,
+  reopenLog,
+  type RewriteLog,
+  ServingFiles,
+} from './serving-files.ts';
 import { type Preflight, preflight, workerFront, type WorkerFrontParts, workersOf } from './preflight.ts';
-import { openRewriteLog, reopenLog, type RewriteLog, ServingFiles } from './serving-files.ts';
 
 /** A serving gateway, with the embedded V2 when no other is configured. */
 export interface Serving {

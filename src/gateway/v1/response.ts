@@ -13,7 +13,7 @@ import { migrateBody, type MigrateDecision } from '../../migrate/decision.ts';
 import type { DecodedBody } from '../../migrate/decode-web-body.ts';
 import { NOTE_OF_UNDECODED, type ResponseNote } from '../../migrate/migrated.ts';
 import type { ResponseDifference } from '../../rewrite-log/entry.ts';
-import type { OpenEntry } from '../../rewrite-log/open-entry.ts';
+import type { OpenEntry } from '../../rewrite-log/observer.ts';
 import {
   deprecatedMembers,
   errorPointers,

@@ -22,7 +22,7 @@ import {
 } from '../../migrate/migrated.ts';
 import { transformJob, type TransformJob, type TransformOutcome } from '../../migrate/transform.ts';
 import { type BodyLinks, type LinkRewriting, type RequestFacts, restoredLink } from '../../rewrite/links.ts';
-import type { OpenEntry } from '../../rewrite-log/open-entry.ts';
+import type { OpenEntry } from '../../rewrite-log/observer.ts';
 import type { WorkMemory } from '../../json/tape.ts';
 import { type PatchOperation, type Rewrite, withoutValues } from '../../rewrite/records.ts';
 import type { ListPieces } from '../../rewrite/list-pieces.ts';

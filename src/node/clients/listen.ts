@@ -5,7 +5,7 @@ import type { EarlyEnds } from '../../rewrite-log/metric-families.ts';
 import { EVERYWHERE, type ListenAddress } from '../../settings/setting-kinds.ts';
 import { bindFault, hasPeer, setBacklog } from '../node-internals.ts';
 import { IS_NODE } from '../runtime.ts';
-import type { TlsTexts } from '../tls-files.ts';
+import type { TlsTexts } from '../files.ts';
 
 /** Turns of the event loop in which new connections may still arrive before the port is closed regardless. */
 const MAX_TURNS = 200;

@@ -10,7 +10,7 @@ import type { EarlyEnds, CountsByReason } from '../../rewrite-log/metric-familie
 import type { ListenAddress } from '../../settings/setting-kinds.ts';
 import type { BodyMemory } from '../body-memory.ts';
 import { IS_NODE } from '../runtime.ts';
-import type { TlsTexts } from '../tls-files.ts';
+import type { TlsTexts } from '../files.ts';
 import { type ClientConnection, ClientConnections, type ConnectionProtocol } from './connections.ts';
 import { ACCEPT_QUEUES, type ClientListener, closePort, listenTogether } from './listen.ts';
 import { onCheckPhase, StreamedBodies, TickBudget } from '../fair-turns.ts';

@@ -4,8 +4,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import * as z from 'zod';
 import type * as Undici from 'undici/index.js';
-import type { Entry } from '../../rewrite-log/entry.ts';
-import { ownEntry } from '../../rewrite-log/observer.ts';
+import { type Entry, ownEntry } from '../../rewrite-log/entry.ts';
 import { DEFAULT_PREFIXES, type Prefixes } from '../../http/target.ts';
 import { methodLabel } from '../../http/request-head.ts';
 

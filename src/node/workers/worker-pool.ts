@@ -15,7 +15,7 @@ import { ROLLOUT_KEY } from '../../rollout/stored-rollout.ts';
 import type { ListenAddress } from '../../settings/setting-kinds.ts';
 import { type ClientListener, type ReloadedFile, requireFree } from '../clients/listen.ts';
 import type { WriteProcessLine } from '../log/process-log.ts';
-import type { TlsTexts } from '../tls-files.ts';
+import type { TlsTexts } from '../files.ts';
 import {
   carryOutStoreCall,
   EntryReader,

@@ -165,6 +165,6 @@ test('a client is named on the page and by the command, and known by its traces 
 
 /** The real page. */
 async function pageOf(): Promise<Parameters<typeof inspected>[2]> {
-  const { loadInspectorPage } = await import('../../../src/cli/serve/inspector-assets.ts');
+  const { loadInspectorPage } = await import('../../../src/cli/serve/serving-files.ts');
   return loadInspectorPage;
 }

@@ -1,6 +1,6 @@
 /** @module-tag chromium */
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { loadInspectorPage } from '../../../src/cli/serve/inspector-assets.ts';
+import { loadInspectorPage } from '../../../src/cli/serve/serving-files.ts';
 import { MemoryRecords } from '../../support/memory-records.ts';
 import type { RecordStore } from '../../../src/rollout/store.ts';
 import { type Browser, startBrowser } from '../../support/browser.ts';

@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { EntriesPage } from '../../../src/inspector/api.ts';
-import { loadInspectorPage } from '../../../src/cli/serve/inspector-assets.ts';
+import { loadInspectorPage } from '../../../src/cli/serve/serving-files.ts';
 import { type Browser, startBrowser } from '../../support/browser.ts';
 import { inspected } from '../../support/inspected.ts';
 import { sampleEntry } from '../../support/sample-entries.ts';

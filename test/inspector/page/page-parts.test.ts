@@ -7,7 +7,7 @@ import { foldLines, markedLines, type MarkedSpan } from '../../../src/inspector/
 import { PERSPECTIVES, placeAddress, readPlace, VIEWS } from '../../../src/inspector/page/page-state.ts';
 import { FailuresFirst, Sampler } from '../../../src/inspector/page/traffic/live-entries.ts';
 import { linearTicks, logShare, logTicks } from '../../../src/inspector/page/hour/charts.ts';
-import { loadInspectorPage } from '../../../src/cli/serve/inspector-assets.ts';
+import { loadInspectorPage } from '../../../src/cli/serve/serving-files.ts';
 
 describe('a place', () => {
   test('comes back from its address', () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { applyStrips } from '../../../src/cli/report/report.ts';
 import { readLogFile } from '../../../src/cli/logs/log-files.ts';
 import { loadRuleBook } from '../../../src/node/rule-books.ts';
-import type { UnknownAttributes } from '../../../src/reference/schemas.ts';
+import type { UnknownAttributes } from '../../../src/reference/resources.ts';
 import { OpenApiNames } from '../../../src/report/openapi-names.ts';
 import { makeReport, type Report } from '../../../src/report/report.ts';
 import { LineTally } from '../../../src/report/tally/tally-lines.ts';

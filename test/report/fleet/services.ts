@@ -2,7 +2,7 @@ import type { Hono } from 'hono';
 import type { Upstream, UpstreamReceiver, UpstreamRequest } from '../../../src/gateway/upstream.ts';
 import { openReferenceStore } from '../../../src/node/reference.ts';
 import { createReference } from '../../../src/reference/reference.ts';
-import type { UnknownAttributes } from '../../../src/reference/schemas.ts';
+import type { UnknownAttributes } from '../../../src/reference/resources.ts';
 import { DEPRECATED } from './character.ts';
 import { responseHead } from '../../support/response-head.ts';
 

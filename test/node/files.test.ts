@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { CertificatesInUse } from '../../src/node/tls-files.ts';
+import { CertificatesInUse } from '../../src/node/files.ts';
 import { certificate } from '../support/certificates.ts';
 
 const DAY = 86_400_000;
