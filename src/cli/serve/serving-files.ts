@@ -317,7 +317,7 @@ function readBundle(folder: URL): ReadonlyMap<string, Uint8Array<ArrayBuffer>> {
  */
 export function bundlePage(): ReadonlyMap<string, Uint8Array<ArrayBuffer>> {
   const { buildSync }: typeof esbuild = createRequire(import.meta.url)('esbuild');
-  const folder = new URL('../../inspector/page', import.meta.url);
+  const folder = new URL('../../inspector/page/', import.meta.url);
   const { outputFiles } = buildSync({
     absWorkingDir: fileURLToPath(folder),
     entryPoints: { inspector: 'main.ts', 'inspector-style': 'style/page.css' },

@@ -305,7 +305,7 @@ export interface RunningWorkerd {
  * of another rule book may be made at the same time. `description` is V2's OpenAPI, a file or an address. Returns its file.
  */
 export async function bundleWorkerWith(rules: string, folder: string, description?: string): Promise<string> {
-  const root = fileURLToPath(new URL('../../..', import.meta.url));
+  const root = fileURLToPath(new URL('../../../', import.meta.url));
   for (const part of ['src', 'config', 'package.json'])
     cpSync(join(root, part), join(folder, part), { recursive: true });
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
