@@ -1,19 +1,16 @@
-import * as fc from 'fast-check';
 import { readdirSync, readFileSync } from 'node:fs';
 import { type Socket, connect, createServer } from 'node:net';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { BodyMemory, SMALL_WRITE_BYTES, writeTogether } from '../../src/node/body-memory.ts';
 import { gatewayFor } from '../support/gateway.ts';
-import { exchange, rawClient, statusOf } from '../support/raw-client.ts';
+import { exchange, statusOf } from '../support/raw-client.ts';
 import type { ResponseRule } from '../../src/rules/rule.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
 import { bodyLimit, testRuleBook } from '../support/rule-book.ts';
-import { socketServer } from '../support/socket-server.ts';
 import { until } from '../support/until.ts';
 import { once } from 'node:events';
 
@@ -89,31 +86,6 @@ const ALIASED = testRuleBook().changes.map((change) =>
   change.on === 'every' ? { ...change, response: [ALIAS] } : change,
 );
 
-/** Letters that no head and no size of a chunk has in a run. */
-const LETTERS = 'ghijklmnopqrstuvwxyz';
-
-/** A V2 that reads slowly, responds early, or closes, each as the target says; `onBody` gets what it receives. */
-async function oddV2(onBody: (socket: Socket, letter: string, bytes: string) => void): Promise<string> {
-  return socketServer((socket) => {
-    let letter = '';
-    let seen = '';
-    socket.on('data', (bytes: Buffer) => {
-      const text = bytes.toString('latin1');
-      seen = (seen + text).slice(-400);
-      const [, kind, own] = / \/api\/v2\/(?:clients\?)?(\w+)[/-](\w) HTTP/.exec(text) ?? [];
-      if (own !== undefined) letter = own;
-      onBody(socket, letter, own === undefined ? text : text.slice(text.indexOf('\r\n\r\n')));
-      if (kind === 'early') socket.write(ok());
-      if (kind === 'reset') socket.resetAndDestroy();
-      if (kind === 'slow') {
-        socket.pause();
-        setTimeout(() => socket.resume(), 20);
-      }
-      if (kind !== 'early' && /END["}]*(?:\r\n0\r\n\r\n)?$/.test(seen)) socket.write(ok());
-    });
-  });
-}
-
 test.each([
   ['a request', 'POST /api/v1/clients', `{"data":{"a":"${'x'.repeat(2_000_000)}"}}`, '{}'],
   ['a response', 'POST /api/v1/things', '{"data":{}}', `{"data":{"new":"${'x'.repeat(2_000_000)}"}}`],
@@ -148,147 +120,6 @@ test('a body whose decoding is given up keeps its memory', async () => {
   const [last] = taken.mock.results.slice(-1).map(({ value }) => value as Buffer);
   expect(last?.length).toBe(2 ** 20);
 });
-
-/** Plays the samples, so many at a time. */
-async function playAll<Sample>(
-  samples: readonly Sample[],
-  atOnce: number,
-  play: (sample: Sample) => Promise<void>,
-): Promise<void> {
-  const left = samples.values();
-  const playOn = async (): Promise<void> => {
-    for (const sample of left) await play(sample);
-  };
-  await Promise.all(Array.from({ length: atOnce }, playOn));
-}
-
-// Attack: a part of one client's body in the request of another.
-test('no byte of a body is ever sent in the body of another', async () => {
-  const foreign: string[] = [];
-  const received = new Map<string, number>();
-  const origin = await oddV2((_socket, letter, bytes) => {
-    received.set(letter, (received.get(letter) ?? 0) + bytes.length);
-    const others = bytes.match(/([g-z])\1{9}/g)?.filter((run) => !run.startsWith(letter)) ?? [];
-    foreign.push(...others.map((run) => `${run} in ${letter}`));
-  });
-  const gateway = await gatewayFor(origin, { flags: { breaker: 'off' } });
-  const uploads = fc.record({
-    kind: fc.constantFrom('plain', 'plain', 'slow', 'early', 'reset'),
-    letter: fc.constantFrom(...LETTERS.split('')),
-    length: fc.oneof(
-      { weight: 4, arbitrary: fc.integer({ min: 4000, max: 600_000 }) },
-      { weight: 1, arbitrary: fc.integer({ min: 600_000, max: 3_000_000 }) },
-    ),
-    isChunked: fc.boolean(),
-    // For V1 it is collected and rewritten, collected and sent as it is, or decoded.
-    form: fc.constantFrom('v2', 'v1', 'v1', 'v1 flat', 'v1 gzip'),
-    leavesAt: fc.oneof(
-      { weight: 4, arbitrary: fc.constant(1) },
-      { weight: 1, arbitrary: fc.double({ min: 0.1, max: 0.9, noNaN: true }) },
-    ),
-  });
-  const upload = async ({
-    kind,
-    letter,
-    length,
-    isChunked,
-    form,
-    leavesAt,
-  }: (typeof samples)[number]): Promise<void> => {
-    const client = rawClient(gateway.port);
-    const content = `${letter.repeat(length)}END`;
-    const json = form === 'v1 flat' ? `{"a":"${content}"}` : `{"data":{"a":"${content}"}}`;
-    const text = form === 'v2' ? content : json;
-    const body = form === 'v1 gzip' ? gzipSync(text, { level: 0 }) : Buffer.from(text);
-    const coding = form === 'v1 gzip' ? 'Content-Encoding: gzip\r\n' : '';
-    const framed = isChunked
-      ? [`Transfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n`, body, '\r\n0\r\n\r\n']
-      : [`Content-Length: ${body.length}\r\n\r\n`, body];
-    const line = form === 'v2' ? `PUT /api/v2/${kind}/${letter}` : `POST /api/v1/clients?${kind}-${letter}`;
-    const head = `${line} HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\n${coding}`;
-    const bytes = Buffer.concat([head, ...framed].map((part) => Buffer.from(part)));
-    client.write(bytes.subarray(0, Math.ceil(bytes.length * leavesAt)));
-    if (leavesAt === 1) await client.until(/HTTP\/1\.1 [2-5]\d\d /, 20_000);
-    else await pause(5);
-    client.socket.destroy();
-  };
-  const samples = fc.sample(uploads, 300);
-  await playAll(samples, 12, upload);
-  await until(() => gateway.gateway.inFlight === 0);
-  expect(foreign).toEqual([]);
-  expect([...received.values()].reduce((sum, bytes) => sum + bytes, 0)).toBeGreaterThan(5_000_000);
-  expect(gateway.surprises).toEqual([]);
-}, 60_000);
-
-// Attack: a part of one client's response in that of another.
-test('no byte of a response is ever sent in another, however slowly it is read', async () => {
-  const v2 = await rawServer((socket, request) => {
-    const [, form, framing, letter = '', length] = /\/(\w+)-(\w+)-(\w)-(\d+) HTTP/.exec(request) ?? [];
-    const letters = letter.repeat(Number(length));
-    const text = form === 'rewritten' ? `{"data":{"a":"${letters}","new":1}}` : `{"a":"${letters}"}`;
-    const body = form === 'gzip' ? gzipSync(text, { level: 0 }) : Buffer.from(text);
-    const coding = form === 'gzip' ? 'Content-Encoding: gzip\r\n' : '';
-    const framed =
-      framing === 'length'
-        ? [`Content-Length: ${body.length}\r\n\r\n`, body]
-        : [`Transfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n`, body, '\r\n0\r\n\r\n'];
-    const head = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n${coding}`;
-    socket.write(Buffer.concat([head, ...framed].map((part) => Buffer.from(part))));
-  });
-  const gateway = await gatewayFor(v2.origin, {
-    ruleBook: { changes: ALIASED },
-    flags: { 'buffer-bytes': String(512 * 1024 * 1024) },
-  });
-  const downloads = fc.record({
-    // For V1 it is collected: rewritten, or sent as it is, or decoded and sent as it is.
-    version: fc.constantFrom('v2', 'v1'),
-    form: fc.constantFrom('plain', 'rewritten', 'rewritten', 'gzip'),
-    framing: fc.constantFrom('length', 'chunks'),
-    letter: fc.constantFrom(...LETTERS.toUpperCase().split('')),
-    length: fc.oneof(fc.integer({ min: 1, max: 70_000 }), fc.integer({ min: 70_000, max: 6_000_000 })),
-    way: fc.constantFrom('reads', 'reads', 'pauses', 'leaves'),
-  });
-  const download = async ({
-    version,
-    form,
-    framing,
-    letter,
-    length,
-    way,
-  }: (typeof samples)[number]): Promise<void> => {
-    const client = rawClient(gateway.port);
-    const target = `/api/${version}/things/${form}-${framing}-${letter}-${length}`;
-    client.write(`POST ${target} HTTP/1.1\r\nHost: g\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
-    if (way === 'leaves') {
-      await client.until(/200 OK/);
-      client.socket.destroy();
-      return;
-    }
-    const pauses = way === 'pauses' ? 5 : 0;
-    for (let count = 0; count < pauses; count += 1) {
-      client.socket.pause();
-      await pause(10);
-      client.socket.resume();
-      await pause(1);
-    }
-    const { text, reset } = await client.end(20_000);
-    const content = text.slice(text.indexOf('\r\n\r\n') + 4);
-    const own = content.split(letter).length - 1;
-    const others = content.match(/([G-Z])\1{9}/g)?.filter((run) => !run.startsWith(letter)) ?? [];
-    // Between the stored blocks of gzip there are any bytes.
-    const isWhole = form === 'gzip' ? own >= length && own < length + 200 : own === length;
-    expect({ reset, isWhole, others, isRewritten: content.includes('"old":1') }).toEqual({
-      reset: false,
-      isWhole: true,
-      others: [],
-      isRewritten: version === 'v1' && form === 'rewritten',
-    });
-  };
-  const samples = fc.sample(downloads, 120);
-  await playAll(samples, 10, download);
-  await until(() => gateway.gateway.inFlight === 0);
-  expect(gateway.surprises).toEqual([]);
-}, 60_000);
 
 /** Two connections: what is written on the first ends of both, and the other ends, which are paused. */
 async function pairs(): Promise<{ readonly near: readonly Socket[]; readonly far: readonly Socket[] }> {

@@ -7,12 +7,7 @@ import type { EntryDetail, Report } from '../../../src/inspector/api.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
 import { type Browser, startBrowser } from '../../support/browser.ts';
-import {
-  API_KEY,
-  FLOOR_PLAN_ORDER,
-  inspectGateway,
-  type InspectedGateway,
-} from '../../support/inspected-gateway.ts';
+import { FLOOR_PLAN_ORDER, inspectGateway, type InspectedGateway } from '../../support/inspected-gateway.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 let browser: Browser;
@@ -113,77 +108,6 @@ test('a view that has nothing to tell says so, and only then', async () => {
   await expect.poll(text, PATIENT).toContain('No recent exchange matches this filter. New ones appear here.');
 }, 120_000);
 
-test('an exchange without two bodies says why', async () => {
-  const gateway = await started();
-  await gateway.send('GET', '/api/v1/heartbeat', undefined, undefined, 'read');
-  await gateway.send('POST', '/api/v2/clients', '{"name":"native"}', undefined, 'native');
-  await gateway.send('POST', '/api/v1/clients', '{"data":"no object"}', undefined, 'refused');
-  for (const [id, sentence] of [
-    ['read', 'The request has no body.'],
-    ['native', 'The body was not read, so there is nothing to compare.'],
-    ['refused', 'There is no V2 body: the gateway refused the request (wrapper-not-object).'],
-    [
-      'gone',
-      'The gateway no longer keeps the exchange gone. If the rewrite log of its day is kept, it has the entry: gateway tail <log> --filter id:gone',
-    ],
-  ] as const) {
-    const { text } = await toldBy(gateway, `?entry=${id}`);
-    await expect.poll(text, PATIENT).toContain(sentence);
-    await browser.closePages();
-  }
-});
-
-test('the signs of a row tell what was edited, and nothing of a request without edits', async () => {
-  const gateway = await started();
-  await gateway.send('GET', '/api/v1/orders/post_productions?transition_type=slide');
-  await gateway.send('POST', '/api/v1/clients', '{"data":"no object"}');
-  const { page } = await toldBy(gateway, '?view=traffic');
-  const titles = (row: string): Promise<readonly string[]> =>
-    page
-      .locator(`.row.entry${row} [title]`)
-      .evaluateAll((all) => all.map((one) => one.getAttribute('title') ?? ''));
-  await expect.poll(() => titles('.refused'), PATIENT).not.toEqual([]);
-  expect((await titles('.refused')).filter((title) => /^\d+ edit/.test(title))).toEqual([]);
-  const edited = await titles(':not(.refused)');
-  expect(edited).toContain('1 edit: highlight-type-filter');
-  expect(edited).toContain(
-    'V1 request with an edited body or query, or with an edited response; an edited webhook of V2',
-  );
-});
-
-test('a body that is not kept or not read is told apart', async () => {
-  const gateway = await started({ capture: 'bodies', 'capture-memory': '25600' });
-  await gateway.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER, undefined, 'large');
-  const unread = await fetch(`${gateway.origin}/api/v1/clients`, {
-    method: 'POST',
-    headers: { 'content-type': 'text/plain', 'x-request-id': 'plain' },
-    body: 'no JSON',
-  });
-  await unread.arrayBuffer();
-  const large = 'The body of this exchange was not captured, so there is nothing to compare.';
-  const plain = 'The body was not read, so there is nothing to compare.';
-  for (const [id, sentence, other] of [
-    ['large', large, plain],
-    ['plain', plain, large],
-  ] as const) {
-    const { text } = await toldBy(gateway, `?entry=${id}`);
-    await expect.poll(text, PATIENT).toContain(sentence);
-    expect(await text()).not.toContain(other);
-    await browser.closePages();
-  }
-});
-
-test('a message without header fields says so', async () => {
-  const v2 = await rawServer((socket) => socket.write('HTTP/1.1 204 No Content\r\n\r\n'));
-  const gateway = await started({ upstream: v2.origin });
-  expect(await gateway.send('GET', '/api/v2/clients', undefined, undefined, 'bare')).toBe(204);
-  const { page, text } = await toldBy(gateway, '?entry=bare&show=v2-response');
-  await expect.poll(text, PATIENT).toContain('No headers.');
-  await page.getByRole('tab', { name: 'V1 request' }).click();
-  await page.getByText('x-customer').waitFor();
-  expect(await text()).not.toContain('No headers.');
-});
-
 test('rules that the census proposes are copied as they stand', async () => {
   const v1 = await rawServer((socket) => socket.write(ok('{"data":{}}')));
   const gateway = await started({ 'v1-upstream': v1.origin });
@@ -209,116 +133,6 @@ test('rules that the census proposes are copied as they stand', async () => {
   const copied = await page.evaluate<string>('navigator.clipboard.readText()');
   expect(copied).toContain('- strip: [colour]');
   expect(copied).toBe(await page.locator('.proposal pre').textContent());
-});
-
-test('curl is copied with a place for the key, and the page says what it copied', async () => {
-  const gateway = await started({ capture: 'bodies' });
-  await gateway.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER, undefined, 'order');
-  const { page, text } = await toldBy(gateway, '?entry=order');
-  await page.getByText('curl has $API_KEY in the place of the key').waitFor();
-  for (const version of ['V1', 'V2'] as const) {
-    await page.getByRole('button', { name: `Copy curl for ${version}` }).click();
-    await expect
-      .poll(text, PATIENT)
-      .toContain(version === 'V1' ? 'Copied: the V1 request as curl.' : 'Copied: the V2 request as curl.');
-    const copied = await page.evaluate<string>('navigator.clipboard.readText()');
-    expect(copied).toContain('Bearer $API_KEY');
-    expect(copied).not.toContain(API_KEY);
-    expect(copied).toContain(`/api/${version.toLowerCase()}/orders/floor_plans`);
-  }
-  // A browser that allows neither way of copying.
-  await page.evaluate(
-    'navigator.clipboard.writeText = () => Promise.reject(new Error("no")); document.execCommand = () => false',
-  );
-  await page.getByRole('button', { name: 'Copy curl for V1' }).click();
-  await expect.poll(text, PATIENT).toContain('The browser did not allow copying.');
-  expect(await text()).not.toContain('Copied');
-});
-
-test('an explanation is sent to nobody', async () => {
-  const gateway = await started();
-  const { page, text } = await toldBy(gateway, '?view=explain');
-  expect(await text()).toContain(
-    'Shows what the gateway would do with a request, by the same plan as live traffic. Nothing is sent.',
-  );
-  await page.getByRole('button', { name: 'Explain' }).click();
-  await expect.poll(text, PATIENT).toContain('dry run: nothing is sent');
-  const { latest } = (await (await fetch(`${gateway.adminOrigin}/entries`)).json()) as {
-    readonly latest: number;
-  };
-  expect(latest).toBe(0);
-});
-
-test('an explanation of an exchange says how much of it is known', async () => {
-  const gateway = await started({ 'capture-memory': '100KiB' });
-  // A machine without time to spare keeps some exchanges without their content: those are sent again.
-  const keep = async (id: string, send: (id: string) => Promise<number>): Promise<string> => {
-    for (let tried = 1; ; tried += 1) {
-      await send(`${id}-${tried}`);
-      const found = await fetch(`${gateway.adminOrigin}/entries/find?id=${id}-${tried}`);
-      const { kept } = (await found.json()) as EntryDetail;
-      if (kept !== 'nothing') return `${id}-${tried}`;
-    }
-  };
-  const order = async (id: string): Promise<number> =>
-    gateway.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER, undefined, id);
-  const gone = await keep('gone', order);
-  const isKept = async (id: string): Promise<boolean> => {
-    const found = await fetch(`${gateway.adminOrigin}/entries/find?id=${id}`);
-    return ((await found.json()) as EntryDetail).kept !== 'nothing';
-  };
-  for (let count = 0; await isKept(gone); count += 1) await keep(`newer-${count}`, order);
-  const read = await keep('read', (id) => gateway.send('GET', '/api/v1/heartbeat', undefined, undefined, id));
-  const junk = await keep('junk', (id) =>
-    gateway.send('POST', '/api/v1/orders/floor_plans', '{"data":', undefined, id),
-  );
-  const whole = await keep('whole', order);
-  const inForce = ', as it was kept, by the rule book that is in force now.';
-  const { page, text } = await toldBy(gateway, `?view=explain&entry=${whole}`);
-  await expect
-    .poll(text, PATIENT)
-    .toContain(
-      `The request ${whole}${inForce} Its values were not kept; types stand in their place, which changes nothing for the rules.`,
-    );
-  const { page: other, text: of } = await toldBy(gateway, `?view=explain&entry=${junk}`);
-  await expect
-    .poll(of, PATIENT)
-    .toContain(
-      'The request ' +
-        junk +
-        ', as it was kept, by the rule book that is in force now. Its body was not kept: what is explained below has none.',
-    );
-  expect(await other.getByLabel('V1 body').inputValue()).toBe('');
-  await other.getByLabel('V1 body').fill('{"data":1}');
-  await other.getByRole('button', { name: 'Explain' }).click();
-  await expect.poll(of, PATIENT).toContain('Nothing would be sent to V2.');
-  expect(await of()).not.toContain('There is nothing to compare.');
-  const { text: lost } = await toldBy(gateway, `?view=explain&entry=${gone}`);
-  await expect.poll(lost, PATIENT).toContain(`The request ${gone} was not kept; only its entry is known.`);
-  const { page: unread, text: ofRead } = await toldBy(gateway, `?view=explain&entry=${read}`);
-  await expect.poll(ofRead, PATIENT).toContain(`The request ${read}${inForce}`);
-  expect(await ofRead()).not.toMatch(/Its (?:values|body)/);
-  await unread.getByRole('button', { name: 'Explain' }).click();
-  await expect.poll(ofRead, PATIENT).toContain('There is nothing to compare.');
-  expect(await ofRead()).not.toContain('Nothing would be sent to V2.');
-  // Without the gateway, nothing is explained.
-  await gateway.stop();
-  await page.getByRole('button', { name: 'Explain' }).click();
-  await page.getByRole('alert').filter({ hasText: 'The gateway does not respond.' }).waitFor();
-});
-
-test('the help says how the terms of a filter combine, as they do', async () => {
-  const gateway = await started();
-  await gateway.send('POST', '/api/v1/clients', '{"data":{"name":"Ada"}}');
-  await gateway.send('POST', '/api/v1/clients', '{"data":[]}');
-  await gateway.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER);
-  const { page, text } = await toldBy(gateway, '?filter=op:create_client status:201');
-  await expect.poll(() => page.locator('.entry').count(), PATIENT).toBe(1);
-  await page.locator('.entry').filter({ hasText: 'create_client' }).waitFor();
-  await page.getByRole('grid').focus();
-  await page.keyboard.press('?');
-  await page.getByRole('dialog').waitFor();
-  expect(await text()).toContain('An exchange must match every term; spaces separate terms.');
 });
 
 test('what a view leaves out is counted', async () => {
@@ -438,25 +252,4 @@ test('the rollout says what it lacks, and what V1 responses announce', async () 
   expect(told).toContain('None: GATEWAY_V2_OPENAPI is not set.');
   expect(told).not.toContain('GATEWAY_CLIENT_SECRET');
   expect(told).not.toContain('No V1 service');
-});
-
-test('the rollout view warns of a description with which nothing is checked', async () => {
-  const folder = temporaryFolder('unchecked-page');
-  const file = join(folder, 'v2.json');
-  const content = { 'application/json': { schema: {} } };
-  writeFileSync(
-    file,
-    JSON.stringify({ openapi: '3.1.0', paths: { '/customers': { post: { requestBody: { content } } } } }),
-  );
-  const v2 = await rawServer((socket) => socket.write(ok('{"data":{}}')));
-  const unchecked = await started({
-    upstream: v2.origin,
-    'v1-upstream': 'http://127.0.0.1:9',
-    'client-secret': 'a secret of the tests',
-    'v2-openapi': file,
-  });
-  const { text } = await toldBy(unchecked, '?view=rollout');
-  await expect
-    .poll(text, PATIENT)
-    .toContain("Warning: No operation of the rule book is in V2's description with a JSON body");
 });
