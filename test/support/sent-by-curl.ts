@@ -27,6 +27,8 @@ export const MEASURED_COMMANDS: readonly MeasuredCommand[] = readFileSync(
 /** The files that the commands send. */
 export const SENT_FILES: Readonly<Record<string, string>> = {
   'f.txt': 'a b\r\n"c"\n',
+  'curl.conf':
+    '# what all calls have\nrequest = PUT\nheader: "X-K: a \\"b\\""\n-d {"a":1}\n--compressed\nuser-agent = "me" # not you\n',
   'h.txt': 'X-From: file\nX-Two: 2\n',
   'j.json': '{"data":{\n "a":1}}\n',
 };

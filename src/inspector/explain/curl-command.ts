@@ -6,6 +6,7 @@ import {
   bytesOf,
   fromBinary,
   plainWord,
+  type ReadFile,
   type ShellCommand,
   type ShellWord,
   textOf,
@@ -140,16 +141,15 @@ const UNFOLLOWED: Readonly<Record<string, string>> = {
   'netrc-optional': 'the credentials of its file',
   'netrc-file': 'the credentials of its file',
   'etag-compare': 'the If-None-Match of its file',
+  crlf: 'the line ends that it makes of the file',
+  'use-ascii': 'the line ends that it makes of the file',
 };
 
 /** Maximum requests that the pattern of one address stands for. */
 const MAX_REQUESTS = 100;
 
 /** Reads the requests of a curl command, each address and each part between `--next` one. `readFile` resolves `@file`. */
-export function readCurlCommand(
-  { words, stdin }: ShellCommand,
-  readFile: (path: string) => Uint8Array,
-): ReadRequests {
+export function readCurlCommand({ words, stdin }: ShellCommand, readFile: ReadFile): ReadRequests {
   const requests: NamedRequest[] = [];
   const faults: { name: string; fault: string }[] = [];
   const notes = new Set<string>();
@@ -160,6 +160,7 @@ export function readCurlCommand(
       else requests.push(read);
   };
   const args = words.slice(1);
+  let configs = 0;
   for (let at = 0, isOnlyAddresses = false; at < args.length; at += 1) {
     const word = args[at] ?? plainWord('');
     if (isOnlyAddresses || !word.bytes.startsWith('-') || word.bytes === '-') transfer.addresses.push(word);
@@ -170,7 +171,10 @@ export function readCurlCommand(
         return { requests: [], faults: [{ name: 'curl', fault: read }], notes: [] };
       at += read.isNextUsed ? 1 : 0;
       for (const { name, isOff, value } of read.options)
-        if (name !== 'next') transfer.take(name, isOff, value);
+        if (name === 'config' && configs < MAX_REQUESTS) {
+          configs += 1;
+          args.splice(at + 1, 0, ...configWords(transfer.file(value, '--config')));
+        } else if (name !== 'next') transfer.take(name, isOff, value);
         else if (transfer.isBegun || transfer.addresses.length > 0) {
           finish();
           transfer = new Transfer(stdin, readFile, notes);
@@ -180,6 +184,25 @@ export function readCurlCommand(
   finish();
   return { requests, faults, notes: [...notes] };
 }
+
+/**
+ * The words that a file of `--config` stands for: an option a line, with or without its dashes, and its value behind a space, `=` or
+ * `:`, which may stand in double quotes.
+ */
+function configWords(text: string): readonly ShellWord[] {
+  return text.split(/\r?\n/).flatMap((line) => {
+    const found = /^\s*(-\S+|[^\s=:#/*-][^\s=:]*)(?:\s*[=:]\s*|\s+)?(?:"((?:[^"\\]|\\.)*)"|(\S*))/s.exec(
+      line,
+    );
+    const [, option = '', quoted, bare = ''] = found ?? [];
+    if (option === '') return [];
+    const value = quoted?.replaceAll(/\\(.)/gs, (_, plain: string) => CONFIG_ESCAPES[plain] ?? plain) ?? bare;
+    const name = option.startsWith('-') ? option : `--${option}`;
+    return value === '' && quoted === undefined ? [plainWord(name)] : [plainWord(name), plainWord(value)];
+  });
+}
+
+const CONFIG_ESCAPES: Readonly<Record<string, string>> = { t: '\t', n: '\n', r: '\r', v: '\v' };
 
 interface Option {
   /** The long name, without dashes and `no-`. */
@@ -268,7 +291,7 @@ class Transfer {
   /** True once an option was taken. */
   isBegun = false;
   readonly #stdin: ShellWord | undefined;
-  readonly #readFile: (path: string) => Uint8Array;
+  readonly #readFile: ReadFile;
   readonly #notes: Set<string>;
   #fault: string | undefined;
   #method: string | undefined;
@@ -282,12 +305,13 @@ class Transfer {
   readonly #custom: string[] = [];
   readonly #own = new Map<string, string>();
   #isGlobOff = false;
+  #isFormEscaped = false;
   #isPathAsIs = false;
   #target: string | undefined;
   #user: string | undefined;
   #isBasic = true;
 
-  constructor(stdin: ShellWord | undefined, readFile: (path: string) => Uint8Array, notes: Set<string>) {
+  constructor(stdin: ShellWord | undefined, readFile: ReadFile, notes: Set<string>) {
     this.#stdin = stdin;
     this.#readFile = readFile;
     this.#notes = notes;
@@ -371,6 +395,9 @@ class Transfer {
       case 'globoff':
         this.#isGlobOff = !isOff;
         break;
+      case 'form-escape':
+        this.#isFormEscaped = !isOff;
+        break;
       case 'path-as-is':
         this.#isPathAsIs = !isOff;
         break;
@@ -378,7 +405,6 @@ class Transfer {
         this.#refuseUnknown(value, 'The target');
         this.#target = text;
         break;
-      case 'config':
       case 'variable':
         this.#fault ??= `--${name} of the curl command is not supported: write what it says into the command.`;
         break;
@@ -397,9 +423,15 @@ class Transfer {
     if (first !== undefined) this.#fault ??= unknownSentence(what, first.name);
   }
 
+  /** What a file says that an option names. */
+  file(path: ShellWord, option: string): string {
+    this.#refuseUnknown(path, 'The file');
+    return this.#file(textOf(path.bytes), option);
+  }
+
   /** The bytes of a file, or of standard input where the text says what is in it. */
   #file(path: string, option: string): string {
-    if (path === '-') {
+    if (isStandardInput(path)) {
       if (this.#stdin === undefined)
         this.#fault ??= `${option} of the curl command reads standard input, which is not here: put the text into the command.`;
       else this.#refuseUnknown(this.#stdin, 'The body');
@@ -415,7 +447,7 @@ class Transfer {
 
   #takeData(name: string, value: ShellWord): void {
     this.#refuseUnknown(value, 'The body');
-    if (value.hasBrace && value.bytes.includes(','))
+    if (value.hasBrace && /,|\.\./.test(value.bytes))
       this.#fault ??=
         'The body has braces outside quotes, which the shell makes several words of: put it in single quotes.';
     if (name === 'json') this.#isJson = true;
@@ -435,7 +467,8 @@ class Transfer {
   #encoded(value: ShellWord, what: string): string {
     this.#refuseUnknown(value, what);
     const { bytes } = value;
-    const mark = /[=@]/.exec(bytes);
+    // curl looks for `=` first: `a@b=c` has the name a@b.
+    const mark = /=/.exec(bytes) ?? /@/.exec(bytes);
     if (mark === null) return percentEncoded(bytes);
     const [name, rest] = [bytes.slice(0, mark.index), bytes.slice(mark.index + 1)];
     const content = mark[0] === '=' ? rest : this.#file(textOf(rest), '--data-urlencode');
@@ -492,14 +525,31 @@ class Transfer {
     const name = value.bytes.slice(0, equals);
     const content = value.bytes.slice(equals + 1);
     this.#form ??= [];
-    if (option === 'form-string') this.#form.push(part(name, { content }));
+    if (option === 'form-string') this.#form.push(this.#part(name, { content }));
+    else if (/;\s*encoder=/.test(content))
+      this.#fault ??= `A part with an encoder (${textOf(value.bytes)}) is not supported; give its content as it is.`;
     else if (/^\(|^\)$/.test(content))
       this.#fault ??= `Forms within forms (${textOf(value.bytes)}) are not supported; give their parts one by one.`;
     else if (content.startsWith('@') || content.startsWith('<')) this.#takeFormFile(name, content);
     else {
       const { text, options } = partOptions(content);
-      this.#form.push(part(name, { content: text, ...options }));
+      this.#form.push(this.#part(name, { content: text, ...options }));
     }
+  }
+
+  #part(name: string, { content, type, filename, fields = [] }: PartOptions & { content: string }): string {
+    const quoted = (text: string): string =>
+      this.#isFormEscaped
+        ? text.replaceAll(/["\\]/g, '\\$&')
+        : text.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+    const named = name === '' ? '' : `; name="${quoted(name)}"`;
+    const file = filename === undefined ? '' : `; filename="${quoted(filename)}"`;
+    const head = [
+      `Content-Disposition: form-data${named}${file}`,
+      ...(type === undefined ? [] : [`Content-Type: ${type}`]),
+      ...fields,
+    ];
+    return `--${BOUNDARY}\r\n${head.join('\r\n')}\r\n\r\n${content}\r\n`;
   }
 
   #takeFormFile(name: string, content: string): void {
@@ -509,11 +559,18 @@ class Transfer {
       return;
     }
     const read = this.#file(textOf(path), '--form');
-    if (content.startsWith('<')) this.#form?.push(part(name, { content: read, ...options }));
+    if (content.startsWith('<')) this.#form?.push(this.#part(name, { content: read, ...options }));
     else {
       const filename = options.filename ?? baseName(path);
       this.#form?.push(
-        part(name, { content: read, ...options, filename, type: options.type ?? typeOfFile(path) }),
+        this.#part(name, {
+          content: read,
+          ...options,
+          filename,
+          ...(options.type === undefined && isStandardInput(textOf(path))
+            ? {}
+            : { type: options.type ?? typeOfFile(path) }),
+        }),
       );
     }
   }
@@ -557,6 +614,8 @@ class Transfer {
       );
       bytes = `http://host${rest}`;
     }
+    if (address.hasBrace && bytes.includes('..'))
+      return 'The address has braces outside quotes, which the shell makes several words of: put it in single quotes.';
     const texts = this.#isGlobOff ? [textOf(bytes)] : expandedPattern(textOf(bytes));
     if (texts === undefined)
       return `${textOf(bytes)} is no pattern that curl expands: put -g in front of an address with [ ] or { }.`;
@@ -591,7 +650,7 @@ class Transfer {
   #body(upload: ShellWord | undefined): string | undefined {
     if (upload !== undefined) {
       this.#refuseUnknown(upload, 'The file');
-      return this.#file(textOf(upload.bytes), '--upload-file');
+      return this.#file(upload.bytes === '.' ? '-' : textOf(upload.bytes), '--upload-file');
     }
     if (this.#form !== undefined) return `${this.#form.join('')}--${BOUNDARY}--\r\n`;
     return this.#isGet ? undefined : this.#data;
@@ -629,7 +688,14 @@ class Transfer {
   }
 }
 
+function isStandardInput(path: string): boolean {
+  return path === '-' || path === '/dev/stdin' || path === '/dev/fd/0';
+}
+
 function unknownSentence(what: string, name: string): string {
+  if (name.startsWith('< ')) return `${what} is in the file ${name.slice(2)}, which cannot be read.`;
+  if (name.startsWith('|'))
+    return `${what} is what ${name.slice(2)} writes into the pipe, which is not run here: write its result into the command.`;
   return name.startsWith('$(') || name.startsWith('`')
     ? `${what} is made by ${name}, which is not run here: write its result into the command.`
     : `${what} uses the variable ${name}, whose value is not known here: set it in front of the command, or write the value.`;
@@ -638,9 +704,10 @@ function unknownSentence(what: string, name: string): string {
 /** A line of `-H`: `Name: value`, `Name;` for a field without a value, `Name:` for one that is left out. Undefined for neither. */
 function readField(line: string): { readonly name: string; readonly value: string | undefined } | undefined {
   const colon = line.indexOf(':');
+  if (colon === 0) return undefined;
   if (colon === -1) {
     const semicolon = line.indexOf(';');
-    if (semicolon === -1 || line.slice(semicolon + 1).trim() !== '') return undefined;
+    if (semicolon < 1 || semicolon !== line.length - 1) return undefined;
     return { name: line.slice(0, semicolon), value: '' };
   }
   const value = line.slice(colon + 1).trim();
@@ -677,11 +744,12 @@ export function readAddress(text: string, { isPathAsIs = false } = {}): Address 
   const rest = text.slice(scheme?.[0].length ?? 0);
   const end = rest.search(/[/?#]/);
   const authority = end === -1 ? rest : rest.slice(0, end);
-  const at = authority.lastIndexOf('@');
+  const at = authority.indexOf('@');
   const host = authority.slice(at + 1);
   const isTarget = scheme === null && text.startsWith('/');
-  const isBare = scheme === null && end === -1 && !/[.:]/.test(host) && host !== 'localhost';
-  if (!isTarget && (isBare || !/^(?:\[[\dA-Fa-f:.%]+\]|[^\s:[\]"'<>{}|\\^`$,;()]+)(?::\d*)?$/.test(host)))
+  const isBare =
+    scheme === null && ((end === -1 && !/[.:]/.test(host) && host !== 'localhost') || MEDIA_TYPE.test(text));
+  if (!isTarget && (isBare || !/^(?:\[[\dA-Fa-f:.%]+\]|[^\s:@*[\]"'<>{}|\\^`$,;()]+)(?::\d*)?$/.test(host)))
     return text === ''
       ? 'The address is empty.'
       : `${text} is neither an option of curl nor an address: a quote or an option may be missing in front of it.`;
@@ -703,6 +771,9 @@ export function requestTarget(address: string): string {
   const [, target = ''] = full;
   return target.startsWith('/') ? target : `/${target}`;
 }
+
+/** What is left of `-H Content-Type: application/json` without quotes, and names no host. */
+const MEDIA_TYPE = /^(?:application|text|multipart|image)\/[\w.+-]+(?:;.*)?$/;
 
 function decoded(text: string): string {
   try {
@@ -793,21 +864,6 @@ interface PartOptions {
   readonly type?: string;
   readonly filename?: string;
   readonly fields?: readonly string[];
-}
-
-function part(
-  name: string,
-  { content, type, filename, fields = [] }: PartOptions & { content: string },
-): string {
-  const quoted = (text: string): string =>
-    text.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
-  const file = filename === undefined ? '' : `; filename="${quoted(filename)}"`;
-  const head = [
-    `Content-Disposition: form-data; name="${quoted(name)}"${file}`,
-    ...(type === undefined ? [] : [`Content-Type: ${type}`]),
-    ...fields,
-  ];
-  return `--${BOUNDARY}\r\n${head.join('\r\n')}\r\n\r\n${content}\r\n`;
 }
 
 /** Splits the content of a part from the options behind it: `content;type=…;filename=…`, where each may stand in double quotes. */

@@ -1,13 +1,13 @@
 import { readCurlCommand, readAddress, type NamedRequest, type ReadRequests } from './curl-command.ts';
 import {
-  binary,
   bytesOf,
   joinedPairs,
-  plainWord,
+  outputOf,
   powerShellString,
   readBash,
   readCmd,
   readPowerShell,
+  type ReadFile,
   type ShellCommand,
   type ShellFault,
   textOf,
@@ -27,28 +27,27 @@ const HOW =
   'Copy it as cURL (browsers: Network, Copy, Copy as cURL), or give --method, --target and the body.';
 
 /** Words that stand in front of a command and change nothing in its request. */
-const PREFIXES: ReadonlySet<string> = new Set(
-  '$ % > ! { time sudo env exec command nohup then do else if while noglob'.split(' '),
-);
+const PREFIXES: ReadonlySet<string> = new Set('$ % > ! { then do else if while until noglob'.split(' '));
 
 /**
  * Reads the requests in a text that people paste: curl commands for bash, cmd.exe and PowerShell, `fetch(…)`, `Invoke-WebRequest`, and
  * the text of an HTTP/1.1 request. Anything else is named in a sentence. `readFile` resolves the files that a command sends.
  */
-export function readPasted(text: string, readFile: (path: string) => Uint8Array): ReadRequests {
+export function readPasted(text: string, readFile: ReadFile): ReadRequests {
   const trimmed = withoutFence(text.replace(/^\uFEFF/, '').trim());
   if (FETCH.test(trimmed)) return readFetches(trimmed);
   if (isPowerShellRequest(trimmed)) return readWebRequest(trimmed);
   if (/^[A-Z]+ \S+ HTTP\/\d/.test(trimmed)) return readMessage(trimmed);
   const other = OTHER_FORMS.find(([form]) => form.test(trimmed));
   if (other !== undefined) return unread(`This is ${other[1]}, which is not read. ${HOW}`);
-  const commands = dialectOf(trimmed)(trimmed);
+  const commands = dialectOf(trimmed)(trimmed, readFile);
   if ('fault' in commands) return unread(commands.fault);
-  if (commands.length === 0 && /\$\(|`/.test(trimmed))
+  const read = readCommands(commands, readFile);
+  if (read.requests.length === 0 && !trimmed.startsWith('curl') && /(?:\$\(|`|<\()\s*curl /.test(trimmed))
     return unread(
       'The command is inside $(…), which is not run here: paste what is between the brackets alone.',
     );
-  return readCommands(commands, readFile);
+  return read;
 }
 
 const FETCH = /^(?:(?:const|let|var) \w+ = )?(?:await )?(?:window\.)?fetch\(/;
@@ -64,29 +63,34 @@ function unread(fault: string): ReadRequests {
 }
 
 /** Which shell a curl command was copied for, by what no other shell's copy has. */
-function dialectOf(text: string): (text: string) => readonly ShellCommand[] | ShellFault {
+function dialectOf(text: string): (text: string, readFile: ReadFile) => readonly ShellCommand[] | ShellFault {
   const single = text.indexOf("'");
   const before = single === -1 ? text : text.slice(0, single);
-  if (/\^(?:"|\r?\n)/.test(before)) return readCmd;
+  if (/\^(?:["&]|%\^|\r?\n)/.test(before)) return readCmd;
+  // Proxies that print for cmd.exe put its line ends behind the quotes of bash.
+  if (/'[ \t]*\^\r?\n/.test(text))
+    return (given, readFile) => readBash(given.replaceAll(/\^\r?\n/g, '\\\n'), readFile);
   // Firefox doubled each quote; between quotes of bash, `{""a"":` would have none.
   if (before.includes('"') && /[{[:,]\s?""[^"\s,}\]]/.test(text)) return readCmd;
   return /`\r?\n/.test(text) ? readPowerShell : readBash;
 }
 
-function readCommands(
-  commands: readonly ShellCommand[],
-  readFile: (path: string) => Uint8Array,
-): ReadRequests {
+function readCommands(commands: readonly ShellCommand[], readFile: ReadFile): ReadRequests {
   const reads: ReadRequests[] = [];
   let others = '';
   let piped: ShellCommand['stdin'];
   for (const given of commands) {
     const command = piped === undefined || given.stdin !== undefined ? given : { ...given, stdin: piped };
-    piped = given.operator === '|' ? outputOf(command, readFile) : undefined;
+    piped = given.operator === '|' ? outputOf([command], readFile) : undefined;
     const words = [...command.words];
     while (isPrefix(words[0]?.bytes ?? '') && words.length > 1) words.shift();
+    const curl = WRAPPERS.has(words[0]?.bytes ?? '') ? words.findIndex(({ bytes }) => CURL.test(bytes)) : -1;
+    if (curl > 0) words.splice(0, curl);
     const program = textOf(words[0]?.bytes ?? '');
-    if (/(?:^|[/\\])curl(?:\.exe)?$/i.test(program)) {
+    const script = scriptOf(words);
+    const inside = script === undefined ? undefined : readBash(script, readFile);
+    if (inside !== undefined && !('fault' in inside)) reads.push(readCommands(inside, readFile));
+    else if (CURL.test(program)) {
       reads.push(readCurlCommand({ ...command, words }, readFile));
       if (command.operator === '&' && words.at(-1)?.bytes.includes('?') === true)
         reads.push({
@@ -127,30 +131,25 @@ function visibleSpaces(text: string): string {
     );
 }
 
-/** What a command writes into a pipe, where that is known without running it. */
-function outputOf(
-  { words, stdin }: ShellCommand,
-  readFile: (path: string) => Uint8Array,
-): ShellCommand['stdin'] {
-  const [program, ...rest] = words;
-  if (program?.bytes === 'cat') {
-    const [path, more] = rest;
-    if (path === undefined) return stdin;
-    if (more !== undefined || path.unknown.length > 0 || path.bytes.startsWith('-')) return undefined;
-    try {
-      return plainWord(binary(readFile(textOf(path.bytes))));
-    } catch {
-      return undefined;
-    }
-  }
-  const isBare = rest[0]?.bytes === '-n';
-  const parts = isBare ? rest.slice(1) : rest;
-  if (program?.bytes !== 'echo' || /^-[eE]/.test(parts[0]?.bytes ?? '')) return undefined;
-  return {
-    bytes: parts.map(({ bytes }) => bytes).join(' ') + (isBare ? '' : '\n'),
-    unknown: parts.flatMap(({ unknown }) => unknown),
-    hasBrace: false,
-  };
+const CURL = /(?:^|[/\\])curl(?:\.exe)?$/i;
+
+/** Programs that run the command behind their own options. */
+const WRAPPERS: ReadonlySet<string> = new Set(
+  'time env sudo doas nohup timeout nice ionice stdbuf watch docker podman kubectl strace exec command'.split(
+    ' ',
+  ),
+);
+
+/** The text that `bash -c` and `eval` run, which the shell at hand has taken out of its quotes. */
+function scriptOf(words: ShellCommand['words']): string | undefined {
+  const [program, flags, script] = words.map(({ bytes }) => textOf(bytes));
+  if (program === 'eval')
+    return words
+      .slice(1)
+      .map(({ bytes }) => textOf(bytes))
+      .join(' ');
+  const isShell = /^(?:\S*\/)?(?:ba|z|da|k)?sh$/.test(program ?? '') && /^-\w*c$/.test(flags ?? '');
+  return isShell ? script : undefined;
 }
 
 function isPrefix(word: string): boolean {

@@ -58,13 +58,112 @@ const PLACELESS: ShellFault = {
     'To a shell, < and > lead to a file, and none is named behind one: write a value in place of <…>, or put it in quotes.',
 };
 
+const PROCESS: ShellFault = {
+  fault: 'The command has <(…) or >(…), which is not run here: write its result into the command.',
+};
+
 /**
  * Reads the commands of a text as bash does: quotes, `$'…'` with its escapes, assignments, here-documents and redirections; nothing is
  * run. `shell-quote` was measured against bash for this: it does not know `$'…'` (what browsers copy), expands unset variables to
  * nothing, and turns `?` and `*` of an address into objects.
  */
-export function readBash(text: string): readonly ShellCommand[] | ShellFault {
-  return new BashReader(bytesOf(text.replaceAll('\r\n', '\n'))).read();
+export function readBash(text: string, readFile: ReadFile): readonly ShellCommand[] | ShellFault {
+  return new BashReader(bytesOf(text.replaceAll('\r\n', '\n')), readFile).read();
+}
+
+/** Reads a file that a command names; throws where it cannot. */
+export type ReadFile = (path: string) => Uint8Array;
+
+/** Standard input that nobody can know here. */
+function unknownInput(name: string): ShellWord {
+  return { bytes: name, unknown: [{ name, at: 0 }], hasBrace: false };
+}
+
+function fileInput(path: ShellWord, readFile: ReadFile): ShellWord {
+  if (path.unknown.length > 0) return path;
+  try {
+    return plainWord(binary(readFile(textOf(path.bytes))));
+  } catch {
+    return unknownInput(`< ${textOf(path.bytes)}`);
+  }
+}
+
+/** What the last of the commands writes, or hands to a pipe, where that is known without running it. */
+export function outputOf(commands: readonly ShellCommand[], readFile: ReadFile): ShellWord {
+  let piped: ShellWord | undefined;
+  for (const [number, { words, stdin = piped, operator }] of commands.entries()) {
+    const [program, ...args] = words;
+    const output = program === undefined ? stdin : writtenBy(textOf(program.bytes), args, stdin, readFile);
+    const isLast = number === commands.length - 1;
+    if (output === undefined || (!isLast && operator !== '|'))
+      return unknownInput(`| ${words.map(({ bytes }) => textOf(bytes)).join(' ')}`);
+    piped = output;
+  }
+  return piped ?? unknownInput('|');
+}
+
+function writtenBy(
+  program: string,
+  args: readonly ShellWord[],
+  stdin: ShellWord | undefined,
+  readFile: ReadFile,
+): ShellWord | undefined {
+  const [first, ...others] = args;
+  const unknown = args.flatMap((word) => word.unknown);
+  const isOption = first?.bytes.startsWith('-') === true && first.bytes !== '-';
+  switch (program) {
+    case 'cat': {
+      if (first === undefined) return stdin;
+      const read = args.map((path) => (path.bytes === '-' ? stdin : fileInput(path, readFile)));
+      if (isOption || read.some((word) => word === undefined || word.unknown.length > 0)) return undefined;
+      return plainWord(read.map((word) => word?.bytes ?? '').join(''));
+    }
+    case 'tee':
+      return isOption && first.bytes !== '-a' ? undefined : stdin;
+    case 'base64': {
+      const isWhole = first?.bytes === '-w0' || (first?.bytes === '-w' && others[0]?.bytes === '0');
+      if (stdin === undefined || stdin.unknown.length > 0 || (first !== undefined && !isWhole))
+        return undefined;
+      const coded = btoa(stdin.bytes);
+      return plainWord(isWhole ? coded : coded.replaceAll(/.{1,76}/g, '$&\n'));
+    }
+    case 'echo': {
+      const isBare = first?.bytes === '-n';
+      if (isOption && !isBare) return undefined;
+      const bytes = (isBare ? others : args).map((word) => word.bytes).join(' ');
+      return { bytes: bytes + (isBare ? '' : '\n'), unknown, hasBrace: false };
+    }
+    case 'printf': {
+      if (first === undefined || isOption) return undefined;
+      const bytes = printed(
+        first.bytes,
+        others.map((word) => word.bytes),
+      );
+      return bytes === undefined ? undefined : { bytes, unknown, hasBrace: false };
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** What `printf` makes of its format with `%s`, `%d`, `%%` and escapes, again until no argument is left; undefined for other forms. */
+function printed(format: string, values: readonly string[]): string | undefined {
+  const left = [...values];
+  let bytes = '';
+  let isKnown = true;
+  do {
+    const before = left.length;
+    bytes += format.replaceAll(/%(.?)|\\([0-7]{1,3}|x[0-9a-fA-F]{1,2}|.)/gs, (whole, form?: string) => {
+      if (form === undefined) return /^\\[cuU]/.test(whole) ? ((isKnown = false), '') : unescapeAnsi(whole);
+      if (form === '%') return '%';
+      if (form === 's') return left.shift() ?? '';
+      const number = left.shift() ?? '0';
+      isKnown &&= form === 'd' && /^-?(?:0|[1-9]\d*)$/.test(number);
+      return number;
+    });
+    if (left.length === before) break;
+  } while (left.length > 0);
+  return isKnown ? bytes : undefined;
 }
 
 interface HereDocument {
@@ -89,17 +188,23 @@ class BashReader {
   #isUnclosed = false;
   /** True where a redirection names no file. */
   #isPlaceless = false;
+  /** True where `<(…)` stands for what other commands write. */
+  #isProcess = false;
   /** Here-documents whose lines begin behind the next line feed. */
   readonly #documents: HereDocument[] = [];
 
-  constructor(text: string) {
+  readonly #readFile: ReadFile;
+
+  constructor(text: string, readFile: ReadFile) {
     this.#text = text;
+    this.#readFile = readFile;
   }
 
   read(): readonly ShellCommand[] | ShellFault {
     while (this.#at < this.#text.length && !this.#isUnclosed) this.#readNext();
     this.#endCommand('');
     if (this.#isUnclosed) return UNCLOSED;
+    if (this.#isProcess) return PROCESS;
     return this.#isPlaceless ? PLACELESS : this.#commands;
   }
 
@@ -112,7 +217,7 @@ class BashReader {
     else if (this.#readRedirection()) return;
     else {
       const operator = OPERATORS.find((known) => text.startsWith(known, this.#at));
-      if (operator === undefined) this.#words.push(this.#readWord());
+      if (operator === undefined) this.#words.push(...this.#readWords());
       else {
         this.#at += operator.length;
         this.#endLine(operator);
@@ -127,12 +232,18 @@ class BashReader {
 
   /** Ends a command; one that only sets variables sets them for those behind it. */
   #endCommand(operator: string): void {
-    const words = this.#words[0]?.bytes === 'export' ? this.#words.slice(1) : this.#words;
+    const isBuiltin = DECLARING.has(this.#words[0]?.bytes ?? '');
+    const words = isBuiltin
+      ? this.#words.filter(({ bytes }, number) => number > 0 && !bytes.startsWith('-'))
+      : this.#words;
     const isSetting = words.length > 0 && words.every(({ assigned }) => assigned !== undefined);
-    for (const { assigned, bytes, unknown } of isSetting ? words : [])
-      if (assigned !== undefined && unknown.length === 0)
-        this.#variables.set(assigned, bytes.slice(assigned.length + 1));
-    if (this.#words.length > 0 && !isSetting) {
+    for (const { assigned, isAdded, bytes, unknown } of isSetting ? words : []) {
+      if (assigned === undefined) continue;
+      const before = isAdded ? (this.#variables.get(assigned) ?? '') : '';
+      if (unknown.length > 0) this.#variables.delete(assigned);
+      else this.#variables.set(assigned, before + bytes.slice(bytes.indexOf('=') + 1));
+    }
+    if (this.#stdin !== undefined || (this.#words.length > 0 && !isSetting)) {
       const stdin = this.#stdin;
       this.#commands.push({ words: this.#words, operator, ...(stdin === undefined ? {} : { stdin }) });
     }
@@ -148,13 +259,16 @@ class BashReader {
     this.#at += found.length;
     while (this.#text[this.#at] === ' ' || this.#text[this.#at] === '\t') this.#at += 1;
     const from = this.#at;
-    const word = this.#readWord();
+    const [word = new WordInWork()] = this.#readWords();
+    this.#isProcess ||= /^[<>]\(/.test(this.#text.slice(from - 1, from + 1));
     this.#isPlaceless ||= this.#at === from;
     const kind = found.replace(/^\d+/, '');
     if (kind === '<<<') {
       word.bytes += '\n';
       this.#stdin = word;
     }
+    if (kind === '<' && !/^[1-9]/.test(found) && this.#at !== from)
+      this.#stdin = fileInput(word, this.#readFile);
     if (kind === '<<' || kind === '<<-')
       this.#documents.push({
         end: word.bytes,
@@ -184,13 +298,33 @@ class BashReader {
   }
 
   #expandDocument(document: string, word: WordInWork): void {
-    const inside = new BashReader(document);
-    for (const [name, value] of this.#variables) inside.#variables.set(name, value);
+    const inside = this.#inside(document);
     while (inside.#at < document.length) inside.#readInDouble(word, '$`\\');
   }
 
-  #readWord(): WordInWork {
-    const word = new WordInWork();
+  #inside(text: string): BashReader {
+    const inside = new BashReader(text, this.#readFile);
+    for (const [name, value] of this.#variables) inside.#variables.set(name, value);
+    return inside;
+  }
+
+  /** One word, or those that the value of a variable outside quotes is split into. */
+  #readWords(): WordInWork[] {
+    const words: WordInWork[] = [];
+    let word = new WordInWork();
+    const expand = (): void => {
+      const [from, places] = [word.bytes.length, word.unknown.length];
+      this.#readExpansion(word);
+      const value = word.bytes.slice(from);
+      if (word.assigned !== undefined || word.unknown.length > places || !/[ \t\n]/.test(value)) return;
+      const [head = '', ...parts] = value.split(/[ \t\n]+/);
+      word.bytes = word.bytes.slice(0, from) + head;
+      for (const part of parts) {
+        if (word.bytes !== '' || word.isQuoted) words.push(word);
+        word = new WordInWork();
+        word.bytes = part;
+      }
+    };
     const text = this.#text;
     while (this.#at < text.length && !this.#isUnclosed) {
       const character = text[this.#at] ?? '';
@@ -202,18 +336,24 @@ class BashReader {
         this.#at += 1;
         this.#readDouble(word);
       } else if (character === '\\') {
-        if (text[this.#at + 1] !== '\n') word.bytes += text[this.#at + 1] ?? '';
+        if (text[this.#at + 1] !== '\n') {
+          word.bytes += text[this.#at + 1] ?? '';
+          word.isQuoted = true;
+        }
         this.#at += 2;
-      } else if (character === '$' || character === '`') this.#readExpansion(word);
+      } else if (character === '$' || character === '`') expand();
       else {
-        if (character === '=' && !word.isQuoted && /^[A-Za-z_]\w*$/.test(word.bytes))
-          word.assigned ??= word.bytes;
+        const name = character === '=' && !word.isQuoted ? /^([A-Za-z_]\w*)(\+?)$/.exec(word.bytes) : null;
+        if (name !== null) {
+          word.assigned ??= name[1];
+          word.isAdded ||= name[2] === '+';
+        }
         if (character === '{') word.hasBrace = true;
         word.bytes += character;
         this.#at += 1;
       }
     }
-    return word;
+    return words.length > 0 && word.bytes === '' && !word.isQuoted ? words : [...words, word];
   }
 
   #readSingle(word: WordInWork): void {
@@ -283,7 +423,22 @@ class BashReader {
       return;
     }
     this.#at = end;
-    this.#expand(word, '', text.slice(from, end));
+    const written = text.slice(from, end);
+    const output = this.#substituted(written);
+    if (output === undefined) this.#expand(word, '', written);
+    else word.bytes += output;
+  }
+
+  /** What stands in for `$(…)` or backquotes whose commands only write what the text or a file says. */
+  #substituted(written: string): string | undefined {
+    const isOld = written.startsWith('`');
+    if (!isOld && (!written.startsWith('$(') || written.startsWith('$(('))) return undefined;
+    const commands = this.#inside(written.slice(isOld ? 1 : 2, -1)).read();
+    if ('fault' in commands || commands.length === 0) return undefined;
+    const { bytes, unknown } = outputOf(commands, this.#readFile);
+    let end = bytes.length;
+    while (bytes[end - 1] === '\n') end -= 1;
+    return unknown.length > 0 ? undefined : bytes.slice(0, end).replaceAll('\0', '');
   }
 
   #expand(word: WordInWork, name: string, written: string): void {
@@ -300,7 +455,12 @@ class WordInWork implements ShellWord {
   isQuoted = false;
   /** The variable that the word sets where it stands before a command. */
   assigned: string | undefined;
+  /** True for `name+=`, which adds to the variable. */
+  isAdded = false;
 }
+
+/** Builtins of bash whose words set variables. */
+const DECLARING: ReadonlySet<string> = new Set('export declare typeset readonly local'.split(' '));
 
 /** The end of `$(…)`, `${…}` or backquotes that begin at `from`; undefined for a plain dollar. */
 function endOfSubstitution(text: string, from: number): number | undefined {
@@ -367,30 +527,40 @@ function endOfLine(text: string, at: number): number {
 
 /**
  * Reads the command that browsers copy for Windows: first as cmd.exe does (a caret takes the next character as it is, also the line
- * feed behind the end of a line), then as C programs split their command line (doubled and escaped quotes).
+ * feed behind the end of a line), then as C programs split their command line (doubled and escaped quotes). Browsers put a caret and
+ * a second backslash also where these stay for cmd.exe and C: in what they copied, the request that they sent is read.
  */
 export function readCmd(text: string): readonly ShellCommand[] | ShellFault {
+  const isCopied = /\^(?:["&]|\\\^"|%\^)/.test(text);
   const commands: ShellCommand[] = [];
-  const source = bytesOf(text.replaceAll('\r\n', '\n'));
+  const paired = text.replaceAll(/([\ud800-\udbff])\^([\udc00-\udfff])/g, '$1$2');
+  // Where nothing stands between the quotes of two lines, the line feed was one of the body.
+  const source = bytesOf(paired.replaceAll('\r\n', '\n').replaceAll(/"\^\n(?=")/g, '"^\n\n'));
   let line = '';
   let isQuoted = false;
   const end = (operator: string): boolean => {
-    const words = splitAsC(line);
+    const words = splitAsC(line, isCopied || /[^"\s]""[^"\s]/.test(line));
     if (words === undefined) return false;
     if (words.length > 0) commands.push({ words, operator });
     line = '';
     isQuoted = false;
     return true;
   };
+  const toggle = (): void => {
+    let backslashes = 0;
+    while (line[line.length - 1 - backslashes] === '\\') backslashes += 1;
+    if (!isCopied || backslashes % 2 === 0) isQuoted = !isQuoted;
+  };
   for (let at = 0; at < source.length; at += 1) {
     const character = source[at] ?? '';
-    if (character === '^' && !isQuoted) {
+    if (character === '^' && (isCopied || !isQuoted)) {
       at += source[at + 1] === '\n' ? 2 : 1;
+      if (isCopied && source[at] === '"') toggle();
       line += source[at] ?? '';
-    } else if (character === '\n' || (!isQuoted && '&|<>'.includes(character))) {
+    } else if ((character === '\n' && !(isCopied && isQuoted)) || (!isQuoted && '&|<>'.includes(character))) {
       if (!end(character)) return UNCLOSED;
     } else {
-      if (character === '"') isQuoted = !isQuoted;
+      if (character === '"') toggle();
       line += character;
     }
   }
@@ -398,13 +568,13 @@ export function readCmd(text: string): readonly ShellCommand[] | ShellFault {
 }
 
 /** Splits a command line as the C runtime of Windows does; undefined when a quote is not closed. */
-function splitAsC(line: string): readonly ShellWord[] | undefined {
+function splitAsC(line: string, isCopied: boolean): readonly ShellWord[] | undefined {
   const words: ShellWord[] = [];
   let word: string | undefined;
   let isQuoted = false;
   for (let at = 0; at < line.length; at += 1) {
     const character = line[at] ?? '';
-    if (!isQuoted && /\s/.test(character)) {
+    if (!isQuoted && (character === ' ' || character === '\t')) {
       if (word !== undefined) words.push(cmdWord(word));
       word = undefined;
       continue;
@@ -413,11 +583,13 @@ function splitAsC(line: string): readonly ShellWord[] | undefined {
     let backslashes = 0;
     while (line[at + backslashes] === '\\') backslashes += 1;
     if (backslashes > 0) {
-      const isEscape = line[at + backslashes] === '"';
-      word += '\\'.repeat(isEscape ? backslashes >> 1 : backslashes);
+      const next = line[at + backslashes] ?? '';
+      // Firefox puts a backslash in front of these, too.
+      const isEscape = next === '"' || (isCopied && (next === '$' || next === '`'));
+      word += '\\'.repeat(isEscape || isCopied ? (backslashes + (isEscape ? 0 : 1)) >> 1 : backslashes);
       at += backslashes - 1;
       if (isEscape && backslashes % 2 === 1) {
-        word += '"';
+        word += next;
         at += 1;
       }
     } else if (character !== '"') word += character;

@@ -103,6 +103,54 @@ describe('what browsers copy', () => {
   });
 });
 
+/** What Chrome and Firefox, in the versions of ten years, put around a value for cmd.exe. */
+const FOR_CMD: Readonly<Record<string, (text: string) => string>> = (() => {
+  const doubled = (text: string): string => text.replaceAll('\\', '\\\\');
+  const careted = (text: string, plain: RegExp): string =>
+    text
+      .replaceAll(plain, '^$&')
+      .replaceAll(/%(?=[a-zA-Z0-9_])/g, '%^')
+      .replaceAll('\n', '^\n\n');
+  const chrome = /[^a-zA-Z0-9\s_\-:=+~'/.',?;()*`]/g;
+  const slashed = (text: string): string => doubled(text).replaceAll('"', '\\"');
+  return {
+    'Chrome since 2022': (text) => `^"${careted(slashed(text), chrome)}^"`,
+    'Chrome since 2018': (text) => {
+      const quote = text.includes('\n') ? '^"' : '"';
+      return quote + careted(slashed(text), chrome) + quote;
+    },
+    'Chrome before': (text) =>
+      `"${doubled(text.replaceAll('"', '""').replaceAll('%', '"%"')).replaceAll('\n', '"^\n"')}"`,
+    'Firefox since 2024': (text) =>
+      `^"${careted(slashed(text).replaceAll(/[`$]/g, '\\$&'), /[^a-zA-Z0-9\s_\-:=+~/.',?;()*$&\\{}"`]/g)}^"`,
+    'Firefox before': (text) =>
+      `"${doubled(text).replaceAll('"', '""').replaceAll('%', '"%"').replaceAll('\n', '"^\n\n"')}"`,
+  };
+})();
+
+test.each(Object.keys(FOR_CMD))('%s copies for cmd.exe what is read as it was sent', (browser) => {
+  const quote = FOR_CMD[browser] ?? String;
+  for (const body of [
+    '{"a":"O\'Neil & \\"Co\\" 100% é!","e":"","f":[{}]}',
+    '{"a":"x^y|z<w>","p":"%PATH%","s":"$(calc) `x` $y","n":"a\\nb","w":"C:\\\\d\\\\"}',
+    '{\n  "a": 1,\n  "b": ["😀"]\n}',
+    'a=1&b=2%20c',
+  ])
+    for (const joint of [' ', ' ^\n  ', ' ^\r\n  ']) {
+      const fields = ['content-type: application/json', 'sec-ch-ua: "Chromium";v="126"'];
+      const parts = [`curl ${quote(URL)}`, ...fields.map((field) => `-H ${quote(field)}`)];
+      const { requests, faults } = read([...parts, `--data-raw ${quote(body)}`].join(joint));
+      expect(faults).toEqual([]);
+      expect(requests.map(({ request }) => request)).toMatchObject([
+        {
+          target: '/api/v1/clients?a=1%20b&c=d',
+          body,
+          headers: expect.arrayContaining([['sec-ch-ua', '"Chromium";v="126"']]),
+        },
+      ]);
+    }
+});
+
 describe('a text that is another form', () => {
   test.each([
     ["axios.post('https://x/api/v1/a', {})", 'a call of axios'],
@@ -152,7 +200,16 @@ describe('what nobody can know', () => {
     ['curl https://x/a -d "{\\"a\\":$N}"', 'The body uses the variable $N'],
     ['curl https://x/a -d "$(cat f)"', 'The body is made by $(cat f), which is not run here'],
     ['curl https://x/a -d `cat f`', 'The body is made by `cat f`'],
-    ['cat f | curl https://x/a -d @-', 'reads standard input'],
+    ['curl https://x/a -d "$(jq -n {} | cat)"', 'The body is made by $(jq -n {} | cat)'],
+    ['cat f | curl https://x/a -d @-', 'The body is what cat f writes into the pipe'],
+    ['curl https://x/a -d @- < f', 'The body is in the file f, which cannot be read'],
+    ['curl https://x/a -d @<(echo 1)', 'The command has <(…) or >(…)'],
+    ['curl https://x/a -d a{1..3}', 'braces outside quotes'],
+    ['curl https://x/a{1..3}', 'braces outside quotes'],
+    ['curl https://x/a -H Accept: application/json', 'application/json is neither an option'],
+    ['curl https://x/a -H Accept: */*', '*/* is neither an option'],
+    ['curl https://a@b:c@x/a', 'is neither an option of curl nor an address'],
+    ["curl -F 'a=1;encoder=base64' https://x/a", 'A part with an encoder'],
     ['curl https://x/a -d @gone', 'the file gone, which cannot be read'],
     ['curl --frob https://x/a', 'curl has no option --frob'],
     ['curl -sWhat https://x/a', 'curl has no option -W, which stands in -sWhat'],
@@ -162,7 +219,7 @@ describe('what nobody can know', () => {
     ['curl – https://x/a', '– begins with a typographic'],
     ['curl https://x/a \\ \n -H "a: b"', 'the backslash before it must be the last character'],
     ['curl ftp://x/a', 'ftp://x/a is no address of HTTP'],
-    ['curl -K f https://x/a', '--config of the curl command is not supported'],
+    ['curl -K f https://x/a', 'the file f, which cannot be read'],
     ['curl --expand-data x https://x/a', 'fills in variables'],
     ["curl 'https://x", 'unclosed quote'],
     ['curl -X', '-X of the curl command has no value'],
@@ -185,8 +242,12 @@ test.each([
   ['curl --request=PUT --url=https://x/a', 'PUT /a'],
   ['# a comment\n$ curl https://x/a', 'GET /a'],
   ['sudo /usr/bin/curl https://x/a', 'GET /a'],
+  ['time -p nice -n 5 curl https://x/a', 'GET /a'],
+  ['docker run --rm curlimages/curl https://x/a', 'GET /a'],
+  [`ssh host "sudo -u me bash -lc 'curl -d 1 https://x/a'"; sh -c "curl -d '1' https://x/a"`, 'POST /a'],
   ['X=1 time curl.exe https://x/a 2>/dev/null', 'GET /a'],
   ["curl.exe -X POST https://x/a `\n  -d '{}'", 'POST /a'],
+  ["curl -X POST 'https://x/a' ^\n-H 'sec-ch-ua: \"Chromium\"' ^\r\n-d '{}'", 'POST /a'],
   ['curl /api/v1/clients', 'GET /api/v1/clients'],
   ['curl localhost:8080/api/v1/clients', 'GET /api/v1/clients'],
   ['curl -d @- https://x/a <<EOF | jq\n{}\nEOF', 'POST /a'],
@@ -284,7 +345,7 @@ test('words in single quotes are their bytes, and nothing makes a reader throw',
       expect(read(text)).toBeDefined();
       expect(read(`fetch(${text}`)).toBeDefined();
       expect(read(`iwr ${text}`)).toBeDefined();
-      const commands = readBash(`'${word.replaceAll("'", `'\\''`)}'`);
+      const commands = readBash(`'${word.replaceAll("'", `'\\''`)}'`, readFile);
       if ('fault' in commands) throw new Error(commands.fault);
       expect(commands.map(({ words }) => words.map(({ bytes }) => bytes))).toEqual([
         [bytesOf(word.replaceAll('\r\n', '\n'))],
@@ -339,9 +400,11 @@ describe('texts that are pasted as they stand somewhere', () => {
   });
 
   test.each([
-    ["jq -n '{}' | curl -d @- h/api/v1/a", 'reads standard input, which is not here'],
-    ["echo -e 'a' | curl -d @- h/api/v1/a", 'reads standard input, which is not here'],
-    ['cat nothing | curl -d @- h/api/v1/a', 'reads standard input, which is not here'],
+    ["jq -n '{}' | curl -d @- h/api/v1/a", 'The body is what jq -n {} writes into the pipe'],
+    ["echo -e 'a' | curl -d @- h/api/v1/a", 'The body is what echo -e a writes into the pipe'],
+    ["printf '%x' 12 | curl -d @- h/api/v1/a", 'The body is what printf %x 12 writes into the pipe'],
+    ['curl -d @- h/api/v1/a', 'reads standard input, which is not here'],
+    ['OUT=`curl -s h/api/v1/a`; echo $OUT', 'paste what is between the brackets alone'],
     ['curl h/api/v1/clients/<id>', 'write a value in place of <…>'],
     ['curl h/api/v1/clients >', 'none is named behind one'],
     ['curl\u00a0h/api/v1/clients', 'curl[U+00A0]h/api/v1/clients'],
