@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Hono } from 'hono';
 import type { BodyRewriter } from '../gateway/body-rewriter.ts';
 import { Gateway } from '../gateway/gateway.ts';
@@ -28,6 +29,7 @@ import { createClientHash, memoryLimit, randomHex, randomUuids } from './runtime
 import { type PrivatePart, probe } from './node-internals.ts';
 import { decodeBody, encodeBody, openDecoder } from './decode-body.ts';
 import { GatewayServer } from './clients/server.ts';
+import { TicketKeys } from './clients/ticket-keys.ts';
 import { type RuleBooks, secretReader } from './rule-books.ts';
 import type { TlsTexts } from './files.ts';
 import { DescriptionThread } from './threads/operator-thread.ts';
@@ -96,6 +98,9 @@ export interface RunningGateway {
 /** Milliseconds beyond all limits after which a stalled exchange is ended. */
 const WATCHDOG_SLACK_MS = 60_000;
 
+/** Milliseconds for which a start waits for the keys of TLS tickets in the store. */
+const TICKETS_MS = 500;
+
 /** Starts a gateway; rejects when it cannot listen on an address. */
 export async function startGateway(parts: NodeGatewayParts): Promise<RunningGateway> {
   const { settings } = parts;
@@ -126,6 +131,11 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
   let listening = false;
   let watchdog: NodeJS.Timeout | undefined;
   const server: ClientListener = parts.front ?? serverOf(parts, gateway, memory);
+  // A worker has those of the first process.
+  const tickets =
+    parts.clientTls === undefined || parts.isWorker
+      ? undefined
+      : new TicketKeys(parts.store, Date.now, (keys) => server.useTicketKeys?.(keys));
   const admin = createAdminServer({
     ready: () => listening && !server.draining,
     aloneSince: () => parts.replica?.status.aloneSince,
@@ -134,6 +144,8 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
   const adminOrigin = parts.isWorker ? '' : await listen(admin, settings.get(table.adminListen), 'http');
   try {
     await transforms.warm(parts.ruleBooks.current.ruleBook);
+    // A store that is out of reach keeps no client waiting.
+    await Promise.race([tickets?.look(), pause(TICKETS_MS)]);
     const origin = await server.listen(settings.get(table.listen));
     listening = true;
     watchdog = watch(gateway, settings);
@@ -166,6 +178,7 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
 
   async function stop(): Promise<void> {
     clearInterval(watchdog);
+    tickets?.close();
     if (listening) await server.drain(connectionDrainTime(settings.get(table.drain)));
     await Promise.all([upstream, v1?.upstream, ...subscribers].map(async (origin) => origin?.close()));
     rewriter.close();

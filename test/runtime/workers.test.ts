@@ -304,7 +304,7 @@ test('a rate limit is one of all workers together', async () => {
   expect(received()).toBe(10);
 });
 
-test('a TLS session that one worker began is resumed by any of them', async () => {
+test('a TLS session that one worker began is resumed by any of them, and behind a restart where there is a store', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
   const folder = temporaryFolder('tickets');
   const ca = certificate({ name: 'private CA' });
@@ -312,7 +312,17 @@ test('a TLS session that one worker began is resumed by any of them', async () =
   const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
   writeFileSync(cert, mine.cert);
   writeFileSync(key, mine.key, { mode: 0o600 });
-  const gateway = await many('2', v2, ['--tls-cert', cert, '--tls-key', key]);
+  const flags = [
+    '--tls-cert',
+    cert,
+    '--tls-key',
+    key,
+    '--store',
+    `file:${join(folder, 'rollout')}`,
+    '--drain',
+    '1000',
+  ];
+  let gateway = await many('2', v2, flags);
   let ticket: Buffer | undefined;
   /** One request on a connection of its own; true where it resumes the session of the first one. */
   const visit = async (): Promise<boolean> => {
@@ -330,4 +340,8 @@ test('a TLS session that one worker began is resumed by any of them', async () =
   // The kernel chooses the worker by the address: of twenty, all go to the same one once in a million runs.
   for (let count = 0; count < 20; count += 1) later.push(await visit());
   expect(later).toEqual(later.map(() => true));
+  gateway.signal('SIGTERM');
+  await gateway.exit;
+  gateway = await many('2', v2, flags);
+  expect(await visit()).toBe(true);
 });

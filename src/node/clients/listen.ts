@@ -305,7 +305,7 @@ export interface ClientListener {
   readonly earlyEnds?: EarlyEnds;
   /** Uses these certificates for new connections. */
   renew(tls: TlsTexts): void;
-  /** Writes and reads the tickets of TLS sessions with the keys of all processes of the port. */
+  /** Writes and reads the tickets of TLS sessions with these keys, which all processes of the port have. */
   useTicketKeys?(keys: Uint8Array): void;
   /** Makes the other processes use these certificates for new connections to V2. */
   renewUpstream?(tls: TlsTexts): void;

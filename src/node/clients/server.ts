@@ -16,6 +16,7 @@ import { ACCEPT_QUEUES, type ClientListener, closePort, listenTogether } from '.
 import { onCheckPhase, StreamedBodies, TickBudget } from '../fair-turns.ts';
 import { H1Connections, type H1Server } from './http1/connection.ts';
 import { H2Connections, type H2Server } from './http2/connection.ts';
+import { TICKET_KEYS_MS } from './ticket-keys.ts';
 import { readProxied } from './proxy-protocol.ts';
 import type { ReaderLimits } from './rates.ts';
 import type { BodyResources } from './request-body.ts';
@@ -58,6 +59,13 @@ const WAIT_PER_CHUNK_MS = 0.0005;
 const CHUNKS_PER_TURN = 32_768;
 /** ALPN names (RFC 7301 §6), the preferred one first; `curl -0` offers nothing but `http/1.0`. The version of a request is in its line. */
 const PROTOCOLS = ['h2', 'http/1.1', 'http/1.0', 'http/0.9'];
+/** Sessions of TLS that clients resume. */
+const SESSIONS = {
+  // Node's own is a hash of the command line: with other flags, a restarted gateway would resume none.
+  sessionIdContext: 'capture-gateway',
+  // Scripts come once an hour, and Node forgets a session after five minutes.
+  sessionTimeout: TICKET_KEYS_MS / 1000,
+};
 /** What a client reads that speaks plain HTTP where TLS is expected. */
 const PLAIN_HTTP =
   'This port is for TLS, and the request is plain HTTP: use an address that begins with https://.';
@@ -85,7 +93,6 @@ export class GatewayServer implements ClientListener, H1Server, H2Server {
   private readonly server: Server | TlsServer;
   /** The server, and further listening sockets of its port, whose connections are its own. */
   private readonly listening: readonly [Server, ...Server[]];
-  /** Those of all processes of the port; undefined where this is the only one. */
   private ticketKeys: Buffer | undefined = undefined;
   private readonly connections: ClientConnections;
   private readonly h1: H1Connections;
@@ -143,7 +150,7 @@ export class GatewayServer implements ClientListener, H1Server, H2Server {
   /** Uses these certificates for new connections. */
   renew(tls: TlsTexts): void {
     if (!('setSecureContext' in this.server)) return;
-    this.server.setSecureContext(tls);
+    this.server.setSecureContext({ ...tls, ...SESSIONS });
     // The new context has keys of its own, and clients come back with tickets of the old one.
     if (this.ticketKeys !== undefined) this.server.setTicketKeys(this.ticketKeys);
   }
@@ -247,6 +254,7 @@ export class GatewayServer implements ClientListener, H1Server, H2Server {
       ...(IS_NODE ? { ALPNCallback: chooseProtocol } : { ALPNProtocols: PROTOCOLS }),
       noDelay: true,
       handshakeTimeout: this.options.headersTimeout,
+      ...SESSIONS,
     });
     server.on('secureConnection', (socket: TLSSocket) => this.connections.secured(socket));
     this.handshakes.watch(server);

@@ -1,5 +1,4 @@
 import type { ChildProcess } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { OwnReportOutcome, OwnReportType } from '../../report/own-report.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
@@ -70,10 +69,6 @@ interface Worker {
   stats: WorkerStats | undefined;
 }
 
-/** Bytes of the keys of TLS tickets, and the milliseconds for which they are used: whoever finds them reads no older session of TLS 1.2. */
-const TICKET_KEY_BYTES = 48;
-const TICKET_KEYS_MS = 12 * 3_600_000;
-
 /** Processes that share the port of the clients (`SO_REUSEPORT`): the kernel spreads connections over them. */
 export class WorkerPool implements ClientListener {
   readonly ended = new EndedWorkers();
@@ -85,12 +80,11 @@ export class WorkerPool implements ClientListener {
   /** The one that replaced that of the flags. */
   private clientSecret: string | undefined = undefined;
   private unsubscribe = (): void => {};
-  private ticketKeys = randomBytes(TICKET_KEY_BYTES);
-  private readonly ticketTimer: NodeJS.Timeout;
+  /** Of a gateway with TLS. */
+  private ticketKeys: Uint8Array | undefined = undefined;
 
   constructor(parts: WorkerPoolParts) {
     this.parts = parts;
-    this.ticketTimer = setInterval(() => this.renewTicketKeys(), TICKET_KEYS_MS).unref();
   }
 
   get draining(): boolean {
@@ -135,7 +129,6 @@ export class WorkerPool implements ClientListener {
   async drain(milliseconds: number): Promise<void> {
     this.stopping = true;
     this.unsubscribe();
-    clearInterval(this.ticketTimer);
     const ended = [...this.workers.values()].map(({ child }) => once(child, 'exit'));
     this.broadcast({ kind: 'stop' });
     const deadline = setTimeout(() => this.kill(), milliseconds);
@@ -169,9 +162,9 @@ export class WorkerPool implements ClientListener {
     this.broadcast({ kind: 'reload', what });
   }
 
-  private renewTicketKeys(): void {
-    this.ticketKeys = randomBytes(TICKET_KEY_BYTES);
-    this.broadcast({ kind: 'ticket-keys', keys: this.ticketKeys });
+  useTicketKeys(keys: Uint8Array): void {
+    this.ticketKeys = keys;
+    this.broadcast({ kind: 'ticket-keys', keys });
   }
 
   private start(number: number): Promise<string> {
@@ -211,7 +204,7 @@ export class WorkerPool implements ClientListener {
     switch (message.kind) {
       case 'listening':
         worker.up = true;
-        send(worker.child, { kind: 'ticket-keys', keys: this.ticketKeys });
+        if (this.ticketKeys !== undefined) send(worker.child, { kind: 'ticket-keys', keys: this.ticketKeys });
         listening(message.origin);
         return;
       case 'faults':

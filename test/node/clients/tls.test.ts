@@ -244,8 +244,15 @@ test('renewed certificates hold for new connections, and those there are serve o
   const gateway = await secureGateway(v2.origin);
   const old = session(gateway);
   expect((await sendRequest(old, { ':path': '/api/v2/x' })).headers[':status']).toBe(200);
+  const visited = tlsConnect({ host: 'localhost', port: gateway.port, ca: ca.cert });
+  const [ticket] = (await once(visited, 'session')) as [Buffer];
+  visited.destroy();
   const renewed = certificate({ name: 'gateway renewed', hosts: ['localhost'], issuer: ca });
   gateway.server.renew({ cert: renewed.cert, key: renewed.key });
+  const back = tlsConnect({ host: 'localhost', port: gateway.port, ca: ca.cert, session: ticket });
+  await once(back, 'secureConnect');
+  expect(back.isSessionReused()).toBe(true);
+  back.destroy();
   const fresh = tlsConnect({ host: 'localhost', port: gateway.port, ca: ca.cert });
   await once(fresh, 'secureConnect');
   expect(fresh.getPeerCertificate().subject.CN).toBe('gateway renewed');
