@@ -1,8 +1,8 @@
 import { getSystemErrorMessage } from 'node:util';
 import { Command, CommanderError } from 'commander';
 import { EXIT_CODES, NOT_STARTED, SUCCESS } from './command-fault.ts';
-import { packageVersion } from './package-version.ts';
 import { hasColour, painter, wrapLines } from './terminal.ts';
+import { readFileSync } from 'node:fs';
 
 /** Runs the command that the arguments name; without one, prints the help. The exit codes are those of `EXIT_CODES`. */
 export async function run(argv: readonly string[]): Promise<void> {
@@ -196,3 +196,9 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands.ts')).completion,
   },
 ];
+
+/** The version in package.json. */
+export function packageVersion(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return /"version": "([^"]+)"/.exec(text)?.[1] ?? 'unknown';
+}

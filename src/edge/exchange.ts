@@ -1,9 +1,8 @@
 import type { Exchange, ExchangeHandler } from '../gateway/exchange.ts';
 import { ByteCollector, concatBytes } from '../http/byte-collector.ts';
-import { type HeaderList, readDecimal } from '../http/header-list.ts';
+import { type HeaderList, readDecimal, requestHeaders, toHeaders } from '../http/header-list.ts';
 import type { ResponseHead } from '../http/response-head.ts';
 import { splitUrl } from '../http/target.ts';
-import { requestHeaders, toHeaders } from '../http/web-headers.ts';
 import { failure, type Failure } from '../migrate/failure.ts';
 import type { RefusalForm } from '../rules/refusal-form.ts';
 import { fixedLength, reusesMemory } from './upstream.ts';

@@ -5,8 +5,7 @@ import type {
   UpstreamReceiver,
   UpstreamRequest,
 } from '../gateway/upstream.ts';
-import { readDecimal } from '../http/header-list.ts';
-import { responseHeaders, toHeaders } from '../http/web-headers.ts';
+import { readDecimal, responseHeaders, toHeaders } from '../http/header-list.ts';
 
 /** Address and timeouts of V2. Times are in milliseconds; 0 is no limit. */
 interface FetchUpstreamOptions {

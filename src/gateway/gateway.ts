@@ -20,8 +20,7 @@ import { ForwardedRequest } from './forwarded-request.ts';
 import { apiKeyOf, GatewayContext, type ReceivedRequest, receiveRequest } from './gateway-context.ts';
 import { ProxiedExchange } from './proxied-exchange.ts';
 import { OptionsExchange, SelfServiceExchange } from './self-service-exchange.ts';
-import { DescriptionExchange, MigrateExchange } from './v1/migrate-exchange.ts';
-import { TransformExchange } from './v1/transform-exchange.ts';
+import { DescriptionExchange, MigrateExchange, TransformExchange } from './v1/migrate-exchange.ts';
 import { ShadowExchange, VerifyExchange, ObserveExchange } from './v1/compared-exchange.ts';
 import { V1Exchange, type V1Routing } from './v1/v1-exchange.ts';
 

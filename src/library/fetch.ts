@@ -1,6 +1,5 @@
-import type { HeaderList } from '../http/header-list.ts';
+import { type HeaderList, requestHeaders, responseHeaders, toHeaders } from '../http/header-list.ts';
 import { splitUrl } from '../http/target.ts';
-import { requestHeaders, responseHeaders, toHeaders } from '../http/web-headers.ts';
 import { hasContent, RewrittenBody } from '../migrate/migrated.ts';
 import { decodedStream, WEB_CODINGS } from '../migrate/decode-web-body.ts';
 import {

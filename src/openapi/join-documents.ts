@@ -1,6 +1,13 @@
 import { pointerToken } from '../json/pointer.ts';
-import { editMembers, isObject, type JsonObject, memberOf, objectIn, pointerStep } from './description.ts';
-import { isSwagger } from './swagger.ts';
+import {
+  editMembers,
+  isObject,
+  type JsonObject,
+  memberOf,
+  objectIn,
+  pointerStep,
+  isSwagger,
+} from './description.ts';
 
 /** A reference that leads nowhere. */
 export interface DeadReference {

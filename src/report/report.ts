@@ -1,9 +1,8 @@
 import type { Ends } from '../rules/rollout.ts';
-import type { Census } from './census.ts';
+import type { Census, OpenApiNames } from './census.ts';
 import { type ClientClass, type ClientReport, clientReport, dayBefore } from './client-report.ts';
 import { type Ending, endingsOf, type NewClient, newClientsOf } from './endings.ts';
 import type { LogGap } from './log-gaps.ts';
-import type { OpenApiNames } from './openapi-names.ts';
 import type { ShadowView } from '../rollout/rollout-tally.ts';
 import type { ReportCoverage, ReportTally } from './report-totals.ts';
 import type { Span } from './tally/span.ts';

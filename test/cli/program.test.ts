@@ -39,7 +39,6 @@ const ALWAYS = [
   'src/cli/program.ts',
   'commander',
   'src/cli/command-fault.ts',
-  'src/cli/package-version.ts',
   'src/cli/terminal.ts',
 ];
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { stdout } from 'node:process';
-import { lineDiff } from '../../inspector/diff/unified-diff.ts';
+import { lineDiff } from '../../inspector/diff/diff.ts';
 import { counted, terminalText } from '../../report/text.ts';
 import { type CommandFault, endWith, FAILURE, isFault, openRuleBook, writeOutput } from '../command-fault.ts';
 import { painter, terminalOf } from '../terminal.ts';

@@ -14,11 +14,12 @@ import {
   isObject,
   type JsonObject,
   readJsonText,
+  fromSwagger,
+  isSwagger,
 } from '../../openapi/description.ts';
 import { type DeadReference, joinDocuments } from '../../openapi/join-documents.ts';
 import type { DialectName } from '../../reference/dialect.ts';
 import { createReference } from '../../reference/reference.ts';
-import { fromSwagger, isSwagger } from '../../openapi/swagger.ts';
 import type { Operation } from '../../rules/rule-book.ts';
 import { type CommandFault, isFault } from '../command-fault.ts';
 

@@ -5,7 +5,13 @@ import { stdout } from 'node:process';
 import { type Document, isMap, isSeq, parseDocument } from 'yaml';
 import { readClientNames } from '../../node/admin/names.ts';
 import { loadRuleBook } from '../../node/rule-books.ts';
-import { type Census, changeIdOf, proposalYaml, type StripProposal } from '../../report/census.ts';
+import {
+  type Census,
+  changeIdOf,
+  proposalYaml,
+  type StripProposal,
+  OpenApiNames,
+} from '../../report/census.ts';
 import {
   bodyCheckWords,
   type ClientClass,
@@ -19,7 +25,6 @@ import type { GuideDocument } from '../../report/guide/guide-document.ts';
 import { digestMarkdown, digests, guideHtml, guideMarkdown } from '../../report/guide/guide-text.ts';
 import { Guide } from '../../report/guide/guide.ts';
 import { guideSkill } from '../../report/guide/skill.ts';
-import { OpenApiNames } from '../../report/openapi-names.ts';
 import {
   censusMarkdown,
   CLASS_WORDS,

@@ -31,7 +31,7 @@ import { type OriginSetting, originText } from '../../settings/setting-kinds.ts'
 import { settings as table } from '../../settings/settings.ts';
 import type { V2Description } from '../draft/description-file.ts';
 import { type LifeCycle, liveUntilSignal, type ProcessLog, refuseStart, stderrLog } from '../life-cycle.ts';
-import { packageVersion } from '../package-version.ts';
+import { packageVersion } from '../program.ts';
 import { type GivenSettings, givenSettings } from '../settings-file.ts';
 import { type Fact, factLines, terminalOf } from '../terminal.ts';
 import {

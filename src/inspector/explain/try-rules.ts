@@ -8,7 +8,7 @@ import { rewriteResponseTexts } from '../../rewrite/text-stream.ts';
 import { type RuleBook, versionHeader } from '../../rules/rule-book.ts';
 import type { Explanation, TrialDifference, TrialOutcome } from '../api.ts';
 import { layOutJson, NO_LIMITS, SHOWN_LIMITS } from '../diff/json-layout.ts';
-import { unifiedDiff } from '../diff/unified-diff.ts';
+import { unifiedDiff } from '../diff/diff.ts';
 import { bodyBytes, bodyOfBytes } from '../entries/curl.ts';
 import { entryName } from '../entries/entry-words.ts';
 import { explain, type ExplainParts } from './explain.ts';

@@ -10,9 +10,8 @@ import { METRICS_TYPE, printMetrics } from '../../rewrite-log/metrics.ts';
 import type { ClientsView, HistoryView, Overview, State } from '../api.ts';
 import { conditionsOf, RECENT_MINUTES } from '../conditions.ts';
 import { errorGroups } from '../entries/search-entries.ts';
-import type { InspectorParts } from '../inspector-parts.ts';
+import { type InspectorParts, clientGuide } from '../inspector-parts.ts';
 import { overviewOf } from '../overview.ts';
-import { clientGuide } from '../own-reports.ts';
 import {
   bodyFailure,
   failureBody,

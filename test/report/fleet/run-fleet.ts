@@ -4,7 +4,7 @@ import { applyStrips } from '../../../src/cli/report/report.ts';
 import { readLogFile } from '../../../src/cli/logs/log-files.ts';
 import { loadRuleBook } from '../../../src/node/rule-books.ts';
 import type { UnknownAttributes } from '../../../src/reference/resources.ts';
-import { OpenApiNames } from '../../../src/report/openapi-names.ts';
+import { OpenApiNames } from '../../../src/report/census.ts';
 import { makeReport, type Report } from '../../../src/report/report.ts';
 import { LineTally } from '../../../src/report/tally/tally-lines.ts';
 import { Tally } from '../../../src/report/tally/tally.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { OpenApiNames } from '../../src/report/openapi-names.ts';
+import { OpenApiNames } from '../../src/report/census.ts';
 
 const CLOSED = { type: 'object', additionalProperties: false };
 const DOCUMENT = {

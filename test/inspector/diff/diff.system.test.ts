@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { unifiedDiff } from '../../../src/inspector/diff/unified-diff.ts';
+import { unifiedDiff } from '../../../src/inspector/diff/diff.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 test.each([

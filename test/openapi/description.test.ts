@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { isDescription, type JsonObject } from '../../src/openapi/description.ts';
+import { isDescription, type JsonObject, fromSwagger, isSwagger } from '../../src/openapi/description.ts';
 import { proposeRuleBook } from '../../src/openapi/draft/propose-rule-book.ts';
-import { fromSwagger, isSwagger } from '../../src/openapi/swagger.ts';
 
 /** A description of Swagger with these members. */
 function swagger(members: object): JsonObject {
