@@ -62,13 +62,18 @@ function readEntry(
   prefixes: Prefixes,
 ): NamedRequest | { readonly name: string; readonly fault: string } | keyof typeof NO_REQUEST {
   const [method, url] = [memberOf(request, 'method'), memberOf(request, 'url')];
-  if (!isJson(request) || typeof method !== 'string' || typeof url !== 'string') return 'incomplete';
+  if (!isJson(request) || typeof method !== 'string' || method === '' || typeof url !== 'string')
+    return 'incomplete';
   const headers = fieldsOf(memberOf(request, 'headers'));
-  if (/^(?!https?:)[a-z][a-z\d+.-]*:/i.test(url)) return 'scheme';
+  const isSocket = /^websocket$/i.test(fieldOf(headers, 'upgrade') ?? '');
+  if (isSocket || /^(?!https?:)[a-z][a-z\d+.-]*:(?!\d)/i.test(url)) return 'scheme';
   if (method === 'OPTIONS' && fieldOf(headers, 'access-control-request-method') !== undefined)
     return 'preflight';
   const own = memberOf(request, '_target');
-  const target = typeof own === 'string' ? own : requestTarget(url) + queryOf(request, url);
+  const address = requestTarget(url)
+    .replace(/^[^/?#]+(?=\/)/, '')
+    .replaceAll(' ', '%20');
+  const target = typeof own === 'string' ? own : address + queryOf(request, url);
   const read = readTarget(target, prefixes);
   if (read.fault === undefined && read.version === undefined) return 'elsewhere';
   const body = readBody(request, headers);
@@ -95,7 +100,7 @@ function readBody(
   const [text, mimeType] = [memberOf(post, 'text'), memberOf(post, 'mimeType')];
   const params = pairsOf(memberOf(post, 'params'));
   const hasText = typeof text === 'string' && text !== '';
-  if (!hasText && params.length === 0) return hadBody(request, headers) ? 'bodiless' : { headers };
+  if (!hasText && params.length === 0) return hadBody(request, headers, mimeType) ? 'bodiless' : { headers };
   const isTyped = fieldOf(headers, 'content-type') !== undefined;
   const typed: readonly Field[] =
     isTyped || typeof mimeType !== 'string' || mimeType === ''
@@ -106,8 +111,10 @@ function readBody(
   if (encoding === 'base64') return bytesBody(decodeBase64(text), typed);
   const coding = fieldOf(headers, 'content-encoding')?.toLowerCase();
   const isCoded = coding !== undefined && coding !== 'identity';
-  if (isCoded && text.startsWith('\u001f')) return isLatin1(text) ? bytesBody(latin1(text), typed) : 'coded';
-  if (!isCoded && isCut(text, headers)) return 'cut';
+  // eslint-disable-next-line no-control-regex -- no text has these, and the result of a coding has
+  if (isCoded && /[\0-\u0008\u000e-\u001f\ufffd]/.test(text))
+    return isLatin1(text) ? bytesBody(latin1(text), typed) : 'coded';
+  if (!isCoded && isCut(text, sizeOf(request, headers), typed)) return 'cut';
   return { body: text, headers: decodedFields(typed) };
 }
 
@@ -121,14 +128,20 @@ function hasFiles(params: unknown): boolean {
   );
 }
 
-/** True for a request that was sent with a body, as its size or its head says. */
-function hadBody(request: Json, headers: readonly Field[]): boolean {
-  return Number(request['bodySize']) > 0 || Number(fieldOf(headers, 'content-length')) > 0;
+/** The length of the body that was sent, as its size or its head says; 0 where neither does. */
+function sizeOf(request: Json, headers: readonly Field[]): number {
+  return Math.max(Number(request['bodySize']) || 0, Number(fieldOf(headers, 'content-length')) || 0);
+}
+
+/** True for a request that was sent with a body, as its size says, or its media type where no size does. */
+function hadBody(request: Json, headers: readonly Field[], mimeType: unknown): boolean {
+  if (sizeOf(request, headers) > 0) return true;
+  const isSized = request['bodySize'] === 0 || fieldOf(headers, 'content-length') !== undefined;
+  return !isSized && typeof mimeType === 'string' && mimeType !== '';
 }
 
 /** JSON that is shorter than its length was: exporters have a limit. Line ends of a form may have been changed, which is no cut. */
-function isCut(text: string, headers: readonly Field[]): boolean {
-  const length = Number(fieldOf(headers, 'content-length'));
+function isCut(text: string, length: number, headers: readonly Field[]): boolean {
   const isJsonType = /[/+]json/i.test(fieldOf(headers, 'content-type') ?? '');
   return isJsonType && length > new TextEncoder().encode(text).length && !isComplete(text);
 }

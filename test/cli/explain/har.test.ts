@@ -1,4 +1,4 @@
-import { gzipSync } from 'node:zlib';
+import { deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { readHar } from '../../../src/cli/explain/har.ts';
 import { offlineExplainer } from '../../../src/cli/explain/requests.ts';
@@ -42,6 +42,14 @@ describe('a body in an archive', () => {
       'rewritten',
     ],
     ['coded bytes as text', post({ text: PACKED.toString('latin1') }, JSON_TYPE, GZIP), 'rewritten'],
+    [
+      'deflated bytes as text',
+      post({ text: deflateSync(ORDER).toString('latin1') }, JSON_TYPE, {
+        name: 'content-encoding',
+        value: 'deflate',
+      }),
+      'rewritten',
+    ],
     ['text whose type is told beside it', post({ text: ORDER, mimeType: 'application/json' }), 'rewritten'],
     ['text of another type', post({ text: 'a', mimeType: 'text/plain' }), 'unchanged'],
     ['no body', post({ text: '' }), 'unchanged'],
@@ -83,7 +91,15 @@ test.each([
     'without the body that was sent',
   ],
   [post({ text: ORDER.slice(0, 9) }, JSON_TYPE, LENGTH), 'with only a part of the body that was sent'],
+  [{ ...post({ text: ORDER.slice(0, 9) }, JSON_TYPE), bodySize: 22 }, 'with only a part of the body'],
+  [{ ...post({ mimeType: 'application/json' }), bodySize: -1 }, 'without the body that was sent'],
   [post({ text: '\u001f\ufffd' }, JSON_TYPE, GZIP), 'with a coded body as text, whose bytes are lost'],
+  [
+    post({ text: 'x\ufffd\ufffdVJI' }, JSON_TYPE, { name: 'content-encoding', value: 'deflate' }),
+    'with a coded body as text, whose bytes are lost',
+  ],
+  [{ method: 'GET', url: URL, headers: [{ name: 'Upgrade', value: 'websocket' }] }, 'not of HTTP'],
+  [{ method: '', url: URL }, 'without the method and url'],
   [{ method: 'GET', url: 'data:text/plain,x' }, 'not of HTTP'],
   [{ method: 'GET', url: 'blob:https://x/1' }, 'not of HTTP'],
   [{ method: 'GET', url: 'wss://x/api/v1/live' }, 'not of HTTP'],
@@ -106,6 +122,8 @@ test.each([
   [{ method: 'GET', url: `${URL}?a=b#c` }, '/api/v1/clients?a=b'],
   [{ method: 'GET', url: URL, queryString: [{ name: 'a', value: 'b c' }] }, '/api/v1/clients?a=b%20c'],
   [{ method: 'GET', url: '/api/v1/clients' }, '/api/v1/clients'],
+  [{ method: 'GET', url: 'api.example:8443/api/v1/clients' }, '/api/v1/clients'],
+  [{ method: 'GET', url: `${URL}?a=b c` }, '/api/v1/clients?a=b%20c'],
   [{ method: 'GET', url: URL, headers: [{ name: ':path', value: '/x' }] }, '/api/v1/clients'],
 ])('%j has the target %s', (request, target) => {
   expect(readAll(request).requests.map((read) => read.request.target)).toEqual([target]);
