@@ -15,6 +15,7 @@
  * | `GET /state` | | `State` |
  * | `GET /history` | | `HistoryView`, the last hour by minute |
  * | `GET /report` | `format=json\|csv\|md` or `Accept`, `gone-after` (days); `client`: its guide, `format=json\|html\|md\|mail` | `Report` |
+ * | `GET /plan` | `zone` (an IANA name, UTC), `lead` (days) | `EndPlan` |
  * | `GET`, `POST /clients` | `{"client","name"}` | `ClientsView` |
  * | `GET /rules` | | `RulesView` |
  * | `POST /rules/try` | the text of a rule book | `TrialOutcome` |
@@ -25,6 +26,7 @@
  * Failures are `{"errors":[{"status","title","detail","code"}]}`; a value that a query parameter does not take is one. With a
  * token every route but `/livez` and `/readyz` requires `Authorization: Bearer <token>`, or the cookie that `POST /login` sets for the page.
  */
+import type { PlanPart } from '../report/plan/plan-text.ts';
 import type { EntryError, Entry, Verdict } from '../rewrite-log/entry.ts';
 import type { HistoryMinute } from '../rewrite-log/history.ts';
 import type { ClientTrace } from '../rewrite-log/observer.ts';
@@ -271,6 +273,20 @@ export interface HistoryView {
   readonly since: string;
   /** Oldest first, ending with the current one: at most 60, and none that was over before this run. */
   readonly minutes: readonly HistoryMinute[];
+}
+
+/** A plan for the end of V1, of the log of the gateway that tells it. */
+export interface EndPlan {
+  /** IANA name of the zone of all times in its words. */
+  readonly zone: string;
+  /** Path of the log; absent where the gateway writes none to a file. */
+  readonly logFile?: string;
+  /** Sentences: what the plan was made of, and what is not in it. */
+  readonly made: readonly string[];
+  /** What `capture-gateway plan` prints; empty where there is nothing to plan. */
+  readonly parts: readonly PlanPart[];
+  /** Hashes of the clients, in the order of the rows of the part *Clients*. */
+  readonly clients: readonly string[];
 }
 
 /** The rule book in force, with its effects since the start of this run. */

@@ -21,7 +21,7 @@ export interface Condition {
 
 /** A view of the page, and a filter of its exchanges. */
 export interface Place {
-  readonly view: 'traffic' | 'hour' | 'errors' | 'rollout' | 'retirement' | 'rules';
+  readonly view: 'traffic' | 'hour' | 'errors' | 'rollout' | 'retirement' | 'end' | 'rules';
   readonly filter?: string;
 }
 

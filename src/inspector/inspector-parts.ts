@@ -7,7 +7,13 @@ import type { PageFile } from './api.ts';
 import type { ExplainParts } from './explain/explain.ts';
 import type { GuardOptions } from './guard.ts';
 import type { OperatorView } from './operator-view.ts';
-import { doOperatorWork, isLargeWork, type OperatorWork, type RunInThread } from './operator-work.ts';
+import {
+  doOperatorWork,
+  isLargeWork,
+  type OperatorWork,
+  type PlanWork,
+  type RunInThread,
+} from './operator-work.ts';
 import type { RolloutAdmin } from './rollout-admin.ts';
 import { jsonResponse, pause } from './routes/responses.ts';
 import { Guide } from '../report/guide/guide.ts';
@@ -42,6 +48,8 @@ export interface InspectorParts extends GuardOptions {
   };
   /** Finds the newest entry of a request in the log, where it is in a file. */
   readonly loggedEntry?: ((requestId: string) => Promise<Entry | undefined>) | undefined;
+  /** Makes a plan for the end of V1 from the log, in a thread of its own; absent where the log is in no file. */
+  readonly planEnd?: ((work: Omit<PlanWork, 'kind' | 'logFile'>) => ReturnType<RunInThread>) | undefined;
   /** Returns the rule book with which an entry was written, while it is still known. */
   readonly rulesOf: (hash: string) => CompiledRuleBook | undefined;
   readonly limits: ExplainParts['limits'];

@@ -1,4 +1,5 @@
 import type { DecodeBody } from '../migrate/decode-web-body.ts';
+import type { PlanOptions } from '../report/plan/plan.ts';
 import { parsedJson } from '../rewrite-log/attributes.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
@@ -8,8 +9,8 @@ import { explain, type ExplainParts, isExplainRequest } from './explain/explain.
 import { type RulesTrialParts, tryRules } from './explain/try-rules.ts';
 import { failureBody } from './routes/responses.ts';
 
-/** Work for an operator that grows with the bytes of a client: an explanation, an entry or its file, or a trial of rules. It holds only data. */
-export type OperatorWork = ExplainWork | DetailWork | ExportWork | TryWork;
+/** Work for an operator that grows with the bytes of clients: an explanation, an entry or its file, a trial of rules, or a plan. It holds only data. */
+export type OperatorWork = ExplainWork | DetailWork | ExportWork | TryWork | PlanWork;
 
 /** A request to explain, as the JSON text that the operator sent. */
 interface ExplainWork extends Pick<ExplainParts, 'limits' | 'gatewayOrigin' | 'origin' | 'modes'> {
@@ -39,6 +40,16 @@ interface ExportWork extends ExportParts {
   readonly ruleBook: RuleBook | undefined;
 }
 
+/** A plan for the end of V1, made of a log that a file holds, and of the rotated files beside it. */
+export interface PlanWork extends Omit<PlanOptions, 'zone' | 'gaps' | 'avoid'> {
+  readonly kind: 'plan';
+  readonly logFile: string;
+  /** IANA name. */
+  readonly zone: string;
+  /** Whose log it is, as a sentence, where it is not that of all. */
+  readonly whose?: string | undefined;
+}
+
 /** A response for an operator as bytes. */
 export interface OperatorText {
   readonly status: OperatorResult['status'];
@@ -54,6 +65,8 @@ interface WorkParts {
   readonly compiled: (ruleBook: RuleBook) => CompiledRuleBook;
   readonly decode: DecodeBody;
   readonly transform?: ExplainParts['transform'];
+  /** Makes plans; absent where there are no files. */
+  readonly plan?: (work: PlanWork) => Promise<OperatorResult>;
   /** Monotonic clock, in milliseconds. */
   readonly now: () => number;
   readonly pause: () => Promise<void>;
@@ -68,7 +81,7 @@ const BODY_BYTES = 256 * 1024;
 /** Whether work is worth a thread. */
 export function isLargeWork(work: OperatorWork): boolean {
   // A transform may take long, and the page waits for it elsewhere.
-  if (work.kind === 'try' || work.ruleBook?.modules !== undefined) return true;
+  if (work.kind === 'plan' || work.kind === 'try' || work.ruleBook?.modules !== undefined) return true;
   return (work.kind === 'explain' ? work.text.length : keptBytes(work)) >= LARGE_BYTES;
 }
 
@@ -87,6 +100,10 @@ export async function doOperatorWork(work: OperatorWork, parts: WorkParts): Prom
       status: 200,
       value: await tryRules({ ...run, current: parts.compiled(ruleBook), decode, now }, parts.pause),
     };
+  }
+  if (work.kind === 'plan') {
+    if (parts.plan === undefined) throw new Error('there is no log to plan from');
+    return parts.plan(work);
   }
   if (work.kind === 'export') {
     const { ruleBook } = work;

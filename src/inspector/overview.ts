@@ -266,13 +266,24 @@ function dryRunItems({ sums: { would } }: OverviewFacts): readonly OverviewItem[
 }
 
 function endItems({ rollout, report, now }: OverviewFacts): readonly OverviewItem[] {
-  const place = { view: 'retirement' } as const;
   const dates = rollout === undefined ? [] : endSentences(rollout, now);
-  return [...dates, ...(report.v1 === 0 ? [] : [report.switchOff.sentence])].map((sentence) => ({
-    level: 'good' as const,
-    sentence,
-    place,
-  }));
+  return [
+    ...dates.map((sentence) => ({ level: 'good' as const, sentence, place: { view: 'end' as const } })),
+    ...(report.v1 === 0
+      ? []
+      : [
+          {
+            level: 'good' as const,
+            sentence: [
+              report.switchOff.sentence,
+              ...report.switchOff.conditions.flatMap(({ state, text }) =>
+                state === 'not-met' ? [text] : [],
+              ),
+            ].join(' '),
+            place: { view: 'retirement' as const },
+          },
+        ]),
+  ];
 }
 
 function ruleBookItem({ rules }: OverviewFacts): OverviewItem {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseEntry } from '../../src/cli/logs/log-files.ts';
+import { parseEntry } from '../../src/node/log/log-files.ts';
 import { LineTally } from '../../src/report/tally/tally-lines.ts';
 import { makeReport } from '../../src/report/report.ts';
 import { Tally } from '../../src/report/tally/tally.ts';

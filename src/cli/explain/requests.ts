@@ -10,7 +10,7 @@ import { constants, settings } from '../../settings/settings.ts';
 import { type AdminClient, openAdmin } from '../admin-client.ts';
 import { type CommandFault, isFault, noRewriteLog, unreadable } from '../command-fault.ts';
 import { readText } from '../../node/files.ts';
-import { parseEntry, readLogFile } from '../logs/log-files.ts';
+import { parseEntry, readLogFile } from '../../node/log/log-files.ts';
 import { decodedFields, leftOutNotes, readHar } from './har.ts';
 import { readPostman } from './postman.ts';
 

@@ -8,7 +8,7 @@ import { type AdminClient, openAdmin } from '../admin-client.ts';
 import { type CommandFault, endWith, isFault, noRewriteLog, unreadable } from '../command-fault.ts';
 import { entryHead, entryRow } from '../entry-row.ts';
 import { terminalOf } from '../terminal.ts';
-import { parseEntry, readLogFile } from './log-files.ts';
+import { parseEntry, readLogFile } from '../../node/log/log-files.ts';
 
 /** Options of `tail`. */
 export interface TailOptions {

@@ -33,7 +33,7 @@ import {
   openRuleBook,
   unreadable,
 } from '../command-fault.ts';
-import { logSources, readMergedLogs, sizeOfFiles } from '../logs/log-files.ts';
+import { logSources, readMergedLogs, sizeOfFiles } from '../../node/log/log-files.ts';
 import { painter, printColumns, ProgressBar, type Terminal, terminalOf, wrapLines } from '../terminal.ts';
 
 /** Options that `plan` and `plan rehearse` share. */

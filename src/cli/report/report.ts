@@ -49,7 +49,7 @@ import {
   unreadable,
 } from '../command-fault.ts';
 import { readDescription } from '../draft/description-file.ts';
-import { entriesOfClient, logSources, readMergedLogs, sizeOfFiles } from '../logs/log-files.ts';
+import { entriesOfClient, logSources, readMergedLogs, sizeOfFiles } from '../../node/log/log-files.ts';
 import {
   painter,
   printColumns,

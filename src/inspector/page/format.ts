@@ -27,6 +27,12 @@ export function clockTime(time: string): string {
   return isToday(date) ? of : `${date.toLocaleDateString('en-CA')} ${of} ${zoneOf(date)}`;
 }
 
+/** Local time to the second with date and zone, whatever the day: `2026-11-22 09:30:00 GMT+1`. */
+export function fullTime(time: string): string {
+  const date = new Date(time);
+  return `${date.toLocaleDateString('en-CA')} ${clock.format(date).slice(0, 8)} ${zoneOf(date)}`;
+}
+
 /** As `clockTime`, cut to the room of a row: of another day, month, day and seconds, such as `11-22 09:30:00`. */
 export function rowTime(time: string): string {
   return isToday(new Date(time))

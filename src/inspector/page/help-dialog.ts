@@ -22,7 +22,7 @@ const KEYS: readonly (readonly [keys: string, does: string])[] = [
   ['[ ]', 'previous and next perspective'],
   ['c C', 'copy as curl for V1, for V2'],
   ['d', 'compact or comfortable rows'],
-  ['1 – 8', 'the views'],
+  ['1 – 9', 'the views'],
   ['?', 'this help'],
 ];
 

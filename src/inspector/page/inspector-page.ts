@@ -3,6 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { ClientsView, RulesView as Rules } from '../api.ts';
 import { useAsked } from './admin-client.ts';
 import { nameOf } from './client-name.ts';
+import { EndView } from './end-view.ts';
 import { ErrorsView } from './errors-view.ts';
 import { ExplainView } from './explain-view.ts';
 import { huesOf, whoseWords } from './format.ts';
@@ -133,6 +134,7 @@ export function InspectorPage(): VNode {
       place.view === 'hour' && part(HourView, { go, whose }),
       place.view === 'rules' && part(RulesView, { asked: rules, go, hueOf, announce, draft, setDraft }),
       place.view === 'retirement' && part(RetirementView, { ...shared, clients, onNamed: setNamed }),
+      place.view === 'end' && part(EndView, { go }),
       place.view === 'rollout' && part(RolloutView, { go, announce, rules: rules.response }),
       place.view === 'explain' && part(ExplainView, { rules: rules.response, link: place.entry, ...shared }),
     ),

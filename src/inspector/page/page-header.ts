@@ -15,6 +15,7 @@ export const VIEW_NAMES: Readonly<Record<View, string>> = {
   hour: 'Last hour',
   rules: 'Rule book',
   retirement: 'Retirement',
+  end: 'End of V1',
   explain: 'Explain',
   rollout: 'Rollout',
   errors: 'Errors',

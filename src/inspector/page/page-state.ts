@@ -7,6 +7,7 @@ export const VIEWS = [
   'hour',
   'rules',
   'retirement',
+  'end',
   'explain',
   'rollout',
   'errors',

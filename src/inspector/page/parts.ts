@@ -4,6 +4,7 @@ import type { Outcome } from '../../rewrite-log/entry.ts';
 import type { Completion } from '../../rewrite-log/filter.ts';
 import { OUTCOME_MEANINGS, OUTCOME_WORDS } from '../entries/entry-words.ts';
 import type { AdminFailure } from './admin-client.ts';
+import { fullTime } from './format.ts';
 
 type Tags = JSX.IntrinsicElements;
 
@@ -292,13 +293,12 @@ export function sentenceList(sentences: readonly string[]): VNode {
   );
 }
 
-/** A sentence about the gateway: instants are readable times of UTC, and figures keep their units on their line. */
+/** A sentence about the gateway: instants are times of the reader's zone, and figures keep their units on their line. */
 export function sentence(text: string): (VNode | ReturnType<typeof visibleText>)[] {
   return text.split(WHOLE).map((piece, index) => {
     if (index % 2 === 0) return visibleText(piece);
     if (!piece.endsWith('Z')) return el('span', { class: 'nowrap' }, piece);
-    const shown = `${piece.slice(0, 10)} ${piece.slice(11, 19)} UTC`;
-    return el('time', { class: 'nowrap', dateTime: piece, title: piece }, shown);
+    return el('time', { class: 'nowrap', dateTime: piece, title: piece }, fullTime(piece));
   });
 }
 

@@ -2,12 +2,11 @@ import type { ComponentChildren, VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { MAX_ROW_CLIENTS } from '../../report/census.ts';
 import { bodyCheckLines, clientWouldFail, isWaitedFor, reasonsOf } from '../../report/client-report.ts';
-import { metByBrownouts } from '../../report/endings.ts';
 import type { RolloutView as Rollout } from '../../rollout/rollout-tally.ts';
 import type { Census, CensusRow, ClientReport, Report, ReportDay } from '../api.ts';
-import { brownoutSentences, endSentences } from '../operator-view.ts';
 import { useAsked } from './admin-client.ts';
 import { ClientName, type ClientNameProps } from './client-name.ts';
+import { endCard } from './end-view.ts';
 import { ago, count, counted, type HueOf } from './format.ts';
 import { ChartFrame, linearTicks, type Plot } from './hour/charts.ts';
 import { type Go, toExchanges } from './page-state.ts';
@@ -64,8 +63,11 @@ export function RetirementView({ go, announce, hueOf, clients, onNamed }: Retire
     el('h2', null, 'Retirement of V1'),
     coverageOf(report),
     responseBanner(report),
-    endCard(report, rollout),
-    newcomersCard(report),
+    endCard(
+      report,
+      rollout,
+      linkButton('Plan the end of V1', () => go({ view: 'end', entry: undefined })),
+    ),
     exportsOf(),
     card('Burn-down by day', undefined, part(BurnDown, { days: report.days })),
     part(ClientsCard, { report, go, hueOf, clients, announce, onNamed }),
@@ -73,46 +75,16 @@ export function RetirementView({ go, announce, hueOf, clients, onNamed }: Retire
   );
 }
 
-/** The dates of V1's end, the brownouts, and whom each of them met. */
-function endCard({ clients, endings = [] }: Report, rollout: Rollout | undefined): VNode {
-  const dates = rollout === undefined ? [] : endSentences(rollout, Date.now());
-  const planned = rollout === undefined ? [] : brownoutSentences(rollout);
-  const met = metByBrownouts(clients);
-  const unmet = (rollout?.brownouts ?? []).filter(
-    ({ id, state }) => state !== 'to-come' && met.every(({ brownout }) => brownout !== id),
-  );
-  return card(
-    'When V1 ends',
-    undefined,
-    rollout !== undefined &&
-      rollout.sunset === undefined &&
-      el('p', null, 'The rule book has no sunset: V1 ends on no date yet.'),
-    sentenceList([
-      ...dates,
-      ...endings.map((ending) => ending.sentence),
-      ...planned,
-      ...met.map((one) => one.sentence),
-      ...unmet.map(({ id }) => `Brownout ${id} has met nobody in this time.`),
-    ]),
-  );
-}
-
-/** The clients that are new to V1. */
-function newcomersCard({ newcomers = [] }: Report): VNode | false {
-  if (newcomers.length === 0) return false;
-  return card('New to V1', undefined, sentenceList(newcomers.map((one) => one.sentence)));
-}
-
 /** Whose traffic the report counts. */
 function coverageOf({ coverage }: Report): VNode | undefined {
   if (coverage === undefined) return undefined;
-  const { kind, sentence, replicas = 1 } = coverage;
+  const { kind, replicas = 1 } = coverage;
   return el(
     'p',
     { class: `coverage coverage-${kind}` },
     el('strong', { class: 'badge' }, kind === 'fleet' ? counted(replicas, 'replica') : COVERAGE_WORDS[kind]),
     ' ',
-    sentence,
+    sentence(coverage.sentence),
   );
 }
 

@@ -16,7 +16,6 @@ import {
   slowerSentence,
 } from '../../rollout/rollout-state.ts';
 import type { Report, RulesView } from '../api.ts';
-import { brownoutSentences, endSentences } from '../operator-view.ts';
 import { rolloutEffect, type RolloutEffect, ruleWords } from '../rollout-effect.ts';
 import { AdminFailure, asFailure, getJson, postJson, useAsked } from './admin-client.ts';
 import { ago, clockTime, count, counted, dayTime } from './format.ts';
@@ -141,7 +140,6 @@ export function RolloutView({ go, announce, rules }: RolloutViewProps): VNode {
     changesCard(response),
     canariesCard(response),
     shadowsCard(response),
-    endCard(response),
     bodyChecksCard(response),
     checked !== undefined &&
       part(RolloutDialog, { checked, onCancel: () => setChecked(undefined), carryOut }),
@@ -489,12 +487,6 @@ function firstFaults({ pointers, refusals }: BodyCheckRow): ComponentChildren {
     .map(({ at, count: times }) =>
       el('div', { key: at }, el('code', null, visibleText(at || '(the body)')), ` ${count(times)}×`),
     );
-}
-
-function endCard(rollout: Rollout): VNode | false {
-  const sentences = [...endSentences(rollout, Date.now()), ...brownoutSentences(rollout)];
-  if (sentences.length === 0) return false;
-  return card('The end of V1', undefined, sentenceList(sentences));
 }
 
 function countText(counted: CountView): string {

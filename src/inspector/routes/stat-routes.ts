@@ -1,16 +1,19 @@
 import type { Hono } from 'hono';
 import type { GuideDocument } from '../../report/guide/guide-document.ts';
 import { guideHtml, guideMail, guideMarkdown } from '../../report/guide/guide-text.ts';
+import { DEFAULT_LEAD_DAYS } from '../../report/plan/plan.ts';
+import { Zone } from '../../report/plan/zone.ts';
 import { reportCsvLines, reportMarkdownParts } from '../../report/report-text.ts';
 import { makeReportInSteps, type Report } from '../../report/report.ts';
 import { parsedJson } from '../../rewrite-log/attributes.ts';
 import { exchangeFamilies, rolloutFamilies, statFamilies } from '../../rewrite-log/metric-families.ts';
 import type { ReplicaView } from '../../rollout/rollout-tally.ts';
 import { METRICS_TYPE, printMetrics } from '../../rewrite-log/metrics.ts';
-import type { ClientsView, HistoryView, Overview, State } from '../api.ts';
+import type { ClientsView, EndPlan, HistoryView, Overview, State } from '../api.ts';
 import { conditionsOf, RECENT_MINUTES } from '../conditions.ts';
 import { errorGroups } from '../entries/search-entries.ts';
 import { type InspectorParts, clientGuide } from '../inspector-parts.ts';
+import type { RunInThread } from '../operator-work.ts';
 import { overviewOf } from '../overview.ts';
 import {
   bodyFailure,
@@ -26,6 +29,10 @@ const DAYS = {
   accepts: (value: string): boolean => /^\d{1,4}$/.test(value) && Number(value) > 0,
   words: 'a number of days from 1 to 9999',
 };
+const ZONE = {
+  accepts: isZone,
+  words: 'the name of a time zone such as Europe/Berlin',
+};
 const MARKDOWN_TYPE = 'text/markdown; charset=utf-8';
 const HTML_TYPE = 'text/html; charset=utf-8';
 const CSV_TYPE = 'text/csv; charset=utf-8';
@@ -36,11 +43,24 @@ const MAX_FAULTS = 20;
 /** Maximum bytes of a request to name a client. */
 const NAME_BYTES = 2048;
 
-/** Adds `/overview`, `/state`, `/history`, `/metrics` and `/report`. */
+/** Milliseconds for which a plan holds: a log is not read again for each look. */
+const PLAN_MS = 60_000;
+
+/** Days after which a client without a V1 request counts as gone, as in `report`. */
+const GONE_AFTER_DAYS = 14;
+
+/** Adds `/overview`, `/state`, `/history`, `/metrics`, `/report` and `/plan`. */
 export function statRoutes(app: Hono, parts: InspectorParts): void {
   const { view, time, startedAt } = parts;
+  const plans = endPlans(parts);
   app.get('/state', (c) => c.json(stateOf(parts)));
   app.get('/overview', async () => jsonResponse(await overview(parts)));
+  app.get('/plan', async (c) => {
+    const { zone = 'UTC', lead } = c.req.query();
+    const fault = queryFault(c.req.query(), { zone: ZONE, lead: DAYS });
+    if (fault !== undefined) return c.json(failureBody(400, 'bad-query', fault), 400);
+    return await plans(zone, lead === undefined ? undefined : Number(lead));
+  });
   app.get('/history', (c) => {
     const history: HistoryView = {
       since: new Date(startedAt).toISOString(),
@@ -83,6 +103,14 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
   });
 }
 
+function isZone(name: string): boolean {
+  try {
+    return new Zone(name).name === name;
+  } catch {
+    return false;
+  }
+}
+
 /** The report of what this gateway, or all replicas, counted. */
 async function reportOf(parts: InspectorParts, goneAfterDays?: number): Promise<Report> {
   const now = new Date(parts.time()).toISOString();
@@ -105,6 +133,47 @@ async function reportOf(parts: InspectorParts, goneAfterDays?: number): Promise<
     goneAfterDays,
   };
   return await makeReportInSteps(tally, options, pause);
+}
+
+/** Returns what makes plans for the end of V1; one that was just made is not made again. */
+function endPlans(parts: InspectorParts): (zone: string, lead: number | undefined) => Promise<Response> {
+  const { planEnd, time, names } = parts;
+  const plans = new Map<string, { readonly until: number; readonly made: ReturnType<RunInThread> }>();
+  return async (zone, lead) => {
+    if (planEnd === undefined) {
+      const made = [
+        'No plan: this gateway writes its log to no file. Save what it prints, and run capture-gateway plan with it.',
+      ];
+      return Response.json({ zone, made, parts: [], clients: [] } satisfies EndPlan);
+    }
+    const now = time();
+    for (const [key, { until }] of plans) if (until <= now) plans.delete(key);
+    const key = `${zone} ${lead ?? ''}`;
+    let plan = plans.get(key);
+    if (plan === undefined) {
+      const { rollout } = parts.rules().current.ruleBook;
+      const { replica } = stateOf(parts);
+      const made = planEnd({
+        now,
+        zone,
+        leadDays: lead ?? rollout?.leadDays ?? DEFAULT_LEAD_DAYS,
+        goneAfterDays: GONE_AFTER_DAYS,
+        names: new Map([...Object.entries(rollout?.clients ?? {}), ...names()]),
+        rollout,
+        whose:
+          replica &&
+          `It is the log of the replica ${replica.name} alone: capture-gateway plan reads all logs together.`,
+      });
+      plan = { until: now + PLAN_MS, made };
+      plans.set(key, plan);
+    }
+    const { status, bytes } = await plan.made.catch((error: unknown) => {
+      plans.delete(key);
+      throw error;
+    });
+    if (status !== 200) plans.delete(key);
+    return new Response(new Uint8Array(bytes), { status, headers: { 'Content-Type': 'application/json' } });
+  };
 }
 
 async function overview(parts: InspectorParts): Promise<Overview> {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { resolve } from 'node:path';
 import type { Hono } from 'hono';
 import type { GatewayParts } from '../../gateway/gateway-context.ts';
 import type { Gateway } from '../../gateway/gateway.ts';
@@ -116,6 +117,7 @@ export async function createOperators(parts: OperatorParts): Promise<Operators> 
     run,
     startedAt,
     thread: new OperatorThread(),
+    planThread: new OperatorThread(),
     processStats: watchProcess(),
     namesFile: await openNamesFile(settings.get(table.clientNames)),
   };
@@ -159,6 +161,8 @@ interface OperatorState {
   /** Milliseconds since 1970. */
   readonly startedAt: number;
   readonly thread: OperatorThread;
+  /** A log takes longer to read than an explanation may wait. */
+  readonly planThread: OperatorThread;
   readonly processStats: ReturnType<typeof watchProcess>;
   readonly namesFile: NamesFile;
 }
@@ -196,7 +200,8 @@ function fleetTotals(
 function inspectorParts(state: OperatorState, gateway: Gateway): InspectorParts {
   const { parts, view, totals, gaps, books, run, startedAt, thread, namesFile } = state;
   const { settings, ruleBooks, gatewayOrigin, origin } = parts;
-  const logFile = settings.get(table.logFile);
+  const log = settings.get(table.logFile);
+  const logFile = log === 'off' ? undefined : log;
   return {
     view,
     totals,
@@ -209,8 +214,11 @@ function inspectorParts(state: OperatorState, gateway: Gateway): InspectorParts 
       return parts.merge?.(own) ?? own;
     },
     rules: () => ruleBooks,
-    loggedEntry:
-      logFile === undefined || logFile === 'off' ? undefined : (id) => findLoggedEntry(logFile, id),
+    loggedEntry: logFile === undefined ? undefined : (id) => findLoggedEntry(logFile, id),
+    planEnd:
+      logFile === undefined
+        ? undefined
+        : (work) => state.planThread.run({ kind: 'plan', logFile: resolve(logFile), ...work }),
     rulesOf: (hash) => books.get(hash),
     limits: gateway.options,
     decode: gateway.parts.decode,

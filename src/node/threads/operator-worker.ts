@@ -5,7 +5,7 @@ import type { RuleBook } from '../../rules/rule-book.ts';
 import { decodeBody } from '../decode-body.ts';
 import { TransformThreads } from './transform-thread.ts';
 
-// The operators' thread: explains requests and shows entries of any size, while the event loop serves clients.
+// The operators' thread: explains requests, shows entries of any size and plans from logs, while the event loop serves clients.
 
 const transforms = new TransformThreads();
 
@@ -24,6 +24,8 @@ async function respond(work: OperatorWork): Promise<void> {
     compiled,
     decode: decodeBody,
     transform: transforms.run,
+    // Few operators plan, and few of those who explain.
+    plan: async (plan) => (await import('../log/plan-of-log.ts')).planOfLog(plan),
     now,
     pause,
   });

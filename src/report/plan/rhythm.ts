@@ -144,14 +144,14 @@ const LIKENESSES: readonly Likeness[] = [
   { key: weekdayOf, words: (day) => `${weekdayName(weekdayOf(day))}s`, least: 4, most: 8, isRare: false },
   {
     key: (day) => (Math.floor((day + 3) / 7) % 2) * 7 + weekdayOf(day),
-    words: (day) => `second ${weekdayName(weekdayOf(day))}s`,
+    words: (day) => `every second ${weekdayName(weekdayOf(day))}`,
     least: 3,
     most: 6,
     isRare: true,
   },
   {
     key: (day) => dateOf(day),
-    words: (day) => `${dateOf(day)}. of a month`,
+    words: (day) => `the ${ordinal(dateOf(day))} of a month`,
     least: 3,
     most: 6,
     isRare: true,
@@ -165,21 +165,21 @@ const LIKENESSES: readonly Likeness[] = [
   },
   {
     key: (day) => weekdayOf(day) * 8 + Math.ceil(dateOf(day) / 7),
-    words: (day) => `${Math.ceil(dateOf(day) / 7)}. ${weekdayName(weekdayOf(day))} of a month`,
+    words: (day) => `the ${ordinal(Math.ceil(dateOf(day) / 7))} ${weekdayName(weekdayOf(day))} of a month`,
     least: 3,
     most: 6,
     isRare: true,
   },
   {
     key: (day) => workdayOfMonth(day),
-    words: (day) => `${workdayOfMonth(day) ?? ''}. working day of a month`,
+    words: (day) => `the ${ordinal(workdayOfMonth(day) ?? 0)} working day of a month`,
     least: 3,
     most: 6,
     isRare: true,
   },
   {
     key: (day) => (new Date(day * DAY_MS).getUTCMonth() % 3) * 32 + dateOf(day),
-    words: (day) => `${dateOf(day)}. of a quarter's month`,
+    words: (day) => `the ${ordinal(dateOf(day))} of a month of each quarter`,
     least: 2,
     most: 4,
     isRare: true,
@@ -406,6 +406,12 @@ export class Forecaster {
     if (weekdays.length > 0) return weekdays.map((weekday) => `${weekdayName(weekday)}s`).join(', ');
     return `irregular (${this.days.length} days)`;
   }
+}
+
+/** A number as a date has it: `1st`, `22nd`, `13th`. */
+function ordinal(value: number): string {
+  const ending = Math.floor((value % 100) / 10) === 1 ? undefined : ['th', 'st', 'nd', 'rd'][value % 10];
+  return `${value}${ending ?? 'th'}`;
 }
 
 /** The shortest run of hours of the day with nine tenths of the requests. */

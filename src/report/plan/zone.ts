@@ -95,7 +95,8 @@ export function clockText(local: number): string {
 
 /** The name of a weekday from 0, Sunday. */
 export function weekdayName(weekday: number): string {
-  return WEEKDAYS[weekday] ?? '';
+  const names = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
+  return names[weekday] ?? '';
 }
 
 /**

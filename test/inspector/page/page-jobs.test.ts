@@ -5,13 +5,18 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type Browser, startBrowser } from '../../support/browser.ts';
-import type { State } from '../../../src/inspector/api.ts';
+import type { EndPlan, State } from '../../../src/inspector/api.ts';
+import type { Plan } from '../../../src/report/plan/plan.ts';
+import { Zone } from '../../../src/report/plan/zone.ts';
+import { entryAt, simulatedFleet } from '../../report/plan/fleet.ts';
 import type { RolloutView } from '../../../src/rollout/rollout-tally.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
 import { command } from '../../support/command.ts';
 import { until } from '../../support/until.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { inspectGateway, type InspectedGateway } from '../../support/inspected-gateway.ts';
+
+const DAY_MS = 86_400_000;
 
 let browser: Browser;
 
@@ -32,12 +37,64 @@ async function started(
   return gateway;
 }
 
+/** The path of the shipped rule book with more lines, and one text in the place of another. */
+async function bookWith(
+  lines: string,
+  [before, after]: readonly [string, string] = ['', ''],
+): Promise<string> {
+  const path = join(temporaryFolder('jobs'), 'rules.yaml');
+  await writeFile(
+    path,
+    `${(await readFile('config/rules.yaml', 'utf8')).replace(before, after)}\n${lines}\n`,
+  );
+  return path;
+}
+
 /** What axe finds wrong with a page. */
 async function barriers(page: Page): Promise<readonly unknown[]> {
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate<{ readonly violations: readonly unknown[] }>('axe.run()');
   return violations;
 }
+
+test('first look: the state in a sentence, and what is wrong first, each with its exchanges', async () => {
+  const gateway = await started({ capture: 'bodies' });
+  for (let n = 0; n < 3; n += 1)
+    expect(await gateway.send('POST', '/api/v1/clients', `{"data":{"name":"client ${n}"}}`, `key-${n}`)).toBe(
+      201,
+    );
+  for (const key of ['key-1', 'key-2', 'key-2'])
+    expect(await gateway.send('POST', '/api/v1/clients', '{"data":{"name":"x","colour":"red"}}', key)).toBe(
+      422,
+    );
+  expect(await gateway.send('POST', '/api/v1/clients', '{"data":[]}', 'key-0')).toBe(422);
+  expect(await gateway.send('GET', '/api/v2/heartbeat', undefined, 'key-of-V2')).toBe(200);
+  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/`);
+  await page
+    .getByText('8 requests: 6 migrated, 1 of V2 clients, 3 refused by V2, 1 by the gateway.', { exact: true })
+    .waitFor();
+  const items = page.locator('.overview li');
+  const worst = items.first();
+  expect(await worst.innerText()).toMatch(
+    /V2 refused 3 requests of 2 clients with 422 at \/colour, in create_client\.$/,
+  );
+  expect(await items.allInnerTexts()).toEqual([
+    expect.anything(),
+    expect.stringContaining(
+      'The gateway responded to 1 request of 1 client with wrapper-not-object at /data',
+    ),
+    expect.stringContaining('V2 responds to V1 requests, which are migrated.'),
+    expect.stringMatching(/V1 is still needed, as of \S+ 3 clients used V1 in the last 14 days: /),
+    expect.stringMatching(/The rule book [0-9a-f]{16} with \d+ changes/),
+  ]);
+  expect(await barriers(page)).toEqual([]);
+  await worst.getByRole('link').click();
+  await expect.poll(() => page.locator('.entry').count()).toBe(3);
+  await expect
+    .poll(() => page.locator('.entry .reason').first().innerText())
+    .toMatch(/^V2 422 at \/colour: \S+/);
+  expect(complaints).toEqual([]);
+});
 
 test("an owner's complaint: the order is found by what the owner says, and the reason stands first", async () => {
   const folder = temporaryFolder('jobs');
@@ -192,11 +249,111 @@ test('observe to migrate and back: one step each, and what would be refused or e
   expect(complaints.filter((one) => !one.includes('422'))).toEqual([]);
 });
 
+test('who still uses V1: the clients that do, what each has to change, and who would fail', async () => {
+  const v1 = await rawServer((socket) => socket.write(ok('{"data":{}}')));
+  const gateway = await started({
+    'v1-upstream': v1.origin,
+    'client-secret': 'the secret of this test',
+    'client-names': join(temporaryFolder('jobs'), 'names.yaml'),
+    rules: await bookWith('modes: { default: observe, operations: { heartbeat: migrate } }'),
+  });
+  const order = '{"data":{"property":{"display_name":"Loft","suburb":"Enmore"}}}';
+  for (let n = 0; n < 4; n += 1) {
+    await gateway.send('POST', '/api/v1/orders/floor_plans', order, 'edits');
+    await gateway.send('GET', '/api/v1/heartbeat', undefined, 'address-alone');
+    await gateway.send(
+      'POST',
+      '/api/v1/clients',
+      n % 2 === 0 ? '{"data":[]}' : '{"data":{"name":"x"}}',
+      'fails',
+    );
+    await gateway.send('GET', '/api/v2/heartbeat', undefined, 'moved');
+  }
+  const { page } = await browser.open(`${gateway.adminOrigin}/?view=retirement`);
+  await page.getByRole('heading', { name: /^V1 is still needed, as of \d{4}-\d\d-\d\d\.$/ }).waitFor();
+  await page.getByText(/^3 clients used V1 in the last 14 days: /).waitFor();
+  const row = (words: RegExp): Promise<void> => page.getByRole('row', { name: words }).waitFor();
+  await row(/field-work.*order_floor_plan\s?4.*property-address/);
+  await row(/url-only.*heartbeat\s?4/);
+  await row(/2 of 4 would fail after the migration/);
+  expect(await page.locator('.scroll:has(.client-name) tbody tr').count()).toBe(3);
+  await page
+    .getByRole('row', { name: /field-work.*order_floor_plan/ })
+    .getByRole('button', { name: /^Show the exchanges/ })
+    .click();
+  await expect.poll(() => page.locator('.entry').count()).toBe(4);
+});
+
+test('the end of V1: the dates, whom no brownout is known to meet, and when each client will notice', async () => {
+  const zone = new Zone('Australia/Sydney');
+  const now = Date.now();
+  const fleet = simulatedFleet(4, zone, { since: now - 150 * DAY_MS, now, end: now });
+  const some = [...Map.groupBy(fleet, ({ kind }) => kind)].flatMap(([kind, all]) =>
+    all.slice(0, kind === 'office' ? 6 : 2),
+  );
+  const played = [
+    ...new Set([...some, ...fleet.filter(({ hash }) => some.some((one) => one.rotatedFrom === hash))]),
+  ];
+  const lines = played.flatMap(({ times, hash, operation }) =>
+    times.map((time) => JSON.stringify({ ...entryAt(time, hash, operation), level: 'info', requestId: 'r' })),
+  );
+  const logFile = join(temporaryFolder('jobs'), 'rewrite.log');
+  await writeFile(logFile, `${lines.sort().join('\n')}\n`);
+  const rules = await bookWith(
+    'sunset: { at: 2099-06-30, after: gone }\nbrownouts: [{ id: first, from: 2099-01-01 }]',
+    ['heartbeat: GET /heartbeat', 'heartbeat: { match: GET /heartbeat, sunset: 2098-01-01 }'],
+  );
+  const gateway = await started({ 'log-file': logFile, rules });
+  const { page } = await browser.open('about:blank');
+  const session = await page.context().newCDPSession(page);
+  await session.send('Emulation.setTimezoneOverride', { timezoneId: zone.name });
+  await page.goto(`${gateway.adminOrigin}/?view=end`);
+  // The rule book, in the operator's zone.
+  await page
+    .getByText(/^It ends on 2099-06-30 10:00:00 (?:GMT\+10|AEST), .*: V1 requests get 410 from then on\.$/)
+    .waitFor();
+  await page.getByText(/^Brownout first is to come: 100 % get 410, from 2099-01-01 11:00:00/).waitFor();
+  // The plan: what the command prints from the same log.
+  const told = command(['plan', logFile, '--zone', zone.name, '--rules', rules, '--format', 'json']);
+  await told.exit;
+  const plan = JSON.parse(told.stdout()) as Plan;
+  const parts = (await (await fetch(`${gateway.adminOrigin}/plan?zone=${zone.name}`)).json()) as EndPlan;
+  expect(parts.clients).toEqual(plan.clients.map(({ client }) => client));
+  const unmet = plan.clients.filter(({ notices }) => notices === undefined);
+  expect(unmet.length).toBeGreaterThan(2);
+  await page
+    .getByText(
+      `${plan.clients.length} clients still use V1. A brownout is known to meet ${plan.clients.length - unmet.length} of them; of ${unmet.length} it is not known.`,
+    )
+    .waitFor();
+  await page.getByText(`All times are those of ${zone.name}.`).waitFor();
+  const clients = page.getByRole('region', { name: 'Clients' }).getByRole('row');
+  expect(await clients.count()).toBe(1 + plan.clients.length);
+  for (const { client, notices } of plan.clients)
+    await page
+      .getByRole('row', {
+        name: new RegExp(
+          `${client} .*${notices === undefined ? 'not known' : `${zone.text(Date.parse(String(notices.at)))} \\(${notices.brownout}\\)`}`,
+        ),
+      })
+      .first()
+      .waitFor();
+  await page.getByRole('region', { name: 'Keys that seem rotated' }).waitFor();
+  await page
+    .getByText(/^Operation heartbeat ends on 2098-01-01;/)
+    .first()
+    .waitFor();
+  expect(await barriers(page)).toEqual([]);
+  // At 360 px only the tables scroll to the side.
+  await page.setViewportSize({ width: 360, height: 740 });
+  expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+});
+
 test('a draft of rules survives another view, and a field that opens takes the typing', async () => {
   const folder = temporaryFolder('jobs');
   const gateway = await started({ 'client-names': join(folder, 'names.yaml') });
   for (let n = 0; n < 12; n += 1)
-    await gateway.send('POST', '/api/v1/clients', `{"data":{"name":"client ${n}"}}`, `key ${n}`);
+    await gateway.send('POST', '/api/v1/clients', `{"data":{"name":"client ${n}"}}`, `key-${n}`);
   const { page } = await browser.open(`${gateway.adminOrigin}/?view=rules`);
   const draft = page.getByRole('textbox', { name: 'Rule book' });
   await draft.fill('# a draft\n');

@@ -12,7 +12,7 @@ import {
 } from '../../support/inspected-gateway.ts';
 
 const run = promisify(execFile);
-const VIEWS = ['traffic', 'hour', 'rules', 'retirement', 'explain', 'rollout', 'errors'];
+const VIEWS = ['traffic', 'hour', 'rules', 'retirement', 'end', 'explain', 'rollout', 'errors'];
 const PERSPECTIVES = ['diff', 'v1-request', 'v2-request', 'v2-response', 'client-response'];
 
 let browser: Browser;

@@ -1,4 +1,4 @@
-import { parseEntry, readLogFile } from '../../../src/cli/logs/log-files.ts';
+import { parseEntry, readLogFile } from '../../../src/node/log/log-files.ts';
 import { Guide } from '../../../src/report/guide/guide.ts';
 import type { GuideBody, GuideDocument } from '../../../src/report/guide/guide-document.ts';
 import type { CompiledRuleBook } from '../../../src/rewrite/compiled-rule-book.ts';

@@ -1,7 +1,7 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { applyStrips } from '../../../src/cli/report/report.ts';
-import { readLogFile } from '../../../src/cli/logs/log-files.ts';
+import { readLogFile } from '../../../src/node/log/log-files.ts';
 import { loadRuleBook } from '../../../src/node/rule-books.ts';
 import type { UnknownAttributes } from '../../../src/reference/resources.ts';
 import { OpenApiNames } from '../../../src/report/census.ts';

@@ -152,7 +152,7 @@ test('a client that comes once a quarter moves the sunset beyond twice its pause
   const plan = makePlan(tallied([client], zone, now), optionsFor(zone, now));
   expect(plan?.sunset).toBeGreaterThan(now + 182 * DAY);
   const [only] = plan?.clients ?? [];
-  expect(only?.rhythm).toContain("15. of a quarter's month");
+  expect(only?.rhythm).toContain('the 15th of a month of each quarter');
   expect(only?.notices?.at).toBeGreaterThan(Date.parse('2027-01-15T05:00:00Z'));
   expect(only?.notices?.at).toBeLessThan(Date.parse('2027-01-15T07:00:00Z'));
   expect(plan?.brownouts).toContainEqual(expect.objectContaining({ id: only?.notices?.brownout, meets: 1 }));

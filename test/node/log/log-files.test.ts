@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { logSources, readLogFile } from '../../../src/cli/logs/log-files.ts';
+import { logSources, readLogFile } from '../../../src/node/log/log-files.ts';
 import { entryLine } from '../../../src/rewrite-log/entry-line.ts';
 import { sampleEntry } from '../../support/sample-entries.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';

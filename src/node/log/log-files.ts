@@ -15,20 +15,21 @@ const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
 /**
  * Reads a log file chunk by chunk and decompresses gzip and Zstandard, which it detects by their first bytes. `-` is stdin, packed or
- * not. Lines are taken out of the records in which Cloudflare keeps them.
+ * not. Lines are taken out of the records in which Cloudflare keeps them. `start` is the byte of a plain file to begin at, where a
+ * line may be cut.
  */
-export function readLogFile(path: string, chunkBytes = CHUNK_BYTES): AsyncGenerator<LogPiece> {
-  return unwrapLog(readPacked(path, chunkBytes));
+export function readLogFile(path: string, chunkBytes = CHUNK_BYTES, start = 0): AsyncGenerator<LogPiece> {
+  return unwrapLog(readPacked(path, chunkBytes, start));
 }
 
-async function* readPacked(path: string, chunkBytes: number): AsyncGenerator<LogPiece> {
+async function* readPacked(path: string, chunkBytes: number, start: number): AsyncGenerator<LogPiece> {
   if (path === '-') {
     yield* ofStdin(chunkBytes);
     return;
   }
   const unpack = unpacker(await firstBytes(path), chunkBytes);
   if (unpack === undefined) {
-    yield* ofPlainFile(path, chunkBytes);
+    yield* ofPlainFile(path, chunkBytes, start);
     return;
   }
   const file = createReadStream(path, { highWaterMark: chunkBytes });
@@ -46,14 +47,17 @@ export async function sizeOfFiles(paths: readonly string[]): Promise<number> {
 }
 
 /** An incomplete line stays in the buffer and the next bytes are read behind it, so nothing is concatenated. */
-async function* ofPlainFile(path: string, chunkBytes: number): AsyncGenerator<LogPiece> {
+async function* ofPlainFile(path: string, chunkBytes: number, start: number): AsyncGenerator<LogPiece> {
   const handle = await open(path, 'r');
   try {
+    // A pipe has no positions.
+    let position = start === 0 ? null : start;
     let buffer = Buffer.allocUnsafe(chunkBytes);
     let carried = 0;
     let read = 0;
     for (;;) {
-      const { bytesRead } = await handle.read(buffer, carried, buffer.length - carried, null);
+      const { bytesRead } = await handle.read(buffer, carried, buffer.length - carried, position);
+      if (position !== null) position += bytesRead;
       read += bytesRead;
       const end = carried + bytesRead;
       if (bytesRead === 0) {

@@ -2,7 +2,7 @@ import { readdirSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { lineTime, readMergedLogs } from '../../../src/cli/logs/log-files.ts';
+import { lineTime, readMergedLogs } from '../../../src/node/log/log-files.ts';
 import { entryLine } from '../../../src/rewrite-log/entry-line.ts';
 import { sampleEntry } from '../../support/sample-entries.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';

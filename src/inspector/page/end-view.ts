@@ -1,0 +1,131 @@
+import type { ComponentChildren, VNode } from 'preact';
+import { metByBrownouts } from '../../report/endings.ts';
+import type { PlanPart } from '../../report/plan/plan-text.ts';
+import type { RolloutView as Rollout } from '../../rollout/rollout-tally.ts';
+import type { EndPlan, Report } from '../api.ts';
+import { brownoutSentences, endSentences } from '../operator-view.ts';
+import { useAsked } from './admin-client.ts';
+import { type Go, toExchanges } from './page-state.ts';
+import { card, el, linkButton, Loading, part, scrollTable, sentenceList } from './parts.ts';
+
+const REFRESH = 10_000;
+
+/** A plan is made from a whole log, of days and weeks. */
+const PLAN_REFRESH = 600_000;
+
+/** The operator's zone. */
+const ZONE = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+/** When V1 ends: what the rule book declares and what came of it, and what a plan from the log proposes. */
+export function EndView({ go }: { readonly go: Go }): VNode {
+  const { response: report, failure } = useAsked<Report>('report?format=json', REFRESH);
+  const { response: rollout } = useAsked<Rollout>('rollout', REFRESH);
+  const plan = useAsked<EndPlan>(`plan?zone=${encodeURIComponent(ZONE)}`, PLAN_REFRESH);
+  if (report === undefined) return part(Loading, { failure, subject: 'the end of V1' });
+  return el(
+    'div',
+    { class: 'view retirement' },
+    el('h2', null, 'End of V1'),
+    endCard(report, rollout),
+    newcomersCard(report),
+    plan.response === undefined
+      ? part(Loading, { failure: plan.failure, subject: 'a plan from the log' })
+      : planOf(plan.response, go),
+  );
+}
+
+/** A plan as the command prints it; its clients lead to their exchanges. */
+function planOf(plan: EndPlan, go: Go): readonly VNode[] {
+  const { made, logFile, zone, parts } = plan;
+  const [dates, ...others] = parts;
+  return [
+    card(
+      'A plan from the log',
+      undefined,
+      sentenceList([
+        ...(dates === undefined && logFile !== undefined
+          ? ['There is nothing to plan: no client with an API key still uses V1 in this log.']
+          : []),
+        ...(dates?.sentences ?? []),
+        ...made,
+      ]),
+      dates !== undefined && [
+        tableOf(dates, plan, go),
+        el(
+          'p',
+          null,
+          'This writes the plan into a rule book; --lead, --avoid and the logs of others change it:',
+        ),
+        el(
+          'pre',
+          { class: 'file', tabIndex: 0 },
+          `capture-gateway plan ${logFile} --zone ${zone} --into rules.yaml`,
+        ),
+      ],
+    ),
+    ...others.map((one) =>
+      card(
+        one.title,
+        undefined,
+        one.sentences.length > 0 && sentenceList(one.sentences),
+        tableOf(one, plan, go),
+      ),
+    ),
+  ];
+}
+
+function tableOf({ title, table }: PlanPart, { clients }: EndPlan, go: Go): VNode | false {
+  if (table === undefined) return false;
+  const { head, rows } = table;
+  const links = title === 'Clients' ? clients : [];
+  return scrollTable<number>(
+    title,
+    head.map((name, column) => ({
+      name: name.charAt(0).toUpperCase() + name.slice(1),
+      ...(column === 0 ? { kind: 'head' as const } : {}),
+      cell: (row) => {
+        const [text, hash] = [rows[row]?.[column] ?? '', links[row]];
+        return column === 0 && hash !== undefined
+          ? linkButton(text, toExchanges(go, `client:${hash}`), `Show the exchanges of ${text}`)
+          : text;
+      },
+    })),
+    { rows: rows.map((_, index) => index), keyOf: String },
+    'wide',
+  );
+}
+
+/** The dates of V1's end, the brownouts, and whom each of them met. */
+export function endCard(
+  { clients, endings = [] }: Report,
+  rollout: Rollout | undefined,
+  ...more: ComponentChildren[]
+): VNode {
+  const dates = rollout === undefined ? [] : endSentences(rollout, Date.now());
+  const planned = rollout === undefined ? [] : brownoutSentences(rollout);
+  const met = metByBrownouts(clients);
+  const unmet = (rollout?.brownouts ?? []).filter(
+    ({ id, state }) => state !== 'to-come' && met.every(({ brownout }) => brownout !== id),
+  );
+  return card(
+    'When V1 ends',
+    undefined,
+    rollout !== undefined &&
+      rollout.sunset === undefined &&
+      el('p', null, 'The rule book has no sunset: V1 ends on no date yet.'),
+    sentenceList([
+      ...dates,
+      ...endings.map((ending) => ending.sentence),
+      ...planned,
+      ...met.map((one) => one.sentence),
+      ...unmet.map(({ id }) => `Brownout ${id} has met nobody in this time.`),
+    ]),
+    ...more,
+  );
+}
+
+/** The clients that are new to V1. */
+function newcomersCard({ newcomers = [] }: Report): VNode | false {
+  if (newcomers.length === 0) return false;
+  return card('New to V1', undefined, sentenceList(newcomers.map((one) => one.sentence)));
+}

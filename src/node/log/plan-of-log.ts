@@ -1,0 +1,102 @@
+import { stat } from 'node:fs/promises';
+import type { EndPlan } from '../../inspector/api.ts';
+import type { OperatorResult } from '../../inspector/entries/export-entry.ts';
+import type { PlanWork } from '../../inspector/operator-work.ts';
+import { makePlan, PlanTally } from '../../report/plan/plan.ts';
+import { planParts, type PlanPart } from '../../report/plan/plan-text.ts';
+import { Zone } from '../../report/plan/zone.ts';
+import { LineTally } from '../../report/tally/tally-lines.ts';
+import { count, counted } from '../../report/text.ts';
+import { rotatedLogs } from './find-entry.ts';
+import { readLogFile } from './log-files.ts';
+
+/** What is read of a log, the newest, some 2 s of work, and rows that are shown. */
+const LIMITS: PlanLimits = { bytes: 256 * 1024 * 1024, rows: 500 };
+
+/** A packed file counts for what it may hold. */
+const PACKING = 10;
+
+/** Bytes of a log, and rows of a table. */
+interface PlanLimits {
+  readonly bytes: number;
+  readonly rows: number;
+}
+
+/** Makes the plan for the end of V1 from a log file and the rotated ones beside it, within limits of bytes and rows, which it names. */
+export async function planOfLog(
+  { logFile, zone: name, whose, ...options }: PlanWork,
+  limits: PlanLimits = LIMITS,
+): Promise<OperatorResult> {
+  const zone = new Zone(name);
+  const counts = new PlanTally(zone);
+  const now = new Date(options.now).toISOString();
+  const lines = new LineTally(counts, () => now);
+  const { parts, isWhole } = await newestParts([logFile, ...(await rotatedLogs(logFile))], limits.bytes);
+  for (const { file, start } of parts) {
+    lines.begin(file);
+    for await (const { bytes } of readLogFile(file, undefined, start)) lines.add(bytes, file);
+  }
+  const plan = makePlan(counts, { ...options, zone, gaps: lines.gaps, avoid: new Set() });
+  const since = lines.coverage.flatMap((log) => log.since ?? []).sort()[0];
+  const entries = lines.coverage.reduce((sum, log) => sum + log.entries, 0);
+  const value: EndPlan = {
+    zone: name,
+    logFile,
+    made: [
+      since === undefined
+        ? `The log ${logFile} has no exchange.`
+        : `Made from ${counted(entries, 'exchange')} in ${logFile}, since ${zone.text(Date.parse(since))}.`,
+      ...(whose === undefined ? [] : [whose]),
+      ...(isWhole
+        ? []
+        : [
+            `The log is larger: only its newest ${count(Math.ceil(limits.bytes / 1024 / 1024))} MiB are read. capture-gateway plan reads all.`,
+          ]),
+      ...(lines.withoutInfo.length === 0
+        ? []
+        : ['The log has failures only, so when clients are awake is not known: set the log level to info.']),
+    ],
+    parts: plan === undefined ? [] : planParts(plan).map((one) => shortened(one, limits.rows)),
+    clients: plan?.clients.slice(0, limits.rows).map(({ client }) => client) ?? [],
+  };
+  return { status: 200, value };
+}
+
+/** A part with the first rows of its table alone, which it says. */
+function shortened(part: PlanPart, most: number): PlanPart {
+  const { table, sentences } = part;
+  if (table === undefined || table.rows.length <= most) return part;
+  const words = `The first ${count(most)} of ${count(table.rows.length)} are listed; capture-gateway plan lists all.`;
+  return {
+    ...part,
+    sentences: [...sentences, words],
+    table: { ...table, rows: table.rows.slice(0, most) },
+  };
+}
+
+/** The newest files of a log that hold no more than is read, the oldest first; of a plain one, the part at its end. */
+async function newestParts(
+  files: readonly string[],
+  most: number,
+): Promise<{
+  readonly parts: readonly { readonly file: string; readonly start: number }[];
+  readonly isWhole: boolean;
+}> {
+  const parts: { readonly file: string; readonly start: number }[] = [];
+  let left = most;
+  for (const file of files) {
+    const size = await stat(file).then(
+      (one) => one.size,
+      () => 0,
+    );
+    if (size === 0) continue;
+    const isPacked = /\.(?:gz|zst)$/.test(file);
+    const bytes = isPacked ? size * PACKING : size;
+    if (bytes > left && (isPacked || parts.length > 0)) return { parts, isWhole: false };
+    const start = Math.max(0, bytes - left);
+    parts.unshift({ file, start });
+    if (start > 0) return { parts, isWhole: false };
+    left -= bytes;
+  }
+  return { parts, isWhole: true };
+}

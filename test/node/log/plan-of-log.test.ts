@@ -1,0 +1,81 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { beforeAll, expect, test } from 'vitest';
+import type { EndPlan } from '../../../src/inspector/api.ts';
+import type { PlanWork } from '../../../src/inspector/operator-work.ts';
+import { planOfLog } from '../../../src/node/log/plan-of-log.ts';
+import { makePlan, PlanTally } from '../../../src/report/plan/plan.ts';
+import { planParts } from '../../../src/report/plan/plan-text.ts';
+import { Zone } from '../../../src/report/plan/zone.ts';
+import { entryAt, simulatedFleet } from '../../report/plan/fleet.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+const DAY_MS = 86_400_000;
+const NOW = Date.parse('2026-11-25T12:00:00Z');
+const ZONE = new Zone('Europe/Berlin');
+
+const fleet = simulatedFleet(7, ZONE, { since: NOW - 60 * DAY_MS, now: NOW, end: NOW }).filter(
+  ({ kind }) => kind === 'nightly' || kind === 'weekly',
+);
+const entries = fleet
+  .flatMap(({ times, hash, operation }) => times.map((time) => entryAt(time, hash, operation)))
+  .toSorted((one, other) => (one.time < other.time ? -1 : 1));
+const logFile = join(temporaryFolder('plan-of-log'), 'rewrite.log');
+const work: PlanWork = {
+  kind: 'plan',
+  logFile,
+  zone: ZONE.name,
+  now: NOW,
+  leadDays: 90,
+  goneAfterDays: 14,
+  names: new Map(),
+  rollout: undefined,
+};
+
+beforeAll(async () => {
+  const lines = entries.map((entry) => `${JSON.stringify({ ...entry, level: 'info', requestId: 'r' })}\n`);
+  const [first, second] = [lines.length / 3, (lines.length * 2) / 3].map(Math.floor);
+  await writeFile(`${logFile}.2.gz`, gzipSync(lines.slice(0, first).join('')));
+  await writeFile(`${logFile}.1`, lines.slice(first, second).join(''));
+  await writeFile(logFile, lines.slice(second).join(''));
+});
+
+async function planned(
+  ...limits: Parameters<typeof planOfLog> extends [unknown, ...infer More] ? More : never
+): Promise<EndPlan> {
+  return (await planOfLog(work, ...limits)).value as EndPlan;
+}
+
+test('a plan is made of a log and its rotated files, as of their entries', async () => {
+  const counts = new PlanTally(ZONE);
+  for (const entry of entries) counts.add(entry);
+  const { kind: _, logFile: __, zone: ___, ...options } = work;
+  const plan = makePlan(counts, { ...options, zone: ZONE, gaps: [], avoid: new Set() });
+  const { parts, clients, made } = await planned();
+  expect(parts).toEqual(planParts(plan ?? expect.fail('a plan')));
+  expect(clients).toEqual(plan?.clients.map(({ client }) => client));
+  expect(made).toEqual([
+    `Made from ${entries.length.toLocaleString('en')} exchanges in ${logFile}, since ${ZONE.text(Date.parse(entries[0]?.time ?? ''))}.`,
+  ]);
+});
+
+test('of a log that is too large the newest part is read, and of many clients the first are listed: both are said', async () => {
+  const { made, parts, clients } = await planned({ bytes: 100_000, rows: 10 });
+  expect(made[1]).toBe('The log is larger: only its newest 1 MiB are read. capture-gateway plan reads all.');
+  expect(made[0]).not.toContain(ZONE.text(Date.parse(entries[0]?.time ?? '')));
+  const listed = parts.find(({ title }) => title === 'Clients');
+  expect(listed?.table?.rows.length).toBe(10);
+  expect(listed?.sentences.join(' ')).toMatch(
+    /^The first 10 of \d+ are listed; capture-gateway plan lists all\.$/,
+  );
+  expect(clients.length).toBe(10);
+});
+
+test('a log without entries has no plan', async () => {
+  const { made, parts } = (
+    await planOfLog({ ...work, logFile: '/dev/null', whose: 'It is the log of the replica a alone.' })
+  ).value as EndPlan;
+  expect(made).toEqual(['The log /dev/null has no exchange.', 'It is the log of the replica a alone.']);
+  expect(parts).toEqual([]);
+});
