@@ -512,9 +512,10 @@ export class MappedValues {
   }
 
   /** Returns the position of the current value of `member` in the map; -1 if it is not in it, or an object or an array. */
-  find({ bytes, tape }: Draft, { node, literal }: DraftMember): number {
+  find({ bytes, tape }: Draft, { node, literal, value }: DraftMember): number {
     if (literal !== undefined) return this.positionOf(literal, 0, literal.length);
-    return node < 0 ? -1 : this.positionAt(bytes, tape, node);
+    // A rule may have put a list or an object in the place of what the node says.
+    return node < 0 || value !== undefined ? -1 : this.positionAt(bytes, tape, node);
   }
 
   /** Returns the position of the value of `node` in the map; -1 if it is not in it, or an object or an array. */

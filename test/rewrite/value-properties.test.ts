@@ -56,6 +56,7 @@ const anyRule: fc.Arbitrary<RequestRule> = fc.oneof(
     .record({ rule: fc.constant('rename' as const), member: name, in: inside, to: name })
     .filter(({ member, to }) => member !== to),
   fc.record({ rule: fc.constant('list' as const), member: name, in: inside, to: name }),
+  fc.record({ rule: fc.constant('unwrap' as const), member: name }),
   fc.record({
     rule: fc.constantFrom('strip' as const, 'only' as const),
     members: fc.shuffledSubarray(NAMES, { minLength: 1 }),

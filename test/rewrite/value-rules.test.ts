@@ -52,6 +52,8 @@ const there: readonly (readonly [rules: string, v1: string, v2: string])[] = [
   ['{ set: { a: [{}, 0] } }, { set: { a.*.b: 1 } }', '{}', '{"a":[{"b":1},0]}'],
   ['{ set: { a: 1 } }', '[]', '[]'],
   ['{ set: { a: 1 } }', '{"a":1,"a":2}', 'refused 400 duplicate-member /a'],
+  ['{ set: { a: [7] } }, { map: { 7: 8 }, of: a }', '{"a":7}', '{"a":[7]}'],
+  ['{ list: a, to: a }, { map: { 7: 8 }, of: a }', '{"a":7}', '{"a":[7]}'],
   // default
   ['{ default: { a: 1 } }', '{"x":0}', '{"x":0,"a":1}'],
   ['{ default: { a: 1 } }', '{"a":null}', '{"a":null}'],

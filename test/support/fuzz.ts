@@ -2,7 +2,7 @@
 const FACTOR = Number(process.env['FUZZ'] ?? 1);
 
 /** Milliseconds that a test may take with the usual number of cases. */
-const USUAL_TIMEOUT_MS = 120_000;
+const USUAL_TIMEOUT_MS = 600_000;
 
 /** The options of a test that makes cases at random. */
 export function fuzzTime(): { readonly timeout: number } {

@@ -162,8 +162,12 @@ function step(rule: RequestRule, object: Members, keeps: boolean): Members {
       const mapped = rule.values.find(({ from }) => isSame(get(rule.member), from));
       return mapped === undefined ? object : new Map([...object, [rule.member, scalar(mapped.to)]]);
     }
-    case 'unwrap':
-      throw new Error('the model has no unwrap');
+    case 'unwrap': {
+      if (!has(rule.member)) return object;
+      const inner = get(rule.member);
+      if (inner instanceof Map) return inner as Members;
+      throw new Refused();
+    }
   }
 }
 
