@@ -159,6 +159,26 @@ function prefixOf(
   return { prefix: chosen?.[0] ?? '', isServed };
 }
 
+/**
+ * The whole prefix of the version that is described, of its servers and its paths: empty where the servers have none, and undefined where
+ * there are no servers, or one that is no plain path.
+ */
+export function describedPrefix(description: Description, version: 'v1' | 'v2'): string | undefined {
+  const { prefix } = prefixOf(description, version);
+  const url = memberOf(elementsOf(description['servers'])[0], 'url');
+  const served =
+    typeof url === 'string' ? URL.parse(url, 'http://localhost')?.pathname.replace(/\/$/, '') : undefined;
+  if (served === undefined) return isPlainPrefix(prefix) ? prefix : undefined;
+  if (prefix !== '' && (prefix.startsWith(served) || served.endsWith(prefix)))
+    return prefix.startsWith(served) ? prefix : served;
+  const whole = served + prefix;
+  return whole === '' || isPlainPrefix(whole) ? whole : undefined;
+}
+
+function isPlainPrefix(text: string): boolean {
+  return /^(?:\/[\w.~-]+)+$/.test(text);
+}
+
 /** The path up to its version; undefined when it has none before its first other parameter. */
 function versionPrefix(path: string): string | undefined {
   const segments = path.split('/');

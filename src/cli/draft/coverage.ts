@@ -12,6 +12,7 @@ import {
   objectIn,
   templateOf,
 } from '../../openapi/description.ts';
+import { keywordIn } from '../../openapi/draft/compare-shapes.ts';
 import { resourceIn } from '../../openapi/draft/find-inverse.ts';
 import { parametersOf } from '../../openapi/draft/match-operations.ts';
 import { requestShape } from '../../openapi/draft/propose-rule-book.ts';
@@ -261,9 +262,8 @@ function wrongTypes(shape: Shape, value: unknown, path: string): readonly WrongT
     );
     if (!isTaken) return [{ path: path || 'the body', is: `a ${is}`, wanted: [...shape.types].join(' or ') }];
   }
-  const pattern =
-    typeof value === 'string' ? /\["pattern","((?:[^"\\]|\\.)*)"\]/.exec(shape.constraints)?.[1] : undefined;
-  if (pattern !== undefined && !isMatch(pattern, value))
+  const pattern = typeof value === 'string' ? keywordIn(shape.constraints, 'pattern') : undefined;
+  if (typeof pattern === 'string' && !isMatch(pattern, value))
     return [{ path, is: JSON.stringify(value), wanted: `the pattern ${pattern}` }];
   if (typeof value === 'string' && shape.values.length > 0 && !shape.values.includes(value))
     return [
@@ -299,6 +299,23 @@ const TEXTS: Readonly<Record<string, string>> = {
   uuid: '00000000-0000-4000-8000-000000000000',
 };
 
+/** Texts that usual patterns describe. */
+const PATTERN_TEXTS = [
+  '1',
+  '10.50',
+  '12345',
+  'a1',
+  'A',
+  'AB',
+  'AUD',
+  'AB1',
+  'AB-1',
+  '#aabbcc',
+  '+61255501234',
+  '12:30',
+  '1.0.0',
+];
+
 /** A value that a shape describes, with all members. */
 export function sampleOf(shape: Shape): unknown {
   const [first] = shape.values;
@@ -307,13 +324,18 @@ export function sampleOf(shape: Shape): unknown {
     return Object.fromEntries([...shape.members].map(([name, member]) => [name, sampleOf(member.shape)]));
   if (shape.element !== undefined) return [sampleOf(shape.element)];
   const [type] = shape.types;
+  const shown = keywordIn(shape.constraints, 'example') ?? keywordIn(shape.constraints, 'default');
+  if (shown !== undefined && [typeof shown, 'integer'].includes(type ?? typeof shown)) return shown;
   if (type === 'integer') return 1;
   if (type === 'number') return 10.5;
   if (type === 'boolean') return true;
   if (type === 'array') return [];
   if (type === 'object') return {};
-  const prefix = /\["pattern","\^([A-Za-z]{1,40}[_-])/.exec(shape.constraints)?.[1];
-  return TEXTS[shape.format] ?? (prefix === undefined ? 'text' : `${prefix}1`);
+  const declared = keywordIn(shape.constraints, 'pattern');
+  const pattern = typeof declared === 'string' ? declared : '';
+  const prefix = /^\^([A-Za-z]{1,40}[_-])/.exec(pattern)?.[1];
+  const text = TEXTS[shape.format] ?? (prefix === undefined ? 'text' : `${prefix}1`);
+  return isMatch(pattern, text) ? text : (PATTERN_TEXTS.find((one) => isMatch(pattern, one)) ?? text);
 }
 
 const TITLES: readonly (readonly [kind: Gap['kind'], title: string])[] = [

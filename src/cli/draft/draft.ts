@@ -6,7 +6,8 @@ import { generalPointer } from '../../json/pointer.ts';
 import type { NamedRequest } from '../../inspector/explain/curl-command.ts';
 import { BodySchemas } from '../../openapi/body-schemas.ts';
 import { type Description, readJsonText } from '../../openapi/description.ts';
-import { mergeRuleBook } from './merge-rule-book.ts';
+import { mergeRuleBook, saidMoves } from './merge-rule-book.ts';
+import type { SaidMoves } from '../../openapi/draft/match-operations.ts';
 import { printRuleBook, type ProposedRuleBook } from '../../openapi/draft/print-rule-book.ts';
 import { proposeFromTraffic, type RecordedRequest } from '../../openapi/draft/propose-from-traffic.ts';
 import { proposeRuleBook } from '../../openapi/draft/propose-rule-book.ts';
@@ -51,7 +52,8 @@ async function run(options: DraftOptions): Promise<CommandFault | undefined> {
   const read = isRecorded ? await readRecordedRequests(options) : readOnly([]);
   if (isFault(read)) return read;
   const requests = takeRead(read);
-  const book = await bookOf(options.v1, v2, requests, isRecorded);
+  const said = present && saidMoves(present.text);
+  const book = await bookOf(options.v1, v2, requests, isRecorded, said);
   if (isFault(book)) return book;
   const merged = present && mergeRuleBook(present.text, book);
   const text = merged?.text ?? printRuleBook(book);
@@ -117,6 +119,7 @@ async function bookOf(
   v2: Description,
   requests: readonly NamedRequest[],
   isRecorded: boolean,
+  said: SaidMoves | undefined,
 ): Promise<ProposedRuleBook | CommandFault> {
   if (source === undefined) {
     if (!isRecorded)
@@ -124,7 +127,7 @@ async function bookOf(
     return proposeFromTraffic(v2, requests.flatMap(recordedRequest));
   }
   const v1 = await readDescription(source);
-  return isFault(v1) ? v1 : proposeRuleBook(v1, v2);
+  return isFault(v1) ? v1 : proposeRuleBook(v1, v2, said);
 }
 
 /** The parts of a V1 request with a JSON body that a draft reads. */

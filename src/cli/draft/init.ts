@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { stdout } from 'node:process';
 import { Components } from '../../openapi/components.ts';
@@ -39,6 +39,8 @@ export async function runInit(options: InitOptions): Promise<void> {
   endWith(await run(options));
 }
 
+const SCHEMA = new URL('../../../config/rules.schema.json', import.meta.url);
+
 /** An address that nobody has, where V2's description tells none. */
 const NO_UPSTREAM = 'http://127.0.0.1:9000';
 
@@ -57,13 +59,15 @@ async function run(options: InitOptions): Promise<CommandFault | undefined> {
         'No operation of V1 was found in V2, so that there is nothing to write. Compare the paths and servers of the descriptions.',
       isJunk: true,
     };
-  const text = printRuleBook(proposed);
+  const text = printRuleBook(proposed, './rules.schema.json');
   const rules = join(dir, 'rules.yaml');
   const reading = await readRuleBook(text, rules);
   const cases = reading.ok ? await firstCases(v1, v2, reading.ruleBook) : '';
   const files: readonly (readonly [path: string, text: string])[] = [
     [join(dir, 'gateway.yaml'), settingsText(v2, options)],
     [rules, text],
+    // Editors complete and check the rule book with it.
+    [join(dir, 'rules.schema.json'), readFileSync(SCHEMA, 'utf8')],
     [join(dir, 'cases', 'first.txt'), cases],
   ];
   const present = files.map(([path]) => path).filter((path) => existsSync(path));

@@ -4,11 +4,13 @@ import { isObject, memberOf, objectIn } from '../../openapi/description.ts';
 import {
   printChanges,
   printOperations,
+  keyQuestion,
   printQuestions,
   questionOf,
   type ProposedOperation,
   type ProposedRuleBook,
 } from '../../openapi/draft/print-rule-book.ts';
+import type { SaidMoves } from '../../openapi/draft/match-operations.ts';
 import type { ProposedChange } from '../../openapi/draft/propose-changes.ts';
 
 /** A rule book with what was new, and how much that is. */
@@ -18,9 +20,23 @@ export interface MergedRuleBook {
   readonly changes: number;
 }
 
+/** Where the operations of a rule book lead: for those that it moves, method and path of V2 by the shape of V1's. */
+export function saidMoves(text: string): SaidMoves {
+  const operations = objectIn(parseDocument(text).toJS(), 'operations');
+  return new Map(
+    Object.values(operations).flatMap((declared) => {
+      const [match, to] = ['match', 'to'].map((key) => memberOf(declared, key));
+      if (typeof match !== 'string' || typeof to !== 'string') return [];
+      const [method = '', template = ''] = match.split(' ');
+      return [[`${method} ${templateShape(template)}`, to] as const];
+    }),
+  );
+}
+
 /**
  * Adds the operations that a rule book does not have, and the changes of members that no rule of it names, at the end of its lists. What
- * a person wrote stays to the byte: a member that a rule names is decided. The text is that of a rule book without faults.
+ * a person wrote stays to the byte: a member that a rule names is decided, and a key at the top that it does not have is a question, as
+ * it would change what the rules mean. The text is that of a rule book without faults.
  */
 export function mergeRuleBook(text: string, proposed: ProposedRuleBook): MergedRuleBook {
   const document = parseDocument(text);
@@ -40,7 +56,16 @@ export function mergeRuleBook(text: string, proposed: ProposedRuleBook): MergedR
       .map(([id, sentences]) => [renamed.get(id) ?? id, sentences]),
   );
   const added: ProposedRuleBook = { ...proposed, operations, changes, questions };
+  const keys = proposed.keys.flatMap((key) => {
+    const asked = {
+      ...key,
+      question: key.question ?? `does this hold? ${key.evidence ?? 'The descriptions say so.'}`,
+    };
+    const lines = keyQuestion(asked);
+    return memberOf(value, key.key) !== undefined || text.includes(lines[0] ?? '') ? [] : [...lines, ''];
+  });
   const inserted = [
+    keys.length === 0 ? undefined : headInsertion(document, keys),
     insertionAt(document, text, 'operations', printOperations(added)),
     insertionAt(document, text, 'changes', [...printChanges(added), ...indented(printQuestions(added))]),
   ].filter((insertion) => insertion !== undefined);
@@ -147,6 +172,15 @@ function nameIn(text: string): string {
 function memberIn(text: string): string {
   const path = /^\{ \w+: (?:\{.*\}, of: )?"?([^",}]+)"?/.exec(text)?.[1] ?? '';
   return path.trim().split('.').at(-1) ?? '';
+}
+
+/** The keys stand before the operations, or the first key that there is, with the comments above it. */
+function headInsertion(document: ReturnType<typeof parseDocument>, lines: readonly string[]): Insertion {
+  const items = isMap(document.contents) ? document.contents.items : [];
+  const keyOf = (item: Pair): unknown => (isScalar(item.key) ? item.key.value : undefined);
+  const first = items.find((item) => keyOf(item) === 'operations') ?? items[0];
+  const at = isScalar(first?.key) ? (first.key.range?.[0] ?? 0) : 0;
+  return { start: at, end: at, lines: lines.map((line) => `${line}\n`).join('') };
 }
 
 interface Insertion {

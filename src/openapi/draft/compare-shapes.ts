@@ -539,6 +539,9 @@ function addGone(name: string, place: GonePlace, work: Work): void {
       ...(converted.length > 0 && { conversions: converted }),
     } as const;
     addFinding({ found, confidence, evidence: why, doubt: against }, work);
+    const [before, after] = [v1.members.get(name), place.v2.members.get(to)];
+    const onlyIf = { ...work, doubt: `it holds only if ${name} is ${to} in V2`, questions: [] };
+    if (before !== undefined && after !== undefined) addMap(to, before.shape, after.shape, path, onlyIf);
     // Its value can be V2's in another form: that it is gone instead is not worth a second question.
     if (converted.length > 0) return;
   }
@@ -674,7 +677,7 @@ function askNewRequired(v1: Shape, v2: Shape, arrived: ReadonlySet<string>, path
 }
 
 /** A value that V2's description shows: its default, or the only one that there is. */
-function firstValue({ values, constraints }: Shape): FoundValue | undefined {
+export function firstValue({ values, constraints }: Shape): FoundValue | undefined {
   if (values.length === 1) return values[0];
   const initial = keywordIn(constraints, 'default') ?? keywordIn(constraints, 'example');
   return typeof initial === 'string' || typeof initial === 'number' || typeof initial === 'boolean'
@@ -683,7 +686,7 @@ function firstValue({ values, constraints }: Shape): FoundValue | undefined {
 }
 
 /** The value of a keyword in the text of constraints. */
-function keywordIn(constraints: string, name: string): unknown {
+export function keywordIn(constraints: string, name: string): unknown {
   if (constraints === '') return undefined;
   const pairs: unknown = JSON.parse(constraints);
   const found: unknown = Array.isArray(pairs)
@@ -715,6 +718,9 @@ const FORMS: ReadonlyMap<string, string> = new Map([
 
 function conversions(old: NamedShape, young: NamedShape): readonly Conversion[] {
   const [one, other] = [old.shape, young.shape];
+  const written = new Set(one.values.map(String));
+  // A list of other values is mapped.
+  if (isListedAlike(one, other) && !other.values.some((value) => written.has(String(value)))) return [];
   const [before, after] = [one, other].map(({ types }) => [...types].join(' '));
   const isWhole = after === 'integer';
   const [from, to] = [
@@ -761,6 +767,7 @@ function compareMember(name: string, v1: MemberShape, v2: MemberShape, path: Pat
     work.questions.push(`${at}: ${why}. Is the conversion right?`);
     if (!isCompatible(v1.shape, v2.shape)) return;
   } else if (!isCompatible(v1.shape, v2.shape)) {
+    if (isListedAlike(v1.shape, v2.shape)) return addMap(name, v1.shape, v2.shape, path, work);
     if (work.doubt !== undefined) return;
     work.questions.push(
       `${at} is ${typeWords(v1.shape)} in V1 and ${typeWords(v2.shape)} in V2: say how to convert it.`,
@@ -851,11 +858,12 @@ export function findValueMap(v1: readonly FoundValue[], v2: readonly FoundValue[
     'the values differ in case and separators',
   );
   if (v1.length === v2.length) {
+    const isRetyped = v1.every((one) => v2.every((other) => !sameType(one, other)));
     const isSamePlace = (one: FoundValue, other: FoundValue): boolean =>
       v1.indexOf(one) === v2.indexOf(other);
     pairUp(
       guessed,
-      (one, other) => sameType(one, other) && isSamePlace(one, other),
+      (one, other) => (isRetyped || sameType(one, other)) && isSamePlace(one, other),
       0.85,
       'the values have the same places in lists of the same length',
     );
@@ -998,7 +1006,8 @@ interface RenameScore {
 function renameScore(old: LooseMember, young: LooseMember): RenameScore {
   if (
     !isCompatible(old.shape, young.shape) &&
-    !(isRelatedName(old.name, young.name) && conversions(old, young).length > 0)
+    !(isRelatedName(old.name, young.name) && conversions(old, young).length > 0) &&
+    !isListedAlike(old.shape, young.shape)
   )
     return { confidence: 0, evidence: '', doubt: undefined };
   const reasons: string[] = [];
@@ -1012,7 +1021,8 @@ function renameScore(old: LooseMember, young: LooseMember): RenameScore {
   weigh(...textWeight(old, young));
   weigh(...placeWeight(old, young));
   weigh(...contentWeight(old.shape, young.shape));
-  if (old.isAlone && young.isAlone && fitsInto(old.shape, young.shape))
+  const isListed = ({ shape }: LooseMember): boolean => shape.values.length > 1;
+  if (old.isAlone && young.isAlone && fitsInto(old.shape, young.shape) && isListed(old) === isListed(young))
     weigh(0.2, 'no other member of this type is new or gone');
   if (old.required !== young.required) confidence -= 0.1;
   const evidence = reasons.filter((reason) => reason !== '').join('; ');
@@ -1057,6 +1067,7 @@ function contentWeight(old: Shape, young: Shape): Weight {
   if (old.values.length > 0 || young.values.length > 0) {
     const common = old.values.filter((value) => young.values.includes(value)).length;
     const share = common / Math.max(1, old.values.length, young.values.length);
+    if (share === 0 && isListedAlike(old, young)) return [0.1, 'it has as many values'];
     return share > 0 ? [0.25 * share, 'it has the same values'] : [-0.15, ''];
   }
   if (old.members.size > 0 || young.members.size > 0) {
@@ -1066,6 +1077,11 @@ function contentWeight(old: Shape, young: Shape): Weight {
   }
   if (old.constraints === '' && young.constraints === '') return [0.05, ''];
   return old.constraints === young.constraints ? [0.15, 'its format and limits are the same'] : [-0.15, ''];
+}
+
+/** True when both list as many values: another name, and other values. */
+function isListedAlike(old: Shape, young: Shape): boolean {
+  return old.values.length > 1 && old.values.length === young.values.length;
 }
 
 /** True when something tells that two members are the same: their place and type do not. */

@@ -10,7 +10,7 @@ import {
   objectIn,
   templateOf,
 } from '../description.ts';
-import { type MatchedOperation } from './match-operations.ts';
+import { type MatchedOperation, singular } from './match-operations.ts';
 import { ANY_SHAPE, type MemberShape, type Shape, shapeOf } from '../shape.ts';
 import {
   findRenames,
@@ -45,7 +45,7 @@ export function resourceShapes(
 ): ResourceShapes {
   const shapes = new Map<string, { readonly v1: Shape; readonly v2: Shape }[]>();
   for (const pair of matched) {
-    const key = resourceKey(pair.v1);
+    const key = resourceKey(pair.v2);
     const [old, young] = [resourceIn(pair.v1, v1)?.shape, resourceIn(pair.v2, v2)?.shape];
     if (key === undefined || old === undefined || young === undefined) continue;
     shapes.set(key, [...(shapes.get(key) ?? []), { v1: old, v2: young }]);
@@ -53,7 +53,7 @@ export function resourceShapes(
   return shapes;
 }
 
-/** The path of an operation without a parameter at its end: operations with the same one concern one resource. */
+/** The path of an operation of V2 without a parameter at its end: operations with the same one concern one resource. */
 export function resourceKey(operation: DescribedOperation): string | undefined {
   const template = templateOf(operation);
   return template === undefined ? undefined : templateShape(template).replace(/\/\{\}$/, '');
@@ -92,6 +92,7 @@ function isUndone(found: FoundRule, v1: Shape, v2: Shape): boolean {
     case 'default':
       return old?.has(found.member) !== true && young.has(found.member);
     case 'map':
+      return young.has(found.member);
     case 'convert':
       return old?.has(found.member) === true && young.has(found.member);
   }
@@ -137,6 +138,11 @@ export function resourceIn(
     const isCollection = described.method === 'GET' && !described.rest.endsWith('}');
     if (isCollection && lists.length === 1 && list !== undefined)
       return { at: list[0], shape: list[1].shape.element ?? ANY_SHAPE, response };
+    const [only] = response.members;
+    // An envelope has the name of what the path is about: `{"ticket": {…}}` of `/tickets/{no}`.
+    const isEnvelope = response.members.size === 1 && only !== undefined && only[1].shape.members.size > 0;
+    if (isEnvelope && described.rest.split('/').some((segment) => singular(segment) === singular(only[0])))
+      return { at: only[0], shape: only[1].shape, response };
     if (response.members.size > 0) return { at: '', shape: response, response };
   }
   return undefined;
@@ -195,12 +201,24 @@ export function findQueryRenames(
       if (doubt !== undefined)
         questions.push(`${operation.id}: is the query parameter ${from} called ${to} in V2? But ${doubt}.`);
     }
+    const assumed = new Map<string, string>();
     for (const name of old.members.keys()) {
       if (young.members.has(name) || accepted.some(({ from }) => from === name)) continue;
+      const to = assumedName(name, young, known);
+      if (to !== undefined) {
+        assumed.set(name, to);
+        const key = JSON.stringify([name, to, false]);
+        const doubt = `it holds only if ${name} is ${to} in bodies`;
+        const rule = { rename: name, to, confidence: 0.5, evidence: 'it may be so in bodies', doubt };
+        const change = changes.get(key) ?? { on: [], rule };
+        changes.set(key, change);
+        change.on.push(operation.id);
+        continue;
+      }
       questions.push(`${operation.id}: V2 does not describe the query parameter ${name}.`);
     }
     for (const [name, { shape }] of old.members) {
-      const now = accepted.find(({ from }) => from === name)?.to ?? name;
+      const now = accepted.find(({ from }) => from === name)?.to ?? assumed.get(name) ?? name;
       const map = valueMapRule(shape, young.members.get(now)?.shape, now);
       if (map === undefined) continue;
       const known = maps.get(map.text) ?? { on: [], name: now, rule: map };
@@ -241,6 +259,7 @@ export function findHeaderRenames(
   named: readonly { readonly pair: MatchedOperation; readonly operation: { readonly id: string } }[],
   v1: ResolvedDescription,
   v2: ResolvedDescription,
+  versionField: string | undefined,
 ): readonly ProposedChange[] {
   const renames = new Map<string, { readonly on: string[]; readonly from: string; readonly to: string }>();
   for (const { pair, operation } of named) {
@@ -249,7 +268,7 @@ export function findHeaderRenames(
       parameterShape(pair.v2, v2, 'header').members,
     ];
     const gone = [...old].filter(([name]) => !hasField(young, name));
-    const fresh = [...young].filter(([name]) => !hasField(old, name));
+    const fresh = [...young].filter(([name]) => name !== versionField && !hasField(old, name));
     const [from, to] = [gone[0], fresh[0]];
     if (gone.length !== 1 || fresh.length !== 1 || from === undefined || to === undefined) continue;
     if (from[1].required !== to[1].required) continue;
@@ -274,7 +293,8 @@ export function findHeaderRenames(
   }));
 }
 
-function hasField(fields: Shape['members'], name: string): boolean {
+/** True for a field of that name, in any case. */
+export function hasField(fields: Shape['members'], name: string): boolean {
   return [...fields.keys()].some((other) => other.toLowerCase() === name.toLowerCase());
 }
 
@@ -302,13 +322,22 @@ function isKnown(from: string, to: string, known: readonly ProposedChange[]): bo
   );
 }
 
+/** The name that a body may have for a member, where V2 has a query parameter of that name. */
+function assumedName(name: string, young: Shape, known: readonly ProposedChange[]): string | undefined {
+  const found = known.flatMap(({ rules }) => rules.map((rule) => rule.found));
+  const rename = found.find(
+    (rule) => rule.rule === 'rename' && rule.member === name && young.members.has(rule.to),
+  );
+  return rename?.rule === 'rename' ? rename.to : undefined;
+}
+
 /** The query parameters of an operation as the members of an object. */
 function queryShape(described: DescribedOperation, version: ResolvedDescription): Shape {
   return parameterShape(described, version, 'query');
 }
 
 /** The parameters of an operation in one place, as the members of an object. */
-function parameterShape(
+export function parameterShape(
   { operation, item }: DescribedOperation,
   { description, components }: ResolvedDescription,
   place: 'query' | 'header',
@@ -327,6 +356,9 @@ function parameterIn(
   if (memberOf(parameter, 'in') !== place || typeof name !== 'string') return [];
   const shape = shapeOf(memberOf(parameter, 'schema'), components);
   const text = memberOf(parameter, 'description');
-  const described = typeof text === 'string' ? { ...shape, text } : shape;
+  const example = memberOf(parameter, 'example');
+  const shown = typeof example === 'string' && shape.constraints === '';
+  const constraints = shown ? JSON.stringify([['example', example]]) : shape.constraints;
+  const described = { ...shape, constraints, ...(typeof text === 'string' && { text }) };
   return [[name, { shape: described, required: memberOf(parameter, 'required') === true }]];
 }

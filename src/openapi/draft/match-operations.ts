@@ -44,25 +44,36 @@ interface MatchedOperations {
  * Matches operations by method and path, whatever the names of path parameters; those that are left by their words and shapes: `/bills`
  * is `/invoices` where the same methods stand at the same places and say the same.
  */
-export function matchOperations(v1: Description, v2: Description): MatchedOperations {
+export function matchOperations(
+  v1: Description,
+  v2: Description,
+  said: SaidMoves = new Map(),
+): MatchedOperations {
   const [old, young] = [describedOperations(v1, 'v1'), describedOperations(v2, 'v2')];
   const byShape = new Map(young.map((operation) => [shapeKey(operation), operation]));
-  const same = new Map(old.map((operation) => [operation, byShape.get(shapeKey(operation))] as const));
-  const taken = new Set([...same.values()].filter((operation) => operation !== undefined));
-  const left = old.filter((operation) => same.get(operation) === undefined);
-  const moved = movedOperations(
-    left,
-    young.filter((operation) => !taken.has(operation)),
-    { v1, v2 },
-  );
+  const same = new Map<DescribedOperation, DescribedOperation | undefined>();
+  const found = new Map<DescribedOperation, MatchedOperation>();
+  for (const operation of old) {
+    const to = said.get(shapeKey(operation));
+    const partner = byShape.get(to === undefined ? shapeKey(operation) : destinationShape(to));
+    if (to === undefined) same.set(operation, partner);
+    else if (partner !== undefined)
+      found.set(operation, { v1: operation, v2: partner, moved: { to, evidence: 'the rule book says so' } });
+  }
+  const taken = new Set([...same.values(), ...[...found.values()].map((pair) => pair.v2)]);
+  const left = old.filter((operation) => same.get(operation) === undefined && !found.has(operation));
+  const free = young.filter((operation) => !taken.has(operation));
+  const { moved, words } = movedOperations(left, free, { v1, v2 });
+  for (const [operation, pair] of moved) found.set(operation, pair);
+  const unused = free.filter((operation) => ![...moved.values()].some((pair) => pair.v2 === operation));
   const matched: MatchedOperation[] = [];
   const questions: string[] = [];
   for (const operation of old) {
     const partner = same.get(operation);
-    const move = moved.get(operation);
+    const move = found.get(operation);
     if (partner !== undefined) matched.push({ v1: operation, v2: partner });
     else if (move !== undefined) matched.push(move);
-    else questions.push(unmatchedQuestion(operation, young, v2));
+    else questions.push(unmatchedQuestion(operation, { young, unused, words }, { v1, v2 }));
   }
   const unread = unreadItems(v1).map(
     ({ path, reference }) => `V1's ${path} is ${reference}, which could not be read or compared.`,
@@ -72,16 +83,56 @@ export function matchOperations(v1: Description, v2: Description): MatchedOperat
 
 function unmatchedQuestion(
   operation: DescribedOperation,
-  young: readonly DescribedOperation[],
-  v2: Description,
+  { young, unused, words }: Candidates,
+  descriptions: Descriptions,
 ): string {
+  const { v2 } = descriptions;
   const unread = unreadItems(v2).find(({ path }) => path.endsWith(operation.rest));
   if (unread !== undefined)
     return `V2's ${unread.path} is ${unread.reference}, which could not be read or compared.`;
   const id = operation.operation['operationId'];
   const named = young.find((other) => id !== undefined && other.operation['operationId'] === id);
   const hint = named === undefined ? '' : ` ${named.method} ${named.rest} has the same operationId.`;
-  return `V2 does not describe ${operation.method} ${operation.rest}. If it moved, say where to: { match: ${operation.method} ${operation.rest}, to: … }.${hint}`;
+  // With another method a request does something else, perhaps: PUT replaces what PATCH changes.
+  const others = unused.filter((other) => {
+    const word = other.method === operation.method ? undefined : otherWord(operation, other);
+    const isSamePlace = shapeOfPath(operation) === shapeOfPath(other);
+    const known = words.find(({ from, to }) => from === word?.from && to === word.to);
+    return (
+      other.method !== operation.method &&
+      (isSamePlace || known !== undefined) &&
+      saysTheSame(operation, other, known)
+    );
+  });
+  const [other] = others;
+  const isOne = other !== undefined && others.length === 1;
+  const to = isOne ? `${other.method} ${withNames(other, operation, descriptions)}` : '…';
+  const asked = isOne
+    ? `Is it ${other.method} ${other.rest}, which says the same? Then write`
+    : 'If it moved, say where to:';
+  return `V2 does not describe ${operation.method} ${operation.rest}. ${asked} { match: ${operation.method} ${operation.rest}, to: ${to} }.${hint}`;
+}
+
+/** The operations of V2 that an operation of V1 could be, and the words that differ in paths. */
+interface Candidates {
+  readonly young: readonly DescribedOperation[];
+  readonly unused: readonly DescribedOperation[];
+  readonly words: readonly OtherWord[];
+}
+
+/** Where a rule book leads operations: method and path of V2 by the key of V1's. */
+export type SaidMoves = ReadonlyMap<string, string>;
+
+/** The key of a method and a path of V2 as a rule book writes them, with texts around parameters and a query. */
+function destinationShape(to: string): string {
+  const [method = '', target = ''] = to.split(' ');
+  const [path = ''] = target.split('?');
+  const segments = path.split('/').map((segment) => (segment.includes('{') ? '{}' : segment));
+  return `${method} ${segments.join('/')}`;
+}
+
+function shapeOfPath(operation: DescribedOperation): string {
+  return shapeKey(operation).replace(/^\S+ /, '');
 }
 
 /** The path items that are in another document, or nowhere. */
@@ -115,7 +166,10 @@ function movedOperations(
   old: readonly DescribedOperation[],
   young: readonly DescribedOperation[],
   descriptions: Descriptions,
-): ReadonlyMap<DescribedOperation, MatchedOperation> {
+): {
+  readonly moved: ReadonlyMap<DescribedOperation, MatchedOperation>;
+  readonly words: readonly OtherWord[];
+} {
   const found = new Map<DescribedOperation, MatchedOperation>();
   const taken = new Set<DescribedOperation>();
   const add = (v1: DescribedOperation, v2: DescribedOperation, moved: MovedOperation): void => {
@@ -137,13 +191,13 @@ function movedOperations(
   for (const v1 of old) {
     if (found.has(v1)) continue;
     const partners = young.flatMap((v2) => {
-      const moved = taken.has(v2) ? undefined : queryMove(v1, v2, descriptions);
+      const moved = taken.has(v2) ? undefined : queryMove(v1, v2, descriptions, sure);
       return moved === undefined ? [] : [{ v2, moved }];
     });
     const [partner] = partners;
     if (partner !== undefined && partners.length === 1) add(v1, partner.v2, partner.moved);
   }
-  return found;
+  return { moved: found, words: sure };
 }
 
 /** True when another word explains as much of the same path. */
@@ -226,7 +280,8 @@ export function hasOtherWord(name: string, other: string, word: OtherWord): bool
 
 const ARTICLES: ReadonlySet<string> = new Set(['a', 'an', 'the']);
 
-function singular(word: string): string {
+/** A word in the singular, as far as its ending tells. */
+export function singular(word: string): string {
   if (word.length > 3 && word.endsWith('ies')) return `${word.slice(0, -3)}y`;
   return word.length > 3 && word.endsWith('s') && !word.endsWith('ss') ? word.slice(0, -1) : word;
 }
@@ -271,8 +326,10 @@ function queryMove(
   v1: DescribedOperation,
   v2: DescribedOperation,
   descriptions: Descriptions,
+  words: readonly OtherWord[],
 ): MovedOperation | undefined {
-  if (v1.method !== v2.method || !saysTheSame(v1, v2)) return undefined;
+  if (v1.method !== v2.method || ![undefined, ...words].some((word) => saysTheSame(v1, v2, word)))
+    return undefined;
   const names = (templateOf(v1) ?? '').split('/').filter(isParameter);
   const kept = (templateOf(v2) ?? '').split('/').filter(isParameter);
   const asked = requiredQuery(v2, descriptions.v2).filter(

@@ -23,43 +23,38 @@ export interface ProposedOperation {
 export interface ProposedRuleBook {
   /** Where it comes from, in sentences. */
   readonly origin: readonly string[];
-  /** The dated release of V2; undefined where there are none. */
-  readonly version: string | undefined;
-  /** Where V2's responses carry the resource; `data` when absent. */
-  readonly resource?: string | undefined;
-  /** The form of V1's errors that is not the usual one; its name in a rule book. */
-  readonly refusals?: 'problem' | undefined;
-  /** True where both versions describe errors in the same form, so that V2's can be those of V1. */
-  readonly hasSameErrors?: boolean;
+  /** The keys at the top: prefixes, release, resource, forms of errors. */
+  readonly keys: readonly ProposedKey[];
   readonly operations: readonly ProposedOperation[];
   readonly changes: readonly ProposedChange[];
   /** What could not be decided, by operation id; the empty id is for none. */
   readonly questions: ReadonlyMap<string, readonly string[]>;
 }
 
+/** A key at the top of a rule book. */
+export interface ProposedKey {
+  readonly key: string;
+  readonly lines: readonly string[];
+  /** Why it is so, as a sentence; absent where the value says it. */
+  readonly evidence?: string;
+  /** What a person has to answer before it holds: its lines are comments until then. */
+  readonly question?: string;
+}
+
 const RESERVED = /^(?:true|false|null|yes|no|on|off|y|n|nan|inf)$/i;
 
-/** Prints a proposed rule book as YAML: each rule with its evidence, doubtful rules and open questions as comments. */
-export function printRuleBook(book: ProposedRuleBook): string {
-  const { origin, version, resource, refusals, operations, changes } = book;
+/** Prints a proposed rule book as YAML: each rule with its evidence, doubtful rules and open questions as comments; `schema` is for editors. */
+export function printRuleBook(book: ProposedRuleBook, schema?: string): string {
+  const { origin, keys, operations, changes } = book;
   const sure = partOf(changes, true);
   const doubtful = partOf(changes, false);
   return [
-    '# yaml-language-server: $schema=./rules.schema.json',
-    '#',
+    ...(schema === undefined ? [] : [`# yaml-language-server: $schema=${schema}`, '#']),
     ...origin.map((sentence) => comment(sentence, '')),
     '# Confidence is an estimate from 0 to 1. Read each rule before you use it; docs/rule-book.md describes them.',
     '',
-    ...(version === undefined ? [] : [`version: ${version}`]),
-    ...(resource === undefined ? [] : [`resource: ${scalar(resource)}`]),
-    ...(refusals === undefined
-      ? []
-      : [
-          comment("V1's description has its errors in this form: the gateway's own have it, too.", ''),
-          `refusals: ${refusals}`,
-        ]),
+    ...printKeys(keys),
     '',
-    ...(book.hasSameErrors === true ? ERROR_QUESTION : []),
     operations.length === 0 ? 'operations: {}' : 'operations:',
     ...operations.flatMap((operation) => printOperation(operation)),
     '',
@@ -76,14 +71,25 @@ export function printRuleBook(book: ProposedRuleBook): string {
     .concat('\n');
 }
 
-/** Who refuses what V1 would have refused: the gateway, unless V2 does it in V1's words. */
-const ERROR_QUESTION = [
-  '# TODO: does V2 refuse in the same words what V1 refuses? Both describe one form of errors. Remove the marks, or delete these lines.',
-  '# policies:',
-  '#   malformed: forward # a body that is not JSON',
-  '#   value: keep # a value that no rule can convert',
-  '',
-] as const;
+/** The keys at the top of a proposed rule book, as its lines. */
+export function printKeys(keys: readonly ProposedKey[]): readonly string[] {
+  const [sure, asked] = [keys.filter((key) => !('question' in key)), keys.filter((key) => 'question' in key)];
+  return [
+    ...sure.flatMap(({ lines, evidence }) => [
+      ...(evidence === undefined ? [] : [comment(evidence, '')]),
+      ...lines,
+    ]),
+    ...asked.flatMap((key) => ['', ...keyQuestion(key)]),
+  ];
+}
+
+/** A key that is a question: its lines are comments. */
+export function keyQuestion({ lines, question = '' }: ProposedKey): readonly string[] {
+  return [
+    comment(`${TODO} ${question} Remove the marks, or delete these lines.`, ''),
+    ...lines.map((line) => `# ${line}`),
+  ];
+}
 
 function printOperation({ id, method, template, moved, resource }: ProposedOperation): readonly string[] {
   const match = scalar(`${method} ${template}`);
@@ -347,8 +353,8 @@ function key(value: string | number | boolean): string {
   return typeof value === 'string' ? scalar(value) : String(value);
 }
 
-/** A scalar: plain where no reader could take it for anything else, and otherwise as JSON, which YAML 1.2 contains. */
-function scalar(value: string | number | boolean): string {
+/** A scalar as YAML: plain where no reader could take it for anything else, and otherwise as JSON, which YAML 1.2 contains. */
+export function scalar(value: string | number | boolean): string {
   if (typeof value !== 'string') return String(value);
   const isPlain =
     /^[A-Za-z_][\w./ -]*[\w/.]$|^[A-Za-z_]$/.test(value) && !RESERVED.test(value) && !value.includes('  ');

@@ -4,7 +4,8 @@ import { describedOperations, type Description, elementsOf, isObject, memberOf }
 import { ANY_SHAPE, type MemberShape, type Shape } from '../shape.ts';
 import { pathText, type ShapeSource } from './compare-shapes.ts';
 import type { ProposedRuleBook } from './print-rule-book.ts';
-import { namedOperations, proposeFor, releaseOf, requestShape } from './propose-rule-book.ts';
+import { releaseKeys } from './propose-head.ts';
+import { namedOperations, proposeFor, requestShape } from './propose-rule-book.ts';
 
 /** A recorded V1 request with a JSON body. */
 export interface RecordedRequest extends RecordedBody {
@@ -54,7 +55,7 @@ export function proposeFromTraffic(v2: Description, requests: readonly RecordedR
       "A draft of a rule book, from V2's description and recorded V1 requests.",
       `${recorded.size === 1 ? '1 operation has' : `${recorded.size} operations have`} recorded bodies. Attributes that no request had are not in it.`,
     ],
-    version: releaseOf(v2),
+    keys: releaseKeys(v2),
     operations: named.map(({ operation }) => operation),
     changes,
     questions: new Map([

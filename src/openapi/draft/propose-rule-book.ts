@@ -9,7 +9,13 @@ import {
   objectIn,
   templateOf,
 } from '../description.ts';
-import { hasOtherWord, type MatchedOperation, matchOperations, type OtherWord } from './match-operations.ts';
+import {
+  hasOtherWord,
+  type MatchedOperation,
+  matchOperations,
+  type OtherWord,
+  type SaidMoves,
+} from './match-operations.ts';
 import { ANY_SHAPE, isCompatible, type Shape, shapeOf } from '../shape.ts';
 import {
   compareShapes,
@@ -31,8 +37,14 @@ import {
   responseChange,
   withInverse,
 } from './find-inverse.ts';
-import type { ProposedOperation, ProposedRuleBook } from './print-rule-book.ts';
-import { type OperationFindings, type ProposedChange, proposeChanges } from './propose-changes.ts';
+import {
+  type ProposedKey,
+  type ProposedOperation,
+  type ProposedRuleBook,
+  scalar,
+} from './print-rule-book.ts';
+import { changeId, type OperationFindings, type ProposedChange, proposeChanges } from './propose-changes.ts';
+import { newFieldChanges, proposeHead } from './propose-head.ts';
 
 /** Methods that a rule book can name. */
 const NAMED_METHODS: ReadonlySet<string> = new Set([
@@ -50,11 +62,9 @@ const DESCRIBED: ShapeSource = {
   goneWords: () => "V2's description does not have it",
 };
 
-const FIRST_RELEASE = '2025-01-01';
-
 /** Compares two descriptions of an API and proposes the rule book that leads from the first to the second. */
-export function proposeRuleBook(v1: Description, v2: Description): ProposedRuleBook {
-  const { matched, questions: unmatched } = matchOperations(v1, v2);
+export function proposeRuleBook(v1: Description, v2: Description, said?: SaidMoves): ProposedRuleBook {
+  const { matched, questions: unmatched } = matchOperations(v1, v2, said);
   const [old, young] = [new Components(v1), new Components(v2)];
   const named = namedOperations(matched);
   const bodies = named.map(({ pair, operation }) => ({
@@ -78,11 +88,23 @@ export function proposeRuleBook(v1: Description, v2: Description): ProposedRuleB
   ];
   const shapes = resourceShapes(matched, one, other);
   const queries = findQueryRenames(named, one, other, outcome.changes);
-  const headers = findHeaderRenames(named, one, other);
+  const head = proposeHead(named, one, other);
+  const renamedFields = findHeaderRenames(named, one, other, head.versionField);
+  const headers = [
+    ...renamedFields,
+    ...newFieldChanges(
+      named,
+      one,
+      other,
+      (name) =>
+        name === head.versionField || renamedFields.some(({ summary }) => summary.endsWith(` ${name}.`)),
+    ),
+    ...head.changes,
+  ];
   const carried = carriedResources(named, one, other);
   const shown = responseFindings(named, shapes, outcome.changes, writes);
   const read = readOnlyChanges(named, one, other, outcome.changes, writes);
-  const resources = new Map(named.map(({ pair, operation }) => [operation.id, resourceKey(pair.v1)]));
+  const resources = new Map(named.map(({ pair, operation }) => [operation.id, resourceKey(pair.v2)]));
   const foreign = [...new Set([...old.foreign, ...young.foreign])].map((name) =>
     name.startsWith('#')
       ? `${name} leads nowhere, and what should be there was not compared.`
@@ -94,9 +116,13 @@ export function proposeRuleBook(v1: Description, v2: Description): ProposedRuleB
       `A draft of a rule book, from V1's description (${titleOf(v1)}) and V2's (${titleOf(v2)}).`,
       `${matched.length === 1 ? '1 operation is' : `${matched.length} operations are`} in both; the bodies of ${described.length} were compared.`,
     ],
-    version: releaseOf(v2),
-    resource: carried.general,
-    ...errorsOf(named, v1, v2),
+    keys: [
+      ...head.keys,
+      ...(carried.general === undefined
+        ? []
+        : [{ key: 'resource', lines: [`resource: ${scalar(carried.general)}`] }]),
+      ...errorKeys(named, v1, v2),
+    ],
     operations: bodies.map(({ operation }) => ({ ...operation, ...carried.own.get(operation.id) })),
     changes: [
       ...[...outcome.changes, ...shown].map((change) => {
@@ -110,6 +136,7 @@ export function proposeRuleBook(v1: Description, v2: Description): ProposedRuleB
       ...queries.changes,
       ...headers,
       ...read.changes,
+      ...carried.changes,
     ],
     questions: new Map([
       [
@@ -136,6 +163,7 @@ function carriedResources(
 ): {
   readonly general: string | undefined;
   readonly own: ReadonlyMap<string, { readonly resource: string }>;
+  readonly changes: readonly ProposedChange[];
   readonly questions: readonly string[];
 } {
   const found = named.flatMap(({ pair, operation: { id } }) => {
@@ -148,16 +176,45 @@ function carriedResources(
   const own = new Map(
     found.filter(({ at }) => at !== (general ?? 'data')).map(({ id, at }) => [id, { resource: at }]),
   );
+  const renames = new Map<string, { readonly from: string; readonly to: string; readonly on: string[] }>();
   const questions = found.flatMap(({ id, at, old, young }) => {
-    if (old === undefined || at === '' || at === 'data') return [];
+    if (old === undefined || (at === '' && old.at === '')) return [];
     const [before, now] = [old, young].map(({ response }) => [...response.members.keys()].join(', '));
-    return before === now
+    if (at === '' || old.at === '')
+      return [
+        at === ''
+          ? `${id}: V1's response has the resource in ${old.at}, and V2's body is the resource. Write a transform that wraps it.`
+          : `${id}: V1's body is the resource, and V2's response has it in ${at}. Write a transform that returns what is in ${at}.`,
+      ];
+    const around = [old, young].map((one) =>
+      [...one.response.members.keys()].filter((name) => name !== one.at),
+    );
+    const isSame = around[0]?.join() === around[1]?.join();
+    if (isSame && at !== old.at) {
+      const rename = renames.get(`${at} ${old.at}`) ?? { from: at, to: old.at, on: [] };
+      renames.set(`${at} ${old.at}`, rename);
+      rename.on.push(id);
+    }
+    return isSame
       ? []
       : [
           `${id}: V1's response has ${before}, and V2's ${now}. Write response rules for what is around ${at}, or a transform, behind which resource names the list that it makes.`,
         ];
   });
-  return { general, own, questions };
+  const changes = [...renames.values()].map(({ from, to, on }): ProposedChange => ({
+    id: changeId(`${to}-envelope`),
+    summary: `Responses have the resource in ${from}.`,
+    on,
+    rules: [],
+    response: [
+      {
+        texts: [`{ rename: ${scalar(from)}, to: ${scalar(to)} }`],
+        confidence: 0.9,
+        evidence: `V1's responses have it in ${to}, and V2's in ${from}`,
+      },
+    ],
+  }));
+  return { general, own, changes, questions };
 }
 
 /** Conversions that only responses show, such as that of an id: as request rules of what writes the resource, they are undone in responses. */
@@ -179,7 +236,7 @@ function responseFindings(
   for (const [key, pairs] of shapes) {
     const writers = named.filter(
       ({ pair, operation: { id, method } }) =>
-        resourceKey(pair.v1) === key && writing.has(id) && canBeRewritten(method),
+        resourceKey(pair.v2) === key && writing.has(id) && canBeRewritten(method),
     );
     const found = new Map<string, Finding>();
     for (const { v1, v2 } of pairs) {
@@ -204,7 +261,7 @@ function readOnlyChanges(
 ): { readonly changes: readonly ProposedChange[]; readonly questions: readonly string[] } {
   const writing = new Set(writes.filter(({ method }) => canBeRewritten(method)).map(({ id }) => id));
   const written = new Set(
-    named.filter(({ operation }) => writing.has(operation.id)).map(({ pair }) => resourceKey(pair.v1)),
+    named.filter(({ operation }) => writing.has(operation.id)).map(({ pair }) => resourceKey(pair.v2)),
   );
   const words = named.flatMap(({ pair }) => pair.moved?.word ?? []);
   // What every request needs is undone in all responses.
@@ -215,7 +272,7 @@ function readOnlyChanges(
   );
   const found = named.flatMap(({ pair, operation: { id } }) => {
     const [old, young] = [resourceIn(pair.v1, v1), resourceIn(pair.v2, v2)];
-    if (old === undefined || young === undefined || written.has(resourceKey(pair.v1))) return [];
+    if (old === undefined || young === undefined || written.has(resourceKey(pair.v2))) return [];
     const { shape, renames } = withOtherWords(old.shape, young.shape, words);
     const all = [...renames, ...compareShapes(shape, young.shape, DESCRIBED).findings];
     const own = all.filter((finding) => !everywhere.has(JSON.stringify(finding.found)));
@@ -258,12 +315,12 @@ function withOtherWords(
   return { shape: { ...v1, members: new Map(members) }, renames };
 }
 
-/** The form of errors that the descriptions tell, where all of V1's have it, and whether V2's have the same. */
-function errorsOf(
+/** The form of errors that the descriptions tell, where all of V1's have it, and the question whether V2's are the same. */
+function errorKeys(
   named: ReturnType<typeof namedOperations>,
   v1: Description,
   v2: Description,
-): Pick<ProposedRuleBook, 'refusals' | 'hasSameErrors'> {
+): readonly ProposedKey[] {
   const mediaIn = (description: Description, { operation }: DescribedOperation): readonly string[] =>
     Object.entries(objectIn(operation, 'responses')).flatMap(([status, declared]) =>
       /^(?:[45]..|default)$/.test(status)
@@ -276,10 +333,25 @@ function errorsOf(
   ];
   const [form] = old;
   const isOne = old.size === 1;
-  return {
-    refusals: isOne && form === 'application/problem+json' ? 'problem' : undefined,
-    hasSameErrors: isOne && young.size === 1 && form !== undefined && young.has(form),
+  const refusals: ProposedKey = {
+    key: 'refusals',
+    lines: ['refusals: problem'],
+    evidence: "V1's description has its errors in this form: the gateway's own have it, too.",
   };
+  const policies: ProposedKey = {
+    key: 'policies',
+    lines: [
+      'policies:',
+      '  malformed: forward # a body that is not JSON',
+      '  value: keep # a value that no rule can convert',
+    ],
+    question: 'does V2 refuse in the same words what V1 refuses? Both describe one form of errors.',
+  };
+  return [
+    ...(isOne && form === 'application/problem+json' ? [refusals] : []),
+    // Who refuses what V1 would have refused: the gateway, unless V2 does it in V1's words.
+    ...(isOne && young.size === 1 && form !== undefined && young.has(form) ? [policies] : []),
+  ];
 }
 
 /** What to say about bodies that no rule is proposed for, because one version describes none or no rule can change them. */
@@ -379,14 +451,6 @@ function operationId({ v1, v2 }: MatchedOperation, template: string, taken: Read
 function titleOf(description: Description): string {
   const title = memberOf(objectIn(description, 'info'), 'title');
   return typeof title === 'string' ? title : 'without a title';
-}
-
-/** The dated release that the rules lead to, which the version field of requests names; undefined where V2's version is no date. */
-export function releaseOf(v2: Description): string | undefined {
-  const version = memberOf(objectIn(v2, 'info'), 'version');
-  return typeof version === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(version) && version >= FIRST_RELEASE
-    ? version
-    : undefined;
 }
 
 /** The body of an operation's request, as a description or recorded traffic shows it. */

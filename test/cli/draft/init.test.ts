@@ -30,7 +30,7 @@ test('init writes settings, rules with questions, and cases that pass; then noth
     readdirSync(folder, { recursive: true, encoding: 'utf8' }).toSorted((one, other) =>
       one < other ? -1 : 1,
     ),
-  ).toEqual(['cases', 'cases/first.txt', 'gateway.yaml', 'rules.yaml']);
+  ).toEqual(['cases', 'cases/first.txt', 'gateway.yaml', 'rules.schema.json', 'rules.yaml']);
   expect(readFileSync(join(folder, 'gateway.yaml'), 'utf8')).toContain(
     'upstream: https://api.invoicing.example\n',
   );

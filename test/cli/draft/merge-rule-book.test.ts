@@ -68,6 +68,17 @@ test('a second time there is nothing to add, open questions among it', () => {
   expect(mergeRuleBook(drafted, invoicing())).toEqual({ text: drafted, operations: 0, changes: 0 });
 });
 
+test('a key at the top that a person did not write is a question, once, and what is there stays', () => {
+  const { text } = mergeRuleBook(WRITTEN, invoicing());
+  expect(text).toContain("# TODO: does this hold? V1's description has its errors in this form");
+  expect(text).toContain('\n# refusals: problem\n');
+  expect(text).toContain('\n#   malformed: forward # a body that is not JSON\n');
+  expect(text).not.toContain('# resource');
+  const decided = mergeRuleBook(`refusals: rails\npolicies: { value: keep }\n${WRITTEN}`, invoicing());
+  expect(decided.text).not.toContain('refusals: problem');
+  expect(decided.text).not.toContain('malformed');
+});
+
 test.each([
   'operations: {}\nchanges: []\n',
   'changes: []\n',
