@@ -152,14 +152,6 @@ export function rawHeadersOf(fields: HeaderList): RawHeaders {
   return new RawHeaders(text, kinds, offsets, true, fields);
 }
 
-/** True when every field can be written as one unambiguous line. */
-export function areFieldLines(fields: HeaderList): boolean {
-  for (let at = 0; at < fields.length; at += 2) {
-    if (!isFieldName(fields[at] ?? '') || !isFieldValue(fields[at + 1] ?? '')) return false;
-  }
-  return true;
-}
-
 /**
  * Writes field lines; undefined when a name or a value cannot be written as one unambiguous line. Runs of lines that were `received`
  * are copied whole: reading has checked them.

@@ -65,11 +65,6 @@ export interface Observer {
   observe(entry: Entry, captured?: CapturedExchange): void;
 }
 
-/** Minimum level of the entries to write. */
-type LogThreshold = Entry['level'] | 'silent';
-
-const SEVERITIES: Readonly<Record<LogThreshold, number>> = { info: 0, warn: 1, error: 2, silent: 3 };
-
 const MAX_CLIENTS = 2000;
 const MAX_TRACES = 3;
 const MAX_CHARACTERS = 120;
@@ -77,14 +72,6 @@ const MAX_CHARACTERS = 120;
 /** Limits of one generation: together with the previous one, at most ten thousand keys and two million characters. */
 const GENERATION_KEYS = 5000;
 const GENERATION_CHARACTERS = 1_000_000;
-
-/** Returns a function that writes the entries from a level on. */
-export function logWriter(from: LogThreshold, write: (entry: Entry) => void): (entry: Entry) => void {
-  const threshold = SEVERITIES[from];
-  return (entry) => {
-    if (SEVERITIES[entry.level] >= threshold) write(entry);
-  };
-}
 
 /** What a client that has no name yet is recognised by. */
 export interface ClientTrace {

@@ -590,8 +590,9 @@ function insertField(root: Container, fields: readonly FormField[], field: numbe
     const known = at.kind === 'list' ? at.entries.at(-1)?.node : at.last.get(text);
     const isKnown = known !== undefined && 'kind' in known && known.kind === kind;
     // An element of a list goes on until a name occurs again.
-    const goesOn = at.kind === 'object' || (kind === 'object' && isKnown && hasRoom(known, names, step + 1));
-    at = isKnown && goesOn ? known : add(at, text, container(kind));
+    const isContinued =
+      at.kind === 'object' || (kind === 'object' && isKnown && hasRoom(known, names, step + 1));
+    at = isKnown && isContinued ? known : add(at, text, container(kind));
   }
 }
 

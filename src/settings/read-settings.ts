@@ -453,17 +453,9 @@ export function shortSecret(secret: string | undefined, name: string): string | 
 }
 
 /**
- * Finds settings of a gateway on Node that are valid alone but conflict with each other; each fault is a sentence with their names
- * and the remedy. `resolve` gives all paths of a file the same text.
+ * The checks of settings of a gateway on Node that are valid alone but conflict with each other: each is of one matter, and returns its
+ * faults as sentences with their names and the remedy.
  */
-export function nodeConflicts(
-  settings: Settings,
-  resolve: (path: string) => string = (path) => path,
-): readonly string[] {
-  return NODE_CONFLICTS.flatMap((check) => check(settings, resolve));
-}
-
-/** The checks of `nodeConflicts`, each of one matter. */
 export const NODE_CONFLICTS: readonly ConflictCheck[] = [
   ...CONFLICTS,
   sharedAddress,

@@ -13,7 +13,7 @@ import { Ajv } from 'ajv';
 import { validate as lintDockerfile } from 'dockerfile-utils';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { readSettings, nodeConflicts } from '../../src/settings/read-settings.ts';
+import { readSettings, NODE_CONFLICTS } from '../../src/settings/read-settings.ts';
 import { buildKustomization, renderChart } from '../support/rendered.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { type KubernetesObject, kubernetesFaults, readObjects } from '../support/kubernetes.ts';
@@ -467,7 +467,9 @@ function settingFaults(container: Pick<Container, 'env'> | undefined): readonly 
     (container?.env ?? []).map(({ name, value }) => [name, value ?? 'a-secret-of-16-bytes']),
   );
   const outcome = readSettings({ flags: {}, environment, readFile: () => 'a secret of 16 bytes' });
-  return 'faults' in outcome ? outcome.faults : nodeConflicts(outcome.settings);
+  return 'faults' in outcome
+    ? outcome.faults
+    : NODE_CONFLICTS.flatMap((check) => check(outcome.settings, (path) => path));
 }
 
 function run(

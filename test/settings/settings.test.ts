@@ -5,7 +5,7 @@ import {
   readSettings,
   type Settings,
   type SettingSources,
-  nodeConflicts,
+  NODE_CONFLICTS,
 } from '../../src/settings/read-settings.ts';
 import { originText } from '../../src/settings/setting-kinds.ts';
 import {
@@ -23,6 +23,10 @@ function sound(sources: Partial<SettingSources>): Settings {
   const outcome = read(sources);
   if ('faults' in outcome) throw new Error(outcome.faults.join('\n'));
   return outcome.settings;
+}
+
+function nodeConflicts(given: Settings): readonly string[] {
+  return NODE_CONFLICTS.flatMap((check) => check(given, (path) => path));
 }
 
 test('a flag stands above the environment, which stands above the default; an empty variable is not set', () => {

@@ -12,7 +12,7 @@ import type { Comparison } from '../../rollout/rollout-tally.ts';
 import { ForwardedRequest } from '../forwarded-request.ts';
 import type { GatewayContext, ReceivedRequest } from '../gateway-context.ts';
 import type { Origin } from '../resilience.ts';
-import type { UpstreamCall, UpstreamFault, UpstreamReceiver, UpstreamRequest } from '../upstream.ts';
+import type { UpstreamCall, UpstreamReceiver, UpstreamRequest } from '../upstream.ts';
 import { MigrateExchange } from './migrate-exchange.ts';
 import { type CollectedResponse, type CollectFault, ResponseCopy } from './response.ts';
 import { type V1Routing, V1Exchange } from './v1-exchange.ts';
@@ -201,7 +201,6 @@ function unknown(reason: string): Comparison {
  * bytes.
  */
 export class ShadowExchange extends ObserveExchange {
-  private copy: ResponseCopy | undefined = undefined;
   private v1Outcome: Outcome | undefined = undefined;
   private v1Repeat: Outcome | undefined = undefined;
   private v2Outcome: Outcome | undefined = undefined;
@@ -227,21 +226,6 @@ export class ShadowExchange extends ObserveExchange {
   override head(head: ResponseHead): void {
     this.copy?.head(head);
     super.head(head);
-  }
-
-  override data(chunk: Uint8Array, isLast?: boolean): void {
-    this.copy?.data(chunk);
-    super.data(chunk, isLast);
-  }
-
-  override end(trailers: HeaderList): void {
-    this.copy?.end();
-    super.end(trailers);
-  }
-
-  override fail(fault: UpstreamFault): void {
-    this.copy?.fail(fault);
-    super.fail(fault);
   }
 
   override flushed(): void {
@@ -352,7 +336,6 @@ const CONDITIONAL = new FieldNames([
  */
 export class VerifyExchange extends MigrateExchange {
   private readonly v1: Origin;
-  private copy: ResponseCopy | undefined = undefined;
   private v2Outcome: Outcome | undefined = undefined;
   private readonly v1Outcomes: CollectedResponse[] = [];
   private readonly copies = new Copies({
@@ -391,21 +374,6 @@ export class VerifyExchange extends MigrateExchange {
       status: mappedStatus(head.status, this.decision.operation),
       headers: head.headers,
     });
-  }
-
-  override data(chunk: Uint8Array, isLast?: boolean): void {
-    this.copy?.data(chunk);
-    super.data(chunk, isLast);
-  }
-
-  override end(trailers: HeaderList): void {
-    this.copy?.end();
-    super.end(trailers);
-  }
-
-  override fail(fault: UpstreamFault): void {
-    this.copy?.fail(fault);
-    super.fail(fault);
   }
 
   override flushed(): void {

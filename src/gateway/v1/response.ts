@@ -219,7 +219,7 @@ export class ResponseCollector implements UpstreamReceiver {
   private isCollected(pending: PendingResponse, chunk: Uint8Array, isLast: boolean): boolean {
     const { owner } = this;
     const { head, coding, length, isGuess, holdsHead } = pending;
-    // The chunk is lent as long as a response is collected.
+    // The chunk is borrowed as long as a response is collected.
     const own = (): Uint8Array => (owner.borrowsParts === true ? chunk : new Uint8Array(chunk));
     if (isGuess && looksLikeJson(chunk) === false) {
       this.stream(pending, undefined);

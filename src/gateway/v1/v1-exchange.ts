@@ -39,11 +39,12 @@ import { ForwardedRequest } from '../forwarded-request.ts';
 import { isShared } from '../cross-origin.ts';
 import { gatewayAddress, type GatewayContext, type ReceivedRequest } from '../gateway-context.ts';
 import { ProxiedExchange } from '../proxied-exchange.ts';
-import { type UpstreamReceiver, type UpstreamRequest, withHeaders } from '../upstream.ts';
+import { type UpstreamFault, type UpstreamReceiver, type UpstreamRequest, withHeaders } from '../upstream.ts';
 import {
   addFindings,
   ResponseCollector,
   type ResponseCollectorOwner,
+  type ResponseCopy,
   type ResponseHandling,
   ResponseSample,
 } from './response.ts';
@@ -57,6 +58,8 @@ export class V1Exchange
   protected decision: MigrateDecision;
   protected readonly routing: V1Routing | undefined;
   private readonly responsePlan: ResponsePlan;
+  /** What collects the response of a request that is compared. */
+  protected copy: ResponseCopy | undefined = undefined;
   private rateLimitReset: RateLimitReset | undefined = undefined;
   /** True once V2's status is mapped to one whose responses have no content. */
   private dropsContent = false;
@@ -175,11 +178,13 @@ export class V1Exchange
   }
 
   override data(chunk: Uint8Array, isLast?: boolean): void {
+    this.copy?.data(chunk);
     this.rateLimitReset?.data(chunk);
     if (!this.dropsContent) super.data(chunk, isLast);
   }
 
   override end(trailers: HeaderList): void {
+    this.copy?.end();
     const { rateLimitReset, routing } = this;
     if (
       rateLimitReset !== undefined &&
@@ -189,6 +194,11 @@ export class V1Exchange
       this.gateway.rateLimitQueue.block(routing.subject.client, rateLimitReset.seconds ?? 0);
     }
     super.end(trailers);
+  }
+
+  override fail(fault: UpstreamFault): void {
+    this.copy?.fail(fault);
+    super.fail(fault);
   }
 
   /** Refuses the request because V1 is being retired. */

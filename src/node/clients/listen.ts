@@ -217,7 +217,7 @@ export async function listen(
 
 /**
  * Binds several servers to one port, and resolves to their origin. A port that somebody else listens on is an error, unless `isShared`
- * says that other processes of this gateway do. Where the system cannot have several sockets, the first server listens alone.
+ * says that other processes of this gateway do. Where the kernel cannot have several sockets, the first server listens alone.
  */
 export async function listenTogether(
   servers: readonly [Server, ...Server[]],

@@ -26,7 +26,7 @@ const GROWTH = 8;
 /** Postponed posts in a row after which the operator is told: a collector may restart. */
 const TOLD_AFTER = 2;
 /** Maximum characters that are read of the collector's responses. */
-const ANSWER = 16_384;
+const RESPONSE_CHARACTERS = 16_384;
 const SLOW = 'the collector is too slow';
 
 const compress = promisify(gzip);
@@ -134,14 +134,14 @@ class OtlpExporter implements Traces {
         },
         body: isCompressed ? await compress(text) : text,
       });
-      const answer = await beginningOf(body);
+      const response = await beginningOf(body);
       if (BUSY.has(statusCode)) {
         this.postponed(batch, responseHeaders['retry-after'], `the collector responds with ${statusCode}`);
         return;
       }
       this.busyPosts = 0;
       if (statusCode === TOO_LARGE && batch.length > 1) this.split(batch);
-      else if (statusCode >= 200 && statusCode < 300) this.accepted(batch.length, spans.length, answer);
+      else if (statusCode >= 200 && statusCode < 300) this.accepted(batch.length, spans.length, response);
       else this.drop(batch.length, `the collector responded with ${statusCode}`);
     } catch (error) {
       // A collector that restarts is no reason to lose spans (OTLP/HTTP, "All Other Responses": a client retries what was not answered).
@@ -150,10 +150,10 @@ class OtlpExporter implements Traces {
   }
 
   /** Takes what a collector says of a post that it accepted: it may have kept a part only (OTLP/HTTP, "Partial Success"). */
-  private accepted(exchanges: number, spans: number, answer: string): void {
+  private accepted(exchanges: number, spans: number, response: string): void {
     this.trouble = undefined;
     this.batchLength = Math.min(BATCH, this.batchLength + GROWTH);
-    const { rejected, message } = partialSuccess(answer);
+    const { rejected, message } = partialSuccess(response);
     if (rejected > 0) {
       const lost = Math.min(exchanges, Math.ceil((rejected * exchanges) / spans));
       this.drop(
@@ -219,27 +219,28 @@ class OtlpExporter implements Traces {
 async function beginningOf(body: AsyncIterable<Uint8Array>): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
-  for await (const part of body) if (text.length < ANSWER) text += decoder.decode(part, { stream: true });
+  for await (const part of body)
+    if (text.length < RESPONSE_CHARACTERS) text += decoder.decode(part, { stream: true });
   return text;
 }
 
 /** What a collector did not keep; nothing where its response does not say so. */
-function partialSuccess(answer: string): { readonly rejected: number; readonly message: string } {
-  const { partialSuccess: { rejectedSpans = 0, errorMessage = '' } = {} } = readAnswer(answer);
+function partialSuccess(response: string): { readonly rejected: number; readonly message: string } {
+  const { partialSuccess: { rejectedSpans = 0, errorMessage = '' } = {} } = readResponse(response);
   const rejected = Number(rejectedSpans);
   return { rejected: Number.isSafeInteger(rejected) ? rejected : 0, message: errorMessage.slice(0, 200) };
 }
 
-function readAnswer(answer: string): z.infer<typeof AnswerSchema> {
+function readResponse(response: string): z.infer<typeof ResponseSchema> {
   try {
-    return AnswerSchema.parse(JSON.parse(answer));
+    return ResponseSchema.parse(JSON.parse(response));
   } catch {
     return {};
   }
 }
 
 /** An int64 is a string in the JSON of Protocol Buffers; collectors send numbers, too. */
-const AnswerSchema = z.object({
+const ResponseSchema = z.object({
   partialSuccess: z
     .object({
       rejectedSpans: z.union([z.string(), z.number()]).optional(),

@@ -155,7 +155,7 @@ function processLineText(json: string, colour: boolean): string {
   return `${time.replace('T', ' ')} ${label} ${safe(msg)}${times}\n${below}`;
 }
 
-/** Text from the system or a client could control a terminal, or forge a line. */
+/** Text from the kernel or a client could control a terminal, or forge a line. */
 function safe(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}]/gu, '�');
 }

@@ -116,7 +116,7 @@ const RETRY_MS = 20;
 const PATIENCE_MS = 10_000;
 
 /**
- * Takes an exclusive lock on a file; resolves to the function that releases it. It is the system's own lock, by way of SQLite,
+ * Takes an exclusive lock on a file; resolves to the function that releases it. It is the kernel's own lock, by way of SQLite,
  * since Node has no other: it ends with the process that holds it, however that ends, and a process that is merely slow keeps it.
  * A lock by the mere existence of a file would have to be taken from dead processes by its age, and two processes could take it
  * at once. Rejects when the file cannot be created, or when another process holds the lock for ten seconds.

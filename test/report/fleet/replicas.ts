@@ -10,7 +10,6 @@ import { decodeBody } from '../../../src/node/decode-body.ts';
 import { loadRuleBook } from '../../../src/node/rule-books.ts';
 import type { CompiledRuleBook } from '../../../src/rewrite/compiled-rule-book.ts';
 import { entryLine } from '../../../src/rewrite-log/entry-line.ts';
-import { logWriter } from '../../../src/rewrite-log/observer.ts';
 import { applyChange, initialRollout, type RolloutState } from '../../../src/rollout/rollout-state.ts';
 import { RolloutControl } from '../../../src/rollout/rollout-control.ts';
 import type { Mode } from '../../../src/rules/rollout.ts';
@@ -123,7 +122,7 @@ export class Replicas {
         v2: { upstream: services.v2, path: '', hosts: [] },
         v1: { upstream: services.v1, path: '', hosts: [] },
         rollout: control,
-        record: logWriter('info', (entry) => appendFileSync(this.current[replica] ?? '', entryLine(entry))),
+        record: (entry) => appendFileSync(this.current[replica] ?? '', entryLine(entry)),
         observer: structureObserver(50, () => clock.now),
         now: () => clock.now,
         time: () => clock.now,

@@ -354,14 +354,14 @@ class H2Connection
   }
 
   onSettingsRead(): void {
-    // Each asks for an answer (RFC 9113 §6.5.3): CVE-2019-9515.
+    // Each asks for an acknowledgement (RFC 9113 §6.5.3): CVE-2019-9515.
     this.flood.countControlFrame();
     this.output.acknowledgeSettings();
     this.responses.resumeWrite();
   }
 
   onPing(bytes: Buffer, from: number, to: number): void {
-    // Each asks for an answer (RFC 9113 §6.7): CVE-2019-9512.
+    // Each asks for an acknowledgement (RFC 9113 §6.7): CVE-2019-9512.
     this.flood.countControlFrame();
     this.output.acknowledgePing(bytes, from, to);
   }
