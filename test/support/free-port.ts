@@ -7,23 +7,37 @@ const FIRST = 15_000;
 const COUNT = 100;
 const BLOCKS = 160;
 
-let block: Promise<number> | undefined;
-let last = 0;
+/** The blocks of this process, and how many ports were tried: files of the fast tier share a process, but not what they import. */
+interface Ports {
+  readonly blocks: number[];
+  tried: number;
+}
+
+declare global {
+  var portsOfTests: Ports | undefined;
+}
 
 /**
  * Returns a port of 127.0.0.1 that is free now, and soon will be: it is none of those that a listener on port 0, or a connection, is
- * given, and it is of a block that this file of tests owns while its process lives, whatever other runs the machine has. So nobody
- * else is found on it while a test has nobody there.
+ * given, and it is of a block that this process of tests owns while it lives, whatever other runs the machine has. So nobody else is
+ * found on it while a test has nobody there. Where all ports of its blocks are in use, it takes one block more.
  */
 export async function freePort(): Promise<number> {
-  const first = await (block ??= ownBlock());
-  for (;;) {
-    last = (last % (COUNT - 1)) + 1;
-    const server = await listeningOn(first + last);
+  const ports = (globalThis.portsOfTests ??= { blocks: [], tried: 0 });
+  for (let misses = 0; ; misses += 1) {
+    if (misses >= ports.blocks.length * (COUNT - 1)) {
+      ports.tried = ports.blocks.length * (COUNT - 1);
+      ports.blocks.push(await ownBlock());
+    }
+    const at = ports.tried % (ports.blocks.length * (COUNT - 1));
+    // Counted before it is tried: another call goes on with the next.
+    ports.tried += 1;
+    const port = (ports.blocks[Math.floor(at / (COUNT - 1))] ?? 0) + 1 + (at % (COUNT - 1));
+    const server = await listeningOn(port);
     if (server === undefined) continue;
     server.close();
     await once(server, 'close');
-    return first + last;
+    return port;
   }
 }
 

@@ -152,12 +152,18 @@ export class GatewayServer implements ClientListener, H1Server, H2Server {
     if (!('setSecureContext' in this.server)) return;
     this.server.setSecureContext({ ...tls, ...SESSIONS });
     // The new context has keys of its own, and clients come back with tickets of the old one.
-    if (this.ticketKeys !== undefined) this.server.setTicketKeys(this.ticketKeys);
+    this.setTicketKeys();
   }
 
   useTicketKeys(keys: Uint8Array): void {
     this.ticketKeys = Buffer.from(keys);
-    if ('setTicketKeys' in this.server) this.server.setTicketKeys(this.ticketKeys);
+    this.setTicketKeys();
+  }
+
+  private setTicketKeys(): void {
+    // Bun has the function, and throws in it: there each process keeps the keys of its own.
+    if (IS_NODE && this.ticketKeys !== undefined && 'setTicketKeys' in this.server)
+      this.server.setTicketKeys(this.ticketKeys);
   }
 
   /**
