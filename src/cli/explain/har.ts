@@ -140,8 +140,12 @@ function hadBody(request: Json, headers: readonly Field[], mimeType: unknown): b
   return !isSized && typeof mimeType === 'string' && mimeType !== '';
 }
 
+/** What the gateway's own archives have in place of a body that it could not read, and so did not keep. */
+const MASKED = '…';
+
 /** JSON that is shorter than its length was: exporters have a limit. Line ends of a form may have been changed, which is no cut. */
 function isCut(text: string, length: number, headers: readonly Field[]): boolean {
+  if (text === MASKED) return false;
   const isJsonType = /[/+]json/i.test(fieldOf(headers, 'content-type') ?? '');
   return isJsonType && length > new TextEncoder().encode(text).length && !isComplete(text);
 }

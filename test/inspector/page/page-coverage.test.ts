@@ -32,7 +32,7 @@ test('page and rule book show the clients of all replicas, and say so', async ()
   const coverage = retirement.locator('p.coverage');
   await coverage.waitFor();
   expect(await coverage.textContent()).toMatch(
-    /^2 replicas Counts of 2 replicas, since \S+Z; the oldest is \d+ s old\.$/,
+    /^2 replicas Counts of 2 replicas, since \S+ \S+ UTC; the oldest is \d+ s old\.$/,
   );
   expect(await coverage.locator('.badge').textContent()).toBe('2 replicas');
   await retirement.getByRole('heading', { name: '1 client' }).waitFor();
@@ -62,7 +62,7 @@ test('without the store the page says since when the replica is alone', async ()
   const coverage = retirement.locator('p.coverage-alone');
   await coverage.waitFor();
   expect(await coverage.textContent()).toMatch(
-    /^alone This replica is alone since \S+Z \(gone fishing\); others were not known\.$/,
+    /^alone This replica is alone since \S+ \S+ UTC \(gone fishing\); others were not known\.$/,
   );
 }, 60_000);
 
@@ -72,6 +72,6 @@ test('without a store the page says that it shows one gateway', async () => {
   const coverage = retirement.locator('p.coverage-gateway');
   await coverage.waitFor();
   expect(await coverage.textContent()).toMatch(
-    /^one gateway Counts of this gateway alone, since \S+Z: no store is set\.$/,
+    /^one gateway Counts of this gateway alone, since \S+ \S+ UTC: no store is set\.$/,
   );
 }, 60_000);

@@ -79,7 +79,7 @@ test('on the smallest phone all views and perspectives are in reach', async () =
   const { page } = await browser.open(`${gateway.adminOrigin}/?entry=order`, { width: 360, height: 740 });
   await page.getByRole('tab').first().waitFor();
   const controls = [...(await page.locator('.views a').all()), ...(await page.getByRole('tab').all())];
-  expect(controls.length).toBe(13);
+  expect(controls.length).toBe(14);
   for (const control of controls) {
     const { x = -1, width = 0 } = (await control.boundingBox()) ?? {};
     expect(x).toBeGreaterThanOrEqual(0);
