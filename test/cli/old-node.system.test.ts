@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
-import { accessSync, constants, readFileSync } from 'node:fs';
+import { accessSync, constants, cpSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const run = promisify(execFile);
 const root = new URL('../../', import.meta.url);
@@ -69,6 +70,16 @@ describe('a Node that is too old', () => {
       : await refused(process.execPath, ['--import', pretend('20.0.0'), launcher, 'serve']);
     expect(code).toBe(2);
     expect(stderr).toMatch(ONE_SENTENCE);
+    expect(stderr).toContain('npm run -s gateway');
+  });
+
+  test('installed as a package, which has no Node of its own, it says how to get one', async () => {
+    const installed = join(temporaryFolder('old-node'), 'node_modules/capture-gateway/node-version.js');
+    cpSync(fileURLToPath(new URL('src/cli/node-version.js', root)), installed);
+    const { code, stderr } = await refused(process.execPath, ['--import', pretend('20.0.0'), installed]);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(ONE_SENTENCE);
+    expect(stderr).toContain('npx -p node@24 -p capture-gateway capture-gateway <command>');
   });
 });
 
