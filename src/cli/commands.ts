@@ -5,9 +5,8 @@ import type { RolloutRequest } from '../rollout/rollout-tally.ts';
 import { didYouMean } from '../rules/rule-book-fault.ts';
 import { allSettings, environmentName, type Setting, settings as table } from '../settings/settings.ts';
 import type { TestOptions } from './cases/test.ts';
-import type { DraftOptions } from './draft/draft.ts';
+import type { DraftOptions, OpenapiOptions } from './draft/draft.ts';
 import type { InitOptions } from './draft/init.ts';
-import type { OpenapiOptions } from './draft/openapi.ts';
 import type { ExplainOptions } from './explain/explain.ts';
 import type { CheckOptions, RecordOptions } from './explain/replay.ts';
 import type { TailOptions } from './logs/tail.ts';
@@ -360,7 +359,7 @@ export function openapi(command: Command): void {
     );
   addFormat(addRules(command), ['json', 'yaml']).action(
     async (source: string | undefined, options: OpenapiOptions) => {
-      const { runOpenapi } = await import('./draft/openapi.ts');
+      const { runOpenapi } = await import('./draft/draft.ts');
       await runOpenapi(source, options);
     },
   );

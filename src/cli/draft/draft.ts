@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { stdout } from 'node:process';
+import { parse, stringify } from 'yaml';
 import { readJsonType } from '../../http/content.ts';
 import { DEFAULT_PREFIXES, readTarget } from '../../http/target.ts';
 import { generalPointer } from '../../json/pointer.ts';
 import type { NamedRequest } from '../../inspector/explain/curl-command.ts';
 import { BodySchemas } from '../../openapi/body-schemas.ts';
-import { type Description, readJsonText } from '../../openapi/description.ts';
+import { deriveV1 } from '../../openapi/derive/derive-v1.ts';
+import { type Description, printJsonText, readJsonText } from '../../openapi/description.ts';
 import { mergeRuleBook, saidMoves } from './merge-rule-book.ts';
 import type { SaidMoves } from '../../openapi/draft/match-operations.ts';
 import { printRuleBook, type ProposedRuleBook } from '../../openapi/draft/print-rule-book.ts';
@@ -15,7 +17,15 @@ import { count, counted, terminalText } from '../../report/text.ts';
 import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { readRuleBook } from '../../rules/read-rule-book.ts';
 import { printFault } from '../../rules/rule-book-fault.ts';
-import { type CommandFault, endWith, FAILURE, isFault, unreadable, writeOutput } from '../command-fault.ts';
+import {
+  type CommandFault,
+  endWith,
+  FAILURE,
+  isFault,
+  openRuleBook,
+  unreadable,
+  writeOutput,
+} from '../command-fault.ts';
 import {
   offlineExplainer,
   readOnly,
@@ -23,7 +33,7 @@ import {
   type RecordingSource,
   takeRead,
 } from '../explain/requests.ts';
-import { readDescription } from './description-file.ts';
+import { readDescription, referenceDescription } from './description-file.ts';
 
 /** Options of `draft`. */
 export interface DraftOptions extends RecordingSource {
@@ -254,4 +264,30 @@ function checkBody(
     const [line = ''] = error.message.split('\n');
     return { unusable: isEndless ? 'its references go round in a circle.' : line.replace(/[^.]$/, '$&.') };
   }
+}
+
+/** Options of `openapi`. */
+export interface OpenapiOptions {
+  readonly format: 'json' | 'yaml';
+  readonly rules: string;
+}
+
+/** Prints V1's description and sets the exit code; `source` is V2's. */
+export async function runOpenapi(source: string | undefined, options: OpenapiOptions): Promise<void> {
+  endWith(await printV1(source, options));
+}
+
+async function printV1(
+  source: string | undefined,
+  { format, rules }: OpenapiOptions,
+): Promise<CommandFault | undefined> {
+  const book = await openRuleBook(rules);
+  if (isFault(book)) return book;
+  const v2 = source === undefined ? await referenceDescription('v2') : await readDescription(source);
+  if (isFault(v2)) return v2;
+  const { description, notes } = deriveV1(v2, book.rules.ruleBook);
+  for (const note of notes) process.stderr.write(`note: ${terminalText(note)}\n`);
+  const json = printJsonText(description, 2);
+  stdout.write(format === 'json' ? `${json}\n` : stringify(parse(json, { intAsBigInt: true })));
+  return undefined;
 }
