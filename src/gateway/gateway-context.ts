@@ -190,8 +190,7 @@ export class GatewayContext {
   }
 
   /** Tells the operator, once per rule book, that newcomers are served since nobody can say who is one. */
-  tellUnlearned({ rollout, hash }: RuleBook): void {
-    const { since } = this.knownClients;
+  tellUnlearned({ rollout, hash }: RuleBook, since: number | undefined): void {
     const { newcomers } = rollout ?? {};
     if (newcomers === undefined || since === undefined || isLearned(newcomers, since)) return;
     if (this.unlearnedTold === hash) return;

@@ -219,7 +219,7 @@ function startJudged(gateway: GatewayContext, received: ReceivedRequest, decisio
   const { ruleBook } = received.rules;
   withClient(gateway, received, (client) => {
     const start = (standing: Standing | undefined): void => {
-      const newcomer = judgedNewcomer(gateway, received, standing);
+      const newcomer = judgedNewcomer(gateway, received, client, standing);
       const routing = routingOf(gateway, received, decision, client);
       const exchange = exchangeFor(gateway, received, decision, routing);
       if (newcomer !== undefined) exchange.judge(newcomer);
@@ -268,15 +268,16 @@ function standingOf(
 function judgedNewcomer(
   gateway: GatewayContext,
   { rules, time }: ReceivedRequest,
+  client: string | undefined,
   standing: Standing | undefined,
 ): Newcomer | undefined {
   const { ruleBook } = rules;
-  if (standing === undefined || ruleBook.rollout === undefined) return undefined;
+  if (client === undefined || standing === undefined || ruleBook.rollout === undefined) return undefined;
   const { selfService } = gateway.options;
   const ownGuide = selfService === undefined ? undefined : `${ruleBook.from}${selfService}`;
-  const { since } = gateway.knownClients;
+  const since = gateway.knownClients.sinceOf(client);
   const newcomer = newcomerOf(ruleBook.rollout, standing, { time, since }, ownGuide);
-  if (newcomer?.note === 'not-known') gateway.tellUnlearned(ruleBook);
+  if (newcomer?.note === 'not-known') gateway.tellUnlearned(ruleBook, since);
   return newcomer;
 }
 

@@ -31,6 +31,9 @@ const TIMEOUT_MS = 1000;
 /** Milliseconds without a call of the store after one that failed: clients wait for it once only. */
 const RETRY_MS = 2000;
 
+/** Milliseconds after which the text of a known client is read again, beside the request: the store may have lost it. */
+const RECHECK_MS = 60_000;
+
 /** Attempts of a compare-and-set that other replicas come before. */
 const MAX_ATTEMPTS = 20;
 
@@ -40,7 +43,15 @@ export const LEARNING_MS = 14 * 86_400_000;
 /** The key whose hash names the list, and whose client nobody is. */
 const LIST_KEY = 'capture-gateway: known clients';
 
+/** The first digits of hashes, each of which has a text. */
+const DIGITS = Array.from('0123456789abcdef');
+
+/** The first line of a text: when it was begun, in milliseconds since 1970. */
+const BEGINNING = /^since (\d{1,15})$/;
+
 interface Part {
+  /** When the text was begun, in milliseconds since 1970. */
+  since: number;
   readonly clients: Set<string>;
   /** The text that the store had when it was read. */
   text: string | undefined;
@@ -51,36 +62,38 @@ interface Part {
 
 /**
  * The clients that used V1, for all replicas: 16 texts of the store, by the first digit of the client's hash. A client that is known is
- * known for ever, so that it is looked up once; whether one is new is read again after a few seconds. Nobody is new while that cannot
- * be read: a store that fails refuses no one, and one that lost the list begins it anew, which is then too young to refuse anyone.
+ * known for ever; whether one is new is read again after a few seconds. Nobody is new while that cannot be read: a store that fails
+ * refuses no one. Each text says itself when it was begun, and all are begun together: a store that lost one of them, such as a Redis
+ * that evicts keys, begins that one anew, which is then too young to refuse anyone, whatever is left of the others.
  */
 export class KnownClients {
   private readonly parts: KnownClientsParts;
   private readonly texts = new Map<string, Part>();
   private readonly reading = new Map<string, Promise<Part>>();
   private readonly writing = new Map<string, Promise<void>>();
-  private begun: { readonly name: string; readonly since: number } | undefined;
   private failedAt = Number.NEGATIVE_INFINITY;
 
   constructor(parts: KnownClientsParts) {
     this.parts = parts;
   }
 
-  /** Milliseconds since 1970 at which the list was begun; undefined until it was read. */
-  get since(): number | undefined {
-    return this.begun?.since;
+  /** Milliseconds since 1970 from which clients like this one (a hash) were learned; undefined until that was read. */
+  sinceOf(client: string): number | undefined {
+    return this.texts.get(client.slice(0, 1))?.since;
   }
 
   /** What is known of a client (a hash). A promise where the store has to be asked; it never rejects. */
   standing(client: string): Standing | Promise<Standing> {
     const digit = client.slice(0, 1);
     const part = this.texts.get(digit);
-    if (part?.clients.has(client) === true) return 'known';
     const now = this.parts.time();
+    if (part?.clients.has(client) === true) {
+      if (now - part.readAt >= RECHECK_MS && !this.hasFailed(now)) this.recheck(digit);
+      return 'known';
+    }
     if (part !== undefined && now - part.readAt < FRESH_MS && now >= part.readAt)
       return standingIn(part, client);
-    // A clock may be set back.
-    if (now - this.failedAt < RETRY_MS && now >= this.failedAt) return 'not-known';
+    if (this.hasFailed(now)) return 'not-known';
     return this.read(digit).then(
       (read) => standingIn(read, client),
       () => {
@@ -103,7 +116,20 @@ export class KnownClients {
 
   /** Resolves when what was learned is in the store, or could not be stored. */
   async settled(): Promise<void> {
-    while (this.writing.size > 0) await Promise.all(this.writing.values());
+    while (this.reading.size > 0 || this.writing.size > 0)
+      await Promise.allSettled([...this.reading.values(), ...this.writing.values()]);
+  }
+
+  private hasFailed(now: number): boolean {
+    // A clock may be set back.
+    return now - this.failedAt < RETRY_MS && now >= this.failedAt;
+  }
+
+  private recheck(digit: string): void {
+    const work = this.read(digit).catch(() => {
+      this.failedAt = this.parts.time();
+    });
+    this.parts.later?.(work);
   }
 
   private keep(digit: string, part: Part): void {
@@ -119,20 +145,20 @@ export class KnownClients {
   }
 
   private async write(digit: string, part: Part): Promise<void> {
-    const { store } = this.parts;
-    const { name } = await this.begin();
+    const key = await this.keyOf(digit);
     for (let attempt = 0; part.pending.size > 0; attempt += 1) {
       if (attempt >= MAX_ATTEMPTS) throw new Error('other replicas change the list all the time');
       const taken = [...part.pending];
-      const clients = clientsIn(part.text);
+      const clients = part.text === undefined ? new Set<string>() : listIn(part.text).clients;
       for (const client of taken) if (clients.size < MAX_CLIENTS) clients.add(client);
-      const after = [...clients].sort().join('\n');
-      if (await this.limited(store.compareAndSet(`${name}-${digit}`, part.text, after))) {
+      const after = [`since ${part.since}`, ...[...clients].sort()].join('\n');
+      if (await this.limited(this.parts.store.compareAndSet(key, part.text, after))) {
         part.text = after;
         for (const client of taken) part.pending.delete(client);
       } else {
-        part.text = await this.limited(store.read(`${name}-${digit}`));
-        for (const client of clientsIn(part.text)) part.clients.add(client);
+        const text = await this.textOf(digit);
+        include(part, text);
+        part.text = text;
       }
     }
   }
@@ -147,15 +173,11 @@ export class KnownClients {
   }
 
   private async readText(digit: string): Promise<Part> {
-    const { name, since } = await this.begin();
-    const text = await this.limited(this.parts.store.read(`${name}-${digit}`));
-    // In this order: a list that is lost in between must not look like one on which nobody stands.
-    if ((await this.limited(this.parts.store.read(`${name}-since`))) !== String(since))
-      await this.beginAnew();
-    const clients = clientsIn(text);
+    const text = await this.textOf(digit);
+    const { since } = listIn(text);
     const known = this.texts.get(digit);
-    const part: Part = known ?? { clients: new Set(), text: undefined, readAt: 0, pending: new Set() };
-    for (const client of clients) part.clients.add(client);
+    const part = known ?? { since, clients: new Set(), text, readAt: 0, pending: new Set() };
+    include(part, text);
     // A write that is under way knows best what it has read.
     if (!this.writing.has(digit)) part.text = text;
     part.readAt = this.parts.time();
@@ -164,29 +186,23 @@ export class KnownClients {
     return part;
   }
 
-  /** The store lost the list: it begins anew, with the clients that are known here. */
-  private async beginAnew(): Promise<void> {
-    this.begun = undefined;
-    for (const part of this.texts.values()) {
-      part.readAt = 0;
-      for (const client of part.clients) part.pending.add(client);
-    }
-    await this.begin();
+  /** Reads a text. Where there is none, the list is begun: every text of it, so that a digit whose first client comes late is as old as the others. */
+  private async textOf(digit: string): Promise<string> {
+    const { store, time } = this.parts;
+    const key = await this.keyOf(digit);
+    const text = await this.limited(store.read(key));
+    if (text !== undefined) return text;
+    const first = `since ${time()}`;
+    await Promise.all(
+      DIGITS.map(async (one) => this.limited(store.compareAndSet(await this.keyOf(one), undefined, first))),
+    );
+    const begun = await this.limited(store.read(key));
+    if (begun === undefined) throw new Error('the store does not keep the list of known clients');
+    return begun;
   }
 
-  /** Reads when the list was begun; begins it where nobody did. */
-  private async begin(): Promise<{ readonly name: string; readonly since: number }> {
-    if (this.begun !== undefined) return this.begun;
-    const { store, clientOf, time } = this.parts;
-    const name = `clients-${await clientOf(LIST_KEY)}`;
-    const key = `${name}-since`;
-    const now = String(time());
-    const text = (await this.limited(store.read(key))) ?? '';
-    const isBegun = text !== '' || !(await this.limited(store.compareAndSet(key, undefined, now)));
-    const since = Number(text === '' && isBegun ? await this.limited(store.read(key)) : text || now);
-    if (!Number.isSafeInteger(since) || since <= 0) throw new Error('the beginning of the list is damaged');
-    this.begun = { name, since };
-    return this.begun;
+  private async keyOf(digit: string): Promise<string> {
+    return `clients-${await this.parts.clientOf(LIST_KEY)}-${digit}`;
   }
 
   private limited<Value>(response: Promise<Value>): Promise<Value> {
@@ -203,10 +219,19 @@ function standingIn({ clients }: Part, client: string): Standing {
   return clients.size >= MAX_CLIENTS ? 'not-known' : 'new';
 }
 
-/** Reads a text of the store: one hash a line. Throws where nobody can read it. */
-function clientsIn(text: string | undefined): Set<string> {
-  const lines = text === undefined || text === '' ? [] : text.split('\n');
-  if (lines.length > MAX_CLIENTS || lines.some((line) => !/^[0-9a-f]{16}$/.test(line)))
+/** Adds the clients of a text. One that was begun at another time is one that the store lost: who is known here is added to it. */
+function include(part: Part, text: string): void {
+  const { since, clients } = listIn(text);
+  if (since !== part.since) for (const client of part.clients) part.pending.add(client);
+  part.since = since;
+  for (const client of clients) part.clients.add(client);
+}
+
+/** Reads a text of the store: when it was begun, and one hash a line. Throws where nobody can read it. */
+function listIn(text: string): { readonly since: number; readonly clients: Set<string> } {
+  const [first = '', ...lines] = text.split('\n');
+  const since = Number(BEGINNING.exec(first)?.[1] ?? 0);
+  if (since <= 0 || lines.length > MAX_CLIENTS || lines.some((line) => !/^[0-9a-f]{16}$/.test(line)))
     throw new Error('the list of known clients is damaged');
-  return new Set(lines);
+  return { since, clients: new Set(lines) };
 }

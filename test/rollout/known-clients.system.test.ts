@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { FileStore } from '../../src/node/rollout/file-store.ts';
 import { RedisStore } from '../../src/node/rollout/redis-store.ts';
 import { createClientHash } from '../../src/node/runtime.ts';
+import { KnownClients } from '../../src/rollout/known-clients.ts';
 import type { Store } from '../../src/rollout/store.ts';
 import { CountingService } from '../runtime/replicas/counting-service.ts';
 import { ReplicaProcess } from '../runtime/replicas/replica-process.ts';
@@ -62,7 +63,7 @@ async function listed(store: Store): Promise<readonly string[]> {
   const texts = await Promise.all(
     Array.from('0123456789abcdef').map((digit) => store.read(`${LIST}-${digit}`)),
   );
-  return texts.flatMap((text) => (text === undefined ? [] : text.split('\n'))).sort();
+  return texts.flatMap((text) => (text === undefined ? [] : text.split('\n').slice(1))).sort();
 }
 
 test.for(Object.keys(places))(
@@ -107,7 +108,8 @@ modes: { canary: 50 }
       return [one, other];
     };
     // The list was begun long ago.
-    await store.compareAndSet(`${LIST}-since`, undefined, String(Date.now() - 60 * DAY));
+    for (const digit of '0123456789abcdef')
+      await store.compareAndSet(`${LIST}-${digit}`, undefined, `since ${Date.now() - 60 * DAY}`);
 
     const before = await start(Date.now() + 30 * DAY);
     for (let at = 0; at < KEYS.length; at += 10)
@@ -128,5 +130,49 @@ modes: { canary: 50 }
         expect(await statusOf(replica, `new-${round}`)).toBe(403);
       }
     expect(await listed(store)).toEqual(hashes);
+  },
+);
+
+test(
+  'a real Redis server that evicts keys makes nobody new who was learned',
+  { timeout: 120_000 },
+  async () => {
+    const { url } = await playedRedis(['--maxmemory', '4mb', '--maxmemory-policy', 'allkeys-random']);
+    const store = await RedisStore.open({
+      url,
+      password: () => undefined,
+      ca: undefined,
+      name: 'capture-gateway',
+    });
+    onTestFinished(() => store.close());
+    const begun = Date.now() - 60 * DAY;
+    const listAt = (now: number): KnownClients =>
+      new KnownClients({
+        store,
+        time: () => now,
+        after: (ms, run) => void setTimeout(run, ms),
+        clientOf: hashOf,
+      });
+    const clients = KEYS.map((key) => hashOf(`Bearer ${key}`));
+    const learning = listAt(begun);
+    for (const client of clients) {
+      await learning.standing(client);
+      learning.learn(client);
+    }
+    await learning.settled();
+    expect(await listed(store)).toEqual(clients.toSorted());
+    // Other texts need the room, until some of the list are gone and some are left.
+    const left = async (): Promise<number> => new Set((await listed(store)).map((client) => client[0])).size;
+    const digits = await left();
+    for (let at = 0; (await left()) > digits / 2; at += 1)
+      await store.compareAndSet(`other-${at}`, undefined, 'x'.repeat(20_000));
+    const after = listAt(Date.now());
+    const judged = await Promise.all(
+      clients.map(async (client) => [await after.standing(client), after.sinceOf(client) === begun]),
+    );
+    expect(judged.filter(([standing, isOld]) => standing === 'new' && isOld === true)).toEqual([]);
+    expect(
+      judged.filter(([standing, isOld]) => standing === 'new' && isOld === false).length,
+    ).toBeGreaterThan(0);
   },
 );

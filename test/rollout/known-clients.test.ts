@@ -48,7 +48,8 @@ test('what one replica learns, every replica knows; whoever learned nothing is n
         const young = list();
         expect(await standings(young, learned)).toEqual(learned.map(() => 'known'));
         expect(await standings(young, others.map(hashOf))).toEqual(others.map(() => 'new'));
-        expect(young.since).toBe(1_000_000);
+        for (const client of [...learned, ...others.map(hashOf)])
+          expect(young.sinceOf(client)).toBe(1_000_000);
       },
     ),
     { numRuns: 30 },
@@ -106,7 +107,7 @@ describe('nobody is new', () => {
     for (const client of clients) known.learn(client);
     await known.settled();
     const kept = (await store.read('clients-feed000000000000-a')) ?? '';
-    expect(kept.split('\n')).toHaveLength(3200);
+    expect(kept.split('\n')).toHaveLength(1 + 3200);
     expect(await list().standing(clients[3399] ?? '')).toBe('not-known');
     expect(await list().standing(clients[0] ?? '')).toBe('known');
   });
@@ -142,15 +143,60 @@ test('a list that the store lost begins anew, with the clients that are known he
   await known.standing(hashOf(7));
   known.learn(hashOf(7));
   await known.settled();
-  expect(known.since).toBe(1_000_000);
+  expect(known.sinceOf(hashOf(7))).toBe(1_000_000);
   at = 1;
   clock.now += 6000;
   await known.standing(hashOf(8));
-  expect(known.since).toBe(1_006_000);
+  expect(known.sinceOf(hashOf(8))).toBe(1_006_000);
   expect(known.standing(hashOf(7))).toBe('known');
   await known.standing(hashOf(0x17));
   await known.settled();
   const young = list();
   expect(await young.standing(hashOf(7))).toBe('known');
-  expect(young.since).toBe(1_006_000);
+  expect(young.sinceOf(hashOf(7))).toBe(1_006_000);
+});
+
+// A Redis with `maxmemory-policy allkeys-lru` loses any key, and never says so.
+test('whichever texts a store loses, nobody who was learned is new to a list that is old enough to refuse', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.uniqueArray(fc.nat(200), { minLength: 1, maxLength: 40 }),
+      fc.uniqueArray(fc.constantFrom(...Array.from('0123456789abcdef')), { minLength: 1 }),
+      fc.boolean(),
+      async (used, lost, isRestarted) => {
+        const store = new MemoryStore(() => 0);
+        const evicted = new Set<string>();
+        const read = store.read.bind(store);
+        const compareAndSet = store.compareAndSet.bind(store);
+        // Lost once: what is stored again stays.
+        store.read = async (key) => (evicted.has(key) ? undefined : read(key));
+        store.compareAndSet = async (key, before, after) => {
+          if (!evicted.has(key)) return compareAndSet(key, before, after);
+          if (before !== undefined) return false;
+          await compareAndSet(key, await read(key), after);
+          return evicted.delete(key);
+        };
+        const { clock, list } = listsOn(store);
+        const before = list();
+        const learned = used.map(hashOf);
+        await standings(before, learned);
+        for (const client of learned) before.learn(client);
+        await before.settled();
+        for (const digit of lost) evicted.add(`clients-feed000000000000-${digit}`);
+        clock.now += 61_000;
+        const after = isRestarted ? list() : before;
+        for (const client of learned) {
+          const standing = await after.standing(client);
+          await after.settled();
+          const isOld = after.sinceOf(client) === 1_000_000;
+          expect(standing === 'known' || !isOld).toBe(true);
+          // What the other texts know they still know.
+          if (!lost.includes(client.slice(0, 1))) expect([standing, isOld]).toEqual(['known', true]);
+        }
+        // A process that knew them has written them anew, so that the next one knows them.
+        if (!isRestarted) expect(new Set(await standings(list(), learned))).toEqual(new Set(['known']));
+      },
+    ),
+    { numRuns: 100 },
+  );
 });

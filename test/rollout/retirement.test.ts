@@ -314,8 +314,10 @@ describe('newcomers', () => {
   ): Promise<{ gateway: TestGateway; v2: RawServer; store: MemoryStore }> {
     const store = new MemoryStore(Date.now);
     const name = `clients-${clientOf('capture-gateway: known clients')}`;
-    await store.compareAndSet(`${name}-since`, undefined, String(since));
-    for (const client of known) await store.compareAndSet(`${name}-${client[0]}`, undefined, client);
+    for (const digit of '0123456789abcdef') {
+      const clients = known.filter((client) => client.startsWith(digit));
+      await store.compareAndSet(`${name}-${digit}`, undefined, [`since ${since}`, ...clients].join('\n'));
+    }
     const v2 = await rawServer((socket) => socket.write(options.response ?? ok()));
     const rollout = {
       ...none,
@@ -389,7 +391,8 @@ describe('newcomers', () => {
       undefined,
     ]);
     await gateway.gateway.knownClients.settled();
-    expect(await store.read(`clients-${clientOf('capture-gateway: known clients')}-${acme[0]}`)).toBe(acme);
+    const name = `clients-${clientOf('capture-gateway: known clients')}`;
+    expect(await store.read(`${name}-${acme[0]}`)).toBe(`since ${FAR}\n${acme}`);
     const refusing = await closed(
       { from: AHEAD },
       { response: 'HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n' },

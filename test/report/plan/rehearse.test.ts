@@ -108,8 +108,9 @@ type FcValue<Arbitrary> = Arbitrary extends fc.Arbitrary<infer Value> ? Value : 
 /** A store whose list of known clients was begun long ago, with nobody on it. */
 async function oldStore(): Promise<MemoryStore> {
   const store = new MemoryStore(Date.now);
-  const key = `clients-${clientOf('capture-gateway: known clients')}-since`;
-  await store.compareAndSet(key, undefined, String(START - 60 * DAY));
+  const name = `clients-${clientOf('capture-gateway: known clients')}`;
+  for (const digit of '0123456789abcdef')
+    await store.compareAndSet(`${name}-${digit}`, undefined, `since ${START - 60 * DAY}`);
   return store;
 }
 
