@@ -24,17 +24,17 @@ export const BUNDLES: readonly Bundle[] = [
   {
     name: '`createMigration`: decision, header fields, requests and responses',
     source: MIGRATION,
-    limit: 74_000,
+    limit: 75_000,
   },
   {
     name: '`createMigration` and `migrateFetch`',
     source: `${MIGRATION}export { migrateFetch } from './library/fetch.ts';`,
-    limit: 76_000,
+    limit: 77_000,
   },
   {
     name: '`createMigration` and `migrateV1`, without Hono itself',
     source: `${MIGRATION}export { migrateV1 } from './library/hono.ts';`,
-    limit: 76_000,
+    limit: 77_000,
   },
   {
     name: '`createMigration` and `readRuleBook`, with YAML and zod',

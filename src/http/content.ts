@@ -23,11 +23,17 @@ export function readJsonType(value: string | undefined): JsonReading {
 /** How JSON texts follow one another in a body: one a line, each behind a record separator (RFC 7464), or each where the one before ends. */
 export type TextFormat = 'ndjson' | 'json-seq' | 'texts';
 
+/** Fields in a body, or the same with the methods that a field `_method` must not name: `form/PUT,PATCH`. */
+type FormFormat = 'form' | `form/${string}`;
+
+/** The same for parts, with their boundary behind the semicolon. */
+type MultipartFormat = `multipart;${string}` | `multipart/${string};${string}`;
+
 /** How a request body is written that rules apply to: one JSON text, several, or fields; a multipart body with its boundary. */
-export type BodyFormat = 'json' | 'json-patch' | 'merge-patch' | 'form' | TextFormat | `multipart;${string}`;
+export type BodyFormat = 'json' | 'json-patch' | 'merge-patch' | FormFormat | TextFormat | MultipartFormat;
 
 /** A format whose bodies are rewritten as they come: they may never end, or carry files of any size. */
-export type StreamedFormat = Exclude<BodyFormat, 'json' | 'json-patch' | 'merge-patch' | 'form'>;
+export type StreamedFormat = TextFormat | MultipartFormat;
 
 /** True for several JSON texts. */
 export function isOfTexts(format: BodyFormat): format is TextFormat {
@@ -35,13 +41,33 @@ export function isOfTexts(format: BodyFormat): format is TextFormat {
 }
 
 /** The boundary between the parts of a multipart body; empty where its type names none that can be read. */
-export function boundaryOf(format: Exclude<StreamedFormat, TextFormat>): string {
+export function boundaryOf(format: MultipartFormat): string {
   return format.slice(format.indexOf(';') + 1);
+}
+
+/** True for fields that are not in parts. */
+export function isForm(format: BodyFormat): format is FormFormat {
+  return format === 'form' || format.startsWith('form/');
+}
+
+/** Returns the format of fields none of which may name one of these methods for the request; any other format is returned as it is. */
+export function withoutMethods(format: BodyFormat, methods: readonly string[]): BodyFormat {
+  if (methods.length === 0) return format;
+  if (format === 'form') return `form/${methods.join(',')}`;
+  return format.startsWith('multipart;')
+    ? `multipart/${methods.join(',')};${format.slice('multipart;'.length)}`
+    : format;
+}
+
+/** The methods that no field of such a body may name for the request. */
+export function methodsWithout(format: FormFormat | MultipartFormat): readonly string[] {
+  const [, methods] = /^(?:form|multipart)\/([A-Z,]+)/.exec(format) ?? [];
+  return methods?.split(',') ?? [];
 }
 
 /** True for a format whose bodies are rewritten as they come. */
 export function isStreamed(format: BodyFormat): format is StreamedFormat {
-  return format !== 'json' && format !== 'form' && format !== 'json-patch' && format !== 'merge-patch';
+  return format !== 'json' && format !== 'json-patch' && format !== 'merge-patch' && !isForm(format);
 }
 
 /**

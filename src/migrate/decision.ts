@@ -9,6 +9,7 @@ import {
   readFormat,
   type StreamedFormat,
   readJsonType,
+  withoutMethods,
 } from '../http/content.ts';
 import {
   BODY_KINDS,
@@ -214,7 +215,12 @@ export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits:
           : !hasRules && hasBody && rules.leavesPut(method) && readJsonType(head.contentType) === 'json'
             ? UNNAMED_PUT
             : decideBody(
-                { hasRules, hasBody, head },
+                {
+                  hasRules,
+                  hasBody,
+                  head,
+                  form: isFollowed(request, ruleBook) ? { method, target } : undefined,
+                },
                 { policies: ruleBook.policies, bodyLimit, codings },
                 rules,
                 operation,
@@ -223,6 +229,11 @@ export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits:
       return { route: 'migrate', target, method, ...decided, refusal, dropsOverride, bodyLimit, body };
     }
   }
+}
+
+/** True for a request of which V2 takes the method from a field of its form. */
+function isFollowed({ method }: DecidedRequest, { override }: RuleBook): boolean {
+  return method === 'POST' && override === 'follow';
 }
 
 function decideWebhook(webhook: Webhook, book: RuleBook, { bodyLimit }: DecisionLimits): WebhookDecision {
@@ -438,16 +449,21 @@ interface BodyLimits {
   readonly codings: readonly Coding[];
 }
 
+/** What of a request decides about its body. */
+interface BodyFacts {
+  readonly hasRules: boolean;
+  readonly hasBody: boolean;
+  readonly head: RequestHead;
+  /** The method that rules go by and the target, where a form could name another. */
+  readonly form?: { readonly method: string; readonly target: Target } | undefined;
+}
+
 /**
  * Decides how to handle the body of a V1 request from its head; `hasRules` says whether request rules may apply to it. A form of an
  * `operation` without any is not collected.
  */
 export function decideBody(
-  {
-    hasRules,
-    hasBody,
-    head,
-  }: { readonly hasRules: boolean; readonly hasBody: boolean; readonly head: RequestHead },
+  { hasRules, hasBody, head, form }: BodyFacts,
   { policies, bodyLimit, codings }: BodyLimits,
   rules?: CompiledRuleBook,
   operation?: Operation,
@@ -457,9 +473,11 @@ export function decideBody(
   let type: ReturnType<typeof readJsonType> | BodyFormat = readJsonType(head.contentType);
   if (type === 'other') {
     const format = readFormat(head.contentType, policies.forms === 'rewrite');
-    if (format === undefined || rules?.requestPlan(operation).isEmpty === true)
+    const others =
+      form === undefined || format === undefined ? NO_METHODS : methodsElsewhere(form, rules, operation);
+    if (format === undefined || (rules?.requestPlan(operation).isEmpty === true && others.length === 0))
       return { action: 'forward', note: 'media-type' };
-    type = format;
+    type = format === 'charset' ? format : withoutMethods(format, others);
   }
   if (type === 'json') type = jsonFormat(head.contentType);
   if (type === 'ambiguous')
@@ -479,6 +497,16 @@ export function decideBody(
     return { action: 'refuse', failure: bodyTooLarge(bodyLimit) };
   return { action: 'rewrite', coding, format: type };
 }
+
+function methodsElsewhere(
+  { method, target }: NonNullable<BodyFacts['form']>,
+  rules: CompiledRuleBook | undefined,
+  operation: Operation | undefined,
+): readonly string[] {
+  return rules?.methodsElsewhere(operation, method, target.rest) ?? NO_METHODS;
+}
+
+const NO_METHODS: readonly string[] = [];
 
 /** True where the rules give a request without a body one. */
 export function makesBody(decision: BodyDecision): boolean {

@@ -9,7 +9,14 @@ import {
   type Webhook,
   WEBHOOK_PATH,
 } from '../rules/rule-book.ts';
-import { type BodyFormat, boundaryOf, isOfTexts, type StreamedFormat } from '../http/content.ts';
+import {
+  type BodyFormat,
+  boundaryOf,
+  isForm,
+  isOfTexts,
+  methodsWithout,
+  type StreamedFormat,
+} from '../http/content.ts';
 import type { WorkMemory } from '../json/tape.ts';
 import { ClientKeys } from './client-key.ts';
 import { compileForms, type FormPlans } from './form.ts';
@@ -112,6 +119,23 @@ export class CompiledRuleBook {
     return canBeRewritten(method) && operation !== undefined && this.ruled.has(operation.id);
   }
 
+  /**
+   * The methods that a form must not name for its request, whose rules are not those of `method` at the same path: a browser's form can
+   * only say them by a field, which is read when the rules are chosen. A form that no rule reads is at fault where another operation is meant.
+   */
+  methodsElsewhere(operation: Operation | undefined, method: string, path: string): readonly string[] {
+    const isRead = !this.requestPlans.of(operation).isEmpty;
+    return FORM_METHODS.filter((named) => {
+      if (named === method) return false;
+      const meant = this.match(named, path);
+      if (meant !== undefined || !isRead) return meant !== operation && meant !== undefined;
+      return (
+        operation !== undefined ||
+        this.rewritesBodies(undefined, named) !== this.rewritesBodies(undefined, method)
+      );
+    });
+  }
+
   /** True for a body that some client may send to V2 in V1's form: rules are about every body, but only a PUT that they name is read. */
   leavesPut(method: string): boolean {
     return method === 'PUT' && this.rulesEvery;
@@ -142,13 +166,17 @@ export class CompiledRuleBook {
     limit = this.ruleBook.limits.body,
   ): RequestPlan {
     if (format === 'json') return this.requestPlans.of(operation);
-    if (format === 'form') return this.formPlans.of(operation);
+    if (isForm(format)) return this.formPlans.of(operation, methodsWithout(format));
     if (format === 'json-patch') return this.patchPlans.of(operation);
     if (format === 'merge-patch') return this.patchPlans.of(operation).merge;
     const json = this.requestPlans.of(operation);
     if (isOfTexts(format)) return new TextsPlan(format, json, limit);
     return new MultipartPlan(
-      { boundary: boundaryOf(format), forms: this.formPlans.of(operation), limit },
+      {
+        boundary: boundaryOf(format),
+        forms: this.formPlans.of(operation, methodsWithout(format)),
+        limit,
+      },
       json,
     );
   }
@@ -163,7 +191,7 @@ export class CompiledRuleBook {
     const plan = this.requestPlans.of(operation);
     const rewrite = (text: Uint8Array): Rewrite => rewriteText(text, plan);
     if (isOfTexts(format)) return new RequestTexts(format, { ...rules, rewrite });
-    const forms = this.formPlans.of(operation);
+    const forms = this.formPlans.of(operation, methodsWithout(format));
     return new MultipartStream({ ...rules, boundary: boundaryOf(format), forms, rewriteJson: rewrite });
   }
 
@@ -197,3 +225,6 @@ export class CompiledRuleBook {
     });
   }
 }
+
+/** What frameworks take from the field `_method` of a form: a browser's form itself sends GET and POST. */
+const FORM_METHODS: readonly string[] = ['PUT', 'PATCH', 'DELETE'];

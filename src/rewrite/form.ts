@@ -35,12 +35,15 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const EMPTY = new Uint8Array();
 
+/** The field that some frameworks take for the method of a POST. */
+const METHOD_FIELD = '_method';
+
 /** Services read the field as they read the parameter of the query: one that is not told of another method does not get it either. */
 const NO_METHOD: Change = {
   id: METHOD_OVERRIDE,
   summary: 'The field that names another method.',
   on: 'every',
-  request: [{ rule: 'strip', members: ['_method'], in: [] }],
+  request: [{ rule: 'strip', members: [METHOD_FIELD], in: [] }],
   response: [],
   policies: {},
   assumed: false,
@@ -90,18 +93,21 @@ export interface FormChanges {
 export class FormPlan {
   private readonly plan: Plan;
   private readonly book: RuleBook;
+  /** The methods that the form must not name for its request. */
+  private readonly methods: readonly string[];
   private readonly slab = new Slab();
 
-  /** `changes` are those that apply to the operation. */
-  constructor(book: RuleBook, changes: readonly Change[]) {
+  /** `changes` are those that apply to the operation; a form is refused that names one of the `methods`. */
+  constructor(book: RuleBook, changes: readonly Change[], methods: readonly string[] = []) {
     this.book = book;
+    this.methods = methods;
     const dropped = book.override === 'drop' && changes.length > 0 ? [NO_METHOD] : [];
     this.plan = new Plan(book, [...dropped, ...changes.map(inText)]);
   }
 
   /** True if no rule applies to any form. */
   get isEmpty(): boolean {
-    return this.plan.isEmpty;
+    return this.plan.isEmpty && this.methods.length === 0;
   }
 
   /** Rewrites a form in `application/x-www-form-urlencoded`; never throws, whatever the bytes are. */
@@ -110,7 +116,12 @@ export class FormPlan {
     const places = splitForm(body);
     if (memory?.take(places.length * FIELD_BYTES + body.length * TEXT_COPIES) === false) return BUFFER_FULL;
     const read = readFields(body, places);
-    if ('offset' in read) return this.malformed(body, read);
+    if ('offset' in read) {
+      // V2 may read more than rules do: of text in another charset, the names at least.
+      const named = this.methods.length === 0 ? undefined : this.methodInText(body);
+      if (named !== undefined) return { verdict: 'refused', refusal: otherMethod(named) };
+      return this.plan.isEmpty ? { verdict: 'unchanged', body, records: [] } : this.malformed(body, read);
+    }
     const changes = this.apply(read.fields, memory);
     if ('verdict' in changes) return changes.verdict === 'unchanged' ? { ...changes, body } : changes;
     const pieces = read.indexes.map((index) => places[index] ?? { start: 0, end: 0, equals: 0 });
@@ -123,6 +134,9 @@ export class FormPlan {
 
   /** Applies the rules to fields; returns what they did, or why they do not apply. */
   apply(fields: readonly FormField[], memory: WorkMemory | undefined): FormChanges | Stopped {
+    const named = fields.find((field) => this.namesMethod(field));
+    if (named !== undefined) return { verdict: 'refused', refusal: otherMethod(named.value) };
+    if (this.plan.isEmpty) return { verdict: 'unchanged', body: EMPTY, records: [] };
     const depth = Math.min(this.book.limits.depth, MAX_LEVELS);
     if (fields.some(({ name }) => name.length > depth)) return this.refused(tooDeep(depth));
     const model = new FormModel(fields);
@@ -139,6 +153,19 @@ export class FormPlan {
       case 'applied':
         return { ...new DraftFields(applied.draft, model, fields).changes(), records: applied.records };
     }
+  }
+
+  private namesMethod({ name, value }: FormField): boolean {
+    if (this.methods.length === 0) return false;
+    const [first, second] = name;
+    return second === undefined && first?.text === METHOD_FIELD && this.methods.includes(methodIn(value));
+  }
+
+  private methodInText(body: Uint8Array): string | undefined {
+    const text = new TextDecoder('latin1').decode(body);
+    return new URLSearchParams(text)
+      .getAll(METHOD_FIELD)
+      .find((value) => this.methods.includes(methodIn(value)));
   }
 
   /** Refuses a form that cannot be read, or forwards it by the policy `malformed`. */
@@ -160,6 +187,19 @@ export class FormPlan {
   }
 }
 
+function methodIn(value: string): string {
+  return value.trim().toUpperCase();
+}
+
+function otherMethod(value: string): Refusal {
+  return {
+    code: 'bad-request',
+    status: 400,
+    detail: `The field ${METHOD_FIELD} says ${methodIn(value)}, which other rules are for than those of the request line: send that method, or name it in X-HTTP-Method-Override or in the query.`,
+    pointer: `/${METHOD_FIELD}`,
+  };
+}
+
 /** Returns the JSON text that says what a form says; undefined for one that cannot be read. */
 export function formModel(body: Uint8Array): Uint8Array | undefined {
   const read = readFields(body, splitForm(body));
@@ -173,21 +213,25 @@ export function modelOfFields(fields: readonly FormField[]): Uint8Array | undefi
 
 /** The plans of a rule book for forms. */
 export interface FormPlans {
-  /** Returns the plan of `operation`; `undefined` is for requests without an operation in the rule book. */
-  of(operation: Operation | undefined): FormPlan;
+  /**
+   * Returns the plan of `operation`; `undefined` is for requests without an operation in the rule book. It refuses a form that names one of
+   * the `methods` for its request.
+   */
+  of(operation: Operation | undefined, methods?: readonly string[]): FormPlan;
 }
 
 /** Compiles the request rules of `book` for forms, each plan on first use. */
 export function compileForms(book: RuleBook): FormPlans {
   const index = new ChangeIndex(book.changes);
-  const plans = new Map<string | undefined, FormPlan>();
+  const plans = new Map<string, FormPlan>();
   return {
-    of: (operation) => {
-      const known = plans.get(operation?.id);
+    of: (operation, methods = []) => {
+      const key = [operation?.id, ...methods].join(' ');
+      const known = plans.get(key);
       if (known !== undefined) return known;
       const isEvery = operation === undefined || isRewritten(operation.method);
-      const plan = new FormPlan(book, index.of(operation?.id, isEvery));
-      plans.set(operation?.id, plan);
+      const plan = new FormPlan(book, index.of(operation?.id, isEvery), methods);
+      plans.set(key, plan);
       return plan;
     },
   };

@@ -1,4 +1,4 @@
-import { type BodyFormat, boundaryOf, isOfTexts, isStreamed } from '../../http/content.ts';
+import { type BodyFormat, boundaryOf, isForm, isOfTexts, isStreamed } from '../../http/content.ts';
 import { readTraceparent } from '../../http/forwarding.ts';
 import { type HeaderList, headerValue, isFieldName } from '../../http/header-list.ts';
 import { type HeadLimits, readHead } from '../../http/request-head.ts';
@@ -356,7 +356,7 @@ async function explainBody(
 
 /** The JSON text that says what the fields of a body say; undefined for one that is JSON itself. */
 function modelOf(format: BodyFormat, bytes: Uint8Array): Uint8Array | undefined {
-  if (format === 'form') return formModel(bytes);
+  if (isForm(format)) return formModel(bytes);
   return isStreamed(format) && !isOfTexts(format) ? multipartModel(bytes, boundaryOf(format)) : undefined;
 }
 

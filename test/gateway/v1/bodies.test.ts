@@ -10,6 +10,7 @@ import { ok, rawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
 import { listening } from '../../support/listening.ts';
 import { bodyLimit, testRuleBook } from '../../support/rule-book.ts';
+import type { Change, Operation, RuleBook } from '../../../src/rules/rule-book.ts';
 
 const WRAPPED = '{"data":{"name":"A"}}';
 
@@ -472,12 +473,131 @@ test.each([
     rule: 'strip',
     from: '/_method',
   });
-  const following = await gatewayFor(v2.origin);
-  await exchange(
-    following.port,
-    post('/api/v1/clients', `Content-Type: ${type}\r\n`, body.replace('data[a]', 'a')),
-  );
-  expect(v2.received.join('')).toMatch(/_method|%5Fmethod/);
+});
+
+describe('with override: follow, a form that names another method', () => {
+  const FORM = 'application/x-www-form-urlencoded';
+  const MULTIPART = 'multipart/form-data; boundary=B';
+  const part = (value: string): string =>
+    `--B\r\nContent-Disposition: form-data; name="_method"\r\n\r\n${value}\r\n--B--`;
+  const operations = (...matches: string[]): Operation[] =>
+    matches.map((match, index) => {
+      const [method = '', template = ''] = match.split(' ');
+      return { id: `operation_${index}`, method, template, assumed: false };
+    });
+  const paid: Change = {
+    id: 'paid',
+    summary: 'old is gone.',
+    on: ['operation_0'],
+    request: [{ rule: 'strip', members: ['old'], in: [] }],
+    response: [],
+    policies: {},
+    assumed: false,
+  };
+
+  test.each<[why: string, book: Partial<RuleBook>, type: string, body: string, outcome: string]>([
+    [
+      'of an operation of its own',
+      { operations: operations('PATCH /bills/{id}'), changes: [paid] },
+      FORM,
+      'old=1&_method=patch',
+      'refused',
+    ],
+    [
+      'behind text that is not UTF-8',
+      { operations: operations('PATCH /bills/{id}'), changes: [paid] },
+      FORM,
+      'a=%E9&%5Fmethod=%20PATCH',
+      'refused',
+    ],
+    [
+      'encoded',
+      { operations: operations('PATCH /bills/{id}'), changes: [paid] },
+      FORM,
+      'a=%20&%5Fmethod=%20Patch',
+      'refused',
+    ],
+    [
+      'in a part',
+      { operations: operations('PATCH /bills/{id}'), changes: [paid] },
+      MULTIPART,
+      part('PATCH'),
+      'refused',
+    ],
+    [
+      'without an operation',
+      { operations: operations('PATCH /bills/{id}'), changes: [paid] },
+      FORM,
+      'old=1&_method=delete',
+      'passed',
+    ],
+    [
+      'deeper',
+      { operations: operations('PATCH /bills/{id}'), changes: [paid] },
+      FORM,
+      'a[_method]=patch',
+      'passed',
+    ],
+    [
+      'of no meaning',
+      { operations: operations('PATCH /bills/{id}'), changes: [paid] },
+      FORM,
+      '_method=post&_method=TRACE',
+      'passed',
+    ],
+    [
+      'at another path',
+      { operations: operations('PATCH /bills/{id}/lines'), changes: [paid] },
+      FORM,
+      '_method=PATCH',
+      'passed',
+    ],
+    [
+      'behind an operation with rules',
+      { operations: operations('POST /bills/{id}'), changes: [paid] },
+      FORM,
+      'a=1&_method=DELETE',
+      'refused',
+    ],
+    ['that rules on every POST and PATCH are not for', {}, FORM, 'a=1&_method=PUT', 'refused'],
+    ['that they are for as well', {}, FORM, 'a=1&_method=PATCH', 'passed'],
+    [
+      'in a form that nobody reads',
+      {
+        operations: operations('PATCH /bills/{id}'),
+        changes: [paid],
+        policies: { ...testRuleBook().policies, forms: 'forward' },
+      },
+      FORM,
+      '_method=patch',
+      'passed',
+    ],
+  ])('%s', async (_why, book, type, body, outcome) => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin, { ruleBook: book });
+    const { text } = await exchange(gateway.port, post('/api/v1/bills/7', `Content-Type: ${type}\r\n`, body));
+    expect(text.slice(9, 12)).toBe(outcome === 'refused' ? '400' : '200');
+    if (outcome !== 'refused') expect(v2.received.join('').endsWith(`\r\n\r\n${body}`)).toBe(true);
+    else {
+      expect(text).toMatch(/The field _method says [A-Z]+, which other rules are for/);
+      expect(v2.received).toEqual([]);
+      expect(await gateway.entry()).toMatchObject({
+        verdict: 'refused',
+        failure: 'bad-request',
+        pointer: '/_method',
+      });
+    }
+  });
+
+  test('that the header names as well goes by the rules of it', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin, {
+      ruleBook: { operations: operations('PATCH /bills/{id}'), changes: [paid] },
+    });
+    const fields = `Content-Type: ${FORM}\r\nX-HTTP-Method-Override: PATCH\r\n`;
+    await exchange(gateway.port, post('/api/v1/bills/7', fields, 'old=1&_method=patch'));
+    expect(v2.received.join('').endsWith('\r\n\r\n_method=patch')).toBe(true);
+  });
 });
 
 describe('multipart/form-data is rewritten as it comes', () => {
