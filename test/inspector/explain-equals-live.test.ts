@@ -86,7 +86,7 @@ describe('explaining and serving', () => {
       '431',
       '501',
     ])
-      expect([verdict, (counts.get(verdict) ?? 0) > fuzzRuns(10)]).toEqual([verdict, true]);
+      expect([verdict, (counts.get(verdict) ?? 0) >= fuzzRuns(5)]).toEqual([verdict, true]);
   }, 240_000);
 });
 

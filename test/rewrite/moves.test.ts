@@ -4,6 +4,7 @@ import { decodeQueryText, queryParts, valueOf } from '../../src/http/target.ts';
 import { Moves } from '../../src/rewrite/moves.ts';
 import { readDestination } from '../../src/rules/move.ts';
 import type { Operation } from '../../src/rules/rule-book.ts';
+import { fuzzRuns } from '../support/fuzz.ts';
 
 function operation(match: string, to?: string, id = match): Operation {
   const [method = '', template = ''] = match.split(' ');
@@ -171,6 +172,6 @@ test('a link to where a request went leads back to the request', () => {
         expect(decodeQueryText(back.query)).toBe(decodeQueryText(query));
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: fuzzRuns(10_000) },
   );
 });

@@ -91,6 +91,8 @@ export async function openStage(
           'client-names': join(folder, 'names.json'),
           'client-secret': SECRET,
           capture: 'bodies',
+          // All clients are the tour's own: nobody sends on a connection that is about to close.
+          drain: '2000',
         },
         environment: {},
         constants: { structureRate: 1000, drainDelay: 0 },

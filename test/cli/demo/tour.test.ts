@@ -200,6 +200,8 @@ test('every address of the tour is a page, and in the end no file is left', asyn
   const { adminOrigin } = stage.serving.running;
   const pages = await Promise.all(TOUR.map(({ page }) => fetch(new URL(page, adminOrigin))));
   expect(pages.map(({ status }) => status)).toEqual(TOUR.map(() => 200));
+  // A page that is not read keeps its connection busy, and the stage waits for it.
+  await Promise.all(pages.map((page) => page.arrayBuffer()));
   await stage.close();
   expect(existsSync(stage.folder)).toBe(false);
   expect(readFileSync('config/rules.yaml', 'utf8')).toBe(shipped);

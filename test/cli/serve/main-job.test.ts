@@ -32,7 +32,8 @@ const OPERATIONS = [
 async function start(folder: string): Promise<SpawnedGateway> {
   const v2 = await startReference({ db: join(folder, 'v2.db'), unknown: 'refuse', report: () => {} });
   onTestFinished(() => v2.close());
-  return spawnGateway({ upstream: v2.origin });
+  // The connections of `fetch` stay open for a quarter of it.
+  return spawnGateway({ upstream: v2.origin, drain: '2000' });
 }
 
 function send({ port }: SpawnedGateway, line: string, body?: string): Promise<Response> {

@@ -16,6 +16,7 @@ import type { Brownout, Rollout } from '../../../src/rules/rollout.ts';
 import { gatewayFor, type TestGateway } from '../../support/gateway.ts';
 import { exchange, statusOf } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
+import { fuzzRuns } from '../../support/fuzz.ts';
 import { testRuleBook } from '../../support/rule-book.ts';
 import { entryAt } from './fleet.ts';
 
@@ -185,7 +186,7 @@ test('what a rehearsal refuses is what the gateway then refuses of the same traf
       }
       vi.restoreAllMocks();
     }),
-    { numRuns: 60 },
+    { numRuns: fuzzRuns(300) },
   );
   expect(Math.min(...Object.values(counts))).toBeGreaterThan(0);
 });
