@@ -254,17 +254,6 @@ test.each(['GET  /api/v2/x HTTP/1.1', 'GET /api/v2/x  HTTP/1.1', 'PRI * HTTP/1.1
   },
 );
 
-test('a head that stays half gets a 408, and one whose client stops a 400', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin, { flags: { 'client-headers-timeout': '300' } });
-  const [late, stopped] = [rawClient(gateway.port), rawClient(gateway.port)];
-  late.write('GET /api/v2/x HTTP/1.1\r\nHost');
-  stopped.write('GET /api/v2/x HTTP/1.1\r\nHost');
-  stopped.socket.end();
-  expect(statusOf(await stopped.end())).toBe(400);
-  expect(statusOf(await late.end())).toBe(408);
-});
-
 /** The requests that Node's server read from bytes. */
 interface Seen {
   readonly method: string | undefined;
