@@ -68,6 +68,11 @@ describe('a renewal', () => {
     await expect.poll(status, SECONDS).toBe(502);
     folder.renew({ 'ca.crt': second.cert });
     await expect.poll(status, SECONDS).toBe(200);
+    folder.renew({ 'ca.crt': 'nonsense' });
+    await expect
+      .poll(() => gateway.stderr(), SECONDS)
+      .toContain('certificate refused: --upstream-ca names a file');
+    expect(await status()).toBe(200);
   });
 
   test('of secrets: the token and the key of the hashes are the new ones, and a bad one is refused', async () => {
@@ -228,8 +233,14 @@ function pemOf({ cert, key }: Certificate): Readonly<Record<string, string>> {
 async function namesShown({ port }: SpawnedGateway): Promise<readonly string[]> {
   const names = await Promise.all(
     Array.from({ length: 8 }, async () => {
-      const socket = tlsConnect({ port, host: 'localhost', rejectUnauthorized: false });
+      const socket = tlsConnect({
+        port,
+        host: 'localhost',
+        rejectUnauthorized: false,
+        ALPNProtocols: ['h2'],
+      });
       await once(socket, 'secureConnect');
+      expect(socket.alpnProtocol).toBe('h2');
       const name = String(socket.getPeerCertificate().subject.CN);
       socket.destroy();
       return name;

@@ -3,11 +3,9 @@ import { once } from 'node:events';
 import { openSync, readFileSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
-import { connect as tlsConnect, createServer } from 'node:tls';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { certificate } from '../support/certificates.ts';
+import { describe, expect, test } from 'vitest';
 import { exchange, rawClient, statusOf } from '../support/raw-client.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
 import { spawnGateway, spawnMain } from '../support/spawn-gateway.ts';
@@ -264,68 +262,6 @@ describe('a new rule book', () => {
     await client.until(/200 OK/);
     expect(v2.received[0]).toMatch(/\r\n\r\n\{"name":"A"\}$/);
   });
-});
-
-test('certificates in files are read again on SIGHUP; bad ones are refused, and the old ones stay', async () => {
-  const path = folder();
-  const [cert, key] = [join(path, 'cert.pem'), join(path, 'key.pem')];
-  const put = (name: string): void => {
-    const made = certificate({ name, hosts: ['localhost'] });
-    writeFileSync(cert, made.cert);
-    writeFileSync(key, made.key);
-  };
-  put('first');
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await spawnGateway({ upstream: v2.origin, 'tls-cert': cert, 'tls-key': key });
-  const shown = async (): Promise<string> => {
-    const socket = tlsConnect({
-      port: gateway.port,
-      host: 'localhost',
-      rejectUnauthorized: false,
-      ALPNProtocols: ['h2'],
-    });
-    await once(socket, 'secureConnect');
-    expect(socket.alpnProtocol).toBe('h2');
-    const name = String(socket.getPeerCertificate().subject.CN);
-    socket.destroy();
-    return name;
-  };
-  expect(await shown()).toBe('first');
-  put('second');
-  gateway.child.kill('SIGHUP');
-  await until(() => gateway.stderr().includes('is in force.'));
-  await until(async () => (await shown()) === 'second');
-  writeFileSync(cert, 'nonsense');
-  gateway.child.kill('SIGHUP');
-  await until(() => gateway.stderr().includes('certificate refused: --tls-cert, --tls-key'));
-  expect(await shown()).toBe('second');
-});
-
-test('authorities of V2 are read again on SIGHUP; bad ones are refused, and the old ones stay', async () => {
-  const [first, second] = ['first', 'second'].map((name) => certificate({ name, hosts: ['localhost'] }));
-  const v2 = createServer({ ...first }, (socket) => socket.on('data', () => socket.end(ok())));
-  onTestFinished(() => void v2.close());
-  await once(v2.listen(0, '127.0.0.1'), 'listening');
-  const bound = v2.address();
-  const port = typeof bound === 'object' ? bound?.port : undefined;
-  const file = join(folder(), 'ca.pem');
-  writeFileSync(file, first?.cert ?? '');
-  const gateway = await spawnGateway({
-    upstream: `https://localhost:${port}`,
-    'upstream-ca': file,
-    'upstream-connect-timeout': '2000',
-  });
-  const status = async (): Promise<number> => statusOf(await exchange(gateway.port, GET));
-  expect(await status()).toBe(200);
-  v2.setSecureContext({ ...second });
-  await until(async () => (await status()) === 502);
-  writeFileSync(file, second?.cert ?? '');
-  gateway.child.kill('SIGHUP');
-  await until(async () => (await status()) === 200);
-  writeFileSync(file, 'nonsense');
-  gateway.child.kill('SIGHUP');
-  await until(() => gateway.stderr().includes('certificate refused: --upstream-ca names a file'));
-  expect(await status()).toBe(200);
 });
 
 describe('the log is never in the way', () => {
