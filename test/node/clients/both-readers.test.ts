@@ -15,6 +15,7 @@ const WAYS = { borrowed: '', copied: '\r\n' } as const;
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n';
 const JSON_FIELDS = 'POST /api/v1/x HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\n';
 const CHUNKED = 'Transfer-Encoding: chunked\r\n\r\n';
+const TRAILED = `Trailer: X-Sum\r\n${CHUNKED}2\r\n{}\r\n0\r\nX-Sum: 7\r\n\r\n`;
 
 /** Values that differ from run to run. */
 function settled(text: string): string {
@@ -108,6 +109,16 @@ const requests: readonly (readonly [title: string, request: string])[] = [
   ['two hosts', `${GET}Host: h\r\n\r\n`],
   ['as many fields as there may be', `${GET}${'x: 1\r\n'.repeat(99)}\r\n`],
   ['one more', `${GET}${'x: 1\r\n'.repeat(100)}\r\n`],
+  ['an asterisk', 'OPTIONS * HTTP/1.1\r\nHost: g\r\n\r\n'],
+  ['an asterisk of a GET', 'GET * HTTP/1.1\r\nHost: g\r\n\r\n'],
+  ['an absolute form', 'GET http://g/api/v1/x?y HTTP/1.1\r\nHost: g\r\n\r\n'],
+  ['an absolute form of another host', 'GET http://h/api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n'],
+  ['one hop more', `${GET}Max-Forwards: 10\r\n\r\n`.replace('GET', 'OPTIONS')],
+  ['no hop more', `${GET}Max-Forwards: 0\r\n\r\n`.replace('GET', 'TRACE')],
+  ['Via', `${GET}VIA: 1.1 a (b, c)\r\nvia: 2 d\r\n\r\n`],
+  ['a loop', `${GET}Via: 1.1 capture-gateway\r\n\r\n`],
+  ['trailers', `${JSON_FIELDS.replace('v1', 'v2')}${TRAILED}`],
+  ['trailers of a body to rewrite', `${JSON_FIELDS}${TRAILED}`],
   ['an alias', `${GET}X_Api_Version: 1\r\n\r\n`],
   ['a target of question marks', `GET ${runOf('/api/v1/x', '?', 15_800)} HTTP/1.1\r\nHost: g\r\n\r\n`],
   ['parameters and slashes', `GET ${runOf('/api;', '%2f', 15_800)} HTTP/1.1\r\nHost: g\r\n\r\n`],
