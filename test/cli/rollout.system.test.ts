@@ -76,14 +76,6 @@ test('commands change what V1 traffic goes through, and a restart keeps it', asy
   expect((await rollout(second, 'clear')).out).toContain('default     migrate (built-in default)');
 });
 
-test('replicas on one file follow each other', async () => {
-  const at = { ...(await origins()), ...SECRET, store: `file:${join(folder(), 'rollout.json')}` };
-  const [one, other] = [await spawnGateway(at), await spawnGateway(at)];
-  await rollout(one, 'observe');
-  await until(() => other.stderr().includes('rollout: revision 1 is in force'));
-  expect(await sendRequest(other)).toContain('"v1"');
-});
-
 test('a replica without its store serves, and says since when it is alone', async () => {
   const { upstream, ...v1 } = await origins();
   const gateway = await spawnGateway({

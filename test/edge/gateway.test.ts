@@ -168,27 +168,3 @@ test('bindings that throw are named once, cost no response, and are no bug', asy
   for (const { msg } of said)
     expect(msg).toMatch(/binding (?:REWRITE_LOG_\w+|ROLLOUT(?:_COPY)?) fails.*it is gone/);
 });
-
-test('the fields of a multipart body are rewritten, and its file crosses untouched', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const work: Promise<unknown>[] = [];
-  const bindings: EdgeBindings & Record<string, unknown> = {
-    GATEWAY_UPSTREAM: v2.origin,
-    GATEWAY_CLIENT_SECRET: 'a secret of the tests',
-  };
-  const { ruleBook } = await compiledShippedRuleBook();
-  const later = (promise: Promise<unknown>): void => void work.push(promise);
-  const edge = new EdgeServer({ bindings, ruleBook, print: () => {}, later });
-  const form = new FormData();
-  form.set('data[name]', 'A');
-  form.set('data[plan]', new File(['x'.repeat(10_000)], 'plan.bin'));
-  const request = new Request('http://a/api/v1/clients', { method: 'POST', body: form });
-  request.headers.set('host', 'a');
-  const response = await edge.fetch(request);
-  expect([response.status, await response.text()]).toEqual([200, expect.anything()]);
-  const received = v2.received.join('');
-  expect(received).toContain('name="name"\r\n\r\nA\r\n');
-  expect(received).toContain('name="plan"; filename="plan.bin"');
-  expect(received.split('x').length).toBeGreaterThan(10_000);
-  await Promise.allSettled(work);
-});
