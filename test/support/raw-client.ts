@@ -1,5 +1,4 @@
 import { connect, type Socket } from 'node:net';
-import { setTimeout as pause } from 'node:timers/promises';
 import { NEVER_MS } from './until.ts';
 
 /** The bytes that a raw client read. */
@@ -29,6 +28,11 @@ export function rawClient(port: number, allowHalfOpen = false): RawClient {
   let text = '';
   let closed = false;
   let reset = false;
+  /** Looks again, for each that waits. */
+  const waiting = new Set<() => void>();
+  // Behind the reads of the turn: what comes with the last byte, such as the end of the connection, is seen too.
+  const changed = (): void => void setImmediate(() => waiting.forEach((look) => look()));
+  for (const event of ['data', 'close', 'end']) socket.on(event, changed);
   socket.on('data', (chunk) => {
     text += chunk.toString('latin1');
   });
@@ -43,9 +47,16 @@ export function rawClient(port: number, allowHalfOpen = false): RawClient {
   });
   const isOver = (): boolean => closed;
   const settled = async (done: () => boolean, milliseconds: number): Promise<RawResponseRead> => {
-    const end = Date.now() + milliseconds;
-    while (!done() && !isOver() && Date.now() < end) {
-      await pause(2);
+    if (!done() && !isOver()) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const look = (): void => {
+        if (done() || isOver()) resolve();
+      };
+      const timer = setTimeout(resolve, milliseconds);
+      waiting.add(look);
+      await promise;
+      waiting.delete(look);
+      clearTimeout(timer);
     }
     return { text, closed, reset };
   };

@@ -8,9 +8,11 @@ export const NEVER_MS = 60_000;
 /** Waits until a condition holds; fails after a minute. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   const end = performance.now() + NEVER_MS;
+  let looks = 0;
   do {
     if (await condition()) return;
-    await pause(5);
+    // Most of what is waited for comes at once.
+    await pause(Math.min(5, ++looks));
   } while (performance.now() < end);
   throw new Error('it never happened');
 }
