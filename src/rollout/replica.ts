@@ -47,6 +47,20 @@ interface ReplicaIntervals {
   readonly timeout: number;
 }
 
+/** The replica that keeps an exchange. */
+export interface Keeper {
+  readonly name: string;
+  /** Origin of its admin listener. */
+  readonly admin: string;
+}
+
+/** What a replica tells the others about the exchanges that it keeps. */
+export interface KeptExchanges {
+  readonly has: (requestId: string) => boolean;
+  /** Origin of the admin listener. */
+  readonly admin: () => string;
+}
+
 /** Parts of a replica. */
 export interface ReplicaParts {
   readonly control: RolloutControl;
@@ -75,6 +89,22 @@ export const REPLICA_INTERVALS: ReplicaIntervals = {
   timeout: 1000,
 };
 
+/** The text of the store in which replicas ask one another for exchanges, and respond. */
+const SEARCHES_KEY = 'searches';
+
+/** Searches at one time; the oldest ones give way. */
+const MAX_SEARCHES = 8;
+
+/** Characters of a request id that is searched for. */
+const MAX_ID = 256;
+
+/** Milliseconds that a search waits for the others, who may look every 250 ms, and between two of its own looks. */
+const SEARCH_MS = 1500;
+const LOOK_MS = 100;
+
+/** Attempts to replace the searches, which others may replace at the same time. */
+const MAX_ATTEMPTS = 20;
+
 const WINDOW_MS = 60_000;
 
 /** Milliseconds between two signs of life. */
@@ -93,6 +123,7 @@ export class Replica implements RateLimitSharing {
   private readonly serving: ReplicaPresence;
   private readonly gateways: ReplicaPresence;
   private readonly ends: (() => void)[] = [];
+  private searches = 0;
   private surveyAt = 0;
   private hurriedAt = -Infinity;
 
@@ -155,6 +186,34 @@ export class Replica implements RateLimitSharing {
     this.windows.add(queue);
   }
 
+  /** Says from now on which exchanges are kept here, when another replica searches; until `close`. */
+  tellKept(kept: KeptExchanges): void {
+    this.ends.push(this.parts.store.subscribe(SEARCHES_KEY, () => void this.respond(kept)));
+  }
+
+  /** Searches the other replicas for an exchange; undefined when none says in time that it keeps it. Never rejects. */
+  async whoKeeps(requestId: string): Promise<Keeper | undefined> {
+    if (!this.isTogether || requestId === '' || requestId.length > MAX_ID) return undefined;
+    const { clock } = this.parts;
+    this.searches += 1;
+    const search = `${this.name} ${this.searches}`;
+    const until = clock.time() + SEARCH_MS;
+    try {
+      await this.changeSearches((all) => [...all, { search, requestId }].slice(-MAX_SEARCHES));
+      let keeper: Keeper | undefined;
+      while (keeper === undefined && clock.time() < until) {
+        await new Promise<void>((resolve) => void clock.after(LOOK_MS, resolve));
+        const { all } = await this.readSearches();
+        keeper = all.find((one) => one.search === search)?.keeper;
+      }
+      await this.changeSearches((all) => all.filter((one) => one.search !== search));
+      return keeper;
+    } catch {
+      // The store is out of reach: nobody can be asked.
+      return undefined;
+    }
+  }
+
   /** Begins with a state that was known before a restart; before `start`. */
   begin(state: RolloutState): void {
     this.rollout.begin(state);
@@ -204,11 +263,61 @@ export class Replica implements RateLimitSharing {
     void this.windows.exchangeAnew();
   }
 
+  /** Says of each search for an exchange of this replica that it is kept here. */
+  private async respond({ has, admin }: KeptExchanges): Promise<void> {
+    const own = `${this.name} `;
+    const isHere = (one: Search): boolean =>
+      one.keeper === undefined && !one.search.startsWith(own) && has(one.requestId);
+    try {
+      const found = new Set((await this.readSearches()).all.filter(isHere).map(({ search }) => search));
+      if (found.size === 0) return;
+      const keeper = { name: this.name, admin: admin() };
+      await this.changeSearches((all) =>
+        all.map((one) => (found.has(one.search) ? { keeper, ...one } : one)),
+      );
+    } catch {
+      // Whoever searches waits a moment only, and then says that nobody responded.
+    }
+  }
+
+  private async readSearches(): Promise<{
+    readonly text: string | undefined;
+    readonly all: readonly Search[];
+  }> {
+    const text = await this.contact.limited(this.parts.store.read(SEARCHES_KEY));
+    const parsed = text === undefined ? [] : this.parts.parse(text);
+    return { text, all: Array.isArray(parsed) ? parsed.flatMap(readSearch) : [] };
+  }
+
+  private async changeSearches(change: (all: readonly Search[]) => readonly Search[]): Promise<void> {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+      const { text, all } = await this.readSearches();
+      const after = JSON.stringify(change(all));
+      if (await this.contact.limited(this.parts.store.compareAndSet(SEARCHES_KEY, text, after))) return;
+    }
+  }
+
   /** Ends the timers, after a last attempt to store what waits here. The store stays open. */
   async close(): Promise<void> {
     for (const end of this.ends.splice(0)) end();
     if (this.rollout.waiting > 0) await this.follow();
   }
+}
+
+/** A search for an exchange, and who keeps it once that replica has said so. */
+interface Search {
+  readonly search: string;
+  readonly requestId: string;
+  readonly keeper?: Keeper;
+}
+
+/** Reads a search of a text that any replica may have written, also one of another version. */
+function readSearch(value: Partial<Search> | null): readonly Search[] {
+  const { search, requestId, keeper } = value ?? {};
+  if (typeof search !== 'string' || typeof requestId !== 'string') return [];
+  const isKnown =
+    typeof keeper?.name === 'string' && typeof keeper.admin === 'string' && /^https?:\/\//.test(keeper.admin);
+  return [{ search, requestId, ...(isKnown ? { keeper } : {}) }];
 }
 
 function aloneSentence({ revision }: RolloutState, reason: string): string {

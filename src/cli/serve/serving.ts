@@ -171,6 +171,7 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
   const operators = await createOperators({
     ...operatorParts(opened, ruleBooks, traces),
     gatewayOrigin: () => running.origin,
+    adminOrigin: () => running.adminOrigin,
     known: () => ({
       droppedSpans: traces?.dropped,
       // The admin listener responds before clients are served.
@@ -314,7 +315,7 @@ function operatorParts(
   { checked: { settings }, rewriteLog, rollout, embedded, log }: Opened,
   ruleBooks: RuleBooks,
   traces: Traces | undefined,
-): Omit<OperatorParts, 'gatewayOrigin' | 'known'> {
+): Omit<OperatorParts, 'gatewayOrigin' | 'adminOrigin' | 'known'> {
   return {
     settings,
     ruleBooks,

@@ -82,7 +82,11 @@ function coverageOf({ coverage }: Report): VNode | undefined {
   return el(
     'p',
     { class: `coverage coverage-${kind}` },
-    el('strong', { class: 'badge' }, kind === 'fleet' ? counted(replicas, 'replica') : COVERAGE_WORDS[kind]),
+    el(
+      'strong',
+      { class: 'badge words' },
+      kind === 'fleet' ? counted(replicas, 'replica') : COVERAGE_WORDS[kind],
+    ),
     ' ',
     sentence(coverage.sentence),
   );

@@ -3,6 +3,7 @@ import { readDecimal } from '../../http/header-list.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import { type Filter, isFilterFault, parseFilter, printFilter } from '../../rewrite-log/filter.ts';
 import { counted } from '../../report/text.ts';
+import type { Keeper } from '../../rollout/replica.ts';
 import type { ReplicaView } from '../../rollout/rollout-tally.ts';
 import type { Ring } from '../../rewrite-log/history.ts';
 import type { EntriesPage, EntryDetail, NumberedEntry, State, StreamGap } from '../api.ts';
@@ -103,8 +104,11 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
     const one = found.find(({ seq }) => seq === hinted) ?? found[0];
     if (one !== undefined) return detailOf(one.seq, one.entry, found.length - 1);
     const logged = id === '' ? undefined : await parts.loggedEntry?.(id);
-    if (logged === undefined)
-      return c.json(failureBody(404, 'no-entry', notKept(parts.rollout?.view().replica)), 404);
+    if (logged === undefined) {
+      const replica = parts.rollout?.view().replica;
+      const keeper = replica?.replicas === 1 ? undefined : await parts.whoKeeps?.(id);
+      return c.json(failureBody(404, 'no-entry', keptBy(keeper, id) ?? notKept(replica)), 404);
+    }
     const detail: EntryDetail = {
       run: parts.run,
       entry: { seq: 0, ...logged },
@@ -122,6 +126,14 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
     }
     return detailOf(seq, entry, 0);
   });
+}
+
+/** Says which other replica keeps an exchange, and where it shows it. */
+function keptBy(keeper: Keeper | undefined, id: string): string | undefined {
+  return (
+    keeper &&
+    `The replica ${keeper.name} keeps this exchange. Its page shows it: ${keeper.admin}/?view=traffic&entry=${encodeURIComponent(id)}`
+  );
 }
 
 /** Says that an exchange is not kept here, and who else may keep it. */

@@ -17,7 +17,7 @@ import type { Entry } from '../../rewrite-log/entry.ts';
 import type { GatewayStats } from '../../rewrite-log/metric-families.ts';
 import type { Observer } from '../../rewrite-log/observer.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
-import type { Replica } from '../../rollout/replica.ts';
+import type { Keeper, Replica } from '../../rollout/replica.ts';
 import type { RecordStore } from '../../rollout/store.ts';
 import { captureOptions, memoryShares, type Settings } from '../../settings/read-settings.ts';
 import { settings as table } from '../../settings/settings.ts';
@@ -38,6 +38,8 @@ export interface OperatorParts {
   /** Scheme, host and port of V2. */
   readonly origin: string;
   readonly gatewayOrigin: () => string;
+  /** Origin of the admin listener. */
+  readonly adminOrigin: () => string;
   readonly version: string;
   readonly page: () => ReadonlyMap<string, PageFile>;
   /** The origin of V1, where there is one beside V2. */
@@ -137,6 +139,11 @@ export async function createOperators(parts: OperatorParts): Promise<Operators> 
     admin: (gateway) => createInspector(inspectorParts(state, gateway)),
     share: () => {
       fleet?.start();
+      if (fleet !== undefined)
+        parts.replica?.tellKept({
+          has: (id) => view.ring.withRequestId(id).length > 0,
+          admin: parts.adminOrigin,
+        });
       const checks = setInterval(() => gaps.checkClock(), CLOCK_CHECK_MS).unref();
       return () => {
         clearInterval(checks);
@@ -250,8 +257,13 @@ function inspectorParts(state: OperatorState, gateway: Gateway): InspectorParts 
       return () => clearInterval(timer);
     },
     page: parts.page,
+    whoKeeps: parts.records === undefined ? undefined : (id) => whoKeeps(parts.replica, id),
     rollout: rolloutAdmin(state, gateway),
   };
+}
+
+async function whoKeeps(replica: Replica | undefined, id: string): Promise<Keeper | undefined> {
+  return replica?.whoKeeps(id);
 }
 
 function rolloutAdmin({ parts, view, namesFile }: OperatorState, gateway: Gateway): RolloutAdmin {

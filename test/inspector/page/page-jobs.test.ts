@@ -404,15 +404,27 @@ test('the command line alone, with three replicas: one list of changes, and each
   const stateOf = async (): Promise<State> => (await (await fetch(`${c.adminOrigin}/state`)).json()) as State;
   await until(async () => (await stateOf()).replica?.replicas === 3);
   const name = (await stateOf()).replica?.name ?? '';
-  const elsewhere = await fetch(`${c.adminOrigin}/entries/find?id=kept-by-b`);
-  expect([elsewhere.status, await elsewhere.text()]).toEqual([
+  const found = async (id: string): Promise<unknown> => {
+    const response = await fetch(`${c.adminOrigin}/entries/find?id=${id}`);
+    return [response.status, await response.text()];
+  };
+  expect(await found('kept-by-nobody')).toEqual([
     404,
     expect.stringContaining(
       `The replica ${name} keeps no exchange with this request id. Each replica keeps its own: ask the 2 other replicas`,
     ),
   ]);
+  const nameOfB = ((await (await fetch(`${b.adminOrigin}/state`)).json()) as State).replica?.name ?? '';
+  const address = `${b.adminOrigin}/?view=traffic&entry=kept-by-b`;
+  expect(await found('kept-by-b')).toEqual([
+    404,
+    expect.stringContaining(`The replica ${nameOfB} keeps this exchange. Its page shows it: ${address}`),
+  ]);
   const { page } = await browser.open(`${c.adminOrigin}/?view=traffic&entry=kept-by-b`);
-  await page.getByText(`The replica ${name} keeps no exchange with this request id.`).waitFor();
+  await page.getByText(`The replica ${nameOfB} keeps this exchange. Its page shows it: `).waitFor();
+  await page.getByRole('link', { name: address }).click();
+  await page.getByRole('heading', { name: /create_client$/ }).waitFor();
+  await page.goto(`${c.adminOrigin}/?view=traffic`);
   for (const view of ['Traffic', 'Errors', 'Last hour']) {
     await page.getByRole('navigation').getByRole('link', { name: view }).click();
     await page.getByText(`Of the replica ${name}; the other 2 keep their own.`).waitFor();

@@ -170,8 +170,10 @@ function missingWords(entry: NumberedEntry, note: string | undefined): string {
   return note ?? 'The body of this exchange was not captured, so there is nothing to compare.';
 }
 
-function unavailableWords(status: number, message: string, id: string): string {
-  // Another replica may keep it: the gateway says so.
+function unavailableWords(status: number, message: string, id: string): ComponentChildren {
+  // Another replica may keep it: the gateway says so, and where its page is.
+  const [words = '', address] = message.split(/(?<=^The replica .*: )(?=https?:\/\/\S+$)/);
+  if (address !== undefined) return [words, el('a', { href: address, key: 'page' }, address)];
   return status === 404 && !message.startsWith('The replica ')
     ? `The gateway no longer keeps the exchange ${id}. If the rewrite log of its day is kept, it has the entry: gateway tail <log> --filter id:${id}`
     : message;
