@@ -1,6 +1,7 @@
 import type { Ends } from '../rules/rollout.ts';
 import { type ClientReport, dayBefore } from './client-report.ts';
 import { counted } from './text.ts';
+import { NO_KEY } from './tally/tally.ts';
 import { DAY_MS } from './tally/time-slots.ts';
 
 /** An operation or change that ends before V1 as a whole does, and who still uses it. */
@@ -147,44 +148,24 @@ export interface NewClient {
   readonly sentence: string;
 }
 
-/** Time for which both keys of a client may be in use, and the longest time between both, in milliseconds. */
-const OVERLAP_MS = 2 * DAY_MS;
-const GAP_MS = 7 * DAY_MS;
-
-/** Least share of operations that both keys have in common. */
-const LEAST_OPERATIONS = 0.75;
-
-/** The clients that are new to V1, the latest first. A key that could be paired with several old ones is paired with none. */
-export function newClientsOf(clients: readonly ClientReport[]): readonly NewClient[] {
-  const fresh = clients.filter(({ newcomer }) => newcomer !== undefined);
-  const pairs = fresh.flatMap((young) =>
-    clients.filter((old) => seemsRotated(old, young)).map((old) => ({ old, young })),
-  );
-  const isOnly = ({ old, young }: (typeof pairs)[number]): boolean =>
-    pairs.filter((pair) => pair.old === old || pair.young === young).length === 1;
-  const olds = new Map(pairs.filter(isOnly).map(({ old, young }) => [young, old]));
-  return fresh
-    .map((client) => newClient(client, olds.get(client)))
+/** The clients that are new to V1, the latest first, with the keys whose place theirs took. */
+export function newClientsOf(
+  clients: readonly ClientReport[],
+  rotated: readonly RotatedKey[],
+): readonly NewClient[] {
+  const pairs = new Map(rotated.map((pair) => [pair.young, pair]));
+  const names = new Map(clients.map(({ client, name = client }) => [client, name]));
+  return clients
+    .filter(({ newcomer }) => newcomer !== undefined)
+    .map((client) => newClient(client, pairs.get(client.client), names))
     .sort((one, other) => (one.firstSeen < other.firstSeen ? 1 : -1));
 }
 
-/** True where one key ends about when the other begins, with the same operations. */
-function seemsRotated(old: ClientReport, young: ClientReport): boolean {
-  if (old === young || old.client === '-' || young.client === '-' || old.firstSeen >= young.firstSeen)
-    return false;
-  const gap = Date.parse(young.firstSeen) - Date.parse(old.lastSeen);
-  if (!(gap >= -OVERLAP_MS && gap <= GAP_MS)) return false;
-  // Still in use beside it: somebody else's.
-  if (Date.parse(young.lastSeen) - Date.parse(old.lastSeen) < Math.max(0, -gap)) return false;
-  const [one, other] = [old, young].map(
-    ({ operations }) => new Set(operations.map(({ operation }) => operation)),
-  );
-  if (one === undefined || other === undefined) return false;
-  const common = [...one].filter((operation) => other.has(operation)).length;
-  return common / (one.size + other.size - common) >= LEAST_OPERATIONS;
-}
-
-function newClient(client: ClientReport, old: ClientReport | undefined): NewClient {
+function newClient(
+  client: ClientReport,
+  rotated: RotatedKey | undefined,
+  names: ReadonlyMap<string, string>,
+): NewClient {
   const { name, newcomer = [], firstSeen } = client;
   const countOf = (note: string): number => newcomer.find((one) => one.note === note)?.count ?? 0;
   const [refused, warned, would, notKnown] = [
@@ -200,9 +181,9 @@ function newClient(client: ClientReport, old: ClientReport | undefined): NewClie
     ...(notKnown === 0 ? [] : [`${counted(notKnown, 'request')} served, since nobody could say`]),
   ].join(', ');
   const pair =
-    old === undefined
+    rotated === undefined
       ? ''
-      : `; its key seems to be the rotated one of ${old.name ?? old.client}: name it under clients, or in except`;
+      : `; its key ${rotated.isSettled ? 'seems to' : 'may'} be the rotated one of ${names.get(rotated.old) ?? rotated.old}: name it under clients, or in except`;
   return {
     client: client.client,
     ...(name === undefined ? {} : { name }),
@@ -211,7 +192,147 @@ function newClient(client: ClientReport, old: ClientReport | undefined): NewClie
     warned,
     would,
     notKnown,
-    ...(old === undefined ? {} : { replaces: old.client }),
+    ...(rotated === undefined ? {} : { replaces: rotated.old }),
     sentence: `${name ?? client.client} came first on ${firstSeen.slice(0, 10)}: ${done}${pair}.`,
   };
+}
+
+/** A key that seems to have taken the place of another. */
+export interface RotatedKey {
+  /** Client hash of the key that is used no more. */
+  readonly old: string;
+  /** Client hash of the one that is used instead. */
+  readonly young: string;
+  /** Last use of the old key and first use of the young one, milliseconds since 1970. */
+  readonly last: number;
+  readonly first: number;
+  /** False where the old key may only pause, or one of both is hardly known: then they may be those of two clients. */
+  readonly isSettled: boolean;
+}
+
+/** Time for which both keys of a client may be in use: its instances are deployed one after the other. */
+const OVERLAP_MS = 2 * DAY_MS;
+
+/** The longest time between both keys, for a client that comes often; a rare one may pause for its longest pause. */
+const LEAST_GAP_MS = 2 * DAY_MS;
+
+/** Least share of operations that both keys have in common, and least likeness of their hours of the day, as the cosine of both profiles. */
+const LEAST_OPERATIONS = 0.75;
+const LEAST_LIKENESS = 0.8;
+
+/** Requests of each key below which it is hardly known. */
+const LEAST_REQUESTS = 5;
+
+/** Keys that begin when another one ends, above which nobody can say which is whose. Attack: keys that are made up. */
+const MAX_CANDIDATES = 200;
+
+/** What is known of the use of one key. Times are milliseconds since 1970. */
+interface KeyUse {
+  readonly client: string;
+  readonly first: number;
+  readonly last: number;
+  readonly requests: number;
+  readonly operations: ReadonlySet<string>;
+  /** Silence after which the key is taken to be used no more. */
+  readonly gap: number;
+  /** Requests by hour of the day, where that is known. */
+  readonly hours: Float64Array | undefined;
+}
+
+/** What a report does not say of its clients, each by its hash. */
+interface UseOfKeys {
+  /** The longest time between two days with a request, in days. */
+  readonly pauseOf: (client: string) => number;
+  /** Requests by hour of the day, where that is known. */
+  readonly hoursOf?: (client: string) => Float64Array | undefined;
+}
+
+/**
+ * Pairs of keys of which one ends where the other begins, with the same operations and, where those are known, at
+ * the same hours of the day. A key that could be paired with several is in no pair: which one is not known. Report and plan tell
+ * rotated keys by this rule, so that neither names a pair for which the other has two clients.
+ */
+export function rotatedKeys(
+  clients: readonly ClientReport[],
+  { pauseOf, hoursOf = () => undefined }: UseOfKeys,
+): readonly RotatedKey[] {
+  const all = clients
+    .filter(({ client }) => client !== NO_KEY)
+    .map((client) => keyUse(client, pauseOf(client.client), hoursOf(client.client)));
+  const byFirst = all.toSorted((one, other) => one.first - other.first);
+  const end = all.reduce((latest, { last }) => Math.max(latest, last), 0);
+  const pairs = all.flatMap((old) => {
+    const isOver = end - old.last >= old.gap;
+    const from = firstFrom(byFirst, old.last - OVERLAP_MS);
+    const until = firstFrom(byFirst, old.last + (isOver ? old.gap : LEAST_GAP_MS) + 1);
+    if (until - from > MAX_CANDIDATES) return [];
+    return byFirst.slice(from, until).flatMap((young): RotatedKey | [] => {
+      if (!seemsRotated(old, young)) return [];
+      const isKnown = Math.min(old.requests, young.requests) >= LEAST_REQUESTS;
+      const isSettled = isOver && isKnown;
+      return { old: old.client, young: young.client, last: old.last, first: young.first, isSettled };
+    });
+  });
+  const olds = timesNamed(pairs.map(({ old }) => old));
+  const youngs = timesNamed(pairs.map(({ young }) => young));
+  return pairs.filter(({ old, young }) => olds.get(old) === 1 && youngs.get(young) === 1);
+}
+
+function keyUse(
+  { client, firstSeen, lastSeen, v1, operations }: ClientReport,
+  pause: number,
+  hours: Float64Array | undefined,
+): KeyUse {
+  return {
+    client,
+    first: Date.parse(firstSeen),
+    last: Date.parse(lastSeen),
+    requests: v1,
+    operations: new Set(operations.map(({ operation }) => operation)),
+    gap: Math.max(LEAST_GAP_MS, 1.5 * pause * DAY_MS),
+    hours,
+  };
+}
+
+function seemsRotated(old: KeyUse, young: KeyUse): boolean {
+  if (young.first <= old.first) return false;
+  // Still in use beside it, or not used since: somebody else's.
+  if (young.last <= old.last || young.last - old.last < old.last - young.first) return false;
+  if (operationsInCommon(old, young) < LEAST_OPERATIONS) return false;
+  return old.hours === undefined || young.hours === undefined
+    ? true
+    : hoursInCommon(old.hours, young.hours) >= LEAST_LIKENESS;
+}
+
+function firstFrom(byFirst: readonly KeyUse[], time: number): number {
+  let [low, high] = [0, byFirst.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((byFirst[middle]?.first ?? 0) < time) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function timesNamed(names: readonly string[]): ReadonlyMap<string, number> {
+  const times = new Map<string, number>();
+  for (const name of names) times.set(name, (times.get(name) ?? 0) + 1);
+  return times;
+}
+
+function operationsInCommon({ operations: one }: KeyUse, { operations: other }: KeyUse): number {
+  const common = [...one].filter((operation) => other.has(operation)).length;
+  return common / (one.size + other.size - common);
+}
+
+function hoursInCommon(one: Float64Array, other: Float64Array): number {
+  let product = 0;
+  let [lengthOfOne, lengthOfOther] = [0, 0];
+  for (let hour = 0; hour < 24; hour += 1) {
+    const [a, b] = [one[hour] ?? 0, other[hour] ?? 0];
+    product += a * b;
+    lengthOfOne += a * a;
+    lengthOfOther += b * b;
+  }
+  return product / Math.sqrt(lengthOfOne * lengthOfOther);
 }

@@ -1,7 +1,7 @@
 import type { Ends } from '../rules/rollout.ts';
 import type { Census, OpenApiNames } from './census.ts';
 import { type ClientClass, type ClientReport, clientReport, dayBefore } from './client-report.ts';
-import { type Ending, endingsOf, type NewClient, newClientsOf } from './endings.ts';
+import { type Ending, endingsOf, type NewClient, newClientsOf, rotatedKeys } from './endings.ts';
 import type { LogGap } from './log-gaps.ts';
 import type { ShadowView } from '../rollout/rollout-tally.ts';
 import type { ReportCoverage, ReportTally } from './report-totals.ts';
@@ -150,8 +150,10 @@ function* reportSteps(tally: ReportTally, options: ReportOptions): Generator<und
   const { now, observed, coverage } = options;
   const clock = { now: Date.parse(now), goneAfterDays, allV1: tally.v1 };
   const clients: ClientReport[] = [];
+  const pauses = new Map<string, number>();
   for (const [hash, client] of tally.clients) {
     if (client.v1.count === 0) continue;
+    pauses.set(hash, client.days.rhythm.longestPause);
     clients.push(clientReport(hash, client, clock, options.names?.get(hash)));
     if (clients.length % CLIENTS_PER_STEP === 0) yield;
   }
@@ -202,7 +204,14 @@ function* reportSteps(tally: ReportTally, options: ReportOptions): Generator<und
     canSwitchOff: statement.verdict === 'yes',
     switchOff: statement,
     ...(options.ends === undefined ? {} : { endings: endingsOf(clients, options.ends, now) }),
-    ...(clients.some(({ newcomer }) => newcomer !== undefined) ? { newcomers: newClientsOf(clients) } : {}),
+    ...(clients.some(({ newcomer }) => newcomer !== undefined)
+      ? {
+          newcomers: newClientsOf(
+            clients,
+            rotatedKeys(clients, { pauseOf: (hash) => pauses.get(hash) ?? 0 }),
+          ),
+        }
+      : {}),
     ...(options.logs === undefined ? {} : { logs: options.logs }),
     ...(gaps === undefined ? {} : { gaps }),
     ...(coverage === undefined ? {} : { coverage: coverageOf(coverage) }),

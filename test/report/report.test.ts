@@ -111,7 +111,7 @@ test('clients that are new to V1 are told, with the key whose place one seems to
   ]);
   const report = makeReport(tally, { ...options, names: new Map([['old', 'acme']]) });
   expect(report.newcomers?.map(({ sentence }) => sentence)).toEqual([
-    'young came first on 2026-11-12: 2 requests refused; its key seems to be the rotated one of acme: name it under clients, or in except.',
+    'young came first on 2026-11-12: 2 requests refused; its key may be the rotated one of acme: name it under clients, or in except.',
     'elsewhere came first on 2026-11-12: 1 request would be refused.',
   ]);
   expect(report.newcomers?.[0]).toMatchObject({ client: 'young', replaces: 'old', refused: 2 });

@@ -162,8 +162,9 @@ export function planJson(plan: Plan): object {
       ...rest,
       ...(notices === undefined ? {} : { notices: { ...notices, at: time(notices.at) } }),
     })),
-    rotated: plan.rotated.map(({ last, first, ...rest }) => ({
-      ...rest,
+    rotated: plan.rotated.map(({ old, young, last, first }) => ({
+      old,
+      young,
       last: time(last),
       first: time(first),
     })),

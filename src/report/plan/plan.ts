@@ -1,6 +1,6 @@
 import type { Brownout, Rollout } from '../../rules/rollout.ts';
 import { type ClientReport, percentWords } from '../client-report.ts';
-import type { Ending } from '../endings.ts';
+import { type Ending, type RotatedKey, rotatedKeys } from '../endings.ts';
 import type { LogGap } from '../log-gaps.ts';
 import { makeReport } from '../report.ts';
 import type { TallyEntry } from '../tally/tally-entry.ts';
@@ -19,8 +19,6 @@ import {
   observedTime,
   weekdayOf,
   type WindowCells,
-  type RotatedKey,
-  rotatedKeys,
 } from './rhythm.ts';
 import { QUARTER_MS, type Zone } from './zone.ts';
 
@@ -236,7 +234,12 @@ function planningOf(
   if (Number.isNaN(since) || Number.isNaN(until))
     return { clients: [], rotated: [], endings: [], observedDays: 0 };
   const calendar = new Calendar(observedTime(since, until, gaps, zone));
-  const rotated = rotatedKeys(counts.rhythms);
+  // A key that may only pause is still somebody's.
+  const pairs = rotatedKeys(report.clients, {
+    pauseOf: (client) => counts.tally.clients.get(client)?.days.rhythm.longestPause ?? 0,
+    hoursOf: (client) => counts.rhythms.get(client)?.hours,
+  });
+  const rotated = pairs.filter(({ isSettled }) => isSettled);
   const before = new Map(rotated.map(({ old, young }) => [young, old]));
   const replaced = new Set(rotated.map(({ old }) => old));
   const clients = report.clients.flatMap((client): Planning[] => {

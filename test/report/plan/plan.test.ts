@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { endWarnings, makePlan, type PlanOptions, PlanTally } from '../../../src/report/plan/plan.ts';
 import { planParts } from '../../../src/report/plan/plan-text.ts';
+import { makeReport } from '../../../src/report/report.ts';
 import { Zone } from '../../../src/report/plan/zone.ts';
 import { readInstant } from '../../../src/rules/rollout.ts';
 import { entryAt, isAwake, REGULAR, type SimulatedClient, simulatedFleet } from './fleet.ts';
@@ -135,6 +136,87 @@ describe.each([
     expect(endWarnings(new PlanTally(zone), { ...options, rollout: hasty })).toEqual([]);
   });
 });
+
+test('report and plan tell rotated keys by one rule: the page names no pair that the plan has as two clients', () => {
+  const zone = new Zone('Europe/Berlin');
+  const now = Date.parse('2027-01-10T12:00:00Z');
+  for (const seed of [1, 2, 3]) {
+    const fleet = simulatedFleet(seed, zone, { since: now - 150 * DAY, now, end: now });
+    const counts = new PlanTally(zone);
+    for (const { times, hash, operation, rotatedFrom, kind } of fleet)
+      for (const time of times) {
+        const isNew = rotatedFrom !== undefined || kind === 'newcomer';
+        counts.add({ ...entryAt(time, hash, operation), ...(isNew ? { newcomer: 'would' as const } : {}) });
+      }
+    const { newcomers = [] } = makeReport(counts.tally, { now: new Date(now).toISOString() });
+    const told = newcomers.filter(({ sentence }) => sentence.includes('seems to be the rotated one'));
+    const planned = makePlan(counts, optionsFor(zone, now))?.rotated ?? [];
+    const truth = fleet.flatMap(({ hash, rotatedFrom }) => (rotatedFrom ? [`${rotatedFrom} ${hash}`] : []));
+    expect(told.map(({ client, replaces }) => `${replaces} ${client}`).sort()).toEqual(truth.sort());
+    expect(planned.map(({ old, young }) => `${old} ${young}`).sort()).toEqual(truth.sort());
+  }
+});
+
+test.each<[string, readonly [old: number[], young: number[]], string, boolean]>([
+  [
+    'days after the end of the other',
+    [
+      [40, 39, 38, 37, 36, 35],
+      [34, 33, 32, 31, 30],
+    ],
+    'seems to be',
+    true,
+  ],
+  // Its weekend is not over.
+  [
+    'and the other one may only pause',
+    [
+      [14, 13, 12, 11, 7, 5, 4, 3],
+      [2, 1.9, 1.8, 1.7, 1.6],
+    ],
+    'may be',
+    false,
+  ],
+  [
+    'while the other is still in use',
+    [
+      [14, 13, 12, 11, 10, 2, 1],
+      [9, 8, 7, 6, 5],
+    ],
+    'came first',
+    false,
+  ],
+  [
+    'long after the end of the other',
+    [
+      [40, 39, 38, 37, 36, 35],
+      [25, 24, 23, 22, 21],
+    ],
+    'came first',
+    false,
+  ],
+])(
+  'a key that begins %s is told so by the report, and merged by the plan where that is settled',
+  (_, days, words, isMerged) => {
+    const zone = new Zone('UTC');
+    const now = Date.parse('2027-01-10T12:00:00Z');
+    const counts = new PlanTally(zone);
+    // Somebody else, so that the log goes on.
+    for (let day = 60; day >= 0; day -= 1) counts.add(entryAt(now - day * DAY, 'c'.repeat(16), 'other'));
+    const [old, young] = days;
+    for (const day of old) counts.add(entryAt(now - day * DAY, 'a'.repeat(16), 'bill'));
+    for (const day of young)
+      counts.add({ ...entryAt(now - day * DAY, 'b'.repeat(16), 'bill'), newcomer: 'would' });
+    const { newcomers } = makeReport(counts.tally, { now: new Date(now).toISOString() });
+    expect(newcomers?.[0]?.sentence).toContain(words);
+    expect(newcomers?.[0]?.replaces).toBe(words === 'came first' ? undefined : 'a'.repeat(16));
+    const plan = makePlan(counts, optionsFor(zone, now, { goneAfterDays: 60 }));
+    expect(plan?.rotated.map(({ young: client }) => client)).toEqual(isMerged ? ['b'.repeat(16)] : []);
+    expect(plan?.clients.map(({ client }) => client[0]).sort()).toEqual(
+      isMerged ? ['b', 'c'] : ['a', 'b', 'c'],
+    );
+  },
+);
 
 test('a client that comes once a quarter moves the sunset beyond twice its pause', () => {
   const zone = new Zone('UTC');
