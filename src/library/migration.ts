@@ -184,7 +184,7 @@ export interface CollectedResponse {
 
 /**
  * Migrates V1 requests to V2, and V2's responses back, by the decision and the plans of the gateway. It keeps no state of requests.
- * Every V1 request is migrated: modes, pinned versions, brownouts and the sunset of the rule book are not applied.
+ * Every V1 request is migrated: modes, pinned versions, brownouts, newcomers and the sunset of the rule book are not applied.
  */
 export class Migration {
   readonly ruleBook: RuleBook;

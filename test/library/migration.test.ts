@@ -131,6 +131,33 @@ test('requests under /api/v2 pass, and others are refused as the gateway refuses
   expect(migration.request('POST', '/api/v1/x', smuggled, 'abc')).toMatchObject({ code: 'bad-request' });
 });
 
+test.each([
+  ['newcomers', 'newcomers: { from: 2020-01-01, answer: refuse }'],
+  ['a warning of newcomers', 'newcomers: { from: 2020-01-01, answer: warn, guide: https://x.test/guide }'],
+  ['a brownout', 'brownouts: [{ id: now, from: 2020-01-01 }]'],
+  ['an end', 'sunset: { at: 2020-01-01, after: gone }'],
+])('the library refuses nobody for %s of the rule book', async (_, part) => {
+  const reading = await readRuleBook(
+    `operations: { order: POST /orders }
+changes: [{ id: a, summary: The body has no data., on: every, request: [{ unwrap: data }] }]
+${part}
+`,
+    'rules.yaml',
+  );
+  if (!reading.ok) throw new Error(JSON.stringify(reading.faults));
+  const migration = createMigration(reading.ruleBook);
+  const request = migration.request(
+    'POST',
+    '/api/v1/orders',
+    { ...TYPE, authorization: 'Bearer new' },
+    '{"data":{"a":1}}',
+  );
+  if (request.verdict !== 'rewritten') throw new Error(request.verdict);
+  expect(text(request.body)).toBe('{"a":1}');
+  const response = migration.response(request, 201, TYPE, '{}');
+  expect([response.status, response.headers.filter(([name]) => name === 'Link')]).toEqual([201, []]);
+});
+
 test('the dates of V1’s end are in responses and refusals', async () => {
   const reading = await readRuleBook(`
 version: 2025-01-01
