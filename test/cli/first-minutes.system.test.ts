@@ -3,7 +3,8 @@
  * @module-tag curl
  */
 import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { entrySchema } from '../../src/rewrite-log/read-entry.ts';
@@ -126,6 +127,37 @@ describe('check', () => {
     expect(check.out).toMatch(/order_post_production +POST +\/orders\/post_productions +\(assumed\)/);
     expect(check.out).toMatch(/property-address \(assumed\): /);
     expect(check.out).toMatch(/assumptions \(29\)/);
+  });
+
+  test('lists webhooks, with what makes their body and which secrets sign it', async () => {
+    const rules = join(temporaryFolder('check'), 'rules.yaml');
+    writeFileSync(
+      rules,
+      `operations: { get_order: 'GET /orders/{id}' }
+changes: [{ id: a, summary: The total has a name of its own., on: [get_order], response: [{ rename: total, to: sum }] }]
+webhooks:
+  orders: { to: 'https://shop.test/hook', as: get_order, sign: { scheme: standard-webhooks, verify: [OLD, YOUNG], with: OWN } }
+  plain: { to: 'https://shop.test/plain', sign: { scheme: standard-webhooks, verify: OLD, with: OWN } }
+`,
+    );
+    const secret = `whsec_${'a'.repeat(32)}`;
+    const [check, json] = await commandRuns(
+      [
+        ['check', '--rules', rules],
+        ['check', '--rules', rules, '--json'],
+      ],
+      { environment: { OLD: secret, YOUNG: secret, OWN: secret } },
+    );
+    expect(check?.err).toBe('');
+    expect(check?.out).toContain(`webhooks (2)
+  /webhooks/orders → https://shop.test/hook
+    the body as responses to get_order; signature of OLD or YOUNG, made anew with OWN
+  /webhooks/plain → https://shop.test/plain
+    the body as V2 writes it; signature of OLD, made anew with OWN
+`);
+    expect(JSON.parse(json?.out ?? '')).toMatchObject({
+      webhooks: { orders: { to: 'https://shop.test/hook', as: 'get_order' }, plain: {} },
+    });
   });
 
   test('finds all that serve would refuse to start with', async () => {
