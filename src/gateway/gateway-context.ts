@@ -75,6 +75,8 @@ export interface GatewayParts {
   readonly encode?: EncodeBody | undefined;
   /** Decodes bodies that arrive in parts; without it, the platform's streams do. */
   readonly openDecoder?: OpenDecoder | undefined;
+  /** Returns what the first bytes of a body with a content coding say, as far as that can be read; undefined where nothing can look. */
+  readonly peek?: ((coding: Coding, begin: Uint8Array) => Uint8Array) | undefined;
   /** Rewrites bodies; without it, each is rewritten at once. */
   readonly rewriter?: BodyRewriter | undefined;
   /** Calls the transforms of a rule book, within its budget; without it, requests of operations that have one fail. */

@@ -127,8 +127,10 @@ type ResponseDecision =
   | {
       readonly action: 'forward';
       readonly note: Exclude<ResponseNote, 'response-too-large'> | undefined;
-      /** True where it may hide JSON, which the note `response-media-type` is for. */
+      /** True where it may hide JSON, which the note `response-media-type` is for; `note` is for those that cannot look. */
       readonly mayHideJson?: true;
+      /** The content coding that hides its first byte. */
+      readonly coding?: Coding | undefined;
     }
   /** It is too long to be collected: a list can still be rewritten while it arrives. */
   | { readonly action: 'forward'; readonly note: 'response-too-large'; readonly coding: Coding | undefined };
@@ -152,13 +154,11 @@ export function decideResponse(
   if (type === 'charset' || type === 'ambiguous') return forward('response-undecodable');
   const encoding = headerValues(headers, 'content-encoding');
   const coding = encoding.length === 0 ? undefined : readCoding(encoding.join(','));
-  if (type === 'hidden')
-    return coding === undefined
-      ? { action: 'forward', note: undefined, mayHideJson: true }
-      : forward(undefined);
-  if (coding === 'unsupported') return forward(isUnknown ? undefined : 'response-undecodable');
+  if (coding === 'unsupported') return forward(type === 'hidden' ? undefined : 'response-undecodable');
+  if (type === 'hidden') return { action: 'forward', note: undefined, mayHideJson: true, coding };
   // It may be a stream of text, which nobody may hold back, and a coding hides its first byte.
-  if (isUnknown && coding !== undefined && length === undefined) return forward('response-media-type');
+  if (isUnknown && coding !== undefined && length === undefined)
+    return { action: 'forward', note: 'response-media-type', mayHideJson: true, coding };
   const range = headerValue(headers, 'content-range');
   if (range === undefined ? status === 206 : /^bytes[ \t=]/i.test(range))
     return forward(isUnknown ? undefined : 'response-partial');
@@ -167,7 +167,7 @@ export function decideResponse(
     isUnknown && length === undefined ? 'texts' : type === 'ndjson' || type === 'json-seq' ? type : undefined;
   if (texts === undefined && Number(length) > limit)
     return isUnknown
-      ? { action: 'forward', note: undefined, mayHideJson: true }
+      ? { action: 'forward', note: undefined, mayHideJson: true, coding }
       : { action: 'forward', note: 'response-too-large', coding };
   return { action: 'rewrite', coding, texts, isGuess: isUnknown };
 }

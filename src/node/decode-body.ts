@@ -80,6 +80,34 @@ function decodeWhole(coding: Coding, body: Uint8Array, limit: number): unknown {
   }
 }
 
+/** Returns what the first bytes of a body decode to, as far as they are whole; nothing for what does not match its coding. */
+export function peekBody(coding: Coding, begin: Uint8Array): Uint8Array {
+  // Zlib gives either all that its input says or, beyond the limit, nothing. So few bytes of gzip say no more than the limit.
+  const short = decodedBegin(coding, begin.subarray(0, SHORT_BYTES));
+  return short.length > 0 || begin.length <= SHORT_BYTES ? short : decodedBegin(coding, begin);
+}
+
+const SHORT_BYTES = 256;
+
+const PEEKED_BYTES = 512 * 1024;
+
+function decodedBegin(coding: Coding, begin: Uint8Array): Uint8Array {
+  const options = { maxOutputLength: PEEKED_BYTES };
+  const zlib = { ...options, finishFlush: constants.Z_SYNC_FLUSH };
+  try {
+    switch (coding) {
+      case 'gzip':
+        return gunzipSync(begin, zlib);
+      case 'br':
+        return brotliDecompressSync(begin, { ...options, finishFlush: constants.BROTLI_OPERATION_FLUSH });
+      case 'deflate':
+        return isZlib(begin) ? inflateSync(begin, zlib) : inflateRawSync(begin, zlib);
+    }
+  } catch {
+    return new Uint8Array();
+  }
+}
+
 function isWithEngine(
   decoded: unknown,
 ): decoded is { readonly buffer: Uint8Array; readonly engine: { readonly bytesWritten: number } } {

@@ -12,7 +12,7 @@ import { settings as table } from '../settings/settings.ts';
 import { BodyMemory } from './body-memory.ts';
 import { listen } from './clients/listen.ts';
 import { GatewayServer } from './clients/server.ts';
-import { decodeBody, encodeBody, openDecoder } from './decode-body.ts';
+import { decodeBody, encodeBody, openDecoder, peekBody } from './decode-body.ts';
 import { onCheckPhase } from './fair-turns.ts';
 import { createClientHash, memoryLimit, randomHex, randomUuids } from './runtime.ts';
 import { createSocketUpstream } from './upstream/pool.ts';
@@ -106,6 +106,7 @@ class Rehearsal {
         decode: decodeBody,
         encode: settings.get(table.responseCoding) === 'keep' ? encodeBody : undefined,
         openDecoder,
+        peek: peekBody,
         onCheckPhase,
         after: (milliseconds, run) => {
           setTimeout(run, milliseconds).unref();

@@ -27,7 +27,7 @@ import { createAdminServer } from './admin/admin-server.ts';
 import { type ClientListener, listen } from './clients/listen.ts';
 import { createClientHash, memoryLimit, randomHex, randomUuids } from './runtime.ts';
 import { type PrivatePart, probe } from './node-internals.ts';
-import { decodeBody, encodeBody, openDecoder } from './decode-body.ts';
+import { decodeBody, encodeBody, openDecoder, peekBody } from './decode-body.ts';
 import { GatewayServer } from './clients/server.ts';
 import { TicketKeys } from './clients/ticket-keys.ts';
 import { type RuleBooks, secretReader } from './rule-books.ts';
@@ -322,6 +322,7 @@ function gatewayOf(
       decode: decodeBody,
       encode: settings.get(table.responseCoding) === 'keep' ? encodeBody : undefined,
       openDecoder,
+      peek: peekBody,
       rewriter,
       transform: transforms.run,
       describe: new DescriptionThread().describe,

@@ -1,4 +1,4 @@
-import { ByteCollector, type CollectorMemory } from '../../http/byte-collector.ts';
+import { ByteCollector, type CollectorMemory, concatBytes } from '../../http/byte-collector.ts';
 import {
   type Coding,
   isWhiteSpace,
@@ -51,6 +51,8 @@ export interface ResponseCollectorOwner extends UpstreamReceiver {
   /** Responds itself where there is no memory to rewrite the response; false if that is then to be streamed unchanged. */
   refuseResponse(): boolean;
   decodeResponse(coding: Coding, body: Uint8Array, done: (outcome: DecodedBody) => void): void;
+  /** Returns what the first bytes of a response with a content coding decode to, as far as that can be read. */
+  peekResponse(coding: Coding, begin: Uint8Array): Uint8Array;
   /** Gives a rewritten response the coding that V2 sent it in, if its client takes that; otherwise `done` gets undefined. */
   encodeResponse(coding: Coding, body: Uint8Array, done: (encoded: Uint8Array | undefined) => void): void;
   /** Rewrites a small response at once, where it is; undefined for a larger one. */
@@ -107,6 +109,9 @@ const MAX_BYTES_BEFORE_LIST = 64 * 1024;
 /** Bytes of white space that keep a connection open: more of it is how a body begins that is all there. */
 const MAX_BLANK_BYTES = 1024;
 
+/** Bytes of a response with a content coding that tell its first byte: a coding begins with its tables. */
+const PEEKED_BYTES = 1024;
+
 interface PendingResponse {
   readonly head: ResponseHead;
   readonly coding: Coding | undefined;
@@ -133,6 +138,8 @@ export class ResponseCollector implements UpstreamReceiver {
   private guessed: GuessedTexts | undefined = undefined;
   /** True while a response is streamed whose first byte is still to come. */
   private mayHideJson = false;
+  /** The content coding of such a response, and its beginning as received. */
+  private hiding: { readonly coding: Coding; readonly begin: Uint8Array } | undefined = undefined;
   /** True for a response whose type does not say that it is JSON. */
   private isGuess = false;
   /** True once head and white space of a response that is collected were sent. */
@@ -159,6 +166,7 @@ export class ResponseCollector implements UpstreamReceiver {
     if (plan === undefined) this.owner.head(head);
     else if (plan.mayHideJson === true) {
       this.mayHideJson = true;
+      this.hiding = plan.coding && { coding: plan.coding, begin: NO_BYTES };
       this.owner.head(head);
     } else if (plan.texts !== undefined && plan.isGuess === true) {
       this.guessed = { head, texts: plan.texts };
@@ -210,9 +218,20 @@ export class ResponseCollector implements UpstreamReceiver {
 
   /** Notes JSON under a name that hides it. */
   private noteHidden(chunk: Uint8Array): void {
-    const looks = looksLikeJson(chunk);
-    this.mayHideJson = looks === undefined;
+    const looks = looksLikeJson(this.hiding === undefined ? chunk : this.uncovered(this.hiding, chunk));
+    this.mayHideJson =
+      looks === undefined && !(this.hiding !== undefined && this.hiding.begin.length >= PEEKED_BYTES);
     if (looks === true) this.owner.noteResponse('response-media-type');
+  }
+
+  /** Returns what is known of a response behind its content coding, once there is another part of it. */
+  private uncovered(
+    { coding, begin }: NonNullable<ResponseCollector['hiding']>,
+    part: Uint8Array,
+  ): Uint8Array {
+    const longer = concatBytes([begin, part.subarray(0, PEEKED_BYTES - begin.length)]);
+    this.hiding = { coding, begin: longer };
+    return this.owner.peekResponse(coding, longer);
   }
 
   /** Looks at the first bytes of a response; false where they are sent at once. */

@@ -297,9 +297,15 @@ export class V1Exchange
     const decided = decideResponse(status, headers, this.responseLimit, media);
     if (decided.action === 'rewrite') return decided;
     if (decided.note === 'response-too-large') return { coding: decided.coding, isTooLong: true };
-    if (decided.mayHideJson === true) return { coding: undefined, mayHideJson: true };
+    const { coding } = decided;
+    const isReadable = coding === undefined || this.gateway.parts.peek !== undefined;
+    if (decided.mayHideJson === true && isReadable) return { coding, mayHideJson: true };
     if (decided.note !== undefined) this.noteResponse(decided.note);
     return undefined;
+  }
+
+  peekResponse(coding: Coding, begin: Uint8Array): Uint8Array {
+    return this.gateway.parts.peek?.(coding, begin) ?? NO_BODY;
   }
 
   get openDecoder(): OpenDecoder {

@@ -33,6 +33,7 @@ function collected(over: Partial<ResponseCollectorOwner> = {}): Collected {
     refuseResponse: () => false,
     takeResponse: () => true,
     decodeResponse: (_coding, _body, done) => done(Buffer.from('decoded')),
+    peekResponse: () => Buffer.from(''),
     failCollected: ({ kind }) => void calls.push(`fail unsent ${kind}`),
     responsePieces: () => undefined,
     encodeResponse: (_coding, _body, done) => done(undefined),

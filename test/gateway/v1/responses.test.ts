@@ -325,6 +325,25 @@ describe('what has no name of JSON is told by its first byte', () => {
       ['sniff', html, '<p>{"new":1}</p>', 'passed', undefined],
       ['sniff', 'Content-Type: image/png\r\n', JSON_TEXT, 'passed', undefined],
       ['sniff', html + gzip, gzipped, 'rewritten', undefined],
+      ['sniff', `${html}Content-Encoding: zstd\r\n`, JSON_TEXT, 'passed', 'response-undecodable'],
+      ['known', html + gzip, gzipped, 'passed', 'response-media-type'],
+      ['known', html + gzip, gzipSync(`[${'{"new":1},'.repeat(10_000)}`), 'passed', 'response-media-type'],
+      ['known', html + gzip, gzipSync('<p>{"new":1}</p>'), 'passed', undefined],
+      ['known', html + gzip, 'no gzip', 'passed', undefined],
+      [
+        'strict',
+        `${plain}Content-Encoding: br\r\n`,
+        brotliCompressSync(` ${JSON_TEXT}`),
+        'passed',
+        'response-media-type',
+      ],
+      [
+        'known',
+        `${html}Content-Encoding: deflate\r\n`,
+        deflateRawSync(JSON_TEXT),
+        'passed',
+        'response-media-type',
+      ],
     ],
   )('with media: %s, %j and %j it is %s', async (media, fields, body, outcome, note) => {
     const bytes = Buffer.from(body);
@@ -342,6 +361,31 @@ describe('what has no name of JSON is told by its first byte', () => {
     if (outcome === 'passed') expect(bodyOf(text)).toBe(bytes.toString('latin1'));
     expect((await gateway.entry()).responseNote).toBe(note);
   });
+
+  test.each<[media: Media, fields: string, text: string, note: string | undefined]>([
+    ['sniff', html, JSON_TEXT, 'response-media-type'],
+    ['sniff', html, '<p>{"new":1}</p>', undefined],
+    ['known', plain, ` ${JSON_TEXT}`, 'response-media-type'],
+    ['known', plain, 'OK {"new":1}', undefined],
+    ['known', html, JSON_TEXT, 'response-media-type'],
+  ])(
+    'with media: %s, %j and a coding without a length, %j crosses with the note %s',
+    async (media, fields, text, note) => {
+      const coded = gzipSync(text);
+      const v2 = await rawServer((socket) => {
+        socket.write(`HTTP/1.1 200 OK\r\n${fields}${gzip}Connection: close\r\n\r\n`);
+        socket.write(coded.subarray(0, 10));
+        setImmediate(() => socket.end(coded.subarray(10)));
+      });
+      const { policies } = testRuleBook();
+      const gateway = await gatewayFor(
+        v2.origin,
+        withRules([ALIAS], { ruleBook: { policies: { ...policies, media } } }),
+      );
+      await exchange(gateway.port, post());
+      expect((await gateway.entry()).responseNote).toBe(note);
+    },
+  );
 
   test.each(['text/plain', 'application/json; stream=watch', 'application/stream+json'])(
     'texts that follow one another as %s are sent one by one',
