@@ -192,7 +192,7 @@ export class KnownClients {
     const key = await this.keyOf(digit);
     const text = await this.limited(store.read(key));
     if (text !== undefined) return text;
-    const first = `since ${time()}`;
+    const first = `since ${Math.floor(time())}`;
     await Promise.all(
       DIGITS.map(async (one) => this.limited(store.compareAndSet(await this.keyOf(one), undefined, first))),
     );
