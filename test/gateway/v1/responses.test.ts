@@ -201,6 +201,21 @@ test('a small response that arrives whole needs no room: it is rewritten where i
   expect((await gateway.entry()).responseNote).toBeUndefined();
 });
 
+test.each([
+  ['at once', [`12\r\n{"data":{"new":1}}\r\n0\r\nX-Sum: 7\r\n\r\n`]],
+  ['in parts', ['5\r\n{"dat\r\n', 'd\r\na":{"new":1}}\r\n0\r\nX-Sum: 7\r\n\r\n']],
+])('a rewritten response loses its trailers, which tell of other bytes: %s', async (_how, parts) => {
+  const v2 = await rawServer((socket) => {
+    const head = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
+    socket.write(head + (parts[0] ?? ''));
+    setTimeout(() => socket.write(parts.slice(1).join('')), 20);
+  });
+  const gateway = await gatewayFor(v2.origin, withRules([ALIAS]));
+  const { text } = await exchange(gateway.port, post());
+  expect(bodyOf(text)).toBe('{"data":{"new":1,"old":1}}');
+  expect(text).not.toContain('X-Sum');
+});
+
 describe('a response that is left alone', () => {
   const limits = { depth: 512, body: 1000, response: 50 };
   const large = `{"data":{"new":"${'x'.repeat(100)}"}}`;
@@ -228,14 +243,21 @@ describe('a response that is left alone', () => {
     });
   });
 
-  test('a response to a write for which there is no room: it is carried out, and must not be sent again', async () => {
-    const collected = `{"data":{"new":"${'x'.repeat(20_000)}"}}`;
-    const v2 = await rawServer((socket) => socket.write(ok(collected)));
-    const gateway = await gatewayFor(v2.origin, withRules([ALIAS], { flags: { 'buffer-bytes': '64' } }));
-    expect(bodyOf((await exchange(gateway.port, post())).text)).toBe(collected);
-    expect(await gateway.entry()).toMatchObject({ responseNote: 'response-buffer-full' });
-    expect(gateway.gateway.budget.held).toBe(0);
-  });
+  const collected = `{"data":{"new":"${'x'.repeat(20_000)}"}}`;
+  const coded = gzipSync(collected);
+  test.each([
+    ['as it comes', ok(collected), '64', collected],
+    ['once it is decoded', encoded(coded, 'gzip'), '10000', coded.toString('latin1')],
+  ])(
+    'a response to a write for which there is no room %s: it is carried out, and must not be sent again',
+    async (_when, response, room, body) => {
+      const v2 = await rawServer((socket) => socket.write(response));
+      const gateway = await gatewayFor(v2.origin, withRules([ALIAS], { flags: { 'buffer-bytes': room } }));
+      expect(bodyOf((await exchange(gateway.port, post())).text)).toBe(body);
+      expect(await gateway.entry()).toMatchObject({ responseNote: 'response-buffer-full' });
+      expect(gateway.gateway.budget.held).toBe(0);
+    },
+  );
 
   test('a response that is not JSON although it says so', async () => {
     const v2 = await rawServer((socket) => socket.write(ok('{"data":{"new":1}')));
