@@ -79,8 +79,12 @@ function slowTier(tier: Tier): TestProjectInlineConfiguration {
         ...TIERS.filter((other) => other !== tier).map((other) => byName(other)),
       ],
       pool: 'forks',
-      // Runtimes that `test/system.sh` installs.
-      env: { PATH: [RUNTIMES, process.env['PATH'] ?? ''].join(delimiter) },
+      env: {
+        // Runtimes that `test/system.sh` installs.
+        PATH: [RUNTIMES, process.env['PATH'] ?? ''].join(delimiter),
+        // A run over sockets costs as much as ten without: three tenths of them here, all in `npm run test:long`.
+        FUZZ: process.env['FUZZ'] ?? '0.3',
+      },
     },
   };
 }

@@ -656,7 +656,10 @@ describe('the end of a connection', () => {
     ['with half a head', [], Buffer.from([0, 0, 9, 1])],
   ] as const)('one %s is closed in time, and pings do not count against it', async (_what, streams, rest) => {
     const v2 = await rawServer((socket) => socket.write(ok('"fine"')));
-    const gateway = await secureGateway(v2.origin, { 'idle-timeout': '700', 'headers-timeout': '900' });
+    const gateway = await secureGateway(v2.origin, {
+      'idle-timeout': '700',
+      'client-headers-timeout': '900',
+    });
     const raw = await rawH2(gateway.port, ca.cert);
     for (const stream of streams) raw.head(stream, requestHead('/api/v2/x'));
     for (let count = 0; count < 4; count += 1) {

@@ -215,14 +215,9 @@ test.each(CODES)(
   },
 );
 
-test.each([
-  ['of the gateway', '/other', 404],
-  ['of V2, with a length', '/api/v2/length', 413],
-  ['of V2, in chunks with trailers', '/api/v2/chunks', 413],
-])(
-  'a response %s that is whole before its request is read whole, and holds no place',
-  async (_what, path, status) => {
-    const large = 'x'.repeat(200_000);
+test('a response that is whole before its request is read whole, and holds no place', async () => {
+  const large = 'x'.repeat(200_000);
+  const play = async (path: string, status: number, length: number, sum?: string): Promise<void> => {
     const v2 = await rawServer(() => {});
     v2.server.on('connection', (socket) =>
       socket.once('data', (head) => {
@@ -244,11 +239,15 @@ test.each([
     await until(() => stream.closed);
     await until(() => gateway.gateway.inFlight === 0);
     expect((await gateway.entry()).status).toBe(status);
-    expect(text.length).toBe(status === 404 ? text.length : 200_000);
-    expect(trailers).toBe(path.endsWith('chunks') ? '7' : undefined);
-    expect(stream.rstCode).toBe(0);
-  },
-);
+    expect([path, text.length >= length, trailers, stream.rstCode]).toEqual([path, true, sum, 0]);
+  };
+  // The rest of each request is waited for, for five seconds.
+  await Promise.all([
+    play('/other', 404, 1),
+    play('/api/v2/length', 413, large.length),
+    play('/api/v2/chunks', 413, large.length, '7'),
+  ]);
+});
 
 // No more than 1 MiB of the rest is read and dropped: the stream then ends without a reset, which some clients take for a failure. Otherwise it
 // is reset with NO_ERROR (RFC 9113 §8.1), after five seconds also where little was to come. HTTP/1.1 keeps or closes its connection likewise.
@@ -309,7 +308,7 @@ describe('a response that is whole before its request', () => {
       const part = Math.min(16_000, grantedBytes(raw, 1) - sent);
       if (part > 0) raw.frame(DATA, 0, 1, Buffer.alloc(part, 'x'));
       sent += Math.max(0, part);
-      await new Promise(setImmediate);
+      await delay(part > 0 ? 0 : 20);
     }
     expect(sent).toBeGreaterThan(1_000_000);
     expect(sent).toBeLessThan(1_400_000);
