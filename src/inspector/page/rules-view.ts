@@ -20,6 +20,7 @@ import {
   Loading,
   part,
   scrollTable,
+  sentence,
   unbrokenWords,
   visibleText,
 } from './parts.ts';
@@ -58,7 +59,7 @@ export function RulesView({ asked, go, hueOf, announce, draft, setDraft }: Rules
       el('code', null, rules.hash),
       '.',
     ),
-    el('p', { class: 'coverage' }, rules.counts),
+    el('p', { class: 'coverage' }, sentence(rules.counts)),
     el('h3', null, counted(rules.changes.length, 'change')),
     el(
       'ol',
@@ -123,7 +124,7 @@ function assumptions(sentences: readonly string[]): VNode | false {
     el(
       'ul',
       { class: 'plain' },
-      sentences.map((sentence) => el('li', { key: sentence }, sentence)),
+      sentences.map((one) => el('li', { key: one }, one)),
     ),
   );
 }

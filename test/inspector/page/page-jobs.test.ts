@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type Browser, startBrowser } from '../../support/browser.ts';
-import type { EndPlan, State } from '../../../src/inspector/api.ts';
+import type { EndPlan, Report, State } from '../../../src/inspector/api.ts';
+import { clientWouldFail } from '../../../src/report/client-report.ts';
 import type { Plan } from '../../../src/report/plan/plan.ts';
 import { Zone } from '../../../src/report/plan/zone.ts';
 import { entryAt, simulatedFleet } from '../../report/plan/fleet.ts';
@@ -114,6 +115,13 @@ test("an owner's complaint: the order is found by what the owner says, and the r
     body: JSON.stringify({ client: hash, name: 'Acme Media' }),
   });
   expect(named.status).toBe(200);
+  // At 1440 px a name of 20 letters has room.
+  expect(
+    await rows
+      .first()
+      .locator('.client')
+      .evaluate((one) => one.clientWidth),
+  ).toBeGreaterThan(150);
   const minute = new Date().toISOString().slice(11, 15);
   for (const [asked, found] of [
     ['client:"Acme Media"', 2],
@@ -251,10 +259,13 @@ test('observe to migrate and back: one step each, and what would be refused or e
 
 test('who still uses V1: the clients that do, what each has to change, and who would fail', async () => {
   const v1 = await rawServer((socket) => socket.write(ok('{"data":{}}')));
+  const folder = temporaryFolder('jobs');
+  const log = join(folder, 'rewrite.log');
   const gateway = await started({
     'v1-upstream': v1.origin,
     'client-secret': 'the secret of this test',
-    'client-names': join(temporaryFolder('jobs'), 'names.yaml'),
+    'client-names': join(folder, 'names.yaml'),
+    'log-file': log,
     rules: await bookWith('modes: { default: observe, operations: { heartbeat: migrate } }'),
   });
   const order = '{"data":{"property":{"display_name":"Loft","suburb":"Enmore"}}}';
@@ -282,6 +293,46 @@ test('who still uses V1: the clients that do, what each has to change, and who w
     .getByRole('button', { name: /^Show the exchanges/ })
     .click();
   await expect.poll(() => page.locator('.entry').count()).toBe(4);
+
+  // Wherever one looks, the sentence on the client that would fail is the same, and so is the reason of each exchange.
+  const { clients } = (await (await fetch(`${gateway.adminOrigin}/report`)).json()) as Report;
+  const { client = '' } = clients.find((one) => clientWouldFail(one).startsWith('2 of 4')) ?? {};
+  const run = async (...args: readonly string[]): Promise<string> => {
+    const running = command(args);
+    await running.exit;
+    return (running.stdout() + running.stderr()).replaceAll(/\s+/g, ' ');
+  };
+  const told = async (view: string): Promise<string> => {
+    await page.getByRole('navigation').getByRole('link', { name: view }).click();
+    const words = page.getByText(/\b2 of 4 would fail after the migration/).first();
+    return words.innerText();
+  };
+  const guide = await fetch(`${gateway.adminOrigin}/report?client=${client}&format=md`);
+  const places = [
+    await told('Overview'),
+    await told('Retirement'),
+    await told('Rollout'),
+    await guide.text(),
+    await run('report', log),
+    await run('report', log, '--guide', '--client', client),
+    await run('rollout', '--admin', gateway.adminOrigin),
+  ];
+  for (const place of places) expect(place).toContain('2 of 4 would fail after the migration');
+  const reason = 'wrapper-not-object at /data';
+  await page.goto(`${gateway.adminOrigin}/?view=traffic&filter=client:${client}%20would:refused`);
+  await expect
+    .poll(() => page.locator('.entry .reason').allInnerTexts())
+    .toEqual([`would: ${reason}`, `would: ${reason}`]);
+  const tail = command(['tail', log, '--filter', `client:${client} would:refused`]);
+  await tail.until(new RegExp(`would: ${reason}`));
+  await tail.stop();
+  expect(
+    await run(
+      'explain',
+      '--curl',
+      `curl https://v1.test/api/v1/clients -H 'content-type: application/json' -d '{"data":[]}'`,
+    ),
+  ).toContain(reason);
 });
 
 test('the end of V1: the dates, whom no brownout is known to meet, and when each client will notice', async () => {
@@ -430,4 +481,10 @@ test('the command line alone, with three replicas: one list of changes, and each
     await page.getByText(`Of the replica ${name}; the other 2 keep their own.`).waitFor();
   }
   expect(await barriers(page)).toEqual([]);
+  // The instant in the sentence on the counts is a time of the reader's zone.
+  await page.getByRole('navigation').getByRole('link', { name: 'Rule book' }).click();
+  await page
+    .getByText(/^Counts of \d replicas?, since /)
+    .locator('time')
+    .waitFor();
 }, 180_000);

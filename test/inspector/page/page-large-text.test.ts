@@ -31,6 +31,7 @@ const PLACES = [
   '?view=errors',
   '?view=rules',
   '?view=retirement',
+  '?view=end',
   '?view=rollout',
   '?view=explain',
 ] as const;

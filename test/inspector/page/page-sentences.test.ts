@@ -206,7 +206,7 @@ test('a trial says how much of what is kept it could try', async () => {
       ? 'Their responses were compared too.'
       : 'Responses were compared for 0 of them: of the others no response of V2 is kept.',
   );
-  expect(dry).toMatch(/Counts of this gateway alone, since \S+: no store is set\./);
+  expect(dry).toMatch(/Counts of this gateway alone, since \S+ \S+ UTC: no store is set\./);
   expect(dry).toContain('Neither the specification nor the documentation shows this.');
   expect(dry).toContain('nothing is applied from here');
   expect(dry).not.toContain('could not be tried:');
