@@ -353,7 +353,8 @@ test.each(setups)('every byte of an exchange is its own: %s', fuzzTime(), async 
   expect(whole).toBeGreaterThan(number * 0.7);
   const admin = `http://127.0.0.1:${gateway.adminPort}`;
   const page = (await (await fetch(`${admin}/entries?limit=500`)).json()) as EntriesPage;
-  expect(page.entries.length).toBeGreaterThan(400);
+  const played = fuzzRuns(USUAL_EXCHANGES);
+  expect(page.entries.length).toBeGreaterThan(Math.min(400, played * 0.7));
   let captured = 0;
   for (const { seq } of page.entries) {
     const marks = marksIn(await (await fetch(`${admin}/entries/${seq}`)).text());
@@ -361,5 +362,5 @@ test.each(setups)('every byte of an exchange is its own: %s', fuzzTime(), async 
     captured += marks.size;
   }
   expect(foreign).toEqual([]);
-  expect(captured).toBeGreaterThan(100);
+  expect(captured).toBeGreaterThan(played / 12);
 });
