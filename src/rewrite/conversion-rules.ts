@@ -31,7 +31,7 @@ import {
   markChanged,
   takeAll,
 } from './draft.ts';
-import { type CompiledRule, OTHER, pathIds, PLAIN, refuse, type Run, type Stop } from './request-rules.ts';
+import { type CompiledRule, OTHER, pathIds, PLAIN, refuse, type Run, type Stop } from './member-rules.ts';
 import { type CompiledResponseRule, memberPlace, type ResponseRun } from './response-rules.ts';
 
 const encoder = new TextEncoder();

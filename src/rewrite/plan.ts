@@ -38,7 +38,7 @@ import {
   type Stop,
   strip,
   unwrap,
-} from './request-rules.ts';
+} from './member-rules.ts';
 import {
   type CompiledConvert,
   compileConvert,

@@ -32,7 +32,7 @@ import {
   takeAll,
 } from './draft.ts';
 import type { DeprecatedAttribute, PatchOperation } from './records.ts';
-import { MappedValues, pathIds, placesOf } from './request-rules.ts';
+import { MappedValues, pathIds, placesOf } from './member-rules.ts';
 
 /** Properties of every compiled response rule. */
 export interface CompiledResponseRule {

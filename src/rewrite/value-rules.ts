@@ -33,7 +33,7 @@ import {
   PLAIN,
   type Run,
   type Stop,
-} from './request-rules.ts';
+} from './member-rules.ts';
 import { type CompiledResponseRule, isNull, memberPlace, type ResponseRun } from './response-rules.ts';
 
 const encoder = new TextEncoder();

@@ -134,7 +134,11 @@ export type RequestRule =
 /** The name of a request rule, as in the rule book and the rewrite log. */
 export type RequestRuleName = RequestRule['rule'];
 
-/** Every request rule, so that a new one that is missing here does not compile. */
+/**
+ * Every request rule, so that a new one that is missing here does not compile. Its form in the file is in `rule-book-source.ts`, what it
+ * does in `member-rules.ts`, `value-rules.ts` or `conversion-rules.ts` of `rewrite`, as `compile` in `rewrite/plan.ts` chooses, and its
+ * inverse in `inverse.ts`.
+ */
 const REQUEST_RULES: Readonly<Record<RequestRuleName, true>> = {
   unwrap: true,
   nest: true,
