@@ -18,6 +18,34 @@ import { until } from '../support/until.ts';
 const run = promisify(execFile);
 const here = (name: string): string => fileURLToPath(new URL(`clients/${name}`, import.meta.url));
 
+const FETCH = `async (method, address, body, headers) => {
+  const response = await fetch(address, { method, headers, body });
+  return [response.status, await response.text()];
+}`;
+
+/** Without a length: the body goes in chunks. */
+const NODE_HTTP = `(method, address, body, headers) => new Promise((resolve, reject) => {
+  const request = require('node:http').request(address, { method, headers }, async (response) => {
+    let text = '';
+    for await (const part of response.setEncoding('utf8')) text += part;
+    resolve([response.statusCode, text]);
+  });
+  request.on('error', reject);
+  request.write(body.slice(0, 5));
+  request.end(body.slice(5));
+})`;
+
+function nodeClient(file: string, send: string): readonly string[] {
+  const script = `(async () => {
+    const headers = { Authorization: 'Bearer node', 'Content-Type': 'application/json' };
+    for (const line of require('node:fs').readFileSync(process.argv[1], 'utf8').trim().split('\\n')) {
+      const [method, address, body] = line.split('\\t');
+      console.log(...(await (${send})(method, address, body, headers)));
+    }
+  })()`;
+  return [process.execPath, '-e', script, file];
+}
+
 /** The command of each client; the file has the requests, one per line. */
 const clients: readonly (readonly [name: string, start: (file: string) => readonly string[]])[] = [
   [
@@ -33,6 +61,14 @@ const clients: readonly (readonly [name: string, start: (file: string) => readon
     ],
   ],
   ['Python requests', (file) => ['python3', here('client.py'), file]],
+  ['Python urllib3', (file) => ['python3', here('client.py'), file, 'urllib3']],
+  ['Python urllib.request', (file) => ['python3', here('client.py'), file, 'urllib.request']],
+  [
+    'Python http.client, in the absolute form and in chunks,',
+    (file) => ['python3', here('client.py'), file, 'http.client'],
+  ],
+  ['Node fetch', (file) => nodeClient(file, FETCH)],
+  ['Node http', (file) => nodeClient(file, NODE_HTTP)],
   ['Java HttpClient', (file) => ['java', here('Client.java'), file]],
 ];
 
