@@ -52,7 +52,7 @@ export function endingsOf(clients: readonly ClientReport[], ends: Ends, now: str
         isRefused: gone !== undefined,
         clients: users.sort((one, other) => other.count - one.count),
       };
-      return { ...ending, sentence: sentenceOf(ending, now) };
+      return { ...ending, sentence: endingSentence(ending, now) };
     }),
   );
 }
@@ -106,16 +106,22 @@ interface EndingUse {
   readonly lastSeen: string;
 }
 
-/** Says what ends and when, such as `Operation create_order ends on 2027-01-01: 2 clients still use it, acme and globex.` */
-function sentenceOf(
+/**
+ * Says what ends and when, such as `Operation create_order ends on 2027-01-01T00:00:00Z; 2 clients still use it: acme, globex.` `timeText`
+ * writes a time in RFC 3339: as it is, for a page that shows it in the reader's zone, or in the zone of a plan.
+ */
+export function endingSentence(
   { kind, id, sunset, deprecation, clients }: Omit<Ending, 'sentence'>,
   now: string,
+  timeText: (time: string) => string = (time) => time.replace('.000Z', 'Z'),
 ): string {
   const dates = [
     ...(deprecation === undefined
       ? []
-      : [`${deprecation > now ? 'is deprecated from' : 'has been deprecated since'} ${dayOf(deprecation)}`]),
-    ...(sunset === undefined ? [] : [`${sunset > now ? 'ends' : 'ended'} on ${dayOf(sunset)}`]),
+      : [
+          `${deprecation > now ? 'is deprecated from' : 'has been deprecated since'} ${timeText(deprecation)}`,
+        ]),
+    ...(sunset === undefined ? [] : [`${sunset > now ? 'ends' : 'ended'} on ${timeText(sunset)}`]),
   ];
   const who =
     clients.length === 0
@@ -124,10 +130,6 @@ function sentenceOf(
   const what = kind === 'operation' ? 'Operation' : 'What change';
   const rest = kind === 'operation' ? '' : ' translates';
   return `${what} ${id}${rest} ${dates.length === 0 ? 'has an end of its own' : dates.join(' and ')}; ${who}.`;
-}
-
-function dayOf(time: string): string {
-  return time.slice(0, 10);
 }
 
 /** A client that is new to V1, as the gateway judged it. */
@@ -193,7 +195,7 @@ function newClient(
     would,
     notKnown,
     ...(rotated === undefined ? {} : { replaces: rotated.old }),
-    sentence: `${name ?? client.client} came first on ${firstSeen.slice(0, 10)}: ${done}${pair}.`,
+    sentence: `${name ?? client.client} came first at ${firstSeen}: ${done}${pair}.`,
   };
 }
 

@@ -75,9 +75,9 @@ test('what ends before V1 is told with the clients that still use it', () => {
   };
   const report = makeReport(tally, { ...options, ends, names: new Map([['a', 'acme']]) });
   expect(report.endings?.map(({ sentence }) => sentence)).toEqual([
-    'Operation create_bill ends on 2026-11-22; 1 client still uses it: acme.',
-    'Operation close_bill has been deprecated since 2026-11-20 and ends on 2026-11-22; nobody uses it any more.',
-    'What change body-wrapper translates ended on 2026-11-20; 1 client still uses it: acme.',
+    'Operation create_bill ends on 2026-11-22T12:00:00Z; 1 client still uses it: acme.',
+    'Operation close_bill has been deprecated since 2026-11-20T12:00:00Z and ends on 2026-11-22T12:00:00Z; nobody uses it any more.',
+    'What change body-wrapper translates ended on 2026-11-20T12:00:00Z; 1 client still uses it: acme.',
   ]);
   expect(report.endings?.[0]).toMatchObject({
     kind: 'operation',
@@ -111,8 +111,8 @@ test('clients that are new to V1 are told, with the key whose place one seems to
   ]);
   const report = makeReport(tally, { ...options, names: new Map([['old', 'acme']]) });
   expect(report.newcomers?.map(({ sentence }) => sentence)).toEqual([
-    'young came first on 2026-11-12: 2 requests refused; its key may be the rotated one of acme: name it under clients, or in except.',
-    'elsewhere came first on 2026-11-12: 1 request would be refused.',
+    'young came first at 2026-11-12T12:00:00.000Z: 2 requests refused; its key may be the rotated one of acme: name it under clients, or in except.',
+    'elsewhere came first at 2026-11-12T12:00:00.000Z: 1 request would be refused.',
   ]);
   expect(report.newcomers?.[0]).toMatchObject({ client: 'young', replaces: 'old', refused: 2 });
   expect(report.clients.find(({ client }) => client === 'young')?.mistakes).toEqual([]);

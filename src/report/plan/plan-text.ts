@@ -1,3 +1,4 @@
+import { endingSentence } from '../endings.ts';
 import { count, counted, lengthWords, markdownText, table, terminalText } from '../text.ts';
 import type { Plan, PlannedBrownout, PlannedClient } from './plan.ts';
 import { instantText, type RehearsedWindow, windowSentence, windowText } from './rehearse.ts';
@@ -59,7 +60,14 @@ export function planParts(plan: Plan): readonly PlanPart[] {
     },
     ...(endings.length === 0
       ? []
-      : [{ title: 'What ends before V1 does', sentences: endings.map(({ sentence }) => sentence) }]),
+      : [
+          {
+            title: 'What ends before V1 does',
+            sentences: endings.map((ending) =>
+              endingSentence(ending, new Date(plan.at).toISOString(), (time) => zone.text(Date.parse(time))),
+            ),
+          },
+        ]),
     ...(rotated.length === 0
       ? []
       : [

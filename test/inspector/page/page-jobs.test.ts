@@ -391,7 +391,7 @@ test('the end of V1: the dates, whom no brownout is known to meet, and when each
       .waitFor();
   await page.getByRole('region', { name: 'Keys that seem rotated' }).waitFor();
   await page
-    .getByText(/^Operation heartbeat ends on 2098-01-01;/)
+    .getByText(/^Operation heartbeat ends on 2098-01-01 11:00:00/)
     .first()
     .waitFor();
   expect(await barriers(page)).toEqual([]);

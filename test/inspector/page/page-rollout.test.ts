@@ -185,7 +185,9 @@ modes:
   await card.last().waitFor();
   expect(await card.last().locator('li').allInnerTexts()).toEqual(
     expect.arrayContaining([
-      expect.stringMatching(/^[0-9a-f]{16} came first on \d{4}-\d\d-\d\d: 1 request would be refused\.$/),
+      expect.stringMatching(
+        /^[0-9a-f]{16} came first at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d.*: 1 request would be refused\.$/,
+      ),
     ]),
   );
   expect(complaints).toEqual([]);

@@ -270,7 +270,12 @@ test('an operation that ends first is in the plan, and check warns while its cli
   expect(endWarnings(counts, optionsFor(zone, now, withSunset(now - DAY)))).toEqual([]);
   const plan = makePlan(counts, soon);
   expect(plan?.endings.map(({ sentence }) => sentence)).toEqual([
-    'Operation bill ends on 2026-12-15; 1 client still uses it: 00000000000000aa.',
-    'Operation other ends on 2026-12-15; nobody uses it any more.',
+    'Operation bill ends on 2026-12-15T00:00:00Z; 1 client still uses it: 00000000000000aa.',
+    'Operation other ends on 2026-12-15T00:00:00Z; nobody uses it any more.',
   ]);
+  // In the zone of the plan, as all of its times.
+  const berlin = makePlan(counts, { ...soon, zone: new Zone('Europe/Berlin') });
+  expect(berlin && JSON.stringify(planParts(berlin))).toContain(
+    'Operation bill ends on Tue 15 Dec 2026 01:00;',
+  );
 });
