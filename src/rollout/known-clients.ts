@@ -71,6 +71,10 @@ export class KnownClients {
   private readonly texts = new Map<string, Part>();
   private readonly reading = new Map<string, Promise<Part>>();
   private readonly writing = new Map<string, Promise<void>>();
+  /** Clients that were learned while the store did not say who else is known, by their first digit. */
+  private readonly early = new Map<string, Set<string>>();
+  /** Digits of clients that the store does not have yet. */
+  private readonly unstored = new Set<string>();
   private failedAt = Number.NEGATIVE_INFINITY;
 
   constructor(parts: KnownClientsParts) {
@@ -87,6 +91,7 @@ export class KnownClients {
     const digit = client.slice(0, 1);
     const part = this.texts.get(digit);
     const now = this.parts.time();
+    if (this.unstored.size > 0 && !this.hasFailed(now)) this.storeAgain();
     if (part?.clients.has(client) === true) {
       if (now - part.readAt >= RECHECK_MS && !this.hasFailed(now)) this.recheck(digit);
       return 'known';
@@ -103,12 +108,18 @@ export class KnownClients {
     );
   }
 
-  /** Adds a client: here at once, and in the store beside the requests. */
+  /** Adds a client: here at once, and in the store beside the requests, of which any client's tries again where the store failed. */
   learn(client: string): void {
     const digit = client.slice(0, 1);
     const part = this.texts.get(digit);
-    // Nobody asked for it yet.
-    if (part === undefined || part.clients.has(client) || part.clients.size >= MAX_CLIENTS) return;
+    if (part === undefined) {
+      const early = this.early.get(digit) ?? new Set();
+      if (early.size < MAX_CLIENTS) early.add(client);
+      this.early.set(digit, early);
+      this.unstored.add(digit);
+      return;
+    }
+    if (part.clients.has(client) || part.clients.size >= MAX_CLIENTS) return;
     part.clients.add(client);
     part.pending.add(client);
     this.keep(digit, part);
@@ -125,9 +136,18 @@ export class KnownClients {
     return now - this.failedAt < RETRY_MS && now >= this.failedAt;
   }
 
+  private storeAgain(): void {
+    for (const digit of this.unstored) {
+      this.unstored.delete(digit);
+      this.recheck(digit);
+    }
+  }
+
+  /** Reads a text again, beside the request, and stores what it lacks. */
   private recheck(digit: string): void {
     const work = this.read(digit).catch(() => {
       this.failedAt = this.parts.time();
+      if (this.early.has(digit) || (this.texts.get(digit)?.pending.size ?? 0) > 0) this.unstored.add(digit);
     });
     this.parts.later?.(work);
   }
@@ -136,8 +156,8 @@ export class KnownClients {
     if (this.writing.has(digit)) return;
     const work = this.write(digit, part)
       .catch(() => {
-        // It is tried again with the next client, or the next time that the text is read.
         this.failedAt = this.parts.time();
+        this.unstored.add(digit);
       })
       .finally(() => void this.writing.delete(digit));
     this.writing.set(digit, work);
@@ -178,6 +198,12 @@ export class KnownClients {
     const known = this.texts.get(digit);
     const part = known ?? { since, clients: new Set(), text, readAt: 0, pending: new Set() };
     include(part, text);
+    for (const client of this.early.get(digit) ?? [])
+      if (!part.clients.has(client) && part.clients.size < MAX_CLIENTS) {
+        part.clients.add(client);
+        part.pending.add(client);
+      }
+    this.early.delete(digit);
     // A write that is under way knows best what it has read.
     if (!this.writing.has(digit)) part.text = text;
     part.readAt = this.parts.time();

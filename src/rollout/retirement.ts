@@ -86,6 +86,8 @@ export type NewcomerNote = 'refused' | 'warned' | 'would' | 'not-known';
 /** A client that is not known to have used V1. */
 export interface Newcomer {
   readonly note: NewcomerNote;
+  /** Set before the day: the client is learned once a service took its key. */
+  readonly learns?: true;
   /** Address of its guide; absent where there is none. */
   readonly guide?: string;
 }
@@ -109,8 +111,9 @@ export function newcomerOf(
   if (newcomers === undefined || standing === 'known') return undefined;
   const page = newcomers.guide ?? ownGuide ?? signals?.links[0]?.[1];
   const guide = page === undefined ? {} : { guide: page };
-  if (standing === 'not-known') return { note: 'not-known' };
-  if (time < newcomers.from) return { note: 'would' };
+  const isBefore = time < newcomers.from;
+  if (standing === 'not-known') return { note: 'not-known', ...(isBefore && { learns: true }) };
+  if (isBefore) return { note: 'would', learns: true };
   if (!isLearned(newcomers, since)) return { note: 'not-known' };
   return { note: newcomers.answer === 'refuse' ? 'refused' : 'warned', ...guide };
 }

@@ -113,21 +113,27 @@ describe('nobody is new', () => {
   });
 });
 
-test('what could not be stored is stored when the store is back', async () => {
-  const store = new MemoryStore(() => 0);
-  const { clock, list } = listsOn(store);
-  const known = list();
-  await known.standing(hashOf(7));
-  const set = store.compareAndSet.bind(store);
-  store.compareAndSet = () => Promise.reject(new Error('away'));
-  known.learn(hashOf(7));
-  await known.settled();
-  store.compareAndSet = set;
-  clock.now += 6000;
-  await known.standing(hashOf(0x17));
-  await known.settled();
-  expect(await list().standing(hashOf(7))).toBe('known');
-});
+test.each(['read', 'compareAndSet'] as const)(
+  'who was learned while the store’s %s failed is stored when it is back, by a request of anybody',
+  async (call) => {
+    const store = new MemoryStore(() => 0);
+    const { clock, list } = listsOn(store);
+    const known = list();
+    const whole = store[call].bind(store);
+    const isReadFirst = call === 'compareAndSet';
+    if (isReadFirst) await known.standing(hashOf(7));
+    Object.assign(store, { [call]: () => Promise.reject(new Error('away')) });
+    expect(await known.standing(hashOf(7))).toBe(isReadFirst ? 'new' : 'not-known');
+    known.learn(hashOf(7));
+    await known.settled();
+    Object.assign(store, { [call]: whole });
+    clock.now += 2001;
+    await known.standing(hashOf(8));
+    await known.settled();
+    expect(await list().standing(hashOf(7))).toBe('known');
+    expect(known.standing(hashOf(7))).toBe('known');
+  },
+);
 
 // A Redis that restarts empty: most texts were never read by this process, and would have nobody in them.
 test('a list that the store lost begins anew, with the clients that are known here', async () => {

@@ -138,7 +138,7 @@ export class V1Exchange
   judge(newcomer: Newcomer): void {
     this.entry.newcomer = newcomer.note;
     this.newcomer = newcomer;
-    if (newcomer.note === 'would') this.doAtEnd((status) => this.learnClient(status));
+    if (newcomer.learns === true) this.doAtEnd((status) => this.learnClient(status));
   }
 
   private learnClient(status: number): void {
