@@ -252,7 +252,7 @@ interface UseOfKeys {
 /**
  * Pairs of keys of which one ends where the other begins, with the same operations and, where those are known, at
  * the same hours of the day. A key that could be paired with several is in no pair: which one is not known. Report and plan tell
- * rotated keys by this rule, so that neither names a pair for which the other has two clients.
+ * rotated keys by this rule; the plan knows the hours, which a running gateway does not, and may tell two clients apart by them.
  */
 export function rotatedKeys(
   clients: readonly ClientReport[],

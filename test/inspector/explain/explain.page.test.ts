@@ -115,23 +115,26 @@ test('the page reads what browsers copy, names what it cannot read, and explains
   const [browser, { gateway }] = await Promise.all([startBrowser(), watchedServices({})]);
   try {
     const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=explain`);
-    const paste = async (text: string): Promise<string> => {
+    const paste = async (text: string, told: string): Promise<void> => {
       await page.getByLabel('Pasted command').fill(text);
       await page.getByRole('button', { name: 'Read the command' }).click();
-      return page.locator('.read').innerText();
+      // What was told of the command before stays until the gateway has read this one.
+      await page.locator('.read', { hasText: told }).waitFor();
     };
     const order = `-H 'content-type: application/json' --data-raw '${ORDER}'`;
-    expect(await paste(`curl 'https://x/api/v1/orders/floor_plans' ${order}`)).toContain(
+    await paste(
+      `curl 'https://x/api/v1/orders/floor_plans' ${order}`,
       'Read: POST /api/v1/orders/floor_plans',
     );
     expect(await page.getByLabel('V1 body').inputValue()).toBe(ORDER);
     await page.getByRole('button', { name: 'Explain', exact: true }).click();
     const explained = page.getByRole('region', { name: 'Explanation' });
     await explained.getByText('rewritten').first().waitFor();
-    expect(await paste('wget https://x')).toContain('The command is not curl: it begins with wget.');
-    expect(
-      await paste('curl https://x/api/v1/a -d @f --next https://x/api/v1/b https://x/api/v1/c'),
-    ).toContain('The curl command sends the file f, which cannot be read.');
+    await paste('wget https://x', 'The command is not curl: it begins with wget.');
+    await paste(
+      'curl https://x/api/v1/a -d @f --next https://x/api/v1/b https://x/api/v1/c',
+      'The curl command sends the file f, which cannot be read.',
+    );
     await page.getByLabel('Request that was read').selectOption('GET /api/v1/c');
     await page.getByRole('button', { name: 'Explain', exact: true }).click();
     await explained.getByText('/api/v2/c').first().waitFor();

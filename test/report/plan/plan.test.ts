@@ -138,7 +138,7 @@ describe.each([
   });
 });
 
-test('report and plan tell rotated keys by one rule: the page names no pair that the plan has as two clients', () => {
+test('report and plan find the rotated keys that there are, and no others, by one rule', () => {
   const zone = new Zone('Europe/Berlin');
   const now = Date.parse('2027-01-10T12:00:00Z');
   for (const seed of [1, 2, 3].slice(0, fuzzRuns(3))) {
