@@ -5,7 +5,7 @@ if (major < 24) {
   // Installed as a package, it has no Node of its own.
   const wayOut = /[\\/]node_modules[\\/]/.test(import.meta.url)
     ? '"npx -p node@24 -p capture-gateway capture-gateway <command>" uses one from the npm registry.'
-    : 'In a checkout, "npm run -s gateway -- <command>" uses the Node that npm ci installed.';
+    : 'In a checkout, after npm ci, "npm run -s gateway -- <command>" uses the Node that npm ci installed.';
   process.stderr.write(
     `capture-gateway needs Node 24 or later, and this is Node ${process.versions.node}. ${wayOut}\n`,
   );
