@@ -325,7 +325,8 @@ export function sampleOf(shape: Shape): unknown {
   if (shape.element !== undefined) return [sampleOf(shape.element)];
   const [type] = shape.types;
   const shown = keywordIn(shape.constraints, 'example') ?? keywordIn(shape.constraints, 'default');
-  if (shown !== undefined && [typeof shown, 'integer'].includes(type ?? typeof shown)) return shown;
+  const isOfType = type === 'integer' ? Number.isInteger(shown) : type === undefined || type === typeof shown;
+  if (shown !== undefined && isOfType) return shown;
   if (type === 'integer') return 1;
   if (type === 'number') return 10.5;
   if (type === 'boolean') return true;

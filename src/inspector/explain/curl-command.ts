@@ -145,6 +145,9 @@ const UNFOLLOWED: Readonly<Record<string, string>> = {
   'use-ascii': 'the line ends that it makes of the file',
 };
 
+/** Options by which the credentials of `--user` are sent otherwise than as Basic. */
+const OTHER_SCHEMES: ReadonlySet<string> = new Set(['digest', 'ntlm', 'negotiate', 'anyauth']);
+
 /** Maximum requests that the pattern of one address stands for. */
 const MAX_REQUESTS = 100;
 
@@ -324,7 +327,7 @@ class Transfer {
     const unfollowed = UNFOLLOWED[name];
     if (unfollowed !== undefined && !isOff) {
       this.#notes.add(`--${name} of the curl command is not followed: the request has not ${unfollowed}.`);
-      if (!name.includes('-')) this.#isBasic = false;
+      if (OTHER_SCHEMES.has(name)) this.#isBasic = false;
       return;
     }
     switch (name) {

@@ -75,7 +75,14 @@ function dialectOf(text: string): (text: string, readFile: ReadFile) => readonly
   return /`\r?\n/.test(text) ? readPowerShell : readBash;
 }
 
-function readCommands(commands: readonly ShellCommand[], readFile: ReadFile): ReadRequests {
+/** Shells inside one another that are read, such as `bash -c` and `eval`. */
+const MAX_SHELLS = 16;
+
+function readCommands(commands: readonly ShellCommand[], readFile: ReadFile, shells = 0): ReadRequests {
+  if (shells > MAX_SHELLS)
+    return unread(
+      `The command has more than ${MAX_SHELLS} shells inside one another: paste the innermost one.`,
+    );
   const reads: ReadRequests[] = [];
   let others = '';
   let piped: ShellCommand['stdin'];
@@ -89,7 +96,7 @@ function readCommands(commands: readonly ShellCommand[], readFile: ReadFile): Re
     const program = textOf(words[0]?.bytes ?? '');
     const script = scriptOf(words);
     const inside = script === undefined ? undefined : readBash(script, readFile);
-    if (inside !== undefined && !('fault' in inside)) reads.push(readCommands(inside, readFile));
+    if (inside !== undefined && !('fault' in inside)) reads.push(readCommands(inside, readFile, shells + 1));
     else if (CURL.test(program)) {
       reads.push(readCurlCommand({ ...command, words }, readFile));
       if (command.operator === '&' && words.at(-1)?.bytes.includes('?') === true)

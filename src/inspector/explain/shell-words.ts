@@ -178,9 +178,13 @@ interface HereDocument {
 
 const OPERATORS = ['&&', '||', '|&', ';;', ';', '&', '|', '(', ')', '\n'] as const;
 
+/** Substitutions inside one another that are read; deeper ones stand for text that is not known. */
+const MAX_DEPTH = 16;
+
 class BashReader {
   readonly #text: string;
   #at = 0;
+  #depth = 0;
   readonly #variables = new Map<string, string>();
   readonly #commands: ShellCommand[] = [];
   #words: WordInWork[] = [];
@@ -304,6 +308,7 @@ class BashReader {
 
   #inside(text: string): BashReader {
     const inside = new BashReader(text, this.#readFile);
+    inside.#depth = this.#depth + 1;
     for (const [name, value] of this.#variables) inside.#variables.set(name, value);
     return inside;
   }
@@ -433,6 +438,7 @@ class BashReader {
   #substituted(written: string): string | undefined {
     const isOld = written.startsWith('`');
     if (!isOld && (!written.startsWith('$(') || written.startsWith('$(('))) return undefined;
+    if (this.#depth >= MAX_DEPTH) return undefined;
     const commands = this.#inside(written.slice(isOld ? 1 : 2, -1)).read();
     if ('fault' in commands || commands.length === 0) return undefined;
     const { bytes, unknown } = outputOf(commands, this.#readFile);

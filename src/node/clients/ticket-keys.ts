@@ -6,6 +6,8 @@ const TICKET_KEY_BYTES = 48;
 export const TICKET_KEYS_MS = 12 * 3_600_000;
 /** Milliseconds between two looks at the keys of the store. */
 const TICKET_LOOK_MS = 60_000;
+/** Milliseconds by which the clock of whoever made the keys may be ahead: keys of the future would never be replaced. */
+const MAX_AHEAD_MS = 60_000;
 const TICKET_KEY = 'tls-tickets';
 
 /**
@@ -60,7 +62,8 @@ export class TicketKeys {
 
   private isUsable(text: string): boolean {
     const made = Number(text.split(' ')[0]);
-    return keysOf(text).length === TICKET_KEY_BYTES && this.time() - made < TICKET_KEYS_MS;
+    const age = this.time() - made;
+    return keysOf(text).length === TICKET_KEY_BYTES && age < TICKET_KEYS_MS && age >= -MAX_AHEAD_MS;
   }
 }
 

@@ -419,3 +419,18 @@ describe('texts that are pasted as they stand somewhere', () => {
     expect(said(text)).toContain(sentence);
   });
 });
+
+// Attack: each shell inside another one is read anew, for seconds in all, and a stack ends.
+test.each([
+  ['eval', `${'eval '.repeat(5000)}curl http://h/x`],
+  ['substitutions', `curl http://h/x -d "${'$(echo '.repeat(2000)}a${')'.repeat(2000)}"`],
+])('as many %s inside one another as fit into a request are refused', (_, text) => {
+  const { requests, faults } = read(text);
+  expect(requests).toEqual([]);
+  expect(faults).toHaveLength(1);
+});
+
+test('the line ends of a file change nothing of the credentials', () => {
+  const [front] = read('curl --crlf -u me:pw http://h/api/v1/x -d a').requests;
+  expect(front?.request.headers).toContainEqual(expect.arrayContaining(['Authorization', 'Basic bWU6cHc=']));
+});

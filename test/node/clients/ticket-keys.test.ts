@@ -44,6 +44,17 @@ test('keys are made anew without a store too, and where the text of the store is
   expect(new Set(alone.used).size).toBe(2);
 });
 
+// Attack: whoever writes the store would keep its keys in use for ever. So would a replica whose clock is ahead.
+test('keys from the future are replaced', async () => {
+  const store = new MemoryStore(() => 0);
+  const ahead = ticketKeys(store, () => 365 * 86_400_000);
+  await ahead.tickets.look();
+  const { tickets, used } = ticketKeys(store, () => 0);
+  await tickets.look();
+  expect(used).toHaveLength(1);
+  expect(await store.read('tls-tickets')).toMatch(/^0 /);
+});
+
 test('a store out of reach leaves a gateway the keys that it has', async () => {
   let isAway = false;
   const store = new MemoryStore(() => 0);
