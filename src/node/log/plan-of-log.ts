@@ -31,7 +31,10 @@ export async function planOfLog(
   const counts = new PlanTally(zone);
   const now = new Date(options.now).toISOString();
   const lines = new LineTally(counts, () => now);
-  const { parts, isWhole } = await newestParts([logFile, ...(await rotatedLogs(logFile))], limits.bytes);
+  const { parts, bytesRead, isWhole } = await newestParts(
+    [logFile, ...(await rotatedLogs(logFile))],
+    limits.bytes,
+  );
   for (const { file, start } of parts) {
     lines.begin(file);
     for await (const { bytes } of readLogFile(file, undefined, start)) lines.add(bytes, file);
@@ -50,7 +53,7 @@ export async function planOfLog(
       ...(isWhole
         ? []
         : [
-            `The log is larger: only its newest ${count(Math.ceil(limits.bytes / 1024 / 1024))} MiB are read. capture-gateway plan reads all.`,
+            `The log is larger: only its newest ${count(Math.ceil(bytesRead / 1024 / 1024))} MiB are read. capture-gateway plan reads all.`,
           ]),
       ...(lines.withoutInfo.length === 0
         ? []
@@ -74,16 +77,19 @@ function shortened(part: PlanPart, most: number): PlanPart {
   };
 }
 
-/** The newest files of a log that hold no more than is read, the oldest first; of a plain one, the part at its end. */
+/** The newest files of a log that hold no more than is read, the oldest first; of a plain one that holds more, the part at its end. */
 async function newestParts(
   files: readonly string[],
   most: number,
 ): Promise<{
   readonly parts: readonly { readonly file: string; readonly start: number }[];
+  /** Bytes of these parts as the files have them. */
+  readonly bytesRead: number;
   readonly isWhole: boolean;
 }> {
   const parts: { readonly file: string; readonly start: number }[] = [];
   let left = most;
+  let bytesRead = 0;
   for (const file of files) {
     const size = await stat(file).then(
       (one) => one.size,
@@ -92,11 +98,12 @@ async function newestParts(
     if (size === 0) continue;
     const isPacked = /\.(?:gz|zst)$/.test(file);
     const bytes = isPacked ? size * PACKING : size;
-    if (bytes > left && (isPacked || parts.length > 0)) return { parts, isWhole: false };
+    if (left === 0 || (bytes > left && isPacked)) return { parts, bytesRead, isWhole: false };
     const start = Math.max(0, bytes - left);
     parts.unshift({ file, start });
-    if (start > 0) return { parts, isWhole: false };
+    bytesRead += size - start;
+    if (start > 0) return { parts, bytesRead, isWhole: false };
     left -= bytes;
   }
-  return { parts, isWhole: true };
+  return { parts, bytesRead, isWhole: true };
 }

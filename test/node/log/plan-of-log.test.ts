@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, expect, test } from 'vitest';
@@ -70,6 +70,23 @@ test('of a log that is too large the newest part is read, and of many clients th
     /^The first 10 of \d+ are listed; capture-gateway plan lists all\.$/,
   );
   expect(clients.length).toBe(10);
+});
+
+test('a rotated file that does not fit whole is read from the middle on', async () => {
+  const [newest, rotated] = [await stat(logFile), await stat(`${logFile}.1`)].map(({ size }) => size);
+  const exchanges = async (bytes: number): Promise<number> =>
+    Number(
+      /^Made from ([\d,]+)/
+        .exec((await planned({ bytes, rows: 10 })).made[0] ?? '')?.[1]
+        ?.replaceAll(',', ''),
+    );
+  const [one, some, both] = [
+    await exchanges(newest ?? 0),
+    await exchanges((newest ?? 0) + Math.floor((rotated ?? 0) / 2)),
+    await exchanges((newest ?? 0) + (rotated ?? 0)),
+  ];
+  expect(some).toBeGreaterThan(one + (both - one) / 3);
+  expect(some).toBeLessThan(one + ((both - one) * 2) / 3);
 });
 
 test('a log without entries has no plan', async () => {
