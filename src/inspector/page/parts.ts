@@ -1,5 +1,5 @@
 import { type Attributes, type ComponentChildren, type ComponentType, h, type JSX, type VNode } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Outcome } from '../../rewrite-log/entry.ts';
 import type { Completion } from '../../rewrite-log/filter.ts';
 import { OUTCOME_MEANINGS, OUTCOME_WORDS } from '../entries/entry-words.ts';
@@ -338,7 +338,8 @@ export function VerdictBadge({ outcome }: { readonly outcome: Outcome }): VNode 
 export function useFocusInside(isOpen: boolean): (node: HTMLElement | null) => void {
   const place = useRef<HTMLElement | null>(null);
   const was = useRef(isOpen);
-  useEffect(() => {
+  // Before the browser paints: whoever types on at once types into the field.
+  useLayoutEffect(() => {
     if (was.current !== isOpen) place.current?.querySelector<HTMLElement>('input, button')?.focus();
     was.current = isOpen;
   }, [isOpen]);
