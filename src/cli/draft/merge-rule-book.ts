@@ -59,7 +59,7 @@ export function mergeRuleBook(text: string, proposed: ProposedRuleBook): MergedR
   const keys = proposed.keys.flatMap((key) => {
     const asked = {
       ...key,
-      question: key.question ?? `does this hold? ${key.evidence ?? 'The descriptions say so.'}`,
+      question: key.question ?? `does ${key.key} hold? ${key.evidence ?? 'The descriptions say so.'}`,
     };
     const lines = keyQuestion(asked);
     return memberOf(value, key.key) !== undefined || text.includes(lines[0] ?? '') ? [] : [...lines, ''];

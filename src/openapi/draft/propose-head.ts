@@ -106,8 +106,8 @@ function prefixKeys(v1: Description, v2: Description): readonly ProposedKey[] {
   const isUsual = [undefined, '/api/v1'].includes(from) && [undefined, '/api/v2'].includes(to);
   if (isUsual) return [];
   return [
-    { key: 'from', lines: from === undefined ? [] : [`from: ${from}`] },
-    { key: 'to', lines: to === undefined ? [] : [`to: ${to}`] },
+    ...(from === undefined ? [] : [{ key: 'from', lines: [`from: ${from}`] }]),
+    ...(to === undefined ? [] : [{ key: 'to', lines: [`to: ${to}`] }]),
   ];
 }
 

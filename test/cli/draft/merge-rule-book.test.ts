@@ -7,12 +7,15 @@ import { printRuleBook, type ProposedRuleBook } from '../../../src/openapi/draft
 import { proposeRuleBook } from '../../../src/openapi/draft/propose-rule-book.ts';
 import { readRuleBook } from '../../../src/rules/read-rule-book.ts';
 
-function invoicing(): ProposedRuleBook {
+/** The draft of the example, whose descriptions name these servers. */
+function invoicing(servers?: readonly [v1: readonly string[], v2: readonly string[]]): ProposedRuleBook {
   const [v1, v2] = ['v1', 'v2'].map((name): unknown =>
     parse(readFileSync(`examples/invoicing/${name}.yaml`, 'utf8')),
   );
   if (!isDescription(v1) || !isDescription(v2)) throw new Error('the example has no descriptions');
-  return proposeRuleBook(v1, v2);
+  if (servers === undefined) return proposeRuleBook(v1, v2);
+  const [one, other] = servers.map((urls) => ({ servers: urls.map((url) => ({ url })) }));
+  return proposeRuleBook({ ...v1, ...one }, { ...v2, ...other });
 }
 
 const WRITTEN = `# Ours.
@@ -70,13 +73,23 @@ test('a second time there is nothing to add, open questions among it', () => {
 
 test('a key at the top that a person did not write is a question, once, and what is there stays', () => {
   const { text } = mergeRuleBook(WRITTEN, invoicing());
-  expect(text).toContain("# TODO: does this hold? V1's description has its errors in this form");
+  expect(text).toContain("# TODO: does refusals hold? V1's description has its errors in this form");
   expect(text).toContain('\n# refusals: problem\n');
   expect(text).toContain('\n#   malformed: forward # a body that is not JSON\n');
   expect(text).not.toContain('# resource');
   const decided = mergeRuleBook(`refusals: rails\npolicies: { value: keep }\n${WRITTEN}`, invoicing());
   expect(decided.text).not.toContain('refusals: problem');
   expect(decided.text).not.toContain('malformed');
+});
+
+test('of prefixes only those that a description has are asked about, each by its name', () => {
+  const asked = (text: string): readonly string[] =>
+    text.match(/# TODO: does (?:from|to) hold\?.*\n#.*/g) ?? [];
+  const one = mergeRuleBook(WRITTEN, invoicing([[], ['https://h/v3']]));
+  expect(asked(one.text)).toEqual([expect.stringMatching(/^# TODO: does to hold\? .*\n# to: \/v3$/)]);
+  const both = mergeRuleBook(one.text, invoicing([['https://h/v2'], ['https://h/v3']]));
+  expect(asked(both.text)).toHaveLength(2);
+  expect(both.text).toContain('\n# from: /v2\n');
 });
 
 test.each([
