@@ -108,7 +108,7 @@ export class KnownClients {
     );
   }
 
-  /** Adds a client: here at once, and in the store beside the requests, of which any client's tries again where the store failed. */
+  /** Adds a client: here at once, and in the store beside the requests. Where the store failed, the next request of any client tries it again. */
   learn(client: string): void {
     const digit = client.slice(0, 1);
     const part = this.texts.get(digit);

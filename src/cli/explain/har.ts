@@ -1,6 +1,7 @@
 import { DEFAULT_PREFIXES, type Prefixes, readTarget } from '../../http/target.ts';
 import type { ExplainRequest } from '../../inspector/api.ts';
 import { bodyOfBytes, decodeBase64, exactText } from '../../inspector/entries/curl.ts';
+import { ANY } from '../../inspector/entries/export-entry.ts';
 import { type NamedRequest, type ReadRequests, requestTarget } from '../../inspector/explain/curl-command.ts';
 import { count, counted } from '../../report/text.ts';
 import type { CommandFault } from '../command-fault.ts';
@@ -140,12 +141,10 @@ function hadBody(request: Json, headers: readonly Field[], mimeType: unknown): b
   return !isSized && typeof mimeType === 'string' && mimeType !== '';
 }
 
-/** What the gateway's own archives have in place of a body that it could not read, and so did not keep. */
-const MASKED = '…';
-
 /** JSON that is shorter than its length was: exporters have a limit. Line ends of a form may have been changed, which is no cut. */
 function isCut(text: string, length: number, headers: readonly Field[]): boolean {
-  if (text === MASKED) return false;
+  // An archive of the gateway's own, whose body was not kept.
+  if (text === ANY) return false;
   const isJsonType = /[/+]json/i.test(fieldOf(headers, 'content-type') ?? '');
   return isJsonType && length > new TextEncoder().encode(text).length && !isComplete(text);
 }

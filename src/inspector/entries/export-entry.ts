@@ -20,8 +20,8 @@ export interface ExportParts extends Pick<HarParts, 'version' | 'gatewayOrigin' 
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
-/** A body that is not checked. */
-const ANY = '…';
+/** What stands in an archive or a case for a body that was not kept, or that is not checked. */
+export const ANY = '…';
 
 /** Request fields that belong to the connection or to one exchange, and not to a case. */
 const OMITTED: ReadonlySet<string> = new Set([

@@ -141,8 +141,8 @@ const UNFOLLOWED: Readonly<Record<string, string>> = {
   'netrc-optional': 'the credentials of its file',
   'netrc-file': 'the credentials of its file',
   'etag-compare': 'the If-None-Match of its file',
-  crlf: 'the line ends that it makes of the file',
-  'use-ascii': 'the line ends that it makes of the file',
+  crlf: 'the line ends that it gives the file',
+  'use-ascii': 'the line ends that it gives the file',
 };
 
 /** Options by which the credentials of `--user` are sent otherwise than as Basic. */
@@ -326,7 +326,7 @@ class Transfer {
     const text = textOf(bytes);
     const unfollowed = UNFOLLOWED[name];
     if (unfollowed !== undefined && !isOff) {
-      this.#notes.add(`--${name} of the curl command is not followed: the request has not ${unfollowed}.`);
+      this.#notes.add(`--${name} of the curl command is not followed: the request lacks ${unfollowed}.`);
       if (OTHER_SCHEMES.has(name)) this.#isBasic = false;
       return;
     }

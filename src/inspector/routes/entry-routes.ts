@@ -107,7 +107,7 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
     if (logged === undefined) {
       const replica = parts.rollout?.view().replica;
       const keeper = replica?.replicas === 1 ? undefined : await parts.whoKeeps?.(id);
-      return c.json(failureBody(404, 'no-entry', keptBy(keeper, id) ?? notKept(replica)), 404);
+      return c.json(failureBody(404, 'no-entry', keptBy(keeper, replica?.name, id) ?? notKept(replica)), 404);
     }
     const detail: EntryDetail = {
       run: parts.run,
@@ -128,12 +128,21 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
   });
 }
 
-/** Says which other replica keeps an exchange, and where it shows it. */
-function keptBy(keeper: Keeper | undefined, id: string): string | undefined {
-  return (
-    keeper &&
-    `The replica ${keeper.name} keeps this exchange. Its page shows it: ${keeper.admin}/?view=traffic&entry=${encodeURIComponent(id)}`
-  );
+/** Says which other replica keeps an exchange and, if the address of its listener leads there from the replica `own`, where its page is. */
+export function keptBy(keeper: Keeper | undefined, own: string | undefined, id: string): string | undefined {
+  if (keeper === undefined) return undefined;
+  const { name, admin } = keeper;
+  const isHere = hostOf(name) === hostOf(own ?? '');
+  const isLoopback = /^https?:\/\/(?:127\.[\d.]+|\[::1\])(?=:|$)/.test(admin);
+  const isAny = /^https?:\/\/(?:0\.0\.0\.0|\[::\])(?=:|$)/.test(admin);
+  if (isAny || (isLoopback && !isHere))
+    return `The replica ${name} keeps this exchange: look for it on its page.`;
+  return `The replica ${name} keeps this exchange. Its page shows it: ${admin}/?view=traffic&entry=${encodeURIComponent(id)}`;
+}
+
+/** The host of a replica, whose name is host and process. */
+function hostOf(name: string): string {
+  return name.split('/')[0] ?? '';
 }
 
 /** Says that an exchange is not kept here, and who else may keep it. */

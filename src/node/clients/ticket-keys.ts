@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Store } from '../../rollout/store.ts';
 
-/** Bytes of the keys of TLS tickets, as Node takes them, and the milliseconds for which they are used: whoever finds them reads no older session of TLS 1.2. */
+/** Bytes of the keys of TLS tickets, as Node takes them. */
 const TICKET_KEY_BYTES = 48;
+/** Milliseconds for which keys are used: whoever steals them can read recorded sessions of TLS 1.2 of that time, and no others. */
 export const TICKET_KEYS_MS = 12 * 3_600_000;
 /** Milliseconds between two looks at the keys of the store. */
 const TICKET_LOOK_MS = 60_000;
