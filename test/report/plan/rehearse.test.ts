@@ -188,7 +188,8 @@ test('what a rehearsal refuses is what the gateway then refuses of the same traf
     }),
     { numRuns: fuzzRuns(300) },
   );
-  expect(Math.min(...Object.values(counts))).toBeGreaterThan(0);
+  // Thirty random cases may happen to miss an outcome; three hundred may not.
+  if (fuzzRuns(300) >= 300) expect(Math.min(...Object.values(counts))).toBeGreaterThan(0);
 });
 
 test('a window says how many requests of whom it would have refused, and whose only run of the day', () => {
