@@ -225,8 +225,23 @@ export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits:
                 rules,
                 operation,
               );
-      const refusal = oddity(target, head) ?? decided.refusal;
-      return { route: 'migrate', target, method, ...decided, refusal, dropsOverride, bodyLimit, body };
+      // Named one by one: a copy by spreading costs every request a tenth of a microsecond.
+      return {
+        route: 'migrate',
+        target,
+        method,
+        operation,
+        query: decided.query,
+        v2Method,
+        v2Target: decided.v2Target,
+        targetEdits: decided.targetEdits,
+        headers: decided.headers,
+        refusal: oddity(target, head) ?? decided.refusal,
+        preflight: decided.preflight,
+        dropsOverride,
+        bodyLimit,
+        body,
+      };
     }
   }
 }
@@ -595,11 +610,11 @@ export interface HeadMigration {
   /** True when the body was rewritten, so that fields that describe the original body are left out. */
   readonly isRewritten: boolean;
   /** True when the body is dropped, and its media type with it. */
-  readonly isBodyDropped?: boolean;
+  readonly isBodyDropped?: boolean | undefined;
   /** True when the request had no body, and has one of JSON. */
-  readonly isBodyMade?: boolean;
+  readonly isBodyMade?: boolean | undefined;
   /** True when the fields that name another method are dropped. */
-  readonly dropsOverride?: boolean;
+  readonly dropsOverride?: boolean | undefined;
   /** The id to send if the client's is absent or invalid; undefined leaves the field as received. */
   readonly requestId?: string | undefined;
   /** True when the client's `traceparent` is valid, so that its trace continues. */
@@ -659,9 +674,9 @@ export function migrateHead(
     version,
     headers: decision.headers?.headers,
     isRewritten,
-    ...(isBodyDropped === true && { isBodyDropped }),
-    ...(isBodyMade === true && { isBodyMade }),
-    ...(dropsOverride === true && { dropsOverride }),
+    isBodyDropped,
+    isBodyMade,
+    dropsOverride,
     requestId,
     hasTrace,
     traceparent,
