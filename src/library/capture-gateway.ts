@@ -1,6 +1,7 @@
 // The package's main entry, `capture-gateway`.
+import type { RuleBookReading } from '../rules/read-rule-book.ts';
+
 export { createMigration, type BodyLike, type Migration, type MigrationOptions } from './migration.ts';
-export { readRuleBook } from './read-rule-book.ts';
 export type {
   HeaderFields,
   HeadersLike,
@@ -30,3 +31,12 @@ export type {
   StartedRequest,
   StartedResponse,
 } from './migration.ts';
+
+/**
+ * Reads a rule book from YAML 1.2 or JSON; `file` is its name in the faults, all of which are reported at once. YAML and zod are
+ * loaded by the first call only. Never rejects, whatever the text is.
+ */
+export async function readRuleBook(text: string, file = 'rules.yaml'): Promise<RuleBookReading> {
+  const reader = await import('../rules/read-rule-book.ts');
+  return reader.readRuleBook(text, file);
+}
