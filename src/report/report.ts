@@ -320,7 +320,7 @@ function switchOff(facts: SwitchOffFacts): SwitchOff {
     };
   const conditions = [
     silence(facts),
-    pauses(facts),
+    ...pauses(facts),
     coverage(facts),
     completeness(facts),
     ...driftOf(facts),
@@ -349,14 +349,21 @@ function silence({ clients, now, goneAfterDays }: SwitchOffFacts): Condition {
   };
 }
 
-function pauses({ clients, goneAfterDays }: SwitchOffFacts): Condition {
-  const waiting = clients.filter((client) => client.class !== 'gone' && client.silentDays >= goneAfterDays);
+/** Whether clients that are silent may come back; nothing to say where none is silent. */
+function pauses({ clients, goneAfterDays }: SwitchOffFacts): readonly Condition[] {
+  const silent = clients.filter(({ silentDays }) => silentDays >= goneAfterDays);
+  if (silent.length === 0) return [];
+  const waiting = silent.filter((client) => client.class !== 'gone');
   if (waiting.length === 0)
-    return { state: 'met', text: 'Every silent client has been silent for longer than its earlier pauses.' };
-  return {
-    state: 'unknown',
-    text: `${counted(waiting.length, 'client')} may come back, having paused for as long before or being seen only briefly: ${named(waiting)}.`,
-  };
+    return [
+      { state: 'met', text: 'Every silent client has been silent for longer than its earlier pauses.' },
+    ];
+  return [
+    {
+      state: 'unknown',
+      text: `${counted(waiting.length, 'client')} may come back, having paused for as long before or being seen only briefly: ${named(waiting)}.`,
+    },
+  ];
 }
 
 function coverage(facts: SwitchOffFacts): Condition {

@@ -811,6 +811,9 @@ describe('the statement on switching V1 off', () => {
   test('is made when every condition is met', () => {
     const statement = at(time, ...daily, ...left);
     expect(statement.conditions.map(({ state }) => state)).toEqual(['met', 'met', 'met', 'met']);
+    expect(statement.conditions[1]?.text).toBe(
+      'Every silent client has been silent for longer than its earlier pauses.',
+    );
     expect(statement).toMatchObject({ verdict: 'yes', at: time });
   });
 
@@ -868,7 +871,9 @@ describe('the statement on switching V1 off', () => {
     [6, ' and 3 others'],
   ])('names three of %i clients, and says how many others there are', (clients, others) => {
     const recent = Array.from({ length: clients }, (_, at) => v1(`d${at}`, 3, []));
-    const text = at(time, ...daily, ...recent).conditions.map((one) => one.text)[0] ?? '';
+    const [text = '', ...rest] = at(time, ...daily, ...recent).conditions.map((one) => one.text);
+    // Nobody is silent, so no sentence speaks of silence.
+    expect(rest.join(' ')).not.toContain('silent');
     expect(text).toMatch(new RegExp(`^${clients} clients used V1 in the last \\d+ days: .+Z${others}\\.$`));
     expect(text.match(/ at \d{4}-/g)).toHaveLength(3);
   });
