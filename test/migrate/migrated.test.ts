@@ -1,6 +1,8 @@
-import { expect, test } from 'vitest';
-import { rewriteLinks } from '../../src/migrate/migrated.ts';
+import { describe, expect, test } from 'vitest';
+import { contentlessFields, decideResponse, rewriteLinks } from '../../src/migrate/migrated.ts';
+import { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
 import { type LinkRewriting, rewrittenLink } from '../../src/rewrite/links.ts';
+import { bookIn } from '../rules/reading.ts';
 
 const PLACES: LinkRewriting = {
   upstreamHosts: ['captur3d.io'],
@@ -164,4 +166,111 @@ test.each([
   const headers = ['Set-Cookie', cookie, 'set-cookie', 'a=1', 'Cookie', cookie];
   rewriteLinks(headers, { ...PLACES, upstreamPath: '/base' });
   expect(headers).toEqual(['Set-Cookie', expected, 'set-cookie', 'a=1', 'Cookie', cookie]);
+});
+
+// RFC 9110 §8.6, §9.3.2 and §15.4.5: the fields are those of the GET.
+test.each([
+  ['HEAD', '/renamed', 200, 'application/json', true],
+  ['HEAD', '/renamed', 200, 'text/html', false],
+  ['HEAD', '/renamed', 404, 'application/json', false],
+  ['HEAD', '/other', 200, 'application/json', false],
+  ['HEAD', '/transformed', 200, 'application/json', true],
+  ['HEAD', '/transformed', 200, 'text/html', false],
+  ['GET', '/renamed', 304, 'text/html', true],
+  ['HEAD', '/renamed', 304, 'text/html', true],
+  ['GET', '/transformed', 304, '', true],
+  ['GET', '/other', 304, '', false],
+  ['POST', '/renamed', 304, '', false],
+  ['GET', '/renamed', 200, 'application/json', false],
+])(
+  '%s of %s with %d and %j tells a length of V2 no more: %s',
+  async (method, rest, status, type, isRewritten) => {
+    const book = await bookIn(`
+operations:
+  renamed: GET /renamed
+  other: GET /other
+  transformed: { match: GET /transformed, transform: ./t.js }
+changes:
+  - { id: c, summary: s, on: [renamed], response: [{ rename: a, to: b }] }
+`);
+    const rules = new CompiledRuleBook({ ...book, modules: { './t.js': { exports: ['response'] } } });
+    const headers = ['Content-Type', type, 'Content-Length', '88', 'ETag', '"a"', 'X-Other', '1'];
+    const request = { method, rest, operation: rules.match(method, rest) };
+    const fields = contentlessFields(request, rules, status, headers);
+    expect(fields.includes('Content-Length')).toBe(!isRewritten);
+    expect(fields.includes('"a"')).toBe(!isRewritten);
+    expect(fields.slice(-2)).toEqual(['X-Other', '1']);
+  },
+);
+
+const JSON_TYPE = 'application/json';
+const FORWARD = { action: 'forward', note: undefined };
+const UNDECODABLE = { action: 'forward', note: 'response-undecodable' };
+const PARTIAL = { action: 'forward', note: 'response-partial' };
+const HIDDEN = { action: 'forward', note: undefined, mayHideJson: true, coding: undefined };
+const REWRITE = { action: 'rewrite', coding: undefined, texts: undefined, isGuess: false };
+const GUESS = { ...REWRITE, isGuess: true };
+
+describe('a response of at most 100 bytes', () => {
+  test.each<
+    readonly [status: number, type: string | undefined, fields: string, decision: Record<string, unknown>]
+  >([
+    [200, JSON_TYPE, '', REWRITE],
+    [200, JSON_TYPE, 'Content-Length: 100', REWRITE],
+    [200, JSON_TYPE, 'Content-Length: 0', REWRITE],
+    [200, JSON_TYPE, 'Content-Length: 101', { ...FORWARD, note: 'response-too-large', coding: undefined }],
+    [
+      200,
+      JSON_TYPE,
+      'Content-Length: 101|Content-Encoding: br',
+      { ...FORWARD, note: 'response-too-large', coding: 'br' },
+    ],
+    [200, JSON_TYPE, 'Content-Encoding: gzip', { ...REWRITE, coding: 'gzip' }],
+    [200, JSON_TYPE, 'Content-Encoding: identity', REWRITE],
+    [200, JSON_TYPE, 'Content-Encoding: compress', UNDECODABLE],
+    [200, JSON_TYPE, 'Content-Encoding: gzip|Content-Encoding: br', UNDECODABLE],
+    [200, 'application/json;charset=latin1', '', UNDECODABLE],
+    [200, 'application/json, text/html', '', UNDECODABLE],
+    [206, JSON_TYPE, '', PARTIAL],
+    [206, JSON_TYPE, 'Content-Range: bytes 0-9/100', PARTIAL],
+    [200, JSON_TYPE, 'Content-Range: bytes=0-9/100', PARTIAL],
+    [206, JSON_TYPE, 'Content-Range: items 0-9/100', REWRITE],
+    [200, JSON_TYPE, 'Content-Range: items 0-9/100', REWRITE],
+    [206, undefined, 'Content-Length: 9', FORWARD],
+    [200, 'application/x-ndjson', '', { ...REWRITE, texts: 'ndjson' }],
+    [200, 'application/x-ndjson', 'Content-Length: 101', { ...REWRITE, texts: 'ndjson' }],
+    [
+      200,
+      'application/json-seq',
+      'Content-Encoding: gzip',
+      { ...REWRITE, texts: 'json-seq', coding: 'gzip' },
+    ],
+    [200, 'image/png', '', FORWARD],
+    [200, 'text/event-stream', '', FORWARD],
+    [200, 'multipart/mixed; boundary=x', '', { ...FORWARD, note: 'response-media-type' }],
+    [200, 'multipart/form-data', '', { ...FORWARD, note: 'response-media-type' }],
+    [200, 'multipart/related ;a=b', '', { ...FORWARD, note: 'response-media-type' }],
+    [200, 'multipart/byteranges', '', FORWARD],
+    [200, 'multipart/mixed-replace', '', FORWARD],
+    [200, undefined, '', { ...GUESS, texts: 'texts' }],
+    [200, undefined, 'Content-Length: 1', GUESS],
+    [200, undefined, 'Content-Length: 0', FORWARD],
+    [204, undefined, '', FORWARD],
+    [204, JSON_TYPE, '', REWRITE],
+    [200, undefined, 'Content-Length: 101', HIDDEN],
+    [200, undefined, 'Content-Length: 9|Content-Encoding: gzip', { ...GUESS, coding: 'gzip' }],
+    [200, undefined, 'Content-Encoding: gzip', { ...HIDDEN, note: 'response-media-type', coding: 'gzip' }],
+    [200, undefined, 'Content-Length: 101|Content-Encoding: gzip', { ...HIDDEN, coding: 'gzip' }],
+    [200, undefined, 'Content-Encoding: compress', UNDECODABLE],
+    [200, 'text/plain', 'Content-Length: 9', GUESS],
+    [200, 'application/octet-stream', 'Content-Length: 9', HIDDEN],
+    [200, 'application/octet-stream', 'Content-Encoding: gzip', { ...HIDDEN, coding: 'gzip' }],
+    [200, 'application/octet-stream', 'Content-Encoding: compress', FORWARD],
+    [200, 'application/octet-stream', 'Content-Length: 0', FORWARD],
+    [304, 'application/octet-stream', '', FORWARD],
+  ])('%d of %s with %s', (status, type, fields, decision) => {
+    const headers = fields.split('|').flatMap((field) => (field === '' ? [] : field.split(': ')));
+    if (type !== undefined) headers.push('content-type', type);
+    expect(decideResponse(status, headers, 100, 'known')).toEqual(decision);
+  });
 });

@@ -63,6 +63,13 @@ describe('a rule', () => {
       'rename X-Account>X-Tenant-Id',
     ],
     [
+      'renames to a credential that is the only one',
+      { ...RENAME, to: 'Authorization' },
+      'X-Account: k',
+      'Authorization: k',
+      'rename X-Account>Authorization',
+    ],
+    [
       'sets one that is absent',
       { rule: 'set', field: 'Prefer', value: 'v' },
       'A: 1',

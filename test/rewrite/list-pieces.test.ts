@@ -127,6 +127,21 @@ test.each([
   });
 });
 
+test('a list deep in a response is found by its whole path, and by no other with the same names', () => {
+  const list = `[${Array.from({ length: 20 }, () => `{"a":"${LONG}"}`).join(',')}]`;
+  const around = (deep: string): string =>
+    `{"in":{"of":{"items":${list}},"items":${list}},"items":${list},"list":[{"of":{"items":${list}}}],` +
+    `"of":{"in":{"of":{"items":${list}},"items":${list}},"items":${deep},"more":{"items":${list}}},"end":{"items":${list}}}`;
+  let text = '';
+  const decoder = new TextDecoder();
+  const pieces = responsePlanOf([responseRule('rename of.items.*.a to b')]).pieces(OK, (part) => {
+    text += decoder.decode(part, { stream: true });
+  });
+  pieces?.push(bytesOf(around(list)));
+  expect(pieces?.end()).toMatchObject({ omitted: 0, note: undefined });
+  expect(text).toBe(around(list.replaceAll('"a"', '"b"')));
+});
+
 test('of two lists under one name the last is rewritten, as parsers read it', () => {
   const long = Array.from({ length: 80 }, () => `{"a":"${LONG}"}`).join(',');
   const text = `{"data":[${long}],"data":[{"a":1}]}`;
