@@ -1,0 +1,219 @@
+import { expect, test } from 'vitest';
+import {
+  callTransform,
+  callWithin,
+  lineOf,
+  queryOf,
+  type TransformJob,
+  transformJob,
+  type TransformModule,
+  type TransformOutcome,
+  withQuery,
+} from '../../src/migrate/transform.ts';
+import { bytesOf, textOf } from '../rewrite/notation.ts';
+
+const BODY = '{"a":1,"in":{"b":[1,2],"c/d":null},"z":"é"}';
+
+function jobOf(more: Partial<TransformJob> = {}): TransformJob {
+  const job: TransformJob = {
+    direction: 'response',
+    module: './pages.js',
+    operation: 'list',
+    method: 'GET',
+    path: { id: '7' },
+    query: 'page=2&q=%20',
+    status: 200,
+    body: bytesOf(BODY),
+  };
+  return { ...job, ...more };
+}
+
+/** What a function makes of a body, at once and later, which is the same. */
+async function outcomeOf(
+  // What a person writes has no types.
+  made: (body: never, context: never) => unknown,
+  job: TransformJob = jobOf(),
+): Promise<TransformOutcome> {
+  const module = { [job.direction]: made } as TransformModule;
+  const outcome = callWithin(module, job, 60_000);
+  expect(outcome).not.toBeInstanceOf(Promise);
+  const later = { [job.direction]: async (...given: [never, never]) => made(...given) } as TransformModule;
+  expect(await callWithin(later, job, 60_000)).toEqual(await outcome);
+  expect(await callTransform(module, job)).toEqual(await outcome);
+  return outcome;
+}
+
+const RETURNED = 'response of ./pages.js returned';
+const KEYS = 'it returns an object with body, status, all optional';
+
+test.each<readonly [returned: unknown, why: string]>([
+  [undefined, `${RETURNED} nothing; ${KEYS}`],
+  [null, `${RETURNED} null; ${KEYS}`],
+  [[], `${RETURNED} a list; ${KEYS}`],
+  ['text', `${RETURNED} a string; ${KEYS}`],
+  [7, `${RETURNED} a number; ${KEYS}`],
+  [{ Body: 1 }, `${RETURNED} "Body", which is none of body, status`],
+  [{ body: 1, query: 'a=1' }, `${RETURNED} "query", which is none of body, status`],
+  [{ body: () => 1 }, `${RETURNED} a body that JSON cannot say`],
+  [{ status: 199 }, `${RETURNED} a status that is none from 200 to 599`],
+  [{ status: 600 }, `${RETURNED} a status that is none from 200 to 599`],
+  [{ status: 200.5 }, `${RETURNED} a status that is none from 200 to 599`],
+  [{ status: '200' }, `${RETURNED} a status that is none from 200 to 599`],
+])('a transform that returns %j fails, and says why', async (returned, why) => {
+  expect(await outcomeOf(() => returned)).toEqual({ why, detail: why });
+});
+
+test('a query is URLSearchParams, text or texts by name; anything else is a failure', async () => {
+  const job = jobOf({ direction: 'request', status: undefined });
+  const queryFrom = async (query: unknown): Promise<unknown> => {
+    const outcome = await outcomeOf(() => ({ query }), job);
+    return 'why' in outcome ? outcome.why : outcome.query;
+  };
+  expect(await queryFrom(new URLSearchParams([['a', 'b c']]))).toBe('a=b+c');
+  expect(await queryFrom('?a=%20&b')).toBe('a=+&b=');
+  expect(await queryFrom({ a: 1, b: 'é' })).toBe('a=1&b=%C3%A9');
+  expect(await queryFrom('')).toBe('');
+  expect(await queryFrom(undefined)).toBeUndefined();
+  const fault = 'request of ./pages.js returned a query that is no URLSearchParams, text or object of texts';
+  expect([await queryFrom(null), await queryFrom(7)]).toEqual([fault, fault]);
+});
+
+test.each<readonly [what: string, made: (body: Record<string, unknown>) => unknown, patch: unknown]>([
+  ['nothing', (body) => body, []],
+  ['nothing, in a new object', (body) => ({ ...body }), []],
+  ['a value', (body) => ({ ...body, a: 2 }), [{ op: 'replace', path: '/a', value: 2 }]],
+  [
+    'a member more and one less',
+    ({ z, ...body }) => ({ ...body, 'z~/': z }),
+    [
+      { op: 'remove', path: '/z' },
+      { op: 'add', path: '/z~0~1', value: 'é' },
+    ],
+  ],
+  [
+    'an element, and a null',
+    (body) => ({ ...body, in: { b: [1, 3], 'c/d': { e: null } } }),
+    [
+      { op: 'replace', path: '/in/b/1', value: 3 },
+      { op: 'replace', path: '/in/c~1d', value: { e: null } },
+    ],
+  ],
+  [
+    'a shorter list',
+    (body) => ({ ...body, in: { b: [1], 'c/d': null } }),
+    [{ op: 'replace', path: '/in/b', value: [1] }],
+  ],
+  ['a list for the whole', () => [1], [{ op: 'replace', path: '', value: [1] }]],
+])('the patch says what changed: %s', async (_, made, patch) => {
+  const outcome = await outcomeOf((body) => ({ body: made(body) }));
+  if ('why' in outcome) throw new Error(outcome.why);
+  expect(outcome.patch).toEqual(patch);
+  // What stays is not written again, byte for byte.
+  expect(outcome.body === undefined).toBe(outcome.patch.length === 0);
+  if (outcome.body !== undefined) expect(JSON.parse(textOf(outcome.body))).toEqual(made(JSON.parse(BODY)));
+});
+
+test('a body is made where there was none, and a status alone leaves the body', async () => {
+  expect(await outcomeOf(() => ({ body: { a: 1 } }), jobOf({ body: undefined }))).toEqual({
+    body: bytesOf('{"a":1}'),
+    query: undefined,
+    status: undefined,
+    patch: [{ op: 'add', path: '', value: { a: 1 } }],
+  });
+  const kept = { body: undefined, query: undefined, patch: [] };
+  expect(await outcomeOf(() => ({ status: 404 }))).toEqual({ ...kept, status: 404 });
+  expect(await outcomeOf(() => ({ status: 200 }))).toEqual({ ...kept, status: 200 });
+  expect(await outcomeOf(() => ({ status: 599 }))).toEqual({ ...kept, status: 599 });
+  expect(await outcomeOf(() => ({}))).toEqual({ ...kept, status: undefined });
+});
+
+test('it is given the parsed body, without a byte order mark, and what there is to know of the exchange', async () => {
+  const given: unknown[] = [];
+  const job = jobOf({ body: bytesOf(`\uFEFF${BODY}`) });
+  await outcomeOf((body, context) => {
+    given.push(body, context);
+    return {};
+  }, job);
+  const { operation, method, path, status } = job;
+  expect(given.slice(0, 2)).toEqual([
+    JSON.parse(BODY),
+    { operation, method, path, query: new URLSearchParams(job.query), status },
+  ]);
+});
+
+test('what it changes in the body that it was given is a change, too', async () => {
+  const outcome = await outcomeOf((body: Record<string, unknown>) => {
+    body['a'] = 2;
+    return { body };
+  });
+  expect(outcome).toMatchObject({ patch: [{ op: 'replace', path: '/a', value: 2 }] });
+});
+
+test('what it throws is a failure, whose line is for the log and whose words are not', async () => {
+  const thrown = (error: unknown) =>
+    outcomeOf(() => {
+      throw error;
+    });
+  const error = new TypeError('secret');
+  error.stack = 'TypeError: secret\n    at response (file:///rules/pages.js:12:7)\n    at a.js:1:1';
+  const why = 'response of ./pages.js threw TypeError at line 12';
+  expect(await thrown(error)).toEqual({ why, detail: `${why}: secret` });
+  error.stack = '';
+  expect(await thrown(error)).toMatchObject({ why: 'response of ./pages.js threw TypeError' });
+  const text = 'response of ./pages.js threw string';
+  expect(await thrown('words')).toEqual({ why: text, detail: `${text}: words` });
+  expect(await thrown('')).toEqual({ why: text, detail: text });
+});
+
+test.each([
+  ['at response (file:///a/pages.js:12:7)', '12'],
+  ['at response (data:text/javascript;base64,AAAA:3:1)', '3'],
+  ['at pages.mjs:4:2', '4'],
+  ['at pages.cjs:5:2', '5'],
+  ['at pages.ts:4:2', undefined],
+  ['', undefined],
+])('the line in %j is %s', (stack, line) => {
+  expect(lineOf(stack)).toBe(line);
+});
+
+test('longer than its budget is a failure, of a call that returns at once and of one that never does', async () => {
+  const why = 'response of ./pages.js took longer than 0 ms (limits: { transform })';
+  const busy: TransformModule = {
+    response: () => {
+      const began = Date.now();
+      while (Date.now() - began < 3);
+      return {};
+    },
+  };
+  expect(await callWithin(busy, jobOf(), 0)).toEqual({ why, detail: why });
+  const never: TransformModule = { response: () => new Promise(() => {}) };
+  expect(await callWithin(never, jobOf(), 0)).toEqual({ why, detail: why });
+});
+
+test('a job names module, operation and the parameters of the path, decoded', () => {
+  const operation = {
+    id: 'read',
+    method: 'GET',
+    template: '/bills/{bill}/lines/{line}',
+    transform: './t.js',
+    assumed: false,
+  };
+  const given = { method: 'GET', query: 'a', status: undefined, body: undefined };
+  expect(transformJob('request', operation, { ...given, rest: '/bills/a%2Fb/lines/%zz?x=1' })).toEqual({
+    direction: 'request',
+    module: './t.js',
+    operation: 'read',
+    path: { bill: 'a/b', line: '%zz' },
+    ...given,
+  });
+});
+
+test.each([
+  ['/a?b=1?c', undefined, '/a?b=1?c', 'b=1?c'],
+  ['/a?b=1?c', 'd=2', '/a?d=2', 'b=1?c'],
+  ['/a?b=1', '', '/a', 'b=1'],
+  ['/a', 'd', '/a?d', ''],
+])('%s with the query %s is %s', (target, query, made, received) => {
+  expect(withQuery(target, query)).toBe(made);
+  expect(queryOf(target)).toBe(received);
+});
