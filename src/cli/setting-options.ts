@@ -36,7 +36,7 @@ const releases: SettingKind<readonly string[]> = {
   unit: '',
   read: (input) => {
     const days = input.split(',').map((part) => part.trim());
-    return days.every(isReleaseDate)
+    return days.every((day) => isReleaseDate(day))
       ? { value: [...new Set(days)].sort() }
       : { fault: 'must be days not before 2025-01-01, such as 2025-01-01,2026-06-01' };
   },

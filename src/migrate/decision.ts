@@ -304,7 +304,10 @@ function decideMaxForwards(method: string, maxForwards: string | undefined): Dec
 /** True for a request that names a release itself: under a prefix that both versions share, nothing else tells V2's clients. */
 function isNative(head: RequestHead, book: RuleBook): boolean {
   const release = requestedVersion(head, book);
-  return release !== undefined && (book.versionField?.form === 'text' || isReleaseDate(release));
+  const { versionField } = book;
+  return (
+    release !== undefined && (versionField?.form === 'text' || isReleaseDate(release, versionField?.header))
+  );
 }
 
 /** The failure for a path under neither prefix. */
@@ -847,20 +850,15 @@ export function chooseApiVersion(
   pinned?: string,
 ): ApiVersion | undefined {
   if (version === undefined) return undefined;
-  if (versionField !== undefined) {
-    const { header, form } = versionField;
-    const chosen =
-      form === 'text' && requested !== undefined
-        ? ({ sent: requested, why: 'client' } as const)
-        : chooseApiVersion(requested, { version, policies }, now, pinned);
-    return chosen === undefined || header === VERSION_HEADER ? chosen : { ...chosen, field: header };
-  }
-  if (requested !== undefined) {
-    if (!isReleaseDate(requested)) return { sent: pinned ?? version, why: 'invalid' };
-    if (Date.parse(requested) <= now + FIRST_ZONE_MS) return { sent: requested, why: 'client' };
-    return { sent: policies.future === 'replace' ? (pinned ?? version) : requested, why: 'future' };
-  }
-  return pinned === undefined ? { sent: version, why: 'absent' } : { sent: pinned, why: 'pin' };
+  const { header = VERSION_HEADER, form = 'date' } = versionField ?? {};
+  const chosen = (sent: string, why: ApiVersionReason): ApiVersion =>
+    header === VERSION_HEADER ? { sent, why } : { sent, why, field: header };
+  if (requested === undefined)
+    return pinned === undefined ? chosen(version, 'absent') : chosen(pinned, 'pin');
+  if (form === 'text') return chosen(requested, 'client');
+  if (!isReleaseDate(requested, header)) return chosen(pinned ?? version, 'invalid');
+  if (Date.parse(requested) <= now + FIRST_ZONE_MS) return chosen(requested, 'client');
+  return chosen(policies.future === 'replace' ? (pinned ?? version) : requested, 'future');
 }
 
 /** The HTTP version of a request; `other` is one that is not supported, `malformed` that of a request whose line or fields are invalid. */

@@ -61,10 +61,11 @@ export function declareVersion({
   if (reason !== undefined)
     fault(['version', 'header'], `version.header ${JSON.stringify(header)} ${reason}`);
   const check = (text: string, path: SourceFault['path'], name: string): void => {
-    if (form === 'date' && !isReleaseDate(text))
+    const first = lower === VERSION_HEADER ? ', not before 2025-01-01' : ', YYYY-MM-DD';
+    if (form === 'date' && !isReleaseDate(text, lower))
       fault(
         path,
-        `${name} ${JSON.stringify(text)} must be a real day, not before 2025-01-01${typeof version === 'string' ? '' : ', or the form text'}`,
+        `${name} ${JSON.stringify(text)} must be a real day${first}${typeof version === 'string' ? '' : ', or the form text'}`,
       );
     if (form === 'text' && !isOneValue(text))
       fault(

@@ -818,7 +818,7 @@ const version = z.union(
     z
       .string()
       .regex(/^\d{4}-\d{2}-\d{2}$/, 'must be a day, YYYY-MM-DD')
-      .refine(isReleaseDate, 'must be a real day, not before 2025-01-01'),
+      .refine((text) => isReleaseDate(text), 'must be a real day, not before 2025-01-01'),
     strict({
       header: z
         .string()

@@ -190,7 +190,7 @@ export interface RuleBook {
 
 const SLASH = 0x2f;
 
-/** The first dated release of V2 is that of the first day of this year. */
+/** The first dated release that `x-api-version` names is that of the first day of this year. */
 const FIRST_YEAR = 2025;
 
 /** Finds the operation of a request. The cost grows with the segments of the path, not with the number of operations. */
@@ -332,13 +332,17 @@ export function versionHeader({
   return version === undefined ? undefined : (versionField?.header ?? VERSION_HEADER);
 }
 
-/** True for a calendar day that exists, `YYYY-MM-DD`, not before the first dated release of V2. */
-export function isReleaseDate(text: string): boolean {
+/**
+ * True for a calendar day that exists, `YYYY-MM-DD`; in `x-api-version` not before the first dated release of V2. Other fields are of
+ * other services, whose first release nobody told.
+ */
+export function isReleaseDate(text: string, field = VERSION_HEADER): boolean {
   if (text.length !== 10 || text[4] !== '-' || text[7] !== '-') return false;
   const year = digits(text, 0, 4);
   const month = digits(text, 5, 7);
   const day = digits(text, 8, 10);
-  return year >= FIRST_YEAR && month >= 1 && month <= 12 && day >= 1 && day <= daysIn(year, month);
+  const firstYear = field === VERSION_HEADER ? FIRST_YEAR : 1;
+  return year >= firstYear && month >= 1 && month <= 12 && day >= 1 && day <= daysIn(year, month);
 }
 
 /** The number that the text writes in decimal digits there; `NaN` when anything else is among them. */

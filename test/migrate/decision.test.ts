@@ -9,12 +9,16 @@ import {
   codingOf,
   decide,
   decideBody,
+  decideReceived,
   type Decision,
   type DecisionLimits,
   type HeadMigration,
   MigratedHead,
   migrateHead,
 } from '../../src/migrate/decision.ts';
+import { HopFields } from '../../src/http/fields.ts';
+import { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
+import { bookIn } from '../rules/reading.ts';
 import { arbitraryLines } from '../support/field-lines.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 import { DEFAULT_POLICIES } from '../support/plan-of.ts';
@@ -132,6 +136,102 @@ describe('a request is decided by its head', () => {
   });
 });
 
+describe('a request as it was received', () => {
+  type Version = Parameters<typeof decideReceived>[0]['version'];
+
+  /** Decides on a head as it came: `METHOD target VERSION`, and its fields, `Name: value` joined by bars. */
+  function received(line: string, fields: string, rules = compiledTestRuleBook()): Decision {
+    const [method = '', target = '', version = '1.1'] = line.split(' ');
+    const list = fields === '' ? [] : fields.split('|').flatMap((field) => field.split(': '));
+    const head = readHead(list, { count: 100, bytes: 16_384 }, false);
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the table has no others
+    const request = { method, target, version: version as Version, head, hasBody: false };
+    const hopFields = new HopFields('me', () => 0);
+    return decideReceived(request, rules, { bodyLimit: undefined, hopFields });
+  }
+
+  // RFC 9110 §7.2, §7.6.2, §7.6.3, §9.3.7 and §10.1.1; RFC 9112 §2.3, §3.2 and §6.1.
+  test.each([
+    ['GET /api/v1/x', 'Host: g', 'unnamed: forward'],
+    ['GET /api/v1/x', '', 'bad-request, closes'],
+    ['GET /api/v1/x 1.0', '', 'unnamed: forward'],
+    ['GET /api/v1/x 1.0', 'Host: g', 'unnamed: forward'],
+    ['GET /api/v1/x 1.0', 'Host: g|Transfer-Encoding: chunked', 'bad-request, closes'],
+    ['GET /api/v1/x 2', 'Host: g', 'unnamed: forward'],
+    ['GET /api/v1/x other', 'Host: g', 'unsupported-version, closes'],
+    ['GET /api/v1/x malformed', 'Host: g', 'bad-request, closes'],
+    ['GET /api/v1/x', 'Host: g/x', 'bad-request, closes'],
+    ['GET /api/v1/x', 'Host: g:80', 'unnamed: forward'],
+    ['GET /api/v1/x', 'Host: g|X-Api-Version: 2025-01-01|X-Api-Version: 2025-01-02', 'bad-request, closes'],
+    ['GET http://g/api/v1/x', 'Host: g', 'unnamed: forward'],
+    ['GET http://g/api/v2/x', 'Host: g', 'pass'],
+    ['GET http://g', 'Host: g', 'not-found'],
+    ['GET http://other/api/v1/x', 'Host: g', 'bad-target'],
+    ['OPTIONS *', 'Host: g', 'options'],
+    ['OPTIONS http://g', 'Host: g', 'options'],
+    ['GET *', 'Host: g', 'bad-target'],
+    ['OPTIONS *', 'Host: g|Via: 1.1 me', 'loop-detected'],
+    ['GET /api/v1/x', 'Host: g|Via: 1.1 me', 'loop-detected'],
+    ['GET /api/v1/x', 'Host: g|Via: 1.1 a|Via: 1.1 ME (b)', 'loop-detected'],
+    ['GET /api/v2/x', 'Host: g|Via: 1.1 me2', 'pass'],
+    ['GET /api/v1/x other', 'Host: g|Via: 1.1 me', 'unsupported-version, closes'],
+    ['OPTIONS /api/v1/x', 'Host: g|Max-Forwards: 0', 'options'],
+    ['OPTIONS /api/v1/x', 'Host: g|Max-Forwards: 1', 'unnamed: forward'],
+    ['OPTIONS /api/v1/x', 'Host: g|Max-Forwards: -1', 'bad-request'],
+    ['OPTIONS /api/v1/x', 'Host: g|Max-Forwards: 1|Max-Forwards: 1', 'bad-request'],
+    ['TRACE /api/v1/x', 'Host: g|Max-Forwards: 0', 'not-implemented'],
+    ['TRACE /api/v1/x', 'Host: g|Max-Forwards: 2', 'unnamed: forward'],
+    ['GET /api/v1/x', 'Host: g|Max-Forwards: 0', 'unnamed: forward'],
+    ['GET /api/v1/x', 'Host: g|Max-Forwards: none', 'unnamed: forward'],
+  ])('%s with %j: %s', (line, fields, words) => {
+    expect(wordsOf(received(line, fields))).toBe(words);
+  });
+
+  const KEYS = 'from: /v1\nto: /v2\nclient: { header: X-Api-Key }\noperations: {}\nchanges: []';
+  const PARAMETERS = 'from: /v1\nto: /v2\nclient: { query: api_key }\noperations: {}\nchanges: []';
+  const SIGNED = 'from: /v1\nto: /v2\npolicies: { signed: refuse }\noperations: {}\nchanges: []';
+  const SHARED =
+    'from: /api\nto: /api\nversion: { header: x-release, value: 2025-01-01 }\noperations: {}\nchanges: []';
+  const OTHERS = 'from: /v1\nto: /v2\nother: pass\noperations: {}\nchanges: []';
+
+  test.each([
+    [KEYS, 'GET /v1/x', 'Host: g|X-Api-Key: a', 'unnamed: forward'],
+    [KEYS, 'GET /v1/x', 'Host: g|X-Api-Key: a|x-api-key: b', 'bad-request, closes'],
+    [KEYS, 'GET /v2/x', 'Host: g|X-Api-Key: a|x-api-key: b', 'bad-request, closes'],
+    [PARAMETERS, 'GET /v1/x?api_key=a', 'Host: g', 'unnamed: forward'],
+    [PARAMETERS, 'GET /v1/x?api_key=a&api%5Fkey=b', 'Host: g', 'bad-request'],
+    [PARAMETERS, 'GET /v2/x?api_key=a&api_key=b', 'Host: g', 'pass'],
+    [SIGNED, 'GET /v1/x', 'Host: g', 'unnamed: forward'],
+    [SIGNED, 'GET /v1/x', 'Host: g|Signature: s', 'signed'],
+    [SIGNED, 'GET /v1/x?X-Amz-Signature=s', 'Host: g', 'signed'],
+    [SIGNED, 'GET /v2/x', 'Host: g|Signature: s', 'pass'],
+    [SHARED, 'GET /api/x', 'Host: g', 'unnamed: forward'],
+    [SHARED, 'GET /api/x', 'Host: g|X-Release: 2024-01-01', 'pass'],
+    [SHARED, 'GET /api/x', 'Host: g|X-Release: latest', 'unnamed: forward'],
+    [SHARED, 'GET /api/x', 'Host: g|X-Release: 2024-02-30', 'unnamed: forward'],
+    [OTHERS, 'GET /elsewhere', 'Host: g', 'pass'],
+    [SIGNED, 'GET /elsewhere', 'Host: g', 'not-found'],
+  ])('by the book %j, %s with %j: %s', async (book, line, fields, words) => {
+    expect(wordsOf(received(line, fields, new CompiledRuleBook(await bookIn(book))))).toBe(words);
+  });
+
+  test.each([
+    ['POST', 'X-HTTP-Method-Override: PATCH', '', 'PATCH'],
+    ['POST', 'X-HTTP-Method: put', '', 'PUT'],
+    ['POST', '', '_method=delete', 'DELETE'],
+    ['GET', 'X-HTTP-Method-Override: PATCH', '', 'GET'],
+    ['POST', 'X-HTTP-Method-Override: PATCH|X-HTTP-Method: PATCH', '_method=patch', 'PATCH'],
+    ['POST', 'X-HTTP-Method-Override: PATCH|X-HTTP-Method: PUT', '', undefined],
+    ['POST', 'X-HTTP-Method-Override: PATCH', '_method=PUT', undefined],
+  ])('a %s with %j and %j is read as %s', (method, fields, query, read) => {
+    const target = `/api/v1/x${query === '' ? '' : `?${query}`}`;
+    const decision = received(`${method} ${target}`, `Host: g${fields === '' ? '' : `|${fields}`}`);
+    if (read === undefined) expect(wordsOf(decision)).toBe('bad-request');
+    // V2 makes of it what V1 made.
+    else expect(decision).toMatchObject({ route: 'migrate', method: read, v2Method: method });
+  });
+});
+
 describe('the target for V2', () => {
   test.each([
     ['GET /api/v1/tours?look=day', '/api/v2/tours?filter%5Bstyle%5D=light'],
@@ -219,6 +319,7 @@ test.each<readonly [form: 'date' | 'text', given: string | undefined, sent: stri
   ['date', undefined, '2025-01-01', 'absent'],
   ['date', 'v7', '2025-01-01', 'invalid'],
   ['date', '2026-01-01', '2026-01-01', 'client'],
+  ['date', '2025-02-29', '2025-01-01', 'invalid'],
   ['date', '2999-01-01', '2999-01-01', 'future'],
   ['text', undefined, '2025-01-01', 'absent'],
   ['text', 'v7', 'v7', 'client'],
@@ -231,6 +332,20 @@ test.each<readonly [form: 'date' | 'text', given: string | undefined, sent: stri
   expect(chooseApiVersion(given, usual, NOW)).toEqual({ sent, why });
   const pinned = chooseApiVersion(given, rules, NOW, 'v9');
   expect(pinned?.sent).toBe(why === 'client' || why === 'future' ? sent : 'v9');
+});
+
+test('a day before the first release of V2 is none in x-api-version, and one like any other elsewhere', () => {
+  expect(chooseApiVersion('2024-12-31', book('forward'), NOW)?.why).toBe('invalid');
+  const rules = {
+    ...book('forward'),
+    version: '2019-05-01',
+    versionField: { header: 'x-rev', form: 'date' } as const,
+  };
+  expect(chooseApiVersion('2018-05-01', rules, NOW)).toEqual({
+    sent: '2018-05-01',
+    why: 'client',
+    field: 'x-rev',
+  });
 });
 
 test('without a version nothing is chosen, whatever the client sends', () => {

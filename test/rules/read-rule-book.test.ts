@@ -395,6 +395,10 @@ limits: { depth: 0 }
       'version.value "v7" must be a real day, not before 2025-01-01, or the form text',
     ],
     [
+      'version: { header: X-Rev, value: 2019-02-29 }',
+      'version.value "2019-02-29" must be a real day, YYYY-MM-DD, or the form text',
+    ],
+    [
       'version: { value: "a\\nb", form: text }',
       'version.value "a\\nb" must be the value of a header field, without line breaks or spaces around it',
     ],
