@@ -21,6 +21,10 @@ for pair in chromium:chromium curl:curl git:git openssl:openssl java:default-jdk
 done
 [ -e /usr/share/java/jackson-databind.jar ] || missing+=(libjackson2-databind-java)
 python3 -c 'import requests' 2>/dev/null || missing+=(python3-requests)
+# Client libraries: half a minute, of which Debian's mirror takes most.
+while read -r package; do
+  dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q ' installed$' || missing+=("$package")
+done <test/runtime/clients/debian.txt
 if [ "${#missing[@]}" -gt 0 ]; then
   echo "from Debian: ${missing[*]}"
   export DEBIAN_FRONTEND=noninteractive

@@ -1,108 +1,171 @@
-/**
- * @module-tag bash
- * @module-tag curl
- * @module-tag java
- * @module-tag python
- */
 import { execFile } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { expect, test } from 'vitest';
-import { DEMO_REQUESTS } from '../../src/cli/demo/demo.ts';
-import { spawnGateway } from '../support/spawn-gateway.ts';
+import { brotliDecompressSync, deflateSync, gunzipSync, gzipSync, inflateSync } from 'node:zlib';
+import { afterAll, expect, test } from 'vitest';
+import { startRuntimeGateway } from '../../src/node/twin/twin-services.ts';
+import {
+  collectionOf,
+  compareBodies,
+  compareFields,
+  PairedIds,
+  withoutOwnMembers,
+} from '../../src/twin/compare.ts';
+import type { Choice, TwinResponse } from '../../src/twin/script.ts';
+import { playedService } from '../support/played-services.ts';
+import { PROGRAM } from '../support/product.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { until } from '../support/until.ts';
+
+/** A row of `clients/calls.json`. `%s` in the body is filled with so many letters. */
+interface Row {
+  readonly name: string;
+  /** Method and path behind /api/v1. */
+  readonly call: string;
+  readonly fields?: readonly string[];
+  readonly body?: string;
+  readonly coding?: 'gzip' | 'deflate';
+  readonly pad?: number;
+  readonly chunked?: boolean;
+  /** The reason for which the gateway decides otherwise: docs/rule-book.md names them. */
+  readonly choice?: Choice;
+}
+
+/** What a driver prints of a response: status, fields, body in base64; or the class of an error. */
+type Seen = readonly [status: number, fields: readonly (readonly [string, string])[], body: string] | string;
 
 const run = promisify(execFile);
 const here = (name: string): string => fileURLToPath(new URL(`clients/${name}`, import.meta.url));
+const rows = JSON.parse(readFileSync(here('calls.json'), 'utf8')) as readonly Row[];
 
-const FETCH = `async (method, address, body, headers) => {
-  const response = await fetch(address, { method, headers, body });
-  return [response.status, await response.text()];
-}`;
-
-/** Without a length: the body goes in chunks. */
-const NODE_HTTP = `(method, address, body, headers) => new Promise((resolve, reject) => {
-  const request = require('node:http').request(address, { method, headers }, async (response) => {
-    let text = '';
-    for await (const part of response.setEncoding('utf8')) text += part;
-    resolve([response.statusCode, text]);
-  });
-  request.on('error', reject);
-  request.write(body.slice(0, 5));
-  request.end(body.slice(5));
-})`;
-
-function nodeClient(file: string, send: string): readonly string[] {
-  const script = `(async () => {
-    const headers = { Authorization: 'Bearer node', 'Content-Type': 'application/json' };
-    for (const line of require('node:fs').readFileSync(process.argv[1], 'utf8').trim().split('\\n')) {
-      const [method, address, body] = line.split('\\t');
-      console.log(...(await (${send})(method, address, body, headers)));
-    }
-  })()`;
-  return [process.execPath, '-e', script, file];
-}
-
-/** The command of each client; the file has the requests, one per line. */
-const clients: readonly (readonly [name: string, start: (file: string) => readonly string[]])[] = [
-  [
-    'curl',
-    (file) => [
-      'bash',
-      '-c',
-      String.raw`while IFS=$'\t' read -r method address body; do
-        curl -sS -X "$method" "$address" -H 'Authorization: Bearer curl' -H 'Content-Type: application/json' -d "$body" -w '\n' -D - | tr -d '\r' |
-          awk 'NR == 1 { status = $2 } body { print status, $0; body = 0 } /^$/ { body = 1 }'
-      done < "$0"`,
-      file,
-    ],
+/** How the driver of each language is started: the file of calls, the library and the addresses follow. */
+const DRIVERS = {
+  java: [
+    'java',
+    '-XX:TieredStopAtLevel=1',
+    '-XX:+UseSerialGC',
+    '-cp',
+    '/usr/share/java/*',
+    here('Calls.java'),
   ],
-  ['Python requests', (file) => ['python3', here('client.py'), file]],
-  ['Python urllib3', (file) => ['python3', here('client.py'), file, 'urllib3']],
-  ['Python urllib.request', (file) => ['python3', here('client.py'), file, 'urllib.request']],
-  [
-    'Python http.client, in the absolute form and in chunks,',
-    (file) => ['python3', here('client.py'), file, 'http.client'],
-  ],
-  ['Node fetch', (file) => nodeClient(file, FETCH)],
-  ['Node http', (file) => nodeClient(file, NODE_HTTP)],
-  ['Java HttpClient', (file) => ['java', here('Client.java'), file]],
+  node: [process.execPath, here('calls.mjs')],
+  python: ['/usr/bin/python3', here('calls.py')],
+} as const;
+
+/** Each library, with the driver that plays it and what must be installed. */
+const LIBRARIES: readonly (readonly [
+  library: string,
+  driver: keyof typeof DRIVERS,
+  tags: readonly string[],
+])[] = [
+  ['curl', 'node', ['curl']],
+  ['fetch', 'node', []],
+  ['http', 'node', []],
+  ['aiohttp', 'python', ['clients']],
+  ['http.client', 'python', ['clients']],
+  ['httpx', 'python', ['clients']],
+  ['pycurl', 'python', ['clients']],
+  ['requests', 'python', ['clients']],
+  ['urllib.request', 'python', ['clients']],
+  ['urllib3', 'python', ['clients']],
+  ['HttpClient', 'java', ['java']],
 ];
 
-test.each(clients)(
-  '%s passes the seven operations through V1',
-  async (_name, start) => {
-    const gateway = await spawnGateway({});
-    const folder = temporaryFolder('gateway-clients');
-    const file = join(folder, 'requests.tsv');
-    const lines = DEMO_REQUESTS.map(({ method, path, body }) =>
-      // Line breaks between members are only white space; the format is one request a line.
-      [method, `http://127.0.0.1:${gateway.port}/api/v1${path}`, body.replaceAll('\n', ' ')].join('\t'),
-    );
-    writeFileSync(file, `${lines.filter((line) => !line.includes('{property}')).join('\n')}\n`);
-    const [command = '', ...args] = start(file);
-    const { stdout } = await run(command, args, { timeout: 110_000 });
-    const responses = stdout.trim().split('\n');
-    expect(responses.map((response) => response.slice(0, 3))).toEqual(Array.from({ length: 6 }, () => '201'));
-    const property = /"property_id":(\d+)/.exec(responses.join(''))?.[1] ?? '';
-    writeFileSync(
-      file,
-      `${lines
-        .filter((line) => line.includes('{property}'))
-        .join('\n')
-        .replace('{property}', property)}\n`,
-    );
-    const { stdout: updated } = await run(command, args, { timeout: 110_000 });
-    expect(updated).toMatch(/^200 .*Harbour Loft, renovated/);
-    await until(() => gateway.stdout().trim().split('\n').length === 7);
-    const operations = [...gateway.stdout().matchAll(/"operation":"(\w+)"/g)].map(
-      ([, operation]) => operation,
-    );
-    expect(new Set(operations)).toEqual(new Set(DEMO_REQUESTS.map(({ operation }) => operation)));
-    expect(gateway.stdout()).not.toContain('"verdict":"refused"');
-  },
-  90_000,
-);
+const [v1, v2] = [await playedService('v1'), await playedService('v2')];
+const gateway = await startRuntimeGateway('node', PROGRAM, v2.origin, 'config/rules.yaml');
+
+afterAll(async () => {
+  await gateway.stop();
+  v1.close();
+  v2.close();
+});
+
+for (const [library, driver, tags] of LIBRARIES)
+  test(`${library} (${driver}) sees from the gateway what it sees from V1`, { tags: [...tags] }, async () => {
+    const file = join(temporaryFolder('gateway-clients'), 'calls.json');
+    writeFileSync(file, JSON.stringify(rows.map((row) => callOf(row, `${driver}-${library}`))));
+    const [command, ...args] = DRIVERS[driver];
+    const bases = [v1, gateway].map(({ origin }) => `${origin}/api/v1`);
+    const { stdout } = await run(command, [...args, library, file, ...bases], { maxBuffer: 2 ** 28 });
+    const seen = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Seen);
+    expect(seen).toHaveLength(2 * rows.length);
+    // A library refuses a call or two itself.
+    expect(seen.filter((one) => typeof one === 'string').length).toBeLessThan(rows.length / 10);
+    const ids = new PairedIds();
+    const differences = rows.flatMap(({ name, call, choice }, at) => {
+      const found = compare(call, ids, seen[at] ?? '', seen[at + rows.length] ?? '');
+      if (choice !== undefined) return found.length === 0 ? [`${name}: no difference`] : [];
+      return found.map((difference) => `${name}: ${difference}`);
+    });
+    expect(differences).toEqual([]);
+  });
+
+/** A call as drivers read it: bytes are made, and fields that every call has. */
+function callOf({ call, fields = [], body, coding, pad = 0, chunked = false }: Row, key: string): unknown {
+  const [method, path] = call.split(' ');
+  const pairs = fields.map((field) => field.split(/: ?(.*)/s).slice(0, 2));
+  const add = (name: string, value: string): void => {
+    if (!pairs.some(([given]) => given === name)) pairs.push([name, value]);
+  };
+  add('Authorization', `Bearer ${key}`);
+  if (body !== undefined) add('Content-Type', 'application/json');
+  if (coding !== undefined) add('Content-Encoding', coding);
+  const text = Buffer.from((body ?? '').replace('%s', 'x'.repeat(pad)));
+  const bytes = coding === undefined ? text : coding === 'gzip' ? gzipSync(text) : deflateSync(text);
+  return {
+    method,
+    path,
+    fields: pairs.filter(([name, value]) => name !== 'Authorization' || value !== ''),
+    body: body === undefined ? null : bytes.toString('base64'),
+    chunked,
+  };
+}
+
+function compare(call: string, ids: PairedIds, one: Seen, other: Seen): readonly string[] {
+  if (typeof one === 'string' || typeof other === 'string')
+    return one === other ? [] : [`V1 ${brief(one)}, gateway ${brief(other)}`];
+  const [direct, through] = [responseOf(one), responseOf(other)];
+  const bodies = compareBodies(direct.body, withoutOwnMembers(through), {
+    ids,
+    collection: collectionOf(call.split(' ')[1] ?? ''),
+    isSent: () => false,
+  });
+  const origins = { v1: v1.origin, gateway: gateway.origin };
+  const fields = compareFields(direct, through, ids, origins, new Set());
+  const status = direct.status === through.status ? [] : [`status ${direct.status} ${through.status}`];
+  return [
+    ...status,
+    ...[...fields, ...bodies].map((difference) =>
+      [difference.where, difference.kind, difference.v1, '|', difference.gateway].join(' ').slice(0, 300),
+    ),
+  ];
+}
+
+function brief(seen: Seen): string {
+  return typeof seen === 'string' ? seen : `${seen[0]}`;
+}
+
+/** Decodes what the library left coded. */
+function responseOf([status, fields, base64]: Exclude<Seen, string>): TwinResponse {
+  const bytes = Buffer.from(base64, 'base64');
+  // Tags are of representations, and V2's is another one.
+  const headers = fields.map(
+    ([name, value]) => [name, name.toLowerCase() === 'etag' ? 'a tag' : value] as const,
+  );
+  const coding = headers.find(([name]) => name.toLowerCase() === 'content-encoding')?.[1] ?? '';
+  try {
+    return { status, headers, body: DECODERS[coding]?.(bytes) ?? bytes };
+  } catch {
+    return { status, headers, body: bytes };
+  }
+}
+
+const DECODERS: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
+  br: brotliDecompressSync,
+  deflate: inflateSync,
+  gzip: gunzipSync,
+};

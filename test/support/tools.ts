@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants, existsSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -25,6 +25,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
     name: 'Chromium',
     isInstalled: () => isExecutable(process.env['CHROMIUM'] ?? '/usr/bin/chromium'),
   },
+  clients: { name: 'What test/runtime/clients/debian.txt lists', isInstalled: hasClients },
   curl: program('curl'),
   deno: installed('Deno', 'test/node_modules/deno/deno'),
   fish: program('fish'),
@@ -70,6 +71,15 @@ function program(command: string, name = command): Tool {
 
 function installed(name: string, path: string): Tool {
   return { name, isInstalled: () => existsSync(fileURLToPath(new URL(path, root))) };
+}
+
+/** Whether Debian's packages of client libraries are there. */
+function hasClients(): boolean {
+  const info = '/var/lib/dpkg/info';
+  if (!existsSync(info)) return false;
+  const installed = new Set(readdirSync(info).map((name) => name.replace(/(?::\w+)?\.list$/, '')));
+  const wanted = readFileSync(new URL('test/runtime/clients/debian.txt', root), 'utf8').trim().split('\n');
+  return wanted.every((name) => installed.has(name));
 }
 
 function isOnPath(command: string): boolean {

@@ -1,0 +1,230 @@
+import { createHash } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { deflateSync, gzipSync } from 'node:zlib';
+import { listen } from '../../src/node/clients/listen.ts';
+import { openReferenceStore } from '../../src/node/reference.ts';
+import type { DialectName } from '../../src/reference/dialect.ts';
+import { createReference } from '../../src/reference/reference.ts';
+
+/** A service that can play more than the reference does. */
+export interface PlayedService {
+  readonly origin: string;
+  close(): void;
+}
+
+type App = ReturnType<typeof createReference>;
+
+/** A response before it is written, with what its manner changes. */
+interface Played {
+  status: number;
+  fields: [name: string, value: string][];
+  body: Buffer;
+}
+
+/**
+ * Starts the reference service of one version, for each API key on data of its own. `X-Play` in a request names a manner, which
+ * services in the field have and the reference does not: `tag`, `gzip`, `redirect 302 /clients`, and so on.
+ */
+export async function playedService(dialect: DialectName): Promise<PlayedService> {
+  const apps = new Map<string, App>();
+  const appOf = (key: string): App => {
+    const store = apps.has(key) ? undefined : openReferenceStore(undefined);
+    if (store !== undefined)
+      apps.set(key, createReference({ store, now: () => 0, dialects: [dialect], readOnlyKeys: ['reader'] }));
+    return apps.get(key) ?? appOf(key);
+  };
+  const server: Server = createServer({ keepAliveTimeout: 65_000 }, (incoming, outgoing) => {
+    const key = incoming.headers.authorization ?? '';
+    play(appOf(key), `/api/${dialect}`, incoming, outgoing).catch((error: unknown) => {
+      outgoing.writeHead(500, { 'x-played-bug': String(error).replaceAll(/[^ -~]/g, '.') }).end();
+    });
+  });
+  return {
+    origin: await listen(server, { host: '127.0.0.1', port: 0 }, 'http'),
+    close: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+async function play(
+  app: App,
+  prefix: string,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+): Promise<void> {
+  const [manner = '', ...words] = String(incoming.headers['x-play'] ?? '').split(' ');
+  const sent = await buffer(incoming);
+  // The absolute form (RFC 9112 §3.2.2) means the same.
+  incoming.url = incoming.url?.replace(/^http:\/\/[^/]*/, '') ?? '/';
+  const isOwn = incoming.url.startsWith(`${prefix}/played`);
+  const played: Played = isOwn
+    ? { status: 200, fields: [['content-type', 'application/octet-stream']], body: Buffer.from('played') }
+    : ((await failedCondition(app, manner, incoming)) ?? (await ofReference(app, incoming, sent)));
+  const change = MANNERS[manner];
+  if (change !== undefined) change({ played, words, incoming, sent, prefix });
+  write(manner, played, outgoing, incoming);
+}
+
+/** `X-HTTP-Method-Override` is followed, as Rack does: old clients that know no PATCH send it. */
+async function ofReference(
+  app: App,
+  incoming: IncomingMessage,
+  sent: Buffer,
+  method = incoming.method ?? 'GET',
+): Promise<Played> {
+  const { url = '/', rawHeaders } = incoming;
+  const headers = new Headers();
+  for (let at = 0; at < rawHeaders.length; at += 2)
+    headers.append(rawHeaders[at] ?? '', rawHeaders[at + 1] ?? '');
+  const override = method === 'POST' ? headers.get('x-http-method-override') : null;
+  const hasBody = method !== 'GET' && method !== 'HEAD' && sent.length > 0;
+  const target = new URL(url, 'http://127.0.0.1');
+  const request = new Request(`http://127.0.0.1${target.pathname}${target.search}`, {
+    method: override ?? method,
+    headers,
+    body: hasBody ? new Uint8Array(sent) : null,
+  });
+  const response = await app.fetch(request);
+  return {
+    status: response.status,
+    fields: [...response.headers],
+    body: Buffer.from(await response.arrayBuffer()),
+  };
+}
+
+interface Scene {
+  readonly played: Played;
+  readonly words: readonly string[];
+  readonly incoming: IncomingMessage;
+  readonly sent: Buffer;
+  readonly prefix: string;
+}
+
+const MODIFIED = 'Sun, 01 Nov 2026 00:00:00 GMT';
+
+const json = (played: Played, body: unknown): void => {
+  played.fields = [['content-type', 'application/json']];
+  played.body = Buffer.from(JSON.stringify(body));
+};
+
+/** What each manner changes in a response; those that are missing here concern how it is written. */
+const MANNERS: Readonly<Record<string, (scene: Scene) => void>> = {
+  chunks: ({ played, words }) => void (played.body = Buffer.alloc(Number(words[0]), 'chunk ')),
+  cookies: ({ played }) =>
+    void played.fields.push(['set-cookie', 'one=1; Path=/'], ['set-cookie', 'two=2; Path=/; HttpOnly']),
+  deflate: ({ played, incoming }) => encode(played, 'deflate', incoming),
+  echo: ({ played, incoming, sent }) =>
+    json(played, [incoming.headers['content-type'], sent.toString('base64')]),
+  fields: ({ played, words, incoming }) =>
+    json(
+      played,
+      words.map((name) => [name, incoming.headers[name]]),
+    ),
+  file: ({ played, incoming }) => cut(played, incoming),
+  gzip: ({ played, incoming }) => encode(played, 'gzip', incoming),
+  nothing: ({ played, words }) => {
+    played.status = Number(words[0]);
+    played.fields = [];
+    played.body = Buffer.alloc(0);
+  },
+  pad: ({ played, words }) => {
+    const notes = JSON.stringify({ notes: 'pad '.repeat(Number(words[0]) / 4) }).slice(1, -1);
+    played.body = Buffer.from(played.body.toString().replace('"id":', () => `${notes},"id":`));
+  },
+  page: ({ played, words }) => {
+    played.status = Number(words[0]);
+    played.fields = [['content-type', 'text/html']];
+    played.body = Buffer.from('<h1>Bad Gateway</h1>');
+  },
+  redirect: ({ played, words: [status, to = '', path = to], incoming, prefix }) => {
+    if (!incoming.url?.endsWith('/moved')) return;
+    const origin = to === 'absolute' ? `http://${incoming.headers.host}` : '';
+    played.status = Number(status);
+    played.fields = [['location', `${origin}${prefix}${path}`]];
+    played.body = Buffer.alloc(0);
+  },
+  size: ({ played, sent }) => json(played, { size: sent.length }),
+  status: ({ played, words }) => {
+    const status = words[0] ?? '500';
+    played.status = Number(status);
+    json(played, { errors: [{ status, title: 'Played', detail: 'as the call wants it' }] });
+    played.fields.push(['retry-after', '0']);
+  },
+  tag: ({ played, incoming }) => validate(played, incoming),
+  type: ({ played, words }) => {
+    played.fields = played.fields.filter(([name]) => name !== 'content-type');
+    played.fields.push(['content-type', words.join(' ')]);
+  },
+};
+
+function encode(played: Played, coding: 'gzip' | 'deflate', { headers }: IncomingMessage): void {
+  played.fields.push(['vary', 'Accept-Encoding']);
+  if (headers['accept-encoding']?.includes(coding) !== true) return;
+  played.fields.push(['content-encoding', coding]);
+  played.body = coding === 'gzip' ? gzipSync(played.body) : deflateSync(played.body);
+}
+
+/** Answers ranges of 1,000 bytes (RFC 9110 §14). */
+function cut(played: Played, { headers }: IncomingMessage): void {
+  const size = 1000;
+  played.body = Buffer.from('0123456789'.repeat(size / 10));
+  played.fields.push(['accept-ranges', 'bytes']);
+  const match = /^bytes=(\d*)-(\d*)$/.exec(headers.range ?? '');
+  if (match === null) return;
+  const [, first = '', last = ''] = match;
+  const from = first === '' ? size - Number(last) : Number(first);
+  const to = first === '' || last === '' ? size - 1 : Number(last);
+  played.status = from < size ? 206 : 416;
+  played.fields.push(['content-range', from < size ? `bytes ${from}-${to}/${size}` : `bytes */${size}`]);
+  played.body = from < size ? played.body.subarray(from, to + 1) : Buffer.alloc(0);
+}
+
+const tagOf = (body: Buffer): string => `"${createHash('sha1').update(body).digest('hex').slice(0, 12)}"`;
+
+/** Gives a strong tag and a date, and judges the conditions of reads by them (RFC 9110 §13.2.2). */
+function validate(played: Played, { headers, method }: IncomingMessage): void {
+  const tag = tagOf(played.body);
+  played.fields.push(['etag', tag], ['last-modified', MODIFIED]);
+  const none = headers['if-none-match'];
+  const isSame =
+    none === undefined ? headers['if-modified-since'] === MODIFIED : none === '*' || none.includes(tag);
+  if (!isSame || (method !== 'GET' && method !== 'HEAD')) return;
+  played.status = 304;
+  played.fields = played.fields.filter(([name]) => name !== 'content-type');
+  played.body = Buffer.alloc(0);
+}
+
+/** 412 where `If-Match` does not have the tag, in the strong comparison (§13.1.1). */
+async function failedCondition(
+  app: App,
+  manner: string,
+  incoming: IncomingMessage,
+): Promise<Played | undefined> {
+  const match = incoming.headers['if-match'];
+  if (manner !== 'tag' || match === undefined || match === '*') return undefined;
+  const { body } = await ofReference(app, incoming, Buffer.alloc(0), 'GET');
+  const isMet = match.split(/, */).includes(tagOf(body));
+  return isMet ? undefined : { status: 412, fields: [], body: Buffer.alloc(0) };
+}
+
+function write(
+  manner: string,
+  { status, fields, body }: Played,
+  outgoing: ServerResponse,
+  { method }: IncomingMessage,
+): void {
+  const isFramed = ['chunks', 'trailers', 'until-close'].includes(manner);
+  const own = fields.filter(([name]) => name !== 'content-length');
+  if (!isFramed && status !== 204 && status !== 304) own.push(['content-length', String(body.length)]);
+  if (manner === 'close' || manner === 'until-close') own.push(['connection', 'close']);
+  if (manner === 'trailers') own.push(['trailer', 'x-checksum']);
+  if (manner === 'until-close') outgoing.useChunkedEncodingByDefault = false;
+  outgoing.writeHead(status, own.flat());
+  if (manner === 'trailers') outgoing.addTrailers({ 'x-checksum': 'abc' });
+  const length = status === 204 || status === 304 || method === 'HEAD' ? 0 : body.length;
+  for (let at = 0; at < length; at += 64_000) outgoing.write(body.subarray(at, at + 64_000));
+  outgoing.end();
+}
