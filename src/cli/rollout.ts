@@ -195,7 +195,7 @@ const MAX_PAIRS = 10;
 const MAX_POINTERS = 5;
 
 /** The checks of bodies that were not sent to V2. */
-function bodyCheckLines({ bodyChecks, clients, v1Origin }: RolloutView): string[] {
+function bodyCheckLines({ bodyChecks, v1Origin }: RolloutView): string[] {
   if (bodyChecks === undefined)
     return v1Origin === undefined
       ? []
@@ -206,27 +206,25 @@ function bodyCheckLines({ bodyChecks, clients, v1Origin }: RolloutView): string[
   const rest = omitted + Math.max(0, counts.length - MAX_PAIRS);
   return [
     ...warned,
-    ...counts
-      .slice(0, MAX_PAIRS)
-      .flatMap(({ operation, client, pointers, refused, bodies, refusals, ...count }) => {
-        const name = client === undefined ? '(no key)' : (clients[client]?.name ?? client);
-        const total = wouldFailWords(wouldFail([{ ...count, refused }]));
-        return [
-          ...(total === '' ? [] : [`dry runs    ${name} ${operation ?? '(other)'}: ${total}`]),
-          ...(refused === 0
-            ? []
-            : [
-                `the gateway ${name} ${operation ?? '(other)'}: ${refused} of ${bodies} refused that V1 accepted`,
-                ...refusals
-                  .slice(0, MAX_POINTERS)
-                  .map(({ reason, count: times }) => `              ${reason}: ${counted(times, 'time')}`),
-              ]),
-          `V2's schema ${name} ${operation ?? '(other)'}: ${checkWords(count)}`,
-          ...pointers
-            .slice(0, MAX_POINTERS)
-            .map(({ at, count: times }) => `              ${at || 'the body'}: ${counted(times, 'time')}`),
-        ];
-      }),
+    ...counts.slice(0, MAX_PAIRS).flatMap(({ operation, client = '(no key)', name = client, ...pair }) => {
+      const { pointers, refused, bodies, refusals, ...count } = pair;
+      const total = wouldFailWords(wouldFail([{ ...count, refused }]));
+      return [
+        ...(total === '' ? [] : [`dry runs    ${name} ${operation ?? '(other)'}: ${total}`]),
+        ...(refused === 0
+          ? []
+          : [
+              `the gateway ${name} ${operation ?? '(other)'}: ${refused} of ${bodies} refused that V1 accepted`,
+              ...refusals
+                .slice(0, MAX_POINTERS)
+                .map(({ reason, count: times }) => `              ${reason}: ${counted(times, 'time')}`),
+            ]),
+        `V2's schema ${name} ${operation ?? '(other)'}: ${checkWords(count)}`,
+        ...pointers
+          .slice(0, MAX_POINTERS)
+          .map(({ at, count: times }) => `              ${at || 'the body'}: ${counted(times, 'time')}`),
+      ];
+    }),
     ...(rest === 0 ? [] : [`              and ${rest} more`]),
   ];
 }

@@ -91,11 +91,13 @@ function conditionItems({ conditions }: OverviewFacts): readonly OverviewItem[] 
 }
 
 function errorItems({ groups }: ErrorGroups): readonly OverviewItem[] {
-  const notable = groups.filter(({ error }) => error.by !== 'gateway' || !ORDERED.has(error.code));
+  const notable = groups
+    .filter(({ error }) => error.by !== 'gateway' || !ORDERED.has(error.code))
+    .toSorted((one, other) => Number(isAsBefore(one)) - Number(isAsBefore(other)));
   const rest = notable.length - MOST;
   return [
     ...notable.slice(0, MOST).map((group) => ({
-      level: isFailure(group) ? ('bad' as const) : ('note' as const),
+      level: levelOf(group),
       sentence: errorSentence(group),
       place: {
         view: 'traffic' as const,
@@ -114,9 +116,16 @@ function errorItems({ groups }: ErrorGroups): readonly OverviewItem[] {
   ];
 }
 
-/** True where a client got a failure of a service; V1's own are as they were before the gateway. */
-function isFailure({ error: { by, code } }: ErrorGroup): boolean {
-  return by === 'v2' && code.startsWith('5');
+/** Bad where a client got a failure of V2. */
+function levelOf(group: ErrorGroup): OverviewItem['level'] {
+  const { by, code } = group.error;
+  if (isAsBefore(group)) return 'good';
+  return by === 'v2' && code.startsWith('5') ? 'bad' : 'note';
+}
+
+/** True for what V1 refuses, as it did before the gateway: it asks for nothing. */
+function isAsBefore({ error: { by, code } }: ErrorGroup): boolean {
+  return by === 'v1' && !code.startsWith('5');
 }
 
 /** The same words as the account of an exchange has. */
@@ -253,13 +262,17 @@ function nameOf({ client, name }: ClientReport): string {
 }
 
 function dryRunItems({ sums: { would } }: OverviewFacts): readonly OverviewItem[] {
-  const { rewritten, unchanged, refused } = would;
+  const { rewritten, unchanged, refused, refusedByBoth } = would;
   const all = rewritten + unchanged + refused;
   if (all === 0) return [];
+  const asBefore =
+    refusedByBoth === 0
+      ? ''
+      : `, of which V1 refused ${refusedByBoth === refused ? 'all' : count(refusedByBoth)} as well`;
   return [
     {
-      level: refused > 0 ? 'note' : 'good',
-      sentence: `Of ${counted(all, 'dry run')}, a migration would have rewritten ${count(rewritten)}, left ${count(unchanged)} unchanged, and refused ${count(refused)}.`,
+      level: refused > refusedByBoth ? 'note' : 'good',
+      sentence: `Of ${counted(all, 'dry run')}, a migration would have rewritten ${count(rewritten)}, left ${count(unchanged)} unchanged, and refused ${count(refused)}${asBefore}.`,
       place: { view: 'traffic', filter: refused > 0 ? 'would:refused' : 'origin:v1' },
     },
   ];

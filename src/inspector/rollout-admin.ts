@@ -233,10 +233,14 @@ function bodyChecksOf(parts: RolloutAdminParts): Pick<RolloutView, 'bodyChecks'>
   if (!bodyChecks.isOn && !isRefused) return {};
   const fault = gateFault(parts, { mode: { mode: 'migrate' } });
   const warnings = bodyChecks.warnings(parts.ruleBook().operations);
+  const names = namesOf(parts);
   return {
     bodyChecks: {
       ...(warnings.length === 0 ? {} : { warnings }),
-      counts: counts.slice(0, MAX_COUNTS),
+      counts: counts.slice(0, MAX_COUNTS).map((pair) => {
+        const name = pair.client === undefined ? undefined : names.get(pair.client);
+        return name === undefined ? pair : { ...pair, name };
+      }),
       omitted: Math.max(0, counts.length - MAX_COUNTS),
       ...(fault === undefined ? {} : { fault }),
     },

@@ -50,8 +50,8 @@ export interface RequestSums {
   refusedByGateway: number;
   /** A 5xx of a service, no valid response, none at all, or an open circuit to it. */
   failed: number;
-  /** What a migration would have done with those of V1. */
-  readonly would: Record<'rewritten' | 'unchanged' | 'refused', number>;
+  /** What a migration would have done with those of V1; `refusedByBoth` are those of `refused` that V1 refused as well. */
+  readonly would: Record<'rewritten' | 'unchanged' | 'refused' | 'refusedByBoth', number>;
 }
 
 /** From a histogram with steps of about 10 %: each is the upper bound of its step. */
@@ -91,7 +91,7 @@ export class History {
     refusedByV1: 0,
     refusedByGateway: 0,
     failed: 0,
-    would: { rewritten: 0, unchanged: 0, refused: 0 },
+    would: { rewritten: 0, unchanged: 0, refused: 0, refusedByBoth: 0 },
   };
   private second = 0;
   private countInSecond = 0;
@@ -154,7 +154,9 @@ export class History {
     else if (entry.verdict === 'refused') sums.refusedByGateway += 1;
     else if (refusedBy === 'v2') sums.refusedByV2 += 1;
     else if (refusedBy === 'v1') sums.refusedByV1 += 1;
-    if (entry.would !== undefined) sums.would[entry.would.verdict] += 1;
+    if (entry.would === undefined) return;
+    sums.would[entry.would.verdict] += 1;
+    if (entry.would.verdict === 'refused' && refusedBy === 'v1') sums.would.refusedByBoth += 1;
   }
 
   /** Number of exchanges in the last whole second before `time`. */

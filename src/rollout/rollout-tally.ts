@@ -257,8 +257,8 @@ export interface RolloutView {
   readonly bodyChecks?: {
     /** Sentences about what is not checked, such as a description of which no operation matches; absent when there are none. */
     readonly warnings?: readonly string[];
-    /** Pairs of client and operation, those with the most faults first. */
-    readonly counts: readonly BodyCheckCount[];
+    /** Pairs of client and operation, those with the most faults first; `name` is the display name of the client. */
+    readonly counts: readonly (BodyCheckCount & { readonly name?: string })[];
     /** Number of pairs that are not listed. */
     readonly omitted: number;
     /** Why a canary of everything is refused without `force`, as a sentence; absent when it is not. */

@@ -51,5 +51,9 @@ test('a request that a service failed is not counted as refused by the gateway, 
   sent({ verdict: 'refused', status: 422, failure: 'wrapper-not-object', sent: false });
   sent({ status: 502 });
   sent({ status: 422 });
-  expect(history.sums).toMatchObject({ all: 4, refusedByGateway: 1, refusedByV2: 1, failed: 2 });
+  // What V1 refuses as well is no harm of a migration.
+  sent({ status: 422, origin: 'v1', would: { verdict: 'refused' } });
+  sent({ status: 201, origin: 'v1', would: { verdict: 'refused' } });
+  expect(history.sums.would).toEqual({ rewritten: 0, unchanged: 0, refused: 2, refusedByBoth: 1 });
+  expect(history.sums).toMatchObject({ all: 6, refusedByGateway: 1, refusedByV2: 1, failed: 2 });
 });

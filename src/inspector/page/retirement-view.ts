@@ -208,6 +208,8 @@ function CensusCard({
 }): VNode {
   const [isWhole, setIsWhole] = useState(false);
   const { rows, proposal, sampled, exchanges, suspects, omitted } = census;
+  const places = new Set(census.strips.map(stripPlace));
+  const isRejected = (row: CensusRow): boolean => places.has(rowPlace(row));
   const worstFirst = [...rows.filter(isRejected), ...rows.filter((row) => !isRejected(row))];
   const shown = isWhole ? worstFirst : worstFirst.slice(0, FIRST);
   return card(
@@ -223,10 +225,10 @@ function CensusCard({
     rows.length > 0 &&
       scrollTable(
         'Attribute census',
-        CENSUS_COLUMNS,
+        censusColumns(isRejected),
         {
           rows: shown,
-          keyOf: ({ operation, pointer }) => `${operation} ${pointer}`,
+          keyOf: rowPlace,
           classOf: (row) => classes(isRejected(row) && 'rejected'),
         },
         'wide',
@@ -274,27 +276,35 @@ function proposalCard(proposal: string, announce: (sentence: string) => void): V
   );
 }
 
-const CENSUS_COLUMNS: readonly Column<CensusRow>[] = [
-  { name: 'Operation', cell: ({ operation }) => operation },
-  { name: 'Attribute', kind: 'head', cell: ({ pointer }) => el('code', null, pointer) },
-  { name: 'Sent', kind: 'number', cell: (row) => count(row.count) },
-  { name: 'Accepted', kind: 'number', cell: ({ accepted }) => count(accepted) },
-  { name: '422', kind: 'number', cell: ({ unprocessable }) => count(unprocessable) },
-  { name: 'Clients', kind: 'number', title: ({ clients }) => clients.join(', '), cell: clientsOf },
-  {
-    name: 'Handled by',
-    cell: (row) => row.change ?? (isRejected(row) ? el('strong', null, 'no rule yet') : '–'),
-  },
-];
+/** V1 responds while clients are observed: its verdict and that of V2 are told apart. */
+function censusColumns(isRejected: (row: CensusRow) => boolean): readonly Column<CensusRow>[] {
+  return [
+    { name: 'Operation', cell: ({ operation }) => operation },
+    { name: 'Attribute', kind: 'head', cell: ({ pointer }) => el('code', null, pointer) },
+    { name: 'Sent', kind: 'number', cell: (row) => count(row.count) },
+    { name: 'V1 accepted', kind: 'number', cell: ({ acceptedByV1 }) => count(acceptedByV1) },
+    { name: 'V2 accepted', kind: 'number', cell: ({ accepted }) => count(accepted) },
+    { name: 'V2 422', kind: 'number', cell: ({ unprocessable }) => count(unprocessable) },
+    { name: 'Clients', kind: 'number', title: ({ clients }) => clients.join(', '), cell: clientsOf },
+    {
+      name: 'Handled by',
+      cell: (row) => row.change ?? (isRejected(row) ? el('strong', null, 'no rule yet') : '–'),
+    },
+  ];
+}
 
 /** The number of clients, of which only the first are listed. */
 function clientsOf({ clients }: CensusRow): string {
   return clients.length < MAX_ROW_CLIENTS ? count(clients.length) : `${count(MAX_ROW_CLIENTS)} or more`;
 }
 
-/** True when V2 never accepted it, and no rule covers it. */
-function isRejected({ accepted, unprocessable, change }: CensusRow): boolean {
-  return accepted === 0 && unprocessable > 0 && change === undefined;
+function rowPlace({ operation, pointer }: CensusRow): string {
+  return `${operation} ${pointer}`;
+}
+
+/** The row that a rule is proposed for: V2 does not take it, and no rule handles it. */
+function stripPlace({ operation = '(other)', in: inside, member }: Census['strips'][number]): string {
+  return `${operation} /${inside === undefined ? '' : `${inside.replaceAll('.', '/')}/`}${member}`;
 }
 
 /** Properties of the clients. */
@@ -426,7 +436,7 @@ function checkLines({ bodyChecks, client, name }: ClientReport, show: () => void
   const words = bodyCheckLines(bodyChecks).map((line) => el('div', { key: line }, visibleText(line)));
   const total = clientWouldFail({ bodyChecks });
   return [
-    total !== '' && el('strong', null, total),
+    total !== '' && el(total.startsWith('none') ? 'div' : 'strong', null, total),
     ...words,
     bodyChecks.some(({ invalid, refusedByBoth }) => invalid + refusedByBoth > 0) &&
       linkButton('show the bodies', show, `Show the bodies of ${name ?? client} that V2's schema refuses`),

@@ -43,14 +43,14 @@ interface RolloutViewProps {
 }
 
 const SOURCES: Readonly<Record<ModeView['from'], string>> = {
-  default: 'nobody',
+  default: 'nobody, the default',
   'rule-book': 'the rule book',
   operator: 'an operator',
   'roll-back': 'a roll-back',
 };
 
 const MODES: Readonly<Record<ModeView['mode'], string>> = {
-  migrate: 'Migrate',
+  migrate: 'Migrate: V2 responds',
   observe: 'Observe: V1 responds',
   shadow: 'Shadow: V1 responds, reads are compared',
   canary: 'Canary',
@@ -140,7 +140,7 @@ export function RolloutView({ go, announce, rules }: RolloutViewProps): VNode {
     changesCard(response),
     canariesCard(response),
     shadowsCard(response),
-    bodyChecksCard(response),
+    bodyChecksCard(response, go),
     checked !== undefined &&
       part(RolloutDialog, { checked, onCancel: () => setChecked(undefined), carryOut }),
   );
@@ -154,11 +154,13 @@ async function refusalOf(request: RolloutRequest): Promise<Refusal | undefined> 
   } catch (error) {
     const failure = asFailure(error);
     if (failure.status !== 422) throw failure;
-    return {
-      words: failure.message.replace('insist with --force', 'insist'),
-      canInsist: failure.message.includes('--force'),
-    };
+    return { words: pageWords(failure.message), canInsist: failure.message.includes('--force') };
   }
+}
+
+/** A refusal without the flag of the command line: the page asks whether the operator insists. */
+function pageWords(refusal: string): string {
+  return refusal.replace('insist with --force', 'insist');
 }
 
 /** Why a command would be refused, and whether an operator may insist. */
@@ -172,7 +174,11 @@ function banner(rollout: Rollout): VNode {
   const sentences = [
     ...standing.map(rollbackSentence),
     ...aloneSentences(rollout),
-    ...(rollout.bodyChecks?.fault === undefined ? [] : [rollout.bodyChecks.fault]),
+    ...(rollout.bodyChecks?.fault === undefined
+      ? []
+      : [
+          `A canary or a migration of everything else would be refused now: ${pageWords(rollout.bodyChecks.fault)}`,
+        ]),
     ...(rollout.isSticky
       ? []
       : ['Client hashes change at each start, so shares are not stable: set GATEWAY_CLIENT_SECRET.']),
@@ -437,7 +443,7 @@ function differingFields(fields: Rollout['shadows'][number]['fields']): Componen
   ];
 }
 
-function bodyChecksCard({ bodyChecks, clients, v1Origin }: Rollout): VNode | false {
+function bodyChecksCard({ bodyChecks, v1Origin }: Rollout, go: Go): VNode | false {
   if (v1Origin === undefined) return false;
   const title = 'Dry runs: bodies for V2, checked against its schema and not sent';
   if (bodyChecks === undefined)
@@ -457,7 +463,11 @@ function bodyChecksCard({ bodyChecks, clients, v1Origin }: Rollout): VNode | fal
         {
           name: 'Client',
           kind: 'head',
-          cell: ({ client }) => (client === undefined ? '(no key)' : (clients[client]?.name ?? client)),
+          cell: ({ client, name = client, operation }) => {
+            const filter = `client:${client ?? '-'}${operation === undefined ? '' : ` op:${operation}`}`;
+            const shown = name ?? '(no key)';
+            return linkButton(shown, toExchanges(go, filter), `Show the exchanges of ${shown} (${filter})`);
+          },
         },
         { name: 'Operation', cell: ({ operation }) => operation ?? '(other)' },
         {

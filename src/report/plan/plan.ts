@@ -514,7 +514,7 @@ function plannedClient(
   const days = Math.floor((rhythm.last - rhythm.first) / DAY_MS);
   if (!isKnown)
     remarks.push(
-      `Its rhythm is not known: it was seen with ${counted(rhythm.requests, 'request')} in ${counted(days, 'day')}.`,
+      `Its rhythm is not known: it was seen with ${counted(rhythm.requests, 'request')} in ${daysWords(days)}.`,
     );
   if (replaced !== undefined)
     remarks.push(`Its key seems to be the rotated one of ${replaced}; both are taken as one client.`);
@@ -579,6 +579,10 @@ function announcements(
   return all.filter(({ at }) => at >= deprecation).sort((one, other) => one.at - other.at);
 }
 
+function daysWords(days: number): string {
+  return days === 0 ? 'less than a day' : counted(days, 'day');
+}
+
 function unknownParts(
   { tally, rhythms, omitted }: PlanTally,
   { gaps }: PlanOptions,
@@ -588,7 +592,7 @@ function unknownParts(
   return [
     ...(observedDays < 92
       ? [
-          `The logs cover ${counted(observedDays, 'day')}: a client that comes once in a ${observedDays < 28 ? 'month' : 'quarter'} or more rarely may not be in them.`,
+          `The logs cover ${daysWords(observedDays)}: a client that comes once in a ${observedDays < 28 ? 'month' : 'quarter'} or more rarely may not be in them.`,
         ]
       : []),
     ...(keyless === undefined

@@ -283,7 +283,7 @@ test('who still uses V1: the clients that do, what each has to change, and who w
   const { page } = await browser.open(`${gateway.adminOrigin}/?view=retirement`);
   await page.getByRole('heading', { name: /^V1 is still needed, as of \d{4}-\d\d-\d\d\.$/ }).waitFor();
   await page.getByText(/^3 clients used V1 in the last 14 days: /).waitFor();
-  const row = (words: RegExp): Promise<void> => page.getByRole('row', { name: words }).waitFor();
+  const row = (words: RegExp): Promise<void> => page.getByRole('row', { name: words }).first().waitFor();
   await row(/field-work.*order_floor_plan\s?4.*property-address/);
   await row(/url-only.*heartbeat\s?4/);
   await row(/2 of 4 would fail after the migration/);
@@ -308,6 +308,12 @@ test('who still uses V1: the clients that do, what each has to change, and who w
     return words.innerText();
   };
   const guide = await fetch(`${gateway.adminOrigin}/report?client=${client}&format=md`);
+  const named = await fetch(`${gateway.adminOrigin}/clients`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ client, name: 'Array Agents' }),
+  });
+  expect(named.status).toBe(200);
   const places = [
     await told('Overview'),
     await told('Retirement'),
@@ -318,6 +324,15 @@ test('who still uses V1: the clients that do, what each has to change, and who w
     await run('rollout', '--admin', gateway.adminOrigin),
   ];
   for (const place of places) expect(place).toContain('2 of 4 would fail after the migration');
+  // The rollout says what that holds up, in the page's words, and names the client.
+  await page.getByText(/^A canary or a migration of everything else would be refused now: /).waitFor();
+  expect(await page.locator('main').innerText()).not.toContain('--force');
+  expect(await run('rollout', '--admin', gateway.adminOrigin)).toContain(
+    'Array Agents create_client: 2 of 4 would fail after the migration',
+  );
+  await row(/Array Agents.*create_client.*2 of 4 would fail after the migration/);
+  await page.getByRole('button', { name: /^Show the exchanges of Array Agents/ }).click();
+  await expect.poll(() => page.locator('.entry').count()).toBe(4);
   const reason = 'wrapper-not-object at /data';
   await page.goto(`${gateway.adminOrigin}/?view=traffic&filter=client:${client}%20would:refused`);
   await expect

@@ -75,6 +75,23 @@ test('header fields are explained on hover and on focus', async () => {
   await meaning.waitFor();
 });
 
+test('the states of the header have a row of their own where they do not fit beside the views', async () => {
+  for (const [width, rows] of [
+    [1440, 1],
+    [1024, 2],
+  ] as const) {
+    const { page } = await browser.open(`${gateway.adminOrigin}/?view=errors`, { width });
+    await page.getByText('Connected', { exact: true }).waitFor();
+    const tops = await page
+      .locator('.views a, .states > *')
+      .evaluateAll((all) =>
+        all.map((one) => one.getBoundingClientRect()).map(({ top, height }) => top + height / 2),
+      );
+    const apart = tops.filter((top, at) => tops.slice(0, at).every((other) => Math.abs(top - other) > 8));
+    expect([width, apart.length]).toEqual([width, rows]);
+  }
+});
+
 test('on the smallest phone all views and perspectives are in reach', async () => {
   const { page } = await browser.open(`${gateway.adminOrigin}/?entry=order`, { width: 360, height: 740 });
   await page.getByRole('tab').first().waitFor();

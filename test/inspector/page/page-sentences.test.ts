@@ -128,6 +128,9 @@ test('rules that the census proposes are copied as they stand', async () => {
   });
   const { page } = await toldBy(gateway, '?view=retirement');
   await page.getByText('V2 did not accept the last create_client: 422 at /colour.').waitFor();
+  // The name that a rule is proposed for, and no other, has no rule yet.
+  const unhandled = page.getByRole('row').filter({ hasText: 'no rule yet' });
+  expect(await unhandled.allInnerTexts()).toEqual([expect.stringContaining('/colour')]);
   await page.getByRole('button', { name: 'Copy the YAML' }).click();
   await page.getByRole('status').filter({ hasText: 'Copied: the proposed rules.' }).waitFor();
   const copied = await page.evaluate<string>('navigator.clipboard.readText()');

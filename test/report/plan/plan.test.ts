@@ -241,6 +241,18 @@ test('a client that comes once a quarter moves the sunset beyond twice its pause
   expect(plan?.brownouts).toContainEqual(expect.objectContaining({ id: only?.notices?.brownout, meets: 1 }));
 });
 
+test('a log of an hour is less than a day, and shows no rhythm', () => {
+  const zone = new Zone('UTC');
+  const now = Date.parse('2026-11-25T00:00:00Z');
+  const counts = new PlanTally(zone);
+  for (const minutes of [50, 10]) counts.add(entryAt(now - minutes * 60_000, '00000000000000aa', 'bill'));
+  const plan = makePlan(counts, optionsFor(zone, now));
+  expect(plan?.clients[0]?.remarks).toEqual([
+    'Its rhythm is not known: it was seen with 2 requests in less than a day.',
+  ]);
+  expect(plan?.unknown).toContainEqual(expect.stringMatching(/^The logs cover less than a day: /));
+});
+
 test('nobody, or only requests without a key: there is no plan', () => {
   const zone = new Zone('UTC');
   const counts = new PlanTally(zone);
