@@ -376,16 +376,17 @@ function typeFault(path: SourcePath, value: unknown, expected: string): SourceFa
   const suggestion = example === undefined ? '' : `; write ${example}`;
   if (value === undefined) return { path, blame: 'value', message: `${label} is missing${suggestion}` };
   const quotes = typeof value === 'number' || typeof value === 'boolean' || value === null;
-  const hint =
-    expected === 'a text' && quotes ? '; put it in quotes' : (bytesHint(path, value) ?? suggestion);
+  const hint = expected === 'a text' && quotes ? '; put it in quotes' : (unitHint(path, value) ?? suggestion);
   return { path, blame: 'value', message: `${label} must be ${expected}, not ${show(value)}${hint}` };
 }
 
-/** Limits of bytes are numbers alone; settings take units. */
-function bytesHint(path: SourcePath, value: unknown): string | undefined {
+/** Limits are numbers alone; settings take units. */
+function unitHint(path: SourcePath, value: unknown): string | undefined {
   const [holder, key] = path;
   if (holder !== 'limits' || key === 'depth' || typeof value !== 'string') return undefined;
-  return '; write the number of bytes, such as 10485760 for 10 MiB';
+  return key === 'transform'
+    ? '; write the number of milliseconds, such as 50'
+    : '; write the number of bytes, such as 10485760 for 10 MiB';
 }
 
 function sizeSentence(issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig, value: unknown): string {

@@ -439,3 +439,52 @@ describe('rules for values take and write texts', () => {
     );
   });
 });
+
+describe('a form that names a method for which other rules apply', () => {
+  const refusedFor = (method: string): Rewrite => {
+    const [only] = [method.trim().toUpperCase()];
+    return {
+      verdict: 'refused',
+      refusal: {
+        code: 'bad-request',
+        status: 400,
+        detail: `The field _method says ${only}, which other rules are for than those of the request line: send that method, or name it in X-HTTP-Method-Override or in the query.`,
+        pointer: '/_method',
+      },
+    };
+  };
+
+  test.each<readonly [rules: readonly RequestRule[]]>([[[]], [[RENAME]]])('is refused, by %j', (rules) => {
+    const book = bookOf(rules);
+    const plan = new FormPlan(book, rules.length === 0 ? [] : book.changes, ['PUT', 'PATCH']);
+    expect(plan.isEmpty).toBe(false);
+    expect(plan.rewrite(bytesOf('a=1&_method=put'))).toEqual(refusedFor('put'));
+    expect(plan.rewrite(bytesOf('%5Fmethod=+Patch+&a=1'))).toEqual(refusedFor(' Patch '));
+    // Of a text in another charset V2 may read the names all the same.
+    expect(plan.rewrite(new Uint8Array([0x61, 0x3d, 0xe4, ...bytesOf('&_method=PUT')]))).toEqual(
+      refusedFor('PUT'),
+    );
+    for (const other of ['_method=DELETE', '_method[x]=PUT', '_methods=PUT', '_method'])
+      expect(plan.rewrite(bytesOf(other))).toEqual({
+        verdict: 'unchanged',
+        body: bytesOf(other),
+        records: [],
+      });
+  });
+
+  test('in another charset is malformed, and no fault where no rule applies', () => {
+    const latin = new Uint8Array([0x61, 0x3d, 0xe4, ...bytesOf('&_method=DELETE')]);
+    expect(outcomeText(new FormPlan(bookOf([]), [], ['PUT']).rewrite(latin))).toBe(textOf(latin));
+    const book = bookOf([RENAME]);
+    expect(outcomeText(new FormPlan(book, book.changes, ['PUT']).rewrite(latin))).toBe(
+      'refused 400 malformed-form 2',
+    );
+  });
+
+  test('needs memory for its fields', () => {
+    const book = bookOf([RENAME]);
+    const memory = { take: () => false };
+    const outcome = new FormPlan(book, book.changes).rewrite(bytesOf('old=1'), memory);
+    expect(outcomeText(outcome)).toBe('refused 503 buffer-full -');
+  });
+});

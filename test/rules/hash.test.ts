@@ -31,6 +31,28 @@ changes:
       - strip: k
 `;
 
+const RESPONSE_RULES = [
+  '{ list: d.a }',
+  '{ list: d.b }',
+  '{ list: d.a, to: b }',
+  '{ list: d.a, status: 201 }',
+  '{ first: d.a }',
+  '{ first: d.a, to: b }',
+  "{ join: [a, b], to: c, with: ' ' }",
+  "{ join: [a, b], to: c, with: '-' }",
+  "{ join: [b, a], to: c, with: ' ' }",
+  "{ join: [a, b], to: d, with: ' ' }",
+  "{ join: [a, b], in: d, to: c, with: ' ' }",
+  "{ join: [a, b], to: c, with: ' ', at: first }",
+  "{ join: [a, b], to: c, with: ' ', status: 201 }",
+  "{ split: d.a, to: [b, c], with: ' ' }",
+  "{ split: d.b, to: [b, c], with: ' ' }",
+  "{ split: d.a, to: [c, b], with: ' ' }",
+  "{ split: d.a, to: [b, c], with: '-' }",
+  "{ split: d.a, to: [b, c], with: ' ', at: first }",
+  "{ split: d.a, to: [b, c], with: ' ', status: 201 }",
+];
+
 const plain = await hashOf(TEXT);
 
 test('is 16 hex digits, the same on every machine and in every version', () => {
@@ -138,6 +160,11 @@ describe('goes when the meaning does', () => {
     ...['flat', 'siblings', 'conflict', 'duplicate', 'wrapper', 'malformed', 'unsupported'].map(
       (policy): [string, string] => ['changes:', `policies: { ${policy}: forward }\nchanges:`],
     ),
+    ...['forms: forward', 'media: sniff', 'half-close: answer', 'signed: refuse', 'future: replace'].map(
+      (policy): [string, string] => ['changes:', `policies: { ${policy} }\nchanges:`],
+    ),
+    ['changes:', 'limits: { transform: 99 }\nchanges:'],
+    ...RESPONSE_RULES.map((rule): [string, string] => ['- errors: true', `- ${rule}\n      - errors: true`]),
     ...['depth', 'body', 'response'].map((limit): [string, string] => [
       'changes:',
       `limits: { ${limit}: 99 }\nchanges:`,
@@ -145,6 +172,13 @@ describe('goes when the meaning does', () => {
   ])('%j becomes %j', async (from, to) => {
     expect(TEXT).toContain(from);
     expect(await hashOf(TEXT.replace(from, () => to))).not.toBe(plain);
+  });
+
+  test('each response rule, and each part of it', async () => {
+    const hashes = await Promise.all(
+      RESPONSE_RULES.map((rule) => hashOf(TEXT.replace('- errors: true', `- ${rule}`))),
+    );
+    expect(new Set(hashes).size).toBe(RESPONSE_RULES.length);
   });
 
   test('each part of a webhook, and not how it is written', async () => {

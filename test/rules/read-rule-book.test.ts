@@ -545,6 +545,10 @@ limits: { depth: 0 }
       'limits: { body: 10 MiB }',
       'limits.body must be a number, not "10 MiB"; write the number of bytes, such as 10485760 for 10 MiB',
     ],
+    [
+      'limits: { transform: 99ms }',
+      'limits.transform must be a number, not "99ms"; write the number of milliseconds, such as 50',
+    ],
   ])('of a book: %s', async (source, message) => {
     expect(await messagesIn(source)).toContain(message);
   });

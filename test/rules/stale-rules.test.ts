@@ -248,6 +248,26 @@ describe('a response rule is stale', () => {
       'errors: true, { errors: true, status: 4xx }',
       'change "two": this errors has no effect: change "one" converts errors to V1 already; remove one of the two',
     ],
+    ...(
+      [
+        ['{ list: d.x, to: y }, { list: d.x, to: z }', 'list', 'makes "d.x" a list'],
+        ['{ first: d.x, to: y }, { first: d.x, to: z }', 'first', 'takes the first of "d.x"'],
+        ["{ join: [a, b], to: c, with: ' ' }, { join: [a, b], to: d, with: ' ' }", 'join', 'joins a and b'],
+        [
+          "{ split: d.x, to: [a, b], with: ' ' }, { split: d.x, to: [c, d], with: ' ' }",
+          'split',
+          'splits "d.x"',
+        ],
+        ['{ move: a.b, to: c }, { move: a.b, to: d }', 'move', 'moves "a.b"'],
+        ['{ rename: d.x, to: y }, { rename: d.x, to: z }', 'rename', 'renames "d.x"'],
+        ['{ strip: d.x }, { strip: d.x }', 'strip', 'strips "d.x"'],
+        ['{ set: { d.x: 1 } }, { set: { d.x: 1 } }', 'set', 'gives "d.x" a value'],
+        ['{ default: { d.x: 1 } }, { default: { d.x: 2 } }', 'default', 'gives "d.x" a value'],
+      ] as const
+    ).map(([rules, rule, effect]): [string, string] => [
+      rules,
+      `change "two": this ${rule} has no effect: change "one" ${effect} already; remove one of the two`,
+    ]),
   ])('%s', async (rules, message) => {
     expect(await messagesIn(inTurn(rules, 'response'))).toEqual([message]);
   });
@@ -256,6 +276,9 @@ describe('a response rule is stale', () => {
     ['{ alias: d.x, as: y, status: 201 }, { alias: d.x, as: y }'],
     ['{ alias: d.x, as: y }, { alias: d.x, as: z }'],
     ['{ alias: d.x, as: y }, { alias: d.z, as: y }'],
+    ['{ set: { d.x: 1 } }, { set: { d.x: 2 } }'],
+    ["{ join: [a, b], to: c, with: ' ' }, { join: [b, a], to: d, with: ' ' }"],
+    ['{ move: a.b, to: c }, { move: a.c, to: d }'],
   ])('but not: %s', async (rules) => {
     expect(await messagesIn(inTurn(rules, 'response'))).toEqual([]);
   });
