@@ -68,8 +68,8 @@ const FIXED: KnownValues = {
 
 /**
  * Parses a filter: terms between spaces, all of which must match. `-` before a term negates it, commas separate alternatives,
- * double quotes enclose spaces; a word without a field is searched for in the path, the request id, the client's name and what is kept
- * of the messages. An empty text accepts everything. `names` are those that clients are found by.
+ * double quotes enclose spaces; a word without a field is searched for in the path, the operation, the errors, the request id, the
+ * client's name and what is kept of the messages. An empty text accepts everything. `names` are those that clients are found by.
  */
 export function parseFilter(text: string, names: ClientNames = NO_NAMES): Filter | FilterFault {
   const terms: FilterTerm[] = [];
@@ -213,7 +213,7 @@ export const FILTER_FIELDS = {
   path: 'part of the V1 or V2 path',
   failure: 'code of the failure, also of a dry run; * for any, - for none',
   error:
-    'error as the view Errors groups them, such as "v2-422 /name"; a trailing * matches any ending, * any, - none',
+    'error as the view Errors groups them, such as "v2-422 /name", v2-422 or 422; a trailing * matches any ending, * any, - none',
   cause: 'part of the cause of a failure, such as ECONNREFUSED or "no response head"; * for any, - for none',
   note: 'part of a note of the entry, of its response or of an edit; incomplete: the client did not get the end of its response',
   version: 'the x-api-version sent, or why: absent, invalid, future, client, pin',
@@ -297,7 +297,11 @@ function fieldTest(field: FilterField, value: string, names: ClientNames): Value
     case 'error':
       return (entry) => {
         const errors = errorsOf(entry);
-        return value === '-' ? errors.length === 0 : errors.some((error) => isLike(errorName(error), value));
+        if (value === '-') return errors.length === 0;
+        // With its place, without it, or by its code alone.
+        return errors.some((error) =>
+          [errorName(error), `${error.by}-${error.code}`, error.code].some((name) => isLike(name, value)),
+        );
       };
     case 'cause':
       return ({ cause }) =>
@@ -362,11 +366,14 @@ function pathTest(value: string): ValueTest {
   return (entry) => contains(entry.path, lower) || contains(entry.upstreamPath, lower);
 }
 
-/** Matches what people type first: a part of a path, of a value or of a client's name, or the beginning of a request id. */
+/** Matches what people type first: what a row of the list shows, or a part of a value. */
 function freeTest(value: string, names: ClientNames): ValueTest {
   const ofPath = pathTest(value);
   return (entry, texts) =>
     ofPath(entry, texts) ||
+    contains(entry.operation, value) ||
+    entry.method.toLowerCase() === value ||
+    errorsOf(entry).some((error) => contains(errorName(error), value)) ||
     entry.requestId.toLowerCase().startsWith(value) ||
     contains(nameOf(entry, names), value) ||
     texts.kept().includes(value);

@@ -57,12 +57,23 @@ test('a filter has 200 values at most, and an entry is printed once for all of t
   expect(parseFilter(`op:${'a,'.repeat(6000)}`)).toHaveProperty('message');
 });
 
-// What operators typed first, each without a result: a value of a body, a client's name, a time of day.
+// What operators typed first, each without a result: a value of a body, a client's name, a time of day, what a row shows.
 test.each<[text: string, accepted: boolean]>([
   ['FP-1003', true],
   ['fp-1004', false],
   ['abc-1', true],
   ['bc-1', false],
+  ['order_floor', true],
+  ['POST floor_plans', true],
+  ['get floor_plans', false],
+  ['/property/suburb', true],
+  ['/property/state', false],
+  ['v2-422', true],
+  ['error:v2-422', true],
+  ['error:422', true],
+  ['error:v1-422', false],
+  ['error:"v2-422 /property/suburb"', true],
+  ['error:"v2-422 /property"', false],
   ['acme', true],
   ['globex', false],
   ['migrate', false],
@@ -78,7 +89,7 @@ test.each<[text: string, accepted: boolean]>([
   ['time:>=12:35:10', true],
   ['time:<12:35', false],
 ])('%s finds what people mean by it: %j', (text, accepted) => {
-  const entry = { ...base, time: '2026-11-22T12:35:10.000Z' };
+  const entry = { ...base, time: '2026-11-22T12:35:10.000Z', errorPointers: ['/property/suburb'] };
   const read = parseFilter(text, new Map([['3fa9c1d2e4b50617', 'Acme Media']]));
   expect(!isFilterFault(read) && read.accepts(entry, () => '{"number":"FP-1003"}')).toBe(accepted);
 });

@@ -73,7 +73,7 @@ export function HelpDialog({ isOpen, onClose, preferences, prefer }: HelpDialogP
       null,
       'An exchange must match every term; spaces separate terms. ',
       el('code', null, '-'),
-      ' turns a term round, commas give a choice, a word without a field is looked for in paths, request ids, names of clients and captured bodies: ',
+      ' turns a term round, commas give a choice, a word without a field is looked for in paths, operations, errors, request ids, names of clients and captured bodies: ',
       el('code', null, unbrokenWords('op:order_* -status:2xx client:3fa9,77c1')),
     ),
     terms(

@@ -127,6 +127,8 @@ test("an owner's complaint: the order is found by what the owner says, and the r
     ['client:"Acme Media"', 2],
     ['"Acme Media" FP-1001', 1],
     ['client:"Other Media"', 0],
+    ['create_client /colour', 1],
+    ['error:v2-422', 1],
     [`time:${minute.slice(0, 2)}:00..${minute.slice(0, 2)}:59`, 2],
   ] as const) {
     await filter.fill(asked);
@@ -137,7 +139,11 @@ test("an owner's complaint: the order is found by what the owner says, and the r
   await tail.stop();
 
   await filter.fill('FP-9999');
-  await page.getByText('A word is searched for in paths').waitFor();
+  await page
+    .getByText(
+      /A word is searched for in paths, operations, errors, .*captured bodies, which 2 exchanges have\./,
+    )
+    .waitFor();
   await filter.fill('FP-1003');
   await expect.poll(() => rows.count()).toBe(1);
   const words = await rows.locator('.reason').innerText();

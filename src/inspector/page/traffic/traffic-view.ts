@@ -8,7 +8,7 @@ import {
   parseFilter,
   printFilter,
 } from '../../../rewrite-log/filter.ts';
-import type { EntryHistogram, NumberedEntry, RulesView } from '../../api.ts';
+import type { CaptureState, EntryHistogram, NumberedEntry, RulesView } from '../../api.ts';
 import { entrySentence } from '../../entries/entry-words.ts';
 import { useAsked } from '../admin-client.ts';
 import { EntryDetail } from '../entry/entry-detail.ts';
@@ -175,16 +175,17 @@ function emptyWords({ connection, failure, state }: LiveView, filter: string): s
   if (failure !== undefined) return failure.message;
   if (connection === 'connecting') return 'Loading exchanges…';
   if (filter !== '')
-    return `No recent exchange matches this filter. New ones appear here. ${searchHint(state?.capture.mode === 'bodies')}`;
+    return `No recent exchange matches this filter. New ones appear here. ${searchHint(state?.capture)}`;
   return 'No exchanges yet. Send a request to the gateway, and it appears here.';
 }
 
 /** Says where words are searched for, and how to ask otherwise. */
-function searchHint(isCapturing: boolean): string {
-  const values = isCapturing
-    ? 'captured bodies'
-    : 'kept header fields, but not in values of bodies: capture is off';
-  return `A word is searched for in paths, request ids, names of clients and ${values}. Fields narrow it: client:"Acme Media", op:create_client, status:4xx, time:12:35 (UTC).`;
+function searchHint(capture: CaptureState | undefined): string {
+  const values =
+    capture?.mode === 'bodies'
+      ? `captured bodies, which ${counted(capture.entries, 'exchange')} ${capture.entries === 1 ? 'has' : 'have'}`
+      : 'kept header fields, but not in values of bodies: capture is off';
+  return `A word is searched for in paths, operations, errors, request ids, names of clients and ${values}. Fields narrow it: client:"Acme Media", op:create_client, status:4xx, time:12:35 (UTC).`;
 }
 
 /** Completions for filters: from the rule book, and from the current rows. */
