@@ -2,6 +2,7 @@ import { userInfo } from 'node:os';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import type { Zone } from '../report/plan/zone.ts';
 import type { RolloutRequest } from '../rollout/rollout-tally.ts';
+import { readInstant } from '../rules/rollout.ts';
 import { didYouMean } from '../rules/rule-book-fault.ts';
 import { allSettings, environmentName, type Setting, settings as table } from '../settings/settings.ts';
 import type { TestOptions } from './cases/test.ts';
@@ -341,7 +342,9 @@ function days(text: string): number {
 
 /** Reads a day or a time in RFC 3339. */
 function pointInTime(text: string): string {
-  const time = /^\d{4}-\d{2}-\d{2}(?:T.+)?$/.test(text) ? new Date(text) : new Date(Number.NaN);
+  // A day that no month has would be read as one of the next.
+  const isDay = /^.{10}(?:T.+)?$/.test(text) && readInstant(text.slice(0, 10)) !== undefined;
+  const time = new Date(isDay ? text : Number.NaN);
   if (Number.isNaN(time.valueOf()))
     throw new InvalidArgumentError('It must be a day or a time, such as 2026-11-22 or 2026-11-22T09:00:00Z.');
   return time.toISOString();

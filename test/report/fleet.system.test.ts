@@ -68,6 +68,15 @@ interface Sent {
 }
 
 const NONE: Rollout = { clients: {}, brownouts: [], pins: [] };
+/** Kinds of clients that run once a day, a week or a month. */
+const JOBS: ReadonlySet<string> = new Set([
+  'nightly',
+  'nightly-utc',
+  'weekly',
+  'monthly',
+  'newcomer',
+  'gone',
+]);
 const RETIREMENT = new Set(['brownout', 'sunset', 'newcomer']);
 
 /** V2 as it responds to everybody. */
@@ -170,6 +179,7 @@ test('of 300 clients each window of a rehearsal refuses those, and as often, as 
     { ...NONE, gone: {}, signals: sunset(end - 2 * DAY) },
     { ...NONE, newcomers: { from: end - 6 * DAY, answer: 'refuse', except: some.slice(0, 3) } },
   ];
+  const kindOf = new Map(fleet.map(({ hash, kind }) => [hash, kind]));
   const clock: Clock = { now: since };
   const before = gatewayInMemory(clock, NONE, operations);
   const after = rollouts.map((rollout) => gatewayInMemory(clock, rollout, operations));
@@ -200,10 +210,22 @@ test('of 300 clients each window of a rehearsal refuses those, and as often, as 
     expect(windowSentence(window, zone)).toContain(
       `would have refused ${refused.length.toLocaleString('en')} requests of ${byClient.size} clients`,
     );
-    // Whose only run of the day it is: a client of the night that comes once a day, and of no day of the window otherwise.
-    const losing = new Set(window.clients.filter(({ losesRun }) => losesRun).map(({ client }) => client));
-    for (const { hash, kind } of fleet)
-      if (losing.has(hash)) expect(['office', 'holiday', 'around-the-clock', 'rotated']).not.toContain(kind);
+    // Who would have lost a whole run: every request of it was refused.
+    const losing = window.clients.filter(({ losesRun }) => losesRun).map(({ client }) => client);
+    const lost = fleet.filter(({ hash, kind }) => {
+      if (!JOBS.has(kind) || rollout.brownouts.length === 0) return false;
+      const gone = new Set(byClient.get(hash)?.map(({ time }) => Date.parse(time)));
+      const runs: number[][] = [];
+      for (const { time } of traffic.filter((one) => one.hash === hash)) {
+        const before = runs.at(-1);
+        if (before !== undefined && time - (before.at(-1) ?? 0) < 2 * HOUR) before.push(time);
+        else runs.push([time]);
+      }
+      return runs.length >= 3 && runs.some((run) => run.every((time) => gone.has(time)));
+    });
+    // Of those who come now and then nobody knows whether they are jobs.
+    const regular = losing.filter((hash) => kindOf.get(hash) !== 'sporadic');
+    expect(regular.toSorted()).toEqual(lost.map(({ hash }) => hash).toSorted());
   }
   const all = after.flatMap(({ entries }) => entries.map(({ failure }) => failure));
   for (const code of RETIREMENT) expect(all).toContain(code);

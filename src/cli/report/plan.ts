@@ -22,6 +22,7 @@ import type { LogGap } from '../../report/log-gaps.ts';
 import { type EntryTaker, LineTally } from '../../report/tally/tally-lines.ts';
 import { DAY_MS } from '../../report/tally/time-slots.ts';
 import { terminalText } from '../../report/text.ts';
+import { readInstant } from '../../rules/rollout.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import {
   type CommandFault,
@@ -122,7 +123,7 @@ async function rehearse(
   const rehearsal = new Rehearsal(windows.windows, book, zone);
   const read = await readLogs(given, rehearsal, undefined);
   if ('fault' in read) return read;
-  const result = rehearsal.result(names);
+  const result = rehearsal.result(names, read.gaps);
   const left = windows.left.map((id) =>
     id === 'newcomers'
       ? 'newcomers is left out: the logs cover fewer than the 14 days for which clients are learned.'
@@ -261,7 +262,7 @@ function daysOf(texts: readonly string[]): ReadonlySet<number> | CommandFault {
   for (const text of texts) {
     const [from = '', until = from, ...more] = text.split('..');
     const [first, last] = [from, until].map((day) =>
-      /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(day) / DAY_MS : Number.NaN,
+      day.length === 10 ? (readInstant(day) ?? Number.NaN) / DAY_MS : Number.NaN,
     );
     if (
       first === undefined ||

@@ -146,7 +146,7 @@ export function rehearsalLines(windows: readonly RehearsedWindow[], zone: Zone):
           : `${window.id} (${windowText(from, until, zone)}) as on `;
     const clients = window.clients.map(
       ({ client, name, refused, losesRun }) =>
-        `  ${terminalText(name === undefined ? client : `${name} (${client})`)}  ${counted(refused, 'request')}${losesRun ? ', its only run of the day' : ''}`,
+        `  ${terminalText(name === undefined ? client : `${name} (${client})`)}  ${counted(refused, 'request')}${losesRun ? ', a whole run' : ''}`,
     );
     return [terminalText(`${moved}${windowSentence(window, zone)}`), ...clients];
   });

@@ -14,14 +14,18 @@ import type { RuleBook } from '../../rules/rule-book.ts';
 import type { TallyEntry } from '../tally/tally-entry.ts';
 import { NO_KEY } from '../tally/tally.ts';
 import { DAY_MS } from '../tally/time-slots.ts';
+import type { LogGap } from '../log-gaps.ts';
 import { counted } from '../text.ts';
 import { clockText, dayText, type Zone } from './zone.ts';
 
-/** A client runs once a day when it is awake on as many of its days for no longer than this. */
+/** Hours of the clock in a row that a run takes at most, and hours from the begin of one to that of the next: less than a day, since times vary. */
 const RUN_HOURS = 2;
+const LEAST_HOURS_BETWEEN_RUNS = 18;
 
-/** Least days on which a client that runs once a day was seen. */
+/** Least runs of a client that is told to be a job. */
 const LEAST_RUNS = 3;
+
+const HOUR_MS = 3_600_000;
 
 /** Refusals that come before the one of a brownout: the gateway had no room for the request, whoever sent it. */
 const EARLIER_REFUSALS: ReadonlySet<string> = new Set(['overloaded', 'loop-detected', 'internal']);
@@ -104,7 +108,7 @@ export interface RehearsedClient {
   readonly client: string;
   readonly name?: string;
   readonly refused: number;
-  /** True when it runs once a day, and would have lost that run. */
+  /** True when it runs once a day at most, and would have lost a whole run. */
   readonly losesRun: boolean;
 }
 
@@ -113,7 +117,7 @@ export class Rehearsal {
   private readonly book: Pick<RuleBook, 'to'>;
   private readonly zone: Zone;
   private readonly windows: readonly PlayedWindow[];
-  /** Requests of each client by hour of wall-clock time. */
+  /** The hours of wall-clock time in which each client sent requests. */
   private readonly hours = new Map<string, Set<number>>();
   private since = Number.POSITIVE_INFINITY;
   private until = Number.NEGATIVE_INFINITY;
@@ -133,7 +137,13 @@ export class Rehearsal {
       ...base
     } = book.rollout ?? { clients: {}, brownouts: [], pins: [] };
     this.windows = windows.map((window) => {
-      const counts = { refused: new Map<string, number>(), learned: new Set<string>() };
+      const counts = {
+        refused: new Map<string, number>(),
+        learned: new Set<string>(),
+        // A run has more hours than the window where it begins before it, or goes on after it.
+        passed: new Map<string, Set<number>>(),
+        lost: new Map<string, Set<number>>(),
+      };
       if ('day' in window)
         return { ...window, ...counts, rollout: { ...base, brownouts: [], ...window.rollout } };
       const { brownout, original } = window;
@@ -151,18 +161,23 @@ export class Rehearsal {
     this.until = Math.max(this.until, time);
     if (!isDecided(entry)) return;
     const client = entry.client ?? NO_KEY;
-    const hours = this.hours.get(client) ?? new Set<number>();
-    this.hours.set(client, hours.add(Math.floor(this.zone.local(time) / 3_600_000)));
-    for (const { rollout, refused, learned, known } of this.windows) {
+    const hour = Math.floor(this.zone.local(time) / HOUR_MS);
+    addTo(this.hours, client, hour);
+    for (const window of this.windows) {
+      const { rollout, refused, learned, known, passed, lost } = window;
       if (teachesClient(entry, rollout)) learned.add(client);
-      else if (rehearsedRefusal(entry, rollout, this.book, 0, known) !== undefined)
+      else if (rehearsedRefusal(entry, rollout, this.book, 0, known) !== undefined) {
         refused.set(client, (refused.get(client) ?? 0) + 1);
+        if (window.day === undefined) addTo(lost, client, hour);
+      } else if (window.day === undefined && isNear(window, time)) addTo(passed, client, hour);
     }
   }
 
-  /** The windows as they would have been, in the order given. */
-  result(names: ReadonlyMap<string, string>): readonly RehearsedWindow[] {
-    return this.windows.map(({ id, day, share, original, refused, learned, ...window }) => {
+  /** The windows as they would have been, in the order given; `gaps` are parts of the time that the logs lack. */
+  result(names: ReadonlyMap<string, string>, gaps: readonly LogGap[] = []): readonly RehearsedWindow[] {
+    const lacking = gaps.map((gap) => [Date.parse(gap.from), Date.parse(gap.until)] as const);
+    return this.windows.map((window) => {
+      const { id, day, share, original, refused, learned } = window;
       const { from = this.since, until = this.until } = window;
       // Whom the gateway learned before the day is none of those whom it refuses after it; logs need no order.
       const clients = [...refused].flatMap(([client, requests]) => {
@@ -172,7 +187,7 @@ export class Rehearsal {
           client,
           ...(name === undefined ? {} : { name }),
           refused: requests,
-          losesRun: day === undefined && client !== NO_KEY && this.losesRun(client, from, until),
+          losesRun: client !== NO_KEY && this.losesRun(client, window),
         };
       });
       return {
@@ -184,24 +199,49 @@ export class Rehearsal {
         refused: clients.reduce((sum, one) => sum + one.refused, 0),
         clients: clients.sort((one, other) => other.refused - one.refused),
         share,
-        isCovered: from >= this.since && until <= this.until,
+        isCovered:
+          from >= this.since &&
+          until <= this.until &&
+          !lacking.some(([begin, end]) => begin < until && end > from),
       };
     });
   }
 
-  /** True when the client is awake for at most two hours a day, and on the day of the window only within it. */
-  private losesRun(client: string, from: number, until: number): boolean {
-    const hours = [...(this.hours.get(client) ?? [])];
-    const byDay = Map.groupBy(hours, (hour) => Math.floor(hour / 24));
-    if (byDay.size < LEAST_RUNS) return false;
-    if ([...byDay.values()].some((own) => own.length > RUN_HOURS)) return false;
-    const [begin, end] = [this.zone.local(from) / 3_600_000, this.zone.local(until) / 3_600_000];
-    const days = new Set(
-      hours.filter((hour) => hour + 1 > begin && hour < end).map((hour) => Math.floor(hour / 24)),
-    );
-    const lost = [...days].flatMap((day) => byDay.get(day) ?? []);
-    return lost.every((hour) => hour + 1 > begin && hour < end);
+  /** True when the client is a job that runs once a day at most, and one of its runs would have lost every request. */
+  private losesRun(client: string, { lost, passed }: PlayedWindow): boolean {
+    const hours = lost.get(client);
+    if (hours === undefined) return false;
+    const runs = runsOf(this.hours.get(client) ?? []);
+    if (runs.length < LEAST_RUNS || runs.some((run) => run.length > RUN_HOURS)) return false;
+    const begins = runs.map(([begin = 0]) => begin);
+    if (begins.some((begin, at) => begin - (begins[at - 1] ?? -Infinity) < LEAST_HOURS_BETWEEN_RUNS))
+      return false;
+    const served = passed.get(client);
+    return runs.some((run) => run.some((hour) => hours.has(hour)) && !run.some((hour) => served?.has(hour)));
   }
+}
+
+/** Hours in a row, of each client that is awake in them, in order. */
+function runsOf(hours: Iterable<number>): readonly (readonly number[])[] {
+  const runs: number[][] = [];
+  for (const hour of [...hours].toSorted((one, other) => one - other)) {
+    const run = runs.at(-1);
+    if (run !== undefined && run.at(-1) === hour - 1) run.push(hour);
+    else runs.push([hour]);
+  }
+  return runs;
+}
+
+/** True for a time that may be of a run which the window meets. */
+function isNear({ from, until }: PlayedWindow, time: number): boolean {
+  const around = RUN_HOURS * HOUR_MS;
+  return (from === undefined || time >= from - around) && (until === undefined || time < until + around);
+}
+
+function addTo(sets: Map<string, Set<number>>, client: string, hour: number): void {
+  const own = sets.get(client);
+  if (own === undefined) sets.set(client, new Set([hour]));
+  else own.add(hour);
 }
 
 /** A brownout to play, with the times that it has in the rule book where it was moved. */
@@ -235,6 +275,9 @@ interface PlayedWindow {
   readonly known?: ClientsOfLog;
   /** Requests that would have been refused, by client. */
   readonly refused: Map<string, number>;
+  /** For a brownout, the hours of each client with a refused request, and those near the window with one that passes. */
+  readonly lost: Map<string, Set<number>>;
+  readonly passed: Map<string, Set<number>>;
   /** Clients that the gateway would have learned before the day that closes V1 to newcomers. */
   readonly learned: Set<string>;
 }
@@ -322,7 +365,7 @@ export function windowSentence(window: RehearsedWindow, zone: Zone): string {
   const runs =
     losing.length === 0
       ? ''
-      : `, ${known.length === 1 ? '' : `${losing.length} of them `}${losing.length === 1 ? 'a job that runs' : 'jobs that run'} once a day and would have lost that run (${losing.map(({ client, name }) => name ?? client).join(', ')})`;
+      : `, ${known.length === 1 ? '' : `${losing.length} of them `}${losing.length === 1 ? 'a job that runs' : 'jobs that run'} once a day at most and would have lost a whole run (${losing.map(({ client, name }) => name ?? client).join(', ')})`;
   const others = keyless === undefined ? '' : `; ${counted(keyless.refused, 'request')} had no key`;
   return `${when}${whose}${runs}${others}.${isCovered ? '' : ' The logs do not cover all of it.'}`;
 }

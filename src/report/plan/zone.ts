@@ -1,4 +1,5 @@
 import { wallClock } from '../../rules/date-format.ts';
+import { readInstant } from '../../rules/rollout.ts';
 
 /** Length of a quarter of an hour in milliseconds: every zone's offset changes at such a time. */
 export const QUARTER_MS = 900_000;
@@ -101,7 +102,7 @@ export function weekdayName(weekday: number): string {
 
 /**
  * Reads a window as people write it: `2026-11-24T09:00/10:00`, `2026-11-24T22:00/2026-11-25T02:00`, local to the zone, or with
- * `Z` or an offset. A sentence where it is none.
+ * `Z` or an offset, which holds for an end without a day, too. A sentence where it is none.
  */
 export function readWindow(
   text: string,
@@ -114,7 +115,9 @@ export function readWindow(
   if (begin === '' || end === '' || more.length > 0)
     return fault('it needs a begin and an end with / between');
   const from = readMoment(begin, zone);
-  const until = readMoment(/^\d{2}:\d{2}/.test(end) ? `${begin.slice(0, 10)}T${end}` : end, zone);
+  const isClock = /^\d{2}:\d{2}(?::\d{2})?$/.test(end);
+  const [offset = ''] = isClock ? (/(?:Z|[+-]\d{2}:\d{2})$/.exec(begin.slice(10)) ?? []) : [];
+  const until = readMoment(/^\d{2}:\d{2}/.test(end) ? `${begin.slice(0, 10)}T${end}${offset}` : end, zone);
   if (from === undefined) return fault(`${begin} is no time of ${zone.name}`);
   if (until === undefined) return fault(`${end} is no time of ${zone.name}`);
   return until > from ? { from, until } : fault('it ends before it begins');
@@ -125,7 +128,7 @@ function readMoment(text: string, zone: Zone): number | undefined {
   const match = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2})(:\d{2})?(Z|[+-]\d{2}:\d{2})?$/.exec(text);
   if (match === null) return undefined;
   const [, clock = '', seconds = ':00', offset] = match;
-  const time = Date.parse(`${clock}${seconds}${offset ?? 'Z'}`);
-  if (Number.isNaN(time)) return undefined;
+  const time = readInstant(`${clock}${seconds}${offset ?? 'Z'}`);
+  if (time === undefined) return undefined;
   return offset === undefined ? zone.utc(time) : time;
 }

@@ -227,12 +227,39 @@ test('a window says how many requests of whom it would have refused, and whose o
   const [nine, half, late] = rehearsal.result(new Map([['nightly000000000', 'Harcourts']]));
   if (nine === undefined || half === undefined || late === undefined) throw new Error('there are three');
   expect(windowSentence(nine, zone)).toBe(
-    'Tue 24 Nov 2026, 09:00 to 10:00 would have refused 3 requests of 2 clients, 1 of them a job that runs once a day and would have lost that run (Harcourts); 1 request had no key.',
+    'Tue 24 Nov 2026, 09:00 to 10:00 would have refused 3 requests of 2 clients, 1 of them a job that runs once a day at most and would have lost a whole run (Harcourts); 1 request had no key.',
   );
   expect(windowSentence(half, zone)).toContain('(50 %) would have refused about 2 requests');
   expect(windowSentence(late, zone)).toBe(
     'Thu 3 Dec 2026, 09:00 to 10:00 would have refused 0 requests. The logs do not cover all of it.',
   );
+});
+
+// Each client comes on twenty days; the window is on one of them, or meets midnight between two.
+test.each<[string, [from: number, until: number], minutes: number[], every: number, boolean]>([
+  ['its only request', [2, 4], [3 * 60], 1, true],
+  ['its weekly run', [2, 4], [3 * 60], 7, true],
+  ['a run over midnight', [23, 25], [24 * 60 - 5, 24 * 60 + 5], 1, true],
+  ['half of such a run', [23, 24], [24 * 60 - 5, 24 * 60 + 5], 1, false],
+  ['half of a run within an hour', [9.5, 10], [9 * 60 + 5, 9 * 60 + 35], 1, false],
+  ['all but the end of a run', [9, 10], [9 * 60 + 5, 10 * 60 + 1], 1, false],
+  ['both runs of one that runs twice a day', [2, 16], [3 * 60, 15 * 60], 1, false],
+  ['all requests of a long day', [8, 18], [9, 10, 11, 12].map((hour) => hour * 60), 1, false],
+])('a client loses a run with %s: %j of %j', (_, [from, until], minutes, every, loses) => {
+  const zone = new Zone('UTC');
+  const hour = (at: number): number => START + at * 60 * MINUTE;
+  const brownout: Brownout = { id: 'b', from: hour(from), until: hour(until), share: 100, status: 410 };
+  const rehearsal = new Rehearsal([{ brownout }], { to: '/api/v2' }, zone);
+  for (let day = -10 * every; day < 10 * every; day += every)
+    for (const minute of minutes)
+      rehearsal.add(entryAt(START + day * DAY + minute * MINUTE, 'a'.repeat(16), 'bill'));
+  const gap = { log: 'a', kind: 'silent', sentence: '' } as const;
+  const time = (at: number): string => new Date(hour(at)).toISOString();
+  const [window] = rehearsal.result(new Map(), [{ ...gap, from: time(-9), until: time(from) }]);
+  expect(window?.clients[0]?.losesRun).toBe(loses);
+  expect(window?.isCovered).toBe(true);
+  const [lacking] = rehearsal.result(new Map(), [{ ...gap, from: time(-9), until: time(from + 0.1) }]);
+  expect(lacking?.isCovered).toBe(false);
 });
 
 test('a brownout that lies ahead is played on the latest such weekday of the log, by the clock on the wall', () => {

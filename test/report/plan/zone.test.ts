@@ -41,6 +41,10 @@ test.each([
   ['2026-11-24T09:00/10:00', '2026-11-24T08:00Z', '2026-11-24T09:00Z'],
   ['2026-11-24T22:00/2026-11-25T02:00', '2026-11-24T21:00Z', '2026-11-25T01:00Z'],
   ['2026-11-24T09:00Z/2026-11-24T09:30+00:00', '2026-11-24T09:00Z', '2026-11-24T09:30Z'],
+  // The offset of the begin holds for an end that has no day of its own.
+  ['2026-11-24T09:00Z/10:00', '2026-11-24T09:00Z', '2026-11-24T10:00Z'],
+  ['2026-11-24T09:00-05:00/10:00', '2026-11-24T14:00Z', '2026-11-24T15:00Z'],
+  ['2026-11-24T09:00/10:00+01:00', '2026-11-24T08:00Z', '2026-11-24T09:00Z'],
   // Ten hours by the clock and nine by time.
   ['2027-03-27T22:00/2027-03-28T08:00', '2027-03-27T21:00Z', '2027-03-28T06:00Z'],
 ])('the window %s is read', (text, from, until) => {
@@ -57,6 +61,7 @@ test.each([
   '2026-11-24T10:00/09:00',
   '2027-03-28T02:30/04:00',
   '2026-13-01T00:00/01:00',
+  '2026-02-30T09:00/10:00',
 ])('the window %j is refused with the way to write it', (text) => {
   expect(readWindow(text, new Zone('Europe/Berlin'))).toEqual({
     fault: expect.stringContaining('Write it as 2026-11-24T09:00/10:00'),
