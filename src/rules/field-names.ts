@@ -17,7 +17,6 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
 /** Fields of conditions and parts, which the gateway keeps in step with the bodies that it rewrites, in lower case. */
 const STEERED_FIELDS: ReadonlySet<string> = new Set([
   'accept-encoding',
-  'accept-ranges',
   'etag',
   'if-match',
   'if-none-match',

@@ -1,10 +1,18 @@
 import { expect, test } from 'vitest';
 import {
+  boundaryOf,
+  formatOfType,
+  isForm,
+  isStreamed,
+  methodsWithout,
   preferredType,
   readCoding,
+  readFormat,
   readJsonType,
   looksLikeJson,
   readResponseType,
+  takesCoding,
+  withoutMethods,
 } from '../../src/http/content.ts';
 
 test.each([
@@ -134,4 +142,100 @@ test.each([
   ['gzip, gzip', 'unsupported'],
 ])('Content-Encoding %s is %s', (value, coding) => {
   expect(readCoding(value)).toBe(coding);
+});
+
+const FORM = 'application/x-www-form-urlencoded';
+
+// RFC 2046 §5.1.1, RFC 6902, RFC 7396, RFC 7464, RFC 8091; the names of lines are registered nowhere.
+test.each([
+  [FORM, 'form'],
+  [`${FORM} ; charset=UTF-8`, 'form'],
+  [`${FORM};charset=latin1`, 'charset'],
+  [`${FORM}x`, undefined],
+  ['application/x-ndjson', 'ndjson'],
+  ['Application/JSONL;charset=utf-8', 'ndjson'],
+  ['text/x-ndjson; charset=latin1', 'charset'],
+  ['application/stream+json', 'ndjson'],
+  ['application/vnd.acme-lines+json', 'ndjson'],
+  ['text/stream+json', undefined],
+  ['application/json;stream=watch', 'ndjson'],
+  ['application/vnd.k8s+json; a=b; STREAM=watch', 'ndjson'],
+  ['application/json;streams=1', undefined],
+  ['application/json', undefined],
+  ['application/json-seq', 'json-seq'],
+  ['application/geo+json-seq', 'json-seq'],
+  ['application/a+b+json-seq', undefined],
+  ['multipart/form-data; boundary=x', 'multipart;x'],
+  ['Multipart/Form-Data;Boundary="a \\"b"', 'multipart;a "b'],
+  ['multipart/form-data; boundary="a "', 'multipart;'],
+  ['multipart/form-data; boundary=x; boundary=y', 'multipart;'],
+  ['multipart/form-data', 'multipart;'],
+  [`multipart/form-data; boundary=${'x'.repeat(200)}`, `multipart;${'x'.repeat(200)}`],
+  [`multipart/form-data; boundary=${'x'.repeat(201)}`, 'multipart;'],
+  ['multipart/mixed; boundary=x', undefined],
+  ['multipart/form-datax; boundary=x', undefined],
+  ['no type', undefined],
+  [undefined, undefined],
+])('a body of the type %s has the format %s', (value, format) => {
+  expect(readFormat(value)).toBe(format);
+  // Where fields are not read, texts still are.
+  const isOfFields = format?.startsWith('form') === true || format?.startsWith('multipart') === true;
+  const isCoded = value?.startsWith(FORM) === true;
+  expect(readFormat(value, false)).toBe(isOfFields || isCoded ? undefined : format);
+});
+
+test.each([
+  ['application/json', 'json'],
+  [undefined, 'json'],
+  ['application/json-patch+json', 'json-patch'],
+  ['Application/Merge-Patch+JSON ;a=b', 'merge-patch'],
+  ['application/merge-patch+jsonx', 'json'],
+  [FORM, 'form'],
+  [`${FORM};charset=latin1`, 'json'],
+  ['application/json-seq', 'json-seq'],
+])('what was read of the type %s had the format %s', (value, format) => {
+  expect(formatOfType(value)).toBe(format);
+});
+
+test('only fields name methods, and a format knows its boundary, its methods and whether it is streamed', () => {
+  const methods = ['PUT', 'PATCH'];
+  const form = withoutMethods('form', methods);
+  const parts = withoutMethods('multipart;a;b', methods);
+  expect([form, parts]).toEqual(['form/PUT,PATCH', 'multipart/PUT,PATCH;a;b']);
+  for (const kept of ['json', 'ndjson', 'merge-patch'] as const)
+    expect(withoutMethods(kept, methods)).toBe(kept);
+  expect([withoutMethods('form', []), withoutMethods('multipart;x', [])]).toEqual(['form', 'multipart;x']);
+  expect([boundaryOf('multipart;a;b'), boundaryOf('multipart/PUT;a;b')]).toEqual(['a;b', 'a;b']);
+  expect([methodsWithout('form/PUT,PATCH'), methodsWithout('multipart/PUT,PATCH;a;b')]).toEqual([
+    methods,
+    methods,
+  ]);
+  expect([methodsWithout('form'), methodsWithout('multipart;x')]).toEqual([[], []]);
+  expect([isForm('form'), isForm(form), isForm('multipart;x'), isForm('json')]).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
+  expect(
+    (['json', 'json-patch', 'merge-patch', 'form', form, 'ndjson', 'json-seq', 'texts', parts] as const).map(
+      isStreamed,
+    ),
+  ).toEqual([false, false, false, false, false, true, true, true, true]);
+});
+
+// RFC 9110 §12.5.3.
+test.each([
+  [undefined, false],
+  ['gzip', true],
+  ['br, GZIP;q=0.1', true],
+  ['x-gzip', true],
+  ['br', false],
+  ['*', true],
+  ['*;q=0', false],
+  ['*, gzip;q=0', false],
+  ['gzip;q=0.0', false],
+  ['identity', false],
+])('whoever sends Accept-Encoding: %s takes gzip: %s', (accepted, isTaken) => {
+  expect(takesCoding(accepted, 'gzip')).toBe(isTaken);
 });
