@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { contentlessFields, decideResponse, rewriteLinks } from '../../src/migrate/migrated.ts';
+import {
+  contentlessFields,
+  decideResponse,
+  KeptBody,
+  RewrittenBody,
+  rewriteLinks,
+} from '../../src/migrate/migrated.ts';
 import { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
 import { type LinkRewriting, rewrittenLink } from '../../src/rewrite/links.ts';
+import { bytesOf, textOf } from '../rewrite/notation.ts';
 import { bookIn } from '../rules/reading.ts';
 
 const PLACES: LinkRewriting = {
@@ -272,5 +279,72 @@ describe('a response of at most 100 bytes', () => {
     const headers = fields.split('|').flatMap((field) => (field === '' ? [] : field.split(': ')));
     if (type !== undefined) headers.push('content-type', type);
     expect(decideResponse(status, headers, 100, 'known')).toEqual(decision);
+  });
+});
+
+describe('a body that is rewritten as it comes', () => {
+  interface Step {
+    readonly bytes: Uint8Array;
+    readonly refusal?: { readonly code: string; readonly status: number; readonly detail: string };
+  }
+
+  const sent = (text: string): Step => ({ bytes: bytesOf(text) });
+  const REFUSAL = { code: 'malformed-json', status: 400, detail: 'd' };
+
+  /** A stream that makes of each part what the next step says. */
+  function bodyOf(parts: readonly string[], steps: readonly Step[], keeps?: number) {
+    const left = [...steps];
+    const refusals: unknown[] = [];
+    const next = (): Step => left.shift() ?? sent('');
+    const stream = { push: next, end: next, findings: undefined } as never;
+    async function* received() {
+      for (const part of parts) yield await Promise.resolve(bytesOf(part));
+    }
+    const body = new RewrittenBody(received(), stream, keeps, (refusal) => refusals.push(refusal));
+    return { body, refusals };
+  }
+
+  async function textIn(body: RewrittenBody): Promise<string> {
+    let text = '';
+    for await (const part of body) {
+      expect(part.length).toBeGreaterThan(0);
+      text += textOf(part);
+    }
+    return text;
+  }
+
+  test('begins with what can be sent, and ends with the rest', async () => {
+    const { body } = bodyOf(['a', 'b', 'c'], [sent(''), sent('B'), sent('C'), sent('!')], 9);
+    expect(await body.begin()).toEqual({ outcome: 'streamed' });
+    expect([body.takeKept(), body.sentBytes]).toEqual([undefined, 0]);
+    expect(await textIn(body)).toBe('BC!');
+    expect(body.sentBytes).toBe(3);
+    expect(textOf(body.takeKept() ?? bytesOf('none'))).toBe('abc');
+  });
+
+  test('is whole where it ends before anything can be sent, and refused where a rule does', async () => {
+    const { body } = bodyOf(['a'], [sent(''), sent('all')]);
+    expect(await body.begin()).toEqual({ outcome: 'whole', body: bytesOf('all') });
+    expect(body.takeKept()).toBeUndefined();
+    const { body: refused, refusals } = bodyOf(['a'], [{ ...sent(''), refusal: REFUSAL }]);
+    expect(await refused.begin()).toEqual({ outcome: 'refused', refusal: REFUSAL });
+    expect(refusals).toEqual([]);
+  });
+
+  test('breaks off where a rule refuses what is behind bytes that were sent', async () => {
+    const { body, refusals } = bodyOf(['a', 'b', 'c'], [sent('A'), { ...sent('?'), refusal: REFUSAL }], 9);
+    await body.begin();
+    await expect(textIn(body)).rejects.toThrow('malformed-json');
+    expect(refusals).toEqual([REFUSAL]);
+    expect([body.sentBytes, body.takeKept()]).toEqual([1, undefined]);
+  });
+
+  test('is kept up to a limit, and one byte that says it is longer', () => {
+    const kept = new KeptBody(3);
+    for (const part of ['ab', '', 'c', 'de', 'f']) kept.add(bytesOf(part));
+    expect(textOf(kept.take())).toBe('abcd');
+    const all = new KeptBody(3);
+    all.add(bytesOf('abc'));
+    expect(textOf(all.take())).toBe('abc');
   });
 });

@@ -196,6 +196,37 @@ describe('files and JSON', () => {
   });
 });
 
+// RFC 7578 §4.2, §4.4, §4.7 and §5.1.1.
+test.each([
+  ['Content-Disposition: form-data; name="old"', true],
+  ['content-disposition : FORM-DATA ;NAME=old', true],
+  ['X: 1\r\nContent-Disposition: form-data;\r\n name="old"', true],
+  ['Content-Disposition: form-data; name="old"\r\nContent-Type: text/plain; charset="UTF-8"', true],
+  ['Content-Disposition: form-data; name="old"\r\nContent-Type: text/plain; charset=latin1', false],
+  ['Content-Disposition: form-data; name="old"\r\nContent-Type: text/html', false],
+  ['Content-Disposition: form-data; name="old"\r\nContent-Transfer-Encoding: 8bit', true],
+  ['Content-Disposition: form-data; name="old"\r\nContent-Transfer-Encoding: base64', false],
+  ['Content-Disposition: form-data; name="old"; filename=blob', false],
+  ['Content-Disposition: form-data; name="old"; filename*=UTF-8\'\'x', false],
+])('a part with %j has its value rewritten: %s', (header, isField) => {
+  const [from, to] = [
+    { isString: true, text: 'x' },
+    { isString: true, text: 'v_x' },
+  ];
+  const rules: readonly RequestRule[] = [{ rule: 'map', member: 'old', in: [], values: [{ from, to }] }];
+  const after = bodyOf([header, isField ? 'v_x' : 'x']);
+  expect(outcomeOf(bodyOf([header, 'x']), { rules })).toBe(after);
+});
+
+test.each([
+  'Content-Disposition: attachment; name=old',
+  "Content-Disposition: form-data; name*=UTF-8''old",
+  'X: 1',
+])('a part with %j has no name that rules know', (header) => {
+  const body = bodyOf([header, 'x']);
+  expect(outcomeOf(body)).toBe(body);
+});
+
 describe('what two readers could read differently is refused', () => {
   const plain = bodyOf(field('a', '1'));
   test.each<[name: string, body: string, outcome: string, settings?: Settings]>([
@@ -238,6 +269,57 @@ describe('what two readers could read differently is refused', () => {
       'a part has no content',
     ],
     [
+      'a line feed alone before the first boundary',
+      `preamble\n${plain}`,
+      'a line feed alone stands before a boundary',
+    ],
+    [
+      'a line feed alone behind a file',
+      bodyOf(file('a', '1')).replace('1\r\n', '1\n'),
+      'a line feed alone stands before a boundary',
+    ],
+    [
+      'a line feed alone in a header',
+      bodyOf(['X: 1\nContent-Disposition: form-data; name=a', '']),
+      'a line of a part’s header ends without CR and LF',
+    ],
+    [
+      'a line feed alone behind a header',
+      plain.replace('\r\n\r\n1', '\r\n\n1'),
+      'a line of a part’s header ends without CR and LF',
+    ],
+    [
+      'a line without a colon',
+      bodyOf(['X\r\nContent-Disposition: form-data; name=a', '']),
+      'the header of a part cannot be read',
+    ],
+    [
+      'something behind the name',
+      bodyOf(['Content-Disposition: form-data; name="a"b', '']),
+      'the header of a part cannot be read',
+    ],
+    [
+      'a preamble of 16 KiB',
+      `${'x'.repeat(16_383)}\r\n${plain}`,
+      'no boundary is where the first part should begin',
+    ],
+    ['a preamble without an end', 'x'.repeat(17_000), 'no boundary is where the first part should begin'],
+    [
+      'a long header',
+      bodyOf([`X: ${'x'.repeat(16_384)}`, '']),
+      'the header of a part is longer than 16384 bytes',
+    ],
+    [
+      'a header without an end',
+      `--B\r\nX: ${'x'.repeat(17_000)}`,
+      'the header of a part is longer than 16384 bytes',
+    ],
+    [
+      'a padded boundary',
+      plain.replace('--B\r\n', `--B${' '.repeat(65)}\r\n`),
+      'a boundary is not followed by CR and LF: another reader might not take it for one',
+    ],
+    [
       'a file without content',
       '--B\r\nContent-Disposition: form-data; name=a; filename=b\r\n\r\n--B--\r\n',
       'a part has no content',
@@ -253,6 +335,22 @@ describe('what two readers could read differently is refused', () => {
     ['a repeated field', bodyOf(field('old', '1'), field('old', '2')), '400 duplicate-member /old'],
   ])('by a rule: %s', (_, body, outcome) => {
     expect(outcomeOf(body)).toBe(outcome);
+  });
+
+  test('a text that is not UTF-8', () => {
+    const [before = '', behind = ''] = bodyOf(field('old', '|')).split('|');
+    const body = concatBytes([bytesOf(before), new Uint8Array([0xe4]), bytesOf(behind)]);
+    const { rules, json: plan } = partsOf();
+    expect(new MultipartPlan(rules, plan).rewrite(body)).toMatchObject({
+      verdict: 'refused',
+      refusal: { status: 400, code: 'malformed-form', reason: 'the text of a field is not UTF-8' },
+    });
+  });
+
+  test('fields for which there is no memory', () => {
+    const { rules, json: plan } = partsOf();
+    const outcome = new MultipartPlan(rules, plan).rewrite(bytesOf(plain), { take: () => false });
+    expect(outcome).toMatchObject({ verdict: 'refused', refusal: { status: 503, code: 'buffer-full' } });
   });
 
   test('fields beyond the limit', () => {
