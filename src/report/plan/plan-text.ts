@@ -34,7 +34,12 @@ export function planParts(plan: Plan): readonly PlanPart[] {
     },
     {
       title: 'Brownouts',
-      sentences: brownouts.length === 0 ? ['No brownout can be chosen: no client has a known rhythm.'] : [],
+      sentences:
+        brownouts.length > 0
+          ? []
+          : [
+              `No brownout can be chosen: ${clients.some((client) => client.rhythm !== undefined) ? 'no client is surely awake on a day that is left for one' : 'no client has a known rhythm'}.`,
+            ],
       ...(brownouts.length === 0
         ? {}
         : {

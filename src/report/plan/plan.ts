@@ -34,11 +34,18 @@ const ROUNDS = [1, 2, 4, 8, 16] as const;
 /** Maximum brownouts of a round. */
 const MAX_A_ROUND = 3;
 
-/** Quiet days before the sunset, in which whoever noticed late can still act. */
+/** Quiet days before the sunset, in which whoever noticed late can still act; of a short time no more than this share. */
 const QUIET_DAYS = 14;
+const QUIET_SHARE = 0.2;
 
 /** The part of the time before the sunset that passes without a brownout. */
 const FIRST_SHARE = 0.25;
+
+/** The chance of being refused at least once above which a brownout of a share surely meets a client. */
+const SURE_CHANCE = 0.95;
+
+/** A client seems to have stopped when it is silent for longer than ever, and than so many days. */
+const LEAST_SILENCE_DAYS = 2;
 
 /** Lengths of brownouts for single clients, in quarters of an hour. */
 const OWN_LENGTHS = [4, 8, 16] as const;
@@ -198,10 +205,10 @@ export function makePlan(counts: PlanTally, options: PlanOptions): Plan | undefi
     deprecation,
     sunset,
     sunsetBecause: because,
-    announcements: announcements(deprecation, sunset, brownouts),
+    announcements: announcements(Math.max(deprecation, now), sunset, brownouts),
     brownouts,
     clients: clients
-      .map((client) => plannedClient(client, windows, brownouts))
+      .map((client) => plannedClient(client, windows, brownouts, rollout))
       .sort(
         (one, other) =>
           Math.min(one.brownouts, 1) - Math.min(other.brownouts, 1) || other.requests - one.requests,
@@ -264,21 +271,30 @@ function longestUsualPause(clients: readonly Planning[]): number {
   );
 }
 
-/** The first working midnight, from Tuesday to Thursday, that is late enough. */
+/** The first working midnight, from Tuesday to Thursday, that is late enough, or the sunset of the rule book if that is later. */
 function sunsetOf(
   deprecation: number,
   pause: number,
-  { now, zone, leadDays, avoid }: PlanOptions,
+  { now, zone, leadDays, avoid, rollout }: PlanOptions,
 ): { readonly sunset: number; readonly because: string } {
   const byLead = Math.max(deprecation, now) + leadDays * DAY_MS;
   const byPause = now + 2 * pause;
   let day = Math.floor(zone.local(Math.max(byLead, byPause)) / DAY_MS) + 1;
   while (weekdayOf(day) < 2 || weekdayOf(day) > 4 || avoid.has(day)) day += 1;
+  const earliest = zone.utcFrom(day * DAY_MS);
+  const declared = rollout?.signals?.sunset;
+  // Who was told a day relies on it.
+  if (declared !== undefined && declared > earliest)
+    return {
+      sunset: declared,
+      because: `the day that the rule book declares; it could be ${zone.text(earliest)}`,
+    };
+  const since = deprecation < now ? 'from now' : 'after the deprecation';
   const because =
     byPause > byLead
       ? `later than twice the longest usual pause of a client, which is ${lengthWords(pause)}`
-      : `${counted(leadDays, 'day')} after the deprecation${pause === 0 ? '' : `, and later than twice the longest usual pause, which is ${lengthWords(pause)}`}`;
-  return { sunset: zone.utcFrom(day * DAY_MS), because };
+      : `at least ${counted(leadDays, 'day')} ${since}${pause === 0 ? '' : `, and later than twice the longest usual pause, which is ${lengthWords(pause)}`}`;
+  return { sunset: earliest, because };
 }
 
 interface ChosenWindow {
@@ -298,7 +314,8 @@ function chooseWindows(
   const clients = all.filter(({ isKnown }) => isKnown);
   const start = Math.max(deprecation, now);
   const first = dayOf(start + (sunset - start) * FIRST_SHARE, zone);
-  const last = dayOf(sunset, zone) - QUIET_DAYS;
+  const quiet = Math.min(QUIET_DAYS, Math.floor(((sunset - start) / DAY_MS) * QUIET_SHARE));
+  const last = dayOf(sunset, zone) - quiet;
   const days: number[] = [];
   for (let day = first; day < last; day += 1) if (!avoid.has(day)) days.push(day);
   const chooser = new WindowChooser(clients, zone);
@@ -508,6 +525,7 @@ function plannedClient(
   client: Planning,
   windows: readonly ChosenWindow[],
   brownouts: readonly PlannedBrownout[],
+  rollout: Rollout | undefined,
 ): PlannedClient {
   const { report, rhythm, forecaster, isKnown, replaced } = client;
   const remarks: string[] = [];
@@ -536,10 +554,17 @@ function plannedClient(
   }
   if (isKnown && met === 0)
     remarks.push(
-      `When it will notice is not known: it has no rhythm that a brownout could be chosen by${missing < 0.999 ? `; it is awake in one of them with a chance of about ${percentWords(Math.round((1 - missing) * 100) / 100)}` : ''}.`,
+      `When it will notice is not known: no brownout could be chosen in which it is surely awake${missing < 0.999 ? `; it is awake in one of them with a chance of about ${percentWords(Math.round((1 - missing) * 100) / 100)}` : ''}.`,
     );
   if (isKnown && forecaster.longestPause > 2 * forecaster.usualPause)
     remarks.push(`It paused for ${lengthWords(forecaster.longestPause)} once, as in a holiday.`);
+  const { silence, longestPause } = forecaster;
+  if (isKnown && silence > Math.max(longestPause, LEAST_SILENCE_DAYS * DAY_MS))
+    remarks.push(
+      `It has been silent for ${lengthWords(silence)}, longer than ever before in the logs: it may be gone.`,
+    );
+  if (rollout?.gone !== undefined && !isFor(rollout.gone, report.client))
+    remarks.push('The sunset of the rule book spares it.');
   return {
     client: report.client,
     ...(report.name === undefined ? {} : { name: report.name }),
@@ -555,28 +580,30 @@ function isFor({ clients, except }: Pick<Brownout, 'clients' | 'except'>, client
   return (clients === undefined || clients.includes(client)) && except?.includes(client) !== true;
 }
 
-function because({ hits, trials, like }: Forecast): string {
+function because({ hits, trials, like, isLonger }: Forecast): string {
+  if (isLonger === true) return 'the brownout is longer than any of its pauses';
   return `it comes ${like === 'every day' ? like : `on ${like}`}, and was awake at that time on ${Math.round(hits)} of the last ${trials}`;
 }
 
-/** What to tell the clients: at the deprecation, before the first brownout, and twice before the end. */
+/** What to tell the clients: at once, before the first brownout, and twice before the end. `start` is the deprecation, or now if that is over. */
 function announcements(
-  deprecation: number,
+  start: number,
   sunset: number,
   brownouts: readonly PlannedBrownout[],
 ): readonly Announcement[] {
   const all = [
-    { at: deprecation, text: 'Announce the end of V1 and its date; send each client its guide.' },
-    ...brownouts
-      .slice(0, 1)
-      .map(({ from }) => ({ at: from - 7 * DAY_MS, text: 'Announce the brownouts with their times.' })),
+    { at: start, text: 'Announce the end of V1 and its date; send each client its guide.' },
+    ...brownouts.slice(0, 1).map(({ from }) => ({
+      at: Math.max(start, from - 7 * DAY_MS),
+      text: 'Announce the brownouts with their times.',
+    })),
     {
       at: sunset - 30 * DAY_MS,
       text: 'Remind the clients that still use V1; report --digest has a text for each.',
     },
     { at: sunset - 7 * DAY_MS, text: 'Call the owners of the clients that still use V1.' },
   ];
-  return all.filter(({ at }) => at >= deprecation).sort((one, other) => one.at - other.at);
+  return all.filter(({ at }) => at >= start).sort((one, other) => one.at - other.at);
 }
 
 function daysWords(days: number): string {
@@ -615,14 +642,16 @@ export function endWarnings(counts: PlanTally, options: PlanOptions): readonly s
   const sunset = rollout?.signals?.sunset;
   const isAhead = sunset !== undefined && sunset > now;
   if (rollout === undefined || (!isAhead && rollout.ends === undefined)) return [];
-  const { clients, endings } = planningOf(counts, options);
+  const { clients: all, endings } = planningOf(counts, options);
+  const { gone } = rollout;
+  const clients = all.filter(({ report }) => gone === undefined || isFor(gone, report.client));
   const warnings = endings.flatMap((ending) => endingWarning(ending, options));
   if (clients.length === 0 || !isAhead) return warnings;
   if (sunset < now + leadDays * DAY_MS)
     warnings.push(
       `sunset: V1 ends on ${zone.text(sunset)} (${zone.name}), in ${counted(Math.floor((sunset - now) / DAY_MS), 'day')}, nearer than the lead time of ${counted(leadDays, 'day')}, and ${counted(clients.length, 'client')} still ${clients.length === 1 ? 'calls' : 'call'}: ${named(clients)}; choose a later day`,
     );
-  const coming = rollout.brownouts.filter(({ until = sunset }) => until > now);
+  const coming = rollout.brownouts.filter(({ from = now, until = sunset }) => until > now && from < sunset);
   const known = clients.filter(({ isKnown }) => isKnown);
   const unmet = known.filter((client) => !coming.some((brownout) => meets(client, brownout, options)));
   if (unmet.length > 0)
@@ -650,20 +679,32 @@ function endingWarning(
   ];
 }
 
+/** Whether a brownout of a rule book surely refuses a request of a client before the sunset. */
 function meets(
-  { report, forecaster }: Planning,
-  brownout: Brownout,
+  { report, rhythm, forecaster }: Planning,
+  { share, operations, ...brownout }: Brownout,
   { now, zone, rollout }: PlanOptions,
 ): boolean {
-  const { from = now, until = rollout?.signals?.sunset ?? now } = brownout;
-  if (!isFor(brownout, report.client) || brownout.operations !== undefined) return false;
+  const sunset = rollout?.signals?.sunset ?? now;
+  const { from = now, until = sunset } = brownout;
+  if (!isFor(brownout, report.client)) return false;
+  // Of a client with other operations the log does not say when it calls which.
+  if (operations !== undefined && !report.operations.every(({ operation }) => operations.includes(operation)))
+    return false;
   const begin = Math.ceil(zone.local(Math.max(from, now)) / QUARTER_MS);
-  const length = Math.floor(zone.local(until) / QUARTER_MS) - begin;
-  // Longer than a week meets whoever has a rhythm of a week.
+  const length = Math.floor(zone.local(Math.min(until, sunset)) / QUARTER_MS) - begin;
   if (length < 1) return false;
   const day = Math.floor(begin / CELLS_A_DAY);
+  // Longer than a week meets whoever has a rhythm of a week.
   const window = { day, start: begin - day * CELLS_A_DAY, length: Math.min(length, 7 * CELLS_A_DAY) };
-  return forecaster.forecast(window).sight === 'sure';
+  if (forecaster.forecast(window).sight !== 'sure') return false;
+  if (share === 100) return true;
+  const inHours = rhythm.hours.reduce(
+    (sum, requests, hour) => sum + (coversHour(window, hour) ? requests : 0),
+    0,
+  );
+  const expected = inHours / forecaster.days.length;
+  return 1 - (1 - share / 100) ** expected >= SURE_CHANCE;
 }
 
 function named(clients: readonly Planning[]): string {

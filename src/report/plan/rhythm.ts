@@ -119,6 +119,8 @@ export interface Forecast {
   readonly hits: number;
   /** The kind of day on which it comes, for people: `working days`, `Tuesdays`. */
   readonly like: string;
+  /** True where it is sure for its length alone: the client was never silent for as long. */
+  readonly isLonger?: true;
 }
 
 /** Days that are alike, with the number of them that a judgement needs and takes. */
@@ -232,6 +234,8 @@ export class Forecaster {
   /** The longest time without a request that came at least twice, in milliseconds; the only one where there is one alone; 0 without any. */
   readonly usualPause: number;
   readonly longestPause: number;
+  /** Milliseconds from its last request to the end of the logs. */
+  readonly silence: number;
   /** Days on which the client was awake. */
   readonly days: readonly number[];
   private readonly calendar: Calendar;
@@ -276,6 +280,7 @@ export class Forecaster {
     const least = Math.max(EXCEPTIONAL_PAUSES * usual, LEAST_EXCEPTION_DAYS * CELLS_A_DAY);
     // The silence up to the end of the log is one that may still be going on.
     if (before !== undefined) pauses.push([before + 1, until]);
+    this.silence = before === undefined ? 0 : (until - before - 1) * QUARTER_MS;
     this.left = [...pauses.filter(([begin, end]) => end - begin > least), ...gaps];
   }
 
@@ -301,7 +306,8 @@ export class Forecaster {
     // It was never silent for as long.
     const isLonger = this.usualPause > 0 && length * QUARTER_MS > this.longestPause;
     const chance = (hits / trials) * (ofDay.hits / Math.max(1, ofDay.trials));
-    return { sight: isLonger ? 'sure' : 'possible', trials, hits: trials * chance, like: ofDay.like };
+    const some = { trials, hits: trials * chance, like: ofDay.like };
+    return isLonger ? { sight: 'sure', isLonger, ...some } : { sight: 'possible', ...some };
   }
 
   /** Foretells whether the client comes on a day. */

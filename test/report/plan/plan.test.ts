@@ -253,6 +253,131 @@ test('a log of an hour is less than a day, and shows no rhythm', () => {
   expect(plan?.unknown).toContainEqual(expect.stringMatching(/^The logs cover less than a day: /));
 });
 
+/** A client with a hash of `letter` alone, seen in these hours (UTC) of each of the last days. */
+function daily(counts: PlanTally, now: number, letter: string, hours: readonly number[], last = 1): void {
+  for (let day = 100; day >= last; day -= 1)
+    for (const hour of hours)
+      counts.add(entryAt(now - day * DAY + hour * HOUR + 600_000, letter.repeat(16), 'bill'));
+}
+
+const OFFICE = [8, 9, 10, 11, 12, 13, 14, 15, 16, 17];
+
+test.each([5, 10, 16, 30, 90])('a lead time of %d days has brownouts, announced before', (leadDays) => {
+  const now = Date.parse('2026-11-25T00:00:00Z');
+  const counts = new PlanTally(new Zone('UTC'));
+  daily(counts, now, 'a', OFFICE);
+  const plan = makePlan(counts, optionsFor(new Zone('UTC'), now, { leadDays }));
+  const { announcements = [], brownouts = [], clients = [], deprecation = 0, sunset = 0 } = plan ?? {};
+  expect(clients[0]?.notices).toBeDefined();
+  const told = announcements.find(({ text }) => text.startsWith('Announce the brownouts'));
+  expect(told?.at).toBeGreaterThanOrEqual(deprecation);
+  for (const { from, until } of brownouts) {
+    expect(told?.at).toBeLessThan(from);
+    expect(until).toBeLessThan(sunset);
+  }
+});
+
+test('where no day is left for a brownout, the reason is not the rhythm of a client', () => {
+  const zone = new Zone('UTC');
+  const now = Date.parse('2026-11-25T00:00:00Z');
+  const counts = new PlanTally(zone);
+  daily(counts, now, 'a', OFFICE);
+  const today = now / DAY;
+  const plan = makePlan(
+    counts,
+    optionsFor(zone, now, { avoid: new Set(Array.from({ length: 120 }, (_, day) => today + day)) }),
+  );
+  const text = JSON.stringify(plan && planParts(plan));
+  expect(text).toContain(
+    'No brownout can be chosen: no client is surely awake on a day that is left for one.',
+  );
+  expect(text).toContain('no brownout could be chosen in which it is surely awake');
+  expect(text).not.toContain('no rhythm');
+});
+
+test('dates of the rule book: a later sunset stays, and one that is over is not counted from', () => {
+  const zone = new Zone('UTC');
+  const now = Date.parse('2026-11-25T00:00:00Z');
+  const counts = new PlanTally(zone);
+  daily(counts, now, 'a', OFFICE);
+  daily(counts, now, 'b', OFFICE, 10);
+  const planned = (since: number, sunset?: number) =>
+    makePlan(
+      counts,
+      optionsFor(zone, now, {
+        rollout: {
+          clients: {},
+          pins: [],
+          brownouts: [],
+          gone: { except: ['a'.repeat(16)] },
+          signals: { since, attributes: true, links: [], ...(sunset !== undefined && { sunset }) },
+        },
+      }),
+    );
+  const late = planned(now - 30 * DAY, now + 200 * DAY);
+  expect(late?.sunset).toBe(now + 200 * DAY);
+  expect(late?.sunsetBecause).toBe('the day that the rule book declares; it could be Wed 24 Feb 2027 00:00');
+  const soon = planned(now - 30 * DAY, now + 20 * DAY);
+  expect(soon?.sunset).toBe(Date.parse('2027-02-24T00:00:00Z'));
+  expect(soon?.sunsetBecause).toMatch(/^at least 90 days from now, /);
+  expect(planned(now + DAY)?.sunsetBecause).toMatch(/^at least 90 days after the deprecation, /);
+  for (const { at } of soon?.announcements ?? []) expect(at).toBeGreaterThanOrEqual(now);
+  expect(soon?.clients.map(({ client, remarks }) => [client[0], remarks])).toEqual([
+    ['a', ['The sunset of the rule book spares it.']],
+    ['b', ['It has been silent for 9 days, longer than ever before in the logs: it may be gone.']],
+  ]);
+});
+
+const NIGHT = { from: 50 * DAY + 2 * HOUR, until: 50 * DAY + 6 * HOUR };
+
+// The office calls ten times a day, and the job of the night once; the sunset is in a hundred days.
+test.each<
+  [
+    string,
+    {
+      readonly from?: number;
+      readonly until?: number;
+      readonly share?: number;
+      readonly operations?: string[];
+    },
+    string[],
+  ]
+>([
+  ['at night', NIGHT, ['a']],
+  ['in the day', { from: 50 * DAY + 8 * HOUR, until: 50 * DAY + 18 * HOUR }, ['b']],
+  ['after the sunset', { from: 110 * DAY, until: 112 * DAY }, ['a', 'b']],
+  ['that begins after the sunset would be', { from: 101 * DAY }, ['a', 'b']],
+  ['that begins before the sunset and goes on', { from: 98 * DAY, until: 120 * DAY }, []],
+  ['without an end', {}, []],
+  ['of their operation', { ...NIGHT, operations: ['bill', 'other'] }, ['a']],
+  ['of another operation', { ...NIGHT, operations: ['other'] }, ['a', 'b']],
+  ['of half of the requests, at night', { ...NIGHT, share: 50 }, ['a', 'b']],
+  [
+    'of half of the requests, in the day',
+    { from: 50 * DAY + 8 * HOUR, until: 50 * DAY + 18 * HOUR, share: 50 },
+    ['b'],
+  ],
+  ['of a hundredth', { from: 50 * DAY, until: 51 * DAY, share: 1 }, ['a', 'b']],
+])('check names whom a brownout %s may miss', (_, { from, until, ...more }, missed) => {
+  const zone = new Zone('UTC');
+  const now = Date.parse('2026-11-25T00:00:00Z');
+  const counts = new PlanTally(zone);
+  daily(counts, now, 'a', OFFICE);
+  daily(counts, now, 'b', [3]);
+  const times = { ...(from && { from: now + from }), ...(until && { until: now + until }) };
+  const rollout = {
+    clients: {},
+    pins: [],
+    brownouts: [{ id: 'x', share: 100, status: 410 as const, ...more, ...times }],
+    signals: { since: now, sunset: now + 100 * DAY, attributes: true, links: [] },
+  };
+  const [warning = ''] = endWarnings(counts, optionsFor(zone, now, { rollout }));
+  expect(['a', 'b'].filter((letter) => warning.includes(letter.repeat(16)))).toEqual(missed);
+  // Whom the sunset spares, nothing ends for.
+  const spared = { ...rollout, gone: { except: ['a'.repeat(16), 'b'.repeat(16)] } };
+  expect(endWarnings(counts, optionsFor(zone, now, { rollout: spared }))).toEqual([]);
+});
+
 test('nobody, or only requests without a key: there is no plan', () => {
   const zone = new Zone('UTC');
   const counts = new PlanTally(zone);
