@@ -156,15 +156,17 @@ function isBodyField(name: string): boolean {
   return BODY_FIELDS.has(name);
 }
 
-/** Returns the fields of a rewritten response once its body has a content coding, in which it has `length` bytes. */
-export function codedResponseFields(headers: HeaderList, coding: string, length: number): string[] {
-  const coded = [
-    ...withoutFields(headers, CONTENT_LENGTH),
-    'Content-Encoding',
-    coding,
-    'Content-Length',
-    String(length),
-  ];
+/**
+ * Returns the fields of a rewritten response once its body has a content coding, in which it has `length` bytes; without one where
+ * nobody has made the body.
+ */
+export function codedResponseFields(
+  headers: HeaderList,
+  coding: string,
+  length: number | undefined,
+): string[] {
+  const coded = [...withoutFields(headers, CONTENT_LENGTH), 'Content-Encoding', coding];
+  if (length !== undefined) coded.push('Content-Length', String(length));
   // Who caches it has to know what the coding was chosen by (RFC 9110 §12.5.5).
   const vary = headerValues(headers, 'vary').join(',').toLowerCase().split(',');
   const isVaried = vary.some((name) => name.trim() === 'accept-encoding' || name.trim() === '*');

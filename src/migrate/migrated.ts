@@ -1,5 +1,5 @@
 import { type Coding, readCoding, readResponseType, type TextFormat } from '../http/content.ts';
-import { fieldsOfAnotherBody, kindOfName } from '../http/fields.ts';
+import { codedResponseFields, fieldsOfAnotherBody, kindOfName } from '../http/fields.ts';
 import {
   FieldNames,
   type HeaderList,
@@ -39,13 +39,15 @@ export function transformsRepresentation(
 
 /**
  * Returns the fields of a response without content as those of the GET that it stands for, where that would be rewritten: a response to
- * HEAD (RFC 9110 §9.3.2), or a 304 (§15.4.5). They tell no length: nobody knows it before a body is rewritten.
+ * HEAD (RFC 9110 §9.3.2), or a 304 (§15.4.5). They tell no length: nobody knows it before a body is rewritten. `keepsCoding` says
+ * whether a rewritten body would get V2's content coding again.
  */
 export function contentlessFields(
   request: RequestFacts,
   rules: CompiledRuleBook,
   status: number,
   headers: HeaderList,
+  keepsCoding: (coding: Coding) => boolean = () => false,
 ): HeaderList {
   const { method } = request;
   const isNotModified = status === 304;
@@ -55,7 +57,13 @@ export function contentlessFields(
   const isRewritten = isNotModified
     ? isMade || plan.appliesTo(200, false)
     : (isMade || plan.appliesTo(status, false)) && isJson(headers, rules.ruleBook.policies.media);
-  return isRewritten ? fieldsOfAnotherBody(headers) : headers;
+  const coding = readCoding(headerValues(headers, 'content-encoding').join(','));
+  // What cannot be decoded is not rewritten.
+  if (!isRewritten || coding === 'unsupported') return headers;
+  const fields = fieldsOfAnotherBody(headers);
+  return coding === undefined || !keepsCoding(coding)
+    ? fields
+    : codedResponseFields(fields, coding, undefined);
 }
 
 /** The status that a V1 client gets for one of V2. */

@@ -175,6 +175,17 @@ test.each([
   expect(headers).toEqual(['Set-Cookie', expected, 'set-cookie', 'a=1', 'Cookie', cookie]);
 });
 
+const JSON_TYPE = 'application/json';
+
+const THREE_READS = `
+operations:
+  renamed: GET /renamed
+  other: GET /other
+  transformed: { match: GET /transformed, transform: ./t.js }
+changes:
+  - { id: c, summary: s, on: [renamed], response: [{ rename: a, to: b }] }
+`;
+
 // RFC 9110 §8.6, §9.3.2 and §15.4.5: the fields are those of the GET.
 test.each([
   ['HEAD', '/renamed', 200, 'application/json', true],
@@ -192,14 +203,7 @@ test.each([
 ])(
   '%s of %s with %d and %j tells a length of V2 no more: %s',
   async (method, rest, status, type, isRewritten) => {
-    const book = await bookIn(`
-operations:
-  renamed: GET /renamed
-  other: GET /other
-  transformed: { match: GET /transformed, transform: ./t.js }
-changes:
-  - { id: c, summary: s, on: [renamed], response: [{ rename: a, to: b }] }
-`);
+    const book = await bookIn(THREE_READS);
     const rules = new CompiledRuleBook({ ...book, modules: { './t.js': { exports: ['response'] } } });
     const headers = ['Content-Type', type, 'Content-Length', '88', 'ETag', '"a"', 'X-Other', '1'];
     const request = { method, rest, operation: rules.match(method, rest) };
@@ -210,7 +214,23 @@ changes:
   },
 );
 
-const JSON_TYPE = 'application/json';
+test.each([
+  ['gzip', 'gzip', ['Content-Encoding', 'gzip', 'Vary', 'Accept-Encoding']],
+  ['x-gzip', 'gzip', ['Content-Encoding', 'gzip', 'Vary', 'Accept-Encoding']],
+  ['br', 'gzip', []],
+  ['identity', 'gzip', []],
+  ['compress', 'gzip', ['Content-Encoding', 'compress']],
+])('HEAD of %s tells the coding of the GET, where a rewritten body keeps %s', async (sent, kept, told) => {
+  const rules = new CompiledRuleBook({
+    ...(await bookIn(THREE_READS)),
+    modules: { './t.js': { exports: ['response'] } },
+  });
+  const request = { method: 'HEAD', rest: '/renamed', operation: undefined };
+  const headers = ['Content-Type', JSON_TYPE, 'Content-Encoding', sent];
+  const fields = contentlessFields(request, rules, 200, headers, (coding) => coding === kept);
+  expect(fields).toEqual(['Content-Type', JSON_TYPE, ...told]);
+});
+
 const FORWARD = { action: 'forward', note: undefined };
 const UNDECODABLE = { action: 'forward', note: 'response-undecodable' };
 const PARTIAL = { action: 'forward', note: 'response-partial' };

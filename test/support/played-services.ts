@@ -68,7 +68,6 @@ async function play(
   write(manner, played, outgoing, incoming);
 }
 
-/** `X-HTTP-Method-Override` is followed, as Rack does: old clients that know no PATCH send it. */
 async function ofReference(
   app: App,
   incoming: IncomingMessage,
@@ -79,15 +78,10 @@ async function ofReference(
   const headers = new Headers();
   for (let at = 0; at < rawHeaders.length; at += 2)
     headers.append(rawHeaders[at] ?? '', rawHeaders[at + 1] ?? '');
-  const override = method === 'POST' ? headers.get('x-http-method-override') : null;
   const hasBody = method !== 'GET' && method !== 'HEAD' && sent.length > 0;
   const target = new URL(url, 'http://127.0.0.1');
-  const request = new Request(`http://127.0.0.1${target.pathname}${target.search}`, {
-    method: override ?? method,
-    headers,
-    body: hasBody ? new Uint8Array(sent) : null,
-  });
-  const response = await app.fetch(request);
+  const init = { method, headers, body: hasBody ? new Uint8Array(sent) : null };
+  const response = await app.fetch(new Request(`http://127.0.0.1${target.pathname}${target.search}`, init));
   return {
     status: response.status,
     fields: [...response.headers],
@@ -125,6 +119,11 @@ const MANNERS: Readonly<Record<string, (scene: Scene) => void>> = {
     ),
   file: ({ played, incoming }) => cut(played, incoming),
   gzip: ({ played, incoming }) => encode(played, 'gzip', incoming),
+  many: ({ played, words }) => {
+    const { data, ...rest } = JSON.parse(played.body.toString()) as { readonly data: readonly unknown[] };
+    const items = Array.from({ length: Number(words[0]) }, (_, at) => data[at % data.length]);
+    played.body = Buffer.from(JSON.stringify({ data: items, ...rest }));
+  },
   nothing: ({ played, words }) => {
     played.status = Number(words[0]);
     played.fields = [];
@@ -216,7 +215,7 @@ function write(
   outgoing: ServerResponse,
   { method }: IncomingMessage,
 ): void {
-  const isFramed = ['chunks', 'trailers', 'until-close'].includes(manner);
+  const isFramed = ['break-chunks', 'chunks', 'trailers', 'until-close'].includes(manner);
   const own = fields.filter(([name]) => name !== 'content-length');
   if (!isFramed && status !== 204 && status !== 304) own.push(['content-length', String(body.length)]);
   if (manner === 'close' || manner === 'until-close') own.push(['connection', 'close']);
@@ -225,6 +224,14 @@ function write(
   outgoing.writeHead(status, own.flat());
   if (manner === 'trailers') outgoing.addTrailers({ 'x-checksum': 'abc' });
   const length = status === 204 || status === 304 || method === 'HEAD' ? 0 : body.length;
+  if (manner === 'reset') {
+    outgoing.destroy();
+    return;
+  }
+  if (manner.startsWith('break')) {
+    outgoing.write(body.subarray(0, 5), () => outgoing.destroy());
+    return;
+  }
   for (let at = 0; at < length; at += 64_000) outgoing.write(body.subarray(at, at + 64_000));
   outgoing.end();
 }

@@ -405,11 +405,16 @@ export class V1Exchange
 
   encodeResponse(coding: Coding, body: Uint8Array, done: (encoded: Uint8Array | undefined) => void): void {
     const { encode } = this.gateway.parts;
-    if (encode === undefined || !takesCoding(this.received.head.acceptEncoding, coding)) {
+    if (encode === undefined || !this.keepsCoding(coding)) {
       done(undefined);
       return;
     }
     this.work((_, finish) => encode(coding, body, (encoded) => finish(() => done(encoded))));
+  }
+
+  /** Whether a rewritten response gets the coding that V2 sent it in. */
+  private keepsCoding(coding: Coding): boolean {
+    return this.gateway.parts.encode !== undefined && takesCoding(this.received.head.acceptEncoding, coding);
   }
 
   rewriteSmallResponse(status: number, body: Uint8Array): ResponseRewrite | undefined {
@@ -539,7 +544,11 @@ export class V1Exchange
 
   protected override responseHeaders(status: number, received: HeaderList): string[] {
     const headers = [
-      ...(this.isFromV2 ? contentlessFields(this.requestFacts, this.rules, status, received) : received),
+      ...(this.isFromV2
+        ? contentlessFields(this.requestFacts, this.rules, status, received, (coding) =>
+            this.keepsCoding(coding),
+          )
+        : received),
     ];
     if (this.isFromV2 && headerValue(headers, 'etag') !== undefined && this.marksTags)
       markTags(headers, this.rules.ruleBook.hash);

@@ -92,7 +92,7 @@ for (const base of bases) {
   let tag = '';
   for (const call of calls) {
     const fields = call.fields.map(([name, value]) => [name, value.replace('{etag}', tag)]);
-    const body = call.body === null ? undefined : Buffer.from(call.body, 'base64');
+    const body = call.body === null ? undefined : readFileSync(call.body);
     try {
       const [status, head, content] = await send({ ...call, address: base + call.path, fields, body });
       tag = head.find(([name]) => name.toLowerCase() === 'etag')?.[1] ?? tag;

@@ -1,6 +1,6 @@
 """
-Plays the calls in a JSON file (argument 2) with a library (argument 1) to each address that follows, and prints a line of JSON for
-each response: status, fields, body in base64; or the class of the error. Such a driver stands in each language: what it sends by
+Plays the calls in a JSON file (argument 2), bodies in files beside it, with a library (argument 1) to each address that follows, and
+prints a line of JSON for each response: status, fields, body in base64; or the class of the error. Such a driver stands in each language: what it sends by
 itself, folds, follows and decodes is the library's own.
 """
 
@@ -182,7 +182,7 @@ for base in sys.argv[3:]:
     tag = ""
     for call in calls:
         fields = [(name, value.replace("{etag}", tag)) for name, value in call["fields"]]
-        body = None if call["body"] is None else base64.b64decode(call["body"])
+        body = None if call["body"] is None else open(call["body"], "rb").read()
         try:
             status, head, content = send(call["method"], base + call["path"], fields, body, call["chunked"])
             tag = next((value for name, value in head if name.lower() == "etag"), tag)
