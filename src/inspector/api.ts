@@ -402,6 +402,8 @@ export interface Explanation {
   /** Absent when the request matches no operation. */
   readonly operation?: string;
   readonly verdict: Verdict;
+  /** Where V1 and V2 have an operation that moved, as the rule book names both; absent for one that did not, and for a refused request. */
+  readonly moved?: { readonly from: string; readonly to: string };
   readonly edits: readonly EditRecord[];
   readonly patch: readonly PatchOperation[];
   readonly refusal?: Refusal;

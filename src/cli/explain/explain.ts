@@ -285,6 +285,12 @@ const VERDICTS: Readonly<Record<Explanation['verdict'], Style>> = {
   served: 'dim',
 };
 
+/** A request that V2 has elsewhere is not unchanged, even where nothing else of it is. */
+function verdictWords({ verdict, moved }: Explanation): string {
+  if (moved === undefined) return verdict;
+  return verdict === 'unchanged' ? 'moved' : `${verdict}, moved`;
+}
+
 /** Formats an explanation for a terminal. Requests and bodies keep their lines. */
 export function explainText(name: string, explanation: Explanation, terminal: Terminal): string {
   const paint = painter(terminal);
@@ -297,7 +303,7 @@ export function explainText(name: string, explanation: Explanation, terminal: Te
   // That the body is flat already is told by its policy and its rule: nothing is edited.
   const made = edits.filter(({ note }) => note !== 'already-flat');
   const sections = [
-    `${title(terminalText(name))}  ${paint(VERDICTS[verdict], verdict)}${operation === undefined ? '' : `  ${operation}`}`,
+    `${title(terminalText(name))}  ${paint(VERDICTS[verdict], verdictWords(explanation))}${operation === undefined ? '' : `  ${operation}`}`,
     refusal === undefined
       ? ''
       : `${paint('red', `${refusal.status} ${refusal.code}`)}${refusal.pointer === undefined ? '' : ` at ${refusal.pointer === '' ? 'the body' : terminalText(refusal.pointer)}`}\n${wrapLines(terminalText(refusalText(refusal)), terminal.columns, 0)}`,

@@ -38,6 +38,7 @@ import {
 } from '../../migrate/transform.ts';
 import { type EditRecord, isOfQuery, type Refusal } from '../../rewrite/records.ts';
 import { modesInForce, ownMode, pinnedRelease } from '../../rollout/rollout-state.ts';
+import { printDestination } from '../../rules/move.ts';
 import { type Modes, ownEnd, type Rollout, type Scope } from '../../rules/rollout.ts';
 import { isTransformed, type RuleBook } from '../../rules/rule-book.ts';
 import type { BodyView, ExplainRequest, Explanation, RequestView } from '../api.ts';
@@ -179,6 +180,7 @@ function explanationOf(
     ruleBook: ruleBook.hash,
     ...(operation === undefined ? {} : { operation: operation.id }),
     verdict: entryVerdict(outcome, decision),
+    ...(outcome.verdict === 'refused' ? {} : movedIn(decision)),
     edits,
     patch: 'patch' in outcome ? outcome.patch : [],
     ...(outcome.verdict === 'refused' ? { refusal: outcome.refusal } : {}),
@@ -205,6 +207,12 @@ function explanationOf(
         : { v2: curlCommand(rawBody(v2Request, sent.body), parts.origin) }),
     },
   };
+}
+
+function movedIn(decision: Decision): Pick<Explanation, 'moved'> {
+  if (decision.route !== 'migrate' || decision.operation?.to === undefined) return {};
+  const { method, template, to } = decision.operation;
+  return { moved: { from: `${method} ${template}`, to: printDestination(to) } };
 }
 
 /** What the rules make of a webhook; its signature is not checked, since that of an example is seldom valid. */

@@ -232,11 +232,19 @@ function targetOf(prefix: string, template: string, query: string): string {
 }
 
 function explained(explanation: Explanation, { hueOf, summaryOf, announce }: ExplainViewProps): VNode {
-  const { verdict, v1Request, v2Request, diff, edits, refusal, note, curl, live } = explanation;
+  const { verdict, moved, v1Request, v2Request, diff, edits, refusal, note, curl, live } = explanation;
+  const isMovedAlone = moved !== undefined && verdict === 'unchanged';
   return el(
     'section',
     { class: 'card', 'aria-label': 'Explanation' },
-    el('h3', null, part(VerdictBadge, { outcome: verdict }), ' ', refusal?.detail ?? note ?? ''),
+    el(
+      'h3',
+      null,
+      !isMovedAlone && part(VerdictBadge, { outcome: verdict }),
+      moved === undefined ? '' : ` Moved: ${moved.from} → ${moved.to} `,
+      ' ',
+      refusal?.detail ?? note ?? '',
+    ),
     live !== undefined && liveNotes(live),
     part(DiffPane, {
       changed: {

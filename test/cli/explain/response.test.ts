@@ -47,3 +47,22 @@ test('a request that is refused has no response', async () => {
     'The request does not reach V2 (malformed-json), so that there is no response of V2.\n',
   ]);
 });
+
+test.each([
+  ['GET', '/bills', '', 'moved', 'listBills'],
+  ['POST', '/bills', '{"status":"open"}', 'rewritten, moved', 'createBill'],
+])(
+  'a request that V2 has elsewhere is not called unchanged: %s %s %s',
+  async (method, path, body, words, operation) => {
+    const sent = body === '' ? '' : ` -H 'Content-Type: application/json' -d '${body}'`;
+    const command = `curl -X ${method} http://localhost/api/v1${path}${sent}`;
+    const { out } = await commandRun([
+      'explain',
+      '--rules',
+      'examples/invoicing/rules.yaml',
+      '--curl',
+      command,
+    ]);
+    expect(out.split('\n', 1)).toEqual([`${method} /api/v1${path}  ${words}  ${operation}`]);
+  },
+);
