@@ -1,7 +1,7 @@
 import { type ClientReport, clientWouldFail } from '../report/client-report.ts';
 import type { Report } from '../report/report.ts';
 import { count, counted } from '../report/text.ts';
-import { errorName } from '../rewrite-log/entry.ts';
+import { errorValue } from '../rewrite-log/entry.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
 import type { RequestSums } from '../rewrite-log/history.ts';
 import { wouldFail } from '../rollout/body-checks.ts';
@@ -101,7 +101,7 @@ function errorItems({ groups }: ErrorGroups): readonly OverviewItem[] {
       sentence: errorSentence(group),
       place: {
         view: 'traffic' as const,
-        filter: printFilter([{ negated: false, field: 'error', values: [errorName(group.error)] }]),
+        filter: printFilter([{ negated: false, field: 'error', values: [errorValue(group.error)] }]),
       },
     })),
     ...(rest > 0

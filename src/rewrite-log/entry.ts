@@ -301,9 +301,14 @@ export function errorsOf(entry: Entry): readonly EntryError[] {
   return errors;
 }
 
-/** The name of an error, as the filter field `error` takes it: `v2-422 /property/suburb`. */
+/** The name of an error: `v2-422 /property/suburb`. */
 export function errorName({ by, code, pointer }: EntryError): string {
   return `${by}-${code}${pointer === undefined ? '' : ` ${pointer === '' ? '/' : pointer}`}`;
+}
+
+/** The value of the filter `error` that accepts this kind of error and no other: one without a place has a hyphen for it. */
+export function errorValue(error: EntryError): string {
+  return error.pointer === undefined ? `${errorName(error)} -` : errorName(error);
 }
 
 function errorAt(by: ErrorSource, code: string, pointer: string | undefined): EntryError {

@@ -1,7 +1,7 @@
 import type { ResponseRecord } from '../rewrite/response-rules.ts';
 import { didYouMean } from '../rules/rule-book-fault.ts';
 import { REQUEST_RULE_NAMES, RESPONSE_RULE_NAMES } from '../rules/rule.ts';
-import { editCount, errorName, errorsOf, modeOf, sentTo, type Entry } from './entry.ts';
+import { editCount, errorName, errorsOf, errorValue, modeOf, sentTo, type Entry } from './entry.ts';
 
 const RULE_NAMES: readonly string[] = [...new Set([...REQUEST_RULE_NAMES, ...RESPONSE_RULE_NAMES])];
 
@@ -213,7 +213,7 @@ export const FILTER_FIELDS = {
   path: 'part of the V1 or V2 path',
   failure: 'code of the failure, also of a dry run; * for any, - for none',
   error:
-    'error as the view Errors groups them, such as "v2-422 /name", v2-422 or 422; a trailing * matches any ending, * any, - none',
+    'error as the view Errors groups them, such as "v2-422 /name", "v2-422 -" without a place, v2-422 or 422; a trailing * matches any ending, * any, - none',
   cause: 'part of the cause of a failure, such as ECONNREFUSED or "no response head"; * for any, - for none',
   note: 'part of a note of the entry, of its response or of an edit; incomplete: the client did not get the end of its response',
   version: 'the x-api-version sent, or why: absent, invalid, future, client, pin',
@@ -300,7 +300,7 @@ function fieldTest(field: FilterField, value: string, names: ClientNames): Value
         if (value === '-') return errors.length === 0;
         // With its place, without it, or by its code alone.
         return errors.some((error) =>
-          [errorName(error), `${error.by}-${error.code}`, error.code].some((name) => isLike(name, value)),
+          [errorValue(error), `${error.by}-${error.code}`, error.code].some((name) => isLike(name, value)),
         );
       };
     case 'cause':

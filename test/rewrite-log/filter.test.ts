@@ -72,6 +72,7 @@ test.each<[text: string, accepted: boolean]>([
   ['error:v2-422', true],
   ['error:422', true],
   ['error:v1-422', false],
+  ['error:"v2-422 -"', false],
   ['error:"v2-422 /property/suburb"', true],
   ['error:"v2-422 /property"', false],
   ['acme', true],

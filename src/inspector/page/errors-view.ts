@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { errorName, type ErrorSource } from '../../rewrite-log/entry.ts';
+import { errorName, type ErrorSource, errorValue } from '../../rewrite-log/entry.ts';
 import { printFilter } from '../../rewrite-log/filter.ts';
 import type { ErrorGroup, ErrorGroups } from '../api.ts';
 import { useAsked } from './admin-client.ts';
@@ -84,6 +84,6 @@ function errorColumns(go: Go): readonly Column<ErrorGroup>[] {
 
 function codeLink(error: ErrorGroup['error'], go: Go): VNode {
   const name = errorName(error);
-  const filter = printFilter([{ negated: false, field: 'error', values: [name] }]);
+  const filter = printFilter([{ negated: false, field: 'error', values: [errorValue(error)] }]);
   return linkButton(visibleText(error.code), toExchanges(go, filter), `Show the exchanges with ${name}`);
 }

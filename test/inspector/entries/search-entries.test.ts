@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { entryHistogram, errorGroups } from '../../../src/inspector/entries/search-entries.ts';
 import { Capture } from '../../../src/rewrite-log/capture.ts';
-import { errorName, isNotable, type Entry } from '../../../src/rewrite-log/entry.ts';
+import { errorName, errorValue, isNotable, type Entry } from '../../../src/rewrite-log/entry.ts';
 import { type FilterTest, isFilterFault, parseFilter, printFilter } from '../../../src/rewrite-log/filter.ts';
 import { Ring } from '../../../src/rewrite-log/history.ts';
 import { fuzzRuns } from '../../support/fuzz.ts';
@@ -166,7 +166,7 @@ test('the filter of a group accepts as many kept exchanges as it counts', async 
       const ring = ringOf(...entries);
       const { groups } = await groupsOf(ring);
       for (const { error, count } of groups) {
-        const text = printFilter([{ negated: false, field: 'error', values: [errorName(error)] }]);
+        const text = printFilter([{ negated: false, field: 'error', values: [errorValue(error)] }]);
         const filter = parseFilter(text);
         if (isFilterFault(filter)) throw new Error(filter.message);
         const kept = [...ring.numbersBefore(Infinity)].flatMap((seq) => ring.at(seq) ?? []);
