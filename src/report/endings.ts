@@ -2,7 +2,7 @@ import type { Ends } from '../rules/rollout.ts';
 import { type ClientReport, dayBefore } from './client-report.ts';
 import { counted } from './text.ts';
 import { NO_KEY } from './tally/tally.ts';
-import { DAY_MS } from './tally/time-slots.ts';
+import { DAY_MS, type DayRhythm } from './tally/time-slots.ts';
 
 /** An operation or change that ends before V1 as a whole does, and who still uses it. */
 export interface Ending {
@@ -222,6 +222,17 @@ const LEAST_GAP_MS = 2 * DAY_MS;
 const LEAST_OPERATIONS = 0.75;
 const LEAST_LIKENESS = 0.8;
 
+/**
+ * How much more often, or rarely, both keys may come, how much more they may send on a day, and the days of a key below which nobody can
+ * say either.
+ */
+const RARER = 3;
+const BUSIER = 5;
+const LEAST_DAYS = 4;
+
+/** Of a key without a day. */
+const ONCE: DayRhythm = { count: 0, span: 0, longestPause: 0 };
+
 /** Requests of each key below which it is hardly known. */
 const LEAST_REQUESTS = 5;
 
@@ -235,6 +246,7 @@ interface KeyUse {
   readonly last: number;
   readonly requests: number;
   readonly operations: ReadonlySet<string>;
+  readonly days: DayRhythm;
   /** Silence after which the key is taken to be used no more. */
   readonly gap: number;
   /** Requests by hour of the day, where that is known. */
@@ -243,24 +255,24 @@ interface KeyUse {
 
 /** What a report does not say of its clients, each by its hash. */
 interface UseOfKeys {
-  /** The longest time between two days with a request, in days. */
-  readonly pauseOf: (client: string) => number;
+  /** How often it came; undefined for a client that the report does not have. */
+  readonly rhythmOf: (client: string) => DayRhythm | undefined;
   /** Requests by hour of the day, where that is known. */
   readonly hoursOf?: (client: string) => Float64Array | undefined;
 }
 
 /**
- * Pairs of keys of which one ends where the other begins, with the same operations and, where those are known, at
+ * Pairs of keys of which one ends where the other begins, with the same operations, as often and, where those are known, at
  * the same hours of the day. A key that could be paired with several is in no pair: which one is not known. Report and plan tell
  * rotated keys by this rule; the plan knows the hours, which a running gateway does not, and may tell two clients apart by them.
  */
 export function rotatedKeys(
   clients: readonly ClientReport[],
-  { pauseOf, hoursOf = () => undefined }: UseOfKeys,
+  { rhythmOf, hoursOf = () => undefined }: UseOfKeys,
 ): readonly RotatedKey[] {
   const all = clients
     .filter(({ client }) => client !== NO_KEY)
-    .map((client) => keyUse(client, pauseOf(client.client), hoursOf(client.client)));
+    .map((client) => keyUse(client, rhythmOf(client.client) ?? ONCE, hoursOf(client.client)));
   const byFirst = all.toSorted((one, other) => one.first - other.first);
   const end = all.reduce((latest, { last }) => Math.max(latest, last), 0);
   const pairs = all.flatMap((old) => {
@@ -282,7 +294,7 @@ export function rotatedKeys(
 
 function keyUse(
   { client, firstSeen, lastSeen, v1, operations }: ClientReport,
-  pause: number,
+  days: DayRhythm,
   hours: Float64Array | undefined,
 ): KeyUse {
   return {
@@ -291,7 +303,8 @@ function keyUse(
     last: Date.parse(lastSeen),
     requests: v1,
     operations: new Set(operations.map(({ operation }) => operation)),
-    gap: Math.max(LEAST_GAP_MS, 1.5 * pause * DAY_MS),
+    days,
+    gap: Math.max(LEAST_GAP_MS, 1.5 * days.longestPause * DAY_MS),
     hours,
   };
 }
@@ -301,9 +314,27 @@ function seemsRotated(old: KeyUse, young: KeyUse): boolean {
   // Still in use beside it, or not used since: somebody else's.
   if (young.last <= old.last || young.last - old.last < old.last - young.first) return false;
   if (operationsInCommon(old, young) < LEAST_OPERATIONS) return false;
+  if (!comesAsOften(old.days, young.days) || !comesAsOften(young.days, old.days)) return false;
+  if (!sendsAsMuch(old, young)) return false;
   return old.hours === undefined || young.hours === undefined
     ? true
     : hoursInCommon(old.hours, young.hours) >= LEAST_LIKENESS;
+}
+
+/** True where the days of one key may be those of a client that comes as often as the other; of a key with few days that is not known. */
+function comesAsOften({ count, span }: DayRhythm, other: DayRhythm): boolean {
+  if (count < LEAST_DAYS) return true;
+  const expected = ((count - 1) / span) * (other.span + 1);
+  const isMore = other.count > RARER * Math.max(1, expected);
+  const isLess = RARER * (other.count + 1) < expected;
+  return !isMore && !isLess;
+}
+
+/** True where both keys send about as many requests on a day of theirs, or one is hardly known. */
+function sendsAsMuch(...keys: readonly [KeyUse, KeyUse]): boolean {
+  if (keys.some(({ days }) => days.count < LEAST_DAYS)) return true;
+  const [one, other] = keys.map(({ requests, days }) => requests / days.count);
+  return Math.max(one ?? 0, other ?? 0) <= BUSIER * Math.min(one ?? 0, other ?? 0);
 }
 
 function firstFrom(byFirst: readonly KeyUse[], time: number): number {

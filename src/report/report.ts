@@ -6,7 +6,7 @@ import type { LogGap } from './log-gaps.ts';
 import type { ShadowView } from '../rollout/rollout-tally.ts';
 import type { ReportCoverage, ReportTally } from './report-totals.ts';
 import type { Span } from './tally/span.ts';
-import { DAY_MS, dayNumber } from './tally/time-slots.ts';
+import { DAY_MS, dayNumber, type DayRhythm } from './tally/time-slots.ts';
 import { counted } from './text.ts';
 
 /** Traffic of one day (UTC), for the burn-down. */
@@ -150,10 +150,10 @@ function* reportSteps(tally: ReportTally, options: ReportOptions): Generator<und
   const { now, observed, coverage } = options;
   const clock = { now: Date.parse(now), goneAfterDays, allV1: tally.v1 };
   const clients: ClientReport[] = [];
-  const pauses = new Map<string, number>();
+  const rhythms = new Map<string, DayRhythm>();
   for (const [hash, client] of tally.clients) {
     if (client.v1.count === 0) continue;
-    pauses.set(hash, client.days.rhythm.longestPause);
+    rhythms.set(hash, client.days.rhythm);
     clients.push(clientReport(hash, client, clock, options.names?.get(hash)));
     if (clients.length % CLIENTS_PER_STEP === 0) yield;
   }
@@ -206,10 +206,7 @@ function* reportSteps(tally: ReportTally, options: ReportOptions): Generator<und
     ...(options.ends === undefined ? {} : { endings: endingsOf(clients, options.ends, now) }),
     ...(clients.some(({ newcomer }) => newcomer !== undefined)
       ? {
-          newcomers: newClientsOf(
-            clients,
-            rotatedKeys(clients, { pauseOf: (hash) => pauses.get(hash) ?? 0 }),
-          ),
+          newcomers: newClientsOf(clients, rotatedKeys(clients, { rhythmOf: (hash) => rhythms.get(hash) })),
         }
       : {}),
     ...(options.logs === undefined ? {} : { logs: options.logs }),

@@ -243,7 +243,7 @@ function planningOf(
   const calendar = new Calendar(observedTime(since, until, gaps, zone));
   // A key that may only pause is still somebody's.
   const pairs = rotatedKeys(report.clients, {
-    pauseOf: (client) => counts.tally.clients.get(client)?.days.rhythm.longestPause ?? 0,
+    rhythmOf: (client) => counts.tally.clients.get(client)?.days.rhythm,
     hoursOf: (client) => counts.rhythms.get(client)?.hours,
   });
   const rotated = pairs.filter(({ isSettled }) => isSettled);

@@ -42,6 +42,15 @@ export class TimeSlots {
   }
 }
 
+/** How often a client came, in days. */
+export interface DayRhythm {
+  /** Days with a request. */
+  readonly count: number;
+  /** Days from the first to the last one, and the longest time between two neighbouring ones; 0 for a single day. */
+  readonly span: number;
+  readonly longestPause: number;
+}
+
 /** The days (UTC) on which a client was seen, in any order. */
 export class ActiveDays {
   private readonly marked = new MarkedNumbers(MAX_DAYS);
@@ -56,17 +65,19 @@ export class ActiveDays {
     return this.marked.values();
   }
 
-  /** Days from the first to the last one, and the longest time in days between two neighbouring ones; 0 for a single day. */
-  get rhythm(): { readonly span: number; readonly longestPause: number } {
+  /** How often it came. */
+  get rhythm(): DayRhythm {
     let first: number | undefined;
     let last = 0;
     let longestPause = 0;
+    let count = 0;
     for (const day of this.marked.values()) {
+      count += 1;
       if (first === undefined) first = day;
       else longestPause = Math.max(longestPause, day - last);
       last = day;
     }
-    return { span: last - (first ?? last), longestPause };
+    return { count, span: last - (first ?? last), longestPause };
   }
 }
 
