@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { listen } from '../../src/node/clients/listen.ts';
 import { openReferenceStore } from '../../src/node/reference.ts';
 import type { DialectName } from '../../src/reference/dialect.ts';
@@ -80,7 +80,12 @@ async function ofReference(
     headers.append(rawHeaders[at] ?? '', rawHeaders[at + 1] ?? '');
   const hasBody = method !== 'GET' && method !== 'HEAD' && sent.length > 0;
   const target = new URL(url, 'http://127.0.0.1');
-  const init = { method, headers, body: hasBody ? new Uint8Array(sent) : null };
+  // The fields of HEAD are those of GET.
+  const init = {
+    method: method === 'HEAD' ? 'GET' : method,
+    headers,
+    body: hasBody ? new Uint8Array(sent) : null,
+  };
   const response = await app.fetch(new Request(`http://127.0.0.1${target.pathname}${target.search}`, init));
   return {
     status: response.status,
@@ -106,10 +111,12 @@ const json = (played: Played, body: unknown): void => {
 
 /** What each manner changes in a response; those that are missing here concern how it is written. */
 const MANNERS: Readonly<Record<string, (scene: Scene) => void>> = {
+  br: ({ played, incoming }) => encode(played, 'br', incoming),
   chunks: ({ played, words }) => void (played.body = Buffer.alloc(Number(words[0]), 'chunk ')),
   cookies: ({ played }) =>
     void played.fields.push(['set-cookie', 'one=1; Path=/'], ['set-cookie', 'two=2; Path=/; HttpOnly']),
   deflate: ({ played, incoming }) => encode(played, 'deflate', incoming),
+  code: ({ played, words }) => void (played.status = Number(words[0])),
   echo: ({ played, incoming, sent }) =>
     json(played, [incoming.headers['content-type'], sent.toString('base64')]),
   fields: ({ played, words, incoming }) =>
@@ -119,6 +126,11 @@ const MANNERS: Readonly<Record<string, (scene: Scene) => void>> = {
     ),
   file: ({ played, incoming }) => cut(played, incoming),
   gzip: ({ played, incoming }) => encode(played, 'gzip', incoming),
+  links: ({ played, incoming, prefix }) =>
+    void played.fields.push(
+      ['link', `<http://${incoming.headers.host}${prefix}/clients/10>; rel="client"`],
+      ['content-location', `${prefix}/orders/floor_plans/4`],
+    ),
   many: ({ played, words }) => {
     const { data, ...rest } = JSON.parse(played.body.toString()) as { readonly data: readonly unknown[] };
     const items = Array.from({ length: Number(words[0]) }, (_, at) => data[at % data.length]);
@@ -133,10 +145,18 @@ const MANNERS: Readonly<Record<string, (scene: Scene) => void>> = {
     const notes = JSON.stringify({ notes: 'pad '.repeat(Number(words[0]) / 4) }).slice(1, -1);
     played.body = Buffer.from(played.body.toString().replace('"id":', () => `${notes},"id":`));
   },
+  odd: ({ played }) =>
+    void played.fields.push(['x-empty', ''], ['x-latin', 'caf\u00e9'], ['x-long', 'long'.repeat(2000)]),
   page: ({ played, words }) => {
     played.status = Number(words[0]);
     played.fields = [['content-type', 'text/html']];
     played.body = Buffer.from('<h1>Bad Gateway</h1>');
+  },
+  range: ({ played, incoming }) => {
+    if (incoming.headers.range !== 'bytes=0-9') return;
+    played.status = 206;
+    played.fields.push(['content-range', `bytes 0-9/${played.body.length}`]);
+    played.body = played.body.subarray(0, 10);
   },
   redirect: ({ played, words: [status, to = '', path = to], incoming, prefix }) => {
     if (!incoming.url?.endsWith('/moved')) return;
@@ -152,25 +172,42 @@ const MANNERS: Readonly<Record<string, (scene: Scene) => void>> = {
     json(played, { errors: [{ status, title: 'Played', detail: 'as the call wants it' }] });
     played.fields.push(['retry-after', '0']);
   },
+  twice: ({ played }) =>
+    void played.fields.push(
+      ['x-twice', 'one'],
+      ['x-twice', 'two'],
+      ['www-authenticate', 'Basic realm="a"'],
+      ['www-authenticate', 'Bearer'],
+    ),
   tag: ({ played, incoming }) => validate(played, incoming),
   type: ({ played, words }) => {
     played.fields = played.fields.filter(([name]) => name !== 'content-type');
-    played.fields.push(['content-type', words.join(' ')]);
+    if (words.length > 0) played.fields.push(['content-type', words.join(' ')]);
   },
+  zstd: ({ played, incoming }) => encode(played, 'zstd', incoming),
 };
 
-function encode(played: Played, coding: 'gzip' | 'deflate', { headers }: IncomingMessage): void {
+const ENCODERS = {
+  br: brotliCompressSync,
+  deflate: deflateSync,
+  gzip: gzipSync,
+  zstd: zstdCompressSync,
+} as const;
+
+/** Encodes where the client names the coding, as a service does that reads no weights but 0. */
+function encode(played: Played, coding: keyof typeof ENCODERS, { headers }: IncomingMessage): void {
   played.fields.push(['vary', 'Accept-Encoding']);
-  if (headers['accept-encoding']?.includes(coding) !== true) return;
+  const accepted = headers['accept-encoding'] ?? '';
+  if (!(accepted === '*' || accepted.includes(coding)) || accepted.includes(`${coding};q=0`)) return;
   played.fields.push(['content-encoding', coding]);
-  played.body = coding === 'gzip' ? gzipSync(played.body) : deflateSync(played.body);
+  played.body = ENCODERS[coding](played.body);
 }
 
 /** Answers ranges of 1,000 bytes (RFC 9110 §14). */
 function cut(played: Played, { headers }: IncomingMessage): void {
   const size = 1000;
   played.body = Buffer.from('0123456789'.repeat(size / 10));
-  played.fields.push(['accept-ranges', 'bytes']);
+  played.fields.push(['accept-ranges', 'bytes'], ['etag', '"f"']);
   const match = /^bytes=(\d*)-(\d*)$/.exec(headers.range ?? '');
   if (match === null) return;
   const [, first = '', last = ''] = match;
@@ -213,16 +250,17 @@ function write(
   manner: string,
   { status, fields, body }: Played,
   outgoing: ServerResponse,
-  { method }: IncomingMessage,
+  { method, httpVersion }: IncomingMessage,
 ): void {
+  const hasTrailers = manner === 'trailers' && httpVersion === '1.1';
   const isFramed = ['break-chunks', 'chunks', 'trailers', 'until-close'].includes(manner);
   const own = fields.filter(([name]) => name !== 'content-length');
   if (!isFramed && status !== 204 && status !== 304) own.push(['content-length', String(body.length)]);
   if (manner === 'close' || manner === 'until-close') own.push(['connection', 'close']);
-  if (manner === 'trailers') own.push(['trailer', 'x-checksum']);
+  if (hasTrailers) own.push(['trailer', 'x-checksum']);
   if (manner === 'until-close') outgoing.useChunkedEncodingByDefault = false;
   outgoing.writeHead(status, own.flat());
-  if (manner === 'trailers') outgoing.addTrailers({ 'x-checksum': 'abc' });
+  if (hasTrailers) outgoing.addTrailers({ 'x-checksum': 'abc' });
   const length = status === 204 || status === 304 || method === 'HEAD' ? 0 : body.length;
   if (manner === 'reset') {
     outgoing.destroy();

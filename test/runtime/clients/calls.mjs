@@ -51,6 +51,37 @@ const LIBRARIES = {
       const response = await fetch(address, init);
       return [response.status, [...response.headers], Buffer.from(await response.arrayBuffer())];
     },
+  axios: async () => {
+    const { default: axios } = await import('axios');
+    return async ({ method, address, fields, body, chunked }) => {
+      const response = await axios.request({
+        url: address,
+        method,
+        headers: grouped(fields),
+        data: chunked ? Readable.from(parts(body)) : body,
+        responseType: 'arraybuffer',
+        validateStatus: () => true,
+        timeout: TIMEOUT,
+      });
+      return [response.status, listed(response.headers), response.data];
+    };
+  },
+  got: async () => {
+    const { default: got } = await import('got');
+    return async ({ method, address, fields, body, chunked }) => {
+      const response = await got(address, {
+        method,
+        headers: grouped(fields),
+        body: chunked ? Readable.from(parts(body)) : body,
+        responseType: 'buffer',
+        throwHttpErrors: false,
+        retry: { limit: 0 },
+        timeout: { request: TIMEOUT },
+        allowGetBody: true,
+      });
+      return [response.statusCode, listed(response.headers), Buffer.from(response.body)];
+    };
+  },
   curl:
     () =>
     ({ method, address, fields, body, chunked }) =>
@@ -85,10 +116,14 @@ const LIBRARIES = {
       }),
 };
 
+/** Fields of a record with lists, as pairs. */
+const listed = (record) =>
+  Object.entries(record).flatMap(([name, values]) => [values].flat().map((value) => [name, value]));
+
 const calls = JSON.parse(readFileSync(file, 'utf8'));
 
 for (const base of bases) {
-  const send = LIBRARIES[library]();
+  const send = await LIBRARIES[library]();
   let tag = '';
   for (const call of calls) {
     const fields = call.fields.map(([name, value]) => [name, value.replace('{etag}', tag)]);

@@ -55,13 +55,13 @@ function curl(): callable
 }
 
 /** `file_get_contents`: HTTP/1.1 with a connection for each request, as its users write it. */
-function streams(): callable
+function streams(float $version = 1.1): callable
 {
-    return function ($method, $address, $fields, $body, $chunked) {
+    return function ($method, $address, $fields, $body, $chunked) use ($version) {
         $options = [
             'method' => $method,
             'header' => array_map(fn ($field) => "$field[0]: $field[1]", $fields),
-            'protocol_version' => 1.1,
+            'protocol_version' => $version,
             'ignore_errors' => true,
             'timeout' => 20,
         ];
@@ -71,6 +71,12 @@ function streams(): callable
         $status = array_values(preg_grep('~^HTTP/~', $http_response_header));
         return [(int) explode(' ', end($status))[1], pairs($http_response_header), $content];
     };
+}
+
+/** As PHP before 8.0 spoke. */
+function http10(): callable
+{
+    return streams(1.0);
 }
 
 function guzzle(): callable

@@ -18,7 +18,7 @@ sub read_file {
 sub parts {
     my ($body) = @_;
     my $at = 0;
-    return sub { my $part = substr($body, $at, 1000) // ''; $at += 1000; return $at - 1000 < length($body) ? $part : undef };
+    return sub { return undef if $at >= length $body; $at += 1000; return substr($body, $at - 1000, 1000) };
 }
 
 sub lwp {

@@ -72,8 +72,10 @@ def with_http_client():
         if place.netloc not in kept:
             kept[place.netloc] = http.client.HTTPConnection(place.netloc, timeout=TIMEOUT)
         connection = kept[place.netloc]
-        # The absolute form, as through a proxy.
-        connection.putrequest(method, address)
+        names = {name.lower() for name, _ in fields}
+        # The absolute form, as through a proxy; with another Host it would name two.
+        target = address.removeprefix(f"http://{place.netloc}") if "host" in names else address
+        connection.putrequest(method, target, "host" in names, "accept-encoding" in names)
         for name, value in fields:
             connection.putheader(name, value.encode("latin-1"))
         if body is not None and not chunked:
