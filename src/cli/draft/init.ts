@@ -94,7 +94,7 @@ ${questions === 0 ? 'Next:' : `Answer the TODO lines of ${rules}: remove the mar
   capture-gateway check --rules ${rules} --v1 ${options.v1} --v2 ${options.v2}
   capture-gateway test --rules ${rules} --update
   capture-gateway serve --config ${join(dir, 'gateway.yaml')}
-`,
+${spelling()}`,
   );
   if (faults.length > 0) process.exitCode = FAILURE;
   return undefined;
@@ -173,4 +173,14 @@ until both are right; then add requests of your own. capture-gateway test plays 
 
 ${texts.join('\n\n')}
 `;
+}
+
+/** How to write `capture-gateway` where no program of that name is on the path; empty where one is. */
+function spelling(): string {
+  const program = import.meta.url.endsWith('.ts')
+    ? 'npm run -s gateway --'
+    : process.env['npm_command'] === 'exec'
+      ? 'npx capture-gateway'
+      : undefined;
+  return program === undefined ? '' : `Here, write "${program}" for capture-gateway.\n`;
 }

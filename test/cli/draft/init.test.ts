@@ -26,6 +26,7 @@ test('init writes settings, rules with questions, and cases that pass; then noth
     'capture-gateway test',
     'capture-gateway serve',
   ]);
+  expect(first.out).toContain('\nHere, write "npm run -s gateway --" for capture-gateway.\n');
   expect(
     readdirSync(folder, { recursive: true, encoding: 'utf8' }).toSorted((one, other) =>
       one < other ? -1 : 1,
