@@ -50,8 +50,8 @@ const OPERATORS: Readonly<Record<string, readonly (readonly [kind: Kind, operato
 };
 
 /**
- * Returns all mutations of a source of TypeScript, in the order of the text. Left out are types, the addresses of imports, and
- * sentences: what they say is for people, and a test that holds each word would only hold it twice.
+ * Returns all mutations of a source of TypeScript, in the order of the text. Left out are types, the addresses of imports, fallbacks of
+ * elements, and sentences: what they say is for people, and a test that holds each word would only hold it twice.
  */
 export function mutationsOf(name: string, source: string): readonly Mutation[] {
   const mutations: Mutation[] = [];
@@ -76,7 +76,12 @@ export function mutationsOf(name: string, source: string): readonly Mutation[] {
     BinaryExpression(node) {
       if (node.operator !== '+' || !isText(source.slice(node.start, node.end))) between(node);
     },
-    LogicalExpression: between,
+    LogicalExpression(node) {
+      between(node);
+      // An element that is always there: the fallback is for the compiler (noUncheckedIndexedAccess), and nothing reaches it.
+      const { left, operator, right } = node;
+      if (operator === '??' && left.type === 'MemberExpression' && left.computed) exclude(right);
+    },
     AssignmentExpression(node) {
       if (!isText(source.slice(node.right.start, node.right.end))) between(node);
     },

@@ -96,7 +96,8 @@ function readCommands(commands: readonly ShellCommand[], readFile: ReadFile, she
     const program = textOf(words[0]?.bytes ?? '');
     const script = scriptOf(words);
     const inside = script === undefined ? undefined : readBash(script, readFile);
-    if (inside !== undefined && !('fault' in inside)) reads.push(readCommands(inside, readFile, shells + 1));
+    if (inside !== undefined && !('fault' in inside))
+      reads.push(readCommands(withInput(inside, command.stdin), readFile, shells + 1));
     else if (CURL.test(program)) {
       reads.push(readCurlCommand({ ...command, words }, readFile));
       if (command.operator === '&' && words.at(-1)?.bytes.includes('?') === true)
@@ -126,6 +127,14 @@ function readCommands(commands: readonly ShellCommand[], readFile: ReadFile, she
     faults: reads.flatMap(({ faults }) => faults),
     notes: [...new Set(reads.flatMap(({ notes }) => notes))],
   };
+}
+
+/** The commands of a shell with its standard input, which each of them has that nothing is piped into. */
+function withInput(commands: readonly ShellCommand[], stdin: ShellCommand['stdin']): readonly ShellCommand[] {
+  if (stdin === undefined) return commands;
+  return commands.map((command, at) =>
+    command.stdin === undefined && commands[at - 1]?.operator !== '|' ? { ...command, stdin } : command,
+  );
 }
 
 /** The beginning of a text, with such spaces as their code points. */

@@ -185,7 +185,9 @@ class BashReader {
   readonly #text: string;
   #at = 0;
   #depth = 0;
-  readonly #variables = new Map<string, string>();
+  /** Undefined for a variable whose value is not known here. */
+  readonly #variables = new Map<string, string | undefined>();
+  readonly #arrays = new Map<string, readonly WordInWork[]>();
   readonly #commands: ShellCommand[] = [];
   #words: WordInWork[] = [];
   #stdin: ShellWord | undefined;
@@ -244,8 +246,8 @@ class BashReader {
     for (const { assigned, isAdded, bytes, unknown } of isSetting ? words : []) {
       if (assigned === undefined) continue;
       const before = isAdded ? (this.#variables.get(assigned) ?? '') : '';
-      if (unknown.length > 0) this.#variables.delete(assigned);
-      else this.#variables.set(assigned, before + bytes.slice(bytes.indexOf('=') + 1));
+      const value = before + bytes.slice(bytes.indexOf('=') + 1);
+      this.#variables.set(assigned, unknown.length > 0 ? undefined : value);
     }
     if (this.#stdin !== undefined || (this.#words.length > 0 && !isSetting)) {
       const stdin = this.#stdin;
@@ -310,11 +312,55 @@ class BashReader {
     const inside = new BashReader(text, this.#readFile);
     inside.#depth = this.#depth + 1;
     for (const [name, value] of this.#variables) inside.#variables.set(name, value);
+    for (const [name, elements] of this.#arrays) inside.#arrays.set(name, elements);
     return inside;
+  }
+
+  /** The elements of an array that is a whole word, `"${name[@]}"`; undefined for any other word. */
+  #readArray(): WordInWork[] | undefined {
+    const found = /^("?)\$\{([A-Za-z_]\w*)\[([@*])\]\}\1(?![^ \t\n;&|()<>])/.exec(
+      this.#text.slice(this.#at, this.#at + 256),
+    );
+    const [whole = '', quote = '', name = '', kind = ''] = found ?? [];
+    const elements = this.#arrays.get(name);
+    if (elements === undefined) return undefined;
+    this.#at += whole.length;
+    if (quote === '') return elements.flatMap((element) => element.split());
+    if (kind === '@') return elements.map((element) => element.copy());
+    const joined = new WordInWork();
+    joined.isQuoted = true;
+    for (const [number, element] of elements.entries()) {
+      if (number > 0) joined.bytes += ' ';
+      joined.add(element);
+    }
+    return [joined];
+  }
+
+  /** Reads the elements behind `name=(`, up to the parenthesis; the first one is the value of the variable. */
+  #readElements(word: WordInWork): void {
+    const elements: WordInWork[] = [];
+    this.#at += 1;
+    for (;;) {
+      const character = this.#text[this.#at];
+      if (character === undefined) this.#isUnclosed = true;
+      if (character === ')') this.#at += 1;
+      if (this.#isUnclosed || character === ')') break;
+      if (character === '#') this.#at = endOfLine(this.#text, this.#at);
+      else if (this.#text.startsWith('\\\n', this.#at)) this.#at += 2;
+      else if (' \t\n;&|(<>'.includes(character ?? '')) this.#at += 1;
+      else elements.push(...this.#readWords());
+    }
+    const name = word.assigned ?? '';
+    const before = word.isAdded ? (this.#arrays.get(name) ?? []) : [];
+    this.#arrays.set(name, [...before, ...elements]);
+    const [first] = elements;
+    if (first !== undefined && !word.isAdded) word.add(first);
   }
 
   /** One word, or those that the value of a variable outside quotes is split into. */
   #readWords(): WordInWork[] {
+    const listed = this.#readArray();
+    if (listed !== undefined) return listed;
     const words: WordInWork[] = [];
     let word = new WordInWork();
     const expand = (): void => {
@@ -356,6 +402,7 @@ class BashReader {
         if (character === '{') word.hasBrace = true;
         word.bytes += character;
         this.#at += 1;
+        if (name !== null && text[this.#at] === '(') this.#readElements(word);
       }
     }
     return words.length > 0 && word.bytes === '' && !word.isQuoted ? words : [...words, word];
@@ -415,10 +462,18 @@ class BashReader {
       this.#expand(word, name[1] ?? name[2] ?? '', name[0]);
       return;
     }
-    const fallback = /^\$\{([A-Za-z_]\w*):?-([^{}$`"'\\]*)\}/.exec(text.slice(from, from + 1024));
-    if (fallback !== null) {
-      this.#at += fallback[0].length;
-      word.bytes += this.#variables.get(fallback[1] ?? '') ?? fallback[2] ?? '';
+    const given = /^\$\{([A-Za-z_]\w*)(:?)([-=+])([^{}$`"'\\]*)\}/.exec(text.slice(from, from + 1024));
+    if (given !== null) {
+      this.#at += given[0].length;
+      this.#substitute(word, given);
+      return;
+    }
+    const element = /^\$\{([A-Za-z_]\w*)\[(\d{1,6})\]\}/.exec(text.slice(from, from + 256));
+    const elements = this.#arrays.get(element?.[1] ?? '');
+    if (element !== null && elements !== undefined) {
+      this.#at += element[0].length;
+      const one = elements[Number(element[2])];
+      if (one !== undefined) word.add(one);
       return;
     }
     const end = endOfSubstitution(text, from);
@@ -432,6 +487,19 @@ class BashReader {
     const output = this.#substituted(written);
     if (output === undefined) this.#expand(word, '', written);
     else word.bytes += output;
+  }
+
+  /** `${name:-text}` and its like: the text where the variable is not set, with a colon also where it is empty. */
+  #substitute(word: WordInWork, [written, name = '', colon, operator, text = '']: readonly string[]): void {
+    const value = this.#variables.get(name);
+    if (value === undefined && this.#variables.has(name)) {
+      this.#expand(word, '', written ?? '');
+      return;
+    }
+    const isSet = colon === ':' ? value !== undefined && value !== '' : value !== undefined;
+    if (operator === '+') word.bytes += isSet ? text : '';
+    else word.bytes += isSet ? (value ?? '') : text;
+    if (operator === '=' && !isSet) this.#variables.set(name, text);
   }
 
   /** What stands in for `$(…)` or backquotes whose commands only write what the text or a file says. */
@@ -463,6 +531,34 @@ class WordInWork implements ShellWord {
   assigned: string | undefined;
   /** True for `name+=`, which adds to the variable. */
   isAdded = false;
+
+  /** Adds the text of another word, as if it stood in quotes. */
+  add({ bytes, unknown }: WordInWork): void {
+    const from = this.bytes.length;
+    this.unknown.push(...unknown.map(({ name, at }) => ({ name, at: from + at })));
+    this.bytes += bytes;
+  }
+
+  /** The words that it is split into outside quotes. */
+  split(): WordInWork[] {
+    if (this.unknown.length > 0 || !/[ \t\n]/.test(this.bytes)) return [this.copy()];
+    return this.bytes
+      .split(/[ \t\n]+/)
+      .filter((part) => part !== '')
+      .map((part) => {
+        const word = new WordInWork();
+        word.bytes = part;
+        return word;
+      });
+  }
+
+  /** The same as a word of another command, where it sets nothing. */
+  copy(): WordInWork {
+    const word = new WordInWork();
+    word.add(this);
+    word.isQuoted = true;
+    return word;
+  }
 }
 
 /** Builtins of bash whose words set variables. */

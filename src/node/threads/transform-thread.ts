@@ -39,9 +39,9 @@ class TransformThread {
   private current: QueuedJob | undefined = undefined;
   private deadline: NodeJS.Timeout | undefined = undefined;
 
-  constructor({ modules = {}, limits }: RuleBook) {
-    this.modules = { texts: textsOf(modules) };
-    this.budgetMs = limits.transform ?? TRANSFORM_BUDGET_MS;
+  constructor(book: RuleBook) {
+    this.modules = { texts: textsOf(book.modules ?? {}) };
+    this.budgetMs = budgetOf(book);
   }
 
   readonly run: RunTransform = (job) =>
@@ -151,13 +151,32 @@ class TransformThread {
   }
 }
 
+/** Tries of a command. */
+export const PATIENT_TRIES = 4;
+
+/** Milliseconds that a call may take. */
+function budgetOf({ limits }: RuleBook): number {
+  return limits.transform ?? TRANSFORM_BUDGET_MS;
+}
+
 /** Runs the transforms of the rule books in force: exchanges finish on the one that they began with. */
 export class TransformThreads {
   private readonly threads = new Map<string, TransformThread>();
+  private readonly tries: number;
+
+  /** A call that took too long is tried `tries` times: for commands, whose outcome should not depend on what else the machine does. */
+  constructor(tries = 1) {
+    this.tries = tries;
+  }
 
   /** Calls a transform of `book`. */
-  readonly run = (book: RuleBook, job: TransformJob): Promise<TransformOutcome> =>
-    this.threadOf(book).run(job);
+  readonly run = async (book: RuleBook, job: TransformJob): Promise<TransformOutcome> => {
+    const late = tookTooLong(job, budgetOf(book)).why;
+    for (let tried = 1; ; tried += 1) {
+      const outcome = await this.threadOf(book).run(job);
+      if (tried >= this.tries || !('why' in outcome) || outcome.why !== late) return outcome;
+    }
+  };
 
   /** Starts the thread of a rule book that is about to be in force, so that no request waits for it. */
   readonly warm = (book: RuleBook): Promise<void> =>

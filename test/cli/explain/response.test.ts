@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { commandRun } from '../../support/command-runs.ts';
+import { command as startCommand } from '../../support/command.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const folder = temporaryFolder('response');
@@ -69,4 +70,26 @@ test.each([
   const command = `curl -X ${method} http://localhost/v1/bills${sent}`;
   const { out, err } = await commandRun(['explain', '--rules', MOVED, '--curl', command]);
   expect([err, ...out.split('\n', 1)]).toEqual(['', `${method} /v1/bills  ${words}  ${operation}`]);
+});
+
+test('a transform that was late once, as on a busy machine, is called again', async () => {
+  const late = join(folder, 'late.yaml');
+  const mark = JSON.stringify(join(folder, 'mark'));
+  writeFileSync(
+    late,
+    'from: /v1\nto: /v2\noperations: { list: { match: GET /bills, transform: ./late.js } }\nchanges: []\n',
+  );
+  writeFileSync(
+    join(folder, 'late.js'),
+    `import { existsSync, writeFileSync } from 'node:fs';
+export const request = () => {
+  if (existsSync(${mark})) return {};
+  writeFileSync(${mark}, '');
+  for (;;);
+};
+`,
+  );
+  const explained = startCommand(['explain', '--rules', late, '--curl', 'curl http://localhost/v1/bills']);
+  expect(await explained.exit).toBe(0);
+  expect(explained.stdout()).toContain('GET /v2/bills');
 });
