@@ -1,3 +1,5 @@
+import { Scanner } from '../../json/scanner.ts';
+
 /** A field or a parameter. */
 export type Field = readonly [name: string, value: string];
 
@@ -28,6 +30,15 @@ export function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Says where a text that is no JSON goes wrong, without its values; undefined for JSON. */
+export function faultOfJson(text: string): string | undefined {
+  if (parseJson(text) !== undefined) return undefined;
+  const bytes = new TextEncoder().encode(text.replace(/^\uFEFF/, ''));
+  const fault = new Scanner({ depth: 1000, record: 0 }).scan(bytes, 0);
+  if (fault === undefined) return 'This is not JSON.';
+  return `This is not JSON: ${fault.message}, at line ${fault.line}, column ${fault.column}.`;
 }
 
 /** The value of the first field with a name in lower case. */

@@ -6,6 +6,7 @@ import { type NamedRequest, type ReadRequests, requestTarget } from '../../inspe
 import { count, counted } from '../../report/text.ts';
 import type { CommandFault } from '../command-fault.ts';
 import {
+  faultOfJson,
   fieldOf,
   formBody,
   isJson,
@@ -35,7 +36,7 @@ const NO_REQUEST = {
 export function readHar(text: string, prefixes = DEFAULT_PREFIXES): ReadRequests | CommandFault {
   const entries = memberOf(memberOf(parseJson(text), 'log'), 'entries');
   if (!Array.isArray(entries))
-    return { fault: 'This is not a HAR file: it has no log.entries.', isJunk: true };
+    return { fault: faultOfJson(text) ?? 'This is not a HAR file: it has no log.entries.', isJunk: true };
   const left = new Map<string, number>();
   const requests: NamedRequest[] = [];
   const faults: { name: string; fault: string }[] = [];

@@ -3,6 +3,7 @@ import { encodeBase64 } from '../../inspector/entries/curl.ts';
 import { type NamedRequest, readAddress, type ReadRequests } from '../../inspector/explain/curl-command.ts';
 import type { CommandFault } from '../command-fault.ts';
 import {
+  faultOfJson,
   type Field,
   fieldOf,
   formBody,
@@ -33,10 +34,13 @@ export function readPostman(text: string, environment?: string): ReadRequests | 
   const parsed = parseJson(text);
   const collection = memberOf(parsed, 'collection') ?? parsed;
   const items = memberOf(collection, 'item');
-  if (!Array.isArray(items)) return { fault: notACollection(collection), isJunk: true };
+  if (!Array.isArray(items)) return { fault: faultOfJson(text) ?? notACollection(collection), isJunk: true };
   const outer = environment === undefined ? new Map<string, string>() : readEnvironment(environment);
   if (outer === undefined)
-    return { fault: 'This is not an environment of Postman: it has no values.', isJunk: true };
+    return {
+      fault: faultOfJson(environment ?? '') ?? 'This is not an environment of Postman: it has no values.',
+      isJunk: true,
+    };
   const reader = new CollectionReader(outer);
   const folder = { name: '', scopes: [], auth: memberOf(collection, 'auth') };
   reader.readItems(collection, items, folder);

@@ -135,6 +135,15 @@ test('a body that is no Base64 is named and hides no other request', () => {
   expect(requests).toHaveLength(1);
 });
 
-test.each(['{"log":', '{}', '[]', 'null'])('%s is no archive', (text) => {
-  expect(readHar(text)).toEqual({ fault: expect.stringContaining('no log.entries'), isJunk: true });
+test.each([
+  ['{}', 'This is not a HAR file: it has no log.entries.'],
+  ['[]', 'This is not a HAR file: it has no log.entries.'],
+  ['null', 'This is not a HAR file: it has no log.entries.'],
+  ['{"log":\n', 'This is not JSON: the text ends in the middle of a value, at line 2, column 1.'],
+  [
+    '{"log":{secret}}',
+    'This is not JSON: a member name in double quotes is expected here, at line 1, column 9.',
+  ],
+])('%j is no archive', (text, fault) => {
+  expect(readHar(text)).toEqual({ fault, isJunk: true });
 });

@@ -290,11 +290,12 @@ test.each([
   ['{"requests":[],"order":[]}', 'version 1'],
   ['{"values":[]}', '--postman-env'],
   ['{"openapi":"3.1.0"}', 'it has no item'],
-  ['{', 'it has no item'],
+  ['{', 'This is not JSON: the text ends in the middle of a value, at line 1, column 2.'],
 ])('%s is no collection', (text, sentence) => {
   expect(readPostman(text)).toEqual({ fault: expect.stringContaining(sentence), isJunk: true });
 });
 
 test('an environment without values is told', () => {
+  expect(readPostman('{"item":[]}', '{')).toHaveProperty('fault', expect.stringContaining('not JSON'));
   expect(readPostman('{"item":[]}', '{}')).toHaveProperty('fault', expect.stringContaining('no values'));
 });
