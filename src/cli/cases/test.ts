@@ -206,7 +206,8 @@ function printText(
     cases
       .filter(({ differences }) => differences.length > 0)
       .map(({ title, line, differences }) => {
-        const head = `${paint('red', 'FAIL')}  ${file}:${line}  ${paint('bold', terminalText(title))}`;
+        const word = isUpdated ? paint('yellow', 'UPDATED') : paint('red', 'FAIL');
+        const head = `${word}  ${file}:${line}  ${paint('bold', terminalText(title))}`;
         return [head, ...differences.map((difference) => printDifference(file, difference, paint)), ''].join(
           '\n',
         );

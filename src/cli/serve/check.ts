@@ -5,6 +5,7 @@ import { openQuestions, printFault } from '../../rules/rule-book-fault.ts';
 import { printDestination } from '../../rules/move.ts';
 import { ruleBookWarnings, type Undoing, undoingOf } from '../../rules/check-rule-book.ts';
 import type { Zone } from '../../report/plan/zone.ts';
+import { counted } from '../../report/text.ts';
 import type { Settings } from '../../settings/read-settings.ts';
 import { settings as table } from '../../settings/settings.ts';
 import { type CommandFault, endWith, FAILURE, isFault, NOT_STARTED } from '../command-fault.ts';
@@ -59,8 +60,18 @@ export async function runCheck(
     coverage === undefined
       ? ''
       : `\n${(await import('../draft/coverage.ts')).printCoverage(coverage, sound.rulesPath)}`;
-  const text = `${shipped === undefined ? `${sound.rulesPath} is` : `${shipped} It is`} sound.\n\n${describe(book, warnings)}${covered}`;
+  const outcome = outcomeWords(questions.length, coverage?.gaps.length ?? 0);
+  const text = `${shipped === undefined ? sound.rulesPath : `${shipped} It`} ${outcome}\n\n${describe(book, warnings)}${covered}`;
   process.stdout.write(wrapLines(text, terminalOf(process.stdout).columns));
+}
+
+/** What to make of a rule book without faults: one that leaves something open is not called sound. */
+function outcomeWords(questions: number, gaps: number): string {
+  const open = [
+    ...(questions === 0 ? [] : [counted(questions, 'open question')]),
+    ...(gaps === 0 ? [] : [`${counted(gaps, 'gap')} between the descriptions`]),
+  ];
+  return open.length === 0 ? 'is sound.' : `has no faults, but leaves ${open.join(' and ')}.`;
 }
 
 /** What logs show of the end of V1 that the rule book declares. */

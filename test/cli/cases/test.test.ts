@@ -113,8 +113,9 @@ test('a case that fails is shown with its line and what differs', async () => {
 test('--update writes what came, and leaves comments, requests and bodies that are not checked', async () => {
   const path = file('updated.txt', FAILING);
   const updated = await run(path, '--update');
-  expect([updated.code, updated.out.split('\n').at(-2)]).toEqual([
+  expect([updated.code, updated.out.split('\n', 1), updated.out.split('\n').at(-2)]).toEqual([
     0,
+    [`UPDATED  ${path}:3  a client`],
     '1 case in 1 file: 1 updated. Read the difference before you commit it.',
   ]);
   expect(readFileSync(path, 'utf8')).toBe(

@@ -55,6 +55,7 @@ test('a rule book with open questions is named by check, and refused by serve', 
   const [first] = questions;
   const checked = await commandRun(['check', '--rules', rules]);
   expect(checked.code).toBe(0);
+  expect(checked.out).toContain(`${rules} has no faults, but leaves ${questions.length} open questions.\n`);
   expect(checked.out).toContain(`${rules}:${first?.line}:${first?.column} ${first?.message}`);
   const settings = ['--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0', '--rules', rules];
   const refused = command(['serve', ...settings]);
@@ -128,6 +129,9 @@ test('coverage: check names what is missing with the line of its operation, and 
     readFileSync(rules, 'utf8')
       .split('\n')
       .findIndex((text) => text.startsWith('  createBill:')) + 1;
+  expect(out).toMatch(
+    / has no faults, but leaves \d+ open questions and \d+ gaps between the descriptions\.\n/,
+  );
   expect(out).toContain('coverage: 6 of 6 operations of V1 lead somewhere');
   expect(out).toContain(`${rules}:${line}:3 createBill: V2 requires /currency, which is never set`);
   expect(out).toContain("V1's response 201 has integer in /id, and clients get a string");
