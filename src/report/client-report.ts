@@ -388,15 +388,6 @@ export function responseWords({ responses }: ClientReport): string {
     .join(', ');
 }
 
-/** What a client will read of a member of V1's responses, for a guide; `code` formats a pointer. */
-export function futureWords(
-  { v1, v2, hasOtherValues }: ResponseMember,
-  code: (pointer: string) => string,
-): string {
-  if (hasOtherValues === true) return `${code(v2 ?? v1)}, with other values`;
-  return v2 === undefined ? 'gone' : code(v2);
-}
-
 /** A share as a percentage, such as `12.5 %`. */
 export function percentWords(share: number): string {
   const percent = share * 100;

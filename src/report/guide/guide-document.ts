@@ -122,8 +122,10 @@ export interface GuideCall {
   /** Method and path in both versions, with parameters, where V2 has the operation elsewhere. */
   readonly moved?: { readonly v1: string; readonly v2: string };
   readonly bodies: readonly GuideBody[];
+  /** Paths in both versions with parameters, below no prefix but their own; absent where the rule book does not name the call. */
+  readonly paths?: { readonly v1: string; readonly v2: string };
   /** Members of responses that V2 has elsewhere. */
-  readonly responses: readonly ResponseMember[];
+  readonly responses: readonly GuideResponse[];
   /** True when no response to this call was compared with V2's. */
   readonly responsesUnknown: boolean;
   readonly outcomes: readonly Outcome[];
@@ -133,6 +135,14 @@ export interface GuideCall {
   readonly unread: number;
   /** Requests with bodies of further shapes. */
   readonly omitted: number;
+}
+
+/** A member of V1's responses, as the client will read it; `v1` is empty for the whole body. */
+export interface GuideResponse extends ResponseMember {
+  /** What makes today's value of V2's, by the rule; absent where that is not known. */
+  readonly remark?: string;
+  /** True where a program of the operator makes it: where V2 has it is not known. */
+  readonly isMade?: true;
 }
 
 /** A request as it is sent today, and as V2 expects it. */
@@ -197,6 +207,9 @@ export interface GuideShape {
 
 /** What shows that a body is right for V2, or why that is not known. */
 type Evidence = Pick<GuideBody, 'isVerified' | 'evidence'>;
+
+/** The place in a V1 request of a member that only V2 has. */
+export const ADDED = 'not sent';
 
 /** Stands for the members of a body that were not recorded. */
 export const OTHER_SHAPE = '…';
@@ -284,4 +297,20 @@ export function printedRequest(
 ): string {
   const shown = members.filter((member) => member !== '');
   return `${head}\n\n${sketchJson(further === undefined ? shown : [...shown, further], wrapper)}`;
+}
+
+/** What a client reads today of a response, for a guide; `code` formats a pointer. */
+export function presentWords({ v1 }: Pick<GuideResponse, 'v1'>, code: (pointer: string) => string): string {
+  return v1 === '' ? 'the whole body' : code(v1);
+}
+
+/** What it will read in its place. */
+export function futureWords(
+  { v1, v2, hasOtherValues, remark, isMade }: GuideResponse,
+  code: (pointer: string) => string,
+): string {
+  if (isMade === true)
+    return "a program of the operator makes it of V2's response today: ask for what it does";
+  if (hasOtherValues !== true) return v2 === undefined ? 'gone' : code(v2);
+  return `${code(v2 ?? v1)}, with other values${remark === undefined ? '' : `; for today's: ${remark}`}`;
 }

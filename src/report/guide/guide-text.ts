@@ -3,7 +3,6 @@ import {
   bodyCheckCounts,
   type ClientReport,
   clientWouldFail,
-  futureWords,
   outcomeWords,
   reasonsOf,
 } from '../client-report.ts';
@@ -27,6 +26,8 @@ import {
   type GuideChange,
   type GuideDocument,
   type GuideMistake,
+  futureWords,
+  presentWords,
   shapeWords,
 } from './guide-document.ts';
 
@@ -151,7 +152,11 @@ function htmlCallSection(call: GuideCall): string {
       ? ''
       : `<h3>Responses</h3>${htmlTable(
           ['you read today', 'you will read', 'responses'],
-          responses.map((member) => [member.v1, futureWords(member, String), count(member.count)]),
+          responses.map((member) => [
+            presentWords(member, String),
+            futureWords(member, String),
+            count(member.count),
+          ]),
         )}`,
   ].join('\n');
 }
@@ -258,7 +263,7 @@ function responseSection({ responses, responsesUnknown }: GuideCall): string[] {
   if (responsesUnknown) return ['**Responses**', "Not known: no response of V1 was compared with V2's yet."];
   if (responses.length === 0) return [];
   const rows = responses.map((member) => [
-    markdownCode(member.v1),
+    presentWords(member, markdownCode),
     futureWords(member, markdownCode),
     count(member.count),
   ]);

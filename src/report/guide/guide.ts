@@ -3,16 +3,22 @@ import { isOutage, type Entry } from '../../rewrite-log/entry.ts';
 import { printDestination } from '../../rules/move.ts';
 import { MovedMembers } from '../../rewrite-log/response-findings.ts';
 import { type EditRecord, isOfBody, isOfQuery, placesOfEdit } from '../../rewrite/records.ts';
-import type { Conversion } from '../../rules/conversion.ts';
+import {
+  type Conversion,
+  converterOf,
+  type DateConversion,
+  inverseConversion,
+} from '../../rules/conversion.ts';
 import { type Change, type RuleBook, versionHeader } from '../../rules/rule-book.ts';
 import type { MappedValue } from '../../rules/rule.ts';
 import { wouldFail } from '../../rollout/body-checks.ts';
-import { bodyChecksOf, outcomesOf, responsesOf } from '../client-report.ts';
+import { bodyChecksOf, outcomesOf, type ResponseMember, responsesOf } from '../client-report.ts';
 import { BodyCheckCounts, type DifferingMembers, Outcomes, ResponseChanges } from '../tally/outcomes.ts';
 import { firstUse, recordUse, type Span } from '../tally/span.ts';
 import { isMistake, isUnread, refusalOf } from '../tally/tally-entry.ts';
 import { callName } from '../text.ts';
 import {
+  ADDED,
   emptyEvidence,
   endOfV1,
   evidenceOfSchema,
@@ -21,6 +27,7 @@ import {
   type GuideChange,
   type GuideDocument,
   type GuideMistake,
+  type GuideResponse,
   type GuideShape,
   learnCheck,
   OTHER_SHAPE,
@@ -44,7 +51,7 @@ interface GuideBook
 }
 
 /** A change with the rules that a guide reads values from; a report that was written down has none. */
-type GuidedChange = GuideChange & Partial<Pick<Change, 'request' | 'query'>>;
+type GuidedChange = GuideChange & Partial<Pick<Change, 'request' | 'query' | 'response'>>;
 
 /** The path prefixes of both versions. */
 interface GuidePrefixes {
@@ -61,9 +68,6 @@ interface Mistake extends Span {
 /** Maximum shapes of bodies that are kept of one call, and that are shown. */
 const MAX_SHAPES = 50;
 const MAX_SHOWN = 4;
-
-/** The place in a V1 request of a member that only V2 has. */
-const ADDED = 'not sent';
 
 /** An entry lists no more names: a body with that many may have others. */
 const MAX_ATTRIBUTES = 64;
@@ -162,7 +166,7 @@ export class Guide {
       ...(version === undefined || field === undefined ? {} : { version: { field, value: version } }),
       changes: changes.filter(({ id }) => used.has(id)).map(({ id, summary }) => ({ id, summary })),
       end: endOfV1(book.rollout, client),
-      calls: calls.map((call) => call.document(book, movedCall(call.name, book))),
+      calls: calls.map((call) => call.document(book)),
       mistakes: [...this.mistakes.values()].map((mistake) => printMistake(mistake)),
       dryRuns: wouldFail([...this.dryRuns.all.values()]),
       omitted: this.omitted,
@@ -180,13 +184,16 @@ export class Guide {
   }
 }
 
-/** Method and path of a call in both versions, where V2 has the operation elsewhere. */
-function movedCall(name: string, { from, to, operations }: GuideBook): GuideCall['moved'] {
+/** Method and path of a call in both versions, where V2 has the operation elsewhere, and its paths in both. */
+function placesOfCall(name: string, { from, to, operations }: GuideBook): Pick<GuideCall, 'moved' | 'paths'> {
   const operation = operations.find(({ id }) => id === name);
-  if (operation?.to === undefined) return undefined;
+  if (operation === undefined) return {};
   const { method, template } = operation;
+  const v1 = from + template;
+  if (operation.to === undefined) return { paths: { v1, v2: to + template } };
   const [v2Method, path] = printDestination(operation.to).split(' ');
-  return { v1: `${method} ${from}${template}`, v2: `${v2Method} ${to}${path}` };
+  const v2 = to + path;
+  return { moved: { v1: `${method} ${v1}`, v2: `${v2Method} ${v2}` }, paths: { v1, v2 } };
 }
 
 function printMistake({ call, code, pointers, count, last }: Mistake): GuideMistake {
@@ -267,18 +274,20 @@ class CallGuide {
     learnCheck(shape, entry);
   }
 
-  document(book: GuideBook, moved: GuideCall['moved']): GuideCall {
+  document(book: GuideBook): GuideCall {
+    const places = placesOfCall(this.name, book);
+    const { moved } = places;
     const shapes = mergedShapes([...this.shapes.values()]);
     const bodies = shapes.map((shape) => this.body(shape, book, moved)).sort(byVerdict);
     const [checks] = bodyChecksOf(this.checks);
     const hidden = bodies.slice(MAX_SHOWN).reduce((sum, { count }) => sum + count, 0);
     return {
       name: this.name,
-      ...(moved && { moved }),
+      ...places,
       count: this.count,
       last: this.last,
       bodies: bodies.slice(0, MAX_SHOWN),
-      responses: responsesOf(this.members),
+      responses: readMembers(responsesOf(this.members), book.changes),
       responsesUnknown: this.isUnknown && !this.isCompared,
       // A guide is sent to the client's owner, who can do nothing about an outage.
       outcomes: outcomesOf(this.outcomes).filter(({ code }) => code === undefined || !isOutage(code)),
@@ -431,18 +440,72 @@ function leavesOf(members: readonly string[]): string {
   return JSON.stringify(members.filter((member) => !containers.has(member)).sort());
 }
 
+/** Where each member goes; what several rules do to one is one row. */
 function movesOf(edits: readonly EditRecord[], changes: readonly GuidedChange[]): GuideBody['moves'] {
-  return edits
-    .filter(({ note }) => note !== 'already-flat')
-    .map((edit) => {
-      const { note } = edit;
-      const { from = ADDED, path } = placesOfEdit(edit);
-      return {
-        from: note === 'byte-order-mark' ? 'byte order mark' : from,
-        ...(path === undefined ? {} : { to: path === '' ? '/' : path }),
-        remark: remarkOf(edit, changes),
-      };
+  const rows = new Map<
+    string,
+    { readonly from: string; readonly to?: string; readonly remarks: Set<string> }
+  >();
+  for (const edit of edits) {
+    const { note } = edit;
+    if (note === 'already-flat') continue;
+    const places = placesOfEdit(edit);
+    const from = note === 'byte-order-mark' ? 'byte order mark' : (places.from ?? ADDED);
+    const to = places.path === '' ? '/' : places.path;
+    const key = JSON.stringify([from, to]);
+    const row = rows.get(key) ?? { from, ...(to === undefined ? {} : { to }), remarks: new Set() };
+    rows.set(key, row);
+    const remark = remarkOf(edit, changes);
+    if (remark !== '') row.remarks.add(remark);
+  }
+  return [...rows.values()].map(({ remarks, ...row }) => ({ ...row, remark: [...remarks].join('; ') }));
+}
+
+/** Members of responses, what several rules do to one in one row, with what makes today's value of V2's. */
+function readMembers(
+  members: readonly ResponseMember[],
+  changes: readonly GuidedChange[],
+): readonly GuideResponse[] {
+  // Its pointers are those of what a program made.
+  const isMade = members.some(({ v1 }) => v1 === '');
+  const rows = new Map<string, GuideResponse & { readonly remarks: Set<string> }>();
+  for (const member of members) {
+    const key = JSON.stringify([member.v1, member.v2]);
+    const known = rows.get(key);
+    const remarks = known?.remarks ?? new Set<string>();
+    rows.set(key, {
+      ...(known ?? member),
+      ...(member.hasOtherValues === true || known?.hasOtherValues === true ? { hasOtherValues: true } : {}),
+      ...(isMade ? { isMade } : {}),
+      remarks,
     });
+    const words = member.hasOtherValues === true ? todayWords(member, changes) : '';
+    if (words !== '') remarks.add(words);
+  }
+  return [...rows.values()]
+    .map(({ remarks, ...row }) =>
+      remarks.size === 0 || isMade ? row : { ...row, remark: [...remarks].join('; ') },
+    )
+    .sort((one, other) => Number(other.v1 === '') - Number(one.v1 === ''));
+}
+
+/** What makes V1's value of a member of V2's, by the rules of its change that name it. */
+function todayWords({ change, v1, v2 }: ResponseMember, changes: readonly GuidedChange[]): string {
+  const { request = [], response = [] } = changes.find(({ id }) => id === change) ?? {};
+  const names = new Set([v1, v2].flatMap((place) => nameAt(place) ?? []));
+  const declared = response.flatMap((rule) => {
+    if (!('path' in rule) || !names.has(rule.path.at(-1) ?? '')) return [];
+    if ('conversion' in rule) return conversionRemark(rule.conversion);
+    return 'values' in rule ? pairWords(rule.values) : [];
+  });
+  const undone = request.toReversed().flatMap((rule) => {
+    if (!('member' in rule) || !names.has(rule.member)) return [];
+    if ('conversion' in rule) return conversionRemark(inverseConversion(rule.conversion));
+    if (!('values' in rule)) return [];
+    return pairWords(rule.values.map(({ from, to }) => ({ from: to, to: from })));
+  });
+  const words = response.some(({ rule }) => rule === 'inverse') ? undone : declared;
+  return [...new Set(words.filter((one) => one !== ''))].join(', ');
 }
 
 /** What becomes of a value: with the numbers, texts and values of the rule, where the rule book has one rule only that it can be. */
@@ -486,14 +549,16 @@ function valueWords(rule: {
 }): string {
   const { conversion, values, json } = rule;
   if (conversion !== undefined) return conversionRemark(conversion);
-  if (values !== undefined) {
-    const pairs = values.slice(0, MAX_PAIRS).map(({ from, to }) => `${from.text} is ${to.text}`);
-    return `${pairs.join(', ')}${values.length > MAX_PAIRS ? ', …' : ''}`;
-  }
+  if (values !== undefined) return pairWords(values);
   if (json === undefined || json.length > MAX_VALUE_CHARACTERS) return '';
   return rule.rule === 'set'
     ? `V2 needs the value ${json}`
     : `V2 needs a value; ${json} is sent for you today`;
+}
+
+function pairWords(values: readonly Pick<MappedValue, 'from' | 'to'>[]): string {
+  const pairs = values.slice(0, MAX_PAIRS).map(({ from, to }) => `${from.text} is ${to.text}`);
+  return `${pairs.join(', ')}${values.length > MAX_PAIRS ? ', …' : ''}`;
 }
 
 function conversionRemark(conversion: Conversion): string {
@@ -505,11 +570,21 @@ function conversionRemark(conversion: Conversion): string {
     case 'unprefix':
       return `the text lacks ${conversion.with} at its start`;
     case 'date':
-      return `write the date as ${conversion.to}, not as ${conversion.from}`;
+      return dateRemark(conversion);
     case 'quote':
+      return 'a text now, with the same characters';
     case 'unquote':
-      return '';
+      return 'a number now, with the same digits';
   }
+}
+
+/** With a day as both write it: names of forms say little to whoever has no rule book. */
+function dateRemark(conversion: DateConversion): string {
+  const start: DateConversion = { ...conversion, from: 'datetime', to: conversion.from };
+  const before = converterOf(start)('"2026-12-24T00:00:00Z"');
+  const after = before === undefined ? undefined : converterOf(conversion)(before);
+  const forms = `write the date as ${conversion.to}, not as ${conversion.from}`;
+  return after === undefined ? forms : `${forms}, such as ${after}, not ${before}`;
 }
 
 /** True for a rule after which V2 gets a field whether or not the client sent it. */

@@ -1,7 +1,14 @@
 import { tokenName } from '../../json/pointer.ts';
-import { futureWords } from '../client-report.ts';
 import { counted, markdownBlock, markdownCode, markdownText, table } from '../text.ts';
-import type { GuideBody, GuideCall, GuideDocument } from './guide-document.ts';
+import {
+  ADDED,
+  futureWords,
+  type GuideBody,
+  type GuideCall,
+  type GuideDocument,
+  OTHER_SHAPE,
+  presentWords,
+} from './guide-document.ts';
 
 /** A file of a skill: its path in the folder, and its text. */
 export interface SkillFile {
@@ -18,11 +25,11 @@ export interface SkillCase {
   readonly path: string;
   /** Names of the query's parameters; absent without a query. */
   readonly query?: readonly string[];
-  /** Header fields that the request has. */
+  /** Header fields that the request has; `…` stands for any value. */
   readonly headers: Readonly<Record<string, string>>;
   /** RFC 6901 pointers of all members of the body, `*` for elements: no other one may be there; absent without a body of JSON. */
   readonly members?: readonly string[];
-  /** Pointers of V1's body that must be gone. */
+  /** Pointers of V1's body that must be gone, and names of header fields, which end with `:`. */
   readonly gone?: readonly string[];
   /** False where nothing shows that V2 accepts it: ask before you rely on it. */
   readonly isVerified: boolean;
@@ -47,21 +54,23 @@ export function guideSkill(guide: GuideDocument): readonly SkillFile[] {
 
 /** The cases of a guide; what is known to fail is none. */
 export function skillCases({ calls, version }: GuideDocument): readonly SkillCase[] {
-  const headers: Readonly<Record<string, string>> =
-    version === undefined ? {} : { [version.field]: version.value };
-  return calls.flatMap(({ name, bodies }) =>
-    bodies
+  const release = version === undefined ? {} : { [version.field]: version.value };
+  return calls.flatMap((call) =>
+    call.bodies
       .filter(({ isKnownToFail }) => isKnownToFail !== true)
       .map((body) => {
-        const { method, path, query, members } = sketched(body.after);
-        const before = sketched(body.before).members ?? [];
-        const gone = before.filter((pointer) => members?.includes(pointer) === false);
+        const { method, path, query, fields, members } = sketched(withPath(body.after, call.paths?.v2));
+        const before = sketched(body.before);
+        const gone = [
+          ...before.fields.filter((name) => !fields.includes(name)).map((name) => `${name}:`),
+          ...(before.members ?? []).filter((pointer) => members?.includes(pointer) === false),
+        ];
         return {
-          call: name,
+          call: call.name,
           method,
           path,
           ...(query.length === 0 ? {} : { query }),
-          headers,
+          headers: { ...Object.fromEntries(fields.map((name) => [name, OTHER_SHAPE])), ...release },
           ...(members === undefined ? {} : { members }),
           ...(gone.length === 0 ? {} : { gone }),
           isVerified: body.isVerified,
@@ -76,26 +85,57 @@ interface Sketched {
   readonly method: string;
   readonly path: string;
   readonly query: readonly string[];
+  /** Names of header fields. */
+  readonly fields: readonly string[];
   readonly members: readonly string[] | undefined;
 }
 
 /** Reads a printed request: its head, and the pointers of its body, where that is a sketch of JSON. */
 function sketched(text: string): Sketched {
-  const [head = '', ...rest] = text.split('\n');
-  const [method = '', target = ''] = head.split(' ');
+  const [head = '', ...parts] = text.split('\n\n');
+  const [line = '', ...fieldLines] = head.split('\n');
+  const [method = '', target = ''] = line.split(' ');
   const [path = '', query = ''] = target.split('?', 2);
   const names = query
     .split('&')
     .flatMap((parameter) => parameter.split('=', 1).filter((name) => name !== ''));
-  const body = rest.join('\n').trim();
+  const body = parts.join('\n\n').trim();
   let members: readonly string[] | undefined;
   try {
     if (body !== '') members = pointersIn(JSON.parse(body), '');
   } catch {
     // A body that was not read is described in words.
   }
-  const named = path.split('/').map((segment) => (isId(segment) ? '{…}' : segment));
-  return { method, path: named.join('/'), query: [...new Set(names)], members };
+  const named = path
+    .split('/')
+    .map((segment) => (isId(segment) ? '{…}' : segment.replaceAll(/\{[^{}]*\}/g, '{…}')));
+  const fields = fieldLines.map((field) => field.slice(0, field.indexOf(':')));
+  return { method, path: named.join('/'), query: [...new Set(names)], fields, members };
+}
+
+/** A printed request with the path of the rule book in the place of one from the log, whose ids are values; with its query, too. */
+function withPath(text: string, place: string | undefined): string {
+  const [line = ''] = text.split('\n', 1);
+  const [method = '', target = ''] = line.split(' ');
+  const [path = '', query] = target.split('?', 2);
+  const [template = '', ofPlace = ''] = place?.split('?', 2) ?? [];
+  const [segments, sent] = [template.split('/'), path.split('/')];
+  const isThere =
+    segments.length === sent.length && segments.every((segment, at) => isOfSegment(sent[at] ?? '', segment));
+  // A program of the operator may lead elsewhere.
+  if (place === undefined || !isThere) return text;
+  const known = new Map(ofPlace.split('&').map((part) => [part.split('=', 1)[0], part]));
+  const parts = query?.split('&').map((part) => known.get(part.split('=', 1)[0]) ?? part);
+  return `${method} ${template}${parts === undefined ? '' : `?${parts.join('&')}`}${text.slice(line.length)}`;
+}
+
+/** Whether a segment of a path is of one of a template, such as `inv_{id}`. */
+function isOfSegment(segment: string, template: string): boolean {
+  const [open, close] = [template.indexOf('{'), template.lastIndexOf('}')];
+  if (open === -1 || close < open) return segment === template;
+  const [before, after] = [template.slice(0, open), template.slice(close + 1)];
+  const isLonger = segment.length > before.length + after.length;
+  return isLonger && segment.startsWith(before) && segment.endsWith(after);
 }
 
 function isId(segment: string): boolean {
@@ -146,7 +186,7 @@ Made from ${counted(requests, 'request')} that this client sent to V1. Values ar
 1. Ask a person what [questions.md](questions.md) lists, before you change anything.
 2. Find the places in the source by [search.md](search.md). A text that is not found may be put together from parts.
 3. Change each call from *before* to *after* in [calls.md](calls.md): what is sent, and what is read of the response.
-4. Prove it: record the requests of the changed client, and hold each against [cases.json](cases.json). ${markdownCode('members')} are all the members that a body may have, ${markdownCode('gone')} those of V1 that must not be there, ${markdownCode('{…}')} any id.
+4. Prove it: record the requests of the changed client, and hold each against [cases.json](cases.json). ${markdownCode('members')} are all the members that a body may have, ${markdownCode('gone')} those of V1 that must not be there (with ${markdownCode(':')} at the end, header fields), ${markdownCode('{…}')} any id, and ${markdownCode('…')} any value.
 5. Send them to a V2 for tests, without the gateway. Each must get what it got through the gateway.
 
 Change nothing else. Keep keys, retries and timeouts as they are. Where a case says ${markdownCode('"isVerified": false')}, V2 was not seen to accept it: stop and ask.
@@ -169,16 +209,19 @@ function searchText(guide: GuideDocument): string {
     sought.set(text, known);
   };
   add(guide.from, `the prefix of V1; in V2 it is ${guide.to}`, 'every call');
-  for (const { name, bodies, responses } of guide.calls) {
+  for (const { name, bodies, responses, paths } of guide.calls) {
     for (const { before, moves } of bodies) {
-      const { path } = sketched(before);
+      const { path } = sketched(withPath(before, paths?.v1));
       const [below = ''] = path.slice(guide.from.length).split('/{…}', 1);
       add(below, 'the path of the call', name);
-      for (const { from, to } of moves)
+      for (const { from, to } of moves.filter((move) => move.from !== ADDED))
         add(lastName(from), to === undefined ? 'sent, and left out in V2' : `sent; in V2 at ${to}`, name);
     }
-    for (const { v1, v2 } of responses)
-      add(lastName(v1), v2 === undefined ? 'read, and gone in V2' : `read; in V2 at ${v2}`, name);
+    for (const { v1, v2, isMade } of responses) {
+      const where =
+        isMade === true ? 'read; where V2 has it is a question for a person' : `read; in V2 at ${v2}`;
+      add(lastName(v1), v2 === undefined ? 'read, and gone in V2' : where, name);
+    }
   }
   const rows = [...sought].map(([text, { why, calls }]): Sought => [
     markdownCode(text),
@@ -188,9 +231,10 @@ function searchText(guide: GuideDocument): string {
   return `# What to search for\n\nAs text, in quotes or not; names of members may also be written in the style of the language, such as ${markdownCode('streetAddress')} for ${markdownCode('street_address')}, and mapped by annotations.\n\n${table(['text', 'what it is', 'calls'], rows)}\n`;
 }
 
-/** The name of a parameter of the query, or the last one in a pointer; of an element, that of its list. */
+/** The name of a parameter of the query, of a header field, or the last one in a pointer; of an element, that of its list. */
 function lastName(pointer: string): string {
   if (pointer.startsWith('?')) return pointer.slice(1);
+  if (!pointer.startsWith('/')) return pointer.replace(/:$/, '');
   const names = pointer.split('/').filter((name) => name !== '' && name !== '*');
   return tokenName(names.at(-1) ?? '');
 }
@@ -199,13 +243,14 @@ function callsText({ calls }: GuideDocument): string {
   return `${['# Before and after', ...calls.flatMap((call) => callSections(call))].join('\n\n')}\n`;
 }
 
-function callSections({ name, count, moved, bodies, responses, responsesUnknown }: GuideCall): string[] {
+function callSections(call: GuideCall): string[] {
+  const { name, count, moved, paths, bodies, responses, responsesUnknown } = call;
   return [
     `## ${markdownText(name)}`,
     `${counted(count, 'request')}.${moved === undefined ? '' : ` ${markdownCode(moved.v1)} is now ${markdownCode(moved.v2)}.`}`,
     ...bodies.flatMap(({ before, after, moves, evidence, isKnownToFail }) => [
-      `**Before**\n\n${markdownBlock('http', before)}`,
-      `**${isKnownToFail === true ? 'What V2 does not accept: ask a person' : 'After'}**\n\n${markdownBlock('http', after)}`,
+      `**Before**\n\n${markdownBlock('http', withPath(before, paths?.v1))}`,
+      `**${isKnownToFail === true ? 'What V2 does not accept: ask a person' : 'After'}**\n\n${markdownBlock('http', withPath(after, paths?.v2))}`,
       markdownText(evidence),
       ...(moves.length === 0
         ? []
@@ -213,7 +258,7 @@ function callSections({ name, count, moved, bodies, responses, responsesUnknown 
             table(
               ['now', 'in V2', 'remark'],
               moves.map(({ from, to, remark }) => [
-                markdownCode(from),
+                from === ADDED ? from : presentWords({ v1: from }, markdownCode),
                 to === undefined ? 'leave out' : markdownCode(to),
                 markdownText(remark),
               ]),
@@ -227,7 +272,10 @@ function callSections({ name, count, moved, bodies, responses, responsesUnknown 
         : [
             table(
               ['read today', 'read in V2'],
-              responses.map((member) => [markdownCode(member.v1), futureWords(member, markdownCode)]),
+              responses.map((member) => [
+                presentWords(member, markdownCode),
+                futureWords(member, markdownCode),
+              ]),
             ),
           ]),
   ];
@@ -258,10 +306,13 @@ function questionsText(guide: GuideDocument): string {
   return `# What to ask a person\n\nThe log does not tell this. An answer that changes a case belongs into ${markdownCode('cases.json')}.\n\n${questions.map((question) => `- [ ] ${markdownText(question)}`).join('\n')}\n`;
 }
 
-function callQuestions({ name, bodies, responsesUnknown, omitted, unread }: GuideCall): string[] {
+function callQuestions(call: GuideCall): string[] {
+  const { name, bodies, responses, responsesUnknown, omitted, unread } = call;
   const left = (body: GuideBody): string[] =>
     body.moves.flatMap(({ from, to, remark }) =>
-      to === undefined ? [`${name}: V2 has no ${from} (${remark}). Does anybody need it?`] : [],
+      to === undefined
+        ? [`${name}: V2 has no ${from}${remark === '' ? '' : ` (${remark})`}. Does anybody need it?`]
+        : [],
     );
   return [
     ...new Set([
@@ -269,6 +320,9 @@ function callQuestions({ name, bodies, responsesUnknown, omitted, unread }: Guid
         ...(body.isVerified ? [] : [`${name}: ${body.evidence} Does V2 accept it?`]),
         ...left(body),
       ]),
+      ...(responses.some(({ isMade }) => isMade === true)
+        ? [`${name}: how does V2 respond? A program of the operator makes V1's response of it today.`]
+        : []),
       ...(responsesUnknown
         ? [`${name}: what does the client read of the response, and where does V2 have it?`]
         : []),

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
-import type { GuideBody } from '../../../src/report/guide/guide-document.ts';
+import { futureWords, type GuideBody, presentWords } from '../../../src/report/guide/guide-document.ts';
 import { Guide } from '../../../src/report/guide/guide.ts';
 import type { EditRecord } from '../../../src/rewrite/records.ts';
+import type { ResponseRecord } from '../../../src/rewrite/response-rules.ts';
 import { compilePlans } from '../../../src/rewrite/plan.ts';
 import { readRuleBook } from '../../../src/rules/read-rule-book.ts';
 import { REQUEST_RULE_NAMES } from '../../../src/rules/rule.ts';
@@ -55,7 +56,7 @@ const RULES: readonly (readonly [rules: string, body: string, said: readonly str
   [
     '{ date: a, from: date, to: epoch }',
     '{"a":"2026-01-31"}',
-    ['/a > /a: write the date as epoch, not as date'],
+    ['/a > /a: write the date as epoch, not as date, such as 1798070400, not "2026-12-24"'],
   ],
   ['{ list: a, to: b }', '{"a":1}', ['/a > /b: a list of one now']],
   [
@@ -72,7 +73,7 @@ const RULES: readonly (readonly [rules: string, body: string, said: readonly str
   [
     '{ rename: a, to: cents }, { scale: cents, by: 100 }, { scale: b, by: 1000 }',
     '{"a":1,"b":2}',
-    ['/a > /cents', '/a > /cents: multiply the number by 100', '/b > /b: multiply the number by 1000'],
+    ['/a > /cents: multiply the number by 100', '/b > /b: multiply the number by 1000'],
   ],
   ['{ scale: a, by: 100 }', '{"a":"ten"}', ['/a > /a: this value could not be converted']],
 ];
@@ -98,7 +99,11 @@ test('no request rule is left out of the guide', () => {
 test.each([
   ['{ map: { open: outstanding }, of: a }', 'map', ['?a > ?a: open is outstanding']],
   ['{ scale: a, by: 100 }', 'scale', ['?a > ?a: multiply the number by 100']],
-  ['{ date: a, from: date, to: epoch-ms }', 'date', ['?a > ?a: write the date as epoch-ms, not as date']],
+  [
+    '{ date: a, from: date, to: epoch-ms }',
+    'date',
+    ['?a > ?a: write the date as epoch-ms, not as date, such as 1798070400000, not "2026-12-24"'],
+  ],
   // The value may be a key of the operator's.
   ['{ set: { a: s3cret } }', 'set', ['?a > ?a: V2 needs this value']],
 ] as const)('of the query rule %s the guide says what becomes of the value', async (rules, rule, said) => {
@@ -108,6 +113,68 @@ test.each([
     said,
   );
 });
+
+const INVERSE = 'response: inverse';
+
+// What the client reads today as /a, V2 has at /b, or under the same name.
+test.each<[rules: string, edits: readonly ResponseRecord[], said: string]>([
+  [`request: [{ rename: a, to: b }], ${INVERSE}`, [edit('rename')], '/a > /b'],
+  [
+    `request: [{ rename: a, to: b }, { scale: b, by: 100, digits: 2 }], ${INVERSE}`,
+    [edit('scale'), edit('rename')],
+    "/a > /b, with other values; for today's: multiply the number by 0.01",
+  ],
+  [
+    `request: [{ quote: a }, { prefix: a, with: inv_ }], ${INVERSE}`,
+    [edit('unprefix', '/a'), edit('unquote', '/a')],
+    "/a > /a, with other values; for today's: the text lacks inv_ at its start, a number now, with the same digits",
+  ],
+  [
+    `request: [{ map: { open: outstanding }, of: a }, { scale: other, by: 10 }], ${INVERSE}`,
+    [edit('map', '/a')],
+    "/a > /a, with other values; for today's: outstanding is open",
+  ],
+  [
+    `request: [{ date: a, from: date, to: epoch }], ${INVERSE}`,
+    [edit('date', '/a')],
+    '/a > /a, with other values; for today\'s: write the date as date, not as epoch, such as "2026-12-24", not 1798070400',
+  ],
+  [
+    'response: [{ rename: b, to: a }, { scale: a, by: 0.01, digits: 2 }]',
+    [edit('scale'), edit('rename')],
+    "/a > /b, with other values; for today's: multiply the number by 0.01",
+  ],
+  [
+    'response: [{ map: { outstanding: open }, of: a }]',
+    [edit('map', '/a')],
+    "/a > /a, with other values; for today's: outstanding is open",
+  ],
+  ['response: [{ set: { a: 7 } }]', [edit('set', '/a')], '/a > /a, with other values'],
+])('of responses with %s the guide says what makes the value of today', async (rules, edits, said) => {
+  const guide = new Guide('3fa9');
+  const entry = sampleEntry(1, Date.UTC(2026, 10, 21));
+  guide.add({ ...entry, client: '3fa90000', operation: 'make', status: 201, responseEdits: edits });
+  const rows = guide.document(await bookOf(rules)).calls[0]?.responses ?? [];
+  expect(rows.map((row) => `${presentWords(row, String)} > ${futureWords(row, String)}`)).toEqual([said]);
+  // What a program made of V2's response says nothing about where V2 has a member.
+  guide.add({
+    ...entry,
+    client: '3fa90000',
+    operation: 'make',
+    status: 201,
+    responseEdits: [{ change: 'transform', rule: 'transform', from: '', path: '' }],
+  });
+  const made = guide.document(await bookOf(rules)).calls[0]?.responses ?? [];
+  const words = "a program of the operator makes it of V2's response today: ask for what it does";
+  expect(made.map((row) => `${presentWords(row, String)} > ${futureWords(row, String)}`)).toEqual([
+    `the whole body > ${words}`,
+    `/a > ${words}`,
+  ]);
+});
+
+function edit(rule: ResponseRecord['rule'], from = '/b'): ResponseRecord {
+  return { change: 'c', rule, from, path: '/a' };
+}
 
 test('the value of a header field is in no guide, and a transform is said', async () => {
   const book = await bookOf('headers: [{ set: X-Key, to: s3cret }]');

@@ -68,6 +68,58 @@ test('a case is the whole request at V2, with every member, and what must be gon
   ]);
 });
 
+test.each<[after: string, v2: string, path: string, query: readonly string[] | undefined, shown: string]>([
+  [
+    'PUT /api/v2/invoices/inv_7',
+    '/api/v2/invoices/inv_{id}',
+    '/api/v2/invoices/inv_{…}',
+    undefined,
+    'PUT /api/v2/invoices/inv_{id}',
+  ],
+  [
+    'GET /api/v2/lines?invoice=…&page=…',
+    '/api/v2/lines?invoice=inv_{id}',
+    '/api/v2/lines',
+    ['invoice', 'page'],
+    'GET /api/v2/lines?invoice=inv_{id}&page=…',
+  ],
+  [
+    'GET /api/v2/shops/the-one/a.b',
+    '/api/v2/shops/{name}/a.b',
+    '/api/v2/shops/{…}/a.b',
+    undefined,
+    'GET /api/v2/shops/{name}/a.b',
+  ],
+  // Elsewhere than the rule book says: a program led there.
+  ['GET /api/v2/search/7', '/api/v2/shops/{name}', '/api/v2/search/{…}', undefined, 'GET /api/v2/search/7'],
+])('the path of %s is that of the rule book, and has no id of the log', (after, v2, path, query, shown) => {
+  const fields = 'X-Tenant-Id: …\nX-Both: …';
+  const one = body({
+    before: `PUT /api/v1/bills/7\nX-Account: …\nX-Both: …\n\n{\n  "a": "…"\n}`,
+    after: `${after}\n${fields}\n\n{\n  "b": "…"\n}`,
+    moves: [
+      { from: 'X-Account:', to: 'X-Tenant-Id:', remark: '' },
+      { from: 'not sent', to: '/b', remark: '' },
+    ],
+  });
+  const guide = guideOf([one]);
+  const calls = guide.calls.map((call) => ({ ...call, paths: { v1: '/api/v1/bills/{id}', v2 } }));
+  const [made] = skillCases({ ...guide, calls });
+  expect(made).toMatchObject({
+    path,
+    headers: { 'X-Tenant-Id': '…', 'X-Both': '…', 'x-api-version': '2025-01-01' },
+    members: ['/b'],
+    gone: ['X-Account:', '/a'],
+  });
+  expect(made?.query).toEqual(query);
+  const text = textOf({ ...guide, calls }, 'calls.md');
+  for (const line of [shown, 'PUT /api/v1/bills/{id}']) expect(text).toContain(`\n${line}\n`);
+  expect(text).toContain('| not sent | `/b` |');
+  const search = textOf({ ...guide, calls }, 'search.md');
+  expect(search).toContain('| `X-Account` |');
+  expect(search).not.toContain('not sent');
+});
+
 test('what V2 is known to refuse proves nothing, and is a question', () => {
   const guide = guideOf([
     body({ isVerified: false, isKnownToFail: true, evidence: 'V2 refused /c.' }),
