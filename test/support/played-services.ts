@@ -111,14 +111,21 @@ const json = (played: Played, body: unknown): void => {
 
 /** What each manner changes in a response; those that are missing here concern how it is written. */
 const MANNERS: Readonly<Record<string, (scene: Scene) => void>> = {
+  bom: ({ played }) => void (played.body = Buffer.concat([Buffer.from('\ufeff'), played.body])),
   br: ({ played, incoming }) => encode(played, 'br', incoming),
   chunks: ({ played, words }) => void (played.body = Buffer.alloc(Number(words[0]), 'chunk ')),
+  'cookie-path': ({ played, prefix }) =>
+    void played.fields.push(['set-cookie', `three=3; Path=${prefix}; Max-Age=60`]),
   cookies: ({ played }) =>
     void played.fields.push(['set-cookie', 'one=1; Path=/'], ['set-cookie', 'two=2; Path=/; HttpOnly']),
   deflate: ({ played, incoming }) => encode(played, 'deflate', incoming),
   code: ({ played, words }) => void (played.status = Number(words[0])),
   echo: ({ played, incoming, sent }) =>
     json(played, [incoming.headers['content-type'], sent.toString('base64')]),
+  'empty-gzip': ({ played }) => {
+    played.fields.push(['content-encoding', 'gzip']);
+    played.body = Buffer.alloc(0);
+  },
   fields: ({ played, words, incoming }) =>
     json(
       played,
@@ -131,6 +138,15 @@ const MANNERS: Readonly<Record<string, (scene: Scene) => void>> = {
       ['link', `<http://${incoming.headers.host}${prefix}/clients/10>; rel="client"`],
       ['content-location', `${prefix}/orders/floor_plans/4`],
     ),
+  location: ({ played, words }) => {
+    played.status = 201;
+    played.fields.push(['location', words[0] ?? '']);
+  },
+  'location-absolute': ({ played, incoming }) => {
+    played.fields = played.fields.map(([name, value]) =>
+      name === 'location' ? [name, `http://${incoming.headers.host}${value}`] : [name, value],
+    );
+  },
   many: ({ played, words }) => {
     const { data, ...rest } = JSON.parse(played.body.toString()) as { readonly data: readonly unknown[] };
     const items = Array.from({ length: Number(words[0]) }, (_, at) => data[at % data.length]);
@@ -151,6 +167,11 @@ const MANNERS: Readonly<Record<string, (scene: Scene) => void>> = {
     played.status = Number(words[0]);
     played.fields = [['content-type', 'text/html']];
     played.body = Buffer.from('<h1>Bad Gateway</h1>');
+  },
+  pages: ({ played, incoming }) => {
+    if (!incoming.headers.range?.startsWith('items=')) return;
+    played.status = 206;
+    played.fields.push(['content-range', 'items 0-24/30']);
   },
   range: ({ played, incoming }) => {
     if (incoming.headers.range !== 'bytes=0-9') return;
@@ -253,7 +274,7 @@ function write(
   { method, httpVersion }: IncomingMessage,
 ): void {
   const hasTrailers = manner === 'trailers' && httpVersion === '1.1';
-  const isFramed = ['break-chunks', 'chunks', 'trailers', 'until-close'].includes(manner);
+  const isFramed = ['blanks', 'break-chunks', 'chunks', 'trailers', 'until-close'].includes(manner);
   const own = fields.filter(([name]) => name !== 'content-length');
   if (!isFramed && status !== 204 && status !== 304) own.push(['content-length', String(body.length)]);
   if (manner === 'close' || manner === 'until-close') own.push(['connection', 'close']);
@@ -262,6 +283,12 @@ function write(
   outgoing.writeHead(status, own.flat());
   if (hasTrailers) outgoing.addTrailers({ 'x-checksum': 'abc' });
   const length = status === 204 || status === 304 || method === 'HEAD' ? 0 : body.length;
+  const step = manner === 'drip' ? 1 : 64_000;
+  if (manner === 'blanks') {
+    outgoing.write(' \n');
+    setTimeout(() => outgoing.end(body), 30);
+    return;
+  }
   if (manner === 'reset') {
     outgoing.destroy();
     return;
@@ -270,6 +297,6 @@ function write(
     outgoing.write(body.subarray(0, 5), () => outgoing.destroy());
     return;
   }
-  for (let at = 0; at < length; at += 64_000) outgoing.write(body.subarray(at, at + 64_000));
+  for (let at = 0; at < length; at += step) outgoing.write(body.subarray(at, at + step));
   outgoing.end();
 }

@@ -137,4 +137,3 @@ for (const base of bases) {
     }
   }
 }
-process.exit(0);

@@ -1,6 +1,7 @@
 <?php
 // Plays the calls in a JSON file (argument 2) with a library (argument 1) to each address that follows: see calls.py.
 
+ini_set('display_errors', 'stderr');
 [, $library, $file] = $argv;
 $lines = fn ($fields) => array_map(fn ($field) => $field[1] === '' ? "$field[0];" : "$field[0]: $field[1]", $fields);
 

@@ -1,6 +1,5 @@
 # Plays the calls in a JSON file (argument 2) with a library (argument 1) to each address that follows: see calls.py.
 
-require 'base64'
 require 'json'
 require 'net/http'
 require 'stringio'
@@ -72,7 +71,7 @@ ARGV[2..].each do |base|
       status, head, content = send_call.call(call['method'], base + call['path'], fields, body, call['chunked'])
       head = head.map { |name, value| [name, value.dup.force_encoding('ISO-8859-1').encode('UTF-8')] }
       tag = head.find { |name, _| name.downcase == 'etag' }&.last || tag
-      puts JSON.generate([status, head, Base64.strict_encode64(content || '')])
+      puts JSON.generate([status, head, [content || ''].pack('m0')])
     rescue StandardError => error
       puts JSON.generate(error.class.name)
     end
