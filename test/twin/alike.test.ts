@@ -1,7 +1,9 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadScripts, referenceStage } from '../../src/cli/twin.ts';
-import { startRuntimeGateway, startTwinServices } from '../../src/node/twin/twin-services.ts';
+import { httpSide, startRuntimeGateway, startTwinServices } from '../../src/node/twin/twin-services.ts';
 import type { Choice, Script } from '../../src/twin/script.ts';
 import type { PlayedExchange } from '../../src/twin/play.ts';
 import { fuzzRuns, fuzzTime } from '../support/fuzz.ts';
@@ -88,3 +90,25 @@ function load(): readonly Script[] {
   if ('faults' in loaded) throw new Error(loaded.faults.join('\n'));
   return loaded.scripts;
 }
+
+test('a connection that a service closed while it was idle is no difference', async () => {
+  let connections = 0;
+  const server = createServer((socket) => {
+    connections += 1;
+    socket.once('data', () => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+      // Another request on this connection comes too late.
+      socket.once('data', () => socket.resetAndDestroy());
+    });
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  const side = httpSide(`http://127.0.0.1:${port}`);
+  for (let sent = 0; sent < 3; sent += 1)
+    expect(await side.send({ method: 'POST', target: '/', headers: [], body: undefined })).toMatchObject({
+      status: 200,
+    });
+  expect(connections).toBe(3);
+  side.close();
+  server.close();
+});

@@ -166,7 +166,11 @@ export function httpSide(origin: string, options: SenderOptions = {}): Side & { 
         (incoming) => void readResponse(incoming).then(resolve),
       );
       outgoing.on('timeout', () => outgoing.destroy(new Error(`no response within ${TIMEOUT_MS / 1000} s`)));
-      outgoing.on('error', (error) => resolve({ fault: error.message }));
+      outgoing.on('error', (error) => {
+        // The service closed the idle connection as the request came (RFC 9112 §9.3.1): it did not read it.
+        const isStale = outgoing.reusedSocket && 'code' in error && error.code === 'ECONNRESET';
+        resolve(isStale ? send(request) : { fault: error.message });
+      });
       outgoing.end(request.body);
     });
   return { origin: url.origin, send, close: () => agent.destroy() };
