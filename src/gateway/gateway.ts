@@ -222,9 +222,11 @@ function startJudged(gateway: GatewayContext, received: ReceivedRequest, decisio
       const newcomer = judgedNewcomer(gateway, received, client, standing);
       const routing = routingOf(gateway, received, decision, client);
       const exchange = exchangeFor(gateway, received, decision, routing);
-      if (newcomer !== undefined) exchange.judge(newcomer);
       exchange.guarded(() => {
-        const refusal = retirementOf(gateway, received, routing) ?? newcomerRefusal(ruleBook, newcomer);
+        const ended = retirementOf(gateway, received, routing);
+        // What is refused to everybody is refused to nobody for being new.
+        if (newcomer !== undefined && ended === undefined) exchange.judge(newcomer);
+        const refusal = ended ?? newcomerRefusal(ruleBook, newcomer);
         if (refusal === undefined) forward(gateway, received, exchange, routing);
         else exchange.retire(refusal);
       });

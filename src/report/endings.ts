@@ -179,7 +179,7 @@ function newClient(
   const done = [
     ...(refused === 0 ? [] : [`${counted(refused, 'request')} refused`]),
     ...(warned === 0 ? [] : [`${counted(warned, 'request')} warned`]),
-    ...(would === 0 ? [] : [`${counted(would, 'request')} would be refused`]),
+    ...(would === 0 ? [] : [`${counted(would, 'request')} while it was not known`]),
     ...(notKnown === 0 ? [] : [`${counted(notKnown, 'request')} served, since nobody could say`]),
   ].join(', ');
   const pair =

@@ -82,7 +82,7 @@ export interface Entry {
   readonly comparison?: Comparison | undefined;
   /** Milliseconds for which the request was queued for the rate limit of the service. */
   readonly heldMs?: number | undefined;
-  /** The client is new to V1: refused for it, warned, would be refused, or not known to be. */
+  /** The client is new to V1: refused for it, warned, not known yet, or nobody can say. */
   readonly newcomer?: 'refused' | 'warned' | 'would' | 'not-known' | undefined;
   readonly verdict: Verdict;
   readonly edits: readonly EditRecord[];

@@ -242,7 +242,7 @@ export const entrySchema = z
     newcomer: z
       .exactOptional(z.enum(['refused', 'warned', 'would', 'not-known']))
       .describe(
-        'The client is new to V1: refused for it, warned, would be refused from the day on, or served because nobody can say.',
+        'The client is new to V1: refused for it, warned, not known yet (one that still is not on the day is refused), or served because nobody can say.',
       ),
     verdict: z
       .enum(['rewritten', 'unchanged', 'refused', 'passed', 'served'])

@@ -112,7 +112,7 @@ test('clients that are new to V1 are told, with the key whose place one seems to
   const report = makeReport(tally, { ...options, names: new Map([['old', 'acme']]) });
   expect(report.newcomers?.map(({ sentence }) => sentence)).toEqual([
     'young came first at 2026-11-12T12:00:00.000Z: 2 requests refused; its key may be the rotated one of acme: name it under clients, or in except.',
-    'elsewhere came first at 2026-11-12T12:00:00.000Z: 1 request would be refused.',
+    'elsewhere came first at 2026-11-12T12:00:00.000Z: 1 request while it was not known.',
   ]);
   expect(report.newcomers?.[0]).toMatchObject({ client: 'young', replaces: 'old', refused: 2 });
   expect(report.clients.find(({ client }) => client === 'young')?.mistakes).toEqual([]);

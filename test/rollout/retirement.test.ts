@@ -401,6 +401,18 @@ describe('newcomers', () => {
     expect((await refusing.gateway.entry(2)).newcomer).toBe('would');
   });
 
+  test.each<[string, Partial<Rollout>, string]>([
+    ['brownout', { brownouts: [{ id: 'b', share: 100, status: 410 }] }, 'b'],
+    ['sunset', { gone: {}, signals: { sunset: PAST, attributes: false, links: [] } }, 'sunset'],
+  ])('what a %s refuses to everybody is refused to nobody for being new', async (failure, more, note) => {
+    for (const from of [PAST, AHEAD]) {
+      const { gateway } = await closed({ from }, { more });
+      expect(statusOf(await exchange(gateway.port, request(undefined, as('new'))))).toBe(410);
+      const entry = await gateway.entry();
+      expect([entry.failure, entry.note, entry.newcomer]).toEqual([failure, note, undefined]);
+    }
+  });
+
   test('preflights and requests without a key are none', async () => {
     const { gateway } = await closed({});
     const preflight = `OPTIONS /api/v1/clients HTTP/1.1\r\nHost: g\r\nOrigin: https://x.test\r\nAccess-Control-Request-Method: POST\r\n${as('new')}\r\n`;
