@@ -13,8 +13,9 @@ import { readLogFile } from './log-files.ts';
 /** What is read of a log, the newest, some 2 s of work, and rows that are shown. */
 const LIMITS: PlanLimits = { bytes: 256 * 1024 * 1024, rows: 500 };
 
-/** A packed file counts for what it may hold. */
+/** A packed file counts for what it may hold; of one that may hold more than is left, this many times the limit is unpacked to see. */
 const PACKING = 10;
+const UNPACKED = 4;
 
 /** Bytes of a log, and rows of a table. */
 interface PlanLimits {
@@ -37,7 +38,12 @@ export async function planOfLog(
   );
   for (const { file, start } of parts) {
     lines.begin(file);
-    for await (const { bytes } of readLogFile(file, undefined, start)) lines.add(bytes, file);
+    // Packed files have no positions: what comes before is unpacked and left out.
+    let left = isPacked(file) ? start : 0;
+    for await (const { bytes } of readLogFile(file, undefined, start)) {
+      left -= bytes.length;
+      if (left < 0) lines.add(bytes, file);
+    }
   }
   const plan = makePlan(counts, { ...options, zone, gaps: lines.gaps, avoid: new Set() });
   const since = lines.coverage.flatMap((log) => log.since ?? []).sort()[0];
@@ -77,7 +83,7 @@ function shortened(part: PlanPart, most: number): PlanPart {
   };
 }
 
-/** The newest files of a log that hold no more than is read, the oldest first; of a plain one that holds more, the part at its end. */
+/** The newest files of a log that hold no more than is read, the oldest first; of one that holds more, the part at its end. */
 async function newestParts(
   files: readonly string[],
   most: number,
@@ -96,14 +102,31 @@ async function newestParts(
       () => 0,
     );
     if (size === 0) continue;
-    const isPacked = /\.(?:gz|zst)$/.test(file);
-    const bytes = isPacked ? size * PACKING : size;
-    if (left === 0 || (bytes > left && isPacked)) return { parts, bytesRead, isWhole: false };
+    const bytes = isPacked(file) ? await unpackedSize(file, size * PACKING, left, most) : size;
+    if (left === 0 || bytes === undefined) return { parts, bytesRead, isWhole: false };
     const start = Math.max(0, bytes - left);
     parts.unshift({ file, start });
-    bytesRead += size - start;
+    bytesRead += Math.ceil(size * (1 - start / bytes));
     if (start > 0) return { parts, bytesRead, isWhole: false };
     left -= bytes;
   }
   return { parts, bytesRead, isWhole: true };
+}
+
+function isPacked(file: string): boolean {
+  return /\.(?:gz|zst)$/.test(file);
+}
+
+/** What a packed file holds: about so much where that fits, else what it does; undefined where that is not worth seeing. */
+async function unpackedSize(
+  file: string,
+  about: number,
+  left: number,
+  most: number,
+): Promise<number | undefined> {
+  if (about <= left) return about;
+  if (left === 0 || about > UNPACKED * most) return undefined;
+  let size = 0;
+  for await (const { bytes } of readLogFile(file)) size += bytes.length;
+  return size;
 }

@@ -1,6 +1,6 @@
-import { stat, writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { beforeAll, expect, test } from 'vitest';
 import type { EndPlan } from '../../../src/inspector/api.ts';
 import type { PlanWork } from '../../../src/inspector/operator-work.ts';
@@ -72,22 +72,30 @@ test('of a log that is too large the newest part is read, and of many clients th
   expect(clients.length).toBe(10);
 });
 
-test('a rotated file that does not fit whole is read from the middle on', async () => {
-  const [newest, rotated] = [await stat(logFile), await stat(`${logFile}.1`)].map(({ size }) => size);
-  const exchanges = async (bytes: number): Promise<number> =>
-    Number(
-      /^Made from ([\d,]+)/
-        .exec((await planned({ bytes, rows: 10 })).made[0] ?? '')?.[1]
-        ?.replaceAll(',', ''),
-    );
-  const [one, some, both] = [
-    await exchanges(newest ?? 0),
-    await exchanges((newest ?? 0) + Math.floor((rotated ?? 0) / 2)),
-    await exchanges((newest ?? 0) + (rotated ?? 0)),
-  ];
-  expect(some).toBeGreaterThan(one + (both - one) / 3);
-  expect(some).toBeLessThan(one + ((both - one) * 2) / 3);
-});
+test.each(['1', '2.gz'])(
+  'a rotated file .%s that does not fit whole is read from the middle on',
+  async (name) => {
+    const file = `${logFile}.${name}`;
+    const unpacked = name.endsWith('.gz') ? gunzipSync(await readFile(file)).length : (await stat(file)).size;
+    const { size } = await stat(logFile);
+    const before = name === '1' ? size : size + (await stat(`${logFile}.1`)).size;
+    const exchanges = async (bytes: number): Promise<number> =>
+      Number(
+        /^Made from ([\d,]+)/
+          .exec((await planned({ bytes, rows: 10 })).made[0] ?? '')?.[1]
+          ?.replaceAll(',', ''),
+      );
+    const [one, some, both] = [
+      await exchanges(before),
+      await exchanges(before + Math.floor(unpacked / 2)),
+      await exchanges(before + unpacked),
+    ];
+    expect(both).toBeGreaterThan(one);
+    // A packed file is left out by pieces.
+    expect(some).toBeGreaterThan(one + (both - one) / 4);
+    expect(some).toBeLessThanOrEqual(both);
+  },
+);
 
 test('a log without entries has no plan', async () => {
   const { made, parts } = (
