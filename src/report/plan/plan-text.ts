@@ -79,7 +79,7 @@ export function planParts(plan: Plan): readonly PlanPart[] {
           {
             title: 'Keys that seem rotated',
             sentences: [
-              'The second key begins where the first one ends, with the same operations at the same hours; ask the owner.',
+              'The second key begins where the first one ends, with the same operations, as often and at the same hours; ask the owner.',
             ],
             table: {
               head: ['old key', 'last used', 'new key', 'first used'],

@@ -656,7 +656,7 @@ export function endWarnings(counts: PlanTally, options: PlanOptions): readonly s
   const unmet = known.filter((client) => !coming.some((brownout) => meets(client, brownout, options)));
   if (unmet.length > 0)
     warnings.push(
-      `brownouts: none before the sunset is known to meet ${counted(unmet.length, 'client')}: ${named(unmet)}; capture-gateway plan chooses windows for ${unmet.length === 1 ? 'it' : 'them'}`,
+      `brownouts: none before the sunset is known to meet ${counted(unmet.length, 'client')}: ${named(unmet)}; capture-gateway plan chooses a window for each client whose rhythm has one`,
     );
   const unknown = clients.length - known.length;
   if (unknown > 0)
