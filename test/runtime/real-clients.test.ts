@@ -21,7 +21,7 @@ import {
   withoutOwnMembers,
 } from '../../src/twin/compare.ts';
 import type { Choice, TwinResponse } from '../../src/twin/script.ts';
-import { playedService } from '../support/played-services.ts';
+import { type PlayedService, playedService } from '../support/played-services.ts';
 import { PROGRAM } from '../support/product.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -100,8 +100,9 @@ const LIBRARIES: readonly (readonly [
   ['rest-client', 'ruby', ['clients']],
 ];
 
-const [v1, v2] = [await playedService('v1'), await playedService('v2')];
-const gateway = await startRuntimeGateway('node', PROGRAM, v2.origin, 'config/rules.yaml');
+let v1: PlayedService;
+let v2: PlayedService;
+let gateway: Awaited<ReturnType<typeof startRuntimeGateway>>;
 
 /** Reasons for the differences that were seen. */
 const chosen = new Set<string>();
@@ -109,7 +110,9 @@ const chosen = new Set<string>();
 /** Of the bodies, each in a file, and of the calls of each library. */
 let folder = '';
 
-beforeAll(() => {
+beforeAll(async () => {
+  [v1, v2] = [await playedService('v1'), await playedService('v2')];
+  gateway = await startRuntimeGateway('node', PROGRAM, v2.origin, 'config/rules.yaml');
   folder = temporaryFolder('gateway-clients');
   rows.forEach((row, at) => writeFileSync(bodyFile(at), bodyOf(row)));
 });
