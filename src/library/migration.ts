@@ -423,9 +423,6 @@ function migratedHead(
     now: Date.now(),
     codings: codings.length === 0 ? undefined : codings,
     isRewritten,
-    isBodyDropped: decision.body.action === 'drop',
-    isBodyMade: makesBody(decision.body) && isRewritten,
-    dropsOverride: decision.dropsOverride,
     hasTrace: readTraceparent(head.traceparent) !== undefined,
   });
   return {

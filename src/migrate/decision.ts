@@ -634,8 +634,11 @@ export interface HeadMigration {
 }
 
 /** The inputs of {@link migrateHead}. */
-interface MigratedHeadParts extends Omit<HeadMigration, 'version' | 'codings' | 'headers'> {
-  readonly decision: Pick<MigrateDecision, 'headers'>;
+interface MigratedHeadParts extends Pick<
+  HeadMigration,
+  'isRewritten' | 'requestId' | 'hasTrace' | 'traceparent'
+> {
+  readonly decision: Pick<MigrateDecision, 'headers' | 'body' | 'dropsOverride'>;
   readonly rules: CompiledRuleBook;
   readonly request: RequestFacts;
   /** Time in milliseconds since 1970. */
@@ -654,20 +657,7 @@ export function migrateHead(
   received: RequestHead,
   parts: MigratedHeadParts,
 ): { readonly version: ApiVersion | undefined; readonly fields: MigratedHead } {
-  const {
-    rules,
-    decision,
-    request,
-    now,
-    pinned,
-    isRewritten,
-    isBodyDropped,
-    isBodyMade,
-    dropsOverride,
-    requestId,
-    hasTrace,
-    traceparent,
-  } = parts;
+  const { rules, decision, request, now, pinned, isRewritten, requestId, hasTrace, traceparent } = parts;
   const version = chooseApiVersion(requestedVersion(received, rules.ruleBook), rules.ruleBook, now, pinned);
   // Where nothing reads V2's response, it may have any coding.
   const isResponseRead =
@@ -677,9 +667,9 @@ export function migrateHead(
     version,
     headers: decision.headers?.headers,
     isRewritten,
-    isBodyDropped,
-    isBodyMade,
-    dropsOverride,
+    isBodyDropped: decision.body.action === 'drop',
+    isBodyMade: makesBody(decision.body) && isRewritten,
+    dropsOverride: decision.dropsOverride,
     requestId,
     hasTrace,
     traceparent,

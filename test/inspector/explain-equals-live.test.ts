@@ -28,10 +28,22 @@ interface SentRequest {
 
 /** The request as V2 got it. */
 interface ReachedRequest {
+  readonly method: string;
   readonly target: string;
   readonly headers: readonly string[];
   readonly body: Buffer;
 }
+
+const MOVED = `
+operations:
+  close: { match: POST /close, to: PATCH /state }
+  make: { match: POST /make, to: PUT /made }
+  read: { match: POST /read, to: 'GET /found?y=2' }
+  gone: { match: DELETE /gone, to: POST /removals }
+changes:
+  - { id: state, summary: s, on: [close], request: [{ set: { state: closed } }] }
+  - { id: rest, summary: s, on: [make], request: [{ rename: a, to: b }] }
+`;
 
 const BODY_LIMIT = 2000;
 const TOGETHER = 8;
@@ -57,6 +69,43 @@ describe('explaining and serving', () => {
     const counts = await expectAlike(requestsIn('headers/headers.txt'), rules);
     for (const verdict of ['rewritten', 'passed', '400', '422'])
       expect([verdict, (counts.get(verdict) ?? 0) > 0]).toEqual([verdict, true]);
+  });
+
+  test('an operation that moved, with a body that is made, dropped or neither, gives the same', async () => {
+    const reading = await readRuleBook(MOVED, 'rules.yaml');
+    if (!reading.ok) throw new Error(JSON.stringify(reading.faults));
+    const types = [
+      [],
+      [['Content-Type', 'application/json'] as const],
+      [['Content-Type', 'text/plain'] as const],
+    ];
+    const methods = [
+      'POST /close',
+      'POST /make',
+      'POST /read',
+      'DELETE /gone',
+      'GET /read',
+      'HEAD /read',
+      'PATCH /make',
+    ];
+    const requests = methods.flatMap((line) =>
+      types.flatMap((type) =>
+        ['', '{}', '{"a":1}'].map((body): SentRequest => {
+          const [method = '', path = ''] = line.split(' ');
+          const length = body === '' ? [] : [lengthOf(Buffer.from(body))];
+          const named = [['X-HTTP-Method-Override', 'PATCH'] as const].slice(path === '/make' ? 0 : 1);
+          return {
+            method,
+            target: `/api/v1${path}?x=1`,
+            headers: [...type, ...length, ...named],
+            body: Buffer.from(body),
+          };
+        }),
+      ),
+    );
+    const counts = await expectAlike(requests, new CompiledRuleBook(reading.ruleBook));
+    for (const verdict of ['rewritten', 'unchanged'])
+      expect([verdict, (counts.get(verdict) ?? 0) >= 5]).toEqual([verdict, true]);
   });
 
   test('a release pinned for an operation is sent, and explained', async () => {
@@ -176,7 +225,7 @@ function expectSame(
   const body = new TextDecoder('utf-8', { ignoreBOM: true }).decode(reached.body);
   // A credential that a rule book names is masked where it is shown: `k` in the cases of header rules.
   const target = v2Request.target.includes('k=…') ? reached.target.replace(/k=[^&]*/, 'k=…') : reached.target;
-  expect([label, v2Request.target, v2Body]).toEqual([label, target, body]);
+  expect([label, v2Request.method, v2Request.target, v2Body]).toEqual([label, reached.method, target, body]);
   const shown = v2Request.headers
     .filter(({ masked }) => !masked)
     .map(({ name, value }) => `${name}: ${value}`);
@@ -214,10 +263,10 @@ function chunked(body: Uint8Array): Buffer {
 async function recordingV2(): Promise<{ origin: string; reached: Map<string, ReachedRequest> }> {
   const reached = new Map<string, ReachedRequest>();
   const server = createServer((request, response) => {
-    const { rawHeaders: headers, url: target = '' } = request;
+    const { rawHeaders: headers, method = '', url: target = '' } = request;
     const id = pairs(headers).find(([name]) => name.toLowerCase() === 'x-request-id')?.[1] ?? '';
     void buffer(request).then((body) => {
-      reached.set(id, { target, headers, body });
+      reached.set(id, { method, target, headers, body });
       response.writeHead(204).end();
     });
   });

@@ -617,7 +617,7 @@ test.each([
     for (const method of ['GET', 'HEAD']) {
       const request = { method, rest, operation: rules.match(method, rest) };
       const { fields } = migrateHead(head, {
-        decision: { headers: undefined },
+        decision: { headers: undefined, body: { action: 'forward', note: undefined }, dropsOverride: false },
         rules,
         request,
         now: Date.now(),

@@ -5,7 +5,7 @@ import { newTrace, readTraceparent } from '../../http/forwarding.ts';
 import { type HeaderList, headerValue, setField } from '../../http/header-list.ts';
 import { isRead } from '../../http/request-head.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
-import { formatOf, makesBody, type MigrateDecision, migrateHead } from '../../migrate/decision.ts';
+import { formatOf, type MigrateDecision, migrateHead } from '../../migrate/decision.ts';
 import { type DecodedBody, type OpenDecoder, openWebDecoder } from '../../migrate/decode-web-body.ts';
 import { bufferFull, Failure } from '../../migrate/failure.ts';
 import {
@@ -229,9 +229,6 @@ export class V1Exchange
       pinned: routing && pinnedRelease(rules.ruleBook, routing.subject),
       codings: options.codings,
       isRewritten,
-      isBodyDropped: decision.body.action === 'drop',
-      isBodyMade: makesBody(decision.body) && isRewritten,
-      dropsOverride: decision.dropsOverride,
       hasTrace,
       requestId: entry.requestId,
       traceparent: trace?.header,

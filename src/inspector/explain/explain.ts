@@ -266,8 +266,6 @@ function sentRequest(
     pinned: pinnedRelease(rules.ruleBook, { client: undefined, operation: operation?.id }),
     codings: limits.codings,
     isRewritten,
-    isBodyDropped,
-    dropsOverride: decision.dropsOverride,
     hasTrace: readTraceparent(head.traceparent) !== undefined,
   });
   return {
