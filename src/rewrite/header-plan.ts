@@ -52,6 +52,8 @@ interface CompiledHeaderRule {
   readonly conflict: Policies['conflict'];
 }
 
+type RenameHeaderRule = Extract<HeaderRule, { readonly rule: 'rename' }>;
+
 interface CompiledResponseRule extends ResponseHeaderRule {
   readonly change: string;
 }
@@ -83,9 +85,9 @@ export class HeaderPlan {
     ];
   }
 
-  /** True where a rule concerns responses. */
+  /** True where a rule concerns responses; one that renames a field of requests does, since `Vary` has its name. */
   get hasResponseRules(): boolean {
-    return this.back.length > 0;
+    return this.back.length > 0 || this.rules.some(({ rule }) => rule.rule === 'rename');
   }
 
   /** Rewrites the header fields of a V1 request with this raw query, or says why it is refused. */
@@ -102,8 +104,13 @@ export class HeaderPlan {
   /** Rewrites the header fields of V2's response with this status for the V1 client. */
   response(status: number, headers: HeaderList): RewrittenHeaders {
     const run = new HeaderRun(headers, '');
-    for (const { change, rule, status: about } of this.back)
-      if (about === undefined || isAbout(about, status)) run.apply(change, rule, 'v1');
+    for (const { change, rule, status: about } of this.back) {
+      if (about !== undefined && !isAbout(about, status)) continue;
+      run.apply(change, rule, 'v1');
+      if (rule.rule === 'rename') run.renameIn('access-control-expose-headers', change, rule);
+    }
+    for (const { change, rule } of this.rules.toReversed())
+      if (rule.rule === 'rename') run.renameIn('vary', change, { ...rule, field: rule.to, to: rule.field });
     return run.finish();
   }
 
@@ -142,14 +149,6 @@ export class HeaderPlan {
       edits.push({ change, rule });
     }
     return { names: ruled, edits };
-  }
-
-  /** Returns V1's name of a header field of V2; the same where it has no other. */
-  v1Name(name: string): string {
-    let found = name;
-    for (const { rule } of this.rules.toReversed())
-      if (rule.rule === 'rename' && isNamed(found, rule.to.toLowerCase())) found = rule.field;
-    return found;
   }
 }
 
@@ -210,6 +209,23 @@ class HeaderRun {
     }
   }
 
+  /**
+   * Renames a field in the list that another field is: a cache before the gateway would ignore what `Vary` names by a name that no V1
+   * request has (RFC 9110 §12.5.5), and a script could not read what is exposed by another name.
+   */
+  renameIn(list: string, change: string, rule: RenameHeaderRule): void {
+    const from = rule.field.toLowerCase();
+    let first: Field | undefined;
+    for (const field of this.named(list)) {
+      const value = field.value.replaceAll(/[^\s,]+/g, (name) => (isNamed(name, from) ? rule.to : name));
+      if (value !== field.value) first ??= field;
+      field.value = value;
+    }
+    if (first === undefined) return;
+    this.records.push({ change, rule: 'rename', header: first.origin ?? first.name, to: first.name });
+    this.rules.push(rule);
+  }
+
   finish(): RewrittenHeaders {
     const { records, rules } = this;
     if (records.length === 0) return { headers: this.received, records, rules };
@@ -224,7 +240,7 @@ class HeaderRun {
   /** V1 knew the old name only, so fields that have the new one are dropped. */
   private rename(
     change: string,
-    { field, to, as }: Extract<HeaderRule, { readonly rule: 'rename' }>,
+    { field, to, as }: RenameHeaderRule,
     policy: Policies['conflict'],
   ): Refusal | 'forward' | undefined {
     const renamed = this.named(field);

@@ -292,6 +292,41 @@ changes:
   expect(a?.response(404, ['x-tenant-id', '1']).headers).toEqual(['X-Old', 'v']);
 });
 
+// RFC 9110 §12.5.5, and Fetch's Access-Control-Expose-Headers.
+test.each([
+  ['vary', 'Origin, x-tenant-id', 'Origin, X-Account'],
+  ['Vary', '*', '*'],
+  ['Vary', 'X-Tenant-Ids,Accept', 'X-Tenant-Ids,Accept'],
+  ['Vary', 'X-Token', 'X-Token'],
+  ['access-control-expose-headers', 'X-Tenant-Id , X-Total', 'X-Account , X-Sum'],
+  ['Access-Control-Expose-Headers', 'X-Mode', 'X-Mode'],
+])('%s: %s of V2 is told with the names that V1 has: %s', async (name, value, told) => {
+  const book = new CompiledRuleBook(
+    await bookIn(`
+operations: { a: GET /a }
+changes:
+  - id: one
+    summary: s
+    on: [a]
+    headers: [{ rename: X-Account, to: X-Tenant-Id }, { query: token, to: X-Token }]
+    response: [inverse, { headers: [{ rename: X-Total, to: X-Sum }] }]
+`),
+  );
+  const plan = book.headerPlan(book.match('GET', '/a'));
+  const { headers, records, rules } = plan?.response(200, ['A', '1', name, value]) ?? {};
+  expect(headers).toEqual(['A', '1', name, told]);
+  expect(records?.every(({ header, to }) => header === name && to === name)).toBe(true);
+  expect(rules).toHaveLength(records?.length ?? -1);
+  expect(records?.length === 0).toBe(value === told);
+});
+
+test('Vary has the name of V1 also where no response rule undoes anything', () => {
+  const plan = planOf([RENAME], { response: [] });
+  expect(plan.hasResponseRules).toBe(true);
+  expect(plan.response(304, ['Vary', 'X-Tenant-Id']).headers).toEqual(['Vary', 'X-Account']);
+  expect(planOf([{ rule: 'strip', fields: ['X-Old'] }], { response: [] }).hasResponseRules).toBe(false);
+});
+
 test('on every is any request of V1, whatever its method; a book without header rules has no plan at all', async () => {
   const every = new CompiledRuleBook(
     await bookIn(
