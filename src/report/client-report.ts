@@ -1,6 +1,6 @@
 import { wouldFail, wouldFailWords } from '../rollout/body-checks.ts';
 import {
-  type BodyCheckCounts,
+  type BodyCheckSums,
   type DifferingMembers,
   type Outcomes,
   type OutcomeTally,
@@ -120,6 +120,8 @@ interface ReportClock {
   readonly goneAfterDays: number;
   /** V1 requests of all clients. */
   readonly allV1: number;
+  /** Hash of the rule book whose dry runs count; absent for that of the client's latest one. */
+  readonly ruleBook?: string | undefined;
 }
 
 /** A pause is expected to come again, half as long again. */
@@ -170,7 +172,7 @@ export function clientReport(
       .sort(byCount),
     responses: responsesOf(tally.responseMembers),
     outcomes: outcomesOf(tally.outcomes),
-    bodyChecks: bodyChecksOf(tally.bodyChecks),
+    bodyChecks: bodyChecksOf(tally.bodyChecks.under(clock.ruleBook)),
     brownouts: [...tally.brownouts].map(([brownout, span]) => ({ brownout, ...usage(span) })).sort(byCount),
     mistakes: [...tally.mistakes].map(([code, span]) => ({ code, ...usage(span) })).sort(byCount),
     ...(tally.newcomer.size === 0
@@ -241,7 +243,7 @@ function byCount(one: Usage, other: Usage): number {
 }
 
 /** The checks of bodies, those with the most faults first. */
-export function bodyChecksOf({ all }: BodyCheckCounts): readonly BodyChecks[] {
+export function bodyChecksOf(all: ReadonlyMap<string, BodyCheckSums>): readonly BodyChecks[] {
   return [...all]
     .map(([operation, { pointers, ...sums }]) => ({
       operation,

@@ -1,10 +1,17 @@
 import type { Ends } from '../rules/rollout.ts';
 import type { Census, OpenApiNames } from './census.ts';
-import { type ClientClass, type ClientReport, clientReport, dayBefore } from './client-report.ts';
+import {
+  bodyChecksOf,
+  type ClientClass,
+  type ClientReport,
+  clientReport,
+  dayBefore,
+} from './client-report.ts';
 import { type Ending, endingsOf, type NewClient, newClientsOf, rotatedKeys } from './endings.ts';
 import type { LogGap } from './log-gaps.ts';
 import type { ShadowView } from '../rollout/rollout-tally.ts';
 import type { ReportCoverage, ReportTally } from './report-totals.ts';
+import type { BodyCheckCounts } from './tally/outcomes.ts';
 import type { Span } from './tally/span.ts';
 import { DAY_MS, dayNumber, type DayRhythm } from './tally/time-slots.ts';
 import { counted } from './text.ts';
@@ -86,6 +93,8 @@ interface ReportOptions {
   readonly drift?: readonly ShadowView[] | undefined;
   /** Names in V2's OpenAPI description, for the census. */
   readonly schema?: OpenApiNames | undefined;
+  /** Hash of the rule book in force, whose dry runs count; without it, that of the latest dry run. */
+  readonly ruleBook?: string | undefined;
   /** Defaults to 14. */
   readonly goneAfterDays?: number | undefined;
   /** Display names by client hash. */
@@ -148,15 +157,18 @@ export async function makeReportInSteps(
 function* reportSteps(tally: ReportTally, options: ReportOptions): Generator<undefined, Report, undefined> {
   const goneAfterDays = options.goneAfterDays ?? 14;
   const { now, observed, coverage } = options;
-  const clock = { now: Date.parse(now), goneAfterDays, allV1: tally.v1 };
+  const clock = { now: Date.parse(now), goneAfterDays, allV1: tally.v1, ruleBook: options.ruleBook };
   const clients: ClientReport[] = [];
   const rhythms = new Map<string, DayRhythm>();
+  const checks = new Map<string, BodyCheckCounts>();
   for (const [hash, client] of tally.clients) {
     if (client.v1.count === 0) continue;
     rhythms.set(hash, client.days.rhythm);
     clients.push(clientReport(hash, client, clock, options.names?.get(hash)));
+    if (options.ruleBook === undefined) checks.set(hash, client.bodyChecks);
     if (clients.length % CLIENTS_PER_STEP === 0) yield;
   }
+  underLatestBook(clients, checks);
   const gaps = coverage?.gaps ?? options.gaps;
   clients.sort((one, other) => WEIGHT[one.class] - WEIGHT[other.class] || other.v1 - one.v1);
   const classes = { gone: 0, unknown: 0, 'url-only': 0, 'unwrap-only': 0, 'field-work': 0 };
@@ -217,6 +229,18 @@ function* reportSteps(tally: ReportTally, options: ReportOptions): Generator<und
     unreadable: options.unreadable ?? 0,
     omittedClients: tally.omittedClients,
   };
+}
+
+/** Leaves each client the dry runs under one rule book, that of the latest one of all: the clients are read once. */
+function underLatestBook(clients: ClientReport[], checks: ReadonlyMap<string, BodyCheckCounts>): void {
+  let found: BodyCheckCounts['latest'];
+  for (const { latest } of checks.values())
+    if (latest !== undefined && (found === undefined || latest.last > found.last)) found = latest;
+  for (const [at, client] of clients.entries()) {
+    const counts = checks.get(client.client);
+    if (counts !== undefined && counts.latest?.ruleBook !== found?.ruleBook)
+      clients[at] = { ...client, bodyChecks: bodyChecksOf(counts.under(found?.ruleBook)) };
+  }
 }
 
 function textOrNone(text: string): string | undefined {

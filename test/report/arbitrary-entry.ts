@@ -35,6 +35,7 @@ export const arbitraryEntry: fc.Arbitrary<TallyEntry> = fc
     client: fc.constantFrom('00aa', '11bb', '22cc', '33dd', '44ee', undefined),
     route: fc.constantFrom<TallyEntry['route'][]>('migrate', 'migrate', 'migrate', 'pass', 'webhook', 'none'),
     operation: fc.constantFrom('create_client', 'order_post_production', undefined),
+    ruleBook: fc.constantFrom('one', 'two', undefined),
     status: fc.constantFrom(200, 201, 204, 401, 422, 500, 0),
     isRefused: fc.boolean(),
     why: fc.constantFrom<NonNullable<TallyEntry['apiVersion']>['why'][]>('absent', 'invalid', 'future'),

@@ -88,7 +88,13 @@ test('retirement, rollout, guide, digest and command line have one figure of wha
     dryRun({ verdict: 'rewritten', v2: 'unknown', why: 'budget' }),
   ];
   const [tally, rollout, guide] = [new Tally(), new BodyCheckTally(), new Guide('3fa9')];
-  for (const entry of entries) {
+  // What came to light under the rule book before says nothing about this one.
+  const before = entries.map((entry) => ({
+    ...entry,
+    ruleBook: 'the one before',
+    time: '2026-11-20T00:00:00.000Z',
+  }));
+  for (const entry of [...before, ...entries]) {
     tally.add(entry);
     rollout.add(entry);
     guide.add(entry);
@@ -105,5 +111,8 @@ test('retirement, rollout, guide, digest and command line have one figure of wha
   expect(guideMarkdown(guide.document(testRuleBook()))).toContain(figure);
   expect(digests(report, [])[0]?.sentences.join(' ')).toContain(figure);
   const packed = readClient(new FieldReader(packClient(tally.clients.get(CLIENT) ?? new ClientTally(0))));
-  expect(packed.bodyChecks.all.get('create_client')).toMatchObject({ refused: 3, invalid: 2 });
+  expect(packed.bodyChecks.under().get('create_client')).toMatchObject({ refused: 3, invalid: 2 });
+  // A rule book in force that no request met yet has no figure.
+  const renewed = makeReport(tally, { now: '2026-11-22T00:00:00.000Z', ruleBook: 'the one after' });
+  expect(renewed.clients.map((one) => clientWouldFail(one))).toEqual(['']);
 });

@@ -170,15 +170,24 @@ interface Group extends Pick<ErrorGroup, 'error'> {
   readonly operations: Set<string>;
 }
 
-/** Groups the errors of the kept entries by who found them, code and place; the most frequent first. */
-export async function errorGroups(stores: SearchedStores, pause: () => Promise<void>): Promise<ErrorGroups> {
+/**
+ * Groups the errors of the kept entries by who found them, code and place; the most frequent first. With the hash of a rule book,
+ * dry runs count only under it: other rules have other results.
+ */
+export async function errorGroups(
+  stores: SearchedStores,
+  pause: () => Promise<void>,
+  ruleBook?: string,
+): Promise<ErrorGroups> {
   const groups = new Map<string, Group>();
   let [exchanges, omitted] = [0, 0];
   const { ring } = stores;
   const visit = (entry: Parameters<typeof errorsOf>[0]): boolean => {
     exchanges += 1;
     const { time, client = '-', operation = '-' } = entry;
+    const isOutdated = ruleBook !== undefined && entry.ruleBook !== ruleBook;
     for (const error of errorsOf(entry)) {
+      if (isOutdated && (error.by === 'would' || error.by === 'schema')) continue;
       const name = errorName(error);
       const known = groups.get(name);
       if (known === undefined && groups.size >= MAX_GROUPS) {

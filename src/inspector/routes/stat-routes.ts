@@ -116,6 +116,7 @@ async function reportOf(parts: InspectorParts, goneAfterDays?: number): Promise<
   const now = new Date(parts.time()).toISOString();
   const { tally, gaps } = await parts.totals.tally(pause);
   const known = parts.totals.coverage();
+  const { ruleBook } = parts.rules().current;
   const own = parts.gaps?.() ?? [];
   const coverage = {
     ...known,
@@ -129,7 +130,8 @@ async function reportOf(parts: InspectorParts, goneAfterDays?: number): Promise<
     observed: { since: new Date(coverage.since).toISOString(), until: now },
     coverage,
     names: parts.names(),
-    ends: parts.rules().current.ruleBook.rollout?.ends,
+    ends: ruleBook.rollout?.ends,
+    ruleBook: ruleBook.hash,
     goneAfterDays,
   };
   return await makeReportInSteps(tally, options, pause);
@@ -179,7 +181,10 @@ function endPlans(parts: InspectorParts): (zone: string, lead: number | undefine
 async function overview(parts: InspectorParts): Promise<Overview> {
   const { view, rules, rollout, time } = parts;
   const { current, since } = rules();
-  const [report, errors] = await Promise.all([reportOf(parts), errorGroups(view, pause)]);
+  const [report, errors] = await Promise.all([
+    reportOf(parts),
+    errorGroups(view, pause, current.ruleBook.hash),
+  ]);
   const { startedAt, conditions } = stateOf(parts);
   return overviewOf({
     sums: view.history.sums,
@@ -264,7 +269,7 @@ async function guideOf(
   const [only] = guide.clients;
   if (only === undefined || guide.clients.length > 1) return undefined;
   const { ruleBook } = rules().current;
-  return guide.document(ruleBook, names().get(only));
+  return guide.document(ruleBook, names().get(only), ruleBook.hash);
 }
 
 function noGuide({ totals }: InspectorParts): string {

@@ -1,9 +1,11 @@
 import { parsedJson } from '../../rewrite-log/attributes.ts';
 import {
   type BodyCheckCounts,
+  type CheckedBook,
   type DifferingMembers,
   memberKey,
   mergeVerdicts,
+  noChecks,
   noVerdicts,
   type Outcomes,
   type V2Verdicts,
@@ -144,17 +146,22 @@ export function packClient(tally: ClientTally): readonly unknown[] {
       ...packSpan(span),
       packNamed(pointers, MAX_POINTERS),
     ]),
-    [...tally.bodyChecks.all]
-      .slice(0, MAX_OPERATIONS)
-      .map(([operation, { valid, invalid, refusedByBoth, unknown, refused, pointers }]) => [
-        operation,
-        valid,
-        invalid,
-        refusedByBoth,
-        unknown,
-        packNamed(pointers, MAX_POINTERS),
-        refused,
-      ]),
+    tally.bodyChecks
+      .byTime()
+      .flatMap(([ruleBook, { last, all }]) =>
+        [...all].map(([operation, { valid, invalid, refusedByBoth, unknown, refused, pointers }]) => [
+          operation,
+          valid,
+          invalid,
+          refusedByBoth,
+          unknown,
+          packNamed(pointers, MAX_POINTERS),
+          refused,
+          ruleBook,
+          packTime(last),
+        ]),
+      )
+      .slice(0, MAX_OPERATIONS),
     packNamed(tally.mistakes, MAX_MISTAKES),
     most([...tally.responseMembers], MAX_MEMBERS).map(
       ([, { change, v1, v2 = null, hasOtherValues, ...span }]) => [
@@ -204,15 +211,20 @@ export function readClient(fields: FieldReader): ClientTally {
       pointers: readNamed(outcome),
     });
   }
-  for (const checks of fields.lists())
-    tally.bodyChecks.all.set(checks.text(), {
+  for (const checks of fields.lists()) {
+    const operation = checks.text();
+    const sums = {
       valid: checks.number(),
       invalid: checks.number(),
       refusedByBoth: checks.number(),
       unknown: checks.number(),
       pointers: readNamed(checks),
       refused: checks.isOver ? 0 : checks.number(),
-    });
+    };
+    // Records of earlier versions do not say under which rule book.
+    const [ruleBook, last] = checks.isOver ? ['', ''] : [checks.text(), checks.time()];
+    tally.bodyChecks.bookOf(ruleBook, last).all.set(operation, sums);
+  }
   for (const [code, span] of readNamed(fields)) tally.mistakes.set(code, span);
   for (const member of fields.lists()) {
     const [change, v1, v2] = [member.text(), member.text(), member.textOrNone()];
@@ -344,16 +356,13 @@ function mergeOutcomes({ all: into }: Outcomes, { all: from }: Outcomes): void {
   }
 }
 
-function mergeBodyChecks({ all: into }: BodyCheckCounts, { all: from }: BodyCheckCounts): void {
+function mergeBodyChecks(into: BodyCheckCounts, from: BodyCheckCounts): void {
+  for (const [ruleBook, { last, all }] of from.books) mergeChecks(into.bookOf(ruleBook, last).all, all);
+}
+
+function mergeChecks(into: CheckedBook['all'], from: CheckedBook['all']): void {
   for (const [operation, { valid, invalid, refusedByBoth, unknown, refused, pointers }] of from) {
-    const known = into.get(operation) ?? {
-      valid: 0,
-      invalid: 0,
-      refusedByBoth: 0,
-      unknown: 0,
-      refused: 0,
-      pointers: new Map(),
-    };
+    const known = into.get(operation) ?? noChecks();
     into.set(operation, known);
     known.valid += valid;
     known.invalid += invalid;

@@ -150,8 +150,8 @@ export class Guide {
     call.add(entry);
   }
 
-  /** The guide for a rule book. */
-  document(book: GuideBook, name?: string): GuideDocument {
+  /** The guide for a rule book. `inForce` is the hash of the one whose dry runs count; without it, that of the latest one. */
+  document(book: GuideBook, name?: string, inForce = this.dryRuns.latest?.ruleBook): GuideDocument {
     const { from, to, version, changes } = book;
     const field = versionHeader(book);
     const [client = this.client] = this.clientHashes;
@@ -166,9 +166,9 @@ export class Guide {
       ...(version === undefined || field === undefined ? {} : { version: { field, value: version } }),
       changes: changes.filter(({ id }) => used.has(id)).map(({ id, summary }) => ({ id, summary })),
       end: endOfV1(book.rollout, client),
-      calls: calls.map((call) => call.document(book)),
+      calls: calls.map((call) => call.document(book, inForce)),
       mistakes: [...this.mistakes.values()].map((mistake) => printMistake(mistake)),
-      dryRuns: wouldFail([...this.dryRuns.all.values()]),
+      dryRuns: wouldFail([...this.dryRuns.under(inForce).values()]),
       omitted: this.omitted,
     };
   }
@@ -274,12 +274,12 @@ class CallGuide {
     learnCheck(shape, entry);
   }
 
-  document(book: GuideBook): GuideCall {
+  document(book: GuideBook, inForce: string | undefined): GuideCall {
     const places = placesOfCall(this.name, book);
     const { moved } = places;
     const shapes = mergedShapes([...this.shapes.values()]);
     const bodies = shapes.map((shape) => this.body(shape, book, moved)).sort(byVerdict);
-    const [checks] = bodyChecksOf(this.checks);
+    const [checks] = bodyChecksOf(this.checks.under(inForce));
     const hidden = bodies.slice(MAX_SHOWN).reduce((sum, { count }) => sum + count, 0);
     return {
       name: this.name,

@@ -80,7 +80,7 @@ export class Outcomes {
 }
 
 /** Verdicts of V2's schema on the bodies of one operation that were not sent to V2. */
-interface BodyCheckSums {
+export interface BodyCheckSums {
   valid: number;
   /** Bodies that V1 accepted and V2's schema refuses. */
   invalid: number;
@@ -98,20 +98,58 @@ export function isRefusedBySchema({ would, status }: Pick<TallyEntry, 'would' | 
   return would?.v2 === 'invalid' && status > 0 && status < 400;
 }
 
-/** Counts the checks of one client's bodies, by operation. */
+/** Dry runs under one rule book, by operation, and the time of the last one. */
+export interface CheckedBook {
+  last: string;
+  readonly all: Map<string, BodyCheckSums>;
+}
+
+/** Rule books of one client, those with the latest dry runs: replicas take a new one at different times. */
+export const MAX_CHECKED_BOOKS = 4;
+
+/** Counts the checks of one client's bodies, by the hash of the rule book and by operation: other rules make other bodies. */
 export class BodyCheckCounts {
-  readonly all = new Map<string, BodyCheckSums>();
+  readonly books = new Map<string, CheckedBook>();
+
+  /** The counts under one rule book; without a hash, under that of the latest dry run. */
+  under(ruleBook = this.latest?.ruleBook): ReadonlyMap<string, BodyCheckSums> {
+    return (ruleBook === undefined ? undefined : this.books.get(ruleBook)?.all) ?? new Map();
+  }
+
+  /** The rule book of the latest dry run, and its time. */
+  get latest(): { readonly ruleBook: string; readonly last: string } | undefined {
+    const [first] = this.byTime();
+    return first && { ruleBook: first[0], last: first[1].last };
+  }
+
+  /** The counts of one rule book, which are those of nothing at first; of too many, the oldest go. */
+  bookOf(ruleBook: string, time: string): CheckedBook {
+    const book = this.books.get(ruleBook) ?? { last: '', all: new Map<string, BodyCheckSums>() };
+    if (time > book.last) book.last = time;
+    this.books.set(ruleBook, book);
+    for (const [oldest] of this.books.size > MAX_CHECKED_BOOKS ? this.byTime().slice(MAX_CHECKED_BOOKS) : [])
+      this.books.delete(oldest);
+    return book;
+  }
+
+  /** The rule books, that of the latest dry run first. */
+  byTime(): readonly (readonly [ruleBook: string, CheckedBook])[] {
+    return [...this.books].sort(([oneHash, one], [otherHash, other]) =>
+      one.last === other.last ? (oneHash < otherHash ? 1 : -1) : one.last < other.last ? 1 : -1,
+    );
+  }
 
   /** Counts the check of an entry, if it has one. V1's 5xx and clients that left say nothing about the body. */
-  add(call: string, { would, status, time }: TallyEntry): void {
+  add(call: string, entry: TallyEntry): void {
+    const { would, status, time } = entry;
     if (would === undefined || status === 0 || status >= 500) return;
     if (would.verdict === 'refused' && status < 400) {
-      const sums = this.sumsOf(call);
+      const sums = this.sumsOf(call, entry);
       if (sums !== undefined) sums.refused += 1;
       return;
     }
     if (would.v2 === undefined) return;
-    const sums = this.sumsOf(call);
+    const sums = this.sumsOf(call, entry);
     if (sums === undefined) return;
     if (would.v2 !== 'invalid') {
       sums[would.v2 === 'valid' ? 'valid' : 'unknown'] += 1;
@@ -125,21 +163,20 @@ export class BodyCheckCounts {
     countUse(sums.pointers, would.at ?? '', time, MAX_POINTERS);
   }
 
-  private sumsOf(call: string): BodyCheckSums | undefined {
-    const known = this.all.get(call);
+  private sumsOf(call: string, { ruleBook = '', time }: TallyEntry): BodyCheckSums | undefined {
+    const { all } = this.bookOf(ruleBook, time);
+    const known = all.get(call);
     if (known !== undefined) return known;
-    if (this.all.size >= MAX_OPERATIONS) return undefined;
-    const sums = {
-      valid: 0,
-      invalid: 0,
-      refusedByBoth: 0,
-      unknown: 0,
-      refused: 0,
-      pointers: new Map<string, Span>(),
-    };
-    this.all.set(call, sums);
+    if (all.size >= MAX_OPERATIONS) return undefined;
+    const sums = noChecks();
+    all.set(call, sums);
     return sums;
   }
+}
+
+/** Counts of no dry run. */
+export function noChecks(): BodyCheckSums {
+  return { valid: 0, invalid: 0, refusedByBoth: 0, unknown: 0, refused: 0, pointers: new Map() };
 }
 
 /** Comparison of a response with V2's; `silent` for one that has no members which rules could name. */

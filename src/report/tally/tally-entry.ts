@@ -16,6 +16,8 @@ export interface TallyEntry {
   readonly sent?: boolean | undefined;
   readonly verdict: Entry['verdict'];
   readonly status: number;
+  /** Hash of the rule book; read where there was a dry run. */
+  readonly ruleBook?: string | undefined;
   readonly edits: Entry['edits'];
   readonly apiVersion?: Entry['apiVersion'] | undefined;
   readonly attributes?: Entry['attributes'] | undefined;

@@ -328,6 +328,7 @@ export class LogLineReader {
     if (length === 6 && isWord(bytes, key, CLIENT)) entry.client = this.words.of(bytes, start, end);
     else if (length === 9 && isWord(bytes, key, OPERATION))
       entry.operation = this.words.of(bytes, start, end);
+    else if (length === 8 && isWord(bytes, key, RULE_BOOK)) entry.ruleBook = this.words.of(bytes, start, end);
     else if (length === 10 && isWord(bytes, key, VERSION))
       entry.apiVersion = this.versions.of(bytes, start, end);
     else if (length === 7 && isWord(bytes, key, FAILURE)) entry.failure = this.words.of(bytes, start, end);
@@ -366,6 +367,7 @@ const STATUS = ascii('status');
 const VERDICT = ascii('verdict');
 const CLIENT = ascii('client');
 const OPERATION = ascii('operation');
+const RULE_BOOK = ascii('ruleBook');
 const VERSION = ascii('apiVersion');
 const EDITS = ascii('edits');
 const PATCH = ascii('patch');

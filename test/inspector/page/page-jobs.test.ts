@@ -267,12 +267,13 @@ test('who still uses V1: the clients that do, what each has to change, and who w
   const v1 = await rawServer((socket) => socket.write(ok('{"data":{}}')));
   const folder = temporaryFolder('jobs');
   const log = join(folder, 'rewrite.log');
+  const rules = await bookWith('modes: { default: observe, operations: { heartbeat: migrate } }');
   const gateway = await started({
     'v1-upstream': v1.origin,
     'client-secret': 'the secret of this test',
     'client-names': join(folder, 'names.yaml'),
     'log-file': log,
-    rules: await bookWith('modes: { default: observe, operations: { heartbeat: migrate } }'),
+    rules,
   });
   const order = '{"data":{"property":{"display_name":"Loft","suburb":"Enmore"}}}';
   for (let n = 0; n < 4; n += 1) {
@@ -354,6 +355,30 @@ test('who still uses V1: the clients that do, what each has to change, and who w
       `curl https://v1.test/api/v1/clients -H 'content-type: application/json' -d '{"data":[]}'`,
     ),
   ).toContain(reason);
+
+  // Under another rule book everybody is judged anew, everywhere: what came to light under the last one says nothing about it.
+  await writeFile(rules, `${await readFile(rules, 'utf8')}deprecation: 2099-01-01\n`);
+  await until(async () =>
+    (await (await fetch(`${gateway.adminOrigin}/rollout`)).text()).includes('"kind":"rule-book"'),
+  );
+  const figures = async (): Promise<readonly (string | undefined)[]> => {
+    const { clients: now } = (await (await fetch(`${gateway.adminOrigin}/report`)).json()) as Report;
+    return [
+      ...now.map((one) => clientWouldFail(one)).filter((words) => words !== ''),
+      ...((await run('rollout', '--admin', gateway.adminOrigin)).match(/\S+ of \d+ would fail/g) ?? []),
+      ...((await run('report', log)).match(/\S+ of \d+ would fail/g) ?? []),
+      (await (await fetch(`${gateway.adminOrigin}/report?client=${client}&format=md`)).text()).match(
+        /\S+ of \d+ would fail/,
+      )?.[0],
+      (await (await fetch(`${gateway.adminOrigin}/overview`)).text()).match(
+        /would fail|would have refused \d+ request/,
+      )?.[0],
+    ];
+  };
+  await expect.poll(figures).toEqual(['none of 4 would fail', '2 of 4 would fail', undefined, undefined]);
+  for (let n = 0; n < 3; n += 1) await gateway.send('POST', '/api/v1/clients', '{"data":[]}', 'fails');
+  const [figure, sentence] = ['3 of 3 would fail', '3 of 3 would fail after the migration'];
+  await expect.poll(figures).toEqual([sentence, figure, figure, figure, 'would have refused 3 request']);
 });
 
 test('the end of V1: the dates, whom no brownout is known to meet, and when each client will notice', async () => {

@@ -183,7 +183,7 @@ describe('reading a line', () => {
           const { origin, would, failure, method, path: target } = JSON.parse(line) as Entry;
           const { responseEdits, responseWould, responseNote, errorPointers, deprecated, unechoed } =
             JSON.parse(line) as Entry;
-          const { upstreamPath, sent, note, comparison } = JSON.parse(line) as Entry;
+          const { upstreamPath, sent, note, comparison, ruleBook } = JSON.parse(line) as Entry;
           const isUnnamed = route !== 'pass' && operation === undefined;
           expect(read).toEqual({
             time,
@@ -196,7 +196,7 @@ describe('reading a line', () => {
             attributes,
             ...(apiVersion === undefined ? {} : { apiVersion }),
             ...defined({ origin, would, failure, responseEdits, responseWould, responseNote }),
-            ...defined({ errorPointers, deprecated, unechoed, comparison }),
+            ...defined({ errorPointers, deprecated, unechoed, comparison, ruleBook }),
             ...(status === 0 ? defined({ upstreamPath, sent }) : {}),
             ...(failure === 'brownout' ? defined({ note }) : {}),
             ...(isUnnamed ? { method, path: target } : {}),
