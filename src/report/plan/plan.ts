@@ -38,6 +38,9 @@ const MAX_A_ROUND = 3;
 const QUIET_DAYS = 14;
 const QUIET_SHARE = 0.2;
 
+/** Brownouts come in the last days before the sunset: years ahead nobody acts, and each day more has to be searched. */
+const BROWNOUT_DAYS = 400;
+
 /** The part of the time before the sunset that passes without a brownout. */
 const FIRST_SHARE = 0.25;
 
@@ -313,9 +316,9 @@ function chooseWindows(
 ): readonly ChosenWindow[] {
   const clients = all.filter(({ isKnown }) => isKnown);
   const start = Math.max(deprecation, now);
-  const first = dayOf(start + (sunset - start) * FIRST_SHARE, zone);
   const quiet = Math.min(QUIET_DAYS, Math.floor(((sunset - start) / DAY_MS) * QUIET_SHARE));
   const last = dayOf(sunset, zone) - quiet;
+  const first = Math.max(dayOf(start + (sunset - start) * FIRST_SHARE, zone), last - BROWNOUT_DAYS);
   const days: number[] = [];
   for (let day = first; day < last; day += 1) if (!avoid.has(day)) days.push(day);
   const chooser = new WindowChooser(clients, zone);

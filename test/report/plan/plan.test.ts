@@ -248,6 +248,20 @@ test('a client that comes once a quarter moves the sunset beyond twice its pause
   expect(plan?.brownouts).toContainEqual(expect.objectContaining({ id: only?.notices?.brownout, meets: 1 }));
 });
 
+test('of a sunset that is decades away, the brownouts come in the last 400 days', () => {
+  const zone = new Zone('UTC');
+  const now = Date.parse('2026-11-25T00:00:00Z');
+  const sunset = Date.parse('2099-06-30T00:00:00Z');
+  const counts = new PlanTally(zone);
+  for (let hour = 1; hour < 24 * 60; hour += 1)
+    counts.add(entryAt(now - hour * 3_600_000, '00000000000000aa', 'bill'));
+  const rollout = { clients: {}, brownouts: [], pins: [], signals: { sunset, links: [], attributes: false } };
+  const plan = makePlan(counts, optionsFor(zone, now, { rollout }));
+  expect(plan?.sunset).toBe(sunset);
+  expect(plan?.brownouts.length).toBeGreaterThan(0);
+  for (const { from } of plan?.brownouts ?? []) expect(from).toBeGreaterThan(sunset - 420 * DAY);
+});
+
 test('a log of an hour is less than a day, and shows no rhythm', () => {
   const zone = new Zone('UTC');
   const now = Date.parse('2026-11-25T00:00:00Z');
