@@ -158,7 +158,7 @@ function modeItems({ rollout, report }: OverviewFacts): readonly OverviewItem[] 
   ];
 }
 
-/** Who responds to V1 requests, with every operation and client for which another mode holds. */
+/** Where V1 requests go, which may not respond, with every operation and client for which another mode holds. */
 function modeSentence(rollout: RolloutView): string {
   const { default: most } = rollout;
   const others = [
@@ -174,15 +174,15 @@ function modeSentence(rollout: RolloutView): string {
 function modeWords({ mode, share = 0 }: ModeView): string {
   switch (mode) {
     case 'migrate':
-      return 'V2 responds to V1 requests, which are migrated';
+      return 'V1 requests are migrated and go to V2';
     case 'observe':
-      return 'V1 responds to V1 requests, and a migration is a dry run';
+      return 'V1 requests go to V1, and a migration is a dry run';
     case 'shadow':
-      return 'V1 responds to V1 requests, and reads are compared with V2';
+      return 'V1 requests go to V1, and reads are compared with V2';
     case 'verify':
-      return `V2 responds to V1 requests, which are migrated, and V1 is also asked for ${share} % of the reads`;
+      return `V1 requests are migrated and go to V2, and V1 gets ${share} % of the reads as well`;
     case 'canary':
-      return `A canary migrates ${share} % of the clients, and V1 responds to the others`;
+      return `A canary migrates ${share} % of the clients, and the requests of the others go to V1`;
   }
 }
 

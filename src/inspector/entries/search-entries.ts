@@ -172,7 +172,7 @@ interface Group extends Pick<ErrorGroup, 'error'> {
 
 /**
  * Groups the errors of the kept entries by who found them, code and place; the most frequent first. With the hash of a rule book,
- * dry runs count only under it: other rules have other results.
+ * dry runs count only under it, since other rules have other results, and only where V1 accepted what a migration would refuse.
  */
 export async function errorGroups(
   stores: SearchedStores,
@@ -185,9 +185,9 @@ export async function errorGroups(
   const visit = (entry: Parameters<typeof errorsOf>[0]): boolean => {
     exchanges += 1;
     const { time, client = '-', operation = '-' } = entry;
-    const isOutdated = ruleBook !== undefined && entry.ruleBook !== ruleBook;
+    const isHarmless = ruleBook !== undefined && (entry.ruleBook !== ruleBook || entry.status >= 400);
     for (const error of errorsOf(entry)) {
-      if (isOutdated && (error.by === 'would' || error.by === 'schema')) continue;
+      if (isHarmless && (error.by === 'would' || error.by === 'schema')) continue;
       const name = errorName(error);
       const known = groups.get(name);
       if (known === undefined && groups.size >= MAX_GROUPS) {

@@ -135,7 +135,13 @@ export function InspectorPage(): VNode {
       place.view === 'rules' && part(RulesView, { asked: rules, go, hueOf, announce, draft, setDraft }),
       place.view === 'retirement' && part(RetirementView, { ...shared, clients, onNamed: setNamed }),
       place.view === 'end' && part(EndView, { go }),
-      place.view === 'rollout' && part(RolloutView, { go, announce, rules: rules.response }),
+      place.view === 'rollout' &&
+        part(RolloutView, {
+          go,
+          announce,
+          rules: rules.response,
+          conditions: view.state?.conditions ?? [],
+        }),
       place.view === 'explain' && part(ExplainView, { rules: rules.response, link: place.entry, ...shared }),
     ),
     el(

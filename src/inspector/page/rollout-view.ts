@@ -16,6 +16,7 @@ import {
   slowerSentence,
 } from '../../rollout/rollout-state.ts';
 import type { Report, RulesView } from '../api.ts';
+import type { Condition } from '../conditions.ts';
 import { rolloutEffect, type RolloutEffect, ruleWords } from '../rollout-effect.ts';
 import { AdminFailure, asFailure, getJson, postJson, useAsked } from './admin-client.ts';
 import { ago, clockTime, count, counted, dayTime } from './format.ts';
@@ -40,6 +41,8 @@ interface RolloutViewProps {
   readonly go: Go;
   readonly announce: (sentence: string) => void;
   readonly rules: RulesView | undefined;
+  /** How the services do. */
+  readonly conditions: readonly Condition[];
 }
 
 const SOURCES: Readonly<Record<ModeView['from'], string>> = {
@@ -50,7 +53,7 @@ const SOURCES: Readonly<Record<ModeView['from'], string>> = {
 };
 
 const MODES: Readonly<Record<ModeView['mode'], string>> = {
-  migrate: 'Migrate: V2 responds',
+  migrate: 'Migrate: requests go to V2',
   observe: 'Observe: V1 responds',
   shadow: 'Shadow: V1 responds, reads are compared',
   canary: 'Canary',
@@ -78,7 +81,7 @@ const FORM_MODES = [
   ['observe', 'Observe: V1 responds'],
   ['shadow', 'Shadow: V1 responds, reads are compared'],
   ['canary', 'Canary: a share of the clients is migrated'],
-  ['migrate', 'Migrate: V2 responds'],
+  ['migrate', 'Migrate: requests go to V2'],
   ['verify', 'Verify: V2 responds, a share of the reads is compared with V1'],
   ['', 'The mode of the rule book'],
 ] as const;
@@ -86,7 +89,7 @@ const FORM_MODES = [
 const CLIENT = '(client)';
 
 /** The modes of V1 traffic, the state of the canary, the results of shadowing, and the notices to V1 clients. */
-export function RolloutView({ go, announce, rules }: RolloutViewProps): VNode {
+export function RolloutView({ go, announce, rules, conditions }: RolloutViewProps): VNode {
   const { response: asked, failure } = useAsked<Rollout>('rollout', REFRESH);
   const [changed, setChanged] = useState<Rollout | undefined>(undefined);
   const [checked, setChecked] = useState<CheckedCommand | undefined>(undefined);
@@ -129,7 +132,7 @@ export function RolloutView({ go, announce, rules }: RolloutViewProps): VNode {
     'div',
     { class: 'view rollout' },
     el('h2', null, 'Rollout'),
-    banner(response),
+    banner(response, conditions),
     modesCard(response, { go, methodOf, check: (request) => void check(request) }),
     fault !== '' && el('p', { class: 'fault', role: 'alert' }, fault),
     part(RolloutForm, {
@@ -169,7 +172,7 @@ interface Refusal {
   readonly canInsist: boolean;
 }
 
-function banner(rollout: Rollout): VNode {
+function banner(rollout: Rollout, conditions: readonly Condition[]): VNode {
   const standing = rollout.rollbacks.filter(({ resolved }) => resolved === undefined);
   const sentences = [
     ...standing.map(rollbackSentence),
@@ -190,11 +193,13 @@ function banner(rollout: Rollout): VNode {
     standing.length > 0 ||
     rollout.bodyChecks?.fault !== undefined ||
     rollout.replica?.aloneSince !== undefined;
+  // Green would say that the requests arrive.
+  const isFailing = conditions.some(({ about, level }) => level === 'bad' && /^v[12]$/.test(about));
   const heading = modeHeading(rollout);
   return el(
     'section',
     {
-      class: `response ${isWarning ? 'no' : heading.isMixed ? 'unknown' : 'yes'}`,
+      class: `response ${isWarning || isFailing ? 'no' : heading.isMixed ? 'unknown' : 'yes'}`,
       role: isWarning ? 'alert' : undefined,
     },
     el('h3', null, standing.length > 0 ? 'Rolled back' : heading.text),
@@ -499,8 +504,9 @@ function firstFaults({ pointers, refusals }: BodyCheckRow): ComponentChildren {
     );
 }
 
-function countText(counted: CountView): string {
-  return `${ofAll(counted)} failed`;
+/** A window without a request says nothing about failures. */
+function countText(counts: CountView): string {
+  return counts.requests === 0 ? 'no request lately' : `${ofAll(counts)} failed`;
 }
 
 function ofAll({ requests, failures }: CountView): string {

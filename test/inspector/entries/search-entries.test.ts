@@ -95,6 +95,17 @@ function ringOf(...entries: readonly Partial<Entry>[]): Ring {
   return ring;
 }
 
+test('with a rule book, dry runs count under it alone, and where V1 accepted the request', async () => {
+  const would = { verdict: 'refused', failure: 'wrapper-not-object' } as const;
+  const dryRun = { origin: 'v1', mode: 'observe', ruleBook: 'now', would } as const;
+  const ring = ringOf(dryRun, { ...dryRun, status: 422 }, { ...dryRun, ruleBook: 'before' });
+  const found = await errorGroups({ ring, capture }, () => Promise.resolve(), 'now');
+  expect(found.groups.map(({ error, count }) => [error.by, count])).toEqual([
+    ['v1', 1],
+    ['would', 1],
+  ]);
+});
+
 test('requests that could not be read have no client and no operation', async () => {
   const { client: _client, ...unread } = sampleEntry(0, AT);
   const failed = { route: 'none', verdict: 'refused', status: 431, failure: 'headers-too-large' } as const;

@@ -27,6 +27,9 @@ test('a V2 that is down stands in the header of every view, in a banner, and ope
     await expect.poll(() => summary.textContent()).toMatch(/^V2: circuit (?:open|probing)$/);
     expect(await banner.textContent()).toContain('V2 keeps failing');
     expect(await page.getByText('Live', { exact: true }).count()).toBe(0);
+    // No view says in green, or at all, that V2 responds.
+    expect(await page.locator('.response.yes').count()).toBe(0);
+    expect(await page.locator('body').innerText()).not.toMatch(/\bV2 responds/);
   }
   await summary.click();
   expect(await page.locator('.conditions li').allTextContents()).toContainEqual(

@@ -84,7 +84,7 @@ test('first look: the state in a sentence, and what is wrong first, each with it
     expect.stringContaining(
       'The gateway responded to 1 request of 1 client with wrapper-not-object at /data',
     ),
-    expect.stringContaining('V2 responds to V1 requests, which are migrated.'),
+    expect.stringContaining('V1 requests are migrated and go to V2.'),
     expect.stringMatching(/V1 is still needed, as of \S+ 3 clients used V1 in the last 14 days: /),
     expect.stringMatching(/The rule book [0-9a-f]{16} with \d+ changes/),
   ]);

@@ -131,7 +131,7 @@ newcomers: { from: 2099-01-01 }
 modes:
   default: { canary: 50 }
   operations: { list_post_production_orders: { verify: 100 } }
-  rollback: { requests: 5 }
+  rollback: { requests: 5, window: 5s }
 `,
   );
   const reference = await startReference({ dialects: ['v1', 'v2'] });
@@ -165,6 +165,8 @@ modes:
     .poll(text, { timeout: 15_000 })
     .toMatch(/on watch\. Needs about [\d,]+ more requests to see a difference of \d+ %\. Median/);
   expect(await text()).toContain(evidenceSentence(canaries[0]?.evidence ?? expect.fail('a canary')));
+  // Once the window has passed, nothing is said to have failed or not.
+  await expect.poll(text, { timeout: 30_000 }).toMatch(/no request lately\s+no request lately\s+on watch/);
   // The column says whose response the client got.
   await expect
     .poll(text)
