@@ -416,11 +416,16 @@ interface CanaryRow {
   readonly state: string;
 }
 
-function shadowsCard({ shadows }: Rollout): VNode | false {
+/** Each replica counts its own; Retirement adds them up. */
+function ofReplica(replica: Rollout['replica']): string {
+  return replica === undefined ? '' : 'of this replica alone, ';
+}
+
+function shadowsCard({ shadows, replica }: Rollout): VNode | false {
   if (shadows.length === 0) return false;
   return card(
     'Reads sent to both services',
-    'since the start, noise left out',
+    `${ofReplica(replica)}since the start, noise left out`,
     table<Rollout['shadows'][number]>(
       [
         { name: 'Operation', kind: 'head', cell: ({ operation }) => operation ?? '(other)' },
@@ -448,7 +453,7 @@ function differingFields(fields: Rollout['shadows'][number]['fields']): Componen
   ];
 }
 
-function bodyChecksCard({ bodyChecks, v1Origin }: Rollout, go: Go): VNode | false {
+function bodyChecksCard({ bodyChecks, v1Origin, replica }: Rollout, go: Go): VNode | false {
   if (v1Origin === undefined) return false;
   const title = 'Dry runs: bodies for V2, checked against its schema and not sent';
   if (bodyChecks === undefined)
@@ -461,7 +466,7 @@ function bodyChecksCard({ bodyChecks, v1Origin }: Rollout, go: Go): VNode | fals
     return card(title, undefined, warned, el('p', null, 'None was seen yet under this rule book.'));
   return card(
     title,
-    'since the start or the last change of the rule book',
+    `${ofReplica(replica)}since the start or the last change of the rule book`,
     warned,
     table<BodyCheckRow>(
       [

@@ -527,6 +527,10 @@ test('the command line alone, with three replicas: one list of changes, and each
     await page.getByText(`Of the replica ${name}; the other 2 keep their own.`).waitFor();
   }
   expect(await barriers(page)).toEqual([]);
+  await page.goto(`${b.adminOrigin}/?view=rollout`);
+  await page
+    .getByText('of this replica alone, since the start or the last change of the rule book')
+    .waitFor();
   // The instant in the sentence on the counts is a time of the reader's zone.
   await page.getByRole('navigation').getByRole('link', { name: 'Rule book' }).click();
   await page
