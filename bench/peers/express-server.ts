@@ -12,7 +12,7 @@ app.disable('x-powered-by');
 app.use('/api/v2', createProxyMiddleware({ target: `${target}/api/v2`, agent, changeOrigin: true }));
 app.use(
   '/api/v1',
-  express.json(),
+  express.json({ limit: '16mb' }),
   (request, _response, next) => {
     request.body = v2Order(request.body as Order);
     request.headers['x-api-version'] = '2025-01-01';

@@ -5,7 +5,7 @@ import { type Order, v2Order } from '../v2-order.ts';
 
 const [port, upstream] = process.argv.slice(2).map(Number);
 const v2 = `http://127.0.0.1:${upstream}`;
-const app = Fastify({ keepAliveTimeout: 600_000 });
+const app = Fastify({ keepAliveTimeout: 600_000, bodyLimit: 16 * 1024 * 1024 });
 await app.register(proxy, { upstream: v2, prefix: '/api/v2', rewritePrefix: '/api/v2' });
 await app.register(proxy, {
   upstream: v2,
