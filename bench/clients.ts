@@ -4,14 +4,17 @@
  */
 import type { Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
-import { connectTo } from './load.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client, connectTo } from './load.ts';
 import { gateway, plain, sockets } from './peers/node-peers.ts';
+import type { Peer } from './peers/peer.ts';
 import { nginx } from './peers/nginx-peers.ts';
 import { openH1, saturateLanes } from './proxies/lanes.ts';
 import { installed } from './proxies/proxies.ts';
-import { type Started, withBench } from './proxies/rounds.ts';
+import { type Bench, type Started, withBench } from './proxies/rounds.ts';
 import type { Form } from './proxies/rows.ts';
 import { median, printTable, quantile } from './statistics.ts';
+import { acceptsOne } from './running-peer.ts';
 import { WireReader } from './wire-reader.ts';
 import { pass } from './work.ts';
 
@@ -28,8 +31,10 @@ interface ClientRow {
   readonly id: string;
   readonly title: string;
   readonly form: Form;
+  /** Whether a peer is measured; all are without. */
+  takes?(peer: Peer): boolean;
   /** Measures one round, and returns the cells of `head`. */
-  play(one: Started): Promise<readonly number[]>;
+  play(one: Started, bench: Bench): Promise<readonly number[]>;
   readonly head: readonly string[];
   readonly goal: string;
 }
@@ -53,12 +58,32 @@ const rows: readonly ClientRow[] = [
     true,
     'at most 1.5 times nginx',
   ),
+  {
+    id: 'start',
+    title: '32 clients whose requests are the first after a start',
+    form: 'plain',
+    play: start,
+    head: ['ms until it accepts', 'slowest of 32 first responses, ms'],
+    goal: 'accepts within 300 ms, and 99 % within 40 ms',
+  },
+  {
+    id: 'idle',
+    title: 'connections that had one response, and are kept',
+    form: 'plain',
+    // Joined sockets have as many connections to V2, and the kernel runs out of ports.
+    takes: (peer) => peer !== sockets,
+    play: idle,
+    head: ['MiB before', 'MiB with 1,000', 'MiB with 8,000'],
+    goal: 'not more than before',
+  },
 ];
 
 const LANES = 32;
 const NEWCOMERS = 1000;
 const PATIENCE_MS = 5000;
 const ROUND_MS = 1500;
+/** Milliseconds after which memory that is no longer used has gone. */
+const SETTLE_MS = 3000;
 
 /** Measures and prints. */
 export async function benchClients(plan: ClientsPlan): Promise<void> {
@@ -77,11 +102,11 @@ export async function benchClients(plan: ClientsPlan): Promise<void> {
       byForm.set(form, started);
     }
     for (const row of chosen) {
-      const started = byForm.get(row.form) ?? [];
+      const started = (byForm.get(row.form) ?? []).filter(({ running }) => row.takes?.(running.peer) ?? true);
       const figures = new Map<Started, (readonly number[])[]>(started.map((one) => [one, []]));
       for (let round = 0; round < plan.rounds; round += 1)
         for (const one of round % 2 === 0 ? started : started.toReversed())
-          figures.get(one)?.push(await row.play(one));
+          figures.get(one)?.push(await row.play(one, bench));
       console.log(`\n${row.id}: ${row.title} (goal: ${row.goal}); medians of ${plan.rounds} rounds\n`);
       printTable(
         ['proxy', ...row.head],
@@ -164,6 +189,37 @@ function responseOn(socket: Socket): Promise<void> {
     socket.on('error', reject).on('close', () => reject(new Error('the connection was closed')));
     socket.write(ONCE);
   });
+}
+
+/** A second process of the same proxy, from its start to its first responses. */
+async function start({ running: { peer }, form }: Started, bench: Bench): Promise<readonly number[]> {
+  const began = performance.now();
+  const fresh = await bench.start(peer, form, acceptsOne);
+  const ready = performance.now() - began;
+  const load = await openH1(fresh.running.port, pass.request, LANES, false);
+  const took = await saturateLanes(load, 0);
+  load.close();
+  await fresh.running.stop();
+  return [ready, Math.max(...took)];
+}
+
+/** Resident memory with more and more connections that wait for their next request. */
+async function idle({ running: { peer }, form }: Started, bench: Bench): Promise<readonly number[]> {
+  const { running } = await bench.start(peer, form);
+  const memory = [running.memory()];
+  const open: Client[] = [];
+  for (const count of [1000, 8000]) {
+    while (open.length < count) {
+      const clients = await Promise.all(Array.from({ length: 100 }, () => Client.open(running.port)));
+      for (const client of clients) await client.request(pass.request);
+      open.push(...clients);
+    }
+    await delay(SETTLE_MS);
+    memory.push(running.memory());
+  }
+  for (const client of open) client.close();
+  await running.stop();
+  return memory;
 }
 
 function lateAfter(milliseconds: number): Promise<number> {

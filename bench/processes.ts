@@ -20,6 +20,15 @@ export function treeWait(pid: number): number {
   return descendants(pid).reduce((total, [each]) => total + scheduled(each, 1), 0);
 }
 
+/** Resident bytes of a process and its descendants; memory that they share counts for each. */
+export function treeMemory(pid: number): number {
+  return descendants(pid).reduce((total, [, fields]) => total + PAGE_BYTES * Number(fields[RSS_FIELD]), 0);
+}
+
+/** The field `rss` behind the name, in pages. */
+const RSS_FIELD = 21;
+const PAGE_BYTES = 4096;
+
 /** A process and its descendants, with the fields of `/proc/<pid>/stat` after the name (proc(5), from the state on). */
 function descendants(pid: number): readonly (readonly [pid: number, fields: readonly string[]])[] {
   const all = new Map<number, readonly string[]>();

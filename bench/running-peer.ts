@@ -4,7 +4,7 @@ import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from './load.ts';
 import type { Peer, PeerPlace } from './peers/peer.ts';
-import { treeTime, treeWait } from './processes.ts';
+import { treeMemory, treeTime, treeWait } from './processes.ts';
 import { freePort } from '../test/support/free-port.ts';
 
 /** A peer that serves. */
@@ -24,7 +24,12 @@ export class RunningPeer {
    * that is read, as in a container: a file that grows costs what the system's memory costs at the moment, which is no figure of a
    * proxy's.
    */
-  static async start(peer: Peer, place: Omit<PeerPlace, 'port'>, request: Buffer): Promise<RunningPeer> {
+  static async start(
+    peer: Peer,
+    place: Omit<PeerPlace, 'port'>,
+    request: Buffer,
+    ready: ReadyCheck = responds,
+  ): Promise<RunningPeer> {
     const port = await freePort();
     mkdirSync(place.folder, { recursive: true });
     const { file, args, env } = peer.command({ ...place, port });
@@ -36,7 +41,7 @@ export class RunningPeer {
     closeSync(output);
     const said = new Said();
     child.stderr?.on('data', (chunk: Buffer) => said.add(chunk));
-    await firstResponse(peer, port, request, child, said, place.clientTls !== undefined);
+    await untilReady(peer, child, said, () => ready(port, request, place.clientTls !== undefined));
     return new RunningPeer(peer, port, child);
   }
 
@@ -48,6 +53,11 @@ export class RunningPeer {
   /** Milliseconds for which it had work and no processor. */
   waitTime(): number {
     return treeWait(this.child.pid ?? 0) / 1000;
+  }
+
+  /** Resident memory of it and its workers, in MiB. */
+  memory(): number {
+    return treeMemory(this.child.pid ?? 0) / 2 ** 20;
   }
 
   async stop(): Promise<void> {
@@ -76,20 +86,30 @@ class Said {
   }
 }
 
-async function firstResponse(
+/** Resolves when a proxy is ready, and rejects when it is not yet. */
+export type ReadyCheck = (port: number, request: Buffer, isTls: boolean) => Promise<void>;
+
+async function responds(port: number, request: Buffer, isTls: boolean): Promise<void> {
+  const client = await Client.open(port, isTls);
+  await client.request(request);
+  client.close();
+}
+
+/** Ready is what accepts a connection: its first request is still to come. */
+export async function acceptsOne(port: number): Promise<void> {
+  (await Client.open(port)).close();
+}
+
+async function untilReady(
   peer: Peer,
-  port: number,
-  request: Buffer,
   child: ChildProcess,
   said: Said,
-  isTls: boolean,
+  check: () => Promise<void>,
 ): Promise<void> {
   const end = performance.now() + 20_000;
   for (;;) {
     try {
-      const client = await Client.open(port, isTls);
-      await client.request(request);
-      client.close();
+      await check();
       return;
     } catch (error) {
       if (child.exitCode !== null || performance.now() > end) {

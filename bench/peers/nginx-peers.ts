@@ -72,7 +72,7 @@ function command(place: PeerPlace, load: readonly string[], http: string, locati
     file,
     `${load.map((module) => `load_module ${MODULES}/${module};`).join('\n')}
 daemon off; worker_processes 1; pid ${place.folder}/pid; error_log stderr error;
-events { worker_connections 4096; }
+events { worker_connections 16384; }
 http {
   access_log off; keepalive_requests 100000000; keepalive_timeout 600s; client_body_buffer_size 2m; client_max_body_size 16m;
   client_body_temp_path ${place.folder}/body; proxy_temp_path ${place.folder}/proxy; fastcgi_temp_path ${place.folder}/fastcgi;

@@ -30,7 +30,7 @@ export function gatewayIn(root: string, name: string): Peer {
     command: ({ port, upstream, clientTls, upstreamCa }) => ({
       file: process.execPath,
       args: [
-        join(root, 'src/cli/main.ts'),
+        join(root, 'src/cli/capture-gateway.js'),
         'serve',
         `--listen=127.0.0.1:${port}`,
         '--admin-listen=127.0.0.1:0',

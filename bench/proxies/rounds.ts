@@ -8,7 +8,7 @@ import { Client } from '../load.ts';
 import { logFile } from '../peers/node-peers.ts';
 import type { Peer, TlsFiles } from '../peers/peer.ts';
 import { onProcessors, processorsFault } from '../processes.ts';
-import { RunningPeer } from '../running-peer.ts';
+import { type ReadyCheck, RunningPeer } from '../running-peer.ts';
 import { startUpstream, type UpstreamProcess } from '../upstream-process.ts';
 import { type Work, type WorkName, worksOf } from '../work.ts';
 import { Figures } from './figures.ts';
@@ -44,8 +44,8 @@ export interface Bench {
   readonly folder: string;
   readonly tls: TlsFiles;
   readonly upstream: UpstreamProcess;
-  /** Starts a peer that serves in a form; it ends with the bench. */
-  start(peer: Peer, form: Form): Promise<Started>;
+  /** Starts a peer that serves in a form, and waits until it responds, or until `ready` says so; it ends with the bench. */
+  start(peer: Peer, form: Form, ready?: ReadyCheck): Promise<Started>;
 }
 
 /**
@@ -81,8 +81,9 @@ export async function withBench<Result>(run: (bench: Bench) => Promise<Result>):
   try {
     return await onProcessors('1', async () => {
       const upstream = await startUpstream('1', [tls.cert, tls.key]);
-      const start = async (peer: Peer, form: Form): Promise<Started> => {
-        const one = await startPeer(peer, form, upstream, folder, tls);
+      const start = async (peer: Peer, form: Form, ready?: ReadyCheck): Promise<Started> => {
+        const own = mkdtempSync(join(folder, 'peer-'));
+        const one = await startPeer(peer, form, upstream, own, tls, ready);
         started.push(one);
         return one;
       };
@@ -114,10 +115,10 @@ async function startPeer(
   peer: Peer,
   form: Form,
   upstream: UpstreamProcess,
-  root: string,
+  folder: string,
   tls: TlsFiles,
+  ready?: ReadyCheck,
 ): Promise<Started> {
-  const folder = join(root, `${peer.name.replaceAll(/\W+/g, '-')}-${form}`);
   const isUpstreamTls = form === 'upstream-tls';
   const place = {
     folder,
@@ -126,7 +127,7 @@ async function startPeer(
     upstreamCa: isUpstreamTls ? tls.cert : undefined,
   };
   const first = worksOf(1000)[peer.works[0] ?? 'pass'];
-  return { running: await RunningPeer.start(peer, place, first.request), form, folder };
+  return { running: await RunningPeer.start(peer, place, first.request, ready), form, folder };
 }
 
 async function checkRow(row: Row, started: readonly Started[], upstream: UpstreamProcess): Promise<void> {

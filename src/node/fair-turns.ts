@@ -24,6 +24,8 @@ const FREE_PIECES = 256;
 const SMALL_PIECE_BYTES = 128;
 /** Tiny pieces of all bodies in one turn of the event loop: then all bodies wait for the next one. */
 const PIECES_PER_TURN = 8192;
+/** Bytes of all bodies in one turn of the event loop; each may have its share, and one read: one that fills its buffer is followed by up to 31 more. */
+const BYTES_PER_TURN = 8 * 1024 * 1024;
 /** Milliseconds that all bodies wait for each piece that Node's parser reads: that takes a quarter of it, so others get the rest. */
 const WAIT_PER_PIECE_MS = 0.004;
 
@@ -37,6 +39,8 @@ export class TickBudget {
   private readonly flows = new IndexPool<ThrottledFlow>();
   /** Tiny pieces of all bodies in this turn of the event loop. */
   private pieces = 0;
+  /** Bytes of all bodies in this turn of the event loop. */
+  private bytes = 0;
   private end: NodeJS.Immediate | undefined = undefined;
   private timer: NodeJS.Timeout | undefined = undefined;
   private readonly waitPerPieceMs: number;
@@ -58,6 +62,11 @@ export class TickBudget {
     return pieces > FREE_PIECES && bytes < pieces * SMALL_PIECE_BYTES;
   }
 
+  /** True when a body that has brought so many bytes in this turn of the event loop waits for the next one. */
+  isShareUsed(bytes: number): boolean {
+    return this.bytes >= BYTES_PER_TURN || bytes >= BYTES_PER_TURN / this.flows.size;
+  }
+
   /** A body is read from now on; returns its slot, for `close`. */
   begin(flow: ThrottledFlow): number {
     if (this.isFull) flow.pauseForTick();
@@ -71,8 +80,9 @@ export class TickBudget {
 
   /** Counts pieces of any body in this turn of the event loop. */
   count(bytes: number, pieces = 1): void {
-    if (bytes >= pieces * SMALL_PIECE_BYTES) return;
     this.end ??= setImmediate(TickBudget.endTurn, this);
+    this.bytes += bytes;
+    if (bytes >= pieces * SMALL_PIECE_BYTES) return;
     const wasFull = this.isFull;
     this.pieces += pieces;
     if (wasFull || !this.isFull) return;
@@ -84,6 +94,7 @@ export class TickBudget {
     this.end = undefined;
     const wasFull = this.isFull;
     this.pieces = 0;
+    this.bytes = 0;
     if (wasFull) for (const flow of this.flows) flow.resumeAfterTick();
   }
 
@@ -207,6 +218,8 @@ export class ReadThrottle implements ThrottledFlow {
   private isWaiting = false;
   /** True while all bodies wait for the next turn of the event loop. */
   private isTickFull = false;
+  /** True while it waits for that alone, because it has read its share. */
+  private hasReadShare = false;
 
   /** `onTurnChange` is called when it begins or ends to wait for its turn. */
   constructor(flow: Flow, turns: TickBudget, onTurnChange: () => void) {
@@ -238,6 +251,10 @@ export class ReadThrottle implements ThrottledFlow {
     this.pieces += pieces;
     this.bytes += bytes;
     this.turns.count(bytes, pieces);
+    if (!this.hasReadShare && this.turns.isShareUsed(this.bytes)) {
+      this.hasReadShare = true;
+      this.flow.pause();
+    }
     if (this.isWaiting || !this.turns.areTooSmall(this.pieces, this.bytes)) return;
     this.isWaiting = true;
     this.flow.pause();
@@ -269,6 +286,9 @@ export class ReadThrottle implements ThrottledFlow {
     if (this.isWaiting && this.pieces > 0) this.turns.wait(this, this.pieces);
     this.pieces = 0;
     this.bytes = 0;
+    if (!this.hasReadShare) return;
+    this.hasReadShare = false;
+    this.maybeResume();
   }
 
   /** Resumes in its turn, among bodies that are cut into tiny pieces. */
@@ -293,7 +313,7 @@ export class ReadThrottle implements ThrottledFlow {
   }
 
   private maybeResume(): void {
-    if (!this.isPaused && !this.isWaiting && !this.isTickFull) this.flow.resume();
+    if (!this.isPaused && !this.isWaiting && !this.isTickFull && !this.hasReadShare) this.flow.resume();
   }
 }
 

@@ -12,6 +12,7 @@ import {
   TickBudget,
   throwLater,
   FairQueue,
+  ReadThrottle,
 } from '../../src/node/fair-turns.ts';
 import { gatewayFor } from '../support/gateway.ts';
 import { exchange, rawClient, statusOf } from '../support/raw-client.ts';
@@ -123,6 +124,39 @@ test('bodies in tiny pieces take turns, and ended ones are skipped', async () =>
   expect(order).toEqual([]);
   await until(() => order.length === 2);
   expect(order).toEqual(['first', 'second']);
+});
+
+test('large bodies read their share of a turn, and at least once', async () => {
+  const turns = new TickBudget();
+  const reads = Array.from({ length: 3 }, () => {
+    let isPaused = false;
+    const flow = {
+      destroyed: false,
+      pause: () => void (isPaused = true),
+      resume: () => void (isPaused = false),
+    };
+    const throttle = new ReadThrottle(flow, turns, () => {});
+    throttle.start();
+    const read = (bytes: number): boolean => {
+      throttle.count(bytes);
+      return isPaused;
+    };
+    return { read, throttle, isPaused: () => isPaused };
+  });
+  const [first, second, third] = reads;
+  const MEBIBYTE = 2 ** 20;
+  // A third of eight mebibytes each.
+  expect(first?.read(2 * MEBIBYTE)).toBe(false);
+  expect(first?.read(MEBIBYTE)).toBe(true);
+  expect(second?.read(2 * MEBIBYTE)).toBe(false);
+  // With that the turn has all its bytes: whoever reads now reads once.
+  expect(third?.read(3 * MEBIBYTE)).toBe(true);
+  expect(second?.read(1)).toBe(true);
+  await setImmediate();
+  for (const { throttle } of reads) throttle.endTurn();
+  expect(reads.map(({ isPaused }) => isPaused())).toEqual([false, false, false]);
+  expect(first?.read(2 * MEBIBYTE)).toBe(false);
+  for (const { throttle } of reads) throttle.end();
 });
 
 // Attack: a body in chunks of one byte, each of which costs the gateway as much as a large one, takes a whole core.
