@@ -228,9 +228,12 @@ function lateAfter(milliseconds: number): Promise<number> {
   });
 }
 
+/** Old clients know X25519 at best, and Debian's nginx no more; Node would agree with the gateway on X25519MLKEM768. */
+const TLS = { host: '127.0.0.1', rejectUnauthorized: false, ecdhCurve: 'X25519:P-256' };
+
 function openTls(port: number, session?: Buffer): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
-    const socket = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false, session }, () => {
+    const socket = connectTls({ ...TLS, port, session }, () => {
       if (session === undefined || socket.isSessionReused()) resolve(socket);
       else reject(new Error('the session was not resumed'));
     });
@@ -240,7 +243,7 @@ function openTls(port: number, session?: Buffer): Promise<TLSSocket> {
 
 /** A session that a later connection resumes; its ticket may come with the end of the handshake. */
 async function ticketOf(port: number): Promise<Buffer> {
-  const socket = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false });
+  const socket = connectTls({ ...TLS, port });
   const ticket = new Promise<Buffer>((resolve) => void socket.once('session', resolve));
   await responseOn(socket);
   const session = await ticket;

@@ -56,7 +56,11 @@ function tlsOf({ clientTls, upstreamCa }: PeerPlace): string {
   return [
     ...(clientTls === undefined
       ? []
-      : [`ssl_certificate ${clientTls.cert};`, `ssl_certificate_key ${clientTls.key};`]),
+      : [
+          `ssl_certificate ${clientTls.cert};`,
+          `ssl_certificate_key ${clientTls.key};`,
+          'ssl_protocols TLSv1.2 TLSv1.3;',
+        ]),
     ...(upstreamCa === undefined
       ? []
       : [

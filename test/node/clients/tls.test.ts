@@ -1,5 +1,7 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { request as tlsRequest } from 'node:https';
+import { text } from 'node:stream/consumers';
 import { createServer, connect as tlsConnect, type TlsOptions } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { certificate } from '../../support/certificates.ts';
@@ -225,6 +227,21 @@ test.each([
   for await (const chunk of client) text += String(chunk);
   expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*"old"$/);
 });
+
+// OpenSSL reports an end without `close_notify` as an error: the response could be cut off (RFC 8446 §6.1).
+test.each([10, 3_000_000])(
+  'over TLS, the gateway says that its last response has ended: %i bytes',
+  async (length) => {
+    const body = JSON.stringify('x'.repeat(length));
+    const v2 = await rawServer((socket) => socket.write(ok(body)));
+    const gateway = await secureGateway(v2.origin);
+    const client = spawn('openssl', ['s_client', '-connect', `localhost:${gateway.port}`, '-quiet']);
+    client.stdin.write('GET /api/v2/x HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n');
+    const said = text(client.stderr);
+    expect((await text(client.stdout)).endsWith(body)).toBe(true);
+    expect(await said).not.toMatch(/unexpected eof|errno/i);
+  },
+);
 
 test('over TLS, a client that offers only unknown protocols is refused in the handshake', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));

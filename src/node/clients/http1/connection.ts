@@ -236,8 +236,10 @@ export class H1Connection implements ConnectionProtocol, ExchangeConnection {
 
   /** A close with unread bytes would reset the connection; where none come it costs neither a turn of the event loop nor three system calls. */
   private closeBehindLast(): void {
-    if (this.hasNoRest && !('encrypted' in this.socket)) this.socket.destroy();
-    else this.shared.server.linger(this.client);
+    if (!this.hasNoRest) this.shared.server.linger(this.client);
+    // Without `close_notify` the response could have been cut off by somebody else (RFC 8446 §6.1).
+    else if ('encrypted' in this.socket) this.socket.destroySoon();
+    else this.socket.destroy();
   }
 
   /** Reads bytes that are valid until it returns: a body is collected from them, anything else from a copy. */
