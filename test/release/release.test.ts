@@ -151,7 +151,7 @@ test('the list of licences has the text of each', () => {
 
 test('the package works in an empty folder, with nothing of the checkout in reach', async () => {
   const tarball = fileURLToPath(new URL(`release/${VERSION}/capture-gateway-${VERSION}.tgz`, root));
-  expect(await tryPackage(tarball, VERSION)).toHaveLength(2);
+  expect(await tryPackage(tarball, VERSION)).toHaveLength(3);
   await expect(tryPackage(tarball, '0.0.1')).rejects.toThrow(`says that it is ${VERSION}, not 0.0.1`);
 });
 
@@ -175,6 +175,13 @@ test('the workflows run scripts that exist, and publish from a tag alone', () =>
   expect(Object.keys(releasing?.jobs ?? {})).toEqual(['prepare', 'package', 'image', 'chart', 'page']);
   for (const [, name = ''] of files.join('').matchAll(/npm run (?:-s )?([\w:]+)/g))
     expect(scripts).toHaveProperty(name);
+  // A tag of an action can be moved to other code; a commit cannot. What runs in a shell gets no text of GitHub's put into it.
+  const used = [...files.join('').matchAll(/uses: (.+)/g)].map(([, name = '']) => name);
+  expect(used.filter((name) => !/^[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(name))).toEqual([]);
+  const steps = [testing, releasing].flatMap((workflow) =>
+    Object.values(workflow?.jobs ?? {}).flatMap((job) => job.steps),
+  );
+  expect(steps.filter(({ run }) => run?.includes('${{'))).toEqual([]);
 });
 
 test('the chart has the version, and nothing but its files', () => {
@@ -213,7 +220,7 @@ test.each([VERSION, '0.0.1', '1.0', 'v9.0.0', ''])(
 
 interface Workflow {
   readonly on: object;
-  readonly jobs: object;
+  readonly jobs: Readonly<Record<string, { readonly steps: readonly { readonly run?: string }[] }>>;
 }
 
 interface BillOfMaterials {
