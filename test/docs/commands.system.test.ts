@@ -27,6 +27,10 @@ const NOT_RUN: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/^npm run image /, 'builds everything anew; test/runtime/container.test.ts does the same'],
   [/^npm run release /, 'needs a git repository; test/release/release.test.ts prepares a release in a copy'],
   [/^npm pack$/, 'test/runtime/library.test.ts packs and installs the package'],
+  [
+    /^(?:npm install capture-gateway|cp -r node_modules\/capture-gateway\/examples \.)$/,
+    'installs the package; test/release/release.test.ts does the same with its tarball',
+  ],
   [/^docker /, 'needs a container engine and a registry; test/runtime/container.test.ts checks the image'],
   [/^sudo /, 'needs a machine to change; test/runtime/deploy.test.ts verifies the unit'],
   [

@@ -7,7 +7,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { createInvoicing } from '../../examples/invoicing/service.ts';
+import { createInvoicing } from '../../examples/invoicing/service.mts';
 import { loadRuleBook } from '../../src/node/rule-books.ts';
 import { gatewayFor } from '../support/gateway.ts';
 import { listening } from '../support/listening.ts';

@@ -7,7 +7,7 @@ import { buffer } from 'node:stream/consumers';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { createInvoicing } from '../../examples/invoicing/service.ts';
+import { createInvoicing } from '../../examples/invoicing/service.mts';
 import { createMigration, type TransformModule } from '../../src/library/capture-gateway.ts';
 import { migrateFetch } from '../../src/library/fetch.ts';
 import { migrateListener } from '../../src/node/library/migrate-listener.ts';
