@@ -1,13 +1,16 @@
-// Plain JavaScript without imports, and without anything that an old Node cannot parse: it is loaded first, and reports a Node that
-// is too old in one sentence. Scripts of the project load it with `node --import`.
-const [major = 0] = process.versions.node.split('.').map(Number);
-if (major < 24) {
+// Plain JavaScript without imports, and without anything that an old Node cannot parse: it is loaded first, and refuses in one sentence
+// a Node that is older than "engines" in package.json. Scripts of the project load it with `node --import`.
+const [major = 0, minor = 0, patch = 0] = process.versions.node.split('.').map(Number);
+// The fixes that docs/SECURITY.md names came with 24.18.1 and 26.5.1, after the end of Node 25. Bun and Deno only imitate a version.
+const first = { 24: 18_001, 25: Infinity, 26: 5001 }[major] ?? 0;
+const isOwnNode = !('bun' in process.versions || 'deno' in process.versions);
+if (major < 24 || (isOwnNode && minor * 1000 + patch < first)) {
   // Installed as a package, it has no Node of its own.
   const wayOut = /[\\/]node_modules[\\/]/.test(import.meta.url)
     ? '"npx -p node@24 -p capture-gateway capture-gateway <command>" uses one from the npm registry.'
     : 'In a checkout, after npm ci, "npm run -s gateway -- <command>" uses the Node that npm ci installed.';
   process.stderr.write(
-    `capture-gateway needs Node 24 or later, and this is Node ${process.versions.node}. ${wayOut}\n`,
+    `capture-gateway needs Node 24 (24.18.1 or later) or 26 (26.5.1 or later), and this is Node ${process.versions.node}. ${wayOut}\n`,
   );
   process.exit(2);
 }

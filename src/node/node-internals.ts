@@ -108,7 +108,7 @@ export function missingPartsLine(missing: readonly PrivatePart[]): ProcessLine |
   return {
     level: 'warn',
     event: 'node-internals',
-    message: `Node ${process.versions.node} lacks ${missing.join(', ')}: ${[...losses].join('; ')}. Nothing else changes. Use a Node that package.json names in "engines".`,
+    message: `Node ${process.versions.node} lacks ${missing.join(', ')}: ${[...losses].join('; ')}. Nothing else changes. Use Node 24 or 26.`,
     fields: { missing },
   };
 }

@@ -9,7 +9,8 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 const run = promisify(execFile);
 const root = new URL('../../', import.meta.url);
 const launcher = fileURLToPath(new URL('src/cli/capture-gateway.js', root));
-const ONE_SENTENCE = /^capture-gateway needs Node 24 or later, and this is Node [\d.]+\. [^\n]+\n$/;
+const ONE_SENTENCE =
+  /^capture-gateway needs Node 24 \(24\.18\.1 or later\) or 26 \(26\.5\.1 or later\), and this is Node [\d.]+\. [^\n]+\n$/;
 
 /** Claims to be another version before the launcher runs, for machines on which every Node is recent. */
 const pretend = (version: string): string =>
@@ -50,17 +51,20 @@ function isExecutable(path: string): boolean {
 }
 
 describe('a Node that is too old', () => {
-  test.each(['18.20.8', '20.20.2', '22.11.0'])('%s gets one sentence and exit code 2', async (version) => {
-    const { code, stderr } = await refused(process.execPath, [
-      '--import',
-      pretend(version),
-      launcher,
-      'report',
-    ]);
-    expect(code).toBe(2);
-    expect(stderr).toMatch(ONE_SENTENCE);
-    expect(stderr).toContain(version);
-  });
+  test.each(['18.20.8', '20.20.2', '22.11.0', '24.18.0', '25.9.0', '26.5.0'])(
+    '%s gets one sentence and exit code 2',
+    async (version) => {
+      const { code, stderr } = await refused(process.execPath, [
+        '--import',
+        pretend(version),
+        launcher,
+        'report',
+      ]);
+      expect(code).toBe(2);
+      expect(stderr).toMatch(ONE_SENTENCE);
+      expect(stderr).toContain(version);
+    },
+  );
 
   test('the machine’s own Node, where it is old, reads the launcher and gets the same sentence', async () => {
     const own = await systemNode();
@@ -116,7 +120,18 @@ describe('each way of starting, on a Node that is too old', () => {
   });
 });
 
-test('every later Node runs the command', async () => {
-  const { stdout } = await run(process.execPath, ['--import', pretend('26.1.0'), launcher, '--version']);
+test.each(['24.18.1', '24.19.0', '26.5.1', '26.10.0', '28.0.0'])('%s runs the command', async (version) => {
+  const { stdout } = await run(process.execPath, ['--import', pretend(version), launcher, '--version']);
   expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+});
+
+test('the sentence, package.json and the docs name the same versions of Node', () => {
+  const { engines } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as {
+    readonly engines: { readonly node: string };
+  };
+  expect(engines.node).toBe('>=24.18.1 <25 || >=26.5.1 <27');
+  const pages = ['docs/deploying.md', 'docs/operating.md', 'docs/SECURITY.md', 'README.md'];
+  const silent = (page: string): boolean =>
+    !/24\.18\.1.*26\.5\.1/s.test(readFileSync(new URL(page, root), 'utf8'));
+  expect(pages.filter(silent)).toEqual([]);
 });

@@ -22,8 +22,8 @@ export function rewriteResponse(
   const writeHead = (...given: unknown[]): unknown => rewritten.writeHead(given);
   Object.assign(outgoing, {
     writeHead,
-    // Its old name.
-    writeHeader: writeHead,
+    // Its old name, which Node 26 has no longer.
+    ...('writeHeader' in outgoing ? { writeHeader: writeHead } : {}),
     write: (...given: unknown[]) => rewritten.write(given),
     end: (...given: unknown[]) => rewritten.end(given),
     flushHeaders: () => rewritten.flushHeaders(),

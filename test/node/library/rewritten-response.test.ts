@@ -1,4 +1,4 @@
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { createMigration } from '../../../src/library/capture-gateway.ts';
@@ -242,7 +242,8 @@ test.each([
   },
 );
 
-test.each<readonly [method: string, given: readonly unknown[]]>([
+/** Ways of setting fields; Node 26 has no `writeHeader`. */
+const WAYS: readonly (readonly [method: string, given: readonly unknown[]])[] = [
   ['writeHead', [200, undefined, JSON_FIELDS]],
   ['writeHead', [200, Object.entries(JSON_FIELDS)]],
   ['writeHeader', [200, JSON_FIELDS]],
@@ -250,14 +251,19 @@ test.each<readonly [method: string, given: readonly unknown[]]>([
   ['appendHeader', ['content-type', 'application/json']],
   ['setHeader', ['content-type', ['application/json']]],
   ['setHeaders', [new Map(Object.entries({ 'x-n': [1, 2], ...JSON_FIELDS }))]],
-])('a response whose fields are set by %s is in names of V1', async (method, given) => {
-  const { plain, migrated } = await playBoth((outgoing) => {
-    callMethod(outgoing, method, given);
-    outgoing.end(BODY);
-  });
-  expect(headOf(migrated)).toEqual(headOf(plain));
-  expect(migrated.text).toMatch(/\{"data":\{"transition_type":"x"\}\}$/);
-});
+];
+
+test.each(WAYS.filter(([method]) => method in ServerResponse.prototype))(
+  'a response whose fields are set by %s is in names of V1',
+  async (method, given) => {
+    const { plain, migrated } = await playBoth((outgoing) => {
+      callMethod(outgoing, method, given);
+      outgoing.end(BODY);
+    });
+    expect(headOf(migrated)).toEqual(headOf(plain));
+    expect(migrated.text).toMatch(/\{"data":\{"transition_type":"x"\}\}$/);
+  },
+);
 
 // Without JSON.stringify, say: an empty 200 would hide it.
 test.each([
