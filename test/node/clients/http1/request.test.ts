@@ -293,6 +293,10 @@ const DIFFERENCES: readonly (readonly [
     'close goes before keep-alive in HTTP/1.0 as well',
     (text, { version }) => version === '1.0' && /^connection:.*close/im.test(text),
   ],
+  [
+    'a trailer says nothing about the connection (RFC 9110 §6.5.1)',
+    (text, { bodyAt, end }) => !Number.isFinite(end) && /^connection:/im.test(text.slice(bodyAt)),
+  ],
 ];
 
 /** What the gateway refuses though Node's parser reads a request there, by its line, with the reason. */
