@@ -253,5 +253,5 @@ function modeText({ mode, share, from }: ModeView): string {
 }
 
 function countText({ requests, failures }: CountView): string {
-  return `${failures} of ${requests} failed`;
+  return requests === 0 ? 'no request lately' : `${failures} of ${requests} failed`;
 }

@@ -281,6 +281,8 @@ export interface EndPlan {
   readonly zone: string;
   /** Path of the log; absent where the gateway writes none to a file. */
   readonly logFile?: string;
+  /** Number of exchanges that it was made from; absent where there is no log. */
+  readonly exchanges?: number;
   /** Sentences: what the plan was made of, and what is not in it. */
   readonly made: readonly string[];
   /** What `capture-gateway plan` prints; empty where there is nothing to plan. */

@@ -76,6 +76,9 @@ export class OperatorView implements Observer {
   }
 }
 
+/** Exchanges up to which a log is read again for each look at its plan. */
+export const SMALL_LOG = 10_000;
+
 /** The dates of V1's end, and what the sunset does to requests. */
 export type EndOfV1 = Pick<RolloutView, 'deprecation' | 'sunset' | 'gone' | 'ends'>;
 

@@ -170,10 +170,15 @@ export class RolloutControl {
     if (harm !== undefined) this.rollBack(canary.operation, canary.share, harm);
   }
 
-  /** Counts of the active canaries, and what they have shown, by operation; `undefined` is the default's. */
+  /**
+   * Counts of the active canaries, also of those without a request yet, and what they have shown, by operation; `undefined` is the
+   * default's.
+   */
   get counts(): ReadonlyMap<string | undefined, CanaryCount & { readonly evidence: CanaryEvidence }> {
-    const { isTogether } = this;
+    const { isTogether, compiledModes } = this;
     const now = this.parts.time();
+    if (compiledModes !== undefined)
+      for (const operation of canariesOf(compiledModes)) this.stage(operation, compiledModes);
     return new Map(
       [...this.stages.values()].map(({ operation, window }) => [
         operation,

@@ -1,9 +1,10 @@
 import type { ComponentChildren, VNode } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
 import { metByBrownouts } from '../../report/endings.ts';
 import type { PlanPart } from '../../report/plan/plan-text.ts';
 import type { RolloutView as Rollout } from '../../rollout/rollout-tally.ts';
 import type { EndPlan, Report } from '../api.ts';
-import { brownoutSentences, endSentences } from '../operator-view.ts';
+import { brownoutSentences, endSentences, SMALL_LOG } from '../operator-view.ts';
 import { useAsked } from './admin-client.ts';
 import { type Go, toExchanges } from './page-state.ts';
 import { card, el, linkButton, Loading, part, scrollTable, sentenceList } from './parts.ts';
@@ -20,7 +21,10 @@ const ZONE = new Intl.DateTimeFormat().resolvedOptions().timeZone;
 export function EndView({ go }: { readonly go: Go }): VNode {
   const { response: report, failure } = useAsked<Report>('report?format=json', REFRESH);
   const { response: rollout } = useAsked<Rollout>('rollout', REFRESH);
-  const plan = useAsked<EndPlan>(`plan?zone=${encodeURIComponent(ZONE)}`, PLAN_REFRESH);
+  const [isSmall, setIsSmall] = useState(false);
+  const plan = useAsked<EndPlan>(`plan?zone=${encodeURIComponent(ZONE)}`, isSmall ? REFRESH : PLAN_REFRESH);
+  const exchanges = plan.response?.exchanges ?? SMALL_LOG;
+  useEffect(() => setIsSmall(exchanges < SMALL_LOG), [exchanges < SMALL_LOG]);
   if (report === undefined) return part(Loading, { failure, subject: 'the end of V1' });
   return el(
     'div',

@@ -142,7 +142,7 @@ function conditionsChip(conditions: readonly Condition[], go: Go): VNode | false
       'summary',
       { class: classes('chip', 'condition', worst.level) },
       el('i', { 'aria-hidden': true }),
-      worst.level === 'good' ? 'All well' : `${worst.label}${more}`,
+      `${worst.label}${more}`,
     ),
     el(
       'ul',

@@ -13,6 +13,7 @@ import type { ClientsView, EndPlan, HistoryView, Overview, State } from '../api.
 import { conditionsOf, RECENT_MINUTES } from '../conditions.ts';
 import { errorGroups } from '../entries/search-entries.ts';
 import { type InspectorParts, clientGuide } from '../inspector-parts.ts';
+import { SMALL_LOG } from '../operator-view.ts';
 import type { RunInThread } from '../operator-work.ts';
 import { overviewOf } from '../overview.ts';
 import {
@@ -45,6 +46,9 @@ const NAME_BYTES = 2048;
 
 /** Milliseconds for which a plan holds: a log is not read again for each look. */
 const PLAN_MS = 60_000;
+
+/** Bytes below which a plan may be one of a small log. */
+const SMALL_PLAN_BYTES = 64 * 1024;
 
 /** Days after which a client without a V1 request counts as gone, as in `report`. */
 const GONE_AFTER_DAYS = 14;
@@ -173,9 +177,16 @@ function endPlans(parts: InspectorParts): (zone: string, lead: number | undefine
       plans.delete(key);
       throw error;
     });
-    if (status !== 200) plans.delete(key);
+    if (status !== 200 || isOfSmallLog(bytes)) plans.delete(key);
     return new Response(new Uint8Array(bytes), { status, headers: { 'Content-Type': 'application/json' } });
   };
+}
+
+/** A small log is read at once, and after the first requests it says something else each time. */
+function isOfSmallLog(bytes: Uint8Array): boolean {
+  if (bytes.length > SMALL_PLAN_BYTES) return false;
+  const { exchanges = 0 }: EndPlan = JSON.parse(new TextDecoder().decode(bytes));
+  return exchanges < SMALL_LOG;
 }
 
 async function overview(parts: InspectorParts): Promise<Overview> {

@@ -51,6 +51,7 @@ export async function planOfLog(
   const value: EndPlan = {
     zone: name,
     logFile,
+    exchanges: entries,
     made: [
       since === undefined
         ? `The log ${logFile} has no exchange.`

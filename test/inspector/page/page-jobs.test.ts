@@ -74,6 +74,8 @@ test('first look: the state in a sentence, and what is wrong first, each with it
   await page
     .getByText('8 requests: 6 migrated, 1 of V2 clients, 3 refused by V2, 1 by the gateway.', { exact: true })
     .waitFor();
+  // The header speaks of the parts, and claims nothing about what the overview lists.
+  expect(await page.locator('.conditions summary').innerText()).toBe('V2 responds');
   const items = page.locator('.overview li');
   const worst = items.first();
   expect(await worst.innerText()).toMatch(
@@ -234,6 +236,10 @@ test('observe to migrate and back: one step each, and what would be refused or e
       `Canary ${share} % → for create_client`,
       `Migrate ${share} % of the clients for create_client`,
     );
+  // A canary has its row before the first request.
+  await page
+    .getByRole('row', { name: /^create_client no request lately no request lately nothing to watch/ })
+    .waitFor();
   await step('Migrate → for create_client', 'Migrate create_client');
   expect((await state()).operations['create_client']?.mode).toBe('migrate');
   await page
@@ -275,6 +281,8 @@ test('who still uses V1: the clients that do, what each has to change, and who w
     'log-file': log,
     rules,
   });
+  const { page: early } = await browser.open(`${gateway.adminOrigin}/?view=end`);
+  await early.getByText(/^The log .* has no exchange\.$/).waitFor();
   const order = '{"data":{"property":{"display_name":"Loft","suburb":"Enmore"}}}';
   for (let n = 0; n < 4; n += 1) {
     await gateway.send('POST', '/api/v1/orders/floor_plans', order, 'edits');
@@ -287,6 +295,8 @@ test('who still uses V1: the clients that do, what each has to change, and who w
     );
     await gateway.send('GET', '/api/v2/heartbeat', undefined, 'moved');
   }
+  // Right after the first requests a plan knows them.
+  await early.getByText(/^Made from 16 exchanges in /).waitFor();
   const { page } = await browser.open(`${gateway.adminOrigin}/?view=retirement`);
   await page.getByRole('heading', { name: /^V1 is still needed, as of \d{4}-\d\d-\d\d\.$/ }).waitFor();
   await page.getByText(/^3 clients used V1 in the last 14 days: /).waitFor();
