@@ -98,8 +98,10 @@ export interface ErrorGroups {
 export interface ErrorGroup {
   readonly error: EntryError;
   readonly count: number;
-  /** Number of clients; requests without a key count as one, and those that could not be read as none. */
+  /** Number of clients with a key. */
   readonly clients: number;
+  /** True where requests without a key are among them, whose clients nobody can count. */
+  readonly isKeyless?: true;
   /** Ids of at most ten operations; `-` for none. */
   readonly operations: readonly string[];
   /** RFC 3339. */
@@ -456,6 +458,8 @@ export interface RuleOutcome {
 export interface ClientsView {
   /** True when names can be given: there is a names file. */
   readonly canBeNamed: boolean;
+  /** The replica whose file keeps them; absent without others. */
+  readonly replica?: string;
   readonly clients: readonly (ClientTrace & { readonly client: string; readonly name?: string })[];
 }
 

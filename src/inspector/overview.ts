@@ -1,6 +1,6 @@
 import { type ClientReport, clientWouldFail } from '../report/client-report.ts';
 import type { Report } from '../report/report.ts';
-import { count, counted } from '../report/text.ts';
+import { capital, count, counted, countedClients, NO_KEY } from '../report/text.ts';
 import { errorValue } from '../rewrite-log/entry.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
 import type { RequestSums } from '../rewrite-log/history.ts';
@@ -77,11 +77,11 @@ function stateSentence({ sums, origin }: OverviewFacts): string {
   return `${counted(all, 'request')}: ${parts.join(', ')}.`;
 }
 
-function whoseWords({ startedAt, rollout }: OverviewFacts): string {
+function whoseWords({ startedAt, rollout, report: { coverage } }: OverviewFacts): string {
   const replica = rollout?.replica;
-  return replica === undefined
-    ? `Counted since ${startedAt}.`
-    : `Requests of replica ${replica.name} alone, counted since ${startedAt}.`;
+  if (replica === undefined) return `Counted since ${startedAt}.`;
+  const own = `Requests, errors and dry runs are those of replica ${replica.name} alone, counted since ${startedAt}.`;
+  return coverage === undefined ? own : `${own} For clients and the end of V1: ${coverage.sentence}`;
 }
 
 function conditionItems({ conditions }: OverviewFacts): readonly OverviewItem[] {
@@ -129,13 +129,14 @@ function isAsBefore({ error: { by, code } }: ErrorGroup): boolean {
 }
 
 /** The same words as the account of an exchange has. */
-function errorSentence({ error, count: times, clients, operations }: ErrorGroup): string {
+function errorSentence({ error, count: times, clients, isKeyless, operations }: ErrorGroup): string {
   const { by, code, pointer } = error;
   const at = pointer === undefined ? '' : ` at ${pointer === '' ? 'its root' : pointer}`;
   const named = operations.filter((operation) => operation !== '-');
   const where = named.length === 0 ? '' : `, in ${listed(named, MAX_OTHERS)}`;
   const whose = clients === 0 ? '' : ` of ${counted(clients, 'client')}`;
-  const requests = `${counted(times, 'request')}${whose}`;
+  const keyless = isKeyless === true ? (clients === 0 ? ' without a key' : ' and without a key') : '';
+  const requests = `${counted(times, 'request')}${whose}${keyless}`;
   switch (by) {
     case 'gateway':
       return `The gateway responded to ${requests} with ${code}${at}${where}.`;
@@ -192,7 +193,7 @@ function emptyCanaries(rollout: RolloutView, { clients }: Report): readonly stri
   return rollout.canaries.flatMap(({ operation, migrated }) => {
     const subjects = clients.flatMap(({ client, operations }) =>
       operations.map((call) => ({
-        client: client === '-' ? undefined : client,
+        client: client === NO_KEY ? undefined : client,
         operation: operationOf(call.operation),
       })),
     );
@@ -232,7 +233,7 @@ function clientItems({ report }: OverviewFacts): readonly OverviewItem[] {
   return [
     ...failing.slice(0, MOST).map(({ client }) => ({
       level: 'note' as const,
-      sentence: `Of the requests of ${nameOf(client)} that a dry run judged, ${clientWouldFail(client)}.`,
+      sentence: `Of ${nameOf(client)}, ${clientWouldFail(client)}.`,
       place,
     })),
     ...(failing.length > MOST
@@ -246,7 +247,7 @@ function clientItems({ report }: OverviewFacts): readonly OverviewItem[] {
       : []),
     ...report.census.strips.slice(0, MOST).map(({ member, operation, clients }) => ({
       level: 'note' as const,
-      sentence: `${counted(clients.length, 'client')} ${clients.length === 1 ? 'sends' : 'send'} ${member} in ${operation ?? 'requests'}, which V2 does not take, and no rule handles it.`,
+      sentence: `${capital(countedClients(clients.length === 0 ? [NO_KEY] : clients, 'sends', 'send'))} ${member} in ${operation ?? 'requests'}, which V2 does not take, and no rule handles it.`,
       place,
     })),
   ];
@@ -258,11 +259,13 @@ function shareOf({ bodyChecks }: ClientReport): number {
 }
 
 function nameOf({ client, name }: ClientReport): string {
-  return name ?? (client === '-' ? 'clients without a key' : client);
+  return name ?? (client === NO_KEY ? 'clients without a key' : client);
 }
 
-function dryRunItems({ sums: { would } }: OverviewFacts): readonly OverviewItem[] {
-  const { rewritten, unchanged, refused, refusedByBoth } = would;
+/** Dry runs under the rule book in force: another one would have done something else. */
+function dryRunItems({ sums: { would }, rules }: OverviewFacts): readonly OverviewItem[] {
+  const { ruleBook, rewritten, unchanged, refused, refusedByBoth } = would;
+  if (ruleBook !== rules.hash) return [];
   const all = rewritten + unchanged + refused;
   if (all === 0) return [];
   const asBefore =
@@ -272,7 +275,7 @@ function dryRunItems({ sums: { would } }: OverviewFacts): readonly OverviewItem[
   return [
     {
       level: refused > refusedByBoth ? 'note' : 'good',
-      sentence: `Of ${counted(all, 'dry run')}, a migration would have rewritten ${count(rewritten)}, left ${count(unchanged)} unchanged, and refused ${count(refused)}${asBefore}.`,
+      sentence: `Of ${counted(all, 'dry run')} under this rule book, a migration would have rewritten ${count(rewritten)}, left ${count(unchanged)} unchanged, and refused ${count(refused)}${asBefore}.`,
       place: { view: 'traffic', filter: refused > 0 ? 'would:refused' : 'origin:v1' },
     },
   ];

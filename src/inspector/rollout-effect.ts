@@ -1,4 +1,4 @@
-import { counted, OTHER_CALLS } from '../report/text.ts';
+import { counted, countedClients, NO_KEY, OTHER_CALLS } from '../report/text.ts';
 import { chooseMode, ownMode, shareOf } from '../rollout/rollout-state.ts';
 import type { ModeView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
 import type { Modes } from '../rules/rollout.ts';
@@ -81,8 +81,8 @@ function emptyCanaryWarnings(
   const concerned = seen.flatMap((client) => concernedClient(request, rollout, client));
   if (concerned.length === 0 || concerned.some(({ to }) => to === 'v2')) return [];
   const { share = 0 } = request;
-  const nobody = `Nobody is migrated: none of the ${counted(concerned.length, 'client')} seen is among ${share} % of all possible hashes, so there is nothing to watch.`;
-  const shares = concerned.map(({ client }) => shareOf(client.client === '-' ? undefined : client.client));
+  const nobody = `Nobody is migrated: ${share} % of all possible hashes include none of those seen (${seenWords(concerned)}), so there is nothing to watch.`;
+  const shares = concerned.map(({ client }) => shareOf(client.client === NO_KEY ? undefined : client.client));
   const least = Math.min(...shares);
   if (least >= 100) return [`${nobody} Requests without a key are only in a share of 100 %.`];
   // A client is in a share that is larger than its position.
@@ -149,14 +149,16 @@ function moveWords(
   const concerned = named.flatMap((client) => concernedClient(request, rollout, client));
   if (concerned.length === 0)
     return ['No V1 request was seen that this concerns, so no client can be named.'];
-  const stays = (at: Origin): number => concerned.filter(({ to, moved }) => to === at && moved === 0).length;
-  const [onV1, onV2] = [stays('v1'), stays('v2')];
+  const stay = (['v1', 'v2'] as const).flatMap((at) => {
+    const clients = concerned.filter(({ to, moved }) => to === at && moved === 0);
+    return clients.length === 0 ? [] : [`${seenWords(clients)} on ${at.toUpperCase()}`];
+  });
   return [
     ...(['v2', 'v1'] as const).flatMap((to) => {
       const clients = concerned.filter((one) => one.to === to && one.moved > 0);
       return clients.length === 0 ? [] : [movedWords(to, clients, seen)];
     }),
-    ...(onV1 + onV2 === 0 ? [] : [`No change for ${counted(onV1, 'client')} on V1 and ${onV2} on V2.`]),
+    ...(stay.length === 0 ? [] : [`No change for ${stay.join(' and for ')}.`]),
   ];
 }
 
@@ -170,12 +172,20 @@ function movedWords(to: Origin, clients: readonly ConcernedClient[], seen: reado
   const moved = clients.reduce((sum, one) => sum + one.moved, 0);
   const names = clients.map(({ client }) => nameIn(seen, client));
   const share = `${((moved / all) * 100).toFixed(0)} %`;
-  return `From V${to === 'v2' ? '1 to V2' : '2 to V1'}: ${listed(names)} (${clients.length} of ${counted(seen.length, 'client')} seen, with ${share} of all V1 requests).`;
+  // Requests without a key are named, and counted as no client.
+  const keyed = clients.filter(({ client }) => client.client !== NO_KEY).length;
+  const known = seen.filter(({ client }) => client !== NO_KEY).length;
+  const count = known === 0 ? '' : `${keyed} of ${counted(known, 'client')} seen, `;
+  return `From V${to === 'v2' ? '1 to V2' : '2 to V1'}: ${listed(names)} (${count}with ${share} of all V1 requests).`;
+}
+
+function seenWords(clients: readonly ConcernedClient[]): string {
+  return countedClients(clients.map(({ client }) => client.client));
 }
 
 /** A name for people, with the hash where several clients have it. */
 function nameIn(seen: readonly SeenClient[], { client, name }: SeenClient): string {
-  if (name === undefined) return client === '-' ? 'requests without a key' : client;
+  if (name === undefined) return client === NO_KEY ? 'requests without a key' : client;
   return seen.some((other) => other.name === name && other.client !== client) ? `${name} (${client})` : name;
 }
 
@@ -190,7 +200,7 @@ function concernedClient(
   const calls = client.operations.flatMap(({ operation: name, count }) => {
     const operation = operationOf(name);
     if (!isTargeted(request, before, operation)) return [];
-    const subject = { client: client.client === '-' ? undefined : client.client, operation };
+    const subject = { client: client.client === NO_KEY ? undefined : client.client, operation };
     return [{ count, from: chooseMode(before, subject).origin, to: chooseMode(after, subject).origin }];
   });
   // All have the same `to`: a command sets one mode, and its share depends on the client.

@@ -1,5 +1,6 @@
 import { generalPointer, tokenName } from '../json/pointer.ts';
 import { MovedMembers, memberOf } from '../rewrite-log/response-findings.ts';
+import { type Change, isRewritten, type RuleBook } from '../rules/rule-book.ts';
 import type { RequestRuleName } from '../rules/rule.ts';
 import { refusalOf, type TallyEntry } from './tally/tally-entry.ts';
 import { terminalText } from './text.ts';
@@ -109,14 +110,18 @@ export class CensusTally {
     this.omitted += place.omitted;
   }
 
-  /** Returns the counts so far; `schema` says which names V2's OpenAPI has. */
-  result(schema?: OpenApiNames): Census {
+  /**
+   * Returns the counts so far; `schema` says which names V2's OpenAPI has, and `rules` which of them a rule handles now: requests that
+   * came before it say nothing of it.
+   */
+  result(schema?: OpenApiNames, rules?: CensusRules): Census {
     const operations = [...this.operations].sort(([one], [other]) => (one < other ? -1 : 1));
-    const rows = operations.flatMap(([operation, names]) =>
-      [...names]
-        .map(([pointer, row]) => censusRow(operation, pointer, row, schema))
-        .sort((one, other) => share(one) - share(other) || other.count - one.count),
-    );
+    const rows = operations.flatMap(([operation, names]) => {
+      const changes = rules && changesFor(operation, rules);
+      return [...names]
+        .map(([pointer, row]) => censusRow(operation, pointer, handledNow(pointer, row, changes), schema))
+        .sort((one, other) => share(one) - share(other) || other.count - one.count);
+    });
     const { strips, suspects } = proposeStrips(rows);
     return {
       sampled: this.sampled,
@@ -210,6 +215,59 @@ function count({ row, v1, v2 }: PlacedRow, entry: TallyEntry): void {
 /** Whether a pointer or a container of it is in a list. */
 function isAmong(pointers: readonly string[], pointer: string): boolean {
   return pointers.some((outer) => pointer === outer || pointer.startsWith(`${outer}/`));
+}
+
+/** The rule book in force. */
+export type CensusRules = Pick<RuleBook, 'changes' | 'operations'>;
+
+/** The changes whose request rules apply to the requests of an operation. */
+function changesFor(operation: string, { changes, operations }: CensusRules): readonly Change[] {
+  const method = operations.find(({ id }) => id === operation)?.method;
+  return changes.filter(({ on }) =>
+    on === 'every' ? method === undefined || isRewritten(method) : on.includes(operation),
+  );
+}
+
+/** A row with what handles its member by these changes; a change that is no more handles nothing. */
+function handledNow(
+  pointer: string,
+  row: CensusCounts,
+  changes: readonly Change[] | undefined,
+): CensusCounts {
+  if (changes === undefined) return row;
+  const handled = handlerOf(pointer, changes);
+  if (handled !== undefined) return { ...row, ...handled };
+  if (row.change === undefined || changes.some(({ id }) => id === row.change)) return row;
+  const { change: _, rule: __, ...counts } = row;
+  return counts;
+}
+
+/** The first rule about the member at a pointer below the wrapper, which earlier rules may have moved with its container. */
+function handlerOf(
+  pointer: string,
+  changes: readonly Change[],
+): { readonly change: string; readonly rule: RequestRuleName } | undefined {
+  let path = pointer.split('/').slice(1).map(tokenName);
+  for (const { id, request } of changes)
+    for (const rule of request) {
+      if (rule.rule === 'unwrap' || rule.rule === 'default') continue;
+      if (rule.in.some((name, at) => name !== path[at])) continue;
+      const [name, ...below] = path.slice(rule.in.length);
+      if (name === undefined) continue;
+      const handled = { change: id, rule: rule.rule };
+      if (rule.rule === 'only') {
+        if (!rule.members.includes(name)) return handled;
+        continue;
+      }
+      const from = rule.rule === 'move' ? rule.from : [name];
+      const members = 'members' in rule ? rule.members : 'member' in rule ? [rule.member] : [name];
+      if (!members.includes(name) || from.some((step, at) => step !== [name, ...below][at])) continue;
+      const rest = [name, ...below].slice(from.length);
+      if (rest.length === 0 || rule.rule === 'strip') return handled;
+      if (rule.rule === 'nest') path = [...rule.in, rule.under, name, ...rest];
+      else if ('to' in rule) path = [...rule.in, ...[rule.to].flat(), ...rest];
+    }
+  return undefined;
 }
 
 function censusRow(

@@ -1,7 +1,6 @@
 import type { Ends } from '../rules/rollout.ts';
 import { type ClientReport, dayBefore } from './client-report.ts';
-import { counted } from './text.ts';
-import { NO_KEY } from './tally/tally.ts';
+import { counted, countedClients, NO_KEY } from './text.ts';
 import { DAY_MS, type DayRhythm } from './tally/time-slots.ts';
 
 /** An operation or change that ends before V1 as a whole does, and who still uses it. */
@@ -88,12 +87,12 @@ function latestOf(clients: readonly EndingClient[]): string {
 
 function metSentence(brownout: string, clients: readonly EndingClient[]): string {
   const refused = clients.reduce((sum, one) => sum + one.count, 0);
-  return `Brownout ${brownout} met ${counted(clients.length, 'client')} and refused ${counted(refused, 'request')}, the last one at ${latestOf(clients)}: ${namesOf(clients)}.`;
+  return `Brownout ${brownout} met ${countedClients(clients.map(({ client }) => client))} and refused ${counted(refused, 'request')}, the last one at ${latestOf(clients)}: ${namesOf(clients)}.`;
 }
 
 function namesOf(clients: readonly EndingClient[]): string {
   const names = clients.map(
-    ({ name, client }) => name ?? (client === '-' ? 'requests without a key' : client),
+    ({ name, client }) => name ?? (client === NO_KEY ? 'requests without a key' : client),
   );
   const more = names.length - MAX_NAMED;
   return names.slice(0, MAX_NAMED).join(', ') + (more > 0 ? ` and ${counted(more, 'other')}` : '');
@@ -126,7 +125,11 @@ export function endingSentence(
   const who =
     clients.length === 0
       ? 'nobody uses it any more'
-      : `${counted(clients.length, 'client')} still ${clients.length === 1 ? 'uses' : 'use'} it: ${namesOf(clients)}`;
+      : `${countedClients(
+          clients.map(({ client }) => client),
+          'still uses',
+          'still use',
+        )} it: ${namesOf(clients)}`;
   const what = kind === 'operation' ? 'Operation' : 'What change';
   const rest = kind === 'operation' ? '' : ' translates';
   return `${what} ${id}${rest} ${dates.length === 0 ? 'has an end of its own' : dates.join(' and ')}; ${who}.`;

@@ -1,5 +1,5 @@
 import type { Ends } from '../rules/rollout.ts';
-import type { Census, OpenApiNames } from './census.ts';
+import type { Census, CensusRules, OpenApiNames } from './census.ts';
 import {
   bodyChecksOf,
   type ClientClass,
@@ -14,7 +14,7 @@ import type { ReportCoverage, ReportTally } from './report-totals.ts';
 import type { BodyCheckCounts } from './tally/outcomes.ts';
 import type { Span } from './tally/span.ts';
 import { DAY_MS, dayNumber, type DayRhythm } from './tally/time-slots.ts';
-import { counted } from './text.ts';
+import { capital, counted, countedClients, NO_KEY } from './text.ts';
 
 /** Traffic of one day (UTC), for the burn-down. */
 export interface ReportDay {
@@ -22,7 +22,7 @@ export interface ReportDay {
   readonly day: string;
   readonly v1: number;
   readonly v2: number;
-  /** Clients that used V1 that day. */
+  /** Clients that used V1 that day; how many sent requests without a key is not known. */
   readonly clients: number;
   /** Clients that needed an edit of a request or a response that day. */
   readonly rewritten: number;
@@ -42,6 +42,7 @@ export interface Report {
   readonly goneAfterDays: number;
   /** Clients that ever used V1, sorted by amount of work, then by requests. */
   readonly clients: readonly ClientReport[];
+  /** Number of clients by class, without that of requests without a key. */
   readonly classes: Readonly<Record<ClientClass, number>>;
   readonly days: readonly ReportDay[];
   /** Remaining work before V1 can be switched off, in sentences. */
@@ -95,6 +96,8 @@ interface ReportOptions {
   readonly schema?: OpenApiNames | undefined;
   /** Hash of the rule book in force, whose dry runs count; without it, that of the latest dry run. */
   readonly ruleBook?: string | undefined;
+  /** Its rules, for the census; without them, those count that edited the requests. */
+  readonly rules?: CensusRules | undefined;
   /** Defaults to 14. */
   readonly goneAfterDays?: number | undefined;
   /** Display names by client hash. */
@@ -172,9 +175,9 @@ function* reportSteps(tally: ReportTally, options: ReportOptions): Generator<und
   const gaps = coverage?.gaps ?? options.gaps;
   clients.sort((one, other) => WEIGHT[one.class] - WEIGHT[other.class] || other.v1 - one.v1);
   const classes = { gone: 0, unknown: 0, 'url-only': 0, 'unwrap-only': 0, 'field-work': 0 };
-  for (const client of clients) classes[client.class] += 1;
+  for (const client of clients) if (client.client !== NO_KEY) classes[client.class] += 1;
   yield;
-  const census = tally.census.result(options.schema);
+  const census = tally.census.result(options.schema, options.rules);
   yield;
   const drift = options.drift ?? tally.drift?.list ?? [];
   const statement = switchOff({
@@ -192,6 +195,7 @@ function* reportSteps(tally: ReportTally, options: ReportOptions): Generator<und
     unread: tally.unread,
     withoutInfo: options.withoutInfo ?? [],
     drift,
+    isAmongReplicas: coverage !== undefined && coverage.kind !== 'gateway',
   });
   return {
     ...(tally.since === '' ? {} : { since: tally.since, until: tally.until }),
@@ -212,7 +216,7 @@ function* reportSteps(tally: ReportTally, options: ReportOptions): Generator<und
         refused,
       }))
       .sort((one, other) => (one.day < other.day ? -1 : 1)),
-    remaining: remaining(clients, classes),
+    remaining: remaining(clients),
     canSwitchOff: statement.verdict === 'yes',
     switchOff: statement,
     ...(options.ends === undefined ? {} : { endings: endingsOf(clients, options.ends, now) }),
@@ -257,27 +261,29 @@ function coverageOf(coverage: ReportCoverage): Omit<ReportCoverage, 'gaps' | 'si
   return rest;
 }
 
-function remaining(clients: readonly ClientReport[], classes: Report['classes']): string[] {
+function remaining(clients: readonly ClientReport[]): string[] {
   const sentences: string[] = [];
-  const add = (count: number, one: string, many: string): void => {
-    if (count > 0) sentences.push(`${counted(count, 'client')} ${count === 1 ? one : many}.`);
+  const add = (some: readonly ClientReport[], one: string, many: string): void => {
+    if (some.length > 0) sentences.push(`${capital(countedClients(hashesOf(some), one, many))}.`);
   };
-  add(classes['field-work'], 'has fields to change', 'have fields to change');
-  add(classes['unwrap-only'], 'only has to drop the wrapper', 'only have to drop the wrapper');
-  add(classes['url-only'], 'only has to change the address', 'only have to change the address');
-  add(classes.unknown, 'has work that is not known yet', 'have work that is not known yet');
+  const ofClass = (wanted: ClientClass): readonly ClientReport[] =>
+    clients.filter((client) => client.class === wanted);
+  add(ofClass('field-work'), 'has fields to change', 'have fields to change');
+  add(ofClass('unwrap-only'), 'only has to drop the wrapper', 'only have to drop the wrapper');
+  add(ofClass('url-only'), 'only has to change the address', 'only have to change the address');
+  add(ofClass('unknown'), 'has work that is not known yet', 'have work that is not known yet');
   const active = clients.filter((client) => client.class !== 'gone');
   add(
-    active.filter((client) => client.invalidVersions > 0).length,
+    active.filter((client) => client.invalidVersions > 0),
     'sends an x-api-version that is not a date',
     'send an x-api-version that is not a date',
   );
   add(
-    active.filter((client) => client.futureVersions > 0).length,
+    active.filter((client) => client.futureVersions > 0),
     'sends an x-api-version of a day still to come, which is no pin',
     'send an x-api-version of a day still to come, which is no pin',
   );
-  const keyless = active.find((client) => client.client === '-');
+  const keyless = active.find((client) => client.client === NO_KEY);
   if (keyless !== undefined)
     sentences.push(
       `${counted(keyless.v1, 'V1 request')} had no API key, so ${keyless.v1 === 1 ? 'its client is' : 'their clients are'} unknown.`,
@@ -327,6 +333,8 @@ interface SwitchOffFacts {
   /** Logs without an entry of level `info`. */
   readonly withoutInfo: readonly string[];
   readonly drift: readonly ShadowView[];
+  /** True where other replicas compare reads that are not in `drift`. */
+  readonly isAmongReplicas: boolean;
 }
 
 /** States whether V1 can be switched off, with every condition that was checked. */
@@ -366,7 +374,7 @@ function silence({ clients, now, goneAfterDays }: SwitchOffFacts): Condition {
   }
   return {
     state: 'not-met',
-    text: `${counted(recent.length, 'client')} used V1 in the last ${goneAfterDays === 1 ? 'day' : `${goneAfterDays} days`}: ${named(recent)}.`,
+    text: `${capital(countedClients(hashesOf(recent)))} used V1 in the last ${goneAfterDays === 1 ? 'day' : `${goneAfterDays} days`}: ${named(recent)}.`,
   };
 }
 
@@ -382,7 +390,7 @@ function pauses({ clients, goneAfterDays }: SwitchOffFacts): readonly Condition[
   return [
     {
       state: 'unknown',
-      text: `${counted(waiting.length, 'client')} may come back, having paused for as long before or being seen only briefly: ${named(waiting)}.`,
+      text: `${capital(countedClients(hashesOf(waiting)))} may come back, having paused for as long before or being seen only briefly: ${named(waiting)}.`,
     },
   ];
 }
@@ -452,17 +460,18 @@ function completeness({ unreadable, omittedClients }: SwitchOffFacts): Condition
 }
 
 /** Reads that V2 answered otherwise than V1: what a client reads changed with the service, and nobody can compare once V1 is gone. */
-function driftOf({ drift }: SwitchOffFacts): Condition[] {
+function driftOf({ drift, isAmongReplicas }: SwitchOffFacts): Condition[] {
+  const whose = isAmongReplicas ? ' Other replicas compare reads of their own.' : '';
   const sum = (of: 'same' | 'different' | 'unknown'): number =>
     drift.reduce((total, { [of]: reads }) => total + reads, 0);
   const [different, compared] = [sum('different'), sum('same') + sum('different')];
   if (compared + sum('unknown') === 0) return [];
   if (compared === 0) {
-    const text = `Verify compared none of ${counted(sum('unknown'), 'read')}: whether V2 drifts from V1 is not known.`;
+    const text = `Verify compared none of ${counted(sum('unknown'), 'read')}: whether V2 drifts from V1 is not known.${whose}`;
     return [{ state: 'unknown', text }];
   }
   if (different === 0)
-    return [{ state: 'met', text: `Verify found no difference in ${counted(compared, 'read')}.` }];
+    return [{ state: 'met', text: `Verify found no difference in ${counted(compared, 'read')}.${whose}` }];
   const places = drift
     .flatMap(({ operation = 'other calls', fields }) =>
       fields.map(({ path, kind, count }) => ({ count, words: `${operation} at ${path || '/'} (${kind})` })),
@@ -474,7 +483,7 @@ function driftOf({ drift }: SwitchOffFacts): Condition[] {
   return [
     {
       state: 'not-met',
-      text: `V2 and V1 differed in ${different} of ${counted(compared, 'verified read')}${where}.`,
+      text: `V2 and V1 differed in ${different} of ${counted(compared, 'verified read')}${where}.${whose}`,
     },
   ];
 }
@@ -494,10 +503,14 @@ function failuresOnly({ withoutInfo: [log, ...more] }: SwitchOffFacts): Conditio
   return [{ state: 'unknown', text }];
 }
 
+function hashesOf(clients: readonly ClientReport[]): readonly string[] {
+  return clients.map(({ client }) => client);
+}
+
 function named(clients: readonly ClientReport[]): string {
   const latest = [...clients].sort((one, other) => (one.lastSeen < other.lastSeen ? 1 : -1));
   const names = latest.slice(0, MAX_NAMED).map(({ client, name, lastSeen }) => {
-    const who = name ?? (client === '-' ? 'requests without a key' : client);
+    const who = name ?? (client === NO_KEY ? 'requests without a key' : client);
     return `${who} at ${lastSeen}`;
   });
   const more = clients.length - names.length;

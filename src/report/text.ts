@@ -22,6 +22,27 @@ export function counted(value: number, noun: string, plural = `${noun}s`): strin
   return `${count(value)} ${value === 1 ? noun : plural}`;
 }
 
+/** Name of the client of requests without a key, which may be any number of clients. */
+export const NO_KEY = '-';
+
+/**
+ * The clients with these hashes, and a verb: `2 clients use`, `1 client and requests without a key use`. How many clients send
+ * requests without a key is not known, so those are no client.
+ */
+export function countedClients(hashes: Iterable<string>, one = '', many = one): string {
+  const all = new Set(hashes);
+  const isKeyless = all.delete(NO_KEY);
+  const who = isKeyless
+    ? `${all.size === 0 ? '' : `${counted(all.size, 'client')} and `}requests without a key`
+    : counted(all.size, 'client');
+  return `${who} ${all.size === 1 && !isKeyless ? one : many}`.trimEnd();
+}
+
+/** A sentence with a capital letter. */
+export function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 /** A length of time in whole units, as in `90 minutes`, `47 hours` or `3 days`; the smaller unit where the larger one would be 1. */
 export function lengthWords(milliseconds: number): string {
   const minutes = Math.round(milliseconds / 60_000);

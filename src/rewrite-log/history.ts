@@ -50,8 +50,13 @@ export interface RequestSums {
   refusedByGateway: number;
   /** A 5xx of a service, no valid response, none at all, or an open circuit to it. */
   failed: number;
-  /** What a migration would have done with those of V1; `refusedByBoth` are those of `refused` that V1 refused as well. */
-  readonly would: Record<'rewritten' | 'unchanged' | 'refused' | 'refusedByBoth', number>;
+  /**
+   * What a migration would have done with those of V1, under the rule book with this hash, the latest; `refusedByBoth` are those of
+   * `refused` that V1 refused as well.
+   */
+  would: Record<'rewritten' | 'unchanged' | 'refused' | 'refusedByBoth', number> & {
+    readonly ruleBook: string;
+  };
 }
 
 /** From a histogram with steps of about 10 %: each is the upper bound of its step. */
@@ -79,6 +84,8 @@ const BINS = 242;
 const LOWEST_MS = 0.01;
 const STEP = Math.log(1.1);
 
+const NO_DRY_RUNS = { rewritten: 0, unchanged: 0, refused: 0, refusedByBoth: 0 };
+
 /** Traffic by verdict and durations, minute by minute, over the last hour. Memory is fixed. */
 export class History {
   private readonly ringOfMinutes: readonly Minute[];
@@ -91,7 +98,7 @@ export class History {
     refusedByV1: 0,
     refusedByGateway: 0,
     failed: 0,
-    would: { rewritten: 0, unchanged: 0, refused: 0, refusedByBoth: 0 },
+    would: { ruleBook: '', ...NO_DRY_RUNS },
   };
   private second = 0;
   private countInSecond = 0;
@@ -155,6 +162,8 @@ export class History {
     else if (refusedBy === 'v2') sums.refusedByV2 += 1;
     else if (refusedBy === 'v1') sums.refusedByV1 += 1;
     if (entry.would === undefined) return;
+    const { ruleBook } = entry;
+    if (ruleBook !== sums.would.ruleBook) sums.would = { ruleBook, ...NO_DRY_RUNS };
     sums.would[entry.would.verdict] += 1;
     if (entry.would.verdict === 'refused' && refusedBy === 'v1') sums.would.refusedByBoth += 1;
   }

@@ -116,25 +116,33 @@ export interface WouldFail {
   readonly failing: number;
   /** Requests whose dry run came to a verdict. */
   readonly judged: number;
+  /** Those of them that V1 refused as well: they fail before and after. */
+  readonly both: number;
 }
 
 /** Sums up the dry runs of a client: its requests that would fail, of those with a verdict. */
 export function wouldFail(
   counts: readonly Pick<BodyCheckCount, 'valid' | 'invalid' | 'refusedByBoth' | 'refused'>[],
 ): WouldFail {
-  let [failing, judged] = [0, 0];
+  let [failing, judged, both] = [0, 0, 0];
   for (const { valid, invalid, refusedByBoth, refused } of counts) {
     failing += invalid + refused;
+    both += refusedByBoth;
     judged += valid + invalid + refusedByBoth + refused;
   }
-  return { failing, judged };
+  return { failing, judged, both };
 }
 
-/** Says how many requests would fail after the migration; empty where no dry run came to a verdict. */
-export function wouldFailWords({ failing, judged }: WouldFail): string {
+/** Says how many of the checked requests would fail after the migration; empty where no dry run came to a verdict. */
+export function wouldFailWords({ failing, judged, both }: WouldFail): string {
   if (judged === 0) return '';
-  return `${failing === 0 ? 'none' : failing} of ${judged} would fail after the migration`;
+  const asBefore = both === 0 ? '' : `, apart from ${both} that V1 refuses as well`;
+  return `${failing === 0 ? 'none' : failing} of ${judged} checked request${judged === 1 ? '' : 's'} would fail after the migration${asBefore}`;
 }
+
+/** Which requests are checked, for whoever reads `wouldFailWords`. */
+export const CHECKED_WORDS =
+  "Checked are requests whose body V2's schema judged, and those that the gateway would refuse; others have no body, or no schema describes it.";
 
 /** What a finished exchange says about its dry run. */
 export interface DryRunResult {

@@ -54,6 +54,15 @@ test('a request that a service failed is not counted as refused by the gateway, 
   // What V1 refuses as well is no harm of a migration.
   sent({ status: 422, origin: 'v1', would: { verdict: 'refused' } });
   sent({ status: 201, origin: 'v1', would: { verdict: 'refused' } });
-  expect(history.sums.would).toEqual({ rewritten: 0, unchanged: 0, refused: 2, refusedByBoth: 1 });
-  expect(history.sums).toMatchObject({ all: 6, refusedByGateway: 1, refusedByV2: 1, failed: 2 });
+  expect(history.sums.would).toMatchObject({ rewritten: 0, unchanged: 0, refused: 2, refusedByBoth: 1 });
+  // Under another rule book dry runs begin anew.
+  sent({ origin: 'v1', would: { verdict: 'rewritten' }, ruleBook: 'the next' });
+  expect(history.sums.would).toEqual({
+    ruleBook: 'the next',
+    rewritten: 1,
+    unchanged: 0,
+    refused: 0,
+    refusedByBoth: 0,
+  });
+  expect(history.sums).toMatchObject({ all: 7, refusedByGateway: 1, refusedByV2: 1, failed: 2 });
 });

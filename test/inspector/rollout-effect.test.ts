@@ -41,8 +41,8 @@ test('a canary names the clients in its share, with their part of the traffic', 
   expect(effect).toEqual({
     title: 'Migrate 10 % of the clients for everything else',
     sentences: [
-      'From V1 to V2: acme (1 of 3 clients seen, with 30 % of all V1 requests).',
-      'No change for 2 clients on V1 and 0 on V2.',
+      'From V1 to V2: acme (1 of 2 clients seen, with 30 % of all V1 requests).',
+      'No change for 1 client and requests without a key on V1.',
       '4 requests of further clients were not counted by client.',
       'Counts of 3 replicas.',
       'Of clients that were not seen yet, 10 % of all possible hashes are in the share.',
@@ -56,14 +56,14 @@ test.each<[RolloutRequest, readonly string[]]>([
   [
     { mode: 'canary', share: 10 },
     [
-      'Nobody is migrated: none of the 2 clients seen is among 10 % of all possible hashes, so there is nothing to watch. A share of 51 % would migrate the first of them.',
+      'Nobody is migrated: 10 % of all possible hashes include none of those seen (1 client and requests without a key), so there is nothing to watch. A share of 51 % would migrate the first of them.',
     ],
   ],
   [{ mode: 'canary', share: 51 }, []],
   [
     { mode: 'canary', share: 10, operation: 'create_client' },
     [
-      'Nobody is migrated: none of the 1 client seen is among 10 % of all possible hashes, so there is nothing to watch. Requests without a key are only in a share of 100 %.',
+      'Nobody is migrated: 10 % of all possible hashes include none of those seen (requests without a key), so there is nothing to watch. Requests without a key are only in a share of 100 %.',
     ],
   ],
   [{ mode: 'shadow' }, ['Only reads are compared: V1 alone gets every other request.']],
@@ -104,7 +104,7 @@ test('modes of their own are kept, and a way back is told as one', () => {
   expect(rolloutEffect({ mode: 'observe' }, rollout, seen(clients)).sentences).toEqual([
     'These keep a mode of their own: create_client, globex.',
     `From V2 to V1: ${LOW} (1 of 2 clients seen, with 50 % of all V1 requests).`,
-    'No change for 0 clients on V1 and 1 on V2.',
+    'No change for 1 client on V2.',
   ]);
   expect(rolloutEffect({ mode: 'observe', client: 'globex' }, rollout, seen(clients)).sentences).toEqual([
     'From V2 to V1: globex (1 of 2 clients seen, with 50 % of all V1 requests).',

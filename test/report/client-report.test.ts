@@ -79,7 +79,8 @@ test('retirement, rollout, guide, digest and command line have one figure of wha
     would,
   });
   const entries = [
-    ...Array.from({ length: 5 }, () => dryRun({ verdict: 'rewritten', v2: 'valid' })),
+    dryRun({ verdict: 'rewritten', v2: 'invalid', at: '/b' }, 422),
+    ...Array.from({ length: 4 }, () => dryRun({ verdict: 'rewritten', v2: 'valid' })),
     ...Array.from({ length: 3 }, () =>
       dryRun({ verdict: 'refused', failure: 'duplicate-member', pointer: '/data/a' }),
     ),
@@ -101,7 +102,8 @@ test('retirement, rollout, guide, digest and command line have one figure of wha
   }
   const report = makeReport(tally, { now: '2026-11-22T00:00:00.000Z' });
   const [client] = report.clients;
-  const figure = '5 of 10 would fail after the migration';
+  const figure =
+    '5 of 10 checked requests would fail after the migration, apart from 1 that V1 refuses as well';
   expect(client && clientWouldFail(client)).toBe(figure);
   expect(client && bodyCheckWords(client)).toContain(figure);
   const counts = rollout.list(entries[0]?.ruleBook ?? '');

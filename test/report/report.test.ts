@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { readDestination } from '../../src/rules/move.ts';
-import type { Operation } from '../../src/rules/rule-book.ts';
+import type { Change, Operation } from '../../src/rules/rule-book.ts';
+import type { RequestRule } from '../../src/rules/rule.ts';
 import { testRuleBook } from '../support/rule-book.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { Metrics } from '../../src/rewrite-log/metrics.ts';
@@ -190,7 +191,11 @@ describe('the report', () => {
       options,
     );
     expect(report).toMatchObject({ v1: 4, v2: 1, entries: 5, canSwitchOff: false });
-    expect(report.classes).toEqual({ gone: 1, unknown: 1, 'url-only': 0, 'unwrap-only': 0, 'field-work': 1 });
+    // How many clients send requests without a key is not known: they are none.
+    expect(report.classes).toEqual({ gone: 1, unknown: 0, 'url-only': 0, 'unwrap-only': 0, 'field-work': 1 });
+    expect(report.switchOff.conditions[0]?.text).toMatch(
+      /^1 client and requests without a key used V1 in the last 14 days: /,
+    );
     expect(
       report.days.map(({ day, v1: old, clients, rewritten, refused }) => [
         day,
@@ -201,12 +206,12 @@ describe('the report', () => {
       ]),
     ).toEqual([
       ['2026-08-23', 1, 1, 0, 0],
-      ['2026-11-19', 1, 1, 1, 1],
+      ['2026-11-19', 1, 0, 0, 1],
       ['2026-11-20', 1, 1, 1, 0],
       ['2026-11-21', 1, 1, 1, 0],
     ]);
     expect(report.remaining.join(' ')).toMatch(
-      /1 client has fields.*1 client has work that is not known.*not a date.*no API key/,
+      /1 client has fields.*Requests without a key have work that is not known.*not a date.*no API key/,
     );
     expect(makeReport(tallyOf([v1('z', 90, [])]), options).canSwitchOff).toBe(false);
     expect(makeReport(new Tally(), options).canSwitchOff).toBe(false);
@@ -294,6 +299,55 @@ describe('the census', () => {
       expect.objectContaining({ pointer: '/note', why: expect.stringContaining('name or its value') }),
     ]);
   });
+});
+
+const HOME: RequestRule = { rule: 'rename', member: 'property', in: [], to: 'home' };
+const FLOORS = { member: 'floor_count', members: ['floor_count'], in: ['property'] };
+
+// The note that no rule handles a member stood until a request came under the rule book that does.
+test.each<[name: string, on: Change['on'], rules: readonly RequestRule[], handled: boolean]>([
+  ['a strip of it', ['create_client'], [{ ...FLOORS, rule: 'strip' }], true],
+  ['a strip of all around it', 'every', [{ rule: 'strip', members: ['property'], in: [] }], true],
+  ['a rename', ['create_client'], [{ ...FLOORS, rule: 'rename', to: 'floors' }], true],
+  ['a list of what stays', 'every', [{ rule: 'only', members: ['suburb'], in: ['property'] }], true],
+  ['a move', 'every', [{ rule: 'move', in: [], from: ['property', 'floor_count'], to: ['floors'] }], true],
+  ['a rule for what a rename made', 'every', [HOME, { ...FLOORS, rule: 'strip', in: ['home'] }], true],
+  ['a rule for what was renamed', 'every', [HOME, { ...FLOORS, rule: 'strip' }], false],
+  ['a rule for another operation', ['create_contact'], [{ ...FLOORS, rule: 'strip' }], false],
+  ['a rule for another place', 'every', [{ ...FLOORS, rule: 'strip', in: [] }], false],
+  ['a default', 'every', [{ ...FLOORS, rule: 'default', json: '1', value: 1 }], false],
+])('of the rule book in force the census knows %s', (_, on, request, handled) => {
+  const sent = (more: Partial<Entry>): Entry => ({
+    ...v1('c', 0, [UNWRAP], { attributes: ['/data', '/data/property', '/data/property/floor_count'] }),
+    operation: 'create_client',
+    ...more,
+  });
+  const tally = tallyOf([
+    sent({ mode: 'observe', origin: 'v1' }),
+    ...Array.from({ length: 4 }, () => sent({ status: 422, errorPointers: ['/property/floor_count'] })),
+    sent({ attributes: ['/data', '/data/property'], unechoed: [] }),
+  ]);
+  const proposals = (changes: readonly Change[]): number => {
+    const rules = { ...testRuleBook(), changes };
+    return makeReport(tally, { ...options, rules }).census.strips.length;
+  };
+  expect(proposals([])).toBe(1);
+  expect(proposals([{ id: 'new', summary: 'New.', on, request } as Change])).toBe(handled ? 0 : 1);
+});
+
+test('a change that is no more in the rule book handles nothing', () => {
+  const tally = tallyOf([
+    v1('c', 0, [UNWRAP, NEST], { attributes: ['/data', '/data/property', '/data/property/suburb'] }),
+  ]);
+  const changeOf = (changes?: readonly Change[]): string | undefined =>
+    makeReport(tally, { ...options, rules: changes && { ...testRuleBook(), changes } }).census.rows.find(
+      ({ pointer }) => pointer === '/property/suburb',
+    )?.change;
+  expect([changeOf(), changeOf(testRuleBook().changes), changeOf([])]).toEqual([
+    NEST.change,
+    NEST.change,
+    undefined,
+  ]);
 });
 
 test.each([

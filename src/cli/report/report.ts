@@ -37,7 +37,6 @@ import { LineTally } from '../../report/tally/tally-lines.ts';
 import { Tally } from '../../report/tally/tally.ts';
 import { count, counted, terminalLines, terminalText } from '../../report/text.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
-import type { Ends } from '../../rules/rollout.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import {
   type CommandFault,
@@ -86,6 +85,7 @@ async function print(files: readonly string[], options: ReportOptions): Promise<
   } catch (error) {
     return unreadable('The log', error);
   }
+  const ruleBook = await ruleBookOf(options);
   const made = makeReport(tally, {
     names,
     now: now(),
@@ -96,7 +96,8 @@ async function print(files: readonly string[], options: ReportOptions): Promise<
     logs: lines.coverage,
     gaps: lines.gaps,
     schema,
-    ends: await endsOf(options),
+    rules: ruleBook,
+    ends: ruleBook?.rollout?.ends,
   });
   if (options.apply === true) return apply(made, options);
   if (options.digest === true) {
@@ -107,10 +108,10 @@ async function print(files: readonly string[], options: ReportOptions): Promise<
   return junk && noRewriteLog(junk.file, junk.unreadable);
 }
 
-/** What ends before V1 does. A report says who needs V1 also without a rule book; then stderr tells what it leaves out. */
-async function endsOf({ rules }: ReportOptions): Promise<Ends | undefined> {
+/** What ends before V1 does, and what rules handle. A report says who needs V1 also without a rule book; then stderr tells what it leaves out. */
+async function ruleBookOf({ rules }: ReportOptions): Promise<RuleBook | undefined> {
   const book = await loadRuleBook(rules);
-  if (!('faults' in book)) return book.rules.ruleBook.rollout?.ends;
+  if (!('faults' in book)) return book.rules.ruleBook;
   process.stderr.write(
     `note: operations that end before V1 are left out, because the rule book is not valid: ${book.faults[0]}\n`,
   );

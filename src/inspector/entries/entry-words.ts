@@ -1,3 +1,4 @@
+import { capital } from '../../report/text.ts';
 import {
   editCount,
   type EntryMode,
@@ -79,10 +80,6 @@ export function sentToWords(entry: Entry): string {
 /** Who the request is for, within a sentence. */
 function receiverOf({ route, origin }: Entry): string {
   return route === 'webhook' ? 'the subscriber' : serviceOf(origin ?? 'v2');
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** A log may come from anywhere: another name is shown as it is. */

@@ -1,3 +1,4 @@
+import { NO_KEY } from '../../report/text.ts';
 import type { Capture, KeptExchange } from '../../rewrite-log/capture.ts';
 import { errorName, errorsOf, isNotable, type Entry } from '../../rewrite-log/entry.ts';
 import type { FilterTest } from '../../rewrite-log/filter.ts';
@@ -184,7 +185,7 @@ export async function errorGroups(
   const { ring } = stores;
   const visit = (entry: Parameters<typeof errorsOf>[0]): boolean => {
     exchanges += 1;
-    const { time, client = '-', operation = '-' } = entry;
+    const { time, client = NO_KEY, operation = '-' } = entry;
     const isHarmless = ruleBook !== undefined && (entry.ruleBook !== ruleBook || entry.status >= 400);
     for (const error of errorsOf(entry)) {
       if (isHarmless && (error.by === 'would' || error.by === 'schema')) continue;
@@ -220,7 +221,8 @@ export async function errorGroups(
     exchanges,
     groups: sorted.map(({ clients, operations, ...group }) => ({
       ...group,
-      clients: clients.size,
+      clients: clients.size - Number(clients.has(NO_KEY)),
+      ...(clients.has(NO_KEY) ? { isKeyless: true as const } : {}),
       operations: [...operations],
     })),
     omitted,

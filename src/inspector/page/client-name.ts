@@ -59,6 +59,7 @@ export function ClientName({ client, clients, announce, onNamed }: ClientNamePro
     el('input', {
       type: 'text',
       'aria-label': `Name of ${client}`,
+      'aria-describedby': clients?.replica === undefined ? undefined : `whose-${client}`,
       maxLength: 100,
       value: text,
       onInput: ({ currentTarget }) => setText(currentTarget.value),
@@ -68,6 +69,14 @@ export function ClientName({ client, clients, announce, onNamed }: ClientNamePro
       },
     }),
     el('button', { type: 'submit', class: 'button' }, 'Save'),
+    clients?.replica !== undefined &&
+      el(
+        'small',
+        { id: `whose-${client}` },
+        visibleText(
+          `Kept in the names file of ${clients.replica}: a replica that reads another file does not know it.`,
+        ),
+      ),
     fault !== '' && el('span', { class: 'fault', role: 'alert' }, fault),
   );
 }

@@ -69,7 +69,12 @@ function errorColumns(go: Go): readonly Column<ErrorGroup>[] {
     {
       name: 'Clients',
       kind: 'number',
-      cell: ({ clients }) => (clients === 0 ? 'not known' : count(clients)),
+      cell: ({ clients, isKeyless }) =>
+        clients === 0
+          ? isKeyless === true
+            ? 'no key'
+            : 'not known'
+          : `${count(clients)}${isKeyless === true ? ' and no key' : ''}`,
     },
     {
       name: 'First',

@@ -2,6 +2,8 @@ import type { ComponentChildren, VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { MAX_ROW_CLIENTS } from '../../report/census.ts';
 import { bodyCheckLines, clientWouldFail, isWaitedFor, reasonsOf } from '../../report/client-report.ts';
+import { capital, countedClients, NO_KEY } from '../../report/text.ts';
+import { CHECKED_WORDS } from '../../rollout/body-checks.ts';
 import type { RolloutView as Rollout } from '../../rollout/rollout-tally.ts';
 import type { Census, CensusRow, ClientReport, Report, ReportDay } from '../api.ts';
 import { useAsked } from './admin-client.ts';
@@ -69,7 +71,13 @@ export function RetirementView({ go, announce, hueOf, clients, onNamed }: Retire
       linkButton('Plan the end of V1', () => go({ view: 'end', entry: undefined })),
     ),
     exportsOf(),
-    card('Burn-down by day', undefined, part(BurnDown, { days: report.days })),
+    card(
+      'Burn-down by day',
+      report.clients.some(({ client }) => client === NO_KEY)
+        ? 'requests without a key are in no bar: their clients cannot be counted'
+        : undefined,
+      part(BurnDown, { days: report.days }),
+    ),
     part(ClientsCard, { report, go, hueOf, clients, announce, onNamed }),
     part(CensusCard, { census: report.census, announce }),
   );
@@ -319,9 +327,10 @@ function ClientsCard(props: ClientsCardProps): VNode {
   const { report } = props;
   const { clients, omittedClients, goneAfterDays } = report;
   return card(
-    counted(clients.length, 'client'),
+    capital(countedClients(clients.map(({ client }) => client))),
     `gone after ${counted(goneAfterDays, 'day')} without V1, unless a row says otherwise`,
     clients.length === 0 && el('p', { class: 'empty' }, 'No V1 request has been seen yet.'),
+    clients.some(({ bodyChecks }) => bodyChecks.length > 0) && el('p', { class: 'lead' }, CHECKED_WORDS),
     clients.length > 0 &&
       scrollTable('Clients', clientColumns(props), { rows: clients, keyOf: ({ client }) => client }, 'wide'),
     omittedClients > 0 &&
@@ -347,7 +356,7 @@ function clientColumns({
       kind: 'head',
       cell: ({ client, name }) => {
         // A name for assistive technology has the visible text in it (WCAG 2.5.3).
-        const shown = client === '-' ? 'no key' : client;
+        const shown = client === NO_KEY ? 'no key' : client;
         const label = `Show the exchanges of ${name === undefined ? '' : `${name}, `}${shown}`;
         return [
           part(ClientName, { client, clients, announce, onNamed }),

@@ -1,6 +1,6 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { wouldFail, wouldFailWords } from '../../rollout/body-checks.ts';
+import { CHECKED_WORDS, wouldFail, wouldFailWords } from '../../rollout/body-checks.ts';
 import type {
   ChangeRecord,
   CountView,
@@ -180,7 +180,7 @@ function banner(rollout: Rollout, conditions: readonly Condition[]): VNode {
     ...(rollout.bodyChecks?.fault === undefined
       ? []
       : [
-          `A canary or a migration of everything else would be refused now: ${pageWords(rollout.bodyChecks.fault)}`,
+          `A canary or a migration of everything else would be refused now${rollout.replica === undefined ? '' : `, by the requests of ${rollout.replica.name} alone`}: ${pageWords(rollout.bodyChecks.fault)}`,
         ]),
     ...(rollout.isSticky
       ? []
@@ -248,7 +248,7 @@ interface ModeActions {
 
 function modesCard(rollout: Rollout, { go, methodOf, check }: ModeActions): VNode {
   const { requests, replica } = rollout;
-  const since = replica === undefined ? 'since the start' : 'by this replica since its start:';
+  const since = replica === undefined ? 'since the start' : `by ${replica.name} since its start:`;
   return card(
     'Modes',
     `${since} ${counted(requests.v2, 'V1 request')} sent to V2, ${count(requests.v1)} to V1`,
@@ -418,7 +418,7 @@ interface CanaryRow {
 
 /** Each replica counts its own; Retirement adds them up. */
 function ofReplica(replica: Rollout['replica']): string {
-  return replica === undefined ? '' : 'of this replica alone, ';
+  return replica === undefined ? '' : `of ${replica.name} alone, `;
 }
 
 function shadowsCard({ shadows, replica }: Rollout): VNode | false {
@@ -468,6 +468,11 @@ function bodyChecksCard({ bodyChecks, v1Origin, replica }: Rollout, go: Go): VNo
     title,
     `${ofReplica(replica)}since the start or the last change of the rule book`,
     warned,
+    el(
+      'p',
+      { class: 'lead' },
+      `${CHECKED_WORDS}${replica === undefined ? '' : ' Retirement has the sums of all replicas.'}`,
+    ),
     table<BodyCheckRow>(
       [
         {

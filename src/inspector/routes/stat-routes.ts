@@ -136,6 +136,7 @@ async function reportOf(parts: InspectorParts, goneAfterDays?: number): Promise<
     names: parts.names(),
     ends: ruleBook.rollout?.ends,
     ruleBook: ruleBook.hash,
+    rules: ruleBook,
     goneAfterDays,
   };
   return await makeReportInSteps(tally, options, pause);
@@ -318,12 +319,15 @@ export function clientRoutes(app: Hono, parts: InspectorParts): void {
   });
 }
 
-function clientsView({ names, view, nameClient }: InspectorParts): ClientsView {
+function clientsView(parts: InspectorParts): ClientsView {
+  const { names, view, nameClient, rollout } = parts;
+  const { replica } = replicaOf(rollout?.view().replica);
   const known = names();
   const { all } = view.traces;
   const hashes = new Set([...known.keys(), ...all.keys()]);
   return {
     canBeNamed: nameClient !== undefined,
+    ...(replica === undefined ? {} : { replica: replica.name }),
     clients: [...hashes].map((client) => {
       const name = known.get(client);
       const { userAgents = [], addresses = [] } = all.get(client) ?? {};

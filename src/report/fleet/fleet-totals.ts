@@ -3,6 +3,7 @@ import { type RecordStore, type ReplicaClock, StoreContact } from '../../rollout
 import { type LogGap, timeText } from '../log-gaps.ts';
 import type { ReadTotals, ReportCoverage, ReportTotals } from '../report-totals.ts';
 import { Tally, ClientTally } from '../tally/tally.ts';
+import { NO_KEY } from '../text.ts';
 import { isForgotten, mergeClient, mergeSpan, readShard } from './client-shard.ts';
 import {
   type BatchOwner,
@@ -490,9 +491,11 @@ function* clientsOf(
       }
     for (const [hash, client] of merged) {
       if (isForgotten(client, parts.from)) continue;
-      for (const day of client.days.all()) byNumber.get(day)?.clients.add(index);
-      for (const day of client.rewrittenDays.all()) byNumber.get(day)?.rewritten.add(index);
-      index += 1;
+      if (hash !== NO_KEY) {
+        for (const day of client.days.all()) byNumber.get(day)?.clients.add(index);
+        for (const day of client.rewrittenDays.all()) byNumber.get(day)?.rewritten.add(index);
+        index += 1;
+      }
       yield [hash, client];
     }
   }

@@ -247,7 +247,7 @@ function bodySection(body: GuideBody): string {
 /** Says how many of a client's requests would fail after the migration, by dry runs; empty where none came to a verdict. */
 function dryRunWords({ dryRuns }: GuideDocument): string {
   const words = wouldFailWords(dryRuns);
-  return words === '' ? '' : `Of the requests that were tried without sending them, ${words}.`;
+  return words === '' ? '' : `Requests of this client were checked without sending them to V2: ${words}.`;
 }
 
 /** What is known to fail is not called *After*: whoever follows the guide copies that. */
@@ -325,7 +325,7 @@ function sentencesOf(client: ClientReport, summaries: ReadonlyMap<string, string
     ...responses.map(responseSentence),
     ...(clientWouldFail(client) === ''
       ? []
-      : [`Of the requests that were tried without sending them, ${clientWouldFail(client)}.`]),
+      : [`Requests of this client were checked without sending them to V2: ${clientWouldFail(client)}.`]),
     ...bodyChecks
       .filter(({ invalid, refused }) => invalid + refused > 0)
       .map((checks) => `V2's schema, for ${checks.operation}: ${bodyCheckCounts(checks)}.`),

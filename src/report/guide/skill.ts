@@ -296,9 +296,7 @@ function questionsText(guide: GuideDocument): string {
         `${call} was refused ${count}× as ${code}${pointers.length === 0 ? '' : ` at ${pointers.join(', ')}`}: is this request still needed? ${remedy}`,
     ),
     ...(dryRuns.failing > 0
-      ? [
-          `${dryRuns.failing} of ${dryRuns.judged} requests that were tried would fail in V2. Who decides about them?`,
-        ]
+      ? [`${dryRuns.failing} of ${dryRuns.judged} checked requests would fail in V2. Who decides about them?`]
       : []),
     ...(omitted > 0 ? [`What are the ${counted(omitted, 'request')} of further kinds?`] : []),
     'Which calls does the client make that the log has not seen: at the end of a month, by hand, on errors?',

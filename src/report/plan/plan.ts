@@ -4,9 +4,9 @@ import { type Ending, type RotatedKey, rotatedKeys } from '../endings.ts';
 import type { LogGap } from '../log-gaps.ts';
 import { makeReport } from '../report.ts';
 import type { TallyEntry } from '../tally/tally-entry.ts';
-import { NO_KEY, Tally } from '../tally/tally.ts';
+import { Tally } from '../tally/tally.ts';
 import { DAY_MS } from '../tally/time-slots.ts';
-import { counted, lengthWords } from '../text.ts';
+import { counted, lengthWords, NO_KEY } from '../text.ts';
 import { isOfV1 } from '../../rewrite-log/entry.ts';
 import { isPreflight } from '../../rollout/retirement.ts';
 import {

@@ -12,10 +12,9 @@ import {
 import type { Brownout, Rollout } from '../../rules/rollout.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import type { TallyEntry } from '../tally/tally-entry.ts';
-import { NO_KEY } from '../tally/tally.ts';
 import { DAY_MS } from '../tally/time-slots.ts';
 import type { LogGap } from '../log-gaps.ts';
-import { counted } from '../text.ts';
+import { counted, NO_KEY } from '../text.ts';
 import { clockText, dayText, type Zone } from './zone.ts';
 
 /** Hours of the clock in a row that a run takes at most, and hours from the begin of one to that of the next: less than a day, since times vary. */

@@ -2,7 +2,7 @@ import { isOfV1 } from '../../rewrite-log/entry.ts';
 import { isPreflight } from '../../rollout/retirement.ts';
 import { ComparisonTally } from '../../rollout/rollout-tally.ts';
 import { CensusTally } from '../census.ts';
-import { callName, OTHER_CALLS } from '../text.ts';
+import { callName, NO_KEY, OTHER_CALLS } from '../text.ts';
 import {
   EditSummaries,
   ResponseChanges,
@@ -39,9 +39,6 @@ const MAX_DAYS = 4000;
 
 /** Share of clients that is kept when there are too many: those with the most requests. Invented keys have few. */
 const KEPT_SHARE = 0.75;
-
-/** Client of requests without a key. */
-export const NO_KEY = '-';
 
 /** Totals entries for the retirement report, in any order. Memory grows with clients and days, not with entries. */
 export class Tally {
@@ -145,9 +142,10 @@ export class Tally {
     const side = this.responses.add(entry, client.responseMembers);
     client.add(entry, callName(entry.operation, entry.method, entry.path), summary, side);
     if (day.number !== undefined) client.days.add(day.number);
-    day.clients.add(client.index);
+    // How many clients send requests without a key is not known: they are none of the day's.
+    if (entry.client !== undefined) day.clients.add(client.index);
     if (summary.work === 'url-only' && side !== 'different') return;
-    day.rewritten.add(client.index);
+    if (entry.client !== undefined) day.rewritten.add(client.index);
     if (day.number !== undefined) client.rewrittenDays.add(day.number);
   }
 

@@ -212,7 +212,7 @@ test('observe to migrate and back: one step each, and what would be refused or e
   expect(await barriers(page)).toEqual([]);
   await share.fill('0.001');
   await page.getByRole('button', { name: 'Check the change' }).click();
-  await dialog.getByText('Nobody is migrated: none of the 1 client seen').waitFor();
+  await dialog.getByText('include none of those seen (1 client), so there is nothing to watch.').waitFor();
   await dialog.getByRole('button', { name: 'Cancel' }).click();
   // A write is not compared, whoever chooses it.
   await page.getByLabel('For', { exact: true }).selectOption('create_client');
@@ -303,7 +303,7 @@ test('who still uses V1: the clients that do, what each has to change, and who w
   const row = (words: RegExp): Promise<void> => page.getByRole('row', { name: words }).first().waitFor();
   await row(/field-work.*order_floor_plan\s?4.*property-address/);
   await row(/url-only.*heartbeat\s?4/);
-  await row(/2 of 4 would fail after the migration/);
+  await row(/2 of 4 checked requests would fail after the migration/);
   expect(await page.locator('.scroll:has(.client-name) tbody tr').count()).toBe(3);
   await page
     .getByRole('row', { name: /field-work.*order_floor_plan/ })
@@ -321,7 +321,7 @@ test('who still uses V1: the clients that do, what each has to change, and who w
   };
   const told = async (view: string): Promise<string> => {
     await page.getByRole('navigation').getByRole('link', { name: view }).click();
-    const words = page.getByText(/\b2 of 4 would fail after the migration/).first();
+    const words = page.getByText(/\b2 of 4 checked requests would fail after the migration/).first();
     return words.innerText();
   };
   const guide = await fetch(`${gateway.adminOrigin}/report?client=${client}&format=md`);
@@ -340,14 +340,15 @@ test('who still uses V1: the clients that do, what each has to change, and who w
     await run('report', log, '--guide', '--client', client),
     await run('rollout', '--admin', gateway.adminOrigin),
   ];
-  for (const place of places) expect(place).toContain('2 of 4 would fail after the migration');
+  for (const place of places)
+    expect(place).toContain('2 of 4 checked requests would fail after the migration');
   // The rollout says what that holds up, in the page's words, and names the client.
   await page.getByText(/^A canary or a migration of everything else would be refused now: /).waitFor();
   expect(await page.locator('main').innerText()).not.toContain('--force');
   expect(await run('rollout', '--admin', gateway.adminOrigin)).toContain(
-    'Array Agents create_client: 2 of 4 would fail after the migration',
+    'Array Agents create_client: 2 of 4 checked requests would fail after the migration',
   );
-  await row(/Array Agents.*create_client.*2 of 4 would fail after the migration/);
+  await row(/Array Agents.*create_client.*2 of 4 checked requests would fail after the migration/);
   await page.getByRole('button', { name: /^Show the exchanges of Array Agents/ }).click();
   await expect.poll(() => page.locator('.entry').count()).toBe(4);
   const reason = 'wrapper-not-object at /data';
@@ -375,19 +376,31 @@ test('who still uses V1: the clients that do, what each has to change, and who w
     const { clients: now } = (await (await fetch(`${gateway.adminOrigin}/report`)).json()) as Report;
     return [
       ...now.map((one) => clientWouldFail(one)).filter((words) => words !== ''),
-      ...((await run('rollout', '--admin', gateway.adminOrigin)).match(/\S+ of \d+ would fail/g) ?? []),
-      ...((await run('report', log)).match(/\S+ of \d+ would fail/g) ?? []),
+      ...((await run('rollout', '--admin', gateway.adminOrigin)).match(
+        /\S+ of \d+ checked requests would fail/g,
+      ) ?? []),
+      ...((await run('report', log)).match(/\S+ of \d+ checked requests would fail/g) ?? []),
       (await (await fetch(`${gateway.adminOrigin}/report?client=${client}&format=md`)).text()).match(
-        /\S+ of \d+ would fail/,
+        /\S+ of \d+ checked requests would fail/,
       )?.[0],
       (await (await fetch(`${gateway.adminOrigin}/overview`)).text()).match(
         /would fail|would have refused \d+ request/,
       )?.[0],
     ];
   };
-  await expect.poll(figures).toEqual(['none of 4 would fail', '2 of 4 would fail', undefined, undefined]);
+  await expect
+    .poll(figures)
+    .toEqual([
+      'none of 4 checked requests would fail',
+      '2 of 4 checked requests would fail',
+      undefined,
+      undefined,
+    ]);
   for (let n = 0; n < 3; n += 1) await gateway.send('POST', '/api/v1/clients', '{"data":[]}', 'fails');
-  const [figure, sentence] = ['3 of 3 would fail', '3 of 3 would fail after the migration'];
+  const [figure, sentence] = [
+    '3 of 3 checked requests would fail',
+    '3 of 3 checked requests would fail after the migration',
+  ];
   await expect.poll(figures).toEqual([sentence, figure, figure, figure, 'would have refused 3 request']);
 });
 
@@ -490,6 +503,7 @@ test('the command line alone, with three replicas: one list of changes, and each
     'v1-upstream': v1.origin,
     'client-secret': 'the secret of this test',
     store: `file:${join(temporaryFolder('jobs'), 'rollout.json')}`,
+    'client-names': join(temporaryFolder('jobs'), 'names.yaml'),
   };
   const [a, b, c] = await Promise.all([started(shared), started(shared), started(shared)]);
   const run = async (...args: readonly string[]): Promise<string> => {
@@ -538,8 +552,20 @@ test('the command line alone, with three replicas: one list of changes, and each
   }
   expect(await barriers(page)).toEqual([]);
   await page.goto(`${b.adminOrigin}/?view=rollout`);
+  await page.getByText(`of ${nameOfB} alone, since the start or the last change of the rule book`).waitFor();
+  // A sentence on what each replica counts for itself says whose it is, and so does the field for a name.
+  await page.getByRole('navigation').getByRole('link', { name: 'Overview' }).click();
   await page
-    .getByText('of this replica alone, since the start or the last change of the rule book')
+    .getByText(
+      new RegExp(
+        `^Requests, errors and dry runs are those of replica ${nameOfB} alone, counted since .* For clients and the end of V1: Counts of 3 replicas`,
+      ),
+    )
+    .waitFor();
+  await page.getByRole('navigation').getByRole('link', { name: 'Retirement' }).click();
+  await page.getByRole('button', { name: /^Name [0-9a-f]{16}$/ }).click();
+  await page
+    .getByText(`Kept in the names file of ${nameOfB}: a replica that reads another file does not know it.`)
     .waitFor();
   // The instant in the sentence on the counts is a time of the reader's zone.
   await page.getByRole('navigation').getByRole('link', { name: 'Rule book' }).click();

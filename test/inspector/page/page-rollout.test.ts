@@ -64,7 +64,7 @@ test('the rollout view shows modes, canaries, roll-backs and comparisons, and ax
     const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=rollout`, { scheme });
     await page.locator('main').getByRole('alert').waitFor();
     expect(await page.locator('main').textContent()).toMatch(
-      /not sent.*order_post_productionnone of 1 would fail after the migration0010.*order_floor_plannone of 1 would fail after the migration0100/s,
+      /not sent.*order_post_productionnone of 1 checked request would fail after the migration0010.*order_floor_plannone of 1 checked request would fail after the migration0100/s,
     );
     const text = await page.locator('main').innerText();
     expect(text).toContain('The canary of create_client of 50 % went back to observe');
@@ -102,7 +102,7 @@ test('the rollout view shows modes, canaries, roll-backs and comparisons, and ax
   });
   await page.getByText(leftOut).waitFor();
   await page.unroute('**/rollout');
-  await page.getByText(/^by this replica since its start: \d+ V1 requests? sent to V2, \d+ to V1$/).waitFor();
+  await page.getByText(/^by \S+ since its start: \d+ V1 requests? sent to V2, \d+ to V1$/).waitFor();
   // Without its store, the replica says since when it is alone.
   rmSync(store, { recursive: true });
   const alone = page.getByText(/^Alone since \d+:\d+:\d+.*: .+ does not reach the store \(ENOENT/);

@@ -42,7 +42,7 @@ function guideOf(bodies: readonly GuideBody[], parts: Partial<GuideDocument> = {
       },
     ],
     mistakes: [],
-    dryRuns: { failing: 0, judged: 0 },
+    dryRuns: { failing: 0, judged: 0, both: 0 },
     omitted: 0,
     ...parts,
   };
