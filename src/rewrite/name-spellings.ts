@@ -244,20 +244,39 @@ function plainName(name: string): string {
 
 function plainRule(rule: RequestRule): RequestRule {
   const inside = 'in' in rule ? rule.in.map(plainName) : [];
-  if (rule.rule === 'rename')
-    return { ...rule, in: inside, member: plainName(rule.member), to: plainName(rule.to) };
-  if (rule.rule === 'nest')
-    return { ...rule, in: inside, members: rule.members.map(plainName), under: plainName(rule.under) };
-  if (rule.rule !== 'move') return rule;
-  return { ...rule, in: inside, from: rule.from.map(plainName), to: rule.to.map(plainName) };
+  switch (rule.rule) {
+    case 'rename':
+    case 'list':
+      return { ...rule, in: inside, member: plainName(rule.member), to: plainName(rule.to) };
+    case 'nest':
+      return { ...rule, in: inside, members: rule.members.map(plainName), under: plainName(rule.under) };
+    case 'move':
+      return { ...rule, in: inside, from: rule.from.map(plainName), to: rule.to.map(plainName) };
+    case 'join':
+      return { ...rule, in: inside, members: rule.members.map(plainName), to: plainName(rule.to) };
+    case 'split':
+      return { ...rule, in: inside, member: plainName(rule.member), to: rule.to.map(plainName) };
+    case 'unwrap':
+    case 'strip':
+    case 'only':
+    case 'map':
+    case 'set':
+    case 'default':
+    case 'scale':
+    case 'quote':
+    case 'unquote':
+    case 'prefix':
+    case 'unprefix':
+    case 'date':
+      return rule;
+  }
 }
 
 /** The names of V1 that V2 has otherwise. */
 function v1NamesOf(rules: readonly RequestRule[]): readonly string[] {
-  return rules.flatMap((rule) => {
-    if (rule.rule === 'rename') return [rule.member];
-    return rule.rule === 'move' ? rule.from : [];
-  });
+  return rules.flatMap((rule) =>
+    rule.rule === 'rename' ? [rule.member] : movesOf(rule).flatMap(({ from }) => from),
+  );
 }
 
 /** All spellings of the places of V2, with no dots in them, and of V1 beside them. */

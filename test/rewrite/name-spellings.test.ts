@@ -14,6 +14,9 @@ const REQUEST: readonly RequestRule[] = [
     members: ['street_address', 'suburb', 'state'],
     under: 'address',
   },
+  { rule: 'split', member: 'contactName', in: [], to: ['firstName', 'lastName'], with: ' ', at: 'last' },
+  { rule: 'join', members: ['phone_area', 'phone_number'], in: [], to: 'phoneLine', with: ' ', at: 'last' },
+  { rule: 'list', member: 'extraTag', in: [], to: 'tag_list' },
 ];
 const RULES: readonly ResponseRule[] = [responseRule('errors')];
 
@@ -91,6 +94,12 @@ test.each([
   ['lines[12][kind]', 'lines[12][unit]'],
   ['site.placeName', 'site.city'],
   ['site.place_name', 'site.city'],
+  // Of members that V2 has in parts, joined, or in a list.
+  ['firstName', 'contactName'],
+  ['last_name', 'contact_name'],
+  ['phone_line', 'phone_area'],
+  ['phoneLine', 'phone_area'],
+  ['tagList', 'extraTag'],
 ])('in a text, %s is %s to V1', (v2, v1) => {
   for (const around of ['%', '% is invalid', '`%` is required', '"%": no', 'the field % and (%), too'])
     expect(turned({ detail: around.replaceAll('%', v2) })).toEqual({ detail: around.replaceAll('%', v1) });
