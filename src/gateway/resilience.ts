@@ -146,8 +146,8 @@ export class CircuitBreaker {
 
 /**
  * Decides on a retry: one, of an idempotent method whose body is still available, when the connection closed before a response.
- * Nothing else is retried (RFC 9110 §9.2.2), because an order must not be placed twice: a POST or PATCH is sent again only while the
- * upstream knows that nothing of it was sent. That one keeps connecting until the timeout by itself.
+ * A POST or PATCH is never sent twice (RFC 9110 §9.2.2), because an order must not be placed twice. One of which nothing was sent
+ * needs no retry: the upstream goes on connecting for it until the timeout.
  */
 export function mayRetry(request: UpstreamRequest, fault: UpstreamFault, attempts: number): boolean {
   if (!fault.sent || fault.kind !== 'closed' || attempts > 1) return false;

@@ -50,14 +50,27 @@ import {
   templateShape,
 } from './rule.ts';
 
-const POLICY_RULES: ReadonlyMap<string, readonly RequestRuleName[]> = new Map([
-  ['flat', ['unwrap']],
-  ['siblings', ['unwrap']],
-  ['wrapper', ['unwrap']],
-  ['conflict', ['nest', 'rename', 'move', 'list', 'join', 'split']],
-  ['value', ['scale', 'quote', 'unquote', 'prefix', 'unprefix', 'date', 'join', 'split']],
-  ['duplicate', REQUEST_RULE_NAMES],
-]);
+/** The policies that a request rule has; any rule has `duplicate`. */
+const POLICIES_OF: Readonly<Record<RequestRuleName, readonly (keyof Policies)[]>> = {
+  unwrap: ['flat', 'siblings', 'wrapper'],
+  nest: ['conflict'],
+  rename: ['conflict'],
+  strip: [],
+  only: [],
+  map: [],
+  set: [],
+  default: [],
+  move: ['conflict'],
+  scale: ['value'],
+  quote: ['value'],
+  unquote: ['value'],
+  prefix: ['value'],
+  unprefix: ['value'],
+  date: ['value'],
+  list: ['conflict'],
+  join: ['conflict', 'value'],
+  split: ['conflict', 'value'],
+};
 
 /** Checks each change on its own; the checks of stale rules cover how rules fit together. */
 export function checkChanges(
@@ -228,7 +241,7 @@ function checkOn(
 /** A policy takes effect only if the change has a rule that uses it. */
 function checkPolicies({ change, path }: DeclaredChange, fault: Report): void {
   for (const policy of Object.keys(change.policies)) {
-    const rules = POLICY_RULES.get(policy) ?? [];
+    const rules = rulesWith(policy);
     if (change.request.some(({ rule }) => rules.includes(rule))) continue;
     if (
       policy === 'conflict' &&
@@ -238,6 +251,12 @@ function checkPolicies({ change, path }: DeclaredChange, fault: Report): void {
     const message = `change "${change.id}": the policy ${policy} is for ${rules.join(', ')}, and this change has none; remove it`;
     fault([...path, 'policies', policy], message, 'key');
   }
+}
+
+function rulesWith(policy: string): readonly RequestRuleName[] {
+  return REQUEST_RULE_NAMES.filter(
+    (rule) => policy === 'duplicate' || POLICIES_OF[rule].some((one) => one === policy),
+  );
 }
 
 function checkRule(change: string, { rule, inside, members }: DeclaredRule, fault: Report): void {
@@ -702,8 +721,8 @@ function lossyChains(changes: readonly Change[], policies: Policies): readonly s
 
 /** The names that a rule gives, where a body may have both the old and the new one. */
 function givenNames(change: string, rule: RequestRule, knowledge: BodyKnowledge): readonly GivenName[] {
-  const how = GIVING[rule.rule];
-  if (how === undefined || !('in' in rule)) return [];
+  if (rule.rule === 'unwrap' || rule.rule === 'nest') return [];
+  const how = GIVING[rule.rule] ?? 'moved';
   const named = namedMembers(rule).map((path) => [...rule.in, ...path]);
   const [from = []] = named;
   if (named.every((path) => knowledge.isEmptyAt(path))) return [];
@@ -713,10 +732,9 @@ function givenNames(change: string, rule: RequestRule, knowledge: BodyKnowledge)
     .map((to) => ({ change, how, from, to, at: to }));
 }
 
-/** What is done to a member that gets another name. */
+/** What is done to a member that gets another name, where that is not a move. */
 const GIVING: Readonly<Partial<Record<RequestRuleName, string>>> = {
   rename: 'renamed',
-  move: 'moved',
   list: 'put',
   join: 'joined',
   split: 'split',

@@ -5,14 +5,7 @@ import { REFUSAL_PLACEHOLDERS } from './refusal-form.ts';
 import { readDuration, readInstant } from './rollout.ts';
 import { fieldFault, isOneValue } from './field-names.ts';
 import { isReleaseDate } from './rule-book.ts';
-import {
-  NAME_PATTERN,
-  PATH_PATTERN,
-  prefixFault,
-  readPath,
-  REQUEST_RULE_NAMES,
-  RESPONSE_RULE_NAMES,
-} from './rule.ts';
+import { NAME_PATTERN, PATH_PATTERN, prefixFault, readPath } from './rule.ts';
 
 /** A mapping without unknown keys; the message for an unknown key lists the known ones. */
 function strict<Shape extends z.core.$ZodShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> {
@@ -195,28 +188,6 @@ const rolloutSource = {
     .exactOptional()
     .describe("Delays V1 requests of a client that exceed the service's rate limit."),
 };
-
-/** The keys that identify request rules, in the order of the schema's union. */
-export const REQUEST_WORDS: readonly string[] = REQUEST_RULE_NAMES;
-
-/** The keys that identify response rules, in the order of the schema's union. */
-export const RESPONSE_WORDS: readonly string[] = [...RESPONSE_RULE_NAMES, 'headers'];
-
-/** The keys that identify query rules, in the order of the schema's union. */
-export const QUERY_WORDS = [
-  'rename',
-  'strip',
-  'map',
-  'set',
-  'default',
-  'scale',
-  'prefix',
-  'unprefix',
-  'date',
-] as const;
-
-/** The keys that identify header rules, in the order of the schema's union. */
-export const HEADER_WORDS = ['rename', 'set', 'default', 'strip', 'map', 'query'] as const;
 
 const name = z
   .string()
@@ -659,14 +630,59 @@ const headerQuery = strict({
   as: template,
 }).describe('Moves a credential from the query to a header field.');
 
+const fieldForms = [headerRename, headerSet, headerDefault, headerStrip, headerMap] as const;
+
 const responseHeaders = strict({
-  headers: z
-    .array(
-      z.union([headerRename, headerSet, headerDefault, headerStrip, headerMap], { error: 'a header rule' }),
-    )
-    .min(1),
+  headers: z.array(z.union(fieldForms, { error: 'a header rule' })).min(1),
   status,
 }).describe('Rules for the header fields of a response.');
+
+const requestForms = [
+  unwrap,
+  nest,
+  rename,
+  strip,
+  only,
+  map,
+  set,
+  setDefault,
+  move,
+  ...conversions,
+  join,
+  splitRule,
+] as const;
+
+const queryForms = [queryRename, queryStrip, queryMap, ...queryConversions] as const;
+
+const responseForms = [
+  renameBack,
+  unnest,
+  alias,
+  flatten,
+  deprecations,
+  errors,
+  responseMap,
+  responseSet,
+  responseDefault,
+  responseStrip,
+  responseMove,
+  ...responseConversions,
+  responseHeaders,
+] as const;
+
+/** The keys that name rules, in the order of the schema's unions. */
+export const WORDS = {
+  request: wordsOf(requestForms),
+  query: wordsOf(queryForms),
+  headers: wordsOf([...fieldForms, headerQuery]),
+  responseHeaders: wordsOf(fieldForms),
+  response: wordsOf(responseForms),
+} as const;
+
+/** The first key of a form names its rule. */
+function wordsOf(forms: readonly z.ZodObject[]): readonly string[] {
+  return forms.map(({ shape }) => Object.keys(shape)[0] ?? '');
+}
 
 const policies = {
   flat: z.enum(['migrate', 'refuse', 'forward']).exactOptional().describe('A body without the wrapper.'),
@@ -697,54 +713,21 @@ const change = strict({
       'every: any POST or PATCH with a JSON body, named as an operation or not. Otherwise operation ids.',
     ),
   request: z
-    .array(
-      z.union(
-        [unwrap, nest, rename, strip, only, map, set, setDefault, move, ...conversions, join, splitRule],
-        { error: 'a rule' },
-      ),
-    )
+    .array(z.union(requestForms, { error: 'a rule' }))
     .exactOptional()
     .describe('Rules for the body of a V1 request. Each rule sees the result of the one before.'),
   query: z
-    .array(z.union([queryRename, queryStrip, queryMap, ...queryConversions], { error: 'a rule' }))
+    .array(z.union(queryForms, { error: 'a rule' }))
     .exactOptional()
     .describe('Rules for the query of a V1 request. Each rule sees the result of the one before.'),
   headers: z
-    .array(
-      z.union([headerRename, headerSet, headerDefault, headerStrip, headerMap, headerQuery], {
-        error: 'a rule',
-      }),
-    )
+    .array(z.union([...fieldForms, headerQuery], { error: 'a rule' }))
     .exactOptional()
     .describe('Rules for the header fields of a V1 request. Each rule sees the result of the one before.'),
   response: z
-    .union(
-      [
-        inverse,
-        z.array(
-          z.union(
-            [
-              renameBack,
-              unnest,
-              alias,
-              flatten,
-              deprecations,
-              errors,
-              responseMap,
-              responseSet,
-              responseDefault,
-              responseStrip,
-              responseMove,
-              ...responseConversions,
-              responseHeaders,
-              inverse,
-            ],
-            { error: 'a rule' },
-          ),
-        ),
-      ],
-      { error: 'the word inverse or a list of response rules' },
-    )
+    .union([inverse, z.array(z.union([...responseForms, inverse], { error: 'a rule' }))], {
+      error: 'the word inverse or a list of response rules',
+    })
     .exactOptional()
     .describe('Rules for the body of the response to a V1 client.'),
   policies: strict(policies).exactOptional().describe('Policies for the rules of this change only.'),

@@ -135,20 +135,22 @@ export type RequestRule =
 export type RequestRuleName = RequestRule['rule'];
 
 /**
- * Every request rule, so that a new one that is missing here does not compile. Its form in the file is in `rule-book-source.ts`, what it
- * does in `member-rules.ts`, `value-rules.ts` or `conversion-rules.ts` of `rewrite`, as `compile` in `rewrite/plan.ts` chooses, and its
- * inverse in `inverse.ts`.
+ * Every request rule, and whether it gives a member another value. A new one is here, or this does not compile. The compiler then
+ * leads to its inverse (`inverse.ts`), its bytes (`compile` in `rewrite/plan.ts`), the names in errors (`rewrite/name-spellings.ts`), and
+ * the sentences of `explain`. It says nothing about: the form in the file (`rule-book-source.ts`) and the rule that this becomes
+ * (`declared-change.ts`); what `check` says about it (`check-rule-book.ts`, `stale-rules.ts`); forms (`rewrite/form.ts`), JSON Patch
+ * (`rewrite/json-patch.ts`); and its remark in a client's guide (`report/guide/guide.ts`).
  */
-const REQUEST_RULES: Readonly<Record<RequestRuleName, true>> = {
-  unwrap: true,
-  nest: true,
-  rename: true,
-  strip: true,
-  only: true,
+const REQUEST_RULES: Readonly<Record<RequestRuleName, boolean>> = {
+  unwrap: false,
+  nest: false,
+  rename: false,
+  strip: false,
+  only: false,
   map: true,
   set: true,
   default: true,
-  move: true,
+  move: false,
   scale: true,
   quote: true,
   unquote: true,
@@ -164,19 +166,19 @@ const REQUEST_RULES: Readonly<Record<RequestRuleName, true>> = {
 export const REQUEST_RULE_NAMES: readonly RequestRuleName[] =
   Object.keys(REQUEST_RULES).filter(isRequestRuleName);
 
-/** Every response rule that says itself what it does. */
-const RESPONSE_RULES: Readonly<Record<ResponseRuleName, true>> = {
-  rename: true,
-  unnest: true,
-  alias: true,
-  flatten: true,
-  deprecations: true,
-  errors: true,
+/** Every response rule that says itself what it does, and whether it gives a member another value. */
+const RESPONSE_RULES: Readonly<Record<ResponseRuleName, boolean>> = {
+  rename: false,
+  unnest: false,
+  alias: false,
+  flatten: false,
+  deprecations: false,
+  errors: false,
   map: true,
   set: true,
   default: true,
-  strip: true,
-  move: true,
+  strip: false,
+  move: false,
   scale: true,
   quote: true,
   unquote: true,
@@ -197,26 +199,10 @@ function isResponseRuleName(text: string): text is ResponseRuleName {
   return Object.hasOwn(RESPONSE_RULES, text);
 }
 
-/** The rules that give a member another value. */
-const VALUE_RULES: ReadonlySet<string> = new Set([
-  'map',
-  'set',
-  'default',
-  'scale',
-  'quote',
-  'unquote',
-  'prefix',
-  'unprefix',
-  'date',
-  'list',
-  'first',
-  'join',
-  'split',
-]);
-
 /** True for a rule that gives a member another value: V2 has others there than V1. */
 export function changesValue(rule: string): boolean {
-  return VALUE_RULES.has(rule);
+  if (isRequestRuleName(rule)) return REQUEST_RULES[rule];
+  return isResponseRuleName(rule) && RESPONSE_RULES[rule];
 }
 
 /** The syntax of a path in a rule book: names joined by dots; `\.` and `\\` are a dot and a backslash in a name. */

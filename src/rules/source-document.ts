@@ -1,7 +1,7 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
 import type * as z from 'zod';
 import { didYouMean, type SourceFault, type SourcePath } from './rule-book-fault.ts';
-import { HEADER_WORDS, QUERY_WORDS, REQUEST_WORDS, RESPONSE_WORDS } from './rule-book-source.ts';
+import { WORDS } from './rule-book-source.ts';
 
 /** A line and a column, from 1. */
 interface Position {
@@ -329,12 +329,11 @@ function isAboutType(issue: Issue): boolean {
 
 function wordsFor(path: SourcePath): readonly string[] | undefined {
   if (path[0] !== 'changes') return undefined;
-  if (path.length === 6 && path[4] === 'headers') return HEADER_WORDS.slice(0, -1);
+  if (path.length === 6 && path[4] === 'headers') return WORDS.responseHeaders;
   if (path.length !== 4) return undefined;
-  if (path[2] === 'headers') return HEADER_WORDS;
-  if (path[2] === 'request') return REQUEST_WORDS;
-  if (path[2] === 'query') return QUERY_WORDS;
-  return path[2] === 'response' ? RESPONSE_WORDS : undefined;
+  const [, , place] = path;
+  if (place === 'request' || place === 'query' || place === 'headers') return WORDS[place];
+  return place === 'response' ? WORDS.response : undefined;
 }
 
 function missingRuleFault(path: SourcePath, value: object, words: readonly string[]): SourceFault {

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isReleaseDate } from '../../src/rules/rule-book.ts';
+import { WORDS } from '../../src/rules/rule-book-source.ts';
+import { REQUEST_RULE_NAMES, RESPONSE_RULE_NAMES } from '../../src/rules/rule.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 
 /** The same, as JavaScript's calendar has it. */
@@ -48,4 +50,9 @@ test('texts that are almost a date are release dates only where the calendar has
     }),
     { numRuns: fuzzRuns(20_000) },
   );
+});
+
+test('each rule can be written, and no other', () => {
+  expect(WORDS.request.toSorted()).toEqual(REQUEST_RULE_NAMES.toSorted());
+  expect(WORDS.response.toSorted()).toEqual([...RESPONSE_RULE_NAMES, 'headers'].toSorted());
 });

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { endianness } from 'node:os';
 import { addressBits } from '../../http/forwarding.ts';
 
-/** The lowest rate at which a client may send a request or read a response. */
+/** The lowest rate at which a client may send a request or read a response, before it gets a 408 or is cut off. */
 export interface RateLimits {
   /** Bytes per second; 0 is no limit. */
   readonly minDataRate: number;
@@ -15,7 +15,7 @@ export interface RateLimits {
 export interface RatedTransfer {
   /** Bytes that the client has sent, or read, so far. */
   readonly transferred: number;
-  /** The client fell behind the minimum rate for longer than the grace: the transfer is to end, or to be recounted. */
+  /** The client fell behind the minimum rate for longer than the grace: ends the transfer (an upload with a 408), or recounts it. */
   tooSlow(): void;
 }
 
