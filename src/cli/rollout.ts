@@ -131,7 +131,7 @@ export function rolloutText(
     ]),
     ...view.rollbacks.map(
       ({ at, by, operation, share, migrated, v1, latency, cause, resolved }) =>
-        `roll-back   ${at} ${operation ?? 'default'} at ${share} %${by === undefined ? '' : ` by ${by}`}: ${latency === undefined ? `migrated ${countText(migrated)}, V1 ${countText(v1)}` : slowerSentence(latency)}; ${cause === undefined ? '' : `${causeSentence(cause, cause.name)} `}${resolved === undefined ? 'in force until you choose a mode' : `resolved ${resolved}`}`,
+        `roll-back   ${at} ${operation ?? 'default'} at ${share} %${by === undefined ? '' : ` by ${by}`}: ${latency === undefined ? `migrated ${countText(migrated)}, V1 ${countText(v1)}` : slowerSentence(latency)}; ${resolved === undefined ? 'in force until you choose a mode' : `resolved ${resolved}`}.${cause === undefined ? '' : ` ${causeSentence(cause, cause.name)}`}`,
     ),
     ...(view.changes ?? [])
       .slice(0, MAX_CHANGES)

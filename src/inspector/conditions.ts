@@ -46,6 +46,9 @@ export const RECENT_MINUTES = 2;
 /** Requests from which a share of failures says something. */
 const ENOUGH = 5;
 
+/** Requests in a row without a failure after which a service no longer fails. */
+const RECOVERED = 20;
+
 /** Shares of failed requests, in percent, from which a service is in trouble, or is failing. */
 const TROUBLE = 5;
 const FAILING = 50;
@@ -71,7 +74,7 @@ function serviceCondition(
   { recent }: ConditionFacts,
 ): Condition {
   const name = about.toUpperCase();
-  const { requests, failed } = recent[about];
+  const { requests, failed, inARow } = recent[about];
   const place = {
     view: 'traffic',
     filter: `error:${about}-5*,gateway-upstream-*,gateway-circuit-open`,
@@ -98,6 +101,12 @@ function serviceCondition(
       sentence: `No request went to ${name} in the last two minutes, so how it does is not known.`,
     };
   const percent = (failed * 100) / requests;
+  const since = `${share} The last ${inARow.requests} ${inARow.failed ? 'all failed' : 'did not'}.`;
+  // A service that has just gone, or is back, shows in the last requests before it does in a share.
+  if (inARow.failed && inARow.requests >= ENOUGH)
+    return { about, level: 'bad', label: `${name} fails`, sentence: since, place };
+  if (failed > 0 && !inARow.failed && inARow.requests >= RECOVERED)
+    return { about, level: 'note', label: `${name} failed lately`, sentence: since, place };
   if (requests >= ENOUGH && percent >= FAILING)
     return { about, level: 'bad', label: `${name} fails`, sentence: share, place };
   if (failed > 0 && (percent >= TROUBLE || requests < ENOUGH))
@@ -157,7 +166,7 @@ function brownoutConditions({ brownouts }: RolloutView): readonly Condition[] {
       about: 'brownout',
       level: 'note',
       label: 'Brownout',
-      sentence: `The brownout ${id} answers ${share} % of its V1 requests with ${status}, on purpose${until === undefined ? '' : `, until ${until}`}.`,
+      sentence: `The brownout ${id} responds to ${share} % of its V1 requests with ${status}, on purpose${until === undefined ? '' : `, until ${until}`}.`,
       place: { view: 'traffic', filter: 'error:gateway-brownout' },
     }));
 }

@@ -89,12 +89,12 @@ export function endSentences(end: EndOfV1, now: number): readonly string[] {
     ...(deprecation === undefined
       ? []
       : [
-          `Deprecated ${isPast(deprecation, now) ? 'since' : 'from'} ${deprecation}, as V1 responses announce.`,
+          `V1 ${isPast(deprecation, now) ? 'has been deprecated since' : 'is deprecated from'} ${deprecation}, as its responses announce.`,
         ]),
     ...(sunset === undefined
       ? []
       : [
-          `It ${isPast(sunset, now) ? 'ended' : 'ends'} on ${sunset}, as V1 responses announce: ${goneWords(end, now)}.`,
+          `V1 ${isPast(sunset, now) ? 'ended' : 'ends'} on ${sunset}, as its responses announce: ${goneWords(end, now)}.`,
         ]),
     ...ends.map((own) => {
       const dates = [

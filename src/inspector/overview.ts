@@ -107,7 +107,7 @@ function errorItems({ groups }: ErrorGroups): readonly OverviewItem[] {
     ...(rest > 0
       ? [
           {
-            level: 'note' as const,
+            level: notable.slice(MOST).every(isAsBefore) ? ('good' as const) : ('note' as const),
             sentence: `${counted(rest, 'more kind')} of errors among the exchanges that are kept.`,
             place: { view: 'errors' as const },
           },

@@ -403,7 +403,7 @@ function coverage(facts: SwitchOffFacts): Condition {
   if (since === undefined || until === undefined || since > from) {
     return {
       state: 'unknown',
-      text: `The log begins at ${since ?? '–'}, later than ${counted(goneAfterDays, 'day')} ago.`,
+      text: `${days === undefined ? 'Counting began' : 'The log begins'} at ${since ?? '–'}, later than ${counted(goneAfterDays, 'day')} ago.`,
     };
   }
   if (until < dayBefore(now, 1))
@@ -423,7 +423,10 @@ function coverage(facts: SwitchOffFacts): Condition {
       text: `${gap.sentence} Its traffic of that time, if any, is not known.${others}`,
     };
   }
-  return { state: 'met', text: `The log covers the time from ${since} to ${until}.` };
+  return {
+    state: 'met',
+    text: `${days === undefined ? 'The counts cover' : 'The log covers'} the time from ${since} to ${until}.`,
+  };
 }
 
 /** A clock that was wrong, or a time of the report that lies in the past: the times of the log do not tell its end. */
@@ -450,9 +453,15 @@ function missingDays(days: ReadonlySet<number>, from: string, now: string): stri
   return missing;
 }
 
-function completeness({ unreadable, omittedClients }: SwitchOffFacts): Condition {
+function completeness({ unreadable, omittedClients, days }: SwitchOffFacts): Condition {
   if (unreadable === 0 && omittedClients === 0)
-    return { state: 'met', text: 'Every line was read, and every client in it is counted.' };
+    return {
+      state: 'met',
+      text:
+        days === undefined
+          ? 'Every client is counted.'
+          : 'Every line was read, and every client in it is counted.',
+    };
   return {
     state: 'unknown',
     text: `${counted(unreadable, 'line')} could not be read, and ${counted(omittedClients, 'request')} came from clients beyond the limit.`,

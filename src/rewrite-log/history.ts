@@ -31,8 +31,14 @@ export interface HistoryMinute {
 
 /** Requests for each service, and those that it failed: with a 5xx, no valid response, or none at all. */
 export type OriginFailures = Readonly<
-  Record<'v1' | 'v2', { readonly requests: number; readonly failed: number }>
+  Record<'v1' | 'v2', { readonly requests: number; readonly failed: number; readonly inARow: InARow }>
 >;
+
+/** The last requests for a service, up to the first that ended otherwise. */
+interface InARow {
+  readonly failed: boolean;
+  readonly requests: number;
+}
 
 /** Requests since the start: of V1 clients by the service that got them, of V2 clients, and those that got no 2xx or 3xx by who refused or failed them. */
 export interface RequestSums {
@@ -100,6 +106,10 @@ export class History {
     failed: 0,
     would: { ruleBook: '', ...NO_DRY_RUNS },
   };
+  private readonly inARow: Record<'v1' | 'v2', InARow> = {
+    v1: { failed: false, requests: 0 },
+    v2: { failed: false, requests: 0 },
+  };
   private second = 0;
   private countInSecond = 0;
   private countInLastSecond = 0;
@@ -133,6 +143,11 @@ export class History {
     const asked = failedBy ?? (from === 'gateway' ? undefined : from);
     if (asked !== undefined) minute.origins[asked].requests += 1;
     if (failedBy !== undefined) minute.origins[failedBy].failed += 1;
+    if (asked !== undefined) {
+      const { failed, requests } = this.inARow[asked];
+      const fails = failedBy !== undefined;
+      this.inARow[asked] = { failed: fails, requests: failed === fails ? requests + 1 : 1 };
+    }
     this.sumUp(entry, isFault ? from : undefined, failedBy);
     minute.total.add(entry.totalMs);
     if (entry.upstreamMs !== undefined && entry.route !== 'webhook')
@@ -185,7 +200,8 @@ export class History {
         sums[name].failed += origins[name].failed;
       }
     }
-    return sums;
+    const { v1, v2 } = this.inARow;
+    return { v1: { ...sums.v1, inARow: v1 }, v2: { ...sums.v2, inARow: v2 } };
   }
 
   /** The minutes up to `time` that were not over at `since`, oldest first, including those without traffic. */

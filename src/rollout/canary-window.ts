@@ -133,6 +133,8 @@ export interface CanaryCount {
 /** Why a canary is to be rolled back. */
 export interface CanaryHarm {
   readonly count: CanaryCount;
+  /** The failures that are in the count: others are as frequent on V1, or the clients' own. */
+  readonly failures: readonly (typeof FAILURES)[number][];
   readonly latency?: LatencyHarm;
 }
 
@@ -210,7 +212,7 @@ export class CanaryWindow {
   /** Counts of the window that ends at `now` (milliseconds), here or of all replicas. */
   count(now: number, isShared: boolean): CanaryCount {
     const { window } = this.known(now, isShared);
-    return countOf(window, this.rule, harmIn(window, window, 0, this.rule) !== undefined);
+    return countOf(window, countedOf(window, this.rule, harmIn(window, window, 0, this.rule) !== undefined));
   }
 
   /** What the stage has shown until `now` (milliseconds), here or of all replicas. */
@@ -281,7 +283,8 @@ function harmIn(sums: Sums, stage: Sums, begun: number, rule: RollbackRule): Can
     ? undefined
     : latencyHarm(control, sums, rule.slower, needed - Math.log(LATENCY_WEIGHT), rule.requests);
   if (!isHarm && latency === undefined) return undefined;
-  return { count: countOf(sums, rule, isHarm), ...(latency === undefined ? {} : { latency }) };
+  const failures = countedOf(sums, rule, isHarm);
+  return { count: countOf(sums, failures), failures, ...(latency === undefined ? {} : { latency }) };
 }
 
 /**
@@ -404,17 +407,20 @@ function isShared(failure: Failure): boolean {
   return SHARED_FAILURES.some((shared) => shared === failure);
 }
 
+/** The counts for people: those of `failures` of both origins. */
+function countOf(sums: Sums, failures: readonly Failure[]): CanaryCount {
+  return { migrated: sampleOf(sums, V2, failures), v1: sampleOf(sums, V1, failures) };
+}
+
 /**
- * The counts for people: failures of both origins, without the statuses of clients that V2 answers as V1 does. Where V2 fails too
+ * What counts as a failure for people: failures of both origins, without the statuses of clients that V2 answers as V1 does. Where V2 fails too
  * often, only the statuses that it answers more often count, so that the numbers show why.
  */
-function countOf(sums: Sums, rule: RollbackRule, isTooOften: boolean): CanaryCount {
-  const counted = FAILURES.filter((failure) => {
+function countedOf(sums: Sums, rule: RollbackRule, isTooOften: boolean): readonly Failure[] {
+  return FAILURES.filter((failure) => {
     const excess = excessOf(sums, failure, rule);
     return isShared(failure) ? excess > rule.margin / 2 : !isTooOften || excess > 0;
   });
-  const total = (origin: number): OriginCount => sampleOf(sums, origin, counted);
-  return { migrated: total(V2), v1: total(V1) };
 }
 
 /** Percentage points by which V2 answers a failure more often than V1; not above 0 where it is the clients' as far as anybody can tell. */

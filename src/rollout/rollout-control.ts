@@ -246,9 +246,16 @@ export class RolloutControl {
     return keyOf(operation, { hash: this.bookHash, state: this.state });
   }
 
-  private rollBack(operation: string | undefined, share: number, { count, latency }: CanaryHarm): void {
+  private rollBack(
+    operation: string | undefined,
+    share: number,
+    { count, failures, latency }: CanaryHarm,
+  ): void {
     const causes = [...(this.stages.get(this.keyOf(operation))?.causes.values() ?? [])];
-    const [cause] = causes.sort((one, other) => other.count - one.count);
+    // What V1 responds with as often, such as 401 to an old key, is no cause.
+    const [cause] = causes
+      .filter(({ status }) => failures.some((failure) => failure === status))
+      .sort((one, other) => other.count - one.count);
     const rollback = {
       at: new Date(this.parts.time()).toISOString(),
       ...(this.sharing === undefined ? {} : { by: this.sharing.name }),

@@ -71,6 +71,8 @@ function rounded(requests: number): string {
 
 /** Says the latencies of both services, as far as they are known. */
 export function latencySentence({ latency: { median, p99 } }: CanaryEvidence): string {
+  if ([median, p99].every(({ v1Ms, v2Ms }) => v1Ms === undefined && v2Ms === undefined))
+    return 'No latency is known yet.';
   const of = (ms: number | undefined): string => (ms === undefined ? 'not known' : milliseconds(ms));
   return `Median and 99 % up to ${of(median.v2Ms)} and ${of(p99.v2Ms)} migrated, ${of(median.v1Ms)} and ${of(p99.v1Ms)} on V1.`;
 }

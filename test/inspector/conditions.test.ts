@@ -2,23 +2,26 @@ import { expect, test } from 'vitest';
 import { type ConditionFacts, conditionsOf, RECENT_MINUTES } from '../../src/inspector/conditions.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { isFilterFault, parseFilter } from '../../src/rewrite-log/filter.ts';
-import { History } from '../../src/rewrite-log/history.ts';
+import { History, type OriginFailures } from '../../src/rewrite-log/history.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 import { sampleRollout } from '../support/sample-rollout.ts';
 
 const ROLLOUT = sampleRollout();
+const SERVED = { failed: false, requests: 9 };
 
 const QUIET: ConditionFacts = {
   stats: { breaker: 'closed', v1Breaker: 'closed', droppedLogLines: 0 },
-  recent: { v1: { requests: 9, failed: 0 }, v2: { requests: 9, failed: 0 } },
+  recent: { v1: { requests: 9, failed: 0, inARow: SERVED }, v2: { requests: 9, failed: 0, inARow: SERVED } },
   ruleBook: '0123456789abcdef',
   refusedFaults: undefined,
   rollout: ROLLOUT,
 };
 
-const v2 = (requests: number, failed: number): Partial<ConditionFacts> => ({
-  recent: { v1: { requests: 9, failed: 0 }, v2: { requests, failed } },
-});
+const v2 = (
+  requests: number,
+  failed: number,
+  inARow: OriginFailures['v2']['inARow'] = SERVED,
+): Partial<ConditionFacts> => ({ recent: { ...QUIET.recent, v2: { requests, failed, inARow } } });
 
 test('where all is well, every part says so', () => {
   expect(conditionsOf(QUIET).map(({ level, label }) => `${level}: ${label}`)).toEqual([
@@ -41,6 +44,8 @@ test.each<[name: string, facts: Partial<ConditionFacts>, worst: string]>([
   ['V2 that fails one in twenty', v2(100, 5), 'note: V2 fails at times'],
   ['V2 that fails one of two', v2(2, 1), 'note: V2 fails at times'],
   ['V2 that fails one of many', v2(100, 1), 'good: V2 responds'],
+  ['V2 that is gone since a moment ago', v2(200, 9, { failed: true, requests: 9 }), 'bad: V2 fails'],
+  ['V2 that is back', v2(200, 180, { failed: false, requests: 20 }), 'note: V2 failed lately'],
   ['V2 that nobody asked', v2(0, 0), 'unknown: V2 not asked'],
   ['a refused rule book', { refusedFaults: 2 }, 'bad: Rule book refused'],
   ['lost lines', { stats: { breaker: 'closed', droppedLogLines: 1 } }, 'note: 1 log line dropped'],
@@ -104,8 +109,8 @@ test('only the last two minutes count, by the service that failed', () => {
   sent(3, { status: 503, failure: 'overloaded', sent: false });
   sent(3, { status: 0 });
   expect(history.recentFailures(3 * 60_000 + 2, RECENT_MINUTES)).toEqual({
-    v1: { requests: 1, failed: 1 },
-    v2: { requests: 2, failed: 1 },
+    v1: { requests: 1, failed: 1, inARow: { failed: true, requests: 1 } },
+    v2: { requests: 2, failed: 1, inARow: { failed: false, requests: 1 } },
   });
   expect(history.recentFailures(60 * 60_000, RECENT_MINUTES).v2.requests).toBe(0);
 });

@@ -5,24 +5,24 @@ const DAY = '2026-11-24T00:00:00.000Z';
 const [BEFORE, AFTER] = [Date.parse(DAY) - 1, Date.parse(DAY)];
 
 test.each<[EndOfV1, number, string]>([
-  [{ deprecation: DAY }, BEFORE, `Deprecated from ${DAY}, as V1 responses announce.`],
-  [{ deprecation: DAY }, AFTER, `Deprecated since ${DAY}, as V1 responses announce.`],
-  [{ sunset: DAY }, BEFORE, `It ends on ${DAY}, as V1 responses announce: no request gets 410 for it.`],
-  [{ sunset: DAY }, AFTER, `It ended on ${DAY}, as V1 responses announce: no request gets 410 for it.`],
+  [{ deprecation: DAY }, BEFORE, `V1 is deprecated from ${DAY}, as its responses announce.`],
+  [{ deprecation: DAY }, AFTER, `V1 has been deprecated since ${DAY}, as its responses announce.`],
+  [{ sunset: DAY }, BEFORE, `V1 ends on ${DAY}, as its responses announce: no request gets 410 for it.`],
+  [{ sunset: DAY }, AFTER, `V1 ended on ${DAY}, as its responses announce: no request gets 410 for it.`],
   [
     { sunset: DAY, gone: {} },
     BEFORE,
-    `It ends on ${DAY}, as V1 responses announce: V1 requests get 410 from then on.`,
+    `V1 ends on ${DAY}, as its responses announce: V1 requests get 410 from then on.`,
   ],
   [
     { sunset: DAY, gone: { except: ['acme', 'globex'] } },
     AFTER,
-    `It ended on ${DAY}, as V1 responses announce: V1 requests get 410 now, except those of acme, globex.`,
+    `V1 ended on ${DAY}, as its responses announce: V1 requests get 410 now, except those of acme, globex.`,
   ],
   [
     { sunset: DAY, gone: { clients: ['acme'] } },
     AFTER,
-    `It ended on ${DAY}, as V1 responses announce: V1 requests of acme get 410 now.`,
+    `V1 ended on ${DAY}, as its responses announce: V1 requests of acme get 410 now.`,
   ],
   [
     { ends: [{ kind: 'operation', id: 'a', deprecation: DAY, sunset: DAY, gone: { except: ['acme'] } }] },

@@ -701,6 +701,18 @@ describe('the guide', () => {
       ['order_floor_plan', 2, 1],
     ]);
     expect(guide.mistakes).toEqual([expect.objectContaining({ code: 'malformed-json', count: 1 })]);
+    expect(guideMail(guide)).toContain(
+      '1 request was refused for a mistake in it; the attached guide says how',
+    );
+    // A client whose every request is refused has more to do than change the address.
+    const refused = order({
+      verdict: 'refused',
+      failure: 'malformed-json',
+      status: 400,
+      edits: [],
+      attributes: [],
+    });
+    expect(guideMail(guideOf(refused))).toContain('What has to change is not known: no request was accepted');
     expect(guide.calls[0]?.outcomes.map(({ code }) => code)).toContain('brownout');
   });
 
@@ -715,6 +727,7 @@ describe('the guide', () => {
       expect(text).toContain('Not shown: 1 request that the gateway did not read in full.');
       expect(text).toContain(outcome);
     }
+    expect(guideMail(guide)).toContain('As far as is known, only the address changes;');
   });
 
   test('says what a client reads today, and what it will read', () => {

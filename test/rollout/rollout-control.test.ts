@@ -111,6 +111,8 @@ test('another rule book makes other requests, and is another stage', () => {
 
 describe('a migrated client is judged against itself on V1 first', () => {
   const MANY = '00000001aaaaaaaa';
+  /** Not in the share: V1 responds. */
+  const OUTSIDE = 'ffffffffffffffff';
   const FEW = '00000002bbbbbbbb';
 
   interface Played {
@@ -194,6 +196,16 @@ describe('a migrated client is judged against itself on V1 first', () => {
       { v1: { [FEW]: repeated('503', 9) }, v2: { [FEW]: repeated('503', 30) } },
     ],
     ['nothing is known of the client on V1', { v1: {}, v2: { [FEW]: repeated('422', 30) } }],
+    [
+      'an old key gets more 401, as on V1',
+      {
+        v1: {},
+        v2: {
+          [OUTSIDE]: Array.from({ length: 90 }, (_, at) => (at % 2 === 0 ? '401' : 'success')),
+          [FEW]: Array.from({ length: 25 }, () => ['500', '401', '401', 'success'] as const).flat(),
+        },
+      },
+    ],
   ])('a roll-back where %s, which names its cause', (_, played) => {
     const { control, notices } = play(played);
     const [rollback, ...others] = control.state.rollbacks;

@@ -109,9 +109,13 @@ export function InspectorPage(): VNode {
     { class: 'page' },
     el('a', { class: 'skip', href: '#main' }, 'Skip to the content'),
     part(PageHeader, { place, go, view, onHelp: () => setIsHelpOpen(true) }),
-    view.state !== undefined && part(ConditionsBanner, { conditions: view.state.conditions, go }),
-    view.state?.refusedRuleBook !== undefined &&
-      part(RefusedBanner, { refused: view.state.refusedRuleBook, inForce: view.state.ruleBook }),
+    el(
+      'div',
+      null,
+      view.state !== undefined && part(ConditionsBanner, { conditions: view.state.conditions, go }),
+      view.state?.refusedRuleBook !== undefined &&
+        part(RefusedBanner, { refused: view.state.refusedRuleBook, inForce: view.state.ruleBook }),
+    ),
     el(
       'main',
       { id: 'main', tabIndex: -1 },

@@ -129,12 +129,15 @@ const LEVEL_WORDS: Readonly<Record<ConditionLevel, string>> = {
   good: 'Good',
 };
 
-/** The worst condition in a few words; opened, how everything stands, each with the way to where the page shows more. */
+/** The worst condition in a few words, or which service responds where nothing is to be noted; opened, how everything stands, each with the way to where the page shows more. */
 function conditionsChip(conditions: readonly Condition[], go: Go): VNode | false {
-  const [worst, ...others] = conditions;
+  const [first] = conditions;
+  const notable = conditions.filter(({ level }) => level === 'bad' || level === 'note');
+  const responds = conditions.find(({ about, level }) => level === 'good' && /^v[12]$/.test(about));
+  const worst = notable[0] ?? responds ?? first;
   if (worst === undefined) return false;
-  const rest = others.filter(({ level }) => level === worst.level).length;
-  const more = rest === 0 || worst.level === 'good' || worst.level === 'unknown' ? '' : ` +${rest}`;
+  const rest = notable.filter((one) => one !== worst && one.level === worst.level).length;
+  const more = rest === 0 ? '' : ` +${rest}`;
   return el(
     'details',
     { class: 'conditions' },

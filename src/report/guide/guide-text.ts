@@ -94,8 +94,9 @@ ${[...lead, ...body].filter((part) => part !== '').join('\n')}
 
 /** Prints a mail to the owner of a client, as plain text: a subject, the dates, the work, and that the guide is attached. */
 export function guideMail(guide: GuideDocument): string {
-  const { name, client, requests, from, to, changes, end } = guide;
+  const { name, client, requests, from, to, changes, end, mistakes } = guide;
   const words = dryRunWords(guide);
+  const refused = mistakes.reduce((sum, one) => sum + one.count, 0);
   const paragraphs = [
     `Subject: ${oneLine(`${name ?? `Client ${client}`}: move from V1 to V2 of the API`)}`,
     `Your client ${oneLine(name === undefined ? client : `${name} (${client})`)} still uses V1 of the API under ${from}: ${counted(requests, 'request')} ${requests === 1 ? 'was' : 'were'} examined. Please move it to V2, under ${to}.`,
@@ -103,12 +104,25 @@ export function guideMail(guide: GuideDocument): string {
       ? 'V1 has no end date yet.'
       : `When V1 ends:\n${end.map(({ text, link }) => `- ${oneLine(link === undefined ? text : `${text} ${link}`)}`).join('\n')}`,
     changes.length === 0
-      ? 'Only the address changes.'
+      ? addressWords(guide)
       : `What changed:\n${changes.map(({ summary }) => `- ${oneLine(summary)}`).join('\n')}`,
     ...(words === '' ? [] : [words]),
+    ...(refused === 0
+      ? []
+      : [
+          `${counted(refused, 'request')} ${refused === 1 ? 'was' : 'were'} refused for a mistake in ${refused === 1 ? 'it' : 'them'}; the attached guide says how to correct each.`,
+        ]),
     'The attached guide shows each call as your client sends it now and as V2 expects it.',
   ];
   return `${paragraphs.join('\n\n')}\n`;
+}
+
+/** What a client without any change has to do, as far as its requests show it. */
+function addressWords({ calls }: GuideDocument): string {
+  if (calls.length === 0) return 'What has to change is not known: no request was accepted that shows it.';
+  if (calls.some(({ responsesUnknown, unread }) => responsesUnknown || unread > 0))
+    return 'As far as is known, only the address changes; the attached guide says what is not known.';
+  return 'Only the address changes.';
 }
 
 /** A text of a rule book or a name in one line, so that none can add a field or a paragraph to a mail. */

@@ -430,7 +430,7 @@ test('the end of V1: the dates, whom no brownout is known to meet, and when each
   await page.goto(`${gateway.adminOrigin}/?view=end`);
   // The rule book, in the operator's zone.
   await page
-    .getByText(/^It ends on 2099-06-30 10:00:00 (?:GMT\+10|AEST), .*: V1 requests get 410 from then on\.$/)
+    .getByText(/^V1 ends on 2099-06-30 10:00:00 (?:GMT\+10|AEST), .*: V1 requests get 410 from then on\.$/)
     .waitFor();
   await page.getByText(/^Brownout first is to come: 100 % get 410, from 2099-01-01 11:00:00/).waitFor();
   // The plan: what the command prints from the same log.

@@ -252,9 +252,9 @@ test('the rollout says what it lacks, and what V1 responses announce', async () 
   await page.getByRole('navigation').getByRole('link', { name: 'End of V1' }).click();
   await expect
     .poll(text, PATIENT)
-    .toContain('It ends on 2099-06-30 00:00:00 UTC, as V1 responses announce: no request gets 410 for it.');
+    .toContain('V1 ends on 2099-06-30 00:00:00 UTC, as its responses announce: no request gets 410 for it.');
   const told = await text();
-  expect(told).toContain('Deprecated since 2026-01-01 00:00:00 UTC, as V1 responses announce.');
+  expect(told).toContain('V1 has been deprecated since 2026-01-01 00:00:00 UTC, as its responses announce.');
   // The log of this gateway is off: it has no plan, and says so.
   expect(told).toContain('No plan: this gateway writes its log to no file.');
 });
