@@ -49,8 +49,10 @@ const encoder = new TextEncoder();
 export function secureHeaders(): MiddlewareHandler {
   return async (c, next) => {
     await next();
+    // A route may be kept by caches, or have a style in its document.
     for (const [name, value] of Object.entries(HEADERS))
-      if (name !== 'Cache-Control' || !c.res.headers.has(name)) c.res.headers.set(name, value);
+      if (!/^(?:Cache-Control|Content-Security-Policy)$/.test(name) || !c.res.headers.has(name))
+        c.res.headers.set(name, value);
   };
 }
 

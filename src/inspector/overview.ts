@@ -116,11 +116,12 @@ function errorItems({ groups }: ErrorGroups): readonly OverviewItem[] {
   ];
 }
 
-/** Bad where a client got a failure of V2. */
+/** Bad where a client got a failure of a service, or none of its responses. */
 function levelOf(group: ErrorGroup): OverviewItem['level'] {
   const { by, code } = group.error;
   if (isAsBefore(group)) return 'good';
-  return by === 'v2' && code.startsWith('5') ? 'bad' : 'note';
+  const isFailure = by === 'gateway' ? /^(?:upstream-|circuit-open$)/.test(code) : code.startsWith('5');
+  return isFailure && by !== 'would' ? 'bad' : 'note';
 }
 
 /** True for what V1 refuses, as it did before the gateway: it asks for nothing. */

@@ -1,6 +1,6 @@
 import type { Hono } from 'hono';
 import type { GuideDocument } from '../../report/guide/guide-document.ts';
-import { guideHtml, guideMail, guideMarkdown } from '../../report/guide/guide-text.ts';
+import { GUIDE_POLICY, guideHtml, guideMail, guideMarkdown } from '../../report/guide/guide-text.ts';
 import { DEFAULT_LEAD_DAYS } from '../../report/plan/plan.ts';
 import { Zone } from '../../report/plan/zone.ts';
 import { reportCsvLines, reportMarkdownParts } from '../../report/report-text.ts';
@@ -35,7 +35,10 @@ const ZONE = {
   words: 'the name of a time zone such as Europe/Berlin',
 };
 const MARKDOWN_TYPE = 'text/markdown; charset=utf-8';
-const HTML_TYPE = 'text/html; charset=utf-8';
+const GUIDE_HEADERS = {
+  'Content-Type': 'text/html; charset=utf-8',
+  'Content-Security-Policy': `${GUIDE_POLICY}; frame-ancestors 'none'`,
+};
 const CSV_TYPE = 'text/csv; charset=utf-8';
 const CSV_HEADERS = { 'Content-Disposition': 'attachment; filename="v1-clients.csv"' };
 
@@ -94,7 +97,7 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
       if (guide === undefined) return c.json(failureBody(404, 'no-client', noGuide(parts)), 404);
       const wanted = c.req.query('format');
       if (wanted === 'json') return jsonResponse(guide);
-      if (wanted === 'html') return c.body(guideHtml(guide), 200, { 'Content-Type': HTML_TYPE });
+      if (wanted === 'html') return c.body(guideHtml(guide), 200, GUIDE_HEADERS);
       if (wanted === 'mail') return c.text(guideMail(guide));
       return c.body(guideMarkdown(guide), 200, { 'Content-Type': MARKDOWN_TYPE });
     }

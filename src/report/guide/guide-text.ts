@@ -42,6 +42,9 @@ const WORK: Readonly<Record<ClientReport['class'], string>> = {
 /** No rule book declares it: JSON has none. */
 const BYTE_ORDER_MARK: GuideChange = { id: 'byte-order-mark', summary: 'Leave out the byte order mark.' };
 
+/** What a guide may load and run: nothing, and its own style. */
+export const GUIDE_POLICY = "default-src 'none'; style-src 'unsafe-inline'";
+
 /** Prints a guide as one HTML page that loads nothing and runs nothing; `lead` is HTML to stand before it. */
 export function guideHtml(guide: GuideDocument, lead: readonly string[] = []): string {
   const { name, client, requests, from, to, version, changes, end, calls, mistakes, omitted } = guide;
@@ -80,7 +83,7 @@ export function guideHtml(guide: GuideDocument, lead: readonly string[] = []): s
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta http-equiv="Content-Security-Policy" content="${GUIDE_POLICY}">
 <title>${title}</title>
 <style>body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}pre{background:#f2f2f2;color:#111;padding:.75rem;overflow:auto}table{border-collapse:collapse}td,th{border:1px solid #bbb;padding:.25rem .5rem;text-align:left}.unverified{color:#8a4b00}.verified{color:#17602b}</style>
 </head>

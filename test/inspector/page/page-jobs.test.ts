@@ -351,6 +351,9 @@ test('who still uses V1: the clients that do, what each has to change, and who w
   await row(/Array Agents.*create_client.*2 of 4 checked requests would fail after the migration/);
   await page.getByRole('button', { name: /^Show the exchanges of Array Agents/ }).click();
   await expect.poll(() => page.locator('.entry').count()).toBe(4);
+  // The guide has its style where it is opened from the page.
+  await page.goto(`${gateway.adminOrigin}/report?client=${client}&format=html`);
+  expect(await page.locator('body').evaluate((body) => getComputedStyle(body).maxWidth)).toBe('960px');
   const reason = 'wrapper-not-object at /data';
   await page.goto(`${gateway.adminOrigin}/?view=traffic&filter=client:${client}%20would:refused`);
   await expect
