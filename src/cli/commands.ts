@@ -34,11 +34,11 @@ export function serve(command: Command): void {
 /** Defines `demo`: a tour through a whole migration, and one request for each operation. */
 export function demo(command: Command): void {
   command.description(
-    'Plays a whole migration: a fleet of named clients, V1, V2 and a gateway before both, from the first look to the sunset.',
+    'Plays a whole migration, from the first look to the sunset: named clients, V1, V2, and a gateway in front of both.',
   );
   defaultCommand(command, 'tour')
     .description(
-      'Plays a whole migration in less than a minute: observe, census, strip, shadow, canary, a fault and its roll-back, migrate, sunset. Each step is told in sentences with the numbers of the gateway, and has the address of the page to look at. On a terminal it waits for Enter after each step. All files are in a temporary folder, which is removed at the end and on Ctrl-C.',
+      "Plays a whole migration in less than a minute: observe, census, strip, shadow, canary, a fault and its roll-back, migrate, sunset. It tells each step in sentences with the gateway's own numbers, and names the page to look at. On a terminal it waits for Enter after each step. It keeps its files in a temporary folder, and removes that at the end and on Ctrl-C.",
     )
     .addOption(addressOption(table.listen))
     .addOption(addressOption(table.adminListen))
@@ -51,7 +51,7 @@ export function demo(command: Command): void {
   const requests = command
     .command('requests')
     .description(
-      'Starts the gateway with the embedded V2 in two dated releases, and with the shipped rule book, in which an operator has listed one deprecated attribute, legacy_code. Sends one V1 request for each of the seven operations, prints request, result and reasons, reads an order back, shows what V2 says to requests without the strip rule and without the version header, and keeps serving. The rewrite log is written to --log-file if given, and otherwise discarded.',
+      "Starts the gateway with the embedded V2 in two dated releases, and with the shipped rule book and one more rule: it strips the deprecated attribute legacy_code. Sends one V1 request for each of the seven operations, prints request, result and reasons, reads an order back, shows V2's response to requests without the strip rule and without the version header, and keeps serving. Writes the rewrite log to --log-file, if given.",
     );
   addSettings(requests, settings).action(async (options: Record<string, string | undefined>) => {
     const { runDemo } = await import('./demo/demo.ts');
@@ -70,7 +70,7 @@ function addressOption(setting: Setting<unknown>): Option {
 /** Defines `check`, which validates everything that `serve` reads before it starts, and says what the rules leave open between two descriptions. */
 export function check(command: Command): void {
   command.description(
-    "Validates settings and rule book without starting anything, and lists operations, changes and assumptions. It reads the same settings as serve, from flags and environment, and refuses what serve would refuse. With --v1 and --v2 it says what the rules leave open between both descriptions: operations that lead nowhere, what V2 requires and is never set, what V1's clients expect and never get. Exit code 1 if there is any, 2 on an error. With --log it warns of a sunset that comes too soon for clients that still call, and of clients that no brownout meets.",
+    "Validates settings and rule book without starting anything, and lists operations, changes and assumptions. It reads the same settings as serve, from flags and environment, and refuses what serve would refuse. With --v1 and --v2 it lists the gaps that the rules leave between both descriptions: operations that lead nowhere, members that V2 requires and no rule sets, members that V1's clients expect and never get. Exit code 1 if there are any, 2 on an error. With --log it warns of a sunset that comes too soon for clients that still call, and of clients that no brownout meets.",
   );
   addSettings(command, allSettings)
     .optionsGroup('Coverage:')
@@ -79,7 +79,7 @@ export function check(command: Command): void {
     .optionsGroup('End of V1:')
     .option(
       '--log <files...>',
-      'rewrite logs: files, folders or glob patterns, to hold sunset and brownouts against',
+      'rewrite logs to check sunset and brownouts against: files, folders or glob patterns',
     )
     .addOption(zoneOption());
   addFormat(command, ['text', 'json']).action(
@@ -122,7 +122,7 @@ export function explain(command: Command): void {
     .option('--postman-env <file>', 'environment of the Postman collection, with values of variables')
     .option('--log <file>', 'requests reconstructed from a rewrite log, without values')
     .optionsGroup('Response:')
-    .option('--response <file>', "JSON body of V2's response to the request, to see what the client gets")
+    .option('--response <file>', "JSON body of V2's response, to show the client's response as well")
     .option('--status <status>', 'status of the response (default: 200)', statusCode);
   addRules(command);
   addFormat(command, ['text', 'json'])
@@ -142,14 +142,18 @@ export function explain(command: Command): void {
 export function test(command: Command): void {
   command
     .description(
-      'Plays text cases through the rule book: a V1 request (lines with >), what V2 gets (=), what V2 responds (*), and what the client gets (<). No service is needed. A case that fails is shown with its file, its line and what differs.',
+      "Plays text cases through the rule book: the V1 request (lines with >), the V2 request (=), V2's response (*), and the client's (<). It needs no service. For each case that fails it prints the file, the line and the difference.",
     )
     .argument(
       '[files...]',
       'files or folders of text cases (default: the folder cases beside the rule book)',
     );
   addFormat(addRules(command), ['text', 'json'])
-    .addOption(new Option('--update', 'write what came into the files; comments stay').helpGroup(OUTPUT))
+    .addOption(
+      new Option('--update', 'write the actual results into the files, and keep their comments').helpGroup(
+        OUTPUT,
+      ),
+    )
     .action(async (files: readonly string[], options: TestOptions) => {
       const { runTest } = await import('./cases/test.ts');
       await runTest(files, options);
@@ -206,24 +210,20 @@ export function replay(command: Command): void {
 export function report(command: Command): void {
   command
     .description(
-      'Reads rewrite logs, plain, gzip or Zstandard, and lists the clients that still need V1, with their reasons. Logs of many replicas are read as one, by time; gaps in one of them are reported. Without a file it reads stdin.',
+      "Reads rewrite logs, plain, gzip or Zstandard, and lists the clients that still need V1, and why. It merges many replicas' logs by time, and reports gaps in each. Without a file it reads stdin.",
     )
     .argument('[files...]', 'log files, folders of logs, or glob patterns; - is stdin')
     .optionsGroup('Clients:')
     .option('--names <file>', 'YAML or JSON file of display names by client hash')
     .option('--gone-after <days>', 'days without a V1 request after which a client counts as gone', days, 14)
-    .option(
-      '--at <time>',
-      'time from which silence counts, such as 2026-11-22; later entries are left out; now by default',
-      pointInTime,
-    )
+    .option('--at <time>', 'end of the report, such as 2026-11-22 (default: now)', pointInTime)
     .optionsGroup('Guides and digests:')
-    .option('--guide', 'print the migration guide of one client: md, html or json, or write it as a skill')
+    .option('--guide', "print one client's migration guide: md, html or json, or write it as a skill")
     .option('--client <hash>', 'first digits of a client hash, for --guide')
     .option('--into <folder>', 'new folder, for --guide --format skill')
     .option('--digest', 'print a digest for each client that still uses V1, to mail to its owner: md or json')
     .optionsGroup('Attributes:')
-    .option('--census', 'print the attribute census only, with strip rules to paste')
+    .option('--census', 'print the attribute census alone, with strip rules to paste')
     .option('--openapi <file>', 'OpenAPI description of V2, for the census: JSON or YAML')
     .option('--apply', 'with --census: write the proposed strip rules into the rule book');
   addRules(command, 'rule book, for --guide, --digest, --apply and --openapi');
@@ -241,19 +241,19 @@ export function report(command: Command): void {
  */
 export function plan(command: Command): void {
   command.description(
-    'Plans the end of V1 from rewrite logs (make, which is meant where no command is named), and plays brownouts over them (rehearse).',
+    'Plans the end of V1 from rewrite logs (make, the default), and plays brownouts over them (rehearse).',
   );
   // Not `defaultCommand`: a word that is no command is the name of a log.
   const make = command
     .command('make', { isDefault: true })
     .description(
-      'Plans the end of V1 from rewrite logs: deprecation, announcements, brownouts and sunset. Each brownout is chosen so that clients that still use V1 are awake in it, and none meets its first one in its busiest hour; they grow from minutes to hours. It says for each client when it will notice, and what is not known. Without a file it reads stdin.',
+      "Plans the end of V1 from rewrite logs: deprecation, announcements, brownouts and sunset. It places each brownout where the clients that still use V1 are active, and no client's first one in its busiest hour; brownouts grow from minutes to hours. For each client it says when the client will notice, or why nobody can know. Without a file it reads stdin.",
     )
     .argument('[files...]', 'log files, folders of logs, or glob patterns; - is stdin')
     .optionsGroup('Dates:')
     .option(
       '--lead <days>',
-      'least days from the deprecation to the sunset (default: that of the rule book, or 90)',
+      "minimum days from deprecation to sunset (default: the rule book's, or 90)",
       days,
     )
     .option(
@@ -261,20 +261,13 @@ export function plan(command: Command): void {
       'days without a brownout, such as 2026-12-24..2027-01-02; repeatable',
       collected,
     )
-    .option(
-      '--at <time>',
-      'time at which the plan is made, such as 2026-11-22; later entries are left out; now by default',
-      pointInTime,
-    )
+    .option('--at <time>', 'day to plan from, such as 2026-11-22 (default: now)', pointInTime)
     .addOption(zoneOption())
     .optionsGroup('Clients:')
     .option('--names <file>', 'YAML or JSON file of display names by client hash')
     .option('--gone-after <days>', 'days without a V1 request after which a client counts as gone', days, 14);
-  addRules(make, 'rule book with the dates that are set already').addOption(
-    new Option(
-      '--into <file>',
-      'write the plan into this rule book; all else in it stays as it is',
-    ).helpGroup('Rule book:'),
+  addRules(make, 'rule book whose dates are set already').addOption(
+    new Option('--into <file>', 'rule book to write the plan into').helpGroup('Rule book:'),
   );
   addFormat(make, ['text', 'md', 'json']).action(
     async (files: readonly string[], options: Omit<PlanCommandOptions, 'zone'> & ZoneOption) => {
@@ -285,7 +278,7 @@ export function plan(command: Command): void {
   const rehearse = command
     .command('rehearse')
     .description(
-      'Plays brownouts over rewrite logs with the decision of the gateway, and says which requests of which clients each would have refused. Without --window it plays the rule book: brownouts that lie ahead on the latest day of the same weekday that the logs cover, and each sunset of V1 or of an operation, and newcomers, from a day of the logs on.',
+      'Plays brownouts over rewrite logs, deciding as the gateway does, and lists the requests that each would have refused, by client. Without --window it plays the rule book: future brownouts on the latest logged day of the same weekday; sunsets and newcomers from a logged day on.',
     )
     .argument('[files...]', 'log files, folders of logs, or glob patterns; - is stdin, with --window')
     .optionsGroup('Windows:')
@@ -318,7 +311,7 @@ interface ZoneOption {
 function zoneOption(): Option {
   return new Option(
     '--zone <name>',
-    "time zone in which times are read and shown, such as Australia/Sydney (default: the machine's)",
+    "time zone of all times, such as Australia/Sydney (default: the machine's)",
   ).argParser((name: string) => {
     try {
       return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
@@ -354,7 +347,7 @@ function pointInTime(text: string): string {
 export function openapi(command: Command): void {
   command
     .description(
-      "Prints V1's OpenAPI description: V2's with every change of the rule book undone. x-change lists the changes that a part differs by. What the description cannot show is listed on stderr.",
+      "Prints V1's OpenAPI description: V2's, with each change in the rule book undone. x-change names the changes behind each difference. It lists on stderr whatever a description cannot show.",
     )
     .argument(
       '[v2]',
@@ -372,7 +365,7 @@ export function openapi(command: Command): void {
 export function draft(command: Command): void {
   command
     .description(
-      "Compares V1's and V2's OpenAPI descriptions and writes a rule book, each rule with its evidence and a confidence in a comment, and questions where it cannot decide. Without --v1, recorded requests take the place of V1's description. Recorded requests are then migrated with the draft, and what V2's schemas would refuse is listed on stderr. Exit code 1 if there is any, or if the draft has faults.",
+      "Compares V1's and V2's OpenAPI descriptions and writes a rule book: each rule with its evidence and a confidence in a comment, and a question wherever it cannot decide. Without --v1 it uses recorded requests instead. It migrates recorded requests with the draft, and lists on stderr those that V2's schemas would refuse. Exit code 1 if there are any, or if the draft has faults.",
     )
     .optionsGroup('Descriptions:')
     .requiredOption('--v2 <description>', "V2's description: a file or a URL")
@@ -384,19 +377,19 @@ export function draft(command: Command): void {
     .option('--log <file>', 'recorded requests: a rewrite log, which has names but no values');
   addAdmin(
     command,
-    'recorded requests: those captured by a running gateway; its token is read from GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE',
+    'recorded requests: those that a running gateway captured (token: GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE)',
   )
     .addOption(new Option('--out <file>', 'rule book to write (default: stdout)').helpGroup(OUTPUT))
     .addOption(
       new Option(
         '--into <file>',
-        'rule book to add to: operations that it lacks, and changes of members that no rule of it names; the rest stays to the byte',
+        'rule book to add to: operations that it lacks, and changes to members that none of its rules names',
       ).helpGroup(OUTPUT),
     )
     .addOption(
       new Option(
         '--json',
-        "print the result as JSON: rule book, its faults, and what V2's schemas refuse",
+        "print the result as JSON: rule book, its faults, and requests that V2's schemas refuse",
       ).helpGroup(OUTPUT),
     )
     .action(async (options: DraftOptions) => {
@@ -409,7 +402,7 @@ export function draft(command: Command): void {
 export function init(command: Command): void {
   command
     .description(
-      "Starts from V1's and V2's OpenAPI descriptions: writes gateway.yaml (settings), rules.yaml (the drafted rule book, each rule with its evidence, questions as TODO lines) and cases/first.txt (text cases of the descriptions' own values). Nothing is written over without --force. Prints the next commands.",
+      "Starts from V1's and V2's OpenAPI descriptions: writes gateway.yaml (settings), rules.yaml (the drafted rule book: evidence for each rule, questions as TODO lines) and cases/first.txt (text cases with the descriptions' own values). It overwrites nothing without --force, and prints the next commands.",
     )
     .optionsGroup('Descriptions:')
     .requiredOption('--v1 <description>', "V1's description: a file or a URL")
@@ -418,7 +411,7 @@ export function init(command: Command): void {
     .option('--har <file>', 'recorded requests to try the draft on: a HAR file')
     .optionsGroup(OUTPUT)
     .option('--dir <folder>', 'folder to write to', '.')
-    .option('--force', 'write over files that are there')
+    .option('--force', 'overwrite files')
     .action(async (options: InitOptions) => {
       const { runInit } = await import('./draft/init.ts');
       await runInit(options);
@@ -429,7 +422,7 @@ export function init(command: Command): void {
 export function tail(command: Command): void {
   command
     .description(
-      'Prints entries of a log file or of stdin, or those that a running gateway keeps and then gets, from its admin listener. The token is read from GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE.',
+      "Prints log entries from a file or stdin, or a running gateway's recent and new ones from its admin listener, with the token in GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE.",
     )
     .argument('[file]', 'log file, plain or gzipped; - is stdin')
     .optionsGroup('Entries:')
@@ -453,16 +446,16 @@ export function tail(command: Command): void {
 export function twin(command: Command): void {
   command
     .description(
-      'Plays scripts of V1 requests to V1 and to the gateway before V2, and lists every difference of the responses: status, header fields, body. Without --v1 and --v2 it starts the reference service in both versions and a gateway. Differences by a documented choice, such as the refusal of a member that occurs twice, are counted by its name. So are exchanges that both sides find nowhere (404). Exit code 0 if all others are alike, 1 if some are different or nothing was found, 2 for a usage error.',
+      'Sends scripts of V1 requests to V1 and to a gateway in front of V2, and lists each difference between the responses: status, header fields, body. Without --v1 and --v2 it starts the reference service in both versions and a gateway. It only counts differences by a documented choice, such as refusing a member that occurs twice, and requests that both sides answer with 404. Exit code 0 if all other responses are the same, 1 if some differ or every request got 404, 2 for a usage error.',
     )
     .optionsGroup('Requests:')
     .option('--script <files...>', 'scripts to play instead of those that come with the program', [])
     .optionsGroup('Services that run:')
-    .option('--v1 <url>', 'a V1 that runs; its requests are safe methods only, unless --writes is given')
-    .option('--v2 <url>', 'a gateway that runs, before the V2 of the same service')
+    .option('--v1 <url>', 'URL of a V1; gets safe methods alone, unless --writes is given')
+    .option('--v2 <url>', "URL of a gateway in front of the same service's V2")
     .option('--key-file <file>', 'file with the API key for --v1 and --v2')
-    .option('--writes', 'also send requests that change data to --v1 and --v2')
-    .option('--rate <n>', 'maximum requests a minute to each of --v1 and --v2 (default: 60)', naturalNumber)
+    .option('--writes', 'send writes to --v1 and --v2 as well')
+    .option('--rate <n>', 'maximum requests a minute, to each of the two (default: 60)', naturalNumber)
     .optionsGroup('Gateway:')
     .addOption(
       new Option('--on <runtime>', 'runtime of the gateway')
@@ -488,10 +481,10 @@ function naturalNumber(text: string): number {
 /** Defines `rollout`, which shows and changes the mode of V1 traffic in a running gateway. */
 export function rollout(command: Command): void {
   command.description(
-    'Shows and changes the modes of a running gateway through its admin listener. The token is read from GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE.',
+    "Shows and changes a running gateway's modes through its admin listener, with the token in GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE.",
   );
   common(defaultCommand(command, 'show'))
-    .description('show modes, canaries, roll-backs and the results of shadowing')
+    .description('show modes, canaries, roll-backs and shadow results')
     .action((options: RolloutOptions) => carryOut(options, undefined));
   for (const [mode, words] of MODES) {
     const modeCommand = targeted(common(command.command(mode))).description(words);
@@ -506,19 +499,19 @@ export function rollout(command: Command): void {
       carryOut(options, { mode: 'canary', share, ...targetOf(options) }),
     );
   targeted(common(command.command('verify')))
-    .description('migrate every request; V1 is also asked for a share of the reads, and both are compared')
+    .description('migrate every request, send a share of the reads to V1 as well, and compare')
     .argument('<percent>', 'share of the reads', readShare)
     .action((share: number, options: RolloutOptions) =>
       carryOut(options, { mode: 'verify', share, ...targetOf(options) }),
     );
   targeted(common(command.command('clear')))
-    .description('return to the mode of the rule book')
+    .description("return to the rule book's mode")
     .action((options: RolloutOptions) => carryOut(options, targetOf(options)));
 }
 
 const MODES: readonly (readonly [mode: NonNullable<RolloutRequest['mode']>, words: string])[] = [
-  ['observe', 'V1 responds; the log says what a migration would have changed'],
-  ['shadow', 'as observe, and reads are sent to both services and compared'],
+  ['observe', 'send everything to V1, and log the edits that a migration would make'],
+  ['shadow', 'as observe, but send reads to both services, and compare'],
   ['migrate', 'migrate every request'],
 ];
 
@@ -532,7 +525,7 @@ function targeted(command: Command): Command {
     .option('--operation <id>', 'apply to this operation only')
     .option('--client <name>', 'apply to this client only (hash or name)')
     .optionsGroup('List of changes:')
-    .option('--why <text>', 'reason of the change, for the list of changes, beside your name');
+    .option('--why <text>', 'why you change it, for the list of changes');
 }
 
 function forced(command: Command): Command {
@@ -574,26 +567,24 @@ async function carryOut(options: RolloutOptions, request: RolloutRequest | undef
 /** Defines `clients`: hashes of API keys, and names for hashes. */
 export function clients(command: Command): void {
   command.description(
-    'A client is known by a keyed hash of its API key. The admin token is read from GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE.',
+    'The gateway knows a client by a keyed hash of its API key. The admin token comes from GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE.',
   );
   common(defaultCommand(command, 'list'))
-    .description('list the clients of a running gateway: hash, name, latest User-Agent and address')
+    .description("list a running gateway's clients: hash, name, latest User-Agent and address")
     .action(async (options: NameOptions & { readonly admin: string }) => {
       const { listClients } = await import('./report/clients.ts');
       await listClients(options);
     });
   addFormat(command.command('hash'), ['text', 'json'])
-    .description(
-      'print the hash of the API key on stdin; the secret is read from GATEWAY_CLIENT_SECRET or GATEWAY_CLIENT_SECRET_FILE',
-    )
+    .description('hash the API key on stdin with GATEWAY_CLIENT_SECRET or GATEWAY_CLIENT_SECRET_FILE')
     .addOption(configOption())
     .action(async (options: NameOptions) => {
       const { printHash } = await import('./report/clients.ts');
       await printHash(options);
     });
   const naming = addFormat(command.command('name'), ['text', 'json']);
-  addAdmin(naming, 'running gateway whose names file to change, such as http://127.0.0.1:8081')
-    .description('name a client, in the names file or through a running gateway; no name takes it away')
+  addAdmin(naming, 'running gateway to ask, such as http://127.0.0.1:8081')
+    .description('name a client, in the names file or through a running gateway; omit the name to remove it')
     .argument('<client>', 'client hash of 16 hex digits')
     .argument('[name]', 'name for people')
     .option('--names <file>', 'names file; by default GATEWAY_CLIENT_NAMES')

@@ -102,7 +102,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'demo',
     group: RUN,
-    summary: 'play a whole migration, step by step, or show one request for each operation',
+    summary: 'play a whole migration, or one request for each operation',
     load: async () => (await import('./commands.ts')).demo,
   },
   {
@@ -114,7 +114,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'init',
     group: RULES,
-    summary: 'write settings, a drafted rule book and first cases from two OpenAPI descriptions',
+    summary: 'start from two OpenAPI descriptions: settings, rule book, first cases',
     load: async () => (await import('./commands.ts')).init,
   },
   {
@@ -126,13 +126,13 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'explain',
     group: RULES,
-    summary: 'show what the gateway would do with a request, without sending it',
+    summary: 'show the edits that a request would get, without sending it',
     load: async () => (await import('./commands.ts')).explain,
   },
   {
     name: 'test',
     group: RULES,
-    summary: 'play text cases through the rule book: a request, what V2 gets, and the responses',
+    summary: 'play text cases through the rule book',
     load: async () => (await import('./commands.ts')).test,
   },
   {
@@ -162,7 +162,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'plan',
     group: CLIENTS,
-    summary: 'plan the end of V1: dates and brownouts, from the rhythm of each client; rehearse brownouts',
+    summary: "plan the end of V1 from each client's rhythm, and rehearse brownouts",
     load: async () => (await import('./commands.ts')).plan,
   },
   {
@@ -186,7 +186,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'twin',
     group: ROLLOUT,
-    summary: 'play V1 requests to V1 and to the gateway, and compare the responses',
+    summary: 'send V1 requests to V1 and to the gateway, and compare',
     load: async () => (await import('./commands.ts')).twin,
   },
   {

@@ -82,7 +82,7 @@ export function createEdgeAdmin(parts: EdgeAdminParts): (request: Request) => Pr
 const UNREACHABLE =
   'The Durable Object that all isolates share does not respond; nothing was changed. Try again.';
 const NOT_STORED =
-  'The Durable Object that all isolates share did not store the choice in time, but may still do so. Check with GET /rollout.';
+  'The Durable Object that all isolates share did not store the choice in time, and may store it later. Check with GET /rollout.';
 
 /** Parts of the totals of an isolate. */
 interface EdgeTotalsParts {

@@ -142,7 +142,7 @@ function adminFaultOf({ ROLLOUT }: EdgeBindings, settings: Settings): string | u
   if (settings.get(table.adminHosts).length === 0) return undefined;
   const name = environmentName(table.adminHosts);
   if (settings.get(table.adminToken) === undefined)
-    return `${name} is set; set the secret ${environmentName(table.adminToken)}, too.`;
+    return `${name} is set; set the secret ${environmentName(table.adminToken)} as well.`;
   return ROLLOUT === undefined
     ? `${name} is set, but the Durable Object ROLLOUT is not bound, so that a choice would hold in one isolate only.`
     : undefined;

@@ -46,7 +46,7 @@ export function rolloutEffect(
   if (mode === undefined)
     return {
       title,
-      sentences: ['The mode of the rule book applies again. Which clients that moves is not computed here.'],
+      sentences: ["The rule book's mode applies again. This preview does not name the clients that move."],
       warnings: [],
     };
   return {

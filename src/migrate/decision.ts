@@ -885,10 +885,7 @@ function headFailure(
   if (head.host === undefined) {
     if (version !== '1.0') return failure('bad-request', 'The request has no Host.');
   } else if (!isHost(head.host)) {
-    return failure(
-      'bad-request',
-      'The Host of the request is not a name or an address with an optional port.',
-    );
+    return failure('bad-request', "The request's Host is not a name or an address with an optional port.");
   }
   if (head.chunked && version === '1.0') {
     return failure('bad-request', 'HTTP/1.0 does not define Transfer-Encoding.');

@@ -149,7 +149,7 @@ export const FAILING_STORE: Store = {
 };
 
 function fail(): never {
-  throw new Error('The store fails for this key, as the service was told.');
+  throw new Error('The store fails for this key, because --failing names it.');
 }
 
 /** The reaction to an attribute that no version has, or that V2 has dropped: the specification allows both. */

@@ -495,7 +495,7 @@ function doubtOf({ named, acceptedByV1, namedByV1 }: CensusRow, isDispensable: b
   if (named === 0) return "V2's errors do not say which member they are about";
   const doubt = 'whether V2 refuses the name or its value is not known';
   if (acceptedByV1 === 0) return `${doubt}: V1 was not seen to accept it`;
-  if (namedByV1 > 0) return `${doubt}: V1 refused it, too`;
+  if (namedByV1 > 0) return `${doubt}: V1 refused it as well`;
   if (!isDispensable) return `${doubt}: V2 was not seen to accept a request without it`;
   return named < MIN_NAMED ? `${doubt} from so few requests` : undefined;
 }

@@ -34,8 +34,8 @@ const MAX_ROWS = 100;
 const GONE_AFTER_DAYS = 14;
 
 const COVERAGE: Readonly<Record<OwnReport['coverage'], string>> = {
-  gateway: 'A restart of the gateway starts over.',
-  fleet: 'All instances of the gateway count together; what comes below of single calls is of this one.',
+  gateway: 'Counting starts again when the gateway restarts.',
+  fleet: "All instances of the gateway count together; single calls below are this instance's.",
   alone:
     'The instances of the gateway cannot reach each other: requests that others received lately may be missing.',
 };
@@ -44,7 +44,7 @@ const WORK: Readonly<Record<ClientReport['class'], string>> = {
   gone: 'It no longer uses V1.',
   unknown: 'The work left is not known yet.',
   'url-only': 'Only the address has to change.',
-  'unwrap-only': 'Only what is around the parameters in request bodies has to go.',
+  'unwrap-only': 'Only the wrapper around the parameters in request bodies has to go.',
   'field-work': 'Members of requests or of responses have to change.',
 };
 

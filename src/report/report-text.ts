@@ -122,7 +122,7 @@ function sectionsOf(report: Report): readonly Iterable<string>[] {
     list(met.map(({ sentence }) => markdownText(sentence))),
     report.newcomers === undefined ? [] : ['## New to V1'],
     list((report.newcomers ?? []).map(({ sentence }) => markdownText(sentence))),
-    report.endings === undefined ? [] : ['## What ends before V1 does'],
+    report.endings === undefined ? [] : ["## Endings before V1's"],
     list((report.endings ?? []).map(({ sentence }) => markdownText(sentence))),
     tableLines(
       ['class', 'clients'],

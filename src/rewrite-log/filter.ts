@@ -208,7 +208,7 @@ export const FILTER_FIELDS = {
   origin: 'service that got the request: v1, v2 or none',
   would: 'outcome of a dry run: rewritten, unchanged or refused; * for any, - for none',
   v2: "verdict of V2's schema on the body of a dry run: valid, invalid or unknown; * for any, - for none",
-  route: 'migrate, pass or none; v1 and v2 work too',
+  route: 'migrate (or v1), pass (or v2) or none',
   method: 'HTTP method of the request',
   path: 'part of the V1 or V2 path',
   failure: 'code of the failure, also of a dry run; * for any, - for none',

@@ -150,7 +150,7 @@ const responseRecord = z.strictObject({
   note: z
     .exactOptional(z.string())
     .describe(
-      'Reason for a special case: conflict (the V1 name was there too), duplicate, value (it could not be converted) or more (of a list).',
+      'Reason for a special case: conflict (the V1 name was there as well), duplicate, value (it could not be converted) or more (of a list).',
     ),
 });
 
@@ -224,7 +224,7 @@ export const entrySchema = z
             .describe("Whether V2's request schema accepts the migrated body. Nothing was sent to V2."),
           at: z
             .exactOptional(pointer)
-            .describe('Pointer to the first fault in the migrated body; a missing member has one, too.'),
+            .describe('Pointer to the first fault in the migrated body; a missing member has one as well.'),
           why: z
             .exactOptional(z.string())
             .describe(

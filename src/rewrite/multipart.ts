@@ -454,7 +454,7 @@ export class MultipartStream implements BodyStream {
   private settle(isLast: boolean): Refusal | undefined {
     this.work += this.fields.length;
     if (this.hasSent && this.work > MAX_FIELDS_READ)
-      return this.outOfOrder('Fields stand behind too many files');
+      return this.outOfOrder('fields come after too many files');
     const changes = this.rules.forms.apply(this.fields, unlimitedMemory);
     if ('verdict' in changes && changes.verdict === 'refused') return changes.refusal;
     const isForwarded = 'verdict' in changes;

@@ -467,7 +467,7 @@ export function corsFaults(source: RuleBookSource['cors']): readonly SourceFault
   const faults = origins.flatMap((origin, at): SourceFault[] => {
     const read = origin === '*' ? origin : URL.parse(origin)?.origin;
     if (read === origin) return [];
-    const message = `cors.origins: browsers write ${origin} as ${read ?? 'nothing'}; write it so`;
+    const message = `cors.origins: browsers write ${origin} as ${read ?? 'nothing'}; write the same here`;
     return [{ path: ['cors', 'origins', at], blame: 'value', message }];
   });
   if (credentials !== true || !origins.includes('*')) return faults;
@@ -559,7 +559,7 @@ export function ruleBookWarnings({ changes, operations, policies }: RuleBook): r
 function opaqueShapes({ id, transform }: Operation): readonly string[] {
   if (transform === undefined) return [];
   return [
-    `operation "${id}": what ${transform} makes of bodies cannot be derived: V1's description has the shapes that the rules alone give; test it with cases`,
+    `operation "${id}": nobody can derive the bodies that ${transform} returns: V1's description has the shapes that the rules alone give; test it with cases`,
   ];
 }
 

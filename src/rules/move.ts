@@ -160,7 +160,7 @@ function textFault(text: string): string | undefined {
   if (!/[{}]/.test(before + after)) return undefined;
   return parameter === undefined
     ? `contains "${text}"; a parameter is a name in braces, such as {id}`
-    : `contains "${text}"; a segment or a value has room for one parameter, as two cannot be told apart`;
+    : `contains "${text}"; a segment or a value has room for one parameter, because two would be indistinguishable`;
 }
 
 function queryFault(text: string): string | undefined {

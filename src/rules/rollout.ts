@@ -113,7 +113,7 @@ export interface Rollout {
   readonly shield?: Shield;
 }
 
-/** What happens to clients that never used V1 before a day. */
+/** Treatment of clients that first use V1 after a day. */
 export interface Newcomers {
   /** Milliseconds since 1970; before, they are only counted. */
   readonly from: number;

@@ -129,7 +129,7 @@ const rolloutSource = {
     ),
   })
     .exactOptional()
-    .describe('What happens to clients that never used V1 before a day.'),
+    .describe('Treatment of clients that first use V1 after a day.'),
   brownouts: z
     .array(
       strict({
@@ -808,7 +808,10 @@ const version = z.union(
         .exactOptional()
         .describe('The header field that names it; x-api-version when absent.'),
       value: z.string().describe('The release.'),
-      form: z.enum(['date', 'text']).exactOptional().describe('What a client may send: a day, or any text.'),
+      form: z
+        .enum(['date', 'text'])
+        .exactOptional()
+        .describe('Values that a client may send: a day, or any text.'),
     }),
   ],
   { error: 'a day, such as 2025-01-01, or a mapping with header, value and form' },
@@ -838,7 +841,7 @@ export const ruleBookSource = strict({
     .enum(['follow', 'drop'])
     .exactOptional()
     .describe(
-      'A POST with X-HTTP-Method-Override or _method: follow (rules go by that method, when absent) or drop (V2 is not told).',
+      'A POST with X-HTTP-Method-Override or _method: follow (the default: rules apply by that method) or drop (V2 does not see it).',
     ),
   version: version
     .exactOptional()
@@ -851,7 +854,7 @@ export const ruleBookSource = strict({
         z.enum(['json-api', 'problem', 'rails']),
         strict({
           list: path.describe('The path to the list of errors.'),
-          pointer: path.describe('The path from an error to the pointer or name of what is wrong.'),
+          pointer: path.describe('The path from an error to the pointer or name of the faulty member.'),
           text: z.array(name).exactOptional().describe('Members of an error whose text may have names.'),
         }),
       ],
@@ -938,7 +941,7 @@ export const ruleBookSource = strict({
               )
               .exactOptional()
               .describe(
-                'A module with request(body, context) and response(body, context), for what no rule can say.',
+                'A module with request(body, context) and response(body, context), for conversions that no rule can describe.',
               ),
           }),
         ],

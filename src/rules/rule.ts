@@ -528,7 +528,7 @@ export function looseSpelling(path: string): string {
 export interface ErrorForm {
   /** The path to the list of errors. */
   readonly list: Path;
-  /** The path from an error to the pointer or name of what is wrong. */
+  /** The path from an error to the pointer or name of the faulty member. */
   readonly pointer: Path;
   /** Members of an error whose text may have names. */
   readonly text: readonly string[];

@@ -392,7 +392,7 @@ function hidden(
       .flatMap(writtenTo)
       .find((path) => moved.some((from) => from.every((name, at) => path[at] === name)));
     if (lost === undefined) continue;
-    const message = `change "${change.id}": inverse cannot find ${printPath(lost)}: change "${other.id}" moves it after it, and is not undone; give that one response: inverse, too`;
+    const message = `change "${change.id}": inverse cannot find ${printPath(lost)}: change "${other.id}" moves it afterwards and is not undone; give "${other.id}" response: inverse as well`;
     return [{ path: inverse.path, blame: 'value', message }];
   }
   return [];

@@ -89,7 +89,7 @@ export const settings = {
   logFile: optional('log-file', logTarget, 'File for the rewrite log, or off. Unset: stdout.'),
   clientSecret: secret(
     'client-secret',
-    'Secret key of the client hashes. Unset: random at each start, so clients get new names.',
+    'Secret key of the client hashes. Unset: random, which renames all clients at each start.',
   ),
 
   maxInFlight: withDefault(
@@ -162,7 +162,7 @@ export const settings = {
     'upstream-headers-timeout',
     milliseconds,
     '60000',
-    'Maximum time until the head of a response from V2 is complete.',
+    "Maximum time for V2 to send a response's head.",
   ),
   upstreamBodyTimeout: withDefault(
     'upstream-body-timeout',
@@ -257,7 +257,7 @@ export const settings = {
     'capture',
     choice('off', 'bodies'),
     'off',
-    'Content kept for the inspector: off keeps structure only, bodies keeps values too.',
+    'Content kept for the inspector: off keeps names alone, bodies keeps values as well.',
   ),
   captureMask: withDefault(
     'capture-mask',

@@ -134,7 +134,7 @@ describe('the account of an entry', () => {
       [
         'Sent to V1 as it came.',
         'V1 responded with 201 after 4.0 ms.',
-        'What a migration would have done is not known: the gateway did not read the whole body.',
+        'Nobody knows how a migration would have ended: the gateway did not read the whole body.',
       ],
     ],
     [
@@ -409,7 +409,7 @@ describe('the reason of an edit', () => {
     ],
     [
       edit({ rule: 'unwrap', from: '/source', note: 'sibling' }),
-      'source stands beside the wrapper, where V1 ignores it; it goes.',
+      'source is beside the wrapper, where V1 ignores it; the gateway removes it.',
     ],
     [
       edit({ rule: 'rename', from: '/data/a', note: 'duplicate' }),
@@ -421,7 +421,7 @@ describe('the reason of an edit', () => {
     ],
     [
       edit({ rule: 'nest', from: '/data/p/suburb', path: '/p/address/suburb', note: 'conflict' }),
-      'suburb moves into address. V2’s name is there too; the V1 value wins.',
+      'suburb moves into address. The V2 name is there as well; the V1 value wins.',
     ],
     [edit({ rule: 'only', from: '/data/x' }), 'x is not an attribute that V2 accepts; it goes.'],
     [edit({ rule: 'strip', from: '/data/x' }), 'x goes.'],

@@ -131,7 +131,7 @@ describe('an archive', () => {
 
   test('without values says on both requests that placeholders stand for them', async () => {
     const { text } = await exported(await played({}, ORDER, 'off'), 'har');
-    const note = 'Values were not kept: placeholders stand in their place.';
+    const note = 'Values were not kept: placeholders replace them.';
     expect(commentsOf(text)).toEqual([
       expect.stringContaining(`ms. ${note}`),
       `The request as the gateway made it for V2. ${note}`,
@@ -175,7 +175,7 @@ describe('an archive', () => {
     const { text } = await exported(await played({ default: { mode: 'observe' } }, ORDER, 'off'), 'har');
     const requests = readHar(text);
     expect(requests).toMatchObject({ requests: [{}], faults: [], notes: [] });
-    expect(text).toContain('placeholders stand in their place');
+    expect(text).toContain('placeholders replace them');
     expect(text).not.toContain('Enmore');
   });
 });

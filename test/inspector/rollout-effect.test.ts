@@ -158,7 +158,7 @@ test.each<[RolloutRequest, SeenClients, string]>([
   [
     { operation: 'create_client' },
     seen([{ client: LOW, sent: { heartbeat: 1 } }]),
-    'The mode of the rule book applies again. Which clients that moves is not computed here.',
+    "The rule book's mode applies again. This preview does not name the clients that move.",
   ],
 ])('%j: what is not known is said', (request, clients, sentence) => {
   expect(rolloutEffect(request, sampleRollout(), clients).sentences).toEqual([sentence]);

@@ -85,7 +85,7 @@ test('what ends before V1 is told with the clients that still use it', () => {
     isRefused: true,
     clients: [{ client: 'a', count: 2 }],
   });
-  expect(reportMarkdown(report)).toContain('## What ends before V1 does\n\n- Operation create_bill ends');
+  expect(reportMarkdown(report)).toContain("## Endings before V1's\n\n- Operation create_bill ends");
   expect(makeReport(tally, options)).not.toHaveProperty('endings');
 });
 
@@ -498,7 +498,7 @@ describe('the guide', () => {
     const guide = guideOf(invalid, down);
     for (const text of [guideMarkdown(guide), guideHtml(guide)]) {
       expect(text).not.toMatch(/(?:<h3>|\*\*)After/);
-      expect(text).toContain('which V2 does not accept');
+      expect(text).toContain('and V2 does not accept it');
       expect(text).not.toContain('502');
     }
     expect(guideMarkdown(guideOf(order(), invalid))).toContain('**After**');
@@ -859,7 +859,7 @@ test('a digest tells each owner of a client on V1 what to change, and nobody who
   const mark: EditRecord = { change: 'byte-order-mark', rule: 'strip', note: 'byte-order-mark' };
   const [marked] = digests(makeReport(tallyOf([v1('c', 1, [mark, FLAT])]), options), []);
   expect(marked?.sentences.slice(0, 3)).toEqual([
-    'Only what is around the parameters of the requests has to go.',
+    "Only the wrapper around the requests' parameters has to go.",
     'Calls: order_floor_plan 1×.',
     'Leave out the byte order mark. This concerns 1 request, the last at 2026-11-20T12:00:00.000Z.',
   ]);
@@ -1024,7 +1024,7 @@ describe('the statement on switching V1 off', () => {
     );
     expect(text).toContain('```http\nGET /api/v1/tours?a=…&look=…&old=…\n```');
     expect(text).toContain('```http\nGET /api/v2/tours?a=…&filter%5Bstyle%5D=…\n```');
-    expect(text).toMatch(/`\?look` +\| `\?filter\[style\]` +\| the value changes too/);
+    expect(text).toMatch(/`\?look` +\| `\?filter\[style\]` +\| the value changes as well/);
     expect(text).toMatch(/`\?old` +\| leave out/);
   });
 });

@@ -160,7 +160,7 @@ describe('faults', () => {
 - { id: c, summary: s, on: [order], request: [ ${rule} ] }
 `;
     expect(await messagesIn(OPERATIONS + changes)).toEqual([
-      `change "r": inverse cannot find ${lost}: change "c" moves it after it, and is not undone; give that one response: inverse, too`,
+      `change "r": inverse cannot find ${lost}: change "c" moves it afterwards and is not undone; give "c" response: inverse as well`,
     ]);
     expect(await messagesIn(OPERATIONS + changes.replace(/ \} *\n$/, ', response: inverse }\n'))).toEqual([]);
     expect(

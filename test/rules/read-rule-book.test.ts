@@ -330,7 +330,7 @@ limits: { depth: 0 }
     ],
     [
       "operations: { a: { match: 'GET /a/{b}/{c}', to: 'GET /d/{b}{c}' } }",
-      'operation "a": to "GET /d/{b}{c}" contains "{b}{c}"; a segment or a value has room for one parameter, as two cannot be told apart',
+      'operation "a": to "GET /d/{b}{c}" contains "{b}{c}"; a segment or a value has room for one parameter, because two would be indistinguishable',
     ],
     [
       "operations: { a: { match: 'GET /a/{b}', to: 'GET /d/{}' } }",
@@ -505,7 +505,7 @@ limits: { depth: 0 }
     ],
     [
       'cors: { origins: ["https://App.example:443"] }',
-      'cors.origins: browsers write https://App.example:443 as https://app.example; write it so',
+      'cors.origins: browsers write https://App.example:443 as https://app.example; write the same here',
     ],
     [
       'cors: { origins: ["*"], credentials: true }',

@@ -219,7 +219,7 @@ function printText(
       ? paint('green', `${counted(all, 'case')} in ${files}: all pass.`)
       : isUpdated
         ? `${counted(all, 'case')} in ${files}: ${failed} updated. Read the difference before you commit it.`
-        : `${counted(all, 'case')} in ${files}: ${failed} ${failed === 1 ? 'fails' : 'fail'}. --update writes what came into ${failed === 1 ? 'the file' : 'the files'}.`;
+        : `${counted(all, 'case')} in ${files}: ${failed} ${failed === 1 ? 'fails' : 'fail'}. --update writes the actual results into ${failed === 1 ? 'the file' : 'the files'}.`;
   return `${texts.map((text) => `${text}\n`).join('')}${sum}\n`;
 }
 

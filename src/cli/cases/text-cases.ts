@@ -88,7 +88,7 @@ function readTextCase([heading = '', ...lines]: readonly string[], at: number): 
     if (section.texts.length > 0 && section.last !== number - 1)
       throw new TextCaseFault(
         number,
-        `lines with ${mark} stand apart from those of line ${section.first}; a case has one of each message`,
+        `lines with ${mark} are apart from those of line ${section.first}; a case has one of each message`,
       );
     sections.set(mark, section);
     section.texts.push(line.slice(2));

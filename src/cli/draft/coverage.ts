@@ -342,8 +342,8 @@ export function sampleOf(shape: Shape): unknown {
 const TITLES: readonly (readonly [kind: Gap['kind'], title: string])[] = [
   ['operation', 'Operations of V1 that lead nowhere'],
   ['refused', "Requests of V1's description that the gateway refuses"],
-  ['request', 'What V2 requires and never gets, or gets and does not know'],
-  ['response', "What V1's clients expect and never get"],
+  ['request', 'Required by V2 and never sent, or sent and unknown to V2'],
+  ['response', "Expected by V1's clients and never returned"],
   ['inverse', 'Inverses that meet no response'],
 ];
 

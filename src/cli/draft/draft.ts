@@ -121,7 +121,7 @@ function emptyWords({ operations, changes, questions }: ProposedRuleBook): strin
   const sentence = 'The draft is empty: no difference was found that a rule could change.';
   return questions.size === 0
     ? sentence
-    : `${sentence} Its TODO lines are open questions, also about what could not be compared.`;
+    : `${sentence} Its TODO lines are open questions, also about parts that could not be compared.`;
 }
 
 async function bookOf(

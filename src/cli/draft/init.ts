@@ -90,7 +90,7 @@ async function run(options: InitOptions): Promise<CommandFault | undefined> {
   stdout.write(
     `Wrote ${files.map(([path]) => path).join(', ')}: ${counted(proposed.operations.length, 'operation')}, ${counted(questions, 'open question')}.
 
-${questions === 0 ? 'Next:' : `Answer the TODO lines of ${rules}: remove the marks (# ) of what is right, delete what is not, and the TODO lines. Then:`}
+${questions === 0 ? 'Next:' : `Answer the TODO lines of ${rules}: where the rule is right, remove its marks (# ), otherwise delete it; delete the TODO lines. Then:`}
   capture-gateway check --rules ${rules} --v1 ${options.v1} --v2 ${options.v2}
   capture-gateway test --rules ${rules} --update
   capture-gateway serve --config ${join(dir, 'gateway.yaml')}

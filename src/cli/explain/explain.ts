@@ -103,7 +103,7 @@ async function requestsOf(
   const sources = [file, curl, har, postman, log].filter((source) => source !== undefined);
   if (sources.length > 1) return { fault: 'Give one of a file, --curl, --har, --postman and --log.' };
   if (postmanEnv !== undefined && postman === undefined)
-    return { fault: '--postman-env is of a collection: give --postman, too.' };
+    return { fault: '--postman-env belongs to a collection: give --postman as well.' };
   try {
     if (curl !== undefined)
       return readPasted(curl === '-' ? decodeText(await buffer(process.stdin)) : curl, (path) =>
@@ -135,9 +135,9 @@ async function requestsOf(
 function missingFlags({ operation, method, target }: ExplainOptions): string | undefined {
   if (operation !== undefined || (method !== undefined && target !== undefined)) return undefined;
   if (method !== undefined)
-    return `--target is missing: with --method ${method}, give the path too, such as --target /api/v1/clients.`;
+    return `--target is missing: with --method ${method}, give the path as well, such as --target /api/v1/clients.`;
   if (target !== undefined)
-    return `--method is missing: with --target ${target}, give the method too, such as --method POST.`;
+    return `--method is missing: with --target ${target}, give the method as well, such as --method POST.`;
   return '--operation is missing: a body alone does not say what it is sent to. Give --operation <id>, such as --operation create_client, or --method and --target.';
 }
 

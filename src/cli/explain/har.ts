@@ -167,7 +167,7 @@ function bytesBody(
   bytes: Uint8Array | undefined,
   headers: readonly Field[],
 ): Body | { readonly fault: string } {
-  if (bytes === undefined) return { fault: 'Its body is said to be Base64 and is not.' };
+  if (bytes === undefined) return { fault: 'Its body is marked as Base64 and is not.' };
   const isDecoded = /^\s*[[{"]/.test(exactText(bytes) ?? '');
   return { ...bodyOfBytes(bytes), headers: isDecoded ? decodedFields(headers) : headers };
 }

@@ -117,7 +117,7 @@ class CollectionReader implements ReadRequests {
     const scripts = this.#scripts === 1 ? '1 script' : `${this.#scripts} scripts`;
     return [
       ...this.#notes,
-      `${scripts} before requests ${this.#scripts === 1 ? 'is' : 'are'} not run: what they set has no value here.`,
+      `${scripts} before requests ${this.#scripts === 1 ? 'is' : 'are'} not run: variables that they set have no value here.`,
     ];
   }
 
@@ -209,7 +209,7 @@ class RequestReader {
   #sayUnset(where: string): void {
     for (const variable of this.#unset)
       this.#notes.add(
-        `${variable} has no value: it stands ${where} as it is written. Give it with --postman-env.`,
+        `${variable} has no value: it is sent ${where} as written. Give it with --postman-env.`,
       );
     this.#unset.clear();
   }
@@ -305,7 +305,7 @@ class RequestReader {
         if (name === undefined) return segment;
         const value = this.#fill(variables.get(name) ?? '');
         if (value !== '') return encodeURIComponent(value.toWellFormed());
-        this.#notes.add(`The path variable :${name} has no value: it stands in the URL as it is written.`);
+        this.#notes.add(`The path variable :${name} has no value: the URL keeps its name as written.`);
         return segment;
       })
       .join('/');
@@ -369,7 +369,7 @@ class RequestReader {
           return { name, type, content: this.#fill(textOf(memberOf(part, 'value'))) };
         const source = memberOf(part, 'src');
         const path = textOf(Array.isArray(source) ? source[0] : source);
-        this.#notes.add(`The file ${path} of a form is not read: … stands for it.`);
+        this.#notes.add(`The file ${path} of a form is not read: … replaces it.`);
         const filename = path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1);
         return { name, type: type ?? 'application/octet-stream', filename, content: '…' };
       });

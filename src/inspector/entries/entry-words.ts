@@ -306,7 +306,7 @@ function wouldSentence(entry: Entry): string | undefined {
   if (would === undefined) {
     return verdict === 'refused'
       ? undefined
-      : 'What a migration would have done is not known: the gateway did not read the whole body.';
+      : 'Nobody knows how a migration would have ended: the gateway did not read the whole body.';
   }
   const isCopied = entry.comparison !== undefined;
   const start = `Dry run, ${isCopied ? 'not for the client' : 'sent to nobody'}: a migration`;

@@ -207,8 +207,8 @@ function timings(wait: number, comment: string): object {
 }
 
 function structureNote({ state }: KeptBody): readonly string[] {
-  if (state === 'withheld') return ['The body was not kept; where it was not read, … stands for it.'];
-  return state === 'structure' ? ['Values were not kept: placeholders stand in their place.'] : [];
+  if (state === 'withheld') return ['The body was not kept; where it was not read, … replaces it.'];
+  return state === 'structure' ? ['Values were not kept: placeholders replace them.'] : [];
 }
 
 function codingNote({ headers, body }: KeptExchange['v1Request']): readonly string[] {

@@ -409,7 +409,7 @@ class Transfer {
         this.#target = text;
         break;
       case 'variable':
-        this.#fault ??= `--${name} of the curl command is not supported: write what it says into the command.`;
+        this.#fault ??= `--${name} of the curl command is not supported: write its content into the command.`;
         break;
       case 'help':
       case 'manual':

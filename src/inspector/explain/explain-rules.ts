@@ -421,13 +421,14 @@ function doneBy(edit: EditRecord): string {
   const name = nameOf(from);
   if (note === 'already-flat') return 'The body has no wrapper; nothing to remove.';
   if (note === 'byte-order-mark') return 'The byte order mark goes; JSON does not allow one.';
-  if (note === 'sibling') return `${name} stands beside the wrapper, where V1 ignores it; it goes.`;
+  if (note === 'sibling')
+    return `${name} is beside the wrapper, where V1 ignores it; the gateway removes it.`;
   if (note === 'value') return `The value of ${name} cannot be converted (${rule}); it stays.`;
   if (note === 'duplicate') return `${name} occurs more than once; the last one counts, this one goes.`;
   if (note === 'conflict' && path === undefined) {
     return `${name} is the V2 name of an attribute that is present under its V1 name; V1 ignores it, so it goes.`;
   }
-  const conflictNote = note === 'conflict' ? ' V2’s name is there too; the V1 value wins.' : '';
+  const conflictNote = note === 'conflict' ? ' The V2 name is there as well; the V1 value wins.' : '';
   switch (rule) {
     case 'unwrap':
       return `The wrapper ${name} goes.`;
@@ -484,7 +485,7 @@ function doneToQuery({ rule, from = '', path, note }: EditRecord): string {
     return `The module of the operation gives ${name.charAt(0).toLowerCase()}${name.slice(1)} another value.`;
   if (changesValue(rule))
     return `A value of ${name.charAt(0).toLowerCase()}${name.slice(1)} becomes the one that V2 has for it.`;
-  return `${name} is now called ${path.slice(1)}.${note === 'conflict' ? ' V2’s name is there too; the V1 value wins.' : ''}`;
+  return `${name} is now called ${path.slice(1)}.${note === 'conflict' ? ' The V2 name is there as well; the V1 value wins.' : ''}`;
 }
 
 function doneToField({ rule, from, to, note }: EditRecord, header: string): string {
@@ -492,7 +493,7 @@ function doneToField({ rule, from, to, note }: EditRecord, header: string): stri
   if (note === 'conflict' && to === undefined)
     return `${name} is the V2 name of one that is present under its V1 name; V1 ignores it, so it goes.`;
   if (to === undefined) return `${name} goes.`;
-  const conflictNote = note === 'conflict' ? ' V2’s name is there too; the V1 value wins.' : '';
+  const conflictNote = note === 'conflict' ? ' The V2 name is there as well; the V1 value wins.' : '';
   if (rule === 'move')
     return `The query parameter ${(from ?? '').slice(1)} moves to the header field ${to}.${conflictNote}`;
   if (rule === 'set') return `${name} gets the value that V2 needs.`;

@@ -45,7 +45,7 @@ export function readPasted(text: string, readFile: ReadFile): ReadRequests {
   const read = readCommands(commands, readFile);
   if (read.requests.length === 0 && !trimmed.startsWith('curl') && /(?:\$\(|`|<\()\s*curl /.test(trimmed))
     return unread(
-      'The command is inside $(…), which is not run here: paste what is between the brackets alone.',
+      'The command is inside $(…), which is not run here: paste the text between the brackets alone.',
     );
   return read;
 }

@@ -220,9 +220,9 @@ function sourceWords(
   const { state } = detail.v1Request.body;
   const body =
     state === 'structure'
-      ? 'Its values were not kept; types stand in their place, which changes nothing for the rules.'
+      ? 'Its values were not kept; types replace them, which changes nothing for the rules.'
       : state === 'withheld'
-        ? 'Its body was not kept: what is explained below has none.'
+        ? 'Its body was not kept: the explanation below is without one.'
         : '';
   return `The request ${id}, as it was kept, by the rule book that is in force now. ${body}`;
 }

@@ -111,7 +111,7 @@ function responseBanner(report: Report): VNode {
       el(
         'p',
         null,
-        `${counted(report.v2, 'V2 request')} in this time: what V1 clients need is not known. The command report reads the logs of earlier times.`,
+        `${counted(report.v2, 'V2 request')} in this time: nobody can say what V1 clients need. The command report reads the logs of earlier times.`,
       ),
     );
   }

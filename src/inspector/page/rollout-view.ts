@@ -122,7 +122,7 @@ export function RolloutView({ go, announce, rules, conditions }: RolloutViewProp
     if (now.revision !== revision)
       throw new AdminFailure(
         409,
-        'The rollout was changed meanwhile, so this is no longer what would happen. Cancel, and check again.',
+        'The rollout was changed meanwhile, so this preview is out of date. Cancel, and check again.',
       );
     setChanged(await postJson<Rollout>('rollout', { ...request, ...said }));
     setChecked(undefined);

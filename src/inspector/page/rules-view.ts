@@ -169,7 +169,7 @@ function RulesTrial({ text, go, announce, draft, setDraft }: RulesTrialProps): V
   };
   return card(
     'Try a change',
-    'on what is kept; nothing is applied from here',
+    'on kept exchanges; nothing is applied from here',
     el(
       'form',
       {
@@ -291,11 +291,11 @@ function notes(
         ]
       : []),
     responses === tried
-      ? 'Their responses were compared too.'
-      : `Responses were compared for ${count(responses)} of them: of the others no response of V2 is kept.`,
+      ? 'Their responses were compared as well.'
+      : `Responses were compared for ${count(responses)} of them: for the others V2’s response is not kept.`,
     ...(withoutValues > 0
       ? [
-          `Of ${count(withoutValues)} the values are not kept: placeholders stand for them, so rules that map values have no effect there.`,
+          `${count(withoutValues)} had no values kept: placeholders replace them, and rules that map values have no effect there.`,
         ]
       : []),
   ].join(' ');

@@ -152,7 +152,7 @@ function endPlans(parts: InspectorParts): (zone: string, lead: number | undefine
   return async (zone, lead) => {
     if (planEnd === undefined) {
       const made = [
-        'No plan: this gateway writes its log to no file. Save what it prints, and run capture-gateway plan with it.',
+        'No plan: this gateway writes no log file. Set --log-file, or save its stdout and run capture-gateway plan with it.',
       ];
       return Response.json({ zone, made, parts: [], clients: [] } satisfies EndPlan);
     }

@@ -95,7 +95,7 @@ export class OperatorThread {
   }
 
   private tooLate(what: string, why: string): OperatorText {
-    const detail = `This ${what} within ${this.deadlineMs / 1000} s. ${why} Clients are not affected. Try again, with less at a time if it stays so.`;
+    const detail = `This ${what} within ${this.deadlineMs / 1000} s. ${why} Clients are not affected. Try again; if it happens again, with less at a time.`;
     const body = failureBody(503, 'too-slow', detail);
     return { status: 503, isJson: true, bytes: encoder.encode(JSON.stringify(body)) };
   }

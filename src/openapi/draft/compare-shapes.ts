@@ -247,7 +247,7 @@ function nestUnder(
     const doubt =
       other === undefined
         ? valueDoubt({ name: from, shape: old }, { name, shape })
-        : `V1 has ${other} as well, which could be it too`;
+        : `V1 has ${other} as well, which may be the one`;
     return [{ from, to, doubt }];
   });
   if (members.length === 0) return undefined;
@@ -870,7 +870,7 @@ export function findValueMap(v1: readonly FoundValue[], v2: readonly FoundValue[
   }
   const isAlike = (one: FoundValue, other: FoundValue): boolean =>
     nameSimilarity(String(one), String(other)) >= 0.75;
-  pairUp(guessed, isAlike, 0.7, 'the values are alike');
+  pairUp(guessed, isAlike, 0.7, 'the values are similar');
   if (old.length === 1 && young.length === 1)
     pairUp(guessed, sameType, 0.75, 'one value is gone and one is new');
   return { spelled, guessed, left: old };
@@ -1017,7 +1017,7 @@ function renameScore(old: LooseMember, young: LooseMember): RenameScore {
     if (weight > 0) reasons.push(reason);
   };
   const names = nameSimilarity(old.name, young.name);
-  weigh(0.3 * names, names >= 0.3 ? 'the names are alike' : '');
+  weigh(0.3 * names, names >= 0.3 ? 'the names are similar' : '');
   weigh(...textWeight(old, young));
   weigh(...placeWeight(old, young));
   weigh(...contentWeight(old.shape, young.shape));
@@ -1059,8 +1059,8 @@ function placeWeight(old: LooseMember, young: LooseMember): Weight {
   // Members of which none is in both versions have no place to compare.
   if ([old, young].some((member) => member.before === '' && member.behind === '')) return [0, ''];
   const [before, behind] = [old.before === young.before, old.behind === young.behind];
-  if (before && behind) return [0.2, 'it stands between the same members'];
-  return before || behind ? [0.1, 'it stands next to the same member'] : [-0.05, ''];
+  if (before && behind) return [0.2, 'the same members are around it'];
+  return before || behind ? [0.1, 'the same member is next to it'] : [-0.05, ''];
 }
 
 function contentWeight(old: Shape, young: Shape): Weight {

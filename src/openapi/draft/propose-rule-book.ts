@@ -107,7 +107,7 @@ export function proposeRuleBook(v1: Description, v2: Description, said?: SaidMov
   const resources = new Map(named.map(({ pair, operation }) => [operation.id, resourceKey(pair.v2)]));
   const foreign = [...new Set([...old.foreign, ...young.foreign])].map((name) =>
     name.startsWith('#')
-      ? `${name} leads nowhere, and what should be there was not compared.`
+      ? `${name} leads nowhere, so nothing was compared for it.`
       : `${name} is in another document and was not compared.`,
   );
   const uncompared = bodies.flatMap((body) => uncomparedQuestions(body));
@@ -184,7 +184,7 @@ function carriedResources(
       return [
         at === ''
           ? `${id}: V1's response has the resource in ${old.at}, and V2's body is the resource. Write a transform that wraps it.`
-          : `${id}: V1's body is the resource, and V2's response has it in ${at}. Write a transform that returns what is in ${at}.`,
+          : `${id}: V1's body is the resource, and V2's response has it in ${at}. Write a transform that returns the content of ${at}.`,
       ];
     const around = [old, young].map((one) =>
       [...one.response.members.keys()].filter((name) => name !== one.at),
@@ -198,7 +198,7 @@ function carriedResources(
     return isSame
       ? []
       : [
-          `${id}: V1's response has ${before}, and V2's ${now}. Write response rules for what is around ${at}, or a transform, behind which resource names the list that it makes.`,
+          `${id}: V1's response has ${before}, and V2's ${now}. Write response rules for the members around ${at}, or a transform; resource then names the list that it returns.`,
         ];
   });
   const changes = [...renames.values()].map(({ from, to, on }): ProposedChange => ({
@@ -336,7 +336,7 @@ function errorKeys(
   const refusals: ProposedKey = {
     key: 'refusals',
     lines: ['refusals: problem'],
-    evidence: "V1's description has its errors in this form: the gateway's own have it, too.",
+    evidence: "V1's description has its errors in this form, and so have the gateway's own.",
   };
   const policies: ProposedKey = {
     key: 'policies',
@@ -345,7 +345,7 @@ function errorKeys(
       '  malformed: forward # a body that is not JSON',
       '  value: keep # a value that no rule can convert',
     ],
-    question: 'does V2 refuse in the same words what V1 refuses? Both describe one form of errors.',
+    question: 'does V2 refuse the same requests as V1, in the same words? Both describe errors in one form.',
   };
   return [
     ...(isOne && form === 'application/problem+json' ? [refusals] : []),
@@ -542,7 +542,7 @@ function wrapperDoubt(member: string, inner: Shape, v1: Shape, v2: Shape): strin
 }
 
 function emptyDoubt(member: string, inner: Shape): string | undefined {
-  return inner.members.size === 0 ? `V1 does not say what is in ${member}` : undefined;
+  return inner.members.size === 0 ? `V1 does not describe the content of ${member}` : undefined;
 }
 
 /** What to say about a body of which V2 describes no member: nothing is known to be gone. */

@@ -384,7 +384,7 @@ function gapsOf({ now, own, others, lost, isComplete, damage }: FleetFacts): rea
       'ends-early',
       lost.at,
       now,
-      `The store is out of reach since ${timeText(lost.at)}: what other replicas count is not known.`,
+      `The store is out of reach since ${timeText(lost.at)}: the other replicas' counts are not known.`,
     );
   for (const one of others) {
     const { name, at, hasStopped } = one;

@@ -310,7 +310,7 @@ export function futureWords(
   code: (pointer: string) => string,
 ): string {
   if (isMade === true)
-    return "a program of the operator makes it of V2's response today: ask for what it does";
+    return "today a program of the operator makes it from V2's response: ask for its logic";
   if (hasOtherValues !== true) return v2 === undefined ? 'gone' : code(v2);
   return `${code(v2 ?? v1)}, with other values${remark === undefined ? '' : `; for today's: ${remark}`}`;
 }

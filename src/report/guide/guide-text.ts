@@ -33,7 +33,7 @@ import {
 
 const WORK: Readonly<Record<ClientReport['class'], string>> = {
   'field-work': 'Members of requests or responses have to change before V2 can be used.',
-  'unwrap-only': 'Only what is around the parameters of the requests has to go.',
+  'unwrap-only': "Only the wrapper around the requests' parameters has to go.",
   'url-only': 'Only the address has to change.',
   unknown: 'The work is not known yet.',
   gone: 'No V1 request is expected any more.',
@@ -269,7 +269,7 @@ function dryRunWords({ dryRuns }: GuideDocument): string {
 
 /** What is known to fail is not called *After*: whoever follows the guide copies that. */
 function afterTitle({ isKnownToFail }: GuideBody): string {
-  return isKnownToFail === true ? 'What the gateway makes of it, which V2 does not accept' : 'After';
+  return isKnownToFail === true ? 'The gateway sends this, and V2 does not accept it' : 'After';
 }
 
 function fence(title: string, text: string): string {

@@ -73,7 +73,7 @@ const MAX_SHOWN = 4;
 const MAX_ATTRIBUTES = 64;
 
 const REMARKS: ReadonlyMap<string, string> = new Map([
-  ['map', 'the value changes too'],
+  ['map', 'the value changes as well'],
   ['set', 'V2 needs this value'],
   ['scale', 'the number is in another unit'],
   ['quote', 'a text now, with the same characters'],
@@ -87,7 +87,7 @@ const REMARKS: ReadonlyMap<string, string> = new Map([
   ['value', 'this value could not be converted'],
   ['default', 'V2 needs a value; this one is sent for you today'],
   ['byte-order-mark', 'JSON does not allow it'],
-  ['transform', "a program of the operator makes V2's form of it today: ask for what it does"],
+  ['transform', "today a program of the operator converts it to V2's form: ask for its logic"],
 ]);
 
 /** Pairs of a map, and characters of a value of the rule book, that a remark has at most. */

@@ -250,7 +250,7 @@ function callSections(call: GuideCall): string[] {
     `${counted(count, 'request')}.${moved === undefined ? '' : ` ${markdownCode(moved.v1)} is now ${markdownCode(moved.v2)}.`}`,
     ...bodies.flatMap(({ before, after, moves, evidence, isKnownToFail }) => [
       `**Before**\n\n${markdownBlock('http', withPath(before, paths?.v1))}`,
-      `**${isKnownToFail === true ? 'What V2 does not accept: ask a person' : 'After'}**\n\n${markdownBlock('http', withPath(after, paths?.v2))}`,
+      `**${isKnownToFail === true ? 'V2 does not accept this: ask a person' : 'After'}**\n\n${markdownBlock('http', withPath(after, paths?.v2))}`,
       markdownText(evidence),
       ...(moves.length === 0
         ? []
@@ -298,7 +298,7 @@ function questionsText(guide: GuideDocument): string {
     ...(dryRuns.failing > 0
       ? [`${dryRuns.failing} of ${dryRuns.judged} checked requests would fail in V2. Who decides about them?`]
       : []),
-    ...(omitted > 0 ? [`What are the ${counted(omitted, 'request')} of further kinds?`] : []),
+    ...(omitted > 0 ? [`Which are the ${counted(omitted, 'request')} of further kinds?`] : []),
     'Which calls does the client make that the log has not seen: at the end of a month, by hand, on errors?',
   ];
   return `# What to ask a person\n\nThe log does not tell this. An answer that changes a case belongs into ${markdownCode('cases.json')}.\n\n${questions.map((question) => `- [ ] ${markdownText(question)}`).join('\n')}\n`;

@@ -67,7 +67,7 @@ export function planParts(plan: Plan): readonly PlanPart[] {
       ? []
       : [
           {
-            title: 'What ends before V1 does',
+            title: 'Endings before V1’s',
             sentences: endings.map((ending) =>
               endingSentence(ending, new Date(plan.at).toISOString(), (time) => zone.text(Date.parse(time))),
             ),

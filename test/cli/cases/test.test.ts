@@ -92,7 +92,7 @@ test('a case that fails is shown with its line and what differs', async () => {
     + 201
         ^
 
-2 cases in 2 files: 1 fails. --update writes what came into the file.
+2 cases in 2 files: 1 fails. --update writes the actual results into the file.
 `,
   });
   const json = JSON.parse((await run(path, '--json')).out);
@@ -170,7 +170,7 @@ test.each([
   [
     'apart.txt',
     '# a\n> GET /api/v1/x\n< 200\n> X: y\n',
-    'apart.txt:4: lines with > stand apart from those of line 2',
+    'apart.txt:4: lines with > are apart from those of line 2',
   ],
   [
     'option.txt',

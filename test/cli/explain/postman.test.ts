@@ -75,7 +75,7 @@ describe('the URL of a request', () => {
 
   test.each([
     ['{{host}}/api/v1/clients', '/api/v1/clients', '{{host}} has no value: it is taken for scheme and host'],
-    [`${URL}/{{id}}`, '/api/v1/clients/%7B%7Bid%7D%7D', '{{id}} has no value: it stands in the URL'],
+    [`${URL}/{{id}}`, '/api/v1/clients/%7B%7Bid%7D%7D', '{{id}} has no value: it is sent in the URL'],
     [`${URL}/:id`, '/api/v1/clients/:id', 'The path variable :id has no value'],
     [`${URL}/{{off}}`, '/api/v1/clients/%7B%7Boff%7D%7D', '{{off}} has no value'],
     [`${URL}/{{loop}}`, '/api/v1/clients/%7B%7Bloop%7D%7D', '{{loop}} has no value'],
@@ -282,7 +282,7 @@ test('a request that cannot be read is named and hides no other; an empty method
 test('scripts before requests are told', () => {
   const event = [{ listen: 'prerequest', script: { exec: ['pm.variables.set("a", 1)'] } }];
   expect(readCollection({ event, item: [{ name: 'n', request: URL, event }] }).notes).toEqual([
-    '2 scripts before requests are not run: what they set has no value here.',
+    '2 scripts before requests are not run: variables that they set have no value here.',
   ]);
 });
 

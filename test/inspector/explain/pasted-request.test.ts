@@ -404,11 +404,11 @@ describe('texts that are pasted as they stand somewhere', () => {
     ["echo -e 'a' | curl -d @- h/api/v1/a", 'The body is what echo -e a writes into the pipe'],
     ["printf '%x' 12 | curl -d @- h/api/v1/a", 'The body is what printf %x 12 writes into the pipe'],
     ['curl -d @- h/api/v1/a', 'reads standard input, which is not here'],
-    ['OUT=`curl -s h/api/v1/a`; echo $OUT', 'paste what is between the brackets alone'],
+    ['OUT=`curl -s h/api/v1/a`; echo $OUT', 'paste the text between the brackets alone'],
     ['curl h/api/v1/clients/<id>', 'write a value in place of <…>'],
     ['curl h/api/v1/clients >', 'none is named behind one'],
     ['curl\u00a0h/api/v1/clients', 'curl[U+00A0]h/api/v1/clients'],
-    ['R=$(curl -s h/api/v1/clients)', 'paste what is between the brackets alone'],
+    ['R=$(curl -s h/api/v1/clients)', 'paste the text between the brackets alone'],
     ['fetch("http://h/api/v1/a", {headers: "x"})', 'write them as an object'],
     [
       '$s.Cookies.Add((New-Object System.Net.Cookie("a", $b)))\nInvoke-WebRequest -Uri "http://h/api/v1/a"',

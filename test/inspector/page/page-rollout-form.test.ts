@@ -56,9 +56,7 @@ test('a rollout is steered from the page: with the token, after the clients were
   await command({ mode: 'shadow' });
   await dialog.getByRole('button', { name: /^Migrate 50 %/ }).click();
   await dialog
-    .getByText(
-      'The rollout was changed meanwhile, so this is no longer what would happen. Cancel, and check again.',
-    )
+    .getByText('The rollout was changed meanwhile, so this preview is out of date. Cancel, and check again.')
     .waitFor();
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });

@@ -60,7 +60,7 @@ const STATES: readonly {
     view: 'Retirement',
     before: [
       'No V1 request was seen yet.',
-      '0 V2 requests in this time: what V1 clients need is not known. The command report reads the logs of earlier times.',
+      '0 V2 requests in this time: nobody can say what V1 clients need. The command report reads the logs of earlier times.',
       'No V1 request has been seen yet.',
       'Clients on V1 by day: none yet.',
     ],
@@ -199,15 +199,15 @@ test('a trial says how much of what is kept it could try', async () => {
   await expect
     .poll(text, PATIENT)
     .toContain(
-      'the values are not kept: placeholders stand for them, so rules that map values have no effect there.',
+      'had no values kept: placeholders replace them, and rules that map values have no effect there.',
     );
   const dry = await text();
   // The response is kept where the machine had the time to capture it.
   const { v2Response } = (await (await fetch(`${gateway.adminOrigin}/entries/1`)).json()) as EntryDetail;
   expect(dry).toContain(
     v2Response?.body.state === 'structure'
-      ? 'Their responses were compared too.'
-      : 'Responses were compared for 0 of them: of the others no response of V2 is kept.',
+      ? 'Their responses were compared as well.'
+      : 'Responses were compared for 0 of them: for the others V2’s response is not kept.',
   );
   expect(dry).toMatch(/Counts of this gateway alone, since \S+ \S+ UTC: no store is set\./);
   expect(dry).toContain('Neither the specification nor the documentation shows this.');
@@ -256,5 +256,5 @@ test('the rollout says what it lacks, and what V1 responses announce', async () 
   const told = await text();
   expect(told).toContain('V1 has been deprecated since 2026-01-01 00:00:00 UTC, as its responses announce.');
   // The log of this gateway is off: it has no plan, and says so.
-  expect(told).toContain('No plan: this gateway writes its log to no file.');
+  expect(told).toContain('No plan: this gateway writes no log file.');
 });

@@ -165,7 +165,7 @@ test.each<[rules: string, edits: readonly ResponseRecord[], said: string]>([
     responseEdits: [{ change: 'transform', rule: 'transform', from: '', path: '' }],
   });
   const made = guide.document(await bookOf(rules)).calls[0]?.responses ?? [];
-  const words = "a program of the operator makes it of V2's response today: ask for what it does";
+  const words = "today a program of the operator makes it from V2's response: ask for its logic";
   expect(made.map((row) => `${presentWords(row, String)} > ${futureWords(row, String)}`)).toEqual([
     `the whole body > ${words}`,
     `/a > ${words}`,
@@ -185,6 +185,6 @@ test('the value of a header field is in no guide, and a transform is said', asyn
   const said = shown(movesOf(book, edits));
   expect(said).toEqual([
     'X-Key: > X-Key:: V2 needs this value',
-    " > /: a program of the operator makes V2's form of it today: ask for what it does",
+    " > /: today a program of the operator converts it to V2's form: ask for its logic",
   ]);
 });

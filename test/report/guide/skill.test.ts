@@ -132,7 +132,7 @@ test('what V2 is known to refuse proves nothing, and is a question', () => {
   expect(questions).toContain('order: V2 has no /data/old \\(V2 refuses it\\). Does anybody need it?');
   expect(questions).toContain('order: what does the client read of the response');
   expect(questions).toContain('order: what do the 2 requests look like that are not shown?');
-  expect(textOf(guide, 'calls.md')).toContain('**What V2 does not accept: ask a person**');
+  expect(textOf(guide, 'calls.md')).toContain('**V2 does not accept this: ask a person**');
 });
 
 test('names of members and clients are text, whatever is in them', () => {

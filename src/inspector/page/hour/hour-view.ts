@@ -83,7 +83,7 @@ function changesList(marks: Marks): VNode | false {
 }
 
 function unknownWords(since: string): string {
-  return `The figures begin at ${dayTime(since)}, when this gateway started; what was before is not known here.`;
+  return `The figures begin at ${dayTime(since)}, when this gateway started; it knows nothing earlier.`;
 }
 
 /** A count for each outcome, linked to its exchanges. */
@@ -111,7 +111,7 @@ function tiles(minutes: readonly HistoryMinute[], go: Go): VNode {
         total: ofV2 + ofV1,
         words: ofV1 === 0 ? 'responses of V2' : `${count(ofV2)} of V2, ${count(ofV1)} of V1`,
         filter: 'status:4xx -verdict:refused',
-        meaning: 'not counting what the gateway refused',
+        meaning: "not counting the gateway's own refusals",
       },
       go,
     ),
