@@ -74,17 +74,29 @@ export function nameList(names: readonly string[]): string {
 }
 
 /**
- * Returns each name that came or went since the last release and that the unreleased section of the changelog does not have. The
- * last word of a name is looked for: `explain --response` counts as named where `--response` is.
+ * Returns each name that came or went since the last release and that the unreleased section of the changelog does not have as code:
+ * `explain --response` is told by `--response` between backticks, the setting `max-age` also by its flag or variable.
  */
 export function untoldChanges(
   names: readonly string[],
   released: readonly string[],
   unreleased: string,
 ): readonly string[] {
+  const told = new Set(
+    [...unreleased.matchAll(/`([^`]+)`/g)]
+      .flatMap(([, code = '']) => code.split(/[\s.=,()[\]{}']+/))
+      .flatMap((word) => [
+        word,
+        word.replace(/^--/, ''),
+        word
+          .replace(/^GATEWAY_/, '')
+          .toLowerCase()
+          .replaceAll('_', '-'),
+      ]),
+  );
   const isTold = (line: string): boolean => {
     const [word = ''] = /[^\s.]+$/.exec(line.replace(/(?:\[\]|\.\*)+$/, '')) ?? [];
-    return unreleased.includes(word);
+    return told.has(word);
   };
   const [now, then] = [new Set(names), new Set(released)];
   return [

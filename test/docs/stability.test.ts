@@ -17,13 +17,18 @@ test.each(SURFACES)('%s: its names are found, and docs/stability.md says what th
   expect(page).toMatch(new RegExp(`^\\| ${surface}s? \\|`, 'im'));
 });
 
-test('a name is told by its last word, and one that is not told is found, new or gone', () => {
+test('a name is told by its last word as code, and one that is not told is found, new or gone', () => {
   const told = untoldChanges(
-    ['setting: max-age', 'rule book: a.b', 'flag: explain --har'],
-    ['setting: max-size', 'flag: explain --file'],
-    'The setting `max-age` is new. `--har` reads HAR files instead of `--file`.',
+    ['setting: max-age', 'setting: idle-timeout', 'rule book: a.b', 'rule book: a.to', 'flag: explain --har'],
+    ['setting: max-size', 'flag: explain --file', 'flag: explain --log'],
+    'The setting `max-age` is new, and leads to `GATEWAY_IDLE_TIMEOUT`. `explain --har=x` reads HAR files instead of `--file`; see --log-file.',
   );
-  expect(told).toEqual(['new: rule book: a.b', 'gone: setting: max-size']);
+  expect(told).toEqual([
+    'new: rule book: a.b',
+    'new: rule book: a.to',
+    'gone: setting: max-size',
+    'gone: flag: explain --log',
+  ]);
 });
 
 test.each([
