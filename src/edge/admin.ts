@@ -74,7 +74,7 @@ export function createEdgeAdmin(parts: EdgeAdminParts): (request: Request) => Pr
     }),
   );
   app.notFound((c) =>
-    c.json(failureBody(404, 'not-found', 'Only GET and POST /rollout are served here.'), 404),
+    c.json(failureBody(404, 'not-found', 'This address serves GET and POST /rollout alone.'), 404),
   );
   return async (request) => app.fetch(request);
 }

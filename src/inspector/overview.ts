@@ -64,7 +64,7 @@ export function overviewOf(facts: OverviewFacts): Overview {
 
 function stateSentence({ sums, origin }: OverviewFacts): string {
   const { all, migrated, onV1, passed, refusedByV2, refusedByV1, refusedByGateway, failed } = sums;
-  if (all === 0) return `No request yet. Send one to ${origin}, and it is counted here.`;
+  if (all === 0) return `No request yet. Send one to ${origin} to see it here.`;
   const parts = [
     `${count(migrated)} migrated`,
     ...(onV1 > 0 ? [`${count(onV1)} sent to V1`] : []),

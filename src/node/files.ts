@@ -343,7 +343,7 @@ function endLine(use: CertificateUse, notAfter: number, now: number): ProcessLin
     event: 'certificate-ends',
     message: isOver
       ? `certificate: ${name} ended at ${when}; connections fail until its file is renewed.`
-      : `certificate: ${name} ends at ${when}, in ${days} ${days === 1 ? 'day' : 'days'}; a renewed file is taken up while the gateway runs.`,
+      : `certificate: ${name} ends at ${when}, in ${days} ${days === 1 ? 'day' : 'days'}; renew the file, and the running gateway takes it up.`,
     fields: { use, notAfter: when },
   };
 }

@@ -462,7 +462,7 @@ export class MultipartStream implements BodyStream {
     const became = isForwarded ? this.fields.map((): FieldChange => 'unchanged') : changes.fields;
     if (this.sent.some((change, index) => !isSameChange(change, became[index])))
       return this.outOfOrder(
-        'A field behind a file changes what becomes of one before it, which is sent already',
+        'a field after a file changes one before it, which the gateway has already sent',
       );
     for (const segment of this.waiting) {
       const { field, bytes, at } = segment;

@@ -10,7 +10,7 @@ import { until } from '../support/until.ts';
 test('before the first request, the overview says so, and what holds', async () => {
   const gateway = await inspected();
   const { state, items } = await gateway.readJson<Overview>('/overview');
-  expect(state).toBe(`No request yet. Send one to ${gateway.origin}, and it is counted here.`);
+  expect(state).toBe(`No request yet. Send one to ${gateway.origin} to see it here.`);
   expect(items.map(({ level, place }) => `${level} ${place.view}`)).toEqual([
     'note hour',
     'good rollout',

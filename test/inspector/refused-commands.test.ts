@@ -29,7 +29,7 @@ describe('a command that is refused', () => {
     for (const path of ['/rollout', '/clients', '/entries/1/resend'])
       expect(await refused(path, '{}', 'text/plain')).toBe('Send application/json.');
     expect(await refused('/clients', '{"client":"0123456789abcdef","name":"acme"}')).toBe(
-      'Names are kept in a file: set GATEWAY_CLIENT_NAMES, and start the gateway again.',
+      'The gateway keeps names in a file: set GATEWAY_CLIENT_NAMES, and start it again.',
     );
     expect(await refused('/entries/1/resend', '{"key":"k"}')).toBe(
       'Set GATEWAY_INSPECTOR_RESEND=v2 to allow this.',

@@ -247,7 +247,7 @@ describe('the other routes', () => {
     for (const client of ['zz', ''])
       expect(await detail(alone, client)).toBe('No recent V1 request comes from a single matching client.');
     expect(await detail(replica, 'zz')).toBe(
-      'No recent V1 request to this replica comes from a single matching client; a guide is made of the requests that one replica keeps.',
+      'No recent V1 request to this replica comes from a single matching client; a guide comes from the requests that one replica keeps.',
     );
   });
 

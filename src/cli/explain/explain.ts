@@ -138,7 +138,7 @@ function missingFlags({ operation, method, target }: ExplainOptions): string | u
     return `--target is missing: with --method ${method}, give the path as well, such as --target /api/v1/clients.`;
   if (target !== undefined)
     return `--method is missing: with --target ${target}, give the method as well, such as --method POST.`;
-  return '--operation is missing: a body alone does not say what it is sent to. Give --operation <id>, such as --operation create_client, or --method and --target.';
+  return '--operation is missing: a body alone names no operation. Give --operation <id>, such as --operation create_client, or --method and --target.';
 }
 
 /** A request with its explanation, and that of a response to it where one was given. */

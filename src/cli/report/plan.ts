@@ -126,7 +126,7 @@ async function rehearse(
   const result = rehearsal.result(names, read.gaps);
   const left = windows.left.map((id) =>
     id === 'newcomers'
-      ? 'newcomers is left out: the logs cover fewer than the 14 days for which clients are learned.'
+      ? 'newcomers is left out: the gateway learns clients for 14 days, and the logs cover fewer.'
       : `${id} is left out: it has no begin and end, or the logs cover no day like it.`,
   );
   const time = (at: number): string => new Date(at).toISOString();
@@ -176,7 +176,7 @@ async function windowsOf(
   if (given.includes('-'))
     return {
       fault:
-        'The dates of a rule book are moved to days of the logs, which are read twice: give files, or --window.',
+        "The plan moves the rule book's dates to days of the logs, and reads those twice: give files, or --window.",
     };
   const span = { since: Number.POSITIVE_INFINITY, until: Number.NEGATIVE_INFINITY };
   const read = await readLogs(given, { add: ({ time }) => widen(span, Date.parse(time)) }, undefined);

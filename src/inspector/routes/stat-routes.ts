@@ -290,7 +290,7 @@ async function guideOf(
 function noGuide({ totals }: InspectorParts): string {
   if (totals.coverage().kind === 'gateway')
     return 'No recent V1 request comes from a single matching client.';
-  return 'No recent V1 request to this replica comes from a single matching client; a guide is made of the requests that one replica keeps.';
+  return 'No recent V1 request to this replica comes from a single matching client; a guide comes from the requests that one replica keeps.';
 }
 
 function acceptedFormat(accept: string): 'json' | 'csv' | 'md' {
@@ -313,7 +313,7 @@ export function clientRoutes(app: Hono, parts: InspectorParts): void {
     if (request === undefined)
       return c.json(failureBody(400, 'bad-request', 'Send {"client": hash, "name": text}.'), 400);
     if (parts.nameClient === undefined) {
-      const detail = 'Names are kept in a file: set GATEWAY_CLIENT_NAMES, and start the gateway again.';
+      const detail = 'The gateway keeps names in a file: set GATEWAY_CLIENT_NAMES, and start it again.';
       return c.json(failureBody(422, 'no-names-file', detail), 422);
     }
     const outcome = parts.nameClient(request.client, request.name);

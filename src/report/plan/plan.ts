@@ -631,7 +631,7 @@ function unknownParts(
     ...(omitted + tally.omittedClients === 0
       ? []
       : [
-          `${counted(omitted + tally.omittedClients, 'request')} of more clients than a plan can hold are left out.`,
+          `${counted(omitted + tally.omittedClients, 'request')} come from more clients than a plan can hold, and are left out.`,
         ]),
     ...(gaps.length === 0
       ? []

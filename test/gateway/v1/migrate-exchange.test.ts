@@ -767,7 +767,9 @@ describe('explained offline', () => {
   test('check says that nothing can be derived from it', async () => {
     const { ruleBook } = await load(FILES);
     expect(ruleBookWarnings(ruleBook)).toContainEqual(
-      expect.stringMatching(/^operation "list_bills": nobody can derive the bodies that \.\/pages\.js returns/),
+      expect.stringMatching(
+        /^operation "list_bills": nobody can derive the bodies that \.\/pages\.js returns/,
+      ),
     );
   });
 });

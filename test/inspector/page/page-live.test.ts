@@ -28,7 +28,7 @@ describe('at 1,000 exchanges a second', () => {
     try {
       const { page, complaints } = await browser.open(`${adminOrigin}/?view=traffic`);
       const sample = page.getByTitle(
-        'Only a sample is shown at this rate. Pause or filter to see every exchange.',
+        'At this rate the page shows only a sample. Pause or filter to see every exchange.',
       );
       await sample.getByText(/^showing 1 of [23] failures, 1 of 1[0-9] others$/).waitFor();
       expect(await page.locator('.entry').count()).toBeLessThan(60);

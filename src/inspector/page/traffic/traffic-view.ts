@@ -138,7 +138,7 @@ function flow(view: LiveView, live: LiveEntries): VNode {
             class: 'sample',
             title: paused
               ? 'The gateway keeps failures for longer than other exchanges.'
-              : 'Only a sample is shown at this rate. Pause or filter to see every exchange.',
+              : 'At this rate the page shows only a sample. Pause or filter to see every exchange.',
           },
           sample,
         ),
