@@ -8,7 +8,7 @@ type BreakerState = 'closed' | 'open' | 'probing';
 interface BreakerOptions {
   /** Consecutive failed requests that open the circuit; 0 never opens it. */
   readonly failures: number;
-  /** Maximum time between two probes, in milliseconds. */
+  /** Maximum time between two probes in milliseconds, while fewer than five have no outcome. */
   readonly openMs: number;
   /** Monotonic clock, in milliseconds. */
   readonly now: () => number;
@@ -82,9 +82,7 @@ export class CircuitBreaker {
   succeeded(): void {
     this.failureCount = 0;
     this.isAwaited = false;
-    if (this.state === 'closed') return;
-    this.probes = 0;
-    this.changeState('closed');
+    if (this.state !== 'closed') this.changeState('closed');
   }
 
   /**
@@ -182,7 +180,7 @@ export class RetryBudget {
     this.now = now;
   }
 
-  /** Counts a request that is sent for the first time at `now`. */
+  /** Counts a request that is sent for the first time at `now`, which may be before the last `acquire`. */
   count(now: number): void {
     this.advance(now);
     const slot = this.second % SLOTS;
@@ -200,6 +198,7 @@ export class RetryBudget {
 
   private advance(now: number): void {
     const second = Math.floor(now / SLOT_MS);
+    if (second <= this.second) return;
     for (let count = Math.min(second - this.second, SLOTS); count > 0; count -= 1) {
       const slot = (second - count + 1) % SLOTS;
       this.requests[slot] = 0;

@@ -123,6 +123,26 @@ describe('the circuit breaker', () => {
     expect(circuit.state).toBe('probing');
   });
 
+  test('takes the end of a probe from before it closed for no end of a later one', () => {
+    const { circuit, pass } = breaker();
+    const admitsAfter100 = (): boolean => {
+      pass(100);
+      return circuit.admit();
+    };
+    const outage = (): void => {
+      circuit.failed();
+      circuit.failed();
+    };
+    outage();
+    expect([admitsAfter100(), admitsAfter100()]).toEqual([true, true]);
+    circuit.succeeded();
+    outage();
+    expect([admitsAfter100(), admitsAfter100(), admitsAfter100()]).toEqual([true, true, true]);
+    circuit.probeOver();
+    circuit.probeOver();
+    expect([admitsAfter100(), admitsAfter100(), admitsAfter100()]).toEqual([true, true, false]);
+  });
+
   test('opens for a probe that fails, though another one was sent after it', () => {
     const { circuit, pass } = breaker();
     circuit.failed();
@@ -198,4 +218,7 @@ test('a fifth of the requests of ten seconds may be resent, and ten in any case'
   expect(taken()).toBe(0);
   now = 100_000;
   expect(taken()).toBe(10);
+  // A request of the second before takes nothing back.
+  budget.count(99_999);
+  expect(taken()).toBe(0);
 });

@@ -123,6 +123,8 @@ export class ChunkedBody extends SocketBody {
 
 /** Maximum bytes of the names and values of a chunk's extensions, as in Node's server. */
 const EXTENSION_BYTES = 16 * 1024;
+/** Maximum bytes of the whole line: separators and zeros are neither names nor digits, and each costs a step (as CVE-2024-22019). */
+const LINE_BYTES = 2 * EXTENSION_BYTES;
 /** Significant digits that a size of 64 bits can have. */
 const SIZE_DIGITS = 16;
 
@@ -147,13 +149,15 @@ type ChunkLineState =
 /**
  * The line before a chunk, read byte by byte: its size, and extensions, which are dropped (RFC 9112 §7.1.1). It accepts exactly what
  * Node's parser accepts, to which a differential fuzzer holds it: there, names and values of extensions may be empty, though the grammar
- * asks for a token. To refuse those would buy nothing: extensions are dropped, and their line ends with its CRLF for every reader.
+ * asks for a token. To refuse those would buy nothing: extensions are dropped, and their line ends with its CRLF for every reader. Only
+ * its length has a limit of the gateway's own.
  */
 class ChunkLine {
   /** The size of the chunk in bytes, once the line is read. */
   size = 0;
   private state: ChunkLineState = 'first-digit';
   private digits = 0;
+  private length = 0;
   private extensionBytes = 0;
 
   /** Begins a new line. */
@@ -161,13 +165,16 @@ class ChunkLine {
     this.size = 0;
     this.state = 'first-digit';
     this.digits = 0;
+    this.length = 0;
     this.extensionBytes = 0;
   }
 
   /** Reads the next byte of the line; true at its end, undefined when it is not the line of a chunk. */
   read(code: number): boolean | undefined {
     const next = this.next(code);
-    if (next === undefined || this.extensionBytes > EXTENSION_BYTES) return undefined;
+    this.length += 1;
+    if (next === undefined || this.extensionBytes > EXTENSION_BYTES || this.length > LINE_BYTES)
+      return undefined;
     if (next === 'end') return true;
     this.state = next;
     return false;
@@ -252,10 +259,11 @@ class ChunkedTrailers {
   private length = 0;
   /** Offset of the line that is read. */
   private line = 0;
-  /** Bytes of names and values so far. */
+  /** Bytes of names and values so far, and of white space in front of these. */
   private counted = 0;
+  private spaces = 0;
 
-  /** `limit` is the maximum size of its names and values in bytes. */
+  /** `limit` is the maximum size of its names and values in bytes, and that of the white space. */
   constructor(limit: number) {
     this.limit = limit;
   }
@@ -272,7 +280,8 @@ class ChunkedTrailers {
     if (next === undefined) return undefined;
     if (next === 'end') return true;
     if (next === 'name' || next === 'value') this.counted += 1;
-    if (this.counted >= this.limit) return undefined;
+    else if (next === 'before-value') this.spaces += 1;
+    if (Math.max(this.counted, this.spaces) >= this.limit) return undefined;
     if (code === COLON || (next !== 'before-value' && next !== 'last-lf')) this.add(code);
     this.state = next;
     return false;

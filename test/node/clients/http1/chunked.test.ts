@@ -140,6 +140,18 @@ describe("chunks are read as Node's parser reads them", () => {
     expect(read(`0\r\na: ${'b'.repeat(LIMIT)}\r\n\r\n`)).toBe('faulty');
   });
 
+  // Attack: bytes that are neither data nor names, without end, each of which costs a step (as CVE-2024-22019).
+  test.each([
+    ['1', ';', 'a\r\nx\r\n0\r\n\r\n'],
+    ['1', ';=', '\r\nx\r\n0\r\n\r\n'],
+    ['', '0', '1\r\nx\r\n0\r\n\r\n'],
+    ['0\r\na:', ' ', 'b\r\n\r\n'],
+    ['0\r\na:', '\t', '\r\n\r\n'],
+  ])('%j and %j again and again have an end, though Node reads on', (start, piece, end) => {
+    expect(read(start + piece.repeat(LIMIT / 2 - 1) + end)).not.toBe('faulty');
+    expect(read(start + piece.repeat(40_000))).toBe('faulty');
+  });
+
   const oddities = [
     '\r',
     '\n',
