@@ -630,7 +630,7 @@ function mapped(
   headers: HeaderList,
 ): { readonly status: number; readonly headers: HeaderList } {
   const head = { status: parts.status, headers, reason: undefined, lines: undefined };
-  return mappedHead(head, requestFacts(parts).operation);
+  return mappedHead(head, requestFacts(parts), parts.rules);
 }
 
 /** Returns the header fields for the client: links lead to V1, and the end of V1 is announced in the final ones. */

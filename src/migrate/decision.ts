@@ -44,7 +44,7 @@ import {
 import type { DecodedBody } from './decode-web-body.ts';
 import { bufferFull, type Failure, failure, type FailureCode, failureOf } from './failure.ts';
 import { overriddenMethod, type OverriddenMethod, withoutMethod } from './method-override.ts';
-import { representationPlan, transformsRepresentation } from './migrated.ts';
+import { askedOperation, representationPlan, transformsRepresentation } from './migrated.ts';
 import { Preflight } from './preflight.ts';
 
 /** The parts of a request that are known before its body is read. */
@@ -356,7 +356,7 @@ function decideTarget(
   const preflight = Preflight.of({ method, asked: head.preflightMethod, rest: target.rest }, rules);
   const operation = rules.match(method, target.rest);
   // A HEAD asks for what a GET of the same target would get (RFC 9110 §9.3.2).
-  const asked = method === 'HEAD' && operation === undefined ? rules.match('GET', target.rest) : operation;
+  const asked = askedOperation({ method, rest: target.rest, operation }, rules);
   const received = seen?.query ?? target.query;
   const rewritten = rules.headerPlan(asked)?.request(head.forwardedHeaders, received);
   const refused = rewritten !== undefined && 'code' in rewritten;

@@ -66,14 +66,22 @@ export function contentlessFields(
     : codedResponseFields(fields, coding, undefined);
 }
 
+/** The operation of a request; of a HEAD without one of its own, that of the GET that it stands for (RFC 9110 §9.3.2). */
+export function askedOperation(
+  { method, rest, operation }: RequestFacts,
+  rules: Pick<CompiledRuleBook, 'match'>,
+): Operation | undefined {
+  return method === 'HEAD' && operation === undefined ? rules.match('GET', rest) : operation;
+}
+
 /** The status that a V1 client gets for one of V2. */
-export function mappedStatus(status: number, operation: Operation | undefined): number {
-  return operation?.status?.find(({ from }) => from === status)?.to ?? status;
+export function mappedStatus(status: number, request: RequestFacts, rules: CompiledRuleBook): number {
+  return askedOperation(request, rules)?.status?.find(({ from }) => from === status)?.to ?? status;
 }
 
 /** The head of V2's response with the status that a V1 client gets: the same where that is V2's. */
-export function mappedHead(head: ResponseHead, operation: Operation | undefined): ResponseHead {
-  const status = mappedStatus(head.status, operation);
+export function mappedHead(head: ResponseHead, request: RequestFacts, rules: CompiledRuleBook): ResponseHead {
+  const status = mappedStatus(head.status, request, rules);
   if (status === head.status) return head;
   const { is10 } = head;
   return { status, reason: undefined, headers: framedFor(status, head), lines: undefined, is10 };
@@ -100,13 +108,9 @@ const FIELDS_OF_CONTENT = new FieldNames([
   'trailer',
 ]);
 
-/** Returns the plan for the header fields of a request and its response; that of the GET for a HEAD without an operation of its own. */
-export function headerPlanOf(
-  { method, rest, operation }: RequestFacts,
-  rules: CompiledRuleBook,
-): HeaderPlan | undefined {
-  const asked = method === 'HEAD' && operation === undefined ? rules.match('GET', rest) : operation;
-  return rules.headerPlan(asked);
+/** Returns the plan for the header fields of a request and its response. */
+export function headerPlanOf(request: RequestFacts, rules: CompiledRuleBook): HeaderPlan | undefined {
+  return rules.headerPlan(askedOperation(request, rules));
 }
 
 /** Reason why a response that a rule applies to is not rewritten, as logged. */

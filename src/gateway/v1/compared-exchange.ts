@@ -277,7 +277,7 @@ export class ShadowExchange extends ObserveExchange {
     }
     const { status, headers, body: received } = v2;
     const compare = (body: Uint8Array, made = status): void => {
-      const mapped = mappedStatus(made, this.decision.operation);
+      const mapped = mappedStatus(made, this.requestFacts, this.rules);
       this.onCompared(this.gateway.comparisons.compare(v1, repeat, { status: mapped, body }));
     };
     const decided = decideResponse(status, headers, this.responseLimit, this.rules.ruleBook.policies.media);
@@ -371,7 +371,7 @@ export class VerifyExchange extends MigrateExchange {
       this.v2Outcome = outcome;
     });
     this.copy.head({
-      status: mappedStatus(head.status, this.decision.operation),
+      status: mappedStatus(head.status, this.requestFacts, this.rules),
       headers: head.headers,
     });
   }

@@ -171,7 +171,7 @@ export class V1Exchange
     const isShielded = this.rules.ruleBook.rollout?.shield !== undefined;
     if (head.status === 429 && isShielded)
       this.rateLimitReset = new RateLimitReset(head.headers, this.gateway.parts.time());
-    const mapped = this.isFromV2 ? mappedHead(head, this.decision.operation) : head;
+    const mapped = this.isFromV2 ? mappedHead(head, this.requestFacts, this.rules) : head;
     if (mapped !== head) this.entry.upstreamStatus = head.status;
     this.dropsContent = mapped !== head && !hasContent(mapped.status);
     super.head(mapped);
@@ -641,7 +641,7 @@ export class V1Exchange
     return this.origin.version === 'v2';
   }
 
-  private get requestFacts(): RequestFacts {
+  protected get requestFacts(): RequestFacts {
     const { method, target, operation } = this.decision;
     return { method, rest: target.rest, operation };
   }
