@@ -198,7 +198,9 @@ export class JsonPatchPlan {
     const document = JsonDocument.read(outcome.body);
     if (!(document instanceof JsonDocument)) return { pointer, records: [] };
     const found = chainOf(document, steps, isObject);
-    return found === undefined ? undefined : { pointer: found, records: outcome.records };
+    if (found === 'several' || outcome.records.some(({ rule }) => rule === 'join'))
+      return { refusal: ofAnotherSize(pointer) };
+    return found === 'none' ? undefined : { pointer: found, records: outcome.records };
   }
 
   /** The value that V2 gets at `place` for one of the client at `pointer`. */
@@ -215,9 +217,7 @@ export class JsonPatchPlan {
     const document = JsonDocument.read(outcome.body);
     const bytes = document instanceof JsonDocument ? onlyValueAt(document, place) : undefined;
     if (bytes !== undefined) return { bytes, records: outcome.records };
-    const detail =
-      'The value of an operation goes to several places of the resource: patch its members one by one.';
-    return { refusal: { code: 'unconvertible-value', status: 422, detail, pointer } };
+    return { refusal: ofAnotherSize(pointer) };
   }
 
   /** The edits that take away what a pointer names. */
@@ -251,6 +251,13 @@ export function compileJsonPatches(book: RuleBook): JsonPatchPlans {
 
 function saysNothingOfAbsent({ rule }: RequestRule): boolean {
   return rule !== 'set' && rule !== 'default';
+}
+
+/** V2 has in several members what an operation names, or in one with others: no pointer says that. */
+function ofAnotherSize(pointer: string): Refusal {
+  const detail =
+    'V2 has what an operation names in several members, or in one with others: patch smaller parts, or send the whole resource.';
+  return { code: 'unconvertible-value', status: 422, detail, pointer };
 }
 
 function malformedPatch(pointer: string, expected: string): Refusal {
@@ -349,8 +356,8 @@ function isIndex(step: string): boolean {
   return step === '-' || /^(?:0|[1-9]\d*)$/.test(step);
 }
 
-/** The pointer to the only value of a body, which may be an empty object; undefined where the rules took it away. */
-function chainOf(document: JsonDocument, steps: readonly string[], isObject: boolean): string | undefined {
+/** The pointer to the only value of a body, which may be an empty object; `none` where the rules took it away. */
+function chainOf(document: JsonDocument, steps: readonly string[], isObject: boolean): string {
   const indexes = steps.filter(isIndex);
   const path: string[] = [];
   for (let node = document.root; ;) {
@@ -359,8 +366,8 @@ function chainOf(document: JsonDocument, steps: readonly string[], isObject: boo
     if (kind === 'string' || kind === 'scalar' || (kind === 'array' && indexes.length === 0))
       return pointerOf(path);
     const [child, ...others] = document.childrenOf(node);
-    if (others.length > 0) return undefined;
-    if (child === undefined) return isObject ? pointerOf(path) : undefined;
+    if (others.length > 0) return 'several';
+    if (child === undefined) return isObject ? pointerOf(path) : 'none';
     path.push(kind === 'array' ? (indexes.shift() ?? '0') : document.nameOf(child));
     node = child;
   }

@@ -110,6 +110,19 @@ describe('what cannot be migrated is refused', () => {
     expect(outcomeOf('[{"op":"add","path":"/who","value":{"name":1,"b":2}}]', planFor({}, [scale]))).toBe(
       'unconvertible-value /0/value',
     );
+    const separated = { in: [], with: ', ', at: 'last' } as const;
+    const split: RequestRule = { rule: 'split', member: 'name', to: ['first', 'last'], ...separated };
+    const join: RequestRule = { rule: 'join', members: ['first', 'last'], to: 'name', ...separated };
+    for (const operation of ['"op":"replace","value":"a, b",', '"op":"remove",', '"op":"test","value":"",']) {
+      const parts = planFor({}, [split]);
+      expect(outcomeOf(`[{${operation}"path":"/name"}]`, parts)).toBe('unconvertible-value /0/path');
+      expect(outcomeOf(`[{${operation}"path":"/last"}]`, planFor({}, [join]))).toBe(
+        'unconvertible-value /0/path',
+      );
+    }
+    expect(outcomeOf('[{"op":"move","from":"/name","path":"/x"}]', planFor({}, [split]))).toBe(
+      'unconvertible-value /0/from',
+    );
     expect(outcomeOf('[{"op":"add","path":"/x","value":{"old":1,"old":2}}]')).toBe(
       '[{"op":"add","path":"/x","value":{"old":1,"old":2}}]',
     );
