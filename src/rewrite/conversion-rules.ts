@@ -239,13 +239,10 @@ export function join(rule: CompiledJoin, run: Run, object: DraftObject): Stop | 
 }
 
 /** A `split` rule, compiled. */
-export interface CompiledSplit extends CompiledRule {
+export interface CompiledSplit extends CompiledRule, Splitting {
   readonly rule: 'split';
   readonly path: readonly number[];
   readonly id: number;
-  readonly ids: readonly number[];
-  readonly with: string;
-  readonly at: 'first' | 'last';
 }
 
 /** Compiles a `split` rule. */
@@ -258,6 +255,7 @@ export function compileSplit(rule: SplitRule, base: CompiledRule, names: NameTab
     ids: rule.to.map((name) => names.add(name)),
     with: rule.with,
     at: rule.at,
+    none: rule.isOfTexts === true ? '""' : NULL,
   };
 }
 
@@ -287,10 +285,13 @@ interface Splitting {
   readonly ids: readonly number[];
   readonly with: string;
   readonly at: 'first' | 'last';
+  /** The JSON text of a value that is none, null when absent: each part of it is the same. */
+  readonly none?: string;
 }
 
 function partsOf(rule: Splitting, json: string | undefined): readonly string[] | undefined {
-  if (json === NULL) return rule.ids.map(() => NULL);
+  const { none = NULL } = rule;
+  if (json === none) return rule.ids.map(() => none);
   return json === undefined ? undefined : splitString(json, rule.with, rule.ids.length, rule.at);
 }
 

@@ -11,6 +11,7 @@ import {
   DraftElement,
   type DraftMember,
   DraftObject,
+  printDraft,
 } from './draft.ts';
 import { BUFFER_FULL, Plan } from './plan.ts';
 import { METHOD_OVERRIDE, type Records, type Refusal, type Rewrite, tooDeep } from './records.ts';
@@ -132,8 +133,12 @@ export class FormPlan {
     return { verdict: 'rewritten', body: rewritten, edits, records, patch, omitted };
   }
 
-  /** Applies the rules to fields; returns what they did, or why they do not apply. */
-  apply(fields: readonly FormField[], memory: WorkMemory | undefined): FormChanges | Stopped {
+  /** Applies the rules to fields; returns what they did, or why they do not apply. Fields that rules make are sent at `additions`. */
+  apply(
+    fields: readonly FormField[],
+    memory: WorkMemory | undefined,
+    additions: 'in-place' | 'behind-all' = 'in-place',
+  ): FormChanges | Stopped {
     const named = fields.find((field) => this.namesMethod(field));
     if (named !== undefined) return { verdict: 'refused', refusal: otherMethod(named.value) };
     if (this.plan.isEmpty) return { verdict: 'unchanged', body: EMPTY, records: [] };
@@ -150,9 +155,26 @@ export class FormPlan {
         return { verdict: 'refused', refusal: applied.refusal };
       case 'forward':
         return { verdict: 'unchanged', body: EMPTY, records: [], note: applied.note };
-      case 'applied':
-        return { ...new DraftFields(applied.draft, model, fields).changes(), records: applied.records };
+      case 'applied': {
+        const changes = new DraftFields(applied.draft, model, fields).changes();
+        const isInPlace = additions === 'in-place';
+        if (
+          changesLists(changes, fields) &&
+          !isSaid(applied.draft, model, fieldsAfter(changes, fields, isInPlace))
+        )
+          return this.unsayable();
+        return { ...changes, records: applied.records };
+      }
     }
+  }
+
+  private unsayable(): Stopped {
+    const code = 'unconvertible-value';
+    if (this.book.policies.value === 'forward')
+      return { verdict: 'unchanged', body: EMPTY, records: [], note: code };
+    const detail =
+      'A form cannot say the lists that V2 would get: number their elements ([0], [1]), or send JSON.';
+    return { verdict: 'refused', refusal: { code, status: 422, detail } };
   }
 
   private namesMethod({ name, value }: FormField): boolean {
@@ -250,7 +272,7 @@ function ruleInText(rule: RequestRule): RequestRule {
     const value = JsonDocument.read(encoder.encode(rule.json));
     return value instanceof JsonDocument ? { ...rule, ...inTexts(value, value.root) } : rule;
   }
-  if ('conversion' in rule) return { ...rule, isOfTexts: true };
+  if ('conversion' in rule || rule.rule === 'split') return { ...rule, isOfTexts: true };
   if (rule.rule !== 'map') return rule;
   const values = rule.values.map(({ from, to }) => ({
     from: scalarOf(from.text),
@@ -538,6 +560,71 @@ function encoded(text: string): string {
   return encodeURIComponent(text).replaceAll('%20', '+');
 }
 
+/** True where rules change a field in a list `[]`: by its name alone nobody tells one element from the next. */
+function changesLists(
+  { fields: changes, added }: Omit<FormChanges, 'records'>,
+  fields: readonly FormField[],
+): boolean {
+  return (
+    added.some(isInList) ||
+    changes.some((change, at) => {
+      const [before, after] = [fields[at], typeof change === 'string' ? undefined : change.name];
+      return change !== 'unchanged' && (isInList({ name: after ?? [] }) || isInList(before ?? { name: [] }));
+    })
+  );
+}
+
+function isInList({ name }: Pick<FormField, 'name'>): boolean {
+  return name.some(({ text }) => text === '');
+}
+
+/** The fields that V2 gets. */
+function fieldsAfter(
+  { fields: changes, added }: Omit<FormChanges, 'records'>,
+  fields: readonly FormField[],
+  isInPlace: boolean,
+): readonly FormField[] {
+  const additions = Map.groupBy(added, ({ after }) => (isInPlace ? after : fields.length - 1));
+  const kept = fields.flatMap((field, at) => {
+    const change = changes[at] ?? 'unchanged';
+    const own =
+      typeof change === 'string'
+        ? field
+        : { name: change.name ?? field.name, value: change.value ?? field.value };
+    return [...(change === 'removed' ? [] : [own]), ...(additions.get(at) ?? [])];
+  });
+  return [...(additions.get(-1) ?? []), ...kept];
+}
+
+/** True where fields say what rules made of the model, but for objects and lists that are empty: a form has none. */
+function isSaid(draft: Draft, model: FormModel, fields: readonly FormField[]): boolean {
+  const made = applyEdits(model.text, printDraft(draft, []).edits(model.text, draft.tape, 0));
+  return meaningOf(made) === meaningOf(new FormModel(fields).text);
+}
+
+/** A text that is the same for JSON texts that a form says alike. */
+function meaningOf(json: Uint8Array): string | undefined {
+  const document = JsonDocument.read(json);
+  return document instanceof JsonDocument ? meaningAt(document, document.root, true) : undefined;
+}
+
+function meaningAt(document: JsonDocument, node: number, isRoot: boolean): string | undefined {
+  const kind = document.kindOf(node);
+  if (kind === 'string' || kind === 'scalar') return JSON.stringify(textOf(document.valueOf(node)));
+  const children = [...document.childrenOf(node)];
+  const names = children.map((child) => (kind === 'array' ? '' : document.nameOf(child)));
+  const inner = children.map((child) => meaningAt(document, child, false));
+  const isNumbers = !isRoot && names.every((name) => /^\d+$/.test(name));
+  if (kind === 'array' || (isNumbers && new Set(names).size === names.length)) {
+    const elements = inner.filter((meaning) => meaning !== undefined);
+    return elements.length === 0 ? undefined : `[${elements.join(',')}]`;
+  }
+  const members = new Map(names.map((name, at) => [name, inner[at]]));
+  const said = [...members].filter(([, meaning]) => meaning !== undefined);
+  const texts = said.map(([name, meaning]) => `${JSON.stringify(name)}:${meaning}`).sort();
+  return texts.length === 0 ? undefined : `{${texts.join(',')}}`;
+}
+
 interface Leaf {
   readonly field: number;
 }
@@ -781,7 +868,9 @@ class DraftFields {
     if (literal !== undefined) {
       const name = steps.map((step) => namePart(step, this.fields[this.last]?.name ?? []));
       this.added.push({ after: this.last, name, value: textOf(literal) });
-    } else if (value instanceof DraftObject) this.object(value, steps);
+    } else if (value !== undefined && value.node >= 0)
+      this.value(value, value.node, steps, value.origin === undefined ? -1 : partOfHolder(value.origin));
+    else if (value instanceof DraftObject) this.object(value, steps);
     else {
       const element = [...steps, { text: '', part: -1 }];
       for (const made of value?.elements ?? []) this.add(made.literal, made.value, element);

@@ -374,13 +374,17 @@ export class MultipartStream implements BodyStream {
     const { contentStart, headerStart } = this;
     const parts = head.name === undefined ? [] : namePartsOf(head.name);
     const changes =
-      head.name === undefined ? undefined : this.rules.forms.apply([{ name: parts, value: '' }], undefined);
+      head.name === undefined
+        ? undefined
+        : this.rules.forms.apply([{ name: parts, value: '' }], undefined, 'behind-all');
     const change = changes !== undefined && 'fields' in changes ? changes.fields[0] : undefined;
     if (
       changes === undefined ||
       !('fields' in changes) ||
       typeof change !== 'object' ||
-      change.name === undefined
+      change.name === undefined ||
+      // A file is no text that rules split or join.
+      change.value !== undefined
     ) {
       this.pass(contentStart);
       return;
@@ -455,7 +459,7 @@ export class MultipartStream implements BodyStream {
     this.work += this.fields.length;
     if (this.hasSent && this.work > MAX_FIELDS_READ)
       return this.outOfOrder('fields come after too many files');
-    const changes = this.rules.forms.apply(this.fields, unlimitedMemory);
+    const changes = this.rules.forms.apply(this.fields, unlimitedMemory, 'behind-all');
     if ('verdict' in changes && changes.verdict === 'refused') return changes.refusal;
     const isForwarded = 'verdict' in changes;
     if (isForwarded) this.note ??= changes.note;

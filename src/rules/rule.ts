@@ -114,6 +114,8 @@ export interface SplitRule extends Separated {
   readonly member: string;
   readonly in: Path;
   readonly to: readonly string[];
+  /** True where every value is a text, as in a form, which says null by an empty one. */
+  readonly isOfTexts?: true;
 }
 
 /** A request rule: one declaration for the body of a V1 request. A closed union. */

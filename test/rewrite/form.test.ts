@@ -8,6 +8,7 @@ import type { Conversion } from '../../src/rules/conversion.ts';
 import type { RequestRule } from '../../src/rules/rule.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 import { bookOf, planOf } from '../support/plan-of.ts';
+import { readForm, withoutEmpty } from '../support/form-reader.ts';
 import { bytesOf, editsOf, textOf } from './notation.ts';
 
 const UNWRAP: RequestRule = { rule: 'unwrap', member: 'data' };
@@ -181,89 +182,6 @@ test('edits, records and patch are those of the model', () => {
   );
 });
 
-// An independent reading of forms, as a service has it: parts into a tree, by the rules in docs/rule-book.md.
-
-type Tree = string | Tree[] | Map<string, Tree>;
-
-function treeOf(form: string): Tree {
-  const root = new Map<string, Tree>();
-  for (const pair of form.split('&')) {
-    if (pair === '') continue;
-    const [name = '', ...rest] = pair.split('=');
-    const decoded = decodeURIComponent(name.replaceAll('+', ' '));
-    const value = decodeURIComponent(rest.join('=').replaceAll('+', ' '));
-    put(
-      root,
-      [decoded.split('[')[0] ?? '', ...[...decoded.matchAll(/\[([^\]]*)\]/g)].map(([, at = '']) => at)],
-      value,
-    );
-  }
-  return root;
-}
-
-function put(holder: Map<string, Tree>, [first = '', ...rest]: readonly string[], value: string): void {
-  const [next] = rest;
-  if (next === undefined) {
-    if (holder.has(first)) throw new Error('two meanings');
-    holder.set(first, value);
-    return;
-  }
-  if (next === '') {
-    const list = holder.get(first) ?? [];
-    if (!Array.isArray(list)) throw new Error('two meanings');
-    holder.set(first, list);
-    const inner = rest.slice(1);
-    if (inner.length === 0) list.push(value);
-    else {
-      const last = list.at(-1);
-      const element = last instanceof Map && !has(last, inner) ? last : new Map<string, Tree>();
-      if (element !== last) list.push(element);
-      put(element, inner, value);
-    }
-    return;
-  }
-  const inner = holder.get(first) ?? new Map<string, Tree>();
-  if (!(inner instanceof Map)) throw new Error('two meanings');
-  holder.set(first, inner);
-  put(inner, rest, value);
-}
-
-function has(element: Map<string, Tree>, [first = '', ...rest]: readonly string[]): boolean {
-  const value = element.get(first);
-  if (value === undefined || rest.length === 0) return value !== undefined;
-  return value instanceof Map ? has(value, rest) : !Array.isArray(value);
-}
-
-/** As JSON: objects whose names are all numbers are lists; what is empty cannot be said in a form. */
-function modelOf(tree: Tree, isRoot = true): unknown {
-  if (typeof tree === 'string') return tree;
-  if (Array.isArray(tree)) return tree.map((value) => modelOf(value, false));
-  const numbered = !isRoot && [...tree.keys()].every((name) => /^\d+$/.test(name));
-  if (numbered) return [...tree.values()].map((value) => modelOf(value, false));
-  return { members: [...tree].map(([name, value]) => [name, modelOf(value, false)]) };
-}
-
-function jsonOf(model: unknown): string {
-  if (Array.isArray(model)) return `[${model.map(jsonOf).join(',')}]`;
-  if (typeof model === 'string') return JSON.stringify(model);
-  const { members } = model as { readonly members: readonly (readonly [string, unknown])[] };
-  return `{${members.map(([name, value]) => `${JSON.stringify(name)}:${jsonOf(value)}`).join(',')}}`;
-}
-
-/** Two values are equal if they differ only in empty objects and lists, and in the order of members. */
-function withoutEmpty(value: unknown): unknown {
-  if (typeof value === 'string') return value;
-  if (Array.isArray(value)) {
-    const kept = value.map(withoutEmpty).filter((one) => one !== undefined);
-    return kept.length === 0 ? undefined : kept;
-  }
-  const members = Object.entries(value as object)
-    .map(([name, inner]) => [name, withoutEmpty(inner)] as const)
-    .filter(([, inner]) => inner !== undefined)
-    .sort(([a], [b]) => (a < b ? -1 : 1));
-  return members.length === 0 ? undefined : Object.fromEntries(members);
-}
-
 const word = fc.constantFrom('a', 'b', 'c', 'd', 'é', 'x y');
 const spelled = word
   .chain((name) =>
@@ -343,20 +261,11 @@ const anyRule: fc.Arbitrary<RequestRule> = fc.oneof(
 );
 const anyRules = fc.array(anyRule, { minLength: 1, maxLength: 4 });
 
-/** The model of a form; undefined for one that says two things of one name, or in which `[]` and numbers meet. */
-function readModel(text: string): string | undefined {
-  try {
-    return jsonOf(modelOf(treeOf(text)));
-  } catch {
-    return undefined;
-  }
-}
-
 test('rewriting a form is rewriting what it says: an independent reader finds the same', () => {
   let rewritten = 0;
   fc.assert(
     fc.property(anyRules, form, (rules, text) => {
-      const model = readModel(text);
+      const model = readForm(text);
       fc.pre(model !== undefined && text !== '' && !hasTwice(text));
       const json = planOf(rules).rewrite(bytesOf(model ?? ''));
       const outcome = formPlan(rules).rewrite(bytesOf(text));
@@ -365,7 +274,7 @@ test('rewriting a form is rewriting what it says: an independent reader finds th
         return;
       }
       if (outcome.verdict === 'rewritten') rewritten += 1;
-      const found = readModel(outcomeText(outcome));
+      const found = readForm(outcomeText(outcome));
       // A name of digits is left alone by a rule in an object that is a list without its other names.
       fc.pre(!/"\d":/.test(outcomeText(json)));
       // An element of a list that becomes empty, or loses what told it from the next, cannot be said.
@@ -431,7 +340,25 @@ describe('rules for values take and write texts', () => {
     [{ rule: 'move', in: [], from: ['a'], to: ['b', 'c'] }, 'a=%41&x=1', 'b[c]=%41&x=1'],
     [{ rule: 'join', members: ['a', 'b'], in: [], to: 'c', with: ' ', at: 'last' }, 'a=1&b=2', 'c=1+2'],
     [{ rule: 'split', member: 'a', in: [], to: ['b', 'c'], with: ' ', at: 'last' }, 'a=1+2', 'b=1&c=2'],
+    [{ rule: 'split', member: 'a', in: [], to: ['b', 'c'], with: ' ', at: 'last' }, 'a=', 'b=&c='],
     [{ rule: 'list', member: 'a', in: [], to: 'b' }, 'a=1', 'b[]=1'],
+    [{ rule: 'list', member: 'a', in: [], to: 'b' }, 'a[x]=1&a[y][]=2', 'b[][x]=1&b[][y][]=2'],
+    [{ rule: 'list', member: 'a', in: [], to: 'b' }, 'a[]=1&a[]=2', 'refused unconvertible-value'],
+    [
+      { rule: 'list', member: 'q', in: ['a', '*'], to: 'b' },
+      'a[][q]=1&a[][q]=2',
+      'refused unconvertible-value',
+    ],
+    [
+      { rule: 'list', member: 'q', in: ['a', '*'], to: 'b' },
+      'a[0][q]=1&a[1][q]=2',
+      'a[0][b][]=1&a[1][b][]=2',
+    ],
+    [
+      { rule: 'strip', members: ['q'], in: ['a', '*'] },
+      'a[][q]=1&a[][x]=1&a[][q]=2&a[][y]=1',
+      'refused unconvertible-value',
+    ],
   ] satisfies readonly [RequestRule, string, string][])('%j: %s', (rule, before, after) => {
     const outcome = formPlan([rule]).rewrite(bytesOf(before));
     expect(outcome.verdict === 'refused' ? `refused ${outcome.refusal.code}` : textOf(outcome.body)).toBe(

@@ -68,10 +68,18 @@ function shortest(coefficient: bigint, exponent: number): string {
   return `${sign}${padded.slice(0, Number(power))}.${padded.slice(Number(power))}`;
 }
 
+/** How rules meet values. */
+export interface Mode {
+  /** Whether a value that cannot be converted stays. */
+  readonly keeps: boolean;
+  /** Whether all values are texts, as those of a form. */
+  readonly isText: boolean;
+}
+
 /** Applies request rules to a body, in order. */
-export function applyRules(rules: readonly RequestRule[], body: Value, keeps: boolean): Value {
+export function applyRules(rules: readonly RequestRule[], body: Value, mode: Mode): Value {
   return rules.reduce(
-    (value, rule) => at(value, 'in' in rule ? rule.in : [], (object) => step(rule, object, keeps)),
+    (value, rule) => at(value, 'in' in rule ? rule.in : [], (object) => step(rule, object, mode)),
     body,
   );
 }
@@ -87,7 +95,7 @@ function at(value: Value, path: readonly string[], change: (object: Members) => 
   return value.has(name) ? new Map([...value, [name, at(value.get(name) ?? null, rest, change)]]) : value;
 }
 
-function step(rule: RequestRule, object: Members, keeps: boolean): Members {
+function step(rule: RequestRule, object: Members, { keeps, isText }: Mode): Members {
   const has = (name: string): boolean => object.has(name);
   const get = (name: string): Value => object.get(name) ?? null;
   const without = (...names: readonly string[]): [string, Value][] =>
@@ -104,9 +112,9 @@ function step(rule: RequestRule, object: Members, keeps: boolean): Members {
     case 'strip':
       return new Map(without(...rule.members));
     case 'set':
-      return new Map([...object, [rule.member, parse(rule.json)]]);
+      return new Map([...object, [rule.member, written(rule.json, isText)]]);
     case 'default':
-      return has(rule.member) ? object : new Map([...object, [rule.member, parse(rule.json)]]);
+      return has(rule.member) ? object : new Map([...object, [rule.member, written(rule.json, isText)]]);
     case 'move': {
       const moved = taken(object, rule.from);
       return moved === undefined ? object : put(moved.rest, rule.to, moved.value);
@@ -129,8 +137,8 @@ function step(rule: RequestRule, object: Members, keeps: boolean): Members {
     case 'split': {
       if (!has(rule.member)) return object;
       const value = get(rule.member);
-      const parts =
-        value === null ? rule.to.map(() => null) : splitText(value, rule.with, rule.to.length, rule.at);
+      const isNone = value === null || (isText && value === '');
+      const parts = isNone ? rule.to.map(() => value) : splitText(value, rule.with, rule.to.length, rule.at);
       if (parts === undefined) return refuse();
       return new Map([
         ...without(rule.member, ...rule.to),
@@ -144,7 +152,7 @@ function step(rule: RequestRule, object: Members, keeps: boolean): Members {
     case 'unprefix':
     case 'date': {
       if (!has(rule.member) || get(rule.member) === null) return object;
-      const converted = convert(rule.conversion, get(rule.member));
+      const converted = (isText ? convertText : convert)(rule.conversion, get(rule.member));
       return converted === undefined ? refuse() : new Map([...object, [rule.member, converted]]);
     }
     case 'nest': {
@@ -159,8 +167,11 @@ function step(rule: RequestRule, object: Members, keeps: boolean): Members {
       return new Map([...object].filter(([name]) => rule.members.includes(name)));
     case 'map': {
       if (!has(rule.member)) return object;
-      const mapped = rule.values.find(({ from }) => isSame(get(rule.member), from));
-      return mapped === undefined ? object : new Map([...object, [rule.member, scalar(mapped.to)]]);
+      const value = get(rule.member);
+      const mapped = rule.values.find(({ from }) => (isText ? value === from.text : isSame(value, from)));
+      if (mapped === undefined) return object;
+      const to = scalar(mapped.to);
+      return new Map([...object, [rule.member, isText ? texts(to) : to]]);
     }
     case 'unwrap': {
       if (!has(rule.member)) return object;
@@ -212,6 +223,30 @@ function splitText(
   return where === 'first'
     ? [...pieces.slice(0, count - 1), pieces.slice(count - 1).join(by)]
     : [pieces.slice(0, pieces.length - count + 1).join(by), ...pieces.slice(pieces.length - count + 1)];
+}
+
+function written(json: string, isText: boolean): Value {
+  return isText ? texts(parse(json)) : parse(json);
+}
+
+/** The same value in texts. */
+function texts(value: Value): Value {
+  if (value instanceof Map) return new Map([...value].map(([name, inner]) => [name, texts(inner)]));
+  if (Array.isArray(value)) return value.map(texts);
+  if (isDigits(value)) return value.digits;
+  return value === null ? '' : String(value);
+}
+
+/** What a conversion makes of a text, where values have no types; undefined for one that cannot be converted. */
+export function convertText(conversion: Conversion, text: Value): Value | undefined {
+  if (text === '' || typeof text !== 'string') return text === '' ? text : undefined;
+  const isOfNumber =
+    conversion.rule === 'scale' ||
+    conversion.rule === 'quote' ||
+    (conversion.rule === 'date' && conversion.from === 'epoch');
+  if (isOfNumber && !NUMBER.test(text)) return undefined;
+  const converted = convert(conversion, isOfNumber ? { digits: text } : text);
+  return converted === undefined ? undefined : texts(converted);
 }
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
