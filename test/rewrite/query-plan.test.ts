@@ -161,7 +161,7 @@ const conversions: fc.Arbitrary<QueryRule> = fc
       { rule: 'date', from: 'epoch', to: 'date', zone: 'UTC', at: 0 },
     ),
   )
-  .map(([parameter, conversion]) => ({ rule: conversion.rule, parameter, conversion }) as QueryConversion);
+  .map(([parameter, conversion]) => ({ rule: conversion.rule, parameter, conversion }));
 type QueryConversion = Extract<QueryRule, { conversion: unknown }>;
 const anyRule: fc.Arbitrary<QueryRule> = fc.oneof(
   fc

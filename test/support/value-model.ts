@@ -234,7 +234,7 @@ function texts(value: Value): Value {
   if (value instanceof Map) return new Map([...value].map(([name, inner]) => [name, texts(inner)]));
   if (Array.isArray(value)) return value.map(texts);
   if (isDigits(value)) return value.digits;
-  return value === null ? '' : String(value);
+  return value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** What a conversion makes of a text, where values have no types; undefined for one that cannot be converted. */
