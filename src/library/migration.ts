@@ -10,6 +10,7 @@ import {
   decide,
   editsOf,
   formatOf,
+  isReadAsJson,
   makesBody,
   migrateBody,
   type MigrateDecision,
@@ -17,6 +18,7 @@ import {
   refusalForm,
   streamedFormat,
   verdictOf,
+  withMadeBody,
 } from '../migrate/decision.ts';
 import { type DecodedBody, decodeWebBody } from '../migrate/decode-web-body.ts';
 import { JsonDocument } from '../json/document.ts';
@@ -485,10 +487,12 @@ class RewrittenV1Request implements FinishedRequest {
     const { operation, method, target, body } = decision;
     if (ruled.verdict === 'refused' || operation === undefined || !transformsRequest(parts)) return ruled;
     const query = queryOf(ruled.target);
-    const isJson = body.action === 'rewrite' && formatOf(body) === 'json';
+    const isJson = isReadAsJson(body);
     const read = ruled.verdict === 'rewritten' ? ruled.body : decoded instanceof Uint8Array ? decoded : null;
-    const json = isJson && read !== null && read.length > 0 ? read : undefined;
-    const message = { method, rest: target.rest, query, status: undefined, body: json };
+    const hasBody = read !== null && read.length > 0;
+    const json = isJson && hasBody ? read : undefined;
+    const isUnread = !isJson && hasBody;
+    const message = { method, rest: target.rest, query, status: undefined, body: json, isUnread };
     return call(transformJob('request', operation, message), (outcome) => {
       if ('why' in outcome) return refusedV1(parts, failure('transform-failed', outcome.why));
       const records = transformRecords(outcome, query);
@@ -499,7 +503,10 @@ class RewrittenV1Request implements FinishedRequest {
         ...ruled,
         verdict: 'rewritten',
         target: withQuery(ruled.target, outcome.query),
-        headers: outcome.body === undefined ? ruled.headers : migratedHead(parts, true, []).headers,
+        headers:
+          outcome.body === undefined
+            ? ruled.headers
+            : migratedHead({ ...parts, decision: withMadeBody(decision) }, true, []).headers,
         edits: [...ruled.edits, ...records],
         body: made,
         patch: omitted > 0 ? [] : [...patch, ...outcome.patch],

@@ -531,6 +531,16 @@ export function makesBody(decision: BodyDecision): boolean {
   return decision.action === 'rewrite' && decision.isMade === true;
 }
 
+/** True for a body that rules read as JSON. */
+export function isReadAsJson(decision: BodyDecision): boolean {
+  return decision.action === 'rewrite' && decision.format === 'json';
+}
+
+/** The decision for a request whose body a transform has made: it is JSON, whatever there was before. */
+export function withMadeBody<Decided extends { readonly body: BodyDecision }>(decision: Decided): Decided {
+  return isReadAsJson(decision.body) ? decision : { ...decision, body: MAKE };
+}
+
 /** The format of a body that is rewritten as it comes; undefined for any other. One with a content coding is decoded whole. */
 export function streamedFormat(decision: BodyDecision): StreamedFormat | undefined {
   if (decision.action !== 'rewrite' || decision.coding !== undefined) return undefined;

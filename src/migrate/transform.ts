@@ -60,6 +60,8 @@ export interface TransformJob {
   readonly status: number | undefined;
   /** JSON; undefined without one that rules read. */
   readonly body: Uint8Array | undefined;
+  /** True for a request whose client sent a body that is not read as JSON: a form, or another media type. */
+  readonly isUnread?: boolean;
 }
 
 /** What a transform made. */
@@ -154,7 +156,8 @@ export function transformJob(
     query,
     status,
     body,
-  }: Pick<TransformJob, 'method' | 'query' | 'status' | 'body'> & { readonly rest: string },
+    isUnread = false,
+  }: Pick<TransformJob, 'method' | 'query' | 'status' | 'body' | 'isUnread'> & { readonly rest: string },
 ): TransformJob {
   return {
     direction,
@@ -165,6 +168,7 @@ export function transformJob(
     query,
     status,
     body,
+    isUnread,
   };
 }
 
@@ -263,6 +267,8 @@ function readReturned(job: TransformJob, before: unknown, value: unknown): Trans
   if (status !== undefined && !isFinalStatus(status))
     return failed(job, 'returned a status that is none from 200 to 599');
   if (after === undefined) return { body: undefined, query, status, patch: [] };
+  if (job.isUnread === true)
+    return failed(job, 'returned a body in the place of one that it was not given: it is not JSON');
   const text: unknown = JSON.stringify(after);
   if (typeof text !== 'string') return failed(job, 'returned a body that JSON cannot say');
   const patch: PatchOperation[] = [];

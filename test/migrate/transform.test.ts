@@ -205,6 +205,7 @@ test('a job names module, operation and the parameters of the path, decoded', ()
     operation: 'read',
     path: { bill: 'a/b', line: '%zz' },
     ...given,
+    isUnread: false,
   });
 });
 

@@ -87,7 +87,11 @@ export class ObserveExchange extends V1Exchange {
 
   private get dryTransform(): DryRunParts['transform'] {
     if (!isTransformed(this.rules.ruleBook, this.decision.operation, 'request')) return undefined;
-    return (query, body, done) => this.callTransform('request', { query, status: undefined, body }, done);
+    return (query, migrated, done) => {
+      const isUnread = migrated === 'not-read';
+      const body = isUnread ? undefined : migrated;
+      this.callTransform('request', { query, status: undefined, body, isUnread }, done);
+    };
   }
 
   /** Checks the body for V2 last, so that nobody waits for it. */

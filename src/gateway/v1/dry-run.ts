@@ -69,7 +69,11 @@ export interface DryRunParts {
   ) => void;
   /** Calls the transform of the operation for the JSON that rules made, if there is one; undefined for an operation without. */
   readonly transform?:
-    | ((query: string, body: Uint8Array | undefined, done: (outcome: TransformOutcome) => void) => void)
+    | ((
+        query: string,
+        body: Uint8Array | 'not-read' | undefined,
+        done: (outcome: TransformOutcome) => void,
+      ) => void)
     | undefined;
   /** Called once, or never when the body could not be read. */
   readonly done: (outcome: DryRunOutcome) => void;
@@ -232,7 +236,7 @@ export class DryRun {
     const { migrated } = outcome;
     const query = queryOf(v2Target);
     this.isReading = true;
-    transform(query, migrated instanceof Uint8Array && migrated.length > 0 ? migrated : undefined, (made) => {
+    transform(query, migrated?.length === 0 ? undefined : migrated, (made) => {
       this.isReading = false;
       if ('why' in made) this.refused(failure('transform-failed'), outcome.body);
       else this.parts.done(withTransform(outcome, made, query, v2Target));

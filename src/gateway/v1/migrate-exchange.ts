@@ -14,6 +14,7 @@ import {
   codingOf,
   editsOf,
   formatOf,
+  isReadAsJson,
   isSigned,
   makesBody,
   type MigrateDecision,
@@ -21,6 +22,7 @@ import {
   streamedFormat,
   undecoded,
   verdictOf,
+  withMadeBody,
 } from '../../migrate/decision.ts';
 import { bufferFull, type Failure, failureOf, failure } from '../../migrate/failure.ts';
 import { RewrittenBody } from '../../migrate/migrated.ts';
@@ -450,9 +452,10 @@ export class TransformExchange extends MigrateExchange {
       super.forward(body, isRewritten);
       return;
     }
-    const isRead = decision.body.action === 'rewrite' && formatOf(decision.body) === 'json';
+    const isRead = isReadAsJson(decision.body);
+    const isUnread = !isRead && body !== null && !(body instanceof Uint8Array && body.length === 0);
     const query = queryOf(decision.v2Target);
-    const message = { query, status: undefined, body: isRead ? decoded : undefined };
+    const message = { query, status: undefined, body: isRead ? decoded : undefined, isUnread };
     this.transform('request', message, (result) => {
       const records = transformRecords(result, query);
       if (records.length > 0) {
@@ -461,7 +464,8 @@ export class TransformExchange extends MigrateExchange {
       }
       if (result.patch.length > 0 && this.entry.editsOmitted === undefined)
         this.entry.patch = [...(this.entry.patch ?? []), ...this.madePatch(result.patch)];
-      this.decision = { ...decision, v2Target: withQuery(decision.v2Target, result.query) };
+      const made = result.body === undefined ? decision : withMadeBody(decision);
+      this.decision = { ...made, v2Target: withQuery(decision.v2Target, result.query) };
       super.forward(result.body ?? body, isRewritten || result.body !== undefined);
     });
   }
@@ -546,7 +550,7 @@ export class TransformExchange extends MigrateExchange {
 
   private transform(
     direction: TransformJob['direction'],
-    message: Pick<TransformJob, 'query' | 'status' | 'body'>,
+    message: Pick<TransformJob, 'query' | 'status' | 'body' | 'isUnread'>,
     done: (result: TransformResult) => void,
   ): void {
     this.callTransform(direction, message, (outcome) => {

@@ -252,7 +252,7 @@ export class V1Exchange
   /** Calls the transform of the operation; `done` is not called when the exchange is over. */
   protected callTransform(
     direction: TransformJob['direction'],
-    message: Pick<TransformJob, 'query' | 'status' | 'body'>,
+    message: Pick<TransformJob, 'query' | 'status' | 'body' | 'isUnread'>,
     done: (outcome: TransformOutcome) => void,
   ): void {
     const { operation, target } = this.decision;

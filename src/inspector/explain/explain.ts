@@ -12,12 +12,14 @@ import {
   type DecisionLimits,
   editsOf,
   formatOf,
+  isReadAsJson,
   streamedFormat,
   migrateBody,
   type MigratedBody,
   type MigrateDecision,
   migrateHead,
   verdictOf,
+  withMadeBody,
 } from '../../migrate/decision.ts';
 import type { DecodeBody, DecodedBody } from '../../migrate/decode-web-body.ts';
 import type { Failure } from '../../migrate/failure.ts';
@@ -115,9 +117,10 @@ async function transformed(
   if (operation === undefined || !isTransformed(ruleBook, operation, 'request'))
     return { decision, explained };
   const query = queryOf(v2Target);
-  const isRead = decision.body.action === 'rewrite' && formatOf(decision.body) === 'json' && read.length > 0;
+  const isRead = isReadAsJson(decision.body) && read.length > 0;
   const body = isRead ? ('body' in outcome ? outcome.body : read) : undefined;
-  const message = { method, rest: target.rest, query, status: undefined, body };
+  const isUnread = !isRead && read.length > 0 && decision.body.action !== 'drop';
+  const message = { method, rest: target.rest, query, status: undefined, body, isUnread };
   const result = await transform(ruleBook, transformJob('request', operation, message));
   if ('why' in result) {
     const refusal: Refusal = { code: 'transform-failed', status: 502, detail: result.detail };
@@ -142,7 +145,7 @@ async function transformed(
     patch: [...('patch' in outcome ? outcome.patch : []), ...result.patch],
     omitted: 'omitted' in outcome ? outcome.omitted : 0,
   };
-  return { decision: after, explained: { ...explained, outcome: made } };
+  return { decision: withMadeBody(after), explained: { ...explained, outcome: made } };
 }
 
 function explanationOf(

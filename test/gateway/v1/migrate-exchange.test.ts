@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import fastJsonPatch from 'fast-json-patch';
 import { offlineExplainer } from '../../../src/cli/explain/requests.ts';
 import type { Explanation, ExplainRequest } from '../../../src/inspector/api.ts';
+import { createMigration, type TransformModule } from '../../../src/library/capture-gateway.ts';
 import { ruleBookWarnings } from '../../../src/rules/check-rule-book.ts';
 import { WatchedFiles } from '../../../src/node/files.ts';
 import { loadRuleBook, RuleBooks, transformFiles } from '../../../src/node/rule-books.ts';
@@ -582,6 +583,41 @@ describe('a transform that fails is a 502, and nothing is sent on', () => {
       failure: 'transform-failed',
       cause: 'response of ./bill.mjs threw TypeError at line 1',
     });
+  });
+});
+
+describe('a body that a transform makes', () => {
+  const module = 'export const request = (body) => ({ body: { ...body, made: true } });';
+  const files = { ...FILES, 'bill.mjs': module };
+  const form =
+    'POST /api/v1/bills/1 HTTP/1.1\r\nHost: g\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 5\r\n\r\nsum=1';
+
+  test.each(['', 'Content-Length: 0\r\n', 'Content-Type: text/plain\r\nContent-Length: 0\r\n'])(
+    'is JSON, where there was none: %j',
+    async (fields) => {
+      const { gateway, v2 } = await serve('{"data":{}}', files);
+      await exchange(gateway.port, `POST /api/v1/bills/1 HTTP/1.1\r\nHost: g\r\n${fields}\r\n`);
+      const [head = '', body] = v2.received.join('').split('\r\n\r\n');
+      expect(body).toBe('{"made":true}');
+      expect(head.match(/^content-type: .*$/gim)).toEqual(['content-type: application/json']);
+      const { ruleBook } = await load(files);
+      const bill: TransformModule = { request: () => ({ body: { made: true } }) };
+      const made = createMigration(ruleBook, { transforms: { './pages.js': bill, './bill.mjs': bill } });
+      const migrated = made.request('POST', '/api/v1/bills/1', [['Host', 'g']]);
+      expect('headers' in migrated && migrated.headers).toContainEqual(['content-type', 'application/json']);
+    },
+  );
+
+  test('never takes the place of one that it was not given', async () => {
+    const { gateway, v2 } = await serve('{}', files);
+    const refused = await exchange(gateway.port, form);
+    expect([statusOf(refused), v2.received.join('')]).toEqual([502, '']);
+    const { cause } = await gateway.entry();
+    expect(cause).toContain('returned a body in the place of one that it was not given');
+    const request = { method: 'POST', target: '/api/v1/bills/1', body: 'sum=1' };
+    const headers = [['Content-Type', 'application/x-www-form-urlencoded']] as const;
+    const explained = await offlineExplainer(await load(files))({ ...request, headers });
+    expect(explained).toMatchObject({ verdict: 'refused', refusal: { code: 'transform-failed' } });
   });
 });
 
