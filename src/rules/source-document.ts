@@ -44,6 +44,13 @@ const EXAMPLES: ReadonlyMap<unknown, string> = new Map([
   ['to', 'to: and the new name'],
   ['as', 'as: and the V1 name'],
   ['of', 'of: and the name of the member'],
+  ['by', 'by: and the factor, such as 100'],
+  ['with', 'with: and its text'],
+  ['from', 'from: and the form of the date, such as date'],
+  ['value', 'value: and the release, such as 2025-01-01'],
+  ['pointer', 'pointer: and the member that says where, such as field'],
+  ['origins', "origins: and a list of them, or ['*']"],
+  ['sign', 'sign: { scheme: standard-webhooks, verify: V2_SECRET, with: OUR_SECRET }'],
 ]);
 
 /**

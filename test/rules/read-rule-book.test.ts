@@ -685,6 +685,10 @@ limits: { depth: 0 }
       'changes[0].request[0].to is missing; write to: and the new name',
     ],
     [
+      'on: every, request: [ { scale: y } ]',
+      'changes[0].request[0].by is missing; write by: and the factor, such as 100',
+    ],
+    [
       'on: every, request: [ { rename: y, to: a.b } ]',
       'changes[0].request[0].to "a.b" must be the name of one member; in a name, a dot is written \\. and a backslash \\\\',
     ],
