@@ -14,7 +14,7 @@ import type { TransformJob, TransformOutcome } from '../../migrate/transform.ts'
 import { PATIENT_TRIES, TransformThreads } from '../../node/threads/transform-thread.ts';
 import type { HeaderFields, ResponseVerdict } from '../../library/verdicts.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
-import { placesOfEdit, refusalText } from '../../rewrite/records.ts';
+import { type EditRecord, placesOfEdit, refusalText } from '../../rewrite/records.ts';
 import type { ResponseRecord } from '../../rewrite/response-rules.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import { type CommandFault, endWith, FAILURE, isFault, openRuleBook, unreadable } from '../command-fault.ts';
@@ -236,12 +236,13 @@ function responseText(
 }
 
 function responseEdits(edits: readonly ResponseRecord[], columns: number | undefined): string {
-  const rows = edits.map((edit) => {
-    const { from = '', path } = placesOfEdit(edit);
-    const place = path === undefined ? 'dropped' : terminalText(path);
-    return [edit.change, edit.rule, terminalText(from), place, edit.note ?? ''];
-  });
-  return indent(printColumns(['change', 'rule', 'from', 'to', 'note'], rows, { columns }));
+  return indent(printColumns(['change', 'rule', 'from', 'to', 'note'], edits.map(editCells), { columns }));
+}
+
+function editCells(edit: EditRecord | ResponseRecord): readonly string[] {
+  const { from = '', path } = placesOfEdit(edit);
+  const place = path === undefined ? 'dropped' : path === '' ? 'the body' : terminalText(path);
+  return [edit.change, edit.rule, terminalText(from), place, edit.note ?? ''];
 }
 
 function bodyDiff(before: string, after: string, paint: ReturnType<typeof painter>): string {
@@ -315,17 +316,7 @@ export function explainText(name: string, explanation: Explanation, terminal: Te
     made.length === 0
       ? ''
       : `${title('Edits')}\n${indent(
-          printColumns(
-            ['change', 'rule', 'from', 'to', 'note'],
-            made.map(({ change, rule, from, path, note }) => [
-              change,
-              rule,
-              terminalText(from ?? ''),
-              path === undefined ? 'dropped' : path === '' ? 'the body' : terminalText(path),
-              note ?? '',
-            ]),
-            { columns },
-          ),
+          printColumns(['change', 'rule', 'from', 'to', 'note'], made.map(editCells), { columns }),
         )}`,
     diff?.after === undefined || verdict !== 'rewritten'
       ? ''

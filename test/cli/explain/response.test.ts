@@ -72,6 +72,30 @@ test.each([
   expect([err, ...out.split('\n', 1)]).toEqual(['', `${method} /v1/bills  ${words}  ${operation}`]);
 });
 
+test('an edit of a header field says where V2 has it', async () => {
+  const book = join(folder, 'fields.yaml');
+  writeFileSync(
+    book,
+    `operations: { list: { match: GET /bills } }
+changes:
+  - id: c
+    summary: s
+    on: [list]
+    headers: [{ rename: X-A, to: X-B }, { set: X-C, to: c }, { strip: X-D }, { query: key, to: X-E }]
+`,
+  );
+  const command = "curl -H 'X-A: 1' -H 'X-D: 2' http://localhost/api/v1/bills?key=3";
+  const { out, err } = await commandRun(['explain', '--rules', book, '--curl', command]);
+  expect(err).toBe('');
+  expect(out).toContain(`
+  change  rule    from  to       note
+  c       rename  X-A:  X-B:
+  c       set     X-C:  X-C:
+  c       strip   X-D:  dropped
+  c       move    ?key  X-E:
+`);
+});
+
 test('a transform that was late once, as on a busy machine, is called again', async () => {
   const late = join(folder, 'late.yaml');
   const mark = JSON.stringify(join(folder, 'mark'));
