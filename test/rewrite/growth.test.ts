@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
 import { compiledShippedRuleBook } from '../support/shipped-rule-book.ts';
+import { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
+import { bookIn } from '../rules/reading.ts';
 import { planOf } from '../support/plan-of.ts';
 import { bytesOf } from './notation.ts';
 
@@ -71,4 +73,30 @@ test('an error whose texts are megabytes of pieces is turned back in one pass', 
     const rewrite = plan.rewrite(body, { status: 422, deprecated: [], isWrapped: true });
     expect(rewrite.body.length).toBeGreaterThan(2e6);
   }
+});
+
+// What a rule book can say costs a request nothing that its operation does not use: there is no plan to ask.
+test('the rules of other operations leave a request no plan to run', async () => {
+  const others = `body-links: leave
+operations:
+  plain: POST /plain
+  moved: { match: POST /bills, to: POST /invoices, status: { 204: 200 } }
+  lines: { match: 'GET /bills/{id}/lines', to: 'GET /lines?invoice={id}', transform: ./pages.js }
+changes:
+  - id: all
+    summary: s
+    on: [moved]
+    request: [{ rename: a, to: b }, { scale: c, by: 100 }, { move: d, to: e.f }, { default: { g: 1 } }]
+    headers: [{ rename: X-A, to: X-B }]
+    query: [{ rename: h, to: i }]
+    response: inverse
+`;
+  const rules = new CompiledRuleBook(await bookIn(others));
+  const [plain] = rules.ruleBook.operations;
+  expect(rules.headerPlan(plain)).toBe(undefined);
+  expect(rules.queryPlan(plain, 'POST')).toBe(undefined);
+  expect(rules.requestPlan(plain)).toMatchObject({ isEmpty: true });
+  expect(rules.responsePlan(plain, 'POST')).toMatchObject({ isEmpty: true });
+  const { moves, webhooks, clientKeys, secrets } = await compiledShippedRuleBook();
+  expect([moves, webhooks, clientKeys, secrets]).toEqual([undefined, undefined, undefined, undefined]);
 });
