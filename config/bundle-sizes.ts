@@ -29,12 +29,12 @@ export const BUNDLES: readonly Bundle[] = [
   {
     name: '`createMigration` and `migrateFetch`',
     source: `${MIGRATION}export { migrateFetch } from './library/fetch.ts';`,
-    limit: 77_000,
+    limit: 78_000,
   },
   {
     name: '`createMigration` and `migrateV1`, without Hono itself',
     source: `${MIGRATION}export { migrateV1 } from './library/hono.ts';`,
-    limit: 77_000,
+    limit: 78_000,
   },
   {
     name: '`createMigration` and `readRuleBook`, with YAML and zod',
