@@ -146,7 +146,7 @@ const UNFOLLOWED: Readonly<Record<string, string>> = {
 };
 
 /** Options by which the credentials of `--user` are sent otherwise than as Basic. */
-const OTHER_SCHEMES: ReadonlySet<string> = new Set(['digest', 'ntlm', 'negotiate', 'anyauth']);
+const OTHER_SCHEMES: ReadonlySet<string> = new Set(['aws-sigv4', 'digest', 'ntlm', 'negotiate', 'anyauth']);
 
 /** Maximum requests that the pattern of one address stands for. */
 const MAX_REQUESTS = 100;
@@ -482,8 +482,7 @@ class Transfer {
     const { bytes, unknown } = value;
     const [first] = unknown;
     if (bytes.startsWith('@')) {
-      const lines = this.#file(textOf(bytes.slice(1)), '--header').split(/\r?\n/);
-      this.#custom.push(...lines.filter((line) => line !== '' && !line.startsWith('#')));
+      this.#custom.push(...fieldLines(this.#file(textOf(bytes.slice(1)), '--header')));
       return;
     }
     const [name = ''] = bytes.split(':', 1);
@@ -535,9 +534,20 @@ class Transfer {
       this.#fault ??= `Forms within forms (${textOf(value.bytes)}) are not supported; give their parts one by one.`;
     else if (content.startsWith('@') || content.startsWith('<')) this.#takeFormFile(name, content);
     else {
-      const { text, options } = partOptions(content);
+      const { text, options } = this.#partOptions(content);
       this.#form.push(this.#part(name, { content: text, ...options }));
     }
+  }
+
+  /** The content of a part and its options; fields of a part may stand in a file. */
+  #partOptions(content: string): { readonly text: string; readonly options: PartOptions } {
+    const { text, options } = partOptions(content) ?? { text: '', options: undefined };
+    if (options === undefined)
+      this.#fault ??= `The part ${textOf(content)} has a type that is none to curl: write one such as type=text/plain.`;
+    const fields = options?.fields?.flatMap((field) =>
+      /^[@<]/.test(field) ? fieldLines(this.#file(textOf(field.slice(1)), '--form')) : [field],
+    );
+    return { text, options: { ...options, ...(fields === undefined ? {} : { fields }) } };
   }
 
   #part(name: string, { content, type, filename, fields = [] }: PartOptions & { content: string }): string {
@@ -556,7 +566,7 @@ class Transfer {
   }
 
   #takeFormFile(name: string, content: string): void {
-    const { text: path, options } = partOptions(content.slice(1));
+    const { text: path, options } = this.#partOptions(content.slice(1));
     if (content.startsWith('@') && path.includes(',') && !content.startsWith('@"')) {
       this.#fault ??= `A form with several files in one part (${textOf(content)}) is not supported; give each a part.`;
       return;
@@ -609,14 +619,20 @@ class Transfer {
     const [first] = address.unknown;
     let { bytes } = address;
     if (first !== undefined) {
-      const rest = bytes.slice(bytesOf(first.name).length);
-      if (first.at !== 0 || address.unknown.length > 1 || !/^(?:\/|:\d)/.test(rest))
-        return unknownSentence('The address', first.name);
+      const rest = behindHost(bytes, address.unknown);
+      if (typeof rest !== 'string') return unknownSentence('The address', rest.name);
+      const names = address.unknown.map(({ name }) => name);
       this.#notes.add(
-        `The value of ${first.name} is not known: it is taken for scheme and host of the address.`,
+        names.length > 1
+          ? `The values of ${names.join(' and ')} are not known: they are taken for scheme and host of the address.`
+          : `The value of ${first.name} is not known: it is taken for scheme and host of the address.`,
       );
       bytes = `http://host${rest}`;
     }
+    const template = /\{\{[^{}]*\}\}/.exec(bytes)?.[0];
+    if (template !== undefined)
+      return `The address has ${textOf(template)}, which another tool fills in: write its value.`;
+    if (bytes.startsWith('//')) return `${textOf(bytes)} is no address to curl: write https: in front of it.`;
     if (address.hasBrace && bytes.includes('..'))
       return 'The address has braces outside quotes, which the shell makes several words of: put it in single quotes.';
     const texts = this.#isGlobOff ? [textOf(bytes)] : expandedPattern(textOf(bytes));
@@ -691,6 +707,26 @@ class Transfer {
   }
 }
 
+/**
+ * What stands behind the host of an address with unknown parts, which change nothing in the request where all of them are in front of the
+ * path: `$BASE/a`, `https://$HOST:$PORT/a`, `api.$DOMAIN/a`. Otherwise the part that may reach into the path.
+ */
+function behindHost(bytes: string, unknown: ShellWord['unknown']): string | { readonly name: string } {
+  const known = unknown.reduceRight((text, { name, at }) => {
+    const end = at + bytesOf(name).length;
+    return text.slice(0, at) + '0'.repeat(end - at) + text.slice(end);
+  }, bytes);
+  const begin = /^[^/?#]*:\/\//.exec(known)?.[0].length ?? 0;
+  const end = begin + (/^[^/?#]*/.exec(known.slice(begin))?.[0].length ?? 0);
+  const reaching = unknown.find(({ name, at }) => {
+    const next = known[at + bytesOf(name).length] ?? '';
+    if (at >= end || (begin === 0 && end === bytes.length)) return true;
+    if (at === 0 && begin === 0) return !/^0+(?::\d+)?$/.test(known.slice(0, end));
+    return at >= begin && !/[/.:@-]/.test(known[at - 1] ?? '') && !/[.:@-]/.test(next);
+  });
+  return reaching ?? bytes.slice(end);
+}
+
 function isStandardInput(path: string): boolean {
   return path === '-' || path === '/dev/stdin' || path === '/dev/fd/0';
 }
@@ -702,6 +738,11 @@ function unknownSentence(what: string, name: string): string {
   return name.startsWith('$(') || name.startsWith('`')
     ? `${what} is made by ${name}, which is not run here: write its result into the command.`
     : `${what} uses the variable ${name}, whose value is not known here: set it in front of the command, or write the value.`;
+}
+
+/** The fields of a file, one a line; one that begins with # is a comment. */
+function fieldLines(file: string): readonly string[] {
+  return file.split(/\r?\n/).filter((line) => line !== '' && !line.startsWith('#'));
 }
 
 /** A line of `-H`: `Name: value`, `Name;` for a field without a value, `Name:` for one that is left out. Undefined for neither. */
@@ -738,6 +779,7 @@ interface Address {
 export function readAddress(text: string, { isPathAsIs = false } = {}): Address | string {
   if (/^[\u2018-\u201F]|^[\u2010-\u2015]/.test(text))
     return `${text} begins with a typographic quote or dash: replace it by ' or -.`;
+  if (/[\u2018-\u201F]$/.test(text)) return `${text} ends with a typographic quote: replace it by '.`;
   // eslint-disable-next-line no-control-regex -- curl refuses these in an address
   if (/[\u0000-\u0020\u007F]/.test(text))
     return `The address ${JSON.stringify(text)} has a space: write %20.`;
@@ -869,25 +911,31 @@ interface PartOptions {
   readonly fields?: readonly string[];
 }
 
-/** Splits the content of a part from the options behind it: `content;type=…;filename=…`, where each may stand in double quotes. */
-function partOptions(given: string): { readonly text: string; readonly options: PartOptions } {
+/**
+ * Splits the content of a part from the options behind it: `content;type=…;filename=…`, where all but the type may stand in double
+ * quotes; undefined where curl refuses the type.
+ */
+function partOptions(given: string): { readonly text: string; readonly options: PartOptions } | undefined {
   let type: string | undefined;
   let filename: string | undefined;
   const fields: string[] = [];
   const first = partWord(given);
   let { rest } = first;
   while (rest.startsWith(';')) {
-    const key = /^;\s*(type|filename|headers|encoder)=/.exec(rest);
-    const word = partWord(rest.slice(key?.[0].length ?? 1));
-    if (key?.[1] === 'type') {
-      // Parameters of the media type, as in type=text/plain;charset=utf-8, belong to it.
-      const parameters = /^(?:;(?!\s*(?:type|filename|headers|encoder)=)[^;]*)*/.exec(word.rest)?.[0] ?? '';
-      type = word.text + parameters;
-      rest = word.rest.slice(parameters.length);
+    const key = /^;\s*(?:(type|filename|headers|encoder)=\s*)?/i.exec(rest);
+    const name = key?.[1]?.toLowerCase();
+    const behindKey = rest.slice(key?.[0].length ?? 1);
+    if (name === 'type' && type === undefined) {
+      if (!/^[^/ ]+\/[^;, \n]/.test(behindKey)) return undefined;
+      // Parameters of the media type, as in type=text/plain;charset=utf-8, belong to it; quotes stay.
+      type = /^[^;]*(?:;(?!\s*(?:type|filename|headers|encoder)=)[^;]*)*/i.exec(behindKey)?.[0] ?? '';
+      rest = behindKey.slice(type.length);
+      type = trimmed(type);
       continue;
     }
-    if (key?.[1] === 'filename') filename = word.text;
-    if (key?.[1] === 'headers') fields.push(word.text);
+    const word = partWord(behindKey);
+    if (name === 'filename') filename = word.text;
+    if (name === 'headers') fields.push(word.text);
     rest = word.rest;
   }
   return {
@@ -902,14 +950,20 @@ function partOptions(given: string): { readonly text: string; readonly options: 
 
 /** A word up to the next semicolon; one in double quotes may have one, and `\"` and `\\` are escapes in it. */
 function partWord(given: string): { readonly text: string; readonly rest: string } {
-  const quoted = /^\s*"((?:[^"\\]|\\.)*)"\s*(?=;|$)/s.exec(given);
+  const quoted = /^\s*"((?:[^"\\]|\\.)*)"[^;]*/s.exec(given);
   if (quoted !== null)
     return {
       text: (quoted[1] ?? '').replaceAll(/\\(["\\])/g, '$1'),
       rest: given.slice(quoted[0].length),
     };
   const end = given.indexOf(';');
-  return end === -1 ? { text: given, rest: '' } : { text: given.slice(0, end), rest: given.slice(end) };
+  const word = end === -1 ? given : given.slice(0, end);
+  return { text: trimmed(word), rest: given.slice(word.length) };
+}
+
+/** Without the white space of C around it; a byte of UTF-8 is none. */
+function trimmed(bytes: string): string {
+  return bytes.replace(/^[ \t-\r]+/, '').replace(/(?<![ \t-\r])[ \t-\r]+$/, '');
 }
 
 function baseName(path: string): string {

@@ -1,6 +1,7 @@
 import { readCurlCommand, readAddress, type NamedRequest, type ReadRequests } from './curl-command.ts';
 import {
   bytesOf,
+  CURL,
   joinedPairs,
   outputOf,
   powerShellString,
@@ -20,6 +21,7 @@ const OTHER_FORMS: readonly (readonly [RegExp, string])[] = [
   [/^(?:import requests|requests\.\w+\(|\w+ = requests\.)/, 'a script for Python’s requests'],
   [/^(?:var|const|let) \w+ = new XMLHttpRequest/, 'a script with XMLHttpRequest'],
   [/^(?:package main|import \()/, 'a program in Go'],
+  [/^[*>] \S/, 'what curl -v prints'],
   [/^<\?php|^\$(?:curl|ch|client) = /, 'a script in PHP'],
 ];
 
@@ -34,23 +36,32 @@ const PREFIXES: ReadonlySet<string> = new Set('$ % > ! { then do else if while u
  * the text of an HTTP/1.1 request. Anything else is named in a sentence. `readFile` resolves the files that a command sends.
  */
 export function readPasted(text: string, readFile: ReadFile): ReadRequests {
-  const trimmed = withoutFence(text.replace(/^\uFEFF/, '').trim());
+  const trimmed = withoutPrompts(withoutFence(text.replace(/^\uFEFF/, '').trim()));
   if (FETCH.test(trimmed)) return readFetches(trimmed);
   if (isPowerShellRequest(trimmed)) return readWebRequest(trimmed);
-  if (/^[A-Z]+ \S+ HTTP\/\d/.test(trimmed)) return readMessage(trimmed);
+  const message = trimmed.replace(/^(?:(?:#|\/\/).*\r?\n\s*)+(?=[A-Z]+ \S)/, '');
+  if (MESSAGE.test(message)) return readMessage(message);
   const other = OTHER_FORMS.find(([form]) => form.test(trimmed));
   if (other !== undefined) return unread(`This is ${other[1]}, which is not read. ${HOW}`);
   const commands = dialectOf(trimmed)(trimmed, readFile);
   if ('fault' in commands) return unread(commands.fault);
-  const read = readCommands(commands, readFile);
-  if (read.requests.length === 0 && !trimmed.startsWith('curl') && /(?:\$\(|`|<\()\s*curl /.test(trimmed))
-    return unread(
-      'The command is inside $(…), which is not run here: paste the text between the brackets alone.',
-    );
-  return read;
+  return readCommands(commands, readFile);
 }
 
-const FETCH = /^(?:(?:const|let|var) \w+ = )?(?:await )?(?:window\.)?fetch\(/;
+const FETCH =
+  /^(?:export )?(?:(?:const|let|var) )?(?:[\w.]+ = )?(?:return )?(?:await )?(?:(?:window|globalThis|self)\.)?fetch\s*\(/;
+
+/** The first line of a request, as developer tools show it, and editors write it without a version. */
+const MESSAGE =
+  /^(?:[A-Z]+ \S+ HTTP\/\d|(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) (?:https?:\/)?\/\S*[ \t]*(?:\r?\n|$))/;
+
+/** Without what a terminal of Windows or Linux writes in front of a command, which other shells read as words. */
+function withoutPrompts(text: string): string {
+  return text.replaceAll(
+    /^(?:(?:PS )?[A-Za-z]:\\[^<>|\n]*>|\[?[\w.-]+@[\w.-]+[^$#%\n]{0,200}[$#%])[ \t]*(?=curl(?:\.exe)?\s)/gm,
+    '',
+  );
+}
 
 /** A text as a page of documentation has it, between two lines of three backquotes. */
 function withoutFence(text: string): string {
@@ -72,7 +83,9 @@ function dialectOf(text: string): (text: string, readFile: ReadFile) => readonly
     return (given, readFile) => readBash(given.replaceAll(/\^\r?\n/g, '\\\n'), readFile);
   // Firefox doubled each quote; between quotes of bash, `{""a"":` would have none.
   if (before.includes('"') && /[{[:,]\s?""[^"\s,}\]]/.test(text)) return readCmd;
-  return /`\r?\n/.test(text) ? readPowerShell : readBash;
+  // `{`"a`":1}` and `'{\"a\":1}'` are JSON to PowerShell alone.
+  const isPowerShell = /`\r?\n|[{[,:]\s?`"|'\s*[{[]\s*\\"/.test(text);
+  return isPowerShell ? readPowerShell : readBash;
 }
 
 /** Shells inside one another that are read, such as `bash -c` and `eval`. */
@@ -147,8 +160,6 @@ function visibleSpaces(text: string): string {
     );
 }
 
-const CURL = /(?:^|[/\\])curl(?:\.exe)?$/i;
-
 /** Programs that run the command behind their own options. */
 const WRAPPERS: ReadonlySet<string> = new Set(
   'time env sudo doas nohup timeout nice ionice stdbuf watch docker podman kubectl strace exec command'.split(
@@ -181,7 +192,7 @@ function readMessage(text: string): ReadRequests {
   const lines = text.replaceAll('\r\n', '\n');
   const end = lines.indexOf('\n\n');
   const [first = '', ...fields] = (end === -1 ? lines : lines.slice(0, end)).split('\n');
-  const [method = '', target = ''] = first.split(' ');
+  const [method = '', target = ''] = first.trim().split(' ');
   const wrong = fields.find((line) => !line.includes(':'));
   if (wrong !== undefined)
     return unread(`The line ${JSON.stringify(wrong)} of the request is no header field.`);
@@ -230,7 +241,7 @@ function readFetches(text: string): ReadRequests {
 
 /** Reads one call as browsers copy it, also for Node.js, and as people write it with plain values; `end` is where it was read to. */
 function readFetch(text: string): { readonly read: ReadRequests; readonly end: number } {
-  const reader = new LiteralReader(text, text.indexOf('fetch(') + 'fetch('.length);
+  const reader = new LiteralReader(text, FETCH.exec(text)?.[0].length ?? 0);
   const read = readCall(reader);
   return { read, end: reader.at };
 }
@@ -254,9 +265,16 @@ function readCall(reader: LiteralReader): ReadRequests {
   const method = typeof get('method') === 'string' ? String(get('method')) : 'GET';
   // fetch makes these upper case and no others (Fetch §2.2.1): patch stays patch.
   const normal = /^(?:delete|get|head|options|post|put)$/i.test(method) ? method.toUpperCase() : method;
+  if (typeof body === 'string' && /^(?:GET|HEAD)$/.test(normal))
+    return unread(`fetch makes no ${normal} with a body: leave one of them out.`);
+  const url = URL.parse(address, 'http://host');
+  if (url === null) return unread(`${address} is no address to fetch.`);
   const hasType = headers.some(([name]) => name.toLowerCase() === 'content-type');
   if (typeof body === 'string' && !hasType) headers.push(['Content-Type', 'text/plain;charset=UTF-8']);
-  return requestOf({ method: normal, address, headers, body: body ?? undefined });
+  // A browser resolves dot segments and escapes what an address cannot have.
+  const sent = `http://host${url.pathname}${url.search}`;
+  if (!/^https?:$/.test(url.protocol)) return unread(`${address} is no address of HTTP.`);
+  return requestOf({ method: normal, address: sent, headers, body: body ?? undefined });
 }
 
 /** The fields of an object, or of a list of pairs (Fetch, HeadersInit); undefined for anything else. */
@@ -527,8 +545,16 @@ class ScriptParts {
       if (character === '' || '\n;|)'.includes(character)) return { values, headers };
       const parameter = /^-([A-Za-z]+):?/.exec(this.#source.slice(at, at + 64));
       if (parameter !== null) {
-        name = parameter[1]?.toLowerCase() ?? '';
+        const written = parameter[1] ?? '';
+        const known = parameterNamed(written);
+        if (known === undefined)
+          return `This is a PowerShell command with -${written}, which is not read: leave it out, or copy it as cURL.`;
+        name = known;
         at += parameter[0].length;
+        if (SWITCHES.has(name)) {
+          if (/^\$(?:true|false)/i.test(this.#source.slice(at, at + 6))) at = this.#endOfValue(at);
+          name = '';
+        }
         continue;
       }
       const end = this.#endOfValue(at);
@@ -603,6 +629,53 @@ class ScriptParts {
     }
   }
 }
+
+/** Parameters of the cmdlet that make the request; those that change nothing in it; and switches, which take no value. */
+const TAKEN: readonly string[] = [
+  'uri',
+  'method',
+  'custommethod',
+  'headers',
+  'body',
+  'contenttype',
+  'useragent',
+  'websession',
+];
+const WITHOUT_EFFECT: readonly string[] = (
+  'certificate certificatethumbprint connectiontimeoutseconds erroraction errorvariable httpversion informationaction ' +
+  'maximumfollowrellink maximumredirection maximumretrycount operationtimeoutseconds outbuffer outfile outvariable proxy ' +
+  'proxycredential responseheadersvariable retryintervalsec sessionvariable sslprotocol statuscodevariable timeoutsec ' +
+  'transferencoding unixsocket verbosity warningaction'
+).split(' ');
+const SWITCHES: ReadonlySet<string> = new Set(
+  (
+    'allowinsecureredirect allowunencryptedauthentication debug disablekeepalive followrellink noproxy passthru ' +
+    'preserveauthorizationonredirect preservehttpmethodonredirect proxyusedefaultcredentials resume skipcertificatecheck ' +
+    'skipheadervalidation skiphttperrorcheck usebasicparsing verbose'
+  ).split(' '),
+);
+
+/** A parameter may be written as the beginning of its name; undefined for one that changes the request and is not read. */
+function parameterNamed(written: string): string | undefined {
+  const name = written.toLowerCase();
+  const names = [...TAKEN, ...WITHOUT_EFFECT, ...SWITCHES, ...UNREAD];
+  if (name === 'sv') return 'sessionvariable';
+  if (names.includes(name)) return UNREAD.includes(name) ? undefined : name;
+  // -H is short for -Headers, although newer versions have -HttpVersion.
+  const begun = names.filter((known) => known.startsWith(name));
+  const taken = begun.filter((known) => TAKEN.includes(known));
+  const [only] = taken.length === 1 ? taken : begun;
+  return begun.length > 1 && taken.length !== 1 ? undefined : UNREAD.includes(only ?? '') ? undefined : only;
+}
+
+const UNREAD: readonly string[] = [
+  'authentication',
+  'credential',
+  'form',
+  'infile',
+  'token',
+  'usedefaultcredentials',
+];
 
 function notPlain(name: string, written: string): string {
   return `This is a PowerShell command whose -${name === '' ? 'Uri' : name} is no plain value (${textOf(written).split('\n', 1)[0] ?? ''}). Write it out in quotes, or copy it as cURL.`;

@@ -71,6 +71,9 @@ export function readBash(text: string, readFile: ReadFile): readonly ShellComman
   return new BashReader(bytesOf(text.replaceAll('\r\n', '\n')), readFile).read();
 }
 
+/** The program of a command that makes requests. */
+export const CURL = /(?:^|[/\\])curl(?:\.exe)?$/i;
+
 /** Reads a file that a command names; throws where it cannot. */
 export type ReadFile = (path: string) => Uint8Array;
 
@@ -219,6 +222,8 @@ class BashReader {
     const character = text[this.#at] ?? '';
     if (character === ' ' || character === '\t') this.#at += 1;
     else if (text.startsWith('\\\n', this.#at)) this.#at += 2;
+    // The text was copied with the mark of a next line, and without the line.
+    else if (character === '\\' && this.#at === text.length - 1) this.#at += 1;
     else if (character === '#') this.#at = endOfLine(text, this.#at);
     else if (this.#readRedirection()) return;
     else {
@@ -400,6 +405,13 @@ class BashReader {
           word.isAdded ||= name[2] === '+';
         }
         if (character === '{') word.hasBrace = true;
+        if (
+          character === '~' &&
+          !word.isQuoted &&
+          /^(?:[A-Za-z_]\w*=)?$/.test(word.bytes) &&
+          HOME.test(text.slice(this.#at, this.#at + 2))
+        )
+          word.unknown.push({ name: '~', at: word.bytes.length });
         word.bytes += character;
         this.#at += 1;
         if (name !== null && text[this.#at] === '(') this.#readElements(word);
@@ -509,6 +521,11 @@ class BashReader {
     if (this.#depth >= MAX_DEPTH) return undefined;
     const commands = this.#inside(written.slice(isOld ? 1 : 2, -1)).read();
     if ('fault' in commands || commands.length === 0) return undefined;
+    // A request inside is made before the command that its response goes into.
+    if (commands.some(({ words }) => words.some((word) => CURL.test(word.bytes)))) {
+      this.#commands.push(...commands);
+      return undefined;
+    }
     const { bytes, unknown } = outputOf(commands, this.#readFile);
     let end = bytes.length;
     while (bytes[end - 1] === '\n') end -= 1;
@@ -560,6 +577,9 @@ class WordInWork implements ShellWord {
     return word;
   }
 }
+
+/** A tilde that bash replaces at the beginning of a word: the home of the one who calls. */
+const HOME = /^~(?:\/|[\s;&|()<>]|$)/;
 
 /** Builtins of bash whose words set variables. */
 const DECLARING: ReadonlySet<string> = new Set('export declare typeset readonly local'.split(' '));

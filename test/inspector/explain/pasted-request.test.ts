@@ -94,6 +94,18 @@ describe('what browsers copy', () => {
       'the text of a request',
       `POST /api/v1/clients?a=1%20b&c=d HTTP/1.1\r\nHost: api.example\r\nContent-Type: application/json\r\n\r\n${BODY}`,
     ],
+    [
+      'parameters by the beginning of their names',
+      `irm '${URL}' -Me Post -H:@{ 'content-type' = 'application/json' } -TimeoutSec 5 -UseBasic -b '${BODY.replaceAll("'", "''")}'`,
+    ],
+    [
+      'fetch with an address that the browser resolves',
+      `export const r = globalThis.fetch (\n  "//api.example/api/v1/x/../clients?a=1 b&c=d", {method: 'POST', headers: [['Content-Type', 'application/json']], body: ${JSON.stringify(BODY)}})`,
+    ],
+    [
+      'the text of a request without a version, as editors keep it',
+      `### create\n# @name create\nPOST ${URL}\nContent-Type: application/json\n\n${BODY}`,
+    ],
   ])('%s is the request that it was', (_, text) => {
     const { requests, faults } = read(text);
     expect(faults).toEqual([]);
@@ -162,6 +174,12 @@ describe('a text that is another form', () => {
     ['Invoke-WebRequest -Uri $url -Method POST', 'whose -uri is no plain value ($url)'],
     ['irm https://x/a -Body ($body | ConvertTo-Json)', 'whose -body is no plain value'],
     ['import requests\nrequests.get("https://x")', 'requests'],
+    ['> POST /api/v1/a HTTP/1.1\n> Host: x', 'This is what curl -v prints'],
+    ['iwr https://x/a -InFile b.json -Method Put', 'a PowerShell command with -InFile'],
+    ['iwr https://x/a -Form @{a=1}', 'a PowerShell command with -Form'],
+    ['iwr https://x/a -C x', 'a PowerShell command with -C'],
+    ["fetch('https://x/a', {body: 'x'})", 'fetch makes no GET with a body'],
+    ["fetch('ftp://x/a')", 'ftp://x/a is no address of HTTP'],
     ['', 'There is no command.'],
   ])('%s is named', (text, sentence) => {
     expect(said(text)).toContain(sentence);
@@ -180,6 +198,10 @@ describe('what nobody can know', () => {
     ['curl %BASE%/api/v1/a ^\n -H ^"a: b^"', '/api/v1/a', '%BASE%'],
     ['BASE=https://x; curl "$BASE/api/v1/a"', '/api/v1/a', ''],
     ['export BASE="https://x"\ncurl "$BASE/api/v1/a"', '/api/v1/a', ''],
+    ['curl https://$HOST/a', '/a', 'The value of $HOST'],
+    ['curl https://api.$DOMAIN:8443/a', '/a', 'The value of $DOMAIN'],
+    ['curl "$SCHEME://$HOST:$PORT"', '/', 'The values of $SCHEME and $HOST and $PORT are not known'],
+    ['curl -o ~/out https://x/a', '/a', ''],
     ['curl https://x/a -H "Authorization: Bearer $TOKEN"', '/a', ''],
     [
       'curl https://x/a -H "X-A: $V"',
@@ -197,6 +219,14 @@ describe('what nobody can know', () => {
 
   test.each([
     ['curl "https://x/$ID"', 'The address uses the variable $ID'],
+    ['curl "https://x$PATH/a"', 'The address uses the variable $PATH'],
+    ['curl "${BASE}clients/a"', 'The address uses the variable ${BASE}'],
+    ['curl "$URL"', 'The address uses the variable $URL'],
+    ['curl "https://$HOST/a?b=$C"', 'The address uses the variable $C'],
+    ['curl -T ~/f https://x/a', 'The file uses the variable ~'],
+    ['curl https://{{host}}/a', 'The address has {{host}}, which another tool fills in'],
+    ['curl //x/a', '//x/a is no address to curl'],
+    ['curl https://x/a -H “Accept: text/csv”', 'text/csv” ends with a typographic quote'],
     ['curl https://x/a -d "{\\"a\\":$N}"', 'The body uses the variable $N'],
     ['curl https://x/a -d "$(cat f)"', 'The body is made by $(cat f), which is not run here'],
     ['curl https://x/a -d `cat f`', 'The body is made by `cat f`'],
@@ -248,6 +278,11 @@ test.each([
   ['X=1 time curl.exe https://x/a 2>/dev/null', 'GET /a'],
   ["curl.exe -X POST https://x/a `\n  -d '{}'", 'POST /a'],
   ["curl -X POST 'https://x/a' ^\n-H 'sec-ch-ua: \"Chromium\"' ^\r\n-d '{}'", 'POST /a'],
+  ['C:\\Users\\me>curl https://x/a', 'GET /a'],
+  ['PS C:\\> curl.exe https://x/a', 'GET /a'],
+  ['root@host:~# curl https://x/a', 'GET /a'],
+  ['[me@host dir]$ curl https://x/a', 'GET /a'],
+  ['curl.exe https://x/a -d \'{\\"a\\":1}\'', 'POST /a'],
   ['curl /api/v1/clients', 'GET /api/v1/clients'],
   ['curl localhost:8080/api/v1/clients', 'GET /api/v1/clients'],
   ['curl -d @- https://x/a <<EOF | jq\n{}\nEOF', 'POST /a'],
@@ -372,6 +407,7 @@ describe('texts that are pasted as they stand somewhere', () => {
       'fetch("http://h/api/v1/a", {headers: [["x", "y"], ["z", "1"]]})',
       ['GET /api/v1/a x: y, z: 1'],
     ],
+    ['a command in backquotes', 'OUT=`curl -s h/api/v1/a`; echo $OUT', ['GET /api/v1/a']],
     ['a fence of a page', '```bash\ncurl h/api/v1/a\n```', ['GET /api/v1/a']],
     [
       'the cookies of a PowerShell session',
@@ -404,11 +440,9 @@ describe('texts that are pasted as they stand somewhere', () => {
     ["echo -e 'a' | curl -d @- h/api/v1/a", 'The body is what echo -e a writes into the pipe'],
     ["printf '%x' 12 | curl -d @- h/api/v1/a", 'The body is what printf %x 12 writes into the pipe'],
     ['curl -d @- h/api/v1/a', 'reads standard input, which is not here'],
-    ['OUT=`curl -s h/api/v1/a`; echo $OUT', 'paste the text between the brackets alone'],
     ['curl h/api/v1/clients/<id>', 'write a value in place of <…>'],
     ['curl h/api/v1/clients >', 'none is named behind one'],
     ['curl\u00a0h/api/v1/clients', 'curl[U+00A0]h/api/v1/clients'],
-    ['R=$(curl -s h/api/v1/clients)', 'paste the text between the brackets alone'],
     ['fetch("http://h/api/v1/a", {headers: "x"})', 'write them as an object'],
     [
       '$s.Cookies.Add((New-Object System.Net.Cookie("a", $b)))\nInvoke-WebRequest -Uri "http://h/api/v1/a"',
